@@ -15,8 +15,7 @@ multiplied, what is applied to the operands before and to the results after.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
-from functools import partial
+from dataclasses import dataclass, field, replace
 from math import gcd, lcm
 from typing import TYPE_CHECKING
 
@@ -120,12 +119,13 @@ def _made(
     options: Options,
     name: str,
     progress: Callable[[str], None] | None = None,
-    plain: frozenset[str] = frozenset(),
+    otherwise: _WithoutBoxes | None = None,
 ) -> Kernel:
-    """See `compile`; threads alone reach the tensors of `plain`, none of which is an operand of a product by boxes."""
-    options = complete(options, needs_of(plan(graph, options.accumulators)), target)
+    """See `compile`; threads alone reach the tensors before `otherwise`, none of which is an operand by boxes."""
+    given, options = options, complete(options, needs_of(plan(graph, options.accumulators)), target)
     asked, graph = graph, graph.turned() if options.swap else graph
     idiom, tiling = plan(graph, options.accumulators), options.mapped
+    plain = otherwise.before if otherwise else frozenset[str]()
     multiples = multiples_of(graph, idiom, tiling)
     context = context_of(graph, idiom, multiples)
     stages: dict[str, Schedule] = {}
@@ -164,29 +164,58 @@ def _made(
     copied |= {ir.box_map(op.map).tensor for op in operations(ir.body) if isinstance(op, BoxStore)}
     ir = replace(ir, tensors=tuple(_whole(t) if t.name in copied else t for t in ir.tensors))
     ir = replace(ir, about=_about(graph), block_order=order, occupancy=options.occupancy, resident=resident)
-    otherwise = partial(_without_boxes, asked, target, options, name, plain) if ir.maps else None
-    return Kernel(graph, target, options, Stages(stages), ir, print_cuda(ir), otherwise)
+    if ir.maps and otherwise is None:
+        otherwise = _WithoutBoxes(asked, target, name, options, given)
+    return Kernel(graph, target, options, Stages(stages), ir, print_cuda(ir), otherwise if ir.maps else None)
 
 
-def _without_boxes(
-    graph: Graph, target: Target, options: Options, name: str, before: frozenset[str], plain: frozenset[str]
-) -> Kernel:
-    """The kernel of the same graph for arrays of which the copy engine doesn't take some.
+KEPT = ("accumulators", "group", "occupancy")
+"""Options that mean the same to products of warps: of those given, a kernel for them has these, too."""
+
+
+@dataclass(frozen=True, slots=True)
+class _WithoutBoxes:
+    """Makes the kernel of the same graph for arrays of which the copy engine doesn't take some, each once.
 
     Threads load and store those of the epilogue themselves. Operands of products are copied by them, too, for the
-    target's other instructions.
+    target's other instructions, in tiles of which the rule chooses anew what was chosen, or given, for warpgroups.
 
     Parameters
     ----------
+    graph, target, name : of all of them.
+    options, given : all of the kernel with boxes, and those that were given for it.
     before : tensors that have no boxes already.
-    plain : those of which there are to be none.
+    made : by the tensors that have none; None: no tensor has any.
     """
-    idiom = plan(graph, options.accumulators)
-    operands = {a.tensor for c in idiom.contractions for side in (c.left, c.right) for a in side.accesses}
-    if plain.isdisjoint(operands):
-        return _made(graph, target, options, name, plain=before | plain)
-    others = complete(Options(accumulators=options.accumulators), needs_of(idiom), replace(target, families=()))
-    return _made(graph, target, others, name)
+
+    graph: Graph
+    target: Target
+    name: str
+    options: Options
+    given: Options
+    before: frozenset[str] = frozenset()
+    made: dict[frozenset[str] | None, Kernel] = field(default_factory=dict)
+
+    def __call__(self, plain: frozenset[str]) -> Kernel:
+        """Without boxes of some more tensors."""
+        idiom = plan(self.graph, self.options.accumulators)
+        operands = {a.tensor for c in idiom.contractions for side in (c.left, c.right) for a in side.accesses}
+        if not plain.isdisjoint(operands):
+            if None not in self.made:
+                others = Options(**{n: getattr(self.given, n) for n in KEPT if n in self.given.given})
+                others = complete(others, needs_of(idiom), replace(self.target, families=()))
+                self.made[None] = _made(self.graph, self.target, others, self.name)
+            return self.made[None]
+        key = self.before | plain
+        if key not in self.made:
+            found = (k for had, k in self.made.items() if had is not None and had <= key and key.isdisjoint(k.boxed))
+            self.made[key] = next(found, None) or self._boxed_less(key)
+        return self.made[key]
+
+    def _boxed_less(self, plain: frozenset[str]) -> Kernel:
+        """By boxes but for some tensors; where that leaves others without, too, it is the kernel made for those."""
+        kernel = _made(self.graph, self.target, self.options, self.name, otherwise=replace(self, before=plain))
+        return next((k for k in self.made.values() if k.source == kernel.source), kernel)
 
 
 def _ends_within(t: GlobalTensor) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import astuple, dataclass, field
+from operator import index
 from typing import TYPE_CHECKING
 
 from polyvolta.compiler.tiling import OPTIONS, SPLITS, BadOption, Needs, Tiling
@@ -53,10 +54,10 @@ class Options(Tiling):
     prefetch : how many k tiles ahead of the computation the copies to shared memory run: 0 (load, wait, compute), or up
         to `buffers` - 1, with one buffer up to 1. A copy's registers hold its tile during one step, whatever the
         distance: what it has loaded at the step's start it stores at its end. If missing, as far as the buffers allow.
-        Boxes have a warp of their own, which is always as far ahead as there are buffers.
+        Boxes have a warp of their own, which is always as far ahead as there are buffers: `buffers` - 1 says that.
     fragments : sets of registers for fragments, 1 or 2. Two take turns: the next strip's are loaded while one strip is
         multiplied, across k tiles, too. If missing, the target's, where a k tile has an even number of strips.
-        Warpgroups have none: 1.
+        Warpgroups have none: 1 stands for that.
     group : how many rows of blocks go together in the order in which blocks start, a group column by column, so that
         the second-level cache serves those that run side by side: 1 (row by row) to 64. If missing, the target's.
     occupancy : how many blocks are to share a multiprocessor at least, 1 to 8, each with its part of the registers and
@@ -84,8 +85,8 @@ class Options(Tiling):
 
     >>> from polyvolta import Options
     >>> options = Options(block_tile=(64, 64, 32), split_k=2)
-    >>> options.warp_tile, options.warps, options.threads
-    ((64, 32, 32), (1, 2, 2), 128)
+    >>> options.warp_tile, options.warps
+    ((64, 32, 32), (1, 2, 2))
     >>> sorted(options.given)
     ['block_tile', 'split_k']
     """
@@ -195,19 +196,34 @@ def complete(options: Options, needs: Needs, target: Target) -> Options:
     require(target, (needs.turned if given.get("swap") else needs).layouts, needs.kind)
     target = target.of_kind(needs.kind)
     chosen = choose(given, needs, target)
-    problem = next(chosen.problems(target, needs), None)
-    if problem is None:
+    problems = list(chosen.problems(target, needs, given))
+    if not problems:
         return Options(*astuple(chosen))
+    first = [*needs.beyond_warpgroups(), *(p for p in problems if any(name in p for name in given)), *problems]
+    problem = next(p for p in first if p in problems)
     typed = ", ".join(f"{name}={value!r}" for name, value in given.items())
     raise BadOption(problem, where=f"Options({typed})", hint=remedy(given, needs, target))
+
+
+def _whole(value: object) -> int | None:
+    """A number of any kind that counts, as an int, such as one of numpy's; None of others, and of True and False.
+
+    >>> import numpy as np
+    >>> _whole(np.int64(3)), _whole(3.0), _whole(True), _whole(np.True_)
+    (3, None, None, None)
+    """
+    try:
+        return None if isinstance(value, bool) else index(value)  # type: ignore[arg-type]
+    except TypeError:
+        return None
 
 
 def _checked(name: str, value: object) -> object:
     """An option's value, tiles as tuples, if it makes sense on its own."""
     match name:
         case "block_tile" | "warp_tile":
-            given = tuple(value) if isinstance(value, tuple | list) else ()
-            if len(given) != 3 or any(isinstance(v, bool) or not isinstance(v, int) or v <= 0 for v in given):
+            given = tuple(map(_whole, value)) if isinstance(value, tuple | list) else ()
+            if len(given) != 3 or any(v is None or v <= 0 for v in given):
                 tile = (128, 128, 32) if name == "block_tile" else (64, 64, 32)
                 raise BadOption(
                     f"{name} is three positive ints (rows, columns, depth), not {value!r}", hint=f"try {name}={tile}"
@@ -221,12 +237,12 @@ def _checked(name: str, value: object) -> object:
             known = {"split_k": SPLITS, "buffers": BUFFERS, "prefetch": AHEAD, "fragments": FRAGMENTS, "group": GROUPS,
                      "occupancy": SHARING}  # fmt: skip
             numbers = known[name]
-            whole = value if isinstance(value, int) and not isinstance(value, bool) else -1
-            if whole not in numbers:
-                near = max((n for n in numbers if n <= whole), default=1)
-                words = f"{', '.join(map(str, numbers[:-1]))} or {numbers[-1]}" if len(numbers) < 10 else \
-                        f"{numbers[0]} to {numbers[-1]}"
-                raise BadOption(f"{name} is {words}, not {value!r}", hint=f"try {name}={near}")
+            if (whole := _whole(value)) in numbers:
+                return whole
+            near = max((n for n in numbers if whole is not None and n <= whole), default=1)
+            words = f"{', '.join(map(str, numbers[:-1]))} or {numbers[-1]}" if len(numbers) < 10 else \
+                    f"{numbers[0]} to {numbers[-1]}"
+            raise BadOption(f"{name} is {words}, not {value!r}", hint=f"try {name}={near}")
         case "dependent_launch" | "persistent" | "swap":
             if not isinstance(value, bool):
                 raise BadOption(f"{name} is True or False, not {value!r}", hint=f"try {name}=True")

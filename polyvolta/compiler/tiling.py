@@ -6,7 +6,7 @@ tilings.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from math import prod
 from typing import TYPE_CHECKING, Any, Self
@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, Self
 from polyvolta.cuda.arch import runs_on
 from polyvolta.cuda.build.promotion.makers import COLUMNS, makers_of
 from polyvolta.cuda.ir.memories import PhaseBarriers
-from polyvolta.cuda.target.instruction import LANES, WARPGROUP
-from polyvolta.cuda.target.warpgroup import WGMMA, WarpgroupMma
+from polyvolta.cuda.target.instruction import LANES
+from polyvolta.cuda.target.warpgroup import WarpgroupMma
 from polyvolta.sets import PolyvoltaError
 
 if TYPE_CHECKING:
@@ -86,15 +86,8 @@ class Tiling:
         """
         return self.block_tile[0] // self.warp_tile[0], self.block_tile[1] // self.warp_tile[1], self.split_k
 
-    @property
-    def threads(self) -> int:
-        """Threads of a block: a warp for each warp tile, or a warpgroup, and then a warp that has tiles brought."""
-        if self.macro_mma in WGMMA.names:
-            return WARPGROUP.threads * prod(self.warps) + LANES
-        return LANES * prod(self.warps)
-
     def threads_on(self, target: Target) -> int:
-        """Likewise, by what the target calls so."""
+        """Threads of a block: a warp for each warp tile, or a warpgroup, and then a warp that has tiles brought."""
         macro = target.macro_mma(self.macro_mma)
         if not isinstance(macro, WarpgroupMma):
             return LANES * prod(self.warps)
@@ -143,8 +136,13 @@ class Tiling:
             self.block_tile, self.warp_tile, macro, self.split_k, needs, self.fragments, bool(target.copies)
         )
 
-    def problems(self, target: Target, needs: Needs) -> Iterator[str]:
-        """Everything that the macro-MMA or the target rules out."""
+    def problems(self, target: Target, needs: Needs, given: Collection[str] | None = None) -> Iterator[str]:
+        """Everything that the macro-MMA or the target rules out.
+
+        Parameters
+        ----------
+        given : names of the options that somebody gave, and knows; None: all.
+        """
         if not target.has(self.macro_mma):
             yield f"{target.name} has no macro-MMA called {self.macro_mma!r}"
             return
@@ -157,34 +155,55 @@ class Tiling:
             if own not in macro.layouts:
                 yield f"{macro.name} of {target.name} doesn't multiply operands that lie {'.'.join(pair)}"
                 return
-        found = (*self.misfits(self.extents(macro)), *self.too_far(bool(target.copies)), *self.unsuited(macro, needs))
+        named = given is None or "macro_mma" in given or not target.families
+        shape = self.extents(macro)
+        if named or not isinstance(macro, WarpgroupMma):
+            misfits = self.misfits(shape, "" if named else "what warps multiply")
+        else:
+            narrow = (macro.shape[0], COLUMNS, macro.shape[2])
+            misfits = self.misfits(_turned(narrow) if self.swap else narrow, "what warpgroups multiply")
+        found = (*misfits, *self.too_far(bool(target.copies)), *self.unsuited(macro, needs))
         yield from found
         if found:
             return
-        block, warp = ("x".join(map(str, tile)) for tile in (self.block_tile, self.warp_tile))
-        split = f" and split_k={self.split_k}" if self.split_k > 1 else ""
+        known = OPTIONS if given is None or not target.families else given
         for what, need, limit in self.demands(target, needs):
             if need > limit:
-                buffers = f" and buffers={self.buffers}" if self.buffers > 1 else ""
-                more = buffers if "memory" in what else f" in warp tiles of {warp}"
-                sharing = f" and occupancy={self.occupancy}" if "blocks" in what else ""
-                where = f"block tiles of {block}{more}{split}{sharing}"
-                yield f"{where} need at least {need} {what}, {target.name} has {limit}"
+                yield f"{self._asking(what, known)} need at least {need} {what}, {target.name} has {limit}"
 
-    def misfits(self, shape: Tile) -> Iterator[str]:
-        """What of the tiles and the macro-MMA, which computes results of that shape, does not fit what."""
-        macro = f"the macro-MMA {self.macro_mma}{', swapped,' if self.swap else ''}"
+    def _asking(self, what: str, known: Collection[str]) -> str:
+        """The options that ask for so much of something, those that are known of them if there are any."""
+        memory = "memory" in what
+        block, warp = ("x".join(map(str, tile)) for tile in (self.block_tile, self.warp_tile))
+        tiles = {"block_tile": f"block tiles of {block}", "warp_tile": "" if memory else f"warp tiles of {warp}"}
+        values = {
+            "buffers": self.buffers if memory and self.buffers > 1 else 0,
+            "split_k": self.split_k if self.split_k > 1 else 0,
+            "occupancy": self.occupancy if "blocks" in what else 0,
+        }
+        found = (" in ".join(tiles[n] for n in tiles if tiles[n] and n in known),
+                 *(f"{n}={value}" for n, value in values.items() if value and n in known))  # fmt: skip
+        return " and ".join(filter(None, found)) or self._asking(what, OPTIONS)
+
+    def misfits(self, shape: Tile, what: str = "") -> Iterator[str]:
+        """What of the tiles and the macro-MMA, which has that shape, does not fit what.
+
+        Parameters
+        ----------
+        what : people know that shape as, if not by the macro-MMA's name.
+        """
+        what = (what or f"the macro-MMA {self.macro_mma}") + (", swapped," if self.swap else "")
         pairs = (
-            ("block_tile", self.block_tile, macro, shape),
-            ("warp_tile", self.warp_tile, macro, shape),
+            ("block_tile", self.block_tile, what, shape),
+            ("warp_tile", self.warp_tile, what, shape),
             ("block_tile", self.block_tile[:2], "warp_tile", self.warp_tile[:2]),
         )
-        for what, big, name, small in pairs:
+        for tile, big, name, small in pairs:
             for axis, b, s in zip("MNK", big, small):
                 if name == "warp_tile" and s > b:
                     yield f"warp_tile is larger than block_tile along {axis}: {s} and {b}"
                 elif b % s:
-                    yield f"{what} is no multiple of {name} along {axis}: {b} and {s}"
+                    yield f"{tile} is no multiple of {name} along {axis}: {b} and {s}"
         if self.warp_tile[2] != self.block_tile[2]:
             depths = f"{self.block_tile[2]} and {self.warp_tile[2]}"
             yield f"block_tile and warp_tile have different depths, {depths}; split_k makes a block's step deeper"
@@ -199,20 +218,18 @@ class Tiling:
             if self.persistent:
                 yield f"persistent blocks have boxes of their next tile brought, and {macro.name} takes no boxes"
             return
-        if any(map(any, needs.prologues)):
-            yield f"{macro.name} multiplies tensors as they are, and an operand is computed on the way"
-        if needs.accumulators > 1:
-            yield f"{macro.name} has one accumulator, and the products add to {needs.accumulators}"
-        if needs.scaled:
-            yield f"{macro.name} adds products as they are, and a sum is multiplied by something between two of them"
+        yield from needs.beyond_warpgroups()
         if self.split_k > 1:
-            yield f"warpgroups don't split K: split_k={self.split_k}, and {macro.name}"
+            yield f"warpgroups don't split K among themselves: split_k={self.split_k}"
         if macro.shape[1] % COLUMNS:
             yield f"results of {macro.name} are stored by {COLUMNS} columns, {macro.shape[1]} is no multiple"
         if self.buffers < FEWEST_BUFFERS:
-            yield f"{macro.name} reads one buffer while boxes come to another one: buffers={self.buffers}"
+            yield f"warpgroups read one buffer while boxes come to another one: buffers={self.buffers}"
+        elif self.prefetch < self.buffers - 1:
+            yield "boxes have a warp of their own, which is as far ahead as there are buffers: " \
+                  f"prefetch={self.prefetch} is less, and buffers={self.buffers}"
         if self.fragments > 1:
-            yield f"{macro.name} has no fragments of operands in registers: fragments={self.fragments}"
+            yield f"warpgroups have no fragments of operands in registers: fragments={self.fragments}"
 
     def too_far(self, asynchronous: bool) -> Iterator[str]:
         """What of the distance of copies does not fit the buffers."""
@@ -273,7 +290,11 @@ class Needs:
     across : matrices of the epilogue that are contiguous along the other dimension than the result.
     longest : terms of the longest sum, None where one isn't known.
     scaled : whether accumulators are multiplied by something between products.
-    results : how many outputs there are.
+    matrices : of the epilogue's operands, those that are no vectors.
+    scalars : that the epilogue has.
+    results : outputs, and what they share, that are computed and not stored as they are summed.
+    special : functions of one formula that are more than an instruction; some count as several.
+    layout : of the first output.
     """
 
     accumulators: int = 1
@@ -288,7 +309,11 @@ class Needs:
     across: int = 0
     longest: int | None = None
     scaled: bool = False
-    results: int = 1
+    matrices: int = 0
+    scalars: int = 0
+    results: int = 0
+    special: int = 0
+    layout: str = "row"
 
     @property
     def turned(self) -> Needs:
@@ -303,6 +328,15 @@ class Needs:
             self, loads=_back(self.loads), prologues=_back(self.prologues), sizes=(cols, rows, depth),
             layouts=tuple((other[b], other[a]) for a, b in self.layouts),
         )  # fmt: skip
+
+    def beyond_warpgroups(self) -> Iterator[str]:
+        """What warpgroups don't do, and warps do."""
+        if any(map(any, self.prologues)):
+            yield "warpgroups multiply tensors as they are, and an operand is computed on the way"
+        if self.accumulators > 1:
+            yield f"warpgroups have one accumulator, and the products add to {self.accumulators}"
+        if self.scaled:
+            yield "warpgroups add products as they are, and a sum is multiplied by something between two of them"
 
     def spare_registers(self, target: Target, chunks: tuple[int, int] = (0, 0)) -> int:
         """Registers that the compiler needs beside those of values.

@@ -2,7 +2,8 @@
 
 Whoever compiles gives all options, some or none. The rule chooses the others; what is given binds it:
 
-Where a target has products of warpgroups, and the graph and what is given suit them, `warpgroups` chooses. Else:
+Where a target has products of warpgroups, and the graph suits them, `warpgroups` chooses, unless a macro-MMA of warps
+is given; what else is given has to suit them then. Else:
 
 1. *Macro-MMA*: of the target's that take the operands' layouts and divide the tiles given, the one whose fragment loads
    are the widest; the target's first one of several.
@@ -34,10 +35,11 @@ from typing import Any
 from polyvolta.compiler.rule import warpgroups
 from polyvolta.compiler.rule.blocks import blocks, count
 from polyvolta.compiler.tiling import SPLITS, Needs, Tile, Tiling, chunks_of, farthest, registers, turned_options
+from polyvolta.cuda.arch import runs_on
 from polyvolta.cuda.layouts.fragments import narrowest_access
 from polyvolta.cuda.target.instruction import LANES
 from polyvolta.cuda.target.macro_mma import Composition
-from polyvolta.cuda.target.registry import require
+from polyvolta.cuda.target.registry import require, targets
 from polyvolta.cuda.target.target import Target
 from polyvolta.graph.dag import Graph
 from polyvolta.graph.functions.formats import FORMATS
@@ -69,17 +71,26 @@ def needs_of(idiom: Plan) -> Needs:
         idiom.across,
         None if any(k is None for *_, k in extents) else max(k for *_, k in extents),
         any(c.factor not in (None, 1) for c in idiom.contractions),
-        len(idiom.outputs),
+        sum(len(index) > 1 for _, index in loaded),
+        len({name for s in idiom.steps for name in s.scalars}),
+        sum(not idiom.only_stores(s) for s in idiom.steps),
+        max((_functions(s, SPECIAL) for s in idiom.steps), default=0),
+        idiom.layout,
     )
 
 
-ERRORS, ERROR_WEIGHT = ("erf", "gelu"), 5
+
+
+ERRORS = {"erf": 5, "gelu": 5}
 """Functions by which the error function comes in, whose code keeps as many values as that many others."""
+PLAIN = ("add", "sub", "mul", "neg", "abs", "square", "relu")
+SPECIAL = {**ERRORS, "exp": 2, "gelu_tanh": 2, **dict.fromkeys(PLAIN, 0)}
+"""Likewise beside functions that are an instruction each."""
 
 
-def _functions(step: Step) -> int:
-    """How many functions a pointwise statement has."""
-    return sum(ERROR_WEIGHT if x.function in ERRORS else 1 for x in nodes(step.formula) if isinstance(x, Call))
+def _functions(step: Step, weights: Mapping[str, int] = ERRORS) -> int:
+    """How many functions a pointwise statement has, some of which count as several, or not at all."""
+    return sum(weights.get(x.function, 1) for x in nodes(step.formula) if isinstance(x, Call))
 
 
 def _loads(operand: Operand) -> int:
@@ -126,13 +137,27 @@ def remedy(given: Mapping[str, Any], needs: Needs, target: Target) -> str:
 
     singly = {name: works({n: v for n, v in given.items() if n != name}) for name in given}
     changes = [f"{name}={getattr(found, name)!r}" for name, found in singly.items() if found is not None]
+    elsewhere = _elsewhere(given, needs, target)
     if changes:
-        return f"try {', or '.join(changes)}"
+        return f"try {', or '.join(changes)}{elsewhere}"
     found = works({})
     if found is None:
         return _without_tiles(needs, target)
     changes = [f"{n}={getattr(found, n)!r}" for n, v in given.items() if getattr(found, n) != v]
-    return f"try {', '.join(changes)} together"
+    return f"try {', '.join(changes)} together{elsewhere}"
+
+
+def _elsewhere(given: Mapping[str, Any], needs: Needs, target: Target) -> str:
+    """Of what is given for warpgroups, and they don't do, the newest target whose warps do it on the same GPUs."""
+    family = warpgroups.family_with(given.get("macro_mma"), target)
+    others = [t for t in targets.values() if not t.families and runs_on(t.name, target.name)]
+    if family is None or not others:
+        return ""
+    kept = {n: v for n, v in given.items() if n != "macro_mma"}
+    other = others[-1]
+    if next(choose(kept, needs, other).problems(other, needs), None) is not None:
+        return ""
+    return f", or target={other.name!r}, whose warps do that" + (" without macro_mma" if len(kept) < len(given) else "")
 
 
 def _without_tiles(needs: Needs, target: Target) -> str:
@@ -176,14 +201,14 @@ def choose(given: Mapping[str, Any], needs: Needs, target: Target) -> Tiling:
     macro = target.macro_mma(asked) if target.has(asked) else _macro_mma(given, needs, target)
     name = asked or macro.name  # one that the target doesn't have is a problem of the tiling
     words = given.get("partial", "guard"), given.get("accumulators", "auto")
-    group, sharing = given.get("group", target.group), given.get("occupancy", 1)
     early = given.get("dependent_launch", target.dependent_launch)
     lasting = given.get("persistent", False)
+    launched = given.get("group", target.group), given.get("occupancy", 1), early, lasting
     tried = []
     for roomy in (True, False):
         for block, split, (buffers, ahead), turns in _tiles(given, needs, macro, target, roomy):
             for warp in _warps(given, block, macro, split, needs, target, roomy, turns):
-                options = Tiling(block, warp, name, split, buffers, *words, ahead, turns, group, sharing, early, lasting)
+                options = Tiling(block, warp, name, split, buffers, *words, ahead, turns, *launched)
                 small = "split_k" in given or split == 1 or options.threads_on(target) <= 256
                 if small and next(options.problems(target, needs), None) is None:
                     return options
@@ -194,13 +219,12 @@ def choose(given: Mapping[str, Any], needs: Needs, target: Target) -> Tiling:
 def _of_warpgroups(given: Mapping[str, Any], needs: Needs, target: Target) -> Tiling | None:
     """The rule's options for products of warpgroups; None where the target has none, or others are to be taken."""
     asked = given.get("macro_mma")
-    if warpgroups.family_with(asked, target) is None:
-        return None
-    first = next(warpgroups.tilings(given, needs, target))
-    if asked is None and any(first.unsuited(target.macro_mma(first.macro_mma), needs)):
+    if warpgroups.family_with(asked, target) is None or asked is None and any(needs.beyond_warpgroups()):
         return None
     found, tried = _first(warpgroups.tilings(given, needs, target), needs, target)
-    return found if found is not None or asked is None else _nearest(tried, needs, target)
+    if found is None and asked is None and _first(warpgroups.tilings({}, needs, target), needs, target)[0] is None:
+        return None  # not for what was given
+    return found or _nearest(tried, needs, target)
 
 
 def _first(tilings: Iterator[Tiling], needs: Needs, target: Target) -> tuple[Tiling | None, list[Tiling]]:

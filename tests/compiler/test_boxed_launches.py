@@ -16,13 +16,14 @@ import numpy as np
 import pytest
 
 import polyvolta as pv
+from polyvolta.compiler import driver as driver_of_kernels
 from polyvolta.cuda.errors import WrongGpu
 from polyvolta.cuda.ir.kernel_ir import GlobalTensor, KernelIR
 from polyvolta.cuda.run import launch, tensor_maps
 from polyvolta.cuda.run.cubin import arch_of
 from polyvolta.cuda.run.device_function import NotADeviceFunction
 from polyvolta.cuda.run.gpu import Limits, check_block
-from polyvolta.cuda.run.tensor_maps import KINDS, SWIZZLES, BadTensorMap
+from polyvolta.cuda.run.tensor_maps import KINDS, NUMBERS, BadTensorMap
 from polyvolta.cuda.target.hopper import SM_90A
 from tests.compiler import test_run_on_device
 from tests.compiler.library_on_device import Tensor, fresh, use
@@ -60,7 +61,7 @@ class Driver(test_run_on_device.Driver):
         for m in mapped:
             pointer, run, lines, stride, box_run, box_lines, swizzle, kind, *_ = values[m.name]
             assert (lines, run) == tuple(shape[d] for d in t.order)
-            assert (box_lines, box_run, swizzle, kind) == (m.box.lines, m.box.run, SWIZZLES[m.box.swizzle.bytes],
+            assert (box_lines, box_run, swizzle, kind) == (m.box.lines, m.box.run, NUMBERS[m.box.swizzle.bytes],
                                                            KINDS[t.kind])  # fmt: skip
             found = as_numpy(pointer, shape, stride // 2, t.order)
             if t.name in values:
@@ -268,7 +269,7 @@ def test_default_options_for_all_layouts_odd_sizes_and_views(layouts):
     a_layout, b_layout, _ = layouts
     A, B = pv.tensor("A", (M, K), layout=a_layout), pv.tensor("B", (K, N), layout=b_layout)
     kernel = pv.compile(pv.relu(A @ B), target=SM_90A)
-    assert kernel.options.macro_mma == "m64n256k16" and kernel.ir.threads == kernel.options.threads == 288
+    assert kernel.options.macro_mma == "m64n256k16" and kernel.ir.threads == kernel.options.threads_on(SM_90A) == 288
     for m, n, k, ld, offset in ((130, 258, 65, None, 0), (77, 301, 99, None, 16), (77, 75, 136, 141, 3)):
         a, b = values((m, k), a_layout, ld, offset).array, values((k, n), b_layout).array
         exact = np.maximum(a.astype(np.float64) @ b, 0)
@@ -282,6 +283,41 @@ def test_the_variant_is_proved_like_any_kernel():
     assert [t.align for t in variant.ir.tensors] == [4, 8, 8]
     assert compiled().variant(A=4) is variant and compiled().variant(A=8) is compiled()
     assert variant.verify(("bounds", "written_once", "alignment")).ok
+
+
+def test_a_variant_without_boxes_keeps_what_was_given_and_means_the_same_there():
+    given = {"group": 3, "occupancy": 2, "accumulators": "one", "block_tile": (128, 64, 64), "buffers": 3}
+    product = pv.tensor("A", (M, K)) @ pv.tensor("B", (K, N), layout="col")
+    kernel = pv.compile(pv.relu(product), target=SM_90A, options=pv.Options(**given, partial="pad"))
+    assert kernel.boxed and kernel.options.partial == "pad" and kernel.options.occupancy == 2
+    found = kernel.variant(A=4).options
+    assert (found.group, found.occupancy, found.accumulators) == (3, 2, "one")
+    assert found.partial == "guard" and found.macro_mma in SM_90A.macro_names  # of any size that arrays are padded to
+    rule = pv.compile(pv.relu(product), target=SM_90A, options=pv.Options(macro_mma="m16n32k16", group=3, occupancy=2))
+    assert (found.block_tile, found.warp_tile, found.buffers) == (
+        rule.options.block_tile, rule.options.warp_tile, rule.options.buffers)  # fmt: skip
+    plain = kernel.taking(["C", "D"])
+    assert plain.options == kernel.options and plain.boxed == {"A", "B"}
+
+
+def test_kernels_without_boxes_are_made_once(monkeypatch):
+    """However it comes about that no operand has boxes, it is one kernel; so are results without, by either way."""
+    made = []
+    whole = driver_of_kernels.lower
+    monkeypatch.setattr(driver_of_kernels, "lower", lambda *a: made.append(a[0]) or whole(*a))
+    R = pv.tensor("R", (M, N))
+    D = pv.relu(pv.tensor("A", (M, K)) @ pv.tensor("B", (K, N), layout="col") + R)
+    kernel = pv.compile(pv.output(D, "D"), target=SM_90A, options=OPTIONS)
+    assert kernel.boxed == {"A", "B", "R", "D"} and len(made) == 1
+    asked = [{"A"}, {"B"}, {"A", "B"}, {"A", "D"}, {"B", "R", "D"}, {"A", "B", "R", "D"}]
+    without = {id(kernel.taking(plain)) for plain in asked}
+    without.add(id(kernel.taking({"D"}).taking({"A"})))
+    assert len(without) == 1 and len(made) == 3  # without any boxes, and without the result's
+    assert kernel.taking({"D"}).boxed == {"A", "B"}  # what is taken from where the result is put has no boxes, either
+    assert kernel.taking({"D", "R"}) is kernel.taking({"D"}) and len(made) == 3
+    assert kernel.taking({"R"}) is not kernel.taking({"D"}) and len(made) == 4
+    other = pv.compile(pv.output(D, "D"), target=SM_90A, options=OPTIONS)
+    assert other.taking({"D", "R"}) is other.taking({"D"})  # in the other order, too
 
 
 def test_a_kernel_made_by_hand_says_what_it_takes():

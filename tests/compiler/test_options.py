@@ -4,6 +4,7 @@ import pickle
 from dataclasses import replace
 from itertools import product
 
+import numpy as np
 import pytest
 
 import polyvolta as pv
@@ -55,6 +56,20 @@ SM_70 = target_of("sm_70")
 def test_options_that_mean_nothing(options, words):
     with pytest.raises(BadOption, match=words):
         pv.Options(**options)
+
+
+def test_whatever_counts_is_an_int():
+    """Numbers of numpy, as loops over sizes give them."""
+    wanted = pv.Options((64, 64, 32), (32, 32, 32), split_k=2, buffers=2, prefetch=1, fragments=1, group=4, occupancy=2)
+    made = pv.Options(
+        tuple(np.array([64, 64, 32])), [np.int32(32), np.uint8(32), np.int16(32)], split_k=np.int64(2),
+        buffers=np.uint8(2), prefetch=np.int64(1), fragments=np.int8(1), group=np.int64(4), occupancy=np.int64(2),
+    )  # fmt: skip
+    assert made == wanted and repr(made) == repr(wanted) and made.given == wanted.given
+    assert pv.compile(A @ B, options=made).source == pv.compile(A @ B, options=wanted).source
+    for wrong in ({"buffers": np.float32(2)}, {"buffers": np.True_}, {"block_tile": (64, np.float64(64), 32)}):
+        with pytest.raises(BadOption):
+            pv.Options(**wrong)
 
 
 def test_options_know_accumulators_as_their_makers_do():
@@ -118,7 +133,7 @@ def test_limits_are_told_of_what_kernels_really_take(name):
     for options in SEVERAL[:: 5 if name != "sum" else 2]:
         needs = needs_of(plan(graph, options.accumulators))
         ir = pv.compile(graph, options=options).ir
-        assert (options.threads, options.shared_bytes(needs, SM_70)) == (ir.threads, ir.shared_bytes)
+        assert (options.threads_on(SM_70), options.shared_bytes(needs, SM_70)) == (ir.threads, ir.shared_bytes)
 
 
 def test_a_buffer_that_does_not_fit_beside_the_tiles_takes_their_place():
@@ -170,7 +185,7 @@ def test_kernels_of_options_given_in_part_are_legal_and_have_all_options(at):
     kernel = pv.compile(graph, options=pv.Options(**PARTS[at]))
     assert kernel.options == default_options(Graph.of(graph), options=pv.Options(**PARTS[at]))
     assert pv.compile(graph, options=kernel.options).source == kernel.source
-    assert kernel.ir.shared_bytes <= SM_70.shared_bytes and kernel.ir.threads == kernel.options.threads
+    assert kernel.ir.shared_bytes <= SM_70.shared_bytes and kernel.ir.threads == kernel.options.threads_on(SM_70)
 
 
 def test_the_macro_mma_is_one_that_divides_the_tiles_given():
@@ -272,7 +287,7 @@ def test_defaults_are_legal_and_leave_registers(name, sizes):
         graph = Graph.of({"sum": a @ b + p @ q, "two": (a @ b) * (p @ q), "outputs": [a @ b, p @ q]}.get(name, a @ b))
     options, needs = default_options(graph), needs_of(plan(graph))
     assert not list(options.problems(SM_70, needs))
-    room = min(255, 65536 // options.threads) - options.registers(needs, SM_70)
+    room = min(255, 65536 // options.threads_on(SM_70)) - options.registers(needs, SM_70)
     assert room >= needs.spare_registers(SM_70)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from dataclasses import replace
 from functools import cache
 
@@ -11,7 +12,7 @@ import pytest
 
 import polyvolta as pv
 from polyvolta.compiler.options import default_options
-from polyvolta.compiler.tiling import BadOption
+from polyvolta.compiler.tiling import OPTIONS, BadOption
 from polyvolta.compiler.tuning import needs_of
 from polyvolta.cuda.target.hopper import SM_90A
 from polyvolta.graph.dag import Graph
@@ -45,7 +46,7 @@ SQUARE = (128, 128, 64), (64, 128, 64), "m64n128k16", 6
 def test_large_products_have_two_warpgroups_and_four_buffers(outputs):
     o = chosen(outputs)
     assert tiles(o) == LARGE and (o.split_k, o.fragments, o.prefetch, o.group) == (1, 1, 3, 8)
-    assert o.threads == o.threads_on(SM_90A) == 2 * 128 + 32
+    assert o.threads_on(SM_90A) == 2 * 128 + 32
 
 
 @pytest.mark.parametrize(("sizes", "expected"), [
@@ -74,7 +75,7 @@ def test_tiles_follow_sizes_that_are_known(sizes, expected):
 def test_what_is_given_binds_the_rule(given, expected):
     o = chosen(A @ B, **given)
     assert tiles(o) == expected and all(getattr(o, name) == value for name, value in given.items())
-    assert o.threads == 128 * np.prod(o.warps) + 32 == o.threads_on(SM_90A)
+    assert o.threads_on(SM_90A) == 128 * np.prod(o.warps) + 32
 
 
 @pytest.mark.parametrize(("outputs", "given"), [
@@ -82,17 +83,17 @@ def test_what_is_given_binds_the_rule(given, expected):
     (pv.relu(A @ B) * (P @ Q), {}),
     (A @ B + P @ Q, {"accumulators": "separate"}),
     (2 * (A @ B) + P @ Q, {}),
-    (A @ B, {"split_k": 2}),
-    (A @ B, {"fragments": 2}),
-    (A @ B, {"buffers": 1}),
-    (A @ B, {"warp_tile": (32, 64, 64)}),
+    (pv.relu(A) @ B, {"fragments": 2, "buffers": 4, "prefetch": 1}),
+    (pv.relu(A) @ B, {"split_k": 2}),
     (A @ B, {"macro_mma": "m16n32k16"}),
+    (A @ B, {"macro_mma": "m16n32k16", "fragments": 2, "split_k": 2, "buffers": 1}),
 ], ids=str)  # fmt: skip
 def test_what_warpgroups_do_not_do_is_left_to_warps(outputs, given):
     o = chosen(outputs, **given)
-    assert o.macro_mma in SM_90A.macro_names and o.threads == 32 * np.prod(o.warps) == o.threads_on(SM_90A)
+    assert o.macro_mma in SM_90A.macro_names and o.threads_on(SM_90A) == 32 * np.prod(o.warps)
+    assert all(getattr(o, name) == value for name, value in given.items())
     kernel = pv.compile(outputs, target=SM_90A, options=pv.Options(**given))
-    assert not kernel.boxed and kernel.without_boxes is None and kernel.ir.threads == o.threads
+    assert not kernel.boxed and kernel.without_boxes is None and kernel.ir.threads == o.threads_on(SM_90A)
 
 
 @pytest.mark.parametrize(("outputs", "given", "message", "way_out"), [
@@ -107,9 +108,17 @@ def test_what_warpgroups_do_not_do_is_left_to_warps(outputs, given):
     (A @ B, {"block_tile": (256, 256, 64), "warp_tile": (256, 256, 64), **WIDE}, "512 registers a thread", "together"),
     (A @ B, {"buffers": 1, **WIDE}, "buffers=1", "buffers=4"),
     (A @ B, {"buffers": 2, "prefetch": 2, **WIDE}, "prefetch=2 needs 3 buffers", "prefetch=1"),
+    (A @ B, {"buffers": 4, "prefetch": 1}, "as far ahead as there are buffers: prefetch=1 .*buffers=4", "prefetch=3"),
+    (A @ B, {"prefetch": 0}, "prefetch=0", "prefetch=3"),
     (A @ B, {"fragments": 2, **WIDE}, "no fragments of operands in registers", "fragments=1"),
     (A @ B, {"split_k": 2, **WIDE}, "don't split K", "split_k=1"),
+    (A @ B, {"split_k": 2, "fragments": 2}, "split_k=2", "split_k=1, fragments=1 together"),
+    (A @ B, {"block_tile": (48, 48, 32)}, "block_tile .* warpgroups multiply along M: 48 and 64", "(128, 256, 64)"),
+    (A @ B, {"warp_tile": (64, 24, 64)}, "warp_tile .* warpgroups multiply along N: 24 and 16", "(64, 256, 64)"),
+    (A @ B, {"block_tile": (256, 256, 64)}, "256x256x64 need at least 1056 threads", "(128, 256, 64)"),
     (pv.relu(A) @ B, WIDE, "tensors as they are", "macro_mma='m16n32k16'"),
+    (pv.relu(A) @ B, {"fragments": 2, **WIDE}, "tensors as they are", "target='sm_80'"),
+    (pv.relu(A) @ B, {"warp_tile": (64, 24, 64)}, "what warps multiply along N: 24 and 32", "(64, 32, 64)"),
     (2 * (A @ B) + P @ Q, WIDE, "a sum is multiplied by something between", "macro_mma='m16n32k16'"),
     (pv.relu(A @ B) * (P @ Q), WIDE, "one accumulator, and the products add to 2", "macro_mma='m16n32k16'"),
 ], ids=lambda x: str(x)[:30])  # fmt: skip
@@ -119,9 +128,35 @@ def test_what_does_not_work_is_refused_with_a_way_out(outputs, given, message, w
     assert way_out in found.value.hint
 
 
+OF_WARPS = [
+    {"fragments": 2}, {"buffers": 1}, {"split_k": 2}, {"warp_tile": (32, 64, 64)}, {"prefetch": 0},
+    {"buffers": 4, "prefetch": 2}, {"block_tile": (64, 64, 32), "fragments": 2},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("given", OF_WARPS, ids=str)
+@pytest.mark.parametrize("outputs", [A @ B, A @ B + P @ Q, pv.relu(A @ B + BIAS)], ids=["plain", "sum", "bias"])
+def test_what_only_warps_do_is_refused_by_what_was_given_and_says_whose_warps(outputs, given):
+    with pytest.raises(BadOption) as found:
+        pv.compile(outputs, target=SM_90A, options=pv.Options(**given))
+    problem, where, hint = str(found.value).splitlines()
+    assert any(name in problem for name in given) and not re.search(r"m\d+n\d+k\d+|\d+x\d+", problem)
+    assert where.strip() == f"Options({', '.join(f'{n}={given[n]!r}' for n in OPTIONS if n in given)})"
+    assert hint.endswith("or target='sm_80', whose warps do that") and "m16n" not in hint
+    kernel = pv.compile(outputs, target="sm_80", options=pv.Options(**given))
+    assert all(getattr(kernel.options, name) == value for name, value in given.items())
+
+
+@pytest.mark.parametrize(("given", "buffers"), [({"prefetch": 2}, 3), ({"prefetch": 1}, 2), ({"buffers": 5}, 5)])
+def test_boxes_are_as_far_ahead_as_there_are_buffers(given, buffers):
+    kernel = pv.compile(A @ B, target=SM_90A, options=pv.Options(**given))
+    assert (kernel.options.buffers, kernel.options.prefetch) == (buffers, buffers - 1)
+    assert {b.slots for b in kernel.ir.barriers} == {buffers} and kernel.boxed
+
+
 def test_options_say_how_many_threads_warpgroups_have():
     o = pv.Options(block_tile=(192, 256, 64), warp_tile=(64, 256, 64), macro_mma="m64n256k16")
-    assert o.warps == (3, 1, 1) and o.threads == 3 * 128 + 32
+    assert o.warps == (3, 1, 1) and o.threads_on(SM_90A) == 3 * 128 + 32
 
 
 # ---- the space
@@ -152,7 +187,7 @@ def test_of_a_graph_that_warpgroups_do_not_do_the_space_has_warps_alone():
 def test_what_is_in_the_space_compiles_fits_and_is_right(seed):
     options = random.Random(seed).choice([o for o in space() if o.macro_mma not in SM_90A.macro_names])
     kernel = pv.compile(A @ B, target=SM_90A, options=options)
-    assert kernel.ir.threads == options.threads
+    assert kernel.ir.threads == options.threads_on(SM_90A)
     assert options.tile_bytes() < kernel.ir.shared_bytes <= SM_90A.shared_bytes
     rng = np.random.default_rng(seed)
     m, n, k = (int(x) for x in rng.integers(1, 200, 3))
@@ -179,3 +214,56 @@ def test_what_the_rule_takes_spills_nothing_and_keeps_products_in_flight(outputs
     made = kernel.compiled()
     assert kernel.boxed and kernel.resources().spill_stores == 0
     assert "serialized" not in made.log
+
+
+RC, FACTOR = pv.tensor("R", (M, N), layout="col"), pv.scalar("s")
+C = A @ B
+
+
+def column(e, name="C"):
+    return pv.output(e, name, layout="col")
+
+
+SPILLED = {
+    "column-major, matrix": column(pv.relu(C + RC)),
+    "column-major, vector": column(pv.relu(C + BIAS)),
+    "column-major": column(C),
+    "two of a vector": (pv.output(C + BIAS, "C"), pv.relu(C + BIAS)),
+    "two of a vector, column-major": (column(C + BIAS), column(pv.relu(C + BIAS), "D")),
+    "two of a matrix": (pv.output(C + R, "C"), pv.relu(C + R)),
+    "two of a matrix, column-major": (column(C), column(pv.relu(C + RC), "D")),
+    "two": (C, pv.relu(C)),
+    "scalar and matrix": FACTOR * C + R,
+    "scalars and matrix": FACTOR * C + pv.scalar("t") * R,
+    "scalar and vector": pv.relu(FACTOR * C + BIAS),
+    "scalar, matrix and sum": FACTOR * (C + P @ Q) + R,
+    "numbers and matrix": 2 * C + 3 * R,
+    "matrix": pv.relu(C + R),
+    "matrix and sum": pv.relu(C + P @ Q + R),
+    "maximum": pv.maximum(C, R),
+    "exp": pv.exp(C),
+    "exp and vector": pv.exp(C) * BIAS,
+    "gelu": pv.gelu(C),
+    "gelu_tanh": pv.gelu_tanh(C),
+    "sigmoid of a column-major matrix": column(pv.sigmoid(C + RC)),
+    "softplus": pv.softplus(C),
+}
+
+
+@pytest.mark.parametrize("name", SPILLED)
+def test_no_epilogue_makes_a_default_kernel_spill(name):
+    """By ptxas' own log, of what 256 columns of accumulators leave no registers for, and what is next to that."""
+    kernel = pv.compile(SPILLED[name], target=SM_90A)
+    made = kernel.compiled()
+    assert kernel.boxed and kernel.resources().spill_stores == kernel.resources().spill_loads == 0
+    assert "serialized" not in made.log
+
+
+@pytest.mark.parametrize(("outputs", "wide"), [
+    (C, True), (C + P @ Q, True), (pv.relu(C + BIAS), True), (pv.relu(C + R), True), (column(C), True),
+    ((C, pv.relu(C)), True), (pv.tanh(C), True), (FACTOR * C + BIAS, True),
+    (column(C + RC), False), (FACTOR * C + R, False), (pv.gelu(C), False),
+    ((pv.output(C + R, "C"), pv.relu(C + R)), False),
+], ids=str)  # fmt: skip
+def test_what_leaves_room_has_the_wide_tiles(outputs, wide):
+    assert chosen(outputs).block_tile == ((128, 256, 64) if wide else (128, 128, 64))

@@ -21,11 +21,11 @@ from math import prod
 from typing import TYPE_CHECKING, Any
 
 from polyvolta.compiler.rule.blocks import blocks
-from polyvolta.compiler.tiling import FEWEST_BUFFERS, PARTS, Needs, Tile, Tiling
+from polyvolta.compiler.tiling import FEWEST_BUFFERS, Needs, Tile, Tiling
 from polyvolta.cuda.build.promotion.makers import COLUMNS
 from polyvolta.cuda.build.promotion.model import CONSUMER, PRODUCER
-from polyvolta.cuda.target.instruction import LANES, WARPGROUP
-from polyvolta.cuda.target.warpgroup import DEPTH, ROWS, Family
+from polyvolta.cuda.target.instruction import WARPGROUP
+from polyvolta.cuda.target.warpgroup import Family
 
 if TYPE_CHECKING:
     from polyvolta.cuda.target.target import Target
@@ -50,7 +50,7 @@ def tilings(given: Mapping[str, Any], needs: Needs, target: Target) -> Iterator[
     if family is None:
         return
     asked = family.named(given.get("macro_mma", ""))
-    least = (ROWS, asked.shape[1] if asked else COLUMNS, DEPTH)
+    least = (asked or family.of(min(_storable(family)))).shape
     most = (*family.block_tile[:1], least[1] if asked else family.block_tile[1], *family.block_tile[2:])
     words = given.get("partial", "guard"), given.get("accumulators", "auto")
     for roomy in (True, False):
@@ -70,11 +70,13 @@ def space(target: Target, sides: tuple[int, ...]) -> Iterator[Tiling]:
     """The tilings of all sides that are listed, with the macro-MMA that is as wide as the warp tile; legal or not."""
     for family in target.families:
         for x, m, n, k, y in product(sides, sides, sides, sides, sides):
-            name = f"m{ROWS}n{x}k{DEPTH}"
-            if name not in family.names or y > m or x > n or m % ROWS or y % ROWS:
+            if x not in family.columns or y > m or x > n:
+                continue
+            rows, _, depth = (macro := family.of(x)).shape
+            if m % rows or y % rows or k % depth:
                 continue
             for b in range(FEWEST_BUFFERS, family.buffers + 1):
-                yield Tiling((m, n, k), (y, x, k), name, 1, b, "guard", "auto", b - 1, 1, target.group,
+                yield Tiling((m, n, k), (y, x, k), macro.name, 1, b, "guard", "auto", b - 1, 1, target.group,
                              dependent_launch=target.dependent_launch)  # fmt: skip
 
 
@@ -95,9 +97,7 @@ def _warps(
 
     def worth(warp: Tile) -> tuple:
         groups = max(1, prod(block[:2]) // prod(warp[:2]))
-        warps = (WARPGROUP.threads * groups + LANES) // LANES * given.get("occupancy", 1)
-        threads = LANES * -(-warps // PARTS) * PARTS
-        room = min(target.registers, target.block_registers // threads // REGISTERS_AT_ONCE * REGISTERS_AT_ONCE)
+        room = max(_shared_out(groups, given.get("occupancy", 1), family, target)[:2])
         need = needs.accumulators * prod(warp[:2]) // WARPGROUP.threads + _spare(family, needs)
         narrow = warp[1] < min(block[1], 128)
         return need > room, groups > 3, narrow, abs(groups - 2), -warp[1], warp[0]
@@ -107,9 +107,15 @@ def _warps(
 
 def _spare(family: Family, needs: Needs) -> int:
     """Registers that the compiler needs beside those of accumulators."""
-    always, function, across, operand = family.spare
-    more = function * max(0, needs.functions - 4) + across * needs.across + operand * max(0, needs.operands - 1)
-    return always + more
+    spare, vectors = family.spare, needs.operands - needs.matrices
+    each = (
+        spare.function * max(0, needs.functions - 4), spare.special * needs.special, spare.across * needs.across,
+        spare.operand * max(0, needs.operands - 1), spare.matrix * (needs.matrices > 0), spare.vector * (vectors > 0),
+        spare.turned * (needs.matrices > 0 and needs.layout == "col"), spare.scalar * needs.scalars,
+        spare.result * max(0, needs.results - 1),
+        spare.beside * max(0, needs.functions - 2) * (needs.matrices > 0),
+    )  # fmt: skip
+    return spare.always + sum(each)
 
 
 def shares(tiling: Tiling, needs: Needs, target: Target) -> dict[str, int]:
@@ -122,12 +128,17 @@ def shares(tiling: Tiling, needs: Needs, target: Target) -> dict[str, int]:
     if family is None:
         return {}
     groups = prod(tiling.warps)
-    need = tiling.registers(needs, target) + _spare(family, needs) + family.spare[-1] * (needs.results - 1)
-    even = _at_once(target.block_registers // tiling.occupancy // (WARPGROUP.threads * (groups + 1)))
-    if need <= min(even, target.registers):
+    even, own, producer = _shared_out(groups, tiling.occupancy, family, target)
+    if tiling.registers(needs, target) + _spare(family, needs) <= even:
         return {}
-    own = _at_once(min(((groups + 1) * even - family.producer) // groups, target.registers))
-    return {CONSUMER: own, PRODUCER: _at_once((groups + 1) * even - groups * own)}
+    return {CONSUMER: own, PRODUCER: producer}
+
+
+def _shared_out(groups: int, occupancy: int, family: Family, target: Target) -> tuple[int, int, int]:
+    """Registers of a thread if all have as many; and of consumers and of the producer, if the latter has its fewest."""
+    each = _at_once(target.block_registers // occupancy // (WARPGROUP.threads * (groups + 1)))
+    own = _at_once(min(((groups + 1) * each - family.producer) // groups, target.registers))
+    return min(each, target.registers), own, _at_once((groups + 1) * each - groups * own)
 
 
 def _at_once(registers: int) -> int:
@@ -136,14 +147,21 @@ def _at_once(registers: int) -> int:
 
 
 def _widest(family: Family, warp: Tile) -> str:
-    """The macro-MMA with most columns that divides a warpgroup's tile; one that doesn't, if none does."""
-    fitting = [n for n in family.columns if warp[1] % n == 0 and n % COLUMNS == 0]
-    return family.of(max(fitting, default=COLUMNS)).name
+    """The macro-MMA with most columns that divides a warpgroup's tile; the narrowest, if none does."""
+    usable = _storable(family)
+    return family.of(max((n for n in usable if warp[1] % n == 0), default=min(usable))).name
+
+
+def _storable(family: Family) -> list[int]:
+    """The numbers of columns whose results are stored, fragment by fragment; all if none are."""
+    return [n for n in family.columns if n % COLUMNS == 0] or list(family.columns)
 
 
 def _rings(given: Mapping[str, Any], block: Tile, needs: Needs, family: Family) -> list[int]:
     """Numbers of buffers to try, most first; more than there are k tiles are of no use."""
     if "buffers" in given:
         return [given["buffers"]]
+    if "prefetch" in given:
+        return [max(FEWEST_BUFFERS, given["prefetch"] + 1)]
     trips = family.buffers if needs.longest is None else -(-needs.longest // block[2])
     return list(range(max(FEWEST_BUFFERS, min(family.buffers, trips)), FEWEST_BUFFERS - 1, -1))

@@ -122,6 +122,7 @@ def plan_boxes(
     extent: int,
     cut: int = 1,
     swizzle: Swizzle | None = None,
+    swizzles: tuple[Swizzle, ...] = SWIZZLES,
 ) -> OperandBoxes:
     """The boxes, layout and descriptor of an operand's tile, proved to fit one another.
 
@@ -135,6 +136,7 @@ def plan_boxes(
     cut : into so many equal parts a panel's lines are cut at least, one for each block of a cluster that shares them.
     swizzle : to take; None: the widest whose spans end where the tile does. A wider one leaves a last panel that is in
         the tile in part: its boxes bring values beyond it, which nothing reads.
+    swizzles : that the instruction's descriptors may name.
 
     Raises
     ------
@@ -152,7 +154,7 @@ def plan_boxes(
     """
     tile = _Tile(operand, dims, size, order, extent)
     tile.check()
-    chosen = swizzle or tile.widest()
+    chosen = swizzle or tile.widest(swizzles)
     lines = tile.box_lines(chosen, cut)
     box = Box(lines, chosen.values, chosen)
     places = tile.places(box)
@@ -203,10 +205,15 @@ class _Tile:
             raise NoBoxes(f"{name}: an instruction takes {self.extent}, in atoms of {LINES}",
                           where=self.dims[1 - self.k], hint=f"a block tile of {8 * self.extent}")  # fmt: skip
 
-    def widest(self) -> Swizzle:
+    def widest(self, swizzles: tuple[Swizzle, ...]) -> Swizzle:
         """The widest swizzle whose span divides what one descriptor reads along the contiguous dimension."""
         within = self.run if self.major == "k" else self.extent
-        return next(s for s in SWIZZLES if within % s.values == 0)
+        fitting = [s for s in swizzles if within % s.values == 0]
+        if not fitting:
+            spans = " or ".join(str(s.values) for s in swizzles)
+            raise NoBoxes(f"{within} values side by side are no spans of {spans}", where=self.dims[self.order[1]],
+                          hint=f"a multiple of {min(s.values for s in swizzles)}")  # fmt: skip
+        return max(fitting, key=lambda s: s.values)
 
     def box_lines(self, swizzle: Swizzle, cut: int) -> int:
         """Lines of a box: as many as it may have, a whole number of patterns, in equal boxes."""

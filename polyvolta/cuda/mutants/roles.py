@@ -69,6 +69,12 @@ def _last_waits(ir: KernelIR) -> list[IrPath]:
     return [at for at in places(ir, WgmmaWait) if at not in _in_loops(ir, WgmmaWait)]
 
 
+def _for_all(ir: KernelIR) -> list[IrPath]:
+    """Waits for all products, behind others that cover them."""
+    covered = any(op.pending for op in operations(ir.body) if isinstance(op, WgmmaWait))
+    return places(ir, WgmmaWait, where=lambda op: not op.pending) if covered else []
+
+
 # ---- changes
 
 
@@ -202,6 +208,8 @@ MUTANTS = (
        ("not_overwritten",), RACES, _drop(WgmmaCommit)),
     _m("no wait for the last products", "accumulators are read while products run",
        ("in_flight",), BOTH, _dropped(_last_waits)),
+    _m("no wait for all products", "accumulators are read behind a wait that leaves newer groups running, empty ones",
+       ("in_flight",), RACES, _dropped(_for_all)),
     _m("no fence of accumulators", "products may begin before the accumulators are there",
        ("in_flight",), RACES, _drop(WgmmaFence)),
     _m("boxes a phase later", "products wait for the phase of the slot's next boxes",

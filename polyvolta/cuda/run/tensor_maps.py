@@ -21,17 +21,16 @@ from functools import cache, lru_cache
 from typing import Any
 
 from polyvolta.cuda.errors import CudaError
+from polyvolta.cuda.target.boxes import CHUNK_BYTES, MOST_LINES, SWIZZLES
 
 BYTES = 128  # of a map
 ALIGN = 64
 MOST_MAPS = 4096  # that are kept
 ITEM = 2  # bytes of a value
-CHUNK = 16  # bytes: what addresses, lines and boxes are multiples of
 MOST_STRIDE = 2**40  # bytes, exclusive
 MOST_EXTENT = 2**32
-MOST_BOX = 256  # along each dimension
-SWIZZLES = {0: 0, 32: 1, 64: 2, 128: 3}
-"""The driver's numbers of swizzles, by the bytes of their spans: CU_TENSOR_MAP_SWIZZLE_NONE, 32B, 64B, 128B."""
+NUMBERS = {s.bytes: s.number for s in SWIZZLES}
+"""The driver's numbers of swizzles, by the bytes of their spans."""
 KINDS = {"half": 6, "bfloat16": 9}
 """The driver's numbers of element types: CU_TENSOR_MAP_DATA_TYPE_FLOAT16, BFLOAT16."""
 _RANK, _INTERLEAVE_NONE, _PROMOTION_256_BYTES, _FILL_ZEROS = 2, 0, 3, 0
@@ -80,10 +79,10 @@ def takes(pointer: int, extents: tuple[int, int], stride: int) -> bool:
 
 def _objection(pointer: int, extents: tuple[int, int], stride: int) -> str | None:
     """What keeps the copy engine from taking a matrix; None if nothing does."""
-    if pointer % CHUNK:
-        return f"it starts at {pointer:#x}, no multiple of {CHUNK} bytes"
-    if stride % CHUNK:
-        return f"its lines are {stride} bytes apart, no multiple of {CHUNK}"
+    if pointer % CHUNK_BYTES:
+        return f"it starts at {pointer:#x}, no multiple of {CHUNK_BYTES} bytes"
+    if stride % CHUNK_BYTES:
+        return f"its lines are {stride} bytes apart, no multiple of {CHUNK_BYTES}"
     if not 0 < stride < MOST_STRIDE:
         return f"its lines are {stride} bytes apart, that has to be positive and less than {MOST_STRIDE}"
     if not all(0 < n <= MOST_EXTENT for n in extents):
@@ -129,7 +128,7 @@ def _encoded(
         ctypes.addressof(made), KINDS[kind], _RANK, pointer,
         (ctypes.c_uint64 * 2)(run, lines), (ctypes.c_uint64 * 1)(stride),
         (ctypes.c_uint32 * 2)(box[1], box[0]), (ctypes.c_uint32 * 2)(1, 1),
-        _INTERLEAVE_NONE, SWIZZLES[swizzle], _PROMOTION_256_BYTES, _FILL_ZEROS,
+        _INTERLEAVE_NONE, NUMBERS[swizzle], _PROMOTION_256_BYTES, _FILL_ZEROS,
     )  # fmt: skip
     if status:
         raise BadTensorMap(f"cuTensorMapEncodeTiled: the driver's error {status}", where=where)
@@ -139,12 +138,12 @@ def _encoded(
 def _check_box(kind: str, box: tuple[int, int], swizzle: int, where: str) -> None:
     if kind not in KINDS:
         raise BadTensorMap(f"maps are of {' or '.join(KINDS)}, not of {kind!r}", where=where)
-    if swizzle not in SWIZZLES:
+    if swizzle not in NUMBERS:
         raise BadTensorMap(f"no swizzle has spans of {swizzle!r} bytes", where=where, hint="128, 64, 32, or 0 for none")
-    if not all(0 < n <= MOST_BOX for n in box):
-        raise BadTensorMap(f"a box has 1 to {MOST_BOX} lines of 1 to {MOST_BOX} values", where=where)
-    if box[1] * ITEM % CHUNK:
-        raise BadTensorMap(f"lines of a box are multiples of {CHUNK} bytes, not {box[1] * ITEM}", where=where)
+    if not all(0 < n <= MOST_LINES for n in box):
+        raise BadTensorMap(f"a box has 1 to {MOST_LINES} lines of 1 to {MOST_LINES} values", where=where)
+    if box[1] * ITEM % CHUNK_BYTES:
+        raise BadTensorMap(f"lines of a box are multiples of {CHUNK_BYTES} bytes, not {box[1] * ITEM}", where=where)
     if swizzle and box[1] * ITEM > swizzle:
         raise BadTensorMap(
             f"lines of {box[1] * ITEM} bytes are longer than the spans of a {swizzle}-byte swizzle", where=where

@@ -29,6 +29,5 @@ SM_90A = Target(
     group=8,
     families=(WGMMA,),
     cluster=8,
-    boxes=True,
     dependent_launch=True,
 )

@@ -39,7 +39,7 @@ _RULES = {
     **dict.fromkeys(("buffers", "fragments", "group"), COUNT),
     "families": every(Family, "(WGMMA,)"),
     "cluster": COUNT,
-    **dict.fromkeys(("boxes", "dependent_launch"), of(bool, "True or False", "True")),
+    "dependent_launch": of(bool, "True or False", "True"),
 }
 
 
@@ -77,9 +77,8 @@ class Target:
     fragments : likewise for how many registers of fragments; two let those of the next strip be loaded ahead.
     group : likewise for how many rows of blocks are computed together, for the second-level cache's sake.
     families : products of a warpgroup, each for many widths.
+        Their operands come by boxes of tensors, which it copies by itself (TMA) and counts the bytes of with barriers.
     cluster : most blocks of a cluster, which share one another's memory; 1 where there are none.
-    boxes : whether it copies boxes of tensors by itself (TMA), counts their bytes with barriers, and lets the warps
-        of a block share out its registers anew.
     dependent_launch : whether a kernel may be launched while the one before it on the stream still runs, and waits for
         that one's end itself (programmatic dependent launch).
 
@@ -107,7 +106,6 @@ class Target:
     group: int = 1
     families: tuple[Family, ...] = ()
     cluster: int = 1
-    boxes: bool = False
     dependent_launch: bool = False
 
     def __post_init__(self) -> None:

@@ -17,7 +17,7 @@ from functools import lru_cache
 from itertools import product
 
 from polyvolta.cuda.target.boxes import SWIZZLES, Swizzle
-from polyvolta.cuda.target.checks import COUNT, SIZES, BadTarget, Rule, each, settle, whole
+from polyvolta.cuda.target.checks import COUNT, SIZES, BadTarget, Rule, each, of, settle, whole
 from polyvolta.cuda.target.descriptors import InShared
 from polyvolta.cuda.target.index_map import IndexMap
 from polyvolta.cuda.target.instruction import KINDS, LANES, LAYOUTS, THREAD, WARPGROUP, I, Instruction, owned
@@ -128,6 +128,46 @@ class WarpgroupMma:
         raise NoInstruction(f"{self.name} multiplies no {a_layout}.{b_layout}", hint="a tensor's layout")
 
 
+@dataclass(frozen=True, slots=True)
+class Spare:
+    """Registers that the compiler needs beside accumulators, so that it spills none.
+
+    Measured with ptxas 12.9, beside 128 accumulators and with 168 registers a thread in all: A @ B takes 154 of them;
+    with a vector, or a matrix that lies as the result does, in sums, products and relu it takes all 168 and spills
+    none. It lacks 3 to 5 for two results that are computed from a vector, for a scalar beside a matrix, for a matrix
+    where both are column-major; 2 to 18 for two matrices, or one that lies across; 14 for gelu, 25 for exp beside a
+    vector. What lacks any goes to tiles with half the accumulators, so that how much it lacks is not the point.
+
+    Parameters
+    ----------
+    always : in any kernel.
+    function : for each of an epilogue's formula from the fifth on.
+    special : for each of them that is more than an instruction.
+    across : for each matrix that lies across the result.
+    operand : for each operand of the epilogue from the second on.
+    matrix, vector : if there is one among them.
+    turned : for matrices where the result is column-major, too.
+    scalar : for each.
+    result : for each that is computed, from the second on.
+    beside : for each function of a formula from the third on, beside a matrix.
+    """
+
+    always: int = 36
+    function: int = 4
+    special: int = 3
+    across: int = 9
+    operand: int = 8
+    matrix: int = 4
+    vector: int = 2
+    turned: int = 5
+    scalar: int = 1
+    result: int = 3
+    beside: int = 1
+
+    def __post_init__(self) -> None:
+        settle(self, dict.fromkeys(self.__slots__, Rule("int that is not negative", "4", whole(0))), BadTarget)
+
+
 _RULES = {
     "columns": each("tuple of multiples of 8", "tuple(range(8, 257, 8))",
                     lambda n: isinstance(n, int) and n > 0 and n % 8 == 0),
@@ -135,7 +175,7 @@ _RULES = {
     "swizzles": each("tuple of swizzles", "(Swizzle(128),)", lambda s: isinstance(s, Swizzle)),
     "block_tile": SIZES,
     "buffers": COUNT,
-    "spare": each("four ints that are not negative", "(36, 4, 9, 8)", whole(0), 4),
+    "spare": of(Spare, "Spare", "Spare(always=36)"),
     **dict.fromkeys(("producer", "least"), COUNT),
     "title": Rule("name", "'m64nNk16'", lambda s: isinstance(s, str)),
 }  # fmt: skip
@@ -153,10 +193,7 @@ class Family:
     title : what people call it.
     block_tile : the default: what one multiprocessor computes from few loads.
     buffers : most buffers of shared memory that an operand has by default.
-    spare : registers that the compiler needs beside accumulators, so that it spills none: for any kernel, for each
-        function of an epilogue's formula from the fifth on, for each matrix that lies across the result, and for each
-        of its operands from the second on. Measured with ptxas 12.9: beside 128 accumulators, and 168 registers
-        a thread in all, relu(A @ B + R) spills none; with gelu, two matrices, or a matrix across it spills 2 to 18.
+    spare : registers that the compiler needs beside accumulators, so that it spills none.
     producer : registers of a thread that has boxes brought, where a block's are shared out: the fewest that there can
         be, with which none is spilled.
     least : registers beside accumulators of one product with which ptxas takes it, of those that all threads have when
@@ -172,7 +209,7 @@ class Family:
     title: str = "m64nNk16"
     block_tile: tuple[int, int, int] = (128, 256, 64)
     buffers: int = 6
-    spare: tuple[int, int, int, int] = (36, 4, 9, 8)
+    spare: Spare = Spare()
     producer: int = 24
     least: int = 26
 

@@ -6,10 +6,14 @@ import re
 from collections.abc import Mapping, Sequence
 
 from polyvolta.cuda.errors import CudaError
+from polyvolta.cuda.ir.ints import Ints
 from polyvolta.sched.loops.notation.expressions import CSpeller, Term
 from polyvolta.sets import Aff, aff, var, xor
 from polyvolta.sets.values.aff import Atom, Floor, Xor
+from polyvolta.sets.values.digits import Part
 from polyvolta.sets.values.simplify import Range, floordiv_within, interval, simplify
+
+ALL_BOUNDED = Ints()
 
 
 class NotPrintable(CudaError):
@@ -19,7 +23,21 @@ class NotPrintable(CudaError):
 
 
 class KernelSpeller(CSpeller):
-    """C for kernels: what is divided must be known not to be negative, for there are no slow divisions."""
+    """C for kernels: what is divided must be known not to be negative, for there are no slow divisions.
+
+    Parameters
+    ----------
+    ints : in which order quotients and sums are computed.
+    """
+
+    def __init__(
+        self, ranges: Mapping[str, Range], names: Mapping[str, str] | None = None, ints: Ints = ALL_BOUNDED
+    ) -> None:
+        super().__init__(ranges, names)
+        self.ints = ints
+
+    def parts(self, e: Aff) -> list[Part]:
+        return self.ints.parts(e)
 
     def terms(self, e: Aff) -> tuple[Sequence[Term], int]:
         """A remainder of what may be negative is found here: its parts of one kind are seen where it is not."""
@@ -38,6 +56,7 @@ class KernelSpeller(CSpeller):
         return False
 
     def quotient(self, num: Aff, den: int) -> tuple[str, bool]:
+        num, den = self.ints.dividend(num, den)
         return f"{self._dividend(num)} / {den}", False
 
     def remainder(self, num: Aff, den: int) -> str:

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from math import gcd
 
+from polyvolta.cuda.ir.ints import Ints
 from polyvolta.cuda.ir.kernel_ir import (
     Element,
     FragmentLoad,
@@ -81,7 +82,8 @@ class Scope:
         self._barriers = roles.NamedBarriers()
         self._own: dict[str, str] = {}
         self._sizes = dict(ir.context)
-        self._speller = KernelSpeller(known(ir), BLOCKS)
+        self._ints = Ints.of(ir)
+        self._speller = KernelSpeller(known(ir), BLOCKS, self._ints)
 
     # ---- names
 
@@ -179,7 +181,14 @@ class Scope:
         return f"{loop.var} <= {self.extreme(loop.upper, 'min')}"
 
     def condition(self, e: Aff) -> str:
-        """`e >= 0` with positive terms on both sides; a size known to be a multiple stands undivided."""
+        """`e >= 0` with positive terms on both sides; a size known to be a multiple stands undivided.
+
+        Several conditions where their sums might not fit an int together.
+        """
+        word, several = self._ints.cases(e)
+        if len(several) > 1:
+            text = {"any": " || ", "all": " && "}[word].join(map(self.condition, several))
+            return f"({text})" if word == "any" else text
         for atom, c in e.terms:
             if isinstance(atom, Floor) and len(atom.num.terms) == 1 and not atom.num.const:
                 ((size, k),) = atom.num.terms

@@ -61,7 +61,7 @@ def plan(graph: Graph, accumulators: str = "auto") -> Plan:
         else:
             steps.append(Step(s, s.operation, *formula_of(s, s.tree)))
     found = Plan(tuple(contractions), tuple(steps), tuple(t.name for t in graph.outputs), graph.dtype,
-                 _across(graph, steps))  # fmt: skip
+                 _across(graph, steps), graph.outputs[0].layout)  # fmt: skip
     return found if accumulators == "separate" else shared(graph, found, all_of_them=accumulators == "one")
 
 

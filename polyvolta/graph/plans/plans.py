@@ -89,7 +89,7 @@ class Plan:
 
     `outputs` names the arrays that are stored to global memory; an accumulator may be among them. `dtype` is the
     element type of all tensors. `across` counts the matrices that steps read and store and that are contiguous in
-    memory along the other dimension than the first output.
+    memory along the other dimension than the first output, whose `layout` says which that is.
     """
 
     contractions: tuple[Contraction, ...]
@@ -97,6 +97,7 @@ class Plan:
     outputs: tuple[str, ...]
     dtype: str = "float16"
     across: int = 0
+    layout: str = "row"
 
     @property
     def whole(self) -> tuple[int, int]:

@@ -38,6 +38,7 @@ WATCHED = (
 )  # fmt: skip
 """Every access calls `gpu.cpp`, registers start with a pattern, and lines are known; no library has the hooks."""
 
+_CLUSTER = re.compile(r"__cluster_dims__\((\d+), (\d+), (\d+)\)")
 _EXTERN = re.compile(r"extern __shared__ (?:__align__\(\d+\) )?(\w+) (\w+)\[\];")
 
 
@@ -90,6 +91,10 @@ class Text:
     name : the kernel's.
     arch : the compute capability that it is for: instructions of later ones are refused.
     own : whether it is for that one alone, as sm_90a.
+
+    Attributes
+    ----------
+    cluster : blocks that it says to run together, along x, y and z.
     """
 
     def __init__(self, source: str, name: str, arch: int, own: bool = False) -> None:
@@ -97,6 +102,8 @@ class Text:
         text, count = _EXTERN.subn(r"\1 *const \2 = (\1 *)gpu.shared;", translated(source, arch, own))
         if count != 1:
             raise WrongText(f"the text has {count} declarations of dynamic shared memory")
+        said = _CLUSTER.search(source)
+        self.cluster = tuple(map(int, said.groups())) if said else (1, 1, 1)
         folder = Path(_folder().name)
         stem = folder / sha256(source.encode()).hexdigest()[:16]
         whole = f'#include "kernel.h"\n#line 1 "kernel.cu"\n{text}\n'
@@ -142,7 +149,6 @@ def launched(
     arrays: list[tuple[np.ndarray, bool]],
     seed: int,
     watch: bool = True,
-    cluster: tuple[int, ...] = (1, 1, 1),
 ) -> Counts:
     """Run a grid.
 
@@ -152,7 +158,6 @@ def launched(
     arrays : what may be touched: views, and whether they are written.
     seed : of the order and the arrivals.
     watch : whether accesses are looked at.
-    cluster : blocks that run together.
 
     Raises
     ------
@@ -169,7 +174,7 @@ def launched(
         regions += [array.ctypes.data, 2 * span, allowed.ctypes.data]
     pointers = (ctypes.c_void_p * len(values))(*(ctypes.addressof(v) for v in values))
     settings = (ctypes.c_longlong * 9)(
-        threads, shared_bytes, seed, seed % len(ARRIVALS), seed // len(ARRIVALS) % len(STRATEGIES), watch, *cluster
+        threads, shared_bytes, seed, seed % len(ARRIVALS), seed // len(ARRIVALS) % len(STRATEGIES), watch, *text.cluster
     )
     message, place = ctypes.create_string_buffer(2000), ctypes.c_void_p()
     counts = (ctypes.c_ulonglong * 4)()
@@ -228,7 +233,7 @@ def _launch(call: Call, seed: int, change: Callable[[str], str], watch: bool, te
     arrays = [(a.array, a.tensor.written) for a in call.arguments]
     return launched(
         texts[source], [values[at] for at in range(len(values))], config.grid, config.block[0], config.shared_bytes,
-        arrays, seed, watch, getattr(config, "cluster", (1, 1, 1)),
+        arrays, seed, watch,
     )  # fmt: skip
 
 

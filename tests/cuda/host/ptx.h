@@ -67,8 +67,8 @@ void gpu_wgmma(const Wgmma *what, float *const *registers);
 void gpu_wgmma_fence();
 void gpu_wgmma_commit();
 void gpu_wgmma_wait(int pending);
-void gpu_cluster_arrive(bool releases);
-void gpu_cluster_wait();
+void gpu_cluster_arrive(bool releases, bool aligned);
+void gpu_cluster_wait(bool aligned);
 unsigned gpu_rank();
 unsigned gpu_map_address(unsigned address, unsigned rank);
 void gpu_load_cluster(unsigned address, unsigned bytes, void *to);
@@ -189,11 +189,14 @@ static inline void ptx_mapa_shared_cluster_u32(unsigned *d, const unsigned *a, c
   d[0] = gpu_map_address(a[0], rank[0]);
 }
 static inline void ptx_mov_u32_cluster_ctarank(unsigned *d) { d[0] = gpu_rank(); }
-static inline void ptx_barrier_cluster_arrive_aligned() { gpu_cluster_arrive(true); }
-static inline void ptx_barrier_cluster_arrive_release_aligned() { gpu_cluster_arrive(true); }
-static inline void ptx_barrier_cluster_arrive_relaxed_aligned() { gpu_cluster_arrive(false); }
-static inline void ptx_barrier_cluster_wait_aligned() { gpu_cluster_wait(); }
-static inline void ptx_barrier_cluster_wait_acquire_aligned() { gpu_cluster_wait(); }
+#define CLUSTER_BARRIER(suffix, aligned)                                                                \
+  static inline void ptx_barrier_cluster_arrive##suffix() { gpu_cluster_arrive(true, aligned); }        \
+  static inline void ptx_barrier_cluster_arrive_release##suffix() { gpu_cluster_arrive(true, aligned); } \
+  static inline void ptx_barrier_cluster_arrive_relaxed##suffix() { gpu_cluster_arrive(false, aligned); } \
+  static inline void ptx_barrier_cluster_wait##suffix() { gpu_cluster_wait(aligned); }                  \
+  static inline void ptx_barrier_cluster_wait_acquire##suffix() { gpu_cluster_wait(aligned); }
+CLUSTER_BARRIER(, false)
+CLUSTER_BARRIER(_aligned, true)
 static inline void ptx_ld_shared_cluster_f32(float *d, const unsigned *a) { gpu_load_cluster(a[0], 4, d); }
 static inline void ptx_ld_shared_cluster_v2_f32(float *d, const unsigned *a) { gpu_load_cluster(a[0], 8, d); }
 static inline void ptx_ld_shared_cluster_v4_f32(float *d, const unsigned *a) { gpu_load_cluster(a[0], 16, d); }

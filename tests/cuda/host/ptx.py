@@ -128,10 +128,9 @@ def _hopper() -> Iterator[tuple[str, Instruction]]:
     yield "wgmma.wait_group.sync.aligned", does("n", own=True)
     yield "mapa.shared::cluster.u32", does("=r", "r", "r", memory=False)
     yield "mov.u32 cluster_ctarank", does("=r", memory=False)
-    for order in ("", ".release", ".relaxed"):
-        yield f"barrier.cluster.arrive{order}.aligned", does()
-    for order in ("", ".acquire"):
-        yield f"barrier.cluster.wait{order}.aligned", does()
+    for aligned in ("", ".aligned"):
+        for order in ("arrive", "arrive.release", "arrive.relaxed", "wait", "wait.acquire"):
+            yield f"barrier.cluster.{order}{aligned}", does()
     for count, vector in ((1, ""), (2, ".v2"), (4, ".v4")):
         yield f"ld.shared::cluster{vector}.f32", does(f"=f{count}", "[r]")
     for count, vector in ((1, ""), (4, ".v4")):

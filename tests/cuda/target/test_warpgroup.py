@@ -82,7 +82,7 @@ def test_a_in_registers():
 def test_the_target():
     SM_90A.check()
     assert (SM_90A.shared_bytes, SM_90A.block_registers, SM_90A.registers) == (232448, 65536, 255)
-    assert (SM_90A.multiprocessors, SM_90A.cluster, SM_90A.boxes) == (132, 8, True)
+    assert (SM_90A.multiprocessors, SM_90A.cluster) == (132, 8)
     only = SM_90A.of_kind("bfloat16")
     assert only.kinds == ("bfloat16",) == only.macro_mma("m64n96k16").kinds == only.macro_mma("m16n32k16").kinds
     with pytest.raises(UnknownTarget) as found:

@@ -351,7 +351,7 @@ PLANNED = [  # block tile, warpgroup's tile, buffers, a graph
 def test_kernels_that_passes_make_have_no_serialized_products(case):
     block, part, buffers, graph = case
     options = pv.Options(block_tile=block, warp_tile=part, macro_mma=f"m64n{part[1]}k16", buffers=buffers, fragments=1,
-                         prefetch=0, split_k=1, group=8)  # fmt: skip
+                         split_k=1, group=8)  # fmt: skip
     kernel = pv.compile(graph(), target=SM_90A, options=options)
     cubin = compile_cubin(print_cuda(kernel.ir), "sm_90a", name=kernel.ir.name)
     assert "serialized" not in cubin.log, cubin.log

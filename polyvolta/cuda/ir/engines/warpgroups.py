@@ -1,8 +1,9 @@
 """Products of a warpgroup, `wgmma`: asynchronous, with operands that tensor cores read from shared memory themselves.
 
-Four warps issue one together. It runs on while they go on: their accumulators are anything until a wait says
-otherwise, and so must the operands' tiles stay as they are until then. What a warpgroup issues between two commits is a
-group, and a wait lets its newest groups run on. Products on one accumulator follow one another without a wait.
+Four warps issue one together. It runs on while they go on: their accumulators are anything until a wait for all
+products, and the operands' tiles must stay as they are until a wait that covers it. What a warpgroup issues between two
+commits is a group, and a wait lets its newest groups run on. Products on one accumulator follow one another without a
+wait.
 
 What is read from shared memory a *descriptor* names: where the operand starts, how its 8x16-byte cores lie from there
 on, and how 16-byte units are permuted. It reads by the async proxy, as the copy engine writes; what threads wrote must
@@ -147,7 +148,12 @@ class WgmmaCommit(_Ordering):
 
 @dataclass(frozen=True, slots=True)
 class WgmmaWait(_Ordering):
-    """The warpgroup waits until at most `pending` of its newest groups of products are running."""
+    """The warpgroup waits until at most `pending` of its newest groups of products are running.
+
+    Tiles that the others have read may be written then. Accumulators are threads' again behind a wait for all products
+    alone, with 0 pending: that of others doesn't say whose end it waits for, so that compilers, which read registers
+    where they like, would read these before it.
+    """
 
     pending: int
     statement: str = ""

@@ -2,7 +2,8 @@
 
 Each product is done at some moment between the two: then tensor cores read both operands from shared memory, where
 their descriptors say, swizzled by addresses, and no layout is asked. Products of a warpgroup on one accumulator are
-done in order. From issue to wait the accumulator's registers hold `POISON`; what is summed up meanwhile is kept here.
+done in order. From issue to the wait for all of them the accumulator's registers hold `POISON`; what is summed up
+meanwhile is kept here.
 
 Registers that threads have touched since the warpgroup's last `WgmmaFence` tensor cores may see or not: a product on
 accumulators that aren't fenced gives `POISON`. So do values of shared memory that threads wrote and haven't fenced.
@@ -67,6 +68,7 @@ class Products:
     ----------
     sums : array -> [block, warp, lane, *shape, width], what accumulators are whose registers hold `POISON`.
     running : array -> [*shape, block, warpgroup], how many products on each haven't been waited for.
+    held : likewise, whether products have it, from the first one to a wait for all.
     touched : array -> [*shape, block, warp], whether threads have touched it since their last fence.
     """
 
@@ -79,6 +81,7 @@ class Products:
         extents = {r.name: r.shape for r in ir.registers if r.name in arrays}
         self.sums: dict[str, np.ndarray] = {}
         self.running = {n: np.zeros((*s, shape[0], self.groups), np.int64) for n, s in extents.items()}
+        self.held = {n: np.zeros(x.shape, bool) for n, x in self.running.items()}
         self.touched = {n: np.ones((*s, *shape[:2]), bool) for n, s in extents.items()}
 
     def issue(self, m: Blocks, op: Wgmma, mask: Mask) -> tuple[Reached, ...]:
@@ -116,8 +119,9 @@ class Products:
         """
         warps, registers = self.groups * WARPS, m.registers[array][:, :, :, *index]
         sums = registers if self.times.eager else self.sums[array][:, :, :, *index]
-        fresh = _threads(who & (self.running[array][index] == 0))
+        fresh = _threads(who & ~self.held[array][index])
         np.copyto(sums[:, :warps], registers[:, :warps], where=fresh[..., None])
+        self.held[array][index] |= who
         self.running[array][index] += who
         return np.asarray(self.touched[array][index][:, :warps].reshape(*who.shape, WARPS).any(2))
 
@@ -136,17 +140,24 @@ class Products:
         self.pending.commit(mask)
 
     def wait(self, m: Blocks, newest: int, mask: Mask) -> None:
-        """Some warpgroups wait for all their groups but the newest."""
+        """Some warpgroups wait for all their groups but the newest; who waits for all has the accumulators back."""
         for product, arrived in self.pending.wait(newest, mask):
             who = self._groups(arrived)
             self._make(m, product, who & product.left)
-            array, warps = product.array, self.groups * WARPS
             for index in product.indices:
-                self.running[array][index] -= who
-                done = _threads(who & (self.running[array][index] == 0))
+                self.running[product.array][index] -= who
+        if not newest:
+            self._hand_back(m, self._groups(mask))
+
+    def _hand_back(self, m: Blocks, who: np.ndarray) -> None:
+        """Some warpgroups' accumulators are their threads', those on which no product runs."""
+        for array, held in self.held.items():
+            for index in zip(*np.nonzero(held.any((-2, -1))), strict=True):
+                back = who & held[index] & (self.running[array][index] == 0)
                 if not self.times.eager:
-                    registers, sums = (x[array][:, :warps, :, *index] for x in (m.registers, self.sums))
-                    np.copyto(registers, sums, where=done[..., None])
+                    registers, sums = (x[array][:, : self.groups * WARPS, :, *index] for x in (m.registers, self.sums))
+                    np.copyto(registers, sums, where=_threads(back)[..., None])
+                held[index] &= ~back
 
     def tick(self, m: Blocks) -> None:
         """An operation is about to be taken: what is due is done."""

@@ -3,8 +3,9 @@
 Expressions of the IR are of integers, those of the text of ints. What they say is the same as long as every sum, and
 every part of one, stays below 2^31 in either direction. That is decided here without running anything: the terms of an
 expression that add up, and apart from them those that are taken away, each as large as it can be; the C text adds them
-in some order, and no partial sum is outside of the two. Sizes and block indices stay symbols, so that 128 * blockIdx.y
-is known to be less than M + 128; names of threads and of unrolled loops are as large as their ranges say.
+in some order, and no partial sum is outside of the two. What the text divides before it adds (`ir.ints`) is divided
+here. Sizes and block indices stay symbols, so that 128 * blockIdx.y is known to be less than M + 128; names of threads
+and of unrolled loops are as large as their ranges say.
 
 Offsets into a matrix, line * ld + run, are computed in 64 bits: lines are `long long`.
 """
@@ -18,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from polyvolta.cuda.ir.accesses import Access
+from polyvolta.cuda.ir.ints import Ints
 from polyvolta.cuda.ir.kernel_ir import (
     Arrive,
     Await,
@@ -39,7 +41,6 @@ from polyvolta.cuda.verify.engine.symbols import all_blocks
 from polyvolta.cuda.verify.engine.undecided import Undecided
 from polyvolta.sets import Aff, aff, var
 from polyvolta.sets.values.aff import Floor, Xor
-from polyvolta.sets.values.digits import mod_parts
 from polyvolta.sets.values.simplify import Range, interval
 
 INT = 2**31 - 1
@@ -100,12 +101,15 @@ def _highest(sums: Iterable[Sum]) -> Iterator[Sum]:
 
 def _sums(ir: KernelIR) -> Iterator[Sum]:
     """What adds up in each expression that the text computes in ints."""
+    ints = Ints.of(ir)
     for e in (*(e for _, e in ir.derived), *ir.grid):
-        yield from _parts(e, (), ir.ranges)
-    yield from _body(ir, ir.body, (), ir.ranges)
+        yield from _parts(e, (), ir.ranges, ints)
+    yield from _body(ir, ir.body, (), ir.ranges, ints)
 
 
-def _body(ir: KernelIR, body: tuple[Stmt, ...], loops: tuple[Loop, ...], ranges: Mapping[str, Range]) -> Iterator[Sum]:
+def _body(
+    ir: KernelIR, body: tuple[Stmt, ...], loops: tuple[Loop, ...], ranges: Mapping[str, Range], ints: Ints
+) -> Iterator[Sum]:
     for s in body:
         if isinstance(s, Loop):
             lows, highs = ([e.const for e in ends if e.is_constant] for ends in (s.lower, s.upper))
@@ -115,21 +119,22 @@ def _body(ir: KernelIR, body: tuple[Stmt, ...], loops: tuple[Loop, ...], ranges:
             head = replace(s, body=())  # which is all that counts of a loop around, and quickly compared
             around = loops if unrolled else (*(x for x in loops if x.var != s.var), head)
             for e in (*s.lower, *s.upper):
-                yield from _parts(e, loops, ranges)
-            yield from _parts(var(s.var) + s.step, around, inner)
-            yield from _body(ir, s.body, around, inner)
+                yield from _parts(e, loops, ranges, ints)
+            yield from _parts(var(s.var) + s.step, around, inner, ints)
+            yield from _body(ir, s.body, around, inner, ints)
         elif isinstance(s, When):
             for e in s.conditions:
-                yield from _parts(e, loops, ranges)
-            yield from _body(ir, (*s.body, *s.orelse), loops, ranges)
+                for case in ints.cases(e)[1]:
+                    yield from _parts(case, loops, ranges, ints)
+            yield from _body(ir, (*s.body, *s.orelse), loops, ranges, ints)
         elif isinstance(s, Roles):
-            yield from _body(ir, below(s), loops, ranges)
+            yield from _body(ir, below(s), loops, ranges, ints)
         else:
-            for e in _expressions(ir, s):
-                yield from _parts(e, loops, ranges)
+            for e in _expressions(ir, s, ints):
+                yield from _parts(e, loops, ranges, ints)
 
 
-def _expressions(ir: KernelIR, op: Op) -> Iterator[Aff]:
+def _expressions(ir: KernelIR, op: Op, ints: Ints) -> Iterator[Aff]:
     """The expressions of an operation, as the text computes them."""
     for access in op.accesses(ir):
         yield from access.given
@@ -140,9 +145,10 @@ def _expressions(ir: KernelIR, op: Op) -> Iterator[Aff]:
         yield from (op.phase.slot, op.phase.number)
     if isinstance(op, Wgmma):
         yield from (ir.tile(x.tile).chunks * x.buffer + x.start for x in (op.a, op.b))
-        yield from op.adds
+        yield from (case for e in op.adds for case in ints.cases(e)[1])
     for inside in _insides(op):
-        yield from (e - x for e, x in zip(inside.extents, inside.index, strict=True))
+        tests = (e - x for e, x in zip(inside.extents, inside.index, strict=True))
+        yield from (case for e in tests for case in ints.cases(e)[1])
 
 
 def _end(access: Access, d: int) -> int:
@@ -164,13 +170,13 @@ def _insides(part: Any) -> Iterator[Inside]:
             yield from _insides(x)
 
 
-def _parts(e: Aff, loops: tuple[Loop, ...], ranges: Mapping[str, Range]) -> Iterator[Sum]:
+def _parts(e: Aff, loops: tuple[Loop, ...], ranges: Mapping[str, Range], ints: Ints) -> Iterator[Sum]:
     """What adds up in an expression, what is taken away, and so on in what its quotients divide."""
     sums = [aff(max(e.const, 0)), aff(max(-e.const, 0))]  # added; taken away
-    for m, num, den, rest in mod_parts(e - e.const):
+    for m, num, den, rest in ints.parts(e - e.const):
         if den is not None:
             sums[m < 0] += abs(m) * (den - 1)
-            yield from _parts(num, loops, ranges)
+            yield from _parts(num, loops, ranges, ints)
             continue
         for atom, c in rest.terms:
             one = Aff(((atom, 1),))
@@ -180,9 +186,9 @@ def _parts(e: Aff, loops: tuple[Loop, ...], ranges: Mapping[str, Range]) -> Iter
             sums[c < 0] += abs(c) * (one if high is None else max(high, 0))
             sums[c > 0] += abs(c) * max(-low, 0)
             match atom:
-                case Floor(num=inner):
-                    yield from _parts(inner, loops, ranges)
+                case Floor(num=inner, den=by):
+                    yield from _parts(ints.dividend(inner, by)[0], loops, ranges, ints)
                 case Xor(left=left, right=right):
-                    yield from _parts(left, loops, ranges)
-                    yield from _parts(right, loops, ranges)
+                    yield from _parts(left, loops, ranges, ints)
+                    yield from _parts(right, loops, ranges, ints)
     yield from ((loops, total - total.const, total.const) for total in sums)

@@ -321,14 +321,18 @@ class Flight:
         return case(self.rows, point, f"{who(party)} {VERBS[e.kind]}, no wait covers that: {why}", e, party, point.one)
 
     def _touched(self, product: Event, party: Party) -> Case | None:
-        """Who touches accumulators behind a product, a wait of its own being between that covers it."""
+        """Who touches accumulators behind a product, a wait of its own being between that covers it; and one for all
+        products, which hands them back."""
         waits = [e for e in self.rows.of(DONE) if party.takes(e)]
+        of_all = [w for w in waits if not w.pending]
+        ways = (waits, "that may still run"), (of_all, "and no wait for all of them hands them back")
         for e in self._registers(product, party):
             after = self.meetings.before(product, e)
-            done = then(self.meetings.covers(party), together([self.meetings.before(w, e) for w in waits], after))
-            if (point := smallest(less(after, done))) is not None:
-                what = f"{who(party)} touches accumulators of products that may still run"
-                return case(self.rows, point, what, e, party, point.other, other=product.path)
+            for some, why in ways:
+                behind = together([self.meetings.before(w, e) for w in some], self.meetings.relations.nothing())
+                if (point := smallest(less(after, then(self.meetings.covers(party), behind)))) is not None:
+                    what = f"{who(party)} touches accumulators of products {why}"
+                    return case(self.rows, point, what, e, party, point.other, other=product.path)
         return None
 
     def _ready(self, product: Event, party: Party) -> Case | None:

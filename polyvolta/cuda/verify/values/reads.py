@@ -86,11 +86,12 @@ class Read:
             here.refute(proof, what, where=where, warp=warp, lane=lane, address=address, other=writer)
 
     def strays(
-        self, table: Table, meaning: Meaning, active: np.ndarray, notes: dict[str, dict[str, None]]
+        self, table: Table, meaning: Meaning, active: np.ndarray, notes: dict[str, dict[str, bool]]
     ) -> Iterator[tuple[Spot, str, tuple[str, ...], tuple[Aff, ...]]]:
         """Values that aren't the tile's elements: where, why, what that refutes, and when the operand has what is due.
 
-        Beyond its edge 0 is due, which may well be what is read. `notes` gets what the tile is.
+        Beyond its edge 0 is due, which may well be what is read. `notes` gets what the tile is, and whether that speaks
+        of trips of a loop, as it does where anything is read in one.
         """
         first: tuple[tuple[Aff, ...], tuple[int, int]] | None = None
         for (kind,), where in combinations([self.values.kind], None if active.all() else active[..., 0]):
@@ -120,12 +121,13 @@ class Read:
                 text = f"where {found} lies, and element [{', '.join(map(str, due))}] of the operand is due"
                 yield at, text, ("fresh",), tuple(inside)
                 return
-            told = notes.setdefault(self.op.tile, {})
-            if not told:
+            told, trip = notes.setdefault(self.op.tile, {}), not sides[0].bases[1].is_constant
+            if not told or trip and not any(told.values()):  # what is read before the loop is one tile of many
+                told.clear()
                 line_dim = 0 if self.op.operand == "a" else 1
                 dims = (line_dim, 1 - line_dim)
                 offsets = {c: (d, offset[d]) for d, columns in zip(dims, sides[0].columns) for c in columns}
-                told[tile_text(self.op.tile, self.names, skeleton, offsets)] = None
+                told[tile_text(self.op.tile, self.names, skeleton, offsets)] = trip
 
 
 def tile_text(tile: str, names: tuple[str, ...], skeleton: Skeleton, offsets: dict[int, tuple[int, int]]) -> str:

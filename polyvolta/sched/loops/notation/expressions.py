@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from polyvolta.sched.loops.ast import AnyOf, Bound, Condition, For
 from polyvolta.sets import Aff, var
 from polyvolta.sets.values.aff import Atom, Floor, Xor
-from polyvolta.sets.values.digits import mod_parts
+from polyvolta.sets.values.digits import Part, mod_parts
 from polyvolta.sets.values.simplify import Range, interval
 
 Term = tuple[str, int]
@@ -86,7 +86,7 @@ class Speller:
             return [self._term(*e.terms[0])], e.const
         terms: list[Term] = []
         const = 0
-        for c, num, den, rest in mod_parts(e):
+        for c, num, den, rest in self.parts(e):
             if den is None:
                 terms += [self._term(a, k) for a, k in rest.terms]
                 const = rest.const
@@ -94,6 +94,10 @@ class Speller:
                 text = self.remainder(num, den)
                 terms.append((text if abs(c) == 1 else f"({text})", c))
         return terms, const
+
+    def parts(self, e: Aff) -> list[Part]:
+        """A rest and remainders."""
+        return mod_parts(e)
 
     def _term(self, atom: Atom, c: int) -> Term:
         """An atom as it stands behind its coefficient: a quotient needs parentheses unless that is 1."""

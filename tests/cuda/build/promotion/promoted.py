@@ -62,7 +62,7 @@ class Loops:
         return Arrays(tuple(tensors_of(self.graph).values()), tuple(t for p in pieces for t in p.tiles), registers)
 
     def scan(self, tree: Schedule) -> Scan:
-        return scan(tree, self.context, {"linearId": self.options.threads})
+        return scan(tree, self.context, {"linearId": self.options.threads_on(target_of())})
 
 
 def loops_of(expr, **options) -> Loops:
@@ -74,7 +74,7 @@ def loops_of(expr, **options) -> Loops:
     macro = target_of().macro_mma(chosen.macro_mma)
     fine, contracted = decompose(graph, chosen, macro.shape, context)
     nests = {c.statement.name: nest_of(fine, c.statement.name, context) for c in idiom.contractions}
-    operands = operand_pieces(nests, idiom, chosen, macro, chosen.threads, context)
+    operands = operand_pieces(nests, idiom, chosen, macro, chosen.threads_on(target_of()), context)
     return Loops(graph, idiom, chosen, context, nests, operands, _tree(contracted, nests, operands))
 
 
@@ -98,7 +98,7 @@ class Machine:
 
     def __init__(self, loops: Loops, arrays: dict[str, np.ndarray], scalars: dict[str, float], sizes: dict) -> None:
         self.loops, self.arrays, self.scalars, self.sizes = loops, arrays, scalars, dict(sizes)
-        threads = loops.options.threads
+        threads = loops.options.threads_on(target_of())
         self.warps = threads // 32
         pieces = loops.operands.pieces
         self.tiles = {t.name: t for p in pieces for t in p.tiles}

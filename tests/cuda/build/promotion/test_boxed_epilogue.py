@@ -93,7 +93,7 @@ def options(tile=(64, 64, 64), warpgroup=None, macro=None, buffers=2):
     rows, columns, depth = tile
     return pv.Options(
         block_tile=tile, warp_tile=warpgroup or (64, columns, depth), macro_mma=f"m64n{macro or columns}k16",
-        buffers=buffers, fragments=1, prefetch=0, split_k=1, group=8,
+        buffers=buffers, fragments=1, split_k=1, group=8,
     )  # fmt: skip
 
 

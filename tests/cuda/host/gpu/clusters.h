@@ -27,9 +27,9 @@ void complete_cluster() {
 
 extern "C" {
 
-void gpu_cluster_arrive(bool releases) {
+void gpu_cluster_arrive(bool releases, bool aligned) {
   void *const place = HERE;
-  together("barrier.cluster.arrive", releases, 0, place, [](Warp &) {});
+  if (aligned) together("barrier.cluster.arrive", releases, 0, place, [](Warp &) {});
   if (cluster.waits[g.now]) fail(place, THREAD ": barrier.cluster.arrive twice, no wait between", THREAD_IS);
   cluster.waits[g.now] = cluster.phase + 1;
   if (releases) merge(cluster.coming.data(), knows());
@@ -38,9 +38,9 @@ void gpu_cluster_arrive(bool releases) {
   complete_cluster();
 }
 
-void gpu_cluster_wait() {
+void gpu_cluster_wait(bool aligned) {
   void *const place = HERE;
-  together("barrier.cluster.wait", 0, 0, place, [](Warp &) {});
+  if (aligned) together("barrier.cluster.wait", 0, 0, place, [](Warp &) {});
   if (!cluster.waits[g.now]) fail(place, THREAD ": barrier.cluster.wait, and it hasn't arrived", THREAD_IS);
   while (cluster.phase < cluster.waits[g.now]) wait("barrier.cluster", place);
   cluster.waits[g.now] = 0;

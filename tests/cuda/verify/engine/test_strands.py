@@ -32,7 +32,7 @@ from polyvolta.sets import aff, var
 
 M, N, K, L = pv.sizes("M N K L")
 OPTIONS = {"block_tile": (128, 64, 64), "warp_tile": (64, 64, 64), "macro_mma": "m64n64k16", "fragments": 1,
-           "prefetch": 0, "split_k": 1, "group": 1}  # fmt: skip
+           "split_k": 1, "group": 1}  # fmt: skip
 A, B = pv.tensor("A", (M, K)), pv.tensor("B", (K, N))
 P, Q = pv.tensor("P", (M, L)), pv.tensor("Q", (L, N))
 KERNELS = {"product": (A @ B, 3), "two slots": (A @ B, 2), "sum": (A @ B + P @ Q, 3)}

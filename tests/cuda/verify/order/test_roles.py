@@ -10,11 +10,12 @@ import pytest
 
 import polyvolta as pv
 from polyvolta.cuda.errors import CudaError
-from polyvolta.cuda.ir.kernel_ir import Barrier, KernelIR, ProxyFence, When
+from polyvolta.cuda.ir.kernel_ir import Barrier, KernelIR, Op, ProxyFence, When
 from polyvolta.cuda.machine.interpreter import interpret
 from polyvolta.cuda.mutants import MUTANTS, NothingToBreak, roles
 from polyvolta.cuda.mutants.model import edited, places
 from polyvolta.cuda.target.hopper import SM_90A
+from polyvolta.cuda.text.printer import print_cuda
 from polyvolta.cuda.verify.order.proofs import OF_ROLES, PROVERS, RoleOrder
 from polyvolta.cuda.verify.order.roles import BOX, PRODUCT
 from polyvolta.cuda.verify.report.records import NoMeaning
@@ -31,7 +32,7 @@ NAMES = {**PROVERS, **OF_ROLES}
 
 def compiled(outputs, buffers: int) -> KernelIR:
     options = pv.Options(block_tile=(128, 64, 64), warp_tile=(64, 64, 64), macro_mma="m64n64k16", buffers=buffers,
-                         fragments=1, prefetch=0, split_k=1, group=1)  # fmt: skip
+                         fragments=1, split_k=1, group=1)  # fmt: skip
     return pv.compile(outputs, target=SM_90A, options=options)
 
 
@@ -276,3 +277,30 @@ def test_a_case_is_the_smallest_one(name):
     proof, of, words = CASES[name]
     case = refuted(changed(name, "three"))[proof]
     assert {n: case.sizes[n] for n in of} == of and words in case.what
+
+
+STATEMENTS = ("init", "full", "ready", "S", "close", "done", "release", "finish", "zero_C", "put_C", "fence_C",
+              "write_C", "commit_C", "end_C", "empty", "expect", "box_A", "box_B")  # fmt: skip
+
+
+@pytest.mark.parametrize("statement", STATEMENTS)
+def test_whatever_a_kernel_leaves_out_is_refuted(statement):
+    """Printed and proved as any kernel, even one without products, whose waits have no accumulators to hand back."""
+    kernel = kernel_of("three")
+    ir = edited(kernel.ir, places(kernel.ir, Op, where=lambda op: op.statement == statement), lambda s: ())
+    report = replace(kernel, ir=ir, source=print_cuda(ir)).verify()
+    assert report.refuted and all(p.counter_example.what for p in report.refuted)
+
+
+def test_accumulators_come_back_behind_a_wait_for_all_products():
+    """The wait behind the loop covers all of them, as the newest group is an empty one; compilers don't know that."""
+    ir = changed("no wait for all products", "three")
+    assert set(refuted(ir)) == {"in_flight"}
+    assert refuted(ir)["in_flight"].what.endswith("products and no wait for all of them hands them back")
+    assert "wait_products(" in kernel_of("three").source and "wait_products(" not in print_cuda(ir)
+    of = {"M": 128, "N": 64, "K": 200}
+    for copies, right in (("eager", True), ("lazy", False), (3, False)):
+        tensors = problem(ir, of)
+        interpret(ir, tensors, of, copies=copies)
+        assert np.array_equal(tensors["C"], exact(tensors)) == right
+

@@ -99,3 +99,14 @@ def test_what_is_shown_has_the_kernel_in_it():
     assert sums.statement == "each k of relu(A) @ B and of P @ Q is summed once, and none beyond; sums are fp32"
     assert "k = 32*t + o : 0 <= k < K and 0 <= o < 32 }, o of 2 parts: 0 .. 15 | 16 .. 31" in sums.relation
     assert "computed as relu(sub(bias, (-2*(relu(A) @ B) + (P @ Q))))" in result.relation
+
+
+@pytest.mark.parametrize(("target", "depth"), [("sm_70", 32), ("sm_75", 32), ("sm_80", 64)])
+def test_what_a_tile_is_is_told_of_any_trip(target, depth):
+    """On sm_80 the first tile's fragments are read before the loop; that isn't what is shown of the others."""
+    M, N, K = pv.sizes("M N K")
+    plain = pv.compile(pv.tensor("A", (M, K)) @ pv.tensor("B", (K, N)), target=target)
+    relation = plain.verify("fresh")["fresh"].relation
+    rows, columns, _ = plain.options.block_tile
+    assert relation == (f"{{ shared_A[i, k] = A[{rows}*blockIdx.y + i, {depth}*c2 + k] }}; "
+                        f"{{ shared_B[k, j] = B[{depth}*c2 + k, {columns}*blockIdx.x + j] }}")  # fmt: skip

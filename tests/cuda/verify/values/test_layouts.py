@@ -124,7 +124,7 @@ def test_elements_that_lie_elsewhere_are_found():
 def test_the_report_has_the_relations_of_all_layouts(layouts):
     a, b = pv.tensor("A", (M, K), layout=layouts[0]), pv.tensor("B", (K, N), layout=layouts[1])
     options = pv.Options(block_tile=(128, 64, 64), warp_tile=(64, 64, 64), macro_mma="m64n64k16", buffers=2,
-                         fragments=1, prefetch=0, split_k=1, group=1)  # fmt: skip
+                         fragments=1, split_k=1, group=1)  # fmt: skip
     proof = pv.compile(a @ b, target=SM_90A, options=options).verify(only="layouts")["layouts"]
     assert proof.proved
     assert proof.relation.count("128-byte swizzle of") == 5  # two operands, two boxes that come, one that goes

@@ -66,6 +66,7 @@ from polyvolta.cuda.ir.kernel_ir import (
 )
 from polyvolta.cuda.ir.memories import ZERO
 from polyvolta.cuda.layouts.boxes import K_STEP, OperandBoxes, plan_boxes
+from polyvolta.cuda.target.descriptors import InShared
 from polyvolta.cuda.target.macro_mma import MacroMma
 from polyvolta.cuda.target.warpgroup import WarpgroupMma
 from polyvolta.graph.plans.plans import Contraction, Operand, Plan
@@ -128,7 +129,7 @@ class BoxedSide:
 
 
 def boxed_side(
-    nest: Nest, operand: Operand, letter: str, shape: tuple[int, int, int], tensors: Mapping[str, GlobalTensor]
+    nest: Nest, operand: Operand, letter: str, macro: MacroMma, tensors: Mapping[str, GlobalTensor]
 ) -> BoxedSide:
     """An operand's tiles and boxes.
 
@@ -139,8 +140,9 @@ def boxed_side(
     order = (0, 1) if operand.layout == "row" else (1, 0)
     block, part = (data_tile(nest, level, operand.index, operand.name) for level in (TILE, STRIP))
     ((access,),) = (operand.accesses,)
-    extent = shape[0] if letter == "a" else shape[1]
-    plan = plan_boxes(letter, operand.index, block.size, order, extent)
+    extent, held = (macro.shape[0], macro.a) if letter == "a" else (macro.shape[1], macro.b)
+    assert isinstance(held, InShared)
+    plan = plan_boxes(letter, operand.index, block.size, order, extent, swizzles=held.swizzles)
     box_map = BoxMap(f"map_{operand.name}", access.tensor, plan.box)
     index = tuple(operand.index.index(i) for i in access.index)
     return BoxedSide(operand, letter, order, block, part, places(nest, TILE), plan, box_map, (index[0], index[1]))
@@ -178,7 +180,7 @@ def boxed_pieces(
         suffix = f"_{nest.statement}" if len(plan.contractions) > 1 else ""
         macro = macro_mma.of(c.left.layout, c.right.layout)
         both = ((c.left, "a"), (c.right, "b"))
-        sides = tuple(boxed_side(nest, o, letter, macro.shape, tensors) for o, letter in both)
+        sides = tuple(boxed_side(nest, o, letter, macro, tensors) for o, letter in both)
         summed = depths.get(c.accumulator, aff(0))
         loop = _Loop(c, nest, sides, macro, options.buffers, before, summed, suffix, context, makers.columns)
         macros.append(macro)

@@ -169,7 +169,7 @@ INDICES = "ijklm"
 
 def _names(count: int) -> list[str]:
     """Of some accumulators."""
-    return [f"d{n}" for n in range(count)] if count > 1 else ["d"]
+    return ["d"] if count == 1 else [f"d{n}" for n in range(count)]
 
 
 @cache

@@ -27,6 +27,6 @@ class Knowledge:
     meaning: Meaning
     table: Table
     products: Products
-    tiles: dict[str, dict[str, None]] = field(default_factory=dict)
+    tiles: dict[str, dict[str, bool]] = field(default_factory=dict)
     parts: dict[int, dict[int, None]] = field(default_factory=dict)
     notes: Notes = field(default_factory=Notes)
