@@ -42,13 +42,15 @@ Record = dict[str, Any]
 def resources(kernel: Any, seconds: float) -> Record:
     """What a kernel's text and machine code take."""
     start = time.perf_counter()
-    found = kernel.resources()
+    made = kernel.compiled()
+    found = made.resources(kernel.name)
     return {
         "registers": found.registers,
         "spills": (found.spill_stores or 0) + (found.spill_loads or 0),
         "local": found.local_bytes,
-        "shared": found.shared_bytes,
+        "shared": found.shared_bytes + kernel.ir.shared_bytes,
         "threads": kernel.ir.threads,
+        "serialized": "serialized" in made.log,
         "text_s": round(seconds, 4),
         "cubin_s": round(time.perf_counter() - start, 4),
         "text_bytes": len(kernel.source),
@@ -116,6 +118,7 @@ def compile_all(args: argparse.Namespace) -> int:
     """Resources of every combination."""
     chosen = combinations.chosen(args.only, args.part, args.limit, args.target)
     results, failures = go(compile_one, chosen, lambda c: c.name, args)
+    failures += [(c.name, "ptxas serializes products of warpgroups") for c, r in results if r["serialized"]]
     kept = ("registers", "spills", "local", "shared", "threads", "text_bytes")  # what doesn't hang on the machine
     write_csv(args.csv, [{"combination": c.name} | {k: r[k] for k in kept} for c, r in results])
     if len(results) <= args.rows:
@@ -136,7 +139,7 @@ def compile_all(args: argparse.Namespace) -> int:
     for macro in FAMILIES[args.target].macros:
         summary(f"all, {macro}", [r for c, r in results if c.macro == macro])
     summary("all", [r for _, r in results])
-    print(f"\n{len(chosen)} combinations, {len(results)} compiled, {len(failures)} failed")
+    print(f"\n{len(chosen)} combinations, {len(results)} compiled, {len(failures)} failed or serialized")
     workers.report(failures)
     return 1 if failures else 0
 
@@ -244,13 +247,14 @@ def defaults(args: argparse.Namespace) -> int:
     tasks = default_tasks(args)
     results, failures = go(default_one, tasks, default_name, args)
     failures += [(default_name(t), f"spills {r['spills']} bytes, {r['options']}") for t, r in results if r["spills"]]
+    failures += [(default_name(t), f"serialized, {r['options']}") for t, r in results if r["serialized"]]
     write_csv(args.csv, [{"combination": default_name(t)} | r for t, r in results])
     print("| options | kernels | registers | with spills | shared bytes | text s, median (largest) | text bytes |")
     print("|---|---|---|---|---|---|---|")
     for options in sorted({r["options"] for _, r in results}):
         summary(options, [r for _, r in results if r["options"] == options])
     summary("all", [r for _, r in results])
-    print(f"\n{len(tasks)} kernels, {len(failures)} spill or failed")
+    print(f"\n{len(tasks)} kernels, {len(failures)} spill, are serialized or failed")
     workers.report(failures)
     return 1 if failures else 0
 

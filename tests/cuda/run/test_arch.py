@@ -173,7 +173,7 @@ def loading(monkeypatch):
         monkeypatch.setattr(launch, "current_device", lambda: 0)
         monkeypatch.setattr(launch, "device_limits", lambda device: limits)
         monkeypatch.setattr(
-            launch, "load", lambda image, entry, shared: done.append((image, entry, shared)) or done[-1]
+            launch, "load", lambda image, entry, shared, _: done.append((image, entry, shared)) or done[-1]
         )
         return done
 
