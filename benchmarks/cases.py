@@ -14,8 +14,12 @@ from typing import Any
 import numpy as np
 from arrays import PRECISIONS, Library, Verdict, guarded, judge, random_values
 from combinations import Combination, expected
+from families import FAMILIES, Warpgroups
 
 ODD = (1, 2, 3, 7, 9, 15, 17, 31, 33, 63, 65, 100, 127, 129, 200, 255, 257, 500, 513, 1000, 1023, 1025, 2049, 4095)
+KINDS = ("odd", "full", "special", "narrow", "odd")
+BOXED = ("boxed", "full", "odd", "boxed", "special", "narrow")
+"""Kinds of cases in turn, of kernels that reach arrays by boxes; those that copy engines don't take go to variants."""
 FEW = 4096  # results with fewer values are computed from coarse numbers: one rounding more would show in their error
 
 
@@ -41,6 +45,11 @@ class Case:
         return f"{sizes} align {','.join(map(str, self.align))} {self.data}"
 
 
+def kinds_of(combination: Combination) -> tuple[str, ...]:
+    """What kinds of cases a kernel's take turns; see `draw`."""
+    return BOXED if isinstance(FAMILIES[combination.target], Warpgroups) else KINDS
+
+
 def work_of(sizes: dict[str, int], combination: Combination) -> int:
     """Multiply-adds of the thread blocks that are started, roughly."""
     m, n, k = combination.step
@@ -57,7 +66,7 @@ def draw(combination: Combination, text: str, kind: str, most: int) -> Case:
     text : what the randomness follows from.
     kind : "odd": sizes around tiles and from a list of odd ones, arrays at places of any alignment; "full": multiples
         of the tiles in plain arrays; "narrow": as odd, everything aligned to single values; "boxed": as odd, everything
-        as copy engines take it;
+        as copy engines take it, and mostly lines of results that they store: whole units of 8 values;
         "special": as odd, some values not finite, where what comes of these does not hang on underflow.
     most : multiply-adds of the blocks that are started, at most (see `work_of`).
     """
@@ -73,6 +82,9 @@ def draw(combination: Combination, text: str, kind: str, most: int) -> Case:
         else:
             sizes = {n: _odd(pick, steps[n], shrink) for n in names}
             sizes |= {n: 0 for n in names if n in "KLH" and pick.random() < 0.02}
+        if kind == "boxed" and pick.random() < 0.75:
+            along = "N" if combination.c == "row" or "M" not in names else "M"
+            sizes[along] = -(-sizes[along] // 8) * 8
         if work_of(sizes, combination) <= most:
             break
     else:

@@ -9,11 +9,14 @@ that compiles, interprets, measures or checks kernels draws from it. A name such
 
     bias relu/row.col-row/m16n16k8/k2/128x128x32-64x64x32/b1
     sm_80/bfloat16/bias relu/row.col-row/m16n32k16/k2/128x128x64-64x64x64/b3/g1
+    sm_90a/float16/bias relu/row.col-row/m64n128k16/k1/128x128x64-64x128x64/b4/g1/o2/p/d/x
 
 says the target and the element type (of sm_70 neither), idiom, layouts of A, B and the result, macro-MMA, split-K,
-block tile, warp tile, buffers, and how many rows of blocks go together where that isn't the default. `rings()` has all
-rings of buffers beside it, each number of buffers with copies ahead by each number of k tiles; names end in `/b3/p2`.
-What there is of tiles and the like for a target is in `families.py`.
+block tile, warp tile, buffers, and how many rows of blocks go together where that isn't the default. Hopper's say more:
+a warp tile is a warpgroup's; `o2` are two blocks that share a multiprocessor, `p` persistent blocks, `d` a dependent
+launch, `x` the transposed product (`swap`); without the letter there is none. `rings()` has all rings of buffers beside
+it, each number of buffers with copies ahead by each number of k tiles; names end in `/b3/p2`. What there is of tiles and
+the like for a target is in `families.py`.
 """
 
 from __future__ import annotations
@@ -23,13 +26,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import product
-from typing import Any, TypeVar
+from typing import Any
 
-from families import FAMILIES, Family
+from families import FAMILIES, Family, Warpgroups
 
 import polyvolta as pv
 
-C = TypeVar("C", bound="Combination")
 LAYOUTS = ("row", "col")
 OTHER = {"row": "col", "col": "row"}
 
@@ -149,6 +151,17 @@ def idiom_called(name: str) -> Idiom:
     return next(i for i in IDIOMS if i.name == name)
 
 
+_SCALED = ("scaled difference", "sum, prologues, residual", "prologue and epilogue")
+
+
+def idioms_of(family: Family) -> tuple[Idiom, ...]:
+    """The idioms of a target's matrix: all, or those that warpgroups compute, of tensors as they are, in one
+    accumulator that nothing is multiplied by."""
+    if not isinstance(family, Warpgroups):
+        return IDIOMS
+    return tuple(i for i in IDIOMS if i.group not in ("prologue", "separate") and i.name not in _SCALED)
+
+
 # ---- the three readings of a formula -----------------------------------------------------------------------
 
 
@@ -196,7 +209,10 @@ SPLITS = (1, 2, 4, 8)
 
 @dataclass(frozen=True)
 class Combination:
-    """One kernel of the matrix; `a`, `b`, `c` are the layouts of A, B and the result."""
+    """One kernel of the matrix; `a`, `b`, `c` are the layouts of A, B and the result.
+
+    What is None is the target's default, and not in the name.
+    """
 
     idiom: Idiom
     a: str
@@ -212,6 +228,10 @@ class Combination:
     target: str = "sm_70"
     dtype: str = "float16"
     group: int | None = None
+    occupancy: int | None = None
+    persistent: bool | None = None
+    dependent: bool | None = None
+    swap: bool | None = None
 
     @property
     def name(self) -> str:
@@ -219,10 +239,12 @@ class Combination:
         pad = "/pad" if self.partial == "pad" else ""
         ahead = f"/p{self.ahead}" if self.ahead is not None else ""
         group = f"/g{self.group}" if self.group is not None else ""
+        more = f"/o{self.occupancy}" if (self.occupancy or 1) > 1 else ""
+        more += "".join(f"/{x}" for x, on in zip("pdx", (self.persistent, self.dependent, self.swap)) if on)
         target = f"{self.target}/{self.dtype}/" if self.target != "sm_70" else ""
         return (
             f"{target}{self.idiom.name}/{self.a}.{self.b}-{self.c}/{self.macro}/k{self.split_k}/{block}-{warp}"
-            f"/b{self.buffers}{ahead}{group}{pad}"
+            f"/b{self.buffers}{ahead}{group}{more}{pad}"
         )
 
     @property
@@ -236,7 +258,11 @@ class Combination:
             prefetch=self.ahead,
             partial=self.partial,
             accumulators=self.idiom.accumulators,
-            **({} if self.group is None else {"group": self.group}),
+            group=self.group,
+            occupancy=self.occupancy,
+            persistent=self.persistent,
+            dependent_launch=self.dependent,
+            swap=self.swap,
         )
 
     @property
@@ -291,9 +317,11 @@ def expected(idiom: Idiom, arrays: Mapping[str, Any], xp: Any) -> tuple[Any, ...
 def combinations(target: str = "sm_70") -> tuple[Combination, ...]:
     """A target's matrix: every idiom in all layouts of A and B with the macro-MMAs and each split of K.
 
-    Tiles, buffers, element types and the result's layout take turns, among the tiles that fit.
+    Tiles, buffers, element types and the result's layout take turns, among the tiles that fit. Of Hopper's it is every
+    idiom that warpgroups compute, in all layouts of A, B and the result, with some tiles each.
     """
-    return tuple(_combinations(FAMILIES[target]))
+    family = FAMILIES[target]
+    return tuple(_boxed(family) if isinstance(family, Warpgroups) else _combinations(family))
 
 
 def _combinations(family: Family) -> Iterator[Combination]:
@@ -321,6 +349,28 @@ def _combinations(family: Family) -> Iterator[Combination]:
                                   dtype, group)  # fmt: skip
 
 
+def _boxed(family: Warpgroups) -> Iterator[Combination]:
+    turn = 0
+    for at, idiom in enumerate(idioms_of(family)):
+        square = idiom.tensors["A"].startswith("NN")
+        for a, b, c, _ in product(LAYOUTS, LAYOUTS, LAYOUTS, range(family.each)):
+            if square and a != b:
+                continue
+            persistent, dependent, swap = (bool((turn + at) >> bit & 1) for bit in range(3))
+            plan = block, warp, macro = family.plans[turn % len(family.plans)]
+            asked = family.occupancies[(turn // 8 + at) % len(family.occupancies)]
+            shared = [(n, asked) for n in family.buffers if family.shared_by(plan, n, asked)]
+            shared = shared or [(n, 1) for n in family.buffers if family.shared_by(plan, n, 1)]
+            buffers, occupancy = shared[turn // len(family.plans) % len(shared)]
+            if swap:
+                block, warp = ((y, x, z) for x, y, z in (block, warp))
+            dtype = family.dtypes[(turn // 8 + turn // 3) % len(family.dtypes)]
+            group = family.groups[(turn + turn // 24) % len(family.groups)]
+            yield Combination(idiom, a, b, c, macro, 1, block, warp, buffers, "guard", None, family.target, dtype, group,
+                              occupancy, persistent, dependent, swap)  # fmt: skip
+            turn += 1
+
+
 @cache
 def _choices(family: Family, macro: str, split_k: int, results: int, loads: int) -> tuple[tuple, ...]:
     """(block tile, warp tile, buffers) that fit, in the order of the family's tiles."""
@@ -338,8 +388,14 @@ MOST_BUFFERS = 8
 
 @cache
 def rings(target: str = "sm_70") -> tuple[Combination, ...]:
-    """Every legal ring of buffers, twice: idioms, layouts, macro-MMAs and splits of K take turns."""
+    """Every legal ring of buffers, twice: idioms, layouts, macro-MMAs and splits of K take turns.
+
+    Boxes come as far ahead as there are buffers: of Hopper's rings there is one for each number of them, and each way in
+    which blocks go through the result.
+    """
     family = FAMILIES[target]
+    if isinstance(family, Warpgroups):
+        return tuple(_boxed_rings(family))
     one = 0 if family.copies else 1  # tile ahead with one buffer: it waits in registers
     sizes = [(s, ahead) for s in range(1, MOST_BUFFERS + 1) for ahead in range(max(s - 1, one) + 1)]
     found = []
@@ -351,6 +407,15 @@ def rings(target: str = "sm_70") -> tuple[Combination, ...]:
         found.append(Combination(idiom, a, b, c, macro, split_k, (64, 64, 16), (32, 32, 16), buffers, "guard", ahead,
                                  target, dtype))  # fmt: skip
     return tuple(found)
+
+
+def _boxed_rings(family: Warpgroups) -> Iterator[Combination]:
+    taken = [i for i in idioms_of(family) if i.name in RINGED]
+    for n, (buffers, persistent) in enumerate(product(range(2, MOST_BUFFERS + 1), (False, True))):
+        a, b, c = LAYOUTS[n // 2 % 2], LAYOUTS[n // 4 % 2], LAYOUTS[n // 8 % 2]
+        dtype = family.dtypes[n // 2 % len(family.dtypes)]
+        yield Combination(taken[n % len(taken)], a, b, c, "m64n64k16", 1, (128, 64, 32), (64, 64, 32), buffers, "guard",
+                          None, family.target, dtype, None, 1, persistent, n % 3 > 0, False)  # fmt: skip
 
 
 def chosen(
@@ -373,7 +438,7 @@ def chosen(
     return filtered(whole, ",".join(w for w in words if w != "rings"), part, limit)
 
 
-def filtered(whole: Sequence[C], only: str, part: str, limit: int | None) -> tuple[C, ...]:
+def filtered(whole: Sequence[Combination], only: str, part: str, limit: int | None) -> tuple[Combination, ...]:
     """Those of a name, or of some words; of these every n-th; of those the first so many; see `chosen`."""
     words = [w.strip() for w in only.split(",") if w.strip()]
     found = [c for c in whole if c.name == only] or [c for c in whole if all(w in c.name for w in words)]

@@ -1,6 +1,8 @@
 """What differs between the targets' matrices of kernels: macro-MMAs, tiles, rings, element types, limits; as data.
 
 Everything else, idioms, layouts, splits of K and how they take turns, is in `combinations.py`, the same for all.
+Where warpgroups multiply (`Warpgroups`) there is no split of K, and no idiom that computes operands or has several
+accumulators; what takes turns there are the ways in which blocks go through the result.
 """
 
 from __future__ import annotations
@@ -137,4 +139,71 @@ AMPERE = Family(
     ahead=2,
     copies=True,
 )
-FAMILIES = {f.target: f for f in (VOLTA, TURING, AMPERE)}
+
+
+@dataclass(frozen=True)
+class Warpgroups(Family):
+    """What the kernels of a target whose warpgroups multiply are drawn from: those whose tiles come by boxes.
+
+    Parameters
+    ----------
+    plans : block tile, a warpgroup's tile, and the macro-MMA.
+    occupancies : blocks that share a multiprocessor, in turn, where that many fit.
+    each : kernels of an idiom in each layout of A, B and the result.
+    """
+
+    plans: tuple[tuple[Tile, Tile, str], ...] = ()
+    occupancies: tuple[int, ...] = (1,)
+    each: int = 3
+
+    def shared_by(self, plan: tuple[Tile, Tile, str], buffers: int, occupancy: int) -> bool:
+        """Whether so many blocks fit in a multiprocessor; a rough estimate, on the safe side."""
+        block, warp, macro = plan
+        groups = (block[0] // warp[0]) * (block[1] // warp[1])
+        pieces = 16 * KB * groups  # of the result, two of 64 x 64 values for each warpgroup
+        shared = 2 * buffers * block[2] * (block[0] + block[1]) + pieces + KB
+        registers = warp[0] * warp[1] // 128 + 32
+        lanes = 128 * (groups + 1)  # roles have whole warpgroups of registers
+        return (
+            occupancy * shared <= self.shared
+            and registers <= self.registers
+            and occupancy * lanes * registers <= self.block_registers
+        )
+
+
+_WIDTHS = (16, 32, 48, 64, 80, 96, 112, 128, 176, 192, 256)
+HOPPER = Warpgroups(
+    target="sm_90a",
+    macros={f"m64n{n}k16": (64, n, 16) for n in _WIDTHS},
+    tiles=(),
+    plans=(
+        ((128, 128, 64), (64, 128, 64), "m64n128k16"),
+        ((64, 64, 64), (64, 64, 64), "m64n64k16"),
+        ((128, 256, 64), (64, 256, 64), "m64n256k16"),
+        ((64, 48, 32), (64, 48, 32), "m64n48k16"),
+        ((192, 64, 64), (64, 64, 64), "m64n64k16"),
+        ((128, 80, 64), (64, 80, 64), "m64n80k16"),
+        ((64, 16, 64), (64, 16, 64), "m64n16k16"),
+        ((128, 64, 128), (128, 64, 128), "m64n64k16"),
+        ((64, 96, 16), (64, 96, 16), "m64n96k16"),
+        ((128, 192, 64), (64, 192, 64), "m64n192k16"),
+        ((64, 128, 64), (64, 64, 64), "m64n64k16"),
+        ((192, 128, 32), (64, 128, 32), "m64n128k16"),
+        ((64, 128, 128), (64, 128, 128), "m64n64k16"),
+        ((128, 32, 64), (64, 32, 64), "m64n32k16"),
+        ((128, 128, 32), (64, 64, 32), "m64n64k16"),
+        ((64, 256, 64), (64, 256, 64), "m64n256k16"),
+        ((64, 176, 32), (64, 176, 32), "m64n176k16"),
+        ((256, 128, 64), (128, 128, 64), "m64n128k16"),
+        ((64, 112, 64), (64, 112, 64), "m64n112k16"),
+    ),
+    buffers=(3, 2, 4, 5, 7),
+    shared=227 * KB,
+    dtypes=("float16", "bfloat16"),
+    groups=(None, 1, 3),
+    occupancies=(1, 1, 2),
+)
+"""All swizzles, by depths of 16, 32 and 64, and boxes side by side where a tile is deeper; one to four warpgroups, in a
+row, in a column and in a square; instructions one above the other and side by side; widths that are powers of 2 and
+others. The number of plans has no factor in common with that of other things that take turns."""
+FAMILIES = {f.target: f for f in (VOLTA, TURING, AMPERE, HOPPER)}

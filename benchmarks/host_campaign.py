@@ -23,7 +23,6 @@ from typing import Any
 
 import cases
 import combinations
-import hopper_combinations
 import matrix
 import workers
 from arrays import Library
@@ -36,9 +35,6 @@ from tests.cuda.host import COMPILER
 from tests.cuda.host.compare import Both
 from tests.cuda.host.launch import Counts
 
-KINDS = ("odd", "full", "special", "narrow", "odd")
-BOXED = ("boxed", "full", "boxed", "special", "odd")
-"""Kinds of cases of Hopper's kernels; arrays that copy engines don't take go to variants that copy otherwise."""
 ORDERS = 12  # seeds after which arrivals and strategies repeat
 Task = tuple[Combination, int, int, int, int]  # combination, seed, cases, seeds of a case, multiply-adds
 
@@ -49,7 +45,7 @@ def work(task: Task) -> dict[str, Any]:
     start = time.perf_counter()
     kernel = c.compile()
     compiled, bad, both = time.perf_counter() - start, [], Both(())
-    kinds = BOXED if c.target == hopper_combinations.TARGET else KINDS
+    kinds = cases.kinds_of(c)
     for n in range(count):
         text = f"{seed} {n} {c.name}"
         case = cases.draw(c, text, kinds[n % len(kinds)], most)
@@ -69,7 +65,7 @@ def work(task: Task) -> dict[str, Any]:
 
 
 def main() -> int:
-    parser = matrix.arguments(__doc__, [hopper_combinations.TARGET])
+    parser = matrix.arguments(__doc__)
     parser.add_argument("--cases", type=int, default=2, help="cases of a combination")
     parser.add_argument("--seeds", type=int, default=3, help=f"orders of threads for each case, at most {ORDERS}")
     parser.add_argument("--most", type=int, default=2**19, help="multiply-adds of a case, at most")
@@ -78,10 +74,7 @@ def main() -> int:
     if COMPILER is None:
         print("there is no C++ compiler", file=sys.stderr)
         return 2
-    if args.target == hopper_combinations.TARGET:
-        chosen = hopper_combinations.chosen(args.only, args.part, args.limit)
-    else:
-        chosen = combinations.chosen(args.only, args.part, args.limit, args.target)
+    chosen = combinations.chosen(args.only, args.part, args.limit, args.target)
     tasks = [(c, args.seed, args.cases, args.seeds, args.most) for c in chosen]
     begun = time.monotonic()
     done, failures = [], []

@@ -31,6 +31,8 @@ from combinations import IDIOMS, LAYOUTS, Combination
 from families import FAMILIES
 from workers import Failure
 
+from polyvolta.cuda.target.registry import target_of
+
 Record = dict[str, Any]
 
 
@@ -40,13 +42,15 @@ Record = dict[str, Any]
 def resources(kernel: Any, seconds: float) -> Record:
     """What a kernel's text and machine code take."""
     start = time.perf_counter()
-    found = kernel.resources()
+    made = kernel.compiled()
+    found = made.resources(kernel.name)
     return {
         "registers": found.registers,
         "spills": (found.spill_stores or 0) + (found.spill_loads or 0),
         "local": found.local_bytes,
-        "shared": found.shared_bytes,
+        "shared": found.shared_bytes + kernel.ir.shared_bytes,
         "threads": kernel.ir.threads,
+        "serialized": "serialized" in made.log,
         "text_s": round(seconds, 4),
         "cubin_s": round(time.perf_counter() - start, 4),
         "text_bytes": len(kernel.source),
@@ -70,7 +74,7 @@ def interpret_one(task: tuple[Combination, int, int, int, bool]) -> Record:
     start = time.perf_counter()
     kernel = c.compile()
     text_s, worst, bad = time.perf_counter() - start, 0.0, []
-    kinds = ("odd", "full", "special", "narrow", "odd")
+    kinds = cases.kinds_of(c)
     for n in range(count):
         case = cases.draw(c, f"{seed} {n} {c.name}", kinds[n % len(kinds)], most)
         verdict = cases.interpret(kernel, c, case, observe, ARRIVALS[(n + seed + len(c.name)) % len(ARRIVALS)])
@@ -114,6 +118,7 @@ def compile_all(args: argparse.Namespace) -> int:
     """Resources of every combination."""
     chosen = combinations.chosen(args.only, args.part, args.limit, args.target)
     results, failures = go(compile_one, chosen, lambda c: c.name, args)
+    failures += [(c.name, "ptxas serializes products of warpgroups") for c, r in results if r["serialized"]]
     kept = ("registers", "spills", "local", "shared", "threads", "text_bytes")  # what doesn't hang on the machine
     write_csv(args.csv, [{"combination": c.name} | {k: r[k] for k in kept} for c, r in results])
     if len(results) <= args.rows:
@@ -134,7 +139,7 @@ def compile_all(args: argparse.Namespace) -> int:
     for macro in FAMILIES[args.target].macros:
         summary(f"all, {macro}", [r for c, r in results if c.macro == macro])
     summary("all", [r for _, r in results])
-    print(f"\n{len(chosen)} combinations, {len(results)} compiled, {len(failures)} failed")
+    print(f"\n{len(chosen)} combinations, {len(results)} compiled, {len(failures)} failed or serialized")
     workers.report(failures)
     return 1 if failures else 0
 
@@ -219,7 +224,8 @@ def default_one(task: Default) -> Record:
 def short(o: Any) -> str:
     """Options in a few words."""
     block, warp = ("x".join(map(str, t)) for t in (o.block_tile, o.warp_tile))
-    return f"{o.macro_mma} k{o.split_k} {block}-{warp} b{o.buffers}"
+    ways = "".join(f" {name}" for name in ("persistent", "swap") if getattr(o, name))
+    return f"{o.macro_mma} k{o.split_k} {block}-{warp} b{o.buffers}{ways}"
 
 
 def default_tasks(args: argparse.Namespace) -> list[Default]:
@@ -241,13 +247,14 @@ def defaults(args: argparse.Namespace) -> int:
     tasks = default_tasks(args)
     results, failures = go(default_one, tasks, default_name, args)
     failures += [(default_name(t), f"spills {r['spills']} bytes, {r['options']}") for t, r in results if r["spills"]]
+    failures += [(default_name(t), f"serialized, {r['options']}") for t, r in results if r["serialized"]]
     write_csv(args.csv, [{"combination": default_name(t)} | r for t, r in results])
     print("| options | kernels | registers | with spills | shared bytes | text s, median (largest) | text bytes |")
     print("|---|---|---|---|---|---|---|")
     for options in sorted({r["options"] for _, r in results}):
         summary(options, [r for _, r in results if r["options"] == options])
     summary("all", [r for _, r in results])
-    print(f"\n{len(tasks)} kernels, {len(failures)} spill or failed")
+    print(f"\n{len(tasks)} kernels, {len(failures)} spill, are serialized or failed")
     workers.report(failures)
     return 1 if failures else 0
 
@@ -275,7 +282,6 @@ def compile_anyhow(c: Combination) -> Record:
     from dataclasses import replace
 
     import polyvolta as pv
-    from polyvolta.cuda.target.registry import target_of
 
     lenient = replace(target_of(c.target), registers=10**4, block_registers=10**7)
     start = time.perf_counter()
@@ -284,12 +290,16 @@ def compile_anyhow(c: Combination) -> Record:
 
 
 def accumulators(args: argparse.Namespace) -> int:
-    """Registers and spills of sums in one accumulator and in separate ones, tiles that the options refuse included."""
+    """Registers and spills of sums in one accumulator and in separate ones, tiles that the options refuse included.
+
+    Of warps' macro-MMAs, which have both.
+    """
     by_name = {i.name: i for i in IDIOMS}
+    macros = [m.name for m in target_of(args.target).macro_mmas]
     tasks = [
         Combination(by_name[form], "row", "col", "row", macro, 1, block, warp, target=args.target)
         for forms in FORMS
-        for (block, warp), macro in product(FORM_TILES, FAMILIES[args.target].macros)
+        for (block, warp), macro in product(FORM_TILES, macros)
         for form in forms
     ]
     results, failures = go(compile_anyhow, tasks, lambda c: c.name, args)
@@ -336,10 +346,10 @@ def write_csv(path: str | None, rows: Sequence[Record]) -> None:
         writer.writerows(rows)
 
 
-def arguments(doc: str | None, more: Sequence[str] = ()) -> argparse.ArgumentParser:
-    """What all programs over the matrix take; `more` are targets that the program has beside the families."""
+def arguments(doc: str | None) -> argparse.ArgumentParser:
+    """What all programs over the matrix take."""
     parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--target", default="sm_70", choices=(*FAMILIES, *more), help="whose matrix of kernels")
+    parser.add_argument("--target", default="sm_70", choices=tuple(FAMILIES), help="whose matrix of kernels")
     parser.add_argument("--only", default="", help="words that the names must have, separated by commas")
     parser.add_argument("--part", default="1/1", help="i/n: every n-th combination, starting with the i-th")
     parser.add_argument("--limit", type=int, default=None, help="at most so many combinations")

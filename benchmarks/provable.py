@@ -1,11 +1,13 @@
 """Kernels of random formulas: whatever `compile` makes, `verify` proves.
 
     python benchmarks/provable.py [--cases 300] [--seed 1] [--jobs 1] [--minutes 30] [--csv FILE]
+    python benchmarks/provable.py --target sm_90a     for another target, whose names of cases end in "@sm_90a"
     python benchmarks/provable.py --show 1:17         one case, with its whole report
     python benchmarks/provable.py --plans 20000       formulas alone: plans against float64, and both as combinations
 
 A case draws pointwise formulas over the results of up to three products, with biases, residuals, scalars and numbers
-(0, -0, 1, -1, large and small ones among them), prologues of the products' operands, layouts, tiles and options. It is
+(0, -0, 1, -1, large and small ones among them), prologues of the products' operands, layouts, tiles and options; on
+sm_90a, of tensors as they are, tiles of warpgroups and the ways in which blocks go through the result. It is
 compiled, and every statement about the kernel must be proved. What isn't is shrunk, to the smallest formula and the
 plainest options that are not proved either, and listed; the exit status is 1 then. A graph that `compile` refuses is
 `refused`, with a named error; any other exception is `crashed`.
@@ -31,6 +33,7 @@ from typing import Any
 import numpy as np
 import workers
 from combinations import Arrays, Graphs
+from families import FAMILIES, Warpgroups
 from matrix import write_csv
 
 import polyvolta as pv
@@ -124,11 +127,13 @@ class Case:
     columns: frozenset[str] = frozenset()  # tensors in column-major layout; "result" for the outputs
     options: Mapping[str, Any] = field(default_factory=dict)
     numbers: Mapping[str, int] = field(default_factory=dict)  # sizes that are numbers
+    target: str = "sm_70"
 
     def __str__(self) -> str:
         texts = ", ".join(map(str, self.outputs))
         more = [f"columns {' '.join(sorted(self.columns))}"] if self.columns else []
         more += [f"{n}={v}" for n, v in (*self.options.items(), *self.numbers.items())]
+        more += [self.target] if self.target != "sm_70" else []
         return " | ".join([texts, *more])
 
     @property
@@ -154,17 +159,17 @@ class Case:
 
     def kernel(self) -> pv.Kernel:
         """The kernel."""
-        return pv.compile(self.graph(), options=pv.Options(**self.options))
+        return pv.compile(self.graph(), target=self.target, options=pv.Options(**self.options))
 
 
 class Drawing:
-    """Random cases."""
+    """Random cases for a target."""
 
-    def __init__(self, seed: str) -> None:
-        self.rng = random.Random(seed)
+    def __init__(self, seed: str, target: str = "sm_70") -> None:
+        self.rng, self.target = random.Random(seed), target
         self.far = self.rng.random() < 0.25
         pairs = self.rng.sample(PRODUCTS, self.rng.choice((1, 2, 2, 2, 3, 3)))
-        simple = self.rng.random() < 0.5
+        self.simple = simple = self.rng.random() < 0.5
         self.products = [Tree("({} @ {})", tuple(self.factor(x, simple) for x in pair)) for pair in pairs]
 
     def factor(self, name: str, simple: bool) -> Tree:
@@ -222,9 +227,30 @@ class Drawing:
         outputs = tuple(self.sum() if rng.random() < 0.5 else self.tree(rng.choice((1, 2, 3, 4))) for _ in range(count))
         columns = frozenset(n for n in (*SHAPES, "result") if rng.random() < 0.5 and len(SHAPES.get(n, "MN")) == 2)
         numbers = {n: rng.choice((8, 16, 40, 64, 129)) for n in "MNKLH" if rng.random() < 0.08}
-        return Case(outputs, columns, self.options(), numbers)
+        options = self.of_warps
+        if isinstance(FAMILIES.get(self.target), Warpgroups):
+            options = self.of_warpgroups if self.simple else self.alone
+        return Case(outputs, columns, options(), numbers, self.target)
 
-    def options(self) -> dict[str, Any]:
+    def alone(self) -> dict[str, Any]:
+        """Small tiles, and the macro-MMA that the rule chooses."""
+        return {"block_tile": (32, 32, 32), "warp_tile": (16, 32, 32), "swap": False}
+
+    def of_warpgroups(self) -> dict[str, Any]:
+        """Tiles of one or two warpgroups, and ways through the result."""
+        rng = self.rng
+        wide = 16 * rng.choice((1, 2, 3, 4, 8))
+        warp = (64 * rng.choice((1, 1, 2)), wide * rng.choice((1, 1, 2)), 16 * rng.choice((1, 2, 4)))
+        block = (warp[0] * rng.choice((1, 1, 2)), warp[1] * rng.choice((1, 1, 2)), warp[2])
+        swap = rng.random() < 0.3
+        if swap:
+            block, warp = ((y, x, z) for x, y, z in (block, warp))
+        made = {"block_tile": block, "warp_tile": warp, "macro_mma": f"m64n{wide}k16", "swap": swap}
+        made |= {"buffers": rng.choice((2, 3, 4)), "group": rng.choice((1, 8))}
+        made |= {name: rng.random() < 0.3 for name in ("persistent", "dependent_launch")}
+        return made
+
+    def of_warps(self) -> dict[str, Any]:
         rng = self.rng
         side = rng.choice((16, 16, 32))
         warp = (side * rng.choice((1, 1, 2)), side * rng.choice((1, 1, 2)), 8 * rng.choice((1, 2, 2, 3, 4)))
@@ -289,7 +315,7 @@ def smaller_than(case: Case) -> Iterator[Case]:
     for n in case.columns:
         yield replace(case, columns=case.columns - {n})
     for n in case.options:
-        if n in ("split_k", "buffers", "partial", "accumulators"):
+        if n in ("split_k", "buffers", "partial", "accumulators", "persistent", "dependent_launch", "group"):
             yield replace(case, options={k: v for k, v in case.options.items() if k != n})
     for n in case.numbers:
         yield replace(case, numbers={k: v for k, v in case.numbers.items() if k != n})
@@ -393,8 +419,9 @@ BAD = ("refuted", "undecided", "crashed", "late")
 
 
 def case_called(task: str) -> Case:
-    """The case of a name, "seed:number"."""
-    return Drawing(task).case()
+    """The case of a name, "seed:number", or "seed:number@target"."""
+    seed, _, target = task.partition("@")
+    return Drawing(seed, target or "sm_70").case()
 
 
 def one(task: str) -> dict[str, str]:
@@ -429,6 +456,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--cases", type=int, default=300)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--target", default="sm_70", choices=("sm_70", "sm_90a"), help="what kernels are made for")
     parser.add_argument("--jobs", type=int, default=1, help="processes")
     parser.add_argument("--minutes", type=float, default=600, help="no case is begun after these")
     parser.add_argument("--plans", type=int, help="so many formulas without kernels")
@@ -441,7 +469,8 @@ def main() -> int:
         case = case_called(args.show)
         print(case, *judged(case), sep="\n")
         return 0
-    tasks = [f"{args.seed}:{n}" for n in range(args.cases)]
+    target = f"@{args.target}" if args.target != "sm_70" else ""
+    tasks = [f"{args.seed}:{n}{target}" for n in range(args.cases)]
     records, until = [], time.monotonic() + 60 * args.minutes
     for task, answer, seconds in workers.run(one, tasks, args.jobs, 300, until):
         if isinstance(answer, workers.Failure):

@@ -11,6 +11,7 @@ too. A log that is kept is named after tool and kernel. The exit status is 1 whe
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import subprocess
@@ -23,7 +24,10 @@ import combinations
 import matrix
 import numpy as np
 from arrays import PRECISIONS, Library, outliers, random_values, relative_error
-from combinations import IDIOMS, Combination
+from combinations import Combination, idioms_of
+from families import FAMILIES, Warpgroups
+
+from polyvolta.cuda.target.registry import target_of
 
 TOOLS = ("memcheck", "racecheck", "initcheck", "synccheck")
 SUMMARY = re.compile(r"(?:ERROR|RACECHECK) SUMMARY: (.*)")
@@ -33,19 +37,28 @@ CLEAN = re.compile(r"0 (errors|hazards displayed \(0 errors, 0 warnings\))")
 def one_of_each(target: str) -> tuple[Combination, ...]:
     """A combination for each idiom and each pair of layouts."""
     found = []
-    for idiom in IDIOMS:
+    for idiom in idioms_of(FAMILIES[target]):
         mine = [c for c in combinations.combinations(target) if c.idiom == idiom]
         pairs = sorted({(c.a, c.b) for c in mine})
         for n, pair in enumerate(pairs):
-            choices = [c for c in mine if (c.a, c.b) == pair and c.block[0] * c.block[1] <= 128 * 64]
+            choices = [c for c in mine if (c.a, c.b) == pair]
+            choices = [c for c in choices if c.block[0] * c.block[1] <= 128 * 64] or choices
             found.append(choices[(3 * n + len(found) // 4) % len(choices)])
     return tuple(found)
 
 
 def sizes_of(c: Combination) -> dict[str, int]:
-    """A full tile and a bit of one along each dimension, two trips and a bit along K; all odd."""
+    """A full tile and a bit of one along each dimension, two trips and a bit along K; all odd.
+
+    Of kernels that reach arrays by boxes lines are whole units of 16 bytes, and persistent blocks compute some tiles
+    each: there are more than twice as many as multiprocessors.
+    """
     m, n, k = c.step
-    most = {"M": m + 3, "N": n + 5, "K": 2 * k + 7, "L": k + 9, "H": 5}
+    if isinstance(FAMILIES[c.target], Warpgroups):
+        times = math.isqrt(2 * target_of(c.target).multiprocessors) if c.persistent else 1
+        most = {"M": times * m + 8, "N": times * n + 8, "K": 2 * k + 8, "L": k + 8, "H": 8}
+    else:
+        most = {"M": m + 3, "N": n + 5, "K": 2 * k + 7, "L": k + 9, "H": 5}
     return {s: most[s] for s in c.idiom.sizes}
 
 

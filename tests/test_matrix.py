@@ -19,8 +19,8 @@ import numpy as np
 import pytest
 from arrays import Library
 from cases import Case
-from combinations import IDIOMS, Combination
-from families import FAMILIES, Family
+from combinations import IDIOMS, LAYOUTS, Combination, idioms_of
+from families import FAMILIES, HOPPER, Family, Warpgroups
 
 import polyvolta as pv
 
@@ -34,8 +34,8 @@ def small(target: str = "sm_70") -> list[Combination]:
 
 def sample(seed: int, count: int, target: str = "sm_70") -> list[Combination]:
     """Combinations at random, of as many idioms as possible."""
-    pick, among = random.Random(seed), small(target)
-    idioms = pick.sample(IDIOMS, len(IDIOMS)) * (count // len(IDIOMS) + 1)
+    pick, among, known = random.Random(seed), small(target), idioms_of(FAMILIES[target])
+    idioms = pick.sample(known, len(known)) * (count // len(known) + 1)
     return [pick.choice([c for c in among if c.idiom == i]) for i in idioms[:count]]
 
 
@@ -101,7 +101,10 @@ def test_the_harness_finds_a_planted_defect(defect: str, said: str) -> None:
     assert said in str(verdict)
 
 
-@pytest.mark.parametrize("family", FAMILIES.values(), ids=lambda f: f.target)
+OF_WARPS = [f for f in FAMILIES.values() if not isinstance(f, Warpgroups)]
+
+
+@pytest.mark.parametrize("family", OF_WARPS, ids=lambda f: f.target)
 def test_the_matrix_has_every_layout_macro_mma_and_split_of_every_idiom(family: Family) -> None:
     everything = combinations.combinations(family.target)
     assert len({c.name for c in everything}) == len(everything) >= 900
@@ -115,6 +118,37 @@ def test_the_matrix_has_every_layout_macro_mma_and_split_of_every_idiom(family: 
         assert {c.dtype for c in mine} == set(family.dtypes), idiom.name
     assert {(c.block, c.warp) for c in everything} <= set(family.tiles)
     assert len({(c.block, c.warp) for c in everything}) >= 16 and {c.buffers for c in everything} == {*family.buffers}
+
+
+def test_the_matrix_of_warpgroups_has_every_layout_of_every_idiom_and_all_ways_with_all_widths() -> None:
+    everything = combinations.combinations("sm_90a")
+    assert len({c.name for c in everything}) == len(everything) >= 300
+    for idiom in idioms_of(HOPPER):
+        mine = [c for c in everything if c.idiom == idiom]
+        layouts = [x for x in product(LAYOUTS, LAYOUTS, LAYOUTS) if idiom.name != "one tensor twice" or x[0] == x[1]]
+        assert {(c.a, c.b, c.c) for c in mine} == set(layouts) and len(mine) == HOPPER.each * len(layouts), idiom.name
+        assert {c.dtype for c in mine} == {*HOPPER.dtypes}, idiom.name
+        for way in ("persistent", "dependent", "swap"):
+            assert {getattr(c, way) for c in mine} == {False, True}, (idiom.name, way)
+    ways = set(product((False, True), repeat=3))
+    assert {(c.macro, c.persistent, c.swap) for c in everything} == {*product(HOPPER.macros, *[(False, True)] * 2)}
+    for what, values in (("group", HOPPER.groups), ("occupancy", HOPPER.occupancies)):
+        for value in values:
+            mine = [c for c in everything if getattr(c, what) == value]
+            assert {(c.persistent, c.dependent, c.swap) for c in mine} == ways, (what, value)
+    tiles = {(*(t[1::-1] + t[2:] if c.swap else t for t in (c.block, c.warp)), c.macro) for c in everything}
+    assert tiles == set(HOPPER.plans) and {macro for *_, macro in HOPPER.plans} == set(HOPPER.macros)
+    assert {c.buffers for c in everything} == {*HOPPER.buffers}
+
+
+def test_a_name_of_hopper_s_says_the_kernel() -> None:
+    for c in random.Random(22).sample(combinations.combinations("sm_90a"), 4):
+        kernel, (*_, ways) = c.compile(), c.name.partition("/b")
+        o, letters = kernel.options, ways.split("/")[1:]
+        assert (o.macro_mma, o.block_tile, o.warp_tile, o.buffers) == (c.macro, c.block, c.warp, c.buffers)
+        assert (o.persistent, o.dependent_launch, o.swap) == tuple(x in letters for x in "pdx")
+        assert o.occupancy == (2 if "o2" in letters else 1)
+        assert kernel.boxed, c.name
 
 
 @pytest.mark.parametrize("idiom", IDIOMS, ids=lambda i: i.name)
@@ -147,6 +181,16 @@ def test_interpreted_on_random_sizes(c: Combination) -> None:
 def test_interpreted_for_later_chips(c: Combination) -> None:
     kernel = c.compile()
     for kind, copies in (("odd", "lazy"), ("full", 7)):
+        case = cases.draw(c, f"ci {c.name}", kind, 2**18)
+        verdict = cases.interpret(kernel, c, case, copies=copies)
+        assert verdict.good, f"{case}: {verdict}"
+
+
+@pytest.mark.parametrize("c", [*sample(23, 8, "sm_90a"), *random.Random(24).sample(combinations.rings("sm_90a"), 2)],
+                         ids=name)  # fmt: skip
+def test_interpreted_for_hopper(c: Combination) -> None:
+    kernel = c.compile()
+    for kind, copies in (("boxed", "lazy"), ("odd", "eager"), ("full", 7)):
         case = cases.draw(c, f"ci {c.name}", kind, 2**18)
         verdict = cases.interpret(kernel, c, case, copies=copies)
         assert verdict.good, f"{case}: {verdict}"

@@ -79,10 +79,9 @@ Occupancy = Annotated[
 ]
 DependentLaunch = Annotated[
     bool | None,
-    typer.Option(
-        "--dependent-launch/--no-dependent-launch",
+    _of_kernel(
+        "--dependent-launch/--no-dependent-launch", metavar="",
         help="Launches start while the kernel before runs, and wait for its end; if missing, where the target can.",
-        rich_help_panel="The kernel",
     ),
 ]
 Persistent = Annotated[

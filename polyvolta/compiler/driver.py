@@ -169,7 +169,7 @@ def _made(
     return Kernel(graph, target, options, Stages(stages), ir, print_cuda(ir), otherwise if ir.maps else None)
 
 
-KEPT = ("accumulators", "group", "occupancy")
+KEPT = ("accumulators", "group", "occupancy", "dependent_launch")
 """Options that mean the same to products of warps: of those given, a kernel for them has these, too."""
 
 

@@ -100,3 +100,9 @@ def test_launches_say_so_to_the_driver(monkeypatch):
     loaded = one(entry="k", handle=1, dependent=True)
     prepared.prepare(loaded, (3, 1, 1), (32, 1, 1), 64, (7,), 5)()
     assert seen == [(3, 32, 64, 5, 6, 1, 7)]
+
+
+def test_variants_for_other_arrays_are_launched_as_was_asked():
+    for early in (False, True):
+        kernel = pv.compile(A @ B, target=SM_90A, options=pv.Options(dependent_launch=early))
+        assert [kernel.variant(**{name: 4}).ir.dependent for name in "ABC"] == [early] * 3

@@ -3,8 +3,6 @@
 Limits are per block or thread, from the CUDA C++ Programming Guide's table of compute capabilities; how many
 multiprocessors there are is that of the H100 and H200 (SXM), from their data sheets. "a" in the name: `wgmma` and
 `setmaxnreg` run on this architecture alone.
-
-The target is data that nothing is registered of: kernels are made for it by whoever asks for `SM_90A`.
 """
 
 from __future__ import annotations

@@ -136,7 +136,7 @@ void stuck() {
 
 void begin_thread(int t) {
   Fiber &f = g.fibers[t];
-  f.begun = f.done = f.waiting = f.multiplies = false;
+  f.begun = f.done = f.waiting = f.multiplies = f.awaited = f.reached = false;
   f.groups = f.stores = f.last = 0, f.engine = -1, f.on = 0;
   f.first = f.fences += 2;
   f.base = f.products = g.base;

@@ -59,6 +59,7 @@ void gpu_fence_proxy();
 void gpu_arrive(unsigned address, long bytes);
 bool gpu_try_wait(unsigned address, unsigned parity);
 void gpu_prefetch_map(const void *map);
+void gpu_await_grids();
 void gpu_load_box(unsigned to, const void *map, int run, int line, unsigned barrier, unsigned mask);
 void gpu_store_box(const void *map, int run, int line, unsigned from);
 void gpu_commit_boxes();
@@ -153,6 +154,8 @@ static inline void ptx_mbarrier_try_wait_parity_shared_cta_b64(bool *p, const un
 }
 
 // coordinates: "the contiguous dimension first"
+static inline void ptx_griddepcontrol_wait() { gpu_await_grids(); }
+static inline void ptx_griddepcontrol_launch_dependents() {}
 static inline void ptx_prefetch_tensormap(const b64 *map) { gpu_prefetch_map((const void *)map[0]); }
 static inline void ptx_cp_async_bulk_tensor_2d_shared_cluster_global_tile_mbarrier_complete_tx_bytes(
     const unsigned *to, const b64 *map, const unsigned *at, const unsigned *barrier) {

@@ -110,6 +110,8 @@ def _hopper() -> Iterator[tuple[str, Instruction]]:
     yield "mbarrier.arrive.expect_tx.shared::cta.b64", does("_", "[r]", "r")
     yield "mbarrier.try_wait.parity.shared::cta.b64", does("=p", "[r]", "r")
     yield "prefetch.tensormap", does("[l]", memory=False)
+    yield "griddepcontrol.wait", does()
+    yield "griddepcontrol.launch_dependents", does()
     load = "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
     yield load, does("[r]", "[lr2]", "[r]")
     yield f"{load}.multicast::cluster", does("[r]", "[lr2]", "[r]", "h")

@@ -393,6 +393,16 @@ def test_a_shuffle_takes_the_value_of_a_lane():
 
 # ---- clusters
 
+WAIT = 'asm volatile("griddepcontrol.wait;" ::: "memory");'
+
+
+def test_a_dependent_grid_reaches_global_memory_behind_its_wait():
+    last = 'asm volatile("griddepcontrol.launch_dependents;" ::: "memory");'
+    assert run(f"shared[t] = t; {WAIT} out[t] = t; {last}")[0][:64].tolist() == [*range(64)]
+    with pytest.raises(WrongText, match="griddepcontrol.wait, and it has reached global memory before"):
+        run(f"out[t] = t; {WAIT}")
+
+
 CLUSTER = """unsigned rank; asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
   auto together = [] {
     asm volatile("barrier.cluster.arrive.release; barrier.cluster.wait.acquire;" ::: "memory"); };

@@ -1,8 +1,8 @@
 """Hopper's printed kernels, compiled for the host and run: bit for bit what the interpreter computes; defects are seen.
 
-Boxes, products of warpgroups, phases and roles as the PTX manual has them (`gpu/`), of kernels of
-`benchmarks/hopper_combinations.py`: all layouts of A, B and the result, tiles of all swizzles, fp16 and bf16,
-epilogues, several results, sums. `benchmarks/host_campaign.py --target sm_90a` has all of them.
+Boxes, products of warpgroups, phases and roles as the PTX manual has them (`gpu/`), of kernels of the matrix
+(`benchmarks/combinations.py`): all layouts of A, B and the result, tiles of all swizzles, fp16 and bf16, epilogues,
+several results, sums. `benchmarks/host_campaign.py --target sm_90a` has all of them.
 """
 
 import random
@@ -13,11 +13,10 @@ from importlib.util import find_spec
 from itertools import product
 
 import cases
-import hopper_combinations as matrix
 import pytest
 from arrays import Library
 from cases import Case
-from combinations import LAYOUTS
+from combinations import LAYOUTS, combinations
 
 from polyvolta.cuda.mutants import broken
 from tests.cuda.host import needs_compiler
@@ -33,7 +32,7 @@ BFLOAT16 = find_spec("ml_dtypes") is not None  # whether numpy has it
 def sample(seed):
     """A kernel for each layout of A, B and the result, of other idioms and tiles each."""
     pick = random.Random(seed)
-    groups = [[c for c in matrix.combinations() if (c.a, c.b, c.c) == x and known(c)] for x in product(*[LAYOUTS] * 3)]
+    groups = [[c for c in combinations("sm_90a") if (c.a, c.b, c.c) == x and known(c)] for x in product(*[LAYOUTS] * 3)]
     taken = []
     for group in groups:
         new = [c for c in group if all(c.idiom != t.idiom and c.block != t.block for t in taken[-6:])]
@@ -81,10 +80,11 @@ def test_the_text_computes_what_the_interpreter_does(c):
 
 
 def combination(idiom):
-    """A kernel of the matrix in fp16, A by rows, B by columns, of two warpgroups."""
-    found = next(c for c in matrix.combinations() if c.idiom.name == idiom and (c.a, c.b) == ("row", "col"))
-    block, warp, macro, buffers = matrix.TILES[0]
-    return replace(found, c="row", block=block, warp=warp, macro=macro, buffers=buffers, dtype="float16")
+    """A kernel like the matrix's in fp16, A by rows, B by columns, of two warpgroups, one tile a block."""
+    found = next(c for c in combinations("sm_90a") if c.idiom.name == idiom and (c.a, c.b) == ("row", "col"))
+    tiles = {"block": (128, 64, 64), "warp": (64, 64, 64), "macro": "m64n64k16", "buffers": 3}
+    ways = {"occupancy": 1, "persistent": False, "dependent": False, "swap": False}
+    return replace(found, c="row", dtype="float16", group=1, **tiles, **ways)
 
 
 EDGES = (

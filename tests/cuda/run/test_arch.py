@@ -80,7 +80,7 @@ def test_a_driver_that_is_missing_or_does_not_start_is_none(monkeypatch, library
 
 @pytest.mark.parametrize(("device", "target"), [
     (None, "sm_70"), ((6, 1), "sm_70"), ((7, 0), "sm_70"), ((7, 2), "sm_70"), ((7, 5), "sm_75"),
-    ((8, 0), "sm_80"), ((8, 6), "sm_80"), ((8, 9), "sm_80"), ((9, 0), "sm_80"), ((12, 0), "sm_80"),
+    ((8, 0), "sm_80"), ((8, 6), "sm_80"), ((8, 9), "sm_80"), ((9, 0), "sm_90a"), ((12, 0), "sm_80"),
 ])  # fmt: skip
 def test_auto_is_the_newest_target_that_the_gpu_runs(monkeypatch, device, target):
     monkeypatch.setattr(arch, "_driver", lambda: Driver(device) if device else None)
@@ -173,7 +173,7 @@ def loading(monkeypatch):
         monkeypatch.setattr(launch, "current_device", lambda: 0)
         monkeypatch.setattr(launch, "device_limits", lambda device: limits)
         monkeypatch.setattr(
-            launch, "load", lambda image, entry, shared: done.append((image, entry, shared)) or done[-1]
+            launch, "load", lambda image, entry, shared, _: done.append((image, entry, shared)) or done[-1]
         )
         return done
 

@@ -237,7 +237,7 @@ def test_targets_are_a_mapping():
     [
         *((gpu, f"take 'sm_80': its kernels run on {gpu}, too") for gpu in ("sm_86", "sm_89", "sm_90a", "sm_120")),
         ("sm_72", "take 'sm_70': its kernels run on sm_72, too"),
-        ("sm_61", "known: sm_70, sm_75, sm_80, auto"),
+        ("sm_61", "no target's kernels run on sm_61; known: sm_70, sm_75, sm_80, auto"),
         ("sm70", "did you mean 'sm_70'?"),
         ("ampere", "known: sm_70, sm_75, sm_80, auto"),
     ],
@@ -248,7 +248,24 @@ def test_of_a_target_that_is_unknown_the_newest_that_runs_there_is_named(name, h
     assert wrong.value.hint == hint
 
 
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("sm_90", "take 'sm_90a': its kernels are for sm_90"),
+        ("sm_60", "no target's kernels run on sm_60; known: sm_70, sm_75, sm_80, sm_90a, auto"),
+        ("sm_100", "take 'sm_80': its kernels run on sm_100, too"),
+        ("sm_90b", "did you mean 'sm_90a'?"),
+        ("hopper", "known: sm_70, sm_75, sm_80, sm_90a, auto"),
+    ],
+)
+def test_where_letters_count_a_gpu_of_that_number_takes_them(name, hint):
+    with pytest.raises(UnknownTarget, match=f"no target is called '{name}'") as wrong:
+        pv.targets[name]
+    assert wrong.value.hint == hint
+
+
 def test_the_public_registry_has_the_default_target_first():
+    assert list(pv.targets) == ["sm_70", "sm_75", "sm_80", "sm_90a"]
     assert pv.targets.default == "sm_70" == next(iter(pv.targets))
     M, N, K = pv.sizes("M N K")
     graph = pv.tensor("A", (M, K)) @ pv.tensor("B", (K, N), layout="col")

@@ -121,6 +121,7 @@ struct Fiber {
   unsigned first, fences;       // of registers: the block's first, now
   unsigned base, products;       // of products: where groups count from; groups waited for
   bool multiplies;
+  bool awaited, reached;  // grids before are over; global memory was reached without knowing so
 };
 
 // Four bytes of a thread's stack: when they were written last, in fences; which group of products may write them.

@@ -139,4 +139,11 @@ void gpu_registers(int count) {
     fail(HERE, THREAD ": setmaxnreg %d, no multiple of 8 from 24 to 256", THREAD_IS, count);
   together("setmaxnreg", count, 0, HERE, [](Warp &) {});
 }
+
+// a launch is the only one here; before this a thread of a dependent one reaches no global memory
+void gpu_await_grids() {
+  if (fiber().reached)
+    fail(HERE, THREAD ": griddepcontrol.wait, and it has reached global memory before", THREAD_IS);
+  fiber().awaited = true;
+}
 }

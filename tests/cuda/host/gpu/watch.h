@@ -78,6 +78,7 @@ void touch_shared(Block &b, size_t at, size_t bytes, bool writes, void *place) {
 
 void touch_global(Region &r, size_t at, size_t bytes, bool writes, void *place) {
   const int number = &r - g.regions.data();
+  if (!fiber().awaited) fiber().reached = true;
   for (size_t u = at / 2; u < (at + bytes + 1) / 2; u++) {
     if (!(r.allowed[u] & (writes ? 2 : 1)))
       fail(place, THREAD ": argument %d is %s at byte %zu, outside of what is its own", THREAD_IS, number,
