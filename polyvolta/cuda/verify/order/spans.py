@@ -226,7 +226,6 @@ class Spans:
         key = *(e.name for e, _ in found), its.kind
         if key in self._seen:
             return
-        self._seen.add(key)
         mine = [(e, r) for e, r in found if e.tile == ONE]
         node = next(iter(self.meetings.nodes.values()))
         counter, n = mine[0][1].counter, var("n'")
@@ -243,6 +242,7 @@ class Spans:
                     raise Undecided(f"{e.kind}: not in the order of the ring's numbers")
         if not left.is_empty():
             raise Undecided(f"{mine[0][0].kind}: not each number of the ring has one")
+        self._seen.add(key)  # it is so: what raises is asked again
 
 
 def _row(e: Event) -> str:
