@@ -115,4 +115,5 @@ def shown(order: BlockOrder) -> str:
 def shown_shares(ir: KernelIR) -> str:
     """What is shown of how blocks share places out."""
     lemma, further = shared_out()
-    return f"each number of a place is one block's of g, in one turn, whatever g >= 1: {lemma.relation}; {further.relation}"
+    relations = f"{lemma.relation}; {further.relation}"
+    return f"each number of a place is one block's of g, in one turn, whatever g >= 1: {relations}"

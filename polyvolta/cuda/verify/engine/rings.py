@@ -11,8 +11,8 @@ even the same ones (sets of registers that trips take in turn do not turn with t
 slots' own numbers. Behind the loop the slots have their own numbers again, by cases of c2 mod S unless it is all one.
 
 A ring may go on where another loop has left it: then its slots are (c2 + n + a) mod S, n being how many tiles there
-were before, such as ceil(K/64), or those of a block's tiles before. At the beginning of the loop nobody knows which slot is which, nor at its end; it is no
-matter if all slots are alike then, and undecided if not.
+were before, such as ceil(K/64), or those of a block's tiles before. At the beginning of the loop nobody knows which
+slot is which, nor at its end; it is no matter if all slots are alike then, and undecided if not.
 """
 
 from __future__ import annotations

@@ -45,7 +45,7 @@ from polyvolta.cuda.verify.order.roles import (
     Party,
     Rows,
 )
-from polyvolta.cuda.verify.order.spans import LATER, ONE, Limits, Spans
+from polyvolta.cuda.verify.order.spans import LATER, Limits, Spans
 from polyvolta.cuda.verify.order.sync import Meetings
 from polyvolta.sets import Aff, Map, var
 

@@ -1,4 +1,4 @@
-"""Whose tile's phases are, and the numbers of a ring: what is asked of any two tiles of a block (`tiles`), and premises.
+"""Which phases are whose tile's, and which numbers of a ring: what is asked of any two tiles (`tiles`), and premises.
 
 A row of barriers has so many phases a tile: as many as there are k tiles, or one. With `tiles` k tiles before the one
 tile its phases are those from `tiles` on, and the span of the later one begins at `tiles.later`.
@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
 
 from polyvolta.cuda.verify.engine.undecided import Undecided
 from polyvolta.cuda.verify.order.program import Event
@@ -73,6 +72,8 @@ class Spans:
             self.later |= {str(a): b for a, b in self._names(one.counters[e], later.counters[e])}
             self.added[str(one.counters[e])] = rows.counts(e)
         self.free = frozenset(rows.view.free)
+        self._rings: dict[str, Ring | None] = {}
+        self._seen: set[tuple] = set()
         self.of = {r.name: self._span(r.name) for r in rows.ir.barriers}
         self._check()
 
@@ -122,14 +123,12 @@ class Spans:
                 unknown.path = e.path
                 raise unknown
 
-    @cache
     def phases(self, row: str) -> Set:
         """Those of the two tiles."""
         n = var("n")
         ways = [[n - first, end - 1 - n] for first, end in self.of[row]]
         return self.relations.instances(self.meetings.nodes[row], ways)
 
-    @cache
     def awaited(self, row: str, party: Party) -> Set | None:
         """The phases that a party waits for in the two tiles, if in all tiles it waits for each; None: it doesn't.
 
@@ -180,9 +179,13 @@ class Spans:
         t = e.touches[touch]
         return self.rows.counts(t.access.slot.subs({n: aff(v) for n, v in t.loops.items()}))
 
-    @cache
     def ring(self, e: Event) -> Ring | None:
         """The ring that an event is about: its slots are n mod S; None: not one."""
+        if e.name not in self._rings:
+            self._rings[e.name] = self._ring(e)
+        return self._rings[e.name]
+
+    def _ring(self, e: Event) -> Ring | None:
         slots = {self._slot(e, n) for n in range(len(e.touches))}
         if len(slots) != 1:
             return None
@@ -218,9 +221,11 @@ class Spans:
             apart = _primed(mine.number, e) - ring.number - ring.slots
             yield one, e, self.relations.pairs(one, e, [[apart, -apart]])
 
-    @cache
     def _whole(self, found: tuple[tuple[Event, Ring], ...], its: Party) -> None:
         """Each number of a tile has an event of those, and later numbers have later ones."""
+        key = *(e.name for e, _ in found), its.kind
+        if key in self._seen:
+            return
         mine = [(e, r) for e, r in found if e.tile == ONE]
         node = next(iter(self.meetings.nodes.values()))
         counter, n = mine[0][1].counter, var("n'")
@@ -237,6 +242,7 @@ class Spans:
                     raise Undecided(f"{e.kind}: not in the order of the ring's numbers")
         if not left.is_empty():
             raise Undecided(f"{mine[0][0].kind}: not each number of the ring has one")
+        self._seen.add(key)  # it is so: what raises is asked again
 
 
 def _row(e: Event) -> str:
