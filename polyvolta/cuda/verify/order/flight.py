@@ -78,6 +78,8 @@ class PartyFootprints(Footprints):
 
     def _meet(self, one: np.ndarray, other: np.ndarray) -> tuple[Meet, ...]:  # type: ignore[override]
         """The parties that reach a place, of those that are alike one each."""
+        if not (one.size and other.size):  # nobody reaches it, as a place outside of all buffers
+            return ()
         found, seen = [], set()
         ends = [int(x) // self.ir.threads for pairs in (one, other) for x in pairs[[0, -1]]]
         span = min(ends), max(ends) + 1
