@@ -31,9 +31,9 @@ Path = tuple[str | int, ...]
 STEPS = (1, 1, 2, 4, 8, 16, 32)
 FIXED = {
     "statement", "comment", "about", "Pointwise.name", "Loop.var", "Loop.unroll", "MacroMma.name", "KernelIR.name",
-    "KernelIR.sizes", "KernelIR.scalars", "Role.name", "PhaseBarriers.name", "BoxMap.name", "BoxMap.tensor",
-    "GlobalTensor.name", "GlobalTensor.dims", "GlobalTensor.order",
-    "GlobalTensor.written", "SharedTile.name", "RegisterArray.name", "IndexMap.inputs",
+    "KernelIR.sizes", "KernelIR.scalars", "GlobalTensor.name", "GlobalTensor.dims", "GlobalTensor.order",
+    "GlobalTensor.written", "GlobalTensor.whole", "SharedTile.name", "RegisterArray.name", "IndexMap.inputs",
+    "Role.name", "PhaseBarriers.name", "BoxMap.name", "BoxMap.tensor",
 }  # fmt: skip
 
 

@@ -1,6 +1,7 @@
 """Kernels broken at random: what the proofs say of each, against what it does on concrete arrays.
 
     python benchmarks/mutation.py [--cases 3000] [--seed 1] [--jobs 1] [--minutes 30] [--csv FILE]
+    python benchmarks/mutation.py --target sm_90a              kernels whose products warpgroups make
     python benchmarks/mutation.py --show "sum 17:204"          one case, with its whole report
 
 Each case takes a small kernel and changes its IR at random (`changes`). Then `verify` decides about it, for all sizes;
@@ -38,8 +39,7 @@ from combinations import Combination, expected, idiom_called
 from matrix import write_csv
 
 from polyvolta.compiler.kernel import Kernel
-from polyvolta.cuda.ir.kernel_ir import BoxStore, GlobalTensor, KernelIR
-from polyvolta.cuda.ir.walk import operations
+from polyvolta.cuda.ir.kernel_ir import GlobalTensor, KernelIR
 from polyvolta.cuda.machine.interpreter import interpret
 from polyvolta.cuda.machine.observe.watch import Watch, names_of
 from polyvolta.cuda.machine.reach import EngineReach, GlobalReach
@@ -127,8 +127,10 @@ def whole(name: str) -> tuple[Combination, Kernel]:
     if name in BOXED:
         idiom, layouts, macro, (block, warp), buffers, swap = BOXED[name]
         ways = {"group": 1, "occupancy": 1, "persistent": False, "dependent": False, "swap": swap}
-        combination = Combination(idiom_called(idiom), *layouts.replace("-", ".").split("."), macro, 1, block, warp, buffers,
-                                  target="sm_90a", **ways)  # fmt: skip
+        a, b, c = layouts.replace("-", ".").split(".")
+        combination = Combination(
+            idiom_called(idiom), a, b, c, macro, 1, block, warp, buffers, target="sm_90a", **ways
+        )  # fmt: skip
         return combination, combination.compile()
     idiom, layouts, macro, split_k, (block, warp), buffers, partial, align = KERNELS[name]
     a, b, c = layouts.replace("-", ".").split(".")
@@ -148,9 +150,8 @@ def sizes_of(ir: KernelIR, three: tuple[int, int, int]) -> dict[str, int]:
 
 
 def whole_lines(ir: KernelIR) -> set[str]:
-    """The sizes of lines that are stored by boxes: they end with a unit of 16 bytes."""
-    stored = {ir.box_map(op.map).tensor for op in operations(ir.body) if isinstance(op, BoxStore)}
-    return {d for t in ir.tensors if t.name in stored and isinstance(d := t.dims[t.order[-1]], str)}
+    """The sizes of lines that copies, or boxes, move in whole units of 16 bytes."""
+    return {d for t in ir.tensors if t.whole and isinstance(d := t.dims[t.order[-1]], str)}
 
 
 def array_of(t: GlobalTensor, values: np.ndarray | None, shape: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
