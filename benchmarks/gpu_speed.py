@@ -5,11 +5,18 @@
     python benchmarks/gpu_speed.py --sizes 100           random sizes: torch.mm's time over ours, the best of the
                                                          options below and the default rule's
     python benchmarks/gpu_speed.py --chains 30           fused kernels beside the chains of kernels that they replace
+    python benchmarks/gpu_speed.py --layouts 30          the other three pairs of layouts of A and B, beside torch.mm
+    python benchmarks/gpu_speed.py ... --target sm_90a   wgmma and TMA; by default sm_80's instructions, on any GPU
+    python benchmarks/gpu_speed.py ... --plain           launches that wait for the kernel before, as the library's do
     python benchmarks/gpu_speed.py ... --csv FILE        a line for each size and option
 
 Data is random, times are medians of CUDA graphs' replays that take turns (`gpu_baselines.py`), on one stream. For each
-size every option is timed shortly, the best three again beside torch.mm. Every kernel's result is compared with
-float64's of torch once, at a size of its own. Needs torch and a GPU from sm_80 on.
+size every option of a short list (`ways.py`) is timed shortly, the best three again beside torch.mm, and with --lt
+beside the best three of cublasLt's 100 heuristics. Every kernel's result is compared with float64's of torch once, at a
+size of its own. Needs torch and a GPU from sm_80 on.
+
+Kernels for sm_90a start while the one before them on the stream still runs, and wait for its end themselves, which the
+library's don't: within a graph of launches one after the other, as everywhere else. --plain leaves that out.
 
 A GPU at its power limit runs the slower the harder its last milliseconds were, so that a kernel's time depends on what
 ran before it. Large squares are therefore timed twice: taking turns without a pause, the order of a round rotated, and
@@ -20,7 +27,6 @@ from __future__ import annotations
 
 import argparse
 import random
-import re
 import statistics
 import sys
 import time
@@ -33,39 +39,13 @@ from typing import Any
 import gpu_baselines as baselines
 import matrix
 import torch
+import ways
 
 import polyvolta as pv
 from polyvolta.cuda.run import launch, nvrtc
 from polyvolta.cuda.target.target import Target
 
 Tile = tuple[int, int, int]
-
-WAYS = """\
-128x256x64/64x64 3, 256x128x64/64x64 3, 224x128x64/112x32 4, 192x192x64/48x96 3, 96x256x64/48x64 4,
-128x192x64/32x96 4, 192x128x64/48x64 4, 160x128x64/80x32 4, 128x128x64/64x64 3 o2, 96x128x64/48x64 3 o2,
-128x96x64/32x96 3 o2, 128x64x64/64x32 3 o3, 64x64x64/32x32 3 o4, 96x128x64/48x64 k2 4, 96x128x128/48x64 k2 3,
-128x64x64/64x64 k2 6, 64x96x64/32x96 k2 4 o2, 64x64x64/32x32 k2 4 o2, 32x64x64/32x32 k2 4 o2, 128x64x128/64x64 k4 4,
-96x64x128/48x64 k4 4, 64x96x128/32x96 k4 4, 64x64x128/32x64 k4 6, 32x64x128/32x32 k4 4 o2
-"""
-"""At most 24 ways to tile, what the tables' best is taken of: what a block computes in a step and the sides of a warp's
-tile, kN a split of K over N warps, buffers, oN blocks that share a multiprocessor.
-"""
-
-
-def read_way(way: str) -> dict[str, Any]:
-    """Options of a way to tile.
-
-    >>> read_way("96x128x64/48x64 k2 4")
-    {'block_tile': (96, 128, 32), 'warp_tile': (48, 64, 32), 'split_k': 2, 'buffers': 4, 'occupancy': 1}
-    """
-    pattern = r"(\d+)x(\d+)x(\d+)/(\d+)x(\d+)(?: k(\d))? (\d)(?: o(\d))?"
-    m, n, k, y, x, split, buffers, blocks = map(int, re.fullmatch(pattern, way).groups("1"))
-    return {"block_tile": (m, n, k // split), "warp_tile": (y, x, k // split), "split_k": split, "buffers": buffers,
-            "occupancy": blocks}  # fmt: skip
-
-
-OPTIONS = tuple(map(read_way, re.split(r",\s+", WAYS.strip())))
-
 
 PEAK = """
 extern "C" __global__ void __launch_bounds__(256) peak(float *out, int trips) {
@@ -110,18 +90,27 @@ def peak_launch() -> tuple[Callable[[], None], float]:
 
 
 @cache
-def here() -> Target:
-    """sm_80 with the multiprocessors and the shared memory of the GPU at hand."""
+def here(name: str) -> Target:
+    """A target with the multiprocessors and the shared memory of the GPU at hand."""
     props = torch.cuda.get_device_properties(0)
     shared = props.shared_memory_per_block_optin
-    return replace(pv.targets["sm_80"], shared_bytes=shared, multiprocessors=props.multi_processor_count)
+    return replace(pv.targets[name], shared_bytes=shared, multiprocessors=props.multi_processor_count)
+
+
+def options_of(args: argparse.Namespace, fused: bool = False) -> tuple[dict[str, Any], ...]:
+    """The short list for a target."""
+    if args.target != "sm_90a":
+        return ways.ways(ways.OF_WARPS)
+    early = {"dependent_launch": not args.plain}
+    return tuple(o | early for o in ways.ways(ways.FUSED if fused else ways.OF_WARPGROUPS))
 
 
 def short(options: dict[str, Any]) -> str:
     """Options in a few words."""
     block, warp = ("x".join(map(str, options[t])) for t in ("block_tile", "warp_tile"))
-    more = {"b": options["buffers"], "k": options["split_k"], "o": options["occupancy"]}
-    return " ".join((f"{block}-{warp}", *(f"{letter}{n}" for letter, n in more.items())))
+    more = {"b": options["buffers"], "k": options.get("split_k", 1), "o": options["occupancy"]}
+    marks = [letter for letter, name in (("p", "persistent"), ("x", "swap")) if options.get(name)]
+    return " ".join((f"{block}-{warp}", *(f"{letter}{n}" for letter, n in more.items()), *marks))
 
 
 def launcher(kernel: pv.Kernel, *arrays: Any, out: Any) -> Callable[[], None]:
@@ -137,39 +126,48 @@ def launcher(kernel: pv.Kernel, *arrays: Any, out: Any) -> Callable[[], None]:
     return run
 
 
-def expression(name: str, dtype: str = "float16") -> Any:
-    """One of the benchmarks of the paper as a graph; the bias is a matrix, as the chains have it."""
+def expression(name: str, dtype: str = "float16", layouts: tuple[str, str] = ("row", "col")) -> Any:
+    """One of the benchmarks of the paper as a graph; the bias is a matrix, as the chains have it, or a vector."""
     M, N, K = pv.sizes("M N K")
     kind = {} if dtype == "float16" else {"dtype": dtype}
-    A, B = pv.tensor("A", (M, K), **kind), pv.tensor("B", (K, N), layout="col", **kind)
+    A, B = pv.tensor("A", (M, K), layout=layouts[0], **kind), pv.tensor("B", (K, N), layout=layouts[1], **kind)
     bias, P = pv.tensor("bias", (M, N), **kind), pv.tensor("P", (M, K), **kind)
     Q = pv.tensor("Q", (K, N), layout="col", **kind)
     return {
         "gemm": A @ B,
         "relu_gemm": pv.relu(A) @ B,
         "gemm_bias_relu": pv.relu(A @ B + bias),
+        "gemm_vector_relu": pv.relu(A @ B + pv.tensor("vector", (N,), **kind)),
         "add": A @ B + P @ Q,
     }[name]
 
 
-def compiled(name: str, options: Sequence[dict[str, Any]], jobs: int) -> list[tuple[str, pv.Kernel]]:
+def compiled(
+    name: str, args: argparse.Namespace, layouts: tuple[str, str] = ("row", "col")
+) -> list[tuple[str, pv.Kernel]]:
     """Kernels of those options that are legal, their machine code made side by side."""
-    found = []
-    for o in options:
+    found, target = [], here(args.target)
+    for o in options_of(args, fused=name != "gemm"):
         try:
-            found.append((short(o), pv.compile(expression(name), here(), pv.Options(**o))))
+            found.append((short(o), pv.compile(expression(name, layouts=layouts), target, pv.Options(**o))))
         except pv.PolyvoltaError as refused:
             print(f"  {name} {o}: {refused.message}", file=sys.stderr)
     arch = launch.device_arch()
-    with ThreadPoolExecutor(jobs) as pool:
+    with ThreadPoolExecutor(args.jobs) as pool:
         list(pool.map(lambda nk: nk[1].compiled(arch), found))
     return found
 
 
-def right(kernel: pv.Kernel, name: str) -> float:
+def default_kernel(args: argparse.Namespace) -> pv.Kernel:
+    """What the rule makes of A @ B."""
+    early = pv.Options(dependent_launch=False) if args.target == "sm_90a" and args.plain else None
+    return pv.compile(expression("gemm"), here(args.target), early)
+
+
+def right(kernel: pv.Kernel, name: str, layouts: tuple[str, str] = ("row", "col")) -> float:
     """The relative error at a size with partial tiles, poison everywhere."""
     m, n, k = 1000, 1048, 520
-    inputs = arrays_of(m, n, k)
+    inputs = arrays_of(m, n, k, layouts)
     out = torch.full((m, n), float("nan"), **baselines.HALF)
     kernel(*inputs[name], out=out)
     a, b, *more = (x.double() for x in inputs[name])
@@ -177,17 +175,24 @@ def right(kernel: pv.Kernel, name: str) -> float:
         "gemm": lambda: a @ b,
         "relu_gemm": lambda: a.clamp(min=0) @ b,
         "gemm_bias_relu": lambda: (a @ b + more[0]).clamp(min=0),
+        "gemm_vector_relu": lambda: (a @ b + more[0]).clamp(min=0),
         "add": lambda: a @ b + more[0] @ more[1],
     }[name]()
     return float((out.double() - product).norm() / product.norm())
 
 
-def arrays_of(m: int, n: int, k: int) -> dict[str, tuple[Any, ...]]:
+def arrays_of(m: int, n: int, k: int, layouts: tuple[str, str] = ("row", "col")) -> dict[str, tuple[Any, ...]]:
     """Random arguments of each benchmark."""
-    a, p = (torch.randn(m, k, **baselines.HALF) for _ in range(2))
-    b, q = (torch.randn(n, k, **baselines.HALF).T for _ in range(2))
-    bias = torch.randn(m, n, **baselines.HALF)
-    return {"gemm": (a, b), "relu_gemm": (a, b), "gemm_bias_relu": (a, b, bias), "add": (a, b, p, q)}
+    a, p = (stored(m, k, layouts[0]) for _ in range(2))
+    b, q = (stored(k, n, layouts[1]) for _ in range(2))
+    bias, vector = torch.randn(m, n, **baselines.HALF), torch.randn(n, **baselines.HALF)
+    return {"gemm": (a, b), "relu_gemm": (a, b), "gemm_bias_relu": (a, b, bias), "gemm_vector_relu": (a, b, vector),
+            "add": (a, b, p, q)}  # fmt: skip
+
+
+def stored(rows: int, cols: int, layout: str) -> Any:
+    """A random matrix that lies row by row, or column by column."""
+    return torch.randn(rows, cols, **baselines.HALF) if layout == "row" else torch.randn(cols, rows, **baselines.HALF).T
 
 
 def best_of(
@@ -229,7 +234,7 @@ def rested(graphs: Timed, rounds: int, pause: float = 0.012) -> dict[str, float]
 
 def large(args: argparse.Namespace) -> None:
     """TFLOP/s of large squares."""
-    kernels = compiled("gemm", OPTIONS, args.jobs)
+    kernels = compiled("gemm", args)
     run, flops = peak_launch()
     alone = baselines.graph(run, 3)
     print("| size | measured | m16n8k16 alone | torch.mm | ours | of the instruction | of torch.mm | options |")
@@ -250,8 +255,8 @@ def large(args: argparse.Namespace) -> None:
 
 def sizes(args: argparse.Namespace) -> None:
     """Random sizes beside torch.mm."""
-    kernels = compiled("gemm", OPTIONS, args.jobs)
-    default = pv.compile(expression("gemm"), here())
+    kernels, default = compiled("gemm", args), default_kernel(args)
+    lt = baselines.Lt() if args.lt else None
     for name, kernel in [*kernels, ("default", default)]:
         error = right(kernel, "gemm")
         assert error < 1e-3, (name, error)
@@ -262,30 +267,57 @@ def sizes(args: argparse.Namespace) -> None:
         graphs = best_of(kernels, (a, b), c, count)
         graphs["default"] = baselines.graph(launcher(default, a, b, out=c), count)
         graphs["mm"] = baselines.graph(lambda a=a, b=b, c=c: torch.mm(a, b, out=c), count)
-        us = baselines.interleaved_us(graphs, count)
+        others = dict(enumerate(lt.best(a, b.T, c))) if lt else {}
+        us = baselines.interleaved_us(graphs | others, count)
+        theirs = min((us.pop(n) for n in others), default=float("nan"))
         mm, plain = us.pop("mm"), us.pop("default")
         best = min(us, key=us.__getitem__)
         won[best] = won.get(best, 0) + 1
         rows.append({"m": m, "n": n, "k": k, "torch_us": round(mm, 2), "best": mm / us[best], "default": mm / plain,
-                     "options": best})  # fmt: skip
-        print(f"{m:5} {n:5} {k:5}  torch.mm {mm:8.2f} us  best {mm / us[best]:.3f}  default {mm / plain:.3f}  {best}",
+                     "cublaslt": theirs / us[best], "options": best})  # fmt: skip
+        print(f"{m:5} {n:5} {k:5}  torch.mm {mm:8.2f} us  best {mm / us[best]:.3f}  default {mm / plain:.3f}  "
+              f"of cublasLt {theirs / us[best]:.3f}  {best}",
               file=sys.stderr, flush=True)  # fmt: skip
     matrix.write_csv(args.csv, rows)
-    print("| torch.mm's time over ours | geomean | least | most |\n|---|---|---|---|")
-    for name, words in (("best", f"best of {len(kernels)} options"), ("default", "the default rule")):
-        ratios = [r[name] for r in rows]
-        print(
-            f"| {words}, {len(rows)} sizes | {baselines.geomean(ratios):.3f} | {min(ratios):.3f} | {max(ratios):.3f} |"
-        )
+    print("| their time over ours | geomean | least | most | ahead |\n|---|---|---|---|---|")
+    words = {"best": f"torch.mm, best of {len(kernels)} options", "default": "torch.mm, the default rule"}
+    words |= {"cublaslt": "best of cublasLt's 100, best of ours"} if args.lt else {}
+    for name, text in words.items():
+        print(f"| {text}, {len(rows)} sizes | {summary([r[name] for r in rows])} |")
     print("\n| options | sizes at which they are the best |\n|---|---|")
     for name, count in sorted(won.items(), key=lambda x: -x[1]):
         print(f"| {name} | {count} |")
 
 
+def summary(ratios: Sequence[float]) -> str:
+    """Geomean, least, most, and how many are above 1, as cells of a table."""
+    ahead = sum(r > 1 for r in ratios)
+    return f"{baselines.geomean(ratios):.3f} | {min(ratios):.3f} | {max(ratios):.3f} | {ahead} of {len(ratios)}"
+
+
+def layouts(args: argparse.Namespace) -> None:
+    """The other pairs of layouts, beside torch.mm of arrays that lie so."""
+    print("| A, B | torch.mm's time over ours: geomean | least | most | ahead |\n|---|---|---|---|---|")
+    for pair in (("row", "row"), ("col", "col"), ("col", "row")):
+        kernels, ratios = compiled("gemm", args, pair), []
+        for options, kernel in kernels:
+            assert (error := right(kernel, "gemm", pair)) < 1e-3, (options, pair, error)
+        for m, n, k in baselines.sizes(args.layouts):
+            a, b = arrays_of(m, n, k, pair)["gemm"]
+            c, count = torch.empty(m, n, **baselines.HALF), baselines.repeats(m, n, k)
+            graphs = best_of(kernels, (a, b), c, count)
+            graphs["mm"] = baselines.graph(lambda a=a, b=b, c=c: torch.mm(a, b, out=c), count)
+            us = baselines.interleaved_us(graphs, count)
+            ratios.append(us.pop("mm") / min(us.values()))
+            print(*pair, m, n, k, f"{ratios[-1]:.3f}", file=sys.stderr, flush=True)
+        print(f"| {', '.join(pair)} | {summary(ratios)} |", flush=True)
+
+
 def chains(args: argparse.Namespace) -> None:
-    """Fused kernels beside the unfused chains."""
-    names = ("relu_gemm", "gemm_bias_relu", "add")
-    kernels = {name: compiled(name, OPTIONS, args.jobs) for name in names}
+    """Fused kernels beside the unfused chains, and what the library fuses."""
+    names = ("relu_gemm", "gemm_bias_relu", "gemm_vector_relu", "add")
+    names = names[1:] if args.target == "sm_90a" else names  # which multiplies tensors as they are
+    kernels = {name: compiled(name, args) for name in names}
     for name in names:
         for options, kernel in kernels[name]:
             error = right(kernel, name)
@@ -295,7 +327,11 @@ def chains(args: argparse.Namespace) -> None:
         inputs, count = arrays_of(m, n, k), baselines.repeats(m, n, k)
         c, r = (torch.empty(m, n, **baselines.HALF) for _ in range(2))
         (a, b, bias), (_, _, p, q) = inputs["gemm_bias_relu"], inputs["add"]
-        others = baselines.chains(a, b.T, bias, torch.randn(n, **baselines.HALF), p, q.T, c, r)
+        (vector,) = inputs["gemm_vector_relu"][2:]
+        inputs["gemm_vector_relu"] = (a, b, vector)
+        others = baselines.chains(a, b.T, bias, vector, p, q.T, c, r)
+        fused = "cublasLt, vector bias"
+        others["gemm_vector_relu"] = {fused: others["gemm_bias_relu"].pop(fused)}
         for name in names:
             ours = best_of(kernels[name], inputs[name], c, count)
             theirs = {what: baselines.graph(f, count) for what, f in others[name].items()}
@@ -306,9 +342,9 @@ def chains(args: argparse.Namespace) -> None:
         print(
             m, n, k, *(f"{name}: {what} {x[-1]:.2f}" for (name, what), x in ratios.items()), file=sys.stderr, flush=True
         )
-    print("| fused kernel | their time over ours: | geomean | least | most |\n|---|---|---|---|---|")
+    print("| fused kernel | their time over ours: | geomean | least | most | ahead |\n|---|---|---|---|---|---|")
     for (name, what), x in ratios.items():
-        print(f"| {name} | {what} | {baselines.geomean(x):.3f} | {min(x):.3f} | {max(x):.3f} |")
+        print(f"| {name} | {what} | {summary(x)} |")
 
 
 def main() -> int:
@@ -316,12 +352,16 @@ def main() -> int:
     parser.add_argument("--large", action="store_true", help="squares of 4096 and 8192")
     parser.add_argument("--sizes", type=int, default=0, help="how many random sizes")
     parser.add_argument("--chains", type=int, default=0, help="how many random sizes of fused kernels")
+    parser.add_argument("--layouts", type=int, default=0, help="how many random sizes of the other pairs of layouts")
+    parser.add_argument("--target", default="sm_80", choices=("sm_80", "sm_90a"), help="whose instructions")
+    parser.add_argument("--plain", action="store_true", help="no launch before the end of the kernel before")
+    parser.add_argument("--lt", action="store_true", help="of random sizes also the best of cublasLt's 100")
     parser.add_argument("--rounds", type=int, default=7, help="of interleaved replays")
     parser.add_argument("--jobs", type=int, default=16, help="kernels that are compiled side by side")
     parser.add_argument("--csv", help="write one line for each size to this file")
     args = parser.parse_args()
     start = time.perf_counter()
-    for asked, part in ((args.large, large), (args.sizes, sizes), (args.chains, chains)):
+    for asked, part in ((args.large, large), (args.sizes, sizes), (args.layouts, layouts), (args.chains, chains)):
         if asked:
             part(args)
             print(f"\n{torch.cuda.get_device_name()}, {time.perf_counter() - start:.0f} s\n", flush=True)

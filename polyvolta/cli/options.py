@@ -91,6 +91,13 @@ Persistent = Annotated[
         help="Whether a block computes tile after tile; one tile if missing.",
     ),
 ]
+Pingpong = Annotated[
+    bool | None,
+    _of_kernel(
+        "--pingpong/--together", metavar="",
+        help="Whether two warpgroups of a block take turns at its tiles; together if missing.",
+    ),
+]
 Swap = Annotated[
     bool | None,
     _of_kernel("--swap/--no-swap", metavar="", help="Rows of macro-MMAs along the result's columns; not if missing."),
@@ -143,7 +150,7 @@ Tiles = Annotated[int, typer.Option("--tiles", metavar="N", help="How many k til
 
 _GIVEN = """
     macro_mma split_k buffers partial accumulators prefetch fragments group occupancy
-    dependent_launch persistent swap""".split()
+    dependent_launch persistent pingpong swap""".split()
 """Options that are given as they are."""
 
 
@@ -168,6 +175,7 @@ class Choice:
     occupancy: Occupancy = None
     dependent_launch: DependentLaunch = None
     persistent: Persistent = None
+    pingpong: Pingpong = None
     swap: Swap = None
     target: Arch = None
 

@@ -68,6 +68,8 @@ class Options(Tiling):
     persistent : whether a block computes one tile after the other, there being no more blocks than run at a time: its
         next tile's boxes come while it stores the results of this one. Of kernels whose tiles come by boxes. False if
         missing.
+    pingpong : whether two warpgroups of a persistent block take turns at its tiles, so that one multiplies while the
+        other one stores; a tile is one warpgroup's then, `warp_tile` equals `block_tile`. False if missing.
     swap : whether the macro-MMA's rows (its m) run along the columns of the result, and its columns (n) along the rows.
         The kernel then computes the transposed product, of B's and A's transposes, by the same passes, and stores it
         where it belongs. Tiles stay (rows, columns, depth) of the result: a warp tile's rows are multiples of n, its
@@ -108,11 +110,12 @@ class Options(Tiling):
         occupancy: int | None = None,
         dependent_launch: bool | None = None,
         persistent: bool | None = None,
+        pingpong: bool | None = None,
         swap: bool | None = None,
         **unknown: object,
     ) -> None:
         values = (block_tile, warp_tile, macro_mma, split_k, buffers, partial, accumulators, prefetch, fragments, group,
-                  occupancy, dependent_launch, persistent, swap)  # fmt: skip
+                  occupancy, dependent_launch, persistent, pingpong, swap)  # fmt: skip
         given = {n: v for n, v in zip(OPTIONS, values, strict=True) if v is not None}
         if unknown:
             name = next(iter(unknown))
@@ -243,7 +246,7 @@ def _checked(name: str, value: object) -> object:
             words = f"{', '.join(map(str, numbers[:-1]))} or {numbers[-1]}" if len(numbers) < 10 else \
                     f"{numbers[0]} to {numbers[-1]}"
             raise BadOption(f"{name} is {words}, not {value!r}", hint=f"try {name}={near}")
-        case "dependent_launch" | "persistent" | "swap":
+        case "dependent_launch" | "persistent" | "pingpong" | "swap":
             if not isinstance(value, bool):
                 raise BadOption(f"{name} is True or False, not {value!r}", hint=f"try {name}=True")
         case _:

@@ -1,4 +1,4 @@
-"""How a kernel is tiled, and launched: fourteen values, what they need of a target, and what of them doesn't fit.
+"""How a kernel is tiled, and launched: fifteen values, what they need of a target, and what of them doesn't fit.
 
 What a user gives is an `Options` (`options`), in which some values may be missing; the rule of `tuning` compares whole
 tilings.
@@ -27,6 +27,8 @@ RESERVED = 1024
 """Bytes of a multiprocessor's shared memory that every block on it takes beside its own, from sm_80 on."""
 PARTS = 4
 """Of a multiprocessor, each with as many warps and as many registers: nine warps leave each as much as twelve would."""
+IN_TURN = 2
+"""Warpgroups that take turns at a block's tiles."""
 FEWEST_BUFFERS = 2
 """That boxes come to: products read one of them."""
 Tile = tuple[int, int, int]
@@ -55,6 +57,7 @@ class Tiling:
     occupancy: int = 1
     dependent_launch: bool = False
     persistent: bool = False
+    pingpong: bool = False
     swap: bool = False
 
     @property
@@ -86,12 +89,17 @@ class Tiling:
         """
         return self.block_tile[0] // self.warp_tile[0], self.block_tile[1] // self.warp_tile[1], self.split_k
 
+    @property
+    def consumers(self) -> int:
+        """Warps that multiply, or warpgroups: in turn, where each has tiles of its own."""
+        return prod(self.warps) * (IN_TURN if self.pingpong else 1)
+
     def threads_on(self, target: Target) -> int:
         """Threads of a block: a warp for each warp tile, or a warpgroup, and then a warp that has tiles brought."""
         macro = target.macro_mma(self.macro_mma)
         if not isinstance(macro, WarpgroupMma):
             return LANES * prod(self.warps)
-        return macro.instructions[0].scope.threads * prod(self.warps) + LANES
+        return macro.instructions[0].scope.threads * self.consumers + LANES
 
     @property
     def step(self) -> tuple[int, int, int]:
@@ -106,7 +114,7 @@ class Tiling:
     def exchange_bytes(self, needs: Needs, target: Target) -> int:
         """Shared memory in which warps exchange accumulators: a fragment for each, of 16 bits if only stored."""
         m, n, _ = makers_of(macro := target.macro_mma(self.macro_mma)).result(macro.shape)
-        return m * n * (4 if self.split_k > 1 else needs.exchange) * prod(self.warps)
+        return m * n * (4 if self.split_k > 1 else needs.exchange) * self.consumers
 
     def shared_bytes(self, needs: Needs, target: Target) -> int:
         """Shared memory of a block: tiles and exchange buffer, in one place if both don't fit in what it may have, and
@@ -217,7 +225,14 @@ class Tiling:
         if not isinstance(macro, WarpgroupMma):
             if self.persistent:
                 yield f"persistent blocks have boxes of their next tile brought, and {macro.name} takes no boxes"
+            elif self.pingpong:
+                yield f"warpgroups take turns at tiles of persistent blocks, and {macro.name} is of warps"
             return
+        if self.pingpong and not self.persistent:
+            yield "warpgroups take turns at tiles of persistent blocks: pingpong=True, and persistent=False"
+        if self.pingpong and self.warps[:2] != (1, 1):
+            yield f"warpgroups that take turns have a block tile each: {self.warps[0]} x {self.warps[1]} warp_tiles " \
+                   "are a block_tile"
         yield from needs.beyond_warpgroups()
         if self.split_k > 1:
             yield f"warpgroups don't split K among themselves: split_k={self.split_k}"

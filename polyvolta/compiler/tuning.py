@@ -202,8 +202,8 @@ def choose(given: Mapping[str, Any], needs: Needs, target: Target) -> Tiling:
     name = asked or macro.name  # one that the target doesn't have is a problem of the tiling
     words = given.get("partial", "guard"), given.get("accumulators", "auto")
     early = given.get("dependent_launch", target.dependent_launch)
-    lasting = given.get("persistent", False)
-    launched = given.get("group", target.group), given.get("occupancy", 1), early, lasting
+    lasting = given.get("persistent", False), given.get("pingpong", False)
+    launched = given.get("group", target.group), given.get("occupancy", 1), early, *lasting
     tried = []
     for roomy in (True, False):
         for block, split, (buffers, ahead), turns in _tiles(given, needs, macro, target, roomy):

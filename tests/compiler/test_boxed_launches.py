@@ -19,7 +19,8 @@ import polyvolta as pv
 from polyvolta.compiler import driver as driver_of_kernels
 from polyvolta.cuda.errors import WrongGpu
 from polyvolta.cuda.ir.kernel_ir import GlobalTensor, KernelIR
-from polyvolta.cuda.run import launch, tensor_maps
+from polyvolta.cuda.run import launch as launches
+from polyvolta.cuda.run import tensor_maps
 from polyvolta.cuda.run.cubin import arch_of
 from polyvolta.cuda.run.device_function import NotADeviceFunction
 from polyvolta.cuda.run.gpu import Limits, check_block
@@ -128,13 +129,14 @@ def test_all_layouts_by_boxes_and_by_copies(torch, driver, layouts):
 
 @pytest.mark.parametrize("multiprocessors", [2, 3, 132])
 def test_of_persistent_blocks_there_are_as_many_as_the_gpu_has_room_for(torch, driver, monkeypatch, multiprocessors):
-    monkeypatch.setattr(launch, "multiprocessors", lambda device: multiprocessors)
-    monkeypatch.setattr(launch, "current_device", lambda: 0)
+    monkeypatch.setattr(launches, "multiprocessors", lambda device: multiprocessors)
+    monkeypatch.setattr(launches, "current_device", lambda: 0)
     D = pv.relu(pv.tensor("A", (M, K)) @ pv.tensor("B", (K, N), layout="col") + pv.tensor("R", (M, N)))
     kernel = pv.compile(pv.output(D, "D"), target=SM_90A, options=replace(OPTIONS, persistent=True))
     assert kernel.launch_config(M=150, N=136, K=72).grid == (9, 1, 1)
     for seed in range(2):
-        a, b, r = values((150, 72), seed=seed), values((72, 136), "col", seed=seed + 2), values((150, 136), seed=seed + 4)
+        a, b = values((150, 72), seed=seed), values((72, 136), "col", seed=seed + 2)
+        r = values((150, 136), seed=seed + 4)
         d = kernel(a, b, r)
         exact = np.maximum(a.array.astype(float) @ b.array.astype(float) + r.array.astype(float), 0)
         assert np.abs(d.array - exact).max() <= 2e-2

@@ -18,6 +18,7 @@ TILES = pv.Options(block_tile=(128, 64, 64), warp_tile=(64, 64, 64), macro_mma="
                    persistent=True)  # fmt: skip
 WIDE = pv.Options(block_tile=(128, 192, 64), warp_tile=(64, 192, 64), macro_mma="m64n192k16", buffers=2, group=1,
                   persistent=True)  # fmt: skip
+IN_TURN = replace(TILES, block_tile=(64, 64, 64), warp_tile=(64, 64, 64), pingpong=True)
 
 
 def outputs(name: str, a: str = "row", b: str = "col", c: str = "row") -> Any:

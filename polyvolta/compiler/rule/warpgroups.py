@@ -21,10 +21,10 @@ from math import prod
 from typing import TYPE_CHECKING, Any
 
 from polyvolta.compiler.rule.blocks import blocks
-from polyvolta.compiler.tiling import FEWEST_BUFFERS, Needs, Tile, Tiling
+from polyvolta.compiler.tiling import FEWEST_BUFFERS, PARTS, Needs, Tile, Tiling
 from polyvolta.cuda.build.promotion.makers import COLUMNS
 from polyvolta.cuda.build.promotion.model import CONSUMER, PRODUCER
-from polyvolta.cuda.target.instruction import WARPGROUP
+from polyvolta.cuda.target.instruction import LANES, WARPGROUP
 from polyvolta.cuda.target.warpgroup import Family
 
 if TYPE_CHECKING:
@@ -52,6 +52,8 @@ def tilings(given: Mapping[str, Any], needs: Needs, target: Target) -> Iterator[
     asked = family.named(given.get("macro_mma", ""))
     least = (asked or family.of(min(_storable(family)))).shape
     most = (*family.block_tile[:1], least[1] if asked else family.block_tile[1], *family.block_tile[2:])
+    if given.get("pingpong"):  # a block's tile is a warpgroup's
+        most = (least[0], *most[1:])
     words = given.get("partial", "guard"), given.get("accumulators", "auto")
     for roomy in (True, False):
         for block in blocks(given, needs, least, most, target.multiprocessors):
@@ -63,7 +65,7 @@ def tilings(given: Mapping[str, Any], needs: Needs, target: Target) -> Iterator[
                                  given.get("fragments", 1), given.get("group", target.group),
                                  given.get("occupancy", 1),
                                  given.get("dependent_launch", target.dependent_launch),
-                                 given.get("persistent", False))  # fmt: skip
+                                 given.get("persistent", False), given.get("pingpong", False))  # fmt: skip
 
 
 def space(target: Target, sides: tuple[int, ...]) -> Iterator[Tiling]:
@@ -93,11 +95,15 @@ def _warps(
     if "warp_tile" in given:
         return [given["warp_tile"]]
     sides = [[d for d in range(s, side + 1, s) if side % d == 0] for side, s in zip(block[:2], least)]
+    if given.get("pingpong"):
+        return [block]
     found = [(m, n, block[2]) for m, n in product(*sides)] or [(*least[:2], block[2])]
 
     def worth(warp: Tile) -> tuple:
         groups = max(1, prod(block[:2]) // prod(warp[:2]))
-        room = max(_shared_out(groups, given.get("occupancy", 1), family, target)[:2])
+        warps = (WARPGROUP.threads * groups + LANES) // LANES * given.get("occupancy", 1)
+        threads = LANES * -(-warps // PARTS) * PARTS
+        room = min(target.registers, _at_once(target.block_registers // threads))
         need = needs.accumulators * prod(warp[:2]) // WARPGROUP.threads + _spare(family, needs)
         narrow = warp[1] < min(block[1], 128)
         return need > room, groups > 3, narrow, abs(groups - 2), -warp[1], warp[0]
@@ -127,7 +133,7 @@ def shares(tiling: Tiling, needs: Needs, target: Target) -> dict[str, int]:
     family = family_with(tiling.macro_mma, target)
     if family is None:
         return {}
-    groups = prod(tiling.warps)
+    groups = tiling.consumers
     even, own, producer = _shared_out(groups, tiling.occupancy, family, target)
     if tiling.registers(needs, target) + _spare(family, needs) <= even:
         return {}

@@ -242,19 +242,26 @@ class _Lowering:
         parts = {n.mark: n for n in marked(nodes) if n.mark in self.roles}
         if not parts:
             return *before, *chosen(self.items(nodes))
-        made = tuple(Role(name, *self.roles[name], self.role(name, parts[name]), self.registers.get(name, 0))
-                     for name in self.roles)  # fmt: skip
+        made = tuple(role for name in self.roles for role in self.role(name, parts[name]))
         init = When((-var("linearId"),), (InitBarriers("init"),), False, "one thread begins the barriers' phases")
         begin = init, Barrier("block", "sync_init")
         return *begin, *before, Roles(made)
 
-    def role(self, name: str, part: Block) -> tuple[Stmt, ...]:
-        """A role's program: that of one tile, or of one after the other and what is behind them."""
-        body, turns = chosen(self.items(part.body)), self.turns
+    def role(self, name: str, part: Block) -> Iterator[Role]:
+        """A role's program: that of one tile, or of one after the other and what is behind them.
+
+        Consumers that take turns at tiles are as many roles.
+        """
+        body, turns, (first, warps) = chosen(self.items(part.body)), self.turns, self.roles[name]
+        registers = self.registers.get(name, 0)
         if turns is None:
-            return body
-        tiles = Tiles(turns.turn, turns.counters, body)
-        return (tiles, *turns.closing) if name == CONSUMER else (tiles,)
+            yield Role(name, first, warps, body, registers)
+            return
+        takers, closing = (turns.takers, turns.closing) if name == CONSUMER else (1, ())
+        for n in range(takers):
+            tiles = Tiles(turns.turn, turns.counters, body, n, takers)
+            own = warps // takers
+            yield Role(f"{name}{n}" if takers > 1 else name, first + own * n, own, (tiles, *closing), registers)
 
     def items(self, nodes: tuple[Ast, ...]) -> list[Item]:
         """The statements of a part of the code."""

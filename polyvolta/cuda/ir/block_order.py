@@ -198,6 +198,30 @@ def _lemmas(order: BlockOrder) -> Iterator[Lemma]:
     )
 
 
+def shared_out() -> tuple[Lemma, ...]:
+    """That each number of a place is one block's, in one turn, where block b of g has the numbers b, b + g, b + 2 g and
+    so on as far as there are places: for any number of blocks that are launched, one or more.
+
+    >>> [lemma.holds for lemma in shared_out()]
+    [True, True]
+    """
+    few = range(1, 9)
+    turns = (Map(f"{{ [n] -> [b = n mod {g}, t = floor(n/{g})] : n >= 0 }}") for g in few)
+    numbers = (Map(f"{{ [b, t] -> [n = {g}t + b] : 0 <= b < {g} and t >= 0 }}") for g in few)
+    return (
+        Lemma(
+            "a number is one block's, in one turn: division with remainder by g, which is not 0",
+            "n = g*t + b, 0 <= b < g, t = floor(n/g)",
+            all(one.reverse().is_equal(other) for one, other in zip(turns, numbers, strict=True)),
+        ),
+        Lemma(
+            "a block's numbers grow from turn to turn: those below the number of places are its first ones",
+            "g*(t + 1) + b - (g*t + b) = g",
+            _identical(lambda g, t, b: g * (t + 1) + b - (g * t + b) - g, 3),
+        ),
+    )
+
+
 def _identical(difference: Callable[..., int], variables: int) -> bool:
     """Whether a polynomial that is linear in each of its variables is 0: so it is if it vanishes at all 0s and 1s."""
     return all(difference(*point) == 0 for point in product((0, 1), repeat=variables))

@@ -15,7 +15,9 @@ from polyvolta.cuda.ir.kernel_ir import (
     Await,
     Barrier,
     BoxCopy,
+    BoxStore,
     KernelIR,
+    LoadMatrix,
     Loop,
     StoreMatrix,
     Tiles,
@@ -25,7 +27,7 @@ from polyvolta.cuda.ir.walk import IrPath, operations, walk
 from polyvolta.cuda.mutants.model import Mutant, NothingToBreak, around, edited, places, without
 from polyvolta.sets import aff
 
-OTHER, REFUSED = ("values",), ("refused",)
+OTHER, REFUSED = ("values",), ("phases",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,12 +54,25 @@ def _changed(ir: KernelIR, new: Callable[[Tiles], Tiles], producer: bool = False
     return edited(ir, at, lambda s: (new(s),))
 
 
+def _still(s: Tiles) -> Tiles:
+    """Tiles that add nothing to what is counted."""
+    return replace(s, counters=tuple((name, aff(0)) for name, _ in s.counters))
+
+
+def _rows(ir: KernelIR, kind: type, producer: bool) -> set[str]:
+    """Rows of barriers that operations of a kind name, once a tile, in who has boxes brought or in all others."""
+    stmts = dict(walk(ir.body))
+    found = set()
+    for at in _in_tiles(ir, kind):
+        role = next(s for path, s in reversed(around(ir, at)) if isinstance(s, Tiles))
+        if producer == any(isinstance(op, BoxCopy) for op in operations(role.body)):
+            found.add(stmts[at].phase.barriers)  # type: ignore[union-attr]
+    return found
+
+
 def _vacancy(ir: KernelIR) -> set[str]:
     """Rows of barriers that consumers arrive in once a tile, and whose phases a producer waits for."""
-    arrived, awaited = ({dict(walk(ir.body))[at].phase.barriers for at in _in_tiles(ir, kind)}  # type: ignore[union-attr]
-                        for kind in (Arrive, Await))  # fmt: skip
-    filled = {op.phase.barriers for op in operations(ir.body) if isinstance(op, BoxCopy)}
-    return (arrived & awaited) - filled
+    return _rows(ir, Arrive, False) & _rows(ir, Await, True)
 
 
 def _operands(ir: KernelIR) -> list[IrPath]:
@@ -89,40 +104,71 @@ def _stores_late(ir: KernelIR) -> bool:
     return bool(stores) and bool(_drains(ir)) and min(_drains(ir)) < min(stores)
 
 
+def _vacant(ir: KernelIR) -> list[IrPath]:
+    """Waits for places that are free for operands."""
+    rows = _vacancy(ir)
+    return places(ir, Await, where=lambda op: op.phase.barriers in rows)
+
+
 def _doubled(ir: KernelIR) -> KernelIR:
     if not ir.resident:
         raise NothingToBreak(f"blocks of {ir.name} have a tile each", where=ir.about)
     return replace(ir, block_order=Doubled(ir.block_order.group))
 
 
-def _m(name: str, about: str, observers: tuple[str, ...], change: Callable[[KernelIR], KernelIR]) -> Mutant:
-    return Mutant(name, about, (), observers, (), change)
+def _m(
+    name: str, about: str, proofs: tuple[str, ...], observers: tuple[str, ...], change: Callable[[KernelIR], KernelIR]
+) -> Mutant:
+    return Mutant(name, about, proofs, observers, (), change)
 
 
 def _later(op: Await) -> tuple[Await, ...]:
     return (replace(op, phase=replace(op.phase, number=op.phase.number + 1)),)
 
 
+def _order(ir: KernelIR, *kinds: type) -> list[IrPath]:
+    """Operations on the row that says whose turn it is: consumers wait for it, and arrive in it."""
+    rows = _rows(ir, Arrive, False) & _rows(ir, Await, False)
+    return places(ir, *kinds, where=lambda op: op.phase.barriers in rows)
+
+
+def _one_place(ir: KernelIR) -> KernelIR:
+    """All who take turns put their results to the first one's place."""
+    turns = {s.turn for _, s in walk(ir.body) if isinstance(s, Tiles)}
+    at = places(ir, StoreMatrix, BoxStore, LoadMatrix, where=lambda op: op.buffer.names() & turns)
+    return edited(ir, at, lambda op: (replace(op, buffer=op.buffer.subs(dict.fromkeys(turns, aff(0)))),))
+
+
+OF_TURNS = (
+    Mutant("turns are not waited for", "warpgroups that take turns multiply side by side, and lose count of the ring",
+           (), REFUSED, (), lambda ir: edited(ir, _order(ir, Await), without)),
+    Mutant("turns are not passed on", "each warpgroup waits for the other one to have multiplied",
+           (), REFUSED, (), lambda ir: edited(ir, _order(ir, Arrive), without)),
+    Mutant("one place for all results", "warpgroups that take turns put their results to one place",
+           (), OTHER, (), _one_place),
+)  # fmt: skip
 MUTANTS = (
     _m("counters of tiles stand still", "each tile of a block begins with the ring's first slot, and its first phase",
-       REFUSED, lambda ir: _changed(ir, lambda s: replace(s, counters=tuple((n, aff(0)) for n, _ in s.counters)))),
+       ("phases", "deadlock", "not_overwritten"), REFUSED, lambda ir: _changed(ir, _still)),
     _m("the producer's counter stands still", "the producer fills the slots of the first tile again",
-       REFUSED, lambda ir: _changed(ir, lambda s: replace(s, counters=tuple((n, aff(0)) for n, _ in s.counters)), True)),
+       ("phases", "deadlock", "not_overwritten"), REFUSED, lambda ir: _changed(ir, _still, True)),
     _m("the producer leaves tiles out", "boxes of every other tile are brought, and taken for those of each",
-       OTHER, lambda ir: _changed(ir, lambda s: replace(s, step=2 * s.step), True)),
-    _m("tiles left out", "each block computes every other one of its tiles", OTHER,
-       lambda ir: _changed(ir, lambda s: replace(s, step=2 * s.step))),
-    _m("a block's first tile left out", "each block begins with its second tile", OTHER,
-       lambda ir: _changed(ir, lambda s: replace(s, first=s.first + 1))),
-    _m("tiles computed twice", "two numbers are one tile's, and there is none of another tile", OTHER, _doubled),
+       ("phases", "deadlock"), OTHER, lambda ir: _changed(ir, lambda s: replace(s, step=2 * s.step), True)),
+    _m("tiles left out", "each block computes every other one of its tiles",
+       ("written_once", "phases", "deadlock"), OTHER, lambda ir: _changed(ir, lambda s: replace(s, step=2 * s.step))),
+    _m("a block's first tile left out", "each block begins with its second tile",
+       ("written_once", "phases", "deadlock"), OTHER, lambda ir: _changed(ir, lambda s: replace(s, first=s.first + 1))),
+    _m("tiles computed twice", "two numbers are one tile's, and there is none of another tile",
+       ("written_once",), OTHER, _doubled),
     _m("vacant places are not waited for", "operands of a tile come to where the results before are still read",
-       OTHER, lambda ir: edited(ir, places(ir, Await, where=lambda op: op.phase.barriers in _vacancy(ir)), without)),
-    _m("vacant places a tile later", "operands of a tile wait until its own results have been read", REFUSED,
-       lambda ir: edited(ir, places(ir, Await, where=lambda op: op.phase.barriers in _vacancy(ir)), _later)),
-    _m("operands of the first tile again", "operands of all tiles are waited for as those of the first", REFUSED,
-       _first_phase),
-    _m("the last tile's results are not waited for", "results go to places that the copy engine still reads", OTHER,
-       lambda ir: edited(ir, _drains(ir), without)),
-    _m("results are waited for by one thread", "others put results to places that the copy engine still reads", (),
-       lambda ir: edited(ir, _free(ir), without)),
+       ("not_overwritten", "phases"), OTHER, lambda ir: edited(ir, _vacant(ir), without)),
+    _m("vacant places a tile later", "operands of a tile wait until its own results have been read",
+       ("deadlock",), REFUSED, lambda ir: edited(ir, _vacant(ir), _later)),
+    _m("operands of the first tile again", "operands of all tiles are waited for as those of the first",
+       ("phases", "deadlock"), REFUSED, _first_phase),
+    _m("the last tile's results are not waited for", "results go to places that the copy engine still reads",
+       ("not_overwritten",), OTHER, lambda ir: edited(ir, _drains(ir), without)),
+    _m("results are waited for by one thread", "others put results to places that the copy engine still reads",
+       ("not_overwritten",), (), lambda ir: edited(ir, _free(ir), without)),
+    *OF_TURNS,
 )  # fmt: skip

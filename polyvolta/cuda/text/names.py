@@ -23,7 +23,9 @@ KERNEL_NAMES = re.compile(
 A tensor's tile is shared_NAME, so that one called `memory` would have the name of all shared memory.
 """
 
-ENGINE_NAMES = re.compile(r"rank|full|empty|operands|mbarrier|slot|parity|TensorMap|elected|map_\w+|warpgroupIdx_[xyz]")
+ENGINE_NAMES = re.compile(
+    r"rank|full|empty|operands|vacant|order|mbarrier|slot|parity|TensorMap|elected|map_\w+|warpgroupIdx_[xyz]"
+)
 """Likewise of a kernel whose tiles come by boxes, and whose warps have roles."""
 
 _OF_MATH = """

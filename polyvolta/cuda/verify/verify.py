@@ -30,6 +30,7 @@ from polyvolta.cuda.text.c_expr import NotPrintable
 from polyvolta.cuda.text.places import Places
 from polyvolta.cuda.verify.engine.machine import run
 from polyvolta.cuda.verify.engine.symbolic import Client, Refutation
+from polyvolta.cuda.verify.engine.symbols import loops_over_tiles
 from polyvolta.cuda.verify.engine.undecided import Undecided
 from polyvolta.cuda.verify.report.records import PROOFS, CounterExample, NoMeaning, Proof, Verdict
 from polyvolta.cuda.verify.report.report import Report
@@ -84,11 +85,8 @@ def verify(ir: KernelIR, graph: Graph, stages: Stages, only: str | Iterable[str]
     text = _printed(places)
     found = Found({}, {}, {})
     functions = {**provers(), **orders(ir)}
-    if ir.resident:
-        found.unknown.update(dict.fromkeys(wanted, Undecided("blocks that compute several tiles are not looked at")))
-    else:
-        by_functions(functions, ir, graph, stages, wanted, found)
-        by_machine(ir, graph, [name for name in wanted if name not in functions], found)
+    by_functions(functions, ir, graph, stages, wanted, found)
+    by_machine(ir, graph, [name for name in wanted if name not in functions], found)
     if only is not None and found.without:
         name, reason = next(iter(found.without.items()))
         raise _no_meaning(name, reason, ir, [n for n in wanted if n not in found.without])
@@ -238,7 +236,8 @@ def _refute(ir: KernelIR, graph: Graph, chosen: list, findings: Mapping[str, Ref
         verdict, seconds = found.verdicts[name]
         case = finding if name in sure else None
         own = {n: finding.point[n] for n in ir.sizes}
-        for sizes in (own, *(_sizes(ir, n) for n in TRIED)):
+        tried = (own, *(_sizes(ir, n) for n in TRIED))
+        for sizes in (each for given in tried for each in _tiles(ir, given)):
             key = tuple(sizes.values())
             if case is None and key not in again:
                 again[key] = _happening(ir, graph, chosen, sizes)
@@ -248,7 +247,7 @@ def _refute(ir: KernelIR, graph: Graph, chosen: list, findings: Mapping[str, Ref
         else:
             del found.verdicts[name]
             at = ", ".join(f"{n} = {v}" for n, v in own.items())
-            stopped = again[tuple(own.values())].unknown.get(name)
+            stopped = again[tuple(next(_tiles(ir, own)).values())].unknown.get(name)
             but = f"but not for {at}" if stopped is None else f"but the case {at} is not decided: {stopped.message}"
             found.unknown[name] = unknown = Undecided(f"{finding.what}: so it seems, {but}")
             unknown.path = finding.path
@@ -278,6 +277,14 @@ def _happening(ir: KernelIR, graph: Graph, chosen: list, sizes: Mapping[str, int
     alone = [_happening(ir, graph, [made], sizes) for made in chosen]
     findings = {n: f for one in alone for n, f in one.findings.items()}
     return Happening(findings, {n: u for one in alone for n, u in one.unknown.items()})
+
+
+def _tiles(ir: KernelIR, sizes: dict[str, int]) -> Iterator[dict[str, int]]:
+    """Sizes with which of its tiles a block is at, and what it has counted: the first two, if it computes several."""
+    loops = loops_over_tiles(ir)
+    for turn in (0, 1) if loops else (0,):
+        counted = {n: turn * int(e.evaluate(sizes)) for s in loops for n, e in s.counters}  # type: ignore[call-overload]
+        yield {**sizes, **dict.fromkeys((s.turn for s in loops), turn), **counted}
 
 
 def _sizes(ir: KernelIR, number: int) -> dict[str, int]:

@@ -1,4 +1,4 @@
-"""Blocks that compute several tiles, on the machine: fewer blocks than tiles, so that some have one more than others."""
+"""Blocks that compute several tiles, on the machine: fewer blocks than tiles, some with one more than others."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 
 import polyvolta as pv
 from polyvolta.cuda.errors import CudaError
-from polyvolta.cuda.ir.kernel_ir import BoxStore, Tiles
+from polyvolta.cuda.ir.kernel_ir import BoxStore, Roles, Tiles
 from polyvolta.cuda.ir.walk import operations, walk
 from polyvolta.cuda.machine.forecast import executions
 from polyvolta.cuda.machine.interpreter import prepared_memory
@@ -21,7 +21,7 @@ from polyvolta.cuda.machine.tiles import batch, launched, turns
 from polyvolta.cuda.mutants import broken, tiles
 from polyvolta.cuda.mutants.model import NothingToBreak
 from polyvolta.cuda.target.hopper import SM_90A
-from tests.cuda.persistent import BLOCKS, TILES, WIDE, K, M, N, agrees, arrays, compiled, expected
+from tests.cuda.persistent import BLOCKS, IN_TURN, TILES, WIDE, K, M, N, agrees, arrays, compiled, expected
 
 PLAIN = ("row", "col", "row")
 ORDERS = ("eager", "lazy", 1, 7)
@@ -44,7 +44,10 @@ def test_all_layouts(layouts):
         assert agrees(kernel, given, expected(name, layouts, given), "lazy")
 
 
-@pytest.mark.parametrize("sizes", [(1, 1, 1), (129, 65, 65), (300, 8, 64), (500, 201, 136), (640, 128, 0), (384, 64, 1024)])
+ODD = [(1, 1, 1), (129, 65, 65), (300, 8, 64), (500, 201, 136), (640, 128, 0), (384, 64, 1024)]
+
+
+@pytest.mark.parametrize("sizes", ODD)
 def test_odd_sizes_empty_sums_and_fewer_tiles_than_blocks(sizes):
     for name in ("product", "sum", "residual"):
         kernel = compiled(name)
@@ -56,8 +59,8 @@ def test_odd_sizes_empty_sums_and_fewer_tiles_than_blocks(sizes):
 def test_results_that_threads_store():
     """Lines of 201 values, which boxes would be clipped further on."""
     A, B, bias = pv.tensor("A", (M, K)), pv.tensor("B", (K, 201), layout="col"), pv.tensor("bias", (201,))
-    for out in (A @ B, pv.relu(A @ B + bias)):
-        whole = pv.compile(out, target=SM_90A, options=TILES)
+    for out, options in product((A @ B, pv.relu(A @ B + bias)), (TILES, IN_TURN)):
+        whole = pv.compile(out, target=SM_90A, options=options)
         kernel = replace(whole, ir=replace(whole.ir, resident=BLOCKS))
         assert not any(isinstance(op, BoxStore) for op in operations(kernel.ir.body))
         rng = np.random.default_rng(2)
@@ -73,6 +76,38 @@ def test_pieces_of_an_odd_number_take_turns_from_tile_to_tile():
     given = arrays(kernel, 520, 400, 136)
     exact = expected("product", PLAIN, given)
     assert all(agrees(kernel, given, exact, copies) for copies in ORDERS)
+
+
+@pytest.mark.parametrize("name", ["product", "residual", "bias", "sum", "operands", "two"])
+def test_warpgroups_take_turns_at_tiles(name):
+    kernel = compiled(name, options=IN_TURN, blocks=2)
+    (roles,) = (s for s in kernel.ir.body if isinstance(s, Roles))
+    assert [r.name for r in roles.roles] == ["consumer0", "consumer1", "producer"]
+    assert [(r.body[0].first, r.body[0].step) for r in roles.roles] == [(0, 2), (1, 2), (0, 1)]
+    for sizes in (SIZES, (60, 64, 64), (200, 130, 0), (130, 130, 64)):
+        given = arrays(kernel, *sizes)
+        exact = expected(name, PLAIN, given)
+        assert all(agrees(kernel, given, exact, copies) for copies in ORDERS)
+
+
+def test_a_warpgroup_that_takes_turns_may_have_several_rows_of_products():
+    options = replace(IN_TURN, block_tile=(128, 192, 64), warp_tile=(128, 192, 64), macro_mma="m64n96k16", buffers=2,
+                      prefetch=1)  # fmt: skip
+    kernel = compiled("product", ("col", "row", "col"), options)
+    given = arrays(kernel, 520, 400, 136)
+    assert agrees(kernel, given, expected("product", ("col", "row", "col"), given), 3)
+
+
+@pytest.mark.parametrize("name", ["turns are not waited for", "turns are not passed on", "one place for all results"])
+def test_the_machine_sees_a_mutant_of_turns(name):
+    for kind in ("product", "residual"):
+        kernel = broken(compiled(kind, options=IN_TURN, blocks=2), name)
+        found = False
+        for sizes in (SIZES, (*SIZES[:2], 64)):
+            given = arrays(kernel, *sizes)
+            exact = expected(kind, PLAIN, given)
+            found = found or any(seen(kernel, given, exact, copies) for copies in ("lazy", "eager", *range(6)))
+        assert found, kind
 
 
 @pytest.mark.parametrize("blocks", [1, 2, 5, 16, 132])
@@ -145,7 +180,7 @@ def test_a_deadlock_says_in_which_tile():
         kernel.interpret(**arrays(kernel, *SIZES))
 
 
-@pytest.mark.parametrize("name", [m.name for m in tiles.MUTANTS if m.observers])
+@pytest.mark.parametrize("name", [m.name for m in tiles.MUTANTS if m.observers and m not in tiles.OF_TURNS])
 def test_the_machine_sees_a_mutant_under_some_order(name):
     made = 0
     for kind in ("product", "residual"):

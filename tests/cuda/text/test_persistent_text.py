@@ -12,7 +12,8 @@ from polyvolta.cuda.ir.kernel_ir import Roles, Tiles
 from polyvolta.cuda.ir.well_formed import IllFormed
 from polyvolta.cuda.target.hopper import SM_90A
 from polyvolta.cuda.text.printer import print_cuda
-from tests.cuda.persistent import TILES, K, M, N, compiled, outputs
+from polyvolta.sets import var
+from tests.cuda.persistent import IN_TURN, TILES, K, M, N, compiled, outputs
 
 BIG = replace(TILES, block_tile=(128, 256, 64), warp_tile=(64, 256, 64), macro_mma="m64n256k16", group=8)
 THREE = replace(TILES, block_tile=(192, 192, 64), warp_tile=(64, 192, 64), macro_mma="m64n192k16")
@@ -40,13 +41,15 @@ def test_a_role_goes_from_tile_to_tile():
     assert "gridDim.y" not in text and "turn" not in text
     end = text.rindex("      tiles += (K + 63) / 64;\n    }\n", 0, text.index("} else {  // producer"))
     assert text[end:].startswith(
-        "      tiles += (K + 63) / 64;\n    }\n    if (rank == 0) {\n      wait_stores();\n    }\n  } else {  // producer\n"
+        "      tiles += (K + 63) / 64;\n    }\n"
+        "    if (rank == 0) {\n      wait_stores();\n    }\n  } else {  // producer\n"
     )
 
 
 def test_in_the_plain_order_numbers_along_x_come_first():
     kernel = pv.compile(outputs("product"), target=SM_90A, options=replace(TILES, group=1))
-    assert body(kernel).count("const int blockIdx_x = number % columns;\n      const int blockIdx_y = number / columns;\n") == 2
+    place = "const int blockIdx_x = number % columns;\n      const int blockIdx_y = number / columns;\n"
+    assert body(kernel).count(place) == 2
 
 
 def test_operands_have_the_phase_of_their_tile():
@@ -67,6 +70,9 @@ def test_names_of_users_stay_theirs():
 
 
 CASES = [(name, BIG) for name in ("product", "residual", "bias", "sum", "operands", "two")]
+TALL = replace(IN_TURN, block_tile=(128, 128, 64), warp_tile=(128, 128, 64), macro_mma="m64n128k16")
+LONG = replace(IN_TURN, block_tile=(64, 256, 64), warp_tile=(64, 256, 64), macro_mma="m64n256k16")
+CASES += [(name, options) for options in (TALL, LONG) for name in ("product", "residual")]
 CASES += [("product", THREE), ("residual", TILES), ("two", TILES)]
 
 
@@ -103,7 +109,8 @@ def test_three_consumers_have_160_registers():
     (roles,) = (s for s in kernel.ir.body if isinstance(s, Roles))
     assert [r.registers for r in roles.roles] == [160, 32] and kernel.ir.threads == 512
     wide = replace(THREE, block_tile=(192, 256, 64), warp_tile=(64, 256, 64), macro_mma="m64n256k16")
-    with pytest.raises(BadOption, match="at least 154 registers a thread at the start, for m64n256k16, sm_90a has 128"):
+    words = "at least 154 registers a thread at the start, for m64n256k16, sm_90a has 128"
+    with pytest.raises(BadOption, match=words):
         pv.compile(outputs("product"), target=SM_90A, options=wide)
 
 
@@ -129,9 +136,11 @@ def wrong(kernel: pv.Kernel, what: str):
     (roles,) = (s for s in ir.body if isinstance(s, Roles))
     (consumer, producer) = roles.roles
 
+    def both(one, other):
+        return replace(ir, body=tuple(replace(s, roles=(one, other)) if s is roles else s for s in ir.body))
+
     def of(**changes):
-        role = replace(producer, body=(replace(producer.body[0], **changes),))
-        return replace(ir, body=tuple(replace(s, roles=(consumer, role)) if s is roles else s for s in ir.body))
+        return both(consumer, replace(producer, body=(replace(producer.body[0], **changes),)))
 
     match what:
         case "are launched":
@@ -141,23 +150,44 @@ def wrong(kernel: pv.Kernel, what: str):
         case "something else is called so":
             return of(turn="K")
         case "has no value there":
-            return of(counters=(("tiles", producer.body[0].counters[0][1].subs({"K": ir.derived[0][1]})),))
+            return of(counters=(("tiles", var("linearId")),))
         case "stands in a loop or a condition":
             return of(body=(producer.body[0],))
         case "not a multiple of 8":
-            return replace(ir, body=tuple(
-                replace(s, roles=(consumer, replace(producer, registers=30))) if s is roles else s for s in ir.body))  # fmt: skip
+            return both(consumer, replace(producer, registers=30))
         case "shares a warpgroup":
-            return replace(ir, body=tuple(
-                replace(s, roles=(replace(consumer, registers=240), producer)) if s is roles else s for s in ir.body))  # fmt: skip
+            return both(replace(consumer, registers=240), producer)
 
 
-@pytest.mark.parametrize("what", ["are launched", "every 0th", "something else is called so", "has no value there",
-                                  "stands in a loop or a condition", "not a multiple of 8", "shares a warpgroup"])  # fmt: skip
+WRONG = ("are launched", "every 0th", "something else is called so", "has no value there",
+         "stands in a loop or a condition", "not a multiple of 8", "shares a warpgroup")  # fmt: skip
+
+
+@pytest.mark.parametrize("what", WRONG)
 def test_what_means_nothing_is_refused(what):
     with pytest.raises(IllFormed, match=what):
         print_cuda(wrong(compiled("product"), what))
 
 
 def test_tiles_are_statements_of_their_own():
-    assert all(isinstance(r.body[0], Tiles) for s in compiled("product").ir.body if isinstance(s, Roles) for r in s.roles)
+    (roles,) = (s for s in compiled("product").ir.body if isinstance(s, Roles))
+    assert all(isinstance(r.body[0], Tiles) for r in roles.roles)
+
+
+def test_warpgroups_take_turns():
+    text = body(pv.compile(outputs("residual"), target=SM_90A, options=IN_TURN))
+    for name, first, count in (("consumer0", "", "int turn = 0;"), ("consumer1", " + gridDim.x", "int turn = 1;")):
+        start = text.index(f"// {name}")
+        assert text.index(count, start) < text.index("for (", start)
+        head = f"for (unsigned number = blockIdx.x{first}; number < columns * rows; number += 2 * gridDim.x) {{"
+        mine = "await_phase(order + (turn + 1) % 2, ((turn + 1) / 2 + 1) % 2);"
+        assert text.index(head, start) < text.index(mine, start)
+    assert text.count("tiles += 2 * ((K + 63) / 64);") == text.count("arrive(order + turn % 2);") == 2
+    assert "sync_128_threads(1)" in text and "sync_128_threads(2)" in text
+
+
+def test_taking_turns_wants_tiles_of_a_warpgroup():
+    cases = ("are a block_tile", {"block_tile": (128, 64, 64)}), ("persistent=False", {"persistent": False})
+    for words, more in cases:
+        with pytest.raises(BadOption, match=words):
+            pv.compile(outputs("product"), target=SM_90A, options=replace(IN_TURN, **more))

@@ -24,7 +24,7 @@ from math import prod
 
 from polyvolta.cuda.build.promotion import pipeline
 from polyvolta.cuda.build.promotion.boxes import ring
-from polyvolta.cuda.build.promotion.boxes.boxed import boxed_pieces
+from polyvolta.cuda.build.promotion.boxes.boxed import ONE_OF_WARPGROUP, boxed_pieces
 from polyvolta.cuda.build.promotion.boxes.epilogue import OPERANDS, Epilogue, boxed_epilogue
 from polyvolta.cuda.build.promotion.boxes.pieces import pieces_of
 from polyvolta.cuda.build.promotion.epilogue import epilogue
@@ -47,8 +47,11 @@ from polyvolta.cuda.build.promotion.result import Fragments, accumulators, fragm
 from polyvolta.cuda.ir.kernel_ir import (
     CHUNK_BYTES,
     LANES,
+    Arrive,
+    Await,
     Barrier,
     GlobalTensor,
+    Phase,
     PhaseBarriers,
     SharedTile,
     WgmmaWait,
@@ -104,6 +107,7 @@ def promote(
     products = {c.statement.name: nests[c.statement.name] for c in plan.contractions}
     units = warps_of(nests.values(), makers.names)
     turn, counter = _counters(plan, tensors) if options.persistent else ("", "")
+    takers = IN_TURN if options.pingpong else 1
     first = var(counter) if counter else ZERO
     loops, macro = _loops(products, plan, options, macro_mma, makers, units, tensors, context, asynchronous, first)
     last = (plan.steps[0] if plan.steps else plan.contractions[0]).statement
@@ -111,7 +115,7 @@ def promote(
     fragments = fragments_of(nests[last.name], extents, makers.result(macro_mma.shape), context)
     name_of = _names([*nests, *(m.statement for p in loops.pieces for m in p.movements)])
     room = shared_limit - _bytes(loops.barriers)
-    end = _epilogue(plan, fragments, nests, tensors, loops, macro, units, name_of, makers, context, room, turn)
+    end = _epilogue(plan, fragments, nests, tensors, loops, macro, units, name_of, makers, context, room, turn, takers)
     pieces: list[Piece] = []
     for c, loop in zip(plan.contractions, loops.pieces, strict=True):
         if c.factor is None and not loops.producing:
@@ -119,6 +123,9 @@ def promote(
         elif c.factor not in (None, 1):
             pieces.append(scale(fragments, c.accumulator, c.factor, name_of(f"scale_{c.accumulator}")))
         pieces.append(loop)
+    if takers > 1:
+        order = PhaseBarriers(ORDER, 0, takers, prod(units))
+        pieces = [*_in_turn(fragments, var(turn), order, name_of, context, pieces)]
     tiles, overlap = shared_places([*pieces, end.whole], room)
     pieces += end.before
     if loops.producing:
@@ -134,14 +141,29 @@ def promote(
     registers = {r.name: r for p in pieces for r in p.registers}
     registers |= {r.name: r for r in accumulators(fragments, plan, macro)}
     maps = sorted((*loops.maps, *end.whole.maps), key=lambda m: list(tensors).index(m.tensor))
-    arrays = Arrays(tuple(tensors.values()), tiles, tuple(registers.values()),
-                    behind(tiles, (*loops.barriers, *end.whole.barriers)), tuple(maps))  # fmt: skip
+    barriers = behind(tiles, (*loops.barriers, *(b for p in pieces for b in p.barriers)))
+    arrays = Arrays(tuple(tensors.values()), tiles, tuple(registers.values()), barriers, tuple(maps))
     tree = widened(contracted, nests.values(), _shapes(plan, macro_mma.shape, makers))
     if not plan.steps:
         tree, whole = with_result(tree, end.stored, end.whole, arrays)
         pieces[pieces.index(end.whole)] = whole
-    turns = Turns(turn, ((counter, loops.count),), end.closing) if turn else None
+    turns = Turns(turn, ((counter, loops.count),), end.closing, takers) if turn else None
     return Promotion(assembled(tree, pieces), movements, arrays, units, makers, loops.producing | end.producing, turns)
+
+
+def _in_turn(
+    fragments: Fragments, turn: Aff, order: PhaseBarriers, name_of: Callable[[str], str], context: Set,
+    loops: Sequence[Piece],
+) -> Iterator[Piece]:  # fmt: skip
+    """The k loops between the wait for those who have the tile before, to be through with theirs, and the word to those
+    who have the next one: so no two multiply at a time, and all go through the ring in the order of its tiles."""
+    takers = order.slots
+    last = turn + (takers - 1)  # the phase before, without a negative number
+    before = Phase(ORDER, last % takers, last // takers - 1)
+    yield replace(once(fragments, Await(before, name_of("my_turn")), context), barriers=(order,))
+    yield from loops
+    over = Arrive(Phase(ORDER, turn % takers, turn // takers), 0, name_of("your_turn"))
+    yield once(fragments, over, context, ONE_OF_WARPGROUP)
 
 
 def _counters(plan: Plan, tensors: Mapping[str, GlobalTensor]) -> tuple[str, str]:
@@ -164,6 +186,7 @@ def _epilogue(
     context: Set,
     room: int,
     turn: str = "",
+    takers: int = 1,
 ) -> Epilogue:
     """What is behind the last product: results go by boxes where they can, else threads store them.
 
@@ -171,12 +194,15 @@ def _epilogue(
     ----------
     room : bytes of shared memory, for the tiles of products, too.
     turn : as of `boxed_epilogue`.
+    takers : sets of consumers that take turns at the tiles.
     """
     taken = {m.name for m in loops.maps} | {t.name for p in loops.pieces for t in p.tiles}
-    left = room - CHUNK_BYTES * _taken(loops.pieces, BOX_ALIGN) - OPERANDS.bytes * (2 if turn else 1)
-    pieces = pieces_of(plan, tensors, loops.macros[0], makers, units, fragments.counts, left, taken)
+    rows = replace(OPERANDS, slots=takers).bytes * (3 if takers > 1 else 2 if turn else 1)
+    left = room - CHUNK_BYTES * _taken(loops.pieces, BOX_ALIGN) - rows
+    pieces = pieces_of(plan, tensors, loops.macros[0], makers, units, fragments.counts, left, taken, takers)
     if pieces is None:
-        return Epilogue((), epilogue(plan, fragments, nests, tensors, macro, units, name_of, makers), (), fragments)
+        stored = epilogue(plan, fragments, nests, tensors, macro, units, name_of, makers, takers)
+        return Epilogue((), stored, (), fragments)
     return boxed_epilogue(plan, fragments, nests, tensors, pieces, macro.d, name_of, makers, context, turn)
 
 
@@ -298,6 +324,8 @@ def shared_places(pieces: Sequence[Piece], limit: int) -> tuple[tuple[SharedTile
     return (*(t for p in loops for t in p.tiles), *moved), overlap
 
 
+ORDER, IN_TURN = "order", 2
+"""The row of barriers whose phases say that a tile's products have been computed, and who takes turns at tiles."""
 BOX_ALIGN = max(s.align for s in SWIZZLES)
 """Chunks that a tile of boxes starts at a multiple of."""
 

@@ -70,6 +70,7 @@ def epilogue(
     warps: tuple[int, int, int],
     name_of: Callable[[str], str],
     makers: Makers = ONE_WARP,
+    takers: int = 1,
 ) -> Piece:
     """The part of a block's program behind the last product.
 
@@ -82,13 +83,14 @@ def epilogue(
     warps : of a block, along y, x and z; those along z have parts of the sum.
     name_of : makes a statement's name from a wish, one that nothing else has.
     makers : who has a fragment together.
+    takers : how many sets of warps take turns at results, each with a buffer of its own.
     """
     kind = "float" if plan.computes or warps[2] > 1 else macro.kind
     order = plan.of_result(tensors[plan.outputs[0]].order)
     runs = plan_runs(macro, order) if warps[2] == 1 else None
     b = _Builder(plan, fragments, tensors, runs or plan_exchange(macro, kind, order), warps, name_of, makers)
     b.run()
-    count = warps[0] * warps[1] * warps[2] * makers.warps
+    count = warps[0] * warps[1] * warps[2] * makers.warps * takers
     buffers = () if isinstance(b.runs, Runs) else (SharedTile(EXCHANGE, 0, count * b.runs.chunks),)
     twins = [m.statement for m in b.movements if m.statement not in nests]
     statements = tuple(m.statement for m in b.movements)

@@ -37,6 +37,8 @@ class Tiling(Protocol):
     def fragments(self) -> int: ...
     @property
     def persistent(self) -> bool: ...
+    @property
+    def pingpong(self) -> bool: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,11 +190,13 @@ class Turns:
     turn : what the number of a block's tile is called, from 0 on.
     counters : names of sums over a block's tiles before, and what each tile adds.
     closing : what consumers do behind their last tile.
+    takers : how many sets of consumers take turns at the tiles.
     """
 
     turn: str
     counters: tuple[tuple[str, Aff], ...]
     closing: tuple[Stmt, ...] = ()
+    takers: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,8 +227,13 @@ class Promotion:
 
     @property
     def consumers(self) -> int:
-        """Warps that make products."""
-        return prod(self.units) * self.makers.warps
+        """Warps that make products, of all who take turns at it."""
+        return self.takers * prod(self.units) * self.makers.warps
+
+    @property
+    def takers(self) -> int:
+        """Sets of consumers that take turns at tiles."""
+        return self.turns.takers if self.turns is not None else 1
 
     @property
     def roles(self) -> dict[str, tuple[int, int]]:

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from polyvolta.cuda.ir.accesses import Access
+from polyvolta.cuda.ir.block_order import MOST_BLOCKS
 from polyvolta.cuda.ir.ints import Ints
 from polyvolta.cuda.ir.kernel_ir import (
     Arrive,
@@ -31,13 +32,14 @@ from polyvolta.cuda.ir.kernel_ir import (
     Part,
     Roles,
     Stmt,
+    Tiles,
     Wgmma,
     When,
 )
 from polyvolta.cuda.ir.walk import inner as below
 from polyvolta.cuda.verify.accesses.extremes import reach
 from polyvolta.cuda.verify.engine.addresses import slot_chunks
-from polyvolta.cuda.verify.engine.symbols import all_blocks
+from polyvolta.cuda.verify.engine.symbols import all_blocks, loops_over_tiles
 from polyvolta.cuda.verify.engine.undecided import Undecided
 from polyvolta.sets import Aff, aff, var
 from polyvolta.sets.values.aff import Floor, Xor
@@ -74,7 +76,7 @@ def overflow(ir: KernelIR, largest: int = LARGEST) -> Overflow | None:
         value: int | None = symbolic.const + const if symbolic.is_constant else None
         point: Mapping[str, int] | None = {} if value is None or value > INT else None
         if value is None:
-            known = [largest - var(n) for n in ir.sizes]
+            known = [*(largest - var(n) for n in ir.sizes), *_of_tiles(ir, largest)]
             for loop in loops:  # the value behind the last trip's is computed, too
                 known += [var(loop.var) - e for e in loop.lower] + [e + loop.step - var(loop.var) for e in loop.upper]
             here = all_blocks(ir, tuple(loop.var for loop in loops)).given(*known)
@@ -83,6 +85,17 @@ def overflow(ir: KernelIR, largest: int = LARGEST) -> Overflow | None:
         if point is not None and value is not None:
             return Overflow(str(symbolic + const), value, point)
     return None
+
+
+def _of_tiles(ir: KernelIR, largest: int) -> Iterator[Aff]:
+    """What a launch sees to where a block computes several tiles, each `e >= 0`: that there are no more than half as
+    many places as ints, and that what is counted over tiles, this one with them, is no larger than a size may be; of
+    k tiles, in values of k."""
+    for s in loops_over_tiles(ir):
+        yield MOST_BLOCKS // 2 - var(s.turn) - s.step
+        for name, e in s.counters:
+            depth = max((atom.den for atom, _ in e.terms if isinstance(atom, Floor)), default=1)
+            yield largest - depth * (var(name) + s.step * e)
 
 
 Sum = tuple[tuple[Loop, ...], Aff, int]  # inside of these loops, their bodies left out, a symbolic part and a number
@@ -117,7 +130,8 @@ def _body(
             starts = [low for e in s.lower if (low := interval(e, ranges)[0]) is not None]
             inner = {**ranges, s.var: (max(starts, default=None), min(highs) if unrolled else None)}
             head = replace(s, body=())  # which is all that counts of a loop around, and quickly compared
-            around = loops if unrolled else (*(x for x in loops if x.var != s.var), head)
+            open_ = not unrolled or ir.resident > 0  # a quotient of it and of what has no bound of its own
+            around = (*(x for x in loops if x.var != s.var), head) if open_ else loops
             for e in (*s.lower, *s.upper):
                 yield from _parts(e, loops, ranges, ints)
             yield from _parts(var(s.var) + s.step, around, inner, ints)
@@ -127,6 +141,11 @@ def _body(
                 for case in ints.cases(e)[1]:
                     yield from _parts(case, loops, ranges, ints)
             yield from _body(ir, (*s.body, *s.orelse), loops, ranges, ints)
+        elif isinstance(s, Tiles):
+            counted = ((s.turn, aff(1)), *s.counters)
+            for name, e in counted:
+                yield from _parts(var(name) + s.step * e, loops, ranges | {name: (0, None)}, ints)
+            yield from _body(ir, s.body, loops, ranges | dict.fromkeys((n for n, _ in counted), (0, None)), ints)
         elif isinstance(s, Roles):
             yield from _body(ir, below(s), loops, ranges, ints)
         else:

@@ -20,7 +20,7 @@ from itertools import product
 import numpy as np
 
 from polyvolta.cuda.ir.accesses import Access
-from polyvolta.cuda.ir.kernel_ir import LANES, KernelIR, Loop, Op, Roles, Stmt, When
+from polyvolta.cuda.ir.kernel_ir import LANES, KernelIR, Loop, Op, Roles, Stmt, Tiles, When
 from polyvolta.cuda.ir.walk import IrPath
 from polyvolta.cuda.verify.engine.symbols import all_blocks, parts, thread_numbers
 from polyvolta.cuda.verify.engine.undecided import Undecided
@@ -183,6 +183,8 @@ def _below(
             case When():
                 yield from _below(ir, of, s.body, (*at, k), (*above, (s, True)), threads)
                 yield from _below(ir, of, s.orelse, (*at, k), (*above, (s, False)), threads, len(s.body))
+            case Tiles():
+                yield from _below(ir, of, s.body, (*at, k), above, threads)
             case Roles():
                 at_first = 0
                 for role in s.roles:

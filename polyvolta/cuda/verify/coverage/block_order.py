@@ -1,4 +1,5 @@
-"""That each place of a grid is one block's: the order of a kernel's blocks is a bijection.
+"""That each place of a grid is one block's: the order of a kernel's blocks is a bijection, and blocks that compute
+several places share their numbers out.
 
 Tiles are told by the places of blocks, blockIdx.x and blockIdx.y of the kernel IR. Which block is at a place is the
 `BlockOrder`'s, whose own lemmas say that it is one, for all grids. They are about the parts that it is made of; so
@@ -8,12 +9,18 @@ small grids are gone through as well, place by place.
 from __future__ import annotations
 
 from itertools import product
+from math import prod
 
 import numpy as np
 
-from polyvolta.cuda.ir.block_order import BlockOrder
+from polyvolta.cuda.ir.block_order import BlockOrder, shared_out
+from polyvolta.cuda.ir.kernel_ir import BoxStore, GlobalStore, KernelIR
+from polyvolta.cuda.ir.walk import operations
+from polyvolta.cuda.verify.engine.conditions import Condition
+from polyvolta.cuda.verify.engine.symbols import loops_over_tiles, of_sizes
 from polyvolta.cuda.verify.engine.undecided import Undecided
 from polyvolta.cuda.verify.report.records import CounterExample
+from polyvolta.sets import var
 
 SMALL = range(1, 8)  # columns of the grids that are gone through; rows up to two groups and some more
 
@@ -61,7 +68,51 @@ def _case(order: BlockOrder, columns: int, rows: int) -> CounterExample:
     raise Undecided(f"places of blocks one by one are others than those of all at once, {where}")
 
 
+def left_out(ir: KernelIR) -> CounterExample | None:
+    """A place whose tile no block computes, since the role that stores it leaves out tiles; None: there is none.
+
+    Raises
+    ------
+    Undecided : a lemma doesn't hold, or several roles store.
+    """
+    stores = (GlobalStore, BoxStore)
+    loops = [s for s in loops_over_tiles(ir) if any(isinstance(op, stores) for op in operations(s.body))]
+    if not loops:
+        return None
+    wrong = [lemma for lemma in shared_out() if not lemma.holds]
+    if wrong or len(loops) > 1:
+        what = wrong[0].statement if wrong else "several roles store: which of them stores which tile isn't known"
+        raise Undecided(f"places aren't shown to be shared out among blocks: {what}")
+    (s,) = loops
+    turn = 0 if s.first else 1 if s.step > 1 else None
+    if turn is None:
+        return None
+    sizes = _with_places(ir, ir.resident * turn + 1)
+    grid = [int(e.evaluate(sizes)) for e in ir.grid]  # type: ignore[call-overload]
+    x, y, z = (int(n) for n in ir.block_order.blocks(grid, ir.resident * turn, ir.resident * turn + 1)[:, 0])
+    what = f"nobody computes the tile at place {(x, y, z)}, tile {turn} of block 0: {ir.resident} blocks are launched"
+    return CounterExample(what, sizes, (x, y, z), iteration={s.turn: turn})
+
+
+def _with_places(ir: KernelIR, count: int) -> dict[str, int]:
+    """Sizes with at least so many places."""
+    sizes = Condition(ir.sizes, (frozenset(of_sizes(ir)),))
+    ones = [var(n) - 1 for n in ir.sizes]
+    for extent in ir.grid:
+        if extent.names() and (point := sizes.point(*ones, extent - count)) is not None:
+            return point
+    if (point := sizes.point()) is not None and prod(int(e.evaluate(point)) for e in ir.grid) >= count:  # type: ignore[call-overload]
+        return point
+    raise Undecided("the grid has no more places than blocks are launched, and which tile is left out isn't known")
+
+
 def shown(order: BlockOrder) -> str:
     """What is shown of an order, with what it was shown by."""
     groups = [lemma.relation for lemma in order.proof()[2:]]
     return f"each place of the grid is one block's, in {order}: {groups[-1]}; {groups[-2]}, and so for fewer rows"
+
+
+def shown_shares(ir: KernelIR) -> str:
+    """What is shown of how blocks share places out."""
+    lemma, further = shared_out()
+    return f"each number of a place is one block's of g, in one turn, whatever g >= 1: {lemma.relation}; {further.relation}"

@@ -19,7 +19,7 @@ import numpy as np
 
 from polyvolta.cuda.ir.kernel_ir import GlobalTensor, KernelIR
 from polyvolta.cuda.verify.engine.conditions import Condition
-from polyvolta.cuda.verify.engine.symbols import BLOCKS, of_grid, of_sizes
+from polyvolta.cuda.verify.engine.symbols import BLOCKS, of_grid, of_sizes, tile_names
 from polyvolta.cuda.verify.engine.undecided import Undecided
 from polyvolta.sets import Aff, Map, Set, aff, var
 from polyvolta.sets.values.build import RowBuilder
@@ -131,7 +131,7 @@ def writers(ir: KernelIR, ways: list[Way], point: Point, at: tuple[int, ...]) ->
     ------
     Undecided : there are too many.
     """
-    sizes = {n: point[n] for n in ir.sizes}
+    sizes = {n: point[n] for n in ir.sizes} | dict.fromkeys(tile_names(ir), 0)
     grid = [int(e.evaluate(sizes)) for e in ir.grid]  # type: ignore[call-overload]
     if prod(grid) > MOST_BLOCKS:
         raise Undecided(f"whether {at} is written once is a question about {prod(grid)} blocks")

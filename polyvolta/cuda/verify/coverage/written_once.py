@@ -5,6 +5,7 @@ values to a count, and at the end the count is one on a box, the block's tile, w
 program, for full tiles and for partial ones. Over all blocks, tiles are symbolic: the tile of block (x, y) starts at
 [128*y, 128*x], say, and that the tiles of a grid meet every element of [0, M) x [0, N) once, for all sizes, is decided
 by the set core (`block_tiles`). Which block is at which place of the grid is its order, a bijection (`block_order`).
+Where blocks compute several places, "block" is the tile at a place, and each place is some block's, in one turn.
 
 With a split K several warps have a part of each element; that only one of them stores the sum is in the count.
 """
@@ -20,7 +21,7 @@ from polyvolta.cuda.ir.accesses import Access
 from polyvolta.cuda.ir.kernel_ir import LANES, GlobalTensor, KernelIR
 from polyvolta.cuda.ir.walk import IrPath
 from polyvolta.cuda.verify.coverage.arguments import asked
-from polyvolta.cuda.verify.coverage.block_order import misplaced, shown
+from polyvolta.cuda.verify.coverage.block_order import left_out, misplaced, shown, shown_shares
 from polyvolta.cuda.verify.coverage.block_tiles import Point, Tile, Way, different, extent, inside, not_once, writers
 from polyvolta.cuda.verify.engine.addresses import offsets
 from polyvolta.cuda.verify.engine.conditions import Condition
@@ -236,6 +237,8 @@ class WrittenOnce(Watching):
             return Verdict(what, f"grid ({grid})", case)
         if (case := misplaced(self.ir.block_order)) is not None:
             return Verdict(what, f"grid ({grid}), blocks in {self.ir.block_order}", case)
+        if self.ir.resident and (case := left_out(self.ir)) is not None:
+            return Verdict(what, f"grid ({grid}), shared out among {self.ir.resident} blocks", case)
         if self.ends and not self.done and self.tiles.keys() != self.outputs.keys():
             raise Undecided("the ways through the program don't cover all blocks")
         parts = []
@@ -253,6 +256,8 @@ class WrittenOnce(Watching):
         harmless = "a grid may have more blocks: their elements lie outside, and aren't stored"
         if not self.ir.block_order.plain:
             parts.append(shown(self.ir.block_order))
+        if self.ir.resident:
+            parts.append(shown_shares(self.ir))
         return Verdict(what, "; ".join([*parts, harmless]))
 
     def no_block(self) -> CounterExample | None:

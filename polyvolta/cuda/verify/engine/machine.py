@@ -41,7 +41,7 @@ from polyvolta.cuda.verify.engine.instances import Instances
 from polyvolta.cuda.verify.engine.rings import Rings, Turn, Turning, rings_of
 from polyvolta.cuda.verify.engine.strands import one_execution
 from polyvolta.cuda.verify.engine.symbolic import Choosing, Client, Entering, Here, Refutation
-from polyvolta.cuda.verify.engine.symbols import FEW, all_blocks, parts, thread_numbers, trips
+from polyvolta.cuda.verify.engine.symbols import BLOCKS, FEW, all_blocks, loops_over_tiles, parts, thread_numbers, trips
 from polyvolta.cuda.verify.engine.undecided import Undecided
 from polyvolta.cuda.verify.engine.ways import Way, any_of, joined, rejoined
 from polyvolta.sets import Aff, aff, var
@@ -77,7 +77,8 @@ def run(ir: KernelIR, clients: Sequence[Client], sizes: Mapping[str, int] | None
 
     Parameters
     ----------
-    sizes : run it for these sizes alone, trip by trip: then every finding happens.
+    sizes : run it for these sizes alone, trip by trip: then every finding happens. Of a block that computes several
+        tiles with the tile's number and what has been counted before.
 
     Raises
     ------
@@ -117,6 +118,8 @@ class _Machine:
         known = all_blocks(self.ir)
         for name, value in (self.sizes or {}).items():
             known = known.given(var(name) - value, value - var(name))
+        if any((self.sizes or {}).get(s.turn) for s in loops_over_tiles(self.ir)):
+            known = known.given(sum(map(var, BLOCKS), aff(-1)))  # the place of number 0 is some block's first
         ways = [Way(known, [c.start(self.ir) for c in self.clients])]
         ways = self.body(self.program, ways, None, ())
         last = max((path for path, _ in walk(self.program)), default=())

@@ -11,7 +11,7 @@ even the same ones (sets of registers that trips take in turn do not turn with t
 slots' own numbers. Behind the loop the slots have their own numbers again, by cases of c2 mod S unless it is all one.
 
 A ring may go on where another loop has left it: then its slots are (c2 + n + a) mod S, n being how many tiles there
-were before, such as ceil(K/64). At the beginning of the loop nobody knows which slot is which, nor at its end; it is no
+were before, such as ceil(K/64), or those of a block's tiles before. At the beginning of the loop nobody knows which slot is which, nor at its end; it is no
 matter if all slots are alike then, and undecided if not.
 """
 
@@ -25,7 +25,7 @@ import numpy as np
 
 from polyvolta.cuda.ir.kernel_ir import CHUNK_BYTES, KernelIR, Loop, When
 from polyvolta.cuda.ir.walk import operations, put, walk
-from polyvolta.cuda.verify.engine.symbols import BLOCKS, all_blocks
+from polyvolta.cuda.verify.engine.symbols import BLOCKS, all_blocks, tile_names
 from polyvolta.sets import Aff, aff, var
 from polyvolta.sets.values.aff import Floor
 
@@ -76,7 +76,7 @@ def rings_of(loop: Loop, ir: KernelIR) -> Rings | None:
     if not slots or not _slots_alone(loop, ir) or not all(e.is_constant for e in loop.lower) or len(bases) > 1:
         return None
     (base,) = bases
-    if base is None or base.names() - {*ir.sizes, *BLOCKS}:
+    if base is None or base.names() - {*ir.sizes, *BLOCKS, *tile_names(ir)}:
         return None
     for a in found:
         ring = a.array in slots
@@ -91,7 +91,7 @@ def rings_of(loop: Loop, ir: KernelIR) -> Rings | None:
 
 def of_trip(slot: Aff, loop: Loop, ir: KernelIR, count: int) -> tuple[Aff | None, int | None]:
     """The n and S of a slot (c2 + n + a) mod S, n without a constant; None of another one."""
-    if (period := turns_with(slot, loop.var)) is not None:
+    if (period := turns_with(slot, loop.var)) is not None and slot.names() == {loop.var}:
         return aff(0), period
     line = _line(slot, loop.var, count)
     if line is None:

@@ -11,6 +11,11 @@ Within a trip who brings tiles comes first.
 
 That it is an execution at all is checked while it runs: at each wait the phase is complete (`values.phases`).
 
+Of a block that computes several tiles, one after the other, the program of one tile is followed, whichever it is: the
+numbers of tiles before are names of which nothing is known, the place is any, and so is all that the tile before has
+left in registers and shared memory, since what is not written in the tile counts as never written. So what is read is
+what this tile has written, and each tile comes to what one tile alone would. Phases of earlier tiles are complete.
+
 Three more things are said in simpler words. A product that does not add to its accumulators is one to zeros. A role is
 a condition on warps. And the phases of a row of barriers are numbered in one line: phase p of slot s is number S p + s
 of the row, the p-th tile of that slot among all tiles.
@@ -34,11 +39,13 @@ from polyvolta.cuda.ir.kernel_ir import (
     Role,
     Roles,
     Stmt,
+    Tiles,
     Wgmma,
     When,
     Zero,
 )
 from polyvolta.cuda.ir.walk import IrPath, inner, operations, put, role_at
+from polyvolta.cuda.verify.engine.symbols import loops_over_tiles
 from polyvolta.cuda.verify.engine.undecided import Undecided
 from polyvolta.sets import Aff, var
 
@@ -87,10 +94,28 @@ def one_execution(ir: KernelIR) -> Execution:
     """
     if not any(isinstance(s, Roles) for s in ir.body):
         return Execution(ir.body, {})
+    _check_tiles(ir)
     threads = frozenset({"linearId", *(n for n, _ in ir.derived)})
     steps = [step for k, s in enumerate(ir.body) for step in _strand(s, (k,), ir, threads)]
     places: dict[IrPath, IrPath] = {}
     return Execution(_emitted(steps, (), 0, places), places)
+
+
+def _check_tiles(ir: KernelIR) -> None:
+    """The roles go from tile to tile alike, and find nothing in registers or shared memory that no tile has left."""
+    loops = loops_over_tiles(ir)
+    if not loops:
+        return
+    if any(replace(s, body=(), comment="") != replace(loops[0], body=(), comment="") for s in loops):
+        raise Undecided("the roles of the kernel don't go from tile to tile alike")
+    split = next(s for s in ir.body if isinstance(s, Roles))
+    for role in split.roles:
+        behind = [isinstance(s, Tiles) for s in role.body]
+        if behind[:1] != [True] or any(behind[1:]):
+            raise Undecided(f"what {role.name} does isn't one loop over tiles and what is behind it")
+    for op in operations(tuple(s for s in ir.body if s is not split)):
+        if any(a.writes for a in op.accesses(ir)):
+            raise Undecided("what is written before the first tile may be another thing in the next one")
 
 
 def role_of(ir: KernelIR, path: IrPath) -> Role | None:
@@ -119,6 +144,8 @@ def _strand(s: Stmt, path: IrPath, ir: KernelIR, threads: frozenset[str]) -> lis
                 whose = (WARP - role.first, role.first + role.warps - 1 - WARP)
                 strands.append((any(isinstance(op, BoxCopy) for op in operations(role.body)), _guarded(steps, whose)))
             return _together([steps for _, steps in sorted(strands, key=lambda x: not x[0])])
+        case Tiles():
+            return _steps(s.body, path, 0, ir, threads)
         case When(orelse=()) if all(e.names() <= threads for e in s.conditions) and _waits(s):
             return _guarded(_steps(s.body, path, 0, ir, threads), s.conditions)
         case When():

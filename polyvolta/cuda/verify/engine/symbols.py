@@ -13,8 +13,8 @@ from math import gcd
 
 import numpy as np
 
-from polyvolta.cuda.ir.kernel_ir import LANES, KernelIR, Loop
-from polyvolta.cuda.ir.walk import operations
+from polyvolta.cuda.ir.kernel_ir import LANES, KernelIR, Loop, Tiles
+from polyvolta.cuda.ir.walk import operations, walk
 from polyvolta.cuda.verify.engine.conditions import Condition
 from polyvolta.cuda.verify.engine.undecided import Undecided
 from polyvolta.sets import Aff, aff, var
@@ -43,9 +43,23 @@ def of_grid(ir: KernelIR) -> list[Aff]:
     return [e for b, n in zip(BLOCKS, ir.grid, strict=True) for e in (var(b), n - 1 - var(b))]
 
 
+def loops_over_tiles(ir: KernelIR) -> tuple[Tiles, ...]:
+    """The loops over a block's tiles, of a kernel whose blocks compute several."""
+    return tuple(s for _, s in walk(ir.body) if isinstance(s, Tiles)) if ir.resident else ()
+
+
+def tile_names(ir: KernelIR) -> tuple[str, ...]:
+    """The names of a tile's number and of what is counted over the tiles before."""
+    return tuple(dict.fromkeys(n for s in loops_over_tiles(ir) for n in (s.turn, *(n for n, _ in s.counters))))
+
+
 def all_blocks(ir: KernelIR, variables: tuple[str, ...] = ()) -> Condition:
-    """All sizes that the kernel takes, and all blocks of their grids; of some variables more nothing is known."""
-    return Condition((*ir.sizes, *BLOCKS, *variables), (frozenset([*of_sizes(ir), *of_grid(ir)]),))
+    """All sizes that the kernel takes, and all blocks of their grids, or all places and any number of tiles before; of
+    some variables more nothing is known."""
+    tiles = tile_names(ir)
+    still = [-var(n) for s in loops_over_tiles(ir) for n, e in s.counters if e == aff(0)]
+    known = frozenset([*of_sizes(ir), *of_grid(ir), *map(var, tiles), *still])
+    return Condition((*ir.sizes, *BLOCKS, *tiles, *variables), (known,))
 
 
 def trips(loop: Loop, lower: Sequence[Aff], upper: Sequence[Aff]) -> range | None:

@@ -63,7 +63,7 @@ class Counts:
         for e in self.expressions:
             _floors(e, found)
         self.counted: tuple[Counted, ...] = ()
-        for f in sorted(found, key=lambda f: (f.den, str(f.num))):
+        for f in sorted(found, key=lambda f: (_depth(f), f.den, str(f.num))):
             own = f.num.names()
             if not own or not own <= set(sizes):
                 continue
@@ -153,6 +153,11 @@ def _floors(e: Aff, found: dict[Floor, None]) -> None:
         if isinstance(atom, Floor):
             found[atom] = None
             _floors(atom.num, found)
+
+
+def _depth(f: Floor) -> int:
+    """How many floors are in one another."""
+    return 1 + max((_depth(a) for a, _ in f.num.terms if isinstance(a, Floor)), default=0)
 
 
 def _least(c: Counted, known: list[Aff]) -> int | None:

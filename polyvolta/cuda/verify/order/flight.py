@@ -45,6 +45,7 @@ from polyvolta.cuda.verify.order.roles import (
     Party,
     Rows,
 )
+from polyvolta.cuda.verify.order.spans import LATER, ONE, Limits, Spans
 from polyvolta.cuda.verify.order.sync import Meetings
 from polyvolta.sets import Aff, Map, var
 
@@ -60,6 +61,10 @@ class Meet:
     one: Party
     other: Party
     scope: str
+
+
+Unordered = tuple[Event, Event, Meet, tuple[Footprint, Footprint] | None, Map]
+"""Two events, by whom and where they meet, and instances that nothing orders."""
 
 
 class PartyFootprints(Footprints):
@@ -81,6 +86,8 @@ class PartyFootprints(Footprints):
         if not (one.size and other.size):  # nobody reaches it, as a place outside of all buffers
             return ()
         found, seen = [], set()
+        if not len(one) or not len(other):
+            return ()
         ends = [int(x) // self.ir.threads for pairs in (one, other) for x in pairs[[0, -1]]]
         span = min(ends), max(ends) + 1
         for first, a, here in self._by_party(one, span):
@@ -111,10 +118,11 @@ class Flight:
     Parameters
     ----------
     rows, meetings : the kernel's events and what orders them.
+    spans : of any two tiles of a block what is to be looked at.
     """
 
-    def __init__(self, rows: Rows, meetings: Meetings) -> None:
-        self.rows, self.meetings = rows, meetings
+    def __init__(self, rows: Rows, meetings: Meetings, spans: Spans | None = None) -> None:
+        self.rows, self.meetings, self.spans = rows, meetings, spans
         self.footprints = PartyFootprints(rows)
         self.relations = meetings.relations
         self._checked: list[tuple[Event, Event, str]] = []
@@ -122,27 +130,62 @@ class Flight:
     # ---- shared memory
 
     @cached_property
-    def _unordered(self) -> tuple[tuple[Event, Event, Meet, tuple[Footprint, Footprint], Map], ...]:
+    def _unordered(self) -> tuple[Unordered, ...]:
         """Pairs of events that meet, and the instances of which nothing says that the one is over before the other."""
         return tuple(self._pairs())
 
-    def _pairs(self) -> Iterator[tuple[Event, Event, Meet, tuple[Footprint, Footprint], Map]]:
+    def _pairs(self) -> Iterator[Unordered]:
         events = self.rows.of(*TOUCHING)
+        further: set[tuple] = set()
         for k, one in enumerate(events):
             for other in events[k:]:
-                if one.kind not in WRITES and other.kind not in WRITES:
+                if (one.kind not in WRITES and other.kind not in WRITES) or self._as_before(one, other):
                     continue
+                limits = Limits() if self.spans is None else self.spans.limits(one, other)
                 for meet, a, b, when in self.footprints.meetings(one, other):
                     self._checked.append((one, other, a.tile))
                     if self._plainly(one, other, meet):  # type: ignore[arg-type]
                         continue
-                    left = self._meeting(one, other, when, meet)  # type: ignore[arg-type]
-                    for ordered in self._reasons(one, other, meet):  # type: ignore[arg-type]
-                        left = less(left, ordered)
-                        if left.is_empty():
-                            break
-                    else:
+                    pairs = self._meeting(one, other, [*when, *limits.when], meet)  # type: ignore[arg-type]
+                    if (left := self._left(one, other, meet, pairs)) is not None:  # type: ignore[arg-type]
                         yield one, other, meet, (a, b), left  # type: ignore[misc]
+                    if limits.further:
+                        yield from self._further(one, other, meet, further)  # type: ignore[arg-type]
+
+    def _as_before(self, one: Event, other: Event) -> bool:
+        """Whether two events are of the later of any two tiles: they are as those of the other one."""
+        return self.spans is not None and one.tile == other.tile == LATER
+
+    def _further(self, one: Event, other: Event, meet: Meet, seen: set[tuple]) -> Iterator[Unordered]:
+        """Of instances S numbers of a ring apart the earlier one has to be over, wherever the two reach."""
+        assert self.spans is not None
+        if one.tile == LATER:
+            one, other, meet = other, one, Meet(meet.other, meet.one, meet.scope)
+        key = one, other.kind, meet.one, meet.other, meet.scope
+        if key not in seen:
+            seen.add(key)
+            for x, y, pairs in self.spans.further(one, other, meet.other):
+                if (left := self._left(x, y, meet, pairs, forward=True)) is not None:
+                    yield x, y, meet, None, left
+
+    def _earlier(self, one: Event, other: Event) -> bool | None:
+        """Of any two tiles whether the first event is in the earlier one; None: they aren't in two.
+
+        No order leads from a tile to an earlier one.
+        """
+        if self.spans is None or one.tile == other.tile or one.tile is None or other.tile is None:
+            return None
+        return one.tile < other.tile
+
+    def _left(self, one: Event, other: Event, meet: Meet, pairs: Map, forward: bool = False) -> Map | None:
+        """What is left of some pairs, but for those that are ordered, or where the first is before the other; None:
+        nothing."""
+        left = pairs
+        for ordered in self._reasons(one, other, meet, forward or self._earlier(one, other)):
+            left = less(left, ordered)
+            if left.is_empty():
+                return None
+        return left
 
     def _meeting(self, one: Event, other: Event, when: list[Aff], meet: Meet) -> Map:
         ways = [when]
@@ -172,16 +215,25 @@ class Flight:
     def _fences(self) -> list[Event]:
         return self.rows.of(FENCE)
 
-    def _reasons(self, one: Event, other: Event, meet: Meet) -> Iterator[Map]:
-        """{ one -> other }: pairs of instances one of which is over before the other begins, for one reason each."""
+    def _reasons(self, one: Event, other: Event, meet: Meet, first: bool | None = None) -> Iterator[Map]:
+        """{ one -> other }: pairs of instances one of which is over before the other begins, for one reason each.
+
+        Parameters
+        ----------
+        first : True: the first event's instance, False: the second's; None: either of them.
+        """
         same, before = meet.scope == THREAD, self.meetings.before
         for by in (self.meetings.directly, self.meetings.further):
-            yield by(one, meet.one, other, meet.other, same)
-            yield by(other, meet.other, one, meet.one, same).reverse()
+            if first is not False:
+                yield by(one, meet.one, other, meet.other, same)
+            if first is not True:
+                yield by(other, meet.other, one, meet.one, same).reverse()
         if meet.scope == WARP and one.kind not in IN_FLIGHT and other.kind not in IN_FLIGHT:
             for e in (e for e in self._fences if _whole_warps(e, meet)):
-                yield then(before(one, e), before(e, other))
-                yield then(before(other, e), before(e, one)).reverse()
+                if first is not False:
+                    yield then(before(one, e), before(e, other))
+                if first is not True:
+                    yield then(before(other, e), before(e, one)).reverse()
 
     @cached_property
     def late(self) -> Case | None:
@@ -197,6 +249,10 @@ class Flight:
         for one, other, meet, places, left in self._unordered:
             for reads, bad in self._by_trips(one, other, meet, left):
                 if reads == late and (point := smallest(bad)) is not None:
+                    if self.spans is not None or places is None:
+                        what = f"{who(meet.other)} {VERBS[other.kind]}, {who(meet.one)} {VERBS[one.kind]}"
+                        return case(self.rows, point, f"nothing orders what two tiles do: {what}", other, meet.other,
+                                    point.other, other=one.path)  # fmt: skip
                     return self._case(one, other, meet, places, point)
         return None
 
@@ -220,6 +276,11 @@ class Flight:
         role = next((p.role for p in self.rows.parties if self._reaches(e, p)), "")
         mine = [x for x in self.rows.events if any(p.role == role and self._reaches(x, p) for p in self.rows.parties)]
         out, inside = [], ()
+        if self.rows.view is not None:
+            tiles = [x.at for x in mine if x.tile is not None]
+            behind = len(self.rows.view.turns) if tiles and e.at > min(tiles) else -1
+            out.append((behind if e.tile is None else e.tile, ""))
+            mine = [x for x in mine if x.tile == e.tile]
         for level in range(len(e.dims) + 1):
             here = [x for x in mine if x.at[:level] == inside and len(x.dims) >= level]
             loops = sorted({x.at[level] for x in here if len(x.dims) > level})
@@ -278,12 +339,17 @@ class Flight:
         """What threads write, an engine reads or writes, and no fence of these threads is between."""
         events = self.rows.of(*TOUCHING)
         for one in (e for e in events if e.kind == STORE):
-            for other in (e for e in events if e.kind in IN_FLIGHT):
+            for other in (e for e in events if e.kind in IN_FLIGHT and not self._as_before(one, e)):
+                if self._earlier(one, other) is False:
+                    continue
+                limits = Limits() if self.spans is None else self.spans.limits(one, other)
                 for meet, a, _, when in self.footprints.meetings(one, other):
                     same = meet.scope == THREAD  # type: ignore[attr-defined]
                     mine, its = meet.one, meet.other  # type: ignore[attr-defined]
+                    if self._plainly_fenced(one, mine, other, its):
+                        continue
                     ahead = self.meetings.in_order(one, mine, other, its, same)
-                    needs = common(self._meeting(one, other, when, meet), ahead)  # type: ignore[arg-type]
+                    needs = common(self._meeting(one, other, [*when, *limits.when], meet), ahead)  # type: ignore[arg-type]
                     for f in (f for f in self.rows.of(PROXY) if mine.takes(f)):
                         fenced = then(self.meetings.before(one, f), self.meetings.in_order(f, mine, other, its, same))
                         needs = less(needs, fenced)
@@ -292,6 +358,20 @@ class Flight:
                                 "of that thread makes it seen past the threads")  # fmt: skip
                         return case(self.rows, point, what, other, its, point.other, other=one.touches[0].path)
         return None
+
+    def _plainly_fenced(self, one: Event, mine: Party, other: Event, its: Party) -> bool:
+        """Whether what stands between two events in the text, and no loop has, is a fence and then a barrier of all."""
+        if one.dims or other.dims or mine.strand != its.strand:
+            return False
+
+        def between(events: Sequence[Event], first: tuple[int, ...]) -> Iterator[Event]:
+            alike = (e for e in events if not e.dims and e.domain in (one.domain, other.domain))
+            return (e for e in alike if first < e.at < other.at)
+
+        for f in (f for f in between(self.rows.of(PROXY), one.at) if mine.takes(f)):
+            if any(mine.takes(m) and its.takes(m) for m in between(self._barriers, f.at)):
+                return True
+        return False
 
     # ---- registers, and the end
 

@@ -73,10 +73,10 @@ def case(
         unknown = Undecided(f"{what}: so it seems, but it may be that this doesn't happen for these sizes")
         unknown.path = event.path
         raise unknown
-    sizes = rows.counts.lifted(point.params, rows.required)
-    block = tuple(point.params.get(f"blockIdx.{axis}", 0) for axis in "xyz")
+    sizes = rows.sizes(point.params)
+    block = rows.block(sizes, event.tile) or tuple(point.params.get(f"blockIdx.{axis}", 0) for axis in "xyz")
     warp, lane = (None, None) if party is None else party.first
-    iteration = dict(zip(event.dims, values))
+    iteration = {**rows.turn(event.tile), **dict(zip(event.dims, values))}
     found = CounterExample(what, sizes, block, warp, lane, iteration, address)  # type: ignore[arg-type]
     return Case(found, event.path if path is None else path, other)
 

@@ -24,6 +24,7 @@ from polyvolta.cuda.verify.order.found import Case, case, smallest, who
 from polyvolta.cuda.verify.order.program import BARRIER, Event
 from polyvolta.cuda.verify.order.relations import common, less, then, together
 from polyvolta.cuda.verify.order.roles import ARRIVE, AWAIT, BOX, INIT, Party, Rows, phase_of
+from polyvolta.cuda.verify.order.spans import Spans
 from polyvolta.cuda.verify.order.sync import Meetings
 from polyvolta.sets import Map, Set, var
 
@@ -45,10 +46,11 @@ class Phases:
     Parameters
     ----------
     rows, meetings : the kernel's events and what orders them.
+    spans : of any two tiles of a block the phases that are theirs.
     """
 
-    def __init__(self, rows: Rows, meetings: Meetings) -> None:
-        self.rows, self.meetings = rows, meetings
+    def __init__(self, rows: Rows, meetings: Meetings, spans: Spans | None = None) -> None:
+        self.rows, self.meetings, self.spans = rows, meetings, spans
         self.slots = {r.name: r.slots for r in rows.ir.barriers}
 
     # ---- what each phase gets
@@ -180,7 +182,10 @@ class Phases:
         row = self.row(e)
         before = self._shifted(e, -self.slots[row], at_least=0)
         for party in self._parties(e):
-            left = less(before, self.meetings.arrived_before(e, party).reverse())
+            named = self._of_tiles(before, row)
+            if e.kind == AWAIT and self.spans is not None and (waited := self.spans.awaited(row, party)) is not None:
+                named = before.intersect_range(waited)
+            left = less(named, self.meetings.arrived_before(e, party).reverse())
             point = None if left.is_empty() else smallest(self._unknown(e, party, left))
             if point is not None:
                 does = {ARRIVE: "arrives in", BOX: "has bytes sent for", AWAIT: "waits for"}[e.kind]
@@ -242,7 +247,7 @@ class Phases:
         """A case in which somebody waits for ever."""
         for e in self.rows.of(AWAIT):
             row = self.row(e)
-            real = self._shifted(e, 0, at_least=0)
+            real = self._of_tiles(self._shifted(e, 0, at_least=0), row)
             if (point := smallest(real.subtract_range(self.complete(row)))) is not None:
                 party = self._parties(e)[0]
                 what = f"{who(party)} waits for {self.name(row, point.other[0])}, which never gets what it needs"
@@ -256,6 +261,10 @@ class Phases:
         return None
 
     # ---- parts
+
+    def _of_tiles(self, named: Map, row: str) -> Map:
+        """Pairs with phases of the tiles that are read; those of others are looked at with these."""
+        return named if self.spans is None else named.intersect_range(self.spans.phases(row))
 
     def _shifted(self, e: Event, by: int, at_least: int | None = None) -> Map:
         """{ event -> phase }: the one so many further than the one that it names."""

@@ -23,7 +23,7 @@ from itertools import product
 import numpy as np
 
 from polyvolta.cuda.ir.accesses import Access, Operation
-from polyvolta.cuda.ir.kernel_ir import LANES, KernelIR, Loop, Roles, Stmt, When
+from polyvolta.cuda.ir.kernel_ir import LANES, KernelIR, Loop, Roles, Stmt, Tiles, When
 from polyvolta.cuda.ir.walk import IrPath
 from polyvolta.cuda.verify.engine.symbols import parts, thread_numbers, trips
 from polyvolta.cuda.verify.engine.undecided import Undecided
@@ -73,6 +73,7 @@ class Event:
     mask : of what is no access the threads that take part; None: all.
     pending : of a wait how many groups may be on their way.
     ops : the operations that it stands for, with numbers for unrolled loops, where readers need these (`roles`).
+    tile : of the tiles that a block computes one after the other the one that it belongs to (`tiles`); None: to none.
     """
 
     name: str
@@ -85,6 +86,7 @@ class Event:
     mask: np.ndarray | None = None
     pending: int = 0
     ops: tuple[Operation, ...] = ()
+    tile: int | None = None
 
 
 @dataclass(slots=True, eq=False)
@@ -98,6 +100,7 @@ class Leaf:
     pending: int = 0
     where: tuple[Constraints, ...] = ALWAYS
     op: Operation | None = None
+    tile: int | None = None
 
 
 @dataclass(slots=True, eq=False)
@@ -153,6 +156,8 @@ class Reader:
                         out += self.when(s, path, loops, mask)
                     case Roles():
                         out += self.roles(s, path, loops, mask)
+                    case Tiles():
+                        out += self.tiles(s, path, loops, mask)
                     case Operation():
                         out += self.operation(s, path, loops, mask)
                     case _:
@@ -172,6 +177,10 @@ class Reader:
             out += self.body(role.body, path, first, loops, own if mask is None else own & mask)
             first += len(role.body)
         return out
+
+    def tiles(self, s: Tiles, path: IrPath, loops: Mapping[str, int], mask: np.ndarray | None) -> list[Node]:
+        """The tiles of a block, which only readers of roles know."""
+        raise Undecided("a block that computes several tiles, and has no roles")
 
     def operation(
         self, op: Operation, path: IrPath, loops: Mapping[str, int], mask: np.ndarray | None
@@ -319,12 +328,12 @@ def _events(
         counts[node.kind] = counts.get(node.kind, 0) + 1
         name = f"{node.kind.replace(' ', '_')}{counts[node.kind]}"
         more = tuple(touches), node.mask, node.pending, tuple(ops)
-        yield Event(name, node.kind, node.path, dims, (*at, position), domain, *more)
+        yield Event(name, node.kind, node.path, dims, (*at, position), domain, *more, node.tile)
 
 
 def _follows(first: Leaf, node: Node) -> bool:
     """Whether an access is one event with the one before."""
-    if not isinstance(node, Leaf) or node.kind != first.kind or node.where != first.where:
+    if not isinstance(node, Leaf) or (node.kind, node.where, node.tile) != (first.kind, first.where, first.tile):
         return False
     if first.op is None or node.op is None:
         return first.op is node.op

@@ -5,20 +5,32 @@ All of them ask one order of one kernel, which is kept until another kernel come
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 
 from polyvolta.cuda.ir.kernel_ir import KernelIR
+from polyvolta.cuda.verify.engine.symbols import loops_over_tiles
+from polyvolta.cuda.verify.engine.undecided import Undecided
 from polyvolta.cuda.verify.order.flight import Flight
 from polyvolta.cuda.verify.order.found import Case
 from polyvolta.cuda.verify.order.phases import Phases
 from polyvolta.cuda.verify.order.roles import Rows, has_roles
+from polyvolta.cuda.verify.order.spans import Spans
 from polyvolta.cuda.verify.order.sync import Meetings
+from polyvolta.cuda.verify.order.tiles import View, any_two_tiles, first_tiles
 from polyvolta.cuda.verify.report.records import NoMeaning, Verdict
 from polyvolta.graph.dag import Graph
+from polyvolta.sets import BudgetExceeded
+
+FIRST = (1, 2, 3)  # tiles of a block in which a case is looked for
 
 
 class RoleOrder:
     """The order of one kernel's instances.
+
+    Parameters
+    ----------
+    view : of a block that computes several tiles those that are read.
 
     Raises
     ------
@@ -27,11 +39,12 @@ class RoleOrder:
     Cost: some tenths of a second.
     """
 
-    def __init__(self, ir: KernelIR) -> None:
-        rows = Rows(ir)
+    def __init__(self, ir: KernelIR, view: View | None = None) -> None:
+        rows = Rows(ir, view)
         self.meetings = Meetings(rows)
-        self.phases = Phases(rows, self.meetings)
-        self.flight = Flight(rows, self.meetings)
+        self.spans = Spans(rows, self.meetings) if view is not None and view.any_two else None
+        self.phases = Phases(rows, self.meetings, self.spans)
+        self.flight = Flight(rows, self.meetings, self.spans)
 
     @property
     def relation(self) -> str:
@@ -54,78 +67,116 @@ class _Key:
         return isinstance(other, _Key) and other.ir is self.ir
 
 
-@lru_cache(maxsize=1)
-def _order(key: _Key) -> RoleOrder:
-    return RoleOrder(key.ir)
+@lru_cache(maxsize=2)
+def _order(key: _Key, tiles: int | None) -> RoleOrder:
+    if not loops_over_tiles(key.ir):
+        return RoleOrder(key.ir)
+    return RoleOrder(key.ir, any_two_tiles(key.ir) if tiles is None else first_tiles(key.ir, tiles))
 
 
-def order_of(ir: KernelIR) -> RoleOrder:
+def order_of(ir: KernelIR, tiles: int | None = None) -> RoleOrder:
     """The order of a kernel.
+
+    Parameters
+    ----------
+    tiles : of a block that computes several so many of the first; None: any two.
 
     Raises
     ------
     NoMeaning : it has no roles and no phases.
+    Undecided : no exact answer.
     """
     if not has_roles(ir):
         raise NoMeaning("all threads run one program, and wait at barriers alone")
-    return _order(_Key(ir))
+    return _order(_Key(ir), tiles)
+
+
+def answer(ir: KernelIR, question: Callable[[RoleOrder], Case | None]) -> tuple[RoleOrder, Case | None]:
+    """An order in which a question is answered, and the case against what is asked; of a block that computes several
+    tiles none if there is none of any two, and else one of its first tiles.
+
+    Raises
+    ------
+    Undecided : no exact answer, or something of any two tiles that the first ones don't have.
+    """
+    try:
+        of = order_of(ir)
+        found = question(of)
+        if found is None or not loops_over_tiles(ir):
+            return of, found
+        doubt: Undecided | BudgetExceeded = Undecided(found.case.what)
+        doubt.path = found.at  # type: ignore[union-attr]
+    except (Undecided, BudgetExceeded) as unknown:
+        if not loops_over_tiles(ir):
+            raise
+        doubt = unknown
+    for count in FIRST:
+        try:
+            of = order_of(ir, count)
+            if (found := question(of)) is not None:
+                return of, found
+        except (Undecided, BudgetExceeded):
+            break
+    unknown = Undecided(f"not shown for all numbers of tiles: {doubt.message}")
+    unknown.path = getattr(doubt, "path", None)
+    raise unknown
 
 
 def phases(ir: KernelIR, graph: Graph, stages: object) -> Verdict:
     """Phases are what they are called."""
-    of = order_of(ir).phases
+    of, found = answer(ir, lambda of: of.phases.wrong)
     text = (
         "every phase gets exactly the arrivals and bytes that it waits for, each behind the phase before it in its "
         "slot; who waits for one is never two phases behind, so that parities tell them apart; barriers begin before "
         "their use, and every box is waited for"
     )
-    return _verdict(text, of.relation, of.wrong)
+    return _verdict(text, of.phases.relation, found)
 
 
 def deadlock(ir: KernelIR, graph: Graph, stages: object) -> Verdict:
     """Nobody waits for ever."""
-    of = order_of(ir)
+    of, found = answer(ir, lambda of: of.phases.stuck)
     text = "what is waited for gets what it needs, and no phase is complete only behind itself: nobody waits for ever"
     return _verdict(text, of.relation, of.phases.stuck)
 
 
 def in_flight(ir: KernelIR, graph: Graph, stages: object) -> Verdict:
     """Registers of products."""
-    of = order_of(ir)
+    of, found = answer(ir, lambda of: of.flight.running)
     text = (
         "accumulators are touched behind a wait that covers their products, and a fence is between that and the "
         "products to come; at the end no product and no stored box is on its way"
     )
     covers = [str(m) for p in of.flight.rows.parties if (m := of.meetings.covers(p)).parts]
     relation = f"waits cover {covers[0]}; {of.phases.numbers}" if covers else "no products"
-    return _verdict(text, relation, of.flight.running)
+    return _verdict(text, relation, found)
 
 
 def proxies(ir: KernelIR, graph: Graph, stages: object) -> Verdict:
     """Fences between threads and engines."""
-    of = order_of(ir).flight
+    of, found = answer(ir, lambda of: of.flight.unfenced)
     text = "between a thread's write to shared memory and what an engine does there the thread has fenced its writes"
-    return _verdict(text, of.relation, of.unfenced)
+    return _verdict(text, of.flight.relation, found)
 
 
 def between(ir: KernelIR, graph: Graph, stages: object) -> Verdict:
     """Reads behind what they read."""
-    of = order_of(ir)
+    of, found = answer(ir, lambda of: of.flight.late)
     text = (
         "what is read from shared memory has arrived: boxes behind the phase that counts their bytes, what threads "
         "write behind a barrier of those who read it"
     )
-    return _verdict(text, f"{of.flight.relation}; {of.relation}", of.flight.late)
+    return _verdict(text, f"{of.flight.relation}; {of.relation}", found)
 
 
 def overwritten(ir: KernelIR, graph: Graph, stages: object) -> Verdict:
     """Writes behind what they overwrite."""
-    of = order_of(ir)
+    of, found = answer(ir, lambda of: of.flight.early)
     text = (
         "nothing is written over before all who read it are done: products behind a wait that covers them, threads "
         "behind their release of the slot, or a barrier"
     )
-    return _verdict(text, f"{of.flight.relation}; {of.relation}", of.flight.early)
+    return _verdict(text, f"{of.flight.relation}; {of.relation}", found)
 
 
 def _verdict(text: str, relation: str, found: Case | None) -> Verdict:

@@ -21,12 +21,24 @@ from polyvolta.cuda.ir.accesses import Access, Operation
 from polyvolta.cuda.ir.engines.boxes import BoxCopy, BoxStore, CommitStores, ProxyFence, WaitStores
 from polyvolta.cuda.ir.engines.phases import Arrive, Await, InitBarriers, Phase
 from polyvolta.cuda.ir.engines.warpgroups import WARPS, Wgmma, WgmmaCommit, WgmmaFence, WgmmaWait
-from polyvolta.cuda.ir.kernel_ir import LANES, KernelIR, Roles
+from polyvolta.cuda.ir.kernel_ir import LANES, KernelIR, Roles, Tiles
 from polyvolta.cuda.ir.walk import IrPath, elements, operations, put, walk
-from polyvolta.cuda.verify.engine.symbols import of_grid, of_sizes
+from polyvolta.cuda.verify.engine.symbols import BLOCKS, of_grid, of_sizes
 from polyvolta.cuda.verify.engine.undecided import Undecided
 from polyvolta.cuda.verify.order.counts import Counts
-from polyvolta.cuda.verify.order.program import BARRIER, FENCE, READ, STORE, Event, Leaf, Reader, Touch, as_events
+from polyvolta.cuda.verify.order.program import (
+    BARRIER,
+    FENCE,
+    READ,
+    STORE,
+    Event,
+    Leaf,
+    Node,
+    Reader,
+    Touch,
+    as_events,
+)
+from polyvolta.cuda.verify.order.tiles import View
 from polyvolta.sets import Aff, aff
 
 INIT, ARRIVE, AWAIT = "init", "arrival", "await"
@@ -50,9 +62,11 @@ class RoleReader(Reader):
 
     Attributes
     ----------
+    view : the tiles of a block that are read, of a kernel with such.
     accumulators : the register arrays that products write.
     """
 
+    view: View | None = None
     accumulators: frozenset[str] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -79,6 +93,18 @@ class RoleReader(Reader):
         if op.orders is not None:
             yield Leaf(ORDERING[op.orders], path, mask)
 
+    def tiles(self, s: Tiles, path: IrPath, loops: Mapping[str, int], mask: np.ndarray | None) -> list[Node]:
+        """The bodies of the tiles that are read, one behind the other, each at the same place of the text."""
+        assert self.view is not None
+        out: list[Node] = []
+        for turn in (t for t in self.view.turns if t.in_turn(s)):
+            names = turn.names(s)
+            if mixed := {f"blockIdx.{axis}" for axis in "xyz"} & {n for e in names.values() for n in e.names()}:
+                raise Undecided(f"the number of k tiles depends on {', '.join(sorted(mixed))}")
+            body = put(s.body, lambda e, names=names: e.subs(names) if e.names() & names.keys() else e)
+            out += [_of_tile(n, turn.number) for n in self.body(body, path, 0, loops, mask)]
+        return out
+
     @staticmethod
     def kind(access: Access, engine: str | None) -> str:
         """Of an access to shared memory what event it is."""
@@ -87,6 +113,13 @@ class RoleReader(Reader):
         if (access.proxy, access.when) != ("generic", "issue"):
             raise Undecided(f"{access.kind} of {access.array} that is done later: what orders it, is not known here")
         return STORE if access.writes else READ
+
+
+def _of_tile(node: Node, number: int) -> Node:
+    """A node as one of a tile."""
+    if isinstance(node, Leaf):
+        return replace(node, tile=number)
+    return replace(node, body=[_of_tile(n, number) for n in node.body])
 
 
 def has_roles(ir: KernelIR) -> bool:
@@ -135,27 +168,34 @@ class Rows:
     Attributes
     ----------
     events : of the kernel, those of one role behind those of another.
+    view : of a block that computes several tiles those that are read.
     counts : the numbers of tiles.
+    params, known : the parameters of all relations, and what is known of them, each `e >= 0`.
     parties : the threads that run alike.
     loose : names of events that may happen for fewer sizes than is said here: what orders them is no matter of those.
     """
 
-    def __init__(self, ir: KernelIR) -> None:
-        self.ir = ir
+    def __init__(self, ir: KernelIR, view: View | None = None) -> None:
+        self.ir, self.view = ir, view
         self.loose: set[str] = set()
-        events = as_events(RoleReader(ir).body(ir.body, (), 0, {}, None))
+        events = as_events(RoleReader(ir, view).body(ir.body, (), 0, {}, None))
+        free, tied = ((), ()) if view is None else (view.free, view.known)
         self.required = [*of_sizes(ir), *of_grid(ir)]
         said = [x for e in events for c in e.domain for x in c if e.kind not in LOOSE or x.names() & set(e.dims)]
         said += [x for e in events for op in e.ops if (p := phase_of(op)) is not None for x in (p.slot, p.number)]
         said += [t.access.slot.subs({n: aff(v) for n, v in t.loops.items()}) for e in events for t in e.touches]
-        self.counts = Counts(said, ir.sizes, self.required)
+        self.counts = Counts([*said, *tied], ir.sizes, self.required)
+        self.params = (*self.counts.params, *free)
+        self.known = (*self.counts.known, *map(self.counts.positive, tied))
+        if view is not None and (mixed := set(BLOCKS) & set(self.params)):
+            raise Undecided(f"what orders the tiles of a block depends on {', '.join(sorted(mixed))}")
         self.events = tuple(self._told(e) for e in events)
         self.parties = tuple(_parties(ir, self.events))
 
     def _told(self, e: Event) -> Event:
         domain = tuple(frozenset(map(self.counts.positive, c)) for c in e.domain)
         if e.kind in LOOSE:
-            names = {*self.counts.params, *e.dims}
+            names = {*self.params, *e.dims}
             kept = tuple(frozenset(x for x in c if x.names() <= names) for c in domain)
             if kept != domain:
                 self.loose.add(e.name)
@@ -168,6 +208,36 @@ class Rows:
             return op
         told = Phase(p.barriers, self.counts(p.slot), self.counts(p.number))
         return replace(op, phase=told)  # type: ignore[call-arg]
+
+    # ---- sizes of a case
+
+    def sizes(self, params: Mapping[str, int]) -> dict[str, int]:
+        """The smallest sizes with some values of the parameters, and with so many results that block 0 has the tiles
+        that are read."""
+        known = {n: v for n, v in params.items() if n in self.counts.params}
+        last = 0 if self.view is None or self.view.any_two else self._number(len(self.view.turns) - 1)
+        for extent in self.ir.grid if last else ():
+            many = self.counts.lifted(known, [*self.required, extent - last - 1])
+            if extent.names() and extent.evaluate(many) > last:  # type: ignore[operator]
+                return many
+        return self.counts.lifted(known, self.required)
+
+    def block(self, sizes: Mapping[str, int], tile: int | None) -> tuple[int, ...] | None:
+        """The place of a tile of block 0; None: it computes but one, or fewer."""
+        if tile is None:
+            return None
+        grid = [int(e.evaluate(sizes)) for e in self.ir.grid]  # type: ignore[call-overload]
+        if min(grid) < 1 or grid[0] * grid[1] * grid[2] <= self._number(tile):
+            return None
+        return tuple(int(x) for x in self.ir.block_order.blocks(grid, self._number(tile), self._number(tile) + 1)[:, 0])
+
+    def turn(self, tile: int | None) -> dict[str, int]:
+        """The name and the number of a tile, if it is one."""
+        return {} if tile is None or self.view is None else {self.view.name: tile}
+
+    def _number(self, tile: int) -> int:
+        """Of a tile of block 0 its number among all places, where as many blocks run as may."""
+        return max(self.ir.resident, 1) * tile
 
     def of(self, *kinds: str) -> list[Event]:
         """The events of some kinds."""

@@ -53,7 +53,7 @@ class Meetings:
 
     def __init__(self, rows: Rows) -> None:
         self.rows = rows
-        self.relations = Relations.told(rows.counts.params, rows.counts.known)
+        self.relations = Relations.told(rows.params, rows.known)
         self.nodes = {r.name: Event(r.name, "phase", (), ("n",), (), ALWAYS) for r in rows.ir.barriers}
         self._kept: dict[tuple, Map] = {}
         self._check_whole()

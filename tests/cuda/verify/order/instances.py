@@ -24,6 +24,7 @@ from polyvolta.cuda.ir.kernel_ir import (
     KernelIR,
     Loop,
     Roles,
+    Tiles,
     Wgmma,
     WgmmaCommit,
     WgmmaWait,
@@ -33,8 +34,9 @@ from polyvolta.cuda.ir.kernel_ir import (
 GROUP = 128  # threads of a warpgroup
 
 
-def program(ir: KernelIR, thread: int, sizes: dict[str, int]) -> list[tuple]:
-    """What a thread of block (0, 0, 0) does: (path, operation, values of all names)."""
+def program(ir: KernelIR, thread: int, sizes: dict[str, int], turns: int = 1) -> list[tuple]:
+    """What a thread of block (0, 0, 0) does: (path, operation, values of all names); so many tiles, if blocks compute
+    several, as if all were at one place."""
     values = {**sizes, "blockIdx.x": 0, "blockIdx.y": 0, "blockIdx.z": 0, "linearId": thread}
     for name, e in ir.derived:
         values[name] = e.evaluate(values)
@@ -53,6 +55,13 @@ def program(ir: KernelIR, thread: int, sizes: dict[str, int]) -> list[tuple]:
                 case When():
                     holds = all(e.evaluate(values) >= 0 for e in s.conditions)
                     run(s.body if holds else s.orelse, path, 0 if holds else len(s.body))
+                case Tiles():
+                    for turn in range(s.first, turns, s.step):
+                        values[s.turn] = turn
+                        values.update((n, turn * e.evaluate(values)) for n, e in s.counters)
+                        run(s.body, path)
+                    for n in (s.turn, *(n for n, _ in s.counters)):
+                        values.pop(n, None)
                 case Roles():
                     number = 0
                     for role in s.roles:
@@ -72,9 +81,10 @@ class Instances:
     Parameters
     ----------
     threads : those that are looked at: of each kind one in each warpgroup, of a warp's lanes one of the first two.
+    turns : tiles that the block computes, if it is one that computes several.
     """
 
-    def __init__(self, ir: KernelIR, sizes: dict[str, int], threads: list[int]) -> None:
+    def __init__(self, ir: KernelIR, sizes: dict[str, int], threads: list[int], turns: int = 1) -> None:
         self.ir, self.threads = ir, threads
         self.edges: dict[object, set] = defaultdict(set)
         self.at: dict[tuple, tuple] = {}  # (thread, path, loops) -> (thread, number)
@@ -85,7 +95,7 @@ class Instances:
         self.programs = {}
         for t in range(ir.threads):
             if t % 32 < 2:  # the other lanes of a warp do what its second one does
-                self.programs[t] = program(ir, t, sizes)
+                self.programs[t] = program(ir, t, sizes, turns)
                 for _, op, values in self.programs[t]:
                     self.count(op, values, 1 if t % 32 == 0 else 31)
             if t in threads:
@@ -102,7 +112,7 @@ class Instances:
             self.bytes[self.phase(op.phase, values)][1] += threads * self.ir.box_map(op.map).bytes
 
     def thread(self, t: int, ops: list[tuple]) -> None:
-        last, groups, open_, meetings, products = None, [], [], 0, 0
+        last, groups, open_, meetings, products, warpgroup = None, [], [], 0, 0, 0
         for number, (path, op, values) in enumerate(ops):
             begin, end = ("begin", t, number), ("end", t, number)
             self.edges[begin].add(end)
@@ -127,6 +137,10 @@ class Instances:
                     self.edges[begin].add(("meeting", meetings))
                     self.edges["meeting", meetings].add(end)
                     meetings += 1
+                case Barrier(scope="warpgroup"):
+                    self.edges[begin].add(("warpgroup", t // GROUP, warpgroup))
+                    self.edges["warpgroup", t // GROUP, warpgroup].add(end)
+                    warpgroup += 1
                 case Wgmma():
                     done = "done", t // GROUP, products
                     products += 1

@@ -134,7 +134,7 @@ def boxed_epilogue(
         return Epilogue(before, whole, (), b.coarse, bringing, (When((-var(ONE_OF_WARPGROUP),), (wait,), False),))
     end = [once(fragments, wait, context, ONE_OF_WARPGROUP)]
     if turn:
-        vacate = Arrive(Phase(VACANT, aff(0), var(turn)), 0, name_of(f"vacate_{label}"))
+        vacate = Arrive(b.phase(VACANT), 0, name_of(f"vacate_{label}"))
         end.append(once(fragments, vacate, context, ONE_OF_WARPGROUP))
     return Epilogue(before, whole, tuple(end), b.coarse, bringing)
 
@@ -209,13 +209,19 @@ class _Builder:
         """Likewise, as matrices of the result's shape have it."""
         return tuple(self.index[p] for p in self.plan.whole)
 
+    def phase(self, barriers: str, behind: int = 0) -> Phase:
+        """The phase of a tile, or of one before by the same consumers; each set of them has a slot of its own."""
+        if not self.turn:
+            return Phase(barriers, aff(0), aff(0))
+        turn, takers = var(self.turn), self.pieces.takers
+        return Phase(barriers, turn % takers, turn // takers - behind)
+
     def brings(self, context: Set) -> tuple[Piece, Piece]:
         """All boxes of operands, by a thread that has a role of its own; and that they have come.
 
         In a persistent block this thread waits until their places are vacant.
         """
-        turn = var(self.turn) if self.turn else aff(0)
-        phase, label = Phase(OPERANDS.name, aff(0), turn), self.plan.outputs[0]
+        phase, label = self.phase(OPERANDS.name), self.plan.outputs[0]
         expect = once(self.fragments, Arrive(phase, self.pieces.brought, self.name_of(f"expect_{label}")), context)
         copies = []
         for name, m in self.pieces.operands.items():
@@ -228,7 +234,7 @@ class _Builder:
                  for k in self.warps()]  # fmt: skip
         node = self.bands(names, [warps, self.over_pieces(names)], in_order(names))
         node = Band((Member(tuple((s, aff(0)) for s in names), True, ONE_THREAD),), node)
-        waits = Await(Phase(VACANT, aff(0), turn - 1), self.name_of(f"vacant_{label}"))
+        waits = Await(self.phase(VACANT, 1), self.name_of(f"vacant_{label}"))
         firsts = [*([once(self.fragments, waits, context)] if self.turn else []), expect]
         alone = [Filter(p.statements, Band((Member(((p.statements[0], aff(0)),), True, ONE_THREAD),))) for p in firsts]
         whole = InOrder((*alone, Filter(tuple(names), node)))
@@ -360,6 +366,8 @@ class _Builder:
         for k in self.warps():
             _, high = interval(nest.members[k].of(nest.statement), {})
             warpgroup = (high + 1) * warpgroup + nest.members[k].of(nest.statement)
+        if self.pieces.takers > 1:
+            warpgroup = warpgroup + self.pieces.warpgroups * (var(self.turn) % self.pieces.takers)
         return self.pieces.buffers * warpgroup + self.number() % self.pieces.buffers
 
     def number(self) -> Aff:
@@ -411,8 +419,9 @@ class _Builder:
             of = self.fragments if kind == FRAGMENTS else self.coarse
             extensions += [enters(of, m.statement) for m in movements if m.statement not in self.nests]
         movements = tuple(m for _, ms in self.groups for m in ms)
-        barriers = (OPERANDS,) if self.pieces.operands else ()
-        barriers += (PhaseBarriers(VACANT, 0, 1, self.pieces.warpgroups),) if barriers and self.turn else ()
+        barriers = (replace(OPERANDS, slots=self.pieces.takers),) if self.pieces.operands else ()
+        if barriers and self.turn:
+            barriers += (PhaseBarriers(VACANT, 0, self.pieces.takers, self.pieces.warpgroups),)
         registers = tuple(self.registers.values())
         return Piece(tuple(names), node, tuple(extensions), movements, self.pieces.tiles, registers, self.pieces.maps,
                      barriers)  # fmt: skip

@@ -55,7 +55,8 @@ class Pieces:
     shape : of a piece.
     count : pieces of a warpgroup.
     buffers : places of a warpgroup in each tile.
-    warpgroups : of a block.
+    warpgroups : of a tile.
+    takers : sets of them that take turns at a block's tiles, each with places of its own.
     """
 
     outputs: Mapping[str, Boxed]
@@ -64,6 +65,7 @@ class Pieces:
     count: int
     buffers: int
     warpgroups: int
+    takers: int = 1
 
     @property
     def take_turns(self) -> bool:
@@ -77,7 +79,7 @@ class Pieces:
         start = 0
         for m in (*self.outputs.values(), *self.operands.values()):
             if m.tile not in out:
-                chunks, count = chunks_of(m.boxes), self.buffers * self.warpgroups
+                chunks, count = chunks_of(m.boxes), self.buffers * self.warpgroups * self.takers
                 out[m.tile] = SharedTile(m.tile, start, chunks, m.boxes.layout, m.boxes.order, count)
                 start += chunks * count
         return tuple(out.values())
@@ -116,6 +118,7 @@ def pieces_of(
     counts: Sequence[int],
     room: int,
     taken: Container[str],
+    takers: int = 1,
 ) -> Pieces | None:
     """How a plan's outputs are stored by boxes; None where threads store them.
 
@@ -125,10 +128,11 @@ def pieces_of(
     Parameters
     ----------
     macro : of the products; all have its accumulators' map.
-    units : warpgroups of a block, along y, x and z.
+    units : warpgroups of a tile, along y, x and z.
     counts : fragments of a warpgroup, by rows and columns.
     room : bytes of shared memory that are left.
     taken : names of tiles and maps that there are.
+    takers : sets of warpgroups that take turns at a block's tiles.
     """
     if not makers.columns or units[2] > 1 or any(tensors[name].align < CHUNK for name in plan.outputs):
         return None
@@ -149,7 +153,7 @@ def pieces_of(
             alike = (m.tile for m in outputs.values() if m.tile not in used and m.boxes.order == boxes[name].order)
             operands[name] = Boxed(maps[name], boxes[name], next(alike, tiles[name]))
         for buffers in (count,) if some else range(min(BUFFERS, count), 0, -1):
-            found = Pieces(outputs, operands, shape, count, buffers, prod(units))
+            found = Pieces(outputs, operands, shape, count, buffers, prod(units), takers)
             if found.bytes <= room:
                 return found
     return None

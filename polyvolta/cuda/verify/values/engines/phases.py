@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from polyvolta.cuda.ir.kernel_ir import Arrive, BoxCopy, KernelIR, Loop
 from polyvolta.cuda.ir.walk import operations
 from polyvolta.cuda.verify.engine.symbolic import Here
+from polyvolta.cuda.verify.engine.symbols import tile_names
 from polyvolta.cuda.verify.engine.undecided import Undecided
 from polyvolta.sets import Aff, aff, var
 
@@ -37,8 +38,24 @@ Lines = Mapping[str, Line]
 
 
 def at_start(ir: KernelIR) -> Lines:
-    """No phase of any row is complete."""
-    return {b.name: Line(aff(0)) for b in ir.barriers}
+    """No phase of any row is complete; at the start of a tile those of the tiles before are."""
+    return {b.name: Line(_before(ir, b.name, b.slots)) for b in ir.barriers}
+
+
+def _before(ir: KernelIR, row: str, slots: int) -> Aff | None:
+    """How many phases of a row belong to the tiles before: what is counted over tiles, in all that is said of them;
+    None: that isn't plain."""
+    names = tile_names(ir)
+    if not names:
+        return aff(0)
+    found = set()
+    for op in operations(ir.body):
+        if isinstance(op, Arrive | BoxCopy) and op.phase.barriers == row:
+            number = slots * op.phase.number + op.phase.slot
+            if any(a not in names and Aff(((a, 1),)).names() & set(names) for a, _ in number.terms):
+                return None
+            found.add(Aff(tuple((a, c) for a, c in number.terms if a in names)))
+    return next(iter(found)) if len(found) == 1 else None
 
 
 def arrived(lines: Lines, row: str, number: Aff, arrivals: int, missing: int, here: Here) -> Lines:

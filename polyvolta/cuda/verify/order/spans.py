@@ -1,0 +1,249 @@
+"""Whose tile's phases are, and the numbers of a ring: what is asked of any two tiles of a block (`tiles`), and premises.
+
+A row of barriers has so many phases a tile: as many as there are k tiles, or one. With `tiles` k tiles before the one
+tile its phases are those from `tiles` on, and the span of the later one begins at `tiles.later`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+
+from polyvolta.cuda.verify.engine.undecided import Undecided
+from polyvolta.cuda.verify.order.program import Event
+from polyvolta.cuda.verify.order.relations import less
+from polyvolta.cuda.verify.order.roles import ARRIVE, AWAIT, BOX, PRODUCT, Party, Rows, phase_of
+from polyvolta.cuda.verify.order.sync import Meetings
+from polyvolta.sets import Aff, Map, Set, aff, var
+from polyvolta.sets.values.aff import Floor
+
+ONE, LATER = 0, 1  # of the two tiles
+
+
+@dataclass(frozen=True, slots=True)
+class Ring:
+    """Which number of a ring an event is about.
+
+    Parameters
+    ----------
+    number : in parameters and the event's dimensions.
+    slots : of the ring.
+    counter : the parameter from which the numbers of the event's tile begin.
+    """
+
+    number: Aff
+    slots: int
+    counter: str
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Which instances of two events are looked at.
+
+    Parameters
+    ----------
+    when : conditions, each `e >= 0`, the second event's dimensions primed.
+    further : those S numbers apart are looked at beside (`Spans.further`).
+    """
+
+    when: tuple[Aff, ...] = ()
+    further: bool = False
+
+
+class Spans:
+    """What belongs to which of two tiles.
+
+    Parameters
+    ----------
+    rows, meetings : the events of two tiles and what orders them.
+
+    Raises
+    ------
+    Undecided : a premise doesn't hold.
+    """
+
+    def __init__(self, rows: Rows, meetings: Meetings) -> None:
+        self.rows, self.meetings, self.relations = rows, meetings, meetings.relations
+        assert rows.view is not None
+        one, later = rows.view.turns
+        self.later = {str(a): b for a, b in self._names(one.turn, later.turn)}
+        self.added = {str(one.turn): aff(1)}
+        for e in one.counters:
+            self.later |= {str(a): b for a, b in self._names(one.counters[e], later.counters[e])}
+            self.added[str(one.counters[e])] = rows.counts(e)
+        self.free = frozenset(rows.view.free)
+        self.of = {r.name: self._span(r.name) for r in rows.ir.barriers}
+        self._check()
+
+    @staticmethod
+    def _names(one: Aff, later: Aff) -> Iterator[tuple[Aff, Aff]]:
+        if not one.is_constant:
+            yield one, later
+
+    # ---- phases
+
+    def _span(self, row: str) -> tuple[tuple[Aff, Aff], tuple[Aff, Aff]]:
+        """(first phase, the first one behind) of each of the two tiles."""
+        mine = [e for e in self.rows.of(ARRIVE, AWAIT, BOX) if _row(e) == row]
+        if any(e.tile is None for e in mine):
+            raise Undecided(f"{row} is used outside of tiles: what it counts there isn't known here")
+        rates = {self._rate(self._position(e)) for e in mine if e.tile == ONE}
+        if len(rates) != 1:
+            raise Undecided(f"the phases of {row} aren't numbered alike by all who use it: which are a tile's?")
+        (rate,) = rates
+        size, starts = aff(0), [aff(0), aff(0)]
+        for name, c in rate:
+            size += c * self.added[name]
+            starts = [starts[ONE] + c * var(name), starts[LATER] + c * self.later[name]]
+        return (starts[ONE], starts[ONE] + size), (starts[LATER], starts[LATER] + size)
+
+    def _rate(self, e: Aff) -> tuple[tuple[str, int], ...]:
+        """How an expression grows with what is counted over tiles."""
+        for atom, _ in e.terms:
+            if not isinstance(atom, str) and Aff(((atom, 1),)).names() & self.free:
+                raise Undecided(f"how {e} grows from tile to tile isn't plain")
+        return tuple(sorted((n, c) for n, c in e.terms if n in self.free))  # type: ignore[misc]
+
+    def _position(self, e: Event) -> Aff:
+        phase = phase_of(e.ops[0])
+        assert phase is not None
+        return self.rows.position(phase)
+
+    def _check(self) -> None:
+        """Arrivals are in phases of their tile, waits for these or earlier ones."""
+        for e in (e for e in self.rows.of(ARRIVE, AWAIT, BOX) if e.tile == ONE):
+            first, end = self.of[_row(e)][ONE]
+            ways = [[self._position(e) - end]]
+            ways += [[first - 1 - self._position(e)]] if e.kind != AWAIT else []
+            if not self.relations.instances(e, ways).is_empty():
+                what = "waits for" if e.kind == AWAIT else "arrives in"
+                unknown = Undecided(f"a tile {what} phases of {_row(e)} that aren't its own")
+                unknown.path = e.path
+                raise unknown
+
+    @cache
+    def phases(self, row: str) -> Set:
+        """Those of the two tiles."""
+        n = var("n")
+        ways = [[n - first, end - 1 - n] for first, end in self.of[row]]
+        return self.relations.instances(self.meetings.nodes[row], ways)
+
+    @cache
+    def awaited(self, row: str, party: Party) -> Set | None:
+        """The phases that a party waits for in the two tiles, if in all tiles it waits for each; None: it doesn't.
+
+        Then some tile has a wait for any phase, and that may be one of the two.
+        """
+        mine = [e for e in self.rows.of(AWAIT) if _row(e) == row and party.takes(e)]
+        node, n = self.meetings.nodes[row], var("n")
+        named = [(e.tile, self.meetings.at(e).range()) for e in mine]
+        first, end = self.of[row][ONE]
+        for back in (0, self.rows.ir.phases(row).slots):
+            left = self.relations.instances(node, [[n - first + back, end - 1 - back - n]])
+            for _, phases in (x for x in named if x[0] == ONE):
+                left = left - phases
+            if left.is_empty():
+                whole = self.relations.instances(node, [[aff(-1)]])
+                for _, phases in named:
+                    whole = whole | phases
+                return whole
+        return None
+
+    # ---- accesses
+
+    def limits(self, one: Event, other: Event) -> Limits:
+        """Which instances of two events are to be looked at, where they meet."""
+        if {one.tile, other.tile} != {ONE, LATER}:
+            return Limits()
+        first, second = self.ring(one), self.ring(other)
+        if first is None and second is None:
+            return Limits(tuple(self._neighbours)) if self._each(one) and self._each(other) else Limits()
+        if not first or not second or first.slots != second.slots or {one.kind, other.kind} - {BOX, PRODUCT}:
+            return Limits()
+        apart = _primed(second.number, other) - first.number
+        apart = apart if one.tile == ONE else -apart
+        return Limits((first.slots - 1 - apart,), True)
+
+    @property
+    def _neighbours(self) -> Iterator[Aff]:
+        """That the one tile is next to the other."""
+        for name, later in self.later.items():
+            yield var(name) + self.added[name] - later
+
+    def _each(self, e: Event) -> bool:
+        """Whether an event is the same in each tile."""
+        slots = (self._slot(e, n) for n in range(len(e.touches)))
+        return not any(x.names() & self.free for x in (*(x for c in e.domain for x in c), *slots))
+
+    def _slot(self, e: Event, touch: int) -> Aff:
+        t = e.touches[touch]
+        return self.rows.counts(t.access.slot.subs({n: aff(v) for n, v in t.loops.items()}))
+
+    @cache
+    def ring(self, e: Event) -> Ring | None:
+        """The ring that an event is about: its slots are n mod S; None: not one."""
+        slots = {self._slot(e, n) for n in range(len(e.touches))}
+        if len(slots) != 1:
+            return None
+        (slot,) = slots
+        floors = [(a, c) for a, c in slot.terms if isinstance(a, Floor) and a.num.names() & self.free]
+        if len(floors) != 1:
+            return None
+        ((floor, c),) = floors
+        number = slot - c * Aff(((floor, 1),))
+        counters = [n for n, k in number.terms if n in self.free and k == 1]
+        whole = floor.num == number and floor.den == -c and len(number.names() & self.free) == 1
+        return Ring(number, -c, str(counters[0])) if whole and len(counters) == 1 else None
+
+    def further(self, one: Event, other: Event, its: Party) -> Iterator[tuple[Event, Event, Map]]:
+        """Instances S numbers apart: of an event in the one tile, and of all events of a thread, in both tiles, that
+        are as one in the later tile is, one of which is about each number.
+
+        Parameters
+        ----------
+        one, other : in the one tile, and in the later one.
+        its : the party of the later one.
+
+        Raises
+        ------
+        Undecided : not each number has one, or they aren't in their order.
+        """
+        ring = self.ring(one)
+        assert ring is not None
+        kind = [e for e in self.rows.of(other.kind) if its.takes(e) and e.tile is not None]
+        found = [(e, r) for e in kind if (r := self.ring(e)) is not None and r.slots == ring.slots]
+        self._whole(tuple(found), its)
+        for e, mine in found:
+            apart = _primed(mine.number, e) - ring.number - ring.slots
+            yield one, e, self.relations.pairs(one, e, [[apart, -apart]])
+
+    @cache
+    def _whole(self, found: tuple[tuple[Event, Ring], ...], its: Party) -> None:
+        """Each number of a tile has an event of those, and later numbers have later ones."""
+        mine = [(e, r) for e, r in found if e.tile == ONE]
+        node = next(iter(self.meetings.nodes.values()))
+        counter, n = mine[0][1].counter, var("n'")
+        end = var(counter) + self.added[counter]
+        left = self.relations.instances(node, [[var("n") - var(counter), end - 1 - var("n")]])
+        for e, r in mine:
+            left = left - self.relations.pairs(e, node, [[n - r.number, r.number - n]]).range()
+            inside = [[var(counter) - 1 - r.number], [r.number - end]]
+            if r.counter != counter or not self.relations.instances(e, inside).is_empty():
+                raise Undecided(f"{e.kind}: numbers of the ring that aren't of its tile")
+            for x, other in mine:
+                late = self.relations.pairs(e, x, [[_primed(other.number, x) - r.number - 1]])
+                if not less(late, self.meetings.before(e, x)).is_empty():
+                    raise Undecided(f"{e.kind}: not in the order of the ring's numbers")
+        if not left.is_empty():
+            raise Undecided(f"{mine[0][0].kind}: not each number of the ring has one")
+
+
+def _row(e: Event) -> str:
+    phase = phase_of(e.ops[0])
+    assert phase is not None
+    return phase.barriers
+
+
+def _primed(e: Aff, event: Event) -> Aff:
+    return e.subs({d: var(d + "'") for d in event.dims})

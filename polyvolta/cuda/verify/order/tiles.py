@@ -1,0 +1,138 @@
+"""Tiles of a block one after the other: any two of them stand for all.
+
+A block that computes tile after tile goes on counting the k tiles of its ring: with T of them in each tile of the
+result, the ring's number n is turn * T + k, and a product of two unknowns is nothing that relations say. But no more
+than two tiles need be known at once. So a program is read as if the block computed two tiles, any two,
+
+    one, with `tiles` k tiles before it, and a later one, with `tiles.later` >= tiles + T before it,
+
+whatever is between them, and what is shown for all values of these parameters is shown for all numbers of tiles and
+of k tiles. The argument has premises, which are checked (`Premises`):
+
+- In a tile, arrivals and boxes are about phases of its own, those from tiles to tiles + T - 1 of a row that the ring
+  counts, phase `turn` of one that has a phase a tile. So what a phase gets, it gets from one tile, and each tile's
+  phases get the same. Phases of other tiles than the two are complete if they are when their own tile is looked at.
+- Waits are for phases of their own tile or of earlier ones. So no step of the order of meetings goes to an earlier
+  tile: what the order of the two says of them holds in the whole program, in which there are more events, and more
+  order; a cycle would lie in one tile; and of two instances in one tile or in two the order is due to tiles that exist
+  if the later one does.
+- Two accesses to one place may be any number of tiles apart, and it would be too much to ask that two tiles alone
+  order them. Where events are about numbers n of a ring of S slots, those that are S numbers apart are looked at, and
+  nearer ones: the event that comes next, of the same thread and kind, is about number n + S, whether it is in the two
+  tiles or not (that there is one for each number is checked), and comes before all that are about later numbers. Where
+  an event is the same in each tile, as those of the epilogue are, neighbours are looked at, for the same reason.
+
+What is found wrong of any two tiles may be wrong with fewer waits than there are. So cases are looked for in programs
+that are no abstractions: a block's first tiles, one, two or three, are so many programs one after the other, exactly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from polyvolta.cuda.ir.kernel_ir import KernelIR, Tiles
+from polyvolta.cuda.verify.engine.symbols import loops_over_tiles
+from polyvolta.cuda.verify.engine.undecided import Undecided
+from polyvolta.sets import Aff, aff, var
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One of the tiles that are read.
+
+    Parameters
+    ----------
+    number : among those that are read, from 0 on.
+    turn : its number among the block's.
+    counters : what each tile adds -> the sum over the tiles before this one.
+    """
+
+    number: int
+    turn: Aff
+    counters: Mapping[Aff, Aff]
+
+    def names(self, s: Tiles) -> dict[str, Aff]:
+        """What the names of a loop over tiles are in this one."""
+        return {s.turn: self.turn, **{n: self.counters[e] for n, e in s.counters}}
+
+    def in_turn(self, s: Tiles) -> bool:
+        """Whether a loop over tiles has this one, of a block's first tiles."""
+        return self.number >= s.first and (self.number - s.first) % s.step == 0
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """Tiles of a block that are read as a program.
+
+    Parameters
+    ----------
+    turns : one after the other.
+    free : parameters in which they are said; () : they are the block's first ones.
+    known : of the parameters, each `e >= 0`.
+    name : of a tile's number.
+    """
+
+    turns: tuple[Turn, ...]
+    free: tuple[str, ...] = ()
+    known: tuple[Aff, ...] = ()
+    name: str = ""
+
+    @property
+    def any_two(self) -> bool:
+        """Whether they stand for any two tiles."""
+        return bool(self.free)
+
+
+def first_tiles(ir: KernelIR, count: int) -> View:
+    """A block's first tiles."""
+    added, name = _added(ir), loops_over_tiles(ir)[0].turn
+    return View(tuple(Turn(n, aff(n), {e: n * e for e in added}) for n in range(count)), name=name)
+
+
+def any_two_tiles(ir: KernelIR) -> View:
+    """Any two tiles of a block, one later than the other.
+
+    Raises
+    ------
+    Undecided : roles that leave out tiles.
+    """
+    loops = loops_over_tiles(ir)
+    if any((s.first, s.step) != (0, 1) for s in loops):
+        raise Undecided("a role that takes every so-manieth tile: which tiles are between two of its own isn't known")
+    turn = _name(loops[0].turn, ir)
+    free, known = [turn, f"{turn}.later"], [var(turn), var(f"{turn}.later") - var(turn) - 1]
+    counters: list[dict[Aff, Aff]] = [{}, {}]
+    for e, name in _added(ir).items():
+        if e.is_constant and not e.const:
+            counters[0][e] = counters[1][e] = aff(0)
+            continue
+        own = _name(name, ir, free)
+        free += [own, f"{own}.later"]
+        known += [var(own), var(f"{own}.later") - var(own) - e]
+        counters[0][e], counters[1][e] = var(own), var(f"{own}.later")
+    turns = Turn(0, var(turn), counters[0]), Turn(1, var(f"{turn}.later"), counters[1])
+    return View(turns, tuple(free), tuple(known), loops[0].turn)
+
+
+def _added(ir: KernelIR) -> dict[Aff, str]:
+    """What each tile adds to counters -> a counter of that."""
+    found: dict[Aff, str] = {}
+    for s in loops_over_tiles(ir):
+        for name, e in s.counters:
+            found.setdefault(e, name)
+    return found
+
+
+def _name(name: str, ir: KernelIR, taken: list[str] | None = None) -> str:
+    """A parameter's name, no size's and no other's."""
+    taken = [*(taken or ()), *ir.sizes]
+    return next(n for n in _numbered(name) if n not in taken)
+
+
+def _numbered(name: str) -> Iterator[str]:
+    yield name
+    n = 1
+    while True:
+        n += 1
+        yield f"{name}{n}"
