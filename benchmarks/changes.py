@@ -7,7 +7,7 @@ and makes something like it of it; or it takes a statement and drops, doubles or
 kernel means, so that no kind of mistake is left out because nobody thought of it.
 
 What changes nothing that a kernel does stays as it is: names of statements, comments, what hardware does (`MacroMma`
-but for its steps), and the signature, names and shapes of arguments.
+but for its steps, `WarpgroupMma`), and the signature, names and shapes of arguments.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from polyvolta.cuda.ir.kernel_ir import Barrier, Element, ExchangeLoad, Exchange
 from polyvolta.cuda.ir.walk import inner, replaced, walk
 from polyvolta.cuda.target.index_map import IndexMap
 from polyvolta.cuda.target.macro_mma import MacroMma
+from polyvolta.cuda.target.warpgroup import WarpgroupMma
 from polyvolta.graph.functions.formula import Call, Formula, Input, Number, inputs, nodes
 from polyvolta.sets import Aff, PolyvoltaError
 from polyvolta.sets.values.aff import Floor, Xor, xor
@@ -31,7 +32,8 @@ STEPS = (1, 1, 2, 4, 8, 16, 32)
 FIXED = {
     "statement", "comment", "about", "Pointwise.name", "Loop.var", "Loop.unroll", "MacroMma.name", "KernelIR.name",
     "KernelIR.sizes", "KernelIR.scalars", "GlobalTensor.name", "GlobalTensor.dims", "GlobalTensor.order",
-    "GlobalTensor.written", "SharedTile.name", "RegisterArray.name", "IndexMap.inputs",
+    "GlobalTensor.written", "GlobalTensor.whole", "SharedTile.name", "RegisterArray.name", "IndexMap.inputs",
+    "Role.name", "PhaseBarriers.name", "BoxMap.name", "BoxMap.tensor",
 }  # fmt: skip
 
 
@@ -76,6 +78,8 @@ def leaves(part: Any, at: Path = (), kind: str = "") -> Iterator[tuple[Path, str
     """(place, kind, leaf) of every leaf below a part."""
     if isinstance(part, MacroMma):
         yield from leaves(part.steps, (*at, "steps"), "MacroMma.steps")
+    elif isinstance(part, WarpgroupMma):
+        return
     elif isinstance(part, Aff | Formula):
         yield at, kind, part
     elif is_dataclass(part):

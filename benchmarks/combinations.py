@@ -15,8 +15,8 @@ says the target and the element type (of sm_70 neither), idiom, layouts of A, B 
 block tile, warp tile, buffers, and how many rows of blocks go together where that isn't the default. Hopper's say more:
 a warp tile is a warpgroup's; `o2` are two blocks that share a multiprocessor, `p` persistent blocks, `d` a dependent
 launch, `x` the transposed product (`swap`); without the letter there is none. `rings()` has all rings of buffers beside
-it, each number of buffers with copies ahead by each number of k tiles; names end in `/b3/p2`. What there is of tiles and
-the like for a target is in `families.py`.
+it, each number of buffers with copies ahead by each number of k tiles; names end in `/b3/p2`. What there is of tiles
+and the like for a target is in `families.py`.
 """
 
 from __future__ import annotations
@@ -366,8 +366,8 @@ def _boxed(family: Warpgroups) -> Iterator[Combination]:
                 block, warp = ((y, x, z) for x, y, z in (block, warp))
             dtype = family.dtypes[(turn // 8 + turn // 3) % len(family.dtypes)]
             group = family.groups[(turn + turn // 24) % len(family.groups)]
-            yield Combination(idiom, a, b, c, macro, 1, block, warp, buffers, "guard", None, family.target, dtype, group,
-                              occupancy, persistent, dependent, swap)  # fmt: skip
+            yield Combination(idiom, a, b, c, macro, 1, block, warp, buffers, "guard", None, family.target, dtype,
+                              group, occupancy, persistent, dependent, swap)  # fmt: skip
             turn += 1
 
 
@@ -390,8 +390,8 @@ MOST_BUFFERS = 8
 def rings(target: str = "sm_70") -> tuple[Combination, ...]:
     """Every legal ring of buffers, twice: idioms, layouts, macro-MMAs and splits of K take turns.
 
-    Boxes come as far ahead as there are buffers: of Hopper's rings there is one for each number of them, and each way in
-    which blocks go through the result.
+    Boxes come as far ahead as there are buffers: of Hopper's rings there is one for each number of them, of one tile a
+    block and of persistent blocks.
     """
     family = FAMILIES[target]
     if isinstance(family, Warpgroups):

@@ -1,6 +1,7 @@
 """Kernels broken at random: what the proofs say of each, against what it does on concrete arrays.
 
     python benchmarks/mutation.py [--cases 3000] [--seed 1] [--jobs 1] [--minutes 30] [--csv FILE]
+    python benchmarks/mutation.py --target sm_90a              kernels whose products warpgroups make
     python benchmarks/mutation.py --show "sum 17:204"          one case, with its whole report
 
 Each case takes a small kernel and changes its IR at random (`changes`). Then `verify` decides about it, for all sizes;
@@ -41,7 +42,7 @@ from polyvolta.compiler.kernel import Kernel
 from polyvolta.cuda.ir.kernel_ir import GlobalTensor, KernelIR
 from polyvolta.cuda.machine.interpreter import interpret
 from polyvolta.cuda.machine.observe.watch import Watch, names_of
-from polyvolta.cuda.machine.reach import GlobalReach
+from polyvolta.cuda.machine.reach import EngineReach, GlobalReach
 from polyvolta.cuda.run.views import narrowed
 from polyvolta.cuda.text.places import Places
 from polyvolta.cuda.verify.report.records import PROOFS, Proof
@@ -70,20 +71,31 @@ KERNELS: dict[str, tuple[str, str, str, int, tuple, int, str, Mapping[str, int]]
     "apart": ("sum of two, apart", "row.col-row", "m16n16k8", 2, ((32, 16, 16), (16, 16, 16)), 1, "guard", {}),
     "gated": ("gated, one A", "row.col-row", "m16n16k8", 1, S, 2, "guard", {}),
 }  # fmt: skip
+BOXED: dict[str, tuple[str, str, str, tuple, int, bool]] = {
+    # idiom, layouts, macro-MMA, tiles, buffers, swap: kernels of sm_90a, one tile a block
+    "boxes": ("plain", "row.col-row", "m64n16k16", ((64, 16, 16), (64, 16, 16)), 2, False),
+    "boxes, two warpgroups": ("bias relu", "col.row-row", "m64n32k16", ((128, 32, 32), (64, 32, 32)), 2, False),
+    "boxes, residual": ("scalars at launch", "row.row-col", "m64n16k16", ((64, 32, 16), (64, 32, 16)), 3, False),
+    "boxes, sum": ("sum of two", "row.col-row", "m64n32k16", ((64, 32, 32), (64, 32, 32)), 3, False),
+    "boxes, swap": ("bias relu", "row.col-row", "m64n16k16", ((16, 64, 16), (16, 64, 16)), 2, True),
+}
+"""Whose products warpgroups make."""
 SCALARS = {"alpha": 2.0, "beta": -1.0}
 SIZES = (
     (40, 40, 40), (32, 32, 16), (33, 31, 0), (64, 32, 48), (8, 72, 33), (31, 33, 81), (1, 1, 1), (96, 16, 32),
 )  # fmt: skip
 """M, N and K; other sums' lengths are these in another order."""
 MEANS = {
-    "races": ("barriers_between", "not_overwritten", "written_once"),
+    "races": ("barriers_between", "not_overwritten", "written_once", "in_flight", "proxies", "layouts"),
+    "phases": ("phases", "deadlock", "in_flight", "barriers_reached"),
     "uninitialised": ("fresh", "sums", "result", "written_once"),  # of shared memory, and elements of results
-    "bounds": ("bounds", "alignment"),
+    "bounds": ("bounds", "alignment", "phases"),
     "divergence": ("barriers_reached", "bounds"),
     "bank_conflicts": ("bank_conflicts",),
     "coalescing": ("sectors",),
     "stored": ("written_once", "result"),
-    "result": ("sums", "result", "fresh", "written_once", "copies", "barriers_between", "not_overwritten"),
+    "result": ("sums", "result", "fresh", "written_once", "copies", "barriers_between", "not_overwritten", "layouts",
+               "in_flight", "proxies", "ownership"),
     "around": ("bounds",),
 }
 """What a run shows, and the statements of which at least one is wrong then."""
@@ -103,6 +115,7 @@ BEARS = {
 """What a run for a counter-example's own sizes shows, if it is a real one. The other statements are about maps and
 copies, which may be wrong and do no harm."""
 LIMIT_S, MOST_WORK = 60, 3e6
+CHUNK_VALUES = 8  # of 16 bits in 16 bytes
 
 
 # ---- concrete runs
@@ -111,6 +124,14 @@ LIMIT_S, MOST_WORK = 60, 3e6
 @cache
 def whole(name: str) -> tuple[Combination, Kernel]:
     """One of the small kernels."""
+    if name in BOXED:
+        idiom, layouts, macro, (block, warp), buffers, swap = BOXED[name]
+        ways = {"group": 1, "occupancy": 1, "persistent": False, "dependent": False, "swap": swap}
+        a, b, c = layouts.replace("-", ".").split(".")
+        combination = Combination(
+            idiom_called(idiom), a, b, c, macro, 1, block, warp, buffers, target="sm_90a", **ways
+        )  # fmt: skip
+        return combination, combination.compile()
     idiom, layouts, macro, split_k, (block, warp), buffers, partial, align = KERNELS[name]
     a, b, c = layouts.replace("-", ".").split(".")
     combination = Combination(idiom_called(idiom), a, b, c, macro, split_k, block, warp, buffers, partial)
@@ -124,8 +145,13 @@ def sizes_of(ir: KernelIR, three: tuple[int, int, int]) -> dict[str, int]:
     """Values for a kernel's sizes, multiples of what it requires."""
     m, n, k = three
     values = {"M": m, "N": n, "K": k, "L": (k * 3 + 8) % 49, "H": (k + 16) % 40}
-    multiples = dict(ir.context)
+    multiples = dict(ir.context) | dict.fromkeys(whole_lines(ir), CHUNK_VALUES)
     return {s: -(-values[s] // multiples.get(s, 1)) * multiples.get(s, 1) for s in ir.sizes}
+
+
+def whole_lines(ir: KernelIR) -> set[str]:
+    """The sizes of lines that copies, or boxes, move in whole units of 16 bytes."""
+    return {d for t in ir.tensors if t.whole and isinstance(d := t.dims[t.order[-1]], str)}
 
 
 def array_of(t: GlobalTensor, values: np.ndarray | None, shape: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
@@ -152,10 +178,10 @@ class Counting(Watch):
     def step(self, m: Any, step: Any) -> None:
         super().step(m, step)
         for at in step.reach:
-            if isinstance(at, GlobalReach) and at.access.writes:
-                name = at.access.array
+            if isinstance(at, GlobalReach | EngineReach) and at.access.writes and at.access.space == "global":
+                name, elements = at.access.array, at.places if isinstance(at, EngineReach) else at.elements
                 count = self.counts.setdefault(name, np.zeros(m.tensors[name].values.size, int))
-                np.add.at(count, (at.elements if at.inside is None else at.elements[at.inside]).ravel(), 1)
+                np.add.at(count, (elements if at.inside is None else elements[at.inside]).ravel(), 1)
 
 
 @cache
@@ -304,6 +330,8 @@ def _examples(ir: KernelIR, refuted: Iterable[Proof]) -> Iterator[tuple[str, tup
     for p in refuted:
         assert p.counter_example is not None
         sizes = p.counter_example.sizes
+        if any(sizes.get(s, 0) % CHUNK_VALUES for s in whole_lines(ir)):
+            continue
         if set(sizes) == set(ir.sizes) and prod(max(s, 16) for s in sizes.values()) <= MOST_WORK:
             if all(s >= (ir.ranges.get(n, (0, None))[0] or 0) for n, s in sizes.items()):
                 yield p.id, tuple((n, sizes[n]) for n in ir.sizes)
@@ -311,7 +339,7 @@ def _examples(ir: KernelIR, refuted: Iterable[Proof]) -> Iterator[tuple[str, tup
 
 def _borne(proof: str, seen: Mapping[str, str]) -> bool:
     """Whether a run bears out a counter-example; one in which threads were refused says nothing of what follows."""
-    return proof not in BEARS or bool((BEARS[proof] | {"bounds", "divergence", "refused"}) & seen.keys())
+    return proof not in BEARS or bool((BEARS[proof] | {"bounds", "divergence", "phases", "refused"}) & seen.keys())
 
 
 def _contradicted(seen: Mapping[str, str], report: Report | None) -> list[str]:
@@ -319,7 +347,8 @@ def _contradicted(seen: Mapping[str, str], report: Report | None) -> list[str]:
     if report is None:
         return []
     unproved = {p.id for p in report.refuted} | {p.id for p in report.undecided}
-    first = {"bounds", "divergence"} & seen.keys()  # who is refused takes no part, and what follows is no wonder
+    first = {"bounds", "divergence"} & seen.keys() or {"phases"} & seen.keys()
+    # who is refused, or can't go on, takes no part, and what follows is no wonder
     return [k for k in first or seen if k in MEANS and not unproved & set(MEANS[k])]
 
 
@@ -370,6 +399,7 @@ def main() -> int:
     parser.add_argument("--cases", type=int, default=300)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--jobs", type=int, default=1, help="processes")
+    parser.add_argument("--target", default="sm_70", choices=("sm_70", "sm_90a"), help="whose kernels")
     parser.add_argument("--only", default="", help="kernels with these words")
     parser.add_argument("--minutes", type=float, default=600, help="no case is begun after these")
     parser.add_argument("--list", default=",".join(BAD), help="verdicts whose cases are listed")
@@ -378,7 +408,7 @@ def main() -> int:
     args = parser.parse_args()
     if args.show:
         return show(args.show)
-    names = [n for n in KERNELS if args.only in n]
+    names = [n for n in (BOXED if args.target == "sm_90a" else KERNELS) if args.only in n]
     tasks = [f"{names[n % len(names)]} {args.seed}:{n}" for n in range(args.cases)]
     records, until = [], time.monotonic() + 60 * args.minutes
     for task, answer, seconds in workers.run(case, tasks, args.jobs, 2 * LIMIT_S, until):

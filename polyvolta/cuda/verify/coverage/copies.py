@@ -112,6 +112,8 @@ class Copies(Watching):
 
     def taken(self, state: Stored, here: Here, x: Addresses, buffer: int, mask: np.ndarray) -> None:
         """Some chunks of a buffer are loaded, each of which was stored; then something else may be."""
+        if not self.within(here, x, buffer, mask, "loads"):
+            return
         tile, counts = self.tiles[x.access.array], state.counts[x.access.array][buffer]
         pieces = x.pieces(self.size) - (tile.start + buffer * tile.chunks) * (CHUNK_BYTES // self.size)
         own = np.unique(pieces[mask])
@@ -154,11 +156,7 @@ class Copies(Watching):
     def store(self, state: Stored, here: Here, x: Addresses, buffer: int, mask: np.ndarray) -> None:
         """A round of a copy, by some threads to one buffer."""
         access, tile = x.access, self.tiles[x.access.array]
-        if x.outside is not None and (mask & x.outside).any():
-            warp, lane = thread_of(mask & x.outside)
-            at = ", ".join(str(here.numbers(e)[warp, lane]) for e in access.index)
-            what = f"warp {warp}, lane {lane} stores to [{at}] of buffer {buffer}, which {tile.name} doesn't have"
-            self.refute(here, what, warp=warp, lane=lane, address=f"{tile.name}[{at}]")
+        if not self.within(here, x, buffer, mask, "stores to"):
             return
         self.stores[tile.name] = here.path, access
         self.rounds[tile.name][here.instance] = int(np.count_nonzero(mask))
@@ -168,6 +166,16 @@ class Copies(Watching):
             return thread_of(mask & (pieces == number).any(-1))
 
         self.counted(state, here, tile, buffer, pieces[mask].ravel(), who)
+
+    def within(self, here: Here, x: Addresses, buffer: int, mask: np.ndarray, does: str) -> bool:
+        """Whether some threads stay inside of a buffer; else that is a counter-example."""
+        if x.outside is None or not (mask & x.outside).any():
+            return True
+        warp, lane = thread_of(mask & x.outside)
+        at = ", ".join(str(here.numbers(e)[warp, lane]) for e in x.access.index)
+        what = f"warp {warp}, lane {lane} {does} [{at}] of buffer {buffer}, which {x.access.array} doesn't have"
+        self.refute(here, what, warp=warp, lane=lane, address=f"{x.access.array}[{at}]")
+        return False
 
     def counted(
         self, state: Stored, here: Here, tile: SharedTile, buffer: int, pieces: np.ndarray,

@@ -83,6 +83,8 @@ class PartyFootprints(Footprints):
 
     def _meet(self, one: np.ndarray, other: np.ndarray) -> tuple[Meet, ...]:  # type: ignore[override]
         """The parties that reach a place, of those that are alike one each."""
+        if not (one.size and other.size):  # nobody reaches it, as a place outside of all buffers
+            return ()
         found, seen = [], set()
         if not len(one) or not len(other):
             return ()
