@@ -3,7 +3,7 @@
 Kernels for which a test names no target are sm_70's, whatever GPU is there.
 
 Tests with many parameters whose every case takes long are sampled: of those listed in `SAMPLED` every n-th case runs,
-with `--whole` all of them.
+with `--whole` all of them. Of random tests POLYVOLTA_EXAMPLES=2 asks for twice as many examples (`sets.brute`).
 """
 
 import os
@@ -34,6 +34,7 @@ SAMPLED = {
     "cuda/verify/engine/test_fills.py": 2,
     "cuda/machine/test_copies.py": 2,
     "cuda/mutants/test_mutants.py": 2,
+    "cuda/mutants/test_boxes.py": 2,
     "cuda/build/test_rings.py": 2,
     "cuda/build/promotion/test_operands.py": 2,
     "cuda/build/promotion/test_levels.py": 2,
@@ -42,8 +43,11 @@ SAMPLED = {
     "compiler/test_kernel.py::test_users_may_name_things_as_parts_of_the_kernel_are": 2,
     "cuda/verify/values/test_contents.py::test_the_gallery_is_proved": 2,
     "cuda/verify/values/test_contents.py::test_a_sample_of_the_matrix_is_proved": 2,
+    "cuda/text/test_kernel_text.py::test_the_loops_of_a_sum_take_no_more_registers_than_one": 3,
     "cuda/text/test_golden_texts.py::test_it_compiles_for_its_target_without_spills": 2,
     "compiler/test_options_of_targets.py::test_prologues_get_tiles_with_which_nothing_spills": 3,
+    "compiler/test_boxed_launches.py::test_all_layouts_by_boxes_and_by_copies": 3,
+    "compiler/test_options_of_warpgroups.py::test_what_the_rule_takes_spills_nothing_and_keeps_products_in_flight": 2,
     "compiler/test_options_of_targets.py::test_what_fits_alone_and_not_eight_times_is_refused_for_that_reason": 5,
     "compiler/test_bfloat16.py": 2,
     "cli/test_cli.py::test_a_full_disk_is_one_line_and_exit_code_1": 2,

@@ -32,6 +32,7 @@ from polyvolta.cuda.ir.kernel_ir import (
     LANES,
     AwaitGrids,
     Barrier,
+    GlobalLoad,
     GlobalTensor,
     InitBarriers,
     KernelIR,
@@ -364,10 +365,12 @@ class _Lowering:
 def _fills(lows: tuple[Aff, ...], highs: tuple[Aff, ...], items: Iterable[Item]) -> bool:
     """Whether a loop is the few trips that fill a ring of copies, before what computes: unrolled, none tests what of it
     runs in it, and the fragments that the last one loads are not loaded under a condition. Where the sum's length is
-    known, the trips that multiply have constant bounds, too, and are as many as it takes."""
+    known, the trips that multiply have constant bounds, too, and are as many as it takes. What goes through registers
+    is one trip's at a time: of unrolled trips the compiler would hold all, and lack registers."""
     ops = [op for item in items for op in operations((item.full,))]
     constant = all(e.is_constant for e in (*lows, *highs))
-    return constant and any(op.commits for op in ops) and not any(op.product for op in ops)
+    through_registers = any(isinstance(op, GlobalLoad) for op in ops)
+    return constant and any(op.commits for op in ops) and not any(op.product for op in ops) and not through_registers
 
 
 def marked(nodes: tuple[Ast, ...]) -> Iterator[Block]:

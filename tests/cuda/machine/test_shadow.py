@@ -13,6 +13,7 @@ from polyvolta.cuda.machine.shadow import (
     WRITE_BEFORE_ARRIVAL,
     Shadow,
 )
+from tests.sets.brute import examples
 
 THREADS, SLOTS = 96, 3
 SOME = (0, 1, 5, 32, 33, 64)  # threads of three warps: with so few of them and of slots, everything meets
@@ -91,7 +92,7 @@ def play(shadow, program):
     return found
 
 
-@settings(max_examples=500, deadline=None)
+@examples(250)
 @given(programs)
 def test_first_conflicts_are_all_found_and_all_that_is_found_is_a_race(program):
     expected, found = races(program), play(Shadow(1, SLOTS, THREADS), program)
@@ -180,7 +181,7 @@ def play_copies(shadow, program):
     return found, {(c.kind, c.slot, c.place, c.thread) for some in shadow.unfinished() for c in some}
 
 
-@settings(max_examples=400, deadline=None)
+@examples(200)
 @given(st.lists(copies, min_size=1, max_size=10))
 def test_copies_race_with_all_that_comes_before_they_are_waited_for(program):
     shadow = Shadow(1, SLOTS, THREADS)

@@ -1,7 +1,7 @@
 """Dataflow against its definition, by enumeration, over random trees and accesses; and where the answer is known."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from polyvolta.sched.dependence import dataflow
 from polyvolta.sched.errors import BadProgram, BadSchedule
@@ -9,10 +9,11 @@ from polyvolta.sched.tree import Band, Domain, Filter, Member, Schedule, Sequenc
 from polyvolta.sets import BudgetExceeded, Map, Set, Unbounded, budget, var
 from tests.sched.dependence.draw import programs
 from tests.sched.dependence.oracle import Flow, pairs
+from tests.sets.brute import examples
 
 
 @given(programs())
-@settings(max_examples=120)
+@examples(60)
 def test_every_source_is_the_last_one(drawn):
     try:
         with budget(20_000):

@@ -4,7 +4,7 @@ from dataclasses import replace
 from itertools import product
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from polyvolta.sched.dependence import Dependence
 from polyvolta.sched.errors import BadPath, BadProgram, IllegalTransformation
@@ -13,6 +13,7 @@ from polyvolta.sched.tree import Band, Domain, Extension, Filter, Leaf, Member, 
 from polyvolta.sets import Map, Set, aff, var
 from tests.sched.dependence.draw import programs
 from tests.sched.dependence.oracle import Ways, between
+from tests.sets.brute import examples
 
 
 def instance(text):
@@ -21,7 +22,7 @@ def instance(text):
 
 
 @given(programs())
-@settings(max_examples=120)
+@examples(60)
 def test_violations_are_those_that_enumeration_finds(drawn):
     found = list(violations(drawn.schedule, drawn.dependences))
     for v in found:  # each names a pair that is one
@@ -34,7 +35,7 @@ def test_violations_are_those_that_enumeration_finds(drawn):
 
 
 @given(programs(rich=False))
-@settings(max_examples=120)
+@examples(60)
 def test_flags_of_a_band_are_those_of_its_distances(drawn):
     for at in drawn.schedule.bands()[:2]:
         band = drawn.schedule.band(at)

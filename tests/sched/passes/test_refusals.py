@@ -10,7 +10,7 @@ import re
 from dataclasses import replace
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from polyvolta.sched import Band, Domain, Filter, Leaf, Member, Schedule, Sequence
@@ -21,6 +21,7 @@ from polyvolta.sched.legality import violations
 from polyvolta.sched.passes.common.legal import reflagged
 from polyvolta.sets import Map, Set, var
 from tests.sched.passes.brute import before, instances, text, times
+from tests.sets.brute import examples
 
 i, j = var("i"), var("j")
 DOMAINS = (
@@ -135,7 +136,7 @@ def operation(draw, tree):
     return draw(st.sampled_from(options))
 
 
-@settings(max_examples=60)
+@examples(30)
 @given(programs(), st.data())
 def test_refused_exactly_when_a_pair_is_violated(program, data):
     tree, distances = program

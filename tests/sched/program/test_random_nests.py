@@ -2,13 +2,14 @@
 
 import itertools
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from polyvolta.sched.errors import NotAffineProgram
 from polyvolta.sched.program import instances, nest_from_source
 from tests.sched.program.recorder import record
 from tests.sched.program.test_nest import table
+from tests.sets.brute import examples
 
 PARAMS = ("N", "M")
 
@@ -78,7 +79,7 @@ def block(draw, loops, margin, depth):
 
 
 @given(block((), 1, 2))
-@settings(max_examples=60, deadline=None)
+@examples(30)
 def test_a_random_nest_is_what_python_runs(lines):
     text = "\n".join(["def f(A, B, N, M):", " assert N >= 0 and M >= 0", " s = 0.0", *lines])
     try:
