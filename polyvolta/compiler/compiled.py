@@ -15,7 +15,7 @@ from polyvolta.cuda.ir.arguments import Parameters, parameters
 from polyvolta.cuda.ir.block_order import MOST_BLOCKS
 from polyvolta.cuda.ir.kernel_ir import KernelIR, Tiles
 from polyvolta.cuda.ir.walk import walk
-from polyvolta.cuda.machine.tiles import launched
+from polyvolta.cuda.machine.turns.tiles import launched
 from polyvolta.cuda.target.target import Target
 from polyvolta.graph.dag import Graph
 from polyvolta.sched.tree import Schedule

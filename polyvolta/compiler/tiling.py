@@ -310,6 +310,7 @@ class Needs:
     results : outputs, and what they share, that are computed and not stored as they are summed.
     special : functions of one formula that are more than an instruction; some count as several.
     layout : of the first output.
+    outputs : how many there are.
     """
 
     accumulators: int = 1
@@ -329,6 +330,7 @@ class Needs:
     results: int = 0
     special: int = 0
     layout: str = "row"
+    outputs: int = 1
 
     @property
     def turned(self) -> Needs:

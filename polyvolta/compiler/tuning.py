@@ -76,6 +76,7 @@ def needs_of(idiom: Plan) -> Needs:
         sum(not idiom.only_stores(s) for s in idiom.steps),
         max((_functions(s, SPECIAL) for s in idiom.steps), default=0),
         idiom.layout,
+        len(idiom.outputs),
     )
 
 

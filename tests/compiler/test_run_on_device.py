@@ -19,7 +19,7 @@ from polyvolta.compiler.kernel import Kernel
 from polyvolta.cuda.errors import LaunchFailed
 from polyvolta.cuda.ir.kernel_ir import GlobalTensor, KernelIR
 from polyvolta.cuda.machine.interpreter import interpret
-from polyvolta.cuda.machine.tiles import launched
+from polyvolta.cuda.machine.turns.tiles import launched
 from polyvolta.cuda.run import gpu, launch, prepared
 from polyvolta.cuda.run.device_array import DeviceArray, read_interface
 from polyvolta.cuda.run.views import BadArray

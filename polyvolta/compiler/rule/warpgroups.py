@@ -135,7 +135,8 @@ def shares(tiling: Tiling, needs: Needs, target: Target) -> dict[str, int]:
         return {}
     groups = tiling.consumers
     even, own, producer = _shared_out(groups, tiling.occupancy, family, target)
-    if tiling.registers(needs, target) + _spare(family, needs) <= even:
+    lasting = family.spare.lasting * (needs.outputs - 1) if tiling.persistent else 0
+    if tiling.registers(needs, target) + _spare(family, needs) + lasting <= even:
         return {}
     return {CONSUMER: own, PRODUCER: producer}
 

@@ -21,7 +21,7 @@ from polyvolta.cuda.ir.walk import IrPath, walk
 from polyvolta.cuda.machine.errors import TooLong
 from polyvolta.cuda.machine.machine import Step, names
 from polyvolta.cuda.machine.strands import parts_of
-from polyvolta.cuda.machine.tiles import batch, launched, turns
+from polyvolta.cuda.machine.turns.tiles import batch, launched, turns
 from polyvolta.sets import Aff
 
 WARN = 60  # seconds that interpreting may take without a warning

@@ -58,7 +58,7 @@ from polyvolta.cuda.machine.machine import Hook, Machine, Step
 from polyvolta.cuda.machine.memories import Memory
 from polyvolta.cuda.machine.operations import EFFECTS
 from polyvolta.cuda.machine.operations import gathers as gathers
-from polyvolta.cuda.machine.tiles import batch, launched
+from polyvolta.cuda.machine.turns.tiles import batch, launched
 from polyvolta.cuda.run.views import ITEM, BadArray, extents, leading_dimension
 from polyvolta.graph.functions.formats import KINDS
 from polyvolta.sets import PolyvoltaError

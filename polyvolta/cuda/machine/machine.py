@@ -24,7 +24,7 @@ from polyvolta.cuda.machine.memories import POISON as POISON
 from polyvolta.cuda.machine.memories import Memory
 from polyvolta.cuda.machine.reach import Index, Mask, Reaches
 from polyvolta.cuda.machine.strands import Meeting, Strand, Wait, Weaver, parts_of, weave
-from polyvolta.cuda.machine.tiles import AXES, turns
+from polyvolta.cuda.machine.turns.tiles import AXES, turns
 from polyvolta.sets import Aff, PolyvoltaError
 
 Hook = Callable[["Machine", kir.Op, Mapping[str, Any]], None]

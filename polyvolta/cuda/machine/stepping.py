@@ -40,9 +40,9 @@ from polyvolta.cuda.machine.interpreter import prepared_memory
 from polyvolta.cuda.machine.machine import Machine, Step
 from polyvolta.cuda.machine.operations import EFFECTS
 from polyvolta.cuda.machine.reach import Reaches, WarpAccess
-from polyvolta.cuda.machine.standing import Standing, Turns, standing
+from polyvolta.cuda.machine.turns.standing import Standing, Turns, standing
 from polyvolta.cuda.machine.strands import parts_of
-from polyvolta.cuda.machine.tiles import launched
+from polyvolta.cuda.machine.turns.tiles import launched
 from polyvolta.cuda.machine.touches import Touch, assignment, element_text, touches
 from polyvolta.cuda.text.places import Place, Places
 from polyvolta.graph.functions.formats import PATTERNS, widened

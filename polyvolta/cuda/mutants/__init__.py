@@ -29,10 +29,10 @@ from polyvolta.cuda.mutants import (
     results,
     rings,
     roles,
-    tiles,
     transfers,
     trees,
 )
+from polyvolta.cuda.mutants.engines import grids, tiles
 from polyvolta.cuda.mutants.model import Mutant as Mutant
 from polyvolta.cuda.mutants.model import NotAKernel as NotAKernel
 from polyvolta.cuda.mutants.model import NothingToBreak as NothingToBreak
@@ -47,7 +47,7 @@ MUTANTS: dict[str, Mutant] = {
     m.name: m
     for module in (
         arguments, barriers, pipeline, layouts, copies, accumulators, results, rings, transfers, roles, blocks, boxes,
-        tiles, trees,
+        tiles, grids, trees,
     )
     for m in module.MUTANTS
 }  # fmt: skip

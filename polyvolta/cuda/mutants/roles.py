@@ -10,7 +10,6 @@ from typing import Any
 from polyvolta.cuda.ir.kernel_ir import (
     Arrive,
     Await,
-    AwaitGrids,
     Barrier,
     BoxCopy,
     BoxStore,
@@ -86,17 +85,6 @@ def _of_phase(ir: KernelIR, at: list[IrPath], slot: int = 0, number: int = 0) ->
         return (replace(op, phase=replace(p, slot=other, number=p.number + number)),)
 
     return edited(ir, at, change)
-
-
-def _one_warp_waits(ir: KernelIR) -> KernelIR:
-    """The wait for the grids before stands below a condition."""
-    return edited(ir, places(ir, AwaitGrids), lambda op: (When((-var("warp"),), (op,), uniform=False),))
-
-
-def _waits_late(ir: KernelIR) -> KernelIR:
-    """The wait for the grids before is the last statement."""
-    waits = [s for s in ir.body if isinstance(s, AwaitGrids)]
-    return differing(ir, replace(ir, body=(*(s for s in ir.body if s not in waits), *waits)))
 
 
 def _wanted(ir: KernelIR, filled: bool, more: int) -> KernelIR:
@@ -248,12 +236,6 @@ MUTANTS = (
        _dropped(lambda ir: places(ir, InitBarriers))),
     _m("no barrier behind the beginning", "roles use barriers that may not have begun", ("phases",), PHASES,
        _dropped(_behind_begin)),
-    _m("other grids are not waited for", "the kernel starts while others may still write what it reads",
-       ("grids",), PHASES, _dropped(lambda ir: places(ir, AwaitGrids))),
-    _m("a warp waits for other grids", "one warp of each block waits for the grids before, the others don't",
-       ("grids",), PHASES, _one_warp_waits),
-    _m("other grids are waited for late", "boxes are asked for, and then others are waited for",
-       ("grids",), PHASES, _waits_late),
     _m("barriers begin in a role", "barriers begin when other roles may use them", ("phases",), PHASES, _later_begin),
     _m("stores unfenced", "what threads write the copy engine may not see", ("proxies",), RACES,
        _dropped(lambda ir: places(ir, ProxyFence))),

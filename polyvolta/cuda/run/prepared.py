@@ -15,7 +15,6 @@ from typing import Any, Protocol
 
 from polyvolta.cuda.errors import LaunchFailed
 from polyvolta.cuda.run.gpu import stream_handle
-from polyvolta.cuda.run.tensor_maps import TensorMap
 
 
 class Launchable(Protocol):
@@ -171,6 +170,8 @@ def packed(entry: str, position: int, value: Any) -> Any:
         return ctypes.c_int(value)
     if isinstance(ptr := getattr(value, "ptr", None), int):
         return ctypes.c_void_p(ptr)
+    from polyvolta.cuda.run.tensor_maps import TensorMap  # which costs numpy, of kernels with maps alone
+
     if isinstance(value, TensorMap):
         return value.copy()
     raise LaunchFailed(

@@ -150,6 +150,7 @@ class Spare:
     scalar : for each.
     result : for each that is computed, from the second on.
     beside : for each function of a formula from the third on, beside a matrix.
+    lasting : for each output from the second on, of blocks that compute tile after tile.
     """
 
     always: int = 36
@@ -163,6 +164,7 @@ class Spare:
     scalar: int = 1
     result: int = 3
     beside: int = 1
+    lasting: int = 8
 
     def __post_init__(self) -> None:
         settle(self, dict.fromkeys(self.__slots__, Rule("int that is not negative", "4", whole(0))), BadTarget)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from polyvolta.cuda.ir.kernel_ir import KernelIR
 from polyvolta.cuda.ir.walk import IrPath
 from polyvolta.cuda.ir.well_formed import check
-from polyvolta.cuda.text import persistent
+from polyvolta.cuda.text.engines import persistent
 from polyvolta.cuda.text.head.block_order import place_of_block
 from polyvolta.cuda.text.head.kernel_head import arguments, banner, opening
 from polyvolta.cuda.text.head.thread_numbers import numbers, numbers_again, renewed

@@ -6,11 +6,13 @@ A loop says in front of it what moves with it: pointers to where a trip's loads 
 
 from __future__ import annotations
 
+import re
 from math import gcd
 
 from polyvolta.cuda.ir.kernel_ir import Loop, Roles, Stmt, Tiles, When
 from polyvolta.cuda.ir.walk import IrPath
-from polyvolta.cuda.text import operations, persistent, ranges, roles, slots
+from polyvolta.cuda.text import operations, ranges, roles
+from polyvolta.cuda.text.engines import persistent, slots
 from polyvolta.cuda.text.helpers import async_copy, mma
 from polyvolta.cuda.text.helpers.device_function import comment, wrapped
 from polyvolta.cuda.text.helpers.engines import boxes, warpgroups
@@ -84,7 +86,7 @@ def _tiles(scope: Scope, s: Tiles, depth: int, at: IrPath) -> list[str]:
     """A loop over a block's tiles; its head is where the statement starts."""
     pad = "  " * depth
     body = _body(scope, s.body, depth, at)
-    before, head, place, steps = persistent.of_tiles(scope, s, lambda name: any(name in x for x in body))
+    before, head, place, steps = persistent.of_tiles(scope, s, lambda name: any(re.search(rf"\b{name}\b", x) for x in body))
     lines = [*comment(s.comment, pad), *(pad + line for line in before), *_marked([pad + head], at)]
     return [*lines, *(f"{pad}  {line}" for line in place), *body, *(f"{pad}  {line}" for line in steps), pad + "}"]
 

@@ -157,9 +157,10 @@ class Found:
 @cache
 def provers() -> Mapping[str, Prover]:
     """The functions, by the names of the proofs that they decide."""
+    from polyvolta.cuda.verify.accesses import grids
     from polyvolta.cuda.verify.accesses import single as accesses
     from polyvolta.cuda.verify.coverage import arguments, schedule
-    from polyvolta.cuda.verify.order import grids, proofs
+    from polyvolta.cuda.verify.order import proofs
     from polyvolta.cuda.verify.values import ownership
     from polyvolta.cuda.verify.values.engines import layouts
 

@@ -113,10 +113,11 @@ def source(products: int) -> str:
     return kernel.source
 
 
-def trips(text: str, size: str) -> list[str]:
-    """The bodies of the loops over the k tiles of a size, in a text."""
-    parts = re.split(r"for \(int c2 = 0; c2 < \((\w+) \+ 63\) / 64; c2 \+= 1\)", text)
-    return [body for name, body in zip(parts[1::2], parts[2::2], strict=True) if name == size]
+def trips(text: str, size: str) -> list[tuple[str, str, str]]:
+    """The first slot and parity, and the bodies, of the loops over the k tiles of a size, in a text."""
+    parts = re.split(r"for \(int c2 = 0, slot = (.*?), parity = (.*?); c2 < \((\w+) \+ 63\) / 64; c2 \+= 1\)", text)
+    heads = zip(parts[1::4], parts[2::4], parts[3::4], parts[4::4], strict=True)
+    return [(slot, parity, body) for slot, parity, name, body in heads if name == size]
 
 
 def value(text: str, names: dict[str, int]) -> int:
@@ -132,9 +133,12 @@ def test_no_int_of_a_ring_overflows_at_the_largest_depths(products):
         for c2 in (0, 1, (depth + 63) // 64 - 1):
             number = sum((depths[n] + 63) // 64 for n in "KLR"[:before]) + c2
             at = {"c2": c2, **depths}
-            for body, row, behind in ((consumer, "full", 0), (producer, "empty", 1)):
+            for (first, even, body), row, behind in ((consumer, "full", 0), (producer, "empty", 1)):
+                begun = number - c2
+                assert value(first, depths) == begun % 4 and value(even, depths) == begun // 4 % 2
                 ((slot, parity),) = re.findall(rf"await_phase\({row} \+ (.*?), (.*?)\);", body)
-                assert value(slot, at) == number % 4 and value(parity, at) == (number // 4 + behind) % 2
-            (adds,) = re.findall(r",\s+([^,]* >= 1\)?)\);", consumer)
+                turned = {**at, "slot": number % 4, "parity": number // 4 % 2}
+                assert value(slot, turned) == number % 4 and value(parity, turned) == (number // 4 + behind) % 2
+            (adds,) = re.findall(r",\s+([^,]* >= 1\)?)\);", consumer[2])
             for c8 in (0, 3):
                 assert value(adds, {"c8": c8, **at}) == (number + c8 > 0)

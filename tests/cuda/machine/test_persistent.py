@@ -17,8 +17,9 @@ from polyvolta.cuda.machine.forecast import executions
 from polyvolta.cuda.machine.interpreter import prepared_memory
 from polyvolta.cuda.machine.machine import Machine
 from polyvolta.cuda.machine.operations import EFFECTS
-from polyvolta.cuda.machine.tiles import batch, launched, turns
-from polyvolta.cuda.mutants import broken, tiles
+from polyvolta.cuda.machine.turns.tiles import batch, launched, turns
+from polyvolta.cuda.mutants import broken
+from polyvolta.cuda.mutants.engines import tiles
 from polyvolta.cuda.mutants.model import NothingToBreak
 from polyvolta.cuda.target.hopper import SM_90A
 from tests.cuda.persistent import BLOCKS, IN_TURN, TILES, WIDE, K, M, N, agrees, arrays, compiled, expected

@@ -59,7 +59,8 @@ def test_where_each_role_stands():
     assert steps.roles == ROLES and steps.standing == ()
     first = steps.next("consumer 1")
     assert (first.statement, first.loops) == ("full", {"c2": 0})
-    assert [s.statement for s in steps.passed][:4] == ["init", "sync_init", "empty", "expect"]
+    assert [s.statement for s in steps.passed][:6] == [
+        "init", "sync_init", "await_grids", "release_grids", "empty", "expect"]  # fmt: skip
     one, two, three = map(str, steps.standing)
     assert one == "consumer 0 is at full, c2 = 0, and can go on"
     assert two == "consumer 1 is behind full, c2 = 0"

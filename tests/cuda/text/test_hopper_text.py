@@ -75,7 +75,7 @@ def test_barriers_begin_wait_and_are_arrived_at():
     assert wait == (
         '{.reg .pred complete;again: mbarrier.try_wait.parity.shared::cta.b64 complete, [%0], %1;@!complete bra again;}'
     )
-    assert statement(text, "arrive_expecting") == "arrive_expecting(full + t % 3, 32768)"
+    assert statement(text, "arrive_expecting") == "arrive_expecting(full + slot, 32768)"
 
 
 @pytest.mark.parametrize("stages", (1, 2, 3, 4, 5, 7))
@@ -88,25 +88,36 @@ def test_slots_and_parities_are_those_of_the_phases(stages):
             calls = re.findall(rf"await_phase\({op.phase.barriers}(?: \+ (.*))?, (.*)\);", text)
             ((slot, parity),) = calls
             for t in range(30):
-                assert int(eval((slot or "0").replace("/", "//"), {"t": t})) == op.phase.slot.evaluate({"t": t})
-                assert int(eval(parity.replace("/", "//"), {"t": t})) == op.phase.number.evaluate({"t": t}) % 2
+                names = turned(t, stages)
+                assert int(eval((slot or "0").replace("/", "//"), names)) == op.phase.slot.evaluate({"t": t})
+                assert int(eval(parity.replace("/", "//"), names)) == op.phase.number.evaluate({"t": t}) % 2
         if isinstance(op, Arrive) and not op.bytes:
             late = stages > 1
             slot = re.search(r"  arrive\(empty(?: \+ (.*))?\);", text)[1] or "0"
             for t in range(late, 30):
-                assert int(eval(slot.replace("/", "//"), {"t": t})) == op.phase.slot.evaluate({"t": t})
+                assert int(eval(slot.replace("/", "//"), turned(t, stages))) == op.phase.slot.evaluate({"t": t})
+
+
+def turned(t: int, stages: int) -> dict[str, int]:
+    """What a loop's variables are in trip t: slot and parity begin at 0 and turn at the end of each trip."""
+    slot = parity = 0
+    for _ in range(t):
+        slot += 1
+        if slot == stages:
+            slot, parity = 0, parity ^ 1
+    return {"t": t, "slot": slot, "parity": parity}
 
 
 @pytest.mark.parametrize("layout", ("row", "col"))
 def test_boxes_have_coordinates_in_the_order_of_memory(layout):
     """[line, run] in the text, (run, line) in the instruction, and the place in the tile that its layout says."""
     text = flat(print_cuda(product(3, 2, (128, 128, 64), (layout, "col", "row"))))
-    calls = re.findall(r"copy_box\(shared_A(.*?), map_A, (.*?), (.*?), full \+ t % 3\);", text)
+    calls = re.findall(r"copy_box\(shared_A(.*?), map_A, (.*?), (.*?), full \+ slot\);", text)
     if layout == "row":
-        assert calls == [(" + 1024 * (t % 3)", "128 * blockIdx_y", "64 * t")]
+        assert calls == [(" + 1024 * slot", "128 * blockIdx_y", "64 * t")]
     else:  # two panels of 64 rows, 64 lines of k each
-        assert calls == [(" + 1024 * (t % 3)", "64 * t", "128 * blockIdx_y"),
-                         (" + 1024 * (t % 3) + 512", "64 * t", "128 * blockIdx_y + 64")]  # fmt: skip
+        assert calls == [(" + 1024 * slot", "64 * t", "128 * blockIdx_y"),
+                         (" + 1024 * slot + 512", "64 * t", "128 * blockIdx_y + 64")]  # fmt: skip
     assert instructions(text, "copy_box") == [
         'cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];'
     ]
@@ -150,8 +161,8 @@ def test_products_have_descriptors_and_accumulators():
     ir = product(3, 2, (256, 64, 64))
     text = print_cuda(ir)
     assert statement(text, "wgmma_m64n64k16") == (
-        "wgmma_m64n64k16(&acc[part], describe_k_major(shared_A, 512 * part + 1024 * (warp / 4) + 2048 * (t % 3)), "
-        "describe_k_major(shared_B, 512 * (t % 3)))"
+        "wgmma_m64n64k16(&acc[part], describe_k_major(shared_A, 512 * part + 2048 * slot + 1024 * (warp / 4)), "
+        "describe_k_major(shared_B, 512 * slot))"
     )
     (made,) = instructions(text, "wgmma_m64n64k16")
     registers = ", ".join(f"%{i}" for i in range(32))

@@ -12,7 +12,7 @@ from polyvolta.cuda.verify.report.records import PROOFS
 from polyvolta.cuda.verify.verify import UnknownProof
 
 LITTLE = [c for c in combinations.combinations() if c.block[0] * c.block[1] <= 64 * 64]
-OF_HOPPER = ("layouts", "phases", "deadlock", "in_flight", "proxies")
+OF_HOPPER = ("layouts", "phases", "deadlock", "in_flight", "proxies", "grids")
 OWN = [name for name in PROOFS if name not in OF_HOPPER]
 """The proofs that a kernel of warps has a use for."""
 SMALL = {"block_tile": (32, 32, 16), "warp_tile": (16, 16, 16)}
