@@ -30,6 +30,7 @@ AHEAD = tuple(range(8))  # k tiles that copies may run ahead
 FRAGMENTS = (1, 2)
 SHARING = tuple(range(1, 9))  # blocks of a multiprocessor
 GROUPS = tuple(range(1, HIGHEST + 1))  # rows of blocks that go together
+SIDES = (1, 2, 4, 8)  # blocks of a cluster along rows, and along columns
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -61,6 +62,8 @@ class Options(Tiling):
         the second-level cache serves those that run side by side: 1 (row by row) to 64. If missing, the target's.
     occupancy : how many blocks are to share a multiprocessor at least, 1 to 8, each with its part of the registers and
         of shared memory: while one waits, or stores its results, another one multiplies.
+    cluster : (rows, columns) of blocks that share what they read, 1, 2, 4 or 8 each: a box that several of them need
+        comes once and goes to all of these. Of warpgroups alone. If missing, (1, 1): no clusters.
 
     Attributes
     ----------
@@ -95,10 +98,11 @@ class Options(Tiling):
         fragments: int | None = None,
         group: int | None = None,
         occupancy: int | None = None,
+        cluster: tuple[int, int] | None = None,
         **unknown: object,
     ) -> None:
         values = (block_tile, warp_tile, macro_mma, split_k, buffers, partial, accumulators, prefetch, fragments, group,
-                  occupancy)  # fmt: skip
+                  occupancy, cluster)  # fmt: skip
         given = {n: v for n, v in zip(OPTIONS, values, strict=True) if v is not None}
         if unknown:
             name = next(iter(unknown))
@@ -199,6 +203,12 @@ def _checked(name: str, value: object) -> object:
                 raise BadOption(
                     f"{name} is three positive ints (rows, columns, depth), not {value!r}", hint=f"try {name}={tile}"
                 )
+            return given
+        case "cluster":
+            given = tuple(value) if isinstance(value, tuple | list) else ()
+            if len(given) != 2 or any(isinstance(v, bool) or not isinstance(v, int) or v not in SIDES for v in given):
+                raise BadOption(f"cluster is two of {', '.join(map(str, SIDES))} (rows, columns), not {value!r}",
+                                hint="try cluster=(2, 1)")  # fmt: skip
             return given
         case "macro_mma":
             if not isinstance(value, str):

@@ -1,4 +1,4 @@
-"""How a kernel is tiled: eleven values, what they need of a target, and what of them doesn't fit.
+"""How a kernel is tiled: twelve values, what they need of a target, and what of them doesn't fit.
 
 What a user gives is an `Options` (`options`), in which some values may be missing; the rule of `tuning` compares whole
 tilings.
@@ -51,6 +51,7 @@ class Tiling:
     fragments: int = 1
     group: int = 1
     occupancy: int = 1
+    cluster: tuple[int, int] = (1, 1)
 
     @property
     def warps(self) -> tuple[int, int, int]:
@@ -121,7 +122,8 @@ class Tiling:
             if pair not in macro.layouts:
                 yield f"{macro.name} of {target.name} doesn't multiply operands that lie {'.'.join(pair)}"
                 return
-        found = (*self.misfits(macro.shape), *self.too_far(bool(target.copies)), *self.unsuited(macro, needs))
+        found = (*self.misfits(macro.shape), *self.too_far(bool(target.copies)), *self.unsuited(macro, needs),
+                 *self.unshared(target))  # fmt: skip
         yield from found
         if found:
             return
@@ -157,8 +159,10 @@ class Tiling:
                   "K, an odd number"
 
     def unsuited(self, macro: Composition | WarpgroupMma, needs: Needs) -> Iterator[str]:
-        """What a graph, or an option, asks for that warpgroups don't do."""
+        """What a graph, or an option, asks for that warpgroups don't do, or that others don't."""
         if not isinstance(macro, WarpgroupMma):
+            if prod(self.cluster) > 1:
+                yield f"{macro.name} multiplies what threads copy, and clusters share boxes: cluster={self.cluster}"
             return
         if any(map(any, needs.prologues)):
             yield f"{macro.name} multiplies tensors as they are, and an operand is computed on the way"
@@ -174,6 +178,12 @@ class Tiling:
             yield f"{macro.name} reads one buffer while boxes come to another one: buffers={self.buffers}"
         if self.fragments > 1:
             yield f"{macro.name} has no fragments of operands in registers: fragments={self.fragments}"
+
+    def unshared(self, target: Target) -> Iterator[str]:
+        """What of a cluster the target doesn't have."""
+        rows, cols = self.cluster
+        if rows * cols > target.cluster:
+            yield f"a cluster of {target.name} has at most {target.cluster} blocks, not {rows} x {cols}"
 
     def too_far(self, asynchronous: bool) -> Iterator[str]:
         """What of the distance of copies does not fit the buffers."""

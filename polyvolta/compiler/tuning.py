@@ -172,11 +172,12 @@ def choose(given: Mapping[str, Any], needs: Needs, target: Target) -> Tiling:
     name = asked or macro.name  # one that the target doesn't have is a problem of the tiling
     words = given.get("partial", "guard"), given.get("accumulators", "auto")
     group, sharing = given.get("group", target.group), given.get("occupancy", 1)
+    cluster = given.get("cluster", (1, 1))
     tried = []
     for roomy in (True, False):
         for block, split, (buffers, ahead), turns in _tiles(given, needs, macro, target, roomy):
             for warp in _warps(given, block, macro, split, needs, target, roomy, turns):
-                options = Tiling(block, warp, name, split, buffers, *words, ahead, turns, group, sharing)
+                options = Tiling(block, warp, name, split, buffers, *words, ahead, turns, group, sharing, cluster)
                 small = "split_k" in given or split == 1 or options.threads_on(target) <= 256
                 if small and next(options.problems(target, needs), None) is None:
                     return options

@@ -60,7 +60,7 @@ def tilings(given: Mapping[str, Any], needs: Needs, target: Target) -> Iterator[
                     ahead = given.get("prefetch", buffers - 1)
                     yield Tiling(block, warp, name, given.get("split_k", 1), buffers, *words, ahead,
                                  given.get("fragments", 1), given.get("group", target.group),
-                                 given.get("occupancy", 1))  # fmt: skip
+                                 given.get("occupancy", 1), given.get("cluster", (1, 1)))  # fmt: skip
 
 
 def space(target: Target, sides: tuple[int, ...]) -> Iterator[Tiling]:

@@ -28,6 +28,7 @@ from typing import NoReturn
 from polyvolta.cuda.build.promotion.makers import ONE_WARP, Makers
 from polyvolta.cuda.build.promotion.model import PER_THREAD, Movement, Promotion
 from polyvolta.cuda.errors import CudaError
+from polyvolta.cuda.ir.engines.clusters import ALONE, Extents
 from polyvolta.cuda.ir.kernel_ir import (
     LANES,
     Barrier,
@@ -88,7 +89,8 @@ def lower(
     if promotion.producing:
         own["rank"] = (0, promotion.makers.warps * LANES - 1)
     ranges: dict[str, Range] = {**scan.ranges, **own}
-    lowering = _Lowering(schedule, promotion.movements, ranges, promotion.roles)
+    rows, cols = promotion.cluster
+    lowering = _Lowering(schedule, promotion.movements, ranges, promotion.roles, (cols, rows, 1))
     body = lowering.body(scan.body)
     grid = tuple(scan.extents.get(f"blockIdx.{axis}", aff(1)) for axis in "xyz")
     return KernelIR(
@@ -106,6 +108,7 @@ def lower(
         scalars,
         barriers=promotion.arrays.barriers,
         maps=promotion.arrays.maps,
+        cluster=lowering.cluster,
     )
 
 
@@ -217,9 +220,10 @@ def rounded(e: Aff, ranges: Mapping[str, Range]) -> Aff:
 class _Lowering:
     def __init__(
         self, schedule: Schedule, movements: Mapping[str, Movement], ranges: Mapping[str, Range],
-        roles: Mapping[str, tuple[int, int]] = MappingProxyType({}),
+        roles: Mapping[str, tuple[int, int]] = MappingProxyType({}), cluster: Extents = ALONE,
     ) -> None:  # fmt: skip
         self.schedule, self.movements, self.ranges, self.roles = schedule, movements, dict(ranges), roles
+        self.cluster = cluster
 
     def body(self, nodes: tuple[Ast, ...]) -> tuple[Stmt, ...]:
         """The kernel's program: what the blocks of roles hold is theirs, behind the beginning of their barriers."""
@@ -228,8 +232,9 @@ class _Lowering:
             return chosen(self.items(nodes))
         made = tuple(Role(name, *self.roles[name], chosen(self.items(parts[name].body))) for name in self.roles)
         init = When((-var("linearId"),), (InitBarriers("init"),), False, "one thread begins the barriers' phases")
-        begin = init, Barrier("block", "sync_init")
-        return *begin, Roles(made)
+        if self.cluster == ALONE:
+            return init, Barrier("block", "sync_init"), Roles(made)
+        return init, Barrier("cluster", "sync_init"), Roles(made), Barrier("cluster", "sync_end")
 
     def items(self, nodes: tuple[Ast, ...]) -> list[Item]:
         """The statements of a part of the code."""

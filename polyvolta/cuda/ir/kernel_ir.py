@@ -159,6 +159,7 @@ class KernelIR(Memories):
     occupancy : how many blocks are to share a multiprocessor at least; the compiler leaves each its part of registers.
     barriers : rows of barriers with phases, in shared memory behind the tiles.
     maps : what the copy engine knows of tensors. Of a tensor that is reached by boxes alone there is no pointer.
+    cluster : blocks of a cluster along x, y and z, of which the grid is a whole number; see `ir.engines.clusters`.
 
     The kernel's arguments are the sizes, the scalars, then for each tensor its pointer and its leading dimension, then
     the maps.
@@ -181,6 +182,7 @@ class KernelIR(Memories):
     occupancy: int = 1
     barriers: tuple[PhaseBarriers, ...] = ()
     maps: tuple[BoxMap, ...] = ()
+    cluster: tuple[int, int, int] = (1, 1, 1)
 
     @property
     def kind(self) -> str:

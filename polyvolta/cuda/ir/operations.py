@@ -343,7 +343,7 @@ class Barrier(Operation):
 
     Parameters
     ----------
-    scope : "block", "role", "warpgroup" or "warp".
+    scope : "cluster", all blocks of one, "block", "role", "warpgroup" or "warp".
     """
 
     scope: str = "block"
@@ -361,12 +361,13 @@ class Barrier(Operation):
         return self.scope
 
     def work(self, ir: Memories) -> Work:
-        return Work({"WARPSYNC" if self.scope == "warp" else "BAR.SYNC": 1})
+        return Work({{"warp": "WARPSYNC", "cluster": "UCGABAR"}.get(self.scope, "BAR.SYNC"): 1})
 
     def sentence(self, reads: Sequence[str], writes: Sequence[str]) -> str:
         if self.scope == "warp":
             return "its lanes wait for one another"
-        return f"waits for all warps of {'the block' if self.scope == 'block' else f'its {self.scope}'}"
+        whose = {"block": "the block", "cluster": "the cluster"}.get(self.scope, f"its {self.scope}")
+        return f"waits for all warps of {whose}"
 
 
 @lru_cache(maxsize=256)

@@ -90,7 +90,7 @@ def promote(
     """
     makers = makers_of(macro_mma)
     statements = [*(c.statement for c in plan.contractions), *(s.statement for s in plan.steps)]
-    nests = {s.name: nest_of(fine, s.name, context, tensors) for s in statements}
+    nests = {s.name: nest_of(fine, s.name, context, tensors, options.cluster) for s in statements}
     products = {c.statement.name: nests[c.statement.name] for c in plan.contractions}
     units = warps_of(nests.values(), makers.names)
     loops, macro = _loops(products, plan, options, macro_mma, makers, units, tensors, context, asynchronous)
@@ -124,7 +124,8 @@ def promote(
     if not plan.steps:
         tree, whole = with_result(tree, end.stored, end.whole, arrays)
         pieces[pieces.index(end.whole)] = whole
-    return Promotion(assembled(tree, pieces), movements, arrays, units, makers, loops.producing | end.producing)
+    producing = loops.producing | end.producing
+    return Promotion(assembled(tree, pieces), movements, arrays, units, makers, producing, options.cluster)
 
 
 def _epilogue(

@@ -35,6 +35,8 @@ class Tiling(Protocol):
     def prefetch(self) -> int: ...
     @property
     def fragments(self) -> int: ...
+    @property
+    def cluster(self) -> tuple[int, int]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,6 +189,7 @@ class Promotion:
     units : of those who make products together, along y, x and z.
     makers : who these are.
     producing : the statements that a warp of its own runs; () where there is none.
+    cluster : rows and columns of blocks that share boxes.
     """
 
     schedule: Schedule
@@ -195,6 +198,7 @@ class Promotion:
     units: tuple[int, int, int]
     makers: Makers
     producing: frozenset[str] = frozenset()
+    cluster: tuple[int, int] = (1, 1)
 
     @property
     def consumers(self) -> int:

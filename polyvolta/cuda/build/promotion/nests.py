@@ -25,13 +25,16 @@ NAMES = {BLOCK: ("by", "bx"), TILE: ("kt",), WARP: ("wy", "wx", "wz"), STRIP: ("
 Dims = Sequence[tuple[str, Aff]]
 
 
-def nest_of(fine: Schedule, statement: str, context: Set, taken: Iterable[str] = ()) -> Nest:
+def nest_of(
+    fine: Schedule, statement: str, context: Set, taken: Iterable[str] = (), cluster: tuple[int, int] = (1, 1)
+) -> Nest:
     """A statement's nest in a tree of scalar instances.
 
     Parameters
     ----------
     context : what may be assumed of the sizes.
     taken : names that the members' names must keep off.
+    cluster : rows and columns of blocks that start together.
 
     Raises
     ------
@@ -47,9 +50,16 @@ def nest_of(fine: Schedule, statement: str, context: Set, taken: Iterable[str] =
     named = tuple(None if m.of(statement).is_constant else n for m, n in zip(members, names))
     nest = replace(nest, names=named)
     _in_order(nest)
-    above = members_map(nest, TILE)
+    above = members_of(nest, tuple(_together(nest, cluster)))
     started = real.apply(above).apply(above.reverse())
     return nest if started.is_subset(real) else replace(nest, padded=beside(started, context))
+
+
+def _together(nest: Nest, cluster: tuple[int, int]) -> Iterable[tuple[str, Aff]]:
+    """What instances of one started tile have alike: the members down to the k tile, of blocks the cluster's."""
+    blocks = dict(zip(nest.above(BLOCK), cluster))
+    for name, e in level(nest, TILE):
+        yield name, e // blocks.get(name, 1)
 
 
 def beside(of: Set, context: Set) -> Set:

@@ -29,7 +29,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import gcd
 
+from polyvolta.cuda.build.promotion.boxes.sharing import Senders, Sharing, senders, sharing_of
 from polyvolta.cuda.build.promotion.footprints import data_tile, instances, numbered, places
 from polyvolta.cuda.build.promotion.makers import Makers
 from polyvolta.cuda.build.promotion.model import (
@@ -94,6 +96,7 @@ class BoxedSide:
     plan : how its tile lies in shared memory, its boxes, its descriptor.
     map : the tensor map.
     index : the tensor's dimensions as dimensions of the operand.
+    sharing : which blocks of a cluster need its tile, each of which has a part of its boxes copied to all.
     """
 
     operand: Operand
@@ -105,6 +108,12 @@ class BoxedSide:
     plan: OperandBoxes
     map: BoxMap
     index: tuple[int, int]
+    sharing: Sharing
+
+    @property
+    def own_boxes(self) -> int:
+        """How many of the tile's boxes a block has copied."""
+        return len(self.plan.boxes) // self.sharing.count
 
     @property
     def parts(self) -> int:
@@ -114,8 +123,9 @@ class BoxedSide:
     def local(self, p: Aff) -> tuple[Aff, Aff]:
         """The first element in the tile of box number p; those of a panel have neighbouring numbers."""
         line, run = self.order
-        at = {line: self.plan.box.lines * (p % self.parts), run: self.plan.box.run * (p // self.parts)}
-        ranges = {n: (0, len(self.plan.boxes) - 1) for n in p.names()}
+        number = self.own_boxes * self.sharing.number + p
+        at = {line: self.plan.box.lines * (number % self.parts), run: self.plan.box.run * (number // self.parts)}
+        ranges = {n: (0, self.own_boxes - 1) for n in p.names()}
         return simplify(at[0], ranges), simplify(at[1], ranges)
 
     def operand_at(self, origin: tuple[Aff, ...], slot: Aff) -> SharedOperand:
@@ -126,7 +136,12 @@ class BoxedSide:
 
 
 def boxed_side(
-    nest: Nest, operand: Operand, letter: str, shape: tuple[int, int, int], tensors: Mapping[str, GlobalTensor]
+    nest: Nest,
+    operand: Operand,
+    letter: str,
+    shape: tuple[int, int, int],
+    tensors: Mapping[str, GlobalTensor],
+    cluster: tuple[int, int] = (1, 1),
 ) -> BoxedSide:
     """An operand's tiles and boxes.
 
@@ -138,10 +153,14 @@ def boxed_side(
     block, part = (data_tile(nest, level, operand.index, operand.name) for level in (TILE, STRIP))
     ((access,),) = (operand.accesses,)
     extent = shape[0] if letter == "a" else shape[1]
+    sharing = sharing_of(nest, block, operand.name, cluster)
     plan = plan_boxes(letter, operand.index, block.size, order, extent)
+    if parts := sharing.count // gcd(sharing.count, len(plan.boxes)):
+        plan = plan_boxes(letter, operand.index, block.size, order, extent, cut=parts) if parts > 1 else plan
     box_map = BoxMap(f"map_{operand.name}", access.tensor, plan.box)
     index = tuple(operand.index.index(i) for i in access.index)
-    return BoxedSide(operand, letter, order, block, part, places(nest, TILE), plan, box_map, (index[0], index[1]))
+    return BoxedSide(operand, letter, order, block, part, places(nest, TILE), plan, box_map,
+                     (index[0], index[1]), sharing)  # fmt: skip
 
 
 def boxed_pieces(
@@ -168,23 +187,35 @@ def boxed_pieces(
     CannotPromote : an operand that is computed on the way.
     """
     pieces, macros, maps, producing, before = [], [], {}, [], aff(0)
+    both_sides = {c.statement.name: _sides(nests[c.statement.name], c, macro_mma, tensors, options.cluster)
+                  for c in plan.contractions}  # fmt: skip
+    sending = senders([s.sharing for sides in both_sides.values() for s in sides], options.cluster)
     depths: dict[str, Aff] = {}
     for c in plan.contractions:
         nest = nests[c.statement.name]
         suffix = f"_{nest.statement}" if len(plan.contractions) > 1 else ""
         macro = macro_mma.of(c.left.layout, c.right.layout)
-        both = ((c.left, "a"), (c.right, "b"))
-        sides = tuple(boxed_side(nest, o, letter, macro.shape, tensors) for o, letter in both)
+        sides = both_sides[c.statement.name]
         summed = depths.get(c.accumulator, aff(0))
-        loop = _Loop(c, nest, sides, macro, options.buffers, before, summed, suffix, context, makers.columns)
+        loop = _Loop(c, nest, sides, macro, options.buffers, before, summed, suffix, context, makers.columns, sending)
         macros.append(macro)
         pieces.append(loop.piece())
         producing += loop.producing()
         maps |= {s.map.name: s.map for s in sides}
         before = before + loop.count()
         depths[c.accumulator] = summed + aff(str(c.statement.extents[2]))
-    barriers = PhaseBarriers(FULL, 0, options.buffers, 1), PhaseBarriers(EMPTY, 0, options.buffers, warpgroups)
+    barriers = PhaseBarriers(FULL, 0, options.buffers, 1), PhaseBarriers(EMPTY, 0, options.buffers,
+                                                                           warpgroups * sending.count)  # fmt: skip
     return Operands(tuple(pieces), tuple(macros), barriers, tuple(maps.values()), frozenset(producing))
+
+
+def _sides(
+    nest: Nest, c: Contraction, macro_mma: WarpgroupMma, tensors: Mapping[str, GlobalTensor], cluster: tuple[int, int]
+) -> tuple[BoxedSide, BoxedSide]:
+    """Both operands of a product."""
+    shape = macro_mma.of(c.left.layout, c.right.layout).shape
+    left, right = (boxed_side(nest, o, n, shape, tensors, cluster) for o, n in ((c.left, "a"), (c.right, "b")))
+    return left, right
 
 
 def stretched(tiles: Set, kt: str | None, first: int, last: int) -> Set:
@@ -212,6 +243,7 @@ class _Loop:
     before : how many tiles of the ring the products before have.
     summed : the depths of those before that have the same accumulators.
     columns : of a fragment of the result.
+    sending : the blocks of a cluster whose boxes come to a block's tiles.
     """
 
     contraction: Contraction
@@ -224,6 +256,7 @@ class _Loop:
     suffix: str
     context: Set
     columns: int
+    sending: Senders
 
     @property
     def outer(self) -> tuple[str, ...]:
@@ -274,7 +307,8 @@ class _Loop:
         local = side.local(var(self.p))
         at = tuple(o + x for o, x in zip(side.block.offset, local, strict=True))
         index = tuple(at[d] for d in side.index)
-        op = BoxCopy(side.map.name, index, shared_name(side.operand.name), local, self.phase(FULL), self.slot, name)
+        op = BoxCopy(side.map.name, index, shared_name(side.operand.name), local, self.phase(FULL), self.slot, name,
+                     side.sharing.ranks)  # fmt: skip
         return Movement(name, (*self.outer, self.p), (op,), (), "boxes of tiles -> shared memory")
 
     def multiply(self) -> Movement:
@@ -316,6 +350,8 @@ class _Loop:
         ready, close = self.single("ready", WgmmaFence()), self.single("close", WgmmaCommit())
         done = self.single("done", WgmmaWait(0), "until its products are done")
         release = self.single("release", Arrive(self.phase(EMPTY)), "a slot is free")
+        arrivals = (replace(op, to=rank) for op in release.ops for rank in self.sending.ranks)
+        release = replace(release, ops=tuple(arrivals))
         tiles = self.sides[0].tiles
         kids = [Filter((m.statement,), self.by(m, ONE_THREAD)) for m in (empty, expect)]
         kids.append(Filter(tuple(m.statement for m in boxes), self.by_boxes(boxes)))
@@ -335,7 +371,7 @@ class _Loop:
             bounds = []
             if m in boxes:
                 side = self.sides[boxes.index(m)]
-                bounds = [(var(self.p), len(side.plan.boxes))]
+                bounds = [(var(self.p), side.own_boxes)]
             first, last = (-LAG if m is done else 0, LAG if m is close else 0)
             there = stretched(tiles, nest.k_tile, first, last)
             extensions.append(instances(m.statement, m.dims, nest.above(BLOCK), there, bounds, self.context))
@@ -348,7 +384,7 @@ class _Loop:
 
     def by_boxes(self, boxes: Sequence[Movement]) -> Node:
         """Unrolled loops over an operand's boxes, by one thread."""
-        loops = grouped([(m, len(s.plan.boxes), self.p) for m, s in zip(boxes, self.sides)])
+        loops = grouped([(m, s.own_boxes, self.p) for m, s in zip(boxes, self.sides)])
         names = tuple((m.statement, aff(0)) for m in boxes)
         return Band((Member(names, True, ONE_THREAD),), loops)
 
