@@ -27,6 +27,7 @@ from typing import NoReturn
 
 from polyvolta.cuda.build.promotion.makers import ONE_WARP, Makers
 from polyvolta.cuda.build.promotion.model import PER_THREAD, Movement, Promotion
+from polyvolta.cuda.build.promotion.nests import conjunction
 from polyvolta.cuda.errors import CudaError
 from polyvolta.cuda.ir.engines.clusters import ALONE, Extents
 from polyvolta.cuda.ir.kernel_ir import (
@@ -46,9 +47,10 @@ from polyvolta.cuda.ir.walk import operations, put
 from polyvolta.sched.loops.ast import AnyOf, Ast, Block, Bound, Call, For, If
 from polyvolta.sched.loops.scan import Scan
 from polyvolta.sched.tree import Schedule
-from polyvolta.sets import Aff, aff, var
+from polyvolta.sets import Aff, Set, Tuple, aff, var
 from polyvolta.sets.text.show import PAPER_ASCII, show_aff
 from polyvolta.sets.values.simplify import Range, interval, simplify
+from polyvolta.sets.values.space import Space
 
 FULL = "a full tile: everything is inside"
 
@@ -90,7 +92,8 @@ def lower(
         own["rank"] = (0, promotion.makers.warps * LANES - 1)
     ranges: dict[str, Range] = {**scan.ranges, **own}
     rows, cols = promotion.cluster
-    lowering = _Lowering(schedule, promotion.movements, ranges, promotion.roles, (cols, rows, 1))
+    lowering = _Lowering(schedule, promotion.movements, ranges, promotion.roles, (cols, rows, 1),
+                         promotion.grid)  # fmt: skip
     body = lowering.body(scan.body)
     grid = tuple(scan.extents.get(f"blockIdx.{axis}", aff(1)) for axis in "xyz")
     return KernelIR(
@@ -221,9 +224,10 @@ class _Lowering:
     def __init__(
         self, schedule: Schedule, movements: Mapping[str, Movement], ranges: Mapping[str, Range],
         roles: Mapping[str, tuple[int, int]] = MappingProxyType({}), cluster: Extents = ALONE,
+        grid: Mapping[str, Aff] = MappingProxyType({}),
     ) -> None:  # fmt: skip
         self.schedule, self.movements, self.ranges, self.roles = schedule, movements, dict(ranges), roles
-        self.cluster = cluster
+        self.cluster, self.grid = cluster, dict(grid)
 
     def body(self, nodes: tuple[Ast, ...]) -> tuple[Stmt, ...]:
         """The kernel's program: what the blocks of roles hold is theirs, behind the beginning of their barriers."""
@@ -266,6 +270,9 @@ class _Lowering:
                     kind, e = c
                     both_ways = (e, -e) if kind == "eq" else (rounded(e, self.ranges),)
                     conditions += [c for c in both_ways if not self.holds(c)]
+                if not conditions:
+                    yield from self.items(inner)
+                    return
                 differs = any(e.names() & PER_THREAD for e in conditions)
                 comment = self.comment(inner)
                 yield both(self.items(inner), lambda b: When(tuple(conditions), b, not differs, comment), inside=True)
@@ -296,7 +303,18 @@ class _Lowering:
     def holds(self, e: Aff) -> bool:
         """Whether `e >= 0` for all values of its names."""
         low, _ = interval(e, self.ranges)
-        return low is not None and low >= 0
+        return (low is not None and low >= 0) or (bool(self.grid) and self.of_grid(e))
+
+    def of_grid(self, e: Aff) -> bool:
+        """Whether `e >= 0` for all blocks of a grid of whole clusters: what a block beyond the result has in common
+        with the others of its cluster."""
+        own = [n for n in e.names() if n in self.grid]
+        if not own or not e.names() <= {*self.grid, *(x for n in own for x in self.grid[n].names())}:
+            return False
+        names = tuple(sorted({x for n in own for x in (n, *self.grid[n].names(), *e.names())}))
+        rows = [("ge", x) for n in own for x in (var(n), self.grid[n] - 1 - var(n))]
+        against = conjunction(names, [*rows, ("ge", -e - 1)])
+        return Set._of((), [(Space(None, Tuple(None, names)), against)]).is_empty()
 
     def single(self, bounds: tuple[Bound, ...], loop: For) -> tuple[Aff, ...]:
         """Bounds that are one expression each."""

@@ -115,6 +115,8 @@ def statement(scope: Scope, op: Op) -> str:
 
 def _barrier(scope: Scope, op: Barrier) -> str:
     role, _ = scope.role
+    if op.scope == "cluster":
+        return scope.call(phases.SYNC_CLUSTER)
     if op.scope == "block":
         return "__syncthreads()"
     if op.scope == "warp" or (op.scope == "role" and role.warps == 1):

@@ -27,6 +27,7 @@ from polyvolta.cuda.build.promotion.boxes import ring
 from polyvolta.cuda.build.promotion.boxes.boxed import boxed_pieces
 from polyvolta.cuda.build.promotion.boxes.epilogue import OPERANDS, Epilogue, boxed_epilogue
 from polyvolta.cuda.build.promotion.boxes.pieces import pieces_of
+from polyvolta.cuda.build.promotion.boxes.sharing import grid_of
 from polyvolta.cuda.build.promotion.epilogue import epilogue
 from polyvolta.cuda.build.promotion.footprints import together
 from polyvolta.cuda.build.promotion.loops import operand_pieces
@@ -125,7 +126,8 @@ def promote(
         tree, whole = with_result(tree, end.stored, end.whole, arrays)
         pieces[pieces.index(end.whole)] = whole
     producing = loops.producing | end.producing
-    return Promotion(assembled(tree, pieces), movements, arrays, units, makers, producing, options.cluster)
+    grid = grid_of(contracted, options.cluster, context)
+    return Promotion(assembled(tree, pieces), movements, arrays, units, makers, producing, options.cluster, grid)
 
 
 def _epilogue(

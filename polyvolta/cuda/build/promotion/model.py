@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Container, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import count
 from math import prod
 from typing import Protocol
@@ -98,6 +98,7 @@ class Nest:
     iterators : its dimensions.
     members : those of its bands, outermost first.
     names : what promotion calls the values of the members above the points, None for a constant one.
+    cluster : rows and columns of blocks that start together.
     real : its scalar instances.
     padded : those of every started tile: what the kernel computes on, with zeros where there is no data.
     """
@@ -108,6 +109,7 @@ class Nest:
     names: tuple[str | None, ...]
     real: Set
     padded: Set
+    cluster: tuple[int, int] = (1, 1)
 
     def depth(self, level: str) -> int:
         """How many members there are from the root down to the last one of a level.
@@ -190,6 +192,7 @@ class Promotion:
     makers : who these are.
     producing : the statements that a warp of its own runs; () where there is none.
     cluster : rows and columns of blocks that share boxes.
+    grid : how many values names of blocks have, where that isn't what instances have of them.
     """
 
     schedule: Schedule
@@ -199,6 +202,7 @@ class Promotion:
     makers: Makers
     producing: frozenset[str] = frozenset()
     cluster: tuple[int, int] = (1, 1)
+    grid: Mapping[str, Aff] = field(default_factory=dict)
 
     @property
     def consumers(self) -> int:
@@ -213,11 +217,11 @@ class Promotion:
         return {CONSUMER: (0, self.consumers), PRODUCER: (self.consumers, 1)}
 
     @property
-    def extents(self) -> dict[str, int]:
-        """Of the names of threads that members are mapped to."""
+    def extents(self) -> dict[str, int | Aff]:
+        """Of the names of threads, and of blocks, that members are mapped to."""
         if not self.producing:
             return {"linearId": self.threads}
-        return {"lane": LANES, "rank": LANES * self.makers.warps}
+        return {"lane": LANES, "rank": LANES * self.makers.warps, **self.grid}
 
     @property
     def threads(self) -> int:

@@ -45,21 +45,20 @@ def nest_of(
     members = tuple(_members(fine.root, statement))
     used = {*domain.param_names, *iterators, *taken}
     real = domain.intersect_params(context)
-    nest = Nest(statement, iterators, members, (), real, real)
+    nest = Nest(statement, iterators, members, (), real, real, cluster)
     names = [free_name(n, used) for n in _wishes(members[: nest.depth(STRIP)])]
     named = tuple(None if m.of(statement).is_constant else n for m, n in zip(members, names))
     nest = replace(nest, names=named)
     _in_order(nest)
-    above = members_of(nest, tuple(_together(nest, cluster)))
+    above = members_of(nest, started_with(nest, TILE))
     started = real.apply(above).apply(above.reverse())
     return nest if started.is_subset(real) else replace(nest, padded=beside(started, context))
 
 
-def _together(nest: Nest, cluster: tuple[int, int]) -> Iterable[tuple[str, Aff]]:
-    """What instances of one started tile have alike: the members down to the k tile, of blocks the cluster's."""
-    blocks = dict(zip(nest.above(BLOCK), cluster))
-    for name, e in level(nest, TILE):
-        yield name, e // blocks.get(name, 1)
+def started_with(nest: Nest, name: str) -> tuple[tuple[str, Aff], ...]:
+    """What instances that start together have alike: the members down to a level, of blocks the cluster's."""
+    blocks = dict(zip(nest.above(BLOCK), nest.cluster))
+    return tuple((n, e // blocks.get(n, 1)) for n, e in level(nest, name))
 
 
 def beside(of: Set, context: Set) -> Set:

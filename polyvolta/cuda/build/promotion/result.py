@@ -14,7 +14,7 @@ from types import MappingProxyType
 
 from polyvolta.cuda.build.promotion.footprints import data_tile, full_where, instances, numbered
 from polyvolta.cuda.build.promotion.model import BLOCK, STRIP, TILE, WARP, Movement, Nest, Piece, accumulator_name
-from polyvolta.cuda.build.promotion.nests import NAMES, beside, conjunction, level, members_of
+from polyvolta.cuda.build.promotion.nests import NAMES, beside, conjunction, level, members_of, started_with
 from polyvolta.cuda.ir.kernel_ir import Element, Op, RegisterArray, Scale, Zero
 from polyvolta.cuda.target.macro_mma import MacroMma
 from polyvolta.graph.plans.plans import Plan
@@ -97,8 +97,8 @@ def result_nest(nest: Nest, extents: Sequence[Aff], context: Set) -> Nest:
     box = [b for i, e in zip(iterators, extents) for b in (("ge", var(i)), ("ge", e - 1 - var(i)))]
     space = Space(None, Tuple(name, iterators))
     real = Set._of(params, [(space, conjunction((*params, *iterators), box))]).intersect_params(context)
-    made = Nest(name, iterators, members, names, real, real)
-    above = members_of(made, level(made, BLOCK))
+    made = Nest(name, iterators, members, names, real, real, nest.cluster)
+    above = members_of(made, started_with(made, BLOCK))
     padded = real.apply(above).apply(above.reverse())
     return made if padded.is_subset(real) else replace(made, padded=padded)
 

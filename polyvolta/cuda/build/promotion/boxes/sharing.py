@@ -22,8 +22,12 @@ from itertools import product
 from polyvolta.cuda.build.promotion.model import BLOCK, CannotPromote, Nest
 from polyvolta.cuda.build.promotion.nests import conjunction
 from polyvolta.cuda.ir.engines.clusters import ranked
-from polyvolta.sets import Aff, Map, Tuple, aff, var
+from polyvolta.sched.loops.scan import scan
+from polyvolta.sched.nodes import Band, Domain
+from polyvolta.sched.tree import Schedule
+from polyvolta.sets import Aff, Map, Set, Tuple, aff, var
 from polyvolta.sets.hulls.box import Box as Hull
+from polyvolta.sets.values.simplify import simplify
 from polyvolta.sets.values.space import Space, distinct
 
 Pair = tuple[int, int]
@@ -188,6 +192,25 @@ def _relation(nest: Nest, cluster: Pair, rows: list[tuple[str, Aff]]) -> Map:
     return Map._of(tuple(more), [(Space(Tuple(None, names), Tuple(None, others)), pieces)])
 
 
+def grid_of(contracted: Schedule, cluster: Pair, context: Set) -> dict[str, Aff]:
+    """How many values names of blocks have in whole clusters; none where each block is one.
+
+    The last clusters may have blocks beyond the result. They run as the others do: what boxes bring from beyond a
+    tensor is 0, and what is stored there is dropped.
+
+    Parameters
+    ----------
+    contracted : the tree, whose band of blocks says how many there are with work.
+    """
+    if cluster == (1, 1):
+        return {}
+    band = contracted.band(contracted.find(level=BLOCK)[0])
+    members = [m for m in band.members if m.level == BLOCK]
+    extents = scan(Schedule(Domain(contracted.domain, Band(tuple(members)))), context).extents
+    sides = {m.name: n for m, n in zip(members, cluster, strict=True) if m.name is not None}
+    return {name: simplify((extents[name] + n - 1) // n * n, {}) for name, n in sides.items()}
+
+
 def _names(nest: Nest) -> tuple[str, ...]:
     """What the members of blocks are called; one that is constant has a name that nothing else has."""
     return tuple(_named(nest))
@@ -199,4 +222,4 @@ def _named(nest: Nest) -> Iterator[str]:
 
 
 def _others(nest: Nest) -> tuple[str, ...]:
-    return tuple(distinct((f"{n}'" for n in _names(nest)), ()))
+    return tuple(distinct(_names(nest), _names(nest)))
