@@ -3,6 +3,7 @@
     initial ... contracted   compute decomposition: which instance runs where (module `decompose`)
     promoted                 copies between global memory, shared memory and registers
     prefetched               the copies of later tiles run during the computation on this one
+    clustered                blocks that share what they read
     grouped                  the order in which blocks start, where it isn't row by row
 
 Every intermediate tree is kept under its stage name. The last one is scanned for loops, these are lowered to the kernel
@@ -145,9 +146,10 @@ def _made(
     reach("promoted", promotion.schedule)
     tree = reach("prefetched", prefetched(promotion, context, options.prefetch))
     promotion = awaited(promotion, tree)
-    order = BlockOrder(options.group)
+    order = BlockOrder(-(-options.group // options.cluster[0]))
     tree = reach("roles", split(promotion, tree))
-    tree = reach("grouped", grouped(tree, order))
+    tree = reach("clustered", clustered(tree, options.cluster))
+    tree = reach("grouped", grouped(tree, order, options.cluster))
     scanned = scan(tree, context, promotion.extents)
     ir = lower(
         name, tree, scanned, promotion, tuple(tensors.values()), graph.params, graph.scalars, tuple(multiples.items())
@@ -196,15 +198,23 @@ def _whole(t: GlobalTensor) -> GlobalTensor:
     return replace(t, whole=True, align=gcd(t.align, extent) if isinstance(extent, int) else t.align)
 
 
-def grouped(tree: Schedule, order: BlockOrder) -> Schedule:
+def clustered(tree: Schedule, cluster: tuple[int, int]) -> Schedule:
+    """The tree with a mark around the band of the blocks that says which of them form clusters; alone it has none."""
+    if cluster == (1, 1):
+        return tree
+    at = tree.find(level=BLOCK)[0]
+    return tree.replace(at, Mark(f"clusters of {cluster[0]} x {cluster[1]} blocks", tree.node(at)))
+
+
+def grouped(tree: Schedule, order: BlockOrder, cluster: tuple[int, int] = (1, 1)) -> Schedule:
     """The tree with a mark around the band of the blocks that says in which order they start; row by row it has none.
 
     A mark changes nothing of what a schedule means: which blocks there are and what each does is the band's.
     """
     if order.plain:
         return tree
-    at = tree.find(level=BLOCK)[0]
-    return tree.replace(at, Mark(f"blocks in {order}", tree.node(at)))
+    at = tree.find(level=BLOCK)[0] if cluster == (1, 1) else (0,)
+    return tree.replace(at, Mark(f"{'blocks' if cluster == (1, 1) else 'clusters'} in {order}", tree.node(at)))
 
 
 def _about(graph: Graph) -> str:

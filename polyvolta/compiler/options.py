@@ -59,7 +59,8 @@ class Options(Tiling):
         multiplied, across k tiles, too. If missing, the target's, where a k tile has an even number of strips.
         Warpgroups have none: 1.
     group : how many rows of blocks go together in the order in which blocks start, a group column by column, so that
-        the second-level cache serves those that run side by side: 1 (row by row) to 64. If missing, the target's.
+        the second-level cache serves those that run side by side: 1 (row by row) to 64. If missing, the target's. With
+        clusters it is rounded up to whole ones.
     occupancy : how many blocks are to share a multiprocessor at least, 1 to 8, each with its part of the registers and
         of shared memory: while one waits, or stores its results, another one multiplies.
     cluster : (rows, columns) of blocks that share what they read, 1, 2, 4 or 8 each: a box that several of them need

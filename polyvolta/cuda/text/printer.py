@@ -105,7 +105,7 @@ def _kernel(scope: Scope) -> str:
     body = []
     for k, s in enumerate(ir.body):
         body += ["", *(numbers_again(scope) if k in starts else []), *statement(scope, s, 1, (k,))]
-    lines += place_of_block(ir.block_order, lambda name: any(name in x for x in body), scope.free)
+    lines += place_of_block(ir.block_order, lambda name: any(name in x for x in body), scope.free, ir.cluster)
     lines.append("")
     for r in ir.registers:
         shape = "" if single(r) else "".join(f"[{n}]" for n in r.shape)

@@ -40,7 +40,7 @@ def ranked(place: tuple[Aff | int, Aff | int, Aff | int], cluster: Extents) -> A
     """The rank of a place in a cluster.
 
     >>> print(ranked(own((2, 4, 1)), (2, 4, 1)), ranked((1, 3, 0), (2, 4, 1)))
-    2*(blockIdx.y mod 4) + blockIdx.x mod 2 7
+    (blockIdx.x mod 2) + 2*(blockIdx.y mod 4) 7
     """
     x, y, z = place
     return aff(0) + x + cluster[0] * y + cluster[0] * cluster[1] * z

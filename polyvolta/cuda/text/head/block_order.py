@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from polyvolta.cuda.ir.block_order import BlockOrder, at_most
+from polyvolta.cuda.ir.engines.clusters import ALONE, Extents
 
 BLOCKS = {f"blockIdx.{axis}": f"blockIdx_{axis}" for axis in "xyz"}
 """Block indices as ints: CUDA's are unsigned, and so would be every sum with one."""
@@ -82,12 +83,22 @@ def _infix(operator: str, left: Unsigned | int, right: Unsigned | int, binds: in
     return kind(f"{before} {operator} {behind}", binds)
 
 
-def _steps(order: BlockOrder, names: Sequence[Unsigned]) -> tuple[Sequence[Unsigned], ...]:
-    """A block's group, its place there and the group's height; and column and row by the names of the three."""
+def _steps(
+    order: BlockOrder, names: Sequence[Unsigned], cluster: Extents = ALONE
+) -> tuple[Sequence[Unsigned], Sequence[Unsigned]]:
+    """A block's group, its place there and the group's height; and column and row by the names of the three.
+
+    Of clusters all of these are the cluster's, and in it a block's place is the hardware's.
+    """
     group, place, height = names
     numbers = ("gridDim.x", "gridDim.y", "blockIdx.x", "blockIdx.y")
-    columns, rows, x, y = (type(group)(f"{group.home}{name}") for name in numbers)
-    return (*order.grouped(columns * y + x, columns), order.height(group, rows)), order.placed(group, place, height)
+    hardware = [type(group)(f"{group.home}{name}") for name in numbers]
+    sides = cluster[0], cluster[1], cluster[0], cluster[1]
+    columns, rows, x, y = (e // n if n > 1 else e for e, n in zip(hardware, sides))
+    placed = order.placed(group, place, height)
+    inside = zip(placed, sides, hardware[2:], strict=False)
+    found = tuple(n * (e if e.binds == ATOM else type(e)(f"({e})")) + at % n if n > 1 else e for e, n, at in inside)
+    return (*order.grouped(columns * y + x, columns), order.height(group, rows)), found
 
 
 def python_lines(order: BlockOrder) -> list[str]:
@@ -106,11 +117,14 @@ def python_lines(order: BlockOrder) -> list[str]:
     return [*(f"{name} = {value}" for name, value in zip(names, values)), f"return {column}, {row}"]
 
 
-def place_of_block(order: BlockOrder, used: Callable[[str], bool], free: Callable[[str], str]) -> list[str]:
+def place_of_block(
+    order: BlockOrder, used: Callable[[str], bool], free: Callable[[str], str], cluster: Extents = ALONE
+) -> list[str]:
     """Lines that declare the names of a block's place that are used.
 
     Parameters
     ----------
+    cluster : blocks of a cluster along x, y and z; the order is one of clusters.
     used : whether the body has a name.
     free : a name like a wish that nothing else has.
 
@@ -121,6 +135,12 @@ def place_of_block(order: BlockOrder, used: Callable[[str], bool], free: Callabl
       const unsigned height = min(8u, gridDim.y - 8 * group);
       const int blockIdx_x = place / height;
       const int blockIdx_y = 8 * group + place % height;
+    >>> print(*place_of_block(BlockOrder(4), lambda name: name == "blockIdx_y", str, (1, 2, 1)), sep="\\n")
+      // clusters in groups of 4 rows, a group column by column: the L2 cache serves those that run together
+      const unsigned group = (gridDim.x * (blockIdx.y / 2) + blockIdx.x) / (4 * gridDim.x);
+      const unsigned place = (gridDim.x * (blockIdx.y / 2) + blockIdx.x) % (4 * gridDim.x);
+      const unsigned height = min(4u, gridDim.y / 2 - 4 * group);
+      const int blockIdx_y = 2 * (4 * group + place % height) + blockIdx.y % 2;
     >>> print(*place_of_block(BlockOrder(1), lambda name: name == "blockIdx_x", str))
       const int blockIdx_x = blockIdx.x;
     """
@@ -128,10 +148,11 @@ def place_of_block(order: BlockOrder, used: Callable[[str], bool], free: Callabl
     if order.plain or not {"blockIdx_x", "blockIdx_y"} & names.keys():
         return [f"  const int {new} = {name};" for new, name in names.items()]
     steps = [Unsigned(free(name)) for name in ("group", "place", "height")]
-    values, (column, row) = _steps(order, steps)
+    values, (column, row) = _steps(order, steps, cluster)
     places = names | {"blockIdx_x": column, "blockIdx_y": row}
+    what = "blocks" if cluster == ALONE else "clusters"
     return [
-        f"  // blocks in groups of {order.group} rows, a group column by column: the L2 cache serves those that run "
+        f"  // {what} in groups of {order.group} rows, a group column by column: the L2 cache serves those that run "
         "together",
         *(f"  const unsigned {name} = {value};" for name, value in zip(steps, values)),
         *(f"  const int {new} = {places[new]};" for new in names),

@@ -101,7 +101,7 @@ def ranks(cluster: Pair, place: tuple[Aff, Aff], moves: frozenset[Pair]) -> tupl
     >>> [str(e) for e in ranks((2, 2), (y, x), frozenset({(0, 0), (0, 1)}))]
     ['2*(y mod 2)', '2*(y mod 2) + 1']
     >>> [str(e) for e in ranks((2, 2), (y, x), frozenset({(0, 0), (0, 1), (1, 0)}))]
-    ['2*(y mod 2) + x mod 2', '2*(y mod 2) + (x + 1) mod 2', '2*((y + 1) mod 2) + x mod 2']
+    ['(x mod 2) + 2*(y mod 2)', '2*(y mod 2) + ((x + 1) mod 2)', '(x mod 2) + 2*((y + 1) mod 2)']
     """
     axes = _axes(cluster, moves)
     along: list[dict[int, Aff]] = []
