@@ -25,7 +25,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from polyvolta.cuda.ir.accesses import Access, Operation
-from polyvolta.cuda.ir.engines.clusters import ALONE, blocks, members, placed
+from polyvolta.cuda.ir.engines.clusters import ALONE, AXES, blocks, members, placed
 from polyvolta.cuda.ir.engines.phases import Phase
 from polyvolta.cuda.ir.engines.warpgroups import WARPS
 from polyvolta.cuda.ir.kernel_ir import (
@@ -45,7 +45,7 @@ from polyvolta.cuda.ir.kernel_ir import (
     When,
 )
 from polyvolta.cuda.ir.memories import Memories, PhaseBarriers, SharedTile
-from polyvolta.cuda.ir.walk import IrPath, inner, put, walk
+from polyvolta.cuda.ir.walk import IrPath, inner, put
 from polyvolta.cuda.target.boxes import SWIZZLES
 from polyvolta.sets import Aff, aff, var
 from polyvolta.sets.values.simplify import simplify
@@ -96,12 +96,16 @@ class Unfolded:
 
     def path(self, at: IrPath) -> IrPath:
         """Where a statement stands in the other kernel."""
+        if self.ir is self.of:
+            return at
         while at and at not in self.paths:
             at = at[:-1]
         return self.paths.get(at, at)
 
     def block(self, cluster: tuple[int, int, int], warp: int | None) -> tuple[tuple[int, int, int], int | None]:
         """The place of a block by that of its cluster and a warp of the unfolded kernel, and the block's own warp."""
+        if self.ir is self.of:
+            return cluster, warp
         rank, own = (0, warp) if warp is None else divmod(warp, _warps(self.of))
         place = list(members(self.of.cluster))[rank]
         x, y, z = (c * n + p for c, n, p in zip(cluster, self.of.cluster, place, strict=True))
@@ -131,7 +135,7 @@ def unfolded(ir: KernelIR) -> Unfolded:
     NotUnfolded : roles within which a whole block, or all of the cluster, meets.
     """
     if ir.cluster == ALONE:
-        return Unfolded(ir, ir, {at: at for at, _ in walk(ir.body)})
+        return Unfolded(ir, ir, {})
     return _unfolded(_Kept(ir))
 
 
@@ -176,7 +180,10 @@ class _Unfolding:
         count = blocks(ir.cluster)
         derived = [(THREAD, var("linearId") % self.threads)]
         derived += [(name, e.subs({"linearId": var(THREAD)})) for name, e in ir.derived]
-        ranges = {n: r for n, r in ir.ranges.items() if not n.startswith("blockIdx.")}
+        sides = dict(zip(AXES, ir.cluster, strict=True))
+        ranges = {n: (low, high if high is None else (high + 1) // sides.get(n, 1) - 1)
+                  for n, (low, high) in ir.ranges.items() if n in sides}  # fmt: skip
+        ranges = {**ir.ranges, **ranges}
         ranges |= {"linearId": (0, count * self.threads - 1), THREAD: (0, self.threads - 1)}
         ranges["warp"] = (0, self.warps - 1)
         sizes = zip(ir.grid, ir.cluster, strict=True)

@@ -22,6 +22,7 @@ from polyvolta.cuda.ir.engines.boxes import BoxCopy, BoxStore, CommitStores, Pro
 from polyvolta.cuda.ir.engines.phases import Arrive, Await, InitBarriers, Phase
 from polyvolta.cuda.ir.engines.warpgroups import WARPS, Wgmma, WgmmaCommit, WgmmaFence, WgmmaWait
 from polyvolta.cuda.ir.kernel_ir import LANES, KernelIR, Roles
+from polyvolta.cuda.ir.unfolded import PART, Leave
 from polyvolta.cuda.ir.walk import IrPath, elements, operations, put, walk
 from polyvolta.cuda.verify.engine.symbols import of_grid, of_sizes
 from polyvolta.cuda.verify.engine.undecided import Undecided
@@ -29,19 +30,20 @@ from polyvolta.cuda.verify.order.counts import Counts
 from polyvolta.cuda.verify.order.program import BARRIER, FENCE, READ, STORE, Event, Leaf, Reader, Touch, as_events
 from polyvolta.sets import Aff, aff
 
-INIT, ARRIVE, AWAIT = "init", "arrival", "await"
+INIT, ARRIVE, AWAIT, LEAVE = "init", "arrival", "await", "leave"
 BOX, TAKE, CLOSE_BOXES, WAIT_BOXES = "box", "stored box", "close of boxes", "wait for boxes"
 PRODUCT, CLOSE, DONE, READY = "product", "close", "done", "ready"
 PROXY, REGISTERS, ROLE, WARPGROUP = "proxy fence", "registers", "role barrier", "warpgroup barrier"
-MEETINGS = (BARRIER, ROLE, WARPGROUP)
+OF_PART = "part barrier"
+MEETINGS = (BARRIER, OF_PART, ROLE, WARPGROUP)
 IN_FLIGHT = (BOX, TAKE, PRODUCT)
 TOUCHING = (READ, STORE, *IN_FLIGHT)
 PLAIN = {InitBarriers: INIT, Arrive: ARRIVE, Await: AWAIT, CommitStores: CLOSE_BOXES, WaitStores: WAIT_BOXES,
-         ProxyFence: PROXY, WgmmaCommit: CLOSE, WgmmaWait: DONE, WgmmaFence: READY}  # fmt: skip
-ORDERING = {"block": BARRIER, "role": ROLE, "warpgroup": WARPGROUP, "warp": FENCE}
+         ProxyFence: PROXY, WgmmaCommit: CLOSE, WgmmaWait: DONE, WgmmaFence: READY, Leave: LEAVE}  # fmt: skip
+ORDERING = {"block": BARRIER, PART: OF_PART, "role": ROLE, "warpgroup": WARPGROUP, "warp": FENCE}
 OF_ENGINES = {BoxCopy: BOX, BoxStore: TAKE, Wgmma: PRODUCT}
 LOOSE = (READ, STORE, TAKE, REGISTERS)
-PARTING = (ARRIVE, AWAIT, BOX, TAKE, CLOSE_BOXES, WAIT_BOXES, PRODUCT, CLOSE, DONE, READY, PROXY, *MEETINGS)
+PARTING = (LEAVE, ARRIVE, AWAIT, BOX, TAKE, CLOSE_BOXES, WAIT_BOXES, PRODUCT, CLOSE, DONE, READY, PROXY, *MEETINGS)
 
 
 @dataclass(slots=True)
