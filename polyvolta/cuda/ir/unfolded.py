@@ -144,6 +144,14 @@ def _unfolded(kept: _Kept) -> Unfolded:
     return _Unfolding(kept.ir).whole()
 
 
+def warps_of_block(ir: KernelIR) -> int:
+    """How many warps each block of a cluster has in an unfolded kernel; 0 in any other one."""
+    for name, e in ir.derived[:1]:
+        if name == THREAD:
+            return next(n for n in range(1, ir.warps + 1) if e == var("linearId") % (n * LANES))
+    return 0
+
+
 def _warps(ir: KernelIR) -> int:
     """Of a block of the cluster, whole warpgroups."""
     return -(-ir.warps // WARPS) * WARPS

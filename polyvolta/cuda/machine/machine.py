@@ -314,7 +314,8 @@ class Machine:
         return tuple(numbers)
 
 
-_TOGETHER = {"warp": ((2,), "the lanes of a warp"), PART: ((2,), "the lanes of a warp"), "role": ((1, 2), "the threads"), "block": ((1, 2), "the threads")}
+_TOGETHER = {"warp": ((2,), "the lanes of a warp"), PART: ((2,), "the lanes of a warp"), "role": ((1, 2), "the threads"), "block": ((1, 2), "the threads"),
+             "cluster": ((1, 2), "the threads")}  # fmt: skip
 """Of operations that some threads take together: the axes of a mask, and who they are in words."""
 
 

@@ -17,7 +17,7 @@ own pace from barrier to barrier, and a kernel without races doesn't notice.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import groupby
 from math import prod
@@ -29,6 +29,7 @@ import numpy as np
 from polyvolta.cuda.errors import CudaError
 from polyvolta.cuda.ir import kernel_ir as kir
 from polyvolta.cuda.ir.kernel_ir import KernelIR
+from polyvolta.cuda.ir.unfolded import Unfolded, unfolded
 from polyvolta.cuda.ir.walk import IrPath
 from polyvolta.cuda.machine.access import instructions
 from polyvolta.cuda.machine.interpreter import prepared_memory
@@ -168,7 +169,8 @@ def trace(
     ----------
     ir, schedule : the kernel and its tree.
     tensors, sizes, scalars : as of `interpreter.interpret`.
-    block : blockIdx x, y and, if it isn't 0, z.
+    block : blockIdx x, y and, if it isn't 0, z. Of a cluster's block the steps are those of the cluster, whose blocks'
+        warps are side by side.
 
     Raises
     ------
@@ -179,9 +181,10 @@ def trace(
     """
     memory, values = prepared_memory(ir, tensors, sizes, scalars)
     grid: list[Any] = [g.evaluate(values) for g in ir.grid]
-    number = checked_block(block, grid, sizes)
-    machine = Machine(ir, memory, values, np.array(number)[:, None], EFFECTS)
-    return _steps(machine, Places(ir, schedule), number)
+    number, whole = checked_block(block, grid, sizes), unfolded(ir)
+    cluster = [n // c for n, c in zip(number, ir.cluster, strict=True)]
+    machine = Machine(whole.ir, memory, values, np.array(cluster)[:, None], EFFECTS)
+    return _steps(machine, Places(ir, schedule), number, whole)
 
 
 def checked_block(block: object, grid: Sequence[int], sizes: Mapping[str, int]) -> tuple[int, int, int]:
@@ -248,13 +251,15 @@ def warps_text(warps: Sequence[int], count: int) -> str:
 # ---- from the machine's steps to these
 
 
-def _steps(machine: Machine, places: Places, block: tuple[int, int, int]) -> Iterator[TraceStep]:
+def _steps(
+    machine: Machine, places: Places, block: tuple[int, int, int], whole: Unfolded
+) -> Iterator[TraceStep]:
     nodes = {row.at: row.lines[0] for row in rows(places.schedule)}
     text = places.printed.text.split("\n")
     found: dict[IrPath, tuple[Place, str, str]] = {}
     for number, step in enumerate(machine.steps()):
         if step.path not in found:
-            place = places[step.path]
+            place = replace(places[whole.path(step.path)], stmt=step.op)
             node = "" if place.node is None else nodes.get(place.node, "")
             found[step.path] = place, node, _statement(text, place.line)
         place, node, cuda = found[step.path]

@@ -23,6 +23,7 @@ from polyvolta.cuda.mutants import (
     barriers,
     blocks,
     boxes,
+    clusters,
     copies,
     layouts,
     pipeline,
@@ -46,7 +47,7 @@ MUTANTS: dict[str, Mutant] = {
     m.name: m
     for module in (
         arguments, barriers, pipeline, layouts, copies, accumulators, results, rings, transfers, roles, blocks, boxes,
-        trees,
+        clusters, trees,
     )
     for m in module.MUTANTS
 }  # fmt: skip

@@ -13,10 +13,13 @@ Source: PTX ISA, "Cooperative Thread Arrays: Cluster of CTAs" and "Special Regis
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from math import prod
 
+import numpy as np
+
+from polyvolta.cuda.ir.block_order import BlockOrder
 from polyvolta.sets import Aff, aff, var
 
 AXES = tuple(f"blockIdx.{axis}" for axis in "xyz")
@@ -69,3 +72,17 @@ def placed(place: tuple[int, int, int], cluster: Extents) -> Mapping[str, Aff]:
     """
     pairs = zip(AXES, place, cluster, strict=True)
     return {name: n * var(name) + x for name, x, n in pairs if n > 1}
+
+
+def launched(order: BlockOrder, cluster: Extents, grid: Sequence[int]) -> np.ndarray:
+    """[3, blocks]: blockIdx.x, .y, .z of the places of a grid's blocks in the order in which they start, those of one
+    cluster together.
+
+    >>> print(launched(BlockOrder(1), (1, 2, 1), (2, 2, 1)))
+    [[0 0 1 1]
+     [0 1 0 1]
+     [0 0 0 0]]
+    """
+    clusters = [n // c for n, c in zip(grid, cluster, strict=True)]
+    first = order.blocks(clusters, 0, prod(clusters))[:, :, None] * np.reshape(cluster, (3, 1, 1))
+    return (first + np.array(list(members(cluster))).T[:, None, :]).reshape(3, -1)

@@ -9,12 +9,15 @@ from typing import Any
 from polyvolta.cuda.ir.engines.boxes import BoxCopy, BoxStore, WaitStores
 from polyvolta.cuda.ir.engines.phases import Arrive, Await, InitBarriers, Phase
 from polyvolta.cuda.ir.engines.warpgroups import WARPS, SharedOperand, Wgmma, WgmmaWait
-from polyvolta.cuda.ir.kernel_ir import CHUNK, CHUNK_BYTES, KernelIR, Role, Roles
+from polyvolta.cuda.ir.engines.clusters import ALONE, MOST, blocks
+from polyvolta.cuda.ir.kernel_ir import CHUNK, CHUNK_BYTES, Barrier, KernelIR, Role, Roles
 from polyvolta.cuda.ir.memories import BoxMap, PhaseBarriers
 from polyvolta.cuda.ir.walk import walk
 from polyvolta.cuda.ir.well_formed_terms import of_map, of_name
 from polyvolta.cuda.target.descriptors import InShared
 from polyvolta.cuda.target.instruction import LANES
+from polyvolta.sets import Aff, aff
+from polyvolta.sets.values.simplify import interval, simplify
 
 MOST_COUNT = 2**20 - 1
 """Arrivals, and bytes, that a barrier can wait for."""
@@ -52,6 +55,25 @@ def of_maps(ir: KernelIR) -> Iterator[str]:
             yield f"{m.name} is of {m.tensor}, which has {len(tensor.dims)} dimension, and boxes have two"
         elif tensor.align != CHUNK:
             yield f"{m.name} is of {m.tensor}, whose lines start at multiples of {tensor.align} values, not of {CHUNK}"
+
+
+def of_cluster(ir: KernelIR) -> Iterator[str]:
+    """Grids are whole clusters, and what speaks of other blocks has some."""
+    if len(ir.cluster) != 3 or any(n < 1 for n in ir.cluster) or blocks(ir.cluster) > MOST:
+        yield f"a cluster has 1 to {MOST} blocks, not {ir.cluster}"
+        return
+    for axis, e, n in zip("xyz", ir.grid, ir.cluster, strict=True):
+        if n > 1 and simplify(e % n, {}) != aff(0):
+            yield f"the grid has {e} blocks along {axis}, no multiple of the cluster's {n}"
+    for _, s in walk(ir.body):
+        meets = isinstance(s, Barrier) and s.scope == "cluster"
+        reaches = isinstance(s, Arrive | BoxCopy) and s.to not in (None, ())
+        if ir.cluster == ALONE and (meets or reaches):
+            yield f"{type(s).__name__} {s.statement} is about other blocks of a cluster, and there is none"
+        if ir.cluster != ALONE and isinstance(s, Roles) and any(
+            isinstance(x, Barrier) and x.scope in ("block", "cluster") for _, x in walk((s,))
+        ):
+            yield "blocks of a cluster meet outside of roles"
 
 
 # ---- statements
@@ -92,6 +114,7 @@ def _of_init(ir: KernelIR, op: InitBarriers) -> Iterator[str]:
 
 def _of_arrive(ir: KernelIR, op: Arrive) -> Iterator[str]:
     yield from _of_phase(ir, op.phase)
+    yield from _of_ranks(ir, () if op.to is None else (op.to,))
     if not 0 <= op.bytes <= MOST_COUNT:
         yield f"a phase waits for 0 to {MOST_COUNT} bytes, not {op.bytes}"
 
@@ -121,6 +144,16 @@ def _of_box(ir: KernelIR, op: BoxCopy | BoxStore) -> Iterator[str]:
         yield from _of_sides(made, tensor.order, tile.name, tile.order, [n for _, n in tile.layout.inputs])
     if isinstance(op, BoxCopy):
         yield from _of_phase(ir, op.phase)
+        yield from _of_ranks(ir, op.to)
+
+
+def _of_ranks(ir: KernelIR, ranks: tuple[Aff, ...]) -> Iterator[str]:
+    for e in ranks:
+        low, high = interval(e, {})
+        if low is None or high is None or low < 0 or high >= blocks(ir.cluster):
+            yield f"a cluster of {blocks(ir.cluster)} blocks has no rank {e}"
+    if len(set(ranks)) < len(ranks):
+        yield f"a block gets a box twice: {', '.join(map(str, ranks))}"
 
 
 def _of_sides(

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from polyvolta.cuda.ir.engines.clusters import ALONE
 from polyvolta.cuda.ir.kernel_ir import KernelIR
 from polyvolta.cuda.machine.observe.bank_conflicts import BankConflicts
 from polyvolta.cuda.machine.observe.coalescing import Coalescing
 from polyvolta.cuda.machine.observe.counts import Counts
 from polyvolta.cuda.machine.observe.drawings.picture import DRAWN, drawn
-from polyvolta.cuda.machine.observe.faults import Bounds, Divergence
+from polyvolta.cuda.machine.observe.faults import Bounds, BoundsObserver, Divergence, DivergenceObserver
 from polyvolta.cuda.machine.observe.observer import Finding, Seen, where
 from polyvolta.cuda.machine.observe.races import RaceObserver, Races
 from polyvolta.cuda.machine.observe.tables import Table
@@ -87,7 +88,8 @@ class Observations:
     @property
     def blind(self) -> tuple[str, ...]:
         """Observers of what may be wrong that can't watch this kernel, such as races of warps that have roles."""
-        return tuple(o.name for o in (RaceObserver, UninitialisedObserver, ValueObserver) if o.no_meaning(self.ir))
+        kinds = (RaceObserver, UninitialisedObserver, BoundsObserver, DivergenceObserver, ValueObserver)
+        return tuple(o.name for o in kinds if self.ir.cluster != ALONE or o.no_meaning(self.ir))
 
     def picture(self, observer: str, statement: str | None = None) -> Svg:
         """What an observer saw, as a picture.

@@ -22,7 +22,7 @@ from polyvolta.cuda.ir.engines.boxes import BoxCopy, BoxStore, CommitStores, Pro
 from polyvolta.cuda.ir.engines.phases import Arrive, Await, InitBarriers, Phase
 from polyvolta.cuda.ir.engines.warpgroups import WARPS, Wgmma, WgmmaCommit, WgmmaFence, WgmmaWait
 from polyvolta.cuda.ir.kernel_ir import LANES, KernelIR, Roles
-from polyvolta.cuda.ir.unfolded import PART, Leave
+from polyvolta.cuda.ir.unfolded import PART, Leave, warps_of_block
 from polyvolta.cuda.ir.walk import IrPath, elements, operations, put, walk
 from polyvolta.cuda.verify.engine.symbols import of_grid, of_sizes
 from polyvolta.cuda.verify.engine.undecided import Undecided
@@ -108,6 +108,7 @@ class Party:
     strand : which of the block's roles, or of a role's warpgroups.
     mask : bool [warp, 32].
     kind : equal for parties of one role that take part in the same events.
+    warps : of each block of a cluster, whose blocks are one here; 0 where they aren't.
     """
 
     number: int
@@ -115,6 +116,7 @@ class Party:
     strand: int
     mask: np.ndarray
     kind: int
+    warps: int = 0
 
     @property
     def first(self) -> tuple[int, int]:
@@ -214,4 +216,4 @@ def _parties(ir: KernelIR, events: Sequence[Event]) -> Iterator[Party]:
     kinds: dict[tuple, int] = {}
     for n, row in enumerate(rows):
         kind = kinds.setdefault((names[int(row[0])], *map(int, row[1:])), len(kinds))
-        yield Party(n, names[int(row[0])], int(row[0]), (which.ravel() == n).reshape(shape), kind)
+        yield Party(n, names[int(row[0])], int(row[0]), (which.ravel() == n).reshape(shape), kind, warps_of_block(ir))
