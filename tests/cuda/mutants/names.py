@@ -1,7 +1,8 @@
 """The mutants that take instructions of Turing, Ampere or Hopper, or blocks in groups, by name."""
 
-from polyvolta.cuda.mutants import blocks, boxes, rings, roles, transfers
+from polyvolta.cuda.mutants import blocks, boxes, clusters, rings, roles, transfers
 
 AMPERE = {m.name: m for module in (rings, transfers, blocks) for m in module.MUTANTS}
 BOXES = {m.name: m for m in boxes.MUTANTS}
 ROLES = {m.name: m for m in roles.MUTANTS}
+CLUSTERS = {m.name: m for m in clusters.MUTANTS}
