@@ -44,7 +44,8 @@ class Options(Tiling):
     warp_tile : likewise for a warp, or for a warpgroup of four where those multiply together; its depth equals the
         block's.
     macro_mma : name of one of the target's macro-MMAs.
-    split_k : parts into which a block splits K, each for warps of its own: 1, 2, 4 or 8.
+    split_k : parts into which a block splits K, each for warps of its own: 1, 2, 4 or 8. Of warpgroups each is for a
+        block of its own, of one cluster, in which each adds up and stores some columns.
     buffers : buffers of shared memory for each operand, 1 to 8. One takes two barriers a step; more take turns, tile k
         being in buffer k mod `buffers`, and take one.
     partial : what happens at the edges of tensors that tiles don't divide: "guard" tests indices in the tiles at the

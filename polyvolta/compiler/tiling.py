@@ -56,7 +56,13 @@ class Tiling:
     @property
     def warps(self) -> tuple[int, int, int]:
         """Warps along the rows, columns and depth of a block's tile: warpIdx_y, warpIdx_x and warpIdx_z count them."""
-        return self.block_tile[0] // self.warp_tile[0], self.block_tile[1] // self.warp_tile[1], self.split_k
+        parts = 1 if self.by_blocks else self.split_k
+        return self.block_tile[0] // self.warp_tile[0], self.block_tile[1] // self.warp_tile[1], parts
+
+    @property
+    def by_blocks(self) -> bool:
+        """Whether the parts of a split K are blocks of a cluster: those of warpgroups, else warps of a block."""
+        return self.macro_mma in WGMMA.names
 
     @property
     def threads(self) -> int:
@@ -79,11 +85,13 @@ class Tiling:
 
     def tile_bytes(self) -> int:
         """Shared memory of the operands' tiles, which one product after the other uses."""
-        m, n, k = self.step
+        m, n, k = self.block_tile if self.by_blocks else self.step
         return 2 * (m + n) * k * self.buffers
 
     def exchange_bytes(self, needs: Needs, target: Target) -> int:
         """Shared memory in which warps exchange accumulators: a fragment for each, of 16 bits if only stored."""
+        if self.by_blocks and self.split_k > 1:
+            return 4 * prod(self.block_tile[:2])
         m, n, _ = makers_of(macro := target.macro_mma(self.macro_mma)).result(macro.shape)
         return m * n * (4 if self.split_k > 1 else needs.exchange) * prod(self.warps)
 
@@ -170,8 +178,9 @@ class Tiling:
             yield f"{macro.name} has one accumulator, and the products add to {needs.accumulators}"
         if needs.scaled:
             yield f"{macro.name} adds products as they are, and a sum is multiplied by something between two of them"
-        if self.split_k > 1:
-            yield f"warpgroups don't split K: split_k={self.split_k}, and {macro.name}"
+        if self.split_k > 1 and self.warp_tile[1] % (COLUMNS * self.split_k):
+            yield f"each of the {self.split_k} blocks that split K adds up a part of a warpgroup's columns, {COLUMNS} " \
+                  f"at a time: warp_tile has {self.warp_tile[1]}"
         if macro.shape[1] % COLUMNS:
             yield f"results of {macro.name} are stored by {COLUMNS} columns, {macro.shape[1]} is no multiple"
         if self.buffers < FEWEST_BUFFERS:
@@ -182,8 +191,10 @@ class Tiling:
     def unshared(self, target: Target) -> Iterator[str]:
         """What of a cluster the target doesn't have."""
         rows, cols = self.cluster
-        if rows * cols > target.cluster:
-            yield f"a cluster of {target.name} has at most {target.cluster} blocks, not {rows} x {cols}"
+        parts = self.split_k if self.by_blocks else 1
+        if rows * cols * parts > target.cluster:
+            words = f"{rows} x {cols}" + (f" for each of {parts} parts of K" if parts > 1 else "")
+            yield f"a cluster of {target.name} has at most {target.cluster} blocks, not {words}"
 
     def too_far(self, asynchronous: bool) -> Iterator[str]:
         """What of the distance of copies does not fit the buffers."""

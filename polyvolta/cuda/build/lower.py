@@ -26,7 +26,7 @@ from types import MappingProxyType
 from typing import NoReturn
 
 from polyvolta.cuda.build.promotion.makers import ONE_WARP, Makers
-from polyvolta.cuda.build.promotion.model import PER_THREAD, Movement, Promotion
+from polyvolta.cuda.build.promotion.model import PART_OF_CLUSTER, PER_THREAD, Movement, Promotion
 from polyvolta.cuda.build.promotion.nests import conjunction
 from polyvolta.cuda.errors import CudaError
 from polyvolta.cuda.ir.engines.clusters import ALONE, Extents
@@ -92,7 +92,7 @@ def lower(
         own["rank"] = (0, promotion.makers.warps * LANES - 1)
     ranges: dict[str, Range] = {**scan.ranges, **own}
     rows, cols = promotion.cluster
-    lowering = _Lowering(schedule, promotion.movements, ranges, promotion.roles, (cols, rows, 1),
+    lowering = _Lowering(schedule, promotion.movements, ranges, promotion.roles, (cols, rows, promotion.parts),
                          promotion.grid)  # fmt: skip
     body = lowering.body(scan.body)
     grid = tuple(scan.extents.get(f"blockIdx.{axis}", aff(1)) for axis in "xyz")
@@ -234,11 +234,27 @@ class _Lowering:
         parts = {n.mark: n for n in marked(nodes) if n.mark in self.roles}
         if not parts:
             return chosen(self.items(nodes))
-        made = tuple(Role(name, *self.roles[name], chosen(self.items(parts[name].body))) for name in self.roles)
+        bodies = {name: chosen(self.items(parts[name].body)) for name in self.roles}
+        bodies, behind = self.met(bodies)
+        made = tuple(Role(name, *self.roles[name], body) for name, body in bodies.items())
         init = When((-var("linearId"),), (InitBarriers("init"),), False, "one thread begins the barriers' phases")
         if self.cluster == ALONE:
             return init, Barrier("block", "sync_init"), Roles(made)
-        return init, Barrier("cluster", "sync_init"), Roles(made), Barrier("cluster", "sync_end")
+        return init, Barrier("cluster", "sync_init"), Roles(made), *behind, Barrier("cluster", "sync_end")
+
+    def met(self, bodies: dict[str, tuple[Stmt, ...]]) -> tuple[dict[str, tuple[Stmt, ...]], tuple[Stmt, ...]]:
+        """The roles up to where one of them meets the other blocks of the cluster, which all warps do, and what that
+        one does from there on."""
+        out, behind = dict(bodies), ()
+        for name, body in bodies.items():
+            at = next((k for k, s in enumerate(body) if isinstance(s, Barrier) and s.scope == "cluster"), None)
+            if at is not None:
+                first, warps = self.roles[name]
+                mine = (var("warp") - first,) if first else ()
+                mine += (first + warps - 1 - var("warp"),)
+                out[name] = body[:at]
+                behind = (*behind, body[at], When(mine, body[at + 1 :], False, name))
+        return out, behind
 
     def items(self, nodes: tuple[Ast, ...]) -> list[Item]:
         """The statements of a part of the code."""
@@ -253,6 +269,9 @@ class _Lowering:
                 known = self.ranges
                 if len(lows) == len(highs) == 1 and lows[0].is_constant:  # another loop may have the same name
                     self.ranges = {**known, v: (lows[0].const, highs[0].const if highs[0].is_constant else None)}
+                elif len(lows) == len(highs) == 1 and lows[0].names() | highs[0].names() == {PART_OF_CLUSTER}:
+                    known = {**known, v: (interval(lows[0], known)[0], interval(highs[0], known)[1])}
+                    self.ranges = known
                 items = self.items(inner)
                 self.ranges = {**self.ranges, v: known[v]}
                 unroll = unroll or _fills(lows, highs, items)

@@ -232,9 +232,10 @@ def _matrix_store(scope: Scope, op: StoreMatrix) -> str:
 def _exchange_load(scope: Scope, op: ExchangeLoad) -> str:
     plan = op.exchange
     _need_kind(scope, op.target, written(plan.kind), "an exchange")
-    function = exchange.load(plan, op.parts, op.stride)
+    of_blocks = op.first is not None
+    function = (exchange.load_of_blocks if of_blocks else exchange.load)(plan, op.parts, op.stride)
     where = [plus(op.buffer, scope.c(plan.chunks * op.slot)), *([scope.c(op.round)] if plan.rounds > 1 else [])]
     target = scope.element(op.target)
     if written(plan.kind) == "half":
         return f"{target} = {scope.call(function, *where, 'lane')}"
-    return scope.call(function, target, *where, "lane")
+    return scope.call(function, target, *where, "lane", *([scope.c(op.first)] if op.first is not None else []))

@@ -26,6 +26,7 @@ from polyvolta.cuda.build.promotion import pipeline
 from polyvolta.cuda.build.promotion.boxes import ring
 from polyvolta.cuda.build.promotion.boxes.boxed import boxed_pieces
 from polyvolta.cuda.build.promotion.boxes.epilogue import OPERANDS, Epilogue, boxed_epilogue
+from polyvolta.cuda.build.promotion.boxes.parts import gathered
 from polyvolta.cuda.build.promotion.boxes.pieces import pieces_of
 from polyvolta.cuda.build.promotion.boxes.sharing import grid_of
 from polyvolta.cuda.build.promotion.epilogue import epilogue
@@ -100,7 +101,13 @@ def promote(
     fragments = fragments_of(nests[last.name], extents, makers.result(macro_mma.shape), context)
     name_of = _names([*nests, *(m.statement for p in loops.pieces for m in p.movements)])
     room = shared_limit - _bytes(loops.barriers)
-    end = _epilogue(plan, fragments, nests, tensors, loops, macro, units, name_of, makers, context, room)
+    if loops.producing and options.split_k > 1:
+        laid, rest = gathered(plan, fragments, nests, tensors, macro, units, name_of, makers, options.split_k,
+                              options.cluster, context)  # fmt: skip
+        end = Epilogue((), rest, (), fragments)
+    else:
+        laid = []
+        end = _epilogue(plan, fragments, nests, tensors, loops, macro, units, name_of, makers, context, room)
     pieces: list[Piece] = []
     for c, loop in zip(plan.contractions, loops.pieces, strict=True):
         if c.factor is None and not loops.producing:
@@ -115,7 +122,7 @@ def promote(
         pieces += _empty_sums(fragments, plan, name_of)
     if overlap:
         pieces.append(once(fragments, Barrier(makers.everyone, name_of("sync_tiles")), context))
-    pieces += [end.whole, *end.end]
+    pieces += [*laid, end.whole, *end.end]
     movements = {m.statement: m for p in pieces for m in p.movements}
     registers = {r.name: r for p in pieces for r in p.registers}
     registers |= {r.name: r for r in accumulators(fragments, plan, macro)}
@@ -127,7 +134,8 @@ def promote(
         pieces[pieces.index(end.whole)] = whole
     producing = loops.producing | end.producing
     grid = grid_of(contracted, options.cluster, context)
-    return Promotion(assembled(tree, pieces), movements, arrays, units, makers, producing, options.cluster, grid)
+    return Promotion(assembled(tree, pieces), movements, arrays, units, makers, producing, options.cluster, grid,
+                     options.split_k if loops.producing else 1)  # fmt: skip
 
 
 def _epilogue(

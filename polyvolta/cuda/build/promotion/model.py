@@ -37,6 +37,8 @@ class Tiling(Protocol):
     def fragments(self) -> int: ...
     @property
     def cluster(self) -> tuple[int, int]: ...
+    @property
+    def split_k(self) -> int: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +153,8 @@ class CannotPromote(CudaError):
 
 BLOCK, TILE, WARP, STRIP, POINT = "block", "tile", "warp", "strip", "point"
 """The levels of a decomposed tree: of blocks, of their k tiles, of warps, of the macro-MMAs' strips of k, of points."""
+PART_OF_CLUSTER = "blockIdx.z"
+"""Which block of a cluster it is of those that split K."""
 CONSUMER, PRODUCER = "consumer", "producer"
 """Roles: who multiplies, and who has tiles copied."""
 PER_THREAD = frozenset({
@@ -192,6 +196,7 @@ class Promotion:
     makers : who these are.
     producing : the statements that a warp of its own runs; () where there is none.
     cluster : rows and columns of blocks that share boxes.
+    parts : blocks of a cluster that split K.
     grid : how many values names of blocks have, where that isn't what instances have of them.
     """
 
@@ -203,6 +208,7 @@ class Promotion:
     producing: frozenset[str] = frozenset()
     cluster: tuple[int, int] = (1, 1)
     grid: Mapping[str, Aff] = field(default_factory=dict)
+    parts: int = 1
 
     @property
     def consumers(self) -> int:

@@ -155,7 +155,11 @@ def _one(fragments: Fragments, statement: str, op: Op, phrase: str) -> Piece:
 
 
 def over_fragments(
-    fragments: Fragments, statements: Sequence[str], child: Node, own: Mapping[str, Nest] = MappingProxyType({})
+    fragments: Fragments,
+    statements: Sequence[str],
+    child: Node,
+    own: Mapping[str, Nest] = MappingProxyType({}),
+    share: Member | None = None,
 ) -> Node:
     """BAND of the warps, BAND of a warp's fragments, for twins of the result and pointwise statements of the tree.
 
@@ -164,6 +168,7 @@ def over_fragments(
     Parameters
     ----------
     own : the nests of those that are the tree's; the others are twins.
+    share : a member between the two, of blocks that have some of a warp's fragments each.
     """
     nest = fragments.nest
 
@@ -175,6 +180,7 @@ def over_fragments(
     says = [k for k, m in enumerate(nest.members) if m.of(nest.statement).names()]
     warps, points = ([k for k in says if k in part] for part in (nest.between(TILE, WARP), nest.below(WARP)))
     inner = Band(tuple(map(member, points)), child)
+    inner = inner if share is None else Band((share,), inner)
     return Band(tuple(map(member, warps)), inner) if warps else inner
 
 

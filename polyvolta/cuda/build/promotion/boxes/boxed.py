@@ -36,6 +36,7 @@ from polyvolta.cuda.build.promotion.footprints import data_tile, instances, numb
 from polyvolta.cuda.build.promotion.makers import Makers
 from polyvolta.cuda.build.promotion.model import (
     BLOCK,
+    PART_OF_CLUSTER,
     STRIP,
     TILE,
     WARP,
@@ -141,7 +142,7 @@ def boxed_side(
     letter: str,
     shape: tuple[int, int, int],
     tensors: Mapping[str, GlobalTensor],
-    cluster: tuple[int, int] = (1, 1),
+    options: Tiling,
 ) -> BoxedSide:
     """An operand's tiles and boxes.
 
@@ -150,10 +151,12 @@ def boxed_side(
     CannotPromote : an operand that is no tensor as it is.
     """
     order = (0, 1) if operand.layout == "row" else (1, 0)
-    block, part = (data_tile(nest, level, operand.index, operand.name) for level in (TILE, STRIP))
+    own = of_part(nest)
+    block, part = (data_tile(n, level, operand.index, operand.name) for n, level in ((own, TILE), (nest, STRIP)))
+    which = aff(0) if options.split_k == 1 else var(PART_OF_CLUSTER) % options.split_k
     ((access,),) = (operand.accesses,)
     extent = shape[0] if letter == "a" else shape[1]
-    sharing = sharing_of(nest, block, operand.name, cluster)
+    sharing = sharing_of(nest, block, operand.name, options.cluster, which)
     plan = plan_boxes(letter, operand.index, block.size, order, extent)
     if parts := sharing.count // gcd(sharing.count, len(plan.boxes)):
         plan = plan_boxes(letter, operand.index, block.size, order, extent, cut=parts) if parts > 1 else plan
@@ -187,7 +190,7 @@ def boxed_pieces(
     CannotPromote : an operand that is computed on the way.
     """
     pieces, macros, maps, producing, before = [], [], {}, [], aff(0)
-    both_sides = {c.statement.name: _sides(nests[c.statement.name], c, macro_mma, tensors, options.cluster)
+    both_sides = {c.statement.name: _sides(nests[c.statement.name], c, macro_mma, tensors, options)
                   for c in plan.contractions}  # fmt: skip
     sending = senders([s.sharing for sides in both_sides.values() for s in sides], options.cluster)
     depths: dict[str, Aff] = {}
@@ -197,7 +200,8 @@ def boxed_pieces(
         macro = macro_mma.of(c.left.layout, c.right.layout)
         sides = both_sides[c.statement.name]
         summed = depths.get(c.accumulator, aff(0))
-        loop = _Loop(c, nest, sides, macro, options.buffers, before, summed, suffix, context, makers.columns, sending)
+        loop = _Loop(c, nest, sides, macro, options.buffers, before, summed, suffix, context, makers.columns, sending,
+                     options.split_k)  # fmt: skip
         macros.append(macro)
         pieces.append(loop.piece())
         producing += loop.producing()
@@ -210,12 +214,34 @@ def boxed_pieces(
 
 
 def _sides(
-    nest: Nest, c: Contraction, macro_mma: WarpgroupMma, tensors: Mapping[str, GlobalTensor], cluster: tuple[int, int]
+    nest: Nest, c: Contraction, macro_mma: WarpgroupMma, tensors: Mapping[str, GlobalTensor], options: Tiling
 ) -> tuple[BoxedSide, BoxedSide]:
     """Both operands of a product."""
     shape = macro_mma.of(c.left.layout, c.right.layout).shape
-    left, right = (boxed_side(nest, o, n, shape, tensors, cluster) for o, n in ((c.left, "a"), (c.right, "b")))
+    left, right = (boxed_side(nest, o, n, shape, tensors, options) for o, n in ((c.left, "a"), (c.right, "b")))
     return left, right
+
+
+def parts_of(nest: Nest) -> tuple[tuple[str, Aff], ...]:
+    """The member that says which part of K an instance is in, and so which block's: its name, and what it is; () where
+    a block has all of K."""
+    found = zip(nest.names, nest.members)
+    return tuple((n, m.of(nest.statement)) for n, m in found if n is not None and m.name == PART_OF_CLUSTER)
+
+
+def of_part(nest: Nest) -> Nest:
+    """The nest with the part of K among the members of a block: a k tile is what one block has then."""
+    at = next((k for k, m in enumerate(nest.members) if m.name == PART_OF_CLUSTER), None)
+    if at is None:
+        return nest
+    first = nest.depth(TILE) - 1
+
+    def moved(row: tuple) -> tuple:
+        return (*row[:first], row[at], *row[first:at], *row[at + 1 :])
+
+    member = replace(nest.members[at], level=TILE)
+    members = (*nest.members[:at], member, *nest.members[at + 1 :])
+    return replace(nest, members=moved(members), names=moved(nest.names))
 
 
 def stretched(tiles: Set, kt: str | None, first: int, last: int) -> Set:
@@ -244,6 +270,7 @@ class _Loop:
     summed : the depths of those before that have the same accumulators.
     columns : of a fragment of the result.
     sending : the blocks of a cluster whose boxes come to a block's tiles.
+    split : into how many parts K is split, each for a block of the cluster.
     """
 
     contraction: Contraction
@@ -257,6 +284,7 @@ class _Loop:
     context: Set
     columns: int
     sending: Senders
+    split: int
 
     @property
     def outer(self) -> tuple[str, ...]:
@@ -277,7 +305,7 @@ class _Loop:
 
     def count(self) -> Aff:
         """How many k tiles there are."""
-        depth, extent = self.sides[0].block.size[1], aff(str(self.contraction.statement.extents[2]))
+        depth, extent = self.sides[0].block.size[1] * self.split, aff(str(self.contraction.statement.extents[2]))
         return (extent + depth - 1) // depth
 
     # ---- statements
@@ -305,7 +333,8 @@ class _Loop:
     def copy(self, side: BoxedSide) -> Movement:
         name = f"box_{side.operand.name}"
         local = side.local(var(self.p))
-        at = tuple(o + x for o, x in zip(side.block.offset, local, strict=True))
+        here = {n: var(PART_OF_CLUSTER) for n, _ in parts_of(self.nest)}
+        at = tuple(o.subs(here) + x for o, x in zip(side.block.offset, local, strict=True))
         index = tuple(at[d] for d in side.index)
         op = BoxCopy(side.map.name, index, shared_name(side.operand.name), local, self.phase(FULL), self.slot, name,
                      side.sharing.ranks)  # fmt: skip
@@ -315,7 +344,7 @@ class _Loop:
         """What an instance of the contracted statement does."""
         nest = self.nest
         of_member = dict(level(nest, STRIP))
-        to_tile = dict(level(nest, TILE))
+        to_tile = dict(level(of_part(nest), TILE))
         place = []
         operands = []
         for side in self.sides:
@@ -332,8 +361,9 @@ class _Loop:
         each = self.macro.shape[1] // self.columns
         array = accumulator_name(self.contraction.accumulator)
         d = tuple(Element(array, (m, each * n + f)) for f in range(each))
-        # the first step of all products of a sum needs no accumulators before
-        adds = (var(nest.iterators[2]) + self.summed - 1,)
+        # a block's first step of all products of a sum needs no accumulators before
+        before = sum((self.sides[0].block.size[1] * e for _, e in parts_of(nest)), aff(0))
+        adds = (var(nest.iterators[2]) - before + self.summed - 1,)
         op = Wgmma(d, operands[0], operands[1], self.macro, nest.statement, adds)
         return Movement(nest.statement, nest.iterators, (op,), (), "products of warpgroups")
 

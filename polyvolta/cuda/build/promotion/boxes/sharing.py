@@ -42,11 +42,13 @@ class Sharing:
     cluster : its rows and columns.
     place : a block's row and column in it.
     moves : to whom a block's tile is of use, as places so much further; itself included.
+    part : which part of K a block has, where those of a cluster split it: ranks of one part are neighbours.
     """
 
     cluster: Pair
     place: tuple[Aff, Aff]
     moves: frozenset[Pair]
+    part: Aff = aff(0)
 
     @property
     def count(self) -> int:
@@ -64,7 +66,7 @@ class Sharing:
     @property
     def ranks(self) -> tuple[Aff, ...]:
         """Their ranks; () where there is one, the block itself."""
-        return ranks(self.cluster, self.place, self.moves) if self.count > 1 else ()
+        return ranks(self.cluster, self.place, self.moves, self.part) if self.count > 1 else ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +76,7 @@ class Senders:
     cluster: Pair
     place: tuple[Aff, Aff]
     moves: frozenset[Pair]
+    part: Aff = aff(0)
 
     @property
     def count(self) -> int:
@@ -83,7 +86,7 @@ class Senders:
     @property
     def ranks(self) -> tuple[Aff | None, ...]:
         """Their ranks; None for the block itself, where it is alone."""
-        return ranks(self.cluster, self.place, self.moves) if self.count > 1 else (None,)
+        return ranks(self.cluster, self.place, self.moves, self.part) if self.count > 1 else (None,)
 
 
 def senders(sides: Iterable[Sharing], cluster: Pair) -> Senders:
@@ -91,10 +94,12 @@ def senders(sides: Iterable[Sharing], cluster: Pair) -> Senders:
     sides = tuple(sides)
     rows, cols = cluster
     moves = {((-y) % rows, (-x) % cols) for s in sides for y, x in s.moves}
-    return Senders(cluster, sides[0].place, frozenset(moves))
+    return Senders(cluster, sides[0].place, frozenset(moves), sides[0].part)
 
 
-def ranks(cluster: Pair, place: tuple[Aff, Aff], moves: frozenset[Pair]) -> tuple[Aff, ...]:
+def ranks(
+    cluster: Pair, place: tuple[Aff, Aff], moves: frozenset[Pair], part: Aff = aff(0)
+) -> tuple[Aff, ...]:
     """The ranks of the places so much further than a block's, each once.
 
     >>> y, x = var("y") % 2, var("x") % 2
@@ -113,7 +118,7 @@ def ranks(cluster: Pair, place: tuple[Aff, Aff], moves: frozenset[Pair]) -> tupl
             along.append({n: _further(at, n, extent) for n in steps})
     rows, cols = along
     extents = cluster[1], cluster[0], 1
-    return tuple(ranked((cols[x], rows[y], 0), extents) for y, x in sorted(moves))
+    return tuple(ranked((cols[x], rows[y], part), extents) for y, x in sorted(moves))
 
 
 def _further(at: Aff, by: int, extent: int) -> Aff:
@@ -126,13 +131,14 @@ def _axes(cluster: Pair, moves: frozenset[Pair]) -> tuple[list[int], list[int]]:
     return sorted({y for y, _ in moves}), sorted({x for _, x in moves})
 
 
-def sharing_of(nest: Nest, tile: Hull, what: str, cluster: Pair) -> Sharing:
+def sharing_of(nest: Nest, tile: Hull, what: str, cluster: Pair, part: Aff = aff(0)) -> Sharing:
     """Who in a cluster needs an operand's tile.
 
     Parameters
     ----------
     tile : a block's tile for a k tile, in the members of the nest.
     what : it is, for errors.
+    part : which part of K a block has.
 
     Raises
     ------
@@ -148,7 +154,7 @@ def sharing_of(nest: Nest, tile: Hull, what: str, cluster: Pair) -> Sharing:
         place.append(aff(0) if name is None else var(name) % extent)
     here = place[0], place[1]
     if cluster == (1, 1):
-        return Sharing(cluster, here, frozenset({(0, 0)}))
+        return Sharing(cluster, here, frozenset({(0, 0)}), part)
     meets, same = _shared(nest, tile, cluster)
     moves = {m: _moved(nest, m, cluster) for m in product(*map(range, cluster))}
     found = frozenset(m for m, there in moves.items() if there.is_subset(same))
@@ -162,7 +168,7 @@ def sharing_of(nest: Nest, tile: Hull, what: str, cluster: Pair) -> Sharing:
             f"blocks of a cluster share tiles of {what} in part, or in no regular way", where=str(meets),
             hint="cluster=(1, 1)",
         )  # fmt: skip
-    return Sharing(cluster, here, found)
+    return Sharing(cluster, here, found, part)
 
 
 def _shared(nest: Nest, tile: Hull, cluster: Pair) -> tuple[Map, Map]:
