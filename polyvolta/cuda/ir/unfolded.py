@@ -10,6 +10,7 @@ clusters:
     blockIdx.x              c*blockIdx.x + its place in the cluster
     a box for several       a box for each of them
     a barrier of the cluster, of a block      of the block, of a part of it
+    an exchange whose parts other blocks read  one of the block: each block's are so many buffers further
 
 The interpreter runs it, and proofs are about it; the text is that of the kernel as it is. Blocks end each by itself,
 and with them their memory: where nothing makes one wait for the others, its warps `Leave`, and whoever reaches its
@@ -23,6 +24,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from math import lcm
 
 from polyvolta.cuda.ir.accesses import Access, Operation
 from polyvolta.cuda.ir.engines.clusters import ALONE, AXES, blocks, members, placed
@@ -34,6 +36,8 @@ from polyvolta.cuda.ir.kernel_ir import (
     Arrive,
     Barrier,
     BoxCopy,
+    ExchangeLoad,
+    ExchangeStore,
     InitBarriers,
     KernelIR,
     Loop,
@@ -45,7 +49,7 @@ from polyvolta.cuda.ir.kernel_ir import (
     When,
 )
 from polyvolta.cuda.ir.memories import Memories, PhaseBarriers, SharedTile
-from polyvolta.cuda.ir.walk import IrPath, inner, put
+from polyvolta.cuda.ir.walk import IrPath, inner, operations, put
 from polyvolta.cuda.target.boxes import SWIZZLES
 from polyvolta.sets import Aff, aff, var
 from polyvolta.sets.values.simplify import simplify
@@ -181,11 +185,14 @@ class _Unfolding:
             for rank, place in enumerate(members(ir.cluster))
         ]
         self._made: dict[tuple[int, Aff], Aff] = {}
+        gathers = [op for op in operations(ir.body) if isinstance(op, ExchangeLoad) and op.first is not None]
+        self.read = frozenset(op.buffer for op in gathers)  # by other blocks, too
+        unit = lcm(ALIGN, *(op.exchange.chunks for op in gathers))
+        self.per = -(-ir.shared_bytes // (unit * CHUNK_BYTES)) * unit
 
     def whole(self) -> Unfolded:
         ir = self.ir
-        per = -(-ir.shared_bytes // (ALIGN * CHUNK_BYTES)) * ALIGN
-        count = blocks(ir.cluster)
+        count, per = blocks(ir.cluster), self.per
         derived = [(THREAD, var("linearId") % self.threads)]
         derived += [(name, e.subs({"linearId": var(THREAD)})) for name, e in ir.derived]
         sides = dict(zip(AXES, ir.cluster, strict=True))
@@ -198,7 +205,8 @@ class _Unfolding:
         x, y, z = (simplify(e // n, {}) if n > 1 else e for e, n in sizes)
         made = replace(
             ir,
-            tiles=tuple(self.tile(t, b, per) for b in self.blocks for t in ir.tiles),
+            tiles=(*(self.tile(t, b, per) for b in self.blocks for t in ir.tiles if t.name not in self.read),
+                   *(replace(t, chunks=t.chunks + (count - 1) * per) for t in ir.tiles if t.name in self.read)),
             barriers=tuple(self.row(r, b, per) for b in self.blocks for r in ir.barriers),
             threads=count * self.threads,
             derived=tuple(derived),
@@ -277,6 +285,8 @@ class _Unfolding:
             rows = op.rows or tuple(r.name for r in self.ir.barriers)
             return replace(op, rows=tuple(map(b.name, rows)))
         mine = put(op, lambda e: self.at(e, b))
+        if isinstance(mine, ExchangeStore | ExchangeLoad) and mine.buffer in self.read:
+            return self.of_all(mine, b)
         if isinstance(mine, BoxCopy) and mine.to:
             return When((aff(0),), tuple(self.sent(mine, self.blocks[rank.const]) for rank in mine.to))
         if isinstance(mine, BoxCopy):
@@ -284,6 +294,14 @@ class _Unfolding:
         if isinstance(mine, Arrive) and mine.to is not None:
             return replace(mine, to=None, phase=self.phase(mine.phase, self.blocks[mine.to.const]))
         return self.named(mine, b)
+
+    def of_all(self, op: ExchangeStore | ExchangeLoad, b: _Block) -> Op:
+        """An operation on the exchange of all blocks."""
+        further = self.per // op.exchange.chunks
+        if isinstance(op, ExchangeLoad) and op.first is not None:
+            first = self.at(op.first, b).const
+            return replace(op, slot=op.slot + further * first, stride=further * op.stride, first=None)
+        return replace(op, slot=op.slot + further * b.rank)
 
     def sent(self, op: BoxCopy, to: _Block) -> BoxCopy:
         """A box for one block."""

@@ -10,7 +10,7 @@ from polyvolta.cuda.ir.engines.boxes import BoxCopy, BoxStore, WaitStores
 from polyvolta.cuda.ir.engines.phases import Arrive, Await, InitBarriers, Phase
 from polyvolta.cuda.ir.engines.warpgroups import WARPS, SharedOperand, Wgmma, WgmmaWait
 from polyvolta.cuda.ir.engines.clusters import ALONE, MOST, blocks
-from polyvolta.cuda.ir.kernel_ir import CHUNK, CHUNK_BYTES, Barrier, KernelIR, Role, Roles
+from polyvolta.cuda.ir.kernel_ir import CHUNK, CHUNK_BYTES, Barrier, ExchangeLoad, KernelIR, Role, Roles
 from polyvolta.cuda.ir.memories import BoxMap, PhaseBarriers
 from polyvolta.cuda.ir.walk import walk
 from polyvolta.cuda.ir.well_formed_terms import of_map, of_name
@@ -70,6 +70,14 @@ def of_cluster(ir: KernelIR) -> Iterator[str]:
         reaches = isinstance(s, Arrive | BoxCopy) and s.to not in (None, ())
         if ir.cluster == ALONE and (meets or reaches):
             yield f"{type(s).__name__} {s.statement} is about other blocks of a cluster, and there is none"
+        if isinstance(s, ExchangeLoad) and s.first is not None:
+            low, high = interval(s.first, ir.ranges)
+            last = None if high is None else high + s.stride * (s.parts - 1)
+            if low is None or last is None or low < 0 or last >= blocks(ir.cluster):
+                yield f"a cluster of {blocks(ir.cluster)} blocks has no ranks {s.first} to {s.stride * (s.parts - 1)} further"
+            end = ir.body[-1] if ir.body else None
+            if not (isinstance(end, Barrier) and end.scope == "cluster"):
+                yield "blocks read one another's shared memory, and none waits for the others at the end"
         if ir.cluster != ALONE and isinstance(s, Roles) and any(
             isinstance(x, Barrier) and x.scope in ("block", "cluster") for _, x in walk((s,))
         ):
@@ -149,7 +157,7 @@ def _of_box(ir: KernelIR, op: BoxCopy | BoxStore) -> Iterator[str]:
 
 def _of_ranks(ir: KernelIR, ranks: tuple[Aff, ...]) -> Iterator[str]:
     for e in ranks:
-        low, high = interval(e, {})
+        low, high = interval(e, ir.ranges)
         if low is None or high is None or low < 0 or high >= blocks(ir.cluster):
             yield f"a cluster of {blocks(ir.cluster)} blocks has no rank {e}"
     if len(set(ranks)) < len(ranks):
