@@ -181,7 +181,7 @@ class _Unfolding:
         self.ranges = {**ir.ranges, **{f"blockIdx.{axis}": (0, None) for axis in "xyz"}}
         own = {"linearId": var(THREAD)}
         self.blocks = [
-            _Block(rank, rank * self.threads, {**own, **placed(place, ir.cluster)})
+            _Block(rank, rank * self.threads, {**own, **self.placed(place)})
             for rank, place in enumerate(members(ir.cluster))
         ]
         self._made: dict[tuple[int, Aff], Aff] = {}
@@ -189,6 +189,12 @@ class _Unfolding:
         self.read = frozenset(op.buffer for op in gathers)  # by other blocks, too
         unit = lcm(ALIGN, *(op.exchange.chunks for op in gathers))
         self.per = -(-ir.shared_bytes // (unit * CHUNK_BYTES)) * unit
+
+    def placed(self, place: tuple[int, int, int]) -> dict[str, Aff]:
+        """A block's names by its cluster's; along an axis with one cluster they are numbers."""
+        found = dict(placed(place, self.ir.cluster))
+        alone = [name for name, e, n in zip(AXES, self.ir.grid, self.ir.cluster, strict=True) if e == aff(n)]
+        return {name: e.subs(dict.fromkeys(alone, aff(0))) for name, e in found.items()}
 
     def whole(self) -> Unfolded:
         ir = self.ir
