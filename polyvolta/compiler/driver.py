@@ -148,8 +148,8 @@ def _made(
     promotion = awaited(promotion, tree)
     order = BlockOrder(-(-options.group // options.cluster[0]))
     tree = reach("roles", split(promotion, tree))
-    tree = reach("clustered", clustered(tree, options.cluster))
-    tree = reach("grouped", grouped(tree, order, options.cluster))
+    tree = reach("clustered", clustered(tree, options.cluster, promotion.parts))
+    tree = reach("grouped", grouped(tree, order, options.cluster, promotion.parts))
     scanned = scan(tree, context, promotion.extents)
     ir = lower(
         name, tree, scanned, promotion, tuple(tensors.values()), graph.params, graph.scalars, tuple(multiples.items())
@@ -198,23 +198,25 @@ def _whole(t: GlobalTensor) -> GlobalTensor:
     return replace(t, whole=True, align=gcd(t.align, extent) if isinstance(extent, int) else t.align)
 
 
-def clustered(tree: Schedule, cluster: tuple[int, int]) -> Schedule:
+def clustered(tree: Schedule, cluster: tuple[int, int], parts: int = 1) -> Schedule:
     """The tree with a mark around the band of the blocks that says which of them form clusters; alone it has none."""
-    if cluster == (1, 1):
+    if cluster == (1, 1) and parts == 1:
         return tree
     at = tree.find(level=BLOCK)[0]
-    return tree.replace(at, Mark(f"clusters of {cluster[0]} x {cluster[1]} blocks", tree.node(at)))
+    more = f" for each of {parts} parts of K" if parts > 1 else ""
+    return tree.replace(at, Mark(f"clusters of {cluster[0]} x {cluster[1]} blocks{more}", tree.node(at)))
 
 
-def grouped(tree: Schedule, order: BlockOrder, cluster: tuple[int, int] = (1, 1)) -> Schedule:
+def grouped(tree: Schedule, order: BlockOrder, cluster: tuple[int, int] = (1, 1), parts: int = 1) -> Schedule:
     """The tree with a mark around the band of the blocks that says in which order they start; row by row it has none.
 
     A mark changes nothing of what a schedule means: which blocks there are and what each does is the band's.
     """
     if order.plain:
         return tree
-    at = tree.find(level=BLOCK)[0] if cluster == (1, 1) else (0,)
-    return tree.replace(at, Mark(f"{'blocks' if cluster == (1, 1) else 'clusters'} in {order}", tree.node(at)))
+    alone = cluster == (1, 1) and parts == 1
+    at = tree.find(level=BLOCK)[0] if alone else (0,)  # around the mark of clusters
+    return tree.replace(at, Mark(f"{'blocks' if alone else 'clusters'} in {order}", tree.node(at)))
 
 
 def _about(graph: Graph) -> str:

@@ -6,9 +6,9 @@ from dataclasses import replace
 from typing import Any
 
 from polyvolta.cuda.ir.engines.clusters import AXES, blocks, own, ranked
-from polyvolta.cuda.ir.kernel_ir import Arrive, Barrier, BoxCopy, InitBarriers, KernelIR, Stmt
+from polyvolta.cuda.ir.kernel_ir import Arrive, Barrier, BoxCopy, ExchangeLoad, InitBarriers, KernelIR, Loop, Stmt
 from polyvolta.cuda.ir.walk import IrPath, operations
-from polyvolta.cuda.mutants.model import Mutant, differing, edited, places, without
+from polyvolta.cuda.mutants.model import Mutant, around, differing, edited, places, without
 from polyvolta.cuda.mutants.roles import OTHER, REFUSED
 from polyvolta.sets import Aff, aff
 
@@ -68,6 +68,30 @@ def _expected(ir: KernelIR) -> KernelIR:
     return edited(ir, at, lambda op: (replace(op, bytes=op.bytes // count),))
 
 
+def _gathers(ir: KernelIR) -> list[IrPath]:
+    """Loads of the parts of a split K."""
+    return places(ir, ExchangeLoad, where=lambda op: op.first is not None)
+
+
+def _between(ir: KernelIR) -> list[IrPath]:
+    """The barriers of the cluster before them."""
+    at = places(ir, Barrier, where=lambda op: op.scope == "cluster")
+    return [x for x in at[1:-1] if any(x < g for g in _gathers(ir))]
+
+
+def _one_share(ir: KernelIR) -> KernelIR:
+    """All blocks of a cluster add up the columns that are the first one's."""
+    gathers = _gathers(ir)
+    loops = {path for at in gathers for path, s in around(ir, at) if isinstance(s, Loop)}
+    first = {"blockIdx.z": aff(0)}
+
+    def change(s: Loop) -> tuple[Stmt, ...]:
+        lower, upper = (tuple(e.subs(first) for e in es) for es in (s.lower, s.upper))
+        return (replace(s, lower=lower, upper=upper),)
+
+    return edited(ir, loops, change)
+
+
 def _m(name: str, about: str, proofs: tuple[str, ...], observers: tuple[str, ...], change: Any) -> Mutant:
     return Mutant(name, about, proofs, observers, (), change)
 
@@ -91,4 +115,12 @@ MUTANTS = (
        lambda ir: edited(ir, _meetings(ir, True), without)),
     _m("barriers begin for their block", "another block's barriers may not have begun", ("phases",), REFUSED,
        lambda ir: edited(ir, _meetings(ir, False), lambda op: (replace(op, scope="block"),))),
+    _m("parts of other blocks not waited for", "a block adds up parts of K that may not lie there", ("barriers_between",),
+       (), lambda ir: edited(ir, _between(ir), without)),
+    _m("a part of K left out", "a part of a split K isn't added", ("dependences",), OTHER,
+       lambda ir: edited(ir, _gathers(ir), lambda op: (replace(op, parts=op.parts - 1),))),
+    _m("the first part of K again and again", "every part of a split K is the first block's", ("sums",), OTHER,
+       lambda ir: edited(ir, _gathers(ir), lambda op: (replace(op, stride=0),))),
+    _m("columns of the first block for all", "all blocks of a cluster add up and store the same columns",
+       ("written_once",), OTHER, _one_share),
 )  # fmt: skip

@@ -146,7 +146,7 @@ def load_of_blocks(exchange: Exchange, parts: int, stride: int) -> DeviceFunctio
         "const unsigned own = shared_address(exchange);",
         "#pragma unroll",
         "for (int i = 0; i < 8; i += 1)",
-        "  v[i] = 0.0f;",
+        "  v[i] = -0.0f;  // which changes no sum, not even that of -0.0f",
         "#pragma unroll",
         f"for (int part = 0; part < {parts}; part += 1) {{",
         f"  const unsigned from = in_block(own, first + {stride} * part);" if stride > 1 else
