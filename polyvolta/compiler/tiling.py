@@ -179,8 +179,8 @@ class Tiling:
         if needs.scaled:
             yield f"{macro.name} adds products as they are, and a sum is multiplied by something between two of them"
         if self.split_k > 1 and self.warp_tile[1] % (COLUMNS * self.split_k):
-            yield f"each of the {self.split_k} blocks that split K adds up a part of a warpgroup's columns, {COLUMNS} " \
-                  f"at a time: warp_tile has {self.warp_tile[1]}"
+            yield f"each of the {self.split_k} blocks that split K adds up a part of a warpgroup's columns, " \
+                  f"{COLUMNS} at a time: warp_tile has {self.warp_tile[1]}"
         if macro.shape[1] % COLUMNS:
             yield f"results of {macro.name} are stored by {COLUMNS} columns, {macro.shape[1]} is no multiple"
         if self.buffers < FEWEST_BUFFERS:

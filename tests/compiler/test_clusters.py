@@ -1,4 +1,4 @@
-"""Kernels whose blocks form clusters: who shares boxes, what runs, what is proved and refuted, what ptxas makes of it."""
+"""Kernels whose blocks form clusters: who shares boxes, what runs, what is proved, what ptxas makes of it."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from polyvolta.cuda.ir.unfolded import unfolded
 from polyvolta.cuda.ir.walk import operations, walk
 from polyvolta.cuda.ir.well_formed import IllFormed, check
 from polyvolta.cuda.machine.errors import BadPhase, Deadlock
+from polyvolta.cuda.machine.interpreter import interpret
 from polyvolta.cuda.mutants import broken, clusters
 from polyvolta.cuda.mutants.model import edited, places
 from polyvolta.cuda.run.nvrtc import compile_cubin
@@ -48,6 +49,12 @@ def arrays(m, n, k, layouts=("row", "col"), seed=0):
     return [np.asfortranarray(x) if layout == "col" else x for x, layout in zip(drawn, layouts)]
 
 
+def drawn(t, sizes, rng):
+    """An array for a tensor, in its layout."""
+    x = rng.integers(-3, 4, [sizes[str(d)] for d in t.dims]).astype(np.float16)
+    return np.asfortranarray(x) if t.layout == "col" else x
+
+
 # ---- ranks, and who shares
 
 
@@ -59,12 +66,14 @@ def test_ranks_are_places_counted_x_first(cluster):
             at = {f"blockIdx.{a}": n * c + p for a, n, c, p in zip("xyz", (number,) * 3, cluster, (x, y, z))}
             assert e.evaluate(at) == rank
             of_cluster = {f"blockIdx.{a}": number for a in "xyz"}
-            assert {name: f.evaluate(of_cluster) for name, f in placed((x, y, z), cluster).items()}.items() <= at.items()
+            found = {name: f.evaluate(of_cluster) for name, f in placed((x, y, z), cluster).items()}
+            assert found.items() <= at.items()
 
 
 def test_ranks_of_moves_are_the_places_so_much_further():
     y, x = var("y") % 2, var("x") % 4
-    for moves in [{(0, 0)}, {(0, n) for n in range(4)}, {(0, 0), (1, 0), (0, 3)}, {(n, m) for n in (0, 1) for m in range(4)}]:
+    every = {(n, m) for n in (0, 1) for m in range(4)}
+    for moves in [{(0, 0)}, {(0, n) for n in range(4)}, {(0, 0), (1, 0), (0, 3)}, every]:
         found = ranks((2, 4), (y, x), frozenset(moves))
         for at in [{"y": r, "x": c} for r in range(2) for c in range(4)]:
             wanted = {4 * ((at["y"] + b) % 2) + (at["x"] + a) % 4 for b, a in moves}
@@ -146,7 +155,9 @@ def test_without_clusters_nothing_of_them_is_there():
 # ---- runs
 
 
-@pytest.mark.parametrize("cluster,sizes", [((2, 1), (150, 72, 304)), ((1, 2), (264, 136, 64)), ((2, 2), (136, 200, 200))])
+@pytest.mark.parametrize("cluster,sizes", [
+    ((2, 1), (150, 72, 304)), ((1, 2), (264, 136, 64)), ((2, 2), (136, 200, 200)),
+])  # fmt: skip
 @pytest.mark.parametrize("layouts", LAYOUTS)
 def test_runs_are_right_however_quick_boxes_and_roles_are(cluster, layouts, sizes):
     k, (a, b) = kernel(cluster, layouts), arrays(*sizes, layouts)
@@ -163,13 +174,10 @@ def test_sums_epilogues_and_empty_sums():
         k = pv.compile(outputs, target=SM_90A, options=pv.Options(**TILES, cluster=(2, 1)))
         rng = np.random.default_rng(3)
         sizes = {"M": 200, "N": 72, "K": 136, "L": 40}
-        given = {t.name: rng.integers(-3, 4, [sizes[str(d)] for d in t.dims]).astype(np.float16) for t in k.graph.inputs}
-        given = {t.name: np.asfortranarray(given[t.name]) if t.layout == "col" else given[t.name] for t in k.graph.inputs}
+        given = {t.name: drawn(t, sizes, rng) for t in k.graph.inputs}
         assert np.array_equal(k.interpret(**given, copies=1), pv.reference(outputs, **given))
     k = kernel((2, 2))
     a, b = np.zeros((150, 8), np.float16)[:, :0], np.zeros((8, 72), np.float16)[:0]
-    from polyvolta.cuda.machine.interpreter import interpret
-
     empty = {"A": a, "B": np.asfortranarray(b), "C": np.full((150, 72), np.nan, np.float16)}
     interpret(k.ir, empty, {"M": 150, "N": 72, "K": 0})
     assert (empty["C"] == 0).all()

@@ -19,7 +19,7 @@ from polyvolta.cuda.mutants import MUTANTS, broken
 from polyvolta.cuda.mutants.model import edited, places, without
 from polyvolta.cuda.run.nvrtc import compile_cubin
 from polyvolta.cuda.target.hopper import SM_90A
-from tests.compiler.test_clusters import LAYOUTS, RUNS, arrays, operands
+from tests.compiler.test_clusters import LAYOUTS, RUNS, arrays, drawn, operands
 
 M, N, K, L = pv.sizes("M N K L")
 TILES = {"block_tile": (128, 64, 64), "warp_tile": (64, 64, 64), "macro_mma": "m64n64k16", "buffers": 3, "group": 4}
@@ -49,8 +49,10 @@ def test_the_tree_says_which_block_sums_and_which_columns_it_adds_up():
     assert "gather_C[i, j] → [blockIdx.z]" in tree and "MARK: clusters of 1 x 1 blocks for each of 2 parts of K" in tree
 
 
-@pytest.mark.parametrize("parts,cluster,sizes", [(2, (1, 1), (150, 72, 304)), (4, (1, 1), (130, 64, 600)), (8, (1, 1), (64, 64, 65)),
-                                                 (2, (2, 1), (260, 72, 200)), (4, (1, 2), (136, 136, 72))])  # fmt: skip
+@pytest.mark.parametrize("parts,cluster,sizes", [
+    (2, (1, 1), (150, 72, 304)), (4, (1, 1), (130, 64, 600)), (8, (1, 1), (64, 64, 65)), (2, (2, 1), (260, 72, 200)),
+    (4, (1, 2), (136, 136, 72)),
+])  # fmt: skip
 def test_runs_are_right_however_quick_boxes_and_roles_are(parts, cluster, sizes):
     wide = {"block_tile": (64, 128, 64), "warp_tile": (64, 128, 64), "macro_mma": "m64n128k16"} if parts == 8 else {}
     k, (a, b) = kernel(parts, cluster, **wide), arrays(*sizes)
@@ -77,8 +79,7 @@ def test_sums_epilogues_and_empty_sums():
         k = pv.compile(outputs, target=SM_90A, options=pv.Options(**TILES, split_k=2))
         rng = np.random.default_rng(3)
         sizes = {"M": 200, "N": 72, "K": 136, "L": 40}
-        given = {t.name: rng.integers(-3, 4, [sizes[str(d)] for d in t.dims]).astype(np.float16) for t in k.graph.inputs}
-        given = {t.name: np.asfortranarray(given[t.name]) if t.layout == "col" else given[t.name] for t in k.graph.inputs}
+        given = {t.name: drawn(t, sizes, rng) for t in k.graph.inputs}
         found, wanted = k.interpret(**given, copies=1), pv.reference(outputs, **given)
         assert isinstance(found, tuple) == isinstance(outputs, tuple)
         pairs = zip(found, wanted) if isinstance(found, tuple) else [(found, wanted)]

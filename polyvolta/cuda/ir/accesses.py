@@ -165,8 +165,8 @@ class Operation(Part, ABC):
     ----------
     together : who takes part as one: "thread", each by itself; "warp", all lanes of a warp or none; "warpgroup", all of
         four warps; "role", all of a role; "block"; "cluster", all blocks of one.
-    orders : "warp", "warpgroup", "role", "block" or "cluster" of an operation after which these threads see one another's
-        accesses; None: none.
+    orders : "warp", "warpgroup", "role", "block" or "cluster" of an operation after which these threads see one
+        another's accesses; None: none.
     commits : whether it closes a group of the asynchronous copies that the thread has issued since the last one.
     awaits : of an operation that waits for the thread's own asynchronous copies, how many of its newest groups may
         still be on their way; else None.

@@ -277,8 +277,8 @@ class ExchangeLoad(Operation):
     """Each lane loads its run of round `round` into 8 values; with several parts the sum over the buffers
     `slot`, `slot + stride`, ..., added in that order in fp32 (the reduction of a split K).
 
-    With `first` the parts are those in the same buffer of several blocks of a cluster: of that rank and of each `stride`
-    further.
+    With `first` the parts are those in the same buffer of several blocks of a cluster: of that rank and of each
+    `stride` further.
     """
 
     target: Element

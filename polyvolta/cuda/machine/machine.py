@@ -314,8 +314,8 @@ class Machine:
         return tuple(numbers)
 
 
-_TOGETHER = {"warp": ((2,), "the lanes of a warp"), PART: ((2,), "the lanes of a warp"), "role": ((1, 2), "the threads"), "block": ((1, 2), "the threads"),
-             "cluster": ((1, 2), "the threads")}  # fmt: skip
+_LANES, _THREADS = ((2,), "the lanes of a warp"), ((1, 2), "the threads")
+_TOGETHER = {"warp": _LANES, PART: _LANES, **dict.fromkeys(("role", "block", "cluster"), _THREADS)}
 """Of operations that some threads take together: the axes of a mask, and who they are in words."""
 
 

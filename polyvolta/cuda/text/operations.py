@@ -17,7 +17,9 @@ from polyvolta.cuda.ir.kernel_ir import (
     GlobalLoad,
     GlobalStore,
     GlobalTensor,
+    InitBarriers,
     Inside,
+    KernelIR,
     LoadMatrix,
     Mma,
     Op,
@@ -29,6 +31,7 @@ from polyvolta.cuda.ir.kernel_ir import (
     WaitCopies,
     Zero,
 )
+from polyvolta.cuda.ir.walk import operations
 from polyvolta.cuda.text import asynchronous
 from polyvolta.cuda.text.c_expr import NotPrintable
 from polyvolta.cuda.text.expression import literal
@@ -116,13 +119,25 @@ def statement(scope: Scope, op: Op) -> str:
 def _barrier(scope: Scope, op: Barrier) -> str:
     role, _ = scope.role
     if op.scope == "cluster":
-        return scope.call(phases.SYNC_CLUSTER)
+        return scope.call(phases.MEET_CLUSTER if _meets_alone(scope.ir, op) else phases.SYNC_CLUSTER)
     if op.scope == "block":
         return "__syncthreads()"
     if op.scope == "warp" or (op.scope == "role" and role.warps == 1):
         return "__syncwarp()"
     number, threads = scope.named_barrier(op.scope)
     return scope.call(phases.sync(threads), scope.c(number))
+
+
+def _meets_alone(ir: KernelIR, op: Barrier) -> bool:
+    """Whether blocks meet and have nothing to show one another, so that no fence of all memory is needed: where before
+    are the beginnings of barriers, which have a fence of their own, or behind is nothing, and nobody reads another
+    block's memory, which might still be on its way."""
+    at = next((k for k, s in enumerate(ir.body) if s is op), None)
+    if at is None:
+        return False
+    if at == len(ir.body) - 1:
+        return not any(isinstance(x, ExchangeLoad) and x.first is not None for x in operations(ir.body))
+    return all(isinstance(x, InitBarriers) for x in operations(ir.body[:at]))
 
 
 def _need_kind(scope: Scope, e: Element, kind: str, what: str) -> None:

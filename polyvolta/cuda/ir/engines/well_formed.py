@@ -7,9 +7,9 @@ from itertools import combinations
 from typing import Any
 
 from polyvolta.cuda.ir.engines.boxes import BoxCopy, BoxStore, WaitStores
+from polyvolta.cuda.ir.engines.clusters import ALONE, MOST, blocks
 from polyvolta.cuda.ir.engines.phases import Arrive, Await, InitBarriers, Phase
 from polyvolta.cuda.ir.engines.warpgroups import WARPS, SharedOperand, Wgmma, WgmmaWait
-from polyvolta.cuda.ir.engines.clusters import ALONE, MOST, blocks
 from polyvolta.cuda.ir.kernel_ir import CHUNK, CHUNK_BYTES, Barrier, ExchangeLoad, KernelIR, Role, Roles
 from polyvolta.cuda.ir.memories import BoxMap, PhaseBarriers
 from polyvolta.cuda.ir.walk import walk
@@ -73,8 +73,9 @@ def of_cluster(ir: KernelIR) -> Iterator[str]:
         if isinstance(s, ExchangeLoad) and s.first is not None:
             low, high = interval(s.first, ir.ranges)
             last = None if high is None else high + s.stride * (s.parts - 1)
+            further = s.stride * (s.parts - 1)
             if low is None or last is None or low < 0 or last >= blocks(ir.cluster):
-                yield f"a cluster of {blocks(ir.cluster)} blocks has no ranks {s.first} to {s.stride * (s.parts - 1)} further"
+                yield f"a cluster of {blocks(ir.cluster)} blocks has no ranks {s.first} to {further} further"
             end = ir.body[-1] if ir.body else None
             if not (isinstance(end, Barrier) and end.scope == "cluster"):
                 yield "blocks read one another's shared memory, and none waits for the others at the end"

@@ -126,7 +126,7 @@ class BoxedSide:
         line, run = self.order
         number = self.own_boxes * self.sharing.number + p
         at = {line: self.plan.box.lines * (number % self.parts), run: self.plan.box.run * (number // self.parts)}
-        ranges = {n: (0, self.own_boxes - 1) for n in p.names()}
+        ranges = dict.fromkeys(p.names(), (0, self.own_boxes - 1))
         return simplify(at[0], ranges), simplify(at[1], ranges)
 
     def operand_at(self, origin: tuple[Aff, ...], slot: Aff) -> SharedOperand:

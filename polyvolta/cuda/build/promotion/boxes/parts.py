@@ -10,8 +10,8 @@
 The blocks of a cluster have the same tile of the result and each a part of the sum over k. Every warp lays all of its
 fragments in an exchange of the block's, conflict-free, as the exchange does that turns accumulators into runs
 (`promotion.epilogue`). Behind a barrier of the cluster the fragments of a warp are shared out among the blocks: a block
-adds up, for its columns, the runs of all parts, its own and those that it reads from the others' shared memory, and does
-the rest of the epilogue with them.
+adds up, for its columns, the runs of all parts, its own and those that it reads from the others' shared memory, and
+does the rest of the epilogue with them.
 """
 
 from __future__ import annotations

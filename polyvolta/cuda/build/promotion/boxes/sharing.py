@@ -31,6 +31,7 @@ from polyvolta.sets.values.simplify import simplify
 from polyvolta.sets.values.space import Space, distinct
 
 Pair = tuple[int, int]
+NO_PART = aff(0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +49,7 @@ class Sharing:
     cluster: Pair
     place: tuple[Aff, Aff]
     moves: frozenset[Pair]
-    part: Aff = aff(0)
+    part: Aff = NO_PART
 
     @property
     def count(self) -> int:
@@ -76,7 +77,7 @@ class Senders:
     cluster: Pair
     place: tuple[Aff, Aff]
     moves: frozenset[Pair]
-    part: Aff = aff(0)
+    part: Aff = NO_PART
 
     @property
     def count(self) -> int:
@@ -98,7 +99,7 @@ def senders(sides: Iterable[Sharing], cluster: Pair) -> Senders:
 
 
 def ranks(
-    cluster: Pair, place: tuple[Aff, Aff], moves: frozenset[Pair], part: Aff = aff(0)
+    cluster: Pair, place: tuple[Aff, Aff], moves: frozenset[Pair], part: Aff = NO_PART
 ) -> tuple[Aff, ...]:
     """The ranks of the places so much further than a block's, each once.
 
@@ -131,7 +132,7 @@ def _axes(cluster: Pair, moves: frozenset[Pair]) -> tuple[list[int], list[int]]:
     return sorted({y for y, _ in moves}), sorted({x for _, x in moves})
 
 
-def sharing_of(nest: Nest, tile: Hull, what: str, cluster: Pair, part: Aff = aff(0)) -> Sharing:
+def sharing_of(nest: Nest, tile: Hull, what: str, cluster: Pair, part: Aff = NO_PART) -> Sharing:
     """Who in a cluster needs an operand's tile.
 
     Parameters

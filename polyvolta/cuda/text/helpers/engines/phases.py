@@ -123,6 +123,15 @@ SYNC_CLUSTER = DeviceFunction(
 )
 
 
+MEET_CLUSTER = DeviceFunction(
+    "meet_cluster",
+    "void",
+    (),
+    ('asm volatile("barrier.cluster.arrive.relaxed; barrier.cluster.wait.acquire;" ::: "memory");',),
+    "all threads of the cluster's blocks wait for one another; of what they wrote they see what was fenced before",
+)
+
+
 @cache
 def sync(threads: int) -> DeviceFunction:
     """The barrier of some warps of a block, told from others by its number."""
