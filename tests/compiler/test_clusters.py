@@ -19,7 +19,8 @@ from polyvolta.cuda.ir.walk import operations, walk
 from polyvolta.cuda.ir.well_formed import IllFormed, check
 from polyvolta.cuda.machine.errors import BadPhase, Deadlock
 from polyvolta.cuda.machine.interpreter import interpret
-from polyvolta.cuda.mutants import broken, clusters
+from polyvolta.cuda.mutants import broken
+from polyvolta.cuda.mutants.engines import clusters
 from polyvolta.cuda.mutants.model import edited, places
 from polyvolta.cuda.run.nvrtc import compile_cubin
 from polyvolta.cuda.target.hopper import SM_90A

@@ -23,7 +23,6 @@ from polyvolta.cuda.mutants import (
     barriers,
     blocks,
     boxes,
-    clusters,
     copies,
     layouts,
     pipeline,
@@ -33,6 +32,7 @@ from polyvolta.cuda.mutants import (
     transfers,
     trees,
 )
+from polyvolta.cuda.mutants.engines import clusters
 from polyvolta.cuda.mutants.model import Mutant as Mutant
 from polyvolta.cuda.mutants.model import NotAKernel as NotAKernel
 from polyvolta.cuda.mutants.model import NothingToBreak as NothingToBreak

@@ -1,6 +1,7 @@
 """The mutants that take instructions of Turing, Ampere or Hopper, or blocks in groups, by name."""
 
-from polyvolta.cuda.mutants import blocks, boxes, clusters, rings, roles, transfers
+from polyvolta.cuda.mutants import blocks, boxes, rings, roles, transfers
+from polyvolta.cuda.mutants.engines import clusters
 
 AMPERE = {m.name: m for module in (rings, transfers, blocks) for m in module.MUTANTS}
 BOXES = {m.name: m for m in boxes.MUTANTS}
