@@ -33,6 +33,7 @@ from polyvolta.cuda.mutants import (
     transfers,
     trees,
 )
+from polyvolta.cuda.mutants.engines import clusters
 from polyvolta.cuda.mutants.model import Mutant as Mutant
 from polyvolta.cuda.mutants.model import NotAKernel as NotAKernel
 from polyvolta.cuda.mutants.model import NothingToBreak as NothingToBreak
@@ -47,7 +48,7 @@ MUTANTS: dict[str, Mutant] = {
     m.name: m
     for module in (
         arguments, barriers, pipeline, layouts, copies, accumulators, results, rings, transfers, roles, blocks, boxes,
-        tiles, trees,
+        tiles, clusters, trees,
     )
     for m in module.MUTANTS
 }  # fmt: skip

@@ -1,0 +1,1 @@
+"""Mutants of what engines and clusters of Hopper do."""
