@@ -9,9 +9,9 @@ from polyvolta.cuda.ir.engines.clusters import AXES, blocks, own, ranked
 from polyvolta.cuda.ir.kernel_ir import Arrive, Barrier, BoxCopy, ExchangeLoad, InitBarriers, KernelIR, Loop, Stmt
 from polyvolta.cuda.ir.walk import IrPath, operations
 from polyvolta.cuda.mutants.model import Mutant, around, differing, edited, places, without
-from polyvolta.cuda.mutants.roles import OTHER, REFUSED
 from polyvolta.sets import Aff, aff
 
+OTHER, REFUSED = ("values",), ("phases",)
 
 def _shared(ir: KernelIR) -> list[IrPath]:
     """Boxes that several blocks get."""
