@@ -169,13 +169,18 @@ def _in_turn(
     loops: Sequence[Piece],
 ) -> Iterator[Piece]:  # fmt: skip
     """The k loops between the wait for those who have the tile before, to be through with theirs, and the word to those
-    who have the next one: so no two multiply at a time, and all go through the ring in the order of its tiles."""
+    who have the next one: so no two multiply at a time, and all go through the ring in the order of its tiles.
+
+    A barrier stands before that word: without products, K = 0, a warp might still wait for its turn when the phase that
+    it waits for is two behind.
+    """
     takers = order.slots
     last = turn + (takers - 1)  # the phase before, without a negative number
     before = Phase(ORDER, last % takers, last // takers - 1)
     yield replace(once(fragments, Await(before, name_of("my_turn")), context), barriers=(order,))
     yield from loops
     over = Arrive(Phase(ORDER, turn % takers, turn // takers), 0, name_of("your_turn"))
+    yield once(fragments, Barrier("warpgroup", name_of("through")), context)
     yield once(fragments, over, context, ONE_OF_WARPGROUP)
 
 
