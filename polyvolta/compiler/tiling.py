@@ -248,7 +248,8 @@ class Tiling:
         yield from needs.beyond_warpgroups()
         yield from self.of_one_tile()
         if self.split_k > 1 and (columns := self.mapped.warp_tile[1]) % (COLUMNS * self.split_k):
-            yield f"each of the {self.split_k} blocks that split K adds up a part of what a warpgroup has along n, " \
+            what = "rows" if self.swap else "columns"
+            yield f"each of the {self.split_k} blocks that split K adds up a part of a warpgroup's {what}, " \
                   f"{COLUMNS} at a time: warp_tile has {columns}"
         if macro.shape[1] % COLUMNS:
             yield f"results of {macro.name} are stored by {COLUMNS} columns, {macro.shape[1]} is no multiple"

@@ -13,6 +13,7 @@ from polyvolta.sets import Aff, aff
 
 OTHER, REFUSED = ("values",), ("phases",)
 
+
 def _shared(ir: KernelIR) -> list[IrPath]:
     """Boxes that several blocks get."""
     return places(ir, BoxCopy, where=lambda op: len(op.to) > 1)

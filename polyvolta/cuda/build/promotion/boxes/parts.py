@@ -52,7 +52,7 @@ class _Gathering(_Builder):
     def exchanged(self, array: str, exchange: Exchange) -> None:
         """The runs of one accumulator, those of all parts added up; stored if it is an output."""
         load = self.name_of(f"gather_{array}")
-        target = self.held[array, ("0", "1")] = self.run_of(array)
+        target = self.held[array, self.whole] = self.run_of(array)
         self.array(target, exchange.kind, exchange.rounds)
         rows, cols = self.cluster
         here = var("blockIdx.x") % cols, var("blockIdx.y") % rows, 0
@@ -104,7 +104,7 @@ def gathered(
         raise CannotPromote(f"{fragments.counts[1]} columns of fragments are no multiple of {parts} parts of K",
                             hint="a wider warp_tile, or a smaller split_k")  # fmt: skip
     (array,) = dict.fromkeys(c.accumulator for c in plan.contractions)
-    exchange = plan_exchange(macro, "float", tensors[plan.outputs[0]].order)
+    exchange = plan_exchange(macro, "float", plan.of_result(tensors[plan.outputs[0]].order))
     b = _Gathering(plan, fragments, tensors, exchange, warps, name_of, makers, parts=parts, cluster=cluster)
     b.run()
     store = name_of(f"exchange_{array}")
