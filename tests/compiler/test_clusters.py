@@ -13,11 +13,11 @@ import polyvolta as pv
 from polyvolta.compiler.tiling import BadOption
 from polyvolta.cuda.build.promotion.boxes.sharing import ranks
 from polyvolta.cuda.ir.engines.clusters import members, own, placed, ranked
-from polyvolta.cuda.ir.kernel_ir import Arrive, Barrier, BoxCopy, KernelIR
+from polyvolta.cuda.ir.kernel_ir import Arrive, Barrier, BoxCopy, KernelIR, Op
 from polyvolta.cuda.ir.unfolded import unfolded
 from polyvolta.cuda.ir.walk import operations, walk
 from polyvolta.cuda.ir.well_formed import IllFormed, check
-from polyvolta.cuda.machine.errors import BadPhase, Deadlock
+from polyvolta.cuda.machine.errors import BadPhase, Deadlock, EarlyAccess
 from polyvolta.cuda.machine.interpreter import interpret
 from polyvolta.cuda.mutants import broken
 from polyvolta.cuda.mutants.engines import clusters
@@ -135,6 +135,9 @@ def test_clusters_are_two_numbers_of_blocks():
             pv.compile(a @ b, target=target, options=pv.Options(cluster=(2, 1)))
         assert "cluster=(1, 1)" in str(wrong.value)
     assert pv.compile(a @ b, target=SM_90A).options.cluster == (1, 1)
+    for given in ({"cluster": (2, 1)}, {"split_k": 2}):
+        with pytest.raises(BadOption, match="compute one tile each: .*, and persistent=True"):
+            pv.compile(a @ b, target=SM_90A, options=pv.Options(**given, persistent=True))
 
 
 def test_the_grid_is_whole_clusters_and_the_tree_says_which():
@@ -184,6 +187,21 @@ def test_sums_epilogues_and_empty_sums():
     assert (empty["C"] == 0).all()
 
 
+@pytest.mark.parametrize("early", [True, False])
+@pytest.mark.parametrize("cluster", [(2, 1), (1, 2), (2, 2)])
+def test_swapped_and_early_launches_run_right(cluster, early):
+    """The tree's rows are the result's columns, and so are the cluster's; the grids before are waited for behind the
+    barrier of the cluster."""
+    (rows, cols), tiles = cluster, {"block_tile": (64, 128, 64), "dependent_launch": early}
+    k, (a, b) = kernel(cluster, swap=True, **tiles), arrays(150, 264, 136)
+    assert k.options.cluster == cluster and k.ir.cluster == (rows, cols, 1)
+    exact = (a.astype(np.float32) @ b.astype(np.float32)).astype(np.float16)
+    for copies in RUNS[:3]:
+        assert np.array_equal(k.interpret(a, b, copies=copies), exact)
+    top = [s.statement for s in k.ir.body if isinstance(s, Op)]
+    assert top == ["sync_init", *(["await_grids", "release_grids"] if early else []), "sync_end"]
+
+
 def test_results_that_threads_store_keep_within_the_tensor():
     """An odd number of columns: the last cluster's further blocks store nothing."""
     k, (a, b) = kernel((2, 2)), arrays(130, 67, 72)
@@ -217,6 +235,19 @@ def test_everything_is_proved(cluster):
 
 def test_a_cluster_of_two_by_two_keeps_its_order():
     assert kernel((2, 2), buffers=2).verify(("phases", "deadlock")).ok
+
+
+def test_everything_is_proved_of_a_swapped_one():
+    report = kernel((2, 1), block_tile=(64, 128, 64), swap=True).verify()
+    assert report.ok and report["grids"].proved, [p for p in report.proofs if not p.proved]
+
+
+@pytest.mark.parametrize("name", ["other grids are not waited for", "other grids are waited for late"])
+def test_early_reads_are_refuted_and_refused(name):
+    late = broken(kernel((2, 1)), name)
+    assert late.verify("grids")["grids"].counter_example is not None
+    with pytest.raises(EarlyAccess):
+        late.interpret(*arrays(150, 72, 72))
 
 
 @pytest.mark.parametrize("name", MUTANTS)
@@ -262,6 +293,7 @@ def without_cluster(ir: KernelIR) -> KernelIR:
 def test_ill_formed_clusters():
     assert "there is none" in wrong(without_cluster)
     assert "no multiple of the cluster's 2" in wrong(lambda ir: replace(ir, cluster=(2, 2, 1)))
+    assert "compute one place each" in wrong(lambda ir: replace(ir, resident=4))
     assert "a cluster has 1 to 16 blocks" in wrong(lambda ir: replace(ir, cluster=(1, 32, 1)))
     at = lambda ir: places(ir, BoxCopy, where=lambda op: op.to)  # noqa: E731
     assert "has no rank 2" in wrong(lambda ir: edited(ir, at(ir), lambda op: (replace(op, to=(op.to[0] + 2,)),)))

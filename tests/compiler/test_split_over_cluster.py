@@ -19,6 +19,7 @@ from polyvolta.cuda.mutants import MUTANTS, broken
 from polyvolta.cuda.mutants.model import edited, places, without
 from polyvolta.cuda.run.nvrtc import compile_cubin
 from polyvolta.cuda.target.hopper import SM_90A
+from polyvolta.graph.dag import Graph
 from tests.compiler.test_clusters import LAYOUTS, RUNS, arrays, drawn, operands
 
 M, N, K, L = pv.sizes("M N K L")
@@ -122,6 +123,24 @@ def test_everything_is_proved():
 
 OWN = ("parts of other blocks not waited for", "a part of K left out", "the first part of K again and again",
        "columns of the first block for all")  # fmt: skip
+
+
+@pytest.mark.parametrize("layout", ["row", "col"])
+@pytest.mark.parametrize("parts", [2, 4])
+def test_swapped_ones_run_right_with_an_epilogue(parts, layout):
+    a, b = operands()
+    outputs = pv.output(pv.relu(a @ b + pv.tensor("R", (M, N))) * pv.tensor("v", (N,)), "D", layout=layout)
+    tiles = {"block_tile": (64, 128, 64), "warp_tile": (64, 64, 64), "split_k": parts, "swap": True}
+    k = pv.compile(outputs, target=SM_90A, options=pv.Options(**{**TILES, **tiles}))
+    rng = np.random.default_rng(parts)
+    inputs = {t.name: t for t in Graph.of(outputs).inputs}
+    given = {n: drawn(t, {"M": 150, "N": 136, "K": 304}, rng) for n, t in inputs.items()}
+    assert np.array_equal(k.interpret(**given, copies=1), pv.reference(outputs, **given))
+
+
+def test_everything_is_proved_of_a_swapped_one():
+    report = kernel(2, block_tile=(64, 128, 64), swap=True).verify()
+    assert report.ok, [p for p in report.proofs if not p.proved]
 
 
 @pytest.mark.parametrize("name", OWN)

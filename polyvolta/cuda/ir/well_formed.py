@@ -132,8 +132,8 @@ def _of_kernel(ir: KernelIR) -> Iterator[str]:
         yield from _of_tile(tile)
     yield from of_barriers(ir)
     yield from of_maps(ir)
-    yield from of_tiles(ir)
     yield from of_cluster(ir)
+    yield from of_tiles(ir)
     for r in ir.registers:
         if r.kind not in (ir.kind, "float") or r.width < 1 or any(n < 1 for n in r.shape):
             yield f"{r.name}[{', '.join(map(str, r.shape))}] of {r.width} {r.kind} values"
