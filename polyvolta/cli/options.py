@@ -102,6 +102,9 @@ Swap = Annotated[
     bool | None,
     _of_kernel("--swap/--no-swap", metavar="", help="Rows of macro-MMAs along the result's columns; not if missing."),
 ]
+Cluster = Annotated[
+    str | None, _of_kernel(metavar="RxC", help="Rows and columns of blocks that share what they read; 1x1 if missing.")
+]
 Arch = Annotated[
     str | None,
     _of_kernel(
@@ -177,6 +180,7 @@ class Choice:
     persistent: Persistent = None
     pingpong: Pingpong = None
     swap: Swap = None
+    cluster: Cluster = None
     target: Arch = None
 
     def compiled(self, out: Console) -> Kernel:
@@ -195,6 +199,8 @@ class Choice:
             given["block_tile"] = numbers(self.block_tile, "block tile", BLOCK)
         if self.warp_tile is not None:
             given["warp_tile"] = numbers(self.warp_tile, "warp tile", "64x64x32")
+        if self.cluster is not None:
+            given["cluster"] = numbers(self.cluster, "cluster", "2x1", count=2)
         with out.status("loading") as status:
             from polyvolta.cli.gallery import idiom
             from polyvolta.compiler.driver import compile
@@ -226,8 +232,8 @@ def with_choice(command: Callable[..., None]) -> Callable[..., None]:
 # ---- texts that are read --------------------------------------------------------------------------------------
 
 
-def numbers(text: str, what: str, example: str, least: int = 1) -> tuple[int, int, int]:
-    """Three ints written with an x between them, each at least `least`.
+def numbers(text: str, what: str, example: str, least: int = 1, count: int = 3) -> tuple[int, ...]:
+    """Three ints, or so many, written with an x between them, each at least `least`.
 
     Raises
     ------
@@ -237,10 +243,10 @@ def numbers(text: str, what: str, example: str, least: int = 1) -> tuple[int, in
     (512, 512, 256)
     """
     parts = text.lower().replace("×", "x").split("x")
-    if len(parts) != 3 or not all(p.isascii() and p.isdigit() and len(p) < 20 and int(p) >= least for p in parts):
-        raise BadText(f"{text!r} is no {what}", hint=f"three whole numbers, each at least {least}, such as {example}")
-    m, n, k = map(int, parts)
-    return m, n, k
+    if len(parts) != count or not all(p.isascii() and p.isdigit() and len(p) < 20 and int(p) >= least for p in parts):
+        many = {2: "two", 3: "three"}[count]
+        raise BadText(f"{text!r} is no {what}", hint=f"{many} whole numbers, each at least {least}, such as {example}")
+    return tuple(map(int, parts))
 
 
 def block_numbers(text: str) -> tuple[int, ...]:

@@ -139,7 +139,8 @@ class Compiled:
                     where=", ".join(f"{n} = {v}" for n, v in sizes.items()),
                     hint="a larger block_tile",
                 )
-        if not self.ir.block_order.fits((x, y, z)):
+        extents = self.ir.cluster
+        if not self.ir.block_order.fits(tuple(n // c for n, c in zip((x, y, z), extents, strict=True))):
             raise TooLarge(
                 f"{x} x {y} blocks, in {self.ir.block_order}, are more than {MOST_BLOCKS}",
                 where=", ".join(f"{n} = {v}" for n, v in sizes.items()),

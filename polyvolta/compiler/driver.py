@@ -5,6 +5,7 @@
     prefetched               the copies of later tiles run during the computation on this one
     roles                    who copies and who multiplies, of kernels in which these are different warps
     persistent               blocks that compute several tiles, one after the other
+    clustered                blocks that share what they read
     grouped                  the order in which blocks start, where it isn't row by row
 
 Every intermediate tree is kept under its stage name. The last one is scanned for loops, these are lowered to the kernel
@@ -149,12 +150,13 @@ def _made(
     reach("promoted", promotion.schedule)
     tree = reach("prefetched", prefetched(promotion, context, options.prefetch))
     promotion = replace(awaited(promotion, tree), registers=shares(tiling, needs_of(idiom), target))
-    order = BlockOrder(options.group)
+    order = BlockOrder(-(-options.group // tiling.cluster[0]))
     tree = reach("roles", split(promotion, tree))
     tree = reach("swapped", swapped(tree, idiom))
     resident = target.multiprocessors * options.occupancy if options.persistent else 0
     tree = reach("persistent", persistent(tree, resident))
-    tree = reach("grouped", grouped(tree, order))
+    tree = reach("clustered", clustered(tree, tiling.cluster, promotion.parts))
+    tree = reach("grouped", grouped(tree, order, tiling.cluster, promotion.parts))
     scanned = scan(tree, context, promotion.extents)
     ir = lower(
         name, tree, scanned, promotion, tuple(tensors.values()), graph.params, graph.scalars, tuple(multiples.items()),
@@ -245,15 +247,25 @@ def persistent(tree: Schedule, resident: int) -> Schedule:
     return tree.replace(at, Mark(f"tile n by block n mod {resident}", tree.node(at)))
 
 
-def grouped(tree: Schedule, order: BlockOrder) -> Schedule:
+def clustered(tree: Schedule, cluster: tuple[int, int], parts: int = 1) -> Schedule:
+    """The tree with a mark around the band of the blocks that says which of them form clusters; alone it has none."""
+    if cluster == (1, 1) and parts == 1:
+        return tree
+    at = tree.find(level=BLOCK)[0]
+    more = f" for each of {parts} parts of K" if parts > 1 else ""
+    return tree.replace(at, Mark(f"clusters of {cluster[0]} x {cluster[1]} blocks{more}", tree.node(at)))
+
+
+def grouped(tree: Schedule, order: BlockOrder, cluster: tuple[int, int] = (1, 1), parts: int = 1) -> Schedule:
     """The tree with a mark around the band of the blocks that says in which order they start; row by row it has none.
 
     A mark changes nothing of what a schedule means: which blocks there are and what each does is the band's.
     """
     if order.plain:
         return tree
-    at = tree.find(level=BLOCK)[0]
-    return tree.replace(at, Mark(f"blocks in {order}", tree.node(at)))
+    alone = cluster == (1, 1) and parts == 1
+    at = tree.find(level=BLOCK)[0] if alone else (0,)  # around the mark of clusters
+    return tree.replace(at, Mark(f"{'blocks' if alone else 'clusters'} in {order}", tree.node(at)))
 
 
 def swapped(tree: Schedule, idiom: Plan) -> Schedule:

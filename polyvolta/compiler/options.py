@@ -31,6 +31,7 @@ AHEAD = tuple(range(8))  # k tiles that copies may run ahead
 FRAGMENTS = (1, 2)
 SHARING = tuple(range(1, 9))  # blocks of a multiprocessor
 GROUPS = tuple(range(1, HIGHEST + 1))  # rows of blocks that go together
+SIDES = (1, 2, 4, 8)  # blocks of a cluster along rows, and along columns
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -44,7 +45,8 @@ class Options(Tiling):
     warp_tile : likewise for a warp, or for a warpgroup of four where those multiply together; its depth equals the
         block's.
     macro_mma : name of one of the target's macro-MMAs.
-    split_k : parts into which a block splits K, each for warps of its own: 1, 2, 4 or 8.
+    split_k : parts into which a block splits K, each for warps of its own: 1, 2, 4 or 8. Of warpgroups each is for a
+        block of its own, of one cluster, in which each adds up and stores some columns.
     buffers : buffers of shared memory for each operand, 1 to 8. One takes two barriers a step; more take turns, tile k
         being in buffer k mod `buffers`, and take one.
     partial : what happens at the edges of tensors that tiles don't divide: "guard" tests indices in the tiles at the
@@ -59,7 +61,8 @@ class Options(Tiling):
         multiplied, across k tiles, too. If missing, the target's, where a k tile has an even number of strips.
         Warpgroups have none: 1 stands for that.
     group : how many rows of blocks go together in the order in which blocks start, a group column by column, so that
-        the second-level cache serves those that run side by side: 1 (row by row) to 64. If missing, the target's.
+        the second-level cache serves those that run side by side: 1 (row by row) to 64. If missing, the target's. With
+        clusters it is rounded up to whole ones.
     occupancy : how many blocks are to share a multiprocessor at least, 1 to 8, each with its part of the registers and
         of shared memory: while one waits, or stores its results, another one multiplies.
     dependent_launch : whether a launch may start while the kernel before it on the stream still runs (programmatic
@@ -74,6 +77,8 @@ class Options(Tiling):
         The kernel then computes the transposed product, of B's and A's transposes, by the same passes, and stores it
         where it belongs. Tiles stay (rows, columns, depth) of the result: a warp tile's rows are multiples of n, its
         columns of m. Blocks and warps are counted along y by m; so are the rows of `group`.
+    cluster : (rows, columns) of blocks that share what they read, 1, 2, 4 or 8 each: a box that several of them need
+        comes once and goes to all of these. Of warpgroups alone. If missing, (1, 1): no clusters.
 
     Attributes
     ----------
@@ -112,10 +117,11 @@ class Options(Tiling):
         persistent: bool | None = None,
         pingpong: bool | None = None,
         swap: bool | None = None,
+        cluster: tuple[int, int] | None = None,
         **unknown: object,
     ) -> None:
         values = (block_tile, warp_tile, macro_mma, split_k, buffers, partial, accumulators, prefetch, fragments, group,
-                  occupancy, dependent_launch, persistent, pingpong, swap)  # fmt: skip
+                  occupancy, dependent_launch, persistent, pingpong, swap, cluster)  # fmt: skip
         given = {n: v for n, v in zip(OPTIONS, values, strict=True) if v is not None}
         if unknown:
             name = next(iter(unknown))
@@ -231,6 +237,12 @@ def _checked(name: str, value: object) -> object:
                 raise BadOption(
                     f"{name} is three positive ints (rows, columns, depth), not {value!r}", hint=f"try {name}={tile}"
                 )
+            return given
+        case "cluster":
+            given = tuple(value) if isinstance(value, tuple | list) else ()
+            if len(given) != 2 or any(isinstance(v, bool) or not isinstance(v, int) or v not in SIDES for v in given):
+                raise BadOption(f"cluster is two of {', '.join(map(str, SIDES))} (rows, columns), not {value!r}",
+                                hint="try cluster=(2, 1)")  # fmt: skip
             return given
         case "macro_mma":
             if not isinstance(value, str):

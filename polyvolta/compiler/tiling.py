@@ -1,4 +1,4 @@
-"""How a kernel is tiled, and launched: fifteen values, what they need of a target, and what of them doesn't fit.
+"""How a kernel is tiled, and launched: sixteen values, what they need of a target, and what of them doesn't fit.
 
 What a user gives is an `Options` (`options`), in which some values may be missing; the rule of `tuning` compares whole
 tilings.
@@ -15,7 +15,7 @@ from polyvolta.cuda.arch import runs_on
 from polyvolta.cuda.build.promotion.makers import COLUMNS, makers_of
 from polyvolta.cuda.ir.memories import PhaseBarriers
 from polyvolta.cuda.target.instruction import LANES
-from polyvolta.cuda.target.warpgroup import WarpgroupMma
+from polyvolta.cuda.target.warpgroup import WGMMA, WarpgroupMma
 from polyvolta.sets import PolyvoltaError
 
 if TYPE_CHECKING:
@@ -59,6 +59,7 @@ class Tiling:
     persistent: bool = False
     pingpong: bool = False
     swap: bool = False
+    cluster: tuple[int, int] = (1, 1)
 
     @property
     def turned(self) -> Self:
@@ -70,7 +71,8 @@ class Tiling:
         ((128, 256, 64), (64, 256, 64), False)
         """
         block, warp = _turned(self.block_tile), _turned(self.warp_tile)
-        return replace(self, block_tile=block, warp_tile=warp, swap=not self.swap)
+        rows, cols = self.cluster
+        return replace(self, block_tile=block, warp_tile=warp, swap=not self.swap, cluster=(cols, rows))
 
     @property
     def mapped(self) -> Self:
@@ -87,7 +89,13 @@ class Tiling:
 
         With `swap` warpIdx_x counts those along the rows.
         """
-        return self.block_tile[0] // self.warp_tile[0], self.block_tile[1] // self.warp_tile[1], self.split_k
+        parts = 1 if self.by_blocks else self.split_k
+        return self.block_tile[0] // self.warp_tile[0], self.block_tile[1] // self.warp_tile[1], parts
+
+    @property
+    def by_blocks(self) -> bool:
+        """Whether the parts of a split K are blocks of a cluster: those of warpgroups, else warps of a block."""
+        return self.macro_mma in WGMMA.names
 
     @property
     def consumers(self) -> int:
@@ -108,11 +116,13 @@ class Tiling:
 
     def tile_bytes(self) -> int:
         """Shared memory of the operands' tiles, which one product after the other uses."""
-        m, n, k = self.step
+        m, n, k = self.block_tile if self.by_blocks else self.step
         return 2 * (m + n) * k * self.buffers
 
     def exchange_bytes(self, needs: Needs, target: Target) -> int:
         """Shared memory in which warps exchange accumulators: a fragment for each, of 16 bits if only stored."""
+        if self.by_blocks and self.split_k > 1:
+            return 4 * prod(self.block_tile[:2])
         m, n, _ = makers_of(macro := target.macro_mma(self.macro_mma)).result(macro.shape)
         return m * n * (4 if self.split_k > 1 else needs.exchange) * self.consumers
 
@@ -170,7 +180,7 @@ class Tiling:
         else:
             narrow = (macro.shape[0], COLUMNS, macro.shape[2])
             misfits = self.misfits(_turned(narrow) if self.swap else narrow, "what warpgroups multiply")
-        found = (*misfits, *self.too_far(bool(target.copies)), *self.unsuited(macro, needs))
+        found = (*misfits, *self.too_far(bool(target.copies)), *self.unsuited(macro, needs), *self.unshared(target))
         yield from found
         if found:
             return
@@ -221,12 +231,14 @@ class Tiling:
                   "K, an odd number"
 
     def unsuited(self, macro: Composition | WarpgroupMma, needs: Needs) -> Iterator[str]:
-        """What a graph, or an option, asks for that warpgroups don't do."""
+        """What a graph, or an option, asks for that warpgroups don't do, or that others don't."""
         if not isinstance(macro, WarpgroupMma):
             if self.persistent:
                 yield f"persistent blocks have boxes of their next tile brought, and {macro.name} takes no boxes"
             elif self.pingpong:
                 yield f"warpgroups take turns at tiles of persistent blocks, and {macro.name} is of warps"
+            if prod(self.cluster) > 1:
+                yield f"blocks of a cluster share boxes, and {macro.name} takes no boxes: cluster={self.cluster}"
             return
         if self.pingpong and not self.persistent:
             yield "warpgroups take turns at tiles of persistent blocks: pingpong=True, and persistent=False"
@@ -234,8 +246,11 @@ class Tiling:
             yield f"warpgroups that take turns have a block tile each: {self.warps[0]} x {self.warps[1]} warp_tiles " \
                    "are a block_tile"
         yield from needs.beyond_warpgroups()
-        if self.split_k > 1:
-            yield f"warpgroups don't split K among themselves: split_k={self.split_k}"
+        yield from self.of_one_tile()
+        if self.split_k > 1 and (columns := self.mapped.warp_tile[1]) % (COLUMNS * self.split_k):
+            what = "rows" if self.swap else "columns"
+            yield f"each of the {self.split_k} blocks that split K adds up a part of a warpgroup's {what}, " \
+                  f"{COLUMNS} at a time: warp_tile has {columns}"
         if macro.shape[1] % COLUMNS:
             yield f"results of {macro.name} are stored by {COLUMNS} columns, {macro.shape[1]} is no multiple"
         if self.buffers < FEWEST_BUFFERS:
@@ -245,6 +260,24 @@ class Tiling:
                   f"prefetch={self.prefetch} is less, and buffers={self.buffers}"
         if self.fragments > 1:
             yield f"warpgroups have no fragments of operands in registers: fragments={self.fragments}"
+
+    def of_one_tile(self) -> Iterator[str]:
+        """What keeps blocks of a cluster from computing one tile after the other."""
+        if not self.persistent:
+            return
+        if prod(self.cluster) > 1:
+            yield f"blocks of a cluster compute one tile each: cluster={self.cluster}, and persistent=True"
+        if self.split_k > 1:
+            yield f"blocks of a cluster, which split K, compute one tile each: split_k={self.split_k}, and " \
+                  "persistent=True"
+
+    def unshared(self, target: Target) -> Iterator[str]:
+        """What of a cluster the target doesn't have."""
+        rows, cols = self.cluster
+        parts = self.split_k if self.by_blocks else 1
+        if rows * cols * parts > target.cluster:
+            words = f"{rows} x {cols}" + (f" for each of {parts} parts of K" if parts > 1 else "")
+            yield f"a cluster of {target.name} has at most {target.cluster} blocks, not {words}"
 
     def too_far(self, asynchronous: bool) -> Iterator[str]:
         """What of the distance of copies does not fit the buffers."""
@@ -384,6 +417,9 @@ def turned_options(given: Mapping[str, Any]) -> dict[str, Any]:
     {'block_tile': (128, 256, 64), 'buffers': 3, 'swap': False}
     """
     tiles = {name: _turned(given[name]) for name in ("block_tile", "warp_tile") if name in given}
+    if "cluster" in given:
+        rows, cols = given["cluster"]
+        tiles["cluster"] = cols, rows
     return {**given, **tiles, "swap": not given.get("swap", False)}
 
 

@@ -205,11 +205,12 @@ def choose(given: Mapping[str, Any], needs: Needs, target: Target) -> Tiling:
     early = given.get("dependent_launch", target.dependent_launch)
     lasting = given.get("persistent", False), given.get("pingpong", False)
     launched = given.get("group", target.group), given.get("occupancy", 1), early, *lasting
+    cluster = given.get("cluster", (1, 1))
     tried = []
     for roomy in (True, False):
         for block, split, (buffers, ahead), turns in _tiles(given, needs, macro, target, roomy):
             for warp in _warps(given, block, macro, split, needs, target, roomy, turns):
-                options = Tiling(block, warp, name, split, buffers, *words, ahead, turns, *launched)
+                options = Tiling(block, warp, name, split, buffers, *words, ahead, turns, *launched, cluster=cluster)
                 small = "split_k" in given or split == 1 or options.threads_on(target) <= 256
                 if small and next(options.problems(target, needs), None) is None:
                     return options
@@ -303,7 +304,8 @@ def _excess(options: Tiling, needs: Needs, target: Target) -> list[float]:
         return [float("inf")]
     if any(options.unsuited(target.macro_mma(options.macro_mma), needs)):
         return [float("inf")]
-    return sorted((need / limit for _, need, limit in options.demands(target, needs)), reverse=True)
+    ratios = (need / limit if limit else float("inf") for _, need, limit in options.demands(target, needs))
+    return sorted(ratios, reverse=True)
 
 
 def _macro_mma(given: Mapping[str, Any], needs: Needs, target: Target) -> Composition:

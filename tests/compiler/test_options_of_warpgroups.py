@@ -111,8 +111,13 @@ def test_what_warpgroups_do_not_do_is_left_to_warps(outputs, given):
     (A @ B, {"buffers": 4, "prefetch": 1}, "as far ahead as there are buffers: prefetch=1 .*buffers=4", "prefetch=3"),
     (A @ B, {"prefetch": 0}, "prefetch=0", "prefetch=3"),
     (A @ B, {"fragments": 2, **WIDE}, "no fragments of operands in registers", "fragments=1"),
-    (A @ B, {"split_k": 2, **WIDE}, "don't split K", "split_k=1"),
-    (A @ B, {"split_k": 2, "fragments": 2}, "split_k=2", "split_k=1, fragments=1 together"),
+    (A @ B, {"split_k": 8, "warp_tile": (64, 64, 64), "block_tile": (128, 64, 64), "macro_mma": "m64n64k16"},
+     "each of the 8 blocks that split K", "split_k=1"),
+    (A @ B, {"split_k": 4, "cluster": (2, 2), **WIDE}, "at most 8 blocks, not 2 x 2 for each of 4 parts", "split_k=1"),
+    (A @ B, {"cluster": (2, 1), "persistent": True}, r"compute one tile each: cluster=\(2, 1\), and persistent=True",
+     "persistent=False"),
+    (A @ B, {"split_k": 2, "persistent": True}, "compute one tile each: split_k=2, and persistent=True", "split_k=1"),
+    (A @ B, {"split_k": 2, "fragments": 2}, "fragments=2", "fragments=1"),
     (A @ B, {"block_tile": (48, 48, 32)}, "block_tile .* warpgroups multiply along M: 48 and 64", "(128, 256, 64)"),
     (A @ B, {"warp_tile": (64, 24, 64)}, "warp_tile .* warpgroups multiply along N: 24 and 16", "(64, 256, 64)"),
     (A @ B, {"block_tile": (256, 256, 64)}, "256x256x64 need at least 1056 threads", "(128, 256, 64)"),
@@ -129,7 +134,7 @@ def test_what_does_not_work_is_refused_with_a_way_out(outputs, given, message, w
 
 
 OF_WARPS = [
-    {"fragments": 2}, {"buffers": 1}, {"split_k": 2}, {"warp_tile": (32, 64, 64)}, {"prefetch": 0},
+    {"fragments": 2}, {"buffers": 1}, {"warp_tile": (32, 64, 64)}, {"prefetch": 0},
     {"buffers": 4, "prefetch": 2}, {"block_tile": (64, 64, 32), "fragments": 2},
 ]  # fmt: skip
 

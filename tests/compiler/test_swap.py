@@ -236,7 +236,8 @@ def test_tiles_are_of_the_result_and_the_rule_turns_them():
     ({"swap": 1}, "swap is True or False, not 1"),
     ({"swap": True, "block_tile": (128, 32, 64), "macro_mma": "m64n64k16"},
      r"block_tile is no multiple of the macro-MMA m64n64k16, swapped, along N: 32 and 64"),
-    ({"swap": True, "split_k": 2, "macro_mma": "m64n64k16"}, "warpgroups don't split K"),
+    ({"swap": True, "split_k": 8, "block_tile": (64, 128, 64), "warp_tile": (64, 64, 64), "macro_mma": "m64n64k16"},
+     "each of the 8 blocks that split K adds up a part of a warpgroup's rows, 16 at a time: warp_tile has 64"),
     ({"swap": True, "block_tile": (512, 256, 64), "warp_tile": (256, 64, 64), "macro_mma": "m64n256k16", "buffers": 4},
      r"block tiles of 512x256x64"),
 ])  # fmt: skip

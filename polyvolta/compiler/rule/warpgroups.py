@@ -65,7 +65,8 @@ def tilings(given: Mapping[str, Any], needs: Needs, target: Target) -> Iterator[
                                  given.get("fragments", 1), given.get("group", target.group),
                                  given.get("occupancy", 1),
                                  given.get("dependent_launch", target.dependent_launch),
-                                 given.get("persistent", False), given.get("pingpong", False))  # fmt: skip
+                                 given.get("persistent", False), given.get("pingpong", False),
+                                 cluster=given.get("cluster", (1, 1)))  # fmt: skip
 
 
 def space(target: Target, sides: tuple[int, ...]) -> Iterator[Tiling]:
@@ -131,7 +132,7 @@ def shares(tiling: Tiling, needs: Needs, target: Target) -> dict[str, int]:
     thread has 168, or consumers 240 and the producer 24; with three 128, or 160 and 32.
     """
     family = family_with(tiling.macro_mma, target)
-    if family is None:
+    if family is None or tiling.split_k > 1:  # then consumers leave their role before they store
         return {}
     groups = tiling.consumers
     even, own, producer = _shared_out(groups, tiling.occupancy, family, target)

@@ -17,7 +17,7 @@ and one for partial tiles, and the choice between them stands around the largest
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import groupby
@@ -26,8 +26,10 @@ from types import MappingProxyType
 from typing import NoReturn
 
 from polyvolta.cuda.build.promotion.makers import ONE_WARP, Makers
-from polyvolta.cuda.build.promotion.model import CONSUMER, PER_THREAD, Movement, Promotion, Turns
+from polyvolta.cuda.build.promotion.model import CONSUMER, PART_OF_CLUSTER, PER_THREAD, Movement, Promotion, Turns
+from polyvolta.cuda.build.promotion.nests import conjunction
 from polyvolta.cuda.errors import CudaError
+from polyvolta.cuda.ir.engines.clusters import ALONE, Extents
 from polyvolta.cuda.ir.kernel_ir import (
     LANES,
     AwaitGrids,
@@ -49,9 +51,10 @@ from polyvolta.cuda.ir.walk import operations, put
 from polyvolta.sched.loops.ast import AnyOf, Ast, Block, Bound, Call, For, If
 from polyvolta.sched.loops.scan import Scan
 from polyvolta.sched.tree import Schedule
-from polyvolta.sets import Aff, aff, var
+from polyvolta.sets import Aff, Set, Tuple, aff, var
 from polyvolta.sets.text.show import PAPER_ASCII, show_aff
 from polyvolta.sets.values.simplify import Range, interval, simplify
+from polyvolta.sets.values.space import Space
 
 FULL = "a full tile: everything is inside"
 
@@ -97,7 +100,9 @@ def lower(
         own |= dict.fromkeys((turns.turn, *(name for name, _ in turns.counters)), (0, None))
     ranges: dict[str, Range] = {**scan.ranges, **own}
     before = (AwaitGrids("await_grids"), ReleaseGrids("release_grids")) if dependent else ()
-    lowering = _Lowering(schedule, promotion.movements, ranges, promotion.roles, turns, promotion.registers)
+    rows, cols = promotion.cluster
+    lowering = _Lowering(schedule, promotion.movements, ranges, promotion.roles, turns, promotion.registers,
+                         (cols, rows, promotion.parts), promotion.grid)  # fmt: skip
     body = lowering.body(scan.body, before)
     grid = tuple(scan.extents.get(f"blockIdx.{axis}", aff(1)) for axis in "xyz")
     return KernelIR(
@@ -116,6 +121,7 @@ def lower(
         barriers=promotion.arrays.barriers,
         maps=promotion.arrays.maps,
         dependent=dependent,
+        cluster=lowering.cluster,
     )
 
 
@@ -228,10 +234,11 @@ class _Lowering:
     def __init__(
         self, schedule: Schedule, movements: Mapping[str, Movement], ranges: Mapping[str, Range],
         roles: Mapping[str, tuple[int, int]] = MappingProxyType({}), turns: Turns | None = None,
-        registers: Mapping[str, int] = MappingProxyType({}),
+        registers: Mapping[str, int] = MappingProxyType({}), cluster: Extents = ALONE,
+        grid: Mapping[str, Aff] = MappingProxyType({}),
     ) -> None:  # fmt: skip
         self.schedule, self.movements, self.ranges, self.roles = schedule, movements, dict(ranges), roles
-        self.turns, self.registers = turns, registers
+        self.turns, self.registers, self.cluster, self.grid = turns, registers, cluster, dict(grid)
 
     def body(self, nodes: tuple[Ast, ...], before: tuple[Op, ...] = ()) -> tuple[Stmt, ...]:
         """The kernel's program: what the blocks of roles hold is theirs, behind the beginning of their barriers.
@@ -243,10 +250,28 @@ class _Lowering:
         parts = {n.mark: n for n in marked(nodes) if n.mark in self.roles}
         if not parts:
             return *before, *chosen(self.items(nodes))
-        made = tuple(role for name in self.roles for role in self.role(name, parts[name]))
+        made = [role for name in self.roles for role in self.role(name, parts[name])]
         init = When((-var("linearId"),), (InitBarriers("init"),), False, "one thread begins the barriers' phases")
-        begin = init, Barrier("block", "sync_init")
-        return *begin, *before, Roles(made)
+        if self.cluster == ALONE:
+            return init, Barrier("block", "sync_init"), *before, Roles(tuple(made))
+        met, behind = self.met(made)
+        sync = Barrier("cluster", "sync_init")
+        return init, sync, *before, Roles(met), *behind, Barrier("cluster", "sync_end")
+
+    def met(self, roles: Sequence[Role]) -> tuple[tuple[Role, ...], tuple[Stmt, ...]]:
+        """The roles up to where one of them meets the other blocks of the cluster, which all warps do, and what that
+        one does from there on."""
+        out: list[Role] = []
+        behind: tuple[Stmt, ...] = ()
+        for role in roles:
+            at = next((k for k, s in enumerate(role.body) if isinstance(s, Barrier) and s.scope == "cluster"), None)
+            if at is not None:
+                mine = (var("warp") - role.first,) if role.first else ()
+                mine += (role.first + role.warps - 1 - var("warp"),)
+                behind = (*behind, role.body[at], When(mine, role.body[at + 1 :], False, role.name))
+                role = replace(role, body=role.body[:at])
+            out.append(role)
+        return tuple(out), behind
 
     def role(self, name: str, part: Block) -> Iterator[Role]:
         """A role's program: that of one tile, or of one after the other and what is behind them.
@@ -277,6 +302,9 @@ class _Lowering:
                 known = self.ranges
                 if len(lows) == len(highs) == 1 and lows[0].is_constant:  # another loop may have the same name
                     self.ranges = {**known, v: (lows[0].const, highs[0].const if highs[0].is_constant else None)}
+                elif len(lows) == len(highs) == 1 and lows[0].names() | highs[0].names() == {PART_OF_CLUSTER}:
+                    known = {**known, v: (interval(lows[0], known)[0], interval(highs[0], known)[1])}
+                    self.ranges = known
                 items = self.items(inner)
                 self.ranges = {**self.ranges, v: known[v]}
                 unroll = unroll or _fills(lows, highs, items)
@@ -294,6 +322,9 @@ class _Lowering:
                     kind, e = c
                     both_ways = (e, -e) if kind == "eq" else (rounded(e, self.ranges),)
                     conditions += [c for c in both_ways if not self.holds(c)]
+                if not conditions:
+                    yield from self.items(inner)
+                    return
                 differs = any(e.names() & PER_THREAD for e in conditions)
                 comment = self.comment(inner)
                 yield both(self.items(inner), lambda b: When(tuple(conditions), b, not differs, comment), inside=True)
@@ -324,7 +355,18 @@ class _Lowering:
     def holds(self, e: Aff) -> bool:
         """Whether `e >= 0` for all values of its names."""
         low, _ = interval(e, self.ranges)
-        return low is not None and low >= 0
+        return (low is not None and low >= 0) or (bool(self.grid) and self.of_grid(e))
+
+    def of_grid(self, e: Aff) -> bool:
+        """Whether `e >= 0` for all blocks of a grid of whole clusters: what a block beyond the result has in common
+        with the others of its cluster."""
+        own = [n for n in e.names() if n in self.grid]
+        if not own or not e.names() <= {*self.grid, *(x for n in own for x in self.grid[n].names())}:
+            return False
+        names = tuple(sorted({x for n in own for x in (n, *self.grid[n].names(), *e.names())}))
+        rows = [("ge", x) for n in own for x in (var(n), self.grid[n] - 1 - var(n))]
+        against = conjunction(names, [*rows, ("ge", -e - 1)])
+        return Set._of((), [(Space(None, Tuple(None, names)), against)]).is_empty()
 
     def single(self, bounds: tuple[Bound, ...], loop: For) -> tuple[Aff, ...]:
         """Bounds that are one expression each."""

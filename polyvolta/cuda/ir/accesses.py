@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 SPACES, KINDS = ("registers", "shared", "global"), ("read", "write")
 PROXIES, TIMES = ("generic", "async"), ("issue", "completion")
 """The words for `space`, `kind`, `proxy` and `when` of an access; a well-formed kernel has no others."""
-TOGETHER = ("thread", "warp", "warpgroup", "role", "block")
-ORDERS = (None, "warp", "warpgroup", "role", "block")
+TOGETHER = ("thread", "warp", "warpgroup", "role", "block", "cluster")
+ORDERS = (None, "warp", "warpgroup", "role", "block", "cluster")
 """The words for `together` and `orders` of an operation."""
 
 
@@ -164,9 +164,9 @@ class Operation(Part, ABC):
     Attributes
     ----------
     together : who takes part as one: "thread", each by itself; "warp", all lanes of a warp or none; "warpgroup", all of
-        four warps; "role", all of a role; "block".
-    orders : "warp", "warpgroup", "role" or "block" of an operation after which these threads see one another's
-        accesses; None: none.
+        four warps; "role", all of a role; "block"; "cluster", all blocks of one.
+    orders : "warp", "warpgroup", "role", "block" or "cluster" of an operation after which these threads see one
+        another's accesses; None: none.
     commits : whether it closes a group of the asynchronous copies that the thread has issued since the last one.
     awaits : of an operation that waits for the thread's own asynchronous copies, how many of its newest groups may
         still be on their way; else None.

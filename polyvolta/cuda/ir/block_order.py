@@ -16,6 +16,9 @@ blockIdx.x and blockIdx.y are that *place*, in the IR and in all that reads it; 
 numbers in a few lines (`text.head.block_order`), the machine by `place`: both from the same steps, which take numbers,
 arrays and expressions.
 
+Where blocks form clusters, what is ordered so are the clusters, places in a cluster being what they are; a number is
+a cluster's then, and so are columns and rows.
+
 That each place is one block's is the law of a `BlockOrder`. A number of columns times a group's rows is no quasi-affine
 expression, so that the proof is one by lemmas: `proof` has them, each with what decides it.
 """

@@ -191,6 +191,7 @@ class KernelIR(Memories):
     dependent : whether it is launched while the grids before it may still run, for whose end it waits itself.
     resident : most blocks that are launched, where each computes several places of the grid, see `Tiles`; 0: as many
         as there are places, one each.
+    cluster : blocks of a cluster along x, y and z, of which the grid is a whole number; see `ir.engines.clusters`.
 
     The kernel's arguments are the sizes, the scalars, then for each tensor its pointer and its leading dimension, then
     the maps.
@@ -215,6 +216,7 @@ class KernelIR(Memories):
     maps: tuple[BoxMap, ...] = ()
     dependent: bool = False
     resident: int = 0
+    cluster: tuple[int, int, int] = (1, 1, 1)
 
     @property
     def kind(self) -> str:

@@ -275,7 +275,11 @@ class ExchangeStore(Operation):
 @dataclass(frozen=True, slots=True)
 class ExchangeLoad(Operation):
     """Each lane loads its run of round `round` into 8 values; with several parts the sum over the buffers
-    `slot`, `slot + stride`, ..., added in that order in fp32 (the reduction of a split K)."""
+    `slot`, `slot + stride`, ..., added in that order in fp32 (the reduction of a split K).
+
+    With `first` the parts are those in the same buffer of several blocks of a cluster: of that rank and of each
+    `stride` further.
+    """
 
     target: Element
     buffer: str
@@ -285,6 +289,7 @@ class ExchangeLoad(Operation):
     parts: int = 1
     stride: int = 0
     statement: str = ""
+    first: Aff | None = None
 
     def accesses(self, ir: Memories) -> tuple[Access, ...]:
         ex, item = self.exchange, VALUE_BYTES[self.exchange.kind]
@@ -292,7 +297,8 @@ class ExchangeLoad(Operation):
             "shared", "read", self.buffer, (), CHUNK, CHUNK_BYTES // item, item, slot=self.slot,
             slot_chunks=ex.chunks, places=ex.load, given=(self.round,),
         )  # fmt: skip
-        parts = (replace(first, slot=self.slot + part * self.stride) for part in range(self.parts))
+        apart = self.stride if self.first is None else 0  # of other blocks the same places
+        parts = (replace(first, slot=self.slot + part * apart) for part in range(self.parts))
         return *parts, of_element(ir, "write", self.target)
 
     @property
@@ -343,7 +349,7 @@ class Barrier(Operation):
 
     Parameters
     ----------
-    scope : "block", "role", "warpgroup" or "warp".
+    scope : "cluster", all blocks of one, "block", "role", "warpgroup" or "warp".
     """
 
     scope: str = "block"
@@ -361,12 +367,13 @@ class Barrier(Operation):
         return self.scope
 
     def work(self, ir: Memories) -> Work:
-        return Work({"WARPSYNC" if self.scope == "warp" else "BAR.SYNC": 1})
+        return Work({{"warp": "WARPSYNC", "cluster": "UCGABAR"}.get(self.scope, "BAR.SYNC"): 1})
 
     def sentence(self, reads: Sequence[str], writes: Sequence[str]) -> str:
         if self.scope == "warp":
             return "its lanes wait for one another"
-        return f"waits for all warps of {'the block' if self.scope == 'block' else f'its {self.scope}'}"
+        whose = {"block": "the block", "cluster": "the cluster"}.get(self.scope, f"its {self.scope}")
+        return f"waits for all warps of {whose}"
 
 
 @lru_cache(maxsize=256)

@@ -18,7 +18,7 @@ from math import prod
 from polyvolta.cuda.declared import misfits
 from polyvolta.cuda.errors import CudaError
 from polyvolta.cuda.ir.block_order import HIGHEST
-from polyvolta.cuda.ir.engines.well_formed import of_barriers, of_maps, of_tiles
+from polyvolta.cuda.ir.engines.well_formed import of_barriers, of_cluster, of_maps, of_tiles
 from polyvolta.cuda.ir.kernel_ir import CHUNK, LANES, NARROW, KernelIR, Loop, SharedTile, Stmt, Tiles
 from polyvolta.cuda.ir.walk import IrPath, inner
 from polyvolta.cuda.ir.well_formed_statements import of_statement
@@ -132,6 +132,7 @@ def _of_kernel(ir: KernelIR) -> Iterator[str]:
         yield from _of_tile(tile)
     yield from of_barriers(ir)
     yield from of_maps(ir)
+    yield from of_cluster(ir)
     yield from of_tiles(ir)
     for r in ir.registers:
         if r.kind not in (ir.kind, "float") or r.width < 1 or any(n < 1 for n in r.shape):

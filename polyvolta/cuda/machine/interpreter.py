@@ -22,6 +22,8 @@ values are exact but for numbers more than 2^27 apart, so that their order makes
 fp32 once, then added onto the accumulator, and rounded again. Pointwise formulas are computed in fp32, operation by
 operation.
 
+Blocks of a cluster run as the warps of one block do (`ir.unfolded`), each with memory and barriers of its own.
+
 Where warps of a kernel have roles, each role is in lockstep in all blocks of a batch, as long as blocks wait for the
 same in the same order; blocks of which that isn't so run one by one (`asynchrony.units.lockstep`).
 
@@ -39,6 +41,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from polyvolta.cuda.ir.kernel_ir import GlobalTensor, KernelIR
+from polyvolta.cuda.ir.unfolded import unfolded
 from polyvolta.cuda.ir.well_formed import check
 from polyvolta.cuda.machine.asynchrony.units import lockstep
 from polyvolta.cuda.machine.copies import Arrival, checked_arrival
@@ -148,6 +151,7 @@ def interpret(
         raise BadPatience(f"patience is a number of seconds, not {patience!r}", hint="patience=3600 is an hour")
     arrival = checked_arrival(copies)
     memory, values = prepared_memory(ir, tensors, sizes, scalars)
+    ir = unfolded(ir).ir
     grid: list[Any] = [g.evaluate(sizes) for g in ir.grid]
     count = prod(launched(ir, grid))
     together = max(1, BATCH_BYTES // _block_bytes(ir, watch is not None)) if lockstep(ir) else 1

@@ -16,6 +16,7 @@ import numpy as np
 from polyvolta.cuda.ir import kernel_ir as kir
 from polyvolta.cuda.ir.engines.warpgroups import WARPS
 from polyvolta.cuda.ir.kernel_ir import CHUNK, CHUNK_BYTES, LANES, KernelIR
+from polyvolta.cuda.ir.unfolded import PART
 from polyvolta.cuda.ir.walk import IrPath, inner
 from polyvolta.cuda.machine.asynchrony.units import Units, needed
 from polyvolta.cuda.machine.copies import Arrival, Copies
@@ -350,7 +351,8 @@ class Machine:
         return tuple(numbers)
 
 
-_TOGETHER = {"warp": ((2,), "the lanes of a warp"), "role": ((1, 2), "the threads"), "block": ((1, 2), "the threads")}
+_LANES, _THREADS = ((2,), "the lanes of a warp"), ((1, 2), "the threads")
+_TOGETHER = {"warp": _LANES, PART: _LANES, **dict.fromkeys(("role", "block", "cluster"), _THREADS)}
 """Of operations that some threads take together: the axes of a mask, and who they are in words."""
 
 

@@ -21,7 +21,7 @@ where each role stands, and what it waits for.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import groupby
 from math import prod
@@ -33,6 +33,7 @@ import numpy as np
 from polyvolta.cuda.errors import CudaError
 from polyvolta.cuda.ir import kernel_ir as kir
 from polyvolta.cuda.ir.kernel_ir import KernelIR
+from polyvolta.cuda.ir.unfolded import Unfolded, unfolded
 from polyvolta.cuda.ir.walk import IrPath, walk
 from polyvolta.cuda.machine.access import instructions
 from polyvolta.cuda.machine.copies import Arrival, checked_arrival
@@ -40,10 +41,10 @@ from polyvolta.cuda.machine.interpreter import prepared_memory
 from polyvolta.cuda.machine.machine import Machine, Step
 from polyvolta.cuda.machine.operations import EFFECTS
 from polyvolta.cuda.machine.reach import Reaches, WarpAccess
-from polyvolta.cuda.machine.turns.standing import Standing, Turns, standing
 from polyvolta.cuda.machine.strands import parts_of
-from polyvolta.cuda.machine.turns.tiles import launched
 from polyvolta.cuda.machine.touches import Touch, assignment, element_text, touches
+from polyvolta.cuda.machine.turns.standing import Standing, Turns, standing
+from polyvolta.cuda.machine.turns.tiles import launched
 from polyvolta.cuda.text.places import Place, Places
 from polyvolta.graph.functions.formats import PATTERNS, widened
 from polyvolta.sched.tree import Schedule
@@ -172,11 +173,14 @@ class Trace(Iterator["TraceStep"]):
     passed : the steps that `next` took of others, the last time that it was called.
     """
 
-    def __init__(self, machine: Machine, places: Places, block: tuple[int, int, int]) -> None:
+    def __init__(
+        self, machine: Machine, places: Places, block: tuple[int, int, int], whole: Unfolded
+    ) -> None:
         self.roles = tuple(n for _, s in walk(machine.ir.body) if isinstance(s, kir.Roles)
                            for role in s.roles for n, _, _ in parts_of(role))  # fmt: skip
         self.passed: tuple[TraceStep, ...] = ()
-        self._machine, self._places, self._steps = machine, places, _steps(machine, places, block)
+        self._machine, self._places, self._steps = machine, places, _steps(machine, places, block, whole)
+        self._whole = whole
         self._turns = machine.weaver = Turns(machine.weaver)  # type: ignore[assignment]
 
     def __next__(self) -> TraceStep:
@@ -208,7 +212,7 @@ class Trace(Iterator["TraceStep"]):
     @property
     def standing(self) -> tuple[Standing, ...]:
         """Where each role stands; () before they begin, and where there are none."""
-        return tuple(standing(self._machine, self._places, s) for s in self._turns.woven)
+        return tuple(standing(self._machine, self._places, s, self._whole) for s in self._turns.woven)
 
 
 def trace(
@@ -226,7 +230,8 @@ def trace(
     ----------
     ir, schedule : the kernel and its tree.
     tensors, sizes, scalars : as of `interpreter.interpret`.
-    block : blockIdx x, y and, if it isn't 0, z.
+    block : blockIdx x, y and, if it isn't 0, z. Of a cluster's block the steps are those of the cluster, whose blocks'
+        warps are side by side.
     copies : when asynchronous copies arrive, and whose turn it is, as of `interpreter.interpret`.
 
     Raises
@@ -239,10 +244,11 @@ def trace(
     memory, values = prepared_memory(ir, tensors, sizes, scalars)
     grid: list[Any] = [g.evaluate(values) for g in ir.grid]
     blocks = launched(ir, grid)
-    number = checked_block(block, blocks, sizes)
-    machine = Machine(ir, memory, values, np.array(number)[:, None], EFFECTS, arrival=checked_arrival(copies),
+    number, whole = checked_block(block, blocks, sizes), unfolded(ir)
+    cluster = [n // c for n, c in zip(number, ir.cluster, strict=True)]
+    machine = Machine(whole.ir, memory, values, np.array(cluster)[:, None], EFFECTS, arrival=checked_arrival(copies),
                       launched=prod(blocks))  # fmt: skip
-    return Trace(machine, Places(ir, schedule), number)
+    return Trace(machine, Places(ir, schedule), number, whole)
 
 
 def checked_block(block: object, grid: Sequence[int], sizes: Mapping[str, int]) -> tuple[int, int, int]:
@@ -309,13 +315,15 @@ def warps_text(warps: Sequence[int], count: int) -> str:
 # ---- from the machine's steps to these
 
 
-def _steps(machine: Machine, places: Places, block: tuple[int, int, int]) -> Iterator[TraceStep]:
+def _steps(
+    machine: Machine, places: Places, block: tuple[int, int, int], whole: Unfolded
+) -> Iterator[TraceStep]:
     nodes = {row.at: row.lines[0] for row in rows(places.schedule)}
     text = places.printed.text.split("\n")
     found: dict[IrPath, tuple[Place, str, str]] = {}
     for number, step in enumerate(machine.steps()):
         if step.path not in found:
-            place = places[step.path]
+            place = replace(places[whole.path(step.path)], stmt=step.op)
             node = "" if place.node is None else nodes.get(place.node, "")
             found[step.path] = place, node, _statement(text, place.line)
         place, node, cuda = found[step.path]

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from polyvolta.cuda.ir.engines.clusters import launched
 from polyvolta.cuda.ir.kernel_ir import Access, GlobalTensor, KernelIR, TakeRun
 from polyvolta.cuda.machine.stepping import checked_block
 from polyvolta.cuda.pictures.dry import all_sizes, dry_machine, ir_of
@@ -156,7 +157,7 @@ def stores(ir: KernelIR, tensor: GlobalTensor, sizes: Mapping[str, int], blocks:
         )
     found = Stores((shape[0], shape[1]), count=np.zeros(shape, int))
     if blocks is None:
-        blocks = ir.block_order.blocks(grid, 0, prod(grid))
+        blocks = launched(ir.block_order, ir.cluster, grid)
     blocks = np.asarray(blocks)
     for first in range(0, blocks.shape[1], BATCH):
         _follow(ir, tensor, sizes, blocks[:, first : first + BATCH], found)

@@ -6,7 +6,7 @@ floor(c2 / 4). A box's place in its tile and an operand's start are chunks, as t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -15,7 +15,7 @@ from polyvolta.cuda.ir.engines.grids import AwaitGrids, ReleaseGrids
 from polyvolta.cuda.ir.engines.phases import Arrive, Await, InitBarriers, Phase
 from polyvolta.cuda.ir.engines.warpgroups import SharedOperand, Wgmma, WgmmaCommit, WgmmaFence, WgmmaWait
 from polyvolta.cuda.ir.memories import LANES
-from polyvolta.cuda.text.c_expr import in_steps, is_sum
+from polyvolta.cuda.text.c_expr import NotPrintable, in_steps, is_sum
 from polyvolta.cuda.text.helpers.engines import boxes, grids, phases, warpgroups
 from polyvolta.cuda.text.roles import warp_of
 from polyvolta.cuda.text.scope import Scope, plus, single
@@ -48,6 +48,10 @@ def _parity(scope: Scope, number: Aff) -> str:
 
 
 def _arrive(scope: Scope, op: Arrive) -> str:
+    if op.to is not None and op.bytes:
+        raise NotPrintable("bytes are announced to the own block's barriers alone", where=str(op))
+    if op.to is not None:
+        return scope.call(phases.ARRIVE_IN_BLOCK, _barrier(scope, op.phase), scope.c(op.to))
     if op.bytes:
         return scope.call(phases.ARRIVE_EXPECTING, _barrier(scope, op.phase), str(op.bytes))
     return scope.call(phases.ARRIVE, _barrier(scope, op.phase))
@@ -64,7 +68,18 @@ def _box(scope: Scope, op: BoxCopy | BoxStore) -> tuple[str, list[str]]:
 
 def _copy(scope: Scope, op: BoxCopy) -> str:
     to, place = _box(scope, op)
-    return scope.call(boxes.COPY, to, op.map, *place, _barrier(scope, op.phase))
+    where = to, op.map, *place, _barrier(scope, op.phase)
+    return scope.call(boxes.COPY_TO, blocks(scope, op.to), *where) if op.to else scope.call(boxes.COPY, *where)
+
+
+def blocks(scope: Scope, ranks: Sequence[Aff]) -> str:
+    """A bit for each of some ranks: those with one expression beside a number are one mask, shifted by it."""
+    found: dict[Aff, int] = {}
+    for e in ranks:
+        found[e - e.const] = found.get(e - e.const, 0) | 1 << e.const
+    texts = [f"{mask} << ({scope.c(e)})" if e.names() else str(mask)
+             for e, mask in found.items()]  # fmt: skip
+    return " | ".join(texts) if len(texts) == 1 else " | ".join(f"({t})" if " " in t else t for t in texts)
 
 
 def _store(scope: Scope, op: BoxStore) -> str:

@@ -17,7 +17,9 @@ from polyvolta.cuda.ir.kernel_ir import (
     GlobalLoad,
     GlobalStore,
     GlobalTensor,
+    InitBarriers,
     Inside,
+    KernelIR,
     LoadMatrix,
     Mma,
     Op,
@@ -29,6 +31,7 @@ from polyvolta.cuda.ir.kernel_ir import (
     WaitCopies,
     Zero,
 )
+from polyvolta.cuda.ir.walk import operations
 from polyvolta.cuda.text import asynchronous
 from polyvolta.cuda.text.c_expr import NotPrintable
 from polyvolta.cuda.text.expression import literal
@@ -115,12 +118,26 @@ def statement(scope: Scope, op: Op) -> str:
 
 def _barrier(scope: Scope, op: Barrier) -> str:
     role, _ = scope.role
+    if op.scope == "cluster":
+        return scope.call(phases.MEET_CLUSTER if _meets_alone(scope.ir, op) else phases.SYNC_CLUSTER)
     if op.scope == "block":
         return "__syncthreads()"
     if op.scope == "warp" or (op.scope == "role" and role.warps == 1):
         return "__syncwarp()"
     number, threads = scope.named_barrier(op.scope)
     return scope.call(phases.sync(threads), scope.c(number))
+
+
+def _meets_alone(ir: KernelIR, op: Barrier) -> bool:
+    """Whether blocks meet and have nothing to show one another, so that no fence of all memory is needed: where before
+    are the beginnings of barriers, which have a fence of their own, or behind is nothing, and nobody reads another
+    block's memory, which might still be on its way."""
+    at = next((k for k, s in enumerate(ir.body) if s is op), None)
+    if at is None:
+        return False
+    if at == len(ir.body) - 1:
+        return not any(isinstance(x, ExchangeLoad) and x.first is not None for x in operations(ir.body))
+    return all(isinstance(x, InitBarriers) for x in operations(ir.body[:at]))
 
 
 def _need_kind(scope: Scope, e: Element, kind: str, what: str) -> None:
@@ -230,9 +247,10 @@ def _matrix_store(scope: Scope, op: StoreMatrix) -> str:
 def _exchange_load(scope: Scope, op: ExchangeLoad) -> str:
     plan = op.exchange
     _need_kind(scope, op.target, written(plan.kind), "an exchange")
-    function = exchange.load(plan, op.parts, op.stride)
+    of_blocks = op.first is not None
+    function = (exchange.load_of_blocks if of_blocks else exchange.load)(plan, op.parts, op.stride)
     where = [plus(op.buffer, scope.c(plan.chunks * op.slot)), *([scope.c(op.round)] if plan.rounds > 1 else [])]
     target = scope.element(op.target)
     if written(plan.kind) == "half":
         return f"{target} = {scope.call(function, *where, 'lane')}"
-    return scope.call(function, target, *where, "lane")
+    return scope.call(function, target, *where, "lane", *([scope.c(op.first)] if op.first is not None else []))

@@ -109,7 +109,7 @@ def _kernel(scope: Scope) -> str:
     if ir.resident:
         lines += persistent.extents(scope)
     else:
-        lines += place_of_block(ir.block_order, lambda name: any(name in x for x in body), scope.free)
+        lines += place_of_block(ir.block_order, lambda name: any(name in x for x in body), scope.free, ir.cluster)
     lines.append("")
     for r in ir.registers:
         shape = "" if single(r) else "".join(f"[{n}]" for n in r.shape)

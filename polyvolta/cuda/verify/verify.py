@@ -12,6 +12,9 @@ Both answer with a `Verdict`, raise `NoMeaning` where a kernel has no use for a 
 no exact answer; the set core's `BudgetExceeded` is no answer either. What is not decided is never called proved: it
 stands in the report with the reason and the place, the report isn't ok, and the other proofs are none the worse.
 
+Of a kernel whose blocks form clusters all of this is said of its clusters as blocks (`ir.unfolded`); what is found is
+told of the block and the warp that it is about.
+
 A size is any integer here; that it fits the 32 bits of an `int` is checked at the launch.
 """
 
@@ -25,6 +28,7 @@ from typing import Any, Protocol
 
 from polyvolta.cuda.errors import CudaError
 from polyvolta.cuda.ir.kernel_ir import KernelIR
+from polyvolta.cuda.ir.unfolded import Unfolded, unfolded
 from polyvolta.cuda.ir.well_formed import IllFormed, check
 from polyvolta.cuda.text.c_expr import NotPrintable
 from polyvolta.cuda.text.places import Places
@@ -84,16 +88,16 @@ def verify(ir: KernelIR, graph: Graph, stages: Stages, only: str | Iterable[str]
     places = Places(ir, schedule)
     text = _printed(places)
     found = Found({}, {}, {})
-    functions = {**provers(), **orders(ir)}
-    by_functions(functions, ir, graph, stages, wanted, found)
-    by_machine(ir, graph, [name for name in wanted if name not in functions], found)
+    functions, whole = {**provers(), **orders(ir)}, unfolded(ir)
+    by_functions(functions, whole.ir, graph, stages, wanted, found)
+    by_machine(whole.ir, graph, [name for name in wanted if name not in functions], found)
     if only is not None and found.without:
         name, reason = next(iter(found.without.items()))
         raise _no_meaning(name, reason, ir, [n for n in wanted if n not in found.without])
     sizes = covered(ir)
     proofs = [
-        _proof(n, *found.verdicts[n], sizes, places) if n in found.verdicts
-        else _not_decided(n, found.unknown.get(n, Undecided("no prover answers it")), sizes, places)
+        _proof(n, *found.verdicts[n], sizes, places, whole) if n in found.verdicts
+        else _not_decided(n, found.unknown.get(n, Undecided("no prover answers it")), sizes, places, whole)
         for n in wanted if n not in found.without
     ]  # fmt: skip
     title = f"{ir.name}: {ir.about}" if ir.about else ir.name
@@ -339,11 +343,14 @@ def refuted(verdict: Verdict, finding: Refutation, ir: KernelIR) -> Verdict:
 # ---- the report's parts
 
 
-def _proof(name: str, verdict: Verdict, seconds: float, sizes: str, places: Places) -> Proof:
+def _proof(name: str, verdict: Verdict, seconds: float, sizes: str, places: Places, whole: Unfolded) -> Proof:
     case = verdict.counter_example
     if case is not None:
         found = {"place": verdict.at, "other": verdict.other}
-        case = replace(case, **{which: places[at] for which, at in found.items() if at})
+        case = replace(case, **{which: places[whole.path(at)] for which, at in found.items() if at})
+        if case.block is not None:
+            block, warp = whole.block(case.block, case.warp)
+            case = replace(case, block=block, warp=warp)
     return Proof(name, verdict.statement, verdict.relation, case is None, seconds, verdict.sizes or sizes, case)
 
 
@@ -357,11 +364,11 @@ def _no_meaning(name: str, reason: NoMeaning, ir: KernelIR, others: list[str]) -
     )
 
 
-def _not_decided(name: str, unknown: PolyvoltaError, sizes: str, places: Places) -> Proof:
+def _not_decided(name: str, unknown: PolyvoltaError, sizes: str, places: Places, whole: Unfolded) -> Proof:
     """What stopped it, and the place where the machine stood."""
     reason = "; ".join([unknown.message, *unknown.where.splitlines()])
     at = getattr(unknown, "path", None)
-    return Proof(name, PROOFS[name], "", False, 0.0, sizes, None, reason, places[at] if at else None)
+    return Proof(name, PROOFS[name], "", False, 0.0, sizes, None, reason, places[whole.path(at)] if at else None)
 
 
 def covered(ir: KernelIR) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import gcd
 from typing import TYPE_CHECKING
 
 from polyvolta.sched.errors import NotScannable
@@ -13,7 +14,7 @@ from polyvolta.sched.loops.rows.known import Known
 from polyvolta.sched.loops.rows.linear import System, without
 from polyvolta.sched.loops.rows.pieces import Piece
 from polyvolta.sched.tree import Band, Extension, Node, Schedule
-from polyvolta.sets import Aff, Set, aff
+from polyvolta.sets import Aff, Set, aff, var
 from polyvolta.sets.values.simplify import simplify
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ def values_of_names(schedule: Schedule, columns: Columns, known: Known) -> dict[
 
 
 def extents(
-    schedule: Schedule, columns: Columns, known: Known, given: Mapping[str, int], ranges: Ranges
+    schedule: Schedule, columns: Columns, known: Known, given: Mapping[str, int | Aff], ranges: Ranges
 ) -> tuple[dict[str, Aff], Known]:
     """The number of values of each name, which start at 0, and what is known with that; `ranges` get theirs.
 
@@ -73,11 +74,20 @@ def extents(
     bounds a number counts; conditions inside see to the others.
     """
     found: dict[str, Aff] = {}
-    rows = System()
+    rows, further = System(), System()
     values = values_of_names(schedule, columns, known)
     for name in mapped_names(schedule.root):
         col = columns.ids[name]
         shadows = values.get(name, [])
+        if isinstance(end := given.get(name), Aff):
+            found[name] = simplify(end, ranges)
+            rows.ge(((col, 1),), 0)
+            rows.ge(*columns.row(end - 1 - var(name)))
+            whole = gcd(end.const, *(c for _, c in end.terms))
+            if whole > 1:  # which follows in integers alone
+                further.ge(*columns.row(end // whole - 1 - var(name) // whole))
+            ranges[name] = (0, end.const - 1 if end.is_constant else None)
+            continue
         if name in given:
             shadows = [System()]
             shadows[0].ge(((col, 1),), 0)
@@ -100,7 +110,8 @@ def extents(
             rows.ge(*row[:2])
         last = found[name] - 1
         ranges[name] = (0, last.const if last.is_constant else None)
-    return found, known.given(beyond(known, rows)) if found else known
+    known = known.given(beyond(known, rows)) if found else known
+    return found, known.given(further) if further.ineqs else known
 
 
 def _distinct(known: Known, shadows: list[System], col: int) -> list[System]:

@@ -33,7 +33,7 @@ from polyvolta.sched.loops.walk import Scanner
 from polyvolta.sched.loops.widths import largest
 from polyvolta.sched.structure import names_of
 from polyvolta.sched.tree import Domain, Extension, Schedule
-from polyvolta.sets import Set, UnknownName, nearest
+from polyvolta.sets import Aff, Set, UnknownName, nearest
 from polyvolta.sets.budgets import metered
 from polyvolta.sets.errors import kind_of
 
@@ -41,7 +41,7 @@ __all__ = ["Scan", "scan"]
 
 
 @metered
-def scan(schedule: Schedule, context: Set | str | None = None, extents: Mapping[str, int] | None = None) -> Scan:
+def scan(schedule: Schedule, context: Set | str | None = None, extents: Mapping[str, int | Aff] | None = None) -> Scan:
     """Loops that visit exactly the instances of a schedule tree in its order.
 
     Loop variables are called c0, c1, ... by their depth; one that the tree has as a name of something else gets an
@@ -50,7 +50,8 @@ def scan(schedule: Schedule, context: Set | str | None = None, extents: Mapping[
     Parameters
     ----------
     context : what may be assumed of the parameters, a set without dimensions, or its text.
-    extents : numbers of values of names that members are mapped to, where they are given and not inferred.
+    extents : numbers of values of names that members are mapped to, where they are given and not inferred; each a
+        number, or an expression of the parameters.
 
     Raises
     ------
@@ -105,13 +106,13 @@ def _context(context: object) -> Set | None:
     raise BadArgument(f"a context is a Set or its text, not {kind_of(context)}", where=repr(context), hint=hint)
 
 
-def _extents(given: object) -> dict[str, int]:
-    """The extents as integers."""
+def _extents(given: object) -> dict[str, int | Aff]:
+    """The extents as integers, or as expressions."""
     hint = 'such as extents={"blockIdx.x": 16}'
     if not isinstance(given, Mapping):
         raise BadArgument(f"extents are numbers by name, not {kind_of(given)}", where=repr(given), hint=hint)
     try:
-        return {str(n): index(v) for n, v in given.items()}
+        return {str(n): v if isinstance(v, Aff) else index(v) for n, v in given.items()}
     except TypeError:
         raise BadArgument("an extent is an integer", where=repr(dict(given)), hint=hint) from None
 

@@ -48,7 +48,7 @@ from polyvolta.sets.conjuncts.conjunct import uses
 class Scanner(Writer):
     """One walk of a tree: its columns, and the ranges of what has a name."""
 
-    def __init__(self, schedule: Schedule, context: Set | None, given: Mapping[str, int]) -> None:
+    def __init__(self, schedule: Schedule, context: Set | None, given: Mapping[str, int | Aff]) -> None:
         self.schedule = schedule
         names = mapped_names(schedule.root)
         params = dict.fromkeys([*(context.param_names if context is not None else ()), *parameters(schedule.root)])

@@ -313,10 +313,11 @@ class Worded(Operation):
     ({"words": (("array", "nowhere"),)}, "no tile is called 'nowhere'"),
     ({"words": (("array", "A"), ("space", "registers"))}, "no register array is called 'A'"),
     ({"words": (("slot", var("nobody")),)}, "the place in back is nobody, and nobody has no value there"),
-    ({"waits": "grid"}, "it has together 'grid', where 'thread' or 'warp' or 'warpgroup' or 'role' or 'block' belongs"),
+    ({"waits": "grid"},
+     "it has together 'grid', where 'thread' or 'warp' or 'warpgroup' or 'role' or 'block' or 'cluster' belongs"),
     ({"waits": None}, "it has together None"),
-    ({"fences": "cluster"},
-     "it has orders 'cluster', where None or 'warp' or 'warpgroup' or 'role' or 'block' belongs"),
+    ({"fences": "grid"},
+     "it has orders 'grid', where None or 'warp' or 'warpgroup' or 'role' or 'block' or 'cluster' belongs"),
 ])  # fmt: skip
 def test_words_that_nobody_knows_are_refused(changes, said):
     """A store of the kind "store" would count as a read, and its missing barrier as one that nobody needs."""

@@ -26,7 +26,9 @@ from polyvolta.cuda.build.promotion import pipeline
 from polyvolta.cuda.build.promotion.boxes import ring
 from polyvolta.cuda.build.promotion.boxes.boxed import ONE_OF_WARPGROUP, boxed_pieces
 from polyvolta.cuda.build.promotion.boxes.epilogue import OPERANDS, Epilogue, boxed_epilogue
+from polyvolta.cuda.build.promotion.boxes.parts import gathered
 from polyvolta.cuda.build.promotion.boxes.pieces import pieces_of
+from polyvolta.cuda.build.promotion.boxes.sharing import grid_of
 from polyvolta.cuda.build.promotion.epilogue import epilogue
 from polyvolta.cuda.build.promotion.footprints import together
 from polyvolta.cuda.build.promotion.loops import operand_pieces
@@ -103,7 +105,7 @@ def promote(
     """
     makers = makers_of(macro_mma)
     statements = [*(c.statement for c in plan.contractions), *(s.statement for s in plan.steps)]
-    nests = {s.name: nest_of(fine, s.name, context, tensors) for s in statements}
+    nests = {s.name: nest_of(fine, s.name, context, tensors, options.cluster) for s in statements}
     products = {c.statement.name: nests[c.statement.name] for c in plan.contractions}
     units = warps_of(nests.values(), makers.names)
     turn, counter = _counters(plan, tensors) if options.persistent else ("", "")
@@ -115,7 +117,14 @@ def promote(
     fragments = fragments_of(nests[last.name], extents, makers.result(macro_mma.shape), context)
     name_of = _names([*nests, *(m.statement for p in loops.pieces for m in p.movements)])
     room = shared_limit - _bytes(loops.barriers)
-    end = _epilogue(plan, fragments, nests, tensors, loops, macro, units, name_of, makers, context, room, turn, takers)
+    if loops.producing and options.split_k > 1:
+        laid, rest = gathered(plan, fragments, nests, tensors, macro, units, name_of, makers, options.split_k,
+                              options.cluster, context)  # fmt: skip
+        end = Epilogue((), rest, (), fragments)
+    else:
+        laid = []
+        end = _epilogue(plan, fragments, nests, tensors, loops, macro, units, name_of, makers, context, room, turn,
+                        takers)  # fmt: skip
     pieces: list[Piece] = []
     for c, loop in zip(plan.contractions, loops.pieces, strict=True):
         if c.factor is None and not loops.producing:
@@ -136,7 +145,7 @@ def promote(
                             hint="fewer buffers, or persistent=False")  # fmt: skip
     if overlap:
         pieces.append(once(fragments, Barrier(makers.everyone, name_of("sync_tiles")), context))
-    pieces += [end.whole, *end.end]
+    pieces += [*laid, end.whole, *end.end]
     movements = {m.statement: m for p in pieces for m in p.movements}
     registers = {r.name: r for p in pieces for r in p.registers}
     registers |= {r.name: r for r in accumulators(fragments, plan, macro)}
@@ -148,7 +157,11 @@ def promote(
         tree, whole = with_result(tree, end.stored, end.whole, arrays)
         pieces[pieces.index(end.whole)] = whole
     turns = Turns(turn, ((counter, loops.count),), end.closing, takers) if turn else None
-    return Promotion(assembled(tree, pieces), movements, arrays, units, makers, loops.producing | end.producing, turns)
+    return Promotion(
+        assembled(tree, pieces), movements, arrays, units, makers, loops.producing | end.producing, turns,
+        cluster=options.cluster, grid=grid_of(contracted, options.cluster, context),
+        parts=options.split_k if loops.producing else 1,
+    )  # fmt: skip
 
 
 def _in_turn(

@@ -39,6 +39,9 @@ class Tiling(Protocol):
     def persistent(self) -> bool: ...
     @property
     def pingpong(self) -> bool: ...
+    def cluster(self) -> tuple[int, int]: ...
+    @property
+    def split_k(self) -> int: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +103,7 @@ class Nest:
     iterators : its dimensions.
     members : those of its bands, outermost first.
     names : what promotion calls the values of the members above the points, None for a constant one.
+    cluster : rows and columns of blocks that start together.
     real : its scalar instances.
     padded : those of every started tile: what the kernel computes on, with zeros where there is no data.
     """
@@ -110,6 +114,7 @@ class Nest:
     names: tuple[str | None, ...]
     real: Set
     padded: Set
+    cluster: tuple[int, int] = (1, 1)
 
     def depth(self, level: str) -> int:
         """How many members there are from the root down to the last one of a level.
@@ -151,6 +156,8 @@ class CannotPromote(CudaError):
 
 BLOCK, TILE, WARP, STRIP, POINT = "block", "tile", "warp", "strip", "point"
 """The levels of a decomposed tree: of blocks, of their k tiles, of warps, of the macro-MMAs' strips of k, of points."""
+PART_OF_CLUSTER = "blockIdx.z"
+"""Which block of a cluster it is of those that split K."""
 CONSUMER, PRODUCER = "consumer", "producer"
 """Roles: who multiplies, and who has tiles copied."""
 PER_THREAD = frozenset({
@@ -214,6 +221,9 @@ class Promotion:
     turns : of blocks that compute several tiles; None: they compute one.
     registers : of a thread of each role, where a block's are shared out anew; roles have whole warpgroups then, of
         which some warps may have nothing to do.
+    cluster : rows and columns of blocks that share boxes.
+    parts : blocks of a cluster that split K.
+    grid : how many values names of blocks have, where that isn't what instances have of them.
     """
 
     schedule: Schedule
@@ -224,6 +234,9 @@ class Promotion:
     producing: frozenset[str] = frozenset()
     turns: Turns | None = None
     registers: Mapping[str, int] = field(default_factory=dict)
+    cluster: tuple[int, int] = (1, 1)
+    grid: Mapping[str, Aff] = field(default_factory=dict)
+    parts: int = 1
 
     @property
     def consumers(self) -> int:
@@ -243,11 +256,11 @@ class Promotion:
         return {CONSUMER: (0, self.consumers), PRODUCER: (self.consumers, 1)}
 
     @property
-    def extents(self) -> dict[str, int]:
-        """Of the names of threads that members are mapped to."""
+    def extents(self) -> dict[str, int | Aff]:
+        """Of the names of threads, and of blocks, that members are mapped to."""
         if not self.producing:
             return {"linearId": self.threads}
-        return {"lane": LANES, "rank": LANES * self.makers.warps}
+        return {"lane": LANES, "rank": LANES * self.makers.warps, **self.grid}
 
     @property
     def threads(self) -> int:

@@ -25,13 +25,16 @@ NAMES = {BLOCK: ("by", "bx"), TILE: ("kt",), WARP: ("wy", "wx", "wz"), STRIP: ("
 Dims = Sequence[tuple[str, Aff]]
 
 
-def nest_of(fine: Schedule, statement: str, context: Set, taken: Iterable[str] = ()) -> Nest:
+def nest_of(
+    fine: Schedule, statement: str, context: Set, taken: Iterable[str] = (), cluster: tuple[int, int] = (1, 1)
+) -> Nest:
     """A statement's nest in a tree of scalar instances.
 
     Parameters
     ----------
     context : what may be assumed of the sizes.
     taken : names that the members' names must keep off.
+    cluster : rows and columns of blocks that start together.
 
     Raises
     ------
@@ -42,14 +45,20 @@ def nest_of(fine: Schedule, statement: str, context: Set, taken: Iterable[str] =
     members = tuple(_members(fine.root, statement))
     used = {*domain.param_names, *iterators, *taken}
     real = domain.intersect_params(context)
-    nest = Nest(statement, iterators, members, (), real, real)
+    nest = Nest(statement, iterators, members, (), real, real, cluster)
     names = [free_name(n, used) for n in _wishes(members[: nest.depth(STRIP)])]
     named = tuple(None if m.of(statement).is_constant else n for m, n in zip(members, names))
     nest = replace(nest, names=named)
     _in_order(nest)
-    above = members_map(nest, TILE)
+    above = members_of(nest, started_with(nest, TILE))
     started = real.apply(above).apply(above.reverse())
     return nest if started.is_subset(real) else replace(nest, padded=beside(started, context))
+
+
+def started_with(nest: Nest, name: str) -> tuple[tuple[str, Aff], ...]:
+    """What instances that start together have alike: the members down to a level, of blocks the cluster's."""
+    blocks = dict(zip(nest.above(BLOCK), nest.cluster))
+    return tuple((n, e // blocks.get(n, 1)) for n, e in level(nest, name))
 
 
 def beside(of: Set, context: Set) -> Set:

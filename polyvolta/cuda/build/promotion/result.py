@@ -14,7 +14,7 @@ from types import MappingProxyType
 
 from polyvolta.cuda.build.promotion.footprints import data_tile, full_where, instances, numbered
 from polyvolta.cuda.build.promotion.model import BLOCK, STRIP, TILE, WARP, Movement, Nest, Piece, accumulator_name
-from polyvolta.cuda.build.promotion.nests import NAMES, beside, conjunction, level, members_of
+from polyvolta.cuda.build.promotion.nests import NAMES, beside, conjunction, level, members_of, started_with
 from polyvolta.cuda.ir.kernel_ir import Element, Op, RegisterArray, Scale, Zero
 from polyvolta.cuda.target.macro_mma import MacroMma
 from polyvolta.graph.plans.plans import Plan
@@ -97,8 +97,8 @@ def result_nest(nest: Nest, extents: Sequence[Aff], context: Set) -> Nest:
     box = [b for i, e in zip(iterators, extents) for b in (("ge", var(i)), ("ge", e - 1 - var(i)))]
     space = Space(None, Tuple(name, iterators))
     real = Set._of(params, [(space, conjunction((*params, *iterators), box))]).intersect_params(context)
-    made = Nest(name, iterators, members, names, real, real)
-    above = members_of(made, level(made, BLOCK))
+    made = Nest(name, iterators, members, names, real, real, nest.cluster)
+    above = members_of(made, started_with(made, BLOCK))
     padded = real.apply(above).apply(above.reverse())
     return made if padded.is_subset(real) else replace(made, padded=padded)
 
@@ -155,7 +155,11 @@ def _one(fragments: Fragments, statement: str, op: Op, phrase: str) -> Piece:
 
 
 def over_fragments(
-    fragments: Fragments, statements: Sequence[str], child: Node, own: Mapping[str, Nest] = MappingProxyType({})
+    fragments: Fragments,
+    statements: Sequence[str],
+    child: Node,
+    own: Mapping[str, Nest] = MappingProxyType({}),
+    share: Member | None = None,
 ) -> Node:
     """BAND of the warps, BAND of a warp's fragments, for twins of the result and pointwise statements of the tree.
 
@@ -164,6 +168,7 @@ def over_fragments(
     Parameters
     ----------
     own : the nests of those that are the tree's; the others are twins.
+    share : a member between the two, of blocks that have some of a warp's fragments each.
     """
     nest = fragments.nest
 
@@ -175,6 +180,7 @@ def over_fragments(
     says = [k for k, m in enumerate(nest.members) if m.of(nest.statement).names()]
     warps, points = ([k for k in says if k in part] for part in (nest.between(TILE, WARP), nest.below(WARP)))
     inner = Band(tuple(map(member, points)), child)
+    inner = inner if share is None else Band((share,), inner)
     return Band(tuple(map(member, warps)), inner) if warps else inner
 
 

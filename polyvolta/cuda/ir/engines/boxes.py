@@ -36,6 +36,8 @@ class BoxCopy(Operation):
     index : the box's first element in the tensor, in the order of its dimensions; any integers.
     tile, place, buffer : the tile, the box's first element in it, and which of its buffers.
     phase : waits for the box's bytes.
+    to : ranks in the cluster of the blocks that get it, each at the same place of its own tile, and each a phase of its
+        own barrier the bytes; () the thread's own block alone.
     """
 
     map: str
@@ -45,6 +47,7 @@ class BoxCopy(Operation):
     phase: Phase
     buffer: Aff = ZERO
     statement: str = ""
+    to: tuple[Aff, ...] = ()
 
     def accesses(self, ir: Memories) -> tuple[Access, ...]:
         return _accesses(ir, self, to_shared=True)

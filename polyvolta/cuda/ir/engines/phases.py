@@ -49,9 +49,11 @@ class _Silent(Operation):
 
 @dataclass(frozen=True, slots=True)
 class InitBarriers(_Silent):
-    """All of the kernel's mbarriers begin with phase 0; by one thread, before a barrier of the block."""
+    """All of the block's mbarriers, or some rows, begin with phase 0; by one thread, before a barrier of the block, or
+    of the cluster."""
 
     statement: str = ""
+    rows: tuple[str, ...] = ()
 
     def sentence(self, reads: Sequence[str], writes: Sequence[str]) -> str:
         return "the barriers begin with phase 0"
@@ -62,18 +64,24 @@ class Arrive(_Silent):
     """The thread arrives in a phase. What it did before is seen by who waits for that phase.
 
     With `bytes` the phase is also to wait for so many bytes of copies.
+
+    Parameters
+    ----------
+    to : the rank in the cluster of the block whose barrier it is; None: the thread's own.
     """
 
     phase: Phase
     bytes: int = 0
     statement: str = ""
+    to: Aff | None = None
 
     def work(self, ir: Memories) -> Work:
         return Work({"SYNCS": 1})
 
     def sentence(self, reads: Sequence[str], writes: Sequence[str]) -> str:
         expects = f", which waits for {self.bytes} bytes, too" if self.bytes else ""
-        return f"arrives in {self.phase.barriers}[{self.phase.slot}]{expects}"
+        whose = "" if self.to is None else f" of block {self.to} of its cluster"
+        return f"arrives in {self.phase.barriers}[{self.phase.slot}]{whose}{expects}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,14 +7,17 @@ from itertools import combinations
 from typing import Any
 
 from polyvolta.cuda.ir.engines.boxes import BoxCopy, BoxStore, WaitStores
+from polyvolta.cuda.ir.engines.clusters import ALONE, MOST, blocks
 from polyvolta.cuda.ir.engines.phases import Arrive, Await, InitBarriers, Phase
 from polyvolta.cuda.ir.engines.warpgroups import WARPS, SharedOperand, Wgmma, WgmmaWait
-from polyvolta.cuda.ir.kernel_ir import CHUNK, CHUNK_BYTES, KernelIR, Role, Roles, Tiles
+from polyvolta.cuda.ir.kernel_ir import CHUNK, CHUNK_BYTES, Barrier, ExchangeLoad, KernelIR, Role, Roles, Tiles
 from polyvolta.cuda.ir.memories import BoxMap, PhaseBarriers
 from polyvolta.cuda.ir.walk import walk
 from polyvolta.cuda.ir.well_formed_terms import of_map, of_name, unknown
 from polyvolta.cuda.target.descriptors import InShared
 from polyvolta.cuda.target.instruction import LANES
+from polyvolta.sets import Aff, aff
+from polyvolta.sets.values.simplify import interval, simplify
 
 MOST_COUNT = 2**20 - 1
 """Arrivals, and bytes, that a barrier can wait for."""
@@ -67,6 +70,36 @@ def of_tiles(ir: KernelIR) -> Iterator[str]:
     for at in paths:
         if any(not isinstance(stmts[at[:n]], Roles) for n in range(1, len(at))):
             yield f"a block goes from tile to tile in statement {at}, which stands in a loop or a condition"
+
+
+def of_cluster(ir: KernelIR) -> Iterator[str]:
+    """Grids are whole clusters, and what speaks of other blocks has some."""
+    if len(ir.cluster) != 3 or any(n < 1 for n in ir.cluster) or blocks(ir.cluster) > MOST:
+        yield f"a cluster has 1 to {MOST} blocks, not {ir.cluster}"
+        return
+    for axis, e, n in zip("xyz", ir.grid, ir.cluster, strict=True):
+        if n > 1 and simplify(e % n, {}) != aff(0):
+            yield f"the grid has {e} blocks along {axis}, no multiple of the cluster's {n}"
+    if ir.resident and ir.cluster != ALONE:
+        yield f"blocks of a cluster compute one place each, and at most {ir.resident} blocks are launched"
+    for _, s in walk(ir.body):
+        meets = isinstance(s, Barrier) and s.scope == "cluster"
+        reaches = isinstance(s, Arrive | BoxCopy) and s.to not in (None, ())
+        if ir.cluster == ALONE and (meets or reaches):
+            yield f"{type(s).__name__} {s.statement} is about other blocks of a cluster, and there is none"
+        if isinstance(s, ExchangeLoad) and s.first is not None:
+            low, high = interval(s.first, ir.ranges)
+            last = None if high is None else high + s.stride * (s.parts - 1)
+            further = s.stride * (s.parts - 1)
+            if low is None or last is None or low < 0 or last >= blocks(ir.cluster):
+                yield f"a cluster of {blocks(ir.cluster)} blocks has no ranks {s.first} to {further} further"
+            end = ir.body[-1] if ir.body else None
+            if not (isinstance(end, Barrier) and end.scope == "cluster"):
+                yield "blocks read one another's shared memory, and none waits for the others at the end"
+        if ir.cluster != ALONE and isinstance(s, Roles) and any(
+            isinstance(x, Barrier) and x.scope in ("block", "cluster") for _, x in walk((s,))
+        ):
+            yield "blocks of a cluster meet outside of roles"
 
 
 # ---- statements
@@ -125,6 +158,7 @@ def _of_init(ir: KernelIR, op: InitBarriers) -> Iterator[str]:
 
 def _of_arrive(ir: KernelIR, op: Arrive) -> Iterator[str]:
     yield from _of_phase(ir, op.phase)
+    yield from _of_ranks(ir, () if op.to is None else (op.to,))
     if not 0 <= op.bytes <= MOST_COUNT:
         yield f"a phase waits for 0 to {MOST_COUNT} bytes, not {op.bytes}"
 
@@ -154,6 +188,16 @@ def _of_box(ir: KernelIR, op: BoxCopy | BoxStore) -> Iterator[str]:
         yield from _of_sides(made, tile.name, tile.order, [n for _, n in tile.layout.inputs])
     if isinstance(op, BoxCopy):
         yield from _of_phase(ir, op.phase)
+        yield from _of_ranks(ir, op.to)
+
+
+def _of_ranks(ir: KernelIR, ranks: tuple[Aff, ...]) -> Iterator[str]:
+    for e in ranks:
+        low, high = interval(e, ir.ranges)
+        if low is None or high is None or low < 0 or high >= blocks(ir.cluster):
+            yield f"a cluster of {blocks(ir.cluster)} blocks has no rank {e}"
+    if len(set(ranks)) < len(ranks):
+        yield f"a block gets a box twice: {', '.join(map(str, ranks))}"
 
 
 def _of_sides(

@@ -64,34 +64,47 @@ class Phases:
 
     Parameters
     ----------
-    blocks : how many blocks there are.
+    blocks, threads : how many blocks there are, and of each.
     rows : the kernel's.
     """
 
-    def __init__(self, blocks: int, rows: tuple[PhaseBarriers, ...]) -> None:
+    def __init__(self, blocks: int, threads: int, rows: tuple[PhaseBarriers, ...]) -> None:
         self.rows = {
             r.name: _Row(r.arrivals, *(np.zeros((blocks, r.slots), np.int64) for _ in range(3))) for r in rows
         }
-        self.maker = np.full(blocks, -1)  # the thread that has begun them; -1: nobody
-        self.seen = np.zeros(blocks, bool)  # whether a barrier of the block came after
+        self.begun = {r.name: np.zeros(blocks, bool) for r in rows}
+        self.seen = {r.name: np.zeros((blocks, threads), bool) for r in rows}  # who knows that
+        self.gone = {r.name: np.zeros((blocks, threads), bool) for r in rows}  # who has left the block
+        self.left = {r.name: np.zeros(blocks, bool) for r in rows}  # whether all have
 
-    def begin(self, m: Blocks, mask: Mask) -> None:
-        """A thread of each block begins all of its barriers."""
+    def begin(self, m: Blocks, mask: Mask, names: tuple[str, ...]) -> None:
+        """A thread of each block begins all of its barriers, or those of some rows."""
+        names = names or tuple(self.rows)
         block, thread = threads_of(m, mask)
         if len(np.unique(block)) < len(block):
             first = block[np.flatnonzero(np.bincount(block)[block] > 1)[0]]
             count = int(np.count_nonzero(block == first))
             raise BadPhase(f"{count} threads of {_block(m, first)} begin its barriers",
                            hint="one thread does, before a barrier of the block")  # fmt: skip
-        if (self.maker[block] >= 0).any():
+        if any(self.begun[name][block].any() for name in names):
             raise BadPhase(f"the barriers of {_block(m, block[0])} begin once more, and may be in use")
-        self.maker[block] = thread
-        for row in self.rows.values():
-            row.missing[block] = row.arrivals
+        for name in names:
+            self.begun[name][block] = True
+            self.seen[name][block, thread] = True
+            self.rows[name].missing[block] = self.rows[name].arrivals
 
     def met(self, mask: Mask) -> None:
-        """The threads of some blocks have met: all of them see what its thread has begun."""
-        self.seen |= (self.maker >= 0) & (True if mask is None else mask.any((1, 2)))
+        """The threads of some blocks, or of parts of them, have met: all see what one of them has begun."""
+        for seen in self.seen.values():
+            there = np.ones(seen.shape, bool) if mask is None else mask.reshape(seen.shape)
+            seen |= there & (seen & there).any(1, keepdims=True)
+
+    def leave(self, m: Blocks, mask: Mask, names: tuple[str, ...], threads: int) -> None:
+        """Some threads of a block of a cluster end; its barriers are gone behind the last one."""
+        block, thread = threads_of(m, mask)
+        for name in names:
+            self.gone[name][block, thread] = True
+            self.left[name] = self.gone[name].sum(1) >= threads
 
     def at(self, m: Blocks, phase: Phase, mask: Mask) -> PhaseAt:
         """A phase in the threads that take part.
@@ -107,8 +120,12 @@ class Phases:
         found = PhaseAt(phase.barriers, block, thread, slot, number)
         for n in np.flatnonzero((slot < 0) | (slot >= slots))[:1]:
             raise OutOfBounds(f"{phase.barriers} has {slots} slots, not {slot[n]}", where=_who(m, found, n))
-        for n in np.flatnonzero(~self.seen[block] & (self.maker[block] != thread))[:1]:
-            why = "hasn't begun" if self.maker[block[n]] < 0 else "has begun with no barrier of the block since"
+        for n in np.flatnonzero(self.left[phase.barriers][block])[:1]:
+            raise BadPhase(f"{phase.barriers}[{slot[n]}] is of a block that has ended", where=_who(m, found, n),
+                           hint="a barrier of the cluster at the end of its blocks")  # fmt: skip
+        for n in np.flatnonzero(~self.seen[phase.barriers][block, thread])[:1]:
+            begun = self.begun[phase.barriers][block[n]]
+            why = "has begun with no barrier of the block since" if begun else "hasn't begun"
             raise BadPhase(f"{phase.barriers}[{slot[n]}] {why}", where=_who(m, found, n),
                            hint="one thread begins all barriers, then the block meets")  # fmt: skip
         return found

@@ -12,7 +12,8 @@ import numpy as np
 
 from polyvolta.cuda.ir import kernel_ir as kir
 from polyvolta.cuda.ir.engines import boxes, phases, warpgroups
-from polyvolta.cuda.ir.kernel_ir import KernelIR
+from polyvolta.cuda.ir.kernel_ir import LANES, KernelIR
+from polyvolta.cuda.ir.unfolded import PART, Leave
 from polyvolta.cuda.ir.walk import operations, walk
 from polyvolta.cuda.machine.asynchrony.engine import Boxes, Engine, Times
 from polyvolta.cuda.machine.asynchrony.phases import Phases, PhaseWait
@@ -52,7 +53,7 @@ class Units:
         self, ir: KernelIR, shape: tuple[int, int, int], chunks: int, arrival: Arrival, start: tuple[int, ...]
     ) -> None:
         self.times = Times(arrival, start)
-        self.phases = Phases(shape[0], ir.barriers)
+        self.phases = Phases(shape[0], shape[1] * shape[2], ir.barriers)
         self.proxies = Proxies(shape, chunks)
         self.engine = Engine(shape, self.times, self.phases, self.proxies)
         self.products = Products(ir, shape, self.times, self.proxies)
@@ -70,7 +71,7 @@ class Units:
 
     def took(self, m: Blocks, op: kir.Op, mask: Mask, reach: Reaches) -> None:
         """An operation was taken: what it means for those who work beside the threads."""
-        if op.orders == "block":
+        if op.orders in ("block", PART):
             self.phases.met(mask)
         for at in reach:
             if isinstance(at, SharedReach) and at.access.writes and at.access.when == "issue":
@@ -100,7 +101,12 @@ def _boxes(m: Served, op: kir.BoxCopy | kir.BoxStore, mask: Mask, boxes: Boxes) 
 
 
 def _init(m: Served, op: kir.InitBarriers, mask: Mask) -> Reaches:
-    _units(m).phases.begin(m, mask)
+    _units(m).phases.begin(m, mask, op.rows)
+    return ()
+
+
+def _leave(m: Served, op: Leave, mask: Mask) -> Reaches:
+    _units(m).phases.leave(m, mask, op.rows, LANES * op.warps)
     return ()
 
 
@@ -165,6 +171,7 @@ def _nothing(m: Served, op: kir.Await, mask: Mask) -> Reaches:
 
 EFFECTS: dict[type, Any] = {
     kir.InitBarriers: _init,
+    Leave: _leave,
     kir.Arrive: _arrive,
     kir.Await: _nothing,
     kir.BoxCopy: _box_copy,
@@ -203,4 +210,4 @@ def lockstep(ir: KernelIR) -> bool:
 
 
 def _speaks(op: kir.Op) -> bool:
-    return isinstance(op, OPERATIONS) or op.orders in ("role", "block")
+    return isinstance(op, OPERATIONS) or op.orders in ("role", "block", PART)

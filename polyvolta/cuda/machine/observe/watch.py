@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from polyvolta.cuda.ir.engines.clusters import ALONE
 from polyvolta.cuda.ir.kernel_ir import KernelIR
 from polyvolta.cuda.machine.machine import Machine, Step
 from polyvolta.cuda.machine.observe.bank_conflicts import BankConflictObserver
@@ -53,17 +54,22 @@ def names_of(observe: str | Iterable[str], ir: KernelIR) -> tuple[str, ...]:
     names: list[str] = []
     for name in asked:
         if name == "all":
-            names += [n for n, kind in OBSERVERS.items() if not kind.no_meaning(ir)]
+            names += [n for n, kind in OBSERVERS.items() if not (_of_clusters(ir) or kind.no_meaning(ir))]
         elif not isinstance(name, str) or name not in OBSERVERS:
             raise UnknownName(
                 f"no observer is called {name!r}",
                 hint=_nearest(name),
             )
-        elif why := OBSERVERS[name].no_meaning(ir):
+        elif why := _of_clusters(ir) or OBSERVERS[name].no_meaning(ir):
             raise NothingToObserve(f"the kernel {ir.name} has nothing for {name!r} to observe: {why}")
         else:
             names.append(name)
     return tuple(dict.fromkeys(names))
+
+
+def _of_clusters(ir: KernelIR) -> str:
+    """Why nothing of a kernel is observed."""
+    return "" if ir.cluster == ALONE else "its blocks form clusters, and observers see one block's memory"
 
 
 def _nearest(name: object) -> str:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from polyvolta.cuda.ir import kernel_ir as kir
+from polyvolta.cuda.ir.unfolded import Unfolded
 from polyvolta.cuda.machine.errors import BadPhase
 from polyvolta.cuda.machine.machine import Machine
 from polyvolta.cuda.machine.strands import Strand, Weaver, stands
@@ -46,10 +47,10 @@ class Standing:
         return f"{self.role} is behind {self.place.statement}{loops}"
 
 
-def standing(m: Machine, places: Places, s: Strand) -> Standing:
-    """Where a strand stands."""
+def standing(m: Machine, places: Places, s: Strand, whole: Unfolded) -> Standing:
+    """Where a strand stands, of the kernel as it is or as it unfolds."""
     op, loops = (None, {}) if not s.path or s.ended else stands(m, s)
-    place = places[s.path] if isinstance(op, kir.Op) else None
+    place = replace(places[whole.path(s.path)], stmt=op) if isinstance(op, kir.Op) else None
     return Standing(s.name, place, loops, s.wait is None, "" if _over(m, s) else str(s.wait), s.ended)
 
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from polyvolta.cuda.ir.block_order import BlockOrder, at_most
+from polyvolta.cuda.ir.engines.clusters import ALONE, Extents
 
 BLOCKS = {f"blockIdx.{axis}": f"blockIdx_{axis}" for axis in "xyz"}
 """Block indices as ints: CUDA's are unsigned, and so would be every sum with one."""
@@ -83,11 +84,21 @@ def _infix(operator: str, left: Unsigned | int, right: Unsigned | int, binds: in
     return kind(f"{before} {operator} {behind}", binds)
 
 
-def _of_hardware(kind: type[Unsigned]) -> tuple[Unsigned, Unsigned, Unsigned]:
-    """A block's number, and the columns and rows of its grid."""
-    numbers = ("gridDim.x", "gridDim.y", "blockIdx.x", "blockIdx.y")
-    columns, rows, x, y = (kind(f"{kind.home}{name}") for name in numbers)
+def _of_hardware(kind: type[Unsigned], cluster: Extents = ALONE) -> tuple[Unsigned, Unsigned, Unsigned]:
+    """A block's number, and the columns and rows of its grid; or its cluster's, of the grid of clusters."""
+    names = ("gridDim.x", "gridDim.y", "blockIdx.x", "blockIdx.y")
+    hardware = (kind(f"{kind.home}{name}") for name in names)
+    columns, rows, x, y = (e // n if n > 1 else e for e, n in zip(hardware, 2 * cluster[:2], strict=True))
     return columns * y + x, columns, rows
+
+
+def _inside(placed: Sequence[Unsigned], cluster: Extents) -> tuple[Unsigned, ...]:
+    """Column and row of a block by those of its cluster, in which its place is the hardware's."""
+    found = []
+    for e, n, name in zip(placed, cluster, ("blockIdx.x", "blockIdx.y"), strict=False):
+        own = type(e)(f"{e.home}{name}")
+        found.append(n * (e if e.binds == ATOM else type(e)(f"({e})")) + own % n if n > 1 else e)
+    return tuple(found)
 
 
 def _steps(
@@ -114,11 +125,14 @@ def python_lines(order: BlockOrder) -> list[str]:
     return [*(f"{name} = {value}" for name, value in zip(names, values)), f"return {column}, {row}"]
 
 
-def place_of_block(order: BlockOrder, used: Callable[[str], bool], free: Callable[[str], str]) -> list[str]:
+def place_of_block(
+    order: BlockOrder, used: Callable[[str], bool], free: Callable[[str], str], cluster: Extents = ALONE
+) -> list[str]:
     """Lines that declare the names of a block's place that are used.
 
     Parameters
     ----------
+    cluster : blocks of a cluster along x, y and z; the order is one of clusters.
     used : whether the body has a name.
     free : a name like a wish that nothing else has.
 
@@ -129,16 +143,23 @@ def place_of_block(order: BlockOrder, used: Callable[[str], bool], free: Callabl
       const unsigned height = min(8u, gridDim.y - 8 * group);
       const int blockIdx_x = place / height;
       const int blockIdx_y = 8 * group + place % height;
+    >>> print(*place_of_block(BlockOrder(4), lambda name: name == "blockIdx_y", str, (1, 2, 1)), sep="\\n")
+      // clusters in groups of 4 rows, a group column by column: the L2 cache serves those that run together
+      const unsigned group = (gridDim.x * (blockIdx.y / 2) + blockIdx.x) / (4 * gridDim.x);
+      const unsigned place = (gridDim.x * (blockIdx.y / 2) + blockIdx.x) % (4 * gridDim.x);
+      const unsigned height = min(4u, gridDim.y / 2 - 4 * group);
+      const int blockIdx_y = 2 * (4 * group + place % height) + blockIdx.y % 2;
     >>> print(*place_of_block(BlockOrder(1), lambda name: name == "blockIdx_x", str))
       const int blockIdx_x = blockIdx.x;
     """
     names = {new: name for name, new in BLOCKS.items() if used(new)}
     if order.plain or not {"blockIdx_x", "blockIdx_y"} & names.keys():
         return [f"  const int {new} = {name};" for new, name in names.items()]
+    what = "blocks" if cluster == ALONE else "clusters"
     return [
-        f"  // blocks in groups of {order.group} rows, a group column by column: the L2 cache serves those that run "
+        f"  // {what} in groups of {order.group} rows, a group column by column: the L2 cache serves those that run "
         "together",
-        *(f"  {line}" for line in _in_groups(order, names, _of_hardware(Unsigned), free)),
+        *(f"  {line}" for line in _in_groups(order, names, _of_hardware(Unsigned, cluster), free, cluster)),
     ]
 
 
@@ -179,16 +200,18 @@ def place_of_number(
 
 
 def _in_groups(
-    order: BlockOrder, names: Iterable[str], of: tuple[Unsigned, Unsigned, Unsigned], free: Callable[[str], str]
-) -> list[str]:
+    order: BlockOrder, names: Iterable[str], of: tuple[Unsigned, Unsigned, Unsigned], free: Callable[[str], str],
+    cluster: Extents = ALONE,
+) -> list[str]:  # fmt: skip
     """Lines for the names of a place of a number, where rows go together.
 
     Parameters
     ----------
-    of : the number, and columns and rows of the grid.
+    of : the number, and columns and rows of the grid; of clusters, where these are numbered.
     """
     steps = [Unsigned(free(name)) for name in ("group", "place", "height")]
-    values, (column, row) = _steps(order, steps, *of)
+    values, placed = _steps(order, steps, *of)
+    column, row = _inside(placed, cluster)
     places = {**BLOCKS_OF_HARDWARE, "blockIdx_x": column, "blockIdx_y": row}
     return [
         *(f"const unsigned {name} = {value};" for name, value in zip(steps, values)),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from polyvolta.cuda.ir.arguments import direct_tensors
+from polyvolta.cuda.ir.engines.clusters import ALONE
 from polyvolta.cuda.ir.kernel_ir import KernelIR, Pointwise
 from polyvolta.cuda.ir.walk import operations
 from polyvolta.cuda.text.c_expr import KernelSpeller
@@ -26,7 +27,8 @@ def opening(ir: KernelIR) -> str:
     alone = any(op.together == "warpgroup" for op in operations(ir.body))
     plain = len(products) <= 1 and not any(isinstance(op, Pointwise) for op in operations(ir.body))
     blocks = f", {ir.occupancy}" if ir.occupancy > 1 or alone or not plain else ""
-    first = f'extern "C" __global__ void __launch_bounds__({ir.threads}{blocks}) {ir.name}('
+    extents = f" __cluster_dims__({', '.join(map(str, ir.cluster))})" if ir.cluster != ALONE else ""
+    first = f'extern "C" __global__ void{extents} __launch_bounds__({ir.threads}{blocks}) {ir.name}('
     return first if plain or alone or ir.occupancy > 1 else f"{ONE_BLOCK}\n{first}"
 
 
@@ -48,7 +50,9 @@ def banner(ir: KernelIR) -> str:
     about = f"{ir.about.encode('ascii', 'replace').decode()}; " if ir.about else ""
     grid = f"({', '.join(KernelSpeller(known(ir)).text(e) for e in ir.grid)})"
     block = f"({ir.threads}, 1, 1)"
-    order = "" if ir.block_order.plain else f"; blocks in {ir.block_order}"
+    order = "" if ir.block_order.plain else f"; {'blocks' if ir.cluster == ALONE else 'clusters'} in {ir.block_order}"
+    if ir.cluster != ALONE:
+        block += f", clusters of ({', '.join(map(str, ir.cluster))})"
     lines = [
         f"{ir.name}: {about}{KINDS[ir.kind].short} in memory, fp32 accumulation.",
         f"{', '.join(a.replace(' ', GLUE) for a in args)}.",

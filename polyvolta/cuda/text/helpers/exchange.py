@@ -11,6 +11,7 @@ from functools import lru_cache
 
 from polyvolta.cuda.ir.kernel_ir import CHUNK, LANES, Exchange
 from polyvolta.cuda.text.helpers.device_function import DeviceFunction, places
+from polyvolta.cuda.text.helpers.matrix_load import SHARED_ADDRESS
 from polyvolta.cuda.text.helpers.values import PACK_HALF, PACK_HALF2, WORDS, word
 from polyvolta.sets.values.simplify import simplify
 
@@ -104,6 +105,62 @@ def load(exchange: Exchange, parts: int, stride: int) -> DeviceFunction:
     )
     about = f"the sum of the eight values over the {parts} buffers of a split K"
     return DeviceFunction("exchange_load_sum", "void", parameters, more, about, (one,))
+
+
+_IN_BLOCK = DeviceFunction(
+    "in_block",
+    "unsigned",
+    ("unsigned address", "unsigned block"),
+    (
+        "unsigned there;",
+        'asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(there) : "r"(address), "r"(block));',
+        "return there;",
+    ),
+    "the same place of shared memory in another block of the cluster",
+)
+
+_LOAD_THERE = DeviceFunction(
+    "load_there",
+    "float4",
+    ("unsigned address",),
+    (
+        "float4 v;",
+        'asm volatile("ld.shared::cluster.v4.f32 {%0, %1, %2, %3}, [%4];"',
+        '             : "=f"(v.x), "=f"(v.y), "=f"(v.z), "=f"(v.w) : "r"(address) : "memory");',
+        "return v;",
+    ),
+    "four values of the shared memory of a block of the cluster",
+)
+
+
+@lru_cache(maxsize=64)
+def load_of_blocks(exchange: Exchange, parts: int, stride: int) -> DeviceFunction:
+    """Eight consecutive values, the sum over the same buffers of `parts` blocks of a cluster, `stride` ranks apart."""
+    ranges = LANE | {"round": (0, exchange.rounds - 1)}
+    by_round = exchange.rounds > 1
+    vectors = [simplify(e if by_round else e.subs({"round": 0}), ranges) for e in exchange.load.exprs]
+    named, index = places(vectors, ranges)
+    names = [f"{half}.{WORDS[k % 4]}" for half in ("low", "high") for k in range(4)]
+    lines = [
+        *named,
+        "const unsigned own = shared_address(exchange);",
+        "#pragma unroll",
+        "for (int i = 0; i < 8; i += 1)",
+        "  v[i] = -0.0f;  // which changes no sum, not even that of -0.0f",
+        "#pragma unroll",
+        f"for (int part = 0; part < {parts}; part += 1) {{",
+        f"  const unsigned from = in_block(own, first + {stride} * part);" if stride > 1 else
+        "  const unsigned from = in_block(own, first + part);",
+        f"  const float4 low = load_there(from + 16 * ({index[0]})), high = load_there(from + 16 * ({index[1]}));",
+        *("  " + " ".join(f"v[{i}] += {names[exchange.words[i]]};" for i in range(k, k + 4)) for k in (0, 4)),
+        "}",
+    ]  # fmt: skip
+    round_ = ("int round",) if by_round else ()
+    parameters = ("float (&v)[8]", "const half8 *exchange", *round_, "int lane", "unsigned first")
+    about = f"eight consecutive values of the fragment, the sum of {parts} blocks of the cluster from rank `first` on"
+    return DeviceFunction(
+        "gather_parts", "void", parameters, tuple(lines), about, (SHARED_ADDRESS, _IN_BLOCK, _LOAD_THERE)
+    )
 
 
 def _half_words(words: tuple[int, ...]) -> list[str]:

@@ -39,7 +39,7 @@ from polyvolta.sets.values.space import Space, Tuple
 
 Stages = Mapping[str, Schedule]
 Factors = Mapping[str, tuple[int, ...]]  # of each statement, by iterator
-PART = "warpIdx_z"  # the index of a split k's part
+PART = "warpIdx_z", "blockIdx.z"  # the index of a split k's part: of a warp, or of a block in its cluster
 
 
 def tile_sizes(ir: KernelIR, graph: Graph) -> Factors:
@@ -202,7 +202,7 @@ def _between_warps(d: Dependence, tree: Schedule, context: Set, parts: int) -> C
     """
     at = {s: _mapped(tree, s) for s in (d.source, d.sink)}
     for name in at[d.source].keys() & at[d.sink].keys() if d.source != d.sink else ():
-        if name == PART and parts > 1:
+        if name in PART and parts > 1:
             continue
         space = d.relation.space
         assert space.inp is not None
@@ -255,7 +255,7 @@ def _one_part(d: Dependence, tree: Schedule, graph: Graph, factors: Factors, par
     if d.source != d.sink or parts == 1 or not (statement.is_matmul and d.array == statement.write.tensor):
         return d.relation
     sizes = factors[d.source]
-    members = [m for at in tree.bands() for m in tree.band(at).members if m.name == PART and d.source in dict(m.exprs)]
+    members = [m for at in tree.bands() for m in tree.band(at).members if m.name in PART and d.source in dict(m.exprs)]
     relation = d.relation
     for m in members:
         part = _of_tile(m.of(d.source), statement.iterators, sizes)

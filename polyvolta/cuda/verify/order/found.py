@@ -84,4 +84,5 @@ def case(
 def who(party: Party, thread: int | None = None) -> str:
     """A party in words: its role, and the thread, or one that stands for it."""
     warp, lane = party.first if thread is None else divmod(thread, LANES)
+    warp = warp % party.warps if party.warps else warp
     return f"{party.role or 'the block'}'s warp {warp}, lane {lane}"

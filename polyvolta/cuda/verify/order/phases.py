@@ -23,10 +23,17 @@ from polyvolta.cuda.verify.engine.undecided import Undecided
 from polyvolta.cuda.verify.order.found import Case, case, smallest, who
 from polyvolta.cuda.verify.order.program import BARRIER, Event
 from polyvolta.cuda.verify.order.relations import common, less, then, together
-from polyvolta.cuda.verify.order.roles import ARRIVE, AWAIT, BOX, INIT, Party, Rows, phase_of
+from polyvolta.cuda.verify.order.roles import ARRIVE, AWAIT, BOX, INIT, LEAVE, OF_PART, Party, Rows, phase_of
 from polyvolta.cuda.verify.order.spans import Spans
 from polyvolta.cuda.verify.order.sync import Meetings
 from polyvolta.sets import Map, Set, var
+
+
+def _meets(barrier: Event, other: Event) -> bool:
+    """Whether all threads that take part in an event meet at a barrier."""
+    if barrier.mask is None:
+        return True
+    return other.mask is not None and not (other.mask & ~barrier.mask).any()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -106,7 +113,8 @@ class Phases:
     @cached_property
     def wrong(self) -> Case | None:
         """A case in which a phase isn't what it is called."""
-        for check in (self._begun, self._slots, self._counted, self._current, self._parities, self._awaited):
+        for check in (self._begun, self._slots, self._counted, self._current, self._parities, self._awaited,
+                      self._outlived):  # fmt: skip
             found = check()
             if found is not None:
                 return found
@@ -114,29 +122,43 @@ class Phases:
 
     def _begun(self) -> Case | None:
         """All barriers begin once, by one thread, before a barrier of the block that is before their first use."""
-        begins, uses = self.rows.of(INIT), self.rows.of(ARRIVE, AWAIT, BOX)
-        if not uses:
-            return None
-        e = uses[0]
-        party = self._parties(e)[0]
-        point = smallest(self.meetings.relations.instances(e))
-        if not begins:
-            return point and case(self.rows, point, f"{who(party)} uses {self.row(e)}, of which no barrier has begun",
-                                  e, party, point.one)  # fmt: skip
-        if len(begins) > 1 or begins[0].dims or begins[0].mask is None or np.count_nonzero(begins[0].mask) != 1:
-            point = smallest(self.meetings.relations.instances(begins[0]))
-            return point and case(self.rows, point, "the barriers begin more than once", begins[0], None, point.one)
-        (begin,), meets = begins, self.rows.of(BARRIER)
-        before = [self.meetings.before(begin, b) for b in meets]
-        for e in uses:
+        before: dict[tuple[Event, Event], Map] = {}
+        for e in self.rows.of(ARRIVE, AWAIT, BOX):
+            row, party = self.row(e), self._parties(e)[0]
+            begins = [b for b in self.rows.of(INIT) if row in (b.ops[0].rows or self.slots)]  # type: ignore[attr-defined]
+            if not begins:
+                point = smallest(self.meetings.relations.instances(e))
+                return point and case(self.rows, point, f"{who(party)} uses {row}, of which no barrier has begun", e,
+                                      party, point.one)  # fmt: skip
+            begin = begins[0]
+            if len(begins) > 1 or begin.dims or begin.mask is None or np.count_nonzero(begin.mask) != 1:
+                point = smallest(self.meetings.relations.instances(begin))
+                return point and case(self.rows, point, "the barriers begin more than once", begin, None, point.one)
             behind = Set._of(self.meetings.relations.params, [])
-            for b, own in zip(meets, before):
-                behind = behind | then(own, self.meetings.before(b, e)).range()
+            for b in (b for b in self.rows.of(BARRIER, OF_PART) if _meets(b, begin) and _meets(b, e)):
+                if (begin, b) not in before:
+                    before[begin, b] = self.meetings.before(begin, b)
+                behind = behind | then(before[begin, b], self.meetings.before(b, e)).range()
             point = smallest(self.meetings.relations.instances(e) - behind)
             if point is not None:
-                party = self._parties(e)[0]
-                what = f"{who(party)} uses {self.row(e)}, and no barrier of the block is between that and its beginning"
+                what = f"{who(party)} uses {row}, and no barrier of the block is between that and its beginning"
                 return case(self.rows, point, what, e, party, point.one, other=begin.path)
+        return None
+
+    def _outlived(self) -> Case | None:
+        """Who reaches barriers of another block of a cluster does so before that one ends."""
+        ends = self.rows.of(LEAVE)
+        for e in self.rows.of(ARRIVE, BOX):
+            row = self.row(e)
+            there = [x for x in ends if row in x.ops[0].rows]  # type: ignore[attr-defined]
+            for party in (p for p in self._parties(e) if there and not any(p.takes(x) for x in there)):
+                left = self.meetings.relations.instances(e)
+                for x in there:
+                    for its in self._parties(x):
+                        left = left - self.meetings.in_order(e, party, x, its, False).domain()
+                if (point := smallest(left)) is not None:
+                    what = f"{who(party)} reaches {row} of a block of its cluster that may have ended"
+                    return case(self.rows, point, what, e, party, point.one, other=there[0].path)
         return None
 
     def _slots(self) -> Case | None:

@@ -22,6 +22,7 @@ from polyvolta.cuda.ir.engines.boxes import BoxCopy, BoxStore, CommitStores, Pro
 from polyvolta.cuda.ir.engines.phases import Arrive, Await, InitBarriers, Phase
 from polyvolta.cuda.ir.engines.warpgroups import WARPS, Wgmma, WgmmaCommit, WgmmaFence, WgmmaWait
 from polyvolta.cuda.ir.kernel_ir import LANES, KernelIR, Roles, Tiles
+from polyvolta.cuda.ir.unfolded import PART, Leave, warps_of_block
 from polyvolta.cuda.ir.walk import IrPath, elements, operations, put, walk
 from polyvolta.cuda.verify.engine.symbols import BLOCKS, of_grid, of_sizes
 from polyvolta.cuda.verify.engine.undecided import Undecided
@@ -41,19 +42,20 @@ from polyvolta.cuda.verify.order.program import (
 from polyvolta.cuda.verify.order.tiles import View
 from polyvolta.sets import Aff, aff
 
-INIT, ARRIVE, AWAIT = "init", "arrival", "await"
+INIT, ARRIVE, AWAIT, LEAVE = "init", "arrival", "await", "leave"
 BOX, TAKE, CLOSE_BOXES, WAIT_BOXES = "box", "stored box", "close of boxes", "wait for boxes"
 PRODUCT, CLOSE, DONE, READY = "product", "close", "done", "ready"
 PROXY, REGISTERS, ROLE, WARPGROUP = "proxy fence", "registers", "role barrier", "warpgroup barrier"
-MEETINGS = (BARRIER, ROLE, WARPGROUP)
+OF_PART = "part barrier"
+MEETINGS = (BARRIER, OF_PART, ROLE, WARPGROUP)
 IN_FLIGHT = (BOX, TAKE, PRODUCT)
 TOUCHING = (READ, STORE, *IN_FLIGHT)
 PLAIN = {InitBarriers: INIT, Arrive: ARRIVE, Await: AWAIT, CommitStores: CLOSE_BOXES, WaitStores: WAIT_BOXES,
-         ProxyFence: PROXY, WgmmaCommit: CLOSE, WgmmaWait: DONE, WgmmaFence: READY}  # fmt: skip
-ORDERING = {"block": BARRIER, "role": ROLE, "warpgroup": WARPGROUP, "warp": FENCE}
+         ProxyFence: PROXY, WgmmaCommit: CLOSE, WgmmaWait: DONE, WgmmaFence: READY, Leave: LEAVE}  # fmt: skip
+ORDERING = {"block": BARRIER, PART: OF_PART, "role": ROLE, "warpgroup": WARPGROUP, "warp": FENCE}
 OF_ENGINES = {BoxCopy: BOX, BoxStore: TAKE, Wgmma: PRODUCT}
 LOOSE = (READ, STORE, TAKE, REGISTERS)
-PARTING = (ARRIVE, AWAIT, BOX, TAKE, CLOSE_BOXES, WAIT_BOXES, PRODUCT, CLOSE, DONE, READY, PROXY, *MEETINGS)
+PARTING = (LEAVE, ARRIVE, AWAIT, BOX, TAKE, CLOSE_BOXES, WAIT_BOXES, PRODUCT, CLOSE, DONE, READY, PROXY, *MEETINGS)
 
 
 @dataclass(slots=True)
@@ -139,6 +141,7 @@ class Party:
     strand : which of the block's roles, or of a role's warpgroups.
     mask : bool [warp, 32].
     kind : equal for parties of one role that take part in the same events.
+    warps : of each block of a cluster, whose blocks are one here; 0 where they aren't.
     """
 
     number: int
@@ -146,6 +149,7 @@ class Party:
     strand: int
     mask: np.ndarray
     kind: int
+    warps: int = 0
 
     @property
     def first(self) -> tuple[int, int]:
@@ -282,4 +286,4 @@ def _parties(ir: KernelIR, events: Sequence[Event]) -> Iterator[Party]:
     kinds: dict[tuple, int] = {}
     for n, row in enumerate(rows):
         kind = kinds.setdefault((names[int(row[0])], *map(int, row[1:])), len(kinds))
-        yield Party(n, names[int(row[0])], int(row[0]), (which.ravel() == n).reshape(shape), kind)
+        yield Party(n, names[int(row[0])], int(row[0]), (which.ravel() == n).reshape(shape), kind, warps_of_block(ir))

@@ -30,11 +30,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import gcd
 
+from polyvolta.cuda.build.promotion.boxes.sharing import Senders, Sharing, senders, sharing_of
 from polyvolta.cuda.build.promotion.footprints import data_tile, instances, numbered, places
 from polyvolta.cuda.build.promotion.makers import Makers
 from polyvolta.cuda.build.promotion.model import (
     BLOCK,
+    PART_OF_CLUSTER,
     STRIP,
     TILE,
     WARP,
@@ -97,6 +100,7 @@ class BoxedSide:
     plan : how its tile lies in shared memory, its boxes, its descriptor.
     map : the tensor map.
     index : the tensor's dimensions as dimensions of the operand.
+    sharing : which blocks of a cluster need its tile, each of which has a part of its boxes copied to all.
     """
 
     operand: Operand
@@ -108,6 +112,12 @@ class BoxedSide:
     plan: OperandBoxes
     map: BoxMap
     index: tuple[int, int]
+    sharing: Sharing
+
+    @property
+    def own_boxes(self) -> int:
+        """How many of the tile's boxes a block has copied."""
+        return len(self.plan.boxes) // self.sharing.count
 
     @property
     def parts(self) -> int:
@@ -117,8 +127,9 @@ class BoxedSide:
     def local(self, p: Aff) -> tuple[Aff, Aff]:
         """The first element in the tile of box number p; those of a panel have neighbouring numbers."""
         line, run = self.order
-        at = {line: self.plan.box.lines * (p % self.parts), run: self.plan.box.run * (p // self.parts)}
-        ranges = {n: (0, len(self.plan.boxes) - 1) for n in p.names()}
+        number = self.own_boxes * self.sharing.number + p
+        at = {line: self.plan.box.lines * (number % self.parts), run: self.plan.box.run * (number // self.parts)}
+        ranges = dict.fromkeys(p.names(), (0, self.own_boxes - 1))
         return simplify(at[0], ranges), simplify(at[1], ranges)
 
     def operand_at(self, origin: tuple[Aff, ...], slot: Aff) -> SharedOperand:
@@ -129,7 +140,12 @@ class BoxedSide:
 
 
 def boxed_side(
-    nest: Nest, operand: Operand, letter: str, macro: MacroMma, tensors: Mapping[str, GlobalTensor]
+    nest: Nest,
+    operand: Operand,
+    letter: str,
+    macro: MacroMma,
+    tensors: Mapping[str, GlobalTensor],
+    options: Tiling,
 ) -> BoxedSide:
     """An operand's tiles and boxes.
 
@@ -138,14 +154,20 @@ def boxed_side(
     CannotPromote : an operand that is no tensor as it is.
     """
     order = (0, 1) if operand.layout == "row" else (1, 0)
-    block, part = (data_tile(nest, level, operand.index, operand.name) for level in (TILE, STRIP))
+    own = of_part(nest)
+    block, part = (data_tile(n, level, operand.index, operand.name) for n, level in ((own, TILE), (nest, STRIP)))
+    which = aff(0) if options.split_k == 1 else var(PART_OF_CLUSTER) % options.split_k
     ((access,),) = (operand.accesses,)
     extent, held = (macro.shape[0], macro.a) if letter == "a" else (macro.shape[1], macro.b)
     assert isinstance(held, InShared)
+    sharing = sharing_of(nest, block, operand.name, options.cluster, which)
     plan = plan_boxes(letter, operand.index, block.size, order, extent, swizzles=held.swizzles)
+    if (parts := sharing.count // gcd(sharing.count, len(plan.boxes))) > 1:
+        plan = plan_boxes(letter, operand.index, block.size, order, extent, swizzles=held.swizzles, cut=parts)
     box_map = BoxMap(f"map_{operand.name}", access.tensor, plan.box)
     index = tuple(operand.index.index(i) for i in access.index)
-    return BoxedSide(operand, letter, order, block, part, places(nest, TILE), plan, box_map, (index[0], index[1]))
+    return BoxedSide(operand, letter, order, block, part, places(nest, TILE), plan, box_map,
+                     (index[0], index[1]), sharing)  # fmt: skip
 
 
 def boxed_pieces(
@@ -174,23 +196,58 @@ def boxed_pieces(
     CannotPromote : an operand that is computed on the way.
     """
     pieces, macros, maps, producing, before = [], [], {}, [], first
+    both_sides = {c.statement.name: _sides(nests[c.statement.name], c, macro_mma, tensors, options)
+                  for c in plan.contractions}  # fmt: skip
+    sending = senders([s.sharing for sides in both_sides.values() for s in sides], options.cluster)
     depths: dict[str, Aff] = {}
     for c in plan.contractions:
         nest = nests[c.statement.name]
         suffix = f"_{nest.statement}" if len(plan.contractions) > 1 else ""
         macro = macro_mma.of(c.left.layout, c.right.layout)
-        both = ((c.left, "a"), (c.right, "b"))
-        sides = tuple(boxed_side(nest, o, letter, macro, tensors) for o, letter in both)
+        sides = both_sides[c.statement.name]
         summed = depths.get(c.accumulator, aff(0))
-        loop = _Loop(c, nest, sides, macro, options.buffers, before, summed, suffix, context, makers.columns)
+        loop = _Loop(c, nest, sides, macro, options.buffers, before, summed, suffix, context, makers.columns, sending,
+                     options.split_k)  # fmt: skip
         macros.append(macro)
         pieces.append(loop.piece())
         producing += loop.producing()
         maps |= {s.map.name: s.map for s in sides}
         before = before + loop.count()
         depths[c.accumulator] = summed + aff(str(c.statement.extents[2]))
-    barriers = PhaseBarriers(FULL, 0, options.buffers, 1), PhaseBarriers(EMPTY, 0, options.buffers, warpgroups)
+    arrivals = warpgroups * sending.count
+    barriers = PhaseBarriers(FULL, 0, options.buffers, 1), PhaseBarriers(EMPTY, 0, options.buffers, arrivals)
     return Operands(tuple(pieces), tuple(macros), barriers, tuple(maps.values()), frozenset(producing), before - first)
+
+
+def _sides(
+    nest: Nest, c: Contraction, macro_mma: WarpgroupMma, tensors: Mapping[str, GlobalTensor], options: Tiling
+) -> tuple[BoxedSide, BoxedSide]:
+    """Both operands of a product."""
+    macro = macro_mma.of(c.left.layout, c.right.layout)
+    left, right = (boxed_side(nest, o, n, macro, tensors, options) for o, n in ((c.left, "a"), (c.right, "b")))
+    return left, right
+
+
+def parts_of(nest: Nest) -> tuple[tuple[str, Aff], ...]:
+    """The member that says which part of K an instance is in, and so which block's: its name, and what it is; () where
+    a block has all of K."""
+    found = zip(nest.names, nest.members)
+    return tuple((n, m.of(nest.statement)) for n, m in found if n is not None and m.name == PART_OF_CLUSTER)
+
+
+def of_part(nest: Nest) -> Nest:
+    """The nest with the part of K among the members of a block: a k tile is what one block has then."""
+    at = next((k for k, m in enumerate(nest.members) if m.name == PART_OF_CLUSTER), None)
+    if at is None:
+        return nest
+    first = nest.depth(TILE) - 1
+
+    def moved(row: tuple) -> tuple:
+        return (*row[:first], row[at], *row[first:at], *row[at + 1 :])
+
+    member = replace(nest.members[at], level=TILE)
+    members = (*nest.members[:at], member, *nest.members[at + 1 :])
+    return replace(nest, members=moved(members), names=moved(nest.names))
 
 
 def stretched(tiles: Set, kt: str | None, first: int, last: int) -> Set:
@@ -218,6 +275,8 @@ class _Loop:
     before : how many tiles of the ring the products before have, with those of the block's results before.
     summed : the depths of those before that have the same accumulators.
     columns : of a fragment of the result.
+    sending : the blocks of a cluster whose boxes come to a block's tiles.
+    split : into how many parts K is split, each for a block of the cluster.
     """
 
     contraction: Contraction
@@ -230,6 +289,8 @@ class _Loop:
     suffix: str
     context: Set
     columns: int
+    sending: Senders
+    split: int
 
     @property
     def outer(self) -> tuple[str, ...]:
@@ -250,7 +311,7 @@ class _Loop:
 
     def count(self) -> Aff:
         """How many k tiles there are."""
-        depth, extent = self.sides[0].block.size[1], aff(str(self.contraction.statement.extents[2]))
+        depth, extent = self.sides[0].block.size[1] * self.split, aff(str(self.contraction.statement.extents[2]))
         return (extent + depth - 1) // depth
 
     # ---- statements
@@ -278,16 +339,18 @@ class _Loop:
     def copy(self, side: BoxedSide) -> Movement:
         name = f"box_{side.operand.name}"
         local = side.local(var(self.p))
-        at = tuple(o + x for o, x in zip(side.block.offset, local, strict=True))
+        here = {n: var(PART_OF_CLUSTER) for n, _ in parts_of(self.nest)}
+        at = tuple(o.subs(here) + x for o, x in zip(side.block.offset, local, strict=True))
         index = tuple(at[d] for d in side.index)
-        op = BoxCopy(side.map.name, index, shared_name(side.operand.name), local, self.phase(FULL), self.slot, name)
+        op = BoxCopy(side.map.name, index, shared_name(side.operand.name), local, self.phase(FULL), self.slot, name,
+                     side.sharing.ranks)  # fmt: skip
         return Movement(name, (*self.outer, self.p), (op,), (), "boxes of tiles -> shared memory")
 
     def multiply(self) -> Movement:
         """What an instance of the contracted statement does."""
         nest = self.nest
         of_member = dict(level(nest, STRIP))
-        to_tile = dict(level(nest, TILE))
+        to_tile = dict(level(of_part(nest), TILE))
         place = []
         operands = []
         for side in self.sides:
@@ -304,8 +367,9 @@ class _Loop:
         each = self.macro.shape[1] // self.columns
         array = accumulator_name(self.contraction.accumulator)
         d = tuple(Element(array, (m, each * n + f)) for f in range(each))
-        # the first step of all products of a sum needs no accumulators before
-        adds = (var(nest.iterators[2]) + self.summed - 1,)
+        # a block's first step of all products of a sum needs no accumulators before
+        before = sum((self.sides[0].block.size[1] * e for _, e in parts_of(nest)), aff(0))
+        adds = (var(nest.iterators[2]) - before + self.summed - 1,)
         op = Wgmma(d, operands[0], operands[1], self.macro, nest.statement, adds)
         return Movement(nest.statement, nest.iterators, (op,), (), "products of warpgroups")
 
@@ -322,6 +386,8 @@ class _Loop:
         ready, close = self.single("ready", WgmmaFence()), self.single("close", WgmmaCommit())
         done = self.single("done", WgmmaWait(0), "until its products are done")
         release = self.single("release", Arrive(self.phase(EMPTY)), "a slot is free")
+        arrivals = (replace(op, to=rank) for op in release.ops for rank in self.sending.ranks)
+        release = replace(release, ops=tuple(arrivals))
         tiles = self.sides[0].tiles
         kids = [Filter((m.statement,), self.by(m, ONE_THREAD)) for m in (empty, expect)]
         kids.append(Filter(tuple(m.statement for m in boxes), self.by_boxes(boxes)))
@@ -341,7 +407,7 @@ class _Loop:
             bounds = []
             if m in boxes:
                 side = self.sides[boxes.index(m)]
-                bounds = [(var(self.p), len(side.plan.boxes))]
+                bounds = [(var(self.p), side.own_boxes)]
             first, last = (-LAG if m is done else 0, LAG if m is close else 0)
             there = stretched(tiles, nest.k_tile, first, last)
             extensions.append(instances(m.statement, m.dims, nest.above(BLOCK), there, bounds, self.context))
@@ -354,7 +420,7 @@ class _Loop:
 
     def by_boxes(self, boxes: Sequence[Movement]) -> Node:
         """Unrolled loops over an operand's boxes, by one thread."""
-        loops = grouped([(m, len(s.plan.boxes), self.p) for m, s in zip(boxes, self.sides)])
+        loops = grouped([(m, s.own_boxes, self.p) for m, s in zip(boxes, self.sides)])
         names = tuple((m.statement, aff(0)) for m in boxes)
         return Band((Member(names, True, ONE_THREAD),), loops)
 

@@ -58,6 +58,20 @@ COPY = DeviceFunction(
     (SHARED_ADDRESS,),
 )
 
+COPY_TO = DeviceFunction(
+    "copy_box_to",
+    "void",
+    ("unsigned short blocks", "half8 *to", "const TensorMap &map", "int line", "int run", "mbarrier *barrier"),
+    (
+        'asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"',
+        '             ".multicast::cluster [%0], [%1, {%2, %3}], [%4], %5;"',
+        '             :: "r"(shared_address(to)), "l"(&map), "r"(run), "r"(line), "r"(shared_address(barrier)),',
+        '                "h"(blocks) : "memory");',
+    ),
+    "as copy_box, to the same place of each block of the cluster whose bit is set, and a barrier of each counts",
+    (SHARED_ADDRESS,),
+)
+
 STORE = DeviceFunction(
     "store_box",
     "void",

@@ -100,6 +100,38 @@ ARRIVE_EXPECTING = DeviceFunction(
 )
 
 
+ARRIVE_IN_BLOCK = DeviceFunction(
+    "arrive_in_block",
+    "void",
+    ("mbarrier *barrier", "unsigned block"),
+    (
+        'asm volatile("{.reg .b32 remote;"',
+        '             "mapa.shared::cluster.u32 remote, %0, %1;"',
+        '             "mbarrier.arrive.shared::cluster.b64 _, [remote];}"',
+        '             :: "r"(shared_address(barrier)), "r"(block) : "memory");',
+    ),
+    "arrives in the phase of that barrier of a block of the cluster",
+    (SHARED_ADDRESS,),
+)
+
+SYNC_CLUSTER = DeviceFunction(
+    "sync_cluster",
+    "void",
+    (),
+    ('asm volatile("barrier.cluster.arrive.release; barrier.cluster.wait.acquire;" ::: "memory");',),
+    "all threads of the cluster's blocks wait for one another, and see one another's writes",
+)
+
+
+MEET_CLUSTER = DeviceFunction(
+    "meet_cluster",
+    "void",
+    (),
+    ('asm volatile("barrier.cluster.arrive.relaxed; barrier.cluster.wait.acquire;" ::: "memory");',),
+    "all threads of the cluster's blocks wait for one another; of what they wrote they see what was fenced before",
+)
+
+
 @cache
 def sync(threads: int) -> DeviceFunction:
     """The barrier of some warps of a block, told from others by its number."""
