@@ -13,8 +13,8 @@ import polyvolta as pv
 from polyvolta.compiler.tiling import BadOption
 from polyvolta.cuda.build.promotion.boxes.sharing import ranks
 from polyvolta.cuda.ir.engines.clusters import members, own, placed, ranked
+from polyvolta.cuda.ir.engines.unfolded import unfolded
 from polyvolta.cuda.ir.kernel_ir import Arrive, Barrier, BoxCopy, KernelIR, Op
-from polyvolta.cuda.ir.unfolded import unfolded
 from polyvolta.cuda.ir.walk import operations, walk
 from polyvolta.cuda.ir.well_formed import IllFormed, check
 from polyvolta.cuda.machine.errors import BadPhase, Deadlock, EarlyAccess

@@ -10,8 +10,8 @@ import pytest
 
 import polyvolta as pv
 from polyvolta.compiler.tiling import BadOption
+from polyvolta.cuda.ir.engines.unfolded import unfolded
 from polyvolta.cuda.ir.kernel_ir import Barrier, BoxCopy, ExchangeLoad, ExchangeStore
-from polyvolta.cuda.ir.unfolded import unfolded
 from polyvolta.cuda.ir.walk import operations
 from polyvolta.cuda.ir.well_formed import IllFormed, check
 from polyvolta.cuda.machine.interpreter import interpret

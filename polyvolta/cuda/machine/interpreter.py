@@ -40,8 +40,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from polyvolta.cuda.ir.engines.unfolded import unfolded
 from polyvolta.cuda.ir.kernel_ir import GlobalTensor, KernelIR
-from polyvolta.cuda.ir.unfolded import unfolded
 from polyvolta.cuda.ir.well_formed import check
 from polyvolta.cuda.machine.asynchrony.units import lockstep
 from polyvolta.cuda.machine.copies import Arrival, checked_arrival

@@ -14,9 +14,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from polyvolta.cuda.ir import kernel_ir as kir
+from polyvolta.cuda.ir.engines.unfolded import PART
 from polyvolta.cuda.ir.engines.warpgroups import WARPS
 from polyvolta.cuda.ir.kernel_ir import CHUNK, CHUNK_BYTES, LANES, KernelIR
-from polyvolta.cuda.ir.unfolded import PART
 from polyvolta.cuda.ir.walk import IrPath, inner
 from polyvolta.cuda.machine.asynchrony.units import Units, needed
 from polyvolta.cuda.machine.copies import Arrival, Copies

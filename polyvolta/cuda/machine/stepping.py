@@ -32,8 +32,8 @@ import numpy as np
 
 from polyvolta.cuda.errors import CudaError
 from polyvolta.cuda.ir import kernel_ir as kir
+from polyvolta.cuda.ir.engines.unfolded import Unfolded, unfolded
 from polyvolta.cuda.ir.kernel_ir import KernelIR
-from polyvolta.cuda.ir.unfolded import Unfolded, unfolded
 from polyvolta.cuda.ir.walk import IrPath, walk
 from polyvolta.cuda.machine.access import instructions
 from polyvolta.cuda.machine.copies import Arrival, checked_arrival

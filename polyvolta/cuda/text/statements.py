@@ -86,7 +86,8 @@ def _tiles(scope: Scope, s: Tiles, depth: int, at: IrPath) -> list[str]:
     """A loop over a block's tiles; its head is where the statement starts."""
     pad = "  " * depth
     body = _body(scope, s.body, depth, at)
-    before, head, place, steps = persistent.of_tiles(scope, s, lambda name: any(re.search(rf"\b{name}\b", x) for x in body))
+    used = {word for line in body for word in re.findall(r"\w+", line)}
+    before, head, place, steps = persistent.of_tiles(scope, s, used.__contains__)
     lines = [*comment(s.comment, pad), *(pad + line for line in before), *_marked([pad + head], at)]
     return [*lines, *(f"{pad}  {line}" for line in place), *body, *(f"{pad}  {line}" for line in steps), pad + "}"]
 

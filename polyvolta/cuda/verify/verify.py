@@ -27,8 +27,8 @@ from time import perf_counter
 from typing import Any, Protocol
 
 from polyvolta.cuda.errors import CudaError
+from polyvolta.cuda.ir.engines.unfolded import Unfolded, unfolded
 from polyvolta.cuda.ir.kernel_ir import KernelIR
-from polyvolta.cuda.ir.unfolded import Unfolded, unfolded
 from polyvolta.cuda.ir.well_formed import IllFormed, check
 from polyvolta.cuda.text.c_expr import NotPrintable
 from polyvolta.cuda.text.places import Places

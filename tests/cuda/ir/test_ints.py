@@ -115,7 +115,8 @@ def source(products: int) -> str:
 
 def trips(text: str, size: str) -> list[tuple[str, str, str]]:
     """The first slot and parity, and the bodies, of the loops over the k tiles of a size, in a text."""
-    parts = re.split(r"for \(int c2 = 0(?:, slot = ([^;]*?), parity = ([^;]*?))?; c2 < \((\w+) \+ 63\) / 64; c2 \+= 1\)", text)
+    turning = r"(?:, slot = ([^;]*?), parity = ([^;]*?))?"
+    parts = re.split(rf"for \(int c2 = 0{turning}; c2 < \((\w+) \+ 63\) / 64; c2 \+= 1\)", text)
     heads = zip(parts[1::4], parts[2::4], parts[3::4], parts[4::4], strict=True)
     return [(slot, parity, body) for slot, parity, name, body in heads if name == size]
 

@@ -12,8 +12,8 @@ import numpy as np
 
 from polyvolta.cuda.ir import kernel_ir as kir
 from polyvolta.cuda.ir.engines import boxes, phases, warpgroups
+from polyvolta.cuda.ir.engines.unfolded import PART, Leave
 from polyvolta.cuda.ir.kernel_ir import LANES, KernelIR
-from polyvolta.cuda.ir.unfolded import PART, Leave
 from polyvolta.cuda.ir.walk import operations, walk
 from polyvolta.cuda.machine.asynchrony.engine import Boxes, Engine, Times
 from polyvolta.cuda.machine.asynchrony.phases import Phases, PhaseWait

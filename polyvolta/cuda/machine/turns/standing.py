@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from polyvolta.cuda.ir import kernel_ir as kir
-from polyvolta.cuda.ir.unfolded import Unfolded
+from polyvolta.cuda.ir.engines.unfolded import Unfolded
 from polyvolta.cuda.machine.errors import BadPhase
 from polyvolta.cuda.machine.machine import Machine
 from polyvolta.cuda.machine.strands import Strand, Weaver, stands

@@ -1,4 +1,4 @@
-"""Mutants of a kernel's beginning while the kernel before still runs: it waits for that one's end too late, or in part."""
+"""Mutants of a kernel that begins while the kernel before still runs: it waits for that one's end late, or in part."""
 
 from __future__ import annotations
 

@@ -20,9 +20,9 @@ import numpy as np
 from polyvolta.cuda.ir.accesses import Access, Operation
 from polyvolta.cuda.ir.engines.boxes import BoxCopy, BoxStore, CommitStores, ProxyFence, WaitStores
 from polyvolta.cuda.ir.engines.phases import Arrive, Await, InitBarriers, Phase
+from polyvolta.cuda.ir.engines.unfolded import PART, Leave, warps_of_block
 from polyvolta.cuda.ir.engines.warpgroups import WARPS, Wgmma, WgmmaCommit, WgmmaFence, WgmmaWait
 from polyvolta.cuda.ir.kernel_ir import LANES, KernelIR, Roles, Tiles
-from polyvolta.cuda.ir.unfolded import PART, Leave, warps_of_block
 from polyvolta.cuda.ir.walk import IrPath, elements, operations, put, walk
 from polyvolta.cuda.verify.engine.symbols import BLOCKS, of_grid, of_sizes
 from polyvolta.cuda.verify.engine.undecided import Undecided
