@@ -43,7 +43,8 @@ def descriptor(d: Descriptor) -> DeviceFunction:
         "unsigned long long",
         ("const half8 *tile", "int chunk"),
         (
-            f"const unsigned start = shared_address(tile) / 16{constant} + chunk;",
+            # in a cluster an address says which block's memory it is in, in bits that are another field's here
+            f"const unsigned start = shared_address(tile) / 16 % 16384{constant} + chunk;",
             f"return {high:#x}ull << 32 | start;",
         ),
         f"an operand that starts at a chunk of a tile, as the tensor cores find it: {d}",
