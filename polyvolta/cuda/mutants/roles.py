@@ -197,7 +197,7 @@ MUTANTS = (
     _m("no wait for the last products", "accumulators are read while products run",
        ("in_flight",), BOTH, _dropped(_last_waits)),
     _m("no wait for all products", "accumulators are read behind a wait that leaves newer groups running, empty ones",
-       ("in_flight",), RACES, _dropped(_for_all)),
+       ("in_flight",), ("values",), _dropped(_for_all)),
     _m("no fence of accumulators", "products may begin before the accumulators are there",
        ("in_flight",), RACES, _drop(WgmmaFence)),
     _m("boxes a phase later", "products wait for the phase of the slot's next boxes",
