@@ -32,7 +32,7 @@ class Targets(Mapping[str, Target]):
 
     >>> targets = Targets(SM_70, SM_75, SM_80, SM_90A)
     >>> list(targets), targets.default, "sm_86" in targets
-    (['sm_70', 'sm_75', 'sm_80'], 'sm_70', False)
+    (['sm_70', 'sm_75', 'sm_80', 'sm_90a'], 'sm_70', False)
     """
 
     def __init__(self, *known: Target) -> None:

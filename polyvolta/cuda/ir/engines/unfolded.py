@@ -37,6 +37,7 @@ from polyvolta.cuda.ir.kernel_ir import (
     AwaitGrids,
     Barrier,
     BoxCopy,
+    ByIdentity,
     ExchangeLoad,
     ExchangeStore,
     InitBarriers,
@@ -118,21 +119,6 @@ class Unfolded:
         return (x, y, z), own
 
 
-class _Kept:
-    """A kernel as what it is, not as what it is equal to."""
-
-    __slots__ = ("ir",)
-
-    def __init__(self, ir: KernelIR) -> None:
-        self.ir = ir
-
-    def __hash__(self) -> int:
-        return id(self.ir)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Kept) and other.ir is self.ir
-
-
 def unfolded(ir: KernelIR) -> Unfolded:
     """A kernel of clusters as one whose blocks they are; one without clusters as it is. Costs some milliseconds, once.
 
@@ -142,11 +128,11 @@ def unfolded(ir: KernelIR) -> Unfolded:
     """
     if ir.cluster == ALONE:
         return Unfolded(ir, ir, {})
-    return _unfolded(_Kept(ir))
+    return _unfolded(ByIdentity(ir))
 
 
 @lru_cache(maxsize=4)
-def _unfolded(kept: _Kept) -> Unfolded:
+def _unfolded(kept: ByIdentity) -> Unfolded:
     return _Unfolding(kept.ir).whole()
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import lru_cache
 
-from polyvolta.cuda.ir.kernel_ir import KernelIR
+from polyvolta.cuda.ir.kernel_ir import ByIdentity, KernelIR
 from polyvolta.cuda.verify.engine.symbols import loops_over_tiles
 from polyvolta.cuda.verify.engine.undecided import Undecided
 from polyvolta.cuda.verify.order.flight import Flight
@@ -52,23 +52,8 @@ class RoleOrder:
         return f"before is {self.meetings.steps}, closed transitively (exact); {self.phases.numbers}"
 
 
-class _Key:
-    """A kernel as what it is, not as what it is equal to: a comparison would cost more than an answer."""
-
-    __slots__ = ("ir",)
-
-    def __init__(self, ir: KernelIR) -> None:
-        self.ir = ir
-
-    def __hash__(self) -> int:
-        return id(self.ir)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Key) and other.ir is self.ir
-
-
 @lru_cache(maxsize=2)
-def _order(key: _Key, tiles: int | None) -> RoleOrder:
+def _order(key: ByIdentity, tiles: int | None) -> RoleOrder:
     if not loops_over_tiles(key.ir):
         return RoleOrder(key.ir)
     return RoleOrder(key.ir, any_two_tiles(key.ir) if tiles is None else first_tiles(key.ir, tiles))
@@ -88,7 +73,7 @@ def order_of(ir: KernelIR, tiles: int | None = None) -> RoleOrder:
     """
     if not has_roles(ir):
         raise NoMeaning("all threads run one program, and wait at barriers alone")
-    return _order(_Key(ir), tiles)
+    return _order(ByIdentity(ir), tiles)
 
 
 def answer(ir: KernelIR, question: Callable[[RoleOrder], Case | None]) -> tuple[RoleOrder, Case | None]:

@@ -35,14 +35,14 @@ NO_PART = aff(0)
 
 
 @dataclass(frozen=True, slots=True)
-class Sharing:
-    """The blocks of a cluster that need one tile.
+class _Blocks:
+    """Blocks of a cluster, by where they are from one.
 
     Parameters
     ----------
     cluster : its rows and columns.
-    place : a block's row and column in it.
-    moves : to whom a block's tile is of use, as places so much further; itself included.
+    place : the block's row and column in it.
+    moves : to the blocks, as places so much further; the block itself included.
     part : which part of K a block has, where those of a cluster split it: ranks of one part are neighbours.
     """
 
@@ -55,6 +55,11 @@ class Sharing:
     def count(self) -> int:
         """How many they are."""
         return len(self.moves)
+
+
+@dataclass(frozen=True, slots=True)
+class Sharing(_Blocks):
+    """The blocks of a cluster that need one tile."""
 
     @property
     def number(self) -> Aff:
@@ -71,18 +76,8 @@ class Sharing:
 
 
 @dataclass(frozen=True, slots=True)
-class Senders:
+class Senders(_Blocks):
     """The blocks of a cluster whose boxes come to a block's tiles, itself included: as `Sharing`, the other way."""
-
-    cluster: Pair
-    place: tuple[Aff, Aff]
-    moves: frozenset[Pair]
-    part: Aff = NO_PART
-
-    @property
-    def count(self) -> int:
-        """How many they are: as many as there are blocks that a block's boxes come to."""
-        return len(self.moves)
 
     @property
     def ranks(self) -> tuple[Aff | None, ...]:
