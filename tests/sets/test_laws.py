@@ -1,6 +1,6 @@
 """Every operation against truth tables, by hypothesis: the laws of `tests.sets.laws` on random inputs.
 
-In CI the same inputs are drawn in every run; POLYVOLTA_EXAMPLES=10 asks for ten times as many, at random. Longer
+By default half of the inputs, the same in every run; POLYVOLTA_EXAMPLES=10 asks for ten times all, at random. Longer
 campaigns run without hypothesis: `python -m tests.sets.campaign`.
 """
 
@@ -17,7 +17,7 @@ from tests.sets.laws import LENGTH, load
 
 FAMILIES = load()
 INPUTS = 125  # of each family of weight 1
-CASES = 20_000  # that a run must reach
+CASES = 20_000  # that a run of all examples must reach
 
 
 @pytest.mark.parametrize("name", FAMILIES)
@@ -47,6 +47,6 @@ def test_laws(name):
 
 def test_there_were_enough_cases():
     """What the run above counted; one case in a hundred may be declined."""
-    if TALLY["families"] == len(FAMILIES) and FACTOR >= 1:
-        assert TALLY["cases"] >= CASES, f"only {TALLY['cases']} cases"
+    if TALLY["families"] == len(FAMILIES) and FACTOR >= 0.5:
+        assert TALLY["cases"] >= CASES * FACTOR, f"only {TALLY['cases']} cases"
         assert TALLY["declined"] * 100 <= TALLY["cases"]

@@ -14,9 +14,9 @@ from polyvolta.sched.loops.scan import scan
 from tests.sched.campaign import REFUSALS, called, of_loops, of_tree
 from tests.sched.loops.draw import trees
 from tests.sched.loops.oracle import deviation
-from tests.sets.brute import examples
+from tests.sets.brute import FACTOR, examples
 
-TREES = 120
+TREES = 240
 
 
 def test_loops_of_random_trees():
@@ -43,7 +43,7 @@ def test_loops_of_random_trees():
             tally["instances"] += len(got)
 
     check()
-    assert tally["drawn"] >= TREES and tally["declined"] <= TREES // 20, tally
-    assert tally["instances"] >= 10 * TREES, tally
+    assert tally["drawn"] >= int(TREES * FACTOR) and tally["declined"] <= TREES * FACTOR // 20, tally
+    assert tally["instances"] >= 10 * TREES * FACTOR, tally
     for what in ("extension", "guard", "filter of instances", "separate", "unroll", "isolate", "a step", "a condition"):
         assert tally[what] >= 3, (what, tally)

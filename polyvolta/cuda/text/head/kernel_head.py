@@ -18,18 +18,20 @@ def opening(ir: KernelIR) -> str:
     """The kernel's definition up to its first argument.
 
     Told only how many threads a block has, ptxas aims at several blocks on a multiprocessor where a few registers less
-    would do for one more, and spills for it. Fused kernels say that one block is enough. Plain products keep the
-    paper's bounds: of those that the default rule chooses none spills (`benchmarks/matrix.py --defaults`). Where
-    several blocks are to share a multiprocessor, each gets its part of the registers. Those of warpgroups have
-    accumulators for all registers that there are, and say how many blocks share a multiprocessor, one or more.
+    would do for one more, and spills for it. Fused kernels, and blocks of one warp, say that one block is enough. Other
+    plain products keep the paper's bounds: of those that the default rule chooses none spills (`benchmarks/matrix.py
+    --defaults`). Where several blocks are to share a multiprocessor, each gets its part of the registers. Those of
+    warpgroups have accumulators for all registers that there are, and say how many blocks share a multiprocessor, one
+    or more.
     """
     products = {op.statement for op in operations(ir.body) if op.product is not None}
     alone = any(op.together == "warpgroup" for op in operations(ir.body))
     plain = len(products) <= 1 and not any(isinstance(op, Pointwise) for op in operations(ir.body))
-    blocks = f", {ir.occupancy}" if ir.occupancy > 1 or alone or not plain else ""
+    roomy = not plain or ir.warps == 1
+    blocks = f", {ir.occupancy}" if ir.occupancy > 1 or alone or roomy else ""
     extents = f" __cluster_dims__({', '.join(map(str, ir.cluster))})" if ir.cluster != ALONE else ""
     first = f'extern "C" __global__ void{extents} __launch_bounds__({ir.threads}{blocks}) {ir.name}('
-    return first if plain or alone or ir.occupancy > 1 else f"{ONE_BLOCK}\n{first}"
+    return first if not roomy or alone or ir.occupancy > 1 else f"{ONE_BLOCK}\n{first}"
 
 
 def arguments(ir: KernelIR) -> list[str]:
