@@ -24,11 +24,11 @@ from polyvolta.compiler.arguments import LARGEST, TooLarge
 from polyvolta.compiler.compiled import NotAMultiple
 from polyvolta.compiler.decompose import decompose
 from polyvolta.compiler.kernel import Kernel
+from polyvolta.compiler.needs import needs_of
 from polyvolta.compiler.options import Options, complete
 from polyvolta.compiler.rule.warpgroups import shares
 from polyvolta.compiler.stages import Stages
 from polyvolta.compiler.tiling import BadOption, Tiling
-from polyvolta.compiler.tuning import needs_of
 from polyvolta.cuda.arch import AUTO
 from polyvolta.cuda.build.lower import lower
 from polyvolta.cuda.build.promotion.assemble import awaited, prefetched, promote, split

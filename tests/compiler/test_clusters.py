@@ -120,6 +120,16 @@ def test_every_chunk_of_a_tile_is_brought_once(layouts):
             assert (got == 1).all(), (tile, at)
 
 
+def test_each_block_brings_as_many_boxes_of_tiles_that_are_higher_than_one():
+    """Three panels of two boxes, for four blocks: cut further, so that each has three."""
+    made = kernel((1, 4), block_tile=(384, 16, 96), warp_tile=(128, 16, 96), macro_mma="m64n16k16", buffers=2)
+    box = made.ir.box_map("map_A").box
+    assert 4 * 3 * box.lines * box.run == 384 * 96
+    a, b = arrays(390, 16, 100)
+    a, b = (np.pad(a, ((0, 0), (0, 4))), np.asfortranarray(np.pad(b, ((0, 4), (0, 0)))))
+    assert np.array_equal(made.interpret(a, b), pv.reference(made.graph, a, b)[0])
+
+
 # ---- options
 
 
