@@ -348,7 +348,8 @@ def tensors_of(graph: Graph) -> dict[str, GlobalTensor]:
 
 
 def multiples_of(graph: Graph, idiom: Plan, options: Tiling) -> dict[str, int]:
-    """What each symbolic size must be a multiple of: of nothing, unless partial tiles are to be padded.
+    """What each symbolic size must be a multiple of: of nothing, unless partial tiles are to be padded, to whole
+    clusters where blocks form some.
 
     Raises
     ------
@@ -357,13 +358,15 @@ def multiples_of(graph: Graph, idiom: Plan, options: Tiling) -> dict[str, int]:
     out: dict[str, int] = {}
     if options.partial != "pad":
         return out
+    whose = "block" if options.cluster == (1, 1) else "cluster"
+    step = tuple(n * c for n, c in zip(options.step, (*options.cluster, 1), strict=True))
     for s in (c.statement for c in idiom.contractions):
-        for extent, size in zip(s.extents, options.step, strict=True):
+        for extent, size in zip(s.extents, step, strict=True):
             if isinstance(extent, Size):
                 out[extent.name] = lcm(size, out.get(extent.name, 1))
             elif extent % size:
                 raise NotAMultiple(
-                    f"the size {extent} is no multiple of the block's {size}",
+                    f"the size {extent} is no multiple of the {whose}'s {size}",
                     where=str(s),
                     hint='partial="guard" takes any size; '
                     f"the nearest that work are {max(size, extent // size * size)} and {-(-extent // size) * size}",

@@ -51,8 +51,8 @@ class Options(Tiling):
     buffers : buffers of shared memory for each operand, 1 to 8. One takes two barriers a step; more take turns, tile k
         being in buffer k mod `buffers`, and take one.
     partial : what happens at the edges of tensors that tiles don't divide: "guard" tests indices in the tiles at the
-        edges alone; "pad" leaves the tests out and wants sizes that are multiples of the tiles, to which the arrays of
-        a call are padded.
+        edges alone; "pad" leaves the tests out and wants sizes that are multiples of the tiles, or of those of a whole
+        cluster, to which the arrays of a call are padded.
     accumulators : "one" accumulator for the products of a sum, "separate" ones, or "auto": one where it is possible.
     prefetch : how many k tiles ahead of the computation the copies to shared memory run: 0 (load, wait, compute), or up
         to `buffers` - 1, with one buffer up to 1. A copy's registers hold its tile during one step, whatever the
