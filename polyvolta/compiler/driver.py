@@ -365,11 +365,11 @@ def multiples_of(graph: Graph, idiom: Plan, options: Tiling) -> dict[str, int]:
             if isinstance(extent, Size):
                 out[extent.name] = lcm(size, out.get(extent.name, 1))
             elif extent % size:
+                near = dict.fromkeys((max(size, extent // size * size), -(-extent // size) * size))
                 raise NotAMultiple(
                     f"the size {extent} is no multiple of the {whose}'s {size}",
                     where=str(s),
-                    hint='partial="guard" takes any size; '
-                    f"the nearest that work are {max(size, extent // size * size)} and {-(-extent // size) * size}",
+                    hint=f'partial="guard" takes any size; the nearest that work: {" and ".join(map(str, near))}',
                 )
     return {p: out[p] for p in graph.params if p in out}
 
