@@ -26,7 +26,7 @@ from typing import Any
 
 import workers
 from combinations import Combination, idiom_called
-from mutation import KERNELS
+from concrete import KERNELS
 
 from polyvolta.compiler.kernel import Kernel
 from polyvolta.cuda.ir.kernel_ir import KernelIR
@@ -61,7 +61,7 @@ Path = tuple[str | int, ...]
 
 @cache
 def whole(name: str) -> Kernel:
-    """One of the small kernels of `mutation.py`."""
+    """One of the small kernels of `concrete.py`."""
     idiom, layouts, macro, split_k, (block, warp), buffers, partial, _ = KERNELS[name]
     a, b, c = layouts.replace("-", ".").split(".")
     return Combination(idiom_called(idiom), a, b, c, macro, split_k, block, warp, buffers, partial).compile()

@@ -1,7 +1,10 @@
 """Kernels of formulas drawn at random are proved, all statements; plans of many more compute what they should."""
 
+import numpy as np
 import pytest
-from provable import Case, Drawing, Tree, computed_by, judged, plan_differs
+from formula_plans import combination_differs, computed_by, plan_differs
+from formulas import SCALARS, SHAPES, Case, Drawing, Tree
+from provable import judged
 
 from polyvolta.cuda.verify.values.expressions import Meaning
 from polyvolta.graph.plans.idioms import plan
@@ -59,8 +62,6 @@ def test_random_plans_compute_the_graph():
 def test_a_plan_that_computes_something_else_is_noticed():
     """The check can fail: factors of the accumulator left out, or turned."""
     from dataclasses import replace
-
-    from provable import SCALARS, SHAPES, combination_differs, np
 
     graph = Case((Tree(f"f.relu(2 * {C} - ({D} - 0))"),)).graph()
     right, meaning = plan(graph), Meaning(graph)

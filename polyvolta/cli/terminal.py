@@ -247,17 +247,22 @@ def print_source(out: Console, kernel: Kernel) -> None:
 
 def print_launch(out: Console, kernel: Kernel, sizes: dict[str, int]) -> None:
     """Grid, block and shared memory for given sizes."""
-    from polyvolta.cuda.target.warpgroup import WarpgroupMma
-
     config = kernel.launch_config(**sizes)
-    warps = " x ".join(map(str, kernel.options.warps))
     heading(out, f"launch for {', '.join(f'{n} = {v}' for n, v in sizes.items())}")
     fact(out, "grid", " x ".join(map(str, config.grid)) + " blocks")
-    macro = kernel.target.macro_mma(kernel.options.macro_mma)
-    boxed = isinstance(macro, WarpgroupMma)
-    along = f"{warps} {'warpgroups' if boxed else 'warps'} along rows, columns and k{' and a warp that copies' * boxed}"
-    fact(out, "block", f"{config.block[0]} threads, {along}")
+    fact(out, "block", f"{config.block[0]} threads, {_makers(kernel)}")
     fact(out, "shared memory", f"{config.shared_bytes:,} bytes a block")
+
+
+def _makers(kernel: Kernel) -> str:
+    """Who computes a block's tile."""
+    options, (rows, columns, parts) = kernel.options, kernel.options.warps
+    if not options.by_blocks(kernel.target):
+        return f"{rows} x {columns} x {parts} warps along rows, columns and k"
+    groups = f"{rows} x {columns} warpgroups along rows and columns"
+    if options.pingpong:
+        groups = f"{options.makers_on(kernel.target)} warpgroups in turn"
+    return groups + (f" for one of {parts} parts of k" if parts > 1 else "") + " and a warp that copies"
 
 
 def print_resources(out: Console, kernel: Kernel) -> None:

@@ -20,8 +20,8 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from polyvolta.compiler.tiling import Tile, Tiling
+from polyvolta.cuda.build.promotion.makers import WARPGROUPS, WARPS
 from polyvolta.cuda.build.promotion.model import BLOCK, PART_OF_CLUSTER, POINT, STRIP, TILE, WARP
-from polyvolta.cuda.build.promotion.nests import WARPS
 from polyvolta.graph.dag import Graph
 from polyvolta.graph.statements import Statement
 from polyvolta.sched import Schedule, initial
@@ -161,7 +161,7 @@ def mapped(
             k: n for k, n in zip(rows_and_columns, named) if not band.members[k].of(statement).is_constant
         }
         if product is not None and options.split_k > 1:
-            names[depth] = PART_OF_CLUSTER if options.by_blocks else named[2]
+            names[depth] = PART_OF_CLUSTER if named == WARPGROUPS else named[2]
         sums = {d.array for d in tree.dependences or ()}  # of one term, nothing depends on it
         arrays = [product.write.tensor] if depth in names and product and product.write.tensor in sums else []
         tree = map_members(tree, at, names, reduction=arrays)

@@ -24,11 +24,11 @@ from polyvolta.compiler.arguments import LARGEST, TooLarge
 from polyvolta.compiler.compiled import NotAMultiple
 from polyvolta.compiler.decompose import decompose
 from polyvolta.compiler.kernel import Kernel
+from polyvolta.compiler.needs import needs_of
 from polyvolta.compiler.options import Options, complete
 from polyvolta.compiler.rule.warpgroups import shares
 from polyvolta.compiler.stages import Stages
 from polyvolta.compiler.tiling import BadOption, Tiling
-from polyvolta.compiler.tuning import needs_of
 from polyvolta.cuda.arch import AUTO
 from polyvolta.cuda.build.lower import lower
 from polyvolta.cuda.build.promotion.assemble import awaited, prefetched, promote, split
@@ -348,7 +348,8 @@ def tensors_of(graph: Graph) -> dict[str, GlobalTensor]:
 
 
 def multiples_of(graph: Graph, idiom: Plan, options: Tiling) -> dict[str, int]:
-    """What each symbolic size must be a multiple of: of nothing, unless partial tiles are to be padded.
+    """What each symbolic size must be a multiple of: of nothing, unless partial tiles are to be padded, to whole
+    clusters where blocks form some.
 
     Raises
     ------
@@ -357,16 +358,18 @@ def multiples_of(graph: Graph, idiom: Plan, options: Tiling) -> dict[str, int]:
     out: dict[str, int] = {}
     if options.partial != "pad":
         return out
+    whose = "block" if options.cluster == (1, 1) else "cluster"
+    step = tuple(n * c for n, c in zip(options.step, (*options.cluster, 1), strict=True))
     for s in (c.statement for c in idiom.contractions):
-        for extent, size in zip(s.extents, options.step, strict=True):
+        for extent, size in zip(s.extents, step, strict=True):
             if isinstance(extent, Size):
                 out[extent.name] = lcm(size, out.get(extent.name, 1))
             elif extent % size:
+                near = dict.fromkeys((max(size, extent // size * size), -(-extent // size) * size))
                 raise NotAMultiple(
-                    f"the size {extent} is no multiple of the block's {size}",
+                    f"the size {extent} is no multiple of the {whose}'s {size}",
                     where=str(s),
-                    hint='partial="guard" takes any size; '
-                    f"the nearest that work are {max(size, extent // size * size)} and {-(-extent // size) * size}",
+                    hint=f'partial="guard" takes any size; the nearest that work: {" and ".join(map(str, near))}',
                 )
     return {p: out[p] for p in graph.params if p in out}
 

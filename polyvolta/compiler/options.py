@@ -11,8 +11,9 @@ from dataclasses import astuple, dataclass, field
 from operator import index
 from typing import TYPE_CHECKING
 
-from polyvolta.compiler.tiling import OPTIONS, SPLITS, BadOption, Needs, Tiling
-from polyvolta.compiler.tuning import choose, needs_of, remedy, tilings
+from polyvolta.compiler.needs import Needs, needs_of
+from polyvolta.compiler.tiling import OPTIONS, SPLITS, BadOption, Tiling
+from polyvolta.compiler.tuning import OF_BOXES, choose, remedy, tilings
 from polyvolta.cuda.arch import AUTO
 from polyvolta.cuda.ir.block_order import HIGHEST
 from polyvolta.cuda.target.registry import require, target_of
@@ -50,8 +51,8 @@ class Options(Tiling):
     buffers : buffers of shared memory for each operand, 1 to 8. One takes two barriers a step; more take turns, tile k
         being in buffer k mod `buffers`, and take one.
     partial : what happens at the edges of tensors that tiles don't divide: "guard" tests indices in the tiles at the
-        edges alone; "pad" leaves the tests out and wants sizes that are multiples of the tiles, to which the arrays of
-        a call are padded.
+        edges alone; "pad" leaves the tests out and wants sizes that are multiples of the tiles, or of those of a whole
+        cluster, to which the arrays of a call are padded.
     accumulators : "one" accumulator for the products of a sum, "separate" ones, or "auto": one where it is possible.
     prefetch : how many k tiles ahead of the computation the copies to shared memory run: 0 (load, wait, compute), or up
         to `buffers` - 1, with one buffer up to 1. A copy's registers hold its tile during one step, whatever the
@@ -72,7 +73,8 @@ class Options(Tiling):
         next tile's boxes come while it stores the results of this one. Of kernels whose tiles come by boxes. False if
         missing.
     pingpong : whether two warpgroups of a persistent block take turns at its tiles, so that one multiplies while the
-        other one stores; a tile is one warpgroup's then, `warp_tile` equals `block_tile`. False if missing.
+        other one stores; a tile is one warpgroup's then, `warp_tile` equals `block_tile`, and `persistent` is True if
+        missing. False if missing.
     swap : whether the macro-MMA's rows (its m) run along the columns of the result, and its columns (n) along the rows.
         The kernel then computes the transposed product, of B's and A's transposes, by the same passes, and stores it
         where it belongs. Tiles stay (rows, columns, depth) of the result: a warp tile's rows are multiples of n, its
@@ -211,6 +213,9 @@ def complete(options: Options, needs: Needs, target: Target) -> Options:
     first = [*needs.beyond_warpgroups(), *(p for p in problems if any(name in p for name in given)), *problems]
     problem = next(p for p in first if p in problems)
     typed = ", ".join(f"{name}={value!r}" for name, value in given.items())
+    left = target.families and "macro_mma" not in given and chosen.macro_mma in target.macro_names  # to warps
+    if left and OF_BOXES & given.keys():
+        problem += "".join(f"; {cause}" for cause in needs.beyond_warpgroups())
     raise BadOption(problem, where=f"Options({typed})", hint=remedy(given, needs, target))
 
 
@@ -239,8 +244,8 @@ def _checked(name: str, value: object) -> object:
                 )
             return given
         case "cluster":
-            given = tuple(value) if isinstance(value, tuple | list) else ()
-            if len(given) != 2 or any(isinstance(v, bool) or not isinstance(v, int) or v not in SIDES for v in given):
+            given = tuple(map(_whole, value)) if isinstance(value, tuple | list) else ()
+            if len(given) != 2 or any(v not in SIDES for v in given):
                 raise BadOption(f"cluster is two of {', '.join(map(str, SIDES))} (rows, columns), not {value!r}",
                                 hint="try cluster=(2, 1)")  # fmt: skip
             return given

@@ -11,11 +11,13 @@ from dataclasses import dataclass, fields, replace
 from math import prod
 from typing import TYPE_CHECKING, Any, Self
 
+from polyvolta.compiler.needs import Needs
+from polyvolta.compiler.rule.clusters import undivided
 from polyvolta.cuda.arch import runs_on
 from polyvolta.cuda.build.promotion.makers import COLUMNS, makers_of
 from polyvolta.cuda.ir.memories import PhaseBarriers
 from polyvolta.cuda.target.instruction import LANES
-from polyvolta.cuda.target.warpgroup import WGMMA, WarpgroupMma
+from polyvolta.cuda.target.warpgroup import WarpgroupMma
 from polyvolta.sets import PolyvoltaError
 
 if TYPE_CHECKING:
@@ -85,53 +87,52 @@ class Tiling:
 
     @property
     def warps(self) -> tuple[int, int, int]:
-        """Warps along the rows, columns and depth of a block's tile: warpIdx_y, warpIdx_x and warpIdx_z count them.
+        """Parts of a block's tile along its rows, columns and depth, each a warp's: warpIdx_y, warpIdx_x and warpIdx_z
+        count them. Of warpgroups, likewise, the parts of the depth are each a block's.
 
         With `swap` warpIdx_x counts those along the rows.
         """
-        parts = 1 if self.by_blocks else self.split_k
-        return self.block_tile[0] // self.warp_tile[0], self.block_tile[1] // self.warp_tile[1], parts
+        return self.block_tile[0] // self.warp_tile[0], self.block_tile[1] // self.warp_tile[1], self.split_k
 
-    @property
-    def by_blocks(self) -> bool:
+    def by_blocks(self, target: Target) -> bool:
         """Whether the parts of a split K are blocks of a cluster: those of warpgroups, else warps of a block."""
-        return self.macro_mma in WGMMA.names
+        return isinstance(target.macro_mma(self.macro_mma), WarpgroupMma)
 
-    @property
-    def consumers(self) -> int:
-        """Warps that multiply, or warpgroups: in turn, where each has tiles of its own."""
-        return prod(self.warps) * (IN_TURN if self.pingpong else 1)
+    def makers_on(self, target: Target) -> int:
+        """Warps of a block that multiply, or warpgroups: in turn, where each has tiles of its own."""
+        if not self.by_blocks(target):
+            return prod(self.warps)
+        return prod(self.warps[:2]) * (IN_TURN if self.pingpong else 1)
 
     def threads_on(self, target: Target) -> int:
         """Threads of a block: a warp for each warp tile, or a warpgroup, and then a warp that has tiles brought."""
         macro = target.macro_mma(self.macro_mma)
-        if not isinstance(macro, WarpgroupMma):
-            return LANES * prod(self.warps)
-        return macro.instructions[0].scope.threads * self.consumers + LANES
+        makers = self.makers_on(target)
+        return macro.instructions[0].scope.threads * makers + LANES if self.by_blocks(target) else LANES * makers
 
     @property
     def step(self) -> tuple[int, int, int]:
         """(rows, columns, depth) of what a block computes in one step along K: the block tile, p times as deep."""
         return (*self.block_tile[:2], self.block_tile[2] * self.split_k)
 
-    def tile_bytes(self) -> int:
+    def tile_bytes(self, target: Target) -> int:
         """Shared memory of the operands' tiles, which one product after the other uses."""
-        m, n, k = self.block_tile if self.by_blocks else self.step
+        m, n, k = self.block_tile if self.by_blocks(target) else self.step
         return 2 * (m + n) * k * self.buffers
 
     def exchange_bytes(self, needs: Needs, target: Target) -> int:
         """Shared memory in which warps exchange accumulators: a fragment for each, of 16 bits if only stored."""
-        if self.by_blocks and self.split_k > 1:
+        if self.by_blocks(target) and self.split_k > 1:
             return 4 * prod(self.block_tile[:2])
         m, n, _ = makers_of(macro := target.macro_mma(self.macro_mma)).result(macro.shape)
-        return m * n * (4 if self.split_k > 1 else needs.exchange) * self.consumers
+        return m * n * (4 if self.split_k > 1 else needs.exchange) * self.makers_on(target)
 
     def shared_bytes(self, needs: Needs, target: Target) -> int:
         """Shared memory of a block: tiles and exchange buffer, in one place if both don't fit in what it may have, and
         the next result's tiles don't come while this one's is exchanged."""
-        tiles, exchange = self.tile_bytes(), self.exchange_bytes(needs, target)
-        boxed = isinstance(target.macro_mma(self.macro_mma), WarpgroupMma)
-        barriers = 2 * PhaseBarriers("", 0, self.buffers, 1).bytes if boxed else 0  # full ones and empty ones
+        tiles, exchange = self.tile_bytes(target), self.exchange_bytes(needs, target)
+        row = PhaseBarriers("", 0, self.buffers, 1).bytes
+        barriers = 2 * row if self.by_blocks(target) else 0  # full ones and empty ones
         both = tiles + exchange + barriers
         return both if both <= self.shared_limit(target) or self.persistent else max(tiles, exchange) + barriers
 
@@ -184,6 +185,7 @@ class Tiling:
         yield from found
         if found:
             return
+        yield from undivided(self.mapped.cluster, self.mapped.block_tile, macro, of_macro)
         known = OPTIONS if given is None or not target.families else given
         for what, need, limit in self.demands(target, needs):
             if need > limit:
@@ -274,7 +276,7 @@ class Tiling:
     def unshared(self, target: Target) -> Iterator[str]:
         """What of a cluster the target doesn't have."""
         rows, cols = self.cluster
-        parts = self.split_k if self.by_blocks else 1
+        parts = self.split_k if self.by_blocks(target) else 1
         if rows * cols * parts > target.cluster:
             words = f"{rows} x {cols}" + (f" for each of {parts} parts of K" if parts > 1 else "")
             yield f"a cluster of {target.name} has at most {target.cluster} blocks, not {words}"
@@ -317,97 +319,14 @@ class Tiling:
 
 
 OPTIONS = tuple(f.name for f in fields(Tiling))
-
-
-@dataclass(frozen=True, slots=True)
-class Needs:
-    """What a graph asks of a block, beside its tiles.
-
-    Parameters
-    ----------
-    accumulators : arrays that products accumulate in.
-    loads : for each product how many tensors are loaded for its left and for its right operand.
-    exchange : bytes of a value on its way through the exchange buffer: 2 where results are only stored, else 4, as
-        with a split K.
-    operands : matrices and vectors that the epilogue loads.
-    layouts : the different pairs of layouts of products' left and right operands.
-    sizes : rows and columns of the result, None where they aren't known, and the least sum's length, 0 likewise.
-    kind : of the tensors' values, "half" or "bfloat16".
-    prologues : as `loads`, where an operand that is a tensor as it is needs no registers on its way: 0 for that.
-    functions : of the epilogue's largest formula; the error function counts as five.
-    across : matrices of the epilogue that are contiguous along the other dimension than the result.
-    longest : terms of the longest sum, None where one isn't known.
-    scaled : whether accumulators are multiplied by something between products.
-    matrices : of the epilogue's operands, those that are no vectors.
-    scalars : that the epilogue has.
-    results : outputs, and what they share, that are computed and not stored as they are summed.
-    special : functions of one formula that are more than an instruction; some count as several.
-    layout : of the first output.
-    outputs : how many there are.
-    """
-
-    accumulators: int = 1
-    loads: tuple[tuple[int, int], ...] = ((1, 1),)
-    exchange: int = 2
-    operands: int = 0
-    layouts: tuple[tuple[str, str], ...] = (("row", "col"),)
-    sizes: tuple[int | None, int | None, int] = (None, None, 0)
-    kind: str = "half"
-    prologues: tuple[tuple[int, int], ...] = ((0, 0),)
-    functions: int = 0
-    across: int = 0
-    longest: int | None = None
-    scaled: bool = False
-    matrices: int = 0
-    scalars: int = 0
-    results: int = 0
-    special: int = 0
-    layout: str = "row"
-    outputs: int = 1
-
-    @property
-    def turned(self) -> Needs:
-        """What the transposed product asks for: its left operand is the right one's transpose.
-
-        >>> Needs(layouts=(("row", "row"),), sizes=(8, None, 0)).turned.layouts
-        (('col', 'col'),)
-        """
-        other = {"row": "col", "col": "row"}
-        rows, cols, depth = self.sizes
-        return replace(
-            self, loads=_back(self.loads), prologues=_back(self.prologues), sizes=(cols, rows, depth),
-            layouts=tuple((other[b], other[a]) for a, b in self.layouts),
-        )  # fmt: skip
-
-    def beyond_warpgroups(self) -> Iterator[str]:
-        """What warpgroups don't do, and warps do."""
-        if any(map(any, self.prologues)):
-            yield "warpgroups multiply tensors as they are, and an operand is computed on the way"
-        if self.accumulators > 1:
-            yield f"warpgroups have one accumulator, and the products add to {self.accumulators}"
-        if self.scaled:
-            yield "warpgroups add products as they are, and a sum is multiplied by something between two of them"
-
-    def spare_registers(self, target: Target, chunks: tuple[int, int] = (0, 0)) -> int:
-        """Registers that the compiler needs beside those of values.
-
-        Parameters
-        ----------
-        chunks : of a left and of a right operand that a thread brings for a k tile.
-        """
-        plain = [sum(n for n, loads in zip(chunks, pair, strict=True) if not loads) for pair in self.prologues]
-        prologue = max(map(sum, self.prologues))
-        return target.spare_registers(len(self.loads), prologue, self.functions, self.across, max(plain))
+A_PRODUCT = Needs()
+"""What a product alone asks for."""
 
 
 def _turned(tile: Tile) -> Tile:
     """A tile with rows and columns the other way round."""
     m, n, k = tile
     return n, m, k
-
-
-def _back(pairs: tuple[tuple[int, int], ...]) -> tuple[tuple[int, int], ...]:
-    return tuple((b, a) for a, b in pairs)
 
 
 def turned_options(given: Mapping[str, Any]) -> dict[str, Any]:
@@ -456,7 +375,7 @@ def registers(
     warp: Tile,
     macro: Composition,
     split_k: int = 1,
-    needs: Needs = Needs(),
+    needs: Needs = A_PRODUCT,
     fragments: int = 1,
     asynchronous: bool = False,
 ) -> int:

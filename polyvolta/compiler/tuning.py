@@ -32,9 +32,10 @@ from dataclasses import replace
 from itertools import product
 from typing import Any
 
+from polyvolta.compiler.needs import Needs, needs_of
 from polyvolta.compiler.rule import warpgroups
 from polyvolta.compiler.rule.blocks import blocks, count
-from polyvolta.compiler.tiling import SPLITS, Needs, Tile, Tiling, chunks_of, farthest, registers, turned_options
+from polyvolta.compiler.tiling import SPLITS, Tile, Tiling, chunks_of, farthest, registers, turned_options
 from polyvolta.cuda.arch import runs_on
 from polyvolta.cuda.layouts.fragments import narrowest_access
 from polyvolta.cuda.target.instruction import LANES
@@ -42,67 +43,12 @@ from polyvolta.cuda.target.macro_mma import Composition
 from polyvolta.cuda.target.registry import require, targets
 from polyvolta.cuda.target.target import Target
 from polyvolta.graph.dag import Graph
-from polyvolta.graph.functions.formats import FORMATS
-from polyvolta.graph.functions.formula import Call, Input, nodes
 from polyvolta.graph.plans.idioms import plan
-from polyvolta.graph.plans.plans import Operand, Plan, Step
 from polyvolta.sets import nearest
 
 TILES = (16, 32, 64, 128, 256)
-
-
-def needs_of(idiom: Plan) -> Needs:
-    """What a plan asks of a block."""
-    accumulators = {c.accumulator for c in idiom.contractions}
-    made = accumulators | {s.statement.write.tensor for s in idiom.steps}
-    loaded = {(a.tensor, a.index) for s in idiom.steps for a in s.accesses if a.tensor not in made}
-    extents = [[d if isinstance(d, int) else None for d in c.statement.extents] for c in idiom.contractions]
-    rows, cols, _ = extents[0]
-    return Needs(
-        len(accumulators),
-        tuple((_loads(c.left), _loads(c.right)) for c in idiom.contractions),
-        4 if idiom.computes else 2,
-        len(loaded),
-        tuple(dict.fromkeys((c.left.layout, c.right.layout) for c in idiom.contractions)),
-        (rows, cols, min(k or 0 for *_, k in extents)),
-        FORMATS[idiom.dtype].kind,
-        tuple((_prologue(c.left), _prologue(c.right)) for c in idiom.contractions),
-        max(map(_functions, idiom.steps), default=0),
-        idiom.across,
-        None if any(k is None for *_, k in extents) else max(k for *_, k in extents),
-        any(c.factor not in (None, 1) for c in idiom.contractions),
-        sum(len(index) > 1 for _, index in loaded),
-        len({name for s in idiom.steps for name in s.scalars}),
-        sum(not idiom.only_stores(s) for s in idiom.steps),
-        max((_functions(s, SPECIAL) for s in idiom.steps), default=0),
-        idiom.layout,
-        len(idiom.outputs),
-    )
-
-
-
-
-ERRORS = {"erf": 5, "gelu": 5}
-"""Functions by which the error function comes in, whose code keeps as many values as that many others."""
-PLAIN = ("add", "sub", "mul", "neg", "abs", "square", "relu")
-SPECIAL = {**ERRORS, "exp": 2, "gelu_tanh": 2, **dict.fromkeys(PLAIN, 0)}
-"""Likewise beside functions that are an instruction each."""
-
-
-def _functions(step: Step, weights: Mapping[str, int] = ERRORS) -> int:
-    """How many functions a pointwise statement has, some of which count as several, or not at all."""
-    return sum(weights.get(x.function, 1) for x in nodes(step.formula) if isinstance(x, Call))
-
-
-def _loads(operand: Operand) -> int:
-    """How many arrays of registers hold what is loaded for it."""
-    return max(1, len(operand.accesses))
-
-
-def _prologue(operand: Operand) -> int:
-    """Likewise, but of one tensor as it is."""
-    plain = operand.formula == Input(0) and len(operand.accesses) == 1
-    return 0 if plain and set(operand.accesses[0].index) == set(operand.index) else _loads(operand)
+OF_BOXES = frozenset({"persistent", "pingpong", "cluster"})
+"""Options of kernels whose tiles come by boxes."""
 
 
 def tilings(graph: Graph, target: Target) -> Iterator[Tiling]:
@@ -152,13 +98,26 @@ def _elsewhere(given: Mapping[str, Any], needs: Needs, target: Target) -> str:
     """Of what is given for warpgroups, and they don't do, the newest target whose warps do it on the same GPUs."""
     family = warpgroups.family_with(given.get("macro_mma"), target)
     others = [t for t in targets.values() if not t.families and runs_on(t.name, target.name)]
-    if family is None or not others:
+    if family is None:
+        return _of_later(given, needs, target)
+    if not others:
         return ""
     kept = {n: v for n, v in given.items() if n != "macro_mma"}
     other = others[-1]
     if next(choose(kept, needs, other).problems(other, needs), None) is not None:
         return ""
     return f", or target={other.name!r}, whose warps do that" + (" without macro_mma" if len(kept) < len(given) else "")
+
+
+def _of_later(given: Mapping[str, Any], needs: Needs, target: Target) -> str:
+    """Of what is given for boxes, or for launches, that a target doesn't have, a target that does all of it."""
+    if target.families or not (OF_BOXES | {"dependent_launch"}) & given.keys():
+        return ""
+    others = (t.of_kind(needs.kind) for t in targets.values() if t.families and needs.kind in t.kinds)
+    for other in others:
+        if next(choose(given, needs, other).problems(other, needs), None) is None:
+            return f", or target={other.name!r}, which does that"
+    return ""
 
 
 def _without_tiles(needs: Needs, target: Target) -> str:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import polyvolta
+import polyvolta as pv
 from polyvolta.cli.commands import main
 from polyvolta.cli.trial import TOLERANCE
 from polyvolta.compiler.kernel import Kernel
@@ -452,3 +453,21 @@ def test_a_closed_stdout_is_one_line():
 def test_nobody_reads_on(command):
     done = shell(f"polyvolta {command} | head -1")
     assert done.stderr == "" and done.stdout.count("\n") == 1 and done.returncode in (0, 1)
+
+
+@pytest.mark.parametrize(("given", "words"), [
+    ({"block_tile": (128, 64, 64), "warp_tile": (64, 64, 64)}, "2 x 1 warpgroups along rows and columns"),
+    ({"block_tile": (64, 64, 64), "split_k": 2}, "1 x 1 warpgroups along rows and columns for one of 2 parts of k"),
+    ({"block_tile": (64, 64, 64), "pingpong": True}, "2 warpgroups in turn"),
+], ids=str)  # fmt: skip
+def test_a_launch_says_who_computes_a_block_s_tile(given, words):
+    from rich.console import Console
+
+    from polyvolta.cli.terminal import print_launch
+
+    m, n, k = pv.sizes("M N K")
+    product = pv.tensor("A", (m, k)) @ pv.tensor("B", (k, n), layout="col")
+    kernel = pv.compile(product, target="sm_90a", options=pv.Options(**given))
+    out = Console(record=True, width=200)
+    print_launch(out, kernel, {"M": 128, "N": 128, "K": 128})
+    assert f"{kernel.ir.threads} threads, {words} and a warp that copies" in out.export_text()

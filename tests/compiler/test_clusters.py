@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import polyvolta as pv
+from polyvolta.compiler.compiled import NotAMultiple
 from polyvolta.compiler.tiling import BadOption
 from polyvolta.cuda.build.promotion.boxes.sharing import ranks
 from polyvolta.cuda.ir.engines.clusters import members, own, placed, ranked
@@ -120,6 +121,16 @@ def test_every_chunk_of_a_tile_is_brought_once(layouts):
             assert (got == 1).all(), (tile, at)
 
 
+def test_each_block_brings_as_many_boxes_of_tiles_that_are_higher_than_one():
+    """Three panels of two boxes, for four blocks: cut further, so that each has three."""
+    made = kernel((1, 4), block_tile=(384, 16, 96), warp_tile=(128, 16, 96), macro_mma="m64n16k16", buffers=2)
+    box = made.ir.box_map("map_A").box
+    assert 4 * 3 * box.lines * box.run == 384 * 96
+    a, b = arrays(390, 16, 100)
+    a, b = (np.pad(a, ((0, 0), (0, 4))), np.asfortranarray(np.pad(b, ((0, 4), (0, 0)))))
+    assert np.array_equal(made.interpret(a, b), pv.reference(made.graph, a, b)[0])
+
+
 # ---- options
 
 
@@ -200,6 +211,18 @@ def test_swapped_and_early_launches_run_right(cluster, early):
         assert np.array_equal(k.interpret(a, b, copies=copies), exact)
     top = [s.statement for s in k.ir.body if isinstance(s, Op)]
     assert top == ["sync_init", *(["await_grids", "release_grids"] if early else []), "sync_end"]
+
+
+@pytest.mark.parametrize("swap", [False, True])
+def test_padded_arrays_are_whole_clusters(swap):
+    tiles = {"block_tile": (64, 128, 64)} if swap else {}
+    made = kernel((2, 1), partial="pad", swap=swap, **tiles)
+    assert dict(made.ir.context) == ({"M": 128, "N": 128, "K": 64} if swap else {"M": 256, "N": 64, "K": 64})
+    a, b = arrays(130, 70, 100)
+    assert np.array_equal(made.interpret(a, b), pv.reference(made.graph, a, b)[0])
+    with pytest.raises(NotAMultiple, match="the size 128 is no multiple of the cluster's 256"):
+        a, b = operands(m=128)
+        pv.compile(a @ b, target=SM_90A, options=pv.Options(**TILES, cluster=(2, 1), partial="pad"))
 
 
 def test_results_that_threads_store_keep_within_the_tensor():

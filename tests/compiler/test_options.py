@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import polyvolta as pv
+from polyvolta.compiler.needs import Needs, needs_of
 from polyvolta.compiler.options import ACCUMULATORS, Options, default_options
-from polyvolta.compiler.tiling import OPTIONS, BadOption, Needs
-from polyvolta.compiler.tuning import needs_of
+from polyvolta.compiler.tiling import OPTIONS, BadOption
 from polyvolta.cuda.target.registry import target_of
 from polyvolta.graph.dag import Graph
 from polyvolta.graph.plans.idioms import ACCUMULATORS as KINDS_OF_ACCUMULATORS

@@ -8,9 +8,9 @@ from math import prod
 import pytest
 
 import polyvolta as pv
+from polyvolta.compiler.needs import needs_of
 from polyvolta.compiler.options import default_options
 from polyvolta.compiler.tiling import BadOption
-from polyvolta.compiler.tuning import needs_of
 from polyvolta.cuda.text.c_expr import NotPrintable
 from polyvolta.cuda.text.head.kernel_head import ONE_BLOCK
 from polyvolta.graph.dag import Graph

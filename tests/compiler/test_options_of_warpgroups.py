@@ -11,10 +11,12 @@ import numpy as np
 import pytest
 
 import polyvolta as pv
+from polyvolta.compiler.needs import needs_of
 from polyvolta.compiler.options import default_options
 from polyvolta.compiler.tiling import OPTIONS, BadOption
-from polyvolta.compiler.tuning import needs_of
+from polyvolta.cuda.target.ampere import K16, LDMATRIX, M16N8K16
 from polyvolta.cuda.target.hopper import SM_90A
+from polyvolta.cuda.target.macro_mma import Composition, Interleave
 from polyvolta.graph.dag import Graph
 from polyvolta.graph.plans.idioms import plan
 
@@ -124,6 +126,13 @@ def test_what_warpgroups_do_not_do_is_left_to_warps(outputs, given):
     (pv.relu(A) @ B, WIDE, "tensors as they are", "macro_mma='m16n32k16'"),
     (pv.relu(A) @ B, {"fragments": 2, **WIDE}, "tensors as they are", "target='sm_80'"),
     (pv.relu(A) @ B, {"warp_tile": (64, 24, 64)}, "what warps multiply along N: 24 and 32", "(64, 32, 64)"),
+    (pv.relu(A) @ B, {"persistent": True}, "takes no boxes; .* an operand is computed on the way", "persistent=False"),
+    (pv.relu(A @ B) * (P @ Q), {"cluster": (2, 1)}, "takes no boxes: .*; .* the products add to 2", "cluster=(1, 1)"),
+    (A @ B, {"pingpong": True, "persistent": False}, "take turns at tiles of persistent blocks", "persistent=True, or"),
+    (A @ B, {"block_tile": (192, 16, 32), "cluster": (8, 1)},
+     "8 blocks of a cluster share a tile of 32 x 16, .* 16 lines are not cut into 8 equal parts", "cluster=(1, 1)"),
+    (A @ B, {"block_tile": (16, 128, 32), "warp_tile": (16, 64, 32), "cluster": (1, 8), "swap": True},
+     "8 blocks of a cluster share a tile of 32 x 16", "cluster=(1, 1)"),
     (2 * (A @ B) + P @ Q, WIDE, "a sum is multiplied by something between", "macro_mma='m16n32k16'"),
     (pv.relu(A @ B) * (P @ Q), WIDE, "one accumulator, and the products add to 2", "macro_mma='m16n32k16'"),
 ], ids=lambda x: str(x)[:30])  # fmt: skip
@@ -131,6 +140,37 @@ def test_what_does_not_work_is_refused_with_a_way_out(outputs, given, message, w
     with pytest.raises(BadOption, match=message) as found:
         pv.compile(outputs, target=SM_90A, options=pv.Options(**given))
     assert way_out in found.value.hint
+
+
+@pytest.mark.parametrize("given", [
+    {"persistent": True}, {"pingpong": True}, {"cluster": (2, 1)}, {"dependent_launch": True},
+], ids=str)  # fmt: skip
+def test_what_only_a_later_target_does_is_refused_with_its_name(given):
+    with pytest.raises(BadOption) as found:
+        pv.compile(A @ B, target="sm_80", options=pv.Options(**given))
+    assert found.value.hint.endswith(", or target='sm_90a', which does that")
+    with pytest.raises(BadOption) as found:
+        pv.compile(pv.relu(A) @ B, target="sm_80", options=pv.Options(**given))
+    assert ("sm_90a" in found.value.hint) == ("dependent_launch" in given)
+
+
+def test_warpgroups_that_take_turns_have_persistent_blocks():
+    o = chosen(A @ B, pingpong=True)
+    assert (o.persistent, o.block_tile, o.warp_tile) == (True, (64, 256, 64), (64, 256, 64))
+
+
+def test_a_product_of_warps_may_have_the_name_of_one_of_warpgroups():
+    """Whose a product is, is not in its name."""
+    rows, cols = ("r0", "r1", "r2", "r3", "s0", "s1"), ("r0", "r1", "r2", "s0")
+    large = Composition(M16N8K16, Interleave(rows, cols, K16), LDMATRIX)
+    assert large.name in SM_90A.families[0].names
+    target = replace(pv.targets["sm_80"], macro_mmas=(large, *pv.targets["sm_80"].macro_mmas))
+    tiles = {"block_tile": (64, 32, 32), "warp_tile": (64, 16, 32), "macro_mma": large.name, "split_k": 2}
+    kernel = pv.compile(A @ B, target=target, options=pv.Options(**tiles))
+    assert kernel.ir.threads == 4 * 32 and not kernel.boxed
+    rng = np.random.default_rng(0)
+    a, b = (rng.integers(-4, 5, shape).astype(np.float16) for shape in ((70, 100), (40, 100)))
+    assert np.array_equal(kernel.interpret(a, b.T), pv.reference(A @ B, a, b.T))
 
 
 OF_WARPS = [
@@ -193,7 +233,7 @@ def test_what_is_in_the_space_compiles_fits_and_is_right(seed):
     options = random.Random(seed).choice([o for o in space() if o.macro_mma not in SM_90A.macro_names])
     kernel = pv.compile(A @ B, target=SM_90A, options=options)
     assert kernel.ir.threads == options.threads_on(SM_90A)
-    assert options.tile_bytes() < kernel.ir.shared_bytes <= SM_90A.shared_bytes
+    assert options.tile_bytes(SM_90A) < kernel.ir.shared_bytes <= SM_90A.shared_bytes
     rng = np.random.default_rng(seed)
     m, n, k = (int(x) for x in rng.integers(1, 200, 3))
     a = rng.standard_normal((m, k)).astype(np.float16)

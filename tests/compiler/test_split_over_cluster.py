@@ -44,6 +44,19 @@ def test_each_k_tile_is_one_block_s():
         assert starts == list(range(0, 64 * 20, 64))
 
 
+@pytest.mark.parametrize("swap", [False, True])
+def test_a_result_that_one_block_is_wide(swap):
+    """Two warpgroups side by side, and no more: sizes that are known, so that there is one column of blocks."""
+    wide, (a, b) = ((100, 1) if swap else (1, 100)), arrays(100, 1, 96)
+    tiles = {"block_tile": (64, 256, 64), "warp_tile": (64, 128, 64), "buffers": 2}
+    if swap:
+        tiles |= {"block_tile": (256, 64, 64), "warp_tile": (128, 64, 64)}
+    a, b = (a, b) if swap else (np.ascontiguousarray(b.T), np.asfortranarray(a.T))
+    product = pv.tensor("A", (wide[0], K)) @ pv.tensor("B", (K, wide[1]), layout="col")
+    made = pv.compile(product, target=SM_90A, options=pv.Options(**tiles, split_k=2, swap=swap))
+    assert np.array_equal(made.interpret(a, b), pv.reference(product, a, b))
+
+
 def test_the_tree_says_which_block_sums_and_which_columns_it_adds_up():
     tree = str(kernel(2).schedule)
     assert "FILTER: exchange_C[i, j]" in tree and "FILTER: sync_parts[by, bx]" in tree

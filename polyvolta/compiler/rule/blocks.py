@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from polyvolta.compiler.tiling import Needs, Tile
+    from polyvolta.compiler.needs import Needs
+    from polyvolta.compiler.tiling import Tile
 
 
 def blocks(given: Mapping[str, Any], needs: Needs, least: Tile, most: Tile, wanted: int) -> Iterator[Tile]:

@@ -20,8 +20,9 @@ from itertools import product
 from math import prod
 from typing import TYPE_CHECKING, Any
 
+from polyvolta.compiler.needs import Needs
 from polyvolta.compiler.rule.blocks import blocks
-from polyvolta.compiler.tiling import FEWEST_BUFFERS, PARTS, Needs, Tile, Tiling
+from polyvolta.compiler.tiling import FEWEST_BUFFERS, PARTS, Tile, Tiling
 from polyvolta.cuda.build.promotion.makers import COLUMNS
 from polyvolta.cuda.build.promotion.model import CONSUMER, PRODUCER
 from polyvolta.cuda.target.instruction import LANES, WARPGROUP
@@ -55,6 +56,7 @@ def tilings(given: Mapping[str, Any], needs: Needs, target: Target) -> Iterator[
     if given.get("pingpong"):  # a block's tile is a warpgroup's
         most = (least[0], *most[1:])
     words = given.get("partial", "guard"), given.get("accumulators", "auto")
+    in_turn = given.get("pingpong", False)  # at tiles of persistent blocks
     for roomy in (True, False):
         for block in blocks(given, needs, least, most, target.multiprocessors):
             for warp in _warps(given, block, least, needs, target, family, roomy):
@@ -65,7 +67,7 @@ def tilings(given: Mapping[str, Any], needs: Needs, target: Target) -> Iterator[
                                  given.get("fragments", 1), given.get("group", target.group),
                                  given.get("occupancy", 1),
                                  given.get("dependent_launch", target.dependent_launch),
-                                 given.get("persistent", False), given.get("pingpong", False),
+                                 given.get("persistent", in_turn), in_turn,
                                  cluster=given.get("cluster", (1, 1)))  # fmt: skip
 
 
@@ -134,7 +136,7 @@ def shares(tiling: Tiling, needs: Needs, target: Target) -> dict[str, int]:
     family = family_with(tiling.macro_mma, target)
     if family is None or tiling.split_k > 1:  # then consumers leave their role before they store
         return {}
-    groups = tiling.consumers
+    groups = tiling.makers_on(target)
     even, own, producer = _shared_out(groups, tiling.occupancy, family, target)
     lasting = family.spare.lasting * (needs.outputs - 1) if tiling.persistent else 0
     if tiling.registers(needs, target) + _spare(family, needs) + lasting <= even:

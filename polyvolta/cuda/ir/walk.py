@@ -7,8 +7,9 @@ object may stand at several places, such as in the versions for full and for par
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields, replace
+from types import MappingProxyType
 from typing import Any
 
 from polyvolta.cuda.ir.kernel_ir import Element, Loop, Memories, Op, Part, Roles, Stmt, Tiles, When
@@ -25,6 +26,7 @@ def operations(body: tuple[Stmt, ...]) -> Iterator[Op]:
 
 
 IrPath = tuple[int, ...]
+NO_OTHERS: Mapping[type, Callable[[Any], Any]] = MappingProxyType({})
 
 
 def walk(body: tuple[Stmt, ...], at: IrPath = ()) -> Iterator[tuple[IrPath, Stmt]]:
@@ -78,15 +80,22 @@ def role_at(s: Roles, number: int) -> tuple[int, int]:
     raise IndexError(f"roles of {first} statements have no number {number}")
 
 
-def put(part: Any, replace_aff: Callable[[Aff], Aff]) -> Any:
-    """A part of the IR with every expression in it replaced; maps of their own inputs (ownership, layouts) stay."""
+def put(part: Any, replace_aff: Callable[[Aff], Aff], own: Mapping[type, Callable[[Any], Any]] = NO_OTHERS) -> Any:
+    """A part of the IR with every expression in it replaced; maps of their own inputs (ownership, layouts) stay.
+
+    Parameters
+    ----------
+    own : by kind of part, what is made of one of that kind instead.
+    """
     match part:
         case Aff():
             return replace_aff(part)
         case tuple():
-            return tuple(put(x, replace_aff) for x in part)
+            return tuple(put(x, replace_aff, own) for x in part)
         case Part():
-            return replace(part, **{f.name: put(getattr(part, f.name), replace_aff) for f in fields(part)})
+            if (made := own.get(type(part))) is not None:
+                return made(part)
+            return replace(part, **{f.name: put(getattr(part, f.name), replace_aff, own) for f in fields(part)})
     return part
 
 

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from math import gcd
 
 import numpy as np
 
@@ -120,7 +121,7 @@ def plan_boxes(
     size: tuple[int, int],
     order: tuple[int, int],
     extent: int,
-    cut: int = 1,
+    shared: int = 1,
     swizzle: Swizzle | None = None,
     swizzles: tuple[Swizzle, ...] = SWIZZLES,
 ) -> OperandBoxes:
@@ -133,14 +134,14 @@ def plan_boxes(
     size : the tile's extents in values; that of k a multiple of 16.
     order : the dimensions as they lie in memory, outermost first.
     extent : rows (columns) of an instruction, which divide the tile's.
-    cut : into so many equal parts a panel's lines are cut at least, one for each block of a cluster that shares them.
+    shared : by how many blocks of a cluster, of which each has as many of the boxes copied as any other.
     swizzle : to take; None: the widest whose spans end where the tile does. A wider one leaves a last panel that is in
         the tile in part: its boxes bring values beyond it, which nothing reads.
     swizzles : that the instruction's descriptors may name.
 
     Raises
     ------
-    NoBoxes : the tile is no whole number of instructions, or has no boxes.
+    NoBoxes : the tile is no whole number of instructions, or has no boxes, or none to share out so.
     LayoutsDiffer : what is written and what is read differ.
 
     Cost: remembered; some 10 ms for a new tile.
@@ -155,7 +156,7 @@ def plan_boxes(
     tile = _Tile(operand, dims, size, order, extent)
     tile.check()
     chosen = swizzle or tile.widest(swizzles)
-    lines = tile.box_lines(chosen, cut)
+    lines = tile.box_lines(chosen, shared)
     box = Box(lines, chosen.values, chosen)
     places = tile.places(box)
     boxes = tuple(tile.placed(box, places, panel, part) for panel, part in _pairs(places))
@@ -215,13 +216,20 @@ class _Tile:
                           hint=f"a multiple of {min(s.values for s in swizzles)}")  # fmt: skip
         return max(fitting, key=lambda s: s.values)
 
-    def box_lines(self, swizzle: Swizzle, cut: int) -> int:
-        """Lines of a box: as many as it may have, a whole number of patterns, in equal boxes."""
-        most = min(MOST_LINES, self.lines // cut)
-        found = [n for n in range(LINES, most + 1, LINES) if self.lines % (n * cut) == 0]
+    def panels(self, swizzle: Swizzle) -> int:
+        """How many there are."""
+        return -(-self.run // swizzle.values)
+
+    def box_lines(self, swizzle: Swizzle, shared: int) -> int:
+        """Lines of a box: as many as it may have, a whole number of patterns, in equal boxes, the same number of them
+        for each of those who share the tile."""
+        equal = [n for n in range(LINES, min(MOST_LINES, self.lines) + 1, LINES) if self.lines % n == 0]
+        panels = self.panels(swizzle)
+        found = [n for n in equal if panels * (self.lines // n) % shared == 0]
         if not found:
-            raise NoBoxes(f"{self.lines} lines are not cut into {cut} equal parts of whole atoms", where=self.dims[
-                self.order[0]], hint=f"a multiple of {LINES * cut}")  # fmt: skip
+            parts = shared // gcd(shared, panels)
+            raise NoBoxes(f"{self.lines} lines are not cut into {parts} equal parts of whole atoms",
+                          where=self.dims[self.order[0]], hint=f"a multiple of {LINES * parts}")  # fmt: skip
         return found[-1]
 
     def placed(self, box: Box, places: IndexMap, panel: int, part: int) -> PlacedBox:
@@ -248,7 +256,7 @@ class _Tile:
     def places(self, box: Box) -> IndexMap:
         """{ [panel, part] -> [chunk] }: where boxes start."""
         chunk = self.plain(box.swizzle, box.lines * PART, box.swizzle.values * PANEL)
-        inputs = ("panel", -(-self.run // box.run)), ("part", self.lines // box.lines)
+        inputs = ("panel", self.panels(box.swizzle)), ("part", self.lines // box.lines)
         return IndexMap(inputs, (("chunk", chunk),)).simplified()
 
     def starts(self, swizzle: Swizzle) -> IndexMap:

@@ -84,9 +84,18 @@ def test_a_wider_swizzle_has_panels_that_end_beyond_the_tile():
 
 @pytest.mark.parametrize("order", ORDERS)
 def test_parts_for_the_blocks_of_a_cluster(order):
-    whole, halves = (plan("b", 256, 64, order, cut=cut) for cut in (1, 2))
+    whole = plan("b", 256, 64, order)
+    halves = plan("b", 256, 64, order, shared=2 * len(whole.boxes))
     assert halves.layout == whole.layout and len(halves.boxes) == 2 * len(whole.boxes)
     assert arrives(halves, 64).all()
+    assert plan("b", 256, 64, order, shared=len(whole.boxes)) == whole
+
+
+@pytest.mark.parametrize(("rows", "k", "shared", "boxes"), [(384, 64, 4, 4), (384, 96, 4, 12), (512, 64, 8, 8)])
+def test_each_block_of_a_cluster_has_as_many_boxes_copied(rows, k, shared, boxes):
+    """Of more lines than a box has there are several boxes already, which are no whole number for each."""
+    alone, made = plan("a", rows, k, (0, 1), 64), plan("a", rows, k, (0, 1), 64, shared=shared)
+    assert len(alone.boxes) % shared and len(made.boxes) == boxes and arrives(made, 64).all()
 
 
 def test_what_plans_say():
@@ -147,7 +156,7 @@ def test_a_refutation_names_an_element():
 
 @pytest.mark.parametrize("order", ORDERS)
 def test_boxes_that_are_written_elsewhere(order):
-    made = plan("b", 256, 128, order, cut=2)
+    made = plan("b", 256, 128, order, shared=2 * len(plan("b", 256, 128, order).boxes))
     panel, part, line, run = map(var, ("panel", "part", "line", "run"))
     inputs = (("panel", len(made.boxes) // 2), ("part", 2))
     chunks = made.chunks // len(made.boxes)
@@ -174,7 +183,7 @@ def test_an_instruction_that_starts_within_a_span_and_ends_in_the_next_is_refuse
         (lambda: plan("a", 128, 40, (0, 1)), "an instruction takes 16 of k"),
         (lambda: plan("a", 96, 64, (0, 1)), "an instruction takes 64"),
         (lambda: plan("b", 12, 64, (0, 1)), "an instruction takes 12, in atoms of 8"),
-        (lambda: plan("b", 24, 64, (1, 0), cut=2), "24 lines are not cut into 2 equal parts"),
+        (lambda: plan("b", 24, 64, (1, 0), shared=2), "24 lines are not cut into 2 equal parts"),
         (lambda: plan("a", 2**14, 64, (0, 1), swizzle=Swizzle(0)), "further apart than a descriptor says"),
     ],
 )

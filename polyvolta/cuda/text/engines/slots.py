@@ -13,14 +13,13 @@ A slot that is d further is (slot + d) % 3.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
 from polyvolta.cuda.ir.engines.phases import Phase
 from polyvolta.cuda.ir.kernel_ir import Loop, Memories
-from polyvolta.cuda.ir.memories import Part
-from polyvolta.cuda.ir.walk import operations
+from polyvolta.cuda.ir.walk import operations, put
 from polyvolta.cuda.text.helpers.device_function import DeviceFunction
 from polyvolta.sets import Aff, var
 from polyvolta.sets.values.aff import Floor
@@ -61,16 +60,10 @@ class Slots:
         >>> print(slots.put((var("c2") + var("tiles") + 2) % 3))
         (slot + 2) mod 3
         """
-        match part:
-            case Aff():
-                return self._put(part)
-            case Phase():
-                return replace(part, slot=self._put(part.slot), number=self._numbered(part.number))
-            case tuple():
-                return tuple(map(self.put, part))
-            case Part():
-                return replace(part, **{f.name: self.put(getattr(part, f.name)) for f in fields(part)})
-        return part
+        return put(part, self._put, {Phase: self._phase})
+
+    def _phase(self, p: Phase) -> Phase:
+        return replace(p, slot=self._put(p.slot), number=self._numbered(p.number))
 
     def _put(self, e: Aff) -> Aff:
         total = e

@@ -30,7 +30,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import gcd
 
 from polyvolta.cuda.build.promotion.boxes.sharing import Senders, Sharing, senders, sharing_of
 from polyvolta.cuda.build.promotion.footprints import data_tile, instances, numbered, places
@@ -161,9 +160,7 @@ def boxed_side(
     extent, held = (macro.shape[0], macro.a) if letter == "a" else (macro.shape[1], macro.b)
     assert isinstance(held, InShared)
     sharing = sharing_of(nest, block, operand.name, options.cluster, which)
-    plan = plan_boxes(letter, operand.index, block.size, order, extent, swizzles=held.swizzles)
-    if (parts := sharing.count // gcd(sharing.count, len(plan.boxes))) > 1:
-        plan = plan_boxes(letter, operand.index, block.size, order, extent, swizzles=held.swizzles, cut=parts)
+    plan = plan_boxes(letter, operand.index, block.size, order, extent, sharing.count, swizzles=held.swizzles)
     box_map = BoxMap(f"map_{operand.name}", access.tensor, plan.box)
     index = tuple(operand.index.index(i) for i in access.index)
     return BoxedSide(operand, letter, order, block, part, places(nest, TILE), plan, box_map,
