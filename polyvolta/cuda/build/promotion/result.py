@@ -171,11 +171,20 @@ def over_fragments(
     share : a member between the two, of blocks that have some of a warp's fragments each.
     """
     nest = fragments.nest
+    instances = None if share is None else fragments.started & fragments.points
+
+    def of(k: int, s: str) -> Aff:
+        e = own[s].members[k].of(s) if s in own else nest.members[k].of(nest.statement)
+        if instances is None:
+            return e
+        # as `place` is, of which the share is a part: scanned together, their floors have to be the same ones
+        names = own[s].iterators if s in own else nest.iterators
+        there = {n: var(i) for i, n in zip(nest.iterators, names)}
+        return simplify(e.subs(there), instances).subs({i: var(n) for n, i in zip(names, nest.iterators)})
 
     def member(k: int) -> Member:
         m = nest.members[k]
-        exprs = ((s, own[s].members[k].of(s) if s in own else m.of(nest.statement)) for s in statements)
-        return Member(tuple(exprs), True, m.name, m.name is None, level=m.level)
+        return Member(tuple((s, of(k, s)) for s in statements), True, m.name, m.name is None, level=m.level)
 
     says = [k for k, m in enumerate(nest.members) if m.of(nest.statement).names()]
     warps, points = ([k for k in says if k in part] for part in (nest.between(TILE, WARP), nest.below(WARP)))
