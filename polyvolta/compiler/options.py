@@ -210,8 +210,18 @@ def complete(options: Options, needs: Needs, target: Target) -> Options:
         return Options(*astuple(chosen))
     first = [*needs.beyond_warpgroups(), *(p for p in problems if any(name in p for name in given)), *problems]
     problem = next(p for p in first if p in problems)
+    if "macro_mma" not in given and (why := _left_to_warps(chosen, needs, target)) and "boxes" in problem:
+        problem += f"; {why}"
     typed = ", ".join(f"{name}={value!r}" for name, value in given.items())
     raise BadOption(problem, where=f"Options({typed})", hint=remedy(given, needs, target))
+
+
+def _left_to_warps(chosen: Tiling, needs: Needs, target: Target) -> str:
+    """What of a graph is beyond a target's warpgroups, where its warps are to do it."""
+    if not target.families or chosen.by_blocks:
+        return ""
+    plain = choose({}, Needs(layouts=needs.layouts, kind=needs.kind), target)
+    return next(plain.problems(target, needs), "")
 
 
 def _whole(value: object) -> int | None:

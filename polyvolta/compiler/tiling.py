@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Self
 from polyvolta.cuda.arch import runs_on
 from polyvolta.cuda.build.promotion.makers import COLUMNS, makers_of
 from polyvolta.cuda.ir.memories import PhaseBarriers
+from polyvolta.cuda.layouts.boxes import LINES as ATOM_LINES
 from polyvolta.cuda.target.instruction import LANES
 from polyvolta.cuda.target.warpgroup import WGMMA, WarpgroupMma
 from polyvolta.sets import PolyvoltaError
@@ -181,6 +182,8 @@ class Tiling:
             narrow = (macro.shape[0], COLUMNS, macro.shape[2])
             misfits = self.misfits(_turned(narrow) if self.swap else narrow, "what warpgroups multiply")
         found = (*misfits, *self.too_far(bool(target.copies)), *self.unsuited(macro, needs), *self.unshared(target))
+        if isinstance(macro, WarpgroupMma):
+            found += *self.uncut(needs),
         yield from found
         if found:
             return
@@ -278,6 +281,20 @@ class Tiling:
         if rows * cols * parts > target.cluster:
             words = f"{rows} x {cols}" + (f" for each of {parts} parts of K" if parts > 1 else "")
             yield f"a cluster of {target.name} has at most {target.cluster} blocks, not {words}"
+
+    def uncut(self, needs: Needs) -> Iterator[str]:
+        """What of the tiles blocks of a cluster can't share: each has a part copied, of whole atoms of lines."""
+        rows, cols = self.cluster
+        if self.partial == "pad" and any(n > 1 and size is None for n, size in zip(self.cluster, needs.sizes)):
+            yield "of sizes that aren't known the last blocks of a cluster may lie beyond padded arrays: " \
+                  f"partial='pad', and cluster={self.cluster}"
+        for left, right in needs.layouts:
+            lines_a = self.block_tile[0 if left == "row" else 2], cols, "left"
+            lines_b = self.block_tile[1 if right == "col" else 2], rows, "right"
+            for lines, blocks, side in (lines_a, lines_b):
+                if lines % (ATOM_LINES * blocks):
+                    yield f"each of {blocks} blocks of a cluster has a part of the {side} operand's tile copied, of " \
+                          f"{ATOM_LINES} lines or a multiple: block_tile has {lines}, and cluster={self.cluster}"
 
     def too_far(self, asynchronous: bool) -> Iterator[str]:
         """What of the distance of copies does not fit the buffers."""

@@ -30,6 +30,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import product
+from math import prod
 from typing import Any
 
 from polyvolta.compiler.rule import warpgroups
@@ -130,7 +131,7 @@ def remedy(given: Mapping[str, Any], needs: Needs, target: Target) -> str:
     """Values that work: for each option given one that goes with the others, or for all together."""
     macro = given.get("macro_mma")
     if macro is not None and not target.has(macro):
-        return nearest(macro, (*target.macro_names, *(n for family in target.families for n in family.names)))
+        return _macros(macro, target)
 
     def works(kept: Mapping[str, Any]) -> Tiling | None:
         found = choose(kept, needs, target)
@@ -138,7 +139,9 @@ def remedy(given: Mapping[str, Any], needs: Needs, target: Target) -> str:
 
     singly = {name: works({n: v for n, v in given.items() if n != name}) for name in given}
     changes = [f"{name}={getattr(found, name)!r}" for name, found in singly.items() if found is not None]
-    elsewhere = _elsewhere(given, needs, target)
+    elsewhere = _elsewhere(given, needs, target) + _on_later_gpus(given, needs, target)
+    if given.get("pingpong") and "persistent" not in given and works({**given, "persistent": True}) is not None:
+        changes.append("persistent=True")
     if changes:
         return f"try {', or '.join(changes)}{elsewhere}"
     found = works({})
@@ -146,6 +149,36 @@ def remedy(given: Mapping[str, Any], needs: Needs, target: Target) -> str:
         return _without_tiles(needs, target)
     changes = [f"{n}={getattr(found, n)!r}" for n, v in given.items() if getattr(found, n) != v]
     return f"try {', '.join(changes)} together{elsewhere}"
+
+
+def _macros(name: str, target: Target) -> str:
+    """Where there is a macro-MMA that a target doesn't have, or which of its own has the nearest name.
+
+    >>> print(_macros("m64n256k16", targets["sm_80"]))
+    sm_90a has it; sm_80 has m16n32k16, m16n16k16, m16n16k8
+    >>> print(_macros("m64n250k16", targets["sm_90a"]), _macros("mma", targets["sm_90a"]), sep="; ")
+    did you mean 'm64n256k16'?; known: m16n32k16, m16n16k16, m16n16k8, m64nNk16 with N = 16, 32, ..., 256
+    """
+    own, wide = list(target.macro_names), []
+    for family in target.families:
+        columns = warpgroups.storable(family)
+        wide += [family.of(n).name for n in columns]
+        own.append(f"{family.title} with N = {columns[0]}, {columns[1]}, ..., {columns[-1]}")
+    if having := [t.name for t in targets.values() if t.has(name)]:
+        return f"{', '.join(having)} {'have' if len(having) > 1 else 'has'} it; {target.name} has {', '.join(own)}"
+    near = nearest(name, (*target.macro_names, *wide))
+    return near if near.startswith("did") else f"known: {', '.join(own)}"
+
+
+def _on_later_gpus(given: Mapping[str, Any], needs: Needs, target: Target) -> str:
+    """Of what is given and takes a target's boxes, or its early launches, the target that has these."""
+    asked = any(given.get(n) for n in ("persistent", "pingpong", "dependent_launch"))
+    if target.families or not asked and prod(given.get("cluster", (1, 1))) == 1:
+        return ""
+    for other in (t for t in targets.values() if t.families):
+        if next(choose(given, needs, other).problems(other, needs), None) is None:
+            return f", or target={other.name!r}, for GPUs that have that"
+    return ""
 
 
 def _elsewhere(given: Mapping[str, Any], needs: Needs, target: Target) -> str:
