@@ -152,22 +152,23 @@ def remedy(given: Mapping[str, Any], needs: Needs, target: Target) -> str:
 
 
 def _macros(name: str, target: Target) -> str:
-    """Where there is a macro-MMA that a target doesn't have, or which of its own has the nearest name.
+    """Which of a target's macro-MMAs has the nearest name, or all, and which targets have the one asked for.
 
     >>> print(_macros("m64n256k16", targets["sm_80"]))
-    sm_90a has it; sm_80 has m16n32k16, m16n16k16, m16n16k8
-    >>> print(_macros("m64n250k16", targets["sm_90a"]), _macros("mma", targets["sm_90a"]), sep="; ")
-    did you mean 'm64n256k16'?; known: m16n32k16, m16n16k16, m16n16k8, m64nNk16 with N = 16, 32, ..., 256
+    did you mean 'm16n32k16'? sm_90a has m64n256k16
+    >>> print(_macros("m64n250k16", targets["sm_90a"]), _macros("mma", targets["sm_90a"]))
+    did you mean 'm64n256k16'? known: m16n32k16, m16n16k16, m16n16k8, m64nNk16 with N = 16, 32, ..., 256
     """
     own, wide = list(target.macro_names), []
     for family in target.families:
         columns = warpgroups.storable(family)
         wide += [family.of(n).name for n in columns]
         own.append(f"{family.title} with N = {columns[0]}, {columns[1]}, ..., {columns[-1]}")
-    if having := [t.name for t in targets.values() if t.has(name)]:
-        return f"{', '.join(having)} {'have' if len(having) > 1 else 'has'} it; {target.name} has {', '.join(own)}"
     near = nearest(name, (*target.macro_names, *wide))
-    return near if near.startswith("did") else f"known: {', '.join(own)}"
+    near = near if near.startswith("did") else f"known: {', '.join(own)};"
+    if having := [t.name for t in targets.values() if t.has(name)]:
+        return f"{near} {', '.join(having)} {'have' if len(having) > 1 else 'has'} {name}"
+    return near.removesuffix(";")
 
 
 def _on_later_gpus(given: Mapping[str, Any], needs: Needs, target: Target) -> str:
