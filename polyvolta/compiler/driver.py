@@ -362,11 +362,12 @@ def multiples_of(graph: Graph, idiom: Plan, options: Tiling) -> dict[str, int]:
             if isinstance(extent, Size):
                 out[extent.name] = lcm(size, out.get(extent.name, 1))
             elif extent % size:
+                low, high = extent // size * size, -(-extent // size) * size
+                nearest = f"the nearest that work are {low} and {high}" if low else f"the least that works is {high}"
                 raise NotAMultiple(
                     f"the size {extent} is no multiple of the block's {size}",
                     where=str(s),
-                    hint='partial="guard" takes any size; '
-                    f"the nearest that work are {max(size, extent // size * size)} and {-(-extent // size) * size}",
+                    hint=f'partial="guard" takes any size; {nearest}',
                 )
     return {p: out[p] for p in graph.params if p in out}
 
