@@ -6,13 +6,16 @@ to each shared tile among them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from polyvolta.cuda.ir.kernel_ir import Roles
 from polyvolta.cuda.ir.walk import arrays_of, operations
 from polyvolta.cuda.pictures import Svg, instruction, output_tiles, ownership, pipeline, shared_tile
+from polyvolta.cuda.pictures.errors import NothingToDraw
 from polyvolta.cuda.pictures.k_tiles import k_loops
 from polyvolta.sets import PolyvoltaError, UnknownName, nearest
 
@@ -104,7 +107,11 @@ def draw(out: Console, kernel: Kernel, what: str, wanted: Wanted, to: Path | Non
     except OSError as wrong:
         raise CannotSave(f"{folder} is no folder for pictures: {wrong.strerror}") from wrong
     for name, picture in every(kernel, wanted):
-        _write(out, folder / f"{name}.svg", picture)
+        try:
+            made = picture()
+        except NothingToDraw:  # a box's access to a tile has no lanes, for one
+            continue
+        _write(out, folder / f"{name}.svg", made)
 
 
 def one(kernel: Kernel, what: str, wanted: Wanted) -> Svg:
@@ -123,27 +130,32 @@ def one(kernel: Kernel, what: str, wanted: Wanted) -> Svg:
     return pipeline(kernel, wanted.tiles, **sizes)
 
 
-def every(kernel: Kernel, wanted: Wanted) -> Iterator[tuple[str, Svg]]:
-    """All pictures that a kernel has, with names for files."""
+def every(kernel: Kernel, wanted: Wanted) -> Iterator[tuple[str, Callable[[], Svg]]]:
+    """All pictures that a kernel may have, with names for files; each is drawn when it is called.
+
+    Those that show nothing of this one raise `NothingToDraw`.
+    """
     ir = kernel.ir
     sizes: dict[str, Any] = {n: v for n, v in wanted.sizes.items() if n in ir.sizes}
-    yield "instruction", instruction(*wanted.layouts)
-    yield "ownership", ownership(kernel)
+    yield "instruction", partial(instruction, *wanted.layouts)
+    yield "ownership", partial(ownership, kernel)
     for tile in ir.tiles:
-        yield tile.name, shared_tile(kernel, tile.name, **sizes)
+        yield tile.name, partial(shared_tile, kernel, tile.name, **sizes)
         statements = dict.fromkeys(
             op.statement for op in operations(ir.body) if tile.name in frozenset().union(*arrays_of(op, ir))
         )
         for s in statements:
-            yield f"{tile.name}-{s}", shared_tile(kernel, tile.name, s, warp=wanted.warp, **sizes)
+            access = partial(shared_tile, kernel, tile.name, s, warp=wanted.warp, **sizes)
+            yield f"{tile.name}-{s}", access
             if tile.layout is not None:
-                plain = shared_tile(kernel, tile.name, s, warp=wanted.warp, swizzled=False, **sizes)
-                yield f"{tile.name}-{s}-unswizzled", plain
+                yield f"{tile.name}-{s}-unswizzled", partial(access, swizzled=False)
     for tensor in ir.tensors:
         if tensor.written:
-            yield f"output-{tensor.name}", output_tiles(kernel, tensor.name, block=wanted.block, **sizes)
-    for number, _ in enumerate(k_loops(ir)):
-        yield f"pipeline-{number}" if number else "pipeline", pipeline(kernel, wanted.tiles, loop=number, **sizes)
+            yield f"output-{tensor.name}", partial(output_tiles, kernel, tensor.name, block=wanted.block, **sizes)
+    of_roles = any(isinstance(s, Roles) for s in ir.body)  # which are all in one picture
+    for number in range(1 if of_roles else len(k_loops(ir))):
+        name = f"pipeline-{number}" if number else "pipeline"
+        yield name, partial(pipeline, kernel, wanted.tiles, loop=number, **sizes)
 
 
 def _write(out: Console, path: Path, picture: Svg) -> None:

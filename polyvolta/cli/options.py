@@ -55,9 +55,12 @@ Macro = Annotated[
     _of_kernel("--macro-mma", metavar="NAME", help="One of the target's, a warp's step; if missing, chosen."),
 ]
 SplitK = Annotated[
-    int | None, _of_kernel("--split-k", metavar="P", help="Warps that share a tile's sum over K; 1 if missing.")
+    int | None,
+    _of_kernel("--split-k", metavar="P", help="Parts of a tile's sum over K, of warps or blocks; 1 if missing."),
 ]
-Buffers = Annotated[int | None, _of_kernel(metavar="N", help="Buffers of each shared tile, 1 to 8; 1 if missing.")]
+Buffers = Annotated[
+    int | None, _of_kernel(metavar="N", help="Buffers of each shared tile, 1 to 8; if missing, what the target wants.")
+]
 Prefetch = Annotated[
     int | None, _of_kernel(metavar="N", help="Steps that copies run ahead; if missing, as far as buffers allow.")
 ]

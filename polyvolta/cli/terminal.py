@@ -12,6 +12,7 @@ import sys
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from math import prod
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -131,6 +132,9 @@ def print_title(out: Console, kernel: Kernel) -> None:
     more += f", copies {o.prefetch} steps ahead" if o.prefetch != 1 else ""
     more += f", blocks in groups of {o.group} rows" if o.group > 1 else ""
     more += ", swapped" if o.swap else ""
+    more += f", clusters of {tile(o.cluster)} blocks" if prod(o.cluster) > 1 else ""
+    more += ", persistent" if o.persistent else ""
+    more += ", warpgroups in turn" if o.pingpong else ""
     more += ", arrays padded" if o.partial == "pad" else ""
     out.print(f"  {tiles}, {o.macro_mma}{more}, {kernel.target.name}")
 
@@ -150,19 +154,38 @@ def tile(sizes: tuple[int, ...]) -> str:
 def sentence(stage: str, kernel: Kernel) -> str:
     """What the pass to a stage did, in one sentence."""
     o = kernel.options
+    who = "warpgroup" if o.by_blocks else "warp"
     return {
         "initial": "One band over all loops. It is permutable, so it can be tiled; i and j are parallel.",
         "block_tiled": f"Tiles of {tile(o.block_tile)}: a block takes one along i and j, and steps along k.",
         "hoisted": "The sequence moves up: all of a product runs before what uses it, and each has a tree of its own.",
-        "warp_tiled": f"Inside a block's tile, one tile of {tile(o.warp_tile)} for each warp.",
+        "warp_tiled": f"Inside a block's tile, one tile of {tile(o.warp_tile)} for each {who}.",
         "mapped": "Parallel tile loops become indices: of the block in the grid, of the warp in its block.",
         "strip_mined": "A warp's step along k is cut into strips as deep as a macro-MMA.",
         "contracted": f"One instance stands for a whole macro-MMA {o.macro_mma}: the domain thins out.",
         "promoted": "Copies enter: global memory, registers, shared memory, fragments; and results back.",
-        "prefetched": "The copies of the next k tile run one iteration ahead, beside this one's computation.",
+        "prefetched": _ahead(kernel),
+        "roles": "Who has tiles copied and who multiplies part: each has a program, and waits for the other's phases.",
+        "persistent": "Blocks are as many as run at a time, and each computes one tile after the other.",
+        "clustered": "Blocks form clusters: " + " and ".join(filter(None, (
+            "what several of them read is copied once" if prod(o.cluster) > 1 else "",
+            f"each has one of {o.split_k} parts of K" if o.split_k > 1 else "",
+        ))) + ".",
         "swapped": "Columns of the result are rows of macro-MMAs: what is computed are its transpose's tiles.",
         "grouped": f"Blocks start in groups of {o.group} rows, whose operands the second-level cache holds.",
     }.get(stage, "")
+
+
+def _ahead(kernel: Kernel) -> str:
+    """What pipelining did."""
+    o = kernel.options
+    if o.by_blocks:
+        return "Products are waited for an iteration later than they begin; their slot of the ring is free then."
+    if not o.prefetch:
+        return "The next strip's fragments are loaded beside this one's products."
+    if o.prefetch == 1:
+        return "The copies of the next k tile run one iteration ahead, beside this one's computation."
+    return f"Copies run {o.prefetch} k tiles ahead, through a ring of {o.buffers}, beside the computation."
 
 
 def changed(before: str, after: str) -> list[bool]:

@@ -108,7 +108,8 @@ def outs_of(kernel: Compiled, out: Any) -> tuple[Any, ...]:
         return (None,) * count
     if isinstance(out, tuple | list):
         if len(out) != count:
-            raise BadArray(f"out has {len(out)} arrays, the kernel {count} results", hint="None: allocate that one")
+            arrays, results = (f"{n} {what}{'s' * (n != 1)}" for n, what in ((len(out), "array"), (count, "result")))
+            raise BadArray(f"out has {arrays}, the kernel {results}", hint="None: allocate that one")
         return tuple(out)
     if count > 1:
         raise BadArray(f"out is one array, the kernel has {count} results", hint=f"out=({', '.join('x' * count)})")

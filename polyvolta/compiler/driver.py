@@ -369,9 +369,13 @@ def multiples_of(graph: Graph, idiom: Plan, options: Tiling) -> dict[str, int]:
                 raise NotAMultiple(
                     f"the size {extent} is no multiple of the {whose}'s {size}",
                     where=str(s),
-                    hint=f'partial="guard" takes any size; the nearest that work: {" and ".join(map(str, near))}',
+                    hint=f'partial="guard" takes any size; {_nearest_that_work(list(near))}',
                 )
     return {p: out[p] for p in graph.params if p in out}
+
+
+def _nearest_that_work(sizes: list[int]) -> str:
+    return f"the nearest that work{'s is' if len(sizes) == 1 else ' are'} {' and '.join(map(str, sizes))}"
 
 
 def context_of(graph: Graph, idiom: Plan, multiples: dict[str, int]) -> Set:

@@ -76,7 +76,7 @@ def remedy(given: Mapping[str, Any], needs: Needs, target: Target) -> str:
     """Values that work: for each option given one that goes with the others, or for all together."""
     macro = given.get("macro_mma")
     if macro is not None and not target.has(macro):
-        return nearest(macro, (*target.macro_names, *(n for family in target.families for n in family.names)))
+        return _macros(macro, target)
 
     def works(kept: Mapping[str, Any]) -> Tiling | None:
         found = choose(kept, needs, target)
@@ -92,6 +92,26 @@ def remedy(given: Mapping[str, Any], needs: Needs, target: Target) -> str:
         return _without_tiles(needs, target)
     changes = [f"{n}={getattr(found, n)!r}" for n, v in given.items() if getattr(found, n) != v]
     return f"try {', '.join(changes)} together{elsewhere}"
+
+
+def _macros(name: str, target: Target) -> str:
+    """Which of a target's macro-MMAs has the nearest name, or all, and which targets have the one asked for.
+
+    >>> print(_macros("m64n256k16", targets["sm_80"]))
+    did you mean 'm16n32k16'? sm_90a has m64n256k16
+    >>> print(_macros("m64n250k16", targets["sm_90a"]), _macros("mma", targets["sm_90a"]))
+    did you mean 'm64n256k16'? known: m16n32k16, m16n16k16, m16n16k8, m64nNk16 with N = 16, 32, ..., 256
+    """
+    own, wide = list(target.macro_names), []
+    for family in target.families:
+        columns = warpgroups.storable(family)
+        wide += [family.of(n).name for n in columns]
+        own.append(f"{family.title} with N = {columns[0]}, {columns[1]}, ..., {columns[-1]}")
+    near = nearest(name, (*target.macro_names, *wide))
+    near = near if near.startswith("did") else f"known: {', '.join(own)};"
+    if having := [t.name for t in targets.values() if t.has(name)]:
+        return f"{near} {', '.join(having)} {'have' if len(having) > 1 else 'has'} {name}"
+    return near.removesuffix(";")
 
 
 def _elsewhere(given: Mapping[str, Any], needs: Needs, target: Target) -> str:

@@ -160,7 +160,7 @@ def _shape(t: Tensor, array: Any, tensors: Sequence[Tensor]) -> tuple[int, ...]:
         )
     if len(shape) != len(t.dims):
         raise ArrayMismatch(
-            f"array {t.name} has {len(shape)} dimensions, its tensor {len(t.dims)}",
+            f"array {t.name} has {len(shape)} dimension{'s' * (len(shape) != 1)}, its tensor {len(t.dims)}",
             where=f"{shape_text(t)}  given an array of shape {shape}",
             hint=f"give it the shape of {shape_text(t)}",
         )

@@ -41,7 +41,8 @@ def output(expr: Expr, name: str | None = None, *, layout: str = "row") -> Outpu
     Z(M, N) float16, layout "col"
     """
     if not isinstance(expr, Expr):
-        raise BadOutputs(f"an output is an expression, not a {type(expr).__name__}", where=str(expr)[:200])
+        raise BadOutputs(f"an output is an expression, not a {type(expr).__name__}",
+                         where=str(expr.expr if isinstance(expr, Output) else expr)[:200])  # fmt: skip
     if name is not None:
         check_name(name, "output")
     return Output(expr, name, check_layout(layout, f"output {name or expr}"))

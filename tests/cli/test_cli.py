@@ -257,6 +257,18 @@ def test_a_long_run_is_announced(cli, monkeypatch):
 SMALL = ("--block-tile", "32x32x16", "--warp-tile", "16x16x16")
 
 
+@pytest.mark.parametrize("argv,title,stages", [
+    (("--cluster", "2x1"), ", clusters of 2x1 blocks, sm_90a",
+     ["Who has tiles copied", "what several of them read is copied once."]),
+    (("--split-k", "2"), "K split in 2", ["Who has tiles copied", "clusters: each has one of 2 parts of K."]),
+    (("--persistent", "--pingpong"), ", persistent, warpgroups in turn, sm_90a", ["as many as run at a time"]),
+], ids=str)  # fmt: skip
+def test_the_title_says_how_blocks_are_launched_and_each_stage_what_its_pass_did(cli, argv, title, stages):
+    code, out, _ = cli("show", "--target", "sm_90a", "--block-tile", "64x64x64", *argv)
+    assert code == 0 and title in out.splitlines()[0] and all(words in out for words in stages)
+    assert "for each warpgroup." in out and "run one iteration ahead" not in out
+
+
 def test_verify_prints_a_report_and_exits_with_0(cli):
     code, out, err = cli("verify", *SMALL, "--only", "bank_conflicts, barriers_between")
     assert (code, err) == (0, "")

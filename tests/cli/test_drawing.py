@@ -87,3 +87,18 @@ def test_a_file_in_the_folders_place(draw, tmp_path):
     (tmp_path / "pictures").write_text("")
     code, _, err = draw()
     assert code == 2 and "PV605" in err and "no folder" in err
+
+
+def test_of_roles_the_pictures_that_there_are(capsys, monkeypatch, tmp_path):
+    """Tensor cores read no fragments, boxes have no lanes; the result's pieces do, and the roles are one picture."""
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit) as left:
+        main(["draw", "--target", "sm_90a", "--block-tile", "64x64x64", "--tiles", "2"])
+    names = {path.stem for path in (tmp_path / "pictures").iterdir()}
+    assert not left.value.code and names == {
+        "instruction", "shared_A", "shared_B", "shared_C", "shared_C-put_C", "shared_C-put_C-unswizzled", "output-C",
+        "pipeline",
+    }  # fmt: skip
+    with pytest.raises(SystemExit) as left:
+        main(["draw", "tile", "--target", "sm_90a", "--block-tile", "64x64x64", "--access", "box_A"])
+    assert left.value.code == 2 and "PV561: no lane reaches shared_A in box_A" in capsys.readouterr().err

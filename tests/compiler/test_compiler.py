@@ -125,6 +125,11 @@ def test_padded_kernels_have_no_guards_and_say_of_what_sizes_are_multiples():
 
 def test_numbers_that_are_no_multiple_cannot_be_padded():
     product = pv.tensor("A", (100, 32)) @ pv.tensor("B", (32, 32), layout="col")
+    with pytest.raises(NotAMultiple, match="(?s)16 is no multiple of the block's 32.*the nearest that works is 32"):
+        pv.compile(
+            pv.tensor("A", (16, K)) @ pv.tensor("B", (K, N)), target="sm_70",
+            options=pv.Options(block_tile=(32, 32, 16), warp_tile=(32, 32, 16), macro_mma="m32n32k8", partial="pad"),
+        )  # fmt: skip
     with pytest.raises(NotAMultiple, match="(?s)100 is no multiple of the block's 32.*96 and 128"):
         pv.compile(product, options=pv.Options(**SMALL, partial="pad"))
 

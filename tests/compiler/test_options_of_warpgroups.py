@@ -118,6 +118,10 @@ def test_what_warpgroups_do_not_do_is_left_to_warps(outputs, given):
     (A @ B, {"split_k": 4, "cluster": (2, 2), **WIDE}, "at most 8 blocks, not 2 x 2 for each of 4 parts", "split_k=1"),
     (A @ B, {"cluster": (2, 1), "persistent": True}, r"compute one tile each: cluster=\(2, 1\), and persistent=True",
      "persistent=False"),
+    (A @ B - P @ Q, {"persistent": True}, "takes no boxes; warpgroups add products as they are", "persistent=False"),
+    (pv.relu(A @ B) * (P @ Q), {"cluster": (2, 1)}, "takes no boxes.*; warpgroups have one accumulator", "(1, 1)"),
+    (A @ B, {"macro_mma": "m32n32k8"}, "no macro-MMA called", "with N = 16, 32, ..., 256; sm_70 has m32n32k8"),
+    (A @ B, {"macro_mma": "wgmma"}, "no macro-MMA called", "m64nNk16 with N = 16, 32, ..., 256"),
     (A @ B, {"split_k": 2, "persistent": True}, "compute one tile each: split_k=2, and persistent=True", "split_k=1"),
     (A @ B, {"split_k": 2, "fragments": 2}, "fragments=2", "fragments=1"),
     (A @ B, {"block_tile": (48, 48, 32)}, "block_tile .* warpgroups multiply along M: 48 and 64", "(128, 256, 64)"),
@@ -312,3 +316,25 @@ def test_no_epilogue_makes_a_default_kernel_spill(name):
 ], ids=str)  # fmt: skip
 def test_what_leaves_room_has_the_wide_tiles(outputs, wide):
     assert chosen(outputs).block_tile == ((128, 256, 64) if wide else (128, 128, 64))
+
+
+@pytest.mark.parametrize("given", [
+    {"persistent": True}, {"persistent": True, "pingpong": True}, {"cluster": (2, 1)}, {"dependent_launch": True},
+], ids=str)  # fmt: skip
+@pytest.mark.parametrize("target", ["sm_70", "sm_75", "sm_80"])
+def test_what_only_warpgroups_have_says_whose(target, given):
+    with pytest.raises(BadOption) as found:
+        pv.compile(A @ B, target=target, options=pv.Options(**given))
+    assert found.value.hint.endswith("or target='sm_90a', which does that")
+    with pytest.raises(BadOption) as found:
+        pv.compile(A @ B, target=target, options=pv.Options(macro_mma="m64n128k16"))
+    assert found.value.hint.endswith(" sm_90a has m64n128k16")
+
+
+@pytest.mark.parametrize("cluster,sizes", [((2, 1), (512, N)), ((1, 2), (M, 256))])
+def test_clusters_along_a_size_that_is_known_take_padded_arrays(cluster, sizes):
+    m, n = sizes
+    product = pv.tensor("A", (m, K)) @ pv.tensor("B", (K, n), layout="col")
+    tile = (128, 128, 64)
+    kernel = pv.compile(product, target=SM_90A, options=pv.Options(block_tile=tile, cluster=cluster, partial="pad"))
+    assert (kernel.options.cluster, kernel.options.partial) == (cluster, "pad")

@@ -193,7 +193,7 @@ def test_several_results_come_as_a_tuple_and_go_where_asked():
     mine = np.zeros_like(c)
     first, second = kernel(a, b, out=(mine, None))
     assert first is mine and np.array_equal(mine, second)
-    for wrong, message in ((mine, "one array, the kernel has 2 results"), ((mine,), "1 arrays, the kernel 2")):
+    for wrong, message in ((mine, "one array, the kernel has 2 results"), ((mine,), "1 array, the kernel 2 results")):
         with pytest.raises(BadArray, match=message):
             kernel(a, b, out=wrong)
     same = np.lib.stride_tricks.as_strided(mine, d.shape, (2, 80))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from functools import cache
 
@@ -73,6 +74,20 @@ def test_runs_are_right_however_quick_boxes_and_roles_are(parts, cluster, sizes)
     exact = pv.reference(k.graph.roots[0], a, b)
     for copies in RUNS[:3]:
         assert np.array_equal(k.interpret(a, b, copies=copies), exact), copies
+
+
+@pytest.mark.parametrize("parts,sizes,swap", [
+    (4, (64, 64, 128), False), (8, (100, 100, 70), False), (2, (100, 300, 77), True), (4, (64, 128, 64), False),
+])  # fmt: skip
+def test_of_sizes_that_one_tile_covers_the_shares_are_the_same(parts, sizes, swap):
+    """Numbers, of which one block's columns are all: each of the cluster loops over its own of them, without a test."""
+    m, n, k = sizes
+    product = pv.tensor("A", (m, k)) @ pv.tensor("B", (k, n), layout="col")
+    made = pv.compile(product, target=SM_90A, options=pv.Options(split_k=parts, swap=swap))
+    a, b = arrays(*sizes)
+    assert np.array_equal(made.interpret(a, b), pv.reference(product, a, b))
+    behind = made.source[made.source.rindex("// consumer") :]
+    assert "gather_parts" in behind and not re.search(r"if \(.*c\d", behind)
 
 
 @pytest.mark.parametrize("layouts", LAYOUTS)

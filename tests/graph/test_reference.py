@@ -208,7 +208,7 @@ def test_two_values_for_one_size_show_both_places():
 @pytest.mark.parametrize(
     ("shape", "got", "says"),
     [
-        ((M, K), (6,), "has 1 dimensions, its tensor 2"),
+        ((M, K), (6,), "has 1 dimension, its tensor 2"),
         ((M, 8), (6, 9), "dimension 1 is 9, declared as 8"),
         ((M, M), (2, 3), "M is 2 in one array and 3 in another"),
         ((M, 1), (2, 2), "dimension 1 is 2, declared as 1"),

@@ -51,7 +51,7 @@ def tilings(given: Mapping[str, Any], needs: Needs, target: Target) -> Iterator[
     if family is None:
         return
     asked = family.named(given.get("macro_mma", ""))
-    least = (asked or family.of(min(_storable(family)))).shape
+    least = (asked or family.of(min(storable(family)))).shape
     most = (*family.block_tile[:1], least[1] if asked else family.block_tile[1], *family.block_tile[2:])
     if given.get("pingpong"):  # a block's tile is a warpgroup's
         most = (least[0], *most[1:])
@@ -158,11 +158,11 @@ def _at_once(registers: int) -> int:
 
 def _widest(family: Family, warp: Tile) -> str:
     """The macro-MMA with most columns that divides a warpgroup's tile; the narrowest, if none does."""
-    usable = _storable(family)
+    usable = storable(family)
     return family.of(max((n for n in usable if warp[1] % n == 0), default=min(usable))).name
 
 
-def _storable(family: Family) -> list[int]:
+def storable(family: Family) -> list[int]:
     """The numbers of columns whose results are stored, fragment by fragment; all if none are."""
     return [n for n in family.columns if n % COLUMNS == 0] or list(family.columns)
 

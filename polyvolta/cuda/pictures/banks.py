@@ -70,6 +70,7 @@ def shared_tile(
     Raises
     ------
     NotInKernel : no such tile, access, warp, time or part; BadPicture : arguments that have no meaning together.
+    NothingToDraw : an access that no lane makes: of boxes, or of operands that tensor cores read.
     """
     ir = ir_of(kernel)
     found = _tile(ir, tile)

@@ -13,7 +13,7 @@ from polyvolta.cuda.layouts.bank_model import BANKS, WORD, worst_degree
 from polyvolta.cuda.machine.access import warp_accesses
 from polyvolta.cuda.machine.reach import Mask, WarpAccess
 from polyvolta.cuda.pictures.dry import DryMachine, dry_machine
-from polyvolta.cuda.pictures.errors import NotInKernel
+from polyvolta.cuda.pictures.errors import NothingToDraw, NotInKernel
 from polyvolta.sets import nearest
 
 ROW = BANKS * WORD  # bytes of all banks
@@ -74,6 +74,12 @@ def taken(
     if isinstance(warp, bool) or warp not in range(ir.warps):
         raise NotInKernel(f"{ir.name} has no warp {warp!r}", hint=f"it has {ir.warps}, from 0 to {ir.warps - 1}")
     statement = _statement(ir, tile, access)
+    for op in operations(ir.body):
+        if op.statement == statement and any(a.array == tile.name and a.proxy != "generic" for a in op.accesses(ir)):
+            raise NothingToDraw(
+                f"no lane reaches {tile.name} in {statement}: the copy engine does, or tensor cores, by themselves",
+                hint="verify('layouts') says what they find there",
+            )
     machine, seen = dry_machine(ir, sizes), 0
     for name in at:
         if name not in machine.loop_names:

@@ -4,7 +4,7 @@ Roles run side by side, and how far ahead of one another they are, differs from 
 hold (`verify.order`), whatever two of them do to one place is ordered, so that all executions end with the same values,
 and to know these it is enough to follow one. The one that is followed here takes the roles in turn, phase by phase: of
 loops that every role has, over k tiles or over tiles of the result, it runs a trip of each role and then the next trip.
-Within a trip who brings tiles comes first.
+Within a trip who brings tiles comes first. What is between loops is taken in turns, too, up to the next wait of each.
 
     role producer   for k: empty; boxes           for k: empty; boxes   (by the producer)
     role consumer   for k: full; products    ->          full; products (by the consumers)
@@ -25,6 +25,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import zip_longest
 
 from polyvolta.cuda.ir.kernel_ir import (
     LANES,
@@ -148,6 +149,8 @@ def _strand(s: Stmt, path: IrPath, ir: KernelIR, threads: frozenset[str]) -> lis
             return _steps(s.body, path, 0, ir, threads)
         case When(orelse=()) if all(e.names() <= threads for e in s.conditions) and _waits(s):
             return _guarded(_steps(s.body, path, 0, ir, threads), s.conditions)
+        case When(orelse=(), uniform=False) if all(e.names() <= threads for e in s.conditions) and _awaits(s) > 1:
+            return _guarded(_steps(s.body, path, 0, ir, threads), s.conditions)
         case When():
             orelse = _steps(s.orelse, path, len(s.body), ir, threads)
             return [_Step(s, path, tuple(_steps(s.body, path, 0, ir, threads)), tuple(orelse))]
@@ -183,6 +186,11 @@ def _waits(s: Stmt) -> bool:
     return any(_waiting_loop(x) or _waits(x) for x in inner(s))
 
 
+def _awaits(s: Stmt) -> int:
+    """How many waits for phases there are in a statement."""
+    return sum(isinstance(op, Await) for op in operations((s,)))
+
+
 def _waiting_loop(s: Stmt) -> bool:
     return isinstance(s, Loop) and any(isinstance(op, Await) for op in operations(s.body))
 
@@ -199,14 +207,24 @@ def _together(strands: list[list[_Step]]) -> list[_Step]:
     out: list[_Step] = []
     done = [0] * len(strands)
     for k in range(next(iter(counts), 0)):
-        met = []
-        for n, (steps, found) in enumerate(zip(strands, meetings, strict=True)):
-            if found:
-                out += steps[done[n] : found[k]]
-                done[n] = found[k] + 1
-                met.append(steps[found[k]])
-        out.append(_met(met))
-    return out + [s for n, steps in enumerate(strands) for s in steps[done[n] :]]
+        there = [(n, found[k]) for n, found in enumerate(meetings) if found]
+        out += _in_turn([strands[n][done[n] : at] for n, at in there])
+        out.append(_met([strands[n][at] for n, at in there]))
+        for n, at in there:
+            done[n] = at + 1
+    return out + _in_turn([steps[done[n] :] for n, steps in enumerate(strands)])
+
+
+def _in_turn(parts: Sequence[Sequence[_Step]]) -> list[_Step]:
+    """What is between loops, of each strand up to its next wait: a k tile of a sum that has one alone has no loop."""
+    cut: list[list[list[_Step]]] = []
+    for steps in parts:
+        cut.append([[]])
+        for s in steps:
+            if _awaits(s.stmt):
+                cut[-1].append([])
+            cut[-1][-1].append(s)
+    return [s for turn in zip_longest(*cut, fillvalue=()) for some in turn for s in some]
 
 
 def _meets(s: _Step) -> bool:
