@@ -53,14 +53,21 @@ class RoleOrder:
 
 
 @lru_cache(maxsize=2)
-def _order(key: ByIdentity, tiles: int | None) -> RoleOrder:
+def _orders(key: ByIdentity, tiles: int | None) -> tuple[RoleOrder, ...]:
     if not loops_over_tiles(key.ir):
-        return RoleOrder(key.ir)
-    return RoleOrder(key.ir, any_two_tiles(key.ir) if tiles is None else first_tiles(key.ir, tiles))
+        return (RoleOrder(key.ir),)
+    if tiles is not None:
+        return (RoleOrder(key.ir, first_tiles(key.ir, tiles)),)
+    orders = tuple(RoleOrder(key.ir, view) for view in any_two_tiles(key.ir))
+    if len(orders) > 1:
+        chained = frozenset.intersection(*(of.spans.chained() for of in orders if of.spans is not None))
+        for of in orders:
+            of.meetings.chained = chained
+    return orders
 
 
-def order_of(ir: KernelIR, tiles: int | None = None) -> RoleOrder:
-    """The order of a kernel.
+def orders_of(ir: KernelIR, tiles: int | None = None) -> tuple[RoleOrder, ...]:
+    """The order of a kernel; of any two tiles that roles take in turn an order for each two remainders.
 
     Parameters
     ----------
@@ -73,7 +80,12 @@ def order_of(ir: KernelIR, tiles: int | None = None) -> RoleOrder:
     """
     if not has_roles(ir):
         raise NoMeaning("all threads run one program, and wait at barriers alone")
-    return _order(ByIdentity(ir), tiles)
+    return _orders(ByIdentity(ir), tiles)
+
+
+def order_of(ir: KernelIR, tiles: int | None = None) -> RoleOrder:
+    """The first of a kernel's orders: the only one, if no roles take turns."""
+    return orders_of(ir, tiles)[0]
 
 
 def answer(ir: KernelIR, question: Callable[[RoleOrder], Case | None]) -> tuple[RoleOrder, Case | None]:
@@ -85,10 +97,10 @@ def answer(ir: KernelIR, question: Callable[[RoleOrder], Case | None]) -> tuple[
     Undecided : no exact answer, or something of any two tiles that the first ones don't have.
     """
     try:
-        of = order_of(ir)
-        found = question(of)
+        orders = orders_of(ir)
+        found = next((case for of in orders if (case := question(of)) is not None), None)
         if found is None or not loops_over_tiles(ir):
-            return of, found
+            return orders[0], found
         doubt: Undecided | BudgetExceeded = Undecided(found.case.what)
         doubt.path = found.at  # type: ignore[union-attr]
     except (Undecided, BudgetExceeded) as unknown:
@@ -122,7 +134,7 @@ def deadlock(ir: KernelIR, graph: Graph, stages: object) -> Verdict:
     """Nobody waits for ever."""
     of, found = answer(ir, lambda of: of.phases.stuck)
     text = "what is waited for gets what it needs, and no phase is complete only behind itself: nobody waits for ever"
-    return _verdict(text, of.relation, of.phases.stuck)
+    return _verdict(text, of.relation, found)
 
 
 def in_flight(ir: KernelIR, graph: Graph, stages: object) -> Verdict:

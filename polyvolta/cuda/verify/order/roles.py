@@ -31,6 +31,7 @@ from polyvolta.cuda.verify.order.program import (
     BARRIER,
     FENCE,
     READ,
+    REGISTERS,
     STORE,
     Event,
     Leaf,
@@ -45,7 +46,7 @@ from polyvolta.sets import Aff, aff
 INIT, ARRIVE, AWAIT, LEAVE = "init", "arrival", "await", "leave"
 BOX, TAKE, CLOSE_BOXES, WAIT_BOXES = "box", "stored box", "close of boxes", "wait for boxes"
 PRODUCT, CLOSE, DONE, READY = "product", "close", "done", "ready"
-PROXY, REGISTERS, ROLE, WARPGROUP = "proxy fence", "registers", "role barrier", "warpgroup barrier"
+PROXY, ROLE, WARPGROUP = "proxy fence", "role barrier", "warpgroup barrier"
 OF_PART = "part barrier"
 MEETINGS = (BARRIER, OF_PART, ROLE, WARPGROUP)
 IN_FLIGHT = (BOX, TAKE, PRODUCT)
@@ -124,6 +125,23 @@ def _of_tile(node: Node, number: int) -> Node:
     return replace(node, body=[_of_tile(n, number) for n in node.body])
 
 
+def _gathered(nodes: Sequence[Node]) -> list[Node]:
+    """Nodes in an order in which more of them are one event: accesses of one kind, and what touches registers, where
+    nothing else is between. To all else it is no matter which of these comes first."""
+    out: list[Node] = []
+    groups: dict[tuple, list[Node]] = {}
+    for n in nodes:
+        gathers = isinstance(n, Leaf) and n.kind in (READ, STORE, REGISTERS)
+        if not gathers or len({n.kind, *(kind for kind, *_ in groups)} - {REGISTERS}) > 1:
+            out += [x for group in groups.values() for x in group]
+            groups = {}
+        if gathers:
+            groups.setdefault((n.kind, n.where, n.tile), []).append(n)
+        else:
+            out.append(n if isinstance(n, Leaf) else replace(n, body=_gathered(n.body)))
+    return out + [x for group in groups.values() for x in group]
+
+
 def has_roles(ir: KernelIR) -> bool:
     """Whether a kernel has roles, or anything that orders them."""
     kinds = (*PLAIN, *OF_ENGINES)
@@ -142,6 +160,7 @@ class Party:
     mask : bool [warp, 32].
     kind : equal for parties of one role that take part in the same events.
     warps : of each block of a cluster, whose blocks are one here; 0 where they aren't.
+    first : one of its threads: warp, lane.
     """
 
     number: int
@@ -150,12 +169,11 @@ class Party:
     mask: np.ndarray
     kind: int
     warps: int = 0
+    first: tuple[int, int] = field(init=False)
 
-    @property
-    def first(self) -> tuple[int, int]:
-        """One of its threads: warp, lane."""
+    def __post_init__(self) -> None:
         warp, lane = np.argwhere(self.mask)[0]
-        return int(warp), int(lane)
+        object.__setattr__(self, "first", (int(warp), int(lane)))
 
     def takes(self, event: Event) -> bool:
         """Whether its threads take part in an event that isn't an access of some of them."""
@@ -182,7 +200,7 @@ class Rows:
     def __init__(self, ir: KernelIR, view: View | None = None) -> None:
         self.ir, self.view = ir, view
         self.loose: set[str] = set()
-        events = as_events(RoleReader(ir, view).body(ir.body, (), 0, {}, None))
+        events = as_events(_gathered(RoleReader(ir, view).body(ir.body, (), 0, {}, None)))
         free, tied = ((), ()) if view is None else (view.free, view.known)
         self.required = [*of_sizes(ir), *of_grid(ir)]
         said = [x for e in events for c in e.domain for x in c if e.kind not in LOOSE or x.names() & set(e.dims)]
