@@ -17,12 +17,12 @@ from polyvolta.cuda.verify.order.phases import Phases
 from polyvolta.cuda.verify.order.roles import Rows, has_roles
 from polyvolta.cuda.verify.order.spans import Spans
 from polyvolta.cuda.verify.order.sync import Meetings
-from polyvolta.cuda.verify.order.tiles import View, any_two_tiles, first_tiles
+from polyvolta.cuda.verify.order.tiles import View, any_two_tiles, first_tiles, period_of
 from polyvolta.cuda.verify.report.records import NoMeaning, Verdict
 from polyvolta.graph.dag import Graph
 from polyvolta.sets import BudgetExceeded
 
-FIRST = (1, 2, 3)  # tiles of a block in which a case is looked for
+FIRST = 3  # tiles of a block, at most, in which a case is looked for; where roles take turns two of each
 
 
 class RoleOrder:
@@ -62,7 +62,7 @@ def _orders(key: ByIdentity, tiles: int | None) -> tuple[RoleOrder, ...]:
     if len(orders) > 1:
         chained = frozenset.intersection(*(of.spans.chained() for of in orders if of.spans is not None))
         for of in orders:
-            of.meetings.chained = chained
+            of.meetings.beyond = of.spans.chains(chained)  # type: ignore[union-attr]
     return orders
 
 
@@ -107,7 +107,7 @@ def answer(ir: KernelIR, question: Callable[[RoleOrder], Case | None]) -> tuple[
         if not loops_over_tiles(ir):
             raise
         doubt = unknown
-    for count in FIRST:
+    for count in range(1, max(FIRST, 2 * period_of(ir)) + 1):
         try:
             of = order_of(ir, count)
             if (found := question(of)) is not None:

@@ -13,7 +13,7 @@ from polyvolta.cuda.ir.kernel_ir import Tiles
 from polyvolta.cuda.verify.engine.strands import role_of
 from polyvolta.cuda.verify.engine.undecided import Undecided
 from polyvolta.cuda.verify.order.program import Event
-from polyvolta.cuda.verify.order.relations import less
+from polyvolta.cuda.verify.order.relations import less, together
 from polyvolta.cuda.verify.order.roles import ARRIVE, AWAIT, BOX, PRODUCT, Party, Rows, phase_of
 from polyvolta.cuda.verify.order.sync import Meetings
 from polyvolta.sets import Aff, Map, Set, aff, var
@@ -179,6 +179,12 @@ class Spans:
                 if less(self.relations.pairs(node, node, ways), self.meetings.steps).is_empty():
                     found.append(row)
         return frozenset(found)
+
+    def chains(self, rows: frozenset[str]) -> Map:
+        """{ phase -> phase }: of rows that are chained in all tiles phases up to the later tile's, in their order."""
+        ways = [[var("n"), var("n'") - var("n") - 1, self.view.turns[LATER].turn - var("n'")]]
+        nodes = (self.meetings.nodes[row] for row in sorted(rows))
+        return together([self.relations.pairs(node, node, ways) for node in nodes], self.relations.nothing())
 
     # ---- accesses
 

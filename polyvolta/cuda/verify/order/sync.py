@@ -56,7 +56,7 @@ class Meetings:
 
     Attributes
     ----------
-    chained : rows whose phases are one behind the other by events that aren't read, if these read are as all are.
+    beyond : { meeting -> meeting }, what events that aren't read say of those that are (`Spans.chains`).
     """
 
     def __init__(self, rows: Rows) -> None:
@@ -65,7 +65,7 @@ class Meetings:
         self.nodes = {r.name: Event(r.name, "phase", (), ("n",), (), ALWAYS) for r in rows.ir.barriers}
         self._kept: dict[tuple, Map] = {}
         self._met: dict[tuple, list[tuple[Event, Map]]] = {}
-        self.chained: frozenset[str] = frozenset()
+        self.beyond = self.relations.nothing()
         self._check_whole()
 
     def _check_whole(self) -> None:
@@ -218,9 +218,7 @@ class Meetings:
         ------
         Undecided : the set core has only found a larger relation, or none.
         """
-        chain = [[var("n"), var("n'") - var("n") - 1]]
-        chains = [self.relations.pairs(self.nodes[r], self.nodes[r], chain) for r in sorted(self.chained)]
-        closed, exact = together([self.steps, *chains], self.steps).transitive_closure()
+        closed, exact = together([self.steps, self.beyond], self.steps).transitive_closure()
         if not exact:
             raise Undecided("the order of phases has no exact transitive closure", where=str(self.steps))
         return closed.coalesce()

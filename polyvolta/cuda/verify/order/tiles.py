@@ -114,8 +114,13 @@ def any_two_tiles(ir: KernelIR) -> tuple[View, ...]:
     loops = loops_over_tiles(ir)
     if any(s.first >= s.step for s in loops):
         raise Undecided("a role that begins with a later tile: which tiles are before its own isn't known")
-    period = lcm(*(s.step for s in loops))
+    period = period_of(ir)
     return tuple(_two_tiles(ir, period, p, q) for p in range(period) for q in range(period))
+
+
+def period_of(ir: KernelIR) -> int:
+    """After how many tiles it is the same roles that take them."""
+    return lcm(*(s.step for s in loops_over_tiles(ir)))
 
 
 def _two_tiles(ir: KernelIR, period: int, one: int, other: int) -> View:
