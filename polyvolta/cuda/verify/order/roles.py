@@ -206,6 +206,7 @@ class Rows:
         said = [x for e in events for c in e.domain for x in c if e.kind not in LOOSE or x.names() & set(e.dims)]
         said += [x for e in events for op in e.ops if (p := phase_of(op)) is not None for x in (p.slot, p.number)]
         said += [t.access.slot.subs({n: aff(v) for n, v in t.loops.items()}) for e in events for t in e.touches]
+        free, tied = _spoken(said, free, tied)
         self.counts = Counts([*said, *tied], ir.sizes, self.required)
         self.params = (*self.counts.params, *free)
         self.known = (*self.counts.known, *map(self.counts.positive, tied))
@@ -280,6 +281,16 @@ class Rows:
     def position(self, phase: Phase) -> Aff:
         """Which of a row's phases it is: phase p of slot s is number S*p + s of all, S the slots."""
         return self.ir.phases(phase.barriers).slots * phase.number + phase.slot
+
+
+def _spoken(
+    said: Sequence[Aff], free: Sequence[str], tied: Sequence[Aff]
+) -> tuple[tuple[str, ...], tuple[Aff, ...]]:
+    """Parameters of which any expression speaks, or what ties them to such, and what ties them."""
+    names = {n for e in said for n in e.names()} & {*free}
+    while more := {n for e in tied if e.names() & names for n in e.names() & {*free}} - names:
+        names |= more
+    return tuple(n for n in free if n in names), tuple(e for e in tied if e.names() & names)
 
 
 def phase_of(op: Operation) -> Phase | None:

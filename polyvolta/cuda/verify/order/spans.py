@@ -70,7 +70,7 @@ class Spans:
         self.view = rows.view
         one = self.view.turns[ONE]
         self.added = {str(own): rows.counts(e) for e, own in one.counters.items()}
-        self.free = frozenset(rows.view.free)
+        self.free = frozenset(rows.view.free) & frozenset(rows.params)
         self._rings: dict[str, Ring | None] = {}
         self._seen: set[tuple] = set()
         self.of = {r.name: self._span(r.name) for r in rows.ir.barriers}
@@ -181,8 +181,11 @@ class Spans:
         return frozenset(found)
 
     def chains(self, rows: frozenset[str]) -> Map:
-        """{ phase -> phase }: of rows that are chained in all tiles phases up to the later tile's, in their order."""
-        ways = [[var("n"), var("n'") - var("n") - 1, self.view.turns[LATER].turn - var("n'")]]
+        """{ phase -> phase }: of rows that are chained in all tiles the one tile's phase is before the one that the
+        later tile begins with, by way of those between."""
+        n, m = var("n"), var("n'")
+        first, last = (t.turn - k for t, k in zip(self.view.turns, (0, 1)))
+        ways = [[n - first, first - n, m - last, last - m, m - n - 1]]
         nodes = (self.meetings.nodes[row] for row in sorted(rows))
         return together([self.relations.pairs(node, node, ways) for node in nodes], self.relations.nothing())
 
@@ -206,7 +209,7 @@ class Spans:
     @property
     def _neighbours(self) -> Iterator[Aff]:
         """That the later tile is the next one that it may be."""
-        for name, later in self.view.later.items():
+        for name, later in ((n, later) for n, later in self.view.later.items() if n in self.rows.params):
             yield self.rows.counts(self.view.next[name]) - later
 
     def _each(self, e: Event) -> bool:

@@ -23,7 +23,7 @@ of k tiles. The argument has premises, which are checked (`Premises`):
   an event is the same in each tile, as those of the epilogue are, neighbours are looked at, for the same reason.
 
 Roles may take turns: one takes tiles 0, 2, ..., another one tiles 1, 3, ... Then the two are any two of given remainders,
-number 2t + p and number 2t' + q, of which it is known who takes them, and all pairs of p and q are looked at. Tiles
+number 2t + p and a later number 2t' + q, of which it is known who takes them, and all pairs of p and q are looked at. Tiles
 that aren't read order those that are, though: where a row has a phase a tile, and in every tile phase turn - 1 is left
 before phase turn is entered, its phases are one behind the other, whosever they are (`Spans.chained`).
 
@@ -79,8 +79,8 @@ class View:
     free : parameters in which they are said; () : they are the block's first ones.
     known : of the parameters, each `e >= 0`.
     name : of a tile's number.
-    later : parameters of the one tile -> what they are in the later one.
-    next : parameters of the one tile -> what they are in the next tile that the later one may be.
+    later : parameters of the one tile -> those of the later one.
+    next : parameters of the one tile -> what those of the later one are if it is the next that it may be.
     period : after how many tiles it is the same roles that take them.
     """
 
@@ -124,12 +124,15 @@ def period_of(ir: KernelIR) -> int:
 
 
 def _two_tiles(ir: KernelIR, period: int, one: int, other: int) -> View:
-    """Any two tiles whose numbers have some remainders."""
+    """Any two tiles whose numbers have some remainders: the later one is the next of its remainder, or some periods
+    further. Said so, most of what is known of two tiles is the same for all remainders, and is computed once."""
     called = loops_over_tiles(ir)[0].turn
     apart = (other - one - 1) % period + 1  # tiles, at least
-    further = (one + apart - other) // period
     name, after = (_name(n if period == 1 else f"{n}.by{period}", ir) for n in (called, f"{called}.later"))
-    later, following = {name: var(after)}, {name: var(name) + further}
+    turn, behind = period * var(name) + one, period * var(after) + one + apart
+    later, following = {name: var(after)}, {name: var(name)}
+    if period == 1:  # numbers themselves are said
+        behind, following = var(after), {name: var(name) + 1}
     counters: list[dict[Aff, Aff]] = [{}, {}]
     for e, counter in _added(ir).items():
         if e.is_constant and not e.const:
@@ -138,9 +141,9 @@ def _two_tiles(ir: KernelIR, period: int, one: int, other: int) -> View:
         own = _name(counter, ir, later)
         later[own], following[own] = var(f"{own}.later"), var(own) + apart * e
         counters[0][e], counters[1][e] = var(own), later[own]
-    turns = (Turn(0, period * var(name) + one, counters[0], one), Turn(1, period * var(after) + other, counters[1], other))
     free = tuple(n for own in later for n in (own, *later[own].names()))
     known = tuple(x for own in later for x in (var(own), later[own] - following[own]))
+    turns = Turn(0, turn, counters[0], one), Turn(1, behind, counters[1], other)
     return View(turns, free, known, called, later, following, period)
 
 
