@@ -235,7 +235,7 @@ class Phases:
             row, phase = self.row(e), phase_of(e.ops[0])
             assert phase is not None
             slots = self.slots[row]
-            early = smallest(self.meetings.relations.instances(e, [[-phase.number - 2]]))
+            early = smallest(self.meetings.relations.instances(e, [[-self.rows.position(phase) - slots - 1]]))
             if early is not None:
                 what = f"a wait for a phase of {row} before -1: parities tell it from none"
                 return case(self.rows, early, what, e, self._parties(e)[0], early.one)

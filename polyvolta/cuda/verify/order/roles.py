@@ -206,7 +206,7 @@ class Rows:
         said = [x for e in events for c in e.domain for x in c if e.kind not in LOOSE or x.names() & set(e.dims)]
         said += [x for e in events for op in e.ops if (p := phase_of(op)) is not None for x in (p.slot, p.number)]
         said += [t.access.slot.subs({n: aff(v) for n, v in t.loops.items()}) for e in events for t in e.touches]
-        free, tied = _spoken(said, free, tied)
+        free, tied = self._spoken(events, free, tied)
         self.counts = Counts([*said, *tied], ir.sizes, self.required)
         self.params = (*self.counts.params, *free)
         self.known = (*self.counts.known, *map(self.counts.positive, tied))
@@ -215,8 +215,24 @@ class Rows:
         self.events = tuple(self._told(e) for e in events)
         self.parties = tuple(_parties(ir, self.events))
 
+    def _spoken(
+        self, events: Sequence[Event], free: Sequence[str], tied: Sequence[Aff]
+    ) -> tuple[tuple[str, ...], tuple[Aff, ...]]:
+        """Parameters of which any event speaks, or what ties them to such, and what ties them."""
+        said = [self._numbered(x) for e in events for c in e.domain for x in c]
+        said += [self.position(p) for e in events for op in e.ops if (p := phase_of(op)) is not None]
+        said += [self._numbered(t.access.slot) for e in events for t in e.touches]
+        names = {n for e in said for n in e.names()} & {*free}
+        while more := {n for e in tied if e.names() & names for n in e.names() & {*free}} - names:
+            names |= more
+        return tuple(n for n in free if n in names), tuple(e for e in tied if e.names() & names)
+
+    def _numbered(self, e: Aff) -> Aff:
+        """An expression, or what is at least 0 whenever it is, in numbers of tiles."""
+        return e if self.view is None else self.view.said(e)
+
     def _told(self, e: Event) -> Event:
-        domain = tuple(frozenset(map(self.counts.positive, c)) for c in e.domain)
+        domain = tuple(frozenset(self.counts.positive(self._numbered(x)) for x in c) for c in e.domain)
         if e.kind in LOOSE:
             names = {*self.params, *e.dims}
             kept = tuple(frozenset(x for x in c if x.names() <= names) for c in domain)
@@ -279,18 +295,16 @@ class Rows:
         return next(p for p in self.parties if p.mask.flat[thread])
 
     def position(self, phase: Phase) -> Aff:
-        """Which of a row's phases it is: phase p of slot s is number S*p + s of all, S the slots."""
-        return self.ir.phases(phase.barriers).slots * phase.number + phase.slot
+        """Which of a row's phases it is: phase p of slot s is number S*p + s of all, S the slots.
 
-
-def _spoken(
-    said: Sequence[Aff], free: Sequence[str], tied: Sequence[Aff]
-) -> tuple[tuple[str, ...], tuple[Aff, ...]]:
-    """Parameters of which any expression speaks, or what ties them to such, and what ties them."""
-    names = {n for e in said for n in e.names()} & {*free}
-    while more := {n for e in tied if e.names() & names for n in e.names() & {*free}} - names:
-        names |= more
-    return tuple(n for n in free if n in names), tuple(e for e in tied if e.names() & names)
+        Raises
+        ------
+        Undecided : a tile has a part of a phase.
+        """
+        e = self.ir.phases(phase.barriers).slots * phase.number + phase.slot
+        if self.view is not None and any(c % self.view.period for a, c in e.terms if a in self.view.rounds):
+            raise Undecided(f"the phases of {phase.barriers} aren't so many a tile")
+        return self._numbered(e)
 
 
 def phase_of(op: Operation) -> Phase | None:

@@ -70,6 +70,8 @@ class Spans:
         self.view = rows.view
         one = self.view.turns[ONE]
         self.added = {str(own): rows.counts(e) for e, own in one.counters.items()}
+        self.turns = tuple(self.view.said(t.turn) for t in self.view.turns)
+        self.added[str(self.turns[ONE])] = aff(1)
         self.free = frozenset(rows.view.free) & frozenset(rows.params)
         self._rings: dict[str, Ring | None] = {}
         self._seen: set[tuple] = set()
@@ -89,13 +91,8 @@ class Spans:
         (rate,) = rates
         size, starts = aff(0), [aff(0), aff(0)]
         for name, c in rate:
-            if name == self.view.free[0]:
-                if c % self.view.period:
-                    raise Undecided(f"the phases of {row} aren't so many a tile")
-                more, each = aff(c // self.view.period), [c // self.view.period * t.turn for t in self.view.turns]
-            else:
-                more, each = c * self.added[name], [c * var(name), c * self.view.later[name]]
-            size, starts = size + more, [a + b for a, b in zip(starts, each)]
+            size += c * self.added[name]
+            starts = [starts[ONE] + c * var(name), starts[LATER] + c * self.view.later[name]]
         return (starts[ONE], starts[ONE] + size), (starts[LATER], starts[LATER] + size)
 
     def _rate(self, e: Aff) -> tuple[tuple[str, int], ...]:
@@ -173,9 +170,9 @@ class Spans:
         entered there: if it is so in all, the phases are one behind the other."""
         found = []
         for row, spans in self.of.items():
-            if all(first == t.turn and end - first == aff(1) for t, (first, end) in zip(self.view.turns, spans)):
+            if all(first == t and end - first == aff(1) for t, (first, end) in zip(self.turns, spans)):
                 node, n, m = self.meetings.nodes[row], var("n"), var("n'")
-                ways = [[n - t.turn + 1, t.turn - 1 - n, m - t.turn, t.turn - m, n] for t in self.view.turns]
+                ways = [[n - t + 1, t - 1 - n, m - t, t - m, n] for t in self.turns]
                 if less(self.relations.pairs(node, node, ways), self.meetings.steps).is_empty():
                     found.append(row)
         return frozenset(found)
@@ -184,7 +181,7 @@ class Spans:
         """{ phase -> phase }: of rows that are chained in all tiles the one tile's phase is before the one that the
         later tile begins with, by way of those between."""
         n, m = var("n"), var("n'")
-        first, last = (t.turn - k for t, k in zip(self.view.turns, (0, 1)))
+        first, last = (t - k for t, k in zip(self.turns, (0, 1)))
         ways = [[n - first, first - n, m - last, last - m, m - n - 1]]
         nodes = (self.meetings.nodes[row] for row in sorted(rows))
         return together([self.relations.pairs(node, node, ways) for node in nodes], self.relations.nothing())

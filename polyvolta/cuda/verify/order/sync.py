@@ -47,6 +47,13 @@ from polyvolta.sets import Map, var
 SHARED, OF_STRANDS = (BARRIER, ROLE), (OF_PART, WARPGROUP)  # meetings of several strands, and of one each
 
 
+def _in_order(relation: Map) -> Map:
+    """A relation without empty spaces, spaces and pieces in an order of their own: what is asked of one that is as
+    another one but for who does it is answered at once."""
+    parts = [(s, tuple(sorted(p, key=lambda c: (c.eqs, c.ineqs)))) for s, p in relation.parts if p]
+    return Map._of(relation.param_names, sorted(parts, key=lambda x: str(x[0])))
+
+
 class Meetings:
     """The order of a kernel's meetings, and of events through them.
 
@@ -189,7 +196,7 @@ class Meetings:
         """{ meeting -> meeting }: somebody leaves the one, and he, or another one of his strand, enters the other."""
         alike = {(p.kind, self._alike(p)): p for p in reversed(self.rows.parties)}
         found = [then(at.reverse(), self.entered(left, p)) for p in alike.values() for left, at in self.leaves(p)]
-        return together([m for m in found if not m.is_empty()], self.relations.nothing()).coalesce()
+        return _in_order(together(found, self.relations.nothing()).coalesce())
 
     def _alike(self, party: Party) -> tuple[int, ...]:
         """Equal for strands of which all is the same: their parties' kinds."""

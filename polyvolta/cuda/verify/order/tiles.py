@@ -82,6 +82,7 @@ class View:
     later : parameters of the one tile -> those of the later one.
     next : parameters of the one tile -> what those of the later one are if it is the next that it may be.
     period : after how many tiles it is the same roles that take them.
+    rounds : names in which the numbers of tiles are read, so many periods -> what `period` times that is.
     """
 
     turns: tuple[Turn, ...]
@@ -91,6 +92,21 @@ class View:
     later: Mapping[str, Aff] = field(default_factory=dict)
     next: Mapping[str, Aff] = field(default_factory=dict)
     period: int = 1
+    rounds: Mapping[str, Aff] = field(default_factory=dict)
+
+    def said(self, e: Aff) -> Aff:
+        """What is at least 0 whenever an expression is, of numbers of tiles; a whole number of periods is as it is.
+
+        >>> view = View((), period=2, rounds={"t": var("turn") - 1})
+        >>> print(view.said(4 * var("t") + 3), "and", view.said(var("t")))
+        2*turn + 1 and turn - 1
+        """
+        mine = [(a, c) for a, c in e.terms if a in self.rounds]
+        if any(a not in self.rounds and Aff(((a, 1),)).names() & self.rounds.keys() for a, _ in e.terms):
+            raise Undecided(f"how {e} grows from tile to tile isn't plain")
+        times = self.period if any(c % self.period for _, c in mine) else 1
+        rest = times * Aff(tuple((a, c) for a, c in e.terms if a not in self.rounds), e.const)
+        return sum(((c * times // self.period) * self.rounds[a] for a, c in mine), rest)  # type: ignore[index]
 
     @property
     def any_two(self) -> bool:
@@ -124,15 +140,16 @@ def period_of(ir: KernelIR) -> int:
 
 
 def _two_tiles(ir: KernelIR, period: int, one: int, other: int) -> View:
-    """Any two tiles whose numbers have some remainders: the later one is the next of its remainder, or some periods
-    further. Said so, most of what is known of two tiles is the same for all remainders, and is computed once."""
+    """Any two tiles whose numbers have some remainders.
+
+    The program is read with t and t' in numbers 2t + p and 2t' + q, so that remainders are numbers; in relations are
+    the numbers themselves, whatever remainders they have. So these are the same for all remainders, but for who takes
+    the tiles, and most of what is asked is computed once.
+    """
     called = loops_over_tiles(ir)[0].turn
     apart = (other - one - 1) % period + 1  # tiles, at least
-    name, after = (_name(n if period == 1 else f"{n}.by{period}", ir) for n in (called, f"{called}.later"))
-    turn, behind = period * var(name) + one, period * var(after) + one + apart
-    later, following = {name: var(after)}, {name: var(name)}
-    if period == 1:  # numbers themselves are said
-        behind, following = var(after), {name: var(name) + 1}
+    name, after = _name(called, ir), _name(f"{called}.later", ir)
+    later, following = {name: var(after)}, {name: var(name) + apart}
     counters: list[dict[Aff, Aff]] = [{}, {}]
     for e, counter in _added(ir).items():
         if e.is_constant and not e.const:
@@ -143,8 +160,12 @@ def _two_tiles(ir: KernelIR, period: int, one: int, other: int) -> View:
         counters[0][e], counters[1][e] = var(own), later[own]
     free = tuple(n for own in later for n in (own, *later[own].names()))
     known = tuple(x for own in later for x in (var(own), later[own] - following[own]))
-    turns = Turn(0, turn, counters[0], one), Turn(1, behind, counters[1], other)
-    return View(turns, free, known, called, later, following, period)
+    if period == 1:
+        return View((Turn(0, var(name), counters[0], 0), Turn(1, var(after), counters[1], 0)), free, known, called, later, following)
+    rounds = {f"{n}.by{period}": var(n) - rest for n, rest in ((name, one), (after, other))}
+    numbers = [period * var(n) + rest for n, rest in zip(rounds, (one, other))]
+    turns = (Turn(k, e, counters[k], rest) for k, (e, rest) in enumerate(zip(numbers, (one, other))))
+    return View(tuple(turns), free, known, called, later, following, period, rounds)
 
 
 def _added(ir: KernelIR) -> dict[Aff, str]:
