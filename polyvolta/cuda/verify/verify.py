@@ -221,7 +221,8 @@ def by_machine(ir: KernelIR, graph: Graph, wanted: Iterable[str], found: Found) 
             found.verdicts[name] = wrong or decided[0][0], sum(seconds for _, seconds in decided)
         elif unknown is not None:
             found.unknown[name] = unknown
-        found.without.update({name: p.without[name] for p in each if name in p.without and not decided})
+        elif without := [part.without[name] for part in each if name in part.without]:
+            found.without[name] = without[0]
 
 
 def _one_by_machine(ir: KernelIR, graph: Graph, names: set[str], found: Found) -> None:
@@ -301,7 +302,7 @@ def _happening(ir: KernelIR, graph: Graph, chosen: list, sizes: Mapping[str, int
 
 
 def _tiles(ir: KernelIR, sizes: dict[str, int]) -> Iterator[dict[str, int]]:
-    """Sizes with which of its tiles a block is at, and what it has counted: two of the first, if it computes several."""
+    """Sizes with which of its tiles a block is at, and what it has counted: two of several."""
     loops = loops_over_tiles(ir)
     first, step = (loops[0].first, loops[0].step) if whole_of(ir) is not ir else (0, 1)
     for turn in (first, first + step) if loops else (0,):

@@ -152,9 +152,9 @@ def _passed_on_first(ir: KernelIR) -> KernelIR:
     """Turns are passed on where they begin."""
     stmts, out = dict(walk(ir.body)), ir
     for mine, yours in zip(_order(ir, Await), _order(ir, Arrive), strict=True):
-        guarded = stmts[yours[:-1]]
+        guarded = replace(stmts[yours[:-1]], body=(stmts[yours],))  # type: ignore[type-var]
         out = edited(out, [yours], without)
-        out = edited(out, [mine], lambda op, more=replace(guarded, body=(stmts[yours],)): (op, more))  # type: ignore[type-var]
+        out = edited(out, [mine], lambda op, more=guarded: (op, more))
     return differing(ir, out)
 
 

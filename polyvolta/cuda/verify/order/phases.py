@@ -201,6 +201,8 @@ class Phases:
 
     def _known(self, e: Event, what: str) -> Case | None:
         """A party to which nothing says that the phase before the one that an event names is complete."""
+        if self.spans is not None and self.spans.again(e):
+            return None
         row = self.row(e)
         before = self._shifted(e, -self.slots[row], at_least=0)
         for party in self._parties(e):

@@ -14,6 +14,7 @@ from polyvolta.cuda.verify.engine.undecided import Undecided
 from polyvolta.cuda.verify.order.flight import Flight
 from polyvolta.cuda.verify.order.found import Case
 from polyvolta.cuda.verify.order.phases import Phases
+from polyvolta.cuda.verify.order.registers import Registers
 from polyvolta.cuda.verify.order.roles import Rows, has_roles
 from polyvolta.cuda.verify.order.spans import Spans
 from polyvolta.cuda.verify.order.sync import Meetings
@@ -45,6 +46,7 @@ class RoleOrder:
         self.spans = Spans(rows, self.meetings) if view is not None and view.any_two else None
         self.phases = Phases(rows, self.meetings, self.spans)
         self.flight = Flight(rows, self.meetings, self.spans)
+        self.registers = Registers(rows, self.meetings)
 
     @property
     def relation(self) -> str:
@@ -139,7 +141,7 @@ def deadlock(ir: KernelIR, graph: Graph, stages: object) -> Verdict:
 
 def in_flight(ir: KernelIR, graph: Graph, stages: object) -> Verdict:
     """Registers of products."""
-    of, found = answer(ir, lambda of: of.flight.running)
+    of, found = answer(ir, lambda of: of.registers.running)
     text = (
         "accumulators are touched behind a wait that covers their products, and a fence is between that and the "
         "products to come; at the end no product and no stored box is on its way"

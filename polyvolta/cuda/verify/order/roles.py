@@ -179,6 +179,11 @@ class Party:
         """Whether its threads take part in an event that isn't an access of some of them."""
         return event.mask is None or bool(event.mask[self.first])
 
+    def reaches(self, event: Event) -> bool:
+        """Whether any of its threads takes part in an event, of which some threads may make other accesses."""
+        masks = [t.mask for t in event.touches] or [event.mask]
+        return any(m is None or bool((m & self.mask).any()) for m in masks)
+
     @property
     def threads(self) -> int:
         return int(np.count_nonzero(self.mask))

@@ -160,6 +160,10 @@ class Spans:
                 return True
         return False
 
+    def again(self, e: Event) -> bool:
+        """Whether what is about the tile of an event alone, or earlier ones, is asked with another later one."""
+        return e.tile == ONE and self.view.again
+
     def every(self, e: Event) -> bool:
         """Whether the role of an event takes all tiles."""
         role = role_of(self.rows.ir, e.path)

@@ -22,10 +22,10 @@ of k tiles. The argument has premises, which are checked (`Premises`):
   tiles or not (that there is one for each number is checked), and comes before all that are about later numbers. Where
   an event is the same in each tile, as those of the epilogue are, neighbours are looked at, for the same reason.
 
-Roles may take turns: one takes tiles 0, 2, ..., another one tiles 1, 3, ... Then the two are any two of given remainders,
-number 2t + p and a later number 2t' + q, of which it is known who takes them, and all pairs of p and q are looked at. Tiles
-that aren't read order those that are, though: where a row has a phase a tile, and in every tile phase turn - 1 is left
-before phase turn is entered, its phases are one behind the other, whosever they are (`Spans.chained`).
+Roles may take turns: one takes tiles 0, 2, ..., another one tiles 1, 3, ... Then the two are any two of given
+remainders, number 2t + p and a later number 2t' + q, of which it is known who takes them, and all pairs of p and q are
+looked at. Tiles that aren't read order those that are, though: where a row has a phase a tile, and in every tile phase
+turn - 1 is left before phase turn is entered, its phases are one behind the other, whosever they are (`Spans.chained`).
 
 What is found wrong of any two tiles may be wrong with fewer waits than there are. So cases are looked for in programs
 that are no abstractions: a block's first tiles, one, two or three, are so many programs one after the other, exactly.
@@ -83,6 +83,7 @@ class View:
     next : parameters of the one tile -> what those of the later one are if it is the next that it may be.
     period : after how many tiles it is the same roles that take them.
     rounds : names in which the numbers of tiles are read, so many periods -> what `period` times that is.
+    again : whether all that is about the one tile alone is asked with another later one.
     """
 
     turns: tuple[Turn, ...]
@@ -93,6 +94,7 @@ class View:
     next: Mapping[str, Aff] = field(default_factory=dict)
     period: int = 1
     rounds: Mapping[str, Aff] = field(default_factory=dict)
+    again: bool = False
 
     def said(self, e: Aff) -> Aff:
         """What is at least 0 whenever an expression is, of numbers of tiles; a whole number of periods is as it is.
@@ -161,11 +163,12 @@ def _two_tiles(ir: KernelIR, period: int, one: int, other: int) -> View:
     free = tuple(n for own in later for n in (own, *later[own].names()))
     known = tuple(x for own in later for x in (var(own), later[own] - following[own]))
     if period == 1:
-        return View((Turn(0, var(name), counters[0], 0), Turn(1, var(after), counters[1], 0)), free, known, called, later, following)
+        turns = (Turn(0, var(name), counters[0], 0), Turn(1, var(after), counters[1], 0))
+        return View(turns, free, known, called, later, following)
     rounds = {f"{n}.by{period}": var(n) - rest for n, rest in ((name, one), (after, other))}
     numbers = [period * var(n) + rest for n, rest in zip(rounds, (one, other))]
-    turns = (Turn(k, e, counters[k], rest) for k, (e, rest) in enumerate(zip(numbers, (one, other))))
-    return View(tuple(turns), free, known, called, later, following, period, rounds)
+    turns = Turn(0, numbers[0], counters[0], one), Turn(1, numbers[1], counters[1], other)
+    return View(turns, free, known, called, later, following, period, rounds, again=other > 0)
 
 
 def _added(ir: KernelIR) -> dict[Aff, str]:
