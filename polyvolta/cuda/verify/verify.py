@@ -35,6 +35,7 @@ from polyvolta.cuda.text.places import Places
 from polyvolta.cuda.verify.engine.machine import run
 from polyvolta.cuda.verify.engine.symbolic import Client, Refutation
 from polyvolta.cuda.verify.engine.symbols import loops_over_tiles
+from polyvolta.cuda.verify.engine.turns import in_turn, whole_of
 from polyvolta.cuda.verify.engine.undecided import Undecided
 from polyvolta.cuda.verify.report.records import PROOFS, CounterExample, NoMeaning, Proof, Verdict
 from polyvolta.cuda.verify.report.report import Report
@@ -206,11 +207,27 @@ def by_functions(
 
 
 def by_machine(ir: KernelIR, graph: Graph, wanted: Iterable[str], found: Found) -> None:
-    """Run the kernel on symbols for all clients with a proof that is asked for.
+    """Run the kernel on symbols for all clients with a proof that is asked for; where roles take turns at tiles, what
+    it does for each remainder of a tile's number. What is refuted for one is, and what is undecided for one is."""
+    names, each = set(wanted), []
+    for part in in_turn(ir):
+        each.append(Found({}, {}, {}))
+        _one_by_machine(part, graph, names, each[-1])
+    for name in names:
+        decided = [part.verdicts[name] for part in each if name in part.verdicts]
+        unknown = next((part.unknown[name] for part in each if name in part.unknown), None)
+        wrong = next((v for v, _ in decided if v.counter_example is not None), None)
+        if wrong is not None or (decided and unknown is None):
+            found.verdicts[name] = wrong or decided[0][0], sum(seconds for _, seconds in decided)
+        elif unknown is not None:
+            found.unknown[name] = unknown
+        elif without := [part.without[name] for part in each if name in part.without]:
+            found.without[name] = without[0]
 
-    If that comes to no end, each client runs alone: what stops one of them is no matter of the others.
-    """
-    names = set(wanted)
+
+def _one_by_machine(ir: KernelIR, graph: Graph, names: set[str], found: Found) -> None:
+    """Run a kernel on symbols. If that comes to no end, each client runs alone: what stops one of them is no matter of
+    the others."""
     chosen = [made for made in clients() if names.intersection(made(ir, graph).proofs)]
     if not chosen:
         return
@@ -285,9 +302,10 @@ def _happening(ir: KernelIR, graph: Graph, chosen: list, sizes: Mapping[str, int
 
 
 def _tiles(ir: KernelIR, sizes: dict[str, int]) -> Iterator[dict[str, int]]:
-    """Sizes with which of its tiles a block is at, and what it has counted: the first two, if it computes several."""
+    """Sizes with which of its tiles a block is at, and what it has counted: two of several."""
     loops = loops_over_tiles(ir)
-    for turn in (0, 1) if loops else (0,):
+    first, step = (loops[0].first, loops[0].step) if whole_of(ir) is not ir else (0, 1)
+    for turn in (first, first + step) if loops else (0,):
         counted = {n: turn * int(e.evaluate(sizes)) for s in loops for n, e in s.counters}  # type: ignore[call-overload]
         yield {**sizes, **dict.fromkeys((s.turn for s in loops), turn), **counted}
 

@@ -21,7 +21,7 @@ from .algebra import conjoin_all, filled
 
 if TYPE_CHECKING:
     from ..values.map import Map
-    from ..values.relation import Relation
+    from ..values.relation import Part, Relation
     from ..values.set import Set
 
 
@@ -185,10 +185,11 @@ def apply_range(self: Map, other: Map) -> Map:
     a, b = self._aligned(other)
     n_par = len(a.param_names)
     parts = []
+    begins: dict[tuple, list[Part]] = {}
+    for right, ds in b.parts:
+        begins.setdefault(right.inp.key, []).append((right, ds))
     for left, cs in a.parts:
-        for right, ds in b.parts:
-            if left.out.key != right.inp.key:
-                continue
+        for right, ds in begins.get(left.out.key, ()):
             done = composed(cs, ds, n_par, (left.n_in, left.n_out, right.n_out))
             parts.append((spaced(left.inp, right.out, a.param_names), done))
     if not parts and a.parts and b.parts:

@@ -9,7 +9,7 @@ those of both sides, with `inner` remembering where the arrow is.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from operator import index
 
 from ..errors import UnknownName, nearest
@@ -17,16 +17,18 @@ from ..errors import UnknownName, nearest
 
 @dataclass(frozen=True, slots=True)
 class Tuple:
-    """A named tuple of named dimensions: `S[i, j]`; `name` is None for an anonymous one."""
+    """A named tuple of named dimensions: `S[i, j]`; `name` is None for an anonymous one.
+
+    `key` is what decides whether two tuples are the same space.
+    """
 
     name: str | None
     dims: tuple[str, ...]
     inner: Space | None = None
+    key: tuple = field(init=False, repr=False, compare=False)
 
-    @property
-    def key(self) -> tuple:
-        """What decides whether two tuples are the same space."""
-        return (self.name, len(self.dims), self.inner.key if self.inner else None)
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "key", (self.name, len(self.dims), self.inner.key if self.inner else None))
 
     def __str__(self) -> str:
         if self.inner is not None:
@@ -36,14 +38,14 @@ class Tuple:
 
 @dataclass(frozen=True, slots=True)
 class Space:
-    """The space of a set (`inp` is None) or of a map from `inp` to `out`."""
+    """The space of a set (`inp` is None) or of a map from `inp` to `out`; see `Tuple` for its `key`."""
 
     inp: Tuple | None
     out: Tuple
+    key: tuple = field(init=False, repr=False, compare=False)
 
-    @property
-    def key(self) -> tuple:
-        return (self.inp.key if self.inp else None, self.out.key)
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "key", (self.inp.key if self.inp else None, self.out.key))
 
     @property
     def n_in(self) -> int:

@@ -99,7 +99,7 @@ def test_a_warpgroup_that_takes_turns_may_have_several_rows_of_products():
     assert agrees(kernel, given, expected("product", ("col", "row", "col"), given), 3)
 
 
-@pytest.mark.parametrize("name", ["turns are not waited for", "turns are not passed on", "one place for all results"])
+@pytest.mark.parametrize("name", [m.name for m in tiles.OF_TURNS])
 def test_the_machine_sees_a_mutant_of_turns(name):
     for kind in ("product", "residual"):
         kernel = broken(compiled(kind, options=IN_TURN, blocks=2), name)

@@ -24,7 +24,7 @@ from polyvolta.cuda.ir.kernel_ir import (
     WaitStores,
 )
 from polyvolta.cuda.ir.walk import IrPath, operations, walk
-from polyvolta.cuda.mutants.model import Mutant, NothingToBreak, around, edited, places, without
+from polyvolta.cuda.mutants.model import Mutant, NothingToBreak, around, differing, edited, places, without
 from polyvolta.sets import aff
 
 OTHER, REFUSED = ("values",), ("phases",)
@@ -126,6 +126,10 @@ def _later(op: Await) -> tuple[Await, ...]:
     return (replace(op, phase=replace(op.phase, number=op.phase.number + 1)),)
 
 
+def _before(op: Await) -> tuple[Await, ...]:
+    return (replace(op, phase=replace(op.phase, number=op.phase.number - 1)),)
+
+
 def _order(ir: KernelIR, *kinds: type) -> list[IrPath]:
     """Operations on the row that says whose turn it is: consumers wait for it, and arrive in it."""
     rows = _rows(ir, Arrive, False) & _rows(ir, Await, False)
@@ -139,14 +143,44 @@ def _one_place(ir: KernelIR) -> KernelIR:
     return edited(ir, at, lambda op: (replace(op, buffer=op.buffer.subs(dict.fromkeys(turns, aff(0)))),))
 
 
+def _second(ir: KernelIR) -> list[IrPath]:
+    """The tiles of a warpgroup that takes turns, but doesn't begin."""
+    return places(ir, Tiles, where=lambda s: 0 < s.first < s.step)
+
+
+def _passed_on_first(ir: KernelIR) -> KernelIR:
+    """Turns are passed on where they begin."""
+    stmts, out = dict(walk(ir.body)), ir
+    for mine, yours in zip(_order(ir, Await), _order(ir, Arrive), strict=True):
+        guarded = replace(stmts[yours[:-1]], body=(stmts[yours],))  # type: ignore[type-var]
+        out = edited(out, [yours], without)
+        out = edited(out, [mine], lambda op, more=guarded: (op, more))
+    return differing(ir, out)
+
+
 OF_TURNS = (
-    Mutant("turns are not waited for", "warpgroups that take turns multiply side by side, and lose count of the ring",
-           (), REFUSED, (), lambda ir: edited(ir, _order(ir, Await), without)),
-    Mutant("turns are not passed on", "each warpgroup waits for the other one to have multiplied",
-           (), REFUSED, (), lambda ir: edited(ir, _order(ir, Arrive), without)),
-    Mutant("one place for all results", "warpgroups that take turns put their results to one place",
-           (), OTHER, (), _one_place),
+    _m("turns are not waited for", "warpgroups that take turns multiply side by side, and lose count of the ring",
+       ("phases",), REFUSED, lambda ir: edited(ir, _order(ir, Await), without)),
+    _m("turns are not passed on", "each warpgroup waits for the other one to have multiplied",
+       ("phases", "deadlock"), REFUSED, lambda ir: edited(ir, _order(ir, Arrive), without)),
+    _m("turns are passed on at once", "a warpgroup whose turn it is tells the other one to multiply, and begins",
+       ("phases",), REFUSED, _passed_on_first),
+    _m("the turn after is waited for", "each warpgroup waits until it has multiplied itself",
+       ("deadlock",), REFUSED, lambda ir: edited(ir, _order(ir, Await), _later)),
+    _m("another turn is waited for", "each warpgroup waits for the turn before the other one's last",
+       ("phases",), REFUSED, lambda ir: edited(ir, _order(ir, Await), _before)),
+    _m("both take the same turns", "two warpgroups compute every other tile, and nobody the others",
+       ("written_once", "phases", "deadlock"), REFUSED,
+       lambda ir: edited(ir, _second(ir), lambda s: (replace(s, first=0),))),
+    _m("every other turn is left out", "the second of two warpgroups computes every fourth tile",
+       ("written_once", "phases", "deadlock"), REFUSED,
+       lambda ir: edited(ir, _second(ir), lambda s: (replace(s, step=2 * s.step),))),
+    _m("one counter stands still", "the second of two warpgroups begins each tile with the ring's first slot",
+       ("phases",), REFUSED, lambda ir: edited(ir, _second(ir), lambda s: (_still(s),))),
+    _m("one place for all results", "warpgroups that take turns put their results to one place",
+       ("barriers_between", "not_overwritten"), OTHER, _one_place),
 )  # fmt: skip
+"""Of warpgroups that take turns at a block's tiles."""
 MUTANTS = (
     _m("counters of tiles stand still", "each tile of a block begins with the ring's first slot, and its first phase",
        ("phases", "deadlock", "not_overwritten"), REFUSED, lambda ir: _changed(ir, _still)),

@@ -9,7 +9,7 @@ small grids are gone through as well, place by place.
 from __future__ import annotations
 
 from itertools import product
-from math import prod
+from math import lcm, prod
 
 import numpy as np
 
@@ -69,29 +69,28 @@ def _case(order: BlockOrder, columns: int, rows: int) -> CounterExample:
 
 
 def left_out(ir: KernelIR) -> CounterExample | None:
-    """A place whose tile no block computes, since the role that stores it leaves out tiles; None: there is none.
+    """A place whose tile no block computes, since all roles that store leave it out; None: there is none.
 
     Raises
     ------
-    Undecided : a lemma doesn't hold, or several roles store.
+    Undecided : a lemma doesn't hold.
     """
     stores = (GlobalStore, BoxStore)
     loops = [s for s in loops_over_tiles(ir) if any(isinstance(op, stores) for op in operations(s.body))]
     if not loops:
         return None
     wrong = [lemma for lemma in shared_out() if not lemma.holds]
-    if wrong or len(loops) > 1:
-        what = wrong[0].statement if wrong else "several roles store: which of them stores which tile isn't known"
-        raise Undecided(f"places aren't shown to be shared out among blocks: {what}")
-    (s,) = loops
-    turn = 0 if s.first else 1 if s.step > 1 else None
+    if wrong:
+        raise Undecided(f"places aren't shown to be shared out among blocks: {wrong[0].statement}")
+    end = max(s.first for s in loops) + lcm(*(s.step for s in loops))  # from then on they come round again
+    turn = next((n for n in range(end) if not any(n in range(s.first, end, s.step) for s in loops)), None)
     if turn is None:
         return None
     sizes = _with_places(ir, ir.resident * turn + 1)
     grid = [int(e.evaluate(sizes)) for e in ir.grid]  # type: ignore[call-overload]
     x, y, z = (int(n) for n in ir.block_order.blocks(grid, ir.resident * turn, ir.resident * turn + 1)[:, 0])
     what = f"nobody computes the tile at place {(x, y, z)}, tile {turn} of block 0: {ir.resident} blocks are launched"
-    return CounterExample(what, sizes, (x, y, z), iteration={s.turn: turn})
+    return CounterExample(what, sizes, (x, y, z), iteration={loops[0].turn: turn})
 
 
 def _with_places(ir: KernelIR, count: int) -> dict[str, int]:

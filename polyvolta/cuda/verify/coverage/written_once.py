@@ -27,6 +27,7 @@ from polyvolta.cuda.verify.engine.addresses import offsets
 from polyvolta.cuda.verify.engine.conditions import Condition
 from polyvolta.cuda.verify.engine.symbolic import Here
 from polyvolta.cuda.verify.engine.symbols import BLOCKS, all_blocks, of_sizes
+from polyvolta.cuda.verify.engine.turns import whole_of
 from polyvolta.cuda.verify.engine.undecided import Undecided
 from polyvolta.cuda.verify.engine.watching import Watching
 from polyvolta.cuda.verify.report.records import CounterExample, Verdict
@@ -237,7 +238,7 @@ class WrittenOnce(Watching):
             return Verdict(what, f"grid ({grid})", case)
         if (case := misplaced(self.ir.block_order)) is not None:
             return Verdict(what, f"grid ({grid}), blocks in {self.ir.block_order}", case)
-        if self.ir.resident and (case := left_out(self.ir)) is not None:
+        if self.ir.resident and (case := left_out(whole_of(self.ir))) is not None:
             return Verdict(what, f"grid ({grid}), shared out among {self.ir.resident} blocks", case)
         if self.ends and not self.done and self.tiles.keys() != self.outputs.keys():
             raise Undecided("the ways through the program don't cover all blocks")

@@ -27,10 +27,16 @@ from polyvolta.cuda.target.index_map import IndexMap
 from polyvolta.sets import Aff
 
 Numbers = Callable[[Aff], np.ndarray]
+Lanes = slice | np.ndarray
+EVERY = slice(None)
 
 
 class Addresses:
     """Where an access goes in shared memory, for each thread.
+
+    Parameters
+    ----------
+    lanes : which lanes of warps the numbers are of.
 
     Attributes
     ----------
@@ -46,14 +52,16 @@ class Addresses:
 
     __slots__ = ("_bytes", "_pieces", "_single", "access", "chunks", "elements", "outside", "places", "slot")
 
-    def __init__(self, ir: KernelIR, access: Access, number: Numbers, slot: Numbers | None = None) -> None:
+    def __init__(
+        self, ir: KernelIR, access: Access, number: Numbers, slot: Numbers | None = None, lanes: Lanes = EVERY
+    ) -> None:
         tile = ir.tile(access.array)
         self.access, self.slot = access, (slot or number)(access.slot)
         first = (tile.start + self.slot * slot_chunks(access, tile))[..., None]
         self._pieces: dict[int, np.ndarray] = {}
         self._single = access.own is not None and access.places is None
         if access.places is None:
-            self.elements = elements(access, number)
+            self.elements = elements(access, number, lanes)
             self.chunks, self.places = chunks(tile, self.elements), None
             per_chunk = CHUNK_BYTES // access.item
             run = self.elements[tile.order[-1]] % per_chunk
@@ -61,7 +69,7 @@ class Addresses:
                 run = run // access.width * access.width
             self._bytes = CHUNK_BYTES * (first + self.chunks) + access.item * run
         else:
-            self.elements, self.chunks, self.places = (), None, placed(access, number)
+            self.elements, self.chunks, self.places = (), None, placed(access, number, lanes)
             self._bytes = CHUNK_BYTES * first + access.bytes * self.places
         self.outside = self._outside(tile, ir.shared_bytes)
 
@@ -128,14 +136,14 @@ def narrowest(ir: KernelIR) -> int:
 # ---- elements
 
 
-def elements(access: Access, number: Numbers) -> tuple[np.ndarray, ...]:
+def elements(access: Access, number: Numbers, lanes: Lanes = EVERY) -> tuple[np.ndarray, ...]:
     """The elements that each thread takes, [..., warp, 32, n] for each dimension.
 
     They are each value's, or, of values along a dimension, those of each instruction's first one.
     """
     index = [number(e)[..., None] for e in access.index]
     if access.own is not None:
-        return tuple(x + own for x, own in zip(index, owned(access.own), strict=True))
+        return tuple(x + own[lanes] for x, own in zip(index, owned(access.own), strict=True))
     ahead = access.width * np.arange(access.values // access.width)
     return tuple(x + ahead if d == access.along else x for d, x in enumerate(index))
 
@@ -190,15 +198,16 @@ def chunks(tile: SharedTile, index: tuple[np.ndarray, ...]) -> np.ndarray:
     return np.broadcast_to(np.asarray(found), np.broadcast_shapes(*(x.shape for x in index)))
 
 
-def placed(access: Access, number: Numbers) -> np.ndarray:
+def placed(access: Access, number: Numbers, lanes: Lanes = EVERY) -> np.ndarray:
     """The place of each instruction in a slot that has no layout, [..., warp, 32, instruction]."""
     assert access.places is not None
     (lane, _), *more = access.places.inputs
     given = [number(e) for e in access.given]
-    values: dict[str, object] = {lane: np.arange(LANES)}
+    chosen = np.arange(LANES)[lanes]
+    values: dict[str, object] = {lane: chosen}
     values |= {name: x for (name, _), x in zip(more, given, strict=True)}
     found = access.places.evaluate(values)
-    shape = np.broadcast_shapes((1, LANES), *(np.shape(x) for x in (*found, *given)))
+    shape = np.broadcast_shapes((1, len(chosen)), *(np.shape(x) for x in (*found, *given)))
     return np.stack([np.broadcast_to(np.asarray(x), shape) for x in found], -1)
 
 

@@ -1,7 +1,7 @@
-"""What is in flight is left alone: stages of a ring, accumulators of running products, boxes that are being stored.
+"""What is in flight in shared memory is left alone: stages of a ring, boxes that are being stored.
 
 The copy engine writes a stage at some time between the issue of a box and the completion of the phase that counts it;
-a product reads stages, reads and writes its accumulators, between its issue and a wait of its warpgroup that covers it;
+a product reads stages between its issue and a wait of its warpgroup that covers it;
 a stored box is read until its thread's wait. All others are done when the thread goes on. Of two accesses to one place
 one of which writes, the one must be over before the other begins, in one way or the other, whatever threads make them:
 
@@ -11,8 +11,8 @@ by program order, phases, barriers and waits (`sync`), for each pair of instance
 says so, the one that belongs to the earlier trip is taken for the first: a read of what was written is too early, a
 write over what was to be read, or written, before is too early, too. These are two statements.
 
-What threads write the engines see behind a `ProxyFence` of the writing threads alone; and registers that threads
-touched are there for products behind a `WgmmaFence`.
+What threads write the engines see behind a `ProxyFence` of the writing threads alone. Registers are a matter of their
+own (`registers`).
 """
 
 from __future__ import annotations
@@ -23,23 +23,19 @@ from functools import cached_property
 
 import numpy as np
 
-from polyvolta.cuda.ir.kernel_ir import LANES, Element
-from polyvolta.cuda.ir.walk import elements
+from polyvolta.cuda.ir.kernel_ir import LANES
 from polyvolta.cuda.verify.engine.addresses import byte_text
 from polyvolta.cuda.verify.engine.undecided import Undecided
 from polyvolta.cuda.verify.order.footprints import BLOCK, THREAD, WARP, Footprint, Footprints, threads_at
 from polyvolta.cuda.verify.order.found import Case, Point, case, smallest, who
 from polyvolta.cuda.verify.order.program import FENCE, READ, STORE, Event
-from polyvolta.cuda.verify.order.relations import common, less, then, together
+from polyvolta.cuda.verify.order.relations import common, less, then
 from polyvolta.cuda.verify.order.roles import (
     BOX,
-    DONE,
     IN_FLIGHT,
     MEETINGS,
     PRODUCT,
     PROXY,
-    READY,
-    REGISTERS,
     TAKE,
     TOUCHING,
     Party,
@@ -153,8 +149,9 @@ class Flight:
                         yield from self._further(one, other, meet, further)  # type: ignore[arg-type]
 
     def _as_before(self, one: Event, other: Event) -> bool:
-        """Whether two events are of the later of any two tiles: they are as those of the other one."""
-        return self.spans is not None and one.tile == other.tile == LATER
+        """Whether two events are of the later of any two tiles: they are as those of the other one; or of a tile that
+        is looked at with another one."""
+        return self.spans is not None and one.tile == other.tile and (one.tile == LATER or self.spans.again(one))
 
     def _further(self, one: Event, other: Event, meet: Meet, seen: set[tuple]) -> Iterator[Unordered]:
         """Of instances S numbers of a ring apart the earlier one has to be over, wherever the two reach."""
@@ -273,8 +270,8 @@ class Flight:
 
     def _trip(self, e: Event) -> tuple[tuple[int, str], ...]:
         """Which loop of its role an event stands in, from the outermost on, with the variables: 2n + 1 the n-th."""
-        role = next((p.role for p in self.rows.parties if self._reaches(e, p)), "")
-        mine = [x for x in self.rows.events if any(p.role == role and self._reaches(x, p) for p in self.rows.parties)]
+        role = next((p.role for p in self.rows.parties if p.reaches(e)), "")
+        mine = [x for x in self.rows.events if any(p.role == role and p.reaches(x) for p in self.rows.parties)]
         out, inside = [], ()
         if self.rows.view is not None:
             tiles = [x.at for x in mine if x.tile is not None]
@@ -289,11 +286,6 @@ class Flight:
             out.append((2 * before + deeper, e.dims[level] if deeper else ""))
             inside = e.at[: level + 1]
         return tuple(out)
-
-    @staticmethod
-    def _reaches(e: Event, p: Party) -> bool:
-        masks = [t.mask for t in e.touches] or [e.mask]
-        return any(m is None or bool((m & p.mask).any()) for m in masks)
 
     def _case(self, one: Event, other: Event, meet: Meet, places: tuple[Footprint, Footprint], point: Point) -> Case:
         """The second of two accesses, in the program's trips, with the first as the other place."""
@@ -373,91 +365,12 @@ class Flight:
                 return True
         return False
 
-    # ---- registers, and the end
-
-    @cached_property
-    def running(self) -> Case | None:
-        """Registers that are touched while products run that have them, or unfenced; or an end before all is over."""
-        for strand in self.rows.strands.values():
-            party = strand[0]
-            for product in (e for e in self.rows.of(PRODUCT) if party.takes(e)):
-                covers = self.meetings.covers(party)
-                found = self._left_running(product, party, covers, "the program ends while it runs")
-                found = found or self._touched(product, party) or self._ready(product, party)
-                if found is not None:
-                    return found
-        for e in self.rows.of(TAKE):
-            for party in (p for p in self.rows.parties if p.takes(e)):
-                found = self._left_running(e, party, self.meetings.taken(party), "the program ends while it is read")
-                if found is not None:
-                    return found
-        return None
-
-    def _left_running(self, e: Event, party: Party, covers: Map, why: str) -> Case | None:
-        """An instance of which no wait knows the end."""
-        mine = Map._of(covers.param_names, [(s, p) for s, p in covers.parts if s.inp.name == e.name])
-        left = self.relations.instances(e)
-        point = smallest(left - mine.domain() if mine.parts else left)
-        if point is None:
-            return None
-        return case(self.rows, point, f"{who(party)} {VERBS[e.kind]}, no wait covers that: {why}", e, party, point.one)
-
-    def _touched(self, product: Event, party: Party) -> Case | None:
-        """Who touches accumulators behind a product, a wait of its own being between that covers it; and one for all
-        products, which hands them back."""
-        waits = [e for e in self.rows.of(DONE) if party.takes(e)]
-        of_all = [w for w in waits if not w.pending]
-        ways = (waits, "that may still run"), (of_all, "and no wait for all of them hands them back")
-        for e in self._registers(product, party):
-            after = self.meetings.before(product, e)
-            for some, why in ways:
-                behind = together([self.meetings.before(w, e) for w in some], self.meetings.relations.nothing())
-                if (point := smallest(less(after, then(self.meetings.covers(party), behind)))) is not None:
-                    what = f"{who(party)} touches accumulators of products {why}"
-                    return case(self.rows, point, what, e, party, point.other, other=product.path)
-        return None
-
-    def _ready(self, product: Event, party: Party) -> Case | None:
-        """A product before which registers are touched, and not fenced; one fence is before all products."""
-        before = self.meetings.before
-        fences = [e for e in self.rows.of(READY) if party.takes(e)]
-        fenced = [before(f, product) for f in fences]
-        behind = self.relations.instances(product)
-        for m in fenced:
-            behind = behind - m.range() if m.parts else behind
-        if (point := smallest(behind)) is not None:
-            return case(self.rows, point, f"{who(party)} multiplies before any fence of its registers", product, party,
-                        point.one)  # fmt: skip
-        for e in self._registers(product, party):
-            bad = before(e, product)
-            for f, own in zip(fences, fenced):
-                bad = less(bad, then(before(e, f), own))
-            if (point := smallest(bad)) is not None:
-                what = f"{who(party)} multiplies, and its accumulators were touched with no fence since"
-                return case(self.rows, point, what, product, party, point.other, other=e.path)
-        return None
-
-    def _registers(self, product: Event, party: Party) -> Iterator[Event]:
-        """What touches accumulators of a product, by threads of a party's warpgroup."""
-        mine = {(x.array, x.index) for op in product.ops for x in op.d}  # type: ignore[attr-defined]
-        for e in self.rows.of(REGISTERS):
-            if any(self._reaches(e, p) for p in self.rows.strands[party.strand]):
-                touched = [x for op in e.ops for x in elements(op)]
-                if any(_may_be(x, array, index) for x in touched for array, index in mine):
-                    yield e
-
     @property
     def relation(self) -> str:
         """How many pairs of accesses were looked at."""
         self._unordered  # noqa: B018
         tiles = dict.fromkeys(tile for _, _, tile in self._checked)
         return ", ".join(f"{sum(t == tile for _, _, t in self._checked)} pairs of accesses to {tile}" for tile in tiles)
-
-
-def _may_be(x: Element, array: str, index: tuple[Aff, ...]) -> bool:
-    """Whether an element may be one of an array: it is, but for numbers that differ."""
-    apart = (a - b for a, b in zip(x.index, index))
-    return x.array == array and not any(d.is_constant and d.const for d in apart)
 
 
 def _whole_warps(fence: Event, meet: Meet) -> bool:

@@ -110,17 +110,20 @@ class Footprints:
         return key, self._places[place]
 
     def _pairs(self, touch: Touch, bound: dict[str, Aff], slot: np.ndarray) -> np.ndarray:
-        """Pieces and threads, in the slots with some numbers."""
-        addresses = Addresses(self.ir, touch.access, lambda e: self._number(e.subs(bound)), lambda _: slot)
+        """Pieces and threads, in the slots with some numbers: of the warps and the lanes that any take part of."""
+        mask = np.ones(slot.shape, bool) if touch.mask is None else touch.mask
+        warps, lanes = np.flatnonzero(mask.any(1)), np.flatnonzero(mask.any(0))
+        some = np.ix_(warps, lanes)
+        addresses = Addresses(
+            self.ir, touch.access, lambda e: self._number(e.subs(bound))[some], lambda _: slot[some], lanes
+        )
         pieces = addresses.pieces(self.piece)
-        thread = np.broadcast_to(np.arange(self.ir.threads).reshape(-1, LANES, 1), pieces.shape)
-        pairs = pieces.astype(np.int64) * self.ir.threads + thread
-        active = np.ones(pairs.shape, bool)
-        if touch.mask is not None:
-            active = active & touch.mask[..., None]
+        thread = (LANES * warps[:, None] + lanes)[..., None]
+        active = mask[some][..., None]
         if addresses.outside is not None:  # which is a matter of bounds
             active = active & ~addresses.outside[..., None]
-        return _ascending(np.sort(pairs[active]))
+        pairs = pieces.astype(np.int64) * self.ir.threads + thread
+        return _ascending(np.sort(pairs[np.broadcast_to(active, pairs.shape)]))
 
     def _split(self, e: Aff) -> tuple[Aff, np.ndarray]:
         threads = thread_numbers(self.ir)

@@ -201,6 +201,8 @@ class Phases:
 
     def _known(self, e: Event, what: str) -> Case | None:
         """A party to which nothing says that the phase before the one that an event names is complete."""
+        if self.spans is not None and self.spans.again(e):
+            return None
         row = self.row(e)
         before = self._shifted(e, -self.slots[row], at_least=0)
         for party in self._parties(e):
@@ -235,7 +237,7 @@ class Phases:
             row, phase = self.row(e), phase_of(e.ops[0])
             assert phase is not None
             slots = self.slots[row]
-            early = smallest(self.meetings.relations.instances(e, [[-phase.number - 2]]))
+            early = smallest(self.meetings.relations.instances(e, [[-self.rows.position(phase) - slots - 1]]))
             if early is not None:
                 what = f"a wait for a phase of {row} before -1: parities tell it from none"
                 return case(self.rows, early, what, e, self._parties(e)[0], early.one)

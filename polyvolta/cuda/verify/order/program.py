@@ -33,6 +33,7 @@ Constraints = frozenset[Aff]  # each e >= 0
 ALWAYS: tuple[Constraints, ...] = (frozenset(),)
 MOST_CASES = 16  # of a condition that differs between threads
 READ, STORE, COPY, COMMIT, WAIT, BARRIER, FENCE = "read", "store", "copy", "commit", "wait", "barrier", "warp barrier"
+REGISTERS = "registers"  # what readers of roles look at
 ACCESSES = (READ, STORE, COPY)
 
 
@@ -320,8 +321,8 @@ def _events(
         k = position + 1
         touches = [node.touch] if node.touch is not None else []
         ops = [node.op] if node.op is not None else []
-        while touches and k < len(nodes) and _follows(node, nodes[k]):
-            touches.append(nodes[k].touch)  # type: ignore[union-attr, arg-type]
+        while (touches or node.kind == REGISTERS) and k < len(nodes) and _follows(node, nodes[k]):
+            touches += [nodes[k].touch] if touches else []  # type: ignore[union-attr, list-item]
             further = nodes[k].op  # type: ignore[union-attr]
             ops += [further] if further is not None and further is not ops[-1] else []
             k += 1

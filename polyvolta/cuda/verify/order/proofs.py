@@ -14,15 +14,16 @@ from polyvolta.cuda.verify.engine.undecided import Undecided
 from polyvolta.cuda.verify.order.flight import Flight
 from polyvolta.cuda.verify.order.found import Case
 from polyvolta.cuda.verify.order.phases import Phases
+from polyvolta.cuda.verify.order.registers import Registers
 from polyvolta.cuda.verify.order.roles import Rows, has_roles
 from polyvolta.cuda.verify.order.spans import Spans
 from polyvolta.cuda.verify.order.sync import Meetings
-from polyvolta.cuda.verify.order.tiles import View, any_two_tiles, first_tiles
+from polyvolta.cuda.verify.order.tiles import View, any_two_tiles, first_tiles, period_of
 from polyvolta.cuda.verify.report.records import NoMeaning, Verdict
 from polyvolta.graph.dag import Graph
 from polyvolta.sets import BudgetExceeded
 
-FIRST = (1, 2, 3)  # tiles of a block in which a case is looked for
+FIRST = 3  # tiles of a block, at most, in which a case is looked for; where roles take turns two of each
 
 
 class RoleOrder:
@@ -45,6 +46,7 @@ class RoleOrder:
         self.spans = Spans(rows, self.meetings) if view is not None and view.any_two else None
         self.phases = Phases(rows, self.meetings, self.spans)
         self.flight = Flight(rows, self.meetings, self.spans)
+        self.registers = Registers(rows, self.meetings)
 
     @property
     def relation(self) -> str:
@@ -53,14 +55,21 @@ class RoleOrder:
 
 
 @lru_cache(maxsize=2)
-def _order(key: ByIdentity, tiles: int | None) -> RoleOrder:
+def _orders(key: ByIdentity, tiles: int | None) -> tuple[RoleOrder, ...]:
     if not loops_over_tiles(key.ir):
-        return RoleOrder(key.ir)
-    return RoleOrder(key.ir, any_two_tiles(key.ir) if tiles is None else first_tiles(key.ir, tiles))
+        return (RoleOrder(key.ir),)
+    if tiles is not None:
+        return (RoleOrder(key.ir, first_tiles(key.ir, tiles)),)
+    orders = tuple(RoleOrder(key.ir, view) for view in any_two_tiles(key.ir))
+    if len(orders) > 1:
+        chained = frozenset.intersection(*(of.spans.chained() for of in orders if of.spans is not None))
+        for of in orders:
+            of.meetings.beyond = of.spans.chains(chained)  # type: ignore[union-attr]
+    return orders
 
 
-def order_of(ir: KernelIR, tiles: int | None = None) -> RoleOrder:
-    """The order of a kernel.
+def orders_of(ir: KernelIR, tiles: int | None = None) -> tuple[RoleOrder, ...]:
+    """The order of a kernel; of any two tiles that roles take in turn an order for each two remainders.
 
     Parameters
     ----------
@@ -73,7 +82,12 @@ def order_of(ir: KernelIR, tiles: int | None = None) -> RoleOrder:
     """
     if not has_roles(ir):
         raise NoMeaning("all threads run one program, and wait at barriers alone")
-    return _order(ByIdentity(ir), tiles)
+    return _orders(ByIdentity(ir), tiles)
+
+
+def order_of(ir: KernelIR, tiles: int | None = None) -> RoleOrder:
+    """The first of a kernel's orders: the only one, if no roles take turns."""
+    return orders_of(ir, tiles)[0]
 
 
 def answer(ir: KernelIR, question: Callable[[RoleOrder], Case | None]) -> tuple[RoleOrder, Case | None]:
@@ -85,17 +99,17 @@ def answer(ir: KernelIR, question: Callable[[RoleOrder], Case | None]) -> tuple[
     Undecided : no exact answer, or something of any two tiles that the first ones don't have.
     """
     try:
-        of = order_of(ir)
-        found = question(of)
+        orders = orders_of(ir)
+        found = next((case for of in orders if (case := question(of)) is not None), None)
         if found is None or not loops_over_tiles(ir):
-            return of, found
+            return orders[0], found
         doubt: Undecided | BudgetExceeded = Undecided(found.case.what)
         doubt.path = found.at  # type: ignore[union-attr]
     except (Undecided, BudgetExceeded) as unknown:
         if not loops_over_tiles(ir):
             raise
         doubt = unknown
-    for count in FIRST:
+    for count in range(1, max(FIRST, 2 * period_of(ir)) + 1):
         try:
             of = order_of(ir, count)
             if (found := question(of)) is not None:
@@ -122,12 +136,12 @@ def deadlock(ir: KernelIR, graph: Graph, stages: object) -> Verdict:
     """Nobody waits for ever."""
     of, found = answer(ir, lambda of: of.phases.stuck)
     text = "what is waited for gets what it needs, and no phase is complete only behind itself: nobody waits for ever"
-    return _verdict(text, of.relation, of.phases.stuck)
+    return _verdict(text, of.relation, found)
 
 
 def in_flight(ir: KernelIR, graph: Graph, stages: object) -> Verdict:
     """Registers of products."""
-    of, found = answer(ir, lambda of: of.flight.running)
+    of, found = answer(ir, lambda of: of.registers.running)
     text = (
         "accumulators are touched behind a wait that covers their products, and a fence is between that and the "
         "products to come; at the end no product and no stored box is on its way"

@@ -31,6 +31,7 @@ from polyvolta.cuda.verify.order.program import (
     BARRIER,
     FENCE,
     READ,
+    REGISTERS,
     STORE,
     Event,
     Leaf,
@@ -45,7 +46,7 @@ from polyvolta.sets import Aff, aff
 INIT, ARRIVE, AWAIT, LEAVE = "init", "arrival", "await", "leave"
 BOX, TAKE, CLOSE_BOXES, WAIT_BOXES = "box", "stored box", "close of boxes", "wait for boxes"
 PRODUCT, CLOSE, DONE, READY = "product", "close", "done", "ready"
-PROXY, REGISTERS, ROLE, WARPGROUP = "proxy fence", "registers", "role barrier", "warpgroup barrier"
+PROXY, ROLE, WARPGROUP = "proxy fence", "role barrier", "warpgroup barrier"
 OF_PART = "part barrier"
 MEETINGS = (BARRIER, OF_PART, ROLE, WARPGROUP)
 IN_FLIGHT = (BOX, TAKE, PRODUCT)
@@ -124,6 +125,23 @@ def _of_tile(node: Node, number: int) -> Node:
     return replace(node, body=[_of_tile(n, number) for n in node.body])
 
 
+def _gathered(nodes: Sequence[Node]) -> list[Node]:
+    """Nodes in an order in which more of them are one event: accesses of one kind, and what touches registers, where
+    nothing else is between. To all else it is no matter which of these comes first."""
+    out: list[Node] = []
+    groups: dict[tuple, list[Node]] = {}
+    for n in nodes:
+        gathers = isinstance(n, Leaf) and n.kind in (READ, STORE, REGISTERS)
+        if not gathers or len({n.kind, *(kind for kind, *_ in groups)} - {REGISTERS}) > 1:
+            out += [x for group in groups.values() for x in group]
+            groups = {}
+        if gathers:
+            groups.setdefault((n.kind, n.where, n.tile), []).append(n)
+        else:
+            out.append(n if isinstance(n, Leaf) else replace(n, body=_gathered(n.body)))
+    return out + [x for group in groups.values() for x in group]
+
+
 def has_roles(ir: KernelIR) -> bool:
     """Whether a kernel has roles, or anything that orders them."""
     kinds = (*PLAIN, *OF_ENGINES)
@@ -142,6 +160,7 @@ class Party:
     mask : bool [warp, 32].
     kind : equal for parties of one role that take part in the same events.
     warps : of each block of a cluster, whose blocks are one here; 0 where they aren't.
+    first : one of its threads: warp, lane.
     """
 
     number: int
@@ -150,16 +169,20 @@ class Party:
     mask: np.ndarray
     kind: int
     warps: int = 0
+    first: tuple[int, int] = field(init=False)
 
-    @property
-    def first(self) -> tuple[int, int]:
-        """One of its threads: warp, lane."""
+    def __post_init__(self) -> None:
         warp, lane = np.argwhere(self.mask)[0]
-        return int(warp), int(lane)
+        object.__setattr__(self, "first", (int(warp), int(lane)))
 
     def takes(self, event: Event) -> bool:
         """Whether its threads take part in an event that isn't an access of some of them."""
         return event.mask is None or bool(event.mask[self.first])
+
+    def reaches(self, event: Event) -> bool:
+        """Whether any of its threads takes part in an event, of which some threads may make other accesses."""
+        masks = [t.mask for t in event.touches] or [event.mask]
+        return any(m is None or bool((m & self.mask).any()) for m in masks)
 
     @property
     def threads(self) -> int:
@@ -182,12 +205,13 @@ class Rows:
     def __init__(self, ir: KernelIR, view: View | None = None) -> None:
         self.ir, self.view = ir, view
         self.loose: set[str] = set()
-        events = as_events(RoleReader(ir, view).body(ir.body, (), 0, {}, None))
+        events = as_events(_gathered(RoleReader(ir, view).body(ir.body, (), 0, {}, None)))
         free, tied = ((), ()) if view is None else (view.free, view.known)
         self.required = [*of_sizes(ir), *of_grid(ir)]
         said = [x for e in events for c in e.domain for x in c if e.kind not in LOOSE or x.names() & set(e.dims)]
         said += [x for e in events for op in e.ops if (p := phase_of(op)) is not None for x in (p.slot, p.number)]
         said += [t.access.slot.subs({n: aff(v) for n, v in t.loops.items()}) for e in events for t in e.touches]
+        free, tied = self._spoken(events, free, tied)
         self.counts = Counts([*said, *tied], ir.sizes, self.required)
         self.params = (*self.counts.params, *free)
         self.known = (*self.counts.known, *map(self.counts.positive, tied))
@@ -196,8 +220,24 @@ class Rows:
         self.events = tuple(self._told(e) for e in events)
         self.parties = tuple(_parties(ir, self.events))
 
+    def _spoken(
+        self, events: Sequence[Event], free: Sequence[str], tied: Sequence[Aff]
+    ) -> tuple[tuple[str, ...], tuple[Aff, ...]]:
+        """Parameters of which any event speaks, or what ties them to such, and what ties them."""
+        said = [self._numbered(x) for e in events for c in e.domain for x in c]
+        said += [self.position(p) for e in events for op in e.ops if (p := phase_of(op)) is not None]
+        said += [self._numbered(t.access.slot) for e in events for t in e.touches]
+        names = {n for e in said for n in e.names()} & {*free}
+        while more := {n for e in tied if e.names() & names for n in e.names() & {*free}} - names:
+            names |= more
+        return tuple(n for n in free if n in names), tuple(e for e in tied if e.names() & names)
+
+    def _numbered(self, e: Aff) -> Aff:
+        """An expression, or what is at least 0 whenever it is, in numbers of tiles."""
+        return e if self.view is None else self.view.said(e)
+
     def _told(self, e: Event) -> Event:
-        domain = tuple(frozenset(map(self.counts.positive, c)) for c in e.domain)
+        domain = tuple(frozenset(self.counts.positive(self._numbered(x)) for x in c) for c in e.domain)
         if e.kind in LOOSE:
             names = {*self.params, *e.dims}
             kept = tuple(frozenset(x for x in c if x.names() <= names) for c in domain)
@@ -260,8 +300,16 @@ class Rows:
         return next(p for p in self.parties if p.mask.flat[thread])
 
     def position(self, phase: Phase) -> Aff:
-        """Which of a row's phases it is: phase p of slot s is number S*p + s of all, S the slots."""
-        return self.ir.phases(phase.barriers).slots * phase.number + phase.slot
+        """Which of a row's phases it is: phase p of slot s is number S*p + s of all, S the slots.
+
+        Raises
+        ------
+        Undecided : a tile has a part of a phase.
+        """
+        e = self.ir.phases(phase.barriers).slots * phase.number + phase.slot
+        if self.view is not None and any(c % self.view.period for a, c in e.terms if a in self.view.rounds):
+            raise Undecided(f"the phases of {phase.barriers} aren't so many a tile")
+        return self._numbered(e)
 
 
 def phase_of(op: Operation) -> Phase | None:

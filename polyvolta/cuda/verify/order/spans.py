@@ -9,9 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from polyvolta.cuda.ir.kernel_ir import Tiles
+from polyvolta.cuda.verify.engine.strands import role_of
 from polyvolta.cuda.verify.engine.undecided import Undecided
 from polyvolta.cuda.verify.order.program import Event
-from polyvolta.cuda.verify.order.relations import less
+from polyvolta.cuda.verify.order.relations import less, together
 from polyvolta.cuda.verify.order.roles import ARRIVE, AWAIT, BOX, PRODUCT, Party, Rows, phase_of
 from polyvolta.cuda.verify.order.sync import Meetings
 from polyvolta.sets import Aff, Map, Set, aff, var
@@ -65,22 +67,16 @@ class Spans:
     def __init__(self, rows: Rows, meetings: Meetings) -> None:
         self.rows, self.meetings, self.relations = rows, meetings, meetings.relations
         assert rows.view is not None
-        one, later = rows.view.turns
-        self.later = {str(a): b for a, b in self._names(one.turn, later.turn)}
-        self.added = {str(one.turn): aff(1)}
-        for e in one.counters:
-            self.later |= {str(a): b for a, b in self._names(one.counters[e], later.counters[e])}
-            self.added[str(one.counters[e])] = rows.counts(e)
-        self.free = frozenset(rows.view.free)
+        self.view = rows.view
+        one = self.view.turns[ONE]
+        self.added = {str(own): rows.counts(e) for e, own in one.counters.items()}
+        self.turns = tuple(self.view.said(t.turn) for t in self.view.turns)
+        self.added[str(self.turns[ONE])] = aff(1)
+        self.free = frozenset(rows.view.free) & frozenset(rows.params)
         self._rings: dict[str, Ring | None] = {}
         self._seen: set[tuple] = set()
         self.of = {r.name: self._span(r.name) for r in rows.ir.barriers}
         self._check()
-
-    @staticmethod
-    def _names(one: Aff, later: Aff) -> Iterator[tuple[Aff, Aff]]:
-        if not one.is_constant:
-            yield one, later
 
     # ---- phases
 
@@ -96,7 +92,7 @@ class Spans:
         size, starts = aff(0), [aff(0), aff(0)]
         for name, c in rate:
             size += c * self.added[name]
-            starts = [starts[ONE] + c * var(name), starts[LATER] + c * self.later[name]]
+            starts = [starts[ONE] + c * var(name), starts[LATER] + c * self.view.later[name]]
         return (starts[ONE], starts[ONE] + size), (starts[LATER], starts[LATER] + size)
 
     def _rate(self, e: Aff) -> tuple[tuple[str, int], ...]:
@@ -130,24 +126,69 @@ class Spans:
         return self.relations.instances(self.meetings.nodes[row], ways)
 
     def awaited(self, row: str, party: Party) -> Set | None:
-        """The phases that a party waits for in the two tiles, if in all tiles it waits for each; None: it doesn't.
+        """The phases that a party waits for in the two tiles, if for each that it waits for in any tile it waits for
+        the one before in its slot, too; None: that isn't known.
 
-        Then some tile has a wait for any phase, and that may be one of the two.
+        Then some tile has a wait for it, and that may be one of the two.
         """
         mine = [e for e in self.rows.of(AWAIT) if _row(e) == row and party.takes(e)]
+        named = [(e, self.meetings.at(e).range()) for e in mine]
+        if not self._one_before(row, [x for x in named if x[0].tile == min((e.tile for e in mine), default=ONE)]):
+            return None
+        whole = self.relations.instances(self.meetings.nodes[row], [[aff(-1)]])
+        for _, phases in named:
+            whole = whole | phases
+        return whole
+
+    def _one_before(self, row: str, named: list[tuple[Event, Set]]) -> bool:
+        """Whether of the phases that are waited for in a tile each is waited for, or in an earlier tile of the same
+        party the one before in its slot."""
+        if not named:
+            return False
+        slots, tile = self.rows.ir.phases(row).slots, named[0][0].tile
+        first, end = self.of[row][tile]
+        turns = any(not self.every(e) for e, _ in named)
+        if turns and (end - first != aff(1) or slots % self.view.period):
+            return False
         node, n = self.meetings.nodes[row], var("n")
-        named = [(e.tile, self.meetings.at(e).range()) for e in mine]
-        first, end = self.of[row][ONE]
-        for back in (0, self.rows.ir.phases(row).slots):
+        behind = {first - self._position(e) for e, _ in named} if end - first == aff(1) else set()
+        for back in dict.fromkeys((0, slots, *(b.const for b in behind if b.is_constant))):
             left = self.relations.instances(node, [[n - first + back, end - 1 - back - n]])
-            for _, phases in (x for x in named if x[0] == ONE):
+            for _, phases in named:
                 left = left - phases
             if left.is_empty():
-                whole = self.relations.instances(node, [[aff(-1)]])
-                for _, phases in named:
-                    whole = whole | phases
-                return whole
-        return None
+                return True
+        return False
+
+    def again(self, e: Event) -> bool:
+        """Whether what is about the tile of an event alone, or earlier ones, is asked with another later one."""
+        return e.tile == ONE and self.view.again
+
+    def every(self, e: Event) -> bool:
+        """Whether the role of an event takes all tiles."""
+        role = role_of(self.rows.ir, e.path)
+        return role is not None and all(s.step == 1 for s in role.body if isinstance(s, Tiles))
+
+    def chained(self) -> frozenset[str]:
+        """The rows with a phase a tile, phase turn - 1 of which is left in each of the two tiles before phase turn is
+        entered there: if it is so in all, the phases are one behind the other."""
+        found = []
+        for row, spans in self.of.items():
+            if all(first == t and end - first == aff(1) for t, (first, end) in zip(self.turns, spans)):
+                node, n, m = self.meetings.nodes[row], var("n"), var("n'")
+                ways = [[n - t + 1, t - 1 - n, m - t, t - m, n] for t in self.turns]
+                if less(self.relations.pairs(node, node, ways), self.meetings.steps).is_empty():
+                    found.append(row)
+        return frozenset(found)
+
+    def chains(self, rows: frozenset[str]) -> Map:
+        """{ phase -> phase }: of rows that are chained in all tiles the one tile's phase is before the one that the
+        later tile begins with, by way of those between."""
+        n, m = var("n"), var("n'")
+        first, last = (t - k for t, k in zip(self.turns, (0, 1)))
+        ways = [[n - first, first - n, m - last, last - m, m - n - 1]]
+        nodes = (self.meetings.nodes[row] for row in sorted(rows))
+        return together([self.relations.pairs(node, node, ways) for node in nodes], self.relations.nothing())
 
     # ---- accesses
 
@@ -160,15 +201,17 @@ class Spans:
             return Limits(tuple(self._neighbours)) if self._each(one) and self._each(other) else Limits()
         if not first or not second or first.slots != second.slots or {one.kind, other.kind} - {BOX, PRODUCT}:
             return Limits()
+        if not self.every(one if one.tile == LATER else other):  # the number S further may be another role's
+            return Limits()
         apart = _primed(second.number, other) - first.number
         apart = apart if one.tile == ONE else -apart
         return Limits((first.slots - 1 - apart,), True)
 
     @property
     def _neighbours(self) -> Iterator[Aff]:
-        """That the one tile is next to the other."""
-        for name, later in self.later.items():
-            yield var(name) + self.added[name] - later
+        """That the later tile is the next one that it may be."""
+        for name, later in ((n, later) for n, later in self.view.later.items() if n in self.rows.params):
+            yield self.rows.counts(self.view.next[name]) - later
 
     def _each(self, e: Event) -> bool:
         """Whether an event is the same in each tile."""

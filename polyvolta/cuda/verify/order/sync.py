@@ -16,6 +16,7 @@ the product; `covers` is computed from commits and waits, as that of asynchronou
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from functools import cached_property
 
@@ -31,16 +32,33 @@ from polyvolta.cuda.verify.order.roles import (
     CLOSE_BOXES,
     DONE,
     MEETINGS,
+    OF_PART,
     PRODUCT,
     READY,
     ROLE,
     TAKE,
     WAIT_BOXES,
+    WARPGROUP,
     Party,
     Rows,
     phase_of,
 )
 from polyvolta.sets import Map, var
+
+SHARED, OF_STRANDS = (BARRIER, ROLE), (OF_PART, WARPGROUP)  # meetings of several strands, and of one each
+
+
+def _in_order(relation: Map) -> Map:
+    """A relation without empty spaces, first the meetings that few paths lead through, which are quickly closed; its
+    pieces in an order of their own: what is asked of one that is as another one, but for who does it, is known then."""
+    parts = [(s, tuple(sorted(p, key=lambda c: (c.eqs, c.ineqs)))) for s, p in relation.parts if p]
+    into, onward = Counter[tuple](), Counter[tuple]()
+    for s, p in parts:
+        if s.inp.key != s.out.key:
+            into[s.out.key] += len(p)
+            onward[s.inp.key] += len(p)
+    parts.sort(key=lambda x: (into[x[0].inp.key] * onward[x[0].inp.key], x[0].inp.name, x[0].out.name))
+    return Map._of(relation.param_names, parts)
 
 
 class Meetings:
@@ -49,6 +67,10 @@ class Meetings:
     Parameters
     ----------
     rows : the kernel's events.
+
+    Attributes
+    ----------
+    beyond : { meeting -> meeting }, what events that aren't read say of those that are (`Spans.chains`).
     """
 
     def __init__(self, rows: Rows) -> None:
@@ -56,6 +78,8 @@ class Meetings:
         self.relations = Relations.told(rows.params, rows.known)
         self.nodes = {r.name: Event(r.name, "phase", (), ("n",), (), ALWAYS) for r in rows.ir.barriers}
         self._kept: dict[tuple, Map] = {}
+        self._met: dict[tuple, list[tuple[Event, Map]]] = {}
+        self.beyond = self.relations.nothing()
         self._check_whole()
 
     def _check_whole(self) -> None:
@@ -83,16 +107,23 @@ class Meetings:
 
     def enters(self, party: Party) -> list[tuple[Event, Map]]:
         """What a party enters meetings with: { event -> meeting } each."""
-        return [(e, self._meeting(e, party)) for e in self.rows.of(ARRIVE, BOX, *MEETINGS) if party.takes(e)]
+        return self._meetings(party, ARRIVE, BOX)
 
     def leaves(self, party: Party) -> list[tuple[Event, Map]]:
         """What a party leaves meetings with: { event -> meeting } each."""
-        return [(e, self._meeting(e, party)) for e in self.rows.of(AWAIT, *MEETINGS) if party.takes(e)]
+        return self._meetings(party, AWAIT)
+
+    def _meetings(self, party: Party, *kinds: str) -> list[tuple[Event, Map]]:
+        key = party.number, kinds
+        if key not in self._met:
+            mine = (e for e in self.rows.of(*kinds, *SHARED) if party.takes(e))
+            self._met[key] = [(e, self._meeting(e, party)) for e in mine]
+        return self._met[key]
 
     def _meeting(self, event: Event, party: Party) -> Map:
-        if event.kind not in MEETINGS:
+        if event.kind not in SHARED:
             return self.at(event)
-        whose = "" if event.kind == BARRIER else party.role if event.kind == ROLE else party.strand
+        whose = "" if event.kind == BARRIER else party.role
         node = Event(f"{event.name}.{whose}", event.kind, (), event.dims, (), event.domain)
         same = [e for d in event.dims for e in (var(d) - var(d + "'"), var(d + "'") - var(d))]
         return self.relations.pairs(event, node, [same])
@@ -145,48 +176,47 @@ class Meetings:
         mine = [e for e in self.rows.of(PRODUCT, DONE) if party.takes(e)]
         return [e for e in mine if e.kind == PRODUCT], [e for e in mine if e.kind == DONE]
 
+    def across(self, one: Event, other: Event, party: Party) -> Map:
+        """{ one -> other }: an event of any thread of a party's strand is before one of any other: a barrier of all of
+        them is between, or a product and a wait that covers it."""
+        key = "across", one.name, other.name, self._alike(party)
+        if key not in self._kept:
+            self._kept[key] = self._across(one, other, party)
+        return self._kept[key]
+
+    def _across(self, one: Event, other: Event, party: Party) -> Map:
+        whole, found = self.before(one, other), self.relations.nothing()
+        for b in (e for e in self.rows.of(*OF_STRANDS) if party.takes(e)):
+            if found == whole:
+                return found
+            found = (found | then(self.before(one, b), self.before(b, other))).coalesce()
+        products, waits = self._products(party)
+        if found != whole and products:
+            covered = then(self._between([one], products), self.covers(party), self._between(waits, [other]))
+            found = (found | covered).coalesce()
+        return found
+
     # ---- closure
 
     @cached_property
     def steps(self) -> Map:
-        """{ meeting -> meeting }: somebody leaves the one and then enters the other."""
-        found = [self.relations.nothing()]
-        seen = set()
+        """{ meeting -> meeting }: somebody leaves the one, and he, or another one of his strand, enters the other."""
+        alike: dict[tuple, Party] = {}
         for p in self.rows.parties:
-            if p.kind in seen and not self._of_strand(p):
-                continue
-            seen.add(p.kind)
-            own = self.enters(p)
-            for left, at in self.leaves(p):
-                out = at.reverse()
-                found += [then(out, self.before(left, e), m) for e, m in own]
-                found.append(then(out, self._by_products(left, p)))
+            alike.setdefault((p.kind, self._alike(p)), p)
+        found = [then(at.reverse(), self.entered(left, p)) for p in alike.values() for left, at in self.leaves(p)]
         return together([m for m in found if not m.is_empty()], self.relations.nothing()).coalesce()
 
-    def _of_strand(self, party: Party) -> bool:
-        """Whether a party meets in something of its strand alone."""
-        return any(e.kind not in (ARRIVE, AWAIT, BOX, BARRIER) for e, _ in self.enters(party))
+    def _alike(self, party: Party) -> tuple[int, ...]:
+        """Equal for strands of which all is the same: their parties' kinds."""
+        return tuple(sorted({p.kind for p in self.rows.strands[party.strand]}))
 
-    def _by_products(self, event: Event, party: Party) -> Map:
-        """{ event -> meeting }: by way of a product after it, and a party of the warpgroup behind a wait for that."""
-        key = "by products", event.name, party.kind, party.strand
-        if key not in self._kept:
-            products, waits = self._products(party)
-            found = self._all_enters(party.strand, waits)
-            covered = then(self.covers(party), found)
-            mine = [e for e in products if e is not event]
-            out = then(self._between([event], mine), covered)
-            if event.kind == PRODUCT:
-                out = out | self._from(covered, event)
-            self._kept[key] = out.coalesce()
-        return self._kept[key]
-
-    def _all_enters(self, strand: int, waits: list[Event]) -> Map:
+    def _all_enters(self, party: Party, waits: list[Event]) -> Map:
         """{ wait -> meeting }: what parties of a strand enter behind waits."""
-        key = "all enters", strand
+        key = "all enters", self._alike(party)
         if key not in self._kept:
             maps = [then(self._between(waits, [e]), m)
-                    for p in self.rows.strands[strand] for e, m in self.enters(p)]  # fmt: skip
+                    for p in self.rows.strands[party.strand] for e, m in self.enters(p)]  # fmt: skip
             self._kept[key] = together(maps, self.relations.nothing()).coalesce()
         return self._kept[key]
 
@@ -204,7 +234,7 @@ class Meetings:
         ------
         Undecided : the set core has only found a larger relation, or none.
         """
-        closed, exact = self.steps.transitive_closure()
+        closed, exact = _in_order(together([self.steps, self.beyond], self.steps)).transitive_closure()
         if not exact:
             raise Undecided("the order of phases has no exact transitive closure", where=str(self.steps))
         return closed.coalesce()
@@ -212,31 +242,33 @@ class Meetings:
     # ---- questions
 
     def entered(self, event: Event, party: Party) -> Map:
-        """{ event -> meeting }: a party's event is before the meeting, which it, the party, or its warpgroup enters."""
-        key = "entered", event.name, party.kind, party.strand
+        """{ event -> meeting }: a party's event is before the meeting, which it, the party, or its strand enters."""
+        key = "entered", event.name, party.kind, self._alike(party)
         if key not in self._kept:
             maps = [then(self.before(event, e), m) for e, m in self.enters(party)]
             maps += [m for e, m in self.enters(party) if e is event]
-            self._kept[key] = together([*maps, self._by_products(event, party)], self.relations.nothing()).coalesce()
-        return self._kept[key]
-
-    def left(self, event: Event, party: Party) -> Map:
-        """{ meeting -> event }: a meeting is before a party's event, since the party, or its warpgroup, has left it."""
-        key = "left", event.name, party.kind, party.strand
-        if key not in self._kept:
-            maps = [then(m.reverse(), self.before(e, event)) for e, m in self.leaves(party)]
-            products, waits = self._products(party)
-            if products:
-                behind = then(self.covers(party), self._between(waits, [event]))
-                for p in self.rows.strands[party.strand]:
-                    maps += [then(m.reverse(), self._between([e], products), behind)
-                             for e, m in self.leaves(p)]  # fmt: skip
+            maps += [then(self.across(event, e, party), m)
+                     for p in self._others(party) for e, m in self.enters(p) if not party.takes(e)]  # fmt: skip
             self._kept[key] = together(maps, self.relations.nothing()).coalesce()
         return self._kept[key]
 
+    def left(self, event: Event, party: Party) -> Map:
+        """{ meeting -> event }: a meeting is before a party's event, since the party, or its strand, has left it."""
+        key = "left", event.name, party.kind, self._alike(party)
+        if key not in self._kept:
+            maps = [then(m.reverse(), self.before(e, event)) for e, m in self.leaves(party)]
+            maps += [then(m.reverse(), self.across(e, event, party))
+                     for p in self._others(party) for e, m in self.leaves(p) if not party.takes(e)]  # fmt: skip
+            self._kept[key] = together(maps, self.relations.nothing()).coalesce()
+        return self._kept[key]
+
+    def _others(self, party: Party) -> list[Party]:
+        """The other parties of a strand."""
+        return [p for p in self.rows.strands[party.strand] if p is not party]
+
     def arrived_before(self, event: Event, party: Party) -> Map:
         """{ meeting -> event }: the meeting is before a party's event, by others, too."""
-        key = "arrived", event.name, party.kind, party.strand
+        key = "arrived", event.name, party.kind, self._alike(party)
         if key not in self._kept:
             left = self.left(event, party)
             self._kept[key] = (left | then(self.closure, left)).coalesce()
@@ -250,7 +282,7 @@ class Meetings:
     def over(self, event: Event, party: Party) -> Map:
         """{ event -> meeting }: what a party's event has an engine do is done before the meeting, which others than
         those that have entered by then may come to."""
-        key = "over", event.name, party.kind, party.strand
+        key = "over", event.name, party.kind, self._alike(party)
         if key not in self._kept:
             self._kept[key] = self._over(event, party)
         return self._kept[key]
@@ -260,7 +292,7 @@ class Meetings:
             return self.at(event)
         if event.kind == PRODUCT:
             _, waits = self._products(party)
-            return then(self._from(self.covers(party), event), self._all_enters(party.strand, waits))
+            return then(self._from(self.covers(party), event), self._all_enters(party, waits))
         if event.kind == TAKE:
             waits = [e for e in self.rows.of(WAIT_BOXES) if party.takes(e)]
             maps = [then(self._from(self.taken(party), event), self.entered(w, party)) for w in waits]
@@ -285,7 +317,7 @@ class Meetings:
         return self._kept[key]
 
     def directly(self, one: Event, mine: Party, other: Event, its: Party, same: bool) -> Map:
-        """{ one -> other }: those pairs of `in_order` that are so by a program, its waits, and one meeting."""
+        """{ one -> other }: those pairs of `in_order` that are so by a program, its waits, and one meeting at most."""
         key = "directly", one.name, mine.kind, other.name, its.kind, mine.strand == its.strand, same
         if key not in self._kept:
             found = [then(self.over(one, mine), self.left(other, its))]
@@ -294,15 +326,15 @@ class Meetings:
                     _, waits = self._products(mine)
                     found.append(then(self._from(self.covers(mine), one), self._between(waits, [other])))
             elif one.kind == TAKE:
-                waits = [e for e in self.rows.of(WAIT_BOXES) if mine.takes(e)]
-                if same:
-                    found.append(then(self._from(self.taken(mine), one), self._between(waits, [other])))
+                for w in (e for e in self.rows.of(WAIT_BOXES) if mine.takes(e)):
+                    found.append(then(self._from(self.taken(mine), one), self._inside(w, mine, other, its, same)))
             elif one.kind != BOX:
-                if same:
-                    found.append(self.before(one, other))
-                if mine.strand == its.strand:
-                    products, waits = self._products(mine)
-                    behind = then(self.covers(mine), self._between(waits, [other]))
-                    found.append(then(self._between([one], products), behind))
+                found.append(self._inside(one, mine, other, its, same))
             self._kept[key] = together(found, self.relations.nothing()).coalesce()
         return self._kept[key]
+
+    def _inside(self, one: Event, mine: Party, other: Event, its: Party, same: bool) -> Map:
+        """{ one -> other }: what comes before what in the program of a thread, or of a strand."""
+        if same:
+            return self.before(one, other)
+        return self.across(one, other, mine) if mine.strand == its.strand else self.relations.nothing()

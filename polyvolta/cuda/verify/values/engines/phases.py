@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from polyvolta.cuda.ir.kernel_ir import Arrive, BoxCopy, KernelIR, Loop
 from polyvolta.cuda.ir.walk import operations
 from polyvolta.cuda.verify.engine.symbolic import Here
-from polyvolta.cuda.verify.engine.symbols import tile_names
+from polyvolta.cuda.verify.engine.symbols import loops_over_tiles, tile_names
 from polyvolta.cuda.verify.engine.undecided import Undecided
 from polyvolta.sets import Aff, aff, var
 
@@ -45,17 +45,31 @@ def at_start(ir: KernelIR) -> Lines:
 def _before(ir: KernelIR, row: str, slots: int) -> Aff | None:
     """How many phases of a row belong to the tiles before: what is counted over tiles, in all that is said of them;
     None: that isn't plain."""
-    names = tile_names(ir)
-    if not names:
+    loops = loops_over_tiles(ir)
+    if not loops:
         return aff(0)
-    found = set()
+    names, found = tile_names(ir), set()
+    turn, step, first = loops[0].turn, loops[0].step, loops[0].first
+    half = var(turn) // step
     for op in operations(ir.body):
         if isinstance(op, Arrive | BoxCopy) and op.phase.barriers == row:
             number = slots * op.phase.number + op.phase.slot
-            if any(a not in names and Aff(((a, 1),)).names() & set(names) for a, _ in number.terms):
+            if step > 1:  # of whose tiles it is known that turn = step*floor(turn/step) + first
+                number = _in_place(number, half, (var(turn) - first), step)
+            if number is None or any(a not in names and Aff(((a, 1),)).names() & set(names) for a, _ in number.terms):
                 return None
             found.add(Aff(tuple((a, c) for a, c in number.terms if a in names)))
-    return next(iter(found)) if len(found) == 1 else None
+    if len(found) != 1:
+        return None
+    (e,) = found
+    return e.subs({turn: step * half + first}) if step > 1 else e
+
+
+def _in_place(e: Aff, atom: Aff, times: Aff, step: int) -> Aff | None:
+    """An expression in which step times an atom is something else; None: it has the atom so often not."""
+    ((key, _),) = atom.terms
+    count = sum(c for a, c in e.terms if a == key)
+    return None if count % step else e - count * atom + count // step * times
 
 
 def arrived(lines: Lines, row: str, number: Aff, arrivals: int, missing: int, here: Here) -> Lines:
