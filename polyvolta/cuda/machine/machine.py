@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from polyvolta.cuda.ir import kernel_ir as kir
-from polyvolta.cuda.ir.engines.unfolded import PART
+from polyvolta.cuda.ir.engines.unfolded import PART, Unfolded
 from polyvolta.cuda.ir.engines.warpgroups import WARPS
 from polyvolta.cuda.ir.kernel_ir import CHUNK, CHUNK_BYTES, LANES, KernelIR
 from polyvolta.cuda.ir.walk import IrPath, inner
@@ -63,6 +63,7 @@ class Machine:
     ----------
     ir : the kernel.
     blocks : [3, block]: blockIdx.x, .y, .z of each block of the batch.
+    unfolded : whose blocks these are, if they are clusters of another kernel's.
     launched : of a kernel whose blocks have several tiles, how many blocks there are; 0: each block of the batch has
         its place alone, as its first tile.
     shape : (blocks, warps, 32).
@@ -93,8 +94,9 @@ class Machine:
         faults: Faults | None = None,
         arrival: Arrival = "lazy",
         launched: int = 0,
+        unfolded: Unfolded | None = None,
     ) -> None:
-        self.launched = launched
+        self.launched, self.unfolded = launched, unfolded or Unfolded(ir, ir, {})
         self.ir, self.tensors, self.blocks, self.effects, self.hook, self.faults = (
             ir, tensors, blocks, effects, hook, faults,
         )  # fmt: skip
@@ -270,6 +272,8 @@ class Machine:
             self._split(op, split, "a warpgroup")
         elif mask is None or op.together == "thread":
             return
+        elif op.together == PART:
+            self._split(op, self._missing(mask), _THREADS[1])
         elif op.together != "warp" and strand is not None and strand.role:
             self._split(op, mask.any((1, 2), keepdims=True) & strand.mask & ~mask, f"the threads of {strand.name}")
         else:
@@ -290,6 +294,13 @@ class Machine:
         """Refuse an operation that only some threads of a warp, or of a block, take part in."""
         self._split(op, mask.any(axes, keepdims=True) & ~mask, group)
 
+    def _missing(self, mask: np.ndarray) -> np.ndarray:
+        """Of blocks of a cluster of which some threads take part the others."""
+        own = mask.reshape(self.shape[0], -1, self.unfolded.warps, LANES)
+        missing = own.any((2, 3), keepdims=True) & ~own
+        missing[:, :, self.unfolded.of.warps :] = False  # no threads of any block
+        return np.asarray(missing.reshape(self.shape))
+
     def _split(self, op: kir.Op, split: np.ndarray, group: str) -> None:
         """Refuse an operation that some threads miss, if any do."""
         if split.any():
@@ -302,7 +313,15 @@ class Machine:
 
     def block(self, where: np.ndarray) -> tuple[int, ...]:
         """blockIdx of the first block of which a thread [block, warp, lane] is marked."""
-        return tuple(int(x) for x in self.blocks[:, np.argwhere(where)[0][0]])
+        block, warp, _ = (int(n) for n in np.argwhere(np.broadcast_to(where, self.shape))[0])
+        return self.who(block, warp * LANES)[0]
+
+    def who(self, block: int, thread: int) -> tuple[tuple[int, int, int], int]:
+        """blockIdx and linearId of a thread, by its block's number in the batch and by its own number there."""
+        x, y, z = (int(n) for n in self.blocks[:, block])
+        place, warp = self.unfolded.block((x, y, z), int(thread) // LANES)
+        assert warp is not None
+        return place, warp * LANES + int(thread) % LANES
 
     # ---- places
 
@@ -352,7 +371,7 @@ class Machine:
 
 
 _LANES, _THREADS = ((2,), "the lanes of a warp"), ((1, 2), "the threads")
-_TOGETHER = {"warp": _LANES, PART: _LANES, **dict.fromkeys(("role", "block", "cluster"), _THREADS)}
+_TOGETHER = {"warp": _LANES, **dict.fromkeys(("role", "block", "cluster"), _THREADS)}
 """Of operations that some threads take together: the axes of a mask, and who they are in words."""
 
 

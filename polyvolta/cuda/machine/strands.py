@@ -22,6 +22,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 
+from polyvolta.cuda.ir.engines.unfolded import OF_BLOCK
 from polyvolta.cuda.ir.engines.warpgroups import WARPS
 from polyvolta.cuda.ir.kernel_ir import Role
 from polyvolta.cuda.ir.walk import IrPath, inner
@@ -173,7 +174,9 @@ def _deadlock(m: Woven, strands: Sequence[Strand]) -> Deadlock:
         loops = ", ".join(f"{n} = {v}" for n, v in of.items())
         at = " ".join(x for x in (type(op).__name__, getattr(op, "statement", "")) if x)
         texts.append(f"{s.name or 'the program'} at {at}{f' with {loops}' if loops else ''} waits for {s.wait}")
-    blocks = f"block {tuple(int(x) for x in m.blocks[:, 0])}" + (" and those with it" if m.shape[0] > 1 else "")
+    place, _ = m.who(0, 0)
+    more = "" if m.unfolded.ir is m.unfolded.of else ", its cluster"
+    blocks = f"block {place}{more}" + (" and those with it" if m.shape[0] > 1 else "")
     return Deadlock("nobody can go on: " + "; ".join(texts), where=blocks)
 
 
@@ -198,11 +201,14 @@ def _statement(m: Blocks) -> Any:
 
 
 def parts_of(role: Role) -> list[tuple[str, int, int]]:
-    """The strands of a role: its warpgroups, if it has some; name, first warp, warps.
+    """The strands of a role: its warpgroups, if it has some; name, first warp, warps. A block's name stands last.
 
     >>> parts_of(Role("consumer", 0, 8, ())), parts_of(Role("producer", 8, 1, ()))
     ([('consumer 0', 0, 4), ('consumer 1', 4, 4)], [('producer', 8, 1)])
+    >>> parts_of(Role("consumer of block 1", 12, 8, ()))
+    [('consumer 0 of block 1', 12, 4), ('consumer 1 of block 1', 16, 4)]
     """
     if role.first % WARPS or role.warps % WARPS or role.warps == WARPS:
         return [(role.name, role.first, role.warps)]
-    return [(f"{role.name} {n}", role.first + WARPS * n, WARPS) for n in range(role.warps // WARPS)]
+    name, of, rank = role.name.partition(OF_BLOCK)
+    return [(f"{name} {n}{of}{rank}", role.first + WARPS * n, WARPS) for n in range(role.warps // WARPS)]
