@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import reduce
+from itertools import chain
 from typing import Any, ClassVar
 
 import numpy as np
@@ -24,7 +25,7 @@ from polyvolta.cuda.machine.errors import Diverged, EarlyAccess, NotAChunk, OutO
 from polyvolta.cuda.machine.memories import POISON as POISON
 from polyvolta.cuda.machine.memories import Memory
 from polyvolta.cuda.machine.reach import Index, Mask, Reaches
-from polyvolta.cuda.machine.strands import Meeting, Strand, Wait, Weaver, parts_of, weave
+from polyvolta.cuda.machine.strands import Meeting, Strand, Wait, Weaver, crews, weave
 from polyvolta.cuda.machine.turns.tiles import AXES, turns
 from polyvolta.sets import Aff, PolyvoltaError
 
@@ -151,7 +152,8 @@ class Machine:
                 if s.orelse:
                     yield from self._guarded(s.orelse, mask, np.logical_not(holds), (*at, k), len(s.body))
             elif isinstance(s, kir.Roles):
-                yield from self._roles(s, mask, (*at, k))
+                yield from self._roles(s, mask, (*at, k), body[k + 1 - first :])
+                return
             elif isinstance(s, kir.Tiles):
                 yield from self._tiles(s, mask, (*at, k))
             else:
@@ -164,17 +166,20 @@ class Machine:
                     self.hook(self, s, self.values)
                 yield Step((*at, k), s, mask, reach, "" if self.strand is None else self.strand.name)
 
-    def _roles(self, s: kir.Roles, mask: Mask, at: IrPath) -> Iterator[Step]:
-        """Each role's warps run its body; loop variables are their own."""
-        strands, first = [], 0
+    def _roles(self, s: kir.Roles, mask: Mask, at: IrPath, behind: tuple[kir.Stmt, ...]) -> Iterator[Step]:
+        """Each role's warps run its body and then what stands behind, the warps without a role that alone; loop
+        variables are their own."""
+        strands, warps = [], self.unfolded.warps
+        bodies: dict[str, tuple[tuple[kir.Stmt, ...], int]] = {}  # of each role, and where its numbers begin
         for role in s.roles:
-            for name, start, warps in parts_of(role):
-                own = np.zeros(self.shape, bool)
-                own[:, start : start + warps] = True if mask is None else mask[:, start : start + warps]
-                if own.any():
-                    body = self._body(role.body, own, at, first)
-                    strands.append(Strand(name, role.name, own, dict(self.values), body))
-            first += len(role.body)
+            bodies[role.name] = role.body, sum(len(body) for body, _ in bodies.values())
+        for name, of, start, count in crews(s, self.shape[1], warps, self.unfolded.of.warps if behind else 0):
+            own = np.zeros(self.shape, bool)
+            own[:, start : start + count] = True if mask is None else mask[:, start : start + count]
+            body, first = bodies.get(of, ((), 0))
+            if own.any():
+                steps = chain(self._body(body, own, at, first), self._body(behind, own, at[:-1], at[-1] + 1))
+                strands.append(Strand(name, of, own, dict(self.values), steps, block=start // warps))
         yield from weave(self, strands, self._hasten)
 
     def _hasten(self) -> bool:
@@ -183,10 +188,12 @@ class Machine:
     def _wait(self, op: kir.Op, mask: Mask) -> Wait | None:
         """What the threads at hand wait for before they take an operation."""
         strand = self.strand
-        if strand is not None and strand.role and op.together in ("role", "block"):
-            others = tuple(s for s in strand.woven if op.together == "block" or s.role == strand.role)
+        if strand is not None and strand.role and op.together in ("role", "block", PART):
+            others = strand.met(op.together)
             strand.meetings[op.together] += 1
-            whole = op.together == "role" or bool(sum(s.mask[0].sum() for s in others) == self.shape[1] * LANES)
+            every = 1 if op.together == PART else self.shape[1] // self.unfolded.warps
+            threads = every * self.unfolded.of.warps * LANES
+            whole = op.together == "role" or bool(sum(s.mask[0].sum() for s in others) == threads)
             return Meeting(op.together, strand.meetings[op.together], others, whole)
         return None if self.units is None else self.units.wait(self, op, mask)
 
@@ -272,7 +279,7 @@ class Machine:
             self._split(op, split, "a warpgroup")
         elif mask is None or op.together == "thread":
             return
-        elif op.together == PART:
+        elif op.together == PART and (strand is None or not strand.role):
             self._split(op, self._missing(mask), _THREADS[1])
         elif op.together != "warp" and strand is not None and strand.role:
             self._split(op, mask.any((1, 2), keepdims=True) & strand.mask & ~mask, f"the threads of {strand.name}")

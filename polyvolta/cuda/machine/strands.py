@@ -1,9 +1,10 @@
 """Roles as coroutines: threads that go on at a pace of their own until they wait for others.
 
-A *strand* is some warps of all blocks of a batch in lockstep: a role, or each of its warpgroups, or all threads where
-there are no roles. Its program is a generator with loop variables of its own, which gives out each operation that it
-has taken, or what it waits for: a phase that isn't complete, other strands that are to meet it at a barrier. `weave`
-lets one strand take one step, then this one or another, as the kind of run says:
+A *strand* is some warps of all blocks of a batch in lockstep: a role, or each of its warpgroups, in a cluster those of
+each block; or all threads where there are no roles. What stands behind the roles ends the program of each, and is all
+that warps without a role have to do. A program is a generator with loop variables of its own, which gives out each
+operation that it has taken, or what it waits for: a phase that isn't complete, other strands that are to meet it at a
+barrier. `weave` lets one strand take one step, then this one or another, as the kind of run says:
 
     "lazy"      each as far as it comes, then the next; what engines move arrives only when nobody else can go on
     "eager"     in turn, a step each; what engines move arrives at once
@@ -22,9 +23,9 @@ from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 
-from polyvolta.cuda.ir.engines.unfolded import OF_BLOCK
+from polyvolta.cuda.ir.engines.unfolded import OF_BLOCK, PART
 from polyvolta.cuda.ir.engines.warpgroups import WARPS
-from polyvolta.cuda.ir.kernel_ir import Role
+from polyvolta.cuda.ir.kernel_ir import Role, Roles
 from polyvolta.cuda.ir.walk import IrPath, inner
 from polyvolta.cuda.machine.errors import Deadlock
 from polyvolta.cuda.machine.memories import Blocks
@@ -54,6 +55,7 @@ class Strand(Generic[T]):
     mask : which threads; None: all.
     values : the names' values in it.
     steps : the program.
+    block : the rank of its block in a cluster.
 
     Attributes
     ----------
@@ -68,11 +70,17 @@ class Strand(Generic[T]):
     mask: Mask
     values: dict[str, Any]
     steps: Iterator[T | Wait]
+    block: int = 0
     path: IrPath = ()
     wait: Wait | None = None
     ended: bool = False
     meetings: Counter[str] = field(default_factory=Counter)
     woven: Sequence[Strand] = ()
+
+    def met(self, scope: str) -> tuple[Strand, ...]:
+        """Who meets at a barrier, itself included: a role, a block of a cluster, or all."""
+        same = {"role": lambda s: s.role == self.role, PART: lambda s: s.block == self.block}
+        return tuple(s for s in self.woven if scope == "block" or same[scope](s))
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +98,8 @@ class Meeting(Wait):
     def __str__(self) -> str:
         missing = [s.name for s in self.others if s.meetings[self.scope] < self.times]
         missing += [] if self.whole else ["warps without a role"]
-        return f"a barrier of the {self.scope}, to which {', '.join(missing)} must come"
+        scope = "block" if self.scope == PART else self.scope
+        return f"a barrier of the {scope}, to which {', '.join(missing)} must come"
 
 
 class Weaver:
@@ -212,3 +221,30 @@ def parts_of(role: Role) -> list[tuple[str, int, int]]:
         return [(role.name, role.first, role.warps)]
     name, of, rank = role.name.partition(OF_BLOCK)
     return [(f"{name} {n}{of}{rank}", role.first + WARPS * n, WARPS) for n in range(role.warps // WARPS)]
+
+
+OTHERS = "the other warps"
+
+
+def crews(s: Roles, warps: int, block: int, own: int) -> Iterator[tuple[str, str, int, int]]:
+    """The strands of all roles, and of warps without one: name, role, first warp, warps.
+
+    Parameters
+    ----------
+    warps, block : how many there are, and from a block of the cluster to the next one.
+    own : how many of these a block really has; 0: nothing stands behind the roles, and others have nothing to do.
+
+    >>> list(crews(Roles((Role("consumer", 0, 4, ()), Role("producer", 4, 1, ()))), 8, 8, 8))
+    [('consumer', 'consumer', 0, 4), ('producer', 'producer', 4, 1), ('the other warps', 'the other warps', 5, 3)]
+    """
+    taken = [False] * warps
+    for role in s.roles:
+        for name, first, count in parts_of(role):
+            taken[first : first + count] = [True] * count
+            yield name, role.name, first, count
+    for first in range(0, warps, block):
+        left = [w for w in range(first, first + own) if not taken[w]]
+        name = f"{OTHERS}{OF_BLOCK}{first // block}" if warps > block else OTHERS
+        for start in (w for w in left if w - 1 not in left):
+            count = next(n for n in range(1, warps + 1) if start + n not in left)
+            yield name, name, start, count

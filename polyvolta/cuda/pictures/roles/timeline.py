@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from polyvolta.cuda.ir import kernel_ir as kir
+from polyvolta.cuda.ir.engines.unfolded import PART
 from polyvolta.cuda.ir.kernel_ir import KernelIR
 from polyvolta.cuda.ir.memories import CHUNK, TENSOR_ITEM
 from polyvolta.cuda.machine.interpreter import prepared_memory
@@ -380,12 +381,11 @@ class _Follow:
     def _meet(self, step: Step, now: float) -> float:
         """When all have come to a barrier."""
         scope, strand = step.op.orders, self.m.strand
-        if scope not in ("role", "block") or strand is None or not strand.role:
+        if scope not in ("role", "block", PART) or strand is None or not strand.role:
             return now
-        key = scope, strand.role if scope == "role" else "", strand.meetings[scope]
+        key = scope, {"role": strand.role, PART: str(strand.block)}.get(scope, ""), strand.meetings[scope]
         if key not in self.met:
-            others = [s.name for s in strand.woven if scope == "block" or s.role == strand.role]
-            self.met[key] = max(self.time.get(n, 0.0) for n in others)
+            self.met[key] = max(self.time.get(s.name, 0.0) for s in strand.met(scope))
         return self.met[key]
 
     # ---- numbers
