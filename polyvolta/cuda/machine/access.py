@@ -387,7 +387,7 @@ def within(
     return mask
 
 
-def _who(m: Memories, threads: np.ndarray) -> str:
+def _who(m: Machine, threads: np.ndarray) -> str:
     """The first thread [block, warp, lane] that is marked, in words."""
     block, warp, lane = (int(n) for n in np.argwhere(threads)[0])
     place, thread = m.who(block, warp * LANES + lane)

@@ -320,7 +320,7 @@ class Machine:
 
     def block(self, where: np.ndarray) -> tuple[int, ...]:
         """blockIdx of the first block of which a thread [block, warp, lane] is marked."""
-        block, warp, _ = (int(n) for n in np.argwhere(np.broadcast_to(where, self.shape))[0])
+        block, warp, _ = (int(n) for n in np.argwhere(where)[0])
         return self.who(block, warp * LANES)[0]
 
     def who(self, block: int, thread: int) -> tuple[tuple[int, int, int], int]:

@@ -121,7 +121,8 @@ class _FaultObserver(Observer):
 
     def fault(self, m: Machine, wrong: PolyvoltaError, threads: np.ndarray | None) -> None:
         threads = np.ones(m.shape, bool) if threads is None else np.broadcast_to(threads, m.shape)
-        key = m.unfolded.path(m.path) or (0,), type(wrong)  # a name that leaves its range does so before the first statement
+        # a name that leaves its range does so before the first statement
+        key = m.unfolded.path(m.path) or (0,), type(wrong)
         if key not in self.tallies:
             block, warp, _ = np.argwhere(threads)[0]
             lanes = tuple(int(n) for n in np.flatnonzero(threads[block, warp]))

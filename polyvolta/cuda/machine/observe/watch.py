@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from polyvolta.cuda.ir.kernel_ir import KernelIR
+from polyvolta.cuda.ir.well_formed import check
 from polyvolta.cuda.machine.machine import Machine, Step
 from polyvolta.cuda.machine.observe.bank_conflicts import BankConflictObserver
 from polyvolta.cuda.machine.observe.coalescing import CoalescingObserver
@@ -82,9 +83,14 @@ class Watch:
     ----------
     ir : the kernel that runs.
     names : of the observers.
+
+    Raises
+    ------
+    IllFormed : the IR means nothing.
     """
 
     def __init__(self, ir: KernelIR, names: Iterable[str]) -> None:
+        check(ir)
         self.ir = ir
         self.observers = {name: OBSERVERS[name](ir) for name in names}
         self.takes = tuple(kind for o in self.observers.values() for kind in o.takes)
