@@ -28,7 +28,8 @@ def _meetings(ir: KernelIR, last: bool) -> list[IrPath]:
     """Barriers of the cluster, those behind the roles or those behind the beginning of barriers."""
     begins = places(ir, InitBarriers)
     at = places(ir, Barrier, where=lambda op: op.scope == "cluster")
-    return at[-1:] if last else [x for x in at[:1] if begins and x > begins[0]]
+    reached = _shared(ir) or _remote(ir)
+    return at[-1:] if last else [x for x in at[:1] if begins and reached and x > begins[0]]
 
 
 def _to_itself(ir: KernelIR) -> KernelIR:
@@ -117,7 +118,7 @@ MUTANTS = (
     _m("barriers begin for their block", "another block's barriers may not have begun", ("phases",), REFUSED,
        lambda ir: edited(ir, _meetings(ir, False), lambda op: (replace(op, scope="block"),))),
     _m("parts of other blocks not waited for", "a block adds up parts of K that may not lie there",
-       ("barriers_between",), (), lambda ir: edited(ir, _between(ir), without)),
+       ("barriers_between",), ("races", "values"), lambda ir: edited(ir, _between(ir), without)),
     _m("a part of K left out", "a part of a split K isn't added", ("dependences",), OTHER,
        lambda ir: edited(ir, _gathers(ir), lambda op: (replace(op, parts=op.parts - 1),))),
     _m("the first part of K again and again", "every part of a split K is the first block's", ("sums",), OTHER,
