@@ -7,7 +7,8 @@ is put in: what overlaps, and who waits for whom how long, is what the kernel's 
 
 The clock is simple, and says so. Boxes follow one another through the copy engine, and take some time more until they
 are there; products follow one another through the tensor cores, whosever they are; stored boxes leave one after the
-other. No caches, no other blocks.
+other. No caches, no other blocks but those of a cluster, each with its own copy engine and tensor cores; a box for
+several of them is one that is there for all at the same time.
 
 Which k tile a box brings is the order in which boxes came to its row of barriers; which one a product multiplies is
 what the last box brought to the buffer that it reads.
@@ -22,13 +23,13 @@ from typing import Any
 import numpy as np
 
 from polyvolta.cuda.ir import kernel_ir as kir
-from polyvolta.cuda.ir.engines.unfolded import PART
+from polyvolta.cuda.ir.engines.unfolded import OF_BLOCK, PART, unfolded
 from polyvolta.cuda.ir.kernel_ir import KernelIR
 from polyvolta.cuda.ir.memories import CHUNK, TENSOR_ITEM
 from polyvolta.cuda.machine.interpreter import prepared_memory
 from polyvolta.cuda.machine.machine import Machine, Step
 from polyvolta.cuda.machine.operations import EFFECTS
-from polyvolta.cuda.machine.strands import Strand
+from polyvolta.cuda.machine.strands import OTHERS, Strand
 from polyvolta.cuda.pictures.svg import Svg
 from polyvolta.cuda.run.views import extents
 from polyvolta.graph.functions.formats import KINDS
@@ -109,6 +110,7 @@ class Timeline:
     lanes : name -> its spans: each role's, or warpgroup's, own time, "... products" and "... stores" of those that have
         some, and each slot that boxes come to. Products of a k tile are one span, whoever has the tensor cores between.
     roles : the names of those that are roles.
+    blocks : lane -> blockIdx of its block, in a cluster, whose blocks' lanes stand together; {} of a block alone.
     """
 
     kernel: str
@@ -116,6 +118,7 @@ class Timeline:
     sizes: str
     lanes: Mapping[str, Sequence[Span]]
     roles: tuple[str, ...]
+    blocks: Mapping[str, tuple[int, int, int]] = field(default_factory=dict)
 
     @property
     def end(self) -> float:
@@ -133,6 +136,24 @@ class Timeline:
         boxes = [s for spans in self.lanes.values() for s in spans if s.kind == FLIGHT]
         return _covered(products), _covered(products) + _covered(boxes) - _covered([*products, *boxes])
 
+    def part_of_role(self, lane: str) -> bool:
+        """Whether it is one of a role's lanes beside its own time."""
+        return lane not in self.roles and any(lane.startswith(f"{r} ") for r in self.roles)
+
+    def label(self, lane: str) -> str:
+        """A lane's name among those of its block: of a role's lanes what is behind the role's name."""
+        role = next((r for r in self.roles if lane == r or lane.startswith(f"{r} ")), "")
+        if role:
+            return lane[len(role) + 1 :] or role.partition(OF_BLOCK)[0]
+        return f"{lane.partition('.')[0]}{lane[lane.index('[') :]}" if lane in self.blocks else lane
+
+    def heads(self) -> Mapping[str, str]:
+        """The first lane of each block of a cluster, and its block in words."""
+        first: dict[tuple[int, int, int], str] = {}
+        for lane, block in self.blocks.items():
+            first.setdefault(block, lane)
+        return {lane: f"block {block}" for block, lane in first.items()}
+
     def svg(self) -> Svg:
         """The picture."""
         from polyvolta.cuda.pictures.roles.lanes import drawn
@@ -141,9 +162,13 @@ class Timeline:
 
     def __str__(self) -> str:
         """The lanes in letters, `WIDTH` of them for all the time."""
-        per, names = self.end / WIDTH, {n: _indented(n, self.roles) for n in self.lanes}
+        per, heads = self.end / WIDTH, self.heads()
+        names = {n: f"  {self.label(n)}" if self.part_of_role(n) else self.label(n) for n in self.lanes}
         room = max(map(len, names.values()))
-        lines = [f"{names[n]:<{room}}  {_letters(spans, per)}".rstrip() for n, spans in self.lanes.items()]
+        lines = []
+        for n, spans in self.lanes.items():
+            lines += [heads[n]] if n in heads else []
+            lines.append(f"{names[n]:<{room}}  {_letters(spans, per)}".rstrip())
         of, during = self.overlapped
         scale = f"a letter is {per:.0f} ticks; ~ on its way, = there, a digit: of that k tile, . waits, # works, > goes"
         return "\n".join([f"{self.kernel}; {self.sizes}", str(self.clock), *lines, scale, overlap_text(of, during)])
@@ -152,12 +177,6 @@ class Timeline:
 def overlap_text(of: float, during: float) -> str:
     """What overlaps, in words."""
     return f"Products run for {of:,.0f} ticks; during {during:,.0f} of these boxes are on their way."
-
-
-def _indented(name: str, roles: Sequence[str]) -> str:
-    """A lane's name; without the role's, where it is one of a role's lanes."""
-    role = next((r for r in roles if name.startswith(f"{r} ") and name not in roles), "")
-    return f"  {name[len(role) + 1 :]}" if role else name
 
 
 def _letters(spans: Sequence[Span], per: float) -> str:
@@ -180,7 +199,7 @@ def _covered(spans: Sequence[Span]) -> float:
 
 
 def timeline(ir: KernelIR, sizes: Mapping[str, int], clock: Clock) -> Timeline:
-    """Run the first block of a kernel of roles.
+    """Run the first block of a kernel of roles, or the first cluster.
 
     Parameters
     ----------
@@ -197,13 +216,16 @@ def timeline(ir: KernelIR, sizes: Mapping[str, int], clock: Clock) -> Timeline:
         whole = np.zeros([-(-n // CHUNK) * CHUNK for n in shape], KINDS[t.kind].storage, order)
         tensors[t.name] = whole[tuple(slice(n) for n in shape)]
     memory, values = prepared_memory(ir, tensors, sizes, dict.fromkeys(ir.scalars, 0.0))
-    machine = Machine(ir, memory, values, np.zeros((3, 1), int), EFFECTS, arrival="eager")
+    whole = unfolded(ir)
+    machine = Machine(whole.ir, memory, values, np.zeros((3, 1), int), EFFECTS, arrival="eager", unfolded=whole)
     follow = _Follow(machine, clock)
     machine.weaver = follow  # type: ignore[assignment]
     for step in machine.steps():
         follow.step(step)
     words = ", ".join(f"{n} = {v}" for n, v in sizes.items())
-    return Timeline(ir.name, clock, words, follow.ordered(), tuple(follow.time)[1:])
+    lanes = follow.ordered()
+    places = {} if whole.ir is ir else {n: whole.place((0, 0, 0), follow.rank(n)) for n in lanes}
+    return Timeline(ir.name, clock, words, lanes, follow.roles, places)
 
 
 class _Follow:
@@ -216,7 +238,9 @@ class _Follow:
         self.complete: dict[tuple[str, int, int], float] = {}
         self.tiles: dict[str, dict[tuple[int, int], int]] = {}  # row -> slot and phase of each tile that came
         self.held: dict[tuple[str, int], tuple[Slot, int]] = {}  # tile and buffer -> where boxes came, and which tile
-        self.free = dict.fromkeys((PRODUCT, FLIGHT, OUT), 0.0)
+        self.free: dict[tuple[str, int], float] = {}  # kind, rank of the block
+        self.of: dict[str, int] = {}  # lane of a role -> rank of its block
+        self.sent = 0.0  # when the last box is through the copy engine
         self.open: dict[tuple[str, str], float] = {}  # strand, kind: when the last of the open group is over
         self.groups: dict[tuple[str, str], list[float]] = {}
         self.met: dict[tuple[str, str, int], float] = {}
@@ -229,10 +253,19 @@ class _Follow:
         """The lanes: who brings boxes first, then slots, then who multiplies."""
         slots = {self._slot(slot): None for row in self.tiles for slot in sorted(
             (row, s) for s in {s for s, _ in self.tiles[row]})}  # fmt: skip
-        roles = [n for n in self.time if n]
-        bring = [n for n in roles if any(s.statements.keys() & self.brought for s in self.lanes.get(n, ()))]
-        rest = [x for n in roles if n not in bring for x in (n, f"{n} products", f"{n} stores")]
-        return {n: self.lanes[n] for n in (*bring, *slots, *rest) if n in self.lanes}
+        bring = [n for n in self.roles if any(s.statements.keys() & self.brought for s in self.lanes.get(n, ()))]
+        rest = [x for n in self.roles if n not in bring for x in (n, f"{n} products", f"{n} stores")]
+        names = [n for n in (*bring, *slots, *rest) if n in self.lanes]
+        return {n: self.lanes[n] for n in sorted(names, key=self.rank)}
+
+    @property
+    def roles(self) -> tuple[str, ...]:
+        """Those that there are, in the order in which they began."""
+        return tuple(n for n in self.time if n and not n.startswith(OTHERS))
+
+    def rank(self, lane: str) -> int:
+        """That of the block that has a lane, in its cluster."""
+        return self.of[lane] if lane in self.of else self.m.unfolded.array(lane.partition("[")[0])[1]
 
     @property
     def brought(self) -> set[str]:
@@ -244,6 +277,8 @@ class _Follow:
     def step(self, step: Step) -> None:
         """An operation was taken."""
         op, who = step.op, step.role
+        block = 0 if self.m.strand is None else self.m.strand.block
+        self.of |= dict.fromkeys((who, f"{who} products", f"{who} stores"), block)
         now = self.time.setdefault(who, self.time[""])
         match op:
             case kir.Await():
@@ -263,14 +298,15 @@ class _Follow:
                 self._work(step)
                 self._completes(op.phase, step, self.time[who])
             case kir.BoxCopy():
-                self._work(step)
+                if not self.m.unfolded.again(step.path):
+                    self._work(step)
                 self._box(op, step)
             case kir.Wgmma():
                 self._work(step)
                 self._product(op, step)
             case kir.BoxStore():
                 self._work(step)
-                _, end = self._engine(OUT, self.time[who], self._bytes(op))
+                _, end = self._engine(OUT, step, self._bytes(op))
                 self._last(who, OUT, end)
                 self._span(f"{who} stores", Span(OUT, self.time[who], end, frozenset(), {op.statement: None}))
             case _:
@@ -303,17 +339,19 @@ class _Follow:
 
     # ---- what takes its time beside the threads
 
-    def _engine(self, kind: str, now: float, count: float) -> tuple[float, float]:
-        """From when to when something takes a part of the hardware that does one thing after another."""
-        rate = self.clock.multiply_adds if kind == PRODUCT else self.clock.bytes
-        start = max(now, self.free[kind])
-        self.free[kind] = start + count / rate
-        return start, self.free[kind]
+    def _engine(self, kind: str, step: Step, count: float) -> tuple[float, float]:
+        """From when to when something takes a part of the block's hardware that does one thing after another."""
+        rate, of = self.clock.multiply_adds if kind == PRODUCT else self.clock.bytes, (kind, self.of[step.role])
+        start = max(self.time[step.role], self.free.get(of, 0.0))
+        self.free[of] = start + count / rate
+        return start, self.free[of]
 
     def _box(self, op: kir.BoxCopy, step: Step) -> None:
         slot, number = self._number(op.phase.slot, step), self._number(op.phase.number, step)
         buffer, now = self._number(op.buffer, step), self.time[step.role]
-        there = self._engine(FLIGHT, now, self._bytes(op))[1] + self.clock.way
+        if not self.m.unfolded.again(step.path):  # else it is the same box, for another block
+            _, self.sent = self._engine(FLIGHT, step, self._bytes(op))
+        there = self.sent + self.clock.way
         tiles = self.tiles.setdefault(op.phase.barriers, {})
         tile = tiles.setdefault((slot, number), len(tiles))
         self.held[op.tile, buffer] = (op.phase.barriers, slot), tile
@@ -324,7 +362,7 @@ class _Follow:
 
     def _product(self, op: kir.Wgmma, step: Step) -> None:
         m, n, k = op.macro.shape
-        start, end = self._engine(PRODUCT, self.time[step.role], m * n * k)
+        start, end = self._engine(PRODUCT, step, m * n * k)
         tiles: frozenset[int] = frozenset()
         for x in (op.a, op.b):
             tiles |= self._used(x.tile, self._number(x.buffer, step), end)
