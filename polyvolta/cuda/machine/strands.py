@@ -8,7 +8,7 @@ barrier. `weave` lets one strand take one step, then this one or another, as the
 
     "lazy"      each as far as it comes, then the next; what engines move arrives only when nobody else can go on
     "eager"     in turn, a step each; what engines move arrives at once
-    a seed      any, drawn at random; so are the times of arrival
+    a seed      any, drawn at random, some more often than others, and these change; so are the times of arrival
 
 When no strand can go on and nothing is on its way, nobody ever will: a deadlock, with the place of each strand.
 """
@@ -102,8 +102,17 @@ class Meeting(Wait):
         return f"a barrier of the {scope}, to which {', '.join(missing)} must come"
 
 
+SLOWEST, WHILE = 10, 128
+"""Strands that are drawn at random: how many times a pace may be halved, and after how many steps at most paces are
+others."""
+
+
 class Weaver:
     """Chooses who is next.
+
+    By a seed each strand is drawn as often as its pace says, and paces are drawn anew every now and then. So one may
+    come far while another one stands still: between any two of its operations much can happen. Engines have a pace,
+    too: what they move may arrive while all strands stand still.
 
     Parameters
     ----------
@@ -114,11 +123,25 @@ class Weaver:
     def __init__(self, arrival: str | int, start: tuple[int, ...]) -> None:
         self.arrival = arrival
         self.random = None if isinstance(arrival, str) else np.random.default_rng((arrival, *start, 2))
+        self.left, self.paces = 0, np.ones(0)  # steps until paces change; of each strand, and of engines
+
+    def engines(self, strands: Sequence[Strand]) -> bool:
+        """Whether it is the engines' turn, before that of one of the strands."""
+        if self.random is None or len(strands) == 1:  # of which the others are parts
+            return False
+        if not self.left or len(self.paces) != len(strands) + 1:
+            self.left = int(self.random.integers(1, WHILE))
+            self.paces = 0.5 ** self.random.integers(0, SLOWEST, len(strands) + 1)
+        self.left -= 1
+        return bool(self.random.random() * self.paces.sum() < self.paces[-1])
 
     def next(self, ready: Sequence[Strand], last: Strand | None, strands: Sequence[Strand]) -> Strand:
         """One of those that can go on."""
+        if len(ready) == 1:
+            return ready[0]
         if self.random is not None:
-            return ready[int(self.random.integers(len(ready)))]
+            paces = np.array([p for p, s in zip(self.paces, strands) if s in ready])
+            return ready[int(self.random.choice(len(ready), p=paces / paces.sum()))]
         if last in ready and self.arrival == "lazy":
             return last  # type: ignore[return-value]
         after = 0 if last is None else strands.index(last) + 1
@@ -148,9 +171,9 @@ def weave(m: Woven, strands: Sequence[Strand[T]], hasten: Callable[[], bool]) ->
         s.woven = strands
     while live := [s for s in strands if not s.ended]:
         ready = [s for s in live if _goes_on(m, s)]
-        if not ready:
-            if not hasten():
-                raise _deadlock(m, strands)
+        if not ready and not hasten():
+            raise _deadlock(m, strands)
+        if not ready or (m.weaver.engines(strands) and hasten()):
             continue
         last = m.weaver.next(ready, last, strands)
         m.strand, m.values, m.path = last, last.values, last.path

@@ -245,6 +245,10 @@ class _Follow:
         self.groups: dict[tuple[str, str], list[float]] = {}
         self.met: dict[tuple[str, str, int], float] = {}
 
+    def engines(self, strands: Sequence[Strand]) -> bool:
+        """Boxes arrive at once, and it is for the clock to say when that is."""
+        return False
+
     def next(self, ready: Sequence[Strand], last: Strand | None, strands: Sequence[Strand]) -> Strand:
         """The one whose time is the earliest."""
         return min(ready, key=lambda s: self.time.get(s.name, self.time[""]))
