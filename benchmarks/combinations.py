@@ -15,9 +15,9 @@ says the target and the element type (of sm_70 neither), idiom, layouts of A, B 
 block tile, warp tile, buffers, and how many rows of blocks go together where that isn't the default. Hopper's say more:
 a warp tile is a warpgroup's; `o2` are two blocks that share a multiprocessor, `p` persistent blocks, `d` a dependent
 launch, `x` the transposed product (`swap`), `c2x1` clusters of two blocks one below the other, `t` warpgroups that take
-turns; `k2` is a K whose parts are two blocks of a cluster; without the letter there is none. `rings()` has all rings of buffers beside
-it, each number of buffers with copies ahead by each number of k tiles; names end in `/b3/p2`. What there is of tiles
-and the like for a target is in `families.py`.
+turns; `k2` is a K whose parts are two blocks of a cluster; without the letter there is none. `rings()` has all rings of
+buffers beside it, each number of buffers with copies ahead by each number of k tiles; names end in `/b3/p2`. What there
+is of tiles and the like for a target is in `families.py`.
 """
 
 from __future__ import annotations
@@ -325,8 +325,8 @@ def combinations(target: str = "sm_70") -> tuple[Combination, ...]:
     """A target's matrix: every idiom in all layouts of A and B with the macro-MMAs and each split of K.
 
     Tiles, buffers, element types and the result's layout take turns, among the tiles that fit. Of Hopper's it is every
-    idiom that warpgroups compute, in all layouts of A, B and the result, with some tiles each; then each of these idioms
-    in clusters of all kinds, and by warpgroups that take turns.
+    idiom that warpgroups compute, in all layouts of A, B and the result, with some tiles each; then each of these in
+    clusters of all kinds, and by warpgroups that take turns.
     """
     family = FAMILIES[target]
     return (*_boxed(family), *_together(family)) if isinstance(family, Warpgroups) else tuple(_combinations(family))

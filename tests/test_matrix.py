@@ -212,7 +212,7 @@ def test_interpreted_for_hopper(c: Combination) -> None:
 
 
 @pytest.mark.parametrize("c", [next(c for c in random.Random(n).sample(TOGETHER, len(TOGETHER)) if (
-    c.cluster, c.split_k, c.pingpong) == way) for n, way in enumerate(HOPPER.together)], ids=name)  # fmt: skip
+    c.cluster, c.split_k, c.pingpong) == way) for n, way in enumerate(HOPPER.together[:4])], ids=name)  # fmt: skip
 def test_interpreted_in_clusters_and_in_turns(c: Combination) -> None:
     kernel, case = c.compile(), cases.draw(c, f"ci {c.name}", "boxed", 2**18)
     options, letters = kernel.options, c.name.split("/")

@@ -194,7 +194,9 @@ class Machine:
             every = 1 if op.together == PART else self.shape[1] // self.unfolded.warps
             threads = every * self.unfolded.of.warps * LANES
             whole = op.together == "role" or bool(sum(s.mask[0].sum() for s in others) == threads)
-            return Meeting(op.together, strand.meetings[op.together], others, whole)
+            alone = self.unfolded.ir is self.unfolded.of
+            words = {PART: "block", "block": "block" if alone else "cluster"}.get(op.together, op.together)
+            return Meeting(op.together, strand.meetings[op.together], others, whole, words)
         return None if self.units is None else self.units.wait(self, op, mask)
 
     def _effect(self, op: kir.Op, mask: Mask) -> Reaches:

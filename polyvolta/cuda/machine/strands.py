@@ -85,12 +85,13 @@ class Strand(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class Meeting(Wait):
-    """A strand waits until all of some have come as often as it has."""
+    """A strand waits until all of some have come as often as it has; `words` are who they are."""
 
     scope: str
     times: int
     others: tuple[Strand, ...]
     whole: bool
+    words: str
 
     def over(self, m: Blocks) -> bool:
         return self.whole and all(s.meetings[self.scope] >= self.times for s in self.others)
@@ -98,8 +99,7 @@ class Meeting(Wait):
     def __str__(self) -> str:
         missing = [s.name for s in self.others if s.meetings[self.scope] < self.times]
         missing += [] if self.whole else ["warps without a role"]
-        scope = "block" if self.scope == PART else self.scope
-        return f"a barrier of the {scope}, to which {', '.join(missing)} must come"
+        return f"a barrier of the {self.words}, to which {', '.join(missing)} must come"
 
 
 SLOWEST, WHILE = 10, 128

@@ -190,7 +190,7 @@ class Box:
         if sorted(order) != [0, 1]:
             raise BadBox(f"a box is of a matrix with two dimensions, and {tuple(order)} is no order of these",
                          where=f"a box of {self.lines} lines of {self.run} values",
-                         hint="outermost first: (0, 1) where lines are along the first dimension, or (1, 0)")  # fmt: skip
+                         hint="outermost first: (0, 1), lines along the first dimension, or (1, 0)")  # fmt: skip
         return _elements(self.lines, self.run, tuple(order))
 
     def _made(self, chunk: Aff) -> IndexMap:
