@@ -129,18 +129,23 @@ class Weaver:
         """Whether it is the engines' turn, before that of one of the strands."""
         if self.random is None or len(strands) == 1:  # of which the others are parts
             return False
-        if not self.left or len(self.paces) != len(strands) + 1:
-            self.left = int(self.random.integers(1, WHILE))
-            self.paces = 0.5 ** self.random.integers(0, SLOWEST, len(strands) + 1)
         self.left -= 1
-        return bool(self.random.random() * self.paces.sum() < self.paces[-1])
+        paces = self._paces(self.random, strands)
+        return bool(self.random.random() * paces.sum() < paces[-1])
+
+    def _paces(self, random: np.random.Generator, strands: Sequence[Strand]) -> np.ndarray:
+        """Those that are valid for this step."""
+        if self.left <= 0 or len(self.paces) != len(strands) + 1:
+            self.left = int(random.integers(1, WHILE))
+            self.paces = 0.5 ** random.integers(0, SLOWEST, len(strands) + 1)
+        return self.paces
 
     def next(self, ready: Sequence[Strand], last: Strand | None, strands: Sequence[Strand]) -> Strand:
         """One of those that can go on."""
         if len(ready) == 1:
             return ready[0]
         if self.random is not None:
-            paces = np.array([p for p, s in zip(self.paces, strands) if s in ready])
+            paces = np.array([p for p, s in zip(self._paces(self.random, strands), strands) if s in ready])
             return ready[int(self.random.choice(len(ready), p=paces / paces.sum()))]
         if last in ready and self.arrival == "lazy":
             return last  # type: ignore[return-value]

@@ -281,6 +281,8 @@ class _Follow:
     def step(self, step: Step) -> None:
         """An operation was taken."""
         op, who = step.op, step.role
+        if not who and step.mask is not None and np.argmax(step.mask.any((0, 2))) >= self.m.unfolded.warps:
+            return  # before the roles all blocks of a cluster do the same
         block = 0 if self.m.strand is None else self.m.strand.block
         self.of |= dict.fromkeys((who, f"{who} products", f"{who} stores"), block)
         now = self.time.setdefault(who, self.time[""])
