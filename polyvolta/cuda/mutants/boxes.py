@@ -18,10 +18,11 @@ from polyvolta.cuda.ir.kernel_ir import (
     SharedTile,
     StoreMatrix,
     Wgmma,
+    When,
     Zero,
 )
 from polyvolta.cuda.ir.walk import walk
-from polyvolta.cuda.mutants.model import Mutant, NothingToBreak, differing, edited, places, with_tiles, without
+from polyvolta.cuda.mutants.model import Mutant, NothingToBreak, around, differing, edited, places, with_tiles, without
 from polyvolta.cuda.target.boxes import Box, Swizzle
 from polyvolta.sets import Aff, aff, var
 
@@ -210,6 +211,12 @@ def _tensors(ir: KernelIR, change: Callable[[GlobalTensor], GlobalTensor]) -> Ke
     return differing(ir, replace(ir, tensors=tuple(change(t) if t.name in boxed else t for t in ir.tensors)))
 
 
+def _said_of_all(ir: KernelIR) -> KernelIR:
+    """Conditions around boxes that come are marked as those on which all threads agree."""
+    guards = {path for at in places(ir, BoxCopy) for path, s in around(ir, at) if isinstance(s, When)}
+    return edited(ir, guards, lambda s: (replace(s, uniform=True),))
+
+
 BOX, PRODUCT = (BoxCopy,), (Wgmma,)
 
 MUTANTS = (
@@ -257,6 +264,8 @@ MUTANTS = (
            ("values",), (StoreMatrix, BoxStore), lambda ir: _pieces(ir, lambda s: replace(s, buffer=aff(0)))),
     Mutant("no zeros for no k", "accumulators are anything where K is 0", ("result",), ("uninitialised",), (BoxStore,),
            _no_zeros),
+    Mutant("one thread's condition for all", "a condition of the thread that copies is said to be one of all",
+           ("barriers_reached",), ("divergence",), (When,), _said_of_all),
     Mutant("tensors of boxes transposed", "arguments are said to have their extents the other way round",
            ("arguments",),
            (), (), lambda ir: _tensors(ir, lambda t: replace(t, dims=t.dims[::-1]))),

@@ -161,12 +161,6 @@ def _each_warp(ir: KernelIR) -> KernelIR:
     return edited(ir, guards, change)
 
 
-def _said_of_all(ir: KernelIR) -> KernelIR:
-    """Conditions around boxes that come are marked as those on which all threads agree."""
-    guards = {path for at in places(ir, BoxCopy) for path, s in around(ir, at) if isinstance(s, When)}
-    return edited(ir, guards, lambda s: (replace(s, uniform=True),))
-
-
 def _m(
     name: str, about: str, proofs: tuple[str, ...], observers: tuple[str, ...], change: Callable[[KernelIR], KernelIR]
 ) -> Mutant:
@@ -243,8 +237,6 @@ MUTANTS = (
     _m("no barrier behind the beginning", "roles use barriers that may not have begun", ("phases",), PHASES,
        _dropped(_behind_begin)),
     _m("barriers begin in a role", "barriers begin when other roles may use them", ("phases",), PHASES, _later_begin),
-    _m("one thread's condition for all", "a condition that holds for the thread that copies is said to hold for all",
-       ("barriers_reached",), ("divergence",), _said_of_all),
     _m("stores unfenced", "what threads write the copy engine may not see", ("proxies",), RACES,
        _dropped(lambda ir: places(ir, ProxyFence))),
     _m("no barrier before boxes are stored", "a thread has a box stored that others of its warpgroup still write",
