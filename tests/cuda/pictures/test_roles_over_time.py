@@ -173,7 +173,8 @@ def test_engines_are_a_block_s_own():
 
 def test_blocks_of_a_cluster_stand_one_below_the_other():
     t = roles_over_time(in_cluster(2, 1), 3, M=256, N=64)
-    heads = [line.split("  ")[0] if line[0] != " " else line.strip().split("  ")[0] for line in str(t).split("\n")[2:-2]]
+    lines = str(t).split("\n")[2:-2]
+    heads = [line.strip().split("  ")[0] for line in lines]
     own = ["producer", "full[0]", "full[1]", "full[2]", "consumer 0", "products", "stores", "consumer 1", "products",
            "stores"]  # fmt: skip
     assert heads == ["block (0, 0, 0)", *own, "block (0, 1, 0)", *own]
