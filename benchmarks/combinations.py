@@ -14,9 +14,10 @@ that compiles, interprets, measures or checks kernels draws from it. A name such
 says the target and the element type (of sm_70 neither), idiom, layouts of A, B and the result, macro-MMA, split-K,
 block tile, warp tile, buffers, and how many rows of blocks go together where that isn't the default. Hopper's say more:
 a warp tile is a warpgroup's; `o2` are two blocks that share a multiprocessor, `p` persistent blocks, `d` a dependent
-launch, `x` the transposed product (`swap`); without the letter there is none. `rings()` has all rings of buffers beside
-it, each number of buffers with copies ahead by each number of k tiles; names end in `/b3/p2`. What there is of tiles
-and the like for a target is in `families.py`.
+launch, `x` the transposed product (`swap`), `c2x1` clusters of two blocks one below the other, `t` warpgroups that take
+turns; `k2` is a K whose parts are two blocks of a cluster; without the letter there is none. `rings()` has all rings of
+buffers beside it, each number of buffers with copies ahead by each number of k tiles; names end in `/b3/p2`. What there
+is of tiles and the like for a target is in `families.py`.
 """
 
 from __future__ import annotations
@@ -232,6 +233,8 @@ class Combination:
     persistent: bool | None = None
     dependent: bool | None = None
     swap: bool | None = None
+    cluster: tuple[int, int] | None = None
+    pingpong: bool | None = None
 
     @property
     def name(self) -> str:
@@ -241,6 +244,8 @@ class Combination:
         group = f"/g{self.group}" if self.group is not None else ""
         more = f"/o{self.occupancy}" if (self.occupancy or 1) > 1 else ""
         more += "".join(f"/{x}" for x, on in zip("pdx", (self.persistent, self.dependent, self.swap)) if on)
+        more += f"/c{self.cluster[0]}x{self.cluster[1]}" if (self.cluster or (1, 1)) != (1, 1) else ""
+        more += "/t" if self.pingpong else ""
         target = f"{self.target}/{self.dtype}/" if self.target != "sm_70" else ""
         return (
             f"{target}{self.idiom.name}/{self.a}.{self.b}-{self.c}/{self.macro}/k{self.split_k}/{block}-{warp}"
@@ -263,6 +268,8 @@ class Combination:
             persistent=self.persistent,
             dependent_launch=self.dependent,
             swap=self.swap,
+            cluster=self.cluster,
+            pingpong=self.pingpong,
         )
 
     @property
@@ -318,10 +325,11 @@ def combinations(target: str = "sm_70") -> tuple[Combination, ...]:
     """A target's matrix: every idiom in all layouts of A and B with the macro-MMAs and each split of K.
 
     Tiles, buffers, element types and the result's layout take turns, among the tiles that fit. Of Hopper's it is every
-    idiom that warpgroups compute, in all layouts of A, B and the result, with some tiles each.
+    idiom that warpgroups compute, in all layouts of A, B and the result, with some tiles each; then each of these in
+    clusters of all kinds, and by warpgroups that take turns.
     """
     family = FAMILIES[target]
-    return tuple(_boxed(family) if isinstance(family, Warpgroups) else _combinations(family))
+    return (*_boxed(family), *_together(family)) if isinstance(family, Warpgroups) else tuple(_combinations(family))
 
 
 def _combinations(family: Family) -> Iterator[Combination]:
@@ -369,6 +377,22 @@ def _boxed(family: Warpgroups) -> Iterator[Combination]:
             yield Combination(idiom, a, b, c, macro, 1, block, warp, buffers, "guard", None, family.target, dtype,
                               group, occupancy, persistent, dependent, swap)  # fmt: skip
             turn += 1
+
+
+def _together(family: Warpgroups) -> Iterator[Combination]:
+    """Blocks of clusters, parts of K, and warpgroups that take turns: layouts, tiles and the rest take turns."""
+    for turn, (idiom, (cluster, parts, turns)) in enumerate(product(idioms_of(family), family.together)):
+        at, plans = turn // len(family.together), [p for p in family.plans if family.goes(p, cluster, parts, turns)]
+        block, warp, macro = plans[(turn + at) % len(plans)]
+        a, b, c = (LAYOUTS[(turn >> bit) % 2] for bit in range(3))
+        b = a if idiom.tensors["A"].startswith("NN") else b
+        swap = parts == 1 and not turns and turn % 4 == 0
+        if swap:
+            block, warp = ((y, x, z) for x, y, z in (block, warp))
+        yield Combination(idiom, a, b, c, macro, parts, block, warp, family.buffers[turn % 2], "guard", None,
+                          family.target, family.dtypes[turn // 3 % len(family.dtypes)],
+                          family.groups[turn // 2 % len(family.groups)], 1, turns, (turn + at) % 3 > 0, swap,
+                          cluster, turns)  # fmt: skip
 
 
 @cache

@@ -150,11 +150,21 @@ class Warpgroups(Family):
     plans : block tile, a warpgroup's tile, and the macro-MMA.
     occupancies : blocks that share a multiprocessor, in turn, where that many fit.
     each : kernels of an idiom in each layout of A, B and the result.
+    together : (rows, columns) of the blocks of a cluster, the parts of K that are a block's each, and whether two
+        warpgroups take turns; of an idiom there is a kernel for each.
     """
 
     plans: tuple[tuple[Tile, Tile, str], ...] = ()
     occupancies: tuple[int, ...] = (1,)
     each: int = 3
+    together: tuple[tuple[tuple[int, int], int, bool], ...] = ()
+
+    def goes(self, plan: tuple[Tile, Tile, str], cluster: tuple[int, int], parts: int, turns: bool) -> bool:
+        """Whether each of a cluster's blocks has whole lines of swizzles to bring, each of those that split K whole
+        fragments of columns to add up, and whether warpgroups that take turns have a block's tile each."""
+        block, warp, _ = plan
+        shared = all(side % (8 * max(cluster)) == 0 for side in block)
+        return shared and warp[1] % (16 * parts) == 0 and (not turns or block == warp)
 
     def shared_by(self, plan: tuple[Tile, Tile, str], buffers: int, occupancy: int) -> bool:
         """Whether so many blocks fit in a multiprocessor; a rough estimate, on the safe side."""
@@ -202,6 +212,8 @@ HOPPER = Warpgroups(
     dtypes=("float16", "bfloat16"),
     groups=(None, 1, 3),
     occupancies=(1, 1, 2),
+    together=(((2, 1), 1, False), ((1, 1), 2, False), ((1, 2), 1, False), ((1, 1), 1, True), ((2, 2), 1, False),
+              ((2, 1), 2, False), ((1, 1), 4, False), ((1, 1), 1, True), ((4, 1), 1, False)),
 )
 """All swizzles, by depths of 16, 32 and 64, and boxes side by side where a tile is deeper; one to four warpgroups, in a
 row, in a column and in a square; instructions one above the other and side by side; widths that are powers of 2 and

@@ -224,8 +224,9 @@ def default_one(task: Default) -> Record:
 def short(o: Any) -> str:
     """Options in a few words."""
     block, warp = ("x".join(map(str, t)) for t in (o.block_tile, o.warp_tile))
-    ways = "".join(f" {name}" for name in ("persistent", "swap") if getattr(o, name))
-    return f"{o.macro_mma} k{o.split_k} {block}-{warp} b{o.buffers}{ways}"
+    ways = "".join(f" {name}" for name in ("persistent", "pingpong", "swap") if getattr(o, name))
+    cluster = "" if o.cluster in (None, (1, 1)) else f" c{o.cluster[0]}x{o.cluster[1]}"
+    return f"{o.macro_mma} k{o.split_k} {block}-{warp} b{o.buffers}{ways}{cluster}"
 
 
 def default_tasks(args: argparse.Namespace) -> list[Default]:

@@ -121,7 +121,7 @@ def test_the_matrix_has_every_layout_macro_mma_and_split_of_every_idiom(family: 
 
 
 def test_the_matrix_of_warpgroups_has_every_layout_of_every_idiom_and_all_ways_with_all_widths() -> None:
-    everything = combinations.combinations("sm_90a")
+    everything = [c for c in combinations.combinations("sm_90a") if c.cluster is None]
     assert len({c.name for c in everything}) == len(everything) >= 300
     for idiom in idioms_of(HOPPER):
         mine = [c for c in everything if c.idiom == idiom]
@@ -141,8 +141,23 @@ def test_the_matrix_of_warpgroups_has_every_layout_of_every_idiom_and_all_ways_w
     assert {c.buffers for c in everything} == {*HOPPER.buffers}
 
 
+TOGETHER = [c for c in combinations.combinations("sm_90a") if c.cluster is not None]
+
+
+def test_each_idiom_of_warpgroups_is_there_in_clusters_and_in_turns() -> None:
+    assert len({c.name for c in TOGETHER}) == len(TOGETHER)
+    for idiom in idioms_of(HOPPER):
+        mine = [c for c in TOGETHER if c.idiom == idiom]
+        assert [(c.cluster, c.split_k, c.pingpong) for c in mine] == list(HOPPER.together), idiom.name
+    for way in HOPPER.together:
+        mine = [c for c in TOGETHER if (c.cluster, c.split_k, c.pingpong) == way]
+        for what in ("a", "b", "c", "dtype", "dependent"):
+            assert len({getattr(c, what) for c in mine}) == 2, (way, what)
+        assert len({c.block for c in mine}) >= 5, way
+
+
 def test_a_name_of_hopper_s_says_the_kernel() -> None:
-    for c in random.Random(22).sample(combinations.combinations("sm_90a"), 4):
+    for c in random.Random(22).sample([c for c in combinations.combinations("sm_90a") if c.cluster is None], 4):
         kernel, (*_, ways) = c.compile(), c.name.partition("/b")
         o, letters = kernel.options, ways.split("/")[1:]
         assert (o.macro_mma, o.block_tile, o.warp_tile, o.buffers) == (c.macro, c.block, c.warp, c.buffers)
@@ -194,6 +209,17 @@ def test_interpreted_for_hopper(c: Combination) -> None:
         case = cases.draw(c, f"ci {c.name}", kind, 2**18)
         verdict = cases.interpret(kernel, c, case, copies=copies)
         assert verdict.good, f"{case}: {verdict}"
+
+
+@pytest.mark.parametrize("c", [next(c for c in random.Random(n).sample(TOGETHER, len(TOGETHER)) if (
+    c.cluster, c.split_k, c.pingpong) == way) for n, way in enumerate(HOPPER.together[:4])], ids=name)  # fmt: skip
+def test_interpreted_in_clusters_and_in_turns(c: Combination) -> None:
+    kernel, case = c.compile(), cases.draw(c, f"ci {c.name}", "boxed", 2**18)
+    options, letters = kernel.options, c.name.split("/")
+    assert options.pingpong == ("t" in letters) == bool(c.pingpong)
+    assert options.cluster == c.cluster and (c.cluster == (1, 1) or f"c{c.cluster[0]}x{c.cluster[1]}" in letters)
+    verdict = cases.interpret(kernel, c, case, copies=5)
+    assert verdict.good, f"{case}: {verdict}"
 
 
 @pytest.mark.parametrize("copies", ["lazy", "eager", 3])

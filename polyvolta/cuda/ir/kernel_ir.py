@@ -100,8 +100,8 @@ class Loop(Part):
 class When(Part):
     """The body runs where all conditions `e >= 0` hold, `orelse` elsewhere.
 
-    `uniform` says that all threads of the block agree; else the lanes of each warp do, when there are operations
-    below that a warp does together.
+    `uniform` says that all threads of the block agree, those of other roles included; else the lanes of each warp do,
+    when there are operations below that a warp does together.
     """
 
     conditions: tuple[Aff, ...]

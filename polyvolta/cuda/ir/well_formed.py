@@ -19,7 +19,7 @@ from polyvolta.cuda.declared import misfits
 from polyvolta.cuda.errors import CudaError
 from polyvolta.cuda.ir.block_order import HIGHEST
 from polyvolta.cuda.ir.engines.well_formed import of_barriers, of_cluster, of_maps, of_tiles
-from polyvolta.cuda.ir.kernel_ir import CHUNK, LANES, NARROW, KernelIR, Loop, SharedTile, Stmt, Tiles
+from polyvolta.cuda.ir.kernel_ir import CHUNK, LANES, NARROW, GlobalTensor, KernelIR, Loop, SharedTile, Stmt, Tiles
 from polyvolta.cuda.ir.walk import IrPath, inner
 from polyvolta.cuda.ir.well_formed_statements import of_statement
 from polyvolta.cuda.ir.well_formed_terms import MOST_SHARED, MOST_THREADS, MOST_VALUES, of_map, of_name, unknown
@@ -46,6 +46,12 @@ def check(ir: KernelIR) -> None:
     """
     for problem in misfits(ir):  # the other rules count on types
         raise IllFormed(problem, where=f"the kernel {ir.name!r}")
+    for x in (*ir.tensors, *ir.tiles):
+        dims = len(x.dims) if isinstance(x, GlobalTensor) else len(x.layout.inputs if x.layout else x.order)
+        if sorted(x.order) != list(range(dims)):
+            what = "" if isinstance(x, GlobalTensor) else "the layout of "
+            raise IllFormed(f"{what}{x.name} has {dims} dimensions, and the order {x.order}", where=ir.name,
+                            hint="an order has each dimension once, the outermost first, such as (0, 1)")  # fmt: skip
     for problem in _of_kernel(ir):
         raise IllFormed(problem, where=ir.name)
     known = {*ir.sizes, "linearId", *(n for n, _ in ir.derived)}
@@ -126,8 +132,6 @@ def _of_kernel(ir: KernelIR) -> Iterator[str]:
             yield f"{t.name} has the dimensions {t.dims}: one or two sizes or positive numbers are"
         if t.align not in (8, 4, 2, 1):
             yield f"an access to {t.name} moves 8, 4, 2 or 1 values, not {t.align}"
-        if sorted(t.order) != list(range(len(t.dims))):
-            yield f"{t.name} has {len(t.dims)} dimensions, and the order {t.order}"
     for tile in ir.tiles:
         yield from _of_tile(tile)
     yield from of_barriers(ir)
@@ -146,8 +150,6 @@ def _of_tile(tile: SharedTile) -> Iterator[str]:
         yield f"{tile.name} has {tile.buffers} buffers of {tile.chunks} chunks from chunk {tile.start} on"
     if tile.layout is not None:
         dims = len(tile.layout.inputs)
-        if sorted(tile.order) != list(range(dims)):
-            yield f"the layout of {tile.name} has {dims} dimensions, and the order {tile.order}"
         yield from of_map(f"the layout of {tile.name}", tile.layout, dims, 1)
         if [n for n, _ in tile.layout.outputs] != ["chunk"]:
             yield f"the layout of {tile.name} gives {tile.layout.outputs[0][0]}, not the chunk"

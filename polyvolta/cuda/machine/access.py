@@ -224,7 +224,7 @@ class _Tensor:
         m.refuse(
             OutOfBounds(
                 f"{title(self.op)}: {a.array}{reached} is below 0, and a guard compares with the extents alone",
-                where=f"thread {at[1] * LANES + at[2]} of block {m.block(threads)}",
+                where=_who(m, threads),
                 hint="an index expression is wrong",
             ),
             threads,
@@ -378,10 +378,17 @@ def within(
             m.refuse(
                 OutOfBounds(
                     f"{title(op)}: {what}{reached}{more} is outside of {what}{list(extents)}",
-                    where=f"thread {at[1] * LANES + at[2]} of block {m.block(bad)}",
+                    where=_who(m, threads),
                     hint="an index expression is wrong, or a guard is missing",
                 ),
                 threads,
             )
             mask = ~threads if mask is None else mask & ~threads
     return mask
+
+
+def _who(m: Machine, threads: np.ndarray) -> str:
+    """The first thread [block, warp, lane] that is marked, in words."""
+    block, warp, lane = (int(n) for n in np.argwhere(threads)[0])
+    place, thread = m.who(block, warp * LANES + lane)
+    return f"thread {thread} of block {place}"

@@ -151,7 +151,8 @@ def interpret(
         raise BadPatience(f"patience is a number of seconds, not {patience!r}", hint="patience=3600 is an hour")
     arrival = checked_arrival(copies)
     memory, values = prepared_memory(ir, tensors, sizes, scalars)
-    ir = unfolded(ir).ir
+    whole = unfolded(ir)
+    ir = whole.ir
     grid: list[Any] = [g.evaluate(sizes) for g in ir.grid]
     count = prod(launched(ir, grid))
     together = max(1, BATCH_BYTES // _block_bytes(ir, watch is not None)) if lockstep(ir) else 1
@@ -159,7 +160,7 @@ def interpret(
     for first in range(0, count, together):
         blocks = batch(ir, grid, first, min(first + together, count))
         faults = None if watch is None else watch.fault
-        machine = Machine(ir, memory, values, blocks, EFFECTS, hook, faults, arrival, count)
+        machine = Machine(ir, memory, values, blocks, EFFECTS, hook, faults, arrival, count, whole)
         _run(machine, watch, forecast)
 
 

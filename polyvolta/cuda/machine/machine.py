@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import reduce
+from itertools import chain
 from typing import Any, ClassVar
 
 import numpy as np
 
 from polyvolta.cuda.ir import kernel_ir as kir
-from polyvolta.cuda.ir.engines.unfolded import PART
+from polyvolta.cuda.ir.engines.unfolded import PART, Unfolded
 from polyvolta.cuda.ir.engines.warpgroups import WARPS
 from polyvolta.cuda.ir.kernel_ir import CHUNK, CHUNK_BYTES, LANES, KernelIR
 from polyvolta.cuda.ir.walk import IrPath, inner
@@ -24,7 +25,7 @@ from polyvolta.cuda.machine.errors import Diverged, EarlyAccess, NotAChunk, OutO
 from polyvolta.cuda.machine.memories import POISON as POISON
 from polyvolta.cuda.machine.memories import Memory
 from polyvolta.cuda.machine.reach import Index, Mask, Reaches
-from polyvolta.cuda.machine.strands import Meeting, Strand, Wait, Weaver, parts_of, weave
+from polyvolta.cuda.machine.strands import Meeting, Strand, Wait, Weaver, crews, weave
 from polyvolta.cuda.machine.turns.tiles import AXES, turns
 from polyvolta.sets import Aff, PolyvoltaError
 
@@ -63,6 +64,7 @@ class Machine:
     ----------
     ir : the kernel.
     blocks : [3, block]: blockIdx.x, .y, .z of each block of the batch.
+    unfolded : whose blocks these are, if they are clusters of another kernel's.
     launched : of a kernel whose blocks have several tiles, how many blocks there are; 0: each block of the batch has
         its place alone, as its first tile.
     shape : (blocks, warps, 32).
@@ -93,8 +95,9 @@ class Machine:
         faults: Faults | None = None,
         arrival: Arrival = "lazy",
         launched: int = 0,
+        unfolded: Unfolded | None = None,
     ) -> None:
-        self.launched = launched
+        self.launched, self.unfolded = launched, unfolded or Unfolded(ir, ir, {})
         self.ir, self.tensors, self.blocks, self.effects, self.hook, self.faults = (
             ir, tensors, blocks, effects, hook, faults,
         )  # fmt: skip
@@ -149,7 +152,8 @@ class Machine:
                 if s.orelse:
                     yield from self._guarded(s.orelse, mask, np.logical_not(holds), (*at, k), len(s.body))
             elif isinstance(s, kir.Roles):
-                yield from self._roles(s, mask, (*at, k))
+                yield from self._roles(s, mask, (*at, k), body[k + 1 - first :])
+                return
             elif isinstance(s, kir.Tiles):
                 yield from self._tiles(s, mask, (*at, k))
             else:
@@ -162,17 +166,20 @@ class Machine:
                     self.hook(self, s, self.values)
                 yield Step((*at, k), s, mask, reach, "" if self.strand is None else self.strand.name)
 
-    def _roles(self, s: kir.Roles, mask: Mask, at: IrPath) -> Iterator[Step]:
-        """Each role's warps run its body; loop variables are their own."""
-        strands, first = [], 0
+    def _roles(self, s: kir.Roles, mask: Mask, at: IrPath, behind: tuple[kir.Stmt, ...]) -> Iterator[Step]:
+        """Each role's warps run its body and then what stands behind, the warps without a role that alone; loop
+        variables are their own."""
+        strands, warps = [], self.unfolded.warps
+        bodies: dict[str, tuple[tuple[kir.Stmt, ...], int]] = {}  # of each role, and where its numbers begin
         for role in s.roles:
-            for name, start, warps in parts_of(role):
-                own = np.zeros(self.shape, bool)
-                own[:, start : start + warps] = True if mask is None else mask[:, start : start + warps]
-                if own.any():
-                    body = self._body(role.body, own, at, first)
-                    strands.append(Strand(name, role.name, own, dict(self.values), body))
-            first += len(role.body)
+            bodies[role.name] = role.body, sum(len(body) for body, _ in bodies.values())
+        for name, of, start, count in crews(s, self.shape[1], warps, self.unfolded.of.warps if behind else 0):
+            own = np.zeros(self.shape, bool)
+            own[:, start : start + count] = True if mask is None else mask[:, start : start + count]
+            body, first = bodies.get(of, ((), 0))
+            if own.any():
+                steps = chain(self._body(body, own, at, first), self._body(behind, own, at[:-1], at[-1] + 1))
+                strands.append(Strand(name, of, own, dict(self.values), steps, block=start // warps))
         yield from weave(self, strands, self._hasten)
 
     def _hasten(self) -> bool:
@@ -181,11 +188,15 @@ class Machine:
     def _wait(self, op: kir.Op, mask: Mask) -> Wait | None:
         """What the threads at hand wait for before they take an operation."""
         strand = self.strand
-        if strand is not None and strand.role and op.together in ("role", "block"):
-            others = tuple(s for s in strand.woven if op.together == "block" or s.role == strand.role)
+        if strand is not None and strand.role and op.together in ("role", "block", PART):
+            others = strand.met(op.together)
             strand.meetings[op.together] += 1
-            whole = op.together == "role" or bool(sum(s.mask[0].sum() for s in others) == self.shape[1] * LANES)
-            return Meeting(op.together, strand.meetings[op.together], others, whole)
+            every = 1 if op.together == PART else self.shape[1] // self.unfolded.warps
+            threads = every * self.unfolded.of.warps * LANES
+            whole = op.together == "role" or bool(sum(s.mask[0].sum() for s in others) == threads)
+            alone = self.unfolded.ir is self.unfolded.of
+            words = {PART: "block", "block": "block" if alone else "cluster"}.get(op.together, op.together)
+            return Meeting(op.together, strand.meetings[op.together], others, whole, words)
         return None if self.units is None else self.units.wait(self, op, mask)
 
     def _effect(self, op: kir.Op, mask: Mask) -> Reaches:
@@ -270,6 +281,8 @@ class Machine:
             self._split(op, split, "a warpgroup")
         elif mask is None or op.together == "thread":
             return
+        elif op.together == PART and (strand is None or not strand.role):
+            self._split(op, self._missing(mask), _THREADS[1])
         elif op.together != "warp" and strand is not None and strand.role:
             self._split(op, mask.any((1, 2), keepdims=True) & strand.mask & ~mask, f"the threads of {strand.name}")
         else:
@@ -290,6 +303,13 @@ class Machine:
         """Refuse an operation that only some threads of a warp, or of a block, take part in."""
         self._split(op, mask.any(axes, keepdims=True) & ~mask, group)
 
+    def _missing(self, mask: np.ndarray) -> np.ndarray:
+        """Of blocks of a cluster of which some threads take part the others."""
+        own = mask.reshape(self.shape[0], -1, self.unfolded.warps, LANES)
+        missing = own.any((2, 3), keepdims=True) & ~own
+        missing[:, :, self.unfolded.of.warps :] = False  # no threads of any block
+        return np.asarray(missing.reshape(self.shape))
+
     def _split(self, op: kir.Op, split: np.ndarray, group: str) -> None:
         """Refuse an operation that some threads miss, if any do."""
         if split.any():
@@ -302,7 +322,15 @@ class Machine:
 
     def block(self, where: np.ndarray) -> tuple[int, ...]:
         """blockIdx of the first block of which a thread [block, warp, lane] is marked."""
-        return tuple(int(x) for x in self.blocks[:, np.argwhere(where)[0][0]])
+        block, warp, _ = (int(n) for n in np.argwhere(where)[0])
+        return self.who(block, warp * LANES)[0]
+
+    def who(self, block: int, thread: int) -> tuple[tuple[int, int, int], int]:
+        """blockIdx and linearId of a thread, by its block's number in the batch and by its own number there."""
+        x, y, z = (int(n) for n in self.blocks[:, block])
+        place, warp = self.unfolded.block((x, y, z), int(thread) // LANES)
+        assert warp is not None
+        return place, warp * LANES + int(thread) % LANES
 
     # ---- places
 
@@ -352,7 +380,7 @@ class Machine:
 
 
 _LANES, _THREADS = ((2,), "the lanes of a warp"), ((1, 2), "the threads")
-_TOGETHER = {"warp": _LANES, PART: _LANES, **dict.fromkeys(("role", "block", "cluster"), _THREADS)}
+_TOGETHER = {"warp": _LANES, **dict.fromkeys(("role", "block", "cluster"), _THREADS)}
 """Of operations that some threads take together: the axes of a mask, and who they are in words."""
 
 

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from polyvolta.cuda.ir.accesses import Access, Operation
+from polyvolta.cuda.ir.engines.unfolded import Unfolded
 from polyvolta.cuda.ir.kernel_ir import KernelIR
 from polyvolta.cuda.ir.memories import CHUNK
 from polyvolta.sets import Aff, PolyvoltaError
@@ -58,6 +59,9 @@ class Blocks(Memories, Protocol):
     values: dict[str, Any]
     registers: dict[str, np.ndarray]
     path: tuple[int, ...]
+    unfolded: Unfolded
+
+    def who(self, block: int, thread: int) -> tuple[tuple[int, int, int], int]: ...
 
     def refuse(self, wrong: PolyvoltaError, threads: np.ndarray | None) -> None: ...
 

@@ -33,7 +33,7 @@ import numpy as np
 from polyvolta.cuda.errors import CudaError
 from polyvolta.cuda.ir import kernel_ir as kir
 from polyvolta.cuda.ir.engines.unfolded import Unfolded, unfolded
-from polyvolta.cuda.ir.kernel_ir import KernelIR
+from polyvolta.cuda.ir.kernel_ir import LANES, KernelIR
 from polyvolta.cuda.ir.walk import IrPath, walk
 from polyvolta.cuda.machine.access import instructions
 from polyvolta.cuda.machine.copies import Arrival, checked_arrival
@@ -69,12 +69,15 @@ class TraceStep:
     node : that node as the tree's text has it; "" for what the tree doesn't have.
     cuda : the statement of the CUDA text that starts at that line, in one line.
     loops : the variables of the loops around, outermost first.
-    block : blockIdx x, y, z.
-    active : which threads took part, bool [warp, lane].
+    block : blockIdx x, y, z: in a cluster of the block whose step it is, of what all do together of the one asked for.
+    active : which threads of the block took part, bool [warp, lane]; of what all do together which of the cluster's,
+        whose blocks' warps are side by side.
     values : for each register element that the operation touched, by its text such as "hmma_C[0][1]", the values
         afterwards: [warp, lane, value] of fp16 or fp32, bf16's in fp32. What nobody has written yet is NaN, and so is
         what a warpgroup has products added to and hasn't waited for.
     role : whose step it is, "" in a kernel without roles; one that has several warpgroups has its steps one by one.
+
+    Tiles of a cluster's blocks are told by rank, such as "shared_A.1".
     """
 
     number: int
@@ -89,6 +92,7 @@ class TraceStep:
     _names: Mapping[str, Any] = field(repr=False)
     _reach: Reaches = field(repr=False)
     role: str = ""
+    _first: int = 0
 
     @property
     def op(self) -> kir.Op:
@@ -119,7 +123,11 @@ class TraceStep:
 
     @cached_property
     def _touches(self) -> tuple[tuple[Touch, ...], tuple[Touch, ...]]:
-        return touches(self._machine.ir, self.op, self._names, self._reach, self.active)
+        active = np.zeros(self._machine.shape[1:], bool)
+        active[self._first : self._first + len(self.active)] = self.active
+        found = touches(self._machine.ir, self.op, self._names, self._reach, active)
+        reads, writes = (tuple(replace(t, warp=t.warp - self._first) for t in side) for side in found)
+        return reads, writes
 
     @cached_property
     def does(self) -> tuple[tuple[tuple[int, ...], str], ...]:
@@ -212,7 +220,8 @@ class Trace(Iterator["TraceStep"]):
     @property
     def standing(self) -> tuple[Standing, ...]:
         """Where each role stands; () before they begin, and where there are none."""
-        return tuple(standing(self._machine, self._places, s, self._whole) for s in self._turns.woven)
+        woven = (s for s in self._turns.woven if s.name in self.roles)
+        return tuple(standing(self._machine, self._places, s, self._whole) for s in woven)
 
 
 def trace(
@@ -230,8 +239,7 @@ def trace(
     ----------
     ir, schedule : the kernel and its tree.
     tensors, sizes, scalars : as of `interpreter.interpret`.
-    block : blockIdx x, y and, if it isn't 0, z. Of a cluster's block the steps are those of the cluster, whose blocks'
-        warps are side by side.
+    block : blockIdx x, y and, if it isn't 0, z. Of a cluster's block the steps are those of all blocks of the cluster.
     copies : when asynchronous copies arrive, and whose turn it is, as of `interpreter.interpret`.
 
     Raises
@@ -247,7 +255,7 @@ def trace(
     number, whole = checked_block(block, blocks, sizes), unfolded(ir)
     cluster = [n // c for n, c in zip(number, ir.cluster, strict=True)]
     machine = Machine(whole.ir, memory, values, np.array(cluster)[:, None], EFFECTS, arrival=checked_arrival(copies),
-                      launched=prod(blocks))  # fmt: skip
+                      launched=prod(blocks), unfolded=whole)  # fmt: skip
     return Trace(machine, Places(ir, schedule), number, whole)
 
 
@@ -323,14 +331,21 @@ def _steps(
     found: dict[IrPath, tuple[Place, str, str]] = {}
     for number, step in enumerate(machine.steps()):
         if step.path not in found:
-            place = replace(places[whole.path(step.path)], stmt=step.op)
+            place = places[whole.path(step.path)]
+            place = place if isinstance(step.op, kir.Barrier) else replace(place, stmt=step.op)
             node = "" if place.node is None else nodes.get(place.node, "")
             found[step.path] = place, node, _statement(text, place.line)
         place, node, cuda = found[step.path]
         active = np.ones(machine.shape[1:], bool) if step.mask is None else step.mask[0].copy()
+        warps = np.flatnonzero(active.any(1))
+        ranks, place_of, own = np.unique(warps // whole.warps), block, slice(None)
+        if len(ranks) == 1:
+            place_of, first = machine.who(0, int(warps[0]) * LANES)[0], int(ranks[0]) * whole.warps
+            own = slice(first, first + whole.of.warps)
+        values = {name: x[own] for name, x in _registers(machine, step).items()}
         yield TraceStep(
-            number, place, node, cuda, machine.loops(0, int(np.argmax(active.any(1)))), block, active,
-            _registers(machine, step), machine, dict(machine.values), step.reach, step.role,
+            number, place, node, cuda, machine.loops(0, int(warps[0])), place_of, active[own], values, machine,
+            dict(machine.values), step.reach, step.role, int(own.start or 0),
         )  # fmt: skip
 
 

@@ -18,10 +18,11 @@ from polyvolta.cuda.ir.kernel_ir import (
     SharedTile,
     StoreMatrix,
     Wgmma,
+    When,
     Zero,
 )
 from polyvolta.cuda.ir.walk import walk
-from polyvolta.cuda.mutants.model import Mutant, NothingToBreak, differing, edited, places, with_tiles, without
+from polyvolta.cuda.mutants.model import Mutant, NothingToBreak, around, differing, edited, places, with_tiles, without
 from polyvolta.cuda.target.boxes import Box, Swizzle
 from polyvolta.sets import Aff, aff, var
 
@@ -210,13 +211,19 @@ def _tensors(ir: KernelIR, change: Callable[[GlobalTensor], GlobalTensor]) -> Ke
     return differing(ir, replace(ir, tensors=tuple(change(t) if t.name in boxed else t for t in ir.tensors)))
 
 
+def _said_of_all(ir: KernelIR) -> KernelIR:
+    """Conditions around boxes that come are marked as those on which all threads agree."""
+    guards = {path for at in places(ir, BoxCopy) for path, s in around(ir, at) if isinstance(s, When)}
+    return edited(ir, guards, lambda s: (replace(s, uniform=True),))
+
+
 BOX, PRODUCT = (BoxCopy,), (Wgmma,)
 
 MUTANTS = (
     Mutant("layout of boxes without swizzle", "tiles that boxes come to are said to lie there unpermuted", ("layouts",),
-           (), (BoxCopy, Wgmma), _plain_tiles),
+           ("values",), (BoxCopy, Wgmma), _plain_tiles),
     Mutant("shared memory from a line further on", "tiles start at no multiple of the swizzle's pattern",
-           ("layouts", "alignment"), (), (BoxCopy, Wgmma), _shifted_tiles),
+           ("layouts", "alignment"), ("values",), (BoxCopy, Wgmma), _shifted_tiles),
     Mutant("map without swizzle", "boxes arrive unpermuted",
            ("layouts", "fresh"), ("values",), (BoxCopy, BoxStore, Wgmma),
            lambda ir: _with_boxes(ir, lambda box: replace(box, swizzle=Swizzle(0)))),
@@ -228,7 +235,7 @@ MUTANTS = (
     Mutant("box a k tile further on", "the left operand's tiles are those of the next step", ("fresh", "sums"),
            ("values",), PRODUCT, lambda ir: _elsewhere(ir, 1, lambda box: _k_tile(ir))),
     Mutant("box beside its place", "boxes arrive half of themselves further on",
-           ("copies", "bounds", "layouts"), (), BOX,
+           ("copies", "bounds", "layouts"), ("bounds",), BOX,
            _beside),
     Mutant("descriptor of twice the stride", "every second group of eight lines is read", ("layouts", "fresh"),
            ("values",), PRODUCT,
@@ -252,10 +259,13 @@ MUTANTS = (
            ("values",), (StoreMatrix, BoxStore), _first_rows),
     Mutant("piece in its neighbour's place", "pieces of the result are stored one further on",
            ("written_once", "result"),
-           ("values",), (BoxStore,), _neighbour),
+           ("uninitialised", "values"), (BoxStore,), _neighbour),
     Mutant("piece of the first buffer", "all pieces of the result are stored from one buffer", ("result",),
            ("values",), (StoreMatrix, BoxStore), lambda ir: _pieces(ir, lambda s: replace(s, buffer=aff(0)))),
-    Mutant("no zeros for no k", "accumulators are anything where K is 0", ("result",), (), (BoxStore,), _no_zeros),
+    Mutant("no zeros for no k", "accumulators are anything where K is 0", ("result",), ("uninitialised",), (BoxStore,),
+           _no_zeros),
+    Mutant("one thread's condition for all", "a condition of the thread that copies is said to be one of all",
+           ("barriers_reached",), ("divergence",), (When,), _said_of_all),
     Mutant("tensors of boxes transposed", "arguments are said to have their extents the other way round",
            ("arguments",),
            (), (), lambda ir: _tensors(ir, lambda t: replace(t, dims=t.dims[::-1]))),

@@ -209,7 +209,7 @@ MUTANTS = (
     _m("free slots a phase before", "the producer waits for a release before the last one",
        ("not_overwritten", "phases"), PHASES, lambda ir: _of_phase(ir, _free(ir, Await), number=-1)),
     _m("a free slot that is another one", "the producer waits for the slot behind the one that it fills",
-       ("phases",), (), lambda ir: _of_phase(ir, _free(ir, Await), slot=1)),
+       ("phases",), PHASES, lambda ir: _of_phase(ir, _free(ir, Await), slot=1)),
     _m("another slot is released", "warpgroups release the slot behind theirs",
        ("phases",), PHASES, lambda ir: _of_phase(ir, _free(ir, Arrive), slot=1)),
     _m("boxes count for another slot", "bytes of boxes are counted by the barrier of the slot behind theirs",

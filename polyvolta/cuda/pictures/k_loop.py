@@ -21,7 +21,8 @@ from polyvolta.cuda.ir.walk import IrPath, operations, walk
 from polyvolta.cuda.pictures.dry import GENEROUS, all_sizes, ir_of
 from polyvolta.cuda.pictures.errors import BadPicture, NothingToDraw, NotInKernel
 from polyvolta.cuda.pictures.k_tiles import Course, Event, course, k_loops, unordered
-from polyvolta.cuda.pictures.roles.timeline import Clock, Timeline, timeline
+from polyvolta.cuda.pictures.roles.follow import timeline
+from polyvolta.cuda.pictures.roles.timeline import Clock, Timeline
 from polyvolta.cuda.pictures.svg import DEEPER, FAINT, GREY, INK, PAPER, RED, TINTS, Canvas, Svg, text_width
 
 SLOT, NARROW, TRIP_GAP = 22, 12, 14  # pixels of a box, of a barrier, between two trips

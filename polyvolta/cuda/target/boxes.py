@@ -180,9 +180,17 @@ class Box:
         ----------
         order : the matrix's dimensions, outermost first.
 
+        Raises
+        ------
+        BadBox : the order isn't one of two dimensions.
+
         >>> print(Box(4, 8).elements((1, 0)))
         { [lane, i] -> [d0 = i mod 8, d1 = floor(i/8)] : 0 <= lane < 32 and 0 <= i < 32 }
         """
+        if sorted(order) != [0, 1]:
+            raise BadBox(f"a box is of a matrix with two dimensions, and {tuple(order)} is no order of these",
+                         where=f"a box of {self.lines} lines of {self.run} values",
+                         hint="outermost first: (0, 1), lines along the first dimension, or (1, 0)")  # fmt: skip
         return _elements(self.lines, self.run, tuple(order))
 
     def _made(self, chunk: Aff) -> IndexMap:

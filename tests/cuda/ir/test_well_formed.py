@@ -133,7 +133,8 @@ def test_refused_in_a_ring(words):
 WRONG = {
     "c9 has no value there": _moved(),
     "nothing has no value there": edited(GlobalLoad, index=lambda s: (var("nothing"), *s.index[1:])),
-    "the layout of shared_A has 2 dimensions, and the order": tile(order=(0, 5)),
+    "the layout of shared_A has 2 dimensions, and the order (0, 5)": tile(order=(0, 5)),
+    "the layout of shared_A has 2 dimensions, and the order (1, 1)": tile(order=(1, 1)),
     "takes 1 indices to 2, not 1 to 1": tile(
         layout=IndexMap((("i", 32),), (("x", var("i")), ("y", aff(0)))), order=(0,)
     ),

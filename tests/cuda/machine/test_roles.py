@@ -148,7 +148,7 @@ def shorter(ir: KernelIR) -> KernelIR:
 
 
 BROKEN = {
-    "no wait for the boxes": (without(Await, "full"), {"lazy", 0, 1}),
+    "no wait for the boxes": (without(Await, "full"), {"lazy", "eager", 0}),
     "no wait for a free slot": (without(Await, "free"), set(KINDS)),
     "a tile is released early": (changed(WgmmaWait, "done", lambda op: replace(op, pending=2)), {"lazy"}),
     "an arrival too many is wanted": (arrivals(1, 1), set(KINDS)),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -136,3 +137,47 @@ def test_what_cannot_be_drawn_says_why():
         roles_over_time(kernel_of("product"), N=70)
     with pytest.raises(Deadlock):
         roles_over_time(broken(kernel_of("product"), "slots are not released"), 4)
+
+
+# ---- clusters
+
+
+@cache
+def in_cluster(rows: int, cols: int, parts: int = 1):
+    options = replace(TILES, cluster=(rows, cols), split_k=parts)
+    return pv.compile(A @ B, target=SM_90A, options=options)
+
+
+def test_a_box_for_two_blocks_is_one_that_is_there_for_both():
+    """Each block's copy engine moves its tile of A and half of B's; B's halves are there when both have come."""
+    clock = Clock(multiply_adds=2**20, bytes=64, way=100, operation=0)
+    t = roles_over_time(in_cluster(2, 1), 3, clock=clock, M=256, N=64)
+    assert set(t.blocks.values()) == {(0, 0, 0), (0, 1, 0)} and set(t.blocks) == set(t.lanes)
+    for rank in (0, 1):
+        there = [max(s.end for s in spans(t, f"full.{rank}[{slot}]", FLIGHT)) for slot in range(3)]
+        assert there == pytest.approx([100 + (128 + 32) * 64 * 2 / 64 * (n + 1) for n in range(3)], abs=1)
+        waits = [s for s in spans(t, f"consumer 0 of block {rank}", WAIT) if "full" in s.what]
+        assert [s.end for s in waits] == pytest.approx(there)
+
+
+def test_engines_are_a_block_s_own():
+    """Two blocks take as long as one where they share nothing."""
+    alone = roles_over_time(kernel_of("product"), 4, M=128, N=64)
+    t = roles_over_time(in_cluster(1, 1, parts=2), 4, M=128, N=64)
+    own, *mine = (spans(x, f"consumer 1{of} products", PRODUCT) for x, of in (
+        (alone, ""), (t, " of block 0"), (t, " of block 1")))  # fmt: skip
+    for found in mine:
+        assert [(s.start - found[0].start, s.end - s.start, s.tiles) for s in found] == [
+            (s.start - own[0].start, s.end - s.start, s.tiles) for s in own]  # fmt: skip
+
+
+def test_blocks_of_a_cluster_stand_one_below_the_other():
+    t = roles_over_time(in_cluster(2, 1), 3, M=256, N=64)
+    lines = str(t).split("\n")[2:-2]
+    heads = [line.strip().split("  ")[0] for line in lines]
+    own = ["producer", "full[0]", "full[1]", "full[2]", "consumer 0", "products", "stores", "consumer 1", "products",
+           "stores"]  # fmt: skip
+    assert heads == ["block (0, 0, 0)", *own, "block (0, 1, 0)", *own]
+    drawn = words(t.svg())
+    assert [h for h in drawn if h in heads] == heads
+    assert pipeline(in_cluster(2, 1), 3, M=256, N=64) == t.svg()

@@ -23,7 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from math import lcm
 
 from polyvolta.cuda.ir.accesses import Access, Operation
@@ -52,7 +52,7 @@ from polyvolta.cuda.ir.kernel_ir import (
     When,
 )
 from polyvolta.cuda.ir.memories import Memories, PhaseBarriers, SharedTile
-from polyvolta.cuda.ir.walk import IrPath, inner, operations, put
+from polyvolta.cuda.ir.walk import IrPath, inner, operations, put, walk
 from polyvolta.cuda.target.boxes import SWIZZLES
 from polyvolta.sets import Aff, aff, var
 from polyvolta.sets.values.simplify import simplify
@@ -63,6 +63,8 @@ ALIGN = max(s.align for s in SWIZZLES)
 """Chunks that a block's shared memory is a whole number of."""
 PART = "part"
 """The scope of a barrier of one block among those of a cluster."""
+OF_BLOCK = " of block "
+"""In a role's name, before the rank of its block."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,11 +97,13 @@ class Unfolded:
     ir : the kernel.
     of : the other one.
     paths : where the statements of the other one stand, by the path of what they have become.
+    memory : chunks of shared memory from one block to the next; 0: each block is alone.
     """
 
     ir: KernelIR
     of: KernelIR
     paths: Mapping[IrPath, IrPath]
+    memory: int = 0
 
     def path(self, at: IrPath) -> IrPath:
         """Where a statement stands in the other kernel."""
@@ -114,9 +118,38 @@ class Unfolded:
         if self.ir is self.of:
             return cluster, warp
         rank, own = (0, warp) if warp is None else divmod(warp, _warps(self.of))
+        return self.place(cluster, rank), own
+
+    def place(self, cluster: tuple[int, int, int], rank: int) -> tuple[int, int, int]:
+        """The place of a block by that of its cluster, and its rank."""
+        if self.ir is self.of:
+            return cluster
         place = list(members(self.of.cluster))[rank]
         x, y, z = (c * n + p for c, n, p in zip(cluster, self.of.cluster, place, strict=True))
-        return (x, y, z), own
+        return x, y, z
+
+    @property
+    def warps(self) -> int:
+        """How many warps from a block's first one to that of the next block in its cluster."""
+        return self.ir.warps if self.ir is self.of else _warps(self.of)
+
+    def array(self, name: str) -> tuple[str, int]:
+        """What a tile, or a row of barriers, is called in the other kernel, and the rank of its block."""
+        own, _, rank = name.partition(".")  # names of a kernel have no dots
+        return own, int(rank or 0)
+
+    def byte(self, at: int) -> tuple[int, int]:
+        """The rank of the block that has a byte of shared memory, and which one of its own that is."""
+        return divmod(at, self.memory * CHUNK_BYTES) if self.memory else (0, at)
+
+    def again(self, at: IrPath) -> bool:
+        """Whether a statement is a box for another block, of which the first one stands before."""
+        return self.ir is not self.of and at not in self.paths and at[:-1] in self.paths and (
+            isinstance(self._stmts[at], BoxCopy) and at[-1] > 0)  # fmt: skip
+
+    @cached_property
+    def _stmts(self) -> Mapping[IrPath, Stmt]:
+        return dict(walk(self.ir.body))
 
 
 def unfolded(ir: KernelIR) -> Unfolded:
@@ -209,7 +242,7 @@ class _Unfolding:
             body=tuple(self.body()),
             cluster=ALONE,
         )
-        return Unfolded(made, ir, self.paths)
+        return Unfolded(made, ir, self.paths, per)
 
     @staticmethod
     def tile(t: SharedTile, b: _Block, per: int) -> SharedTile:
@@ -256,7 +289,7 @@ class _Unfolding:
                 if over:  # nobody waits for the others' end
                     body.append(Leave(tuple(b.name(r.name) for r in self.ir.barriers),
                                       sum(r.warps for r in s.roles), "leave"))
-                made.append(Role(f"{role.name} of block {b.rank}", role.first + b.rank * self.warps, role.warps,
+                made.append(Role(f"{role.name}{OF_BLOCK}{b.rank}", role.first + b.rank * self.warps, role.warps,
                                  tuple(body)))  # fmt: skip
                 first, at = first + len(role.body), at + len(body)
         return replace(s, roles=tuple(made))

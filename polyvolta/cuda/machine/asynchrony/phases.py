@@ -84,10 +84,10 @@ class Phases:
         if len(np.unique(block)) < len(block):
             first = block[np.flatnonzero(np.bincount(block)[block] > 1)[0]]
             count = int(np.count_nonzero(block == first))
-            raise BadPhase(f"{count} threads of {_block(m, first)} begin its barriers",
+            raise BadPhase(f"{count} threads of {_block(m, first, thread[block == first][0])} begin its barriers",
                            hint="one thread does, before a barrier of the block")  # fmt: skip
         if any(self.begun[name][block].any() for name in names):
-            raise BadPhase(f"the barriers of {_block(m, block[0])} begin once more, and may be in use")
+            raise BadPhase(f"the barriers of {_block(m, block[0], thread[0])} begin once more, and may be in use")
         for name in names:
             self.begun[name][block] = True
             self.seen[name][block, thread] = True
@@ -172,7 +172,7 @@ class Phases:
             block, slot = here[:, n]
             raise BadPhase(
                 f"phase {row.complete[block, slot]} of {at.row}[{slot}] has {-owed[n]} bytes more than it expects",
-                where=_block(m, block), hint="an arrival says how many bytes there will be",
+                where=_of_row(m, block, at.row), hint="an arrival says how many bytes there will be",
             )  # fmt: skip
         block, slot = here[:, (left == 0) & (owed == 0)]
         row.complete[block, slot] += 1
@@ -233,9 +233,17 @@ def values_at(m: Blocks, e: Any, block: np.ndarray, thread: np.ndarray) -> np.nd
     return np.broadcast_to(value, m.shape)[block, thread // LANES, thread % LANES]
 
 
-def _block(m: Blocks, number: int) -> str:
-    return f"block {tuple(int(x) for x in m.blocks[:, number])}"
+def _block(m: Blocks, number: int, thread: int) -> str:
+    """The block of a thread, by its number in the batch."""
+    return f"block {m.who(number, thread)[0]}"
+
+
+def _of_row(m: Blocks, number: int, row: str) -> str:
+    """The block that has a row of barriers, likewise."""
+    x, y, z = (int(n) for n in m.blocks[:, number])
+    return f"block {m.unfolded.place((x, y, z), m.unfolded.array(row)[1])}"
 
 
 def _who(m: Blocks, at: PhaseAt, n: int) -> str:
-    return f"thread {at.thread[n]} of {_block(m, at.block[n])}"
+    place, thread = m.who(at.block[n], at.thread[n])
+    return f"thread {thread} of block {place}"

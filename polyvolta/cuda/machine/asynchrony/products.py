@@ -210,7 +210,7 @@ class Products:
         outside |= who & ((first < 0) | (first + last >= m.memory.shape[1]))
         if outside.any():
             raise OutOfBounds(f"Wgmma {op.statement}: a descriptor of {x.tile} leaves shared memory, or its "
-                              f"{tile.buffers} buffers", where=f"block {m.block(outside[..., None])}")  # fmt: skip
+                              f"{tile.buffers} buffers", where=f"block {m.block(_threads(outside))}")  # fmt: skip
         return np.where(who, first, 0)
 
     def _make(self, m: Blocks, one: _Product, who: np.ndarray) -> None:

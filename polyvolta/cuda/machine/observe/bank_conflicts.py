@@ -11,7 +11,7 @@ from polyvolta.cuda.ir.kernel_ir import LANES, KernelIR
 from polyvolta.cuda.ir.walk import IrPath
 from polyvolta.cuda.layouts.bank_model import BANKS, WORD
 from polyvolta.cuda.machine.machine import Machine, Step
-from polyvolta.cuda.machine.observe.observer import Finding, Observer, block_of, short
+from polyvolta.cuda.machine.observe.observer import Finding, Observer, short, warp_of
 from polyvolta.cuda.machine.observe.tables import Shown, Table
 from polyvolta.cuda.machine.observe.warpwide import Accesses
 from polyvolta.cuda.text.places import Place, Places
@@ -196,16 +196,18 @@ class BankConflictObserver(Observer):
 
 
 def _example(m: Machine, a: Accesses, degree: int) -> ConflictExample:
-    access, block, warp, phase = (int(x) for x in np.argwhere(a.degrees == degree)[0])
+    access, number, warp, phase = (int(x) for x in np.argwhere(a.degrees == degree)[0])
     group = LANES // a.degrees.shape[-1]
-    taken = a.taken[access, block, warp]
+    taken = a.taken[access, number, warp]
+    taken = np.where(taken < 0, taken, m.unfolded.byte(int(taken.max()))[1] - taken.max() + taken)
     lanes = tuple(n for n in range(phase * group, (phase + 1) * group) if taken[n] >= 0)
     addresses = tuple(int(taken[n]) for n in lanes)
     banks = tuple(x // WORD % BANKS for x in addresses)
+    block, own = warp_of(m, number, warp)
     return ConflictExample(
-        block_of(m, block),
-        warp,
-        m.loops(block, warp),
+        block,
+        own,
+        m.loops(number, warp),
         access,
         len(a.address),
         tuple(int(x) for x in taken),

@@ -13,7 +13,7 @@ import numpy as np
 from polyvolta.cuda.ir.kernel_ir import KernelIR
 from polyvolta.cuda.ir.walk import IrPath
 from polyvolta.cuda.machine.machine import Machine, Step
-from polyvolta.cuda.machine.observe.observer import Finding, Observer, block_of, short
+from polyvolta.cuda.machine.observe.observer import Finding, Observer, short, warp_of
 from polyvolta.cuda.machine.observe.tables import Shown, Table
 from polyvolta.cuda.machine.observe.warpwide import SECTOR, Accesses
 from polyvolta.cuda.machine.reach import EngineReach
@@ -163,7 +163,7 @@ class CoalescingObserver(Observer):
             if (worst := int(extra[a.sectors > 0].max())) > tally.extra:
                 tally.extra, tally.example = worst, _example(m, a, (extra == worst) & (a.sectors > 0))
 
-        for at in step.reach:
+        for at in () if m.unfolded.again(m.path) else step.reach:
             if isinstance(at, EngineReach) and at.access.space == "global" and len(at.block):
                 key = step.path, at.access.kind, at.access.array, -at.access.bytes
                 tally = self.tallies.setdefault(key, _Tally(at.access.array, at.access.kind))
@@ -182,15 +182,16 @@ class CoalescingObserver(Observer):
 
 
 def _example(m: Machine, a: Accesses, at: np.ndarray) -> RequestExample:
-    access, block, warp = (int(x) for x in np.argwhere(at)[0])
-    taken = a.taken[access, block, warp]
+    access, number, warp = (int(x) for x in np.argwhere(at)[0])
+    taken = a.taken[access, number, warp]
     lanes = tuple(int(n) for n in np.flatnonzero(taken >= 0))
+    block, own = warp_of(m, number, warp)
     return RequestExample(
-        block_of(m, block),
-        warp,
-        m.loops(block, warp),
+        block,
+        own,
+        m.loops(number, warp),
         lanes,
         tuple(int(taken[n]) for n in lanes),
-        int(a.sectors[access, block, warp]),
-        int(a.ideal_sectors[access, block, warp]),
+        int(a.sectors[access, number, warp]),
+        int(a.ideal_sectors[access, number, warp]),
     )

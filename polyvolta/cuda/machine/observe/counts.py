@@ -20,6 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from polyvolta.cuda.ir.accesses import ARITHMETIC, CLEAR, CONVERT, Work
+from polyvolta.cuda.ir.engines.unfolded import OF_BLOCK
 from polyvolta.cuda.ir.kernel_ir import KernelIR, Loop, Op
 from polyvolta.cuda.ir.walk import IrPath, operations, walk
 from polyvolta.cuda.machine.machine import Machine, Step
@@ -199,15 +200,16 @@ class CountObserver(Observer):
         self.k_issued = self.k_cycles = self.k_hmma = self.k_tiles = 0
         self.tensor_cores: dict[str, str] = {}
         self.loop_of = _k_loops(ir)
-        self.last: dict[IrPath, bytes] = {}
-        self.counted: dict[IrPath, str] = {}  # whose trips of a loop are counted
+        self.ops = {path: s for path, s in walk(ir.body) if isinstance(s, Op)}
+        self.last: dict[tuple[IrPath, str], bytes] = {}  # by the loop and the block's rank
+        self.counted: dict[tuple[IrPath, str], str] = {}  # likewise: whose trips are counted
 
     def start(self, m: Machine) -> None:
         self.last = {}
 
     def step(self, m: Machine, step: Step, accesses: Sequence[Accesses]) -> None:
-        op, warps = step.op, _warps(m, step.mask)
-        counted = self._register_work(op, warps)
+        op, warps, again = self.ops.get(step.path), _warps(m, step.mask), m.unfolded.again(m.path)
+        counted = Counter[str]() if op is None or again else self._register_work(op, warps)
         cycles = 0
         for a in accesses:
             if a.opcode:  # of several accesses with it one instruction
@@ -220,7 +222,7 @@ class CountObserver(Observer):
             else:
                 self.moved += SECTOR * a.times * int(a.sectors.sum())
         for at in step.reach:
-            if isinstance(at, EngineReach):
+            if isinstance(at, EngineReach) and not (again and at.access.space == "global"):
                 self.traffic[at.access.space, at.access.kind] += at.bytes
                 self.moved += SECTOR * at.sectors
         self.instructions += counted
@@ -230,14 +232,14 @@ class CountObserver(Observer):
             self.k_issued += sum(counted.values())
             self.k_cycles += cycles
             self.k_hmma += sum(counted[kind] for kind in self.tensor_cores)
-            if op.product is not None:
+            if op is not None and op.product is not None:
                 self._tile(m, at, loop, step.mask, step.role)
 
     def _tile(self, m: Machine, at: IrPath, loop: Loop, mask: Mask, role: str) -> None:
         """A tile along k: the loop's variable has a new value; of several warpgroups, in the first one that comes."""
-        now = np.asarray(m.values[loop.var]).tobytes()
-        if self.counted.setdefault(at, role) == role and self.last.get(at) != now:
-            self.last[at] = now
+        now, of = np.asarray(m.values[loop.var]).tobytes(), (at, role.partition(OF_BLOCK)[2])
+        if self.counted.setdefault(of, role) == role and self.last.get(of) != now:
+            self.last[of] = now
             self.k_tiles += m.shape[0] if mask is None else int(np.count_nonzero(mask.any((1, 2))))
 
     def _register_work(self, op: Op, warps: int) -> Counter[str]:
@@ -282,7 +284,8 @@ def _counted(n: int) -> str:
 
 def _warps(m: Machine, mask: Mask) -> int:
     """How many warps take part."""
-    return m.shape[0] * m.shape[1] if mask is None else int(np.count_nonzero(mask.any(-1)))
+    every = m.shape[0] * (m.shape[1] // m.unfolded.warps) * m.unfolded.of.warps  # a block's first ones
+    return every if mask is None else int(np.count_nonzero(mask.any(-1)))
 
 
 def _k_loops(ir: KernelIR) -> dict[IrPath, tuple[IrPath, Loop]]:

@@ -9,10 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
+from polyvolta.cuda.ir.engines.clusters import blocks
 from polyvolta.cuda.ir.kernel_ir import KernelIR
 from polyvolta.cuda.ir.walk import IrPath
 from polyvolta.cuda.machine.machine import Machine, Step
-from polyvolta.cuda.machine.observe.observer import Finding, Observer, block_of, short, times
+from polyvolta.cuda.machine.observe.observer import Finding, Observer, short, times, warp_of
 from polyvolta.cuda.machine.observe.tables import Shown, Table
 from polyvolta.cuda.machine.observe.warpwide import Accesses
 from polyvolta.cuda.text.places import Place, Places
@@ -83,9 +86,11 @@ class EndObserver(Observer):
 
     def ended(self, m: Machine, wrong: PolyvoltaError) -> bool:
         where = f"; {wrong.where}" if wrong.where else ""
-        key = m.path or self.last, type(wrong)
-        tally = self.tallies.setdefault(key, _Tally(f"{wrong.message}{where}", block_of(m, 0)))
-        tally.blocks += m.shape[0]
+        key = m.unfolded.path(m.path) or self.last, type(wrong)
+        mask = None if m.strand is None else m.strand.mask
+        block, warp = (0, 0) if mask is None else np.argwhere(mask.any(2))[0]
+        tally = self.tallies.setdefault(key, _Tally(f"{wrong.message}{where}", warp_of(m, block, warp)[0]))
+        tally.blocks += m.shape[0] * blocks(m.unfolded.of.cluster)
         return True
 
     def seen(self, places: Places) -> Ends:

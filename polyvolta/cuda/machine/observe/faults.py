@@ -14,7 +14,7 @@ from polyvolta.cuda.ir.kernel_ir import KernelIR
 from polyvolta.cuda.ir.walk import IrPath
 from polyvolta.cuda.machine.errors import Diverged, NotAChunk, OutOfBounds
 from polyvolta.cuda.machine.machine import Machine
-from polyvolta.cuda.machine.observe.observer import Finding, Observer, block_of, short, spans, times
+from polyvolta.cuda.machine.observe.observer import Finding, Observer, short, spans, times, warp_of
 from polyvolta.cuda.machine.observe.tables import Shown, Table
 from polyvolta.cuda.text.places import Place, Places
 from polyvolta.sets import PolyvoltaError
@@ -121,12 +121,15 @@ class _FaultObserver(Observer):
 
     def fault(self, m: Machine, wrong: PolyvoltaError, threads: np.ndarray | None) -> None:
         threads = np.ones(m.shape, bool) if threads is None else np.broadcast_to(threads, m.shape)
-        key = m.path or (0,), type(wrong)  # a name that leaves its range does so before the first statement
+        # a name that leaves its range does so before the first statement
+        key = m.unfolded.path(m.path) or (0,), type(wrong)
         if key not in self.tallies:
             block, warp, _ = np.argwhere(threads)[0]
             lanes = tuple(int(n) for n in np.flatnonzero(threads[block, warp]))
-            warps = tuple(int(n) for n in np.flatnonzero(threads[block].any(-1)))
-            self.tallies[key] = _Tally(wrong.message, block_of(m, int(block)), int(warp), lanes, warps)
+            owners = [warp_of(m, block, n) for n in np.flatnonzero(threads[block].any(-1))]
+            place, own = warp_of(m, block, warp)
+            warps = tuple(n for of, n in owners if of == place)
+            self.tallies[key] = _Tally(wrong.message, place, own, lanes, warps)
         self.tallies[key].times += 1
         self.tallies[key].threads += int(np.count_nonzero(threads))
 

@@ -3,6 +3,9 @@
 An observer watches the interpreter: it sees every operation of every batch of blocks right after it was taken, with the
 accesses that it made, and what the machine would refuse. At the end it says what it saw: a table, and findings, each a
 thing that is wrong with the kernel and the places where.
+
+Blocks of a cluster run as one (`ir.engines.unfolded`). Observers speak of the kernel as it is: of its statements, its
+tiles, its blocks and their warps, a block's own bytes; where something is in another block's memory they say whose.
 """
 
 from __future__ import annotations
@@ -14,7 +17,7 @@ from typing import ClassVar, Protocol
 
 import numpy as np
 
-from polyvolta.cuda.ir.kernel_ir import CHUNK_BYTES, KernelIR
+from polyvolta.cuda.ir.kernel_ir import CHUNK_BYTES, LANES, KernelIR
 from polyvolta.cuda.ir.walk import operations
 from polyvolta.cuda.machine.machine import Machine, Step
 from polyvolta.cuda.machine.observe.tables import Table
@@ -120,10 +123,19 @@ def short(place: Place) -> str:
     return f"{place.line} {place.statement}".rstrip()
 
 
-def block_of(m: Machine, number: int) -> tuple[int, int, int]:
-    """blockIdx of a block of the batch."""
-    x, y, z = (int(v) for v in m.blocks[:, number])
-    return x, y, z
+def warp_of(m: Machine, block: int, warp: int) -> tuple[tuple[int, int, int], int]:
+    """blockIdx and the own number of a warp, by those of its block and of itself in the batch."""
+    place, thread = m.who(int(block), int(warp) * LANES)
+    return place, thread // LANES
+
+
+def byte_text(m: Machine, block: int, warp: int, byte: int, of: str) -> tuple[int, str]:
+    """A byte of the shared memory of a batch's block that a warp reaches: which one of its own block that is, and that
+    in words; other blocks of a cluster are named."""
+    rank, own = m.unfolded.byte(int(byte))
+    (x, y, z), (mine, _) = (int(n) for n in m.blocks[:, block]), warp_of(m, block, warp)
+    place = m.unfolded.place((x, y, z), rank)
+    return own, f"byte {own} of {of}" + (f" of block {place}" if place != mine else "")
 
 
 def spans(numbers: Sequence[int]) -> str:

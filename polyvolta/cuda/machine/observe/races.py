@@ -15,11 +15,12 @@ from typing import Any
 
 import numpy as np
 
+from polyvolta.cuda.ir.engines.unfolded import OF_BLOCK
 from polyvolta.cuda.ir.engines.warpgroups import WARPS
 from polyvolta.cuda.ir.kernel_ir import CHUNK_BYTES, LANES, BoxCopy, BoxStore, KernelIR, Roles, Wgmma
 from polyvolta.cuda.ir.walk import IrPath, inner, walk
 from polyvolta.cuda.machine.machine import Machine, Step
-from polyvolta.cuda.machine.observe.observer import Finding, Observer, block_of, short, times
+from polyvolta.cuda.machine.observe.observer import Finding, Observer, byte_text, short, times
 from polyvolta.cuda.machine.observe.order.accumulators import NOT_READY, REGISTERS, RUNNING
 from polyvolta.cuda.machine.observe.order.barriers import Order, SinceBarriers
 from polyvolta.cuda.machine.observe.order.parties import BetweenParties, past_threads
@@ -66,8 +67,8 @@ class Race:
     address : of the first pair, in words: a byte of the block's shared memory, or an element of the tensor.
     block, thread : blockIdx and linearId of the later access of the first pair.
     other_block, other_thread : and of the earlier one.
-    byte : of the block's shared memory, that of `address`; None in a tensor, and of registers.
-    between : the operations of the block from the earlier access of the first pair to the later one, both included; a
+    byte : of a block's shared memory, that of `address`; None in a tensor, and of registers.
+    between : the operations of the blocks from the earlier access of the first pair to the later one, both included; a
         single one where both are the same operation; () for accesses of two blocks, and where a barrier was between
         that orders them.
     role, other_role : the roles of the two threads, with the numbers of their warpgroups; "" where there are no roles.
@@ -190,14 +191,30 @@ class Races(Shown):
         return (Table(title, columns, rows, note),)
 
 
+@dataclass(frozen=True, slots=True)
+class _Who:
+    """A thread: blockIdx, linearId, and its role, with the rank of its block in a cluster."""
+
+    block: tuple[int, int, int]
+    thread: int
+    role: str
+
+    @property
+    def name(self) -> str:
+        """Its role alone."""
+        return self.role.partition(OF_BLOCK)[0]
+
+    @property
+    def rank(self) -> int:
+        return int(self.role.partition(OF_BLOCK)[2] or 0)
+
+
 @dataclass
 class _Tally:
     count: int
     address: str
-    block: tuple[int, int, int]
-    thread: int
-    other_block: tuple[int, int, int]
-    other_thread: int
+    mine: _Who
+    other: _Who
     byte: int | None = None
     between: tuple[IrPath, ...] = ()
 
@@ -211,40 +228,41 @@ class RaceObserver(Observer):
     def __init__(self, ir: KernelIR) -> None:
         super().__init__(ir)
         self.parties = past_threads(ir)
-        self.roles = roles_of(ir)
         self.paths = [path for path, _ in walk(ir.body)]
         self.numbers = {path: n for n, path in enumerate(self.paths)}
         self.tallies: dict[tuple[str, str, IrPath, IrPath], _Tally] = {}
         self.written: dict[str, tuple[np.ndarray, np.ndarray]] = {}  # tensor -> thread of the grid, place; -1: nobody
         self.blocks: list[np.ndarray] = []  # of each batch, [3, block]
         self.before = 0  # blocks in earlier batches
-        self.since: list[IrPath] = []  # operations since the last barrier of whole blocks
-        self.past: deque[IrPath] = deque(maxlen=FEW)  # those before and after it
+        self.since: list[tuple[IrPath, int | None]] = []  # operations since the last barrier of whole blocks, by rank
+        self.past: deque[tuple[IrPath, int | None]] = deque(maxlen=FEW)  # those before and after it
 
     def start(self, m: Machine) -> None:
         self.before = sum(b.shape[1] for b in self.blocks)
         self.blocks.append(m.blocks)
         self.since = []
         self.past.clear()
-        self.order = (BetweenParties if self.parties else SinceBarriers)(self.ir, m.shape[0], self.numbers)
+        self.roles = roles_of(m.ir)
+        self.order = (BetweenParties if self.parties else SinceBarriers)(m.ir, m.shape[0], self.numbers)
 
     def step(self, m: Machine, step: Step, accesses: Sequence[Accesses]) -> None:
-        self.since.append(step.path)
-        self.past.append(step.path)
+        taken = step.path, _rank(m, step)
+        self.since.append(taken)
+        self.past.append(taken)
         if step.op.orders == "block" and step.mask is None:
             self.since = []
         for at in step.reach:
             if at.access.space == "global" and at.access.writes:
                 self._stored(m, step, at.access.array, *self._elements(m, at))
         for array, found in self.order.step(m, step, accesses):
-            self._found(m, array, step.path, found)
+            self._found(m, m.unfolded.array(array)[0], step.path, found)
 
     def end(self, m: Machine) -> None:
         for found in self.order.end(m):
             path = self.paths[found.place]
             op: Any = dict(walk(self.ir.body))[path]
-            arrays = {a.array for a in m.accesses(op) if a.space == "shared"}
-            chunk = int(found.slot[0]) * self.order.slot // CHUNK_BYTES
+            arrays = {a.array for a in op.accesses(self.ir) if a.space == "shared"}
+            chunk = m.unfolded.byte(int(found.slot[0]) * self.order.slot)[1] // CHUNK_BYTES
             within = [t.name for t in self.ir.tiles if t.start <= chunk < t.start + t.buffers * t.chunks]
             self._found(m, next((n for n in within if n in arrays), min(arrays)), path, found)
 
@@ -256,28 +274,27 @@ class RaceObserver(Observer):
         for place in np.unique(found.other_place):
             some = found.other_place == place
             first = int(np.argmax(some))
-            block, byte = block_of(m, int(found.block[first])), int(found.slot[first]) * self.order.slot
-            registers, address = found.kind in REGISTERS, array
-            array = array.split("[")[0]
-            tally = _Tally(
-                int(np.count_nonzero(some)),
-                address if registers else f"byte {byte} of {array}",
-                block,
-                int(found.thread[first]),
-                block,
-                int(found.other_thread[first]),
-                None if registers else byte,
-            )
-            self._add(found.kind, array, path, self.paths[place], tally)
+            block, slot = int(found.block[first]), int(found.slot[first])
+            mine, other = (self._who(m, block, int(x[first])) for x in (found.thread, found.other_thread))
+            registers, name = found.kind in REGISTERS, array.split("[")[0]
+            byte, address = byte_text(m, block, int(found.thread[first]) // LANES, slot * self.order.slot, name)
+            count = int(np.count_nonzero(some))
+            tally = _Tally(count, array if registers else address, mine, other, None if registers else byte)
+            self._add(found.kind, name, path, self.paths[place], tally)
+
+    def _who(self, m: Machine, block: int, thread: int) -> _Who:
+        """A thread, by its number in its block of the batch."""
+        place, own = m.who(block, thread)
+        return _Who(place, own, self.roles[thread // LANES])
 
     def _elements(self, m: Machine, at: Reach) -> tuple[np.ndarray, np.ndarray]:
         """The elements of a tensor that are stored, and for each the thread of the grid."""
         if isinstance(at, EngineReach):
-            elements, thread = at.places, (at.block * self.ir.threads + at.thread)[:, None]
+            elements, thread = at.places, (at.block * m.ir.threads + at.thread)[:, None]
         else:
             assert isinstance(at, GlobalReach)
-            elements, thread = at.elements, np.arange(m.shape[0] * self.ir.threads).reshape(*m.shape, 1)
-        thread = np.broadcast_to(self.before * self.ir.threads + thread, elements.shape)
+            elements, thread = at.elements, np.arange(m.shape[0] * m.ir.threads).reshape(*m.shape, 1)
+        thread = np.broadcast_to(self.before * m.ir.threads + thread, elements.shape)
         return tuple(x.ravel() if at.inside is None else x[at.inside] for x in (elements, thread))  # type: ignore[return-value]
 
     def _stored(self, m: Machine, step: Step, tensor: str, elements: np.ndarray, thread: np.ndarray) -> None:
@@ -295,15 +312,17 @@ class RaceObserver(Observer):
         if len(bad):
             n = bad[0]
             other = place_before[n] if before[n] >= 0 else self.numbers[step.path]
-            (block, mine), (other_block, others) = map(self._thread, (thread[n], clash[n]))
-            tally = _Tally(len(bad), element(m, tensor, int(elements[n])), block, mine, other_block, others)
+            mine, others = (self._of_grid(m, int(t)) for t in (thread[n], clash[n]))
+            tally = _Tally(len(bad), element(m, tensor, int(elements[n])), mine, others)
             self._add("write after write", tensor, step.path, self.paths[other], tally)
 
-    def _thread(self, number: Any) -> tuple[tuple[int, int, int], int]:
-        """blockIdx and linearId of a thread of the grid."""
-        block, thread = divmod(int(number), self.ir.threads)
+    def _of_grid(self, m: Machine, number: int) -> _Who:
+        """A thread of the grid."""
+        block, thread = divmod(number, m.ir.threads)
         x, y, z = (int(v) for v in np.concatenate(self.blocks, 1)[:, block])
-        return (x, y, z), thread
+        place, warp = m.unfolded.block((x, y, z), thread // LANES)
+        assert warp is not None
+        return _Who(place, warp * LANES + thread % LANES, self.roles[thread // LANES])
 
     def _add(self, kind: str, array: str, path: IrPath, other: IrPath, tally: _Tally) -> None:
         key = kind, array, path, other
@@ -312,17 +331,18 @@ class RaceObserver(Observer):
         else:
             if kind == NO_WAIT:
                 tally.between = (other,)
-            elif tally.block == tally.other_block:
+            elif tally.byte is not None or tally.mine.block == tally.other.block:
                 copied = kind in (READ_BEFORE_ARRIVAL, WRITE_BEFORE_ARRIVAL)
-                tally.between = _back(list(self.past) if copied or self.parties else self.since, other)
+                steps = list(self.past) if copied or self.parties else self.since
+                tally.between = _back(steps, other, {None, tally.mine.rank, tally.other.rank})
             self.tallies[key] = tally
 
     def seen(self, places: Places) -> Races:
         return Races(
             tuple(
-                Race(kind, array, t.count, places[path], places[other], t.address, t.block, t.thread,
-                     t.other_block, t.other_thread, t.byte, tuple(places[p] for p in t.between),
-                     self.roles[t.thread // LANES], self.roles[t.other_thread // LANES])
+                Race(kind, array, t.count, places[path], places[other], t.address, t.mine.block, t.mine.thread,
+                     t.other.block, t.other.thread, t.byte, tuple(places[p] for p in t.between),
+                     t.mine.name, t.other.name)
                 for (kind, array, path, other), t in sorted(self.tallies.items(), key=lambda x: x[0][2:])
             ),
             ORDERED if self.parties else BARRIER,
@@ -350,12 +370,22 @@ def role_at(ir: KernelIR, path: IrPath) -> str:
     return ""
 
 
-def _back(since: list[IrPath], other: IrPath) -> tuple[IrPath, ...]:
-    """The operations from the last time at a place until the last one; () if it isn't among them."""
-    if other not in since:
+def _rank(m: Machine, step: Step) -> int | None:
+    """The rank of the block in its cluster whose step it is; None of several blocks."""
+    if m.unfolded.ir is m.unfolded.of:
+        return 0
+    warps = range(m.shape[1]) if step.mask is None else np.flatnonzero(step.mask.any((0, 2))).tolist()
+    ranks = {w // m.unfolded.warps for w in warps}
+    return ranks.pop() if len(ranks) == 1 else None
+
+
+def _back(since: list[tuple[IrPath, int | None]], other: IrPath, ranks: set[int | None]) -> tuple[IrPath, ...]:
+    """The operations of some blocks from the last time at a place until the last one; () if it isn't among them."""
+    steps = [path for path, rank in since if rank in ranks]
+    if other not in steps:
         return ()
-    back = since[::-1].index(other)
-    return tuple(since[len(since) - 1 - back :])
+    back = steps[::-1].index(other)
+    return tuple(steps[len(steps) - 1 - back :])
 
 
 def element(m: Machine, tensor: str, number: int) -> str:

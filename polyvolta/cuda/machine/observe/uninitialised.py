@@ -20,7 +20,7 @@ from polyvolta.cuda.machine.asynchrony.phases import values_at
 from polyvolta.cuda.machine.copies import Pending
 from polyvolta.cuda.machine.errors import Diverged
 from polyvolta.cuda.machine.machine import Machine, Step
-from polyvolta.cuda.machine.observe.observer import Finding, Observer, block_of, short, slot_bytes, times
+from polyvolta.cuda.machine.observe.observer import Finding, Observer, byte_text, short, slot_bytes, times, warp_of
 from polyvolta.cuda.machine.observe.tables import Shown, Table
 from polyvolta.cuda.machine.observe.warpwide import Accesses
 from polyvolta.cuda.machine.reach import EngineReach, GlobalReach, Mask, Reach, SharedReach
@@ -117,10 +117,10 @@ class UninitialisedObserver(Observer):
         self.results: dict[str, tuple[np.ndarray, tuple[int, ...], tuple[int, ...]]] = {}
 
     def start(self, m: Machine) -> None:
-        self.shared = np.zeros((m.shape[0], self.ir.shared_bytes // self.slot), bool)
+        self.shared = np.zeros((m.shape[0], m.ir.shared_bytes // self.slot), bool)
         self.copies: Pending[np.ndarray] = Pending(m.shape)
         self.boxes: dict[tuple[str, int, int, int], list[np.ndarray]] = {}  # block, slot and phase of a row -> pieces
-        self.registers = {r.name: np.zeros((*r.shape, *m.shape), bool) for r in self.ir.registers}
+        self.registers = {r.name: np.zeros((*r.shape, *m.shape), bool) for r in m.ir.registers}
         for t in self.ir.tensors:
             if t.written and t.name not in self.results:
                 memory = m.tensors[t.name]
@@ -177,8 +177,10 @@ class UninitialisedObserver(Observer):
         if bad.any():
             n, piece = np.argwhere(bad)[0]
             warp, lane = divmod(int(at.thread[n]), LANES)
-            where = f"byte {int(slots[n, piece]) * self.slot} of shared memory in {at.access.array}"
-            self._add(m, step.path, at.access.array, (at.block[n], warp, lane), int(np.count_nonzero(bad)), where)
+            array = m.unfolded.array(at.access.array)[0]
+            byte = int(slots[n, piece]) * self.slot
+            _, where = byte_text(m, at.block[n], warp, byte, f"shared memory in {array}")
+            self._add(m, step.path, array, (at.block[n], warp, lane), int(np.count_nonzero(bad)), where)
 
     def _arrived(self, m: Machine, op: Await, mask: Mask) -> None:
         """A phase is over: the boxes whose bytes it counts are there."""
@@ -224,7 +226,7 @@ class UninitialisedObserver(Observer):
         if bad.any():
             at = np.argwhere(bad)[0]
             byte = int(np.broadcast_to(slots, bad.shape)[tuple(at)]) * self.slot
-            where = f"byte {byte} of shared memory in {a.array}"
+            _, where = byte_text(m, at[0], at[1], byte, f"shared memory in {a.array}")
             self._add(m, step.path, a.array, at[:3], int(np.count_nonzero(bad)), where)
 
     def _written(self, m: Machine, slots: np.ndarray, mask: Mask, written: bool) -> None:
@@ -240,7 +242,7 @@ class UninitialisedObserver(Observer):
         key = path, array
         if key not in self.tallies:
             block, warp, lane = (int(x) for x in at)
-            self.tallies[key] = _Tally(where, block_of(m, block), warp, lane)
+            self.tallies[key] = _Tally(where, *warp_of(m, block, warp), lane)
         self.tallies[key].count += count
 
     def ended(self, m: Machine, wrong: PolyvoltaError) -> bool:

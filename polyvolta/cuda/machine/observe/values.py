@@ -18,6 +18,7 @@ from functools import partial
 
 import numpy as np
 
+from polyvolta.cuda.ir.engines.unfolded import Unfolded
 from polyvolta.cuda.ir.kernel_ir import LANES, GlobalTensor, KernelIR
 from polyvolta.cuda.ir.walk import IrPath
 from polyvolta.cuda.machine.asynchrony.engine import Boxes
@@ -175,6 +176,7 @@ class _Store:
     ----------
     path, tensor : the operation's, and where it stores to.
     blocks : [3, block], blockIdx of the batch's blocks.
+    whole : whose blocks these are.
     elements : where in the tensor's memory, in any shape: [block, warp, lane, 8], [box, line, run].
     inside : which of them are stored, in the same shape; None: all.
     block, thread : the block of the batch and the linearId that stores each, in shapes that broadcast to it.
@@ -184,6 +186,7 @@ class _Store:
     path: IrPath
     tensor: str
     blocks: np.ndarray
+    whole: Unfolded
     elements: np.ndarray
     inside: np.ndarray | None
     block: np.ndarray
@@ -204,7 +207,9 @@ class _Store:
         """blockIdx, warp and lane of who stores a value."""
         block, thread = (int(np.broadcast_to(x, self.values.shape)[tuple(at)]) for x in (self.block, self.thread))
         x, y, z = (int(n) for n in self.blocks[:, block])
-        return (x, y, z), *divmod(thread, LANES)
+        place, warp = self.whole.block((x, y, z), thread // LANES)
+        assert warp is not None
+        return place, warp, thread % LANES
 
 
 @dataclass
@@ -257,20 +262,24 @@ class ValueObserver(Observer):
     def start(self, m: Machine) -> None:
         self.memory = {t.name: m.tensors[t.name] for t in self.ir.tensors if t.written}
         if m.units is not None:
-            m.units.engine.told.append(partial(self._boxes, m.blocks))
+            m.units.engine.told.append(partial(self._boxes, m.blocks, m.unfolded))
 
-    def _boxes(self, blocks: np.ndarray, boxes: Boxes, tensor: str, values: np.ndarray, path: IrPath) -> None:
+    def _boxes(
+        self, blocks: np.ndarray, whole: Unfolded, boxes: Boxes, tensor: str, values: np.ndarray, path: IrPath
+    ) -> None:
         """Boxes have been stored."""
         block, thread = (x[:, None, None] for x in (boxes.block, boxes.thread))
         values = values.view(self.memory[tensor].values.dtype)
-        self.stores.append(_Store(path, tensor, blocks, boxes.element, boxes.inside, block, thread, values))
+        self.stores.append(
+            _Store(whole.path(path), tensor, blocks, whole, boxes.element, boxes.inside, block, thread, values)
+        )
 
     def step(self, m: Machine, step: Step, accesses: Sequence[Accesses]) -> None:
         for at in step.reach:
             if isinstance(at, GlobalReach) and at.access.writes:
                 memory = m.tensors[at.access.array].values
-                block, thread = np.arange(m.shape[0])[:, None, None, None], np.arange(self.ir.threads)
-                store = _Store(step.path, at.access.array, m.blocks, at.elements, at.inside, block,
+                block, thread = np.arange(m.shape[0])[:, None, None, None], np.arange(m.ir.threads)
+                store = _Store(step.path, at.access.array, m.blocks, m.unfolded, at.elements, at.inside, block,
                                thread.reshape(1, -1, LANES, 1), memory[:0])  # fmt: skip
                 self.stores.append(replace(store, values=memory[store.places]))
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 import numpy as np
 
-from polyvolta.cuda.ir.engines.clusters import ALONE
 from polyvolta.cuda.ir.kernel_ir import KernelIR
+from polyvolta.cuda.ir.well_formed import check
 from polyvolta.cuda.machine.machine import Machine, Step
 from polyvolta.cuda.machine.observe.bank_conflicts import BankConflictObserver
 from polyvolta.cuda.machine.observe.coalescing import CoalescingObserver
@@ -54,22 +55,17 @@ def names_of(observe: str | Iterable[str], ir: KernelIR) -> tuple[str, ...]:
     names: list[str] = []
     for name in asked:
         if name == "all":
-            names += [n for n, kind in OBSERVERS.items() if not (_of_clusters(ir) or kind.no_meaning(ir))]
+            names += [n for n, kind in OBSERVERS.items() if not kind.no_meaning(ir)]
         elif not isinstance(name, str) or name not in OBSERVERS:
             raise UnknownName(
                 f"no observer is called {name!r}",
                 hint=_nearest(name),
             )
-        elif why := _of_clusters(ir) or OBSERVERS[name].no_meaning(ir):
+        elif why := OBSERVERS[name].no_meaning(ir):
             raise NothingToObserve(f"the kernel {ir.name} has nothing for {name!r} to observe: {why}")
         else:
             names.append(name)
     return tuple(dict.fromkeys(names))
-
-
-def _of_clusters(ir: KernelIR) -> str:
-    """Why nothing of a kernel is observed."""
-    return "" if ir.cluster == ALONE else "its blocks form clusters, and observers see one block's memory"
 
 
 def _nearest(name: object) -> str:
@@ -87,9 +83,14 @@ class Watch:
     ----------
     ir : the kernel that runs.
     names : of the observers.
+
+    Raises
+    ------
+    IllFormed : the IR means nothing.
     """
 
     def __init__(self, ir: KernelIR, names: Iterable[str]) -> None:
+        check(ir)
         self.ir = ir
         self.observers = {name: OBSERVERS[name](ir) for name in names}
         self.takes = tuple(kind for o in self.observers.values() for kind in o.takes)
@@ -101,7 +102,8 @@ class Watch:
 
     def step(self, m: Machine, step: Step) -> None:
         """An operation was taken."""
-        accesses = accesses_of(m, step)
+        accesses = tuple(replace(a, array=m.unfolded.array(a.array)[0]) for a in accesses_of(m, step))
+        step = replace(step, path=m.unfolded.path(step.path))
         for o in self.observers.values():
             o.step(m, step, accesses)
 

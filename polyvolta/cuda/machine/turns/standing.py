@@ -75,6 +75,10 @@ class Turns:
         self.weaver, self.wanted = weaver, ""
         self.woven: Sequence[Strand] = ()
 
+    def engines(self, strands: Sequence[Strand]) -> bool:
+        """Whether it is the engines' turn."""
+        return not self.wanted and self.weaver.engines(strands)
+
     def next(self, ready: Sequence[Strand], last: Strand | None, strands: Sequence[Strand]) -> Strand:
         """One of those that can go on: the one that is wanted, if it is among them."""
         if strands[0].role:

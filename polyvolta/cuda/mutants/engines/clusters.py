@@ -28,7 +28,8 @@ def _meetings(ir: KernelIR, last: bool) -> list[IrPath]:
     """Barriers of the cluster, those behind the roles or those behind the beginning of barriers."""
     begins = places(ir, InitBarriers)
     at = places(ir, Barrier, where=lambda op: op.scope == "cluster")
-    return at[-1:] if last else [x for x in at[:1] if begins and x > begins[0]]
+    reached = _shared(ir) or _remote(ir)
+    return at[-1:] if last else [x for x in at[:1] if begins and reached and x > begins[0]]
 
 
 def _to_itself(ir: KernelIR) -> KernelIR:
@@ -102,10 +103,10 @@ MUTANTS = (
        REFUSED, lambda ir: edited(ir, _shared(ir), lambda op: (replace(op, to=op.to[:-1]),))),
     _m("a box for the own block", "nobody else gets boxes that several blocks need", ("phases", "deadlock"), REFUSED,
        lambda ir: edited(ir, _shared(ir), lambda op: (replace(op, to=()),))),
-    _m("the same part from all", "each block brings the part of a tile that is the first one's", ("fresh",), OTHER,
-       _own_part),
+    _m("the same part from all", "each block brings the part of a tile that is the first one's", ("fresh",),
+       ("races", "uninitialised"), _own_part),
     _m("released to itself", "a block says so often that a slot is free as others should, and doesn't tell them",
-       ("not_overwritten",), REFUSED, _to_itself),
+       ("not_overwritten",), ("races",), _to_itself),
     _m("released to itself alone", "a block doesn't tell the others that a slot is free", ("phases", "deadlock"),
        REFUSED, _untold),
     _m("releases of others not counted", "a slot counts as free when one block's warpgroups have read it", ("phases",),
@@ -117,11 +118,11 @@ MUTANTS = (
     _m("barriers begin for their block", "another block's barriers may not have begun", ("phases",), REFUSED,
        lambda ir: edited(ir, _meetings(ir, False), lambda op: (replace(op, scope="block"),))),
     _m("parts of other blocks not waited for", "a block adds up parts of K that may not lie there",
-       ("barriers_between",), (), lambda ir: edited(ir, _between(ir), without)),
+       ("barriers_between",), ("races", "values"), lambda ir: edited(ir, _between(ir), without)),
     _m("a part of K left out", "a part of a split K isn't added", ("dependences",), OTHER,
        lambda ir: edited(ir, _gathers(ir), lambda op: (replace(op, parts=op.parts - 1),))),
     _m("the first part of K again and again", "every part of a split K is the first block's", ("sums",), OTHER,
        lambda ir: edited(ir, _gathers(ir), lambda op: (replace(op, stride=0),))),
     _m("columns of the first block for all", "all blocks of a cluster add up and store the same columns",
-       ("written_once",), OTHER, _one_share),
+       ("written_once",), ("races", "uninitialised"), _one_share),
 )  # fmt: skip

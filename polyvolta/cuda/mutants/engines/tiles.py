@@ -27,7 +27,7 @@ from polyvolta.cuda.ir.walk import IrPath, operations, walk
 from polyvolta.cuda.mutants.model import Mutant, NothingToBreak, around, differing, edited, places, without
 from polyvolta.sets import aff
 
-OTHER, REFUSED = ("values",), ("phases",)
+REFUSED = ("phases",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +178,7 @@ OF_TURNS = (
     _m("one counter stands still", "the second of two warpgroups begins each tile with the ring's first slot",
        ("phases",), REFUSED, lambda ir: edited(ir, _second(ir), lambda s: (_still(s),))),
     _m("one place for all results", "warpgroups that take turns put their results to one place",
-       ("barriers_between", "not_overwritten"), OTHER, _one_place),
+       ("barriers_between", "not_overwritten"), ("races", "values"), _one_place),
 )  # fmt: skip
 """Of warpgroups that take turns at a block's tiles."""
 MUTANTS = (
@@ -187,22 +187,23 @@ MUTANTS = (
     _m("the producer's counter stands still", "the producer fills the slots of the first tile again",
        ("phases", "deadlock", "not_overwritten"), REFUSED, lambda ir: _changed(ir, _still, True)),
     _m("the producer leaves tiles out", "boxes of every other tile are brought, and taken for those of each",
-       ("phases", "deadlock"), OTHER, lambda ir: _changed(ir, lambda s: replace(s, step=2 * s.step), True)),
+       ("phases", "deadlock"), REFUSED, lambda ir: _changed(ir, lambda s: replace(s, step=2 * s.step), True)),
     _m("tiles left out", "each block computes every other one of its tiles",
-       ("written_once", "phases", "deadlock"), OTHER, lambda ir: _changed(ir, lambda s: replace(s, step=2 * s.step))),
+       ("written_once", "phases", "deadlock"), REFUSED, lambda ir: _changed(ir, lambda s: replace(s, step=2 * s.step))),
     _m("a block's first tile left out", "each block begins with its second tile",
-       ("written_once", "phases", "deadlock"), OTHER, lambda ir: _changed(ir, lambda s: replace(s, first=s.first + 1))),
+       ("written_once", "phases", "deadlock"), REFUSED,
+       lambda ir: _changed(ir, lambda s: replace(s, first=s.first + 1))),
     _m("tiles computed twice", "two numbers are one tile's, and there is none of another tile",
-       ("written_once",), OTHER, _doubled),
+       ("written_once",), ("races", "uninitialised"), _doubled),
     _m("vacant places are not waited for", "operands of a tile come to where the results before are still read",
-       ("not_overwritten", "phases"), OTHER, lambda ir: edited(ir, _vacant(ir), without)),
+       ("not_overwritten", "phases"), ("races",), lambda ir: edited(ir, _vacant(ir), without)),
     _m("vacant places a tile later", "operands of a tile wait until its own results have been read",
        ("deadlock",), REFUSED, lambda ir: edited(ir, _vacant(ir), _later)),
     _m("operands of the first tile again", "operands of all tiles are waited for as those of the first",
        ("phases", "deadlock"), REFUSED, _first_phase),
     _m("the last tile's results are not waited for", "results go to places that the copy engine still reads",
-       ("not_overwritten",), OTHER, lambda ir: edited(ir, _drains(ir), without)),
+       ("not_overwritten",), ("races", "values"), lambda ir: edited(ir, _drains(ir), without)),
     _m("results are waited for by one thread", "others put results to places that the copy engine still reads",
-       ("not_overwritten",), (), lambda ir: edited(ir, _free(ir), without)),
+       ("not_overwritten",), ("races",), lambda ir: edited(ir, _free(ir), without)),
     *OF_TURNS,
 )  # fmt: skip

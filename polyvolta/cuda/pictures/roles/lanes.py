@@ -25,11 +25,14 @@ def drawn(t: Timeline) -> Svg:
     picture = Canvas(f"{t.kernel}: roles over time", overlap_text(*t.overlapped), str(t.clock), t.sizes)
     scale, y = LONG / t.end, 0.0
     tops: list[tuple[float, float]] = []
+    heads = t.heads()
     for name, spans in t.lanes.items():
-        own, parts = name in t.roles, [r for r in t.roles if name.startswith(f"{r} ")]
+        own, parts = name in t.roles, t.part_of_role(name)
         y += GAP if own or not parts and tops and _is_role(t, len(tops) - 1) else 2 if tops else 0
-        high = THIN if own else HIGH
-        label = name if own or not parts else name[len(parts[0]) + 1 :]
+        if name in heads:
+            y += HIGH
+            picture.text(0, y - HIGH / 2, heads[name], size=12, anchor="start", bold=True)
+        high, label = THIN if own else HIGH, t.label(name)
         size, ink = (12, INK) if own else (11, GREY)
         picture.text(-10, y + high / 2, label, size=size, anchor="end", bold=own, fill=ink)
         picture.rect(0, y, LONG, high, fill="#f4f4f2")

@@ -148,7 +148,8 @@ def _strand(s: Stmt, path: IrPath, ir: KernelIR, threads: frozenset[str]) -> lis
         case Tiles():
             return _steps(s.body, path, 0, ir, threads)
         case When(orelse=()) if all(e.names() <= threads for e in s.conditions) and _waits(s):
-            return _guarded(_steps(s.body, path, 0, ir, threads), s.conditions)
+            said = [_Step(replace(s, body=()), path)] if s.uniform else []  # whether all agree is seen there
+            return said + _guarded(_steps(s.body, path, 0, ir, threads), s.conditions)
         case When(orelse=(), uniform=False) if all(e.names() <= threads for e in s.conditions) and _awaits(s) > 1:
             return _guarded(_steps(s.body, path, 0, ir, threads), s.conditions)
         case When():

@@ -23,6 +23,7 @@ from collections.abc import Hashable
 
 import numpy as np
 
+from polyvolta.cuda.ir.engines.unfolded import PART
 from polyvolta.cuda.ir.engines.warpgroups import WARPS
 from polyvolta.cuda.ir.kernel_ir import LANES, KernelIR
 from polyvolta.cuda.machine.asynchrony.phases import PhaseAt
@@ -86,6 +87,11 @@ class Clocks:
         size = {"warp": LANES, "warpgroup": GROUP}.get(scope, self.threads)
         count = self.threads // size
         taking = np.ones((len(self.know), self.threads), bool) if mask is None else mask.reshape(len(self.know), -1)
+        if scope == PART:  # all of a block that is one of several, or the machine has refused it
+            for n in np.flatnonzero(taking.any(1)):
+                thread = np.flatnonzero(taking[n])
+                self._take(np.array([n]), thread, self.know[n, thread].max(0, keepdims=True))
+            return
         block, group = np.nonzero(taking[:, : count * size].reshape(-1, count, size).all(-1))
         if len(block):
             threads = group[:, None] * size + np.arange(size)

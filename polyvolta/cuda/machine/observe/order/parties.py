@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from polyvolta.cuda.ir import kernel_ir as kir
+from polyvolta.cuda.ir.engines.unfolded import PART
 from polyvolta.cuda.ir.kernel_ir import LANES, KernelIR
 from polyvolta.cuda.ir.walk import IrPath, operations
 from polyvolta.cuda.machine.asynchrony.phases import threads_of, values_at
@@ -112,11 +113,11 @@ class BetweenParties:
     def _meet(self, m: Machine, step: Step) -> None:
         scope, strand = step.op.orders, m.strand
         assert scope is not None
-        if scope not in ("role", "block") or strand is None or not strand.role:
+        if scope not in ("role", "block", PART) or strand is None or not strand.role:
             self.clocks.meet(scope, step.mask)
             return
-        others = [s.mask for s in strand.woven if scope == "block" or s.role == strand.role]
-        name = strand.role if scope == "role" else ""
+        others = [s.mask for s in strand.met(scope)]
+        name = {"role": strand.role, PART: str(strand.block)}.get(scope, "")
         self.clocks.meet_others(scope, name, strand.meetings[scope], strand.mask, np.logical_or.reduce(others))
 
     # ---- accesses
