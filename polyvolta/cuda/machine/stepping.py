@@ -246,8 +246,9 @@ def trace(
     blocks = launched(ir, grid)
     number, whole = checked_block(block, blocks, sizes), unfolded(ir)
     cluster = [n // c for n, c in zip(number, ir.cluster, strict=True)]
+    clusters = prod(blocks) // prod(ir.cluster)
     machine = Machine(whole.ir, memory, values, np.array(cluster)[:, None], EFFECTS, arrival=checked_arrival(copies),
-                      launched=prod(blocks))  # fmt: skip
+                      launched=clusters)  # fmt: skip
     return Trace(machine, Places(ir, schedule), number, whole)
 
 
