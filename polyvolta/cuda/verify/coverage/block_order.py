@@ -14,6 +14,7 @@ from math import prod
 import numpy as np
 
 from polyvolta.cuda.ir.block_order import BlockOrder, shared_out
+from polyvolta.cuda.ir.engines.unfolded import warps_of_block
 from polyvolta.cuda.ir.kernel_ir import BoxStore, GlobalStore, KernelIR
 from polyvolta.cuda.ir.walk import operations
 from polyvolta.cuda.verify.engine.conditions import Condition
@@ -69,29 +70,34 @@ def _case(order: BlockOrder, columns: int, rows: int) -> CounterExample:
 
 
 def left_out(ir: KernelIR) -> CounterExample | None:
-    """A place whose tile no block computes, since the role that stores it leaves out tiles; None: there is none.
+    """A place whose tile no block computes, since the roles that store it leave out tiles; None: there is none.
+
+    Roles that take the same tiles, as those of a cluster's blocks do, each store a part of every one of them.
 
     Raises
     ------
-    Undecided : a lemma doesn't hold, or several roles store.
+    Undecided : a lemma doesn't hold, or several roles store different tiles.
     """
     stores = (GlobalStore, BoxStore)
     loops = [s for s in loops_over_tiles(ir) if any(isinstance(op, stores) for op in operations(s.body))]
     if not loops:
         return None
     wrong = [lemma for lemma in shared_out() if not lemma.holds]
-    if wrong or len(loops) > 1:
+    taken = {(s.first, s.step) for s in loops}
+    if wrong or len(taken) > 1:
         what = wrong[0].statement if wrong else "several roles store: which of them stores which tile isn't known"
         raise Undecided(f"places aren't shown to be shared out among blocks: {what}")
-    (s,) = loops
-    turn = 0 if s.first else 1 if s.step > 1 else None
+    (first, step), name = *taken, loops[0].turn
+    turn = 0 if first else 1 if step > 1 else None
     if turn is None:
         return None
     sizes = _with_places(ir, ir.resident * turn + 1)
     grid = [int(e.evaluate(sizes)) for e in ir.grid]  # type: ignore[call-overload]
     x, y, z = (int(n) for n in ir.block_order.blocks(grid, ir.resident * turn, ir.resident * turn + 1)[:, 0])
-    what = f"nobody computes the tile at place {(x, y, z)}, tile {turn} of block 0: {ir.resident} blocks are launched"
-    return CounterExample(what, sizes, (x, y, z), iteration={s.turn: turn})
+    one = "cluster" if warps_of_block(ir) else "block"
+    many = f"{ir.resident} {one}s are launched"
+    what = f"nobody computes the tile at place {(x, y, z)}, tile {turn} of {one} 0: {many}"
+    return CounterExample(what, sizes, (x, y, z), iteration={name: turn})
 
 
 def _with_places(ir: KernelIR, count: int) -> dict[str, int]:
