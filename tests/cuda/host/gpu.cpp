@@ -160,7 +160,7 @@ void begin_block(Block &b) {
 // the blocks of a cluster; their places are known
 void run_blocks() {
   g.running = all_threads(), g.last = 0, g.engines = 0, g.elected = draw(LANES);
-  g.width = 2 * all_threads() + ENGINES;
+  g.width = 3 * all_threads() + ENGINES;
   g.clocks.assign(g.width * all_threads(), 0);
   g.copies.clear(), g.boxes.clear(), g.phases.clear();
   for (int b = 0; b < g.count; b++) begin_block(g.blocks[b]);

@@ -128,7 +128,7 @@ def _hopper() -> Iterator[tuple[str, Instruction]]:
     yield "wgmma.fence.sync.aligned", does(own=True)
     yield "wgmma.commit_group.sync.aligned", does(own=True)
     yield "wgmma.wait_group.sync.aligned", does("n", own=True)
-    yield "mapa.shared::cluster.u32", does("=r", "r", "r", memory=False)
+    yield "mapa.shared::cluster.u32", Instruction(("=r", "r", "r"), 90)
     yield "mov.u32 cluster_ctarank", does("=r", memory=False)
     for aligned in ("", ".aligned"):
         for order in ("arrive", "arrive.release", "arrive.relaxed", "wait", "wait.acquire"):

@@ -149,7 +149,7 @@ def load_of_blocks(exchange: Exchange, parts: int, stride: int) -> DeviceFunctio
         "  v[i] = -0.0f;  // which changes no sum, not even that of -0.0f",
         "#pragma unroll",
         f"for (int part = 0; part < {parts}; part += 1) {{",
-        f"  const unsigned from = in_block(own, first + {stride} * part);" if stride > 1 else
+        f"  const unsigned from = in_block(own, first + {stride} * part);" if stride != 1 else
         "  const unsigned from = in_block(own, first + part);",
         f"  const float4 low = load_there(from + 16 * ({index[0]})), high = load_there(from + 16 * ({index[1]}));",
         *("  " + " ".join(f"v[{i}] += {names[exchange.words[i]]};" for i in range(k, k + 4)) for k in (0, 4)),

@@ -33,6 +33,8 @@ void gpu_cluster_arrive(bool releases, bool aligned) {
   if (cluster.waits[g.now]) fail(place, THREAD ": barrier.cluster.arrive twice, no wait between", THREAD_IS);
   cluster.waits[g.now] = cluster.phase + 1;
   if (releases) merge(cluster.coming.data(), knows());
+  for (int t = begun_of(0); t < begun_of(all_threads()); t++)  // what was fenced before, it tells in any case
+    cluster.coming[t] = std::max(cluster.coming[t], knows()[t]);
   tick(g.now);
   cluster.arrived++;
   complete_cluster();
@@ -60,9 +62,7 @@ void gpu_load_cluster(unsigned address, unsigned bytes, void *to) {
   const Where w = resolved(address, bytes, "ld.shared::cluster", HERE);
   if (w.at % bytes) fail(HERE, THREAD ": ld.shared::cluster of %u bytes at byte %zu", THREAD_IS, bytes, w.at);
   Block &b = g.blocks[w.block];
-  bool ended = true;
-  for (int t = 0; t < g.threads; t++) ended = ended && g.fibers[w.block * g.threads + t].done;
-  if (ended) fail(HERE, THREAD ": ld.shared::cluster from a block that has ended", THREAD_IS);
+  if (ended(w.block)) fail(HERE, THREAD ": ld.shared::cluster from a block that has ended", THREAD_IS);
   if (g.watching) touch_shared(b, w.at, bytes, false, HERE);
   memcpy(to, b.shared + w.at, bytes);
 }

@@ -19,12 +19,20 @@ Where resolved(unsigned address, size_t bytes, const char *what, void *place) {
   return {rank ? (int)rank - 1 : own, (size_t)at};
 }
 
+// whether a block has, and its shared memory with it
+bool ended(int block) {
+  for (int t = 0; t < g.threads; t++)
+    if (!g.fibers[block * g.threads + t].done) return false;
+  return true;
+}
+
 Phases &phases_at(unsigned address, void *place) {
   const Where w = resolved(address, 8, "a barrier", place);
+  if (ended(w.block)) fail(place, THREAD ": a barrier at byte %zu of a block that has ended", THREAD_IS, w.at);
   const int found = w.at % 8 ? -1 : g.blocks[w.block].phases[w.at / 8];
   if (found < 0) fail(place, THREAD ": no barrier has begun at byte %zu", THREAD_IS, w.at);
   Phases &p = g.phases[found];
-  if (!before(p.begun, knows()))
+  if (!before(p.begun, knows()) && knows()[begun_of(p.begun.who)] < p.begun.when)
     fail(place, THREAD ": a barrier at byte %zu that thread %d begins, no barrier of threads between", THREAD_IS, w.at,
          p.begun.who % g.threads);
   return p;
@@ -53,6 +61,11 @@ void arrive(Phases &p, void *place) {
   tick(g.now);
   p.missing--;
   complete(p);
+}
+
+// for engines, whichever of both fences it is
+void fence_begun() {
+  for (Phases &p : g.phases) p.fenced = p.fenced || p.begun.who == g.now;
 }
 
 }  // namespace
@@ -114,13 +127,15 @@ void gpu_phases_begin(unsigned address, unsigned count) {
   tick(g.now);  // who comes here without a barrier between doesn't know of it
 }
 
+// "orders prior mbarrier.init operations": whoever the thread meets behind it knows of them, if of nothing else
 void gpu_fence_begun() {
-  for (Phases &p : g.phases) p.fenced = p.fenced || p.begun.who == g.now;
+  knows()[begun_of(g.now)] = knows()[g.now];
+  fence_begun();
 }
 
 void gpu_fence_proxy() {
   knows()[fence_of(g.now)] = knows()[g.now];
-  gpu_fence_begun();
+  fence_begun();
   tick(g.now);
 }
 

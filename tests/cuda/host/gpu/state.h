@@ -2,7 +2,8 @@
 //
 // CLOCKS    Each fiber has a vector clock: of every other thread, and of every engine, how much of what it did is
 //           before what comes. A thread's own time counts its releases: barriers, arrivals. An engine's is the number of
-//           phases, or of groups, that somebody has waited for. A third part has each thread's proxy fences.
+//           phases, or of groups, that somebody has waited for. Further parts have each thread's proxy fences, and
+//           what it has fenced of the barriers that it began.
 #include "../kernel.h"
 #include <csetjmp>
 #include <cstdarg>
@@ -201,6 +202,7 @@ unsigned *clock_of(int fiber) { return g.clocks.data() + fiber * g.width; }
 unsigned *knows() { return clock_of(g.now); }
 int all_threads() { return g.threads * g.count; }
 int fence_of(int fiber) { return all_threads() + fiber; }
+int begun_of(int fiber) { return 2 * all_threads() + ENGINES + fiber; }
 
 [[noreturn]] void fail(void *place, const char *format, ...) {
   va_list list;

@@ -40,6 +40,7 @@ from polyvolta.cuda.target.macro_mma import MacroMma
 from polyvolta.graph.plans.plans import Plan
 from polyvolta.sched.nodes import Leaf, Member
 from polyvolta.sets import Aff, Set, var
+from polyvolta.sets.values.simplify import simplify
 
 
 @dataclass(slots=True)
@@ -125,8 +126,13 @@ def gathered(
 
 
 def _share(fragments: Fragments, statements: tuple[str, ...], nests: Mapping[str, Nest], parts: int) -> Member:
-    """The member that says which block of the cluster a fragment is added up by: neighbours in one."""
-    number = fragments.place[1] // (fragments.counts[1] // parts)
+    """The member that says which block of the cluster a fragment is added up by: neighbours in one.
+
+    A warp's fragments are numbered below their count, which an expression doesn't say where there is one block along
+    a side: there it has multiples of the count in it, of what is beyond that block.
+    """
+    count = fragments.counts[1]
+    number = simplify(fragments.place[1] % count // (count // parts), {})
     exprs = []
     for s in statements:
         names = nests[s].iterators if s in nests else fragments.nest.iterators
