@@ -245,7 +245,8 @@ def persistent(tree: Schedule, resident: int, clusters: bool = False) -> Schedul
     if not resident:
         return tree
     at = tree.find(level=BLOCK)[0]
-    what = f"cluster n of tiles by cluster n mod {resident} of blocks" if clusters else f"tile n by block n mod {resident}"
+    whole = f"cluster n of tiles by cluster n mod {resident} of blocks"
+    what = whole if clusters else f"tile n by block n mod {resident}"
     return tree.replace(at, Mark(what, tree.node(at)))
 
 

@@ -10,7 +10,6 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from polyvolta.cuda.ir.engines.clusters import ALONE
 from polyvolta.compiler.arguments import Argument, dtype_of, memory_order, on_device, places
 from polyvolta.compiler.calls import (
     Call,
@@ -25,6 +24,7 @@ from polyvolta.compiler.calls import (
 )
 from polyvolta.compiler.compiled import Compiled, NotAMultiple, padded_sizes
 from polyvolta.compiler.plans import Packing, Seen, map_of
+from polyvolta.cuda.ir.engines.clusters import ALONE
 from polyvolta.cuda.run import launch
 from polyvolta.cuda.run.views import BadArray as BadArray
 from polyvolta.cuda.run.views import extents

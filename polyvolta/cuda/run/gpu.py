@@ -123,8 +123,8 @@ def clusters_at_once(
 ) -> int | None:
     """How many clusters of a kernel's blocks a device has room for at a time; None where the driver doesn't say.
 
-    The blocks of a cluster are on neighbouring multiprocessors, of one of the GPU's groups of them, and some groups have
-    fewer than others: so there may be room for fewer clusters than for blocks.
+    The blocks of a cluster are on multiprocessors of one of the GPU's groups of them, and some groups have fewer than
+    others: so there may be room for fewer clusters than for their blocks.
 
     Parameters
     ----------
