@@ -101,15 +101,17 @@ def options_of(args: argparse.Namespace, fused: bool = False) -> tuple[dict[str,
     """The short list for a target."""
     if args.target != "sm_90a":
         return ways.ways(ways.OF_WARPS)
-    early = {"dependent_launch": not args.plain}
-    return tuple(o | early for o in ways.ways(ways.FUSED if fused else ways.OF_WARPGROUPS))
+    early, listed = {"dependent_launch": not args.plain}, ways.FUSED if fused else ways.OF_WARPGROUPS
+    return tuple(o | early for o in ways.ways(args.ways or listed))
 
 
 def short(options: dict[str, Any]) -> str:
     """Options in a few words."""
     block, warp = ("x".join(map(str, options[t])) for t in ("block_tile", "warp_tile"))
     more = {"b": options["buffers"], "k": options.get("split_k", 1), "o": options["occupancy"]}
-    marks = [letter for letter, name in (("p", "persistent"), ("x", "swap")) if options.get(name)]
+    marks = [f"g{options['group']}"] * ("group" in options)
+    marks += ["c" + "x".join(map(str, options["cluster"]))] * ("cluster" in options)
+    marks += [letter for letter, name in (("p", "persistent"), ("x", "swap")) if options.get(name)]
     return " ".join((f"{block}-{warp}", *(f"{letter}{n}" for letter, n in more.items()), *marks))
 
 
@@ -354,6 +356,7 @@ def main() -> int:
     parser.add_argument("--chains", type=int, default=0, help="how many random sizes of fused kernels")
     parser.add_argument("--layouts", type=int, default=0, help="how many random sizes of the other pairs of layouts")
     parser.add_argument("--target", default="sm_80", choices=("sm_80", "sm_90a"), help="whose instructions")
+    parser.add_argument("--ways", help="of sm_90a, in place of the short lists: see `ways.py`")
     parser.add_argument("--plain", action="store_true", help="no launch before the end of the kernel before")
     parser.add_argument("--lt", action="store_true", help="of random sizes also the best of cublasLt's 100")
     parser.add_argument("--rounds", type=int, default=7, help="of interleaved replays")

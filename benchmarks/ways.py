@@ -2,8 +2,8 @@
 
 A way to tile is a text: what a block computes in a step, `MxNxK/RxC` with the sides of a warp's tile for products of
 warps, `MxN wN` with the number of warpgroups that share the block's tile for those of warpgroups; then buffers; kN a
-split of K over N warps, oN blocks that share a multiprocessor, p blocks that compute tile after tile, x the macro-MMA's
-rows along the result's columns.
+split of K over N warps, oN blocks that share a multiprocessor, gN rows of blocks that are done together, cRxC clusters
+of so many blocks, p blocks that compute tile after tile, x the macro-MMA's rows along the result's columns.
 """
 
 from __future__ import annotations
@@ -40,6 +40,8 @@ def read_way(way: str) -> dict[str, Any]:
     {'block_tile': (96, 128, 32), 'warp_tile': (48, 64, 32), 'split_k': 2, 'buffers': 4, 'occupancy': 1}
     >>> list(read_way("160x128 w2 5 p x").values())
     [(160, 128, 64), (160, 64, 64), 'm64n160k16', 5, 1, True, True]
+    >>> list(read_way("128x256 w2 4 g16 c2x1 p").items())[-4:]
+    [('persistent', True), ('swap', False), ('group', 16), ('cluster', (2, 1))]
     """
     if "/" not in way:
         return _of_warpgroups(way)
@@ -50,12 +52,14 @@ def read_way(way: str) -> dict[str, Any]:
 
 
 def _of_warpgroups(way: str) -> dict[str, Any]:
-    *numbers, persistent, swap = re.fullmatch(r"(\d+)x(\d+) w(\d) (\d)(?: o(\d))?( p)?( x)?", way).groups("")
-    m, n, groups, buffers, blocks = (int(x or 1) for x in numbers)
+    pattern = r"(\d+)x(\d+) w(\d) (\d)(?: o(\d))?(?: g(\d+))?(?: c(\d)x(\d))?( p)?( x)?"
+    *numbers, persistent, swap = re.fullmatch(pattern, way).groups("")
+    m, n, groups, buffers, blocks, group, *cluster = (int(x or 1) for x in numbers)
+    more = ({"group": group} if group > 1 else {}) | ({"cluster": tuple(cluster)} if cluster != [1, 1] else {})
     warp = (m, n // groups, 64) if swap else (m // groups, n, 64)
     wide = warp[0] if swap else warp[1]
     return {"block_tile": (m, n, 64), "warp_tile": warp, "macro_mma": f"m64n{wide}k16", "buffers": buffers,
-            "occupancy": blocks, "persistent": bool(persistent), "swap": bool(swap)}  # fmt: skip
+            "occupancy": blocks, "persistent": bool(persistent), "swap": bool(swap), **more}  # fmt: skip
 
 
 def ways(text: str) -> tuple[dict[str, Any], ...]:

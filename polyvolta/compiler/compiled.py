@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
+from math import prod
 from typing import TYPE_CHECKING, Any, Self
 
 from polyvolta.compiler.arguments import LARGEST, TooLarge
@@ -161,9 +162,15 @@ class Compiled:
                 raise TooLarge(f"{counter} counts beyond an int: a block computes {turns} tiles in {steps} steps each",
                                where=where, hint="persistent=False")  # fmt: skip
 
-    def grid_on(self, multiprocessors: int, sizes: Mapping[str, int]) -> tuple[int, int, int]:
+    def grid_on(
+        self, multiprocessors: int, sizes: Mapping[str, int], clusters: int | None = None
+    ) -> tuple[int, int, int]:
         """The blocks of a launch on a GPU, of a kernel with persistent blocks: as many a multiprocessor as the kernel
-        is to have on the target's.
+        is to have on the target's; whole clusters.
+
+        Parameters
+        ----------
+        clusters : for how many the GPU has room at a time; None: for as many as for their blocks.
 
         >>> import polyvolta as pv
         >>> from polyvolta.cuda.target.hopper import SM_90A
@@ -174,9 +181,10 @@ class Compiled:
         >>> [kernel.grid_on(n, {"M": 2048, "N": 2048, "K": 64}) for n in (78, 132, 144)]
         [(78, 1, 1), (128, 1, 1), (128, 1, 1)]
         """
-        blocks = max(1, self.ir.resident * multiprocessors // self.target.multiprocessors)
+        own, blocks = prod(self.ir.cluster), self.ir.resident * multiprocessors // self.target.multiprocessors
+        most = blocks // own if clusters is None else min(blocks // own, clusters)
         grid: list[Any] = [e.evaluate(padded_sizes(self, dict(sizes))) for e in self.ir.grid]
-        return launched(replace(self.ir, resident=blocks), grid)
+        return launched(replace(self.ir, resident=own * max(1, most)), grid)
 
     def check_sizes(self, sizes: Mapping[str, int]) -> dict[str, int]:
         """The kernel's sizes, each an int >= 0 that an `int` holds."""

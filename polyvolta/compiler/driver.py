@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from math import gcd, lcm
+from math import gcd, lcm, prod
 from typing import TYPE_CHECKING
 
 from polyvolta.compiler.arguments import LARGEST, TooLarge
@@ -153,8 +153,9 @@ def _made(
     order = BlockOrder(-(-options.group // tiling.cluster[0]))
     tree = reach("roles", split(promotion, tree))
     tree = reach("swapped", swapped(tree, idiom))
-    resident = target.multiprocessors * options.occupancy if options.persistent else 0
-    tree = reach("persistent", persistent(tree, resident))
+    blocks = prod(tiling.cluster) * promotion.parts
+    clusters = target.multiprocessors * options.occupancy // blocks if options.persistent else 0
+    tree = reach("persistent", persistent(tree, clusters, blocks > 1))
     tree = reach("clustered", clustered(tree, tiling.cluster, promotion.parts))
     tree = reach("grouped", grouped(tree, order, tiling.cluster, promotion.parts))
     scanned = scan(tree, context, promotion.extents)
@@ -165,7 +166,7 @@ def _made(
     copied = {op.tensor for op in operations(ir.body) if isinstance(op, AsyncCopy)}
     copied |= {ir.box_map(op.map).tensor for op in operations(ir.body) if isinstance(op, BoxStore)}
     ir = replace(ir, tensors=tuple(_whole(t) if t.name in copied else t for t in ir.tensors))
-    ir = replace(ir, about=_about(graph), block_order=order, occupancy=options.occupancy, resident=resident)
+    ir = replace(ir, about=_about(graph), block_order=order, occupancy=options.occupancy, resident=blocks * clusters)
     if ir.maps and otherwise is None:
         otherwise = _WithoutBoxes(asked, target, name, options, given)
     return Kernel(graph, target, options, Stages(stages), ir, print_cuda(ir), otherwise if ir.maps else None)
@@ -235,16 +236,18 @@ def _whole(t: GlobalTensor) -> GlobalTensor:
     return replace(t, whole=True, align=gcd(t.align, extent) if isinstance(extent, int) else t.align)
 
 
-def persistent(tree: Schedule, resident: int) -> Schedule:
+def persistent(tree: Schedule, resident: int, clusters: bool = False) -> Schedule:
     """The tree with a mark around the band of the blocks that says how these are shared out, where there are fewer
-    blocks than places: `resident`, or what a GPU has room for; 0: as many as there are places.
+    blocks than places: `resident`, or what a GPU has room for; 0: as many as there are places. Clusters are likewise.
 
     As with `grouped`, what is done at a place is the band's to say.
     """
     if not resident:
         return tree
     at = tree.find(level=BLOCK)[0]
-    return tree.replace(at, Mark(f"tile n by block n mod {resident}", tree.node(at)))
+    whole = f"cluster n of tiles by cluster n mod {resident} of blocks"
+    what = whole if clusters else f"tile n by block n mod {resident}"
+    return tree.replace(at, Mark(what, tree.node(at)))
 
 
 def clustered(tree: Schedule, cluster: tuple[int, int], parts: int = 1) -> Schedule:
@@ -264,7 +267,8 @@ def grouped(tree: Schedule, order: BlockOrder, cluster: tuple[int, int] = (1, 1)
     if order.plain:
         return tree
     alone = cluster == (1, 1) and parts == 1
-    at = tree.find(level=BLOCK)[0] if alone else (0,)  # around the mark of clusters
+    at = tree.find(level=BLOCK)[0]
+    at = at if alone else at[:-1]  # around the mark of clusters
     return tree.replace(at, Mark(f"{'blocks' if alone else 'clusters'} in {order}", tree.node(at)))
 
 

@@ -24,6 +24,7 @@ from polyvolta.compiler.calls import (
 )
 from polyvolta.compiler.compiled import Compiled, NotAMultiple, padded_sizes
 from polyvolta.compiler.plans import Packing, Seen, map_of
+from polyvolta.cuda.ir.engines.clusters import ALONE
 from polyvolta.cuda.run import launch
 from polyvolta.cuda.run.views import BadArray as BadArray
 from polyvolta.cuda.run.views import extents
@@ -196,7 +197,10 @@ def packing(call: Call, stream: Any) -> Packing:
     loaded = kernel.loaded({a.tensor.name: a.align for a in call.arguments})
     grid = config.grid
     if kernel.ir.resident:
-        grid = kernel.grid_on(launch.multiprocessors(launch.current_device()), call.sizes)
+        device, cluster, room = launch.current_device(), kernel.ir.cluster, None
+        if cluster != ALONE:
+            room = launch.clusters_at_once(loaded.handle, device, cluster, config.block[0], config.shared_bytes)
+        grid = kernel.grid_on(launch.multiprocessors(device), call.sizes, room)
     values: dict[int, Any] = dict(enumerate([call.sizes[n] for n in kernel.ir.sizes]))
     values |= dict(enumerate([call.scalars[n] for n in kernel.ir.scalars], len(values)))
     values |= {at: launch.DevicePtr(arguments[name].ptr) for name, at in kernel.parameters.pointers}

@@ -32,6 +32,7 @@ from tests.compiler.test_run import error, made
 from tests.compiler.test_run_on_device import as_numpy
 from tests.compiler.test_run_on_device import driver as driver  # noqa: PLC0414  # a fixture
 from tests.cuda.hopper_kernels import product as by_hand
+from tests.cuda.persistent import compiled as lasting
 
 M, N, K = pv.sizes("M N K")
 OPTIONS = pv.Options(block_tile=(64, 64, 64), warp_tile=(64, 64, 64), macro_mma="m64n64k16", buffers=2, fragments=1,
@@ -145,6 +146,20 @@ def test_of_persistent_blocks_there_are_as_many_as_the_gpu_has_room_for(torch, d
     assert [grid for grid, *_ in driver.launches] == [(min(multiprocessors, 9), 1, 1)] * 3
     odd = kernel(values((150, 72)), values((72, 75), "col"), values((150, 75)))  # lines that boxes don't store
     assert odd.array.shape == (150, 75) and driver.launches[-1][0] == (min(multiprocessors, 6), 1, 1)
+
+
+@pytest.mark.parametrize(("room", "clusters"), [(None, 3), (2, 2), (9, 3)])
+def test_of_persistent_clusters_there_are_as_many_as_the_driver_says(torch, driver, monkeypatch, room, clusters):
+    asked = []
+    monkeypatch.setattr(launches, "multiprocessors", lambda device: 7)
+    monkeypatch.setattr(launches, "current_device", lambda: 0)
+    monkeypatch.setattr(launches, "clusters_at_once", lambda *given: asked.append(given) or room)
+    options = replace(OPTIONS, persistent=True, cluster=(2, 1))
+    kernel = lasting.__wrapped__("product", ("row", "col", "row"), options, 66)  # with no plans of launches yet
+    a, b = values((150, 72)), values((72, 136), "col", seed=2)
+    assert right(kernel(a, b), a, b)
+    assert asked == [(0, 0, (1, 2, 1), 160, kernel.ir.shared_bytes)]
+    assert [grid for grid, *_ in driver.launches] == [(clusters, 2, 1)]
 
 
 @pytest.mark.parametrize(("m", "n", "k"), [(40, 33, 0), (1, 70, 72), (70, 1, 8), (1, 1, 1), (65, 130, 1)])

@@ -307,7 +307,8 @@ def without_cluster(ir: KernelIR) -> KernelIR:
 def test_ill_formed_clusters():
     assert "there is none" in wrong(without_cluster)
     assert "no multiple of the cluster's 2" in wrong(lambda ir: replace(ir, cluster=(2, 2, 1)))
-    assert "compute one place each" in wrong(lambda ir: replace(ir, resident=4))
+    assert "no whole number of clusters of 2" in wrong(lambda ir: replace(ir, resident=5))
+    assert "blocks go from tile to tile 0 times" in wrong(lambda ir: replace(ir, resident=4))
     assert "a cluster has 1 to 16 blocks" in wrong(lambda ir: replace(ir, cluster=(1, 32, 1)))
     at = lambda ir: places(ir, BoxCopy, where=lambda op: op.to)  # noqa: E731
     assert "has no rank 2" in wrong(lambda ir: edited(ir, at(ir), lambda op: (replace(op, to=(op.to[0] + 2,)),)))

@@ -64,7 +64,7 @@ class Driver:
             values_there = self.there(ir, t, shape, values)
             tensors[t.name] = values_there.view(KINDS[t.kind].storage)
         if ir.resident:  # as many as the device has room for
-            ir = replace(ir, resident=gx)
+            ir = replace(ir, resident=gx * gy * gz)
         assert (gx, gy, gz) == launched(ir, [g.evaluate(sizes) for g in ir.grid]) and extra == 0
         interpret(ir, tensors, sizes, {n: values[n] for n in ir.scalars})
         return (0,)

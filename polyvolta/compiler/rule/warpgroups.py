@@ -138,8 +138,10 @@ def shares(tiling: Tiling, needs: Needs, target: Target) -> dict[str, int]:
         return {}
     groups = tiling.makers_on(target)
     even, own, producer = _shared_out(groups, tiling.occupancy, family, target)
-    lasting = family.spare.lasting * (needs.outputs - 1) if tiling.persistent else 0
-    if tiling.registers(needs, target) + _spare(family, needs) + lasting <= even:
+    spare = _spare(family, needs)
+    if tiling.persistent:
+        spare += family.spare.lasting * (needs.outputs - 1) + family.spare.together * (prod(tiling.cluster) > 1)
+    if tiling.registers(needs, target) + spare <= even:
         return {}
     return {CONSUMER: own, PRODUCER: producer}
 

@@ -145,7 +145,7 @@ class Tiles(Part):
 
     In a kernel whose blocks are fewer than the places of its grid (`KernelIR.resident`) tile number t of the block of
     number b is the place of number b + t * blocks, in the kernel's order of blocks; blockIdx.x, .y, .z in the body are
-    that place.
+    that place. Where blocks form clusters these numbers are of clusters, see `ir.engines.clusters`.
 
     Parameters
     ----------
@@ -189,8 +189,8 @@ class KernelIR(Memories):
     barriers : rows of barriers with phases, in shared memory behind the tiles.
     maps : what the copy engine knows of tensors. Of a tensor that is reached by boxes alone there is no pointer.
     dependent : whether it is launched while the grids before it may still run, for whose end it waits itself.
-    resident : most blocks that are launched, where each computes several places of the grid, see `Tiles`; 0: as many
-        as there are places, one each.
+    resident : most blocks that are launched, whole clusters, where each computes several places of the grid, see
+        `Tiles`; 0: as many as there are places, one each.
     cluster : blocks of a cluster along x, y and z, of which the grid is a whole number; see `ir.engines.clusters`.
 
     The kernel's arguments are the sizes, the scalars, then for each tensor its pointer and its leading dimension, then

@@ -254,8 +254,9 @@ def trace(
     blocks = launched(ir, grid)
     number, whole = checked_block(block, blocks, sizes), unfolded(ir)
     cluster = [n // c for n, c in zip(number, ir.cluster, strict=True)]
+    clusters = prod(blocks) // prod(ir.cluster)
     machine = Machine(whole.ir, memory, values, np.array(cluster)[:, None], EFFECTS, arrival=checked_arrival(copies),
-                      launched=prod(blocks), unfolded=whole)  # fmt: skip
+                      launched=clusters, unfolded=whole)  # fmt: skip
     return Trace(machine, Places(ir, schedule), number, whole)
 
 

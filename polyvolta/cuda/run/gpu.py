@@ -118,6 +118,39 @@ def multiprocessors(device: int) -> int:
 
 
 @cache
+def clusters_at_once(
+    kernel: int, device: int, cluster: tuple[int, int, int], threads: int, shared_bytes: int
+) -> int | None:
+    """How many clusters of a kernel's blocks a device has room for at a time; None where the driver doesn't say.
+
+    The blocks of a cluster are on multiprocessors of one of the GPU's groups of them, and some groups have fewer than
+    others: so there may be room for fewer clusters than for their blocks.
+
+    Parameters
+    ----------
+    kernel : the driver's number of it; of a kernel that says itself which blocks form clusters.
+    device : number of the device, whose context is the calling thread's.
+    cluster : blocks of a cluster along x, y and z.
+    threads, shared_bytes : of a block.
+
+    Raises
+    ------
+    NoGpu : there is none.
+    """
+    require_gpu()
+    from cuda.bindings import driver
+
+    config = driver.CUlaunchConfig()
+    config.gridDimX, config.gridDimY, config.gridDimZ = cluster
+    config.blockDimX, config.blockDimY, config.blockDimZ = threads, 1, 1
+    config.sharedMemBytes = shared_bytes
+    try:
+        return int(driver_call("cuOccupancyMaxActiveClusters", driver.CUfunction(kernel), config))
+    except LaunchFailed:
+        return None
+
+
+@cache
 def _attribute(name: str, device: int) -> int:
     from cuda.bindings import driver
 

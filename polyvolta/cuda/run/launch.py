@@ -30,6 +30,7 @@ from polyvolta.cuda.run.device_memory import to_device as to_device
 from polyvolta.cuda.run.device_memory import wait as wait
 from polyvolta.cuda.run.gpu import check_block as check_block
 from polyvolta.cuda.run.gpu import check_registers as check_registers
+from polyvolta.cuda.run.gpu import clusters_at_once as clusters_at_once
 from polyvolta.cuda.run.gpu import current_device as current_device
 from polyvolta.cuda.run.gpu import device_arch, driver_call, require_gpu
 from polyvolta.cuda.run.gpu import device_limits as device_limits

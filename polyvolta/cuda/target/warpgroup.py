@@ -136,7 +136,8 @@ class Spare:
     with a vector, or a matrix that lies as the result does, in sums, products and relu it takes all 168 and spills
     none. It lacks 3 to 5 for two results that are computed from a vector, for a scalar beside a matrix, for a matrix
     where both are column-major; 2 to 18 for two matrices, or one that lies across; 14 for gelu, 25 for exp beside a
-    vector. What lacks any goes to tiles with half the accumulators, so that how much it lacks is not the point.
+    vector; one for a matrix, of clusters whose blocks compute tile after tile. What lacks any goes to tiles with half
+    the accumulators, so that how much it lacks is not the point.
 
     Parameters
     ----------
@@ -151,6 +152,7 @@ class Spare:
     result : for each that is computed, from the second on.
     beside : for each function of a formula from the third on, beside a matrix.
     lasting : for each output from the second on, of blocks that compute tile after tile.
+    together : of such blocks, if they form clusters.
     """
 
     always: int = 36
@@ -165,6 +167,7 @@ class Spare:
     result: int = 3
     beside: int = 1
     lasting: int = 8
+    together: int = 1
 
     def __post_init__(self) -> None:
         settle(self, dict.fromkeys(self.__slots__, Rule("int that is not negative", "4", whole(0))), BadTarget)

@@ -8,6 +8,10 @@ counted x fastest, z slowest. As places of clusters are aligned, that place is w
 which is the hardware's `%cluster_ctarank`, since the order of blocks is one of clusters (`ir.block_order`) and leaves
 the place in a cluster as it is.
 
+Where blocks compute several places each, those of a cluster go on together: tile number t of cluster number c is the
+cluster of places of number c + t * clusters, of which each block has the place that is its own in the cluster. They are
+launched as a line of clusters along x.
+
 Source: PTX ISA, "Cooperative Thread Arrays: Cluster of CTAs" and "Special Registers: %cluster_ctarank".
 """
 
@@ -21,6 +25,7 @@ import numpy as np
 
 from polyvolta.cuda.ir.block_order import BlockOrder
 from polyvolta.sets import Aff, aff, var
+from polyvolta.sets.values.simplify import simplify
 
 AXES = tuple(f"blockIdx.{axis}" for axis in "xyz")
 Extents = tuple[int, int, int]
@@ -61,6 +66,15 @@ def members(cluster: Extents) -> Iterator[tuple[int, int, int]]:
 def blocks(cluster: Extents) -> int:
     """How many there are."""
     return prod(cluster)
+
+
+def of_clusters(grid: Sequence[Aff], cluster: Extents) -> tuple[Aff, ...]:
+    """How many clusters a grid of so many blocks has along x, y and z.
+
+    >>> print(*of_clusters((var("N"), 2 * (var("M") // 256), aff(1)), (1, 2, 1)))
+    N floor(M/256) 1
+    """
+    return tuple(simplify(e // n, {}) if n > 1 else e for e, n in zip(grid, cluster, strict=True))
 
 
 def placed(place: tuple[int, int, int], cluster: Extents) -> Mapping[str, Aff]:

@@ -8,6 +8,7 @@ clusters:
     shared_A, full          one for each block: shared_A.0, shared_A.1, full.0, full.1, their memories side by side
     roles                   those of each block on warps of their own
     blockIdx.x              c*blockIdx.x + its place in the cluster
+    places of a block, one after the other    those of its cluster
     a box for several       a box for each of them
     a barrier of the cluster, of a block      of the block, of a part of it
     an exchange whose parts other blocks read  one of the block: each block's are so many buffers further
@@ -27,7 +28,7 @@ from functools import cached_property, lru_cache
 from math import lcm
 
 from polyvolta.cuda.ir.accesses import Access, Operation
-from polyvolta.cuda.ir.engines.clusters import ALONE, AXES, blocks, members, placed
+from polyvolta.cuda.ir.engines.clusters import ALONE, AXES, blocks, members, of_clusters, placed
 from polyvolta.cuda.ir.engines.phases import Phase
 from polyvolta.cuda.ir.engines.warpgroups import WARPS
 from polyvolta.cuda.ir.kernel_ir import (
@@ -49,6 +50,7 @@ from polyvolta.cuda.ir.kernel_ir import (
     Roles,
     SharedOperand,
     Stmt,
+    Tiles,
     When,
 )
 from polyvolta.cuda.ir.memories import Memories, PhaseBarriers, SharedTile
@@ -228,8 +230,7 @@ class _Unfolding:
         ranges = {**ir.ranges, **ranges}
         ranges |= {"linearId": (0, count * self.threads - 1), THREAD: (0, self.threads - 1)}
         ranges["warp"] = (0, self.warps - 1)
-        sizes = zip(ir.grid, ir.cluster, strict=True)
-        x, y, z = (simplify(e // n, {}) if n > 1 else e for e, n in sizes)
+        x, y, z = of_clusters(ir.grid, ir.cluster)
         made = replace(
             ir,
             tiles=(*(self.tile(t, b, per) for b in self.blocks for t in ir.tiles if t.name not in self.read),
@@ -241,6 +242,7 @@ class _Unfolding:
             grid=(x, y, z),
             body=tuple(self.body()),
             cluster=ALONE,
+            resident=ir.resident // count,
         )
         return Unfolded(made, ir, self.paths, per)
 
@@ -303,6 +305,8 @@ class _Unfolding:
         if isinstance(s, Loop):
             lower, upper = (tuple(self.at(e, b) for e in es) for es in (s.lower, s.upper))
             return replace(s, lower=lower, upper=upper, body=tuple(below))
+        if isinstance(s, Tiles):  # what they add to counters is about sizes
+            return replace(s, body=tuple(below))
         assert isinstance(s, When)  # roles stand outside of loops and conditions
         count = len(s.body)
         conditions = tuple(self.at(e, b) for e in s.conditions)

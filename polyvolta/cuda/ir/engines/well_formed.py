@@ -80,8 +80,8 @@ def of_cluster(ir: KernelIR) -> Iterator[str]:
     for axis, e, n in zip("xyz", ir.grid, ir.cluster, strict=True):
         if n > 1 and simplify(e % n, {}) != aff(0):
             yield f"the grid has {e} blocks along {axis}, no multiple of the cluster's {n}"
-    if ir.resident and ir.cluster != ALONE:
-        yield f"blocks of a cluster compute one place each, and at most {ir.resident} blocks are launched"
+    if ir.resident % blocks(ir.cluster):
+        yield f"at most {ir.resident} blocks are launched, no whole number of clusters of {blocks(ir.cluster)}"
     for _, s in walk(ir.body):
         meets = isinstance(s, Barrier) and s.scope == "cluster"
         reaches = isinstance(s, Arrive | BoxCopy) and s.to not in (None, ())

@@ -2,7 +2,8 @@
 
 A kernel whose blocks have one tile each has as many as its grid has places, in its order of blocks. Blocks of a
 persistent one are a line of at most `KernelIR.resident`; block b of g computes the places of numbers b, b + g, b + 2 g
-and so on. A batch of them goes from tile to tile in lockstep, without those that have no tile left.
+and so on. A batch of them goes from tile to tile in lockstep, without those that have no tile left. Of clusters, which
+run unfolded, the line is one of clusters.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from polyvolta.cuda.ir.engines.clusters import blocks as of_cluster
 from polyvolta.cuda.ir.kernel_ir import KernelIR, Tiles
 
 AXES = ("blockIdx.x", "blockIdx.y", "blockIdx.z")
@@ -27,9 +29,15 @@ def launched(ir: KernelIR, grid: Sequence[int]) -> tuple[int, int, int]:
     >>> ir = KernelIR("k", (), (), (), (), 32, (), {}, (aff(1), aff(1), aff(1)), (), ())
     >>> launched(ir, (4, 3, 1)), *(launched(replace(ir, resident=5), (n, 2, 1)) for n in (4, 2))
     ((4, 3, 1), (5, 1, 1), (4, 1, 1))
+    >>> launched(replace(ir, resident=6, cluster=(1, 2, 1)), (4, 2, 1))
+    (3, 2, 1)
     """
     x, y, z = map(int, grid)
-    return (min(ir.resident, x * y * z), 1 if x * y * z else 0, 1) if ir.resident else (x, y, z)
+    if not ir.resident:
+        return x, y, z
+    columns, rows, layers = ir.cluster
+    clusters = min(ir.resident, x * y * z) // of_cluster(ir.cluster)
+    return columns * clusters, rows if clusters else 0, layers
 
 
 def batch(ir: KernelIR, grid: Sequence[int], first: int, end: int) -> np.ndarray:

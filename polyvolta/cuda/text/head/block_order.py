@@ -93,9 +93,9 @@ def _of_hardware(kind: type[Unsigned], cluster: Extents = ALONE) -> tuple[Unsign
 
 
 def _inside(placed: Sequence[Unsigned], cluster: Extents) -> tuple[Unsigned, ...]:
-    """Column and row of a block by those of its cluster, in which its place is the hardware's."""
+    """Column, row and layer of a block by those of its cluster, in which its place is the hardware's."""
     found = []
-    for e, n, name in zip(placed, cluster, ("blockIdx.x", "blockIdx.y"), strict=False):
+    for e, n, name in zip(placed, cluster, BLOCKS, strict=False):
         own = type(e)(f"{e.home}{name}")
         found.append(n * (e if e.binds == ATOM else type(e)(f"({e})")) + own % n if n > 1 else e)
     return tuple(found)
@@ -164,15 +164,16 @@ def place_of_block(
 
 
 def place_of_number(
-    order: BlockOrder, number: str, extents: Sequence[str], used: Callable[[str], bool], free: Callable[[str], str]
-) -> list[str]:
+    order: BlockOrder, number: str, extents: Sequence[str], used: Callable[[str], bool], free: Callable[[str], str],
+    cluster: Extents = ALONE,
+) -> list[str]:  # fmt: skip
     """Lines that declare the names of the place of a number that are used, in a grid of such extents.
 
     Parameters
     ----------
     number : a name; numbers along x come first, then those along y.
-    extents : of the grid along x, y and z; "1" where there is no other place.
-    used, free : as of `place_of_block`.
+    extents : of the grid along x, y and z; "1" where there is no other place. Of clusters, where these are numbered.
+    used, free, cluster : as of `place_of_block`.
 
     >>> print(*place_of_number(BlockOrder(1), "number", ("columns", "rows", "1"), lambda name: True, str), sep="\\n")
     const int blockIdx_x = number % columns;
@@ -185,18 +186,22 @@ def place_of_number(
     const unsigned height = min(4u, rows - 4 * group);
     const int blockIdx_x = place / height;
     const int blockIdx_y = 4 * group + place % height;
+    >>> lines = place_of_number(BlockOrder(1), "n", ("columns", "rows", "1"), lambda name: "y" in name, str, (1, 2, 1))
+    >>> print(*lines, sep="\\n")
+    const int blockIdx_y = 2 * (n / columns) + blockIdx.y % 2;
     """
     names = {new: name for name, new in BLOCKS.items() if used(new)}
     columns, rows, depth = map(Unsigned, extents)
     layer, inside = Unsigned("0"), Unsigned(number)
     if depth.text != "1":
         layer, inside = inside // (columns * rows), inside % (columns * rows)
+    *_, layer = _inside((inside % columns, inside // columns, layer), cluster)
     lines = [f"const int blockIdx_z = {layer};"] if "blockIdx_z" in names else []
     flat = [new for new in names if new != "blockIdx_z"]
     if order.plain or not flat:
-        plain = {"blockIdx_x": inside % columns, "blockIdx_y": inside // columns}
+        plain = dict(zip(BLOCKS_OF_HARDWARE, _inside((inside % columns, inside // columns), cluster), strict=False))
         return [*(f"const int {new} = {plain[new]};" for new in flat), *lines]
-    return [*_in_groups(order, flat, (inside, columns, rows), free), *lines]
+    return [*_in_groups(order, flat, (inside, columns, rows), free, cluster), *lines]
 
 
 def _in_groups(

@@ -14,8 +14,9 @@ from math import lcm, prod
 import numpy as np
 
 from polyvolta.cuda.ir.block_order import BlockOrder, shared_out
-from polyvolta.cuda.ir.kernel_ir import BoxStore, GlobalStore, KernelIR
-from polyvolta.cuda.ir.walk import operations
+from polyvolta.cuda.ir.engines.unfolded import warps_of_block
+from polyvolta.cuda.ir.kernel_ir import BoxStore, GlobalStore, KernelIR, Roles, Tiles
+from polyvolta.cuda.ir.walk import operations, walk
 from polyvolta.cuda.verify.engine.conditions import Condition
 from polyvolta.cuda.verify.engine.symbols import loops_over_tiles, of_sizes
 from polyvolta.cuda.verify.engine.undecided import Undecided
@@ -69,28 +70,49 @@ def _case(order: BlockOrder, columns: int, rows: int) -> CounterExample:
 
 
 def left_out(ir: KernelIR) -> CounterExample | None:
-    """A place whose tile no block computes, since all roles that store leave it out; None: there is none.
+    """A place whose tile no block computes, since all roles that store it leave it out; None: there is none.
+
+    Blocks of a cluster store a part each of every one of its tiles: none of them may leave one out.
 
     Raises
     ------
     Undecided : a lemma doesn't hold.
     """
-    stores = (GlobalStore, BoxStore)
-    loops = [s for s in loops_over_tiles(ir) if any(isinstance(op, stores) for op in operations(s.body))]
-    if not loops:
+    stores = _storing(ir)
+    if not stores:
         return None
     wrong = [lemma for lemma in shared_out() if not lemma.holds]
     if wrong:
         raise Undecided(f"places aren't shown to be shared out among blocks: {wrong[0].statement}")
-    end = max(s.first for s in loops) + lcm(*(s.step for s in loops))  # from then on they come round again
-    turn = next((n for n in range(end) if not any(n in range(s.first, end, s.step) for s in loops)), None)
-    if turn is None:
+    missing = [turn for loops in stores.values() if (turn := _missing(loops)) is not None]
+    if not missing:
         return None
+    turn = min(missing)
     sizes = _with_places(ir, ir.resident * turn + 1)
     grid = [int(e.evaluate(sizes)) for e in ir.grid]  # type: ignore[call-overload]
     x, y, z = (int(n) for n in ir.block_order.blocks(grid, ir.resident * turn, ir.resident * turn + 1)[:, 0])
-    what = f"nobody computes the tile at place {(x, y, z)}, tile {turn} of block 0: {ir.resident} blocks are launched"
-    return CounterExample(what, sizes, (x, y, z), iteration={loops[0].turn: turn})
+    one = "cluster" if warps_of_block(ir) else "block"
+    many = f"{ir.resident} {one}s are launched"
+    what = f"nobody computes the tile at place {(x, y, z)}, tile {turn} of {one} 0: {many}"
+    return CounterExample(what, sizes, (x, y, z), iteration={loops_over_tiles(ir)[0].turn: turn})
+
+
+def _storing(ir: KernelIR) -> dict[int, list[Tiles]]:
+    """The loops over tiles in which results are stored, by the cluster's block whose they are."""
+    out: dict[int, list[Tiles]] = {}
+    warps = warps_of_block(ir) or ir.warps
+    roles = [role for _, s in walk(ir.body) if isinstance(s, Roles) for role in s.roles]
+    for role in roles if ir.resident else ():
+        for _, s in walk(role.body):
+            if isinstance(s, Tiles) and any(isinstance(op, GlobalStore | BoxStore) for op in operations(s.body)):
+                out.setdefault(role.first // warps, []).append(s)
+    return out
+
+
+def _missing(loops: list[Tiles]) -> int | None:
+    """The first tile's number that none of some loops takes; None: there is none."""
+    end = max(s.first for s in loops) + lcm(*(s.step for s in loops))  # from then on they come round again
+    return next((n for n in range(end) if not any(n in range(s.first, end, s.step) for s in loops)), None)
 
 
 def _with_places(ir: KernelIR, count: int) -> dict[str, int]:
