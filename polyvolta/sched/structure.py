@@ -235,6 +235,23 @@ class _Times:
         return total
 
 
+def padded(times: Map) -> Map:
+    """A map to time vectors with the shorter ones filled up with zeros; linear.
+
+    >>> print(padded(Map("{ S[i] -> [i]; T[] -> [3, 1] }")))
+    { S[i] -> [i, 0]; T[] -> [3, 1] }
+    """
+    length = max((s.n_out for s, _ in times.parts), default=0)
+    out = Map._of(times.param_names, [])
+    for space, pieces in times.parts:
+        one = Map._of(times.param_names, [(space, pieces)])
+        if space.inp is not None and space.n_out < length:
+            zeros = [aff(0)] * (length - space.n_out)
+            one = one.flat_range_product(Map.from_affs(space.inp, zeros))
+        out = out | one
+    return out
+
+
 def counted(n: int, what: str) -> str:
     """How many there are, for a message.
 

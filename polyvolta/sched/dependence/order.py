@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from polyvolta.sched.errors import BadSchedule
+from polyvolta.sched.structure import padded
 from polyvolta.sched.tree import (
     Band,
     Context,
@@ -79,10 +80,11 @@ Order = Schedule | Map | Clocks
 def clocks(order: Order, params: tuple[str, ...]) -> Clocks:
     """The clocks of each statement, by name, their instances over these parameters.
 
+    The shorter times of a map are filled up with zeros.
+
     Raises
     ------
-    BadSchedule : a map gives times that are no quasi-affine expressions of the instance, or of different lengths;
-        something else is given.
+    BadSchedule : a map gives times that are no quasi-affine expressions of the instance; something else is given.
     """
     match order:
         case Schedule():
@@ -119,16 +121,8 @@ def parameters(order: Order) -> tuple[str, ...]:
 
 
 def _of_map(order: Map, params: tuple[str, ...]) -> Clocks:
-    order = order.align_params(params)
+    order = padded(order.align_params(params))
     found: dict[str, list[Clock]] = {}
-    spaces = [s for s, _ in order.parts]
-    other = next((s for s in spaces if s.n_out != spaces[0].n_out), None)
-    if other is not None:
-        raise BadSchedule(
-            f"{spaces[0].inp} has {spaces[0].n_out} times, {other.inp} has {other.n_out}",
-            where=str(order),
-            hint="fill the shorter ones up with zeros",
-        )
     for space, cs in order.parts:
         assert space.inp is not None
         names = (*params, *space.inp.dims)
