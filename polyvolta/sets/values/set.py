@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..budgets import metered_class
 from ..functions import pwaff
-from ..operations import compose, dimensions, order, product
+from ..operations import compose, dimensions, order, wrapping
 from ..optima import optimise
 from ..text import plot as plotting
 from .relation import Relation
@@ -28,6 +28,6 @@ class Set(Relation):
     rename = dimensions.rename
     lex_lt_set, lex_le_set = order.lex_lt_set, order.lex_le_set
     lex_gt_set, lex_ge_set = order.lex_gt_set, order.lex_ge_set
-    unwrap, is_wrapping = product.unwrap, product.is_wrapping
+    unwrap, is_wrapping, wrapped_reverse = wrapping.unwrap, wrapping.is_wrapping, wrapping.wrapped_reverse
     indicator_function, sample_point = pwaff.indicator_function, optimise.sample_point
     plot = plotting.plot_set
