@@ -32,7 +32,7 @@ from polyvolta.sched.loops.tidy import tidied
 from polyvolta.sched.loops.walk import Scanner
 from polyvolta.sched.loops.widths import largest
 from polyvolta.sched.structure import names_of
-from polyvolta.sched.tree import Domain, Extension, Schedule
+from polyvolta.sched.tree import Context, Domain, Extension, Schedule
 from polyvolta.sets import Aff, Set, UnknownName, nearest
 from polyvolta.sets.budgets import metered
 from polyvolta.sets.errors import kind_of
@@ -87,6 +87,22 @@ def scan(schedule: Schedule, context: Set | str | None = None, extents: Mapping[
     for name in given:
         if name not in names:
             raise UnknownName(f"no member is mapped to {name}", where=str(schedule), hint=nearest(name, names))
+    try:
+        return _scanned(schedule, context, given)
+    except NotScannable:
+        narrower = _by_cases(schedule, context)
+        if narrower is None:
+            raise
+        try:
+            return _scanned(narrower, context, given)
+        except NotScannable:
+            pass
+        raise
+
+
+def _scanned(schedule: Schedule, context: Set | None, given: Mapping[str, int | Aff]) -> Scan:
+    """The loops of a tree."""
+    assert isinstance(schedule.root, Domain)
     scanner = Scanner(schedule, context, given)
     scanner.columns.avoid(_statements(schedule))
     state = State(tuple(instances(scanner.columns, schedule.root.domain, ())), scanner.known)
@@ -94,6 +110,24 @@ def scan(schedule: Schedule, context: Set | str | None = None, extents: Mapping[
     ranges = {**scanner.ranges, **scanner.seen}
     made = Scan(tidied(body), scanner.extents, ranges, tuple(scanner.notes), scanner.params)
     return replace(made, largest=largest(made))
+
+
+def _by_cases(schedule: Schedule, context: Set | None) -> Schedule | None:
+    """The tree with its domain by the cases of what is known of the parameters; None where there are no cases.
+
+    The walk knows one conjunction. A bound that each case gives, none of them alone, is one of the domain's pieces.
+    """
+    assert isinstance(schedule.root, Domain)
+    known = [] if context is None else [context]
+    node = schedule.root.child
+    while isinstance(node, Context):
+        known.append(node.context)
+        node = node.child
+    domain = schedule.root.domain
+    for s in known:
+        if len(s.parts) == 1 and not s.space.n_out and len(s.parts[0][1]) > 1:
+            domain = domain.intersect_params(s)
+    return None if domain is schedule.root.domain else schedule.replace((), replace(schedule.root, domain=domain))
 
 
 def _context(context: object) -> Set | None:

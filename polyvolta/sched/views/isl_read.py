@@ -15,8 +15,7 @@ the statement) hold throughout.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TypeVar
 
@@ -38,6 +37,7 @@ from polyvolta.sched.tree import (
     Sequence,
     SetNode,
 )
+from polyvolta.sched.views.isl_bands import cut, entries
 from polyvolta.sched.views.isl_marks import noted
 from polyvolta.sched.views.outline import CHILD_KEYS, Entry, Mapping, Text, mistake, outline
 from polyvolta.sets import Aff, Map, Set, SetSyntaxError, Tuple, nearest, var
@@ -52,7 +52,7 @@ REFUSED = {
 }
 ATTRIBUTES = {"schedule": ("permutable", "coincident", "options")}
 LOOP_TYPES: dict[str, LoopType] = {"atomic": "atomic", "separate": "separate", "unroll": "unroll"}
-KNOWN_OPTIONS = f"known: isolate[[...] -> [...]], {', '.join(f'{t}[k]' for t in LOOP_TYPES)}"
+KNOWN_OPTIONS = f"known: isolate[[...] -> [...]], {', '.join(f'{t}[k]' for t in LOOP_TYPES)}, [isolate[] -> unroll[k]]"
 
 
 def parse(text: str, check: bool = True) -> Schedule:
@@ -227,7 +227,8 @@ class _Reader:
     # ---- bands
 
     def band(self, value: Text, said: dict[str, Entry], child: Callable[[int], Node], depth: int) -> Node:
-        rows = [self.member(params, entry) for params, entry in _entries(self, value)]
+        called, params, texts = entries(value, self.mistake)
+        rows = [self.member(params, entry) for entry in texts]
         names = list(rows[0]) if rows else []
         for row in rows:
             if set(row) != set(names):
@@ -247,14 +248,14 @@ class _Reader:
         if not members:  # a band of no dimensions orders nothing
             return below
         permutable = "permutable" in said and bool(self.number(said["permutable"].text))
-        return Band(tuple(members), below, permutable, isolate)
+        return Band(tuple(members), below, permutable, isolate, called)
 
     def member(self, params: tuple[str, ...], piece_texts: list[Text]) -> dict[str, Aff]:
         """One dimension of a band: statement -> expression."""
         found: dict[str, dict[Aff, Set]] = {}
         head = f"[{', '.join(params)}] -> {{ "
         for piece in piece_texts:
-            left, arrow, right = _cut(piece, "->")
+            left, arrow, right = cut(piece, "->")
             if not arrow or not left.text.strip():
                 raise self.mistake(piece.at, "expected 'S[i, j] -> [(expression)]'")
             known = (params, left.text.strip())
@@ -268,7 +269,7 @@ class _Reader:
             own = self.tuples[name]
             if own.key != here.key:
                 raise self.mistake(left.at, f"the statement is {own}, not {here}")
-            right, colon, _ = _cut(right, ":")
+            right, colon, _ = cut(right, ":")
             e = self.expression(right, (*params, *here.dims))
             clash = sorted(set(params) & (set(here.dims) | set(own.dims) & e.names()))
             if clash:
@@ -304,33 +305,42 @@ class _Reader:
 
     def options(self, value: Text, members: list[Member], depth: int) -> tuple[list[Member], Set | None]:
         """isl's AST options: what code is generated for each member, and what is isolated."""
-        isolate, types = None, [m.loop_type for m in members]
+        isolate = None
+        types: dict[int, LoopType] = {}
+        inside: dict[int, LoopType] = {}
         for space, pieces in (s := self.sets(value, Set)).parts:
             out, one = space.out, Set._of(s.param_names, [(space, pieces)])
-            if out.name == "isolate" and out.inner is not None and out.inner.inp is not None:
-                if out.inner.inp.name or out.inner.out.name:
-                    raise self.mistake(value.at, f"the members are tuples without names, not {out}", KNOWN_OPTIONS)
-                if (len(out.inner.inp.dims), len(out.inner.out.dims)) != (depth, len(members)):
+            inner = out.inner
+            if inner is None or inner.inp is None:
+                self.typed(value, types, len(members), out, one)
+            elif out.name == "isolate":
+                if (len(inner.inp.dims), len(inner.out.dims)) != (depth, len(members)):
                     raise self.mistake(
                         value.at,
                         f"isolate relates {counted(depth, 'outer member')} to the {len(members)} of the band here",
                     )
                 isolate = one.rename(None).flatten()
-            elif out.name in LOOP_TYPES and len(out.dims) == 1:
-                if one.is_empty():  # an option that is said of nothing
-                    continue
-                chosen = [k for k in range(len(members)) if not one.fix({out.dims[0]: k}).is_empty()]
-                if not chosen:
-                    raise self.mistake(
-                        value.at, f"{out.name} is said of no member: the band has {len(members)}, the first is 0"
-                    )
-                for k in chosen:
-                    if types[k] not in ("default", out.name):
-                        raise self.mistake(value.at, f"member {k} is to be both {types[k]} and {out.name}")
-                    types[k] = LOOP_TYPES[out.name]
+            elif out.name is None and inner.inp.name == "isolate" and not inner.inp.dims:
+                self.typed(value, inside, len(members), inner.out, one.unwrap().range())
             else:
                 raise self.mistake(value.at, f"the option {out} is not supported", KNOWN_OPTIONS)
-        return [replace(m, loop_type=t) for m, t in zip(members, types, strict=True)], isolate
+        members = [replace(m, loop_type=types.get(k, "default")) for k, m in enumerate(members)]
+        if isolate is not None:  # what is isolated has types of its own
+            members = [replace(m, isolated_type=inside.get(k, "default")) for k, m in enumerate(members)]
+        return members, isolate
+
+    def typed(self, value: Text, types: dict[int, LoopType], n: int, option: Tuple, said: Set) -> None:
+        """Note the loop type that `option` gives the members whose numbers are in a set."""
+        if option.name not in LOOP_TYPES or option.inner is not None or len(option.dims) != 1:
+            raise self.mistake(value.at, f"the option {option} is not supported", KNOWN_OPTIONS)
+        if said.is_empty():  # an option that is said of nothing
+            return
+        chosen = [k for k in range(n) if not said.fix({0: k}).is_empty()]
+        if not chosen:
+            raise self.mistake(value.at, f"{option.name} is said of no member: the band has {n}, the first is 0")
+        for k in chosen:
+            if types.setdefault(k, LOOP_TYPES[option.name]) != option.name:
+                raise self.mistake(value.at, f"member {k} is to be both {types[k]} and {option.name}")
 
     # ---- values
 
@@ -351,47 +361,3 @@ class _Reader:
 def _renaming(here: Tuple, own: Tuple) -> Callable[[str], Aff]:
     table = {a: var(b) for a, b in zip(here.dims, own.dims, strict=True)}
     return lambda name: table.get(name) or var(name)
-
-
-# ---- the text of a multi-dimensional expression
-
-
-def _entries(reader: _Reader, value: Text) -> Iterator[tuple[tuple[str, ...], list[Text]]]:
-    """`[M] -> [{ piece; piece }, { ... }]` as parameters and the pieces of each dimension."""
-    left, arrow, right = _cut(value, "->")
-    params: tuple[str, ...] = ()
-    inner = value.strip()
-    if arrow and left.text.strip()[:1] == "[":
-        params, inner = tuple(re.findall(r"[A-Za-z_][\w.]*'*", left.text)), right.strip()
-    if inner.text[:1] == "(":  # ([...] : condition) limits the domain of a band of no dimensions
-        if re.fullmatch(r"\(\s*\[\s*\].*\)", inner.text, re.DOTALL):
-            return
-        raise reader.mistake(inner.at, "expected '[{ S[i] -> [(i)] }, ...]'")
-    if inner.text[:1] != "[" or inner.text[-1:] != "]":
-        raise reader.mistake(inner.at, "expected '[{ S[i] -> [(i)] }, ...]'", "a list with one map for each member")
-    for part in _split(Text(inner.text[1:-1], inner.at + 1), ","):
-        one = part.strip()
-        if one.text[:1] != "{" or one.text[-1:] != "}":
-            raise reader.mistake(one.at, "expected '{ S[i] -> [(i)]; ... }', one map for each member")
-        yield params, [p.strip() for p in _split(Text(one.text[1:-1], one.at + 1), ";")]
-
-
-def _split(value: Text, mark: str) -> list[Text]:
-    """The text cut at every `mark` outside brackets; nothing but space between two is left out."""
-    out: list[Text] = []
-    while True:
-        first, found, value = _cut(value, mark)
-        if first.text.strip():
-            out.append(first)
-        if not found:
-            return out
-
-
-def _cut(value: Text, mark: str) -> tuple[Text, str, Text]:
-    """The text before and after the first `mark` outside brackets."""
-    depth = 0
-    for k, c in enumerate(value.text):
-        if not depth and value.text.startswith(mark, k):
-            return Text(value.text[:k], value.at), mark, Text(value.text[k + len(mark) :], value.at + k + len(mark))
-        depth += (c in "([{") - (c in ")]}")
-    return value, "", Text("", value.at + len(value.text))

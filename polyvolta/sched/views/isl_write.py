@@ -174,7 +174,7 @@ class _Writer:
                 params |= dict.fromkeys(sorted(e.names() - set(tup.dims)))
                 row.append(f"{tup} -> [({_exact(e)})]")
             rows.append(f"{{ {'; '.join(row)} }}")
-        return f'"{_head(params)}[{", ".join(rows)}]"'
+        return f'"{_head(params)}{node.name or ""}[{", ".join(rows)}]"'
 
     def tied(self, node: Band) -> str:
         """The filter that ties the instances to the indices that members are mapped to."""
@@ -239,6 +239,8 @@ def _options(node: Band, depth: int) -> str:
     found = [f"{m.loop_type}[{k}]" for k, m in enumerate(node.members) if m.loop_type != "default"]
     if node.isolate is None:
         return f"{{ {'; '.join(found)} }}" if found else ""
+    inside = [(k, m.isolated_type or m.loop_type) for k, m in enumerate(node.members)]
+    found += [f"[isolate[] -> {loop_type}[{k}]]" for k, loop_type in inside if loop_type != "default"]
     parts = []
     for space, pieces in node.isolate.parts:
         dims = space.out.dims

@@ -144,6 +144,7 @@ def _options(band: Band, style: Style) -> str:
     found = [f"{m.loop_type}[{k}]" for k, m in enumerate(band.members) if m.loop_type != "default"]
     if band.isolate is not None:
         found.append("isolate " + _condition(band.isolate, style))
+        found += [f"{m.isolated_type}[{k}] there" for k, m in enumerate(band.members) if m.isolated_type is not None]
     return "; ".join(found)
 
 
