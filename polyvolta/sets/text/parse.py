@@ -228,8 +228,10 @@ class _Parser(Formulas):
 
     def holds_cases(self) -> bool:
         """Whether the parenthesis at this token holds cases or a range, and not a part of an expression."""
-        close = self.closing(self.k)
-        inside = [self.toks[k] for k in range(self.k, close) if self.depth_between(self.k, k) == 1]
+        first, close = self.k, self.closing(self.k)
+        while self.toks[first + 1] == "(" and self.closing(first + 1) == close - 1:
+            first, close = first + 1, close - 1
+        inside = [self.toks[k] for k in range(first, close) if self.depth_between(first, k) == 1]
         return ";" in inside or inside.count(":") > inside.count("?")
 
     def anonymous(self, name: str) -> str:
