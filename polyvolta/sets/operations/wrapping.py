@@ -55,13 +55,13 @@ def unwrap(self: Set) -> Map:
     from ..values.map import Map
 
     def change(s: Space) -> tuple:
-        inner = _inner(s.out, s, "unwrap")
+        inner = inside(s.out, s, "unwrap")
         return inner.inp, inner.out, range(s.n_out)
 
     return _changed(Map, self, change)
 
 
-def _inner(tup: Tuple, space: Space, what: str) -> Space:
+def inside(tup: Tuple, space: Space, what: str) -> Space:
     """The relation wrapped in a tuple of the space."""
     if tup.inner is None:
         raise SpaceMismatch(f"{what} needs a wrapped tuple such as [A[i] -> B[j]], not {tup}", where=str(space))
@@ -111,7 +111,7 @@ def curry(self: Map) -> Map:
     """
 
     def change(s: Space) -> tuple:
-        inner = _inner(s.inp, s, "curry")
+        inner = inside(s.inp, s, "curry")
         return inner.inp, pair(inner.out, s.out), range(len(s.dims))
 
     return _changed(type(self), self, change)
@@ -121,7 +121,7 @@ def uncurry(self: Map) -> Map:
     """A -> [B -> C] as [A -> B] -> C; linear. See `curry`."""
 
     def change(s: Space) -> tuple:
-        inner = _inner(s.out, s, "uncurry")
+        inner = inside(s.out, s, "uncurry")
         return pair(s.inp, inner.inp), inner.out, range(len(s.dims))
 
     return _changed(type(self), self, change)
@@ -136,8 +136,8 @@ def range_curry(self: Map) -> Map:
     """
 
     def change(s: Space) -> tuple:
-        outer = _inner(s.out, s, "range_curry")
-        inner = _inner(outer.inp, s, "range_curry")
+        outer = inside(s.out, s, "range_curry")
+        inner = inside(outer.inp, s, "range_curry")
         return s.inp, pair(inner.inp, pair(inner.out, outer.out)), range(len(s.dims))
 
     return _changed(type(self), self, change)
@@ -156,7 +156,7 @@ def zip_(self: Map) -> Map:
     """
 
     def change(s: Space) -> tuple:
-        left, right = _inner(s.inp, s, "zip"), _inner(s.out, s, "zip")
+        left, right = inside(s.inp, s, "zip"), inside(s.out, s, "zip")
         a, b, c = left.n_in, left.n_in + left.n_out, len(s.inp.dims) + right.n_in
         order = (*range(a), *range(b, c), *range(a, b), *range(c, len(s.dims)))
         return pair(left.inp, right.inp), pair(left.out, right.out), order
@@ -218,7 +218,7 @@ def wrapped_reverse(self: Set) -> Set:
 
 def _turned(tup: Tuple, space: Space, what: str) -> tuple[Tuple, tuple[int, ...]]:
     """The wrapped tuple [A -> B] as [B -> A], and where its dimensions were."""
-    inner = _inner(tup, space, what)
+    inner = inside(tup, space, what)
     name = tup.name if inner.inp.key == inner.out.key else None
     order = (*range(inner.n_in, len(inner.dims)), *range(inner.n_in))
     return replace(pair(inner.out, inner.inp), name=name), order
@@ -298,7 +298,7 @@ def _factor(self: Map, of_input: str, of_output: str, what: str) -> Map:
     def chosen(tup: Tuple, which: str, first: int, s: Space) -> tuple[Tuple, range]:
         if which == "all":
             return tup, range(first, first + len(tup.dims))
-        inner = _inner(tup, s, what)
+        inner = inside(tup, s, what)
         cut, end = first + inner.n_in, first + len(tup.dims)
         return (inner.inp, range(first, cut)) if which == "first" else (inner.out, range(cut, end))
 

@@ -155,8 +155,8 @@ ERRORS = [
     (lambda: F.lex_lt_map(G), "first: A[i] -> B[j]"),
     (lambda: Map.lex_lt(3), "a space is a text such as 'S[i, j]', not 3"),
     (lambda: F.intersect_domain(G.domain()), "the set is not in the space of the domain\n  domain: A[i]\n  set: C[k]"),
-    (lambda: F.subtract_range(G.domain()), "the set is not in the space of the range"),
-    (lambda: F.subtract_range(G), "a restriction of the range needs a Set"),
+    (lambda: F.intersect_range(G.domain()), "the set is not in the space of the range"),
+    (lambda: F.intersect_range(G), "a restriction of the range needs a Set"),
     (lambda: F.apply_domain(F.domain()), "a composition needs a Map, not a Set"),
     (lambda: F(G), "a map applied to something needs a Set, not a Map"),
 ]
