@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Literal, get_args
 
+from polyvolta.sched.cases import Cases
 from polyvolta.sched.errors import BadSchedule
 from polyvolta.sets import Aff, Map, Set, nearest
 from polyvolta.sets.errors import kind_of
@@ -51,7 +52,8 @@ class Member:
 
     Parameters
     ----------
-    exprs : (statement, expression in its iterators and the parameters), one for each statement of the band.
+    exprs : (statement, expression in its iterators and the parameters), one for each statement of the band; an
+        expression by cases is a `Cases`.
     coincident : whether its iterations are independent of one another (given those of outer members).
     name : what the dimension is mapped to, e.g. `blockIdx.y`; then it is no loop but an index that is given.
     unroll : whether the generated loop carries a request to the compiler to unroll it (`#pragma unroll`).
@@ -62,7 +64,7 @@ class Member:
     level : what the dimension is for, such as "block" or "warp": a name to find it by; see `passes.set_level`.
     """
 
-    exprs: tuple[tuple[str, Aff], ...]
+    exprs: tuple[tuple[str, Aff | Cases], ...]
     coincident: bool = False
     name: str | None = None
     unroll: bool = False
@@ -76,7 +78,8 @@ class Member:
         for pair in self.exprs:
             if not isinstance(pair, tuple) or len(pair) != 2 or not isinstance(pair[0], str):
                 raise BadSchedule("a member has pairs (statement, expression)", where=repr(pair), hint=hint)
-            _check(pair[1], Aff, f"the expression for {pair[0]}", "aff('i + 1')")
+            if not isinstance(pair[1], Cases):
+                _check(pair[1], Aff, f"the expression for {pair[0]}", "aff('i + 1')")
         if self.isolated_type == self.loop_type:
             object.__setattr__(self, "isolated_type", None)
         for loop_type in (self.loop_type, self.isolated_type):

@@ -16,7 +16,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import product
 
+from polyvolta.sched.cases import Cases
 from polyvolta.sched.errors import BadSchedule
 from polyvolta.sched.structure import padded
 from polyvolta.sched.tree import (
@@ -161,8 +163,12 @@ def _below(node: Node, clock: Clock, above: tuple[Aff, ...], params: tuple[str, 
             exprs = {s: node.schedule(s) for s in node.statements}.get(clock.statement)
             if exprs is None:
                 raise BadSchedule(f"a band has no expression for {clock.statement}")
-            times = [e if m.name is None else Branch(e) for m, e in zip(node.members, exprs)]
-            yield from _below(node.child, _ticking(clock, *times), (*above, *exprs), params)
+            for plain, when in _each_case(exprs):
+                here = clock
+                for s in when:
+                    here = _restricted(here, _pieces(s, clock, params))
+                times = [e if m.name is None else Branch(e) for m, e in zip(node.members, plain)]
+                yield from _below(node.child, _ticking(here, *times), (*above, *plain), params)
         case Sequence() | SetNode():
             for k, child in enumerate(node.children):
                 time = Aff((), k)
@@ -178,6 +184,13 @@ def _below(node: Node, clock: Clock, above: tuple[Aff, ...], params: tuple[str, 
             yield from _below(child, _restricted(clock, preimage(known, clock, above, params)), above, params)
         case _:
             yield from _below(node.children[0], clock, above, params)
+
+
+def _each_case(exprs: tuple[Aff | Cases, ...]) -> Iterator[tuple[tuple[Aff, ...], tuple[Set, ...]]]:
+    """The expressions in each of their cases, and the sets of instances of these."""
+    options = [e.pieces if isinstance(e, Cases) else ((None, e),) for e in exprs]
+    for chosen in product(*options):
+        yield tuple(e for _, e in chosen), tuple(when for when, _ in chosen if when is not None)
 
 
 def _ticking(clock: Clock, *times: Aff | Branch) -> Clock:

@@ -23,7 +23,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from operator import index
 
+from polyvolta.sched.by_cases import by_cases
 from polyvolta.sched.errors import BadArgument, NotScannable
+from polyvolta.sched.loops.ast import Ast, Call
 from polyvolta.sched.loops.instances import instances
 from polyvolta.sched.loops.names import mapped_names
 from polyvolta.sched.loops.result import Scan
@@ -88,23 +90,28 @@ def scan(schedule: Schedule, context: Set | str | None = None, extents: Mapping[
         if name not in names:
             raise UnknownName(f"no member is mapped to {name}", where=str(schedule), hint=nearest(name, names))
     try:
-        return _scanned(schedule, context, given)
+        return _scanned(schedule, context, given, _statements(schedule))
     except NotScannable:
-        narrower = _by_cases(schedule, context)
+        narrower = _narrowed(schedule, context)
         if narrower is None:
             raise
         try:
-            return _scanned(narrower, context, given)
+            return _scanned(narrower, context, given, _statements(schedule))
         except NotScannable:
             pass
         raise
 
 
-def _scanned(schedule: Schedule, context: Set | None, given: Mapping[str, int | Aff]) -> Scan:
-    """The loops of a tree."""
+def _scanned(schedule: Schedule, context: Set | None, given: Mapping[str, int | Aff], avoided: set[str]) -> Scan:
+    """The loops of a tree; their variables are called like none of the `avoided`."""
     assert isinstance(schedule.root, Domain)
+    split = by_cases(schedule.root)
+    if split is not None:
+        schedule = replace(schedule, root=split.root)
+        made = _scanned(schedule, context, given, avoided)
+        return replace(made, body=tuple(_called(node, split.names) for node in made.body))
     scanner = Scanner(schedule, context, given)
-    scanner.columns.avoid(_statements(schedule))
+    scanner.columns.avoid(avoided)
     state = State(tuple(instances(scanner.columns, schedule.root.domain, ())), scanner.known)
     body = scanner.visit(schedule.root.child, (0,), state)
     ranges = {**scanner.ranges, **scanner.seen}
@@ -112,7 +119,14 @@ def _scanned(schedule: Schedule, context: Set | None, given: Mapping[str, int | 
     return replace(made, largest=largest(made))
 
 
-def _by_cases(schedule: Schedule, context: Set | None) -> Schedule | None:
+def _called(node: Ast, names: Mapping[str, str]) -> Ast:
+    """The code with calls of the statements whose cases were called."""
+    if isinstance(node, Call):
+        return replace(node, statement=names.get(node.statement, node.statement))
+    return replace(node, body=tuple(_called(inner, names) for inner in node.body))
+
+
+def _narrowed(schedule: Schedule, context: Set | None) -> Schedule | None:
     """The tree with its domain by the cases of what is known of the parameters; None where there are no cases.
 
     The walk knows one conjunction. A bound that each case gives, none of them alone, is one of the domain's pieces.

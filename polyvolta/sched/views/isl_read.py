@@ -6,8 +6,8 @@
 `outline` gives the mappings of the notation; here each becomes a node. Which node it is says the one key of it that
 names a kind (`domain`, `context`, `schedule`, `filter`, `sequence`, `set`, `mark`, `guard`, `extension`, `leaf`); the
 others are its attributes. Sets and maps inside the strings are read by `polyvolta.sets`, and so are the expressions
-of bands, which must be quasi-affine: a piece `S[i] -> [(i)] : i < 3` is taken only where its condition holds for every
-instance of the statement.
+of bands, which are quasi-affine or given by cases: `S[i] -> [(i)] : i < 3; S[i] -> [(2i)] : i >= 3`. A piece whose
+condition holds for every instance of the statement is a single expression.
 
 A tree names the iterators of a statement anew in every string. Here the domain's names (or the extension's that adds
 the statement) hold throughout.
@@ -19,6 +19,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TypeVar
 
+from polyvolta.sched.cases import Cases
 from polyvolta.sched.errors import BadSchedule, TreeSyntaxError
 from polyvolta.sched.structure import counted
 from polyvolta.sched.tree import (
@@ -40,10 +41,11 @@ from polyvolta.sched.tree import (
 from polyvolta.sched.views.isl_bands import cut, entries
 from polyvolta.sched.views.isl_marks import noted
 from polyvolta.sched.views.outline import CHILD_KEYS, Entry, Mapping, Text, mistake, outline
-from polyvolta.sets import Aff, Map, Set, SetSyntaxError, Tuple, nearest, var
+from polyvolta.sets import Aff, Map, MultiPwAff, Set, SetSyntaxError, Space, Tuple, nearest, var
 from polyvolta.sets.text.parse import parse_aff
 
 T = TypeVar("T")
+BY_CASES = ("min", "max", "abs", "?", ":")  # what makes cases of an expression
 
 KINDS = ("domain", "context", "schedule", "filter", "sequence", "set", "mark", "guard", "extension", "leaf")
 REFUSED = {
@@ -250,7 +252,7 @@ class _Reader:
         permutable = "permutable" in said and bool(self.number(said["permutable"].text))
         return Band(tuple(members), below, permutable, isolate, called)
 
-    def member(self, params: tuple[str, ...], piece_texts: list[Text]) -> dict[str, Aff]:
+    def member(self, params: tuple[str, ...], piece_texts: list[Text]) -> dict[str, Aff | Cases]:
         """One dimension of a band: statement -> expression."""
         found: dict[str, dict[Aff, Set]] = {}
         head = f"[{', '.join(params)}] -> {{ "
@@ -269,27 +271,45 @@ class _Reader:
             own = self.tuples[name]
             if own.key != here.key:
                 raise self.mistake(left.at, f"the statement is {own}, not {here}")
-            right, colon, _ = cut(right, ":")
-            e = self.expression(right, (*params, *here.dims))
-            clash = sorted(set(params) & (set(here.dims) | set(own.dims) & e.names()))
-            if clash:
-                raise self.mistake(left.at, f"{clash[0]} is a parameter and an iterator")
-            e = e.rewrite(_renaming(here, own))
-            when = self.sets(piece, Map, head, " }").domain() if colon else self.lefts[known]
-            pieces = found.setdefault(name, {})
-            pieces[e] = pieces[e] | when if e in pieces else when
-        for name, pieces in found.items():
-            if len(pieces) > 1 or not self.instances[name].is_subset(next(iter(pieces.values()))):
-                at = next(p.at for p in piece_texts if p.text.lstrip().startswith(name))
-                shown = "; ".join(map(str, pieces))
-                raise self.mistake(
-                    at,
-                    f"the expression for {name} is piecewise: {shown}"
-                    if len(pieces) > 1
-                    else f"the expression for {name} does not cover its instances",
-                    "split the statement by filters, one for each piece",
-                )
-        return {name: next(iter(pieces)) for name, pieces in found.items()}
+            names = (*params, *here.dims)
+            for e, when in self.pieces(known, piece, right, names, head):
+                taken = found.setdefault(name, {})
+                clash = sorted(set(params) & (set(here.dims) | set(own.dims) & e.names()))
+                if clash:
+                    raise self.mistake(left.at, f"{clash[0]} is a parameter and an iterator")
+                e = e.rewrite(_renaming(here, own))
+                taken[e] = taken[e] | when if e in taken else when
+        return {name: self.joined(piece_texts, name, pieces) for name, pieces in found.items()}
+
+    def pieces(
+        self, known: tuple[tuple[str, ...], str], piece: Text, right: Text, names: tuple[str, ...], head: str
+    ) -> list[tuple[Aff, Set]]:
+        """The expressions that a piece has, and the instances each is for."""
+        value, colon, _ = cut(right, ":")
+        if not any(word in value.text for word in BY_CASES):
+            e = self.expression(value, names)
+            return [(e, self.sets(piece, Map, head, " }").domain() if colon else self.lefts[known])]
+        text = right.strip().text
+        whole = Text(f"{piece.text[: piece.text.index('->')]}-> {text if text[:1] == '[' else f'[{text}]'}", piece.at)
+        found = self.sets(whole, MultiPwAff, head, " }")
+        return [(e, when) for when, (e,) in found.pieces]
+
+    def joined(self, texts: list[Text], name: str, pieces: dict[Aff, Set]) -> Aff | Cases:
+        """The expression for a statement: a single one where one is enough."""
+        own, instances = self.tuples[name], self.instances[name]
+        at = next(p.at for p in texts if p.text.lstrip().startswith(name))
+        for e, when in pieces.items():
+            if instances.is_subset(when):
+                return e
+        cases = [(Set._of(s.param_names, [(Space(None, own), cs) for _, cs in s.parts]), e) for e, s in pieces.items()]
+        left = instances
+        for k, (when, _) in enumerate(cases):
+            if any(not when.is_disjoint(other & instances) for other, _ in cases[:k]):
+                raise self.mistake(at, f"two expressions for an instance of {name}: {'; '.join(map(str, pieces))}")
+            left = left - when
+        if not left.is_empty():
+            raise self.mistake(at, f"the expression for {name} does not cover its instances")
+        return Cases(tuple(cases))
 
     def expression(self, value: Text, names: tuple[str, ...]) -> Aff:
         """`[(e)]`, `[e]` or `(e)`."""

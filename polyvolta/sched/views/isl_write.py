@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from itertools import chain, repeat
 from typing import Literal, get_args
 
+from polyvolta.sched.cases import Cases, conditions
 from polyvolta.sched.errors import BadArgument, BadSchedule
 from polyvolta.sched.tree import (
     Band,
@@ -170,11 +171,19 @@ class _Writer:
             row = []
             for s, e in m.exprs:
                 tup, table = self.spelt(s)
-                e = e.without_xor().rewrite(lambda n, table=table: table.get(n) or var(_word(n)))
-                params |= dict.fromkeys(sorted(e.names() - set(tup.dims)))
-                row.append(f"{tup} -> [({_exact(e)})]")
+                for when, f in e.pieces if isinstance(e, Cases) else ((None, e),):
+                    f = f.without_xor().rewrite(lambda n, table=table: table.get(n) or var(_word(n)))
+                    params |= dict.fromkeys(sorted(f.names() - set(tup.dims)))
+                    case = f"{tup} -> [({_exact(f)})]"
+                    row += [case] if when is None else [f"{case} : {text}" for text in self.cases(when, tup, params)]
             rows.append(f"{{ {'; '.join(row)} }}")
         return f'"{_head(params)}{node.name or ""}[{", ".join(rows)}]"'
+
+    def cases(self, when: Set, tup: Tuple, params: dict[str, None]) -> list[str]:
+        """The conditions of a case, the dimensions called as in a tuple."""
+        known = tuple(map(_word, when.param_names))
+        params |= dict.fromkeys(known)
+        return conditions(Set._of(known, [(Space(None, tup), pieces) for _, pieces in when.parts]), Style())
 
     def tied(self, node: Band) -> str:
         """The filter that ties the instances to the indices that members are mapped to."""

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from polyvolta.sched.cases import shown
 from polyvolta.sched.tree import (
     Band,
     Context,
@@ -31,7 +32,7 @@ from polyvolta.sched.tree import (
     SetNode,
 )
 from polyvolta.sets import Map, Set, Tuple
-from polyvolta.sets.text.show import PAPER, PAPER_ASCII, Style, piece_texts, show_aff
+from polyvolta.sets.text.show import PAPER, PAPER_ASCII, Style, piece_texts
 from polyvolta.sets.values.space import Space, distinct, renamed
 
 MARKER = "   <-- here"
@@ -131,7 +132,7 @@ def _several(head: str, parts: list[str]) -> list[str]:
 
 def _member(member: Member, statement: str, style: Style) -> str:
     e = dict(member.exprs).get(statement)
-    return member.name or ("?" if e is None else show_aff(e, style))
+    return member.name or ("?" if e is None else shown(e, style))
 
 
 def _condition(s: Set, style: Style) -> str:

@@ -375,7 +375,7 @@ def _is_name(name: str) -> bool:
     return _NAME.fullmatch(name) is not None and name not in _WORDS
 
 
-_WORDS = frozenset({"and", "or", "not", "exists", "implies", "true", "false", "True", "False"})  # of formulas
+_WORDS = frozenset({"and", "or", "not", "True", "False"})  # of formulas, and of Python
 _NAME = re.compile(r"(?:[^\W\d]|[@#?])[\w'.@#?]*")
 
 

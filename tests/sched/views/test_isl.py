@@ -274,17 +274,17 @@ ERRORS = {
         None,
         "it belongs to a schedule",
     ),
-    "a piecewise expression": (
-        '{ domain: "{ S[i] : i = 0 }", child: { schedule: "[{ S[i] -> [(i)] : i < 2; S[i] -> [(0)] : i > 1 }]" } }',
-        "the expression for S is piecewise: i; 0",
+    "two expressions at once": (
+        '{ domain: "{ S[i] }", child: { schedule: "[{ S[i] -> [(i)] : i < 3; S[i] -> [(0)] : i > 1 }]" } }',
+        "two expressions for an instance of S: i; 0",
         None,
-        "split the statement by filters, one for each piece",
+        "",
     ),
     "a partial expression": (
         '{ domain: "{ S[i] : 0 <= i < 4 }", child: { schedule: "[{ S[i] -> [(i)] : i < 2 }]" } }',
         "the expression for S does not cover its instances",
         None,
-        None,
+        "",
     ),
     "an unknown statement": (
         '{ domain: "{ Sum[] }", child: { sequence: [ { filter: "{ Sun[] }" } ] } }',
