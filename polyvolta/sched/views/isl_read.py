@@ -4,8 +4,8 @@
       permutable: 1, coincident: [ 1, 0 ], options: "{ separate[0]; unroll[1] }" } }
 
 `outline` gives the mappings of the notation; here each becomes a node. Which node it is says the one key of it that
-names a kind (`domain`, `context`, `schedule`, `filter`, `sequence`, `set`, `mark`, `guard`, `extension`, `leaf`); the
-others are its attributes. Sets and maps inside the strings are read by `polyvolta.sets`, and so are the expressions
+names a kind (`domain`, `context`, `schedule`, `filter`, `sequence`, `set`, `mark`, `guard`, `extension`, `contraction`,
+`leaf`); the others are its attributes. Expansion nodes are taken out while the tree is read (`isl_expand`). Sets and maps inside the strings are read by `polyvolta.sets`, and so are the expressions
 of bands, which are quasi-affine or given by cases: `S[i] -> [(i)] : i < 3; S[i] -> [(2i)] : i >= 3`. A piece whose
 condition holds for every instance of the statement is a single expression.
 
@@ -39,6 +39,7 @@ from polyvolta.sched.tree import (
     SetNode,
 )
 from polyvolta.sched.views.isl_bands import cut, entries
+from polyvolta.sched.views.isl_expand import Expansions, without_groups
 from polyvolta.sched.views.isl_marks import noted
 from polyvolta.sched.views.outline import CHILD_KEYS, Entry, Mapping, Text, mistake, outline
 from polyvolta.sets import Aff, Map, MultiPwAff, Set, SetSyntaxError, Space, Tuple, nearest, var
@@ -47,12 +48,20 @@ from polyvolta.sets.text.parse import parse_aff
 T = TypeVar("T")
 BY_CASES = ("min", "max", "abs", "?", ":")  # what makes cases of an expression
 
-KINDS = ("domain", "context", "schedule", "filter", "sequence", "set", "mark", "guard", "extension", "leaf")
-REFUSED = {
-    "expansion": "expansion nodes, which replace statements by others, are not supported",
-    "contraction": "expansion nodes, which replace statements by others, are not supported",
-}
-ATTRIBUTES = {"schedule": ("permutable", "coincident", "options")}
+KINDS = (
+    "domain",
+    "context",
+    "schedule",
+    "filter",
+    "sequence",
+    "set",
+    "mark",
+    "guard",
+    "extension",
+    "contraction",
+    "leaf",
+)
+ATTRIBUTES = {"schedule": ("permutable", "coincident", "options"), "contraction": ("expansion",)}
 LOOP_TYPES: dict[str, LoopType] = {"atomic": "atomic", "separate": "separate", "unroll": "unroll"}
 KNOWN_OPTIONS = f"known: isolate[[...] -> [...]], {', '.join(f'{t}[k]' for t in LOOP_TYPES)}, [isolate[] -> unroll[k]]"
 
@@ -97,6 +106,8 @@ class _Reader:
         self.tuples: dict[str, Tuple] = {}
         self.instances: dict[str, Set] = {}
         self.unknown: list[TreeSyntaxError] = []
+        self.expands = False  # whether an expansion node was read
+        self.below = Expansions()  # what the children of the present node expand
         self.lefts: dict[tuple[tuple[str, ...], str], Set] = {}  # the left sides of bands that were read
 
     def root(self) -> Node:
@@ -106,7 +117,8 @@ class _Reader:
             raise self.mistake(
                 key.at, f"a tree begins with its domain, not with {key.key!r}", "{ domain: ..., child: ... }"
             )
-        return self.node(mapping)
+        root = self.node(mapping)
+        return without_groups(root) if self.expands else root
 
     def mistake(self, at: int, message: str, hint: str = "") -> TreeSyntaxError:
         return mistake(self.text, at, message, hint)
@@ -122,14 +134,16 @@ class _Reader:
         """The entry that says what node a mapping is."""
         found = None
         for entry in mapping.entries:
-            if entry.key in REFUSED:
-                raise self.mistake(entry.at, REFUSED[entry.key])
             if entry.key in KINDS:
                 if found:
                     raise self.mistake(
                         entry.at, f"a node is a {found.key!r} or a {entry.key!r}, not both", "nest them by child:"
                     )
                 found = entry
+        pair = {"contraction", "expansion"}.intersection(e.key for e in mapping.entries)
+        if len(pair) == 1:
+            at = next(e.at for e in mapping.entries if e.key in pair)
+            raise self.mistake(at, "an expansion node has a contraction and an expansion")
         if not found:
             raise self.mistake(mapping.at, "this mapping says no kind of node", "one of: " + ", ".join(KINDS))
         allowed = ATTRIBUTES.get(found.key, ()) + (() if found.key in CHILD_KEYS else ("child",))
@@ -143,7 +157,16 @@ class _Reader:
         return found
 
     def node(self, mapping: Mapping, depth: int = 0) -> Node:
-        """The node of a mapping below `depth` members of bands."""
+        """The node of a mapping below `depth` members of bands, in terms of the statements below expansions."""
+        beside, self.below = self.below, Expansions()
+        found = self.read(mapping, depth)
+        if self.below.gone.parts and "contraction" not in [e.key for e in mapping.entries]:
+            found, self.below = self.below.above(found)
+        self.below = beside | self.below
+        return found
+
+    def read(self, mapping: Mapping, depth: int) -> Node:
+        """The node of a mapping with the children that it has."""
         entry = self.kind(mapping)
         value, said = entry.text, {e.key: e for e in mapping.entries}
 
@@ -175,6 +198,8 @@ class _Reader:
                 return Guard(self.outer(value, depth), child(depth))
             case "filter":
                 return self.filter(value, child, depth)
+            case "contraction":
+                return self.expansion(value, said["expansion"].text, child, depth)
             case _:
                 extension = self.sets(value, Map)
                 if any(s.n_in != depth for s, _ in extension.parts):
@@ -184,6 +209,25 @@ class _Reader:
                 node = Extension(extension, child(depth))
                 self.tuples, self.instances = before
                 return node
+
+    def expansion(self, value: Text, other: Text, child: Callable[[int], Node], depth: int) -> Node:
+        """What stands below an expansion, which is noted for the nodes above."""
+        contraction, expansion = self.sets(value, Map), self.sets(other, Map)
+        for space, cs in expansion.parts:
+            group = space.inp and self.tuples.get(space.inp.name or "")
+            if group is None or space.inp is None or group.key != space.inp.key:
+                raise self.mistake(other.at, f"no statement {space.inp} comes here")
+            one = Map._of(expansion.param_names, [(space, cs)])
+            here = one.intersect_domain(self.instances[str(group.name)]).range()
+            own = self.tuples.get(space.out.name or "")
+            if own is not None and own.key == space.out.key and own.name not in {group.name}:
+                self.instances[str(own.name)] |= here
+            else:
+                self.declare(other, here, [space.out])
+        self.expands = True
+        node = child(depth)
+        self.below = self.below.after(contraction, expansion, tuple(self.tuples.values()))
+        return node
 
     def declare(self, value: Text, instances: Set, tuples: list[Tuple]) -> None:
         for t in tuples:

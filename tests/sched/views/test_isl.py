@@ -249,9 +249,9 @@ ERRORS = {
         "line 2:   child:\n          ^",
         "",
     ),
-    "an expansion": (
-        '{ domain: "{ S[] }", child: { contraction: "[{ S[] -> [(0)] }]", expansion: "{ S[] -> T[] }" } }',
-        "expansion nodes, which replace statements by others, are not supported",
+    "half of an expansion": (
+        '{ domain: "{ S[] }", child: { expansion: "{ S[] -> T[] }" } }',
+        "an expansion node has a contraction and an expansion",
         None,
         "",
     ),
