@@ -140,7 +140,7 @@ def _of_map(order: Map, params: tuple[str, ...]) -> Clocks:
             instances = pj.project(c, tuple(range(len(names), c.n)))
             if instances is not None:
                 whole = not instances.eqs and not instances.ineqs
-                clock = Clock(space.inp.name or "", space.inp.dims, times, None if whole else (instances,))
+                clock = Clock(space.inp.label, space.inp.dims, times, None if whole else (instances,))
                 found.setdefault(clock.statement, []).append(clock)
     return {s: tuple(cs) for s, cs in found.items()}
 

@@ -5,9 +5,10 @@
 
 `outline` gives the mappings of the notation; here each becomes a node. Which node it is says the one key of it that
 names a kind (`domain`, `context`, `schedule`, `filter`, `sequence`, `set`, `mark`, `guard`, `extension`, `contraction`,
-`leaf`); the others are its attributes. Expansion nodes are taken out while the tree is read (`isl_expand`). Sets and maps inside the strings are read by `polyvolta.sets`, and so are the expressions
-of bands, which are quasi-affine or given by cases: `S[i] -> [(i)] : i < 3; S[i] -> [(2i)] : i >= 3`. A piece whose
-condition holds for every instance of the statement is a single expression.
+`leaf`); the others are its attributes. Expansion nodes are taken out while the tree is read (`isl_expand`). Sets and
+maps inside the strings are read by `polyvolta.sets`, and so are the expressions of bands, which are quasi-affine or
+given by cases: `S[i] -> [(i)] : i < 3; S[i] -> [(2i)] : i >= 3`. A piece whose condition holds for every instance of
+the statement is a single expression.
 
 A tree names the iterators of a statement anew in every string. Here the domain's names (or the extension's that adds
 the statement) hold throughout.

@@ -154,6 +154,16 @@ def test_instances_of_one_statement_tie_where_only_others_are_in_order():
     the(alone, "must", "{ T[0, 0] -> S[0] }")
 
 
+def test_accesses_with_tags_and_nested_arrays():
+    """Statements and arrays that are wrapped are told apart by all that they wrap."""
+    reads = Map("{ [S[i] -> R[]] -> A[A[i] -> f[]] : 0 <= i < 3; [S[i] -> Q[]] -> A[A[i] -> g[]] : 0 <= i < 3 }")
+    writes = Map("{ [T[i] -> W[]] -> A[A[i] -> f[]] : 0 <= i < 2; [S[i] -> W[]] -> A[A[i] -> g[]] : i >= 0 }")
+    order = Map("{ [S[i] -> R[]] -> [i, 1]; [S[i] -> Q[]] -> [i, 1]; [S[i] -> W[]] -> [i, 2]; [T[i] -> W[]] -> [i] }")
+    found = dataflow(reads, writes, order=order)
+    the(found, "must", "{ [T[i] -> W[]] -> [S[i] -> R[]] : 0 <= i < 2 }")
+    the(found, "must_no_source", "{ [S[2] -> R[]] -> A[A[2] -> f[]]; [S[i] -> Q[]] -> A[A[i] -> g[]] : 0 <= i < 3 }")
+
+
 def test_the_children_of_a_set_tie():
     tree = Schedule.parse("""{ domain: "{ S[]; T[i] : 0 <= i <= 1; U[] }", child: { sequence: [
         { filter: "{ T[i]; U[] }", child: { set: [ { filter: "{ T[i] }", child: { schedule: "[{ T[i] -> [(i)] }]" } },
