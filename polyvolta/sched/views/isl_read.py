@@ -43,6 +43,7 @@ from polyvolta.sched.views.isl_bands import cut, entries
 from polyvolta.sched.views.isl_expand import Expansions, without_groups
 from polyvolta.sched.views.isl_marks import noted
 from polyvolta.sched.views.outline import CHILD_KEYS, Entry, Mapping, Text, mistake, outline
+from polyvolta.sched.wrapped import labelled
 from polyvolta.sets import Aff, Map, MultiPwAff, Set, SetSyntaxError, Space, Tuple, nearest, var
 from polyvolta.sets.text.parse import parse_aff
 
@@ -186,7 +187,7 @@ class _Reader:
             case "schedule":
                 return self.band(value, said, child, depth)
             case "domain":
-                domain = self.sets(value, Set)
+                domain = labelled(self.sets(value, Set))
                 if self.tuples:
                     raise self.mistake(
                         entry.at, "a domain stands at the root alone", "extension: adds instances below it"
@@ -202,7 +203,7 @@ class _Reader:
             case "contraction":
                 return self.expansion(value, said["expansion"].text, child, depth)
             case _:
-                extension = self.sets(value, Map)
+                extension = labelled(self.sets(value, Map))
                 if any(s.n_in != depth for s, _ in extension.parts):
                     raise self.mistake(value.at, f"an extension here is a map from {counted(depth, 'outer member')}")
                 before = dict(self.tuples), dict(self.instances)
@@ -213,7 +214,7 @@ class _Reader:
 
     def expansion(self, value: Text, other: Text, child: Callable[[int], Node], depth: int) -> Node:
         """What stands below an expansion, which is noted for the nodes above."""
-        contraction, expansion = self.sets(value, Map), self.sets(other, Map)
+        contraction, expansion = labelled(self.sets(value, Map)), labelled(self.sets(other, Map))
         for space, cs in expansion.parts:
             group = space.inp and self.tuples.get(space.inp.name or "")
             if group is None or space.inp is None or group.key != space.inp.key:
@@ -246,7 +247,7 @@ class _Reader:
         return self.node(mapping, depth)
 
     def filter(self, value: Text, child: Callable[[int], Node], depth: int) -> Node:
-        s = self.sets(value, Set)
+        s = labelled(self.sets(value, Set))
         names: list[str] = []
         for space, _ in s.parts:
             name = space.out.name
@@ -307,7 +308,7 @@ class _Reader:
                 raise self.mistake(piece.at, "expected 'S[i, j] -> [(expression)]'")
             known = (params, left.text.strip())
             if known not in self.lefts:
-                self.lefts[known] = self.sets(left, Set, head, " }")
+                self.lefts[known] = labelled(self.sets(left, Set, head, " }"))
             here = self.lefts[known].space.out
             name = here.name
             if name is None or name not in self.tuples:
@@ -333,16 +334,16 @@ class _Reader:
         value, colon, _ = cut(right, ":")
         if not any(word in value.text for word in BY_CASES):
             e = self.expression(value, names)
-            return [(e, self.sets(piece, Map, head, " }").domain() if colon else self.lefts[known])]
+            return [(e, labelled(self.sets(piece, Map, head, " }").domain()) if colon else self.lefts[known])]
         text = right.strip().text
         whole = Text(f"{piece.text[: piece.text.index('->')]}-> {text if text[:1] == '[' else f'[{text}]'}", piece.at)
         found = self.sets(whole, MultiPwAff, head, " }")
-        return [(e, when) for when, (e,) in found.pieces]
+        return [(e, labelled(when)) for when, (e,) in found.pieces]
 
     def joined(self, texts: list[Text], name: str, pieces: dict[Aff, Set]) -> Aff | Cases:
         """The expression for a statement: a single one where one is enough."""
         own, instances = self.tuples[name], self.instances[name]
-        at = next(p.at for p in texts if p.text.lstrip().startswith(name))
+        at = next((p.at for p in texts if p.text.lstrip().startswith(name)), texts[0].at)
         for e, when in pieces.items():
             if instances.is_subset(when):
                 return e

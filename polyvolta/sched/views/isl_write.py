@@ -35,6 +35,7 @@ from polyvolta.sched.tree import (
     SetNode,
 )
 from polyvolta.sched.views.isl_marks import write_notes
+from polyvolta.sched.wrapped import plain, plain_tuple
 from polyvolta.sets import Aff, Map, Set, Space, Tuple, aff, nearest, var
 from polyvolta.sets.text.parse import parse_aff
 from polyvolta.sets.text.show import Style, piece_texts, show_aff, show_relation
@@ -205,7 +206,7 @@ class _Writer:
         tup = self.tuples.get(statement)
         if tup is None:
             raise BadSchedule(f"no domain or extension above has the statement {statement}")
-        new = _spelt(Space(None, tup), self.params).out
+        new = _spelt(Space(None, plain_tuple(tup)), self.params).out
         return new, {d: aff(n) for d, n in zip(tup.dims, new.dims, strict=True) if d != n}
 
 
@@ -237,6 +238,7 @@ def _head(params: dict[str, None]) -> str:
 def _quoted(r: Set | Map) -> str:
     """A relation in quotes; statements without instances stay in it."""
     params = tuple(map(_word, r.param_names))
+    r = plain(r)
     r = r._of(params, [(_spelt(space, params), pieces) for space, pieces in r.parts])
     texts = [t for part in r.parts for t in piece_texts(r._of(r.param_names, [part]), NAMED)]
     texts = [f"[] {t}".removesuffix(" :") if t.startswith(":") else t for t in texts]
