@@ -24,6 +24,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import product
 
+from polyvolta.sched.by_cases import by_cases, parted_relation
 from polyvolta.sched.dependence.model import Dependence, fitting
 from polyvolta.sched.dependence.order import Clock, clocks, parameters, preimage
 from polyvolta.sched.dependence.pairs import Pairs, Time
@@ -118,7 +119,7 @@ def violations(
     nor do statements that the tree adds in extension nodes. Two emptiness tests a dependence and band member.
     """
     walk = _Walk(schedule, dependences, context)
-    return walk.down(schedule.root, (), walk.pending, {})
+    return walk.down(walk.schedule.root, (), walk.pending, {})
 
 
 def check(
@@ -184,8 +185,8 @@ def band_flags(schedule: Schedule, at: Path, dependences: Iterable[Dependence] |
     BadPath : there is no band.
     BadProgram, BadSchedule : see `violations`.
     """
-    band = schedule.band(at)
     walk = _Walk(schedule, dependences, None)
+    band = walk.schedule.band(at)
     pieces = walk.reaching(at)
     permutable, coincident, parallel = True, [], []
     here = pieces
@@ -208,10 +209,19 @@ class _Walk:
     params: tuple[str, ...] = ()
     iterators: dict[str, tuple[str, ...]] = field(default_factory=dict)
     pending: list[Pairs] = field(default_factory=list)
+    whole: dict[Dependence, Dependence] = field(default_factory=dict)  # of a statement's cases -> as it was given
 
     def __post_init__(self) -> None:
-        domain = self.schedule.domain
         given = self.dependences if self.dependences is not None else self.schedule.dependences or ()
+        split = by_cases(self.schedule.root)
+        if split is not None:
+            fits = fitting(given, {s.out.name or "": s.out.dims for s, _ in self.schedule.domain.parts})
+            self.schedule = replace(self.schedule, root=split.root)
+            for d in fits:
+                for source, sink, relation in parted_relation(d.relation, split.cells, d.source, d.sink):
+                    self.whole[replace(d, source=source, sink=sink, relation=relation)] = d
+            given = tuple(self.whole)
+        domain = self.schedule.domain
         self.iterators = {s.out.name or "": s.out.dims for s, _ in domain.parts}
         deps = fitting(given, self.iterators)
         known = () if self.context is None else self.context.param_names
@@ -376,6 +386,7 @@ class _Walk:
         if pieces:
             point = small_point(pieces)
             n, split = len(self.params), len(self.params) + len(self.iterators[d.source])
+            d = self.whole.get(d, d)
             source, sink = _instance(d.source, point[n:split]), _instance(d.sink, point[split:])
             yield Violation(d, source, sink, tuple(zip(self.params, point[:n], strict=True)), at, member, why)
 

@@ -14,9 +14,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Literal, get_args
 
+from polyvolta.sched.cases import Cases
 from polyvolta.sched.errors import BadSchedule
 from polyvolta.sets import Aff, Map, Set, nearest
 from polyvolta.sets.errors import kind_of
+from polyvolta.sets.text.tokens import is_spelt
 
 Path = tuple[int, ...]
 LoopType = Literal["default", "atomic", "separate", "unroll"]
@@ -50,22 +52,25 @@ class Member:
 
     Parameters
     ----------
-    exprs : (statement, expression in its iterators and the parameters), one for each statement of the band.
+    exprs : (statement, expression in its iterators and the parameters), one for each statement of the band; an
+        expression by cases is a `Cases`.
     coincident : whether its iterations are independent of one another (given those of outer members).
     name : what the dimension is mapped to, e.g. `blockIdx.y`; then it is no loop but an index that is given.
     unroll : whether the generated loop carries a request to the compiler to unroll it (`#pragma unroll`).
     loop_type : how code is generated for the dimension, isl's AST options: "atomic" is one loop whatever runs in it,
         "separate" one loop for every set of statements that run together, "unroll" no loop but its iterations written
         out.
+    isolated_type : the same for what the band isolates, isl's option `[isolate[] -> unroll[k]]`; None for the same.
     level : what the dimension is for, such as "block" or "warp": a name to find it by; see `passes.set_level`.
     """
 
-    exprs: tuple[tuple[str, Aff], ...]
+    exprs: tuple[tuple[str, Aff | Cases], ...]
     coincident: bool = False
     name: str | None = None
     unroll: bool = False
     loop_type: LoopType = "default"
     level: str | None = None
+    isolated_type: LoopType | None = None
 
     def __post_init__(self) -> None:
         hint = 'Member((("S", var("i")),))'
@@ -73,10 +78,14 @@ class Member:
         for pair in self.exprs:
             if not isinstance(pair, tuple) or len(pair) != 2 or not isinstance(pair[0], str):
                 raise BadSchedule("a member has pairs (statement, expression)", where=repr(pair), hint=hint)
-            _check(pair[1], Aff, f"the expression for {pair[0]}", "aff('i + 1')")
-        if self.loop_type not in get_args(LoopType):
-            hint = nearest(str(self.loop_type), get_args(LoopType))
-            raise BadSchedule(f"no loop type is called {self.loop_type!r}", hint=hint)
+            if not isinstance(pair[1], Cases):
+                _check(pair[1], Aff, f"the expression for {pair[0]}", "aff('i + 1')")
+        if self.isolated_type == self.loop_type:
+            object.__setattr__(self, "isolated_type", None)
+        for loop_type in (self.loop_type, self.isolated_type):
+            if loop_type is not None and loop_type not in get_args(LoopType):
+                hint = nearest(str(loop_type), get_args(LoopType))
+                raise BadSchedule(f"no loop type is called {loop_type!r}", hint=hint)
         if self.level is not None and not (isinstance(self.level, str) and LEVEL.fullmatch(self.level)):
             raise BadSchedule("the level of a member is one word", where=repr(self.level), hint='such as "warp"')
 
@@ -105,12 +114,14 @@ class Band:
     ----------
     isolate : a set over (members of the bands above, outermost first, then this band's members): code for it is
         generated apart from the rest (full tiles from partial ones, say); isl's `isolate` option.
+    name : what isl calls the tuple of the members; pet names every band.
     """
 
     members: tuple[Member, ...]
     child: Node = field(default_factory=Leaf)
     permutable: bool = False
     isolate: Set | None = None
+    name: str | None = None
 
     def __post_init__(self) -> None:
         _check(self.members, tuple, "what a band has of members")
@@ -118,6 +129,8 @@ class Band:
             _check(m, Member, "a member of a band")
         if self.isolate is not None:
             _check(self.isolate, Set, "an isolated part")
+        if self.name is not None and not (isinstance(self.name, str) and is_spelt(self.name)):
+            raise BadSchedule("the name of a band is one word", where=repr(self.name), hint='such as "L_0"')
         _check_child(self.child, "a band")
 
     @property

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from polyvolta.sched.cases import Cases
 from polyvolta.sched.errors import BadSchedule
 from polyvolta.sched.example import example
 from polyvolta.sched.nodes import (
@@ -152,11 +153,7 @@ def to_map(schedule: Schedule) -> Map:
 
     walk(schedule.root, _Times(schedule, positions=True))
     length = max(len(t.layout) for t in leaves)
-    padded = [t.padded(length).map() for t in leaves]
-    total = padded[0]
-    for m in padded[1:]:
-        total = total | m
-    return total
+    return _united([t.padded(length).map() for t in leaves])
 
 
 class _Times:
@@ -212,7 +209,14 @@ class _Times:
         return self
 
     def _then(self, m: Map, statement: str, affs: Iterable[Aff]) -> Map:
-        return m.flat_range_product(Map.from_affs(self.tuples[statement], [e.without_xor() for e in affs]))
+        tup, affs = self.tuples[statement], list(affs)
+        if not any(isinstance(e, Cases) for e in affs):
+            return m.flat_range_product(Map.from_affs(tup, [e.without_xor() for e in affs]))
+        for e in affs:
+            pieces = e.pieces if isinstance(e, Cases) else ((m.domain(), e),)
+            parts = [Map.from_affs(tup, [f.without_xor()]).intersect_domain(when) for when, f in pieces]
+            m = m.flat_range_product(_united(parts))
+        return m
 
     def then(self, position: int) -> _Times:
         maps = {s: self._then(m, s, [aff(position)]) for s, m in self.maps.items()}
@@ -226,13 +230,31 @@ class _Times:
 
     def map(self) -> Map:
         """All of them in one map."""
-        parts = list(self.maps.values())
-        if not parts:
-            return Map._of((), [])
-        total = parts[0]
-        for m in parts[1:]:
-            total = total | m
-        return total
+        return _united(list(self.maps.values()))
+
+
+def _united(maps: list[Map]) -> Map:
+    total = maps[0] if maps else Map._of((), [])
+    for m in maps[1:]:
+        total = total | m
+    return total
+
+
+def padded(times: Map) -> Map:
+    """A map to time vectors with the shorter ones filled up with zeros; linear.
+
+    >>> print(padded(Map("{ S[i] -> [i]; T[] -> [3, 1] }")))
+    { S[i] -> [i, 0]; T[] -> [3, 1] }
+    """
+    length = max((s.n_out for s, _ in times.parts), default=0)
+    out = Map._of(times.param_names, [])
+    for space, pieces in times.parts:
+        one = Map._of(times.param_names, [(space, pieces)])
+        if space.inp is not None and space.n_out < length:
+            zeros = [aff(0)] * (length - space.n_out)
+            one = one.flat_range_product(Map.from_affs(space.inp, zeros))
+        out = out | one
+    return out
 
 
 def counted(n: int, what: str) -> str:

@@ -41,7 +41,7 @@ def accesses(m: Map, kind: Kind, times: Clocks, params: tuple[str, ...]) -> list
     out = []
     for space, cs in m.align_params(params).parts:
         assert space.inp is not None
-        name = space.inp.name or ""
+        name = space.inp.label
         if name not in times:
             if all(c.is_empty for c in cs):
                 continue

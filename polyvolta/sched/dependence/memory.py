@@ -29,6 +29,7 @@ from polyvolta.sched.dependence.order import (
     compare,
     parameters,
 )
+from polyvolta.sched.dependence.pairs import different
 from polyvolta.sched.dependence.sources import last_sources
 from polyvolta.sched.errors import BadProgram, BadSchedule
 from polyvolta.sched.example import small_point
@@ -36,7 +37,6 @@ from polyvolta.sched.program.assuming import without_assumptions
 from polyvolta.sched.program.model import Program
 from polyvolta.sets import Aff, Map, Set, var
 from polyvolta.sets.budgets import metered
-from polyvolta.sets.conjuncts import conjunct as cj
 from polyvolta.sets.conjuncts import project as pj
 from polyvolta.sets.conjuncts.conjunct import Conjunct
 from polyvolta.sets.errors import kind_of
@@ -239,25 +239,9 @@ def _ordered(a: Accesses, b: Accesses, params: tuple[str, ...], order: Order) ->
     cases = list(compare(pairs, params, (a.clock, n_par), (b.clock, split), frozenset({BEFORE, EQUAL, APART})))
     same = a.instance.key == b.instance.key
     for _, case, c in cases:
-        if case != BEFORE and (open_pairs := _different(c, n_par, n_a) if same else [c] if not c.is_empty else []):
+        if case != BEFORE and (open_pairs := different(c, n_par, n_a) if same else [c] if not c.is_empty else []):
             raise _without_order(a, b, open_pairs, params, order)
     return [c for _, case, c in cases if case == BEFORE and not c.is_empty]
-
-
-def _different(c: Conjunct, n_par: int, n: int) -> list[Conjunct]:
-    """The pairs of two instances of one statement that are not one instance."""
-    out = []
-    for k in range(n_par, n_par + n):
-        ahead = [0] * (1 + c.n + len(c.divs))
-        ahead[1 + k], ahead[1 + k + n] = 1, -1
-        if tuple(ahead) in c.eqs or tuple(-v for v in ahead) in c.eqs:
-            continue
-        for sign in (1, -1):
-            row = (-1, *(sign * v for v in ahead[1:]))
-            part = cj.normalise(c.n, c.divs, c.eqs, (*c.ineqs, row))
-            if part is not None and not part.is_empty:
-                out.append(part)
-    return out
 
 
 def _without_order(

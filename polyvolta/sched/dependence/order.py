@@ -16,8 +16,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import product
 
+from polyvolta.sched.cases import Cases
 from polyvolta.sched.errors import BadSchedule
+from polyvolta.sched.structure import padded
 from polyvolta.sched.tree import (
     Band,
     Context,
@@ -79,10 +82,11 @@ Order = Schedule | Map | Clocks
 def clocks(order: Order, params: tuple[str, ...]) -> Clocks:
     """The clocks of each statement, by name, their instances over these parameters.
 
+    The shorter times of a map are filled up with zeros.
+
     Raises
     ------
-    BadSchedule : a map gives times that are no quasi-affine expressions of the instance, or of different lengths;
-        something else is given.
+    BadSchedule : a map gives times that are no quasi-affine expressions of the instance; something else is given.
     """
     match order:
         case Schedule():
@@ -119,16 +123,8 @@ def parameters(order: Order) -> tuple[str, ...]:
 
 
 def _of_map(order: Map, params: tuple[str, ...]) -> Clocks:
-    order = order.align_params(params)
+    order = padded(order.align_params(params))
     found: dict[str, list[Clock]] = {}
-    spaces = [s for s, _ in order.parts]
-    other = next((s for s in spaces if s.n_out != spaces[0].n_out), None)
-    if other is not None:
-        raise BadSchedule(
-            f"{spaces[0].inp} has {spaces[0].n_out} times, {other.inp} has {other.n_out}",
-            where=str(order),
-            hint="fill the shorter ones up with zeros",
-        )
     for space, cs in order.parts:
         assert space.inp is not None
         names = (*params, *space.inp.dims)
@@ -144,7 +140,7 @@ def _of_map(order: Map, params: tuple[str, ...]) -> Clocks:
             instances = pj.project(c, tuple(range(len(names), c.n)))
             if instances is not None:
                 whole = not instances.eqs and not instances.ineqs
-                clock = Clock(space.inp.name or "", space.inp.dims, times, None if whole else (instances,))
+                clock = Clock(space.inp.label, space.inp.dims, times, None if whole else (instances,))
                 found.setdefault(clock.statement, []).append(clock)
     return {s: tuple(cs) for s, cs in found.items()}
 
@@ -167,8 +163,12 @@ def _below(node: Node, clock: Clock, above: tuple[Aff, ...], params: tuple[str, 
             exprs = {s: node.schedule(s) for s in node.statements}.get(clock.statement)
             if exprs is None:
                 raise BadSchedule(f"a band has no expression for {clock.statement}")
-            times = [e if m.name is None else Branch(e) for m, e in zip(node.members, exprs)]
-            yield from _below(node.child, _ticking(clock, *times), (*above, *exprs), params)
+            for plain, when in _each_case(exprs):
+                here = clock
+                for s in when:
+                    here = _restricted(here, _pieces(s, clock, params))
+                times = [e if m.name is None else Branch(e) for m, e in zip(node.members, plain)]
+                yield from _below(node.child, _ticking(here, *times), (*above, *plain), params)
         case Sequence() | SetNode():
             for k, child in enumerate(node.children):
                 time = Aff((), k)
@@ -184,6 +184,13 @@ def _below(node: Node, clock: Clock, above: tuple[Aff, ...], params: tuple[str, 
             yield from _below(child, _restricted(clock, preimage(known, clock, above, params)), above, params)
         case _:
             yield from _below(node.children[0], clock, above, params)
+
+
+def _each_case(exprs: tuple[Aff | Cases, ...]) -> Iterator[tuple[tuple[Aff, ...], tuple[Set, ...]]]:
+    """The expressions in each of their cases, and the sets of instances of these."""
+    options = [e.pieces if isinstance(e, Cases) else ((None, e),) for e in exprs]
+    for chosen in product(*options):
+        yield tuple(e for _, e in chosen), tuple(when for when, _ in chosen if when is not None)
 
 
 def _ticking(clock: Clock, *times: Aff | Branch) -> Clock:

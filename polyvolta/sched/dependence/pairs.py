@@ -147,3 +147,19 @@ def _never_positive(c: Conjunct, params: tuple[str, ...], xs: tuple[str, ...], y
     rows = [("ge", f) for f in forms if not (f.is_constant and f.const >= 0)]
     knife = RowBuilder(_names(params, xs, ys)).conjunct(rows)
     return not rows or (knife is not None and knife.known and not doubtful(c, knife))
+
+
+def different(c: Conjunct, n_par: int, n: int) -> list[Conjunct]:
+    """The pairs of two instances of one statement, in two runs of `n` dimensions from `n_par` on, that differ."""
+    out = []
+    for k in range(n_par, n_par + n):
+        ahead = [0] * (1 + c.n + len(c.divs))
+        ahead[1 + k], ahead[1 + k + n] = 1, -1
+        if tuple(ahead) in c.eqs or tuple(-v for v in ahead) in c.eqs:
+            continue
+        for sign in (1, -1):
+            row = (-1, *(sign * v for v in ahead[1:]))
+            part = cj.normalise(c.n, c.divs, c.eqs, (*c.ineqs, row))
+            if part is not None and not part.is_empty:
+                out.append(part)
+    return out

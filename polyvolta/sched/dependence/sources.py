@@ -6,7 +6,9 @@
 
 For each access of a *sink* the *sources* are the accesses of the same element that run before it. A source that surely
 happens (`must`) hides all sources before it; one that may happen (`may`) hides none; a *kill* hides without being a
-source. So the value comes from the last sure source, or from a possible one after it.
+source. So the value comes from the last sure source, or from a possible one after it. Two sources of which none runs
+before the other, at one time or in two children of a set, are both possible, and none of them is sure: nobody knows
+which of them is the last.
 
 Sources are tried from the latest on. What runs before a sink, runs before it at some place of their times (module
 `order`): those that part from it at a deeper place are later, and so are those in a later child of a sequence. Of the
@@ -25,7 +27,8 @@ from collections.abc import Iterable, Sequence
 
 from polyvolta.sched.dependence.accesses import Accesses, Kind, accesses
 from polyvolta.sched.dependence.model import FLOWS, Flow
-from polyvolta.sched.dependence.order import BEFORE, Branch, Clock, Order, clocks, compare, parameters
+from polyvolta.sched.dependence.order import APART, BEFORE, EQUAL, Branch, Clock, Order, clocks, compare, parameters
+from polyvolta.sched.dependence.pairs import different
 from polyvolta.sched.errors import BadProgram
 from polyvolta.sets import Aff, Map, Unbounded
 from polyvolta.sets.budgets import metered
@@ -40,6 +43,7 @@ from polyvolta.sets.values.shape import spaced
 from polyvolta.sets.values.space import Space, Tuple
 
 ONLY_BEFORE = frozenset({BEFORE})
+NOT_AFTER = frozenset({BEFORE, EQUAL, APART})
 
 
 @metered
@@ -51,17 +55,18 @@ def dataflow(
     Parameters
     ----------
     sinks, must, may, kills : instances -> elements, of any statements and arrays.
-    order : when instances run: a map to time vectors, or a schedule tree.
+    order : when instances run: a map to time vectors, shorter ones filled up with zeros, or a schedule tree.
 
-    An access at the time of a sink does not run before it. Of a kill and a source at one time the source comes second.
-    Exact; per sink and source one composition, and at most one parametric integer program where several instances of
-    the source touch the element.
+    An access at the time of a sink does not run before it. Where the last sources of a sink run at one time, or in no
+    order, none of them is sure; neither is one beside a kill. Of an instance that kills and writes the write comes
+    second. Exact; per sink and source one composition, and at most one parametric integer program where several
+    instances of the source touch the element.
 
     Raises
     ------
     BadProgram : the order has no time for a statement, or knows it with another number of iterators; accesses that are
         no Map.
-    BadSchedule : an order that is none, or whose times are no quasi-affine expressions or of different lengths.
+    BadSchedule : an order that is none, or whose times are no quasi-affine expressions.
     Unbounded : infinitely many sources run before a sink, and none of them is the last.
 
     >>> dom = "[N] -> { S1[i] : 0 <= i < N; S2[i] : 0 <= i < N }"
@@ -195,15 +200,17 @@ class _Sink:
         one = len(self.left) == 1
         cut = (lambda cs: cs) if one else self.within
         here = [(e, found[0] if one else c) for e, c in group if (found := self.within([c]))]
-        late = [(e, self.latest(e, c)) for e, c in here if e.kind != "may"]
-        sure = [(e, self.unbeaten(e, cs, [(f, ds) for f, ds in late if f is not e])) for e, cs in late]
+        late = [(e, *self.latest(e, c)) for e, c in here if e.kind != "may"]
+        alone = [one for _, _, one in late]
+        sure = [(e, self.unbeaten(e, cs, [(f, ds) for f, ds, _ in late if f is not e])) for e, cs, _ in late]
         possible = [(e, self.unbeaten(e, [c], sure)) for e, c in here if e.kind == "may"]
-        for e, cs in sure:
+        for k, (e, cs) in enumerate(sure):
             if e.kind == "must":
                 found = cut(cs)
                 self.report("may", e, found)
                 n = self.n_key + len(e.instance.dims)
-                certain = cut(self.unbeaten(e, cs, possible)) if possible else found
+                rivals = [*sure[: k + (not alone[k])], *sure[k + 1 :], *possible]
+                certain = cut(self.unbeaten(e, cs, rivals, NOT_AFTER)) if rivals else found
                 self.report("must", e, _without(certain, [self.over_pair(c, n) for c in self.doubtful]))
         for e, cs in possible:
             found = cut(cs)
@@ -233,11 +240,11 @@ class _Sink:
         done = [pj.project(c, tuple(range(self.n_key, c.n))) for c in pieces]
         return [k for c in done if c is not None for k in pj.with_known_divs(c)]
 
-    def latest(self, event: Accesses, c: Conjunct) -> Pieces:
-        """Of the pairs with one source the ones that come last."""
+    def latest(self, event: Accesses, c: Conjunct) -> tuple[Pieces, bool]:
+        """Of the pairs with one source the ones that come last, and whether it is one for each sink for certain."""
         inp = Tuple(None, tuple(f"#{k}" for k in range(self.n_key - self.n_par)))
         if solved_outputs(c, self.n_par, Space(inp, event.instance)) is not None:
-            return [c]
+            return [c], True
         try:
             last = _lexmax(event.clock, c, self.params, self.n_key)
         except Unbounded as error:
@@ -246,24 +253,34 @@ class _Sink:
                 f"{self.sink.instance} does, and none of them is the last",
                 hint="intersect the accesses with a bounded domain",
             ) from error
-        return self.unbeaten(event, [c], [(event, [c])]) if last is None else last
+        return (self.unbeaten(event, [c], [(event, [c])]), False) if last is None else (last, True)
 
-    def unbeaten(self, event: Accesses, pieces: Pieces, others: Iterable[tuple[Accesses, Pieces]]) -> Pieces:
-        """The pairs for whose sink the others have no source that runs later."""
+    def unbeaten(
+        self,
+        event: Accesses,
+        pieces: Pieces,
+        others: Iterable[tuple[Accesses, Pieces]],
+        cases: frozenset[int] = ONLY_BEFORE,
+    ) -> Pieces:
+        """The pairs for whose sink the others have no source that runs later; with NOT_AFTER, none but earlier ones."""
         for other, rivals in others:
-            pieces = _without(pieces, [b for c in pieces for r in rivals for b in self.beaten(event, c, other, r)])
+            beaten = [b for c in pieces for r in rivals for b in self.beaten(event, c, other, r, cases)]
+            pieces = _without(pieces, beaten)
         return pieces
 
-    def beaten(self, event: Accesses, c: Conjunct, other: Accesses, rival: Conjunct) -> Pieces:
-        """The pairs of `c` for which `rival` has a later source."""
+    def beaten(self, event: Accesses, c: Conjunct, other: Accesses, rival: Conjunct, cases: frozenset[int]) -> Pieces:
+        """The pairs of `c` for which `rival` has another source that they are in one of these cases with."""
         n = c.n + rival.n - self.n_key
         places = (*range(self.n_key), *range(c.n, n))
         both = cj.conjoin(cj.reindex(c, n, tuple(range(c.n))), cj.reindex(rival, n, places))
         if both is None:
             return []
         first, second = (event.clock, self.n_key), (other.clock, c.n)
-        found = compare(both, self.params, first, second, ONLY_BEFORE)
-        done = [pj.project(d, tuple(range(c.n, n))) for _, _, d in found]
+        found = []
+        for _, case, d in compare(both, self.params, first, second, cases):
+            same = case != BEFORE and event.instance.key == other.instance.key
+            found += different(d, self.n_key, len(event.instance.dims)) if same else [d]
+        done = [pj.project(d, tuple(range(c.n, n))) for d in found]
         return [k for d in done if d is not None and not d.is_empty for k in pj.with_known_divs(d)]
 
     # ---- results

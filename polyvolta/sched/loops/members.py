@@ -23,7 +23,7 @@ from polyvolta.sched.loops.rows.linear import System, without
 from polyvolta.sched.loops.rows.pieces import Value
 from polyvolta.sched.loops.state import State
 from polyvolta.sched.loops.writer import Writer
-from polyvolta.sched.tree import Filter, Leaf, Member, Node, Path, Sequence, SetNode
+from polyvolta.sched.tree import Filter, Leaf, LoopType, Member, Node, Path, Sequence, SetNode
 from polyvolta.sets import Aff, var
 
 LONGEST = 4096  # iterations beyond which a loop is not written out
@@ -65,7 +65,7 @@ class BandLoops:
         out: list[Ast] = []
         for part in parts:
             first = self.first if k + 1 == len(self.members) else None
-            found = groups(state.known, part, k, col, m.loop_type, first)
+            found = groups(state.known, part, k, col, self.loop_type(k, part), first)
             if found is None:
                 names = ", ".join(dict.fromkeys(lane.piece.statement for lane in part))
                 note = f"the ranges of {names} along member {k} of the band at {self.at} are too many to separate"
@@ -74,6 +74,12 @@ class BandLoops:
             for group in found:
                 out += self.group(k, group, state)
         return tuple(out)
+
+    def loop_type(self, k: int, lanes: list[Lane]) -> LoopType:
+        """How code is generated for member k: lanes in a region that the band isolates may have another type."""
+        m = self.members[k]
+        inside = m.isolated_type is not None and any(len(lane.left) < len(self.regions) for lane in lanes)
+        return m.isolated_type if inside and m.isolated_type is not None else m.loop_type
 
     def first(self, a: Lane, b: Lane) -> bool:
         """Whether one piece may run before another at equal values of all members."""
@@ -102,7 +108,7 @@ class BandLoops:
         else:
             conditions = ()
         lanes = [lane for lane in lanes if not lane.empty]
-        unroll = self.members[k].loop_type == "unroll"
+        unroll = self.loop_type(k, lanes) == "unroll"
         parts = [(0, lanes)] if unroll else interleaved(known, lanes, k, col)
         group = Group([lane for _, some in parts for lane in some], group.cell if len(parts) == 1 else None)
         shadows = group.classes(k, col)
@@ -190,6 +196,7 @@ class BandLoops:
             return ()
         found = None if b.lows or b.highs else longest(state.known, b, col)
         found = found or constant_span(state.known, shadows, col, b.step)
+        found = found or constant_span(state.known, [lane.shadows[k] for lane in lanes], col, b.step)
         if found is None:
             what = f"the loop {self.name(k)} cannot be unrolled: no constant bounds how often it runs"
             state.fail(self.writer.schedule, self.at, NotScannable, what, "unroll a member within a tile")

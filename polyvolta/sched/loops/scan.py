@@ -23,7 +23,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from operator import index
 
+from polyvolta.sched.by_cases import by_cases
 from polyvolta.sched.errors import BadArgument, NotScannable
+from polyvolta.sched.loops.ast import Ast, Call
 from polyvolta.sched.loops.instances import instances
 from polyvolta.sched.loops.names import mapped_names
 from polyvolta.sched.loops.result import Scan
@@ -32,7 +34,7 @@ from polyvolta.sched.loops.tidy import tidied
 from polyvolta.sched.loops.walk import Scanner
 from polyvolta.sched.loops.widths import largest
 from polyvolta.sched.structure import names_of
-from polyvolta.sched.tree import Domain, Extension, Schedule
+from polyvolta.sched.tree import Context, Domain, Extension, Schedule
 from polyvolta.sets import Aff, Set, UnknownName, nearest
 from polyvolta.sets.budgets import metered
 from polyvolta.sets.errors import kind_of
@@ -87,13 +89,59 @@ def scan(schedule: Schedule, context: Set | str | None = None, extents: Mapping[
     for name in given:
         if name not in names:
             raise UnknownName(f"no member is mapped to {name}", where=str(schedule), hint=nearest(name, names))
+    try:
+        return _scanned(schedule, context, given, _statements(schedule))
+    except NotScannable:
+        narrower = _narrowed(schedule, context)
+        if narrower is None:
+            raise
+        try:
+            return _scanned(narrower, context, given, _statements(schedule))
+        except NotScannable:
+            pass
+        raise
+
+
+def _scanned(schedule: Schedule, context: Set | None, given: Mapping[str, int | Aff], avoided: set[str]) -> Scan:
+    """The loops of a tree; their variables are called like none of the `avoided`."""
+    assert isinstance(schedule.root, Domain)
+    split = by_cases(schedule.root)
+    if split is not None:
+        schedule = replace(schedule, root=split.root)
+        made = _scanned(schedule, context, given, avoided)
+        return replace(made, body=tuple(_called(node, split.names) for node in made.body))
     scanner = Scanner(schedule, context, given)
-    scanner.columns.avoid(_statements(schedule))
+    scanner.columns.avoid(avoided)
     state = State(tuple(instances(scanner.columns, schedule.root.domain, ())), scanner.known)
     body = scanner.visit(schedule.root.child, (0,), state)
     ranges = {**scanner.ranges, **scanner.seen}
     made = Scan(tidied(body), scanner.extents, ranges, tuple(scanner.notes), scanner.params)
     return replace(made, largest=largest(made))
+
+
+def _called(node: Ast, names: Mapping[str, str]) -> Ast:
+    """The code with calls of the statements whose cases were called."""
+    if isinstance(node, Call):
+        return replace(node, statement=names.get(node.statement, node.statement))
+    return replace(node, body=tuple(_called(inner, names) for inner in node.body))
+
+
+def _narrowed(schedule: Schedule, context: Set | None) -> Schedule | None:
+    """The tree with its domain by the cases of what is known of the parameters; None where there are no cases.
+
+    The walk knows one conjunction. A bound that each case gives, none of them alone, is one of the domain's pieces.
+    """
+    assert isinstance(schedule.root, Domain)
+    known = [] if context is None else [context]
+    node = schedule.root.child
+    while isinstance(node, Context):
+        known.append(node.context)
+        node = node.child
+    domain = schedule.root.domain
+    for s in known:
+        if len(s.parts) == 1 and not s.space.n_out and len(s.parts[0][1]) > 1:
+            domain = domain.intersect_params(s)
+    return None if domain is schedule.root.domain else schedule.replace((), replace(schedule.root, domain=domain))
 
 
 def _context(context: object) -> Set | None:

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 
 from polyvolta.sched.errors import BadSchedule
 from polyvolta.sched.example import example
+from polyvolta.sched.structure import padded
 from polyvolta.sched.tree import Band, Domain, Filter, Leaf, Member, Node, Schedule, Sequence
 from polyvolta.sets import Aff, Map, NotAFunction, Set, nearest, var
 from polyvolta.sets.values.space import Tuple
@@ -38,11 +39,11 @@ class _Case:
 
 
 def schedule_of_map(times: Map, domain: Set) -> Schedule:
-    """The tree of a schedule that is a union map, on a domain.
+    """The tree of a schedule that is a union map, on a domain; shorter times are filled up with zeros.
 
     Raises
     ------
-    BadSchedule : an instance has no time, or several; the times are tuples of different spaces; a statement's times are
+    BadSchedule : an instance has no time, or several; the times are tuples of different names; a statement's times are
         given by cases that no sequence parts.
 
     Cost: a set difference and the reading of a function for each statement.
@@ -69,15 +70,16 @@ def schedule_of_map(times: Map, domain: Set) -> Schedule:
             raise BadSchedule(f"the schedule orders {inp}, which is no statement", where=str(times), hint=hint)
         if inp.key != tuples[name].key:
             raise BadSchedule(f"the schedule has {inp}, the program {tuples[name]}", where=str(times))
-    kinds = {s.out.key: s.out for s, _ in times.parts}
-    if len(kinds) > 1:
+    names = dict.fromkeys(s.out.name for s, _ in times.parts)
+    if len(names) > 1:
         raise BadSchedule(
-            "times are compared, so that they are tuples of one space",
+            "times are compared, so that they are tuples of one name",
             where=str(times),
-            hint="put zeros behind the shorter ones",
+            hint="a time is written [i, 0, j]",
         )
+    times = padded(times)
+    width = max((s.n_out for s, _ in times.parts), default=0)
     cases = [case for name, tup in tuples.items() for case in _cases(times.only(name), domain.only(name), tup)]
-    width = len(next(iter(kinds.values())).dims) if kinds else 0
     return Schedule(Domain(domain, _Build(width, times).node(cases, 0)))
 
 

@@ -4,10 +4,11 @@
       permutable: 1, coincident: [ 1, 0 ], options: "{ separate[0]; unroll[1] }" } }
 
 `outline` gives the mappings of the notation; here each becomes a node. Which node it is says the one key of it that
-names a kind (`domain`, `context`, `schedule`, `filter`, `sequence`, `set`, `mark`, `guard`, `extension`, `leaf`); the
-others are its attributes. Sets and maps inside the strings are read by `polyvolta.sets`, and so are the expressions
-of bands, which must be quasi-affine: a piece `S[i] -> [(i)] : i < 3` is taken only where its condition holds for every
-instance of the statement.
+names a kind (`domain`, `context`, `schedule`, `filter`, `sequence`, `set`, `mark`, `guard`, `extension`, `contraction`,
+`leaf`); the others are its attributes. Expansion nodes are taken out while the tree is read (`isl_expand`). Sets and
+maps inside the strings are read by `polyvolta.sets`, and so are the expressions of bands, which are quasi-affine or
+given by cases: `S[i] -> [(i)] : i < 3; S[i] -> [(2i)] : i >= 3`. A piece whose condition holds for every instance of
+the statement is a single expression.
 
 A tree names the iterators of a statement anew in every string. Here the domain's names (or the extension's that adds
 the statement) hold throughout.
@@ -15,11 +16,11 @@ the statement) hold throughout.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TypeVar
 
+from polyvolta.sched.cases import Cases
 from polyvolta.sched.errors import BadSchedule, TreeSyntaxError
 from polyvolta.sched.structure import counted
 from polyvolta.sched.tree import (
@@ -38,21 +39,33 @@ from polyvolta.sched.tree import (
     Sequence,
     SetNode,
 )
+from polyvolta.sched.views.isl_bands import cut, entries
+from polyvolta.sched.views.isl_expand import Expansions, without_groups
 from polyvolta.sched.views.isl_marks import noted
 from polyvolta.sched.views.outline import CHILD_KEYS, Entry, Mapping, Text, mistake, outline
-from polyvolta.sets import Aff, Map, Set, SetSyntaxError, Tuple, nearest, var
+from polyvolta.sched.wrapped import labelled
+from polyvolta.sets import Aff, Map, MultiPwAff, Set, SetSyntaxError, Space, Tuple, nearest, var
 from polyvolta.sets.text.parse import parse_aff
 
 T = TypeVar("T")
+BY_CASES = ("min", "max", "abs", "?", ":")  # what makes cases of an expression
 
-KINDS = ("domain", "context", "schedule", "filter", "sequence", "set", "mark", "guard", "extension", "leaf")
-REFUSED = {
-    "expansion": "expansion nodes, which replace statements by others, are not supported",
-    "contraction": "expansion nodes, which replace statements by others, are not supported",
-}
-ATTRIBUTES = {"schedule": ("permutable", "coincident", "options")}
+KINDS = (
+    "domain",
+    "context",
+    "schedule",
+    "filter",
+    "sequence",
+    "set",
+    "mark",
+    "guard",
+    "extension",
+    "contraction",
+    "leaf",
+)
+ATTRIBUTES = {"schedule": ("permutable", "coincident", "options"), "contraction": ("expansion",)}
 LOOP_TYPES: dict[str, LoopType] = {"atomic": "atomic", "separate": "separate", "unroll": "unroll"}
-KNOWN_OPTIONS = f"known: isolate[[...] -> [...]], {', '.join(f'{t}[k]' for t in LOOP_TYPES)}"
+KNOWN_OPTIONS = f"known: isolate[[...] -> [...]], {', '.join(f'{t}[k]' for t in LOOP_TYPES)}, [isolate[] -> unroll[k]]"
 
 
 def parse(text: str, check: bool = True) -> Schedule:
@@ -95,6 +108,8 @@ class _Reader:
         self.tuples: dict[str, Tuple] = {}
         self.instances: dict[str, Set] = {}
         self.unknown: list[TreeSyntaxError] = []
+        self.expands = False  # whether an expansion node was read
+        self.below = Expansions()  # what the children of the present node expand
         self.lefts: dict[tuple[tuple[str, ...], str], Set] = {}  # the left sides of bands that were read
 
     def root(self) -> Node:
@@ -104,7 +119,8 @@ class _Reader:
             raise self.mistake(
                 key.at, f"a tree begins with its domain, not with {key.key!r}", "{ domain: ..., child: ... }"
             )
-        return self.node(mapping)
+        root = self.node(mapping)
+        return without_groups(root) if self.expands else root
 
     def mistake(self, at: int, message: str, hint: str = "") -> TreeSyntaxError:
         return mistake(self.text, at, message, hint)
@@ -120,14 +136,16 @@ class _Reader:
         """The entry that says what node a mapping is."""
         found = None
         for entry in mapping.entries:
-            if entry.key in REFUSED:
-                raise self.mistake(entry.at, REFUSED[entry.key])
             if entry.key in KINDS:
                 if found:
                     raise self.mistake(
                         entry.at, f"a node is a {found.key!r} or a {entry.key!r}, not both", "nest them by child:"
                     )
                 found = entry
+        pair = {"contraction", "expansion"}.intersection(e.key for e in mapping.entries)
+        if len(pair) == 1:
+            at = next(e.at for e in mapping.entries if e.key in pair)
+            raise self.mistake(at, "an expansion node has a contraction and an expansion")
         if not found:
             raise self.mistake(mapping.at, "this mapping says no kind of node", "one of: " + ", ".join(KINDS))
         allowed = ATTRIBUTES.get(found.key, ()) + (() if found.key in CHILD_KEYS else ("child",))
@@ -141,7 +159,16 @@ class _Reader:
         return found
 
     def node(self, mapping: Mapping, depth: int = 0) -> Node:
-        """The node of a mapping below `depth` members of bands."""
+        """The node of a mapping below `depth` members of bands, in terms of the statements below expansions."""
+        beside, self.below = self.below, Expansions()
+        found = self.read(mapping, depth)
+        if self.below.gone.parts and "contraction" not in [e.key for e in mapping.entries]:
+            found, self.below = self.below.above(found)
+        self.below = beside | self.below
+        return found
+
+    def read(self, mapping: Mapping, depth: int) -> Node:
+        """The node of a mapping with the children that it has."""
         entry = self.kind(mapping)
         value, said = entry.text, {e.key: e for e in mapping.entries}
 
@@ -160,7 +187,7 @@ class _Reader:
             case "schedule":
                 return self.band(value, said, child, depth)
             case "domain":
-                domain = self.sets(value, Set)
+                domain = labelled(self.sets(value, Set))
                 if self.tuples:
                     raise self.mistake(
                         entry.at, "a domain stands at the root alone", "extension: adds instances below it"
@@ -173,8 +200,10 @@ class _Reader:
                 return Guard(self.outer(value, depth), child(depth))
             case "filter":
                 return self.filter(value, child, depth)
+            case "contraction":
+                return self.expansion(value, said["expansion"].text, child, depth)
             case _:
-                extension = self.sets(value, Map)
+                extension = labelled(self.sets(value, Map))
                 if any(s.n_in != depth for s, _ in extension.parts):
                     raise self.mistake(value.at, f"an extension here is a map from {counted(depth, 'outer member')}")
                 before = dict(self.tuples), dict(self.instances)
@@ -182,6 +211,25 @@ class _Reader:
                 node = Extension(extension, child(depth))
                 self.tuples, self.instances = before
                 return node
+
+    def expansion(self, value: Text, other: Text, child: Callable[[int], Node], depth: int) -> Node:
+        """What stands below an expansion, which is noted for the nodes above."""
+        contraction, expansion = labelled(self.sets(value, Map)), labelled(self.sets(other, Map))
+        for space, cs in expansion.parts:
+            group = space.inp and self.tuples.get(space.inp.name or "")
+            if group is None or space.inp is None or group.key != space.inp.key:
+                raise self.mistake(other.at, f"no statement {space.inp} comes here")
+            one = Map._of(expansion.param_names, [(space, cs)])
+            here = one.intersect_domain(self.instances[str(group.name)]).range()
+            own = self.tuples.get(space.out.name or "")
+            if own is not None and own.key == space.out.key and own.name not in {group.name}:
+                self.instances[str(own.name)] |= here
+            else:
+                self.declare(other, here, [space.out])
+        self.expands = True
+        node = child(depth)
+        self.below = self.below.after(contraction, expansion, tuple(self.tuples.values()))
+        return node
 
     def declare(self, value: Text, instances: Set, tuples: list[Tuple]) -> None:
         for t in tuples:
@@ -199,7 +247,7 @@ class _Reader:
         return self.node(mapping, depth)
 
     def filter(self, value: Text, child: Callable[[int], Node], depth: int) -> Node:
-        s = self.sets(value, Set)
+        s = labelled(self.sets(value, Set))
         names: list[str] = []
         for space, _ in s.parts:
             name = space.out.name
@@ -227,7 +275,8 @@ class _Reader:
     # ---- bands
 
     def band(self, value: Text, said: dict[str, Entry], child: Callable[[int], Node], depth: int) -> Node:
-        rows = [self.member(params, entry) for params, entry in _entries(self, value)]
+        called, params, texts = entries(value, self.mistake)
+        rows = [self.member(params, entry) for entry in texts]
         names = list(rows[0]) if rows else []
         for row in rows:
             if set(row) != set(names):
@@ -247,19 +296,19 @@ class _Reader:
         if not members:  # a band of no dimensions orders nothing
             return below
         permutable = "permutable" in said and bool(self.number(said["permutable"].text))
-        return Band(tuple(members), below, permutable, isolate)
+        return Band(tuple(members), below, permutable, isolate, called)
 
-    def member(self, params: tuple[str, ...], piece_texts: list[Text]) -> dict[str, Aff]:
+    def member(self, params: tuple[str, ...], piece_texts: list[Text]) -> dict[str, Aff | Cases]:
         """One dimension of a band: statement -> expression."""
         found: dict[str, dict[Aff, Set]] = {}
         head = f"[{', '.join(params)}] -> {{ "
         for piece in piece_texts:
-            left, arrow, right = _cut(piece, "->")
+            left, arrow, right = cut(piece, "->")
             if not arrow or not left.text.strip():
                 raise self.mistake(piece.at, "expected 'S[i, j] -> [(expression)]'")
             known = (params, left.text.strip())
             if known not in self.lefts:
-                self.lefts[known] = self.sets(left, Set, head, " }")
+                self.lefts[known] = labelled(self.sets(left, Set, head, " }"))
             here = self.lefts[known].space.out
             name = here.name
             if name is None or name not in self.tuples:
@@ -268,27 +317,45 @@ class _Reader:
             own = self.tuples[name]
             if own.key != here.key:
                 raise self.mistake(left.at, f"the statement is {own}, not {here}")
-            right, colon, _ = _cut(right, ":")
-            e = self.expression(right, (*params, *here.dims))
-            clash = sorted(set(params) & (set(here.dims) | set(own.dims) & e.names()))
-            if clash:
-                raise self.mistake(left.at, f"{clash[0]} is a parameter and an iterator")
-            e = e.rewrite(_renaming(here, own))
-            when = self.sets(piece, Map, head, " }").domain() if colon else self.lefts[known]
-            pieces = found.setdefault(name, {})
-            pieces[e] = pieces[e] | when if e in pieces else when
-        for name, pieces in found.items():
-            if len(pieces) > 1 or not self.instances[name].is_subset(next(iter(pieces.values()))):
-                at = next(p.at for p in piece_texts if p.text.lstrip().startswith(name))
-                shown = "; ".join(map(str, pieces))
-                raise self.mistake(
-                    at,
-                    f"the expression for {name} is piecewise: {shown}"
-                    if len(pieces) > 1
-                    else f"the expression for {name} does not cover its instances",
-                    "split the statement by filters, one for each piece",
-                )
-        return {name: next(iter(pieces)) for name, pieces in found.items()}
+            names = (*params, *here.dims)
+            for e, when in self.pieces(known, piece, right, names, head):
+                taken = found.setdefault(name, {})
+                clash = sorted(set(params) & (set(here.dims) | set(own.dims) & e.names()))
+                if clash:
+                    raise self.mistake(left.at, f"{clash[0]} is a parameter and an iterator")
+                e = e.rewrite(_renaming(here, own))
+                taken[e] = taken[e] | when if e in taken else when
+        return {name: self.joined(piece_texts, name, pieces) for name, pieces in found.items()}
+
+    def pieces(
+        self, known: tuple[tuple[str, ...], str], piece: Text, right: Text, names: tuple[str, ...], head: str
+    ) -> list[tuple[Aff, Set]]:
+        """The expressions that a piece has, and the instances each is for."""
+        value, colon, _ = cut(right, ":")
+        if not any(word in value.text for word in BY_CASES):
+            e = self.expression(value, names)
+            return [(e, labelled(self.sets(piece, Map, head, " }").domain()) if colon else self.lefts[known])]
+        text = right.strip().text
+        whole = Text(f"{piece.text[: piece.text.index('->')]}-> {text if text[:1] == '[' else f'[{text}]'}", piece.at)
+        found = self.sets(whole, MultiPwAff, head, " }")
+        return [(e, labelled(when)) for when, (e,) in found.pieces]
+
+    def joined(self, texts: list[Text], name: str, pieces: dict[Aff, Set]) -> Aff | Cases:
+        """The expression for a statement: a single one where one is enough."""
+        own, instances = self.tuples[name], self.instances[name]
+        at = next((p.at for p in texts if p.text.lstrip().startswith(name)), texts[0].at)
+        for e, when in pieces.items():
+            if instances.is_subset(when):
+                return e
+        cases = [(Set._of(s.param_names, [(Space(None, own), cs) for _, cs in s.parts]), e) for e, s in pieces.items()]
+        left = instances
+        for k, (when, _) in enumerate(cases):
+            if any(not when.is_disjoint(other & instances) for other, _ in cases[:k]):
+                raise self.mistake(at, f"two expressions for an instance of {name}: {'; '.join(map(str, pieces))}")
+            left = left - when
+        if not left.is_empty():
+            raise self.mistake(at, f"the expression for {name} does not cover its instances")
+        return Cases(tuple(cases))
 
     def expression(self, value: Text, names: tuple[str, ...]) -> Aff:
         """`[(e)]`, `[e]` or `(e)`."""
@@ -304,33 +371,42 @@ class _Reader:
 
     def options(self, value: Text, members: list[Member], depth: int) -> tuple[list[Member], Set | None]:
         """isl's AST options: what code is generated for each member, and what is isolated."""
-        isolate, types = None, [m.loop_type for m in members]
+        isolate = None
+        types: dict[int, LoopType] = {}
+        inside: dict[int, LoopType] = {}
         for space, pieces in (s := self.sets(value, Set)).parts:
             out, one = space.out, Set._of(s.param_names, [(space, pieces)])
-            if out.name == "isolate" and out.inner is not None and out.inner.inp is not None:
-                if out.inner.inp.name or out.inner.out.name:
-                    raise self.mistake(value.at, f"the members are tuples without names, not {out}", KNOWN_OPTIONS)
-                if (len(out.inner.inp.dims), len(out.inner.out.dims)) != (depth, len(members)):
+            inner = out.inner
+            if inner is None or inner.inp is None:
+                self.typed(value, types, len(members), out, one)
+            elif out.name == "isolate":
+                if (len(inner.inp.dims), len(inner.out.dims)) != (depth, len(members)):
                     raise self.mistake(
                         value.at,
                         f"isolate relates {counted(depth, 'outer member')} to the {len(members)} of the band here",
                     )
                 isolate = one.rename(None).flatten()
-            elif out.name in LOOP_TYPES and len(out.dims) == 1:
-                if one.is_empty():  # an option that is said of nothing
-                    continue
-                chosen = [k for k in range(len(members)) if not one.fix({out.dims[0]: k}).is_empty()]
-                if not chosen:
-                    raise self.mistake(
-                        value.at, f"{out.name} is said of no member: the band has {len(members)}, the first is 0"
-                    )
-                for k in chosen:
-                    if types[k] not in ("default", out.name):
-                        raise self.mistake(value.at, f"member {k} is to be both {types[k]} and {out.name}")
-                    types[k] = LOOP_TYPES[out.name]
+            elif out.name is None and inner.inp.name == "isolate" and not inner.inp.dims:
+                self.typed(value, inside, len(members), inner.out, one.unwrap().range())
             else:
                 raise self.mistake(value.at, f"the option {out} is not supported", KNOWN_OPTIONS)
-        return [replace(m, loop_type=t) for m, t in zip(members, types, strict=True)], isolate
+        members = [replace(m, loop_type=types.get(k, "default")) for k, m in enumerate(members)]
+        if isolate is not None:  # what is isolated has types of its own
+            members = [replace(m, isolated_type=inside.get(k, "default")) for k, m in enumerate(members)]
+        return members, isolate
+
+    def typed(self, value: Text, types: dict[int, LoopType], n: int, option: Tuple, said: Set) -> None:
+        """Note the loop type that `option` gives the members whose numbers are in a set."""
+        if option.name not in LOOP_TYPES or option.inner is not None or len(option.dims) != 1:
+            raise self.mistake(value.at, f"the option {option} is not supported", KNOWN_OPTIONS)
+        if said.is_empty():  # an option that is said of nothing
+            return
+        chosen = [k for k in range(n) if not said.fix({0: k}).is_empty()]
+        if not chosen:
+            raise self.mistake(value.at, f"{option.name} is said of no member: the band has {n}, the first is 0")
+        for k in chosen:
+            if types.setdefault(k, LOOP_TYPES[option.name]) != option.name:
+                raise self.mistake(value.at, f"member {k} is to be both {types[k]} and {option.name}")
 
     # ---- values
 
@@ -351,47 +427,3 @@ class _Reader:
 def _renaming(here: Tuple, own: Tuple) -> Callable[[str], Aff]:
     table = {a: var(b) for a, b in zip(here.dims, own.dims, strict=True)}
     return lambda name: table.get(name) or var(name)
-
-
-# ---- the text of a multi-dimensional expression
-
-
-def _entries(reader: _Reader, value: Text) -> Iterator[tuple[tuple[str, ...], list[Text]]]:
-    """`[M] -> [{ piece; piece }, { ... }]` as parameters and the pieces of each dimension."""
-    left, arrow, right = _cut(value, "->")
-    params: tuple[str, ...] = ()
-    inner = value.strip()
-    if arrow and left.text.strip()[:1] == "[":
-        params, inner = tuple(re.findall(r"[A-Za-z_][\w.]*'*", left.text)), right.strip()
-    if inner.text[:1] == "(":  # ([...] : condition) limits the domain of a band of no dimensions
-        if re.fullmatch(r"\(\s*\[\s*\].*\)", inner.text, re.DOTALL):
-            return
-        raise reader.mistake(inner.at, "expected '[{ S[i] -> [(i)] }, ...]'")
-    if inner.text[:1] != "[" or inner.text[-1:] != "]":
-        raise reader.mistake(inner.at, "expected '[{ S[i] -> [(i)] }, ...]'", "a list with one map for each member")
-    for part in _split(Text(inner.text[1:-1], inner.at + 1), ","):
-        one = part.strip()
-        if one.text[:1] != "{" or one.text[-1:] != "}":
-            raise reader.mistake(one.at, "expected '{ S[i] -> [(i)]; ... }', one map for each member")
-        yield params, [p.strip() for p in _split(Text(one.text[1:-1], one.at + 1), ";")]
-
-
-def _split(value: Text, mark: str) -> list[Text]:
-    """The text cut at every `mark` outside brackets; nothing but space between two is left out."""
-    out: list[Text] = []
-    while True:
-        first, found, value = _cut(value, mark)
-        if first.text.strip():
-            out.append(first)
-        if not found:
-            return out
-
-
-def _cut(value: Text, mark: str) -> tuple[Text, str, Text]:
-    """The text before and after the first `mark` outside brackets."""
-    depth = 0
-    for k, c in enumerate(value.text):
-        if not depth and value.text.startswith(mark, k):
-            return Text(value.text[:k], value.at), mark, Text(value.text[k + len(mark) :], value.at + k + len(mark))
-        depth += (c in "([{") - (c in ")]}")
-    return value, "", Text("", value.at + len(value.text))

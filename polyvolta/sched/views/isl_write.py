@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from itertools import chain, repeat
 from typing import Literal, get_args
 
+from polyvolta.sched.cases import Cases, conditions
 from polyvolta.sched.errors import BadArgument, BadSchedule
 from polyvolta.sched.tree import (
     Band,
@@ -34,6 +35,7 @@ from polyvolta.sched.tree import (
     SetNode,
 )
 from polyvolta.sched.views.isl_marks import write_notes
+from polyvolta.sched.wrapped import plain, plain_tuple
 from polyvolta.sets import Aff, Map, Set, Space, Tuple, aff, nearest, var
 from polyvolta.sets.text.parse import parse_aff
 from polyvolta.sets.text.show import Style, piece_texts, show_aff, show_relation
@@ -170,11 +172,19 @@ class _Writer:
             row = []
             for s, e in m.exprs:
                 tup, table = self.spelt(s)
-                e = e.without_xor().rewrite(lambda n, table=table: table.get(n) or var(_word(n)))
-                params |= dict.fromkeys(sorted(e.names() - set(tup.dims)))
-                row.append(f"{tup} -> [({_exact(e)})]")
+                for when, f in e.pieces if isinstance(e, Cases) else ((None, e),):
+                    f = f.without_xor().rewrite(lambda n, table=table: table.get(n) or var(_word(n)))
+                    params |= dict.fromkeys(sorted(f.names() - set(tup.dims)))
+                    case = f"{tup} -> [({_exact(f)})]"
+                    row += [case] if when is None else [f"{case} : {text}" for text in self.cases(when, tup, params)]
             rows.append(f"{{ {'; '.join(row)} }}")
-        return f'"{_head(params)}[{", ".join(rows)}]"'
+        return f'"{_head(params)}{node.name or ""}[{", ".join(rows)}]"'
+
+    def cases(self, when: Set, tup: Tuple, params: dict[str, None]) -> list[str]:
+        """The conditions of a case, the dimensions called as in a tuple."""
+        known = tuple(map(_word, when.param_names))
+        params |= dict.fromkeys(known)
+        return conditions(Set._of(known, [(Space(None, tup), pieces) for _, pieces in when.parts]), Style())
 
     def tied(self, node: Band) -> str:
         """The filter that ties the instances to the indices that members are mapped to."""
@@ -196,7 +206,7 @@ class _Writer:
         tup = self.tuples.get(statement)
         if tup is None:
             raise BadSchedule(f"no domain or extension above has the statement {statement}")
-        new = _spelt(Space(None, tup), self.params).out
+        new = _spelt(Space(None, plain_tuple(tup)), self.params).out
         return new, {d: aff(n) for d, n in zip(tup.dims, new.dims, strict=True) if d != n}
 
 
@@ -228,6 +238,7 @@ def _head(params: dict[str, None]) -> str:
 def _quoted(r: Set | Map) -> str:
     """A relation in quotes; statements without instances stay in it."""
     params = tuple(map(_word, r.param_names))
+    r = plain(r)
     r = r._of(params, [(_spelt(space, params), pieces) for space, pieces in r.parts])
     texts = [t for part in r.parts for t in piece_texts(r._of(r.param_names, [part]), NAMED)]
     texts = [f"[] {t}".removesuffix(" :") if t.startswith(":") else t for t in texts]
@@ -239,6 +250,8 @@ def _options(node: Band, depth: int) -> str:
     found = [f"{m.loop_type}[{k}]" for k, m in enumerate(node.members) if m.loop_type != "default"]
     if node.isolate is None:
         return f"{{ {'; '.join(found)} }}" if found else ""
+    inside = [(k, m.isolated_type or m.loop_type) for k, m in enumerate(node.members)]
+    found += [f"[isolate[] -> {loop_type}[{k}]]" for k, loop_type in inside if loop_type != "default"]
     parts = []
     for space, pieces in node.isolate.parts:
         dims = space.out.dims

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from polyvolta.sched.cases import shown
 from polyvolta.sched.tree import (
     Band,
     Context,
@@ -30,8 +31,9 @@ from polyvolta.sched.tree import (
     Sequence,
     SetNode,
 )
+from polyvolta.sched.wrapped import plain, plain_tuple
 from polyvolta.sets import Map, Set, Tuple
-from polyvolta.sets.text.show import PAPER, PAPER_ASCII, Style, piece_texts, show_aff
+from polyvolta.sets.text.show import PAPER, PAPER_ASCII, Style, piece_texts
 from polyvolta.sets.values.space import Space, distinct, renamed
 
 MARKER = "   <-- here"
@@ -88,21 +90,21 @@ def _rows(node: Node, at: Path, style: Style, tuples: Tuples, out: list[Row], le
 def _text(node: Node, style: Style, tuples: Tuples) -> list[str]:
     match node:
         case Domain(domain):
-            return _several("DOMAIN: ", piece_texts(domain, _named(style)) or ["nothing"])
+            return _several("DOMAIN: ", piece_texts(plain(domain), _named(style)) or ["nothing"])
         case Context(context):
             return [f"CONTEXT: {_condition(context, style)}"]
         case Band():
             parts = [
-                f"{tuples.get(s, s)} {style.arrow} [{', '.join(_member(m, s, style) for m in node.members)}]"
+                f"{_shown(tuples, s)} {style.arrow} [{', '.join(_member(m, s, style) for m in node.members)}]"
                 for s in node.statements
             ]
             lines = _several("BAND: ", parts or ["nothing"])
             options = _options(node, style)
             return [*lines, f"{' ' * len('BAND: ')}({options})"] if options else lines
         case Filter(statements, _, None):
-            return ["FILTER: " + ("; ".join(str(tuples.get(s, s)) for s in statements) or "nothing")]
+            return ["FILTER: " + ("; ".join(_shown(tuples, s) for s in statements) or "nothing")]
         case Filter(_, _, Set() as instances):
-            return ["FILTER: " + "; ".join(piece_texts(_called(instances, tuples), _named(style)))]
+            return ["FILTER: " + "; ".join(piece_texts(plain(_called(instances, tuples)), _named(style)))]
         case Leaf():
             return ["LEAF"]
         case Sequence():
@@ -114,8 +116,14 @@ def _text(node: Node, style: Style, tuples: Tuples) -> list[str]:
         case Guard(guard):
             return [f"GUARD: {_condition(guard, style)}"]
         case Extension(extension):
-            return _several("EXTENSION: ", piece_texts(_readable(extension), style) or ["nothing"])
+            return _several("EXTENSION: ", piece_texts(plain(_readable(extension)), style) or ["nothing"])
     raise TypeError(type(node).__name__)
+
+
+def _shown(tuples: Tuples, statement: str) -> str:
+    """The tuple of a statement as the domain has it."""
+    own = tuples.get(statement)
+    return statement if own is None else str(plain_tuple(own))
 
 
 def _named(style: Style) -> Style:
@@ -131,7 +139,7 @@ def _several(head: str, parts: list[str]) -> list[str]:
 
 def _member(member: Member, statement: str, style: Style) -> str:
     e = dict(member.exprs).get(statement)
-    return member.name or ("?" if e is None else show_aff(e, style))
+    return member.name or ("?" if e is None else shown(e, style))
 
 
 def _condition(s: Set, style: Style) -> str:
@@ -144,6 +152,7 @@ def _options(band: Band, style: Style) -> str:
     found = [f"{m.loop_type}[{k}]" for k, m in enumerate(band.members) if m.loop_type != "default"]
     if band.isolate is not None:
         found.append("isolate " + _condition(band.isolate, style))
+        found += [f"{m.isolated_type}[{k}] there" for k, m in enumerate(band.members) if m.isolated_type is not None]
     return "; ".join(found)
 
 

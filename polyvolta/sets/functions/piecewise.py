@@ -382,6 +382,8 @@ class Piecewise:
                         cells.append((both, tuple(e.subs(table) for e in values)))
         return self._of(params, Space(inner.inp, self.space.out), cells)
 
+    pullback_multi_aff = pullback_multi_pw_aff = pullback_pw_multi_aff = pullback
+
 
 def check_function(value: object, what: str) -> None:
     """Raise `SpaceMismatch` unless the value is a piecewise function."""

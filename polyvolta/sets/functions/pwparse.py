@@ -14,11 +14,10 @@ from itertools import product
 
 from ..conjuncts.conjunct import Conjunct
 from ..errors import SpaceMismatch
-from ..text.formulas import Leaf, Node, Tree, clauses, conjuncts
-from ..text.parse import _Parser
+from ..text.formulas import Node, Tree, clauses, conjuncts
+from ..text.parse import _Parser, _when
 from ..text.tokens import is_name
 from ..values.aff import Aff
-from ..values.build import Constraint
 from ..values.space import Space, Tuple, distinct, renamed
 from .cells import Cell, disjoint
 
@@ -103,7 +102,10 @@ class _Functions(_Parser):
         options: list[Option] = [(Node("all", ()), ())]
         count = 0
         while not self.eat("]"):
-            options, count = _both(options, self.component()), count + 1
+            found = self.alternative()
+            while self.eat(";"):
+                found += self.alternative()
+            options, count = _both(options, found), count + 1
             if not self.at("]") and not self.eat(","):
                 raise self.wrong("expected ',' or ']'")
         return Tuple(name, tuple(f"o{k}" for k in range(count))), options
@@ -111,17 +113,14 @@ class _Functions(_Parser):
     def component(self) -> list[Option]:
         """An expression, or a piecewise one in parentheses."""
         mark = self.k
-        if self.at("("):
-            end = self.closing(mark)
-            inside = [self.depth_between(mark, k) for k in range(mark, end)]
-            if any(self.toks[k] in (":", ";") and inside[k - mark] == 1 for k in range(mark, end)):
-                self.k += 1
-                found = self.alternative()
-                while self.eat(";"):
-                    found += self.alternative()
-                self.expect(")")
-                return found
-        value = self.expression()
+        if self.at("(") and self.holds_cases():
+            self.k += 1
+            found = self.alternative()
+            while self.eat(";"):
+                found += self.alternative()
+            self.expect(")")
+            return found
+        value = self.choice()
         value, den = self.cleared(value)
         if den != 1:
             hint = f"values are integers: write floor(e/{den}) or e // {den}"
@@ -134,14 +133,6 @@ class _Functions(_Parser):
             return found
         condition = self.formula()
         return [(Node("all", (when, condition)), values) for when, values in found]
-
-
-def _when(atoms: tuple[Constraint, ...]) -> Tree:
-    ops, values = [], []
-    for kind, e in atoms:
-        ops.append("=" if kind == "eq" else ">=")
-        values.append((e,))
-    return Leaf(tuple(ops), (((), tuple(values)),)) if atoms else Node("all", ())
 
 
 def _both(first: list[Option], second: list[Option]) -> list[Option]:

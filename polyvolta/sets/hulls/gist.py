@@ -12,7 +12,7 @@ makes up for it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, TypeVar
 
@@ -24,7 +24,9 @@ from ..engine.rows import Row, complement, negate
 from ..engine.simplex import Tableau
 
 if TYPE_CHECKING:
+    from ..values.map import Map
     from ..values.relation import Relation
+    from ..values.set import Set
 
 R = TypeVar("R", bound="Relation")
 
@@ -54,6 +56,38 @@ def gist(self: R, context: R) -> R:
         simple = [gist_conjunct(c, known) for c in cs]
         parts.append((space, tuple(c for c in simple if c is not None)))
     return a._of(a.param_names, parts)
+
+
+def gist_params(self: R, context: Set) -> R:
+    """A simpler relation that agrees with this one for parameters in `context`, a set without dimensions; see `gist`.
+
+    >>> from polyvolta.sets import Set
+    >>> print(Set("[N] -> { [i] : 0 <= i < N and N > 0 }").gist_params(Set("[N] -> { : N > 3 }")))
+    [N] -> { [i] : 0 <= i < N }
+    """
+    return _within(self, lambda every: every.intersect_params(context))
+
+
+def gist_domain(self: Map, context: Set) -> Map:
+    """A simpler map that agrees with this one for inputs in `context`; see `gist`.
+
+    >>> from polyvolta.sets import Map, Set
+    >>> print(Map("{ S[i] -> A[i] : i >= 0 }").gist_domain(Set("{ S[i] : i >= 0 }")))
+    { S[i] -> A[i] }
+    """
+    return _within(self, lambda every: every.intersect_domain(context))
+
+
+def gist_range(self: Map, context: Set) -> Map:
+    """A simpler map that agrees with this one for outputs in `context`; see `gist`."""
+    return _within(self, lambda every: every.intersect_range(context))
+
+
+def _within(self: R, restrict: Callable[[R], R]) -> R:
+    """The gist within all points of the spaces that are in a context."""
+    n_par = len(self.param_names)
+    every = self._of(self.param_names, [(s, (cj.universe(n_par + len(s.dims)),)) for s, _ in self.parts])
+    return gist(self, restrict(every))
 
 
 def irredundant(c: Conjunct) -> Conjunct:

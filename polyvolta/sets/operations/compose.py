@@ -89,7 +89,8 @@ def _meet(a: Relation, side: str, b: Relation) -> None:
 
 def _restricted(self: Map, sets: Set, side: str, keep: bool) -> Map:
     need_set(sets, f"a restriction of the {side}")
-    _meet(self, side, sets)
+    if keep:
+        _meet(self, side, sets)
     a, b = self._aligned(sets)
     n_par = len(a.param_names)
     parts = []
@@ -121,15 +122,11 @@ def intersect_range(self: Map, sets: Set) -> Map:
 
 
 def subtract_domain(self: Map, sets: Set) -> Map:
-    """The pairs whose input is not in the set; exact, a subtraction.
+    """The pairs whose input is not in the set, all of those in other tuples too; exact, a subtraction.
 
     >>> from polyvolta.sets import Map, Set
     >>> print(Map("{ [i] -> [i + 1] : 0 <= i < 9 }").subtract_domain(Set("{ [i] : i >= 4 }")))
     { [i] -> [i + 1] : 0 <= i <= 3 }
-
-    Raises
-    ------
-    SpaceMismatch : both have one tuple there and these differ.
     """
     return _restricted(self, sets, "domain", False)
 
@@ -147,7 +144,7 @@ def apply(self: Set, relation: Map) -> Set:
 
     Raises
     ------
-    SpaceMismatch : no tuple of this set is in the map's domain.
+    SpaceMismatch : both have one tuple there and these differ.
 
     >>> from polyvolta.sets import Map, Set
     >>> print(Set("{ S[i] : 0 <= i < 70 }").apply(Map("{ S[i] -> [floor(i/32)] }")))
@@ -157,7 +154,7 @@ def apply(self: Set, relation: Map) -> Set:
         raise SpaceMismatch("a set is applied to a Map", where=str(relation))
     need_set(self, "a map applied to something")
     spaces = {s.out.key for s, _ in self.parts} & {s.inp.key for s, _ in relation.parts}
-    if self.parts and relation.parts and not spaces:
+    if len(self.parts) == 1 == len(relation.parts) and not spaces:
         raise SpaceMismatch(
             "no tuple of the set is in the map's domain",
             where=f"set: {all_spaces(self)}\nmap: {all_spaces(relation)}",
@@ -179,7 +176,7 @@ def apply_range(self: Map, other: Map) -> Map:
 
     Raises
     ------
-    SpaceMismatch : no range tuple of this is a domain tuple of the other.
+    SpaceMismatch : both have one tuple there and these differ.
     """
     self._check_kind(other, "a composition")
     a, b = self._aligned(other)
@@ -192,7 +189,7 @@ def apply_range(self: Map, other: Map) -> Map:
         for right, ds in begins.get(left.out.key, ()):
             done = composed(cs, ds, n_par, (left.n_in, left.n_out, right.n_out))
             parts.append((spaced(left.inp, right.out, a.param_names), done))
-    if not parts and a.parts and b.parts:
+    if not parts and len(a.parts) == 1 == len(b.parts):
         raise SpaceMismatch(
             "nothing of the first map's range is in the second map's domain",
             where=f"first: {all_spaces(self)}\nsecond: {all_spaces(other)}",
@@ -296,9 +293,12 @@ def _difference(self: Map) -> list[tuple[Space, tuple, Tuple]]:
     found = []
     for space, cs in self.parts:
         n = space.n_in
+        named = space.inp.name and space.out.name and space.inp.name != space.out.name
+        if len(self.parts) > 1 and (n != space.n_out or named):  # of a union what has no differences is left out
+            continue
         if n != space.n_out:
             raise SpaceMismatch("differences need as many inputs as outputs", where=str(space))
-        if space.inp.name != space.out.name and space.inp.name and space.out.name:
+        if named:
             raise SpaceMismatch(
                 "differences need inputs and outputs of one name",
                 where=f"inputs: {space.inp}\noutputs: {space.out}",

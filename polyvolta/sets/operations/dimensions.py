@@ -100,6 +100,11 @@ def project_out_params(self: R, *names: str) -> R:
     return self._of(params, parts)
 
 
+def project_out_all_params(self: R) -> R:
+    """Forget all parameters; see `project_out_params`."""
+    return project_out_params(self, *self.param_names)
+
+
 def complement(self: R) -> R:
     """The points of the same spaces that are not in this relation; exact, by subtraction.
 

@@ -48,7 +48,7 @@ def _pairs(a: Set, b: Set, what: str, strict: bool, swapped: bool) -> Map:
 
     need_set(a, what)
     need_set(b, what)
-    if a.parts and b.parts and not {s.key for s, _ in a.parts} & {s.key for s, _ in b.parts}:
+    if len(a.parts) == 1 == len(b.parts) and not {s.key for s, _ in a.parts} & {s.key for s, _ in b.parts}:
         raise SpaceMismatch(f"{what} needs two sets of one space", where=f"{all_spaces(a)}\n{all_spaces(b)}")
     a, b = a._aligned(b)
     n_par = len(a.param_names)

@@ -4,8 +4,9 @@ The value of an expression is one `Aff`, with two things that an `Aff` proper ca
 
 - Quotients. `i/2` is a rational number, as in isl: `i/2 <= 3` says i <= 6, and a dimension that equals `i/2` is an
   integer, so that i is even. Coefficients may therefore be fractions until `cleared` multiplies them away.
-- Cases. `max(a, b)` becomes a name of its own, and `splits` remembers what it stands for: of the options' conditions
-  exactly one holds. `cases` puts the options in where the whole formula is known.
+- Cases. `max(a, b)`, and among formulas `a > b ? a : b`, becomes a name of its own, and `splits` remembers what it
+  stands for: of the options' conditions one holds, or several whose values agree. `cases` puts the options in where the
+  whole formula is known.
 
 `mod`, `%` and `//` bind tighter than a leading number, as in isl: `2i mod 4` is 2*(i mod 4). Other factors are taken
 from the left: `i*2 mod 4` is (2i) mod 4. A sign belongs to a number that follows it: `-3 mod 5` is 2, but
@@ -60,6 +61,10 @@ class Expressions(Cursor):
             else:
                 return value
 
+    def choice(self) -> Aff:
+        """An expression in parentheses, which may depend on a condition where formulas can be read."""
+        return self.expression()
+
     def term(self) -> Aff:
         toks, sign = self.toks, 1
         while toks[self.k] == "-" or toks[self.k] == "+":
@@ -94,9 +99,9 @@ class Expressions(Cursor):
 
     def times(self, left: Aff, right: Aff, at: int) -> Aff:
         if not left.terms:
-            return _scaled(right, left.const)
+            return scaled(right, left.const)
         if not right.terms:
-            return _scaled(left, right.const)
+            return scaled(left, right.const)
         what = "" if self.splits else f" of {left} and {right}"
         raise self.error(f"not affine: a product{_plain(what)}", "one factor must be a number", at)
 
@@ -148,7 +153,7 @@ class Expressions(Cursor):
         self.k += 1
         self.deeper()
         if t == "(":
-            value = self.expression()
+            value = self.choice()
             self.expect(")")
         elif t == "[":
             value = self.floored(self.expression())
@@ -198,7 +203,7 @@ class Expressions(Cursor):
     def quotient(self, value: Aff, divisor: int) -> Aff:
         """The value divided; what it was is kept for a floor that closes right here."""
         self.fractional = True
-        ratio = _scaled(value, Fraction(1, divisor))
+        ratio = scaled(value, Fraction(1, divisor))
         self.last = (ratio, value, divisor)
         return ratio
 
@@ -231,14 +236,18 @@ class Expressions(Cursor):
         values = [v * (den // d) for v, d in pairs]
         scale = Fraction(1, den) if den > 1 else 1
         if all(v.is_constant for v in values):
-            return _scaled(Aff((), max(v.const for v in values)), scale)
+            return scaled(Aff((), max(v.const for v in values)), scale)
         split: list[Case] = []
         for k, v in enumerate(values):
             split.append((tuple(("ge", v - w - (j < k)) for j, w in enumerate(values) if j != k), v))
+        return scaled(self.one_of(split), scale)
+
+    def one_of(self, options: list[Case]) -> Aff:
+        """A name that stands for the option whose condition holds."""
         self.made += 1
         name = f"#{self.made}"
-        self.splits.append((name, split))
-        return _scaled(var(name), scale)
+        self.splits.append((name, options))
+        return var(name)
 
     def cases(self, values: list[Aff]) -> list[tuple[tuple[Constraint, ...], list[Aff]]]:
         """What the values are in each case of the min, max and abs that were read since the last call."""
@@ -261,7 +270,7 @@ def _plain(text: str) -> str:
     return re.sub(r"#\d+", "", text)
 
 
-def _scaled(value: Aff, factor: int | Fraction) -> Aff:
+def scaled(value: Aff, factor: int | Fraction) -> Aff:
     """The value times a number; its coefficients may be fractions from here on, whatever the type says."""
     if type(factor) is int:
         return value * factor

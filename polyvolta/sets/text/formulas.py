@@ -10,7 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from itertools import product
+from math import lcm
 
 from ..conjuncts import conjunct as cj
 from ..conjuncts import project as pj
@@ -19,7 +21,7 @@ from ..conjuncts.implies import subtract
 from ..errors import BudgetExceeded
 from ..values.aff import Aff, var
 from ..values.build import Constraint, RowBuilder
-from .expressions import Expressions
+from .expressions import Expressions, scaled
 from .tokens import COMPARISONS, CONNECTIVES, LEXICOGRAPHIC
 
 MOST_CLAUSES = 4096  # a formula of more alternatives is refused: each is a conjunct
@@ -115,7 +117,7 @@ class Formulas(Expressions):
 
     def holds_formula(self) -> bool:
         """Whether the parenthesis at this token holds a formula, not an expression."""
-        depth = 0
+        depth, compares = 0, False
         for k in range(self.k, len(self.toks)):
             t = self.toks[k]
             if t == "(":
@@ -123,8 +125,46 @@ class Formulas(Expressions):
             elif t == ")":
                 depth -= 1
                 if not depth:
-                    return False
+                    return compares
+            elif t == "?" and depth == 1:
+                return False
             elif t in COMPARISONS or t in CONNECTIVES:
+                if not self.asks:
+                    return True
+                compares = True
+        return compares
+
+    def choice(self) -> Aff:
+        """An expression, or one of two: `i > 0 ? i : -i`, where the last may be a choice again."""
+        if not self.asks or not self.chooses():
+            return self.expression()
+        mark = self.k
+        condition = self.formula()
+        self.expect("?")
+        values = [self.choice()]
+        self.expect(":")
+        values.append(self.choice())
+        pairs = [self.cleared(v) for v in values]
+        den = lcm(*(d for _, d in pairs))
+        options = []
+        for (value, own), holds in zip(pairs, (True, False), strict=True):
+            for clause in clauses(condition, holds):
+                if clause.exists or clause.solid:
+                    raise self.error("a choice by a condition with 'exists'", "write floors, or a piece for each", mark)
+                options.append((clause.atoms, value * (den // own)))
+        return scaled(self.one_of(options), Fraction(1, den) if den > 1 else 1)
+
+    def chooses(self) -> bool:
+        """Whether a `?` comes before the expression at this token ends."""
+        depth = 0
+        for t in self.toks[self.k :]:
+            if t in ("(", "["):
+                depth += 1
+            elif t in (")", "]"):
+                depth -= 1
+            if depth < 0 or not depth and t in (":", ";", "}"):
+                return False
+            if not depth and t == "?":
                 return True
         return False
 

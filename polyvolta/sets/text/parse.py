@@ -8,26 +8,33 @@ it reads, in short (`*` repeats, `?` may be missing, `|` chooses):
     relation   [ parameter (= number)?, ... ] -> ?  { part ; ... }
     part       tuple (-> tuple)? (: formula?)?  |  : formula?
     tuple      name? [ dimension, ... ]  |  name? [ tuple -> tuple ]; the name may be a word such as mod
-    dimension  new name (= expression)?  |  expression  |  *
+    dimension  new name (= value)?  |  value  |  *
+    value      case ; ...  |  from : to, where each may be missing; all of it may stand in parentheses
+    case       choice (: formula)?
+    choice     expression  |  formula ? choice : choice
     formula    comparisons under and, or, not, implies, exists (name (= expression)?, ... : formula)
     comparison list op list op ...; op is <= < >= > = !=, or << <<= >> >>= for lexicographic order
     expression + - * / mod // floor ceil floord min max abs, over names and numbers
 
-A name that was used before in the tuples means the same dimension again: `[i] -> [i, i + 1]`. `#` begins a comment.
+A name that was used before in the tuples means the same dimension again: `[i] -> [i, i + 1]`. `0:9` stands for all
+numbers from 0 to 9. A case has its value where its formula holds; where several do, theirs are added up, as in isl. `#`
+begins a comment.
 """
 
 from __future__ import annotations
 
 from ..conjuncts.conjunct import Conjunct
-from ..values.aff import var
+from ..values.aff import Aff, var
+from ..values.build import Constraint
 from ..values.space import Space, Tuple, fresh
 from .expressions import parse_aff, parse_cases
-from .formulas import Formulas, Node, Tree, clauses, conjuncts
-from .tokens import KEYWORDS, is_name
+from .formulas import YES, Formulas, Leaf, Node, Tree, clauses, conjuncts
+from .tokens import COMPARISONS, CONNECTIVES, KEYWORDS, is_name
 
 __all__ = ["parse", "parse_aff", "parse_cases"]
 
 Parts = list[tuple[Space, tuple[Conjunct, ...]]]
+Option = tuple[Tree, Aff, int]  # (when, numerator, denominator) of a value
 CONTINUES = frozenset({"+", "-", "*", "/", "//", "mod", "(", "^"})  # after a name, these make it an expression
 
 
@@ -77,7 +84,7 @@ class _Parser(Formulas):
             name = self.name("the name of a parameter")
             self.scope[name] = var(name)
             if self.eat("="):
-                context.append(self.pinned(self.scope[name], self.expression()))
+                context.append(self.value(self.scope[name]))
             if not self.at("]") and not self.eat(","):
                 raise self.wrong("expected ',' or ']'")
         if self.at("{"):
@@ -114,7 +121,10 @@ class _Parser(Formulas):
     def tuple(self) -> Tuple:
         name = self.tuple_name()
         if self.toks[self.k] != "[":
-            hint = "rational sets are not supported" if name == "rat" else "a tuple is written S[i, j] or [i, j]"
+            if name == "rat" and self.at(":"):
+                hint = "all points are integer ones here; without 'rat:' the text says its integer points"
+                raise self.error("sets of rational points are not supported", hint, self.k - 1)
+            hint = "a tuple is written S[i, j] or [i, j]"
             raise self.wrong("expected a tuple such as 'S[i, j]'" if name is None else "expected '['", hint)
         nested = self.nested()
         self.k += 1
@@ -151,15 +161,108 @@ class _Parser(Formulas):
             self.k += 1
             self.scope[t] = var(t)
             if self.eat("="):
-                self.pins.append(self.pinned(self.scope[t], self.expression()))
+                self.pins.append(self.value(self.scope[t]))
             return t
-        value = self.expression()
-        name = self.anonymous(t if t in self.scope and after in (",", "]") else f"i{number}")
-        self.pins.append(self.pinned(self.scope[name], value))
+        name = fresh(t if t in self.scope and after in (",", "]") else f"i{number}", self.scope)
+        self.pins.append(self.value(var(name)))
+        self.scope[name] = var(name)
         return name
+
+    # ---- values of dimensions
+
+    def value(self, name: Aff) -> Tree:
+        """What an entry of a tuple says of its dimension: its cases, or a range."""
+        if self.eat(":"):
+            return YES if self.ends() else self.leaf(["<="], [(name - self.choice(),)])
+        cases = [self.case(name)]
+        while self.eat(";"):
+            cases.append(self.case(name))
+        options = [option for options, _ in cases for option in options or ()]
+        if len(cases) == len(options) == 1:
+            return _is(name, options[0])
+        if len(cases) > 1 and all(options for options, _ in cases):
+            options = []
+            for more, _ in cases:
+                options = _added(options, more or [])
+        trees = [_is(name, option) for option in options]
+        return Node("any", (*trees, *(tree for _, tree in cases if tree is not None)))
+
+    def case(self, name: Aff) -> tuple[list[Option] | None, Tree | None]:
+        """One case: as (when, value), or, a range, as what it says of the dimension."""
+        options: list[Option] | None = None
+        tree: Tree | None = None
+        if self.at("(") and self.holds_cases():
+            self.k += 1
+            self.deeper()
+            tree = self.value(name)
+            self.depth -= 1
+            self.expect(")")
+        else:
+            first = self.choice()
+            if self.at(":") and not self.formula_ahead():
+                self.k += 1
+                tree = self.leaf([">="], [(name - first,)])
+                return None, tree if self.ends() else Node("all", (tree, self.leaf(["<="], [(name - self.choice(),)])))
+            first, den = self.cleared(first)
+            options = [(_when(atoms), v, den) for atoms, (v,) in self.cases([first])]
+        if self.eat(":"):
+            condition = self.formula()
+            options = options and [(Node("all", (when, condition)), v, den) for when, v, den in options]
+            tree = tree and Node("all", (tree, condition))
+        return options, tree
+
+    def ends(self) -> bool:
+        """Whether an entry, or a case of it, ends here."""
+        return self.at(",", "]", ")", ";")
+
+    def formula_ahead(self) -> bool:
+        """Whether a formula, not an expression, follows the colon at this token."""
+        depth = 0
+        for t in self.toks[self.k + 1 : -1]:
+            depth += (t in ("(", "[")) - (t in (")", "]"))
+            if depth < 0 or not depth and t in (",", ";"):
+                return False
+            if t in COMPARISONS or t in CONNECTIVES:
+                return True
+        return False
+
+    def holds_cases(self) -> bool:
+        """Whether the parenthesis at this token holds cases or a range, and not a part of an expression."""
+        first, close = self.k, self.closing(self.k)
+        while self.toks[first + 1] == "(" and self.closing(first + 1) == close - 1:
+            first, close = first + 1, close - 1
+        inside = [self.toks[k] for k in range(first, close) if self.depth_between(first, k) == 1]
+        return ";" in inside or inside.count(":") > inside.count("?")
 
     def anonymous(self, name: str) -> str:
         """A dimension that the text does not name; it must not hide a name in use."""
         name = fresh(name, self.scope)
         self.scope[name] = var(name)
         return name
+
+
+def _when(atoms: tuple[Constraint, ...]) -> Tree:
+    """Some atoms as a tree."""
+    if not atoms:
+        return YES
+    return Leaf(tuple("=" if kind == "eq" else ">=" for kind, _ in atoms), (((), tuple((e,) for _, e in atoms)),))
+
+
+def _is(name: Aff, option: Option) -> Tree:
+    """That a dimension has a value where its condition holds."""
+    when, value, den = option
+    equal = _when((("eq", value - name * den),))
+    return equal if when == YES else Node("all", (when, equal))
+
+
+def _added(some: list[Option], more: list[Option]) -> list[Option]:
+    """Cases with more cases: the sum where both have a value, elsewhere the one that has one."""
+    if not some:
+        return more
+    neither = [Node("not", (when,)) for when, _, _ in more]
+    out = [(Node("all", (when, *neither)), value, den) for when, value, den in some]
+    for when, value, den in more:
+        out.append((Node("all", (when, *(Node("not", (w,)) for w, _, _ in some))), value, den))
+        for also, other, d in some:
+            out.append((Node("all", (also, when)), other * den + value * d, d * den))
+    return out

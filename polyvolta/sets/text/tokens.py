@@ -16,8 +16,8 @@ TOKEN = re.compile(r"\d+|[A-Za-z_][A-Za-z0-9_.]*'*|<<=|>>=|<<|>>|->|<=|>=|!=|<>|
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*'*")
 COMMENT = re.compile(r"#[^\n]*")
 SPELLINGS = {
-    "∧": "and", "&&": "and", "∨": "or", "||": "or", "¬": "not", "!": "not", "∃": "exists", "→": "->",
-    "≤": "<=", "≥": ">=", "≠": "!=", "<>": "!=", "==": "=", "%": "mod", "=>": "implies", "⇒": "implies",
+    "∧": "and", "&&": "and", "&": "and", "∨": "or", "||": "or", "|": "or", "¬": "not", "!": "not", "∃": "exists",
+    "→": "->", "≤": "<=", "≥": ">=", "≠": "!=", "<>": "!=", "==": "=", "%": "mod", "=>": "implies", "⇒": "implies",
     "True": "true", "False": "false", "AND": "and", "OR": "or", "NOT": "not", "EXISTS": "exists",
 }  # fmt: skip
 FUNCTIONS = frozenset({"floor", "ceil", "floord", "ceild", "min", "max", "abs"})
@@ -25,11 +25,10 @@ CONNECTIVES = frozenset({"and", "or", "not", "exists", "implies", "true", "false
 KEYWORDS = CONNECTIVES | FUNCTIONS | {"mod"}
 LEXICOGRAPHIC = frozenset({"<<", "<<=", ">>", ">>="})
 COMPARISONS = frozenset({"<=", ">=", "<", ">", "=", "!="}) | LEXICOGRAPHIC
-SYMBOLS = KEYWORDS | COMPARISONS | frozenset("+-*/^()[]{}:;,⌊⌋") | {"//", "->"}
+SYMBOLS = KEYWORDS | COMPARISONS | frozenset("+-*/^()[]{}:;,?⌊⌋") | {"//", "->"}
 END = ""
 HINTS = {  # for characters of other languages
-    "&": "write 'and' or '&&'", "|": "write 'or' or '||'; ':' stands before a formula", "~": "write 'not'",
-    ".": "numbers are integers: write 5/2 for 2.5", "?": "write a piece for each case", '"': "names have no quotes",
+    "~": "write 'not'", ".": "numbers are integers: write 5/2 for 2.5", '"': "names have no quotes",
 }  # fmt: skip
 DEEPEST = 120  # how many parentheses, floors and `not exists` may stand inside one another
 
@@ -86,6 +85,7 @@ class Cursor:
         if not isinstance(text, str):
             raise SetSyntaxError(f"expected a text in isl's notation, not {type(text).__name__}")
         self.text, self.toks, self.k, self.depth = text, tokens(text), 0, 0
+        self.asks = "?" in self.toks
 
     def at(self, *texts: str) -> bool:
         """Whether the token is one of these symbols or keywords."""

@@ -21,7 +21,6 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from keyword import iskeyword
 from math import gcd
 from operator import index
 from typing import Union
@@ -373,9 +372,10 @@ def var(name: str) -> Aff:
 
 @lru_cache(maxsize=65536)
 def _is_name(name: str) -> bool:
-    return _NAME.fullmatch(name) is not None and not iskeyword(name)
+    return _NAME.fullmatch(name) is not None and name not in _WORDS
 
 
+_WORDS = frozenset({"and", "or", "not", "True", "False"})  # of formulas, and of Python
 _NAME = re.compile(r"(?:[^\W\d]|[@#?])[\w'.@#?]*")
 
 

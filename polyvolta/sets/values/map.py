@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from ..budgets import metered_class
 from ..functions import multi_pwaff
-from ..operations import closure, compose, dimensions, make, order, product
+from ..hulls import box
+from ..hulls import gist as gisting
+from ..operations import closure, compose, dimensions, factors, make, order, product, wrapping
+from ..operations import preimage as preimages
 from ..text import plot as plotting
 from .relation import Relation
 from .set import Set
@@ -50,13 +53,26 @@ class Map(Relation):
 
     domain_product, range_product = product.domain_product, product.range_product
     flat_domain_product, flat_range_product = product.flat_domain_product, product.flat_range_product
-    wrap, curry, uncurry, zip = product.wrap, product.curry, product.uncurry, product.zip_
-    domain_reverse, range_reverse = product.domain_reverse, product.range_reverse
-    domain_is_wrapping, range_is_wrapping = product.domain_is_wrapping, product.range_is_wrapping
+    wrap, curry, uncurry, zip = wrapping.wrap, wrapping.curry, wrapping.uncurry, wrapping.zip_
+    range_curry = wrapping.range_curry
+    domain_reverse, range_reverse = wrapping.domain_reverse, wrapping.range_reverse
+    domain_is_wrapping, range_is_wrapping = wrapping.domain_is_wrapping, wrapping.range_is_wrapping
     flatten_domain, flatten_range = product.flatten_domain, product.flatten_range
-    domain_map, range_map = product.domain_map, product.range_map
-    factor_domain, factor_range = product.factor_domain, product.factor_range
-    domain_factor_domain, domain_factor_range = product.domain_factor_domain, product.domain_factor_range
-    range_factor_domain, range_factor_range = product.range_factor_domain, product.range_factor_range
+    domain_map, range_map = wrapping.domain_map, wrapping.range_map
+    factor_domain, factor_range = wrapping.factor_domain, wrapping.factor_range
+    domain_factor_domain, domain_factor_range = wrapping.domain_factor_domain, wrapping.domain_factor_range
+    range_factor_domain, range_factor_range = wrapping.range_factor_domain, wrapping.range_factor_range
+    intersect_domain_factor_domain = factors.intersect_domain_factor_domain
+    intersect_domain_factor_range = factors.intersect_domain_factor_range
+    intersect_range_factor_domain = factors.intersect_range_factor_domain
+    intersect_range_factor_range = factors.intersect_range_factor_range
+    intersect_domain_wrapped_domain = factors.intersect_domain_wrapped_domain
+    intersect_range_wrapped_domain = factors.intersect_range_wrapped_domain
+    preimage_domain = preimage_domain_multi_aff = preimage_domain_multi_pw_aff = preimages.preimage_domain
+    preimage_domain_pw_multi_aff = preimage_domain_union_pw_multi_aff = preimages.preimage_domain
+    preimage_range = preimage_range_multi_aff = preimage_range_multi_pw_aff = preimages.preimage_range
+    preimage_range_pw_multi_aff = preimage_range_union_pw_multi_aff = preimages.preimage_range
+    gist_domain, gist_range = gisting.gist_domain, gisting.gist_range
+    range_simple_fixed_box_hull = get_range_simple_fixed_box_hull = box.box_hull
     as_multi_pw_aff = as_pw_multi_aff = multi_pwaff.as_multi_pw_aff
     plot = plotting.plot_map

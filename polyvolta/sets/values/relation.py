@@ -236,6 +236,7 @@ class Relation:
 
     params, intersect_params = dimensions.params, dimensions.intersect_params
     project_out, project_out_params = dimensions.project_out, dimensions.project_out_params
+    project_out_param, project_out_all_params = dimensions.project_out_params, dimensions.project_out_all_params
     project_onto, eliminate, known_divs = dimensions.project_onto, dimensions.eliminate, dimensions.known_divs
     insert_dims, add_dims, move_dims = dimensions.insert_dims, dimensions.add_dims, dimensions.move_dims
     rename_dims, rename_params = dimensions.rename_dims, dimensions.rename_params
@@ -254,7 +255,7 @@ class Relation:
     min, max, dim_min, dim_max = optimise.min_, optimise.max_, optimise.dim_min, optimise.dim_max
     lexmin_pw_multi_aff, lexmax_pw_multi_aff = multi_pwaff.lexmin_pw_multi_aff, multi_pwaff.lexmax_pw_multi_aff
     lexmin, lexmax, sample = lexrel.lexmin, lexrel.lexmax, lexrel.sample
-    gist, coalesce = gisting.gist, coalescing.coalesce
+    gist, gist_params, coalesce = gisting.gist, gisting.gist_params, coalescing.coalesce
     remove_redundancies, detect_equalities = hull.remove_redundancies, hull.detect_equalities
     affine_hull, convex_hull, polyhedral_hull = hull.affine_hull, hull.convex_hull, hull.polyhedral_hull
     simple_hull, unshifted_simple_hull, box_hull = hull.simple_hull, hull.unshifted_simple_hull, box.box_hull

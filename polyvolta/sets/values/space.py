@@ -30,6 +30,14 @@ class Tuple:
     def __post_init__(self) -> None:
         object.__setattr__(self, "key", (self.name, len(self.dims), self.inner.key if self.inner else None))
 
+    @property
+    def label(self) -> str:
+        """The name; of a wrapped tuple what it wraps, too, such as `read[A -> B]`: two labels are two spaces."""
+        if self.inner is None:
+            return self.name or ""
+        sides = [t.label for t in (self.inner.inp, self.inner.out) if t is not None]
+        return f"{self.name or ''}[{' -> '.join(sides)}]"
+
     def __str__(self) -> str:
         if self.inner is not None:
             return f"{self.name or ''}[{self.inner}]"

@@ -3,7 +3,7 @@
 What a tree says of two instances is read off their ways down. Dataflow is its definition, read literally:
 
     may   source -> sink, the source touches the element and runs before, and no sure source and no kill runs between
-    must  of these the sure sources, unless a possible source runs between
+    must  of these the sure sources that everything else of these, and every kill that is left, runs before
 """
 
 from collections import defaultdict
@@ -129,7 +129,7 @@ class Flow:
                 earlier = {s for s in sure[e] | possible[e] | kills[e] if before(s, x)}
                 seen = {s for s in earlier if not any(h in earlier and before(s, h) for h in hiding)}
                 sources = seen & (sure[e] | possible[e])
-                certain = {s for s in sources & sure[e] if not any(before(s, m) for m in sources & possible[e])}
+                certain = {s for s in sources & sure[e] if all(before(m, s) for m in seen - {s})}
                 may |= {(s, x) for s in sources}
                 must |= {(s, x) for s in certain}
                 if not earlier & hiding:

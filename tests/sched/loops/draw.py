@@ -225,6 +225,8 @@ class Hand:
             isolate = Set(
                 f"{self.head}{{ [{', '.join(_names(rank + len(members)))}] : {self.isolated(rank, len(members))} }}"
             )
+            if s.below(2):
+                members = [replace(m, isolated_type=s.of(("separate", "atomic", "default"))) for m in members]
         split = s.below(2) and tiles is not None and isolate is None
         child = self.node(below, depth - 1)
         half = len(members) // 2

@@ -1,6 +1,9 @@
 """What a context says of members holds where instances come by; it is no reason to run some where there are none."""
 
+import pytest
+
 from polyvolta.sched import Schedule
+from polyvolta.sched.errors import NotScannable
 from polyvolta.sets import Set
 from tests.sched.loops.oracle import assert_scans
 
@@ -39,3 +42,14 @@ def test_a_context_at_the_top_is_as_good_as_one_that_is_given():
     )
     found = assert_scans(Schedule.parse(text), [{"N": n} for n in (1, 4, 9)])
     assert "c0 < (N + 3) / 4" in str(found)
+
+
+def test_a_bound_that_each_case_of_a_context_gives():
+    """Neither m nor n is bounded, the smaller of them is."""
+    text = """{ domain: "[m, n] -> { A[i] : 0 <= i < m and i < n }",
+        child: { context: "[m, n] -> { : m <= %s or n <= 3 }",
+        child: { schedule: "[{ A[i] -> [(i)] }]", options: "{ unroll[0] }" } } }"""
+    found = assert_scans(Schedule.parse(text % 2), [{"m": m, "n": n} for m, n in ((1, 9), (2, 2), (9, 3), (0, 5))])
+    assert "for" not in str(found)
+    with pytest.raises(NotScannable, match="no constant bounds how often it runs"):
+        assert_scans(Schedule.parse(text % "n"), [])

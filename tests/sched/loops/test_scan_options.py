@@ -267,6 +267,32 @@ def test_unions_are_isolated(isolate):
     assert text(tree(domain, band(isolate=Set(isolate), **both)), values=values) != plain
 
 
+def test_what_is_isolated_has_loop_types_of_its_own():
+    options = "isolate[[] -> [x]] : 3 <= x <= 5; %s"
+    parsed = '{ domain: "{ A[i] : 0 <= i < 9 }", child: { schedule: "[{ A[i] -> [i] }]", options: "{ %s }" } }'
+    written = {}
+    for said in ("[isolate[] -> unroll[x]]", "unroll[x]", "unroll[x]; [isolate[] -> unroll[x]]"):
+        found = Schedule.parse(parsed % (options % said))
+        assert Schedule.parse(found.to_isl()) == found
+        written[said] = text(found).split("\n")
+    first, last = ["for (int c0 = 0; c0 < 3; c0 += 1)", "  A(c0);"], ["for (int c0 = 6; c0 <= 8; c0 += 1)", "  A(c0);"]
+    calls = [f"A({k});" for k in range(9)]
+    assert written["[isolate[] -> unroll[x]]"] == [*first, *calls[3:6], *last]
+    inside = ["for (int c0 = 3; c0 <= 5; c0 += 1)", "  A(c0);"]
+    assert written["unroll[x]"] == [*calls[:3], *inside, *calls[6:]]
+    assert written["unroll[x]; [isolate[] -> unroll[x]]"] == calls
+
+
+def test_full_tiles_are_unrolled_and_partial_ones_are_loops():
+    """An example of isl's manual, smaller."""
+    schedule = Schedule.parse("""{ domain: "[N] -> { A[i, j] : 0 <= i, j and i + j <= N }", child: {
+        schedule: "[{ A[i, j] -> [floor(i/2)] }, { A[i, j] -> [floor(j/2)] }, { A[i, j] -> [i] }, { A[i, j] -> [j] }]",
+        options: "[N] -> { isolate[[] -> [a, b, c, d]] : 0 <= 2a, 2b and 2a + 2b + 2 <= N;
+                           [isolate[] -> unroll[3]] }" } }""")
+    got = text(schedule, values=[{"N": n} for n in (0, 1, 2, 5, 6)])
+    assert "A(c2, 2 * c1 + 1);" in got
+
+
 def test_what_is_isolated_has_a_dimension_for_each_member():
     wrong = tree("[N] -> { S[i] : 0 <= i < N }", band(S=["floor(i/4)", "i"], isolate=Set("{ [a] : a >= 0 }")))
     with pytest.raises(BadSchedule, match="has 1 dimensions, not 2"):

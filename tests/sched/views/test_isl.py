@@ -84,7 +84,7 @@ def test_every_part_of_a_tree_is_written_as_isl_writes_it():
             Band(
                 (
                     Member((("S", aff("i")), ("T", aff("i"))), coincident=True, loop_type="separate"),
-                    Member((("S", aff("j")), ("T", aff("n"))), loop_type="unroll"),
+                    Member((("S", aff("j")), ("T", aff("n"))), loop_type="unroll", isolated_type="default"),
                 ),
                 SetNode(
                     (
@@ -113,7 +113,7 @@ child:
     schedule: "[n] -> [{ S[i, j] -> [(i)]; T[i] -> [(i)] }, { S[i, j] -> [(j)]; T[i] -> [(n)] }]"
     permutable: 1
     coincident: [ 1, 0 ]
-    options: "[n] -> { isolate[[] -> [a, b]] : b < n; separate[0]; unroll[1] }"
+    options: "[n] -> { isolate[[] -> [a, b]] : b < n; separate[0]; unroll[1]; [isolate[] -> separate[0]] }"
     child:
       set:
       - filter: "{ S[i, j] }"
@@ -249,9 +249,9 @@ ERRORS = {
         "line 2:   child:\n          ^",
         "",
     ),
-    "an expansion": (
-        '{ domain: "{ S[] }", child: { contraction: "[{ S[] -> [(0)] }]", expansion: "{ S[] -> T[] }" } }',
-        "expansion nodes, which replace statements by others, are not supported",
+    "half of an expansion": (
+        '{ domain: "{ S[] }", child: { expansion: "{ S[] -> T[] }" } }',
+        "an expansion node has a contraction and an expansion",
         None,
         "",
     ),
@@ -274,17 +274,17 @@ ERRORS = {
         None,
         "it belongs to a schedule",
     ),
-    "a piecewise expression": (
-        '{ domain: "{ S[i] : i = 0 }", child: { schedule: "[{ S[i] -> [(i)] : i < 2; S[i] -> [(0)] : i > 1 }]" } }',
-        "the expression for S is piecewise: i; 0",
+    "two expressions at once": (
+        '{ domain: "{ S[i] }", child: { schedule: "[{ S[i] -> [(i)] : i < 3; S[i] -> [(0)] : i > 1 }]" } }',
+        "two expressions for an instance of S: i; 0",
         None,
-        "split the statement by filters, one for each piece",
+        "",
     ),
     "a partial expression": (
         '{ domain: "{ S[i] : 0 <= i < 4 }", child: { schedule: "[{ S[i] -> [(i)] : i < 2 }]" } }',
         "the expression for S does not cover its instances",
         None,
-        None,
+        "",
     ),
     "an unknown statement": (
         '{ domain: "{ Sum[] }", child: { sequence: [ { filter: "{ Sun[] }" } ] } }',
@@ -308,7 +308,7 @@ ERRORS = {
         '{ domain: "{ S[] }", child: { schedule: "[{ S[] -> [(0)] }]", options: "{ speed[0] }" } }',
         "the option speed[i0] is not supported",
         None,
-        "known: isolate[[...] -> [...]], atomic[k], separate[k], unroll[k]",
+        "known: isolate[[...] -> [...]], atomic[k], separate[k], unroll[k], [isolate[] -> unroll[k]]",
     ),
     "a child that is no filter": (
         '{ domain: "{ S[] }", child: { sequence: [ { mark: "a" } ] } }',
@@ -334,11 +334,11 @@ ERRORS = {
         None,
         "",
     ),
-    "an isolated part with a name": (
-        '{ domain: "{ S[] }", child: { schedule: "[{ S[] -> [(0)] }]", options: "{ isolate[[] -> A[x]] }" } }',
-        "the members are tuples without names, not isolate[[] -> A[x]]",
+    "an option of a part that has no name": (
+        '{ domain: "{ S[] }", child: { schedule: "[{ S[] -> [(0)] }]", options: "{ [tiles[] -> unroll[x]] }" } }',
+        "the option [tiles[] -> unroll[x]] is not supported",
         None,
-        "known: isolate[[...] -> [...]], atomic[k], separate[k], unroll[k]",
+        "known: isolate[[...] -> [...]], atomic[k], separate[k], unroll[k], [isolate[] -> unroll[k]]",
     ),
     "the notation for readers": (
         "DOMAIN: S[i] : 0 ≤ i ≤ 3",
@@ -402,10 +402,34 @@ def test_a_tree_that_is_no_schedule_is_read_when_asked():
     assert isinstance(Schedule.parse(text, check=False).node((0,)), Sequence)
 
 
-@pytest.mark.parametrize("option", ["atomic[x] : 1 = 0", "separate[x] : x < 0 < x", "unroll[0] : 1 = 0"])
+@pytest.mark.parametrize(
+    "option", ["atomic[x] : 1 = 0", "separate[x] : x < 0 < x", "unroll[0] : 1 = 0", "[isolate[] -> unroll[x]] : 1 = 0"]
+)
 def test_an_option_that_is_said_of_nothing_says_nothing(option):
     band = 'schedule: "[{ S[i] -> [(i)] }]"'
     text = f'{{ domain: "{{ S[i] : 0 <= i < 4 }}", child: {{ {band}%s }} }}'
     assert Schedule.parse(text % f', options: "{{ {option} }}"') == Schedule.parse(text % "")
-    with pytest.raises(TreeSyntaxError, match="not supported"):
-        Schedule.parse(text % ', options: "{ [isolate[] -> unroll[x]] : 1 = 0 }"')
+
+
+def test_bands_have_names():
+    """pet names the tuple of every band."""
+    text = """domain: "[n] -> { S[i] : 0 <= i < n; T[i, j] : 0 <= i, j < n }"
+child:
+  schedule: "[n] -> L_0[{ S[i] -> [(i)]; T[i, j] -> [(i)] }]"
+  child:
+    sequence:
+    - filter: "[n] -> { S[i] }"
+    - filter: "[n] -> { T[i, j] }"
+      child:
+        schedule: "L_1[{ T[i, j] -> [(j)] }]"
+"""
+    tree = Schedule.parse(text)
+    assert [tree.band(at).name for at in tree.bands()] == ["L_0", "L_1"]
+    assert 'schedule: "[n] -> L_0[{ S[i] -> [(i)]; T[i, j] -> [(i)] }]"' in tree.to_isl(block=True)
+    assert Schedule.parse(tree.to_isl()) == tree
+    assert str(tree) == str(Schedule.parse(text.replace("L_0", "").replace("L_1", "")))
+    empty = '{ domain: "{ S[] }", child: { schedule: "%s" } }'
+    for none in ("L_0[]", "[]", "(L_0[] : { S[] })", "[n] -> L_0[]"):
+        assert Schedule.parse(empty % none).root == Schedule.parse('{ domain: "{ S[] }" }').root, none
+    with pytest.raises(BadSchedule, match="the name of a band is one word"):
+        Band(tree.band((0,)).members, name="L 0")

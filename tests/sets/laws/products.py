@@ -144,3 +144,4 @@ def factors(f, g, h, e):
 def reversed_sides(m, w):
     same(m.r.domain_reverse(), np.swapaxes(m.t, 0, 1))
     same(w.r.range_reverse(), np.swapaxes(w.t, 1, 2))
+    same(w.r.range().wrapped_reverse(), np.swapaxes(w.t.any(0), 0, 1))

@@ -51,6 +51,35 @@ def test_wrapping_and_back():
     assert NESTED.flatten().is_equal(Map("{ [i, j] -> [i + 1, l] : i < j and l <= j }"))
 
 
+@pytest.mark.parametrize(
+    "pair, turned",
+    [
+        ("N[B[x] -> B[y]]", "N[B[y] -> B[x]]"),
+        ("N[[x] -> [y]]", "N[[y] -> [x]]"),
+        ("N[B[x] -> C[y]]", "[C[y] -> B[x]]"),
+        ("N[[x] -> [y, z]]", "[[y, z] -> [x]]"),
+        ("N[Q[B[x] -> C[y]] -> Q[B[z] -> C[w]]]", "N[Q[B[z] -> C[w]] -> Q[B[x] -> C[y]]]"),
+        ("N[Q[B[x] -> C[y]] -> Q[C[z] -> C[w]]]", "[Q[C[z] -> C[w]] -> Q[B[x] -> C[y]]]"),
+    ],
+)
+def test_a_wrapped_tuple_of_two_equal_ones_keeps_its_name_reversed(pair, turned):
+    where = "x >= 0 and y = 2x"
+    assert Map(f"{{ {pair} -> A[x] : {where} }}").domain_reverse().is_equal(Map(f"{{ {turned} -> A[x] : {where} }}"))
+    assert Map(f"{{ A[y] -> {pair} : {where} }}").range_reverse().is_equal(Map(f"{{ A[y] -> {turned} : {where} }}"))
+    assert Set(f"{{ {pair} : {where} }}").wrapped_reverse().is_equal(Set(f"{{ {turned} : {where} }}"))
+
+
+def test_of_several_tuples_the_wrapped_ones_are_meant():
+    some = Map("{ [A[i] -> B[j]] -> C[i + j] : i > 0; D[i] -> C[i]; A[i] -> [A[j] -> B[k]] : j <= k <= i }")
+    assert some.domain_reverse().is_equal(Map("{ [B[j] -> A[i]] -> C[i + j] : i > 0 }"))
+    assert some.range_reverse().is_equal(Map("{ A[i] -> [B[k] -> A[j]] : j <= k <= i }"))
+    assert some.curry().is_equal(Map("{ A[i] -> [B[j] -> C[i + j]] : i > 0 }"))
+    assert some.uncurry().is_equal(Map("{ [A[i] -> A[j]] -> B[k] : j <= k <= i }"))
+    assert some.domain().unwrap().is_equal(Map("{ A[i] -> B[j] : i > 0 }"))
+    assert some.domain_factor_range().is_equal(Map("{ B[j] -> C[k] : k > j }"))
+    assert some.zip().is_empty() and some.factor_domain().is_empty() and some.range_curry().is_empty()
+
+
 def test_factors():
     assert NESTED.factor_domain().is_equal(Map("{ A[i] -> C[i + 1] }"))
     assert NESTED.factor_range().is_equal(Map("{ B[j] -> D[l] : l <= j }"))
@@ -126,8 +155,8 @@ ERRORS = [
     (lambda: F.lex_lt_map(G), "first: A[i] -> B[j]"),
     (lambda: Map.lex_lt(3), "a space is a text such as 'S[i, j]', not 3"),
     (lambda: F.intersect_domain(G.domain()), "the set is not in the space of the domain\n  domain: A[i]\n  set: C[k]"),
-    (lambda: F.subtract_range(G.domain()), "the set is not in the space of the range"),
-    (lambda: F.subtract_range(G), "a restriction of the range needs a Set"),
+    (lambda: F.intersect_range(G.domain()), "the set is not in the space of the range"),
+    (lambda: F.intersect_range(G), "a restriction of the range needs a Set"),
     (lambda: F.apply_domain(F.domain()), "a composition needs a Map, not a Set"),
     (lambda: F(G), "a map applied to something needs a Set, not a Map"),
 ]

@@ -1,8 +1,10 @@
 """isl's notation: what it means, and what is said of a text that is none."""
 
+from fractions import Fraction
+
 import pytest
 
-from polyvolta.sets import BudgetExceeded, Map, Set, SetSyntaxError
+from polyvolta.sets import BudgetExceeded, Map, MultiPwAff, PwAff, Set, SetSyntaxError
 from polyvolta.sets.text.expressions import parse_aff
 
 SAME = [
@@ -32,6 +34,14 @@ SAME = [
     ("{ [i] : 0 ≤ i ∧ i ≤ 3 ∧ ¬(i ≠ 2) ∨ ∃ e : i = 7e ∧ e = 1 }", "{ [2]; [7] }"),
     ("{ [i] : ⌊i/4⌋ = 2 && i <> 9 || i == 0 }", "{ [0]; [8]; [10]; [11] }"),
     ("{ [i] : 5 >= i > 3 }", "{ [4]; [5] }"),
+    ("{ [i] : i > 0 & i < 3 | i = 7 }", "{ [1]; [2]; [7] }"),
+    ("{ [0:2] }", "{ [i] : 0 <= i <= 2 }"),
+    ("{ S[a = 0:2, a:3, :, 5:, :a] }", "{ S[a, b, c, d, e] : 0 <= a <= 2 and a <= b <= 3 and d >= 5 and e <= a }"),
+    ("[s = 0:23, t = s:] -> { [i = s:t] }", "[s, t] -> { [i] : 0 <= s <= 23 and s <= i <= t }"),
+    ("{ [(1 : 3)] }", "{ [1]; [2]; [3] }"),
+    ("{ [i = 0:9, (i : 3i)] : i < 2 }", "{ [0, 0]; [1, 1]; [1, 2]; [1, 3] }"),
+    ("[in] -> { [i = 0:in] : in = 1 }", "[in] -> { [i] : in = 1 and 0 <= i <= 1 }"),
+    ("{ [is, in] : is < in }", "{ [i, j] : i < j }"),
     ("{ [i] : 2i mod 4 = 2 and 0 <= i < 8 }", "{ [1]; [5] }"),
     ("{ [i] : i*2 mod 4 = 2 and 0 <= i < 4 }", "{ [1]; [3] }"),
     ("{ [i] : i = -3 mod 5 or i = -(3 mod 5) }", "{ [2]; [-3] }"),
@@ -105,7 +115,7 @@ WRONG = [
     ("{ [i] : [i, 2] < [3, 4] }", "tuples have no '<'", 24),
     ("{ [i] : i, 2 << 3 }", "'<<' compares 2 expressions with 1", 18),
     ("{ [i] : i > 2.5 }", "'.' has no meaning here", 13),
-    ("{ rat: [i] : i <= 5/2 }", "expected '[', found ':'", 5),
+    ("{ rat: [i] : i <= 5/2 }", "sets of rational points are not supported", 2),
     ("{ S(i, j) : i > 0 }", "expected '[', found '('", 3),
     ("{ [mod] }", "expected a dimension, found 'mod'", 3),
     ("{ [min, max] }", "expected a dimension, found 'min'", 3),
@@ -216,3 +226,51 @@ def test_hints(text, hint):
     with pytest.raises(SetSyntaxError) as caught:
         Set(text)
     assert caught.value.hint == hint
+
+
+def absolute(a):
+    return [abs(a)]
+
+
+def halves_and_thirds(a):
+    total = Fraction(a, 2) + (a > 3) * Fraction(a, 3)
+    return [int(total)] if a > 0 and total.denominator == 1 else []
+
+
+CASES = [  # the outputs of a map { [a] -> [...] }, and what they are
+    ("a - 1 : a > 0", lambda a: [a - 1] if a > 0 else []),
+    ("a > 0 ? a : -a", absolute),
+    ("(a : a > 0; -a : a <= 0)", absolute),
+    ("a : a > 0; -a : a <= 0", absolute),
+    ("b = (a >= 0 ? a : -a)", absolute),
+    ("(a > 0 ? 1 : -1) + 2a", lambda a: [2 * a + (1 if a > 0 else -1)]),
+    ("a > 2 ? 7 : a < -2 ? 8 : 9", lambda a: [7 if a > 2 else 8 if a < -2 else 9]),
+    ("a > -3 and a mod 2 = 0 ? a : 0", lambda a: [a if a > -3 and a % 2 == 0 else 0]),
+    ("a > 0 ? a/2 : 0", lambda a: [a // 2] if a > 0 and a % 2 == 0 else [0] if a <= 0 else []),
+    ("a > 0 ? max(a, 2) : min(a, -2)", lambda a: [max(a, 2) if a > 0 else min(a, -2)]),
+    ("a : a > 0; 2a : a > 1; 5 : a > 2", lambda a: [(a > 0) * a + (a > 1) * 2 * a + (a > 2) * 5] if a > 0 else []),
+    ("a/2 : a > 0; a/3 : a > 3", halves_and_thirds),
+    ("a - 1 : exists b : a = 3b", lambda a: [a - 1] if a % 3 == 0 else []),
+    ("a:a + 2", lambda a: [a, a + 1, a + 2]),
+    ("(-1:1) : a > 2", lambda a: [-1, 0, 1] if a > 2 else []),
+    ("a > 0 ? a : 1:2", lambda a: range(a if a > 0 else 1, 3)),
+]
+
+
+@pytest.mark.parametrize(("text", "expected"), CASES, ids=[text for text, _ in CASES])
+def test_entries_by_cases_and_ranges(text, expected):
+    here = {(a, b) for a in range(-5, 6) for b in expected(a)}
+    assert set(Map(f"{{ [a] -> [{text}] : -5 <= a <= 5 }}").wrap().points()) == here
+    if not text.startswith("b ="):
+        beside = Map(f"{{ A[a] -> B[({text}), a + 1] : -5 <= a <= 5 }}")
+        assert set(beside.wrap().points()) == {(a, b, a + 1) for a, b in here}
+
+
+def test_choices_in_formulas_and_functions():
+    found = Set("{ [a] : (a > 2 ? a : 3) < 5 and -9 <= a and not ((a = 1 ? 0 : 1) = 0) }")
+    assert {p for (p,) in found.points()} == {a for a in range(-9, 9) if (a if a > 2 else 3) < 5 and a != 1}
+    f = PwAff("{ [a] -> [a > 3 ? floor(a/2) : -a] }")
+    assert [f(a=a) for a in (-2, 3, 4, 7)] == [2, -3, 2, 3]
+    assert MultiPwAff("{ [a] -> [a : a > 0; 7 : a < 0] }").domain().is_equal(Set("{ [a] : a != 0 }"))
+    with pytest.raises(SetSyntaxError, match="a choice by a condition with 'exists'"):
+        Set("{ [a] : ((exists b : a = b + 2 * floor(b/3)) ? a : 3) < 5 }")

@@ -15,6 +15,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from polyvolta.sched.loops.ast import Ast, Block, Bound, Call, For, If
 from polyvolta.sched.loops.notation.expressions import CSpeller
 from polyvolta.sched.loops.widths import Loops, integer_type
+from polyvolta.sched.wrapped import word
 from polyvolta.sets import Aff
 
 MACROS = {
@@ -71,7 +72,7 @@ class CPrinter:
             match node:
                 case Call(name, args):
                     if self.statement is None:
-                        out.append(f"{pad}{name}({', '.join([speller.text(e) for e in args])});")
+                        out.append(f"{pad}{word(name)}({', '.join([speller.text(e) for e in args])});")
                     else:
                         out += [pad + line for line in self.statement(node, speller)]
                 case For():

@@ -54,7 +54,7 @@ def set_loop_type(schedule: Schedule, at: Path, members: MemberRef | tuple[Membe
             where=schedule.marked(at),
             hint=nearest(str(kind), get_args(LoopType)) or f"there are {', '.join(get_args(LoopType))}",
         )
-    return _changed(schedule, at, members, lambda m: replace(m, loop_type=kind))
+    return _changed(schedule, at, members, lambda m: replace(m, loop_type=kind, isolated_type=None))
 
 
 def unroll(schedule: Schedule, at: Path, members: MemberRef | tuple[MemberRef, ...], on: bool = True) -> Schedule:

@@ -69,7 +69,7 @@ def strip_mine(
     if not nested:
         return _in_place(schedule, at, size, level)
     outer = tuple(
-        replace(m.map(lambda _, e, k=k: e // size[k]), unroll=False, loop_type="default", level=None)
+        _plain(m.map(lambda _, e, k=k: e // size[k]))
         if k in size
         else Member(tuple((s, aff(0)) for s in band.statements), coincident=True)
         for k, m in enumerate(band.members)
@@ -86,7 +86,7 @@ def _in_place(schedule: Schedule, at: Path, size: Mapping[int, int], level: Leve
     for k, m in enumerate(band.members):
         x = var(f"x{k}")
         if k in size:
-            strips = replace(m.map(lambda _, e, k=k: e // size[k]), unroll=False, loop_type="default", level=None)
+            strips = _plain(m.map(lambda _, e, k=k: e // size[k]))
             members += [*of_level((strips,), level), m.map(lambda _, e, k=k: e % size[k])]
             become += [x // size[k], x % size[k]]
         else:
@@ -96,3 +96,8 @@ def _in_place(schedule: Schedule, at: Path, size: Mapping[int, int], level: Leve
     moved = rebased(schedule, at, {None: (len(band.members), become)})
     new = schedule.replace(at, replace(moved, members=tuple(members), permutable=permutable))
     return new if permutable else reflagged(new, at)
+
+
+def _plain(m: Member) -> Member:
+    """The member without what is said of its loop."""
+    return replace(m, unroll=False, loop_type="default", isolated_type=None, level=None)

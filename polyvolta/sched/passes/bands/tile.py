@@ -82,7 +82,7 @@ def tile(
 
 def _tiles(member: Member, size: int) -> Member:
     moved = member.map(lambda _, e: e // size)
-    return replace(moved, unroll=False, loop_type="default", level=None)
+    return replace(moved, unroll=False, loop_type="default", isolated_type=None, level=None)
 
 
 def _points(member: Member, size: int) -> Member:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from polyvolta.sched.cases import shown
 from polyvolta.sched.errors import BadPath
 from polyvolta.sched.nodes import relations
 from polyvolta.sched.passes.common.arguments import items, whole
@@ -16,7 +17,7 @@ from polyvolta.sched.structure import way
 from polyvolta.sched.tree import Band, Extension, Path, Schedule, Sequence, SetNode
 from polyvolta.sets import Tuple, nearest
 from polyvolta.sets.errors import kind_of
-from polyvolta.sets.text.show import PAPER, show_aff
+from polyvolta.sets.text.show import PAPER
 
 MemberRef = int | str
 """A member of a band: its position, its text, the name it is mapped to, or the only iterator it has for itself."""
@@ -39,7 +40,7 @@ def member_at(schedule: Schedule, at: Path, member: MemberRef) -> int:
         )
     if not isinstance(member, str):
         raise BadPath(f"a member is a position or a text, not {member!r}", where=schedule.marked(at))
-    texts = [{m.name or "", *(t for _, e in m.exprs for t in (str(e), show_aff(e, PAPER)))} - {""} for m in members]
+    texts = [{m.name or "", *(t for _, e in m.exprs for t in (str(e), shown(e, PAPER)))} - {""} for m in members]
     for found in (
         [k for k, t in enumerate(texts) if member in t],
         [k for k, m in enumerate(members) if any(member in e.names() for _, e in m.exprs)],

@@ -101,13 +101,14 @@ def _joint(schedule: Schedule, at: Path, members: list[Member]) -> Member:
                     f"{s} runs in two children, at {exprs[s]} and at {e}: a fused band has one expression for it",
                     where=schedule.marked(at),
                 )
-    first, level = members[0].loop_type, members[0].level
+    first, level, inside = members[0].loop_type, members[0].level, members[0].isolated_type
     return Member(
         tuple(exprs.items()),
         name=members[0].name,
         unroll=all(m.unroll for m in members),
         loop_type=first if all(m.loop_type == first for m in members) else "default",
         level=level if all(m.level == level for m in members) else None,
+        isolated_type=inside if all(m.isolated_type == inside for m in members) else None,
     )
 
 

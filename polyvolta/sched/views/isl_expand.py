@@ -1,0 +1,198 @@
+"""Expansion nodes of isl's trees, taken out while a tree is read.
+
+    { contraction: "{ S[i] -> G[(floor(i/2))] }", expansion: "{ G[j] -> S[i] : 2j <= i <= 2j + 1 }", child: ... }
+
+Above such a node the tree speaks of groups G, below it of what they stand for. Here the statements below are those of
+the whole tree: the domain gets the expansion of its groups, a filter what leads into it, and a band's expression for S
+is the one for G after the contraction, by cases if that has several pieces. The order of the instances is the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from polyvolta.sched.cases import Cases
+from polyvolta.sched.nodes import Band, Domain, Extension, Filter, Member, Node, with_children
+from polyvolta.sets import Aff, Map, Set, var
+from polyvolta.sets.values.space import Space, Tuple
+
+NO_MAP, NO_SET = Map._of((), []), Set._of((), [])
+
+
+@dataclass(frozen=True, slots=True)
+class Expansions:
+    """What expansions below a node do.
+
+    Parameters
+    ----------
+    contraction : instances of the statements below -> those of groups.
+    expansion : instances of groups that come there -> those of the statements below.
+    gone : the groups that come there.
+    groups : the tuples of the groups, whose dimensions the expressions above use.
+    """
+
+    contraction: Map = NO_MAP
+    expansion: Map = NO_MAP
+    gone: Set = NO_SET
+    groups: tuple[Tuple, ...] = ()
+
+    def __or__(self, other: Expansions) -> Expansions:
+        """Of several children."""
+        return Expansions(
+            self.contraction | other.contraction,
+            self.expansion | other.expansion,
+            self.gone | other.gone,
+            (*self.groups, *other.groups),
+        )
+
+    def after(self, contraction: Map, expansion: Map, groups: tuple[Tuple, ...]) -> Expansions:
+        """What an expansion node with these below it does."""
+        gone = Set.universe(expansion.domain()) if expansion.parts else NO_SET
+        through = contraction | (_composed(self.contraction, contraction))
+        return Expansions(
+            through, expansion.subtract_range(self.gone) | _composed(expansion, self.expansion), gone, groups
+        )
+
+    def above(self, node: Node) -> tuple[Node, Expansions]:
+        """A node above, its child done, in terms of the statements below; and what is left to do above it."""
+        if not self.gone.parts:
+            return node, self
+        match node:
+            case Domain(domain):
+                return replace(node, domain=self.expanded(domain)), Expansions()
+            case Extension(extension):
+                own = {s.out.key for s, _ in extension.parts}
+                groups = [p for p in self.gone.parts if p[0].out.key not in own]
+                others = [p for p in self.expansion.parts if p[0].inp and p[0].inp.key not in own]
+                left = replace(
+                    self,
+                    expansion=Map._of(self.expansion.param_names, others),
+                    gone=Set._of(self.gone.param_names, groups),
+                )
+                added = _composed(extension, self.expansion)
+                return replace(node, extension=extension.subtract_range(self.gone) | added), left
+            case Filter(statements, child, instances):
+                every = _only(self.contraction.range(), statements)
+                wanted = Set.universe(every) if every.parts else NO_SET
+                if instances is not None:
+                    wanted = _within(wanted, instances)
+                into = self.contraction.intersect_range(wanted)
+                below = (*statements, *(n for n in into.tuple_names if n is not None and n not in statements))
+                given = None if instances is None else instances | into.domain()
+                expansion = self.expansion.intersect_domain(wanted)
+                left = replace(self, expansion=expansion, gone=_within(self.gone, wanted))
+                return Filter(below, child, given), left
+            case Band():
+                return replace(node, members=tuple(self.member(m) for m in node.members)), self
+        return node, self
+
+    def expanded(self, domain: Set) -> Set:
+        """The instances of a domain with those of groups expanded."""
+        return _minus(domain, self.gone) | self.expansion.intersect_domain(domain).range()
+
+    def member(self, m: Member) -> Member:
+        """The member with expressions for the statements below."""
+        exprs, known = list(m.exprs), dict(m.exprs)
+        for name in self.contraction.tuple_names:
+            one = self.contraction.only(name)
+            pieces: list[tuple[Set, Aff]] = []
+            for space, cs in one.parts:
+                e = known.get(space.out.name or "")
+                if e is not None:
+                    group = next(t for t in self.groups if t.name == space.out.name)
+                    pieces += _through(Map._of(one.param_names, [(space, cs)]), e, group.dims)
+            if pieces and name not in known:
+                exprs.append((str(name), Cases(tuple(pieces))))
+        return replace(m, exprs=tuple(exprs))
+
+
+def _only(some: Set, names: tuple[str, ...]) -> Set:
+    return Set._of(some.param_names, [p for p in some.parts if p[0].out.name in names])
+
+
+def _within(some: Set, other: Set) -> Set:
+    """The intersection, of whatever tuples."""
+    return Set._of((), []) if not some.parts or not other.parts else _common(some, other)
+
+
+def _minus(some: Set, other: Set) -> Set:
+    """The difference, of whatever tuples, without those of which nothing is left."""
+    if not {s.key for s, _ in some.parts} & {s.key for s, _ in other.parts}:
+        return some
+    left = (some - other).without_empty()
+    return Set._of(left.param_names, [p for p in left.parts if p[1]])
+
+
+def _common(some: Set, other: Set) -> Set:
+    shared = {s.key for s, _ in some.parts} & {s.key for s, _ in other.parts}
+    return some & other if shared else NO_SET
+
+
+def _composed(first: Map, second: Map) -> Map:
+    """First one map, then the other; nothing where they don't meet."""
+    shared = {s.out.key for s, _ in first.parts} & {s.inp.key for s, _ in second.parts if s.inp}
+    return first.apply_range(second) if shared else NO_MAP
+
+
+def _through(contraction: Map, e: Aff | Cases, dims: tuple[str, ...]) -> list[tuple[Set, Aff]]:
+    """The cases of an expression of a group after the contraction of one statement to it."""
+    out = []
+    groups = e.pieces if isinstance(e, Cases) else ((None, e),)
+    for when, f in groups:
+        here = contraction if when is None else contraction.intersect_range(when)
+        function = here.as_multi_pw_aff()
+        for instances, values in function.pieces:
+            out.append((instances, f.subs(dict(zip(dims, values, strict=True)))))
+    return out
+
+
+def without_groups(root: Node) -> Node:
+    """The tree without statements that nothing declares any more, and with cases only where there are several."""
+    declared: dict[str, Tuple] = {}
+    instances = NO_SET
+    for some in _declared(root):
+        declared |= {s.out.name or "": s.out for s, _ in some.parts}
+        instances = instances | some
+    return _cleared(root, declared, instances)
+
+
+def _declared(node: Node) -> Iterator[Set]:
+    if isinstance(node, Domain):
+        yield node.domain
+    if isinstance(node, Extension):
+        yield node.extension.range()
+    for child in node.children:
+        yield from _declared(child)
+
+
+def _cleared(node: Node, declared: dict[str, Tuple], instances: Set) -> Node:
+    match node:
+        case Filter(statements, _, given):
+            left = tuple(s for s in statements if s in declared)
+            if given is not None:
+                given = Set._of(given.param_names, [p for p in given.parts if p[0].out.name in declared])
+            node = Filter(left, node.child, given)
+        case Band():
+            members = []
+            for m in node.members:
+                exprs = tuple((s, _single(e, declared[s], instances)) for s, e in m.exprs if s in declared)
+                members.append(replace(m, exprs=exprs))
+            node = replace(node, members=tuple(members))
+    return with_children(node, tuple(_cleared(child, declared, instances) for child in node.children))
+
+
+def _single(e: Aff | Cases, own: Tuple, instances: Set) -> Aff | Cases:
+    """The expression in the iterators of the declaration; a single one where a case has all instances."""
+    if not isinstance(e, Cases):
+        return e
+    here = instances.only(own.name)
+    pieces = []
+    for when, f in e.pieces:
+        table = {a: var(b) for a, b in zip(when.space.out.dims, own.dims, strict=True)}
+        g = f.rewrite(lambda n, table=table: table.get(n) or var(n))
+        if here.is_subset(when):
+            return g
+        if not when.is_disjoint(here):
+            pieces.append((Set._of(when.param_names, [(Space(None, own), cs) for _, cs in when.parts]), g))
+    return Cases(tuple(pieces))
