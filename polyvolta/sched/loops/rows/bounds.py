@@ -108,9 +108,14 @@ def _of_one(known: Known, shadow: System, col: int) -> tuple[list[Side], list[Si
     if shadow.empty:
         return None
     low, high = sides(shadow, col)
-    if known.residues:
-        low = [(*known.tight(key, const), a) for key, const, a in low]
-        high = [(*known.tight(key, const), a) for key, const, a in high]
+    grid = known
+    if shadow.mods:
+        stepping = System()
+        stepping.mods = [row for row in shadow.mods if coefficient(row[0], col)]
+        grid = known.given(stepping)
+    if grid.residues:
+        low = [(*grid.tight(key, const), a) for key, const, a in low]
+        high = [(*grid.tight(key, const), a) for key, const, a in high]
     if len(low) <= 1 and len(high) <= 1:
         return low, high, None
     tab = known.tableau([(k, c) for k, c, _ in (*low, *high)])

@@ -47,8 +47,6 @@ class Known:
         self.high: Ends = dict(parent.high) if parent else {}
         self._floors = set(parent._floors) if parent else set()
         if new is not None:
-            for key, const in new.every_ge():
-                self._learn(key, const)
             for key, const, d in new.mods:
                 self.mods.append((key, const, d))
                 unit = next((c for c, v in key[::-1] if v in (1, -1) and self._finer(c, key, d)), None)
@@ -56,6 +54,8 @@ class Known:
                     sign = -coefficient(key, unit)
                     rest = without(key, unit)
                     self.residues[unit] = (rest if sign == 1 else negated(rest), sign * const, d)
+            for key, const in new.every_ge():
+                self._learn(*self.tight(key, const))
 
     def _finer(self, c: int, key: Key, d: int) -> bool:
         """Whether a congruence says more of a column's residue than what is known of it."""
