@@ -64,13 +64,12 @@ class BandLoops:
             parts = [p for part in parts for p in isolated(state.known, part, r, k, col, shadows[k])]
         out: list[Ast] = []
         for part in parts:
-            first = self.first if k + 1 == len(self.members) else None
-            found = groups(state.known, part, k, col, m.loop_type, first)
+            found = groups(state.known, part, k, self.columns, m.loop_type, self.first)
             if found is None:
                 names = ", ".join(dict.fromkeys(lane.piece.statement for lane in part))
                 note = f"the ranges of {names} along member {k} of the band at {self.at} are too many to separate"
                 self.writer.notes += [] if note in self.writer.notes else [note]
-                found = groups(state.known, part, k, col, "default", first) or ()
+                found = groups(state.known, part, k, self.columns, "default", self.first) or ()
             for group in found:
                 out += self.group(k, group, state)
         return tuple(out)
