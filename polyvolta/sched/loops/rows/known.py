@@ -94,10 +94,10 @@ class Known:
         g, shift = 0, 0
         for c, v in key:
             found = self.residues.get(c)
-            if found is None or found[0]:
+            if found is None:
                 g = gcd(g, v)
             else:
-                g = gcd(g, v * found[2])
+                g = gcd(g, v * gcd(found[2], *[w for _, w in found[0]]))
                 shift += v * found[1]
         return g, shift
 

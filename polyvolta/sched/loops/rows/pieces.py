@@ -148,7 +148,7 @@ class Piece:
         whole, shift, d, rest, c = reduced_floor(den, key, const)
         if d == 1:
             return whole, shift, 1
-        found = self.floors.get((d, rest, c))
+        found = self.floors.get((d, rest, c)) or self.quotient(d, rest, c)
         if found is None:
             col = new_column()
             found = self.floors[d, rest, c] = (((col, 1),), 0, 1)
@@ -156,6 +156,19 @@ class Piece:
             self.system.ge(low, c)
             self.system.ge(negated(low), d - 1 - c)
         return total([(1, (whole, shift, 1)), (1, found)])
+
+    def quotient(self, den: int, key: Key, const: int) -> Value | None:
+        """A row that is floor((key . x + const)/den) by two inequalities: 4*e + b, where 0 <= i - 32*e - 8*b <= 7."""
+        wanted = dict(key)
+        for row, low in self.system.ineqs.items():
+            if wanted.keys() <= {c for c, _ in row} and all((v - wanted.get(c, 0)) % den == 0 for c, v in row):
+                high = self.system.ineqs.get(negated(row))
+                shift = (const - low) // den
+                if high is not None and den * shift > high + const - den:
+                    value = tuple([(c, (wanted.get(c, 0) - v) // den) for c, v in row if v != wanted.get(c, 0)])
+                    self.floors[den, key, const] = value, shift, 1
+                    return value, shift, 1
+        return None
 
     def promote(self, outer: Callable[[int], bool]) -> bool:
         """Make outer columns of local floors whose arguments are outer; whether there was one."""
