@@ -22,6 +22,7 @@ from polyvolta.sched.loops.rows.lanes import Lane
 from polyvolta.sched.loops.rows.linear import System, without
 from polyvolta.sched.loops.rows.pieces import Value
 from polyvolta.sched.loops.state import State
+from polyvolta.sched.loops.unions import parted
 from polyvolta.sched.loops.writer import Writer
 from polyvolta.sched.tree import Filter, Leaf, Member, Node, Path, Sequence, SetNode
 from polyvolta.sets import Aff, var
@@ -70,6 +71,8 @@ class BandLoops:
                 note = f"the ranges of {names} along member {k} of the band at {self.at} are too many to separate"
                 self.writer.notes += [] if note in self.writer.notes else [note]
                 found = groups(state.known, part, k, self.columns, "default", self.first) or ()
+            if m.loop_type == "default":
+                found = [g for group in found for g in parted(state.known, group, k, self.columns, self.first)]
             for group in found:
                 out += self.group(k, group, state)
         return tuple(out)

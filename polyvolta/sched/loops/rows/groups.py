@@ -81,7 +81,7 @@ def groups(
         return [Group(list(lanes))]
     col = columns[k]
     out = []
-    for together in _ordered(known, _alike(lanes, k, col, loop_type == "atomic"), k, columns, first):
+    for together in in_order(known, _alike(lanes, k, col, loop_type == "atomic"), k, columns, first):
         each = classes(together, k, col)
         if len(each) == 1 or loop_type != "separate":
             out.append(Group(together))
@@ -112,10 +112,10 @@ def _alike(lanes: Sequence[Lane], k: int, col: int, atomic: bool) -> list[list[L
     return out
 
 
-def _ordered(
+def in_order(
     known: Known, items: list[list[Lane]], k: int, columns: Sequence[int], first: First | None
 ) -> list[list[Lane]]:
-    """The lanes of items that must share a loop, in order."""
+    """The lanes of items that must share a loop, loop after loop."""
     return [[lane for at in some for lane in items[at]] for some in _components(known, items, k, columns, first)]
 
 
