@@ -72,7 +72,10 @@ class BandLoops:
                 self.writer.notes += [] if note in self.writer.notes else [note]
                 found = groups(state.known, part, k, self.columns, "default", self.first) or ()
             if m.loop_type == "default":
-                found = [g for group in found for g in parted(state.known, group, k, self.columns, self.first)]
+                once = not any(self.columns[:k]) and not any(e.names() & self.writer.ranges.keys() for e in state.prefix)
+                found = [
+                    g for group in found for g in parted(state.known, group, k, self.columns, self.first, once)
+                ]
             for group in found:
                 out += self.group(k, group, state)
         return tuple(out)

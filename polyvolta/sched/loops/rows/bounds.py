@@ -94,7 +94,7 @@ def bounds(known: Known, shadows: Sequence[System], col: int) -> Bounds | None:
     low, high = _needed(tab, 0, low, len(high)), high
     tab = known.tableau([(k, c) for k, c, _ in (*low, *high)])
     high = _needed(tab, len(low), high, 0)
-    step, residue = common_stride([grid(known, s, col) for s, _, _, _ in found])
+    step, residue = common_stride(known, [grid(known, s, col) for s, _, _, _ in found])
     lows = [] if low else _outermost(known, [lo for _, lo, _, _ in found], col, 1)
     highs = [] if high else _outermost(known, [hi for _, _, hi, _ in found], col, -1)
     if len(lows) == 1:
@@ -260,12 +260,12 @@ def _reduced(key: Key, const: int, d: int) -> Row:
     return tuple([(c, r if 2 * r <= d else r - d) for c, v in key for r in (v % d,) if r]), const % d
 
 
-def common_stride(each: Sequence[tuple[int, Row]]) -> tuple[int, Row]:
+def common_stride(known: Known, each: Sequence[tuple[int, Row]]) -> tuple[int, Row]:
     """The coarsest grid that has all of some residues; a step of 0 is a single value."""
     step, residue = each[0]
     for d, other in each[1:]:
-        key, const = plus(1, other[0], -1, residue[0]), other[1] - residue[1]
-        step = gcd(step, d, const, *[v for _, v in key])
+        whole, shift = known.grid(plus(1, other[0], -1, residue[0]))
+        step = gcd(step, d, whole, shift + other[1] - residue[1])
     return (step, _reduced(*residue, step)) if step > 1 else (1, ((), 0))
 
 

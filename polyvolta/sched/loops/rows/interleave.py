@@ -36,9 +36,10 @@ def interleaved(known: Known, lanes: Sequence[Lane], k: int, col: int) -> Parts:
     first = grids[0][1]
     residues = []
     for _, (key, const) in grids:
-        if any(v % step for _, v in plus(1, key, -1, first[0])):
+        whole, shift = known.grid(plus(1, key, -1, first[0]))
+        if whole % step:
             return alone
-        residues.append((const - first[1]) % step)
+        residues.append((shift + const - first[1]) % step)
     if len(set(residues)) == 1:
         return alone
     return min(

@@ -81,15 +81,15 @@ class Known:
 
     def tight(self, key: Key, const: int) -> tuple[Key, int]:
         """The strongest parallel row `>= 0` with the same integer points, by the residues that are known."""
-        g, shift = self._grid(key)
+        g, shift = self.grid(key)
         return (key, (const + shift) // g * g - shift) if g > 1 else (key, const)
 
     def loose(self, key: Key, const: int) -> tuple[Key, int]:
         """The weakest parallel row `>= 0` with the same integer points, by the residues that are known."""
-        g, shift = self._grid(key)
+        g, shift = self.grid(key)
         return (key, (const + shift) // g * g - shift + g - 1) if g > 1 else (key, const)
 
-    def _grid(self, key: Key) -> tuple[int, int]:
+    def grid(self, key: Key) -> tuple[int, int]:
         """(g, r) such that the values of `key . x` are r modulo g, by the residues that are known."""
         g, shift = 0, 0
         for c, v in key:
