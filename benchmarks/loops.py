@@ -20,6 +20,7 @@ import argparse
 import math
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -41,7 +42,8 @@ try:
 except ImportError:
     isl = None
 
-MOST = 400_000_000  # tests at which a run is stopped
+MOST = 100_000_000  # tests at which a run is stopped
+LONGEST = 20  # seconds at which making our loops is stopped
 TYPES: tuple[LoopType, ...] = ("atomic", "separate", "unroll")
 
 
@@ -174,10 +176,13 @@ def prepare(one: Input, values: Sequence[int]) -> None:
         one.isls = made.to_C_str()
         text = str(context)
         start = time.thread_time()
+        signal.setitimer(signal.ITIMER_REAL, LONGEST)
         loops = scan(one.tree, context=None if text == "{  }" else text)
+        signal.setitimer(signal.ITIMER_REAL, 0)
         one.seconds = time.thread_time() - start, between - begin
         one.ours = str(loops)
-    except (PolyvoltaError, NotImplementedError, isl.Error) as error:
+    except (PolyvoltaError, NotImplementedError, TimeoutError, isl.Error) as error:
+        signal.setitimer(signal.ITIMER_REAL, 0)
         one.why = str(error).splitlines()[0][:100]
         return
     codes = re.sub(r"#.*", "", one.ours) + one.isls
@@ -404,6 +409,10 @@ def table(found: Sequence[Input]) -> None:
         )
 
 
+def stop(*_: object) -> None:
+    raise TimeoutError(f"our loops take more than {LONGEST} s")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("paths", nargs="*", type=Path)
@@ -416,12 +425,15 @@ def main() -> None:
     if isl is None or compiler is None:
         lacks = 'islpy (pip install -e ".[bench]")' if isl is None else "a C compiler (cc, gcc or clang)"
         sys.exit(f"benchmarks/loops.py needs {lacks}")
+    signal.signal(signal.SIGALRM, stop)
     values = [int(v) for v in args.values.split(",")]
     found = [one for path in args.paths or [HERE / "loop_inputs"] for one in inputs_of(path)]
     if not args.paths:
         found += polybench()
     found = [one for one in found if all(w in f"{one.kind} {one.name}" for w in args.only.split())]
-    for one in found:
+    for k, one in enumerate(found):
+        if sys.stderr.isatty():
+            print(f"\r\x1b[2K{k + 1}/{len(found)} {one.name}", end="", file=sys.stderr, flush=True)
         prepare(one, values)
     ready = [one for one in found if not one.why]
     for k in range(0, len(ready), 10):

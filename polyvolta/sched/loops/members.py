@@ -66,12 +66,14 @@ class BandLoops:
         out: list[Ast] = []
         for part in parts:
             found = groups(state.known, part, k, self.columns, m.loop_type, self.first)
+            shared = m.loop_type == "default"
             if found is None:
                 names = ", ".join(dict.fromkeys(lane.piece.statement for lane in part))
                 note = f"the ranges of {names} along member {k} of the band at {self.at} are too many to separate"
                 self.writer.notes += [] if note in self.writer.notes else [note]
                 found = groups(state.known, part, k, self.columns, "default", self.first) or ()
-            if m.loop_type == "default":
+                shared = True
+            if shared:
                 once = not any(self.columns[:k]) and not any(e.names() & self.writer.ranges.keys() for e in state.prefix)
                 found = [
                     g for group in found for g in parted(state.known, group, k, self.columns, self.first, once)

@@ -23,10 +23,11 @@ from dataclasses import dataclass
 from polyvolta.sched.loops.rows.known import Known
 from polyvolta.sched.loops.rows.lanes import Lane
 from polyvolta.sched.loops.rows.linear import Key, System, coefficient, negated
-from polyvolta.sched.loops.rows.order import First, components, precedes
+from polyvolta.sched.loops.rows.order import First, components, ends, precedes
 
 MANY = 6  # classes beyond which values are not cut into cells
-CELLS = 24  # cells beyond which that is given up
+NUMBERS = 32  # the same, where numbers bound all of them
+CELLS = 64  # cells beyond which that is given up
 
 
 @dataclass(slots=True)
@@ -86,7 +87,9 @@ def groups(
         if len(each) == 1 or loop_type != "separate":
             out.append(Group(together))
             continue
-        found = cells(known, [shadow(c, k, col) for c in each]) if len(each) <= MANY else None
+        shadows = [shadow(c, k, col) for c in each]
+        most = NUMBERS if all(_between_numbers(s, col) for s in shadows) else MANY
+        found = cells(known, shadows) if len(each) <= most else None
         if found is None:
             return None
         items = []
@@ -99,6 +102,11 @@ def groups(
             shared = [lane for at in some for lane in items[at][1]]
             out.append(Group(shared, items[some[0]][0] if len(some) == 1 else None))
     return out
+
+
+def _between_numbers(s: System, col: int) -> bool:
+    """Whether a shadow says of a column two numbers between which it is."""
+    return None not in ends(s, col) and all(len(key) == 1 for key, _ in s.every_ge() if coefficient(key, col))
 
 
 def _alike(lanes: Sequence[Lane], k: int, col: int, atomic: bool) -> list[list[Lane]]:

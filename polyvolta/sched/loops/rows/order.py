@@ -50,7 +50,7 @@ def precedes(known: Known, p: Lane, q: Lane, k: int, columns: Sequence[int], fir
         if not col:
             continue
         a, b = p.shadows[at], q.shadows[at]
-        high, low = _ends(a, col)[1], _ends(b, col)[0]
+        high, low = ends(a, col)[1], ends(b, col)[0]
         if high is not None and low is not None and high < low:
             return True
         twin = known.columns.twin(col)
@@ -69,7 +69,7 @@ def precedes(known: Known, p: Lane, q: Lane, k: int, columns: Sequence[int], fir
     return first is not None and first(p, q)
 
 
-def _ends(s: System, col: int) -> tuple[int | None, int | None]:
+def ends(s: System, col: int) -> tuple[int | None, int | None]:
     """Constant bounds that a shadow states of a column."""
     low, high = s.ineqs.get(((col, 1),)), s.ineqs.get(((col, -1),))
     for key, const in s.eqs:
