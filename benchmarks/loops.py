@@ -7,11 +7,11 @@ Without one, the inputs are those of `benchmarks/loop_inputs` and the trees of P
 tiled. A file is one of isl's schedule trees (`.st`); or a map, a context and options, as isl's `codegen` takes them
 (`.in`); or many of either, each behind a line `== name` (`.txt`), which are a class of their own.
 
-Both codes are compiled with every loop test and every comparison of an `if` counted as it is evaluated, and run with all
-parameters at each value, or at the nearest that the context allows. Both must call the same instances. For each class
-the table has the geometric mean of ours over isl's tests at all values, how many inputs of the class are beyond 1.5 and
-beyond 4 times, the most, and the most by which the ratio grows from the least to the greatest value: about 1, unless a
-code does another power of N. `--each` prints a line an input, `--show` both codes.
+Both codes are compiled with every loop test and every comparison of an `if` counted as it is evaluated, and run with
+all parameters at each value, or at the nearest that the context allows. Both must call the same instances. For each
+class the table has the geometric mean of ours over isl's tests at all values, how many inputs of the class are beyond
+1.5 and beyond 4 times, the most, and the most by which the ratio grows from the least to the greatest value: about 1,
+unless a code does another power of N. `--each` prints a line an input, `--show` both codes.
 """
 
 from __future__ import annotations
@@ -95,7 +95,6 @@ def polybench() -> Iterator[Input]:
     """PolyBench: each kernel as written, as one band, as the scheduler has it, and that tiled, scaled or not."""
     from examples.polybench import KERNELS
     from examples.polybench.tiling import tiled
-
     from polyvolta.sched import schedule
 
     for name, kernel in KERNELS.items():
@@ -233,13 +232,15 @@ def of_map(relation: object, options: object) -> tuple[Schedule, object]:
             Map(str(m)).as_affs()
         except NotAFunction:
             pieces, name = [], m.get_tuple_name(isl.dim_type.in_)
-            m.make_disjoint().foreach_basic_map(lambda b: pieces.append(isl.Map.from_basic_map(b)))
+            m.make_disjoint().foreach_basic_map(pieces.append)
+            pieces = [isl.Map.from_basic_map(p) for p in pieces]
             pieces = [p.set_tuple_name(isl.dim_type.in_, f"{name}_{k}") for k, p in enumerate(pieces)]
         for p in pieces:
             used, ours = used.union(p), Map(str(p))
             here = ours.domain()
             names = {old: var(new) for old, new in zip(ours.space.inp.dims, here.space.out.dims, strict=True)}
-            rows[here.space.out.name] = [e.rewrite(lambda n, names=names: names.get(n) or var(n)) for e in ours.as_affs()]
+            own = lambda n, names=names: names.get(n) or var(n)  # noqa: E731
+            rows[here.space.out.name] = [e.rewrite(own) for e in ours.as_affs()]
             domain = here if domain is None else domain | here
     width = len(next(iter(rows.values())))
     types = types_of(options, width)
@@ -267,7 +268,7 @@ def point(context: object, params: Sequence[str], value: int) -> list[int]:
         chosen = value
         if at >= 0:
             for distance in range(4 * value + 4096):
-                near = [v for v in (value - distance, value + distance)]
+                near = value - distance, value + distance
                 good = [v for v in near if not context.fix_val(isl.dim_type.param, at, isl.Val(v)).is_empty()]
                 if good:
                     chosen = good[0]

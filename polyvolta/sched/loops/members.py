@@ -74,10 +74,8 @@ class BandLoops:
                 found = groups(state.known, part, k, self.columns, "default", self.first) or ()
                 shared = True
             if shared:
-                once = not any(self.columns[:k]) and not any(e.names() & self.writer.ranges.keys() for e in state.prefix)
-                found = [
-                    g for group in found for g in parted(state.known, group, k, self.columns, self.first, once)
-                ]
+                once = not any(e.names() for e in state.prefix)
+                found = [part for g in found for part in parted(state.known, g, k, self.columns, self.first, once)]
             for group in found:
                 out += self.group(k, group, state)
         return tuple(out)

@@ -1,11 +1,12 @@
 """Which instances share a loop: the values of a member are cut into groups that run one after another.
 
-Lanes that say the same of the member's column form a class. Class p *precedes* q when no value of p is at or above a
-value of q, whatever the values outside. Classes of which neither precedes the other are interleaved and must share a
-loop; so the strongly connected components of "does not come after" are the groups, in topological order.
+Lanes that say the same of the member's column form a class. The lanes of a statement in a class are one item. Items
+of which neither can run wholly before the other (`order`) are interleaved and must share a loop; so the strongly
+connected components of "does not run wholly after" are the groups, in topological order.
 
-The types of loops change what the classes are. `atomic` makes one group of all. `separate` first cuts the values into
-cells, in each of which the same classes have values throughout. And what a band isolates is cut out beforehand:
+The types of loops change what the items are. With `atomic` each statement is one, whatever its lanes say. `separate`
+then cuts the values of a group into cells, in each of which the same classes have values throughout. And what a band
+isolates is cut out beforehand:
 
     elsewhere   nothing is isolated at these values outside
     before      below a lower bound of what is isolated
