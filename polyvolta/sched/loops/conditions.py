@@ -40,7 +40,7 @@ def beyond(known: Known, system: System, outer: Callable[[int], bool] | None = N
             out.mods.append(row)
     rows = [r for r in system.ineqs.items() if mine(r[0]) and not known.implies(*r)]
     if rows and known.residues:
-        rows = _tied(out, [known.tight(*r) for r in rows])
+        rows = _tied(known, out, rows)
     if rows and out.mods:
         stepping = System()
         stepping.mods = out.mods
@@ -61,13 +61,14 @@ def beyond(known: Known, system: System, outer: Callable[[int], bool] | None = N
     return out
 
 
-def _tied(out: System, rows: Sequence[tuple[Key, int]]) -> list[tuple[Key, int]]:
-    """Rows less those of which two are an equality, which the system gets."""
+def _tied(known: Known, out: System, rows: list[tuple[Key, int]]) -> list[tuple[Key, int]]:
+    """Rows less those of which two are an equality by the strides that are known; the system gets these."""
     tight = System()
     for row in rows:
-        tight.ge(*row)
-    if tight.tied:
-        tight.untie()
+        tight.ge(*known.tight(*row))
+    if not (tight.tied or tight.empty):
+        return rows
+    tight.untie()
     out.eqs += tight.eqs
     out.empty |= tight.empty
     return list(tight.ineqs.items())
