@@ -39,6 +39,8 @@ def beyond(known: Known, system: System, outer: Callable[[int], bool] | None = N
         if mine(row[0]) and not known.implies_mod(*row) and not _multiple(row, out.eqs):
             out.mods.append(row)
     rows = [r for r in system.ineqs.items() if mine(r[0]) and not known.implies(*r)]
+    if rows and known.residues:
+        rows = _tied(known, out, rows)
     if rows and out.mods:
         stepping = System()
         stepping.mods = out.mods
@@ -57,6 +59,19 @@ def beyond(known: Known, system: System, outer: Callable[[int], bool] | None = N
                     rows = rest
     out.ineqs = dict(rows)
     return out
+
+
+def _tied(known: Known, out: System, rows: list[tuple[Key, int]]) -> list[tuple[Key, int]]:
+    """Rows less those of which two are an equality by the strides that are known; the system gets these."""
+    tight = System()
+    for row in rows:
+        tight.ge(*known.tight(*row))
+    if not (tight.tied or tight.empty):
+        return rows
+    tight.untie()
+    out.eqs += tight.eqs
+    out.empty |= tight.empty
+    return list(tight.ineqs.items())
 
 
 def _multiple(row: Congruence, eqs: Sequence[tuple[Key, int]]) -> bool:

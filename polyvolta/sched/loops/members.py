@@ -22,6 +22,7 @@ from polyvolta.sched.loops.rows.lanes import Lane
 from polyvolta.sched.loops.rows.linear import System, without
 from polyvolta.sched.loops.rows.pieces import Value
 from polyvolta.sched.loops.state import State
+from polyvolta.sched.loops.unions import parted
 from polyvolta.sched.loops.writer import Writer
 from polyvolta.sched.tree import Filter, Leaf, LoopType, Member, Node, Path, Sequence, SetNode
 from polyvolta.sets import Aff, var
@@ -64,13 +65,18 @@ class BandLoops:
             parts = [p for part in parts for p in isolated(state.known, part, r, k, col, shadows[k])]
         out: list[Ast] = []
         for part in parts:
-            first = self.first if k + 1 == len(self.members) else None
-            found = groups(state.known, part, k, col, self.loop_type(k, part), first)
+            loop_type = self.loop_type(k, part)
+            found = groups(state.known, part, k, self.columns, loop_type, self.first)
+            shared = loop_type == "default"
             if found is None:
                 names = ", ".join(dict.fromkeys(lane.piece.statement for lane in part))
                 note = f"the ranges of {names} along member {k} of the band at {self.at} are too many to separate"
                 self.writer.notes += [] if note in self.writer.notes else [note]
-                found = groups(state.known, part, k, col, "default", first) or ()
+                found = groups(state.known, part, k, self.columns, "default", self.first) or ()
+                shared = True
+            if shared:
+                once = not any(e.names() for e in state.prefix)
+                found = [part for g in found for part in parted(state.known, g, k, self.columns, self.first, once)]
             for group in found:
                 out += self.group(k, group, state)
         return tuple(out)

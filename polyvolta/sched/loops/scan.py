@@ -14,7 +14,8 @@ inside: what is called is exact whatever the loops are.
 Quilleré, Rajopadhye and Wilde (Int. J. of Parallel Programming 28, 2000) and Bastoul (PACT 2004) scan unions of
 polyhedra by separation; the types of loops, isolation and schedule trees as the input are those of Grosser,
 Verdoolaege and Cohen, "Polyhedral AST generation is more than scanning polyhedra" (TOPLAS 37, 2015). Here the default
-shares a loop between statements whose values interleave and tests inside; `separate` asks for loops without tests.
+shares a loop between statements whose values interleave and tests inside, unless iterations would find nothing
+(`unions`); `separate` asks for loops without tests.
 """
 
 from __future__ import annotations
@@ -65,8 +66,8 @@ def scan(schedule: Schedule, context: Set | str | None = None, extents: Mapping[
     BudgetExceeded : the tree is too large for the steps of one operation; `with budget(...)` allows more.
 
     Cost: some linear programs for each loop and each condition. What may multiply them: `unroll` by the iterations,
-    `separate` by the cells of a union, of which there are at most 24; beyond those, or beyond 6 different ranges, the
-    statements share a loop with conditions inside, as by default, and the notes say so.
+    `separate` by the cells of a union, of which there are at most 64; beyond those, or beyond 6 different ranges of
+    which not all lie between numbers, the statements share loops as by default, and the notes say so.
 
     >>> from polyvolta.sched import Band, Domain, Member, Schedule
     >>> from polyvolta.sets import Set, var

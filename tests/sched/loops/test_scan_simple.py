@@ -63,7 +63,7 @@ def test_a_congruence_rounds_what_is_known():
 
 
 def test_of_bounds_a_constant_apart_one_is_written():
-    domain = "[K] -> { A[k] : k = 0; S[k] : 0 <= k < K; Z[k] : k = K }"
+    domain = "[K] -> { A[k] : k = 0; S[k] : 0 <= k < K or K < k <= 0; Z[k] : k = K }"
     sizes = [{"K": k} for k in range(-3, 4)]
     assert text(domain, band(order("A", "S", "Z"), A=["k"], S=["k"], Z=["k"]), sizes=sizes)[0] == (
         "for (int c0 = min(0, K); c0 <= max(0, K); c0 += 1) {"
@@ -106,11 +106,16 @@ def test_an_equality_makes_a_residue():
     """2*c1 = c0 - 1 where c0 is odd; nothing else is asked."""
     domain = "[N] -> { S[i] : 0 <= i < N; T[i] : 0 <= i < N }"
     assert text(domain, band(order("S", "T"), S=["2*i + 1", "i"], T=["i", "0"])) == [
-        "for (int c0 = 0; c0 < 2 * N; c0 += 1)",
-        "  for (int c1 = 0; c1 < max(1, (c0 + 1) / 2); c1 += 1) {",
-        "    if (2 * c1 + 1 == c0)",
-        "      S((c0 + 1) / 2 - 1);",
-        "    if (c1 == 0 && c0 < N)",
+        "for (int c0 = 0; c0 < 2 * N; c0 += 1) {",
+        "  if (c0 < N) {",
+        "    if (c0 == 0)",
+        "      T(c0);",
+        "    if (c0 >= 2)",
         "      T(c0);",
         "  }",
+        "  if ((c0 + 1) % 2 == 0)",
+        "    S((c0 + 1) / 2 - 1);",
+        "  if (c0 == 1 && c0 < N)",
+        "    T(c0);",
+        "}",
     ]

@@ -5,8 +5,8 @@ from the others and from what is known outside are left out, by linear programs 
 shadows, the rows of each that hold on all others bound the union. Where no row does, the bound is the least of the
 shadows' lower (the greatest of their upper) bounds, an `Extreme`.
 
-Congruences a*c + f = 0 mod d make the stride: c = r mod d. Loops over several shadows step through the finest grid
-that has all of theirs.
+Congruences a*c + f = 0 mod d make the stride: c = r mod d. Loops over several shadows step through the coarsest grid
+that has all of theirs; a shadow of one value is on any grid that has it.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def bounds(known: Known, shadows: Sequence[System], col: int) -> Bounds | None:
     low, high = _needed(tab, 0, low, len(high)), high
     tab = known.tableau([(k, c) for k, c, _ in (*low, *high)])
     high = _needed(tab, len(low), high, 0)
-    step, residue = common_stride([stride(known, s, col)[:2] for s, _, _, _ in found])
+    step, residue = common_stride(known, [grid(known, s, col) for s, _, _, _ in found])
     lows = [] if low else _outermost(known, [lo for _, lo, _, _ in found], col, 1)
     highs = [] if high else _outermost(known, [hi for _, _, hi, _ in found], col, -1)
     if len(lows) == 1:
@@ -108,9 +108,14 @@ def _of_one(known: Known, shadow: System, col: int) -> tuple[list[Side], list[Si
     if shadow.empty:
         return None
     low, high = sides(shadow, col)
-    if known.residues:
-        low = [(*known.tight(key, const), a) for key, const, a in low]
-        high = [(*known.tight(key, const), a) for key, const, a in high]
+    grid = known
+    if shadow.mods:
+        stepping = System()
+        stepping.mods = [row for row in shadow.mods if coefficient(row[0], col)]
+        grid = known.given(stepping)
+    if grid.residues:
+        low = [(*grid.tight(key, const), a) for key, const, a in low]
+        high = [(*grid.tight(key, const), a) for key, const, a in high]
     if len(low) <= 1 and len(high) <= 1:
         return low, high, None
     tab = known.tableau([(k, c) for k, c, _ in (*low, *high)])
@@ -227,6 +232,16 @@ def stride(known: Known, shadow: System, col: int) -> tuple[int, Row, list[Congr
     return step, residue, why
 
 
+def grid(known: Known, shadow: System, col: int) -> tuple[int, Row]:
+    """(step, residue) of a column; a step of 0 where it has one value, the residue."""
+    for key, const in shadow.eqs:
+        v = coefficient(key, col)
+        if v in (1, -1):
+            rest = without(key, col)
+            return 0, ((negated(rest), -const) if v == 1 else (rest, const))
+    return stride(known, shadow, col)[:2]
+
+
 def _both(a: tuple[int, Row], b: tuple[int, Row]) -> tuple[int, Row] | None:
     """Both congruences as one, if they plainly agree and that is linear."""
     (d, r), (e, s) = a, b
@@ -245,13 +260,13 @@ def _reduced(key: Key, const: int, d: int) -> Row:
     return tuple([(c, r if 2 * r <= d else r - d) for c, v in key for r in (v % d,) if r]), const % d
 
 
-def common_stride(each: Sequence[tuple[int, Row]]) -> tuple[int, Row]:
-    """The finest grid that has all of some residues."""
+def common_stride(known: Known, each: Sequence[tuple[int, Row]]) -> tuple[int, Row]:
+    """The coarsest grid that has all of some residues; a step of 0 is a single value."""
     step, residue = each[0]
     for d, other in each[1:]:
-        key, const = plus(1, other[0], -1, residue[0]), other[1] - residue[1]
-        step = gcd(step, d, const, *[v for _, v in key])
-    return step, _reduced(*residue, step) if step > 1 else ((), 0)
+        whole, shift = known.grid(plus(1, other[0], -1, residue[0]))
+        step = gcd(step, d, whole, shift + other[1] - residue[1])
+    return (step, _reduced(*residue, step)) if step > 1 else (1, ((), 0))
 
 
 # ---- one value

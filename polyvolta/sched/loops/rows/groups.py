@@ -1,11 +1,12 @@
 """Which instances share a loop: the values of a member are cut into groups that run one after another.
 
-Lanes that say the same of the member's column form a class. Class p *precedes* q when no value of p is at or above a
-value of q, whatever the values outside. Classes of which neither precedes the other are interleaved and must share a
-loop; so the strongly connected components of "does not come after" are the groups, in topological order.
+Lanes that say the same of the member's column form a class. The lanes of a statement in a class are one item. Items
+of which neither can run wholly before the other (`order`) are interleaved and must share a loop; so the strongly
+connected components of "does not run wholly after" are the groups, in topological order.
 
-The types of loops change what the classes are. `atomic` makes one group of all. `separate` first cuts the values into
-cells, in each of which the same classes have values throughout. And what a band isolates is cut out beforehand:
+The types of loops change what the items are. With `atomic` each statement is one, whatever its lanes say. `separate`
+then cuts the values of a group into cells, in each of which the same classes have values throughout. And what a band
+isolates is cut out beforehand:
 
     elsewhere   nothing is isolated at these values outside
     before      below a lower bound of what is isolated
@@ -17,15 +18,17 @@ Where that is a union, its disjoint pieces cut one after another.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from polyvolta.sched.loops.rows.known import Known
 from polyvolta.sched.loops.rows.lanes import Lane
-from polyvolta.sched.loops.rows.linear import Key, System, coefficient, negated, plus, without
+from polyvolta.sched.loops.rows.linear import Key, System, coefficient, negated
+from polyvolta.sched.loops.rows.order import First, components, ends, precedes
 
 MANY = 6  # classes beyond which values are not cut into cells
-CELLS = 24  # cells beyond which that is given up
+NUMBERS = 32  # the same, where numbers bound all of them
+CELLS = 64  # cells beyond which that is given up
 
 
 @dataclass(slots=True)
@@ -65,85 +68,73 @@ def groups(
     known: Known,
     lanes: Sequence[Lane],
     k: int,
-    col: int,
+    columns: Sequence[int],
     loop_type: str,
-    first: Callable[[Lane, Lane], bool] | None = None,
+    first: First | None = None,
 ) -> list[Group] | None:
     """The groups of some lanes in the order in which they run; None where there is too much to separate.
 
     Parameters
     ----------
-    first : whether, at equal values, one lane may run wholly before another.
+    columns : of the band's members, 0 for those at which all have one value.
+    first : whether, at equal values of all members, one lane may run wholly before another.
     """
-    each = classes(lanes, k, col)
-    if len(each) == 1 or loop_type == "atomic":
+    if len(lanes) == 1:
         return [Group(list(lanes))]
-    found: list[System] | None = None
-    if loop_type == "separate":
-        found = cells(known, [shadow(c, k, col) for c in each]) if len(each) <= MANY else None
+    col = columns[k]
+    out = []
+    for together in in_order(known, _alike(lanes, k, col, loop_type == "atomic"), k, columns, first):
+        each = classes(together, k, col)
+        if len(each) == 1 or loop_type != "separate":
+            out.append(Group(together))
+            continue
+        shadows = [shadow(c, k, col) for c in each]
+        most = NUMBERS if all(_between_numbers(s, col) for s in shadows) else MANY
+        found = cells(known, shadows) if len(each) <= most else None
         if found is None:
             return None
         items = []
         for cell in found:
-            inside = [lane.restrict(cell, k) for lane in lanes]
+            inside = [lane.restrict(cell, k) for lane in together]
             inside = [lane for lane in inside if not lane.empty and not known.excludes(lane.shadows[k])]
             if inside:
                 items.append((cell, inside))
-    else:
-        items = [(shadow(c, k, col), c) for c in each]
-    out = []
-    may = [[first is not None and all(first(a, b) for a in p for b in q) for _, q in items] for _, p in items]
-    for component in components(known, [s for s, _ in items], col, may):
-        together = [lane for at in component for lane in items[at][1]]
-        alone = found is not None and len(component) == 1
-        out.append(Group(together, items[component[0]][0] if alone else None))
+        for some in _components(known, [inside for _, inside in items], k, columns, first):
+            shared = [lane for at in some for lane in items[at][1]]
+            out.append(Group(shared, items[some[0]][0] if len(some) == 1 else None))
     return out
 
 
-def components(known: Known, shadows: Sequence[System], col: int, may: Sequence[Sequence[bool]]) -> list[list[int]]:
-    """The strongly connected components of "does not come after", in order; `may[p][q]`: p may be first at a tie."""
-    n = len(shadows)
-    ends = [_ends(s, col) for s in shadows]
-    # reach[p][q]: q must not run wholly before p
-    reach = [[p != q and not _precedes(known, shadows, ends, q, p, col, may[q][p]) for q in range(n)] for p in range(n)]
-    for m in range(n):
-        for p in range(n):
-            if reach[p][m]:
-                reach[p] = [a or b for a, b in zip(reach[p], reach[m], strict=True)]
-    todo, out = list(range(n)), []
-    while todo:
-        first = next(p for p in todo if all(reach[p][q] or not reach[q][p] for q in todo if q != p))
-        component = [q for q in todo if q == first or (reach[first][q] and reach[q][first])]
-        out.append(component)
-        todo = [q for q in todo if q not in component]
+def _between_numbers(s: System, col: int) -> bool:
+    """Whether a shadow says of a column two numbers between which it is."""
+    return None not in ends(s, col) and all(len(key) == 1 for key, _ in s.every_ge() if coefficient(key, col))
+
+
+def _alike(lanes: Sequence[Lane], k: int, col: int, atomic: bool) -> list[list[Lane]]:
+    """The lanes of each statement, those that say different things of a column apart unless the loop is atomic."""
+    out: list[list[Lane]] = []
+    for some in [list(lanes)] if atomic else classes(lanes, k, col):
+        found: dict[str, list[Lane]] = {}
+        for lane in some:
+            found.setdefault(lane.piece.statement, []).append(lane)
+        out += found.values()
     return out
 
 
-def _ends(s: System, col: int) -> tuple[int | None, int | None]:
-    """Constant bounds that a shadow states of a column."""
-    low, high = s.ineqs.get(((col, 1),)), s.ineqs.get(((col, -1),))
-    for key, const in s.eqs:
-        if len(key) == 1 and key[0][0] == col:
-            return -const * key[0][1], -const * key[0][1]
-    return None if low is None else -low, high
+def in_order(
+    known: Known, items: list[list[Lane]], k: int, columns: Sequence[int], first: First | None
+) -> list[list[Lane]]:
+    """The lanes of items that must share a loop, loop after loop."""
+    return [[lane for at in some for lane in items[at]] for some in _components(known, items, k, columns, first)]
 
 
-def _precedes(known: Known, shadows: Sequence[System], ends: list, p: int, q: int, col: int, tie: bool) -> bool:
-    """Whether every value of p is below every value of q, or at it if a tie may be, at any values outside."""
-    (low, high), (low_q, high_q) = ends[p], ends[q]
-    if high is not None and low_q is not None and high < low_q + tie:
-        return True
-    if None not in (low, high, low_q, high_q) and all(
-        len(key) == 1 for s in (shadows[p], shadows[q]) for key, _ in s.every_ge() if coefficient(key, col)
-    ):
-        return False
-    twin = known.columns.twin(col)
-    rows = list(shadows[p].every_ge())
-    for key, const in shadows[q].every_ge():
-        v = coefficient(key, col)
-        rows.append((plus(1, without(key, col), v, ((twin, 1),)), const) if v else (key, const))
-    rows.append((plus(1, ((col, 1),), -1, ((twin, 1),)), -1 if tie else 0))
-    return known.tableau(rows).empty
+def _components(
+    known: Known, items: Sequence[list[Lane]], k: int, columns: Sequence[int], first: First | None
+) -> list[list[int]]:
+    def before(p: int, q: int) -> bool:
+        return all(precedes(known, a, b, k, columns, first) for a in items[p] for b in items[q])
+
+    return components(len(items), before)
 
 
 # ---- cells

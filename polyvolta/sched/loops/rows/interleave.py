@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import gcd
 
-from polyvolta.sched.loops.rows.bounds import sides, stride
+from polyvolta.sched.loops.rows.bounds import grid, sides
 from polyvolta.sched.loops.rows.groups import classes, shadow
 from polyvolta.sched.loops.rows.known import Known
 from polyvolta.sched.loops.rows.lanes import Lane
@@ -29,14 +29,17 @@ def interleaved(known: Known, lanes: Sequence[Lane], k: int, col: int) -> Parts:
     each = classes(lanes, k, col)
     if len(each) < 2:
         return alone
-    strides = [stride(known, shadow(c, k, col), col) for c in each]
-    step = gcd(*[s for s, _, _ in strides])
-    first = strides[0][1]
+    grids = [grid(known, shadow(c, k, col), col) for c in each]
+    step = gcd(*[s for s, _ in grids])
+    if step < 2:
+        return alone
+    first = grids[0][1]
     residues = []
-    for _, (key, const), _ in strides:
-        if any(v % step for _, v in plus(1, key, -1, first[0])):
+    for _, (key, const) in grids:
+        whole, shift = known.grid(plus(1, key, -1, first[0]))
+        if whole % step:
             return alone
-        residues.append((const - first[1]) % step)
+        residues.append((shift + const - first[1]) % step)
     if len(set(residues)) == 1:
         return alone
     return min(

@@ -47,8 +47,6 @@ class Known:
         self.high: Ends = dict(parent.high) if parent else {}
         self._floors = set(parent._floors) if parent else set()
         if new is not None:
-            for key, const in new.every_ge():
-                self._learn(key, const)
             for key, const, d in new.mods:
                 self.mods.append((key, const, d))
                 unit = next((c for c, v in key[::-1] if v in (1, -1) and self._finer(c, key, d)), None)
@@ -56,6 +54,8 @@ class Known:
                     sign = -coefficient(key, unit)
                     rest = without(key, unit)
                     self.residues[unit] = (rest if sign == 1 else negated(rest), sign * const, d)
+            for key, const in new.every_ge():
+                self._learn(*self.tight(key, const))
 
     def _finer(self, c: int, key: Key, d: int) -> bool:
         """Whether a congruence says more of a column's residue than what is known of it."""
@@ -81,23 +81,23 @@ class Known:
 
     def tight(self, key: Key, const: int) -> tuple[Key, int]:
         """The strongest parallel row `>= 0` with the same integer points, by the residues that are known."""
-        g, shift = self._grid(key)
+        g, shift = self.grid(key)
         return (key, (const + shift) // g * g - shift) if g > 1 else (key, const)
 
     def loose(self, key: Key, const: int) -> tuple[Key, int]:
         """The weakest parallel row `>= 0` with the same integer points, by the residues that are known."""
-        g, shift = self._grid(key)
+        g, shift = self.grid(key)
         return (key, (const + shift) // g * g - shift + g - 1) if g > 1 else (key, const)
 
-    def _grid(self, key: Key) -> tuple[int, int]:
+    def grid(self, key: Key) -> tuple[int, int]:
         """(g, r) such that the values of `key . x` are r modulo g, by the residues that are known."""
         g, shift = 0, 0
         for c, v in key:
             found = self.residues.get(c)
-            if found is None or found[0]:
+            if found is None:
                 g = gcd(g, v)
             else:
-                g = gcd(g, v * found[2])
+                g = gcd(g, v * gcd(found[2], *[w for _, w in found[0]]))
                 shift += v * found[1]
         return g, shift
 

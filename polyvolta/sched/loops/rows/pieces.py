@@ -6,13 +6,15 @@ takes a local column away: from c0 = floor(i/128) on, the floor *is* c0, and c3 
 128*c0 + c3. Below enough members the iterators are functions of loop variables; these `images` are the inverse of the
 schedule, and they are the arguments of the call at the leaf.
 
-Equal floors share a column: `floors` says which floor, in present columns, is which row. One whose argument has become
-a function of loop variables outside becomes an outer column itself.
+Equal floors share a column: `floors` says which floor, in present columns, has which value. That may be a fraction
+of a row: from c0 = 32*floor(i/32) on the floor is c0/32, and i mod 32 is i - c0. One whose argument has become a
+function of loop variables outside becomes an outer column itself.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from math import gcd
 
 from polyvolta.sched.loops.rows.columns import Columns, reduced_floor
 from polyvolta.sched.loops.rows.linear import (
@@ -49,7 +51,7 @@ class Piece:
         self.columns, self.statement = columns, statement
         self.system = System()
         self.images: dict[str, Value] = {}
-        self.floors: dict[tuple[int, Key, int], tuple[Key, int]] = {}
+        self.floors: dict[tuple[int, Key, int], Value] = {}
 
     @staticmethod
     def of(columns: Columns, statement: str, dims: Sequence[str], values: Sequence[Value], c: Conjunct) -> Piece:
@@ -76,7 +78,7 @@ class Piece:
                 table.append((((new_column(), 1),), 0, 1))
             else:
                 key, const, den = total(zip(div[1], table, strict=False))
-                table.append((*self.floor(div[0] * den, key, const), 1))
+                table.append(self.floor(div[0] * den, key, const))
         for row in c.eqs:
             self.system.eq(*total(zip(row, table, strict=False))[:2])
         for row in c.ineqs:
@@ -111,21 +113,19 @@ class Piece:
         for f, value in [(f, self.floors.pop(f)) for f in moved]:  # all go first: the image may hold `col` itself
             d, key, const = f
             if coefficient(value[0], col):
-                if den != 1:
-                    continue
-                value = put(*value, col, image, shift)
+                value = (*put(*value[:2], col, image, shift, den), value[2] * den)
             if coefficient(key, col):
                 key, const = put(key, const, col, image, shift, den)
                 d *= den
             self._define(d, key, const, value)
 
-    def _define(self, den: int, key: Key, const: int, value: tuple[Key, int]) -> None:
-        """Note that a floor is a row; where that is known already, or no floor is left, it is an equality."""
+    def _define(self, den: int, key: Key, const: int, value: Value) -> None:
+        """Note that a floor has a value; where one is known already, or no floor is left, it is an equality."""
         whole, shift, d, rest, c = reduced_floor(den, key, const)
-        value = plus(1, value[0], -1, whole), value[1] - shift
-        old = ((), 0) if d == 1 else self.floors.setdefault((d, rest, c), value)
+        value = total([(1, value), (-1, (whole, shift, 1))])
+        old = ((), 0, 1) if d == 1 else self.floors.setdefault((d, rest, c), value)
         if old != value:
-            self.system.eq(plus(1, old[0], -1, value[0]), old[1] - value[1])
+            self.system.eq(*total([(1, old), (-1, value)])[:2])
 
     # ---- values
 
@@ -138,24 +138,37 @@ class Piece:
                 parts.append((c, image or (((self.columns.ids[atom], 1),), 0, 1)))
             elif isinstance(atom, Floor):
                 key, const, den = self.value(atom.num)
-                parts.append((c, (*self.floor(den * atom.den, key, const), 1)))
+                parts.append((c, self.floor(den * atom.den, key, const)))
             else:
                 parts.append((c, self.value(Aff(((atom, 1),)).without_xor())))
         return total(parts)
 
-    def floor(self, den: int, key: Key, const: int) -> tuple[Key, int]:
-        """floor((key . x + const)/den) as a row; a new local column where it is none yet."""
+    def floor(self, den: int, key: Key, const: int) -> Value:
+        """The value of floor((key . x + const)/den); a new local column where it has none yet."""
         whole, shift, d, rest, c = reduced_floor(den, key, const)
         if d == 1:
-            return whole, shift
-        found = self.floors.get((d, rest, c))
+            return whole, shift, 1
+        found = self.floors.get((d, rest, c)) or self.quotient(d, rest, c)
         if found is None:
             col = new_column()
-            found = self.floors[d, rest, c] = (((col, 1),), 0)
+            found = self.floors[d, rest, c] = (((col, 1),), 0, 1)
             low = plus(1, rest, -d, found[0])
             self.system.ge(low, c)
             self.system.ge(negated(low), d - 1 - c)
-        return plus(1, whole, 1, found[0]), shift + found[1]
+        return total([(1, (whole, shift, 1)), (1, found)])
+
+    def quotient(self, den: int, key: Key, const: int) -> Value | None:
+        """A row that is floor((key . x + const)/den) by two inequalities: 4*e + b, where 0 <= i - 32*e - 8*b <= 7."""
+        wanted = dict(key)
+        for row, low in self.system.ineqs.items():
+            if wanted.keys() <= {c for c, _ in row} and all((v - wanted.get(c, 0)) % den == 0 for c, v in row):
+                high = self.system.ineqs.get(negated(row))
+                shift = (const - low) // den
+                if high is not None and den * shift > high + const - den:
+                    value = tuple([(c, (wanted.get(c, 0) - v) // den) for c, v in row if v != wanted.get(c, 0)])
+                    self.floors[den, key, const] = value, shift, 1
+                    return value, shift, 1
+        return None
 
     def promote(self, outer: Callable[[int], bool]) -> bool:
         """Make outer columns of local floors whose arguments are outer; whether there was one."""
@@ -164,10 +177,10 @@ class Piece:
             f = next((f for f, v in self.floors.items() if local(v[0]) and all(outer(c) for c, _ in f[1])), None)
             if f is None:
                 return found
-            key, const = self.floors[f]
             column, shift = self.columns.quotient(*f)
-            self.system.eq(plus(1, key, -1, column), const - shift)
-            self.floors[f] = column, shift
+            there = column, shift, 1
+            self.system.eq(*total([(1, self.floors[f]), (-1, there)])[:2])
+            self.floors[f] = there
             self.settle()
             found = True
         return found
@@ -212,4 +225,9 @@ def total(parts: Iterable[tuple[int, Value]]) -> Value:
         const += v * shift
         for c, w in key:
             sums[c] = sums.get(c, 0) + v * w
+    if den > 1:
+        g = gcd(den, const, *sums.values())
+        if g > 1:
+            const, den = const // g, den // g
+            sums = {c: v // g for c, v in sums.items()}
     return tuple(sorted([t for t in sums.items() if t[1]])), const, den

@@ -1,0 +1,164 @@
+"""Where statements share a loop, and where not: a loop has no holes.
+
+    S1[i] -> [i], S2[i] -> [i + 1]      one loop from 0 to n, with tests inside
+    S1[i] -> [i], S2[] -> [1000]        two: no loop runs from n to 1000 to find S2 there
+    S1[j] -> [5, j], S2[i] -> [i, i]    of the second member, two: the row at 5, and a point in each other row
+
+Statements that take turns share a loop (`groups`), which runs from the least to the greatest of their values. Where
+more than a few iterations in between would find nothing, at some values outside, their shadows are looked at as sets
+over what is outside and the member: those are joined whose union is one system, the others are made disjoint, and each
+piece is a loop of its own if the order allows. isl's generator does the same with the domain of a loop (Grosser,
+Verdoolaege and Cohen, TOPLAS 37, 2015, section 4).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from polyvolta.sched.loops.rows.bounds import bounds
+from polyvolta.sched.loops.rows.groups import Group, classes, difference, in_order
+from polyvolta.sched.loops.rows.known import Known, always
+from polyvolta.sched.loops.rows.lanes import Lane
+from polyvolta.sched.loops.rows.linear import Key, System, coefficient, negated, plus, without
+from polyvolta.sched.loops.rows.order import First
+
+MANY = 12  # shadows of which no union is made
+PIECES = 16  # pieces of a union beyond which there is one loop
+FEW = 1  # iterations in a row that may find nothing, in a loop that runs often
+ONCE = 8  # the same, in one that runs once
+
+
+def parted(
+    known: Known, group: Group, k: int, columns: Sequence[int], first: First | None, outermost: bool
+) -> list[Group]:
+    """A group as several that have no holes, in order; as it is where it has none or there is no order."""
+    col, few = columns[k], ONCE if outermost else FEW
+    if len(classes(group.lanes, k, col)) < 2:
+        return [group]
+    shadows = _shadows(known, group.lanes, k, col)
+    if not 1 < len(shadows) <= MANY or _dense(known, shadows, col, few):
+        return [group]
+    items: list[list[Lane]] = []
+    for cell in _pieces(known, shadows, col, few):
+        inside = [lane.restrict(cell, k) for lane in group.lanes]
+        inside = [lane for lane in inside if not lane.empty and not known.excludes(lane.shadows[k])]
+        if inside:
+            items.append(inside)
+    found = in_order(known, items, k, columns, first)
+    return [Group(lanes) for lanes in found] if len(found) > 1 else [group]
+
+
+def _shadows(known: Known, lanes: Sequence[Lane], k: int, col: int) -> list[System]:
+    """What lanes say of a column and of what is outside, rounded to their strides; those of one value last.
+
+    That there is a value at all is said, too.
+    """
+    found: dict[tuple, System] = {}
+    for lane in lanes:
+        s, stepping = System(), System()
+        stepping.mods = lane.shadows[k].mods
+        beside = known.given(stepping)
+        s.eqs = [row for row in lane.shadows[k].eqs if not known.implies_zero(*row)]
+        for row in lane.shadows[k].ineqs.items():
+            s.ge(*beside.tight(*row))
+        for row in s.without((col,), known.low, known.high).ineqs.items():
+            s.ge(*known.tight(*row))
+        s.ineqs = {key: const for key, const in s.ineqs.items() if not known.implies(key, const)}
+        found.setdefault((frozenset(s.eqs), frozenset(s.ineqs.items())), s)
+    return sorted(found.values(), key=lambda s: any(coefficient(key, col) for key, _ in s.eqs))
+
+
+def _dense(known: Known, shadows: Sequence[System], col: int, few: int) -> bool:
+    """Whether a loop over shadows finds nothing but a few times in a row."""
+    b = bounds(known, shadows, col)
+    if b is None:
+        return True
+    for low in [b.low] if b.low else b.lows:
+        for high in [b.high] if b.high else b.highs:
+            loop = System()
+            for key, const, _ in (*low, *high):
+                loop.ge(key, const)
+            if not _narrow(known, loop, shadows, col, few):
+                return False
+    return True
+
+
+def _narrow(known: Known, where: System, shadows: Sequence[System], col: int, few: int) -> bool:
+    """Whether a system has but a few values of a column in a row that no shadow has, where any has one."""
+    parts = [where]
+    for s in shadows:
+        parts = [rest for part in parts for rest in difference(known, part, _telling(known, part, s))]
+    for part in parts:
+        if _width(known, part, col, few):
+            continue
+        for s in shadows:
+            here = part.copy()
+            for key, const in s.every_ge():
+                if not coefficient(key, col):
+                    here.ge(key, const)
+            if not (_width(known, here, col, few) or known.excludes_exactly(here)):
+                return False
+    return True
+
+
+def _width(known: Known, part: System, col: int, few: int) -> bool:
+    """Whether a system has at most so many values of a column at any values outside."""
+    twin = known.columns.twin(col)
+    rows = list(part.every_ge())
+    for key, const in part.every_ge():
+        v = coefficient(key, col)
+        if v:
+            rows.append((plus(1, without(key, col), v, ((twin, 1),)), const))
+    return always(known, known.tableau(rows), ((col, 1), (twin, -1)), few - 1)
+
+
+def _pieces(known: Known, shadows: Sequence[System], col: int, few: int) -> list[System]:
+    """Disjoint systems whose union is that of shadows, but for a few values; none where they would be too many."""
+    out: list[System] = []
+    for piece in _joined(known, shadows, col, few):
+        left = [piece]
+        for old in out:
+            left = [part for whole in left for part in difference(known, whole, _telling(known, whole, old))]
+        out += left
+        if len(out) > PIECES:
+            return []
+    return out
+
+
+def _joined(known: Known, systems: Sequence[System], col: int, few: int) -> list[System]:
+    """Fewer systems: two of them are one where that has no more points, but for a few."""
+    out: list[System] = []
+    for s in systems:
+        k = 0
+        while k < len(out):
+            both = _hull(known, out[k], s)
+            if _narrow(known, both, (out[k], s), col, few):
+                del out[k]
+                s, k = both, 0  # noqa: PLW2901
+            else:
+                k += 1
+        out.append(s)
+    return out
+
+
+def _hull(known: Known, a: System, b: System) -> System:
+    """The rows of each of two systems that hold on the other."""
+    out = System()
+    for one, other in ((a, b), (b, a)):
+        tab = known.tableau(other.every_ge())
+        for row in one.every_ge():
+            if always(known, tab, *row):
+                out.ge(*row)
+    out.untie()
+    return out
+
+
+def _telling(known: Known, where: System, system: System) -> list[tuple[Key, int]]:
+    """The rows of a system that the others do not imply within another one; those of equalities stay."""
+    rows = list(system.ineqs.items())
+    ties = [row for key, const in system.eqs for row in ((key, const), (negated(key), -const))]
+    for row in sorted(rows, key=lambda r: -len(r[0])):
+        rest = [r for r in rows if r is not row]
+        if always(known, known.tableau([*where.every_ge(), *ties, *rest]), *row):
+            rows = rest
+    return [*ties, *rows]

@@ -1,0 +1,130 @@
+"""Which statements share a loop, and what the loop knows: no tests where bounds and strides can say it."""
+
+import pytest
+
+from polyvolta.sched.loops.ast import Block, Call, For, If
+from polyvolta.sched.loops.scan import scan
+from polyvolta.sched.tree import Schedule
+from tests.sched.loops.oracle import deviation
+
+
+def tree(domain, *bands, options=""):
+    """Bands below one another, each a list of members as texts."""
+    below = ""
+    for members in reversed(bands):
+        child = f", child: {below}" if below else ""
+        chosen = f', options: "{options}"' if options else ""
+        below = f'{{ schedule: "[{", ".join(f"{{ {m} }}" for m in members)}]"{chosen}{child} }}'
+    return Schedule.parse(f'{{ domain: "{domain}", child: {below} }}')
+
+
+def lines(schedule, *sizes):
+    """The loops, which must visit the instances of the tree in its order at some sizes."""
+    found = scan(schedule)
+    for size in sizes:
+        assert deviation(schedule, found, size) is None
+    return [line for line in str(found).split("\n") if line and not line.startswith("#")]
+
+
+def nested(body, depth=0):
+    """The greatest number of loops around anything, and whether there is a condition."""
+    most, tests = depth, False
+    for node in body:
+        if not isinstance(node, Call):
+            assert isinstance(node, (For, If, Block))
+            inner, found = nested(node.body, depth + isinstance(node, For))
+            most, tests = max(most, inner), tests or found or isinstance(node, If)
+    return most, tests
+
+
+SIZES = [{"N": n} for n in (0, 1, 7, 8, 33)]
+
+
+def test_scaled_tiles_have_the_bound_of_the_partial_tile():
+    got = tree("[N] -> { S[i] : 0 <= i < N }", ["S[i] -> [(8*floor(i/8))]"], ["S[i] -> [(i - 8*floor(i/8))]"])
+    assert lines(got, *SIZES) == [
+        "for (int c0 = 0; c0 < N; c0 += 8)",
+        "  for (int c1 = 0; c1 < min(8, N - c0); c1 += 1)",
+        "    S(c0 + c1);",
+    ]
+
+
+def test_two_levels_of_scaled_tiles_have_no_conditions():
+    got = tree(
+        "[N] -> { S[i] : 0 <= i < N }",
+        ["S[i] -> [(16*floor(i/16))]"],
+        ["S[i] -> [(4*floor((i mod 16)/4))]"],
+        ["S[i] -> [(i mod 4)]"],
+    )
+    lines(got, *SIZES)
+    assert nested(scan(got).body) == (3, False)
+
+
+def test_a_number_on_the_grid_keeps_the_stride():
+    got = tree("[N] -> { T[i] : 0 <= i < N; S[] }", ["T[i] -> [(8*floor(i/8))]; S[] -> [(0)]"])
+    assert "c0 += 8) {" in lines(got, *SIZES)[0]
+
+
+@pytest.mark.parametrize("options", ["", "{ atomic[0]; atomic[1]; atomic[2] }"])
+def test_statements_that_run_one_after_another_share_no_loop(options):
+    got = tree(
+        "[N] -> { A[]; B[i] : 0 <= i < N; C[i, j] : 0 <= i < N and 0 <= j < N; D[] }",
+        ["A[] -> [(0)]; B[i] -> [(1)]; C[i, j] -> [(2)]; D[] -> [(3)]"]
+        + ["A[] -> [(0)]; B[i] -> [(i)]; C[i, j] -> [(i)]; D[] -> [(7)]"]
+        + ["A[] -> [(0)]; B[i] -> [(0)]; C[i, j] -> [(j)]; D[] -> [(5)]"],
+        options=options,
+    )
+    assert lines(got, *SIZES) == [
+        "A();",
+        "for (int c1 = 0; c1 < N; c1 += 1)",
+        "  B(c1);",
+        "for (int c1 = 0; c1 < N; c1 += 1)",
+        "  for (int c2 = 0; c2 < N; c2 += 1)",
+        "    C(c1, c2);",
+        "D();",
+    ]
+
+
+def test_points_before_and_behind_an_inner_loop_stand_outside_of_it():
+    got = tree(
+        "[N] -> { I[i] : 0 <= i < N; S[i, j] : 0 <= j < i < N; D[i] : 0 <= i < N }",
+        ["I[i] -> [(i)]; S[i, j] -> [(i)]; D[i] -> [(i)]", "I[i] -> [(0)]; S[i, j] -> [(j)]; D[i] -> [(i)]"]
+        + ["I[i] -> [(0)]; S[i, j] -> [(1)]; D[i] -> [(2)]"],
+    )
+    assert lines(got, *SIZES) == [
+        "for (int c0 = 0; c0 < N; c0 += 1) {",
+        "  I(c0);",
+        "  for (int c1 = 0; c1 < c0; c1 += 1)",
+        "    S(c0, c1);",
+        "  D(c0);",
+        "}",
+    ]
+
+
+def test_a_row_and_a_diagonal_share_a_loop_where_they_meet():
+    got = tree(
+        "[N] -> { D[j] : 0 <= j < N; B[i] : 0 <= i < N }",
+        ["D[j] -> [(5)]; B[i] -> [(i)]", "D[j] -> [(j)]; B[i] -> [(i)]"],
+    )
+    body = "\n".join(lines(got, *SIZES))
+    assert body.count("for (int c1") == 1
+    assert "if (c0 == 5)\n    for (int c1" in body
+
+
+def test_a_filter_of_blocks_and_threads_makes_strides():
+    got = Schedule.parse("""
+domain: "[N] -> { S[i] : 0 <= i < N }"
+child:
+  context: "[b, t] -> { [] : 0 <= b < 4 and 0 <= t < 4 }"
+  child:
+    filter: "[b] -> { S[i] : (floor(i/8) - b) mod 4 = 0 }"
+    child:
+      schedule: "[{ S[i] -> [(8*floor(i/8))] }]"
+      child:
+        filter: "[t] -> { S[i] : (i - t) mod 4 = 0 }"
+        child:
+          schedule: "[{ S[i] -> [(i mod 8)] }]"
+""")
+    sizes = [{"N": n, "b": b, "t": t} for n in (0, 7, 90) for b in (0, 3) for t in (0, 2)]
+    assert lines(got, *sizes)[0] == "for (int c0 = 8 * b; c0 < N; c0 += 32)"
+    assert nested(scan(got).body) == (2, False)
