@@ -11,10 +11,10 @@ from functools import lru_cache
 from polyvolta.cuda.ir.kernel_ir import ByIdentity, KernelIR
 from polyvolta.cuda.verify.engine.symbols import loops_over_tiles
 from polyvolta.cuda.verify.engine.undecided import Undecided
-from polyvolta.cuda.verify.order.flight import Flight
+from polyvolta.cuda.verify.order.flight.registers import Registers
+from polyvolta.cuda.verify.order.flight.shared import Flight
 from polyvolta.cuda.verify.order.found import Case
 from polyvolta.cuda.verify.order.phases import Phases
-from polyvolta.cuda.verify.order.registers import Registers
 from polyvolta.cuda.verify.order.roles import Rows, has_roles
 from polyvolta.cuda.verify.order.spans import Spans
 from polyvolta.cuda.verify.order.sync import Meetings

@@ -12,7 +12,7 @@ from functools import cached_property
 
 from polyvolta.cuda.ir.kernel_ir import Element
 from polyvolta.cuda.ir.walk import elements
-from polyvolta.cuda.verify.order.flight import VERBS
+from polyvolta.cuda.verify.order.flight.shared import VERBS
 from polyvolta.cuda.verify.order.found import Case, case, smallest, who
 from polyvolta.cuda.verify.order.program import REGISTERS, Event
 from polyvolta.cuda.verify.order.relations import less, then, together
