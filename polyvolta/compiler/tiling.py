@@ -149,10 +149,19 @@ class Tiling:
         macro = target.macro_mma(self.macro_mma)
         if isinstance(macro, WarpgroupMma):
             lanes = macro.instructions[0].scope.threads
-            return needs.accumulators * self.warp_tile[0] * self.warp_tile[1] // lanes
+            rows, cols = self.warp_tile[:2]
+            return needs.accumulators * rows * cols // lanes + self._computed(macro, needs)
         return registers(
             self.block_tile, self.warp_tile, macro, self.split_k, needs, self.fragments, bool(target.copies)
         )
+
+    def _computed(self, macro: WarpgroupMma, needs: Needs) -> int:
+        """Registers of operands that warpgroups compute on the way: fragments of the left one, chunks of the right
+        one's stage."""
+        (m, _, k), lanes = macro.shape, macro.instructions[0].scope.threads
+        fragments = self.fragments * self.warp_tile[0] // m * (m * k // lanes // 2)
+        chunks = self.block_tile[1] * self.block_tile[2] // 8 // (lanes * prod(self.warps))
+        return max(fragments * bool(left) + 4 * chunks * bool(right) for left, right in needs.prologues)
 
     def problems(self, target: Target, needs: Needs, given: Collection[str] | None = None) -> Iterator[str]:
         """Everything that the macro-MMA or the target rules out.
@@ -180,7 +189,8 @@ class Tiling:
         else:
             narrow = (macro.shape[0], COLUMNS, macro.shape[2])
             misfits = self.misfits(_turned(narrow) if self.swap else narrow, "what warpgroups multiply")
-        found = (*misfits, *self.too_far(bool(target.copies)), *self.unsuited(macro, needs), *self.unshared(target))
+        found = (*misfits, *self.too_far(bool(target.copies)), *self.unsuited(macro, needs, computing(target)),
+                 *self.unshared(target))  # fmt: skip
         yield from found
         if found:
             return
@@ -230,8 +240,13 @@ class Tiling:
             yield f"fragments={self.fragments} take turns by strips, and block_tile has {strips} of {shape[2]} along " \
                   "K, an odd number"
 
-    def unsuited(self, macro: Composition | WarpgroupMma, needs: Needs) -> Iterator[str]:
-        """What a graph, or an option, asks for that warpgroups don't do, or that others don't."""
+    def unsuited(self, macro: Composition | WarpgroupMma, needs: Needs, prologues: bool = False) -> Iterator[str]:
+        """What a graph, or an option, asks for that warpgroups don't do, or that others don't.
+
+        Parameters
+        ----------
+        prologues : whether their operands may be computed on the way.
+        """
         if not isinstance(macro, WarpgroupMma):
             if self.persistent:
                 yield f"persistent blocks have boxes of their next tile brought, and {macro.name} takes no boxes"
@@ -245,7 +260,7 @@ class Tiling:
         if self.pingpong and self.warps[:2] != (1, 1):
             yield f"warpgroups that take turns have a block tile each: {self.warps[0]} x {self.warps[1]} warp_tiles " \
                    "are a block_tile"
-        yield from needs.beyond_warpgroups()
+        yield from needs.beyond_warpgroups(prologues)
         yield from self.of_one_tile()
         if self.split_k > 1 and (columns := self.mapped.warp_tile[1]) % (COLUMNS * self.split_k):
             what = "rows" if self.swap else "columns"
@@ -258,8 +273,10 @@ class Tiling:
         elif self.prefetch < self.buffers - 1:
             yield "boxes have a warp of their own, which is as far ahead as there are buffers: " \
                   f"prefetch={self.prefetch} is less, and buffers={self.buffers}"
-        if self.fragments > 1:
-            yield f"warpgroups have no fragments of operands in registers: fragments={self.fragments}"
+        left = any(a for a, _ in (needs.turned if self.swap else needs).prologues)
+        if self.fragments > (2 if left else 1):
+            words = "take turns in two sets of fragments" if left else "have no fragments of operands in registers"
+            yield f"warpgroups {words}: fragments={self.fragments}"
 
     def of_one_tile(self) -> Iterator[str]:
         """What keeps blocks of a cluster from computing one tile after the other."""
@@ -344,6 +361,7 @@ class Needs:
     special : functions of one formula that are more than an instruction; some count as several.
     layout : of the first output.
     outputs : how many there are.
+    mixed : whether an operand is computed from something else than one matrix that has all its places.
     """
 
     accumulators: int = 1
@@ -364,6 +382,7 @@ class Needs:
     special: int = 0
     layout: str = "row"
     outputs: int = 1
+    mixed: bool = False
 
     @property
     def turned(self) -> Needs:
@@ -379,10 +398,17 @@ class Needs:
             layouts=tuple((other[b], other[a]) for a, b in self.layouts),
         )  # fmt: skip
 
-    def beyond_warpgroups(self) -> Iterator[str]:
-        """What warpgroups don't do, and warps do."""
-        if any(map(any, self.prologues)):
+    def beyond_warpgroups(self, prologues: bool = False) -> Iterator[str]:
+        """What warpgroups don't do, and warps do.
+
+        Parameters
+        ----------
+        prologues : whether their operands may be computed on the way.
+        """
+        if any(map(any, self.prologues)) and not prologues:
             yield "warpgroups multiply tensors as they are, and an operand is computed on the way"
+        if prologues and self.mixed:
+            yield "warpgroups compute an operand from one matrix that lies as it does, and scalars"
         if self.accumulators > 1:
             yield f"warpgroups have one accumulator, and the products add to {self.accumulators}"
         if self.scaled:
@@ -398,6 +424,11 @@ class Needs:
         plain = [sum(n for n, loads in zip(chunks, pair, strict=True) if not loads) for pair in self.prologues]
         prologue = max(map(sum, self.prologues))
         return target.spare_registers(len(self.loads), prologue, self.functions, self.across, max(plain))
+
+
+def computing(target: Target) -> bool:
+    """Whether operands of a target's warpgroups may be computed on the way."""
+    return any(family.prologues for family in target.families)
 
 
 def _turned(tile: Tile) -> Tile:

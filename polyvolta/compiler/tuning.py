@@ -34,7 +34,17 @@ from typing import Any
 
 from polyvolta.compiler.rule import warpgroups
 from polyvolta.compiler.rule.blocks import blocks, count
-from polyvolta.compiler.tiling import SPLITS, Needs, Tile, Tiling, chunks_of, farthest, registers, turned_options
+from polyvolta.compiler.tiling import (
+    SPLITS,
+    Needs,
+    Tile,
+    Tiling,
+    chunks_of,
+    computing,
+    farthest,
+    registers,
+    turned_options,
+)
 from polyvolta.cuda.arch import runs_on
 from polyvolta.cuda.layouts.fragments import narrowest_access
 from polyvolta.cuda.target.instruction import LANES
@@ -77,6 +87,7 @@ def needs_of(idiom: Plan) -> Needs:
         max((_functions(s, SPECIAL) for s in idiom.steps), default=0),
         idiom.layout,
         len(idiom.outputs),
+        any(_mixed(o) for c in idiom.contractions for o in (c.left, c.right)),
     )
 
 
@@ -97,6 +108,11 @@ def _functions(step: Step, weights: Mapping[str, int] = ERRORS) -> int:
 def _loads(operand: Operand) -> int:
     """How many arrays of registers hold what is loaded for it."""
     return max(1, len(operand.accesses))
+
+
+def _mixed(operand: Operand) -> bool:
+    """Whether it is computed from something else than one matrix that has all its places."""
+    return len(operand.accesses) != 1 or set(operand.accesses[0].index) != set(operand.index)
 
 
 def _prologue(operand: Operand) -> int:
@@ -221,7 +237,7 @@ def choose(given: Mapping[str, Any], needs: Needs, target: Target) -> Tiling:
 def _of_warpgroups(given: Mapping[str, Any], needs: Needs, target: Target) -> Tiling | None:
     """The rule's options for products of warpgroups; None where the target has none, or others are to be taken."""
     asked = given.get("macro_mma")
-    if warpgroups.family_with(asked, target) is None or asked is None and any(needs.beyond_warpgroups()):
+    if warpgroups.family_with(asked, target) is None or asked is None and any(needs.beyond_warpgroups(computing(target))):
         return None
     found, tried = _first(warpgroups.tilings(given, needs, target), needs, target)
     if found is None and asked is None and _first(warpgroups.tilings({}, needs, target), needs, target)[0] is None:

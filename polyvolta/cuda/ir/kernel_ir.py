@@ -66,6 +66,7 @@ from polyvolta.cuda.ir.operations import SharedStore as SharedStore
 from polyvolta.cuda.ir.operations import Zero as Zero
 from polyvolta.cuda.ir.runs import Runs as Runs
 from polyvolta.cuda.ir.runs import TakeRun as TakeRun
+from polyvolta.cuda.ir.shared_loads import SharedLoad as SharedLoad
 from polyvolta.cuda.ir.transfers import AsyncCopy as AsyncCopy
 from polyvolta.cuda.ir.transfers import CommitCopies as CommitCopies
 from polyvolta.cuda.ir.transfers import LoadMatrix as LoadMatrix
@@ -79,7 +80,7 @@ Op = Operation
 OPERATIONS = (Zero, Scale, GlobalLoad, Pointwise, SharedStore, FragmentLoad, Mma, ExchangeStore, ExchangeLoad,
               GlobalStore, Barrier, LoadMatrix, StoreMatrix, AsyncCopy, CommitCopies, WaitCopies, TakeRun, InitBarriers,
               Arrive, Await, BoxCopy, BoxStore, CommitStores, WaitStores, ProxyFence, Wgmma, WgmmaFence, WgmmaCommit,
-              WgmmaWait, AwaitGrids, ReleaseGrids)  # fmt: skip
+              WgmmaWait, AwaitGrids, ReleaseGrids, SharedLoad)  # fmt: skip
 """Those of this package."""
 
 

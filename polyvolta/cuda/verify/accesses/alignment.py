@@ -165,7 +165,7 @@ def _engine(r: Requests) -> Iterator[tuple[str, Case | None]]:
         text = f"{op.tile}, boxes at multiples of {CHUNK_BYTES * swizzle.align} bytes"
         yield text, _off(r, boxes(r), swizzle.align, 1, "a box")
     elif isinstance(op, Wgmma):
-        for letter, x in zip(SIDES, (op.a, op.b), strict=True):
+        for letter, x in op.shared:
             swizzle = x.descriptor.swizzle
             pattern, span = swizzle.align if swizzle.bytes else 1, swizzle.width
             text = f"{x.tile}, operands in the first {CHUNK_BYTES * span} of each {CHUNK_BYTES * pattern} bytes"
