@@ -10,7 +10,9 @@ two loops again:
     BAND: full → [kt]; frag_A → [kt]; S → [⌊k/64⌋]; done → [kt + ⌊(ks + 1)/4⌋]; release → [kt + 1]
       BAND: full → [0]; frag_A → [ks]; S → [⌊k/16⌋ mod 4]; done → [(ks + 1) mod 4]; release → [0]
 
-By how many strips follows from the sets of registers. What each strip touches is read off the operations: that nobody
+By how many strips follows from the sets of registers. Arrivals in several blocks of a cluster are a branch in the text,
+and ptxas serialises the products of a trip that has one between them (C7513): so these stand at the trip's end, a tile
+later. What each strip touches is read off the operations: that nobody
 loads fragments over those of a product that hasn't been waited for is for the pass to prove.
 """
 
@@ -23,7 +25,7 @@ from operator import or_
 from polyvolta.cuda.build.promotion.model import STRIP, TILE, Movement
 from polyvolta.cuda.build.promotion.pipeline import instances_of, later, steady, times_of
 from polyvolta.cuda.build.promotion.slots import does
-from polyvolta.cuda.ir.kernel_ir import Element, LoadMatrix, Memories, Op, Wgmma
+from polyvolta.cuda.ir.kernel_ir import Element, LoadMatrix, Memories, Op, Wgmma, WgmmaWait
 from polyvolta.cuda.ir.walk import operations
 from polyvolta.sched.nodes import Band
 from polyvolta.sched.passes.bands.flatten import flatten
@@ -66,10 +68,11 @@ def lagging(
     words = {s: does(movements[s], arrays) for s in schedule.band(at).statements}
     if lag:
         schedule = join(schedule, at)
-        touched = _touched(schedule.band(at), movements, strips, slots, moved)
+        touched = _touched(schedule.band(at), movements, strips, slots)
         schedule = flatten(schedule, at, strips, STRIP)
         order = list(range(len(schedule.node((*at, 0)).children)))
-        schedule = prefetch(schedule, at, dict.fromkeys(moved, lag), order, touched, {}, context, strips)
+        by = {s: lag if len(movements[s].ops) == 1 else lag * strips for s in moved}
+        schedule = prefetch(schedule, at, by, order, touched, {}, context, strips)
         schedule = strip_mine(schedule, at, {0: strips}, nested=False, level=(TILE,))
         schedule = split(schedule, at, 1)
         schedule = set_loop_type(unroll(schedule, (*at, 0), 0, False), (*at, 0), 0, "unroll")
@@ -77,7 +80,7 @@ def lagging(
 
 
 def _touched(
-    band: Band, movements: Mapping[str, Movement], strips: int, slots: Slots, moved: Sequence[str]
+    band: Band, movements: Mapping[str, Movement], strips: int, slots: Slots
 ) -> dict[str, tuple[Map, Map]]:
     """What the strips of each statement read and write, { [strip] -> array[slot] } each.
 
@@ -92,7 +95,8 @@ def _touched(
                 of_products += [graph] if isinstance(op, Wgmma) and kind == "read" else []
         out[s] = _together(found["read"]), _together(found["write"])
     whole = _together(of_products)
-    return {s: (reads | whole, writes) if s in moved else (reads, writes) for s, (reads, writes) in out.items()}
+    waits = {s for s in out if any(isinstance(op, WgmmaWait) for op in operations(movements[s].ops))}
+    return {s: (reads | whole, writes) if s in waits else (reads, writes) for s, (reads, writes) in out.items()}
 
 
 def _of_registers(op: Op) -> list[tuple[str, Aff | None, str]]:
