@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from polyvolta.cuda.verify.engine.undecided import Undecided
-from polyvolta.cuda.verify.order.program import Event
+from polyvolta.cuda.verify.order.program import READ, STORE, Event
 from polyvolta.cuda.verify.order.relations import less
 from polyvolta.cuda.verify.order.roles import ARRIVE, AWAIT, BOX, PRODUCT, Party, Rows, phase_of
 from polyvolta.cuda.verify.order.sync import Meetings
@@ -18,6 +18,8 @@ from polyvolta.sets import Aff, Map, Set, aff, var
 from polyvolta.sets.values.aff import Floor
 
 ONE, LATER = 0, 1  # of the two tiles
+STAGES = {BOX, PRODUCT, READ, STORE}
+"""Kinds of what happens to a ring's stages: they are brought, multiplied, and read and written by threads."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +160,7 @@ class Spans:
         first, second = self.ring(one), self.ring(other)
         if first is None and second is None:
             return Limits(tuple(self._neighbours)) if self._each(one) and self._each(other) else Limits()
-        if not first or not second or first.slots != second.slots or {one.kind, other.kind} - {BOX, PRODUCT}:
+        if not first or not second or first.slots != second.slots or {one.kind, other.kind} - STAGES:
             return Limits()
         apart = _primed(second.number, other) - first.number
         apart = apart if one.tile == ONE else -apart
