@@ -208,7 +208,8 @@ def complete(options: Options, needs: Needs, target: Target) -> Options:
     problems = list(chosen.problems(target, needs, given))
     if not problems:
         return Options(*astuple(chosen))
-    first = [*needs.beyond_warpgroups(computing(target)), *(p for p in problems if any(name in p for name in given)), *problems]
+    beyond = needs.beyond_warpgroups(computing(target))
+    first = [*beyond, *(p for p in problems if any(name in p for name in given)), *problems]
     problem = next(p for p in first if p in problems)
     typed = ", ".join(f"{name}={value!r}" for name, value in given.items())
     raise BadOption(problem, where=f"Options({typed})", hint=remedy(given, needs, target))

@@ -237,7 +237,8 @@ def choose(given: Mapping[str, Any], needs: Needs, target: Target) -> Tiling:
 def _of_warpgroups(given: Mapping[str, Any], needs: Needs, target: Target) -> Tiling | None:
     """The rule's options for products of warpgroups; None where the target has none, or others are to be taken."""
     asked = given.get("macro_mma")
-    if warpgroups.family_with(asked, target) is None or asked is None and any(needs.beyond_warpgroups(computing(target))):
+    beyond = any(needs.beyond_warpgroups(computing(target)))
+    if warpgroups.family_with(asked, target) is None or asked is None and beyond:
         return None
     found, tried = _first(warpgroups.tilings(given, needs, target), needs, target)
     if found is None and asked is None and _first(warpgroups.tilings({}, needs, target), needs, target)[0] is None:

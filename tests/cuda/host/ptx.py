@@ -35,7 +35,8 @@ class Instruction:
     ----------
     operands : of each its registers' letter, how many (a vector in braces where not one), "=" before those that are
         written, [] around addresses; "n" is a constant, and one behind "?" may be missing. "&f": registers that are
-        written later, by their addresses, and "&r" read; "[lr2]": an address and coordinates; "_": a result that nobody wants.
+        written later, by their addresses, "&r": read; "[lr2]": an address and coordinates; "_": a result that nobody
+        wants.
     arch : the first compute capability that has it.
     volatile : whether the statement has to say so: the instruction does more than its outputs show.
     memory : whether the statement has to name memory among what it changes.

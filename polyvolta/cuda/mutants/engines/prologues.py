@@ -59,8 +59,8 @@ def _of_left(ir: KernelIR) -> list[IrPath]:
 
 
 def _of_right(ir: KernelIR) -> list[IrPath]:
-    tiles = _rewritten(ir)
-    return _applied(ir, {op.target.array for op in operations(ir.body) if isinstance(op, SharedLoad) and op.tile in tiles})
+    _rewritten(ir)
+    return _applied(ir, {op.target.array for op in operations(ir.body) if isinstance(op, SharedLoad)})
 
 
 def _one_set(ir: KernelIR) -> KernelIR:

@@ -26,7 +26,7 @@ from polyvolta.cuda.verify.accesses.engines import ENGINES, At, boxes, operands
 from polyvolta.cuda.verify.accesses.requests import Case, Requests, placed, requests
 from polyvolta.cuda.verify.accesses.sectors import element
 from polyvolta.cuda.verify.engine.addresses import elements, owned
-from polyvolta.cuda.verify.engine.past_threads import SIDES, Reach
+from polyvolta.cuda.verify.engine.past_threads import Reach
 from polyvolta.cuda.verify.engine.symbols import known_multiple
 from polyvolta.cuda.verify.report.records import CounterExample, Verdict
 from polyvolta.sets import Aff

@@ -25,7 +25,17 @@ from math import gcd
 import numpy as np
 
 from polyvolta.cuda.ir.accesses import Access, Operation
-from polyvolta.cuda.ir.kernel_ir import CHUNK, CHUNK_BYTES, LANES, KernelIR, LoadMatrix, Loop, SharedLoad, SharedTile, StoreMatrix
+from polyvolta.cuda.ir.kernel_ir import (
+    CHUNK,
+    CHUNK_BYTES,
+    LANES,
+    KernelIR,
+    LoadMatrix,
+    Loop,
+    SharedLoad,
+    SharedTile,
+    StoreMatrix,
+)
 from polyvolta.cuda.ir.walk import IrPath, operations, walk
 from polyvolta.cuda.verify.engine.addresses import Addresses, byte_text, layout_of, table
 from polyvolta.cuda.verify.engine.past_threads import Reach

@@ -211,8 +211,8 @@ def boxed_pieces(
         macro = held.of(c.left.layout, c.right.layout)
         sides = both_sides[c.statement.name]
         summed = depths.get(c.accumulator, aff(0))
-        loop = BoxedLoop(c, nest, sides, macro, options.buffers, before, summed, suffix, context, makers.columns, sending,
-                         options.split_k, options.fragments, makers.offset)  # fmt: skip
+        loop = BoxedLoop(c, nest, sides, macro, options.buffers, before, summed, suffix, context, makers.columns,
+                         sending, options.split_k, options.fragments, makers.offset)  # fmt: skip
         macros.append(macro)
         pieces.append(loop.piece())
         producing += loop.producing()

@@ -1,9 +1,9 @@
 """Where an operand that is computed must be 0 whatever its formula says: beyond a product's k range.
 
-What boxes bring beside a tensor is 0, and of zeros a formula makes something else than 0 perhaps. A product adds nothing
-there if one of its factors is 0 and the other one is finite: so it is enough that one operand vanishes, as a tensor as it
-is does, and relu of one, while the other one's formula makes a finite number of zeros. Of a formula with scalars nobody
-knows what it makes.
+What boxes bring beside a tensor is 0, and of zeros a formula makes something else than 0 perhaps. A product adds
+nothing there if one of its factors is 0 and the other one is finite. So it is enough that one operand vanishes, as a
+tensor as it is does, and relu of one, while the other one's formula makes a finite number of zeros. Of a formula with
+scalars nobody knows what it makes.
 """
 
 from __future__ import annotations

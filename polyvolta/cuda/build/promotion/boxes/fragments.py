@@ -15,8 +15,8 @@
           FILTER: release[by, bx, kt]          the slot is free, behind the last strip
 
 A tile's strips are as deep as an instruction. Each warp loads the fragments of its rows with `ldmatrix`, which from a
-box with a swizzle is the composition that it is from any tile: the lines that lanes name, followed by the tile's layout.
-The formula is applied in the registers, and the product takes them as its left operand.
+box with a swizzle is the composition that it is from any tile: the lines that lanes name, then the tile's layout. The
+formula is applied in the registers, and the product takes them as its left operand.
 
 Registers of a running product nobody may write. So strips take turns in two sets of them, and `ring` lets the wait for
 a strip's products come a strip later: while those run, the next strip's fragments are loaded and computed. It is the

@@ -156,8 +156,8 @@ class Rewriting:
         nest, operand, side = loop.nest, loop.contraction.right, loop.sides[1]
         of_groups = tuple(str(nest.names[k]) for k in self.mapped)
         local = self.local()
-        _check_cover(local, (*((n, x) for n, x in zip(of_groups, self.extents)), (c, self.copies), (t, self.threads)),
-                     side.block.size, side.order[1], operand.name)  # fmt: skip
+        ranges = (*zip(of_groups, self.extents, strict=True), (c, self.copies), (t, self.threads))
+        _check_cover(local, ranges, side.block.size, side.order[1], operand.name)
         apply = f"apply_{operand.name}"
         target, place = Element(staging_name(operand.name), (var(c),)), (shared_name(operand.name), local, loop.slot)
         called = operation_name(operand.formula, f"prologue_{operand.name}")
@@ -166,12 +166,15 @@ class Rewriting:
             Pointwise(target, called, operand.formula, (target, *operand.scalars), self._inside(local), apply),
             SharedStore(target, *place, apply),
         )
-        made = Movement(apply, (*loop.outer, *of_groups, c, t), ops, (), f"the prologue of {operand.name}, in its stage")
-        bounds = (*((var(n), x) for n, x in zip(of_groups, self.extents)), (var(c), self.copies), (var(t), self.threads))
-        by = [Member(((apply, var(n)),), True, nest.members[k].name, level=WARP) for n, k in zip(of_groups, self.mapped)]
+        phrase = f"the prologue of {operand.name}, in its stage"
+        made = Movement(apply, (*loop.outer, *of_groups, c, t), ops, (), phrase)
+        bounds = tuple((var(n), x) for n, x in ranges)
+        by = [Member(((apply, var(n)),), True, nest.members[k].name, level=WARP)
+              for n, k in zip(of_groups, self.mapped)]  # fmt: skip
         by.append(Member(((apply, var(t)),), True, RANK))
         node = Band(tuple(by), grouped([(made, self.copies, c)]))
-        seen, sync = (loop.single(f"{wish}_{operand.name}", op) for wish, op in (("seen", ProxyFence()), ("sync", Barrier("role"))))
+        seen = loop.single(f"seen_{operand.name}", ProxyFence())
+        sync = loop.single(f"sync_{operand.name}", Barrier("role"))
         return Step((made,), node, {apply: bounds}), Step((seen,)), Step((sync,))
 
     def _inside(self, local: tuple[Aff, Aff]) -> Inside | None:

@@ -19,6 +19,7 @@ loads fragments over those of a product that hasn't been waited for is for the p
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import reduce
 from operator import or_
 
@@ -37,6 +38,7 @@ from polyvolta.sched.passes.order.prefetch import prefetch
 from polyvolta.sched.tree import Path, Schedule
 from polyvolta.sets import Aff, Map, Set, Tuple, var
 from polyvolta.sets.values.build import RowBuilder
+from polyvolta.sets.values.simplify import Range, simplify
 from polyvolta.sets.values.space import Space, distinct
 
 Slots = Callable[[Op], Sequence[tuple[str, Aff | None, str]]]
@@ -76,7 +78,21 @@ def lagging(
         schedule = strip_mine(schedule, at, {0: strips}, nested=False, level=(TILE,))
         schedule = split(schedule, at, 1)
         schedule = set_loop_type(unroll(schedule, (*at, 0), 0, False), (*at, 0), 0, "unroll")
+        names = {m.dims[-1]: (0, strips - 1) for m in (movements[s] for s in moved) if _waits(m)}
+        for path in (at, (*at, 0)):
+            schedule = _simplified(schedule, path, names)
     return steady(schedule, at, words, context)
+
+
+def _simplified(schedule: Schedule, at: Path, ranges: Mapping[str, Range]) -> Schedule:
+    """The tree with the expressions of a band in simpler words, where names have ranges."""
+    band: Band = schedule.band(at)
+    members = (replace(m, exprs=tuple((s, simplify(e, ranges)) for s, e in m.exprs)) for m in band.members)
+    return schedule.replace(at, replace(band, members=tuple(members)))
+
+
+def _waits(m: Movement) -> bool:
+    return any(isinstance(op, WgmmaWait) for op in operations(m.ops))
 
 
 def _touched(
@@ -95,8 +111,8 @@ def _touched(
                 of_products += [graph] if isinstance(op, Wgmma) and kind == "read" else []
         out[s] = _together(found["read"]), _together(found["write"])
     whole = _together(of_products)
-    waits = {s for s in out if any(isinstance(op, WgmmaWait) for op in operations(movements[s].ops))}
-    return {s: (reads | whole, writes) if s in waits else (reads, writes) for s, (reads, writes) in out.items()}
+    return {s: (reads | whole, writes) if _waits(movements[s]) else (reads, writes)
+            for s, (reads, writes) in out.items()}  # fmt: skip
 
 
 def _of_registers(op: Op) -> list[tuple[str, Aff | None, str]]:
