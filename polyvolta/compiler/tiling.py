@@ -274,9 +274,8 @@ class Tiling:
             yield "boxes have a warp of their own, which is as far ahead as there are buffers: " \
                   f"prefetch={self.prefetch} is less, and buffers={self.buffers}"
         left = any(a for a, _ in (needs.turned if self.swap else needs).prologues)
-        if self.fragments > (2 if left else 1):
-            words = "take turns in two sets of fragments" if left else "have no fragments of operands in registers"
-            yield f"warpgroups {words}: fragments={self.fragments}"
+        if self.fragments > 1 and not left:
+            yield f"warpgroups have no fragments of operands in registers: fragments={self.fragments}"
 
     def of_one_tile(self) -> Iterator[str]:
         """What keeps blocks of a cluster from computing one tile after the other."""
