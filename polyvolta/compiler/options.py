@@ -11,7 +11,7 @@ from dataclasses import astuple, dataclass, field
 from operator import index
 from typing import TYPE_CHECKING
 
-from polyvolta.compiler.tiling import OPTIONS, SPLITS, BadOption, Needs, Tiling, computing
+from polyvolta.compiler.tiling import OPTIONS, SPLITS, BadOption, Needs, Tiling, family_of
 from polyvolta.compiler.tuning import choose, needs_of, remedy, tilings
 from polyvolta.cuda.arch import AUTO
 from polyvolta.cuda.ir.block_order import HIGHEST
@@ -208,7 +208,7 @@ def complete(options: Options, needs: Needs, target: Target) -> Options:
     problems = list(chosen.problems(target, needs, given))
     if not problems:
         return Options(*astuple(chosen))
-    beyond = needs.beyond_warpgroups(computing(target))
+    beyond = needs.beyond_warpgroups(family_of(target))
     first = [*beyond, *(p for p in problems if any(name in p for name in given)), *problems]
     problem = next(p for p in first if p in problems)
     typed = ", ".join(f"{name}={value!r}" for name, value in given.items())

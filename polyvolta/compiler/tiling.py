@@ -15,7 +15,7 @@ from polyvolta.cuda.arch import runs_on
 from polyvolta.cuda.build.promotion.makers import COLUMNS, makers_of
 from polyvolta.cuda.ir.memories import PhaseBarriers
 from polyvolta.cuda.target.instruction import LANES
-from polyvolta.cuda.target.warpgroup import WGMMA, WarpgroupMma
+from polyvolta.cuda.target.warpgroup import WGMMA, Family, WarpgroupMma
 from polyvolta.sets import PolyvoltaError
 
 if TYPE_CHECKING:
@@ -189,7 +189,7 @@ class Tiling:
         else:
             narrow = (macro.shape[0], COLUMNS, macro.shape[2])
             misfits = self.misfits(_turned(narrow) if self.swap else narrow, "what warpgroups multiply")
-        found = (*misfits, *self.too_far(bool(target.copies)), *self.unsuited(macro, needs, computing(target)),
+        found = (*misfits, *self.too_far(bool(target.copies)), *self.unsuited(macro, needs, family_of(target)),
                  *self.unshared(target))  # fmt: skip
         yield from found
         if found:
@@ -240,12 +240,14 @@ class Tiling:
             yield f"fragments={self.fragments} take turns by strips, and block_tile has {strips} of {shape[2]} along " \
                   "K, an odd number"
 
-    def unsuited(self, macro: Composition | WarpgroupMma, needs: Needs, prologues: bool = False) -> Iterator[str]:
+    def unsuited(
+        self, macro: Composition | WarpgroupMma, needs: Needs, family: Family | None = None
+    ) -> Iterator[str]:
         """What a graph, or an option, asks for that warpgroups don't do, or that others don't.
 
         Parameters
         ----------
-        prologues : whether their operands may be computed on the way.
+        family : the target's products of warpgroups.
         """
         if not isinstance(macro, WarpgroupMma):
             if self.persistent:
@@ -260,9 +262,12 @@ class Tiling:
         if self.pingpong and self.warps[:2] != (1, 1):
             yield f"warpgroups that take turns have a block tile each: {self.warps[0]} x {self.warps[1]} warp_tiles " \
                    "are a block_tile"
-        yield from needs.beyond_warpgroups(prologues)
+        yield from needs.beyond_warpgroups(family)
         yield from self.of_one_tile()
-        if self.split_k > 1 and (columns := self.mapped.warp_tile[1]) % (COLUMNS * self.split_k):
+        if self.split_k > 1 and needs.accumulators > 1:
+            yield f"blocks that split K add up one accumulator, and the products add to {needs.accumulators}: " \
+                  f"split_k={self.split_k}"
+        elif self.split_k > 1 and (columns := self.mapped.warp_tile[1]) % (COLUMNS * self.split_k):
             what = "rows" if self.swap else "columns"
             yield f"each of the {self.split_k} blocks that split K adds up a part of a warpgroup's {what}, " \
                   f"{COLUMNS} at a time: warp_tile has {columns}"
@@ -397,19 +402,21 @@ class Needs:
             layouts=tuple((other[b], other[a]) for a, b in self.layouts),
         )  # fmt: skip
 
-    def beyond_warpgroups(self, prologues: bool = False) -> Iterator[str]:
+    def beyond_warpgroups(self, family: Family | None = None) -> Iterator[str]:
         """What warpgroups don't do, and warps do.
 
         Parameters
         ----------
-        prologues : whether their operands may be computed on the way.
+        family : of the target's products of warpgroups; None: of one that computes no operands.
         """
+        prologues, most = (family.prologues, family.accumulators) if family is not None else (False, 1)
         if any(map(any, self.prologues)) and not prologues:
             yield "warpgroups multiply tensors as they are, and an operand is computed on the way"
         if prologues and self.mixed:
             yield "warpgroups compute an operand from one matrix that lies as it does, and scalars"
-        if self.accumulators > 1:
-            yield f"warpgroups have one accumulator, and the products add to {self.accumulators}"
+        if self.accumulators > most:
+            words = "one accumulator" if most == 1 else f"at most {most} accumulators"
+            yield f"warpgroups have {words}, and the products add to {self.accumulators}"
         if self.scaled:
             yield "warpgroups add products as they are, and a sum is multiplied by something between two of them"
 
@@ -425,9 +432,9 @@ class Needs:
         return target.spare_registers(len(self.loads), prologue, self.functions, self.across, max(plain))
 
 
-def computing(target: Target) -> bool:
-    """Whether operands of a target's warpgroups may be computed on the way."""
-    return any(family.prologues for family in target.families)
+def family_of(target: Target) -> Family | None:
+    """A target's products of warpgroups; None if it has none."""
+    return next(iter(target.families), None)
 
 
 def _turned(tile: Tile) -> Tile:

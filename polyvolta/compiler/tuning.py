@@ -40,7 +40,7 @@ from polyvolta.compiler.tiling import (
     Tile,
     Tiling,
     chunks_of,
-    computing,
+    family_of,
     farthest,
     registers,
     turned_options,
@@ -237,7 +237,7 @@ def choose(given: Mapping[str, Any], needs: Needs, target: Target) -> Tiling:
 def _of_warpgroups(given: Mapping[str, Any], needs: Needs, target: Target) -> Tiling | None:
     """The rule's options for products of warpgroups; None where the target has none, or others are to be taken."""
     asked = given.get("macro_mma")
-    beyond = any(needs.beyond_warpgroups(computing(target)))
+    beyond = any(needs.beyond_warpgroups(family_of(target)))
     if warpgroups.family_with(asked, target) is None or asked is None and beyond:
         return None
     found, tried = _first(warpgroups.tilings(given, needs, target), needs, target)

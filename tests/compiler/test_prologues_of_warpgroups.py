@@ -20,7 +20,7 @@ from polyvolta.cuda.mutants.model import edited
 from polyvolta.cuda.run.nvrtc import compile_cubin
 from polyvolta.cuda.target.hopper import SM_90A
 
-COMPUTING = replace(SM_90A, families=(replace(SM_90A.families[0], prologues=True),))
+COMPUTING = replace(SM_90A, families=(replace(SM_90A.families[0], prologues=True, accumulators=3),))
 M, N, K = pv.sizes("M N K")
 LAYOUTS = tuple(product(("row", "col"), repeat=2))
 SMALL = {"block_tile": (64, 64, 32), "warp_tile": (64, 64, 32), "macro_mma": "m64n64k16", "buffers": 3, "group": 1}
@@ -109,6 +109,33 @@ def test_a_formula_is_computed_as_warps_do():
     assert np.array_equal(kernel.interpret(**arrays), other.interpret(**arrays))
 
 
+GATED = {
+    "gate": pv.relu(A @ B) * (P @ Q),
+    "one left operand": (A @ B) * pv.relu(A @ Q),
+    "with prologues": pv.relu(pv.relu(A) @ B) * (A @ pv.relu(Q)),
+    "a sum beside": pv.relu(A @ B + P @ Q) * (A @ Q),
+}
+
+
+@pytest.mark.parametrize("name", GATED)
+def test_products_that_add_to_several_accumulators(name):
+    outputs = GATED[name]
+    kernel = compiled(outputs)
+    assert len({op.d[0].array for op in operations(kernel.ir.body) if isinstance(op, Wgmma)}) == 2
+    for k in (0, 40):
+        arrays = {n: np.clip(x, -1, 1) for n, x in given(kernel, {"K": k}).items()}
+        assert np.array_equal(kernel.interpret(**arrays, copies=2), pv.reference(outputs, **arrays))
+
+
+def test_several_accumulators_are_proved_and_not_serialized():
+    kernel = compiled(GATED["one left operand"])
+    assert kernel.verify().ok
+    made = pv.compile(GATED["one left operand"], target=COMPUTING)
+    assert made.options.block_tile == (128, 128, 64)
+    cubin = compile_cubin(made.source, "sm_90a", name="gated")
+    assert "serialized" not in cubin.log and cubin.resources("kern0").spill_stores == 0
+
+
 # ---- what is made
 
 
@@ -159,6 +186,7 @@ def test_the_rule_takes_two_sets_where_strips_are_even():
 @pytest.mark.parametrize(("outputs", "options", "message"), [
     ((A + P) @ B, {}, "one matrix that lies as it does, and scalars"),
     ((A * pv.tensor("v", (K,))) @ B, {}, "one matrix that lies as it does, and scalars"),
+    (GATED["gate"], {"split_k": 2}, "add up one accumulator"),
     (A @ B, {"fragments": 2}, "no fragments of operands in registers"),
     (A @ pv.relu(B), {"fragments": 2}, "no fragments of operands in registers"),
     (pv.relu(A) @ B, {"fragments": 2, "block_tile": (64, 64, 48), "warp_tile": (64, 64, 48)}, "an odd number"),

@@ -187,7 +187,7 @@ _RULES = {
     "block_tile": SIZES,
     "buffers": COUNT,
     "spare": of(Spare, "Spare", "Spare(always=36)"),
-    **dict.fromkeys(("producer", "least"), COUNT),
+    **dict.fromkeys(("producer", "least", "accumulators"), COUNT),
     "title": Rule("name", "'m64nNk16'", lambda s: isinstance(s, str)),
     "prologues": Rule("bool", "True", lambda v: isinstance(v, bool)),
 }  # fmt: skip
@@ -211,6 +211,7 @@ class Family:
     least : registers beside accumulators of one product with which ptxas takes it, of those that all threads have when
         a block starts: 64x208 is refused with 128, and told to need 130.
     prologues : whether operands may be computed on the way.
+    accumulators : most arrays that products of a kernel add to.
 
     >>> WGMMA.of(128).values, WGMMA.named("m64n200k16").shape, WGMMA.named("m64n4k16")
     ((0, 0, 64), (64, 200, 16), None)
@@ -226,6 +227,7 @@ class Family:
     producer: int = 24
     least: int = 26
     prologues: bool = False
+    accumulators: int = 1
 
     def __post_init__(self) -> None:
         settle(self, _RULES, BadTarget)
