@@ -137,7 +137,10 @@ def tilings(graph: Graph, target: Target) -> Iterator[Tiling]:
                              dependent_launch=target.dependent_launch)  # fmt: skip
             if next(options.problems(target, needs), None) is None:
                 yield options
+    left = any(a for a, _ in needs.prologues)
     for options in warpgroups.space(target, TILES):
+        if left:  # computed in registers, which take turns
+            options = replace(options, fragments=2)
         if next(options.problems(target, needs), None) is None:
             yield options
 
