@@ -33,6 +33,7 @@ from polyvolta.cuda.ir.engines.phases import Arrive as Arrive
 from polyvolta.cuda.ir.engines.phases import Await as Await
 from polyvolta.cuda.ir.engines.phases import InitBarriers as InitBarriers
 from polyvolta.cuda.ir.engines.phases import Phase as Phase
+from polyvolta.cuda.ir.engines.rewrites import SharedLoad as SharedLoad
 from polyvolta.cuda.ir.engines.warpgroups import SharedOperand as SharedOperand
 from polyvolta.cuda.ir.engines.warpgroups import Wgmma as Wgmma
 from polyvolta.cuda.ir.engines.warpgroups import WgmmaCommit as WgmmaCommit
@@ -66,7 +67,6 @@ from polyvolta.cuda.ir.operations import SharedStore as SharedStore
 from polyvolta.cuda.ir.operations import Zero as Zero
 from polyvolta.cuda.ir.runs import Runs as Runs
 from polyvolta.cuda.ir.runs import TakeRun as TakeRun
-from polyvolta.cuda.ir.shared_loads import SharedLoad as SharedLoad
 from polyvolta.cuda.ir.transfers import AsyncCopy as AsyncCopy
 from polyvolta.cuda.ir.transfers import CommitCopies as CommitCopies
 from polyvolta.cuda.ir.transfers import LoadMatrix as LoadMatrix

@@ -27,9 +27,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from polyvolta.cuda.build.promotion.boxes.edges import masked
+from polyvolta.cuda.build.promotion.boxes.loop import BoxedLoop
 from polyvolta.cuda.build.promotion.boxes.rewriting import Step
 from polyvolta.cuda.build.promotion.footprints import instances
 from polyvolta.cuda.build.promotion.model import (
@@ -58,8 +58,6 @@ from polyvolta.sets.values.build import affs_of, expression
 from polyvolta.sets.values.simplify import interval, simplify
 from polyvolta.sets.values.space import Space, distinct
 
-if TYPE_CHECKING:
-    from polyvolta.cuda.build.promotion.boxes.boxed import BoxedLoop
 
 @dataclass(frozen=True, slots=True)
 class Fragments:

@@ -19,11 +19,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from polyvolta.cuda.build.promotion.boxes.edges import masked
+from polyvolta.cuda.build.promotion.boxes.loop import BoxedLoop
 from polyvolta.cuda.build.promotion.model import (
     PART_OF_CLUSTER,
     TILE,
@@ -51,9 +51,6 @@ from polyvolta.sched.nodes import Band, Filter, Member, Node
 from polyvolta.sets import Aff, aff, var
 from polyvolta.sets.values.simplify import interval, simplify
 from polyvolta.sets.values.space import distinct
-
-if TYPE_CHECKING:
-    from polyvolta.cuda.build.promotion.boxes.boxed import BoxedLoop
 
 Bounds = tuple[tuple[Aff, int], ...]
 RANK = "rank"
