@@ -12,6 +12,7 @@ from polyvolta.graph.plans.plans import Operand, Plan, Step
 
 if TYPE_CHECKING:
     from polyvolta.cuda.target.target import Target
+    from polyvolta.cuda.target.warpgroup import Family
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +40,7 @@ class Needs:
     special : functions of one formula that are more than an instruction; some count as several.
     layout : of the first output.
     outputs : how many there are.
+    mixed : whether an operand is computed from something else than one matrix that has all its places.
     """
 
     accumulators: int = 1
@@ -59,6 +61,7 @@ class Needs:
     special: int = 0
     layout: str = "row"
     outputs: int = 1
+    mixed: bool = False
 
     @property
     def turned(self) -> Needs:
@@ -74,12 +77,21 @@ class Needs:
             layouts=tuple((other[b], other[a]) for a, b in self.layouts),
         )  # fmt: skip
 
-    def beyond_warpgroups(self) -> Iterator[str]:
-        """What warpgroups don't do, and warps do."""
-        if any(map(any, self.prologues)):
+    def beyond_warpgroups(self, family: Family | None = None) -> Iterator[str]:
+        """What warpgroups don't do, and warps do.
+
+        Parameters
+        ----------
+        family : of the target's products of warpgroups; None: of one that computes no operands.
+        """
+        prologues, most = (family.prologues, family.accumulators) if family is not None else (False, 1)
+        if any(map(any, self.prologues)) and not prologues:
             yield "warpgroups multiply tensors as they are, and an operand is computed on the way"
-        if self.accumulators > 1:
-            yield f"warpgroups have one accumulator, and the products add to {self.accumulators}"
+        if prologues and self.mixed:
+            yield "warpgroups compute an operand from one matrix that lies as it does, and scalars"
+        if self.accumulators > most:
+            words = "one accumulator" if most == 1 else f"at most {most} accumulators"
+            yield f"warpgroups have {words}, and the products add to {self.accumulators}"
         if self.scaled:
             yield "warpgroups add products as they are, and a sum is multiplied by something between two of them"
 
@@ -93,6 +105,11 @@ class Needs:
         plain = [sum(n for n, loads in zip(chunks, pair, strict=True) if not loads) for pair in self.prologues]
         prologue = max(map(sum, self.prologues))
         return target.spare_registers(len(self.loads), prologue, self.functions, self.across, max(plain))
+
+
+def family_of(target: Target) -> Family | None:
+    """A target's products of warpgroups; None if it has none."""
+    return next(iter(target.families), None)
 
 
 def _back(pairs: tuple[tuple[int, int], ...]) -> tuple[tuple[int, int], ...]:
@@ -125,6 +142,7 @@ def needs_of(idiom: Plan) -> Needs:
         max((_functions(s, SPECIAL) for s in idiom.steps), default=0),
         idiom.layout,
         len(idiom.outputs),
+        any(_mixed(o) for c in idiom.contractions for o in (c.left, c.right)),
     )
 
 
@@ -143,6 +161,11 @@ def _functions(step: Step, weights: Mapping[str, int] = ERRORS) -> int:
 def _loads(operand: Operand) -> int:
     """How many arrays of registers hold what is loaded for it."""
     return max(1, len(operand.accesses))
+
+
+def _mixed(operand: Operand) -> bool:
+    """Whether it is computed from something else than one matrix that has all its places."""
+    return len(operand.accesses) != 1 or set(operand.accesses[0].index) != set(operand.index)
 
 
 def _prologue(operand: Operand) -> int:

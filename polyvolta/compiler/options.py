@@ -11,7 +11,7 @@ from dataclasses import astuple, dataclass, field
 from operator import index
 from typing import TYPE_CHECKING
 
-from polyvolta.compiler.needs import Needs, needs_of
+from polyvolta.compiler.needs import Needs, family_of, needs_of
 from polyvolta.compiler.tiling import OPTIONS, SPLITS, BadOption, Tiling
 from polyvolta.compiler.tuning import OF_BOXES, choose, remedy, tilings
 from polyvolta.cuda.arch import AUTO
@@ -210,12 +210,13 @@ def complete(options: Options, needs: Needs, target: Target) -> Options:
     problems = list(chosen.problems(target, needs, given))
     if not problems:
         return Options(*astuple(chosen))
-    first = [*needs.beyond_warpgroups(), *(p for p in problems if any(name in p for name in given)), *problems]
+    beyond = list(needs.beyond_warpgroups(family_of(target)))
+    first = [*beyond, *(p for p in problems if any(name in p for name in given)), *problems]
     problem = next(p for p in first if p in problems)
     typed = ", ".join(f"{name}={value!r}" for name, value in given.items())
     left = target.families and "macro_mma" not in given and chosen.macro_mma in target.macro_names  # to warps
     if left and OF_BOXES & given.keys():
-        problem += "".join(f"; {cause}" for cause in needs.beyond_warpgroups())
+        problem += "".join(f"; {cause}" for cause in beyond)
     raise BadOption(problem, where=f"Options({typed})", hint=remedy(given, needs, target))
 
 

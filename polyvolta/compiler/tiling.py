@@ -11,13 +11,13 @@ from dataclasses import dataclass, fields, replace
 from math import prod
 from typing import TYPE_CHECKING, Any, Self
 
-from polyvolta.compiler.needs import Needs
+from polyvolta.compiler.needs import Needs, family_of
 from polyvolta.compiler.rule.clusters import undivided
 from polyvolta.cuda.arch import runs_on
 from polyvolta.cuda.build.promotion.makers import COLUMNS, makers_of
 from polyvolta.cuda.ir.memories import PhaseBarriers
 from polyvolta.cuda.target.instruction import LANES
-from polyvolta.cuda.target.warpgroup import WarpgroupMma
+from polyvolta.cuda.target.warpgroup import Family, WarpgroupMma
 from polyvolta.sets import PolyvoltaError
 
 if TYPE_CHECKING:
@@ -150,10 +150,19 @@ class Tiling:
         macro = target.macro_mma(self.macro_mma)
         if isinstance(macro, WarpgroupMma):
             lanes = macro.instructions[0].scope.threads
-            return needs.accumulators * self.warp_tile[0] * self.warp_tile[1] // lanes
+            rows, cols = self.warp_tile[:2]
+            return needs.accumulators * rows * cols // lanes + self._computed(macro, needs)
         return registers(
             self.block_tile, self.warp_tile, macro, self.split_k, needs, self.fragments, bool(target.copies)
         )
+
+    def _computed(self, macro: WarpgroupMma, needs: Needs) -> int:
+        """Registers of operands that warpgroups compute on the way: fragments of the left one, chunks of the right
+        one's stage."""
+        (m, _, k), lanes = macro.shape, macro.instructions[0].scope.threads
+        fragments = self.fragments * self.warp_tile[0] // m * (m * k // lanes // 2)
+        chunks = self.block_tile[1] * self.block_tile[2] // 8 // (lanes * prod(self.warps))
+        return max(fragments * bool(left) + 4 * chunks * bool(right) for left, right in needs.prologues)
 
     def problems(self, target: Target, needs: Needs, given: Collection[str] | None = None) -> Iterator[str]:
         """Everything that the macro-MMA or the target rules out.
@@ -181,7 +190,8 @@ class Tiling:
         else:
             narrow = (macro.shape[0], COLUMNS, macro.shape[2])
             misfits = self.misfits(_turned(narrow) if self.swap else narrow, "what warpgroups multiply")
-        found = (*misfits, *self.too_far(bool(target.copies)), *self.unsuited(macro, needs), *self.unshared(target))
+        found = (*misfits, *self.too_far(bool(target.copies)), *self.unsuited(macro, needs, family_of(target)),
+                 *self.unshared(target))  # fmt: skip
         yield from found
         if found:
             return
@@ -232,8 +242,15 @@ class Tiling:
             yield f"fragments={self.fragments} take turns by strips, and block_tile has {strips} of {shape[2]} along " \
                   "K, an odd number"
 
-    def unsuited(self, macro: Composition | WarpgroupMma, needs: Needs) -> Iterator[str]:
-        """What a graph, or an option, asks for that warpgroups don't do, or that others don't."""
+    def unsuited(
+        self, macro: Composition | WarpgroupMma, needs: Needs, family: Family | None = None
+    ) -> Iterator[str]:
+        """What a graph, or an option, asks for that warpgroups don't do, or that others don't.
+
+        Parameters
+        ----------
+        family : the target's products of warpgroups.
+        """
         if not isinstance(macro, WarpgroupMma):
             if self.persistent:
                 yield f"persistent blocks have boxes of their next tile brought, and {macro.name} takes no boxes"
@@ -247,9 +264,12 @@ class Tiling:
         if self.pingpong and self.warps[:2] != (1, 1):
             yield f"warpgroups that take turns have a block tile each: {self.warps[0]} x {self.warps[1]} warp_tiles " \
                    "are a block_tile"
-        yield from needs.beyond_warpgroups()
+        yield from needs.beyond_warpgroups(family)
         yield from self.of_one_tile()
-        if self.split_k > 1 and (columns := self.mapped.warp_tile[1]) % (COLUMNS * self.split_k):
+        if self.split_k > 1 and needs.accumulators > 1:
+            yield f"blocks that split K add up one accumulator, and the products add to {needs.accumulators}: " \
+                  f"split_k={self.split_k}"
+        elif self.split_k > 1 and (columns := self.mapped.warp_tile[1]) % (COLUMNS * self.split_k):
             what = "rows" if self.swap else "columns"
             yield f"each of the {self.split_k} blocks that split K adds up a part of a warpgroup's {what}, " \
                   f"{COLUMNS} at a time: warp_tile has {columns}"
@@ -260,7 +280,8 @@ class Tiling:
         elif self.prefetch < self.buffers - 1:
             yield "boxes have a warp of their own, which is as far ahead as there are buffers: " \
                   f"prefetch={self.prefetch} is less, and buffers={self.buffers}"
-        if self.fragments > 1:
+        left = any(a for a, _ in (needs.turned if self.swap else needs).prologues)
+        if self.fragments > 1 and not left:
             yield f"warpgroups have no fragments of operands in registers: fragments={self.fragments}"
 
     def of_one_tile(self) -> Iterator[str]:

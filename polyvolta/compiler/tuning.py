@@ -32,7 +32,7 @@ from dataclasses import replace
 from itertools import product
 from typing import Any
 
-from polyvolta.compiler.needs import Needs, needs_of
+from polyvolta.compiler.needs import Needs, family_of, needs_of
 from polyvolta.compiler.rule import warpgroups
 from polyvolta.compiler.rule.blocks import blocks, count
 from polyvolta.compiler.tiling import SPLITS, Tile, Tiling, chunks_of, farthest, registers, turned_options
@@ -67,7 +67,10 @@ def tilings(graph: Graph, target: Target) -> Iterator[Tiling]:
                              dependent_launch=target.dependent_launch)  # fmt: skip
             if next(options.problems(target, needs), None) is None:
                 yield options
+    left = any(a for a, _ in needs.prologues)
     for options in warpgroups.space(target, TILES):
+        if left:  # computed in registers, which take turns
+            options = replace(options, fragments=2)
         if next(options.problems(target, needs), None) is None:
             yield options
 
@@ -200,7 +203,8 @@ def choose(given: Mapping[str, Any], needs: Needs, target: Target) -> Tiling:
 def _of_warpgroups(given: Mapping[str, Any], needs: Needs, target: Target) -> Tiling | None:
     """The rule's options for products of warpgroups; None where the target has none, or others are to be taken."""
     asked = given.get("macro_mma")
-    if warpgroups.family_with(asked, target) is None or asked is None and any(needs.beyond_warpgroups()):
+    beyond = any(needs.beyond_warpgroups(family_of(target)))
+    if warpgroups.family_with(asked, target) is None or asked is None and beyond:
         return None
     found, tried = _first(warpgroups.tilings(given, needs, target), needs, target)
     if found is None and asked is None and _first(warpgroups.tilings({}, needs, target), needs, target)[0] is None:

@@ -57,14 +57,16 @@ def tilings(given: Mapping[str, Any], needs: Needs, target: Target) -> Iterator[
         most = (least[0], *most[1:])
     words = given.get("partial", "guard"), given.get("accumulators", "auto")
     in_turn = given.get("pingpong", False)  # at tiles of persistent blocks
+    left = any(a for a, _ in needs.prologues)
     for roomy in (True, False):
         for block in blocks(given, needs, least, most, target.multiprocessors):
             for warp in _warps(given, block, least, needs, target, family, roomy):
                 name = given.get("macro_mma") or _widest(family, warp)
+                sets = 2 if left and block[2] // least[2] % 2 == 0 else 1
                 for buffers in _rings(given, block, needs, family):
                     ahead = given.get("prefetch", buffers - 1)
                     yield Tiling(block, warp, name, given.get("split_k", 1), buffers, *words, ahead,
-                                 given.get("fragments", 1), given.get("group", target.group),
+                                 given.get("fragments", sets), given.get("group", target.group),
                                  given.get("occupancy", 1),
                                  given.get("dependent_launch", target.dependent_launch),
                                  given.get("persistent", in_turn), in_turn,

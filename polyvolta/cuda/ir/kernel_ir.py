@@ -33,6 +33,7 @@ from polyvolta.cuda.ir.engines.phases import Arrive as Arrive
 from polyvolta.cuda.ir.engines.phases import Await as Await
 from polyvolta.cuda.ir.engines.phases import InitBarriers as InitBarriers
 from polyvolta.cuda.ir.engines.phases import Phase as Phase
+from polyvolta.cuda.ir.engines.rewrites import SharedLoad as SharedLoad
 from polyvolta.cuda.ir.engines.warpgroups import SharedOperand as SharedOperand
 from polyvolta.cuda.ir.engines.warpgroups import Wgmma as Wgmma
 from polyvolta.cuda.ir.engines.warpgroups import WgmmaCommit as WgmmaCommit
@@ -79,7 +80,7 @@ Op = Operation
 OPERATIONS = (Zero, Scale, GlobalLoad, Pointwise, SharedStore, FragmentLoad, Mma, ExchangeStore, ExchangeLoad,
               GlobalStore, Barrier, LoadMatrix, StoreMatrix, AsyncCopy, CommitCopies, WaitCopies, TakeRun, InitBarriers,
               Arrive, Await, BoxCopy, BoxStore, CommitStores, WaitStores, ProxyFence, Wgmma, WgmmaFence, WgmmaCommit,
-              WgmmaWait, AwaitGrids, ReleaseGrids)  # fmt: skip
+              WgmmaWait, AwaitGrids, ReleaseGrids, SharedLoad)  # fmt: skip
 """Those of this package."""
 
 

@@ -112,11 +112,15 @@ class GlobalLoad(Operation):
 class Inside(Part):
     """Which of eight values count: value v, at `index` and v further along dimension `along`, is inside where each
     coordinate d is less than `extents[d]`. `along` None: all eight have one index.
+
+    With `own`, a map { [lane, i] -> [+d0, ...] }, value i is at `index` plus what that says, as those of a fragment
+    lie; `along` means nothing then.
     """
 
     index: tuple[Aff, ...]
     extents: tuple[Aff, ...]
     along: int | None
+    own: IndexMap | None = None
 
 
 @dataclass(frozen=True, slots=True)

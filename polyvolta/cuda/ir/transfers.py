@@ -25,8 +25,8 @@ class LoadMatrix(Operation):
     `origin + ownership(lane, i)`.
 
     In instruction n each lane names one chunk of the tile, at `origin + lines(lane, n)`, and gets 2 * `count` values,
-    by the distribution of `load`; the two together are the ownership map. `operand` is "a" or "b", or "c" of what is
-    where accumulators are.
+    by the distribution of `load`; the two together are the ownership map. `operand` is "a" or "b", "c" of what is where
+    accumulators are, or "x" of what is computed on before a product takes it.
 
     Parameters
     ----------

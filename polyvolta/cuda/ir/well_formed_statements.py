@@ -38,6 +38,7 @@ from polyvolta.cuda.ir.kernel_ir import (
     Pointwise,
     RegisterArray,
     Scale,
+    SharedLoad,
     SharedStore,
     Stmt,
     StoreMatrix,
@@ -196,6 +197,8 @@ def _of_pointwise(ir: KernelIR, op: Pointwise) -> Iterator[str]:
             yield f"inside has {len(inside.index)} indices and {len(inside.extents)} extents"
         if inside.along not in (None, *range(len(inside.index))):
             yield f"inside has no dimension {inside.along}"
+        if inside.own is not None:
+            yield from of_lanes("what is inside", inside.own, len(inside.index), ("i", CHUNK))
 
 
 def _of_formula(name: str, formula: Formula, operands: int) -> Iterator[str]:
@@ -218,8 +221,8 @@ def _of_tile_index(ir: KernelIR, tile: str, index: tuple[Aff, ...]) -> Iterator[
         yield f"{tile} has {len(found.layout.inputs)} dimensions, not {len(index)}"
 
 
-def _of_shared_store(ir: KernelIR, op: SharedStore) -> Iterator[str]:
-    yield from _of_element(ir, op.source, CHUNK)
+def _of_shared_store(ir: KernelIR, op: SharedStore | SharedLoad) -> Iterator[str]:
+    yield from _of_element(ir, op.source if isinstance(op, SharedStore) else op.target, CHUNK)
     yield from _of_tile_index(ir, op.tile, op.index)
 
 
@@ -236,8 +239,8 @@ def _of_fragment_load(ir: KernelIR, op: FragmentLoad) -> Iterator[str]:
 def _of_load_matrix(ir: KernelIR, op: LoadMatrix) -> Iterator[str]:
     yield from _of_tile_index(ir, op.tile, op.origin)
     array = _array(ir, op.target)
-    if op.operand not in ("a", "b", "c"):
-        yield f"an operand is a or b, or c, which is added, not {op.operand!r}"
+    if op.operand not in ("a", "b", "c", "x"):
+        yield f"an operand is a or b, or c, which is added, or x, which is computed on, not {op.operand!r}"
     if op.count not in op.load.counts:
         yield f"{op.load.title} brings {' or '.join(map(str, op.load.counts))} matrices, not {op.count}"
     elif array.width % (2 * op.count):
@@ -374,6 +377,8 @@ _KINDS: dict[tuple[type, str], int] = {
     (Zero, "target"): 4,
     (Scale, "target"): 4,
     (Wgmma, "d"): 4,
+    (Wgmma, "a"): 2,
+    (SharedLoad, "target"): 2,
 }
 """What values memory and the tensor cores take and give, in bytes: the kernel's 16-bit ones, or fp32."""
 _RULES: dict[type, Callable[[KernelIR, Any], Iterator[str]]] = {
@@ -381,6 +386,7 @@ _RULES: dict[type, Callable[[KernelIR, Any], Iterator[str]]] = {
     GlobalStore: _of_global,
     Pointwise: _of_pointwise,
     SharedStore: _of_shared_store,
+    SharedLoad: _of_shared_store,
     FragmentLoad: _of_fragment_load,
     Mma: _of_mma,
     ExchangeStore: _of_exchange,

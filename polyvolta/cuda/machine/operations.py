@@ -13,7 +13,7 @@ import numpy as np
 
 from polyvolta.cuda.ir import kernel_ir as kir
 from polyvolta.cuda.ir.kernel_ir import CHUNK, LANES
-from polyvolta.cuda.machine.access import apply, further, reaches, which
+from polyvolta.cuda.machine.access import apply, further, owned, reaches, which
 from polyvolta.cuda.machine.asynchrony import units
 from polyvolta.cuda.machine.errors import NoProduct, OutOfBounds
 from polyvolta.cuda.machine.machine import POISON, Effect, Machine
@@ -73,7 +73,9 @@ def _pointwise(m: Machine, op: kir.Pointwise, mask: Mask) -> Reaches:
     target = m.element(op.target)
     if op.inside is not None:
         index, extents = m.at(op.inside.index), m.at(op.inside.extents)
-        inside = which(m, index, extents, further(len(index), op.inside.along, CHUNK), None, CHUNK)
+        own = op.inside.own
+        more = further(len(index), op.inside.along, CHUNK) if own is None else owned(own, CHUNK)
+        inside = which(m, index, extents, more, None, CHUNK)
         values = np.where(inside, values, np.float32(0))
     _write(target, cast(values, target.dtype), mask)
     return ()
@@ -85,6 +87,12 @@ def _pointwise(m: Machine, op: kir.Pointwise, mask: Mask) -> Reaches:
 def _shared_store(m: Machine, op: kir.SharedStore, mask: Mask) -> Reaches:
     (at,) = found = reaches(m, op, mask)
     _scatter(m.memory.reshape(-1, CHUNK), _rows(m, at, 0), m.element(op.source), at.mask)
+    return found
+
+
+def _shared_load(m: Machine, op: kir.SharedLoad, mask: Mask) -> Reaches:
+    (at,) = found = reaches(m, op, mask)
+    _write(m.element(op.target), m.memory.reshape(-1, CHUNK).take(_rows(m, at, 0), 0), at.mask)
     return found
 
 
@@ -236,6 +244,7 @@ EFFECTS: dict[type, Effect] = {
     kir.GlobalLoad: _global_load,
     kir.Pointwise: _pointwise,
     kir.SharedStore: _shared_store,
+    kir.SharedLoad: _shared_load,
     kir.FragmentLoad: _fragment_load,
     kir.Mma: _mma,
     kir.ExchangeStore: _exchange_store,

@@ -32,7 +32,7 @@ from polyvolta.cuda.mutants import (
     transfers,
     trees,
 )
-from polyvolta.cuda.mutants.engines import clusters, grids, tiles
+from polyvolta.cuda.mutants.engines import clusters, grids, prologues, tiles
 from polyvolta.cuda.mutants.model import Mutant as Mutant
 from polyvolta.cuda.mutants.model import NotAKernel as NotAKernel
 from polyvolta.cuda.mutants.model import NothingToBreak as NothingToBreak
@@ -47,7 +47,7 @@ MUTANTS: dict[str, Mutant] = {
     m.name: m
     for module in (
         arguments, barriers, pipeline, layouts, copies, accumulators, results, rings, transfers, roles, blocks, boxes,
-        tiles, grids, clusters, trees,
+        tiles, grids, clusters, prologues, trees,
     )
     for m in module.MUTANTS
 }  # fmt: skip

@@ -91,6 +91,15 @@ class WarpgroupMma:
         return self.instructions[0].values
 
     @property
+    def from_registers(self) -> WarpgroupMma:
+        """The same with A in registers.
+
+        >>> WGMMA.of(64).from_registers == WGMMA.of(64, REGISTERS)
+        True
+        """
+        return replace(self, instructions=tuple(replace(i, a=A_FRAGMENT) for i in self.instructions))
+
+    @property
     def layouts(self) -> tuple[tuple[str, str], ...]:
         return tuple(dict.fromkeys(i.layouts for i in self.instructions))
 
@@ -181,8 +190,9 @@ _RULES = {
     "block_tile": SIZES,
     "buffers": COUNT,
     "spare": of(Spare, "Spare", "Spare(always=36)"),
-    **dict.fromkeys(("producer", "least"), COUNT),
+    **dict.fromkeys(("producer", "least", "accumulators"), COUNT),
     "title": Rule("name", "'m64nNk16'", lambda s: isinstance(s, str)),
+    "prologues": Rule("bool", "True", lambda v: isinstance(v, bool)),
 }  # fmt: skip
 
 
@@ -203,6 +213,8 @@ class Family:
         be, with which none is spilled.
     least : registers beside accumulators of one product with which ptxas takes it, of those that all threads have when
         a block starts: 64x208 is refused with 128, and told to need 130.
+    prologues : whether operands may be computed on the way.
+    accumulators : most arrays that products of a kernel add to.
 
     >>> WGMMA.of(128).values, WGMMA.named("m64n200k16").shape, WGMMA.named("m64n4k16")
     ((0, 0, 64), (64, 200, 16), None)
@@ -217,6 +229,8 @@ class Family:
     spare: Spare = Spare()
     producer: int = 24
     least: int = 26
+    prologues: bool = False
+    accumulators: int = 1
 
     def __post_init__(self) -> None:
         settle(self, _RULES, BadTarget)

@@ -14,7 +14,7 @@ from polyvolta.cuda.ir.engines.boxes import BoxCopy, BoxStore, CommitStores, Pro
 from polyvolta.cuda.ir.engines.grids import AwaitGrids, ReleaseGrids
 from polyvolta.cuda.ir.engines.phases import Arrive, Await, InitBarriers, Phase
 from polyvolta.cuda.ir.engines.warpgroups import SharedOperand, Wgmma, WgmmaCommit, WgmmaFence, WgmmaWait
-from polyvolta.cuda.ir.memories import LANES
+from polyvolta.cuda.ir.memories import LANES, Element
 from polyvolta.cuda.text.c_expr import NotPrintable, in_steps, is_sum
 from polyvolta.cuda.text.helpers.engines import boxes, grids, phases, warpgroups
 from polyvolta.cuda.text.roles import warp_of
@@ -96,11 +96,13 @@ def _operand(scope: Scope, x: SharedOperand) -> str:
 
 
 def _wgmma(scope: Scope, op: Wgmma) -> str:
-    majors = op.a.descriptor.major, op.b.descriptor.major
+    majors = tuple(x.descriptor.major for _, x in op.shared)
     width = scope.ir.register(op.d[0].array).width
-    function = warpgroups.product(op.macro.shape, op.macro.kind, majors, width, bool(op.adds))
+    a = scope.element(op.a) if isinstance(op.a, Element) else _operand(scope, op.a)
+    make = warpgroups.product_of_registers if isinstance(op.a, Element) else warpgroups.product
+    function = make(op.macro.shape, op.macro.kind, majors, width, bool(op.adds))  # type: ignore[arg-type]
     adds = [" && ".join(map(scope.condition, op.adds))] if op.adds else []
-    return scope.call(function, f"&{scope.element(op.d[0])}", _operand(scope, op.a), _operand(scope, op.b), *adds)
+    return scope.call(function, f"&{scope.element(op.d[0])}", a, _operand(scope, op.b), *adds)
 
 
 def _wait(scope: Scope, op: WgmmaWait) -> str:

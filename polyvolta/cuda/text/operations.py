@@ -25,6 +25,7 @@ from polyvolta.cuda.ir.kernel_ir import (
     Op,
     Pointwise,
     Scale,
+    SharedLoad,
     SharedStore,
     StoreMatrix,
     TakeRun,
@@ -82,6 +83,10 @@ def statement(scope: Scope, op: Op) -> str:
             t = scope.ir.tile(tile)
             function = shared.store(t, scope.operands.get(tile, "tile"))
             return scope.call(function, scope.buffer(tile, buffer), scope.element(source), *scope.place(index, t.order))
+        case SharedLoad(target, tile, index, buffer):
+            t = scope.ir.tile(tile)
+            place = scope.buffer(tile, buffer), *scope.place(index, t.order)
+            return f"{scope.element(target)} = {scope.call(shared.load(t, scope.operands.get(tile, 'tile')), *place)}"
         case StoreMatrix():
             return _matrix_store(scope, op)
         case FragmentLoad() | LoadMatrix():
@@ -201,12 +206,18 @@ def _global_store(scope: Scope, op: GlobalStore) -> str:
 def _pointwise(scope: Scope, op: Pointwise) -> str:
     half = scope.kinds[op.target.array] == "half"
     kinds = pointwise.operand_kinds(op, scope.kinds, scope.products)
-    function = pointwise.pointwise(op.name, op.formula, kinds, "half" if half else "float", op.inside is not None)
+    own = op.inside.own if op.inside is not None else None
+    function = pointwise.pointwise(op.name, op.formula, kinds, "half" if half else "float", op.inside is not None, own)
     arguments = [scope.element(e) if isinstance(e, Element) else e for e in op.operands]
     target = scope.element(op.target)
     if op.inside is not None:
-        arguments.append(_count(scope, op.inside))
+        arguments += _room(scope, op.inside) if own is not None else [_count(scope, op.inside)]
     return f"{target} = {scope.call(function, *arguments)}" if half else scope.call(function, target, *arguments)
+
+
+def _room(scope: Scope, inside: Inside) -> list[str]:
+    """The lane, and by how much extents are more than where its values begin, in each dimension."""
+    return ["lane", *(scope.c(extent - at) for at, extent in zip(inside.index, inside.extents, strict=True))]
 
 
 def _count(scope: Scope, inside: Inside) -> str:

@@ -45,8 +45,8 @@ void gpu_wait(int pending);  // negative: for what is in no group, too
 }
 
 // a product of warpgroups: descriptors, columns, what the elements are, whether A and B lie transposed, whether it is
-// added to the accumulators
-struct Wgmma { b64 a, b; int n, brain, turn_a, turn_b, adds, negated; };
+// added to the accumulators, whether A is in registers
+struct Wgmma { b64 a, b; int n, brain, turn_a, turn_b, adds, negated, held; };
 
 extern "C" {
 void gpu_stmatrix(int count, bool transposed, unsigned address, const unsigned *values);
@@ -64,7 +64,7 @@ void gpu_load_box(unsigned to, const void *map, int run, int line, unsigned barr
 void gpu_store_box(const void *map, int run, int line, unsigned from);
 void gpu_commit_boxes();
 void gpu_wait_boxes(int pending);
-void gpu_wgmma(const Wgmma *what, float *const *registers);
+void gpu_wgmma(const Wgmma *what, float *const *registers, const unsigned *const *left);
 void gpu_wgmma_fence();
 void gpu_wgmma_commit();
 void gpu_wgmma_wait(int pending);
@@ -181,8 +181,18 @@ template <class... F> UNWATCHED __attribute__((noinline)) static Registers<sizeo
 template <int N, bool BRAIN>
 static inline void ptx_wgmma(const Registers<N / 2> &d, const b64 *a, const b64 *b, const bool *adds, int plus_a, int plus_b,
                              int turn_a, int turn_b) {
-  const Wgmma what = {a[0], b[0], N, BRAIN, turn_a, turn_b, adds[0], plus_a != 1 || plus_b != 1};
-  gpu_wgmma(&what, d.at);
+  const Wgmma what = {a[0], b[0], N, BRAIN, turn_a, turn_b, adds[0], plus_a != 1 || plus_b != 1, false};
+  gpu_wgmma(&what, d.at, nullptr);
+}
+
+struct Left { const unsigned *at[4]; };
+template <class... W> UNWATCHED __attribute__((noinline)) static Left read_later(const W &...a) { return {{&a...}}; }
+
+template <int N, bool BRAIN>
+static inline void ptx_wgmma_of_registers(const Registers<N / 2> &d, const Left &a, const b64 *b, const bool *adds,
+                                          int plus_a, int plus_b, int turn_b) {
+  const Wgmma what = {0, b[0], N, BRAIN, 0, turn_b, adds[0], plus_a != 1 || plus_b != 1, true};
+  gpu_wgmma(&what, d.at, a.at);
 }
 static inline void ptx_wgmma_fence_sync_aligned() { gpu_wgmma_fence(); }
 static inline void ptx_wgmma_commit_group_sync_aligned() { gpu_wgmma_commit(); }

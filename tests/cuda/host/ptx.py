@@ -35,7 +35,8 @@ class Instruction:
     ----------
     operands : of each its registers' letter, how many (a vector in braces where not one), "=" before those that are
         written, [] around addresses; "n" is a constant, and one behind "?" may be missing. "&f": registers that are
-        written later, by their addresses; "[lr2]": an address and coordinates; "_": a result that nobody wants.
+        written later, by their addresses, "&r": read; "[lr2]": an address and coordinates; "_": a result that nobody
+        wants.
     arch : the first compute capability that has it.
     volatile : whether the statement has to say so: the instruction does more than its outputs show.
     memory : whether the statement has to name memory among what it changes.
@@ -125,6 +126,9 @@ def _hopper() -> Iterator[tuple[str, Instruction]]:
             function = f"ptx_wgmma<{n}, {str(kind == 'bf16').lower()}>"
             name = f"wgmma.mma_async.sync.aligned.m64n{n}k16.f32.{kind}.{kind}"
             yield name, does(*operands, own=True, function=function, memory=False)
+            operands = f"&f{n // 2}", "&r4", "l", "p", "n", "n", "n"
+            function = function.replace("ptx_wgmma", "ptx_wgmma_of_registers")
+            yield f"{name} of registers", does(*operands, own=True, function=function, memory=False)
     yield "wgmma.fence.sync.aligned", does(own=True)
     yield "wgmma.commit_group.sync.aligned", does(own=True)
     yield "wgmma.wait_group.sync.aligned", does("n", own=True)
@@ -377,6 +381,8 @@ def _variant(block: _Block, name: str, operands: list[str]) -> tuple[str, list[s
         return name + " float" * (block.asm.operands[int(first[1])][0][-1] == "f"), operands
     if name == "mov.u32" and operands[-1].lstrip("%") == "cluster_ctarank":
         return f"{name} cluster_ctarank", operands[:-1]
+    if name.startswith("wgmma.mma_async") and len(operands) > 1 and operands[1].startswith("{"):
+        return f"{name} of registers", operands
     if name == "elect.sync" and operands[0].startswith("_|"):  # the lane's number, and whether it is this one
         return name, [operands[0][2:], *operands[1:]]
     return name, operands
@@ -424,7 +430,8 @@ def _place(block: _Block, n: int, form: str, given: str, before: list, after: li
     if len(names) != count or (count > 1 and not vector):
         raise Untranslatable(f"operand {given} of {text}: {count} registers are needed")
     if form.startswith("&"):
-        arguments.append(f"registers({', '.join(_held(block, x, letter, text) for x in names)})")
+        function = "registers" if letter == "f" else "read_later"
+        arguments.append(f"{function}({', '.join(_held(block, x, letter, text) for x in names)})")
         return
     values = [_value(block, x, letter, writes, text) for x in names]
     if letter == "n":
@@ -438,15 +445,17 @@ def _place(block: _Block, n: int, form: str, given: str, before: list, after: li
 
 
 def _held(block: _Block, name: str, letter: str, text: str) -> str:
-    """A register that an instruction reads and writes some time later."""
+    """A register that an instruction reads and writes some time later; one of "r" it reads."""
     n = int(name[1:]) if re.fullmatch(r"%\d+", name) else len(block.asm.operands)
-    if n >= block.asm.outputs or block.asm.operands[n][0] != f"+{letter}":
-        raise Untranslatable(f'{name} is no operand "+{letter}": {text}')
+    constraint = "r" if letter == "r" else f"+{letter}"
+    if n >= len(block.asm.operands) or block.asm.operands[n][0] != constraint:
+        raise Untranslatable(f'{name} is no operand "{constraint}": {text}')
     if n in block.held:
         raise Untranslatable(f"{name} twice: {text}")
     block.held.add(n)
     block.read.add(n)
-    block.fresh.add(n)
+    if letter != "r":
+        block.fresh.add(n)
     return f"({block.asm.operands[n][1]})"
 
 

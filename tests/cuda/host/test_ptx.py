@@ -160,7 +160,7 @@ def statement_of(name, known):
             case "[lr2]":
                 operands.append(f"[{registers('l', 1)}, {registers('r', 2)}]")
             case x:
-                made = registers(letter, int(count or 1), {"=": "=", "&": "+"}.get(x[0], ""))
+                made = registers(letter, int(count or 1), {"=": "=", "&": "+" if letter == "f" else ""}.get(x[0], ""))
                 operands.append(f"[{made}]" if x.startswith("[") else made)
     word, _, variant = name.partition(" ")
     operands += ["%cluster_ctarank"] if variant == "cluster_ctarank" else []

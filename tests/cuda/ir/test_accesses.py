@@ -29,6 +29,7 @@ from polyvolta.cuda.ir.kernel_ir import (
     RegisterArray,
     Runs,
     Scale,
+    SharedLoad,
     SharedStore,
     SharedTile,
     StoreMatrix,
@@ -212,6 +213,10 @@ CASES = {
         AsyncCopy("D", INDEX, 1, "shared_A", INDEX),
         [in_memory("global", "read", "D", INDEX, 1, along=1, when="completion"),
          in_memory("shared", "write", "shared_A", INDEX, 8, along=1, when="completion")],
+    ),
+    "a chunk that comes back": (
+        SharedLoad(STAGING, "shared_A", INDEX, C % 2),
+        [in_memory("shared", "read", "shared_A", INDEX, 8, along=1, slot=C % 2), half("write", "private_A", C)],
     ),
     "an asynchronous copy whose lanes begin with other pieces": (
         AsyncCopy("B", INDEX, 0, "shared_B", INDEX, turn=IndexMap((("lane", 32),), (("first", LANE // 8),))),

@@ -18,7 +18,7 @@ from polyvolta.cuda.mutants import MUTANTS as ALL
 from polyvolta.cuda.mutants import Mutant, NotAKernel, NothingToBreak, UnknownMutant, broken
 from polyvolta.cuda.text.printer import print_cuda
 from polyvolta.cuda.verify.report.records import PROOFS
-from tests.cuda.mutants.names import AMPERE, BOXES, CLUSTERS, ROLES, TILES
+from tests.cuda.mutants.names import AMPERE, BOXES, CLUSTERS, PROLOGUES, ROLES, TILES
 
 M, N, K, L = pv.sizes("M N K L")
 A, B = pv.tensor("A", (M, K)), pv.tensor("B", (K, N), layout="col")
@@ -51,7 +51,7 @@ KERNELS = {
 }
 """What is computed, and its options beside SMALL."""
 
-MUTANTS = {name: m for name, m in ALL.items() if name not in AMPERE | BOXES | ROLES | TILES | CLUSTERS}
+MUTANTS = {name: m for name, m in ALL.items() if name not in AMPERE | BOXES | ROLES | TILES | CLUSTERS | PROLOGUES}
 """Those that a kernel for sm_70 can show; of the others see test_rings, test_boxes and verify/order/test_roles."""
 
 NARROW = {"narrow accesses": {"A": 4, "B": 1, "D": 2}}

@@ -247,14 +247,14 @@ def _inside(side: Side, nest: Nest, extent: Aff, context: Set) -> tuple[Inside |
     operand = side.operand
     k = next(i for i in operand.index if i == nest.iterators[2])
     full = full_where(nest, TILE, (k,), context)
-    if not full or _keeps_zero(operand, k):
+    if not full or keeps_zero(operand, k):
         return None, ()
     d = operand.index.index(k)
     index = side.block.offset[d] + side.local[d]
     return Inside((index,), (extent,), 0 if side.order[1] == d else None), full
 
 
-def _keeps_zero(operand: Operand, k: str) -> bool:
+def keeps_zero(operand: Operand, k: str) -> bool:
     """Whether the formula makes 0 of the zeros that are loaded beside the k range."""
     if operand.scalars or not all(k in a.index for a in operand.accesses):
         return False

@@ -127,7 +127,7 @@ def steady(schedule: Schedule, at: Path, words: Mapping[str, frozenset[str]], co
     """Let code for the trips of a k loop that multiply be generated apart from those that fill the ring before."""
     band = schedule.band(at)
     (product,) = (s for s in band.statements if "multiply" in words[s])
-    found = _instances(schedule, at, product)
+    found = instances_of(schedule, at, product)
     trips = found.apply(Map.from_affs(found.space, [band.members[0].of(product)]))
     trips = trips.gist(Set.universe(str(trips.space.out)).intersect_params(context))
     outer = tuple(f"o{k}" for k in range(depth(schedule, at)))
@@ -191,21 +191,21 @@ def awaited(schedule: Schedule, movements: Mapping[str, Movement], arrays: Memor
 
 def pending(schedule: Schedule, at: Path, wait: str, commit: str, movements: Mapping[str, Movement]) -> int:
     """How many commits of later tiles come before a tile's wait, for every tile that there is."""
-    w, c = (_times(schedule, at, s) for s in (wait, commit))
+    w, c = (times_of(schedule, at, s) for s in (wait, commit))
     assert movements[wait].dims == movements[commit].dims
     *_, kt = movements[wait].dims or ("",)
-    later = _later(kt, w, c)
-    if later.is_empty():
+    behind = later(kt, w, c)
+    if behind.is_empty():
         return 0
-    there, made = (_instances(schedule, at, s) for s in (wait, commit))
-    steps = [o for (o,) in later.deltas().points()]
+    there, made = (instances_of(schedule, at, s) for s in (wait, commit))
+    steps = [o for (o,) in behind.deltas().points()]
     dims = there.space.out.dims
     moved = ([var(d) + o if d == kt else var(d) for d in dims] for o in steps)
     made = Set._of(made.param_names, [(Space(None, Tuple(None, made.space.out.dims)), c) for _, c in made.parts])
     return sum(there.apply(Map.from_affs(there.space, exprs)).is_subset(made) for exprs in moved)
 
 
-def _times(schedule: Schedule, at: Path, statement: str) -> tuple[Aff, ...]:
+def times_of(schedule: Schedule, at: Path, statement: str) -> tuple[Aff, ...]:
     """When a statement of a k loop runs: the loop's members, strips, and its place in the sequence."""
     node, times = schedule.node(at), ()
     while isinstance(node, Band):
@@ -215,7 +215,7 @@ def _times(schedule: Schedule, at: Path, statement: str) -> tuple[Aff, ...]:
     return *times, aff(place)
 
 
-def _later(kt: str, wait: tuple[Aff, ...], commit: tuple[Aff, ...]) -> Map:
+def later(kt: str, wait: tuple[Aff, ...], commit: tuple[Aff, ...]) -> Map:
     """{ [k] -> [k'] : k' > k and the commit of k' comes before the wait of k }."""
     pieces: list[Conjunct] = []
     commit = tuple(e.subs({kt: var("later")}) for e in commit)
@@ -226,7 +226,7 @@ def _later(kt: str, wait: tuple[Aff, ...], commit: tuple[Aff, ...]) -> Map:
     return Map._of((), [(Space(Tuple(None, ("k",)), Tuple(None, ("later",))), tuple(pieces))])
 
 
-def _instances(schedule: Schedule, at: Path, statement: str) -> Set:
+def instances_of(schedule: Schedule, at: Path, statement: str) -> Set:
     """The instances of a statement: those that an extension adds above a loop, or those of the domain."""
     for here in (at[:k] for k in reversed(range(len(at)))):
         node = schedule.node(here)

@@ -1,5 +1,8 @@
 """Products of a warpgroup, `wgmma`: asynchronous, with operands that tensor cores read from shared memory themselves.
 
+The left operand may be in registers, too: each warp has a fragment of its rows. They must stay as they are until a wait
+that covers the product, as tiles must.
+
 Four warps issue one together. It runs on while they go on: their accumulators are anything until a wait for all
 products, and the operands' tiles must stay as they are until a wait that covers it. What a warpgroup issues between two
 commits is a group, and a wait lets its newest groups run on. Products on one accumulator follow one another without a
@@ -58,31 +61,43 @@ class Wgmma(Operation):
     Parameters
     ----------
     d : the accumulators: fragments of the result side by side, a lane's values one behind the other.
-    a, b : operands in shared memory.
+    a : the left operand, in shared memory, or fragments of the four warps in registers.
+    b : the right operand in shared memory.
     macro : shape and ownership maps.
     adds : conditions `e >= 0`, the same for all threads of the warpgroup, under all of which d counts; () : always.
     """
 
     d: tuple[Element, ...]
-    a: SharedOperand
+    a: SharedOperand | Element
     b: SharedOperand
     macro: MacroMma
     statement: str = ""
     adds: tuple[Aff, ...] = ()
 
+    @property
+    def shared(self) -> tuple[tuple[str, SharedOperand], ...]:
+        """The operands in shared memory, each with its letter."""
+        return tuple((letter, x) for letter, x in (("a", self.a), ("b", self.b)) if isinstance(x, SharedOperand))
+
+    @property
+    def held(self) -> tuple[Element, ...]:
+        """The registers that it reads or writes some time later: the accumulators, and an operand that is there."""
+        return (*self.d, self.a) if isinstance(self.a, Element) else self.d
+
     def accesses(self, ir: Memories) -> tuple[Access, ...]:
-        m, n, k = self.macro.shape
-        own_a, own_b = _shared_out(m // WARPS, k, "row"), _shared_out(k, n, "col")
-        warp_rows = m // WARPS * (var("warp") % WARPS)
-        row, depth = self.a.origin
-        sides = ((self.a, own_a, (row + warp_rows, depth)), (self.b, own_b, self.b.origin))
-        reads = (
-            Access("shared", "read", x.tile, origin, own.inputs[1][1], 1, TENSOR_ITEM, own=own, slot=x.buffer,
-                   proxy="async", when="completion", opcode="HGMMA")
-            for x, own, origin in sides
-        )  # fmt: skip
         before, after = ([of_element(ir, kind, e) for e in self.d] for kind in ("read", "write"))
-        return *before, *reads, *after
+        a = of_element(ir, "read", self.a) if isinstance(self.a, Element) else self._read("a", self.a)
+        return *before, a, self._read("b", self.b), *after
+
+    def _read(self, letter: str, x: SharedOperand) -> Access:
+        """What a warp counts as its part of an operand in shared memory."""
+        m, n, k = self.macro.shape
+        own, origin = _shared_out(k, n, "col"), x.origin
+        if letter == "a":
+            row, depth = x.origin
+            own, origin = _shared_out(m // WARPS, k, "row"), (row + m // WARPS * (var("warp") % WARPS), depth)
+        return Access("shared", "read", x.tile, origin, own.inputs[1][1], 1, TENSOR_ITEM, own=own, slot=x.buffer,
+                      proxy="async", when="completion", opcode="HGMMA")  # fmt: skip
 
     @property
     def together(self) -> str:

@@ -11,7 +11,7 @@ from polyvolta.cuda.ir.engines.clusters import ALONE, MOST, blocks
 from polyvolta.cuda.ir.engines.phases import Arrive, Await, InitBarriers, Phase
 from polyvolta.cuda.ir.engines.warpgroups import WARPS, SharedOperand, Wgmma, WgmmaWait
 from polyvolta.cuda.ir.kernel_ir import CHUNK, CHUNK_BYTES, Barrier, ExchangeLoad, KernelIR, Role, Roles, Tiles
-from polyvolta.cuda.ir.memories import BoxMap, PhaseBarriers
+from polyvolta.cuda.ir.memories import BoxMap, Element, PhaseBarriers
 from polyvolta.cuda.ir.walk import walk
 from polyvolta.cuda.ir.well_formed_terms import of_map, of_name, unknown
 from polyvolta.cuda.target.descriptors import InShared
@@ -224,8 +224,23 @@ def _of_wgmma(ir: KernelIR, op: Wgmma) -> Iterator[str]:
     array = next((r for r in ir.registers if r.name == first.array), None)
     if array is not None and array.width * len(op.d) != macro.values[2]:
         yield f"a thread has {macro.values[2]} values of {macro.name}, {len(op.d)} of {first.array} {array.width} each"
-    for name, x, held in (("a", op.a, instruction.a), ("b", op.b, instruction.b)):
-        yield from _of_operand(ir, name, x, held)
+    for name, x in op.shared:
+        yield from _of_operand(ir, name, x, {"a": instruction.a, "b": instruction.b}[name])
+    if isinstance(op.a, Element):
+        yield from _of_fragment(ir, op.a, instruction.a)
+
+
+def _of_fragment(ir: KernelIR, x: Element, held: Any) -> Iterator[str]:
+    """The left operand in registers."""
+    if isinstance(held, InShared):
+        yield f"the instruction has operand a in shared memory, not in {x.array}"
+        return
+    (_, threads), (_, values) = held.inputs
+    if threads != WARPS * LANES:
+        yield f"operand a is held by {threads} threads, not by the {WARPS * LANES} of a warpgroup"
+    array = next((r for r in ir.registers if r.name == x.array), None)
+    if array is not None and array.width != values:
+        yield f"a thread holds {values} values of operand a, and {array.width} of {x.array}"
 
 
 def _of_operand(ir: KernelIR, name: str, x: SharedOperand, held: Any) -> Iterator[str]:

@@ -6,7 +6,9 @@ done in order. From issue to the wait for all of them the accumulator's register
 meanwhile is kept here.
 
 Registers that threads have touched since the warpgroup's last `WgmmaFence` tensor cores may see or not: a product on
-accumulators that aren't fenced gives `POISON`. So do values of shared memory that threads wrote and haven't fenced.
+accumulators, or of an operand in registers, that aren't fenced gives `POISON`. So do values of shared memory that
+threads wrote and haven't fenced. An operand in registers is read when the product is done, as one in shared memory is:
+what threads have written over it until then is what counts.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ from functools import lru_cache
 import numpy as np
 
 from polyvolta.cuda.ir.engines.warpgroups import WARPS
-from polyvolta.cuda.ir.kernel_ir import CHUNK, LANES, KernelIR, SharedOperand, Wgmma
+from polyvolta.cuda.ir.kernel_ir import CHUNK, LANES, Element, KernelIR, SharedOperand, Wgmma
 from polyvolta.cuda.ir.walk import operations
 from polyvolta.cuda.machine.asynchrony.engine import Times, swizzled
 from polyvolta.cuda.machine.asynchrony.proxies import NOBODY, Proxies
@@ -44,7 +46,8 @@ class _Product:
     ----------
     op : what is multiplied.
     array, indices : the accumulators' fragments.
-    starts : of A and B the chunk at which the descriptor starts, [block, warpgroup].
+    starts : of the operands in shared memory the chunk at which the descriptor starts, [block, warpgroup].
+    a : of a left operand in registers its index.
     adds : of which warpgroups it is added to what was there, [block, warpgroup].
     spoiled : which warpgroups' registers were not fenced, likewise.
     left : of which warpgroups it isn't done yet, [block, warpgroup].
@@ -54,7 +57,8 @@ class _Product:
     op: Wgmma
     array: str
     indices: tuple[Index, ...]
-    starts: tuple[np.ndarray, np.ndarray]
+    starts: dict[str, np.ndarray]
+    a: Index | None
     adds: np.ndarray
     spoiled: np.ndarray
     left: np.ndarray
@@ -77,28 +81,32 @@ class Products:
         self.groups = shape[1] // WARPS
         self.pending: Pending[_Product] = Pending(shape)
         self.last = np.zeros((shape[0], self.groups), np.int64)  # when a warpgroup's newest product is due
-        arrays = {e.array for op in operations(ir.body) if isinstance(op, Wgmma) for e in op.d}
+        products = [op for op in operations(ir.body) if isinstance(op, Wgmma)]
+        arrays, held = ({e.array for op in products for e in of(op)} for of in (lambda op: op.d, lambda op: op.held))
         extents = {r.name: r.shape for r in ir.registers if r.name in arrays}
         self.sums: dict[str, np.ndarray] = {}
         self.running = {n: np.zeros((*s, shape[0], self.groups), np.int64) for n, s in extents.items()}
         self.held = {n: np.zeros(x.shape, bool) for n, x in self.running.items()}
-        self.touched = {n: np.ones((*s, *shape[:2]), bool) for n, s in extents.items()}
+        self.touched = {r.name: np.ones((*r.shape, *shape[:2]), bool) for r in ir.registers if r.name in held}
 
     def issue(self, m: Blocks, op: Wgmma, mask: Mask) -> tuple[Reached, ...]:
         """Some warpgroups, each whole, have a product made; what is read of A and of B."""
         who = self._groups(mask)
         array, indices = op.d[0].array, tuple(m.index(e.array, e.index) for e in op.d)
-        starts = tuple(self._start(m, op, x, who) for x in (op.a, op.b))
+        starts = {letter: self._start(m, op, x, who) for letter, x in op.shared}
+        a = m.index(op.a.array, op.a.index) if isinstance(op.a, Element) else None
         if array not in self.sums:
             self.sums[array] = m.registers[array].copy()
         spoiled = np.zeros(who.shape, bool)
         for index in indices:
             spoiled |= self._begin(m, array, index, who)
+        if a is not None:
+            spoiled |= self._unfenced(op.a.array, a, who)  # type: ignore[union-attr]
         due = self.times.due(who.shape)
         if due is not None:
             due = self.last = np.where(who, np.maximum(due, self.last), self.last)
         adds = self._adds(m, op, who)
-        made = _Product(op, array, indices, starts, adds, spoiled, who, due)  # type: ignore[arg-type]
+        made = _Product(op, array, indices, starts, a, adds, spoiled, who, due)
         if self.times.eager:
             self._make(m, made, who)
         else:
@@ -108,8 +116,9 @@ class Products:
         self.pending.issue(made, mask)
         block, group = np.nonzero(who)
         return tuple(
-            (block, WARPS * LANES * group, chunks_read(x.descriptor, *_side(op, x), start[who], m.memory.shape[1]))
-            for x, start in zip((op.a, op.b), starts, strict=True)
+            (block, WARPS * LANES * group,
+             chunks_read(x.descriptor, *_side(op, x), starts[letter][who], m.memory.shape[1]))
+            for letter, x in op.shared
         )
 
     def _begin(self, m: Blocks, array: str, index: Index, who: np.ndarray) -> np.ndarray:
@@ -123,7 +132,12 @@ class Products:
         np.copyto(sums[:, :warps], registers[:, :warps], where=fresh[..., None])
         self.held[array][index] |= who
         self.running[array][index] += who
-        return np.asarray(self.touched[array][index][:, :warps].reshape(*who.shape, WARPS).any(2))
+        return self._unfenced(array, index, who)
+
+    def _unfenced(self, array: str, index: Index, who: np.ndarray) -> np.ndarray:
+        """Which warpgroups have touched a register element since their last fence, [block, warpgroup]."""
+        touched = self.touched[array][index][:, : self.groups * WARPS]
+        return np.asarray(touched.reshape(*who.shape, WARPS).any(2))
 
     def fence(self, mask: Mask) -> None:
         """Some warpgroups' registers are ready."""
@@ -220,9 +234,11 @@ class Products:
         if not len(block):
             return
         op = one.op
-        a, b = (_operand(m, self.proxies.writer, op, x, block, start[block, group])
-                for x, start in zip((op.a, op.b), one.starts, strict=True))  # fmt: skip
-        product = (a @ b.swapaxes(1, 2)).astype(np.float32)  # of [thread's warpgroup, 64, k] and [..., n, k]
+        sides = {letter: _operand(m, self.proxies.writer, op, x, block, one.starts[letter][block, group])
+                 for letter, x in op.shared}  # fmt: skip
+        if one.a is not None:
+            sides["a"] = _fragments(m, op, one.a, block, group)
+        product = (sides["a"] @ sides["b"].swapaxes(1, 2)).astype(np.float32)  # of [warpgroup, 64, k] and [..., n, k]
         row, col = _owned(op.macro)
         added = product[:, row, col].reshape(len(block), WARPS, LANES, -1)
         added[one.spoiled[block, group]] = POISON["float"]
@@ -276,6 +292,20 @@ def _operand(
     bits = m.memory.view(np.uint16)[at]
     bits[writer[at] != NOBODY] = m.poison
     return np.asarray(widened(bits.view(m.memory.dtype)).astype(np.float64))
+
+
+def _fragments(m: Blocks, op: Wgmma, index: Index, block: np.ndarray, group: np.ndarray) -> np.ndarray:
+    """A left operand as the warpgroups' registers have it now, [warpgroup, r, k] in fp64."""
+    assert isinstance(op.a, Element)
+    rows, _, depth = op.macro.shape
+    (_, threads), (_, values) = op.macro.a.inputs  # type: ignore[union-attr]
+    row, k = (np.broadcast_to(x, (threads, values))
+              for x in apply(op.macro.a, np.arange(threads)[:, None], np.arange(values)))  # type: ignore[arg-type]
+    warp = WARPS * group[:, None] + np.arange(WARPS)
+    held = widened(m.registers[op.a.array][:, :, :, *index][block[:, None], warp])
+    out = np.empty((len(block), rows, depth))
+    out[:, row, k] = held.reshape(len(block), threads, values)
+    return out
 
 
 @lru_cache(maxsize=64)

@@ -131,12 +131,12 @@ class UninitialisedObserver(Observer):
         counts = step.mask  # threads of which a value counts
         if len(stored) == 1 and isinstance(stored[0], GlobalReach) and stored[0].inside is not None:
             counts = np.asarray(stored[0].inside.any(-1))
-        if isinstance(step.op, Wgmma):
-            counts = _adding(m, step.op, counts)
+        sums = {e.array for e in step.op.d} if isinstance(step.op, Wgmma) else set()
+        adding = _adding(m, step.op, counts) if isinstance(step.op, Wgmma) else counts
         registers = [a for a in m.accesses(step.op) if a.space == "registers"]
         for a in registers:
             if not a.writes:
-                self._read_register(m, step, a, counts)
+                self._read_register(m, step, a, adding if a.array in sums else counts)
         if isinstance(step.op, Await):
             self._arrived(m, step.op, step.mask)
         for one in accesses:

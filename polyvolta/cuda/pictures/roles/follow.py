@@ -198,7 +198,7 @@ class _Follow:
         m, n, k = op.macro.shape
         start, end = self._engine(PRODUCT, step, m * n * k)
         tiles: frozenset[int] = frozenset()
-        for x in (op.a, op.b):
+        for _, x in op.shared:
             tiles |= self._used(x.tile, self._number(x.buffer, step), end)
         self._last(step.role, PRODUCT, end)
         self._span(f"{step.role} products", Span(PRODUCT, start, end, tiles, {op.statement: None}))

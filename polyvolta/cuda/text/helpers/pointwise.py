@@ -9,8 +9,10 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
 
-from polyvolta.cuda.ir.kernel_ir import KernelIR, Pointwise
+from polyvolta.cuda.ir.kernel_ir import CHUNK, LANES, KernelIR, Pointwise
 from polyvolta.cuda.ir.walk import operations
+from polyvolta.cuda.target.index_map import IndexMap
+from polyvolta.cuda.text.c_expr import c_expr
 from polyvolta.cuda.text.expression import OR, defined, products_of, relation, spell
 from polyvolta.cuda.text.helpers.device_function import DeviceFunction
 from polyvolta.cuda.text.helpers.values import PACK_HALF8, UNPACK_HALF8
@@ -46,12 +48,24 @@ def _is_product(op: Pointwise, kinds: Sequence[str]) -> bool:
     return formula in products_of(formula, _positions(kinds))
 
 
+_RANGES = {"lane": (0, LANES - 1), "i": (0, CHUNK - 1)}
+
+
+def _given(masked: bool, rooms: Sequence[str]) -> tuple[str, ...]:
+    """The parameters that say which values are computed."""
+    if rooms:
+        return ("int lane", *(f"int {r}" for r in rooms))
+    return ("int count",) if masked else ()
+
+
 def _positions(kinds: Sequence[str]) -> list[int]:
     return [p for p, kind in enumerate(kinds) if kind == "product"]
 
 
 @lru_cache(maxsize=256)
-def pointwise(name: str, formula: Formula, kinds: tuple[str, ...], target: str, masked: bool) -> DeviceFunction:
+def pointwise(
+    name: str, formula: Formula, kinds: tuple[str, ...], target: str, masked: bool, own: IndexMap | None = None
+) -> DeviceFunction:
     """The function of a formula.
 
     Parameters
@@ -61,6 +75,7 @@ def pointwise(name: str, formula: Formula, kinds: tuple[str, ...], target: str, 
         same thread computed, see `products`.
     target : "half" or "float".
     masked : whether only the first `count` values are computed, and the others 0.
+    own : where values are beside the first one, of a lane: those that are within `room` are computed then.
     """
     formula = simplified(formula)
     used = inputs(formula)
@@ -80,7 +95,10 @@ def pointwise(name: str, formula: Formula, kinds: tuple[str, ...], target: str, 
                 parameters.append(f"float {x}")
     spelled = spell(formula, read, _positions(kinds))
     lines = spelled.lines
-    value = f"i < count ? {spelled.value.within(OR)} : 0.0f" if masked else spelled.value.text
+    rooms = [f"room{d}" for d in range(len(own.outputs))] if own is not None else []
+    within = " && ".join(f"{c_expr(e, _RANGES)} < {r}" for e, r in zip(own.exprs, rooms)) if own is not None else ""
+    within = within or "i < count"
+    value = f"{within} ? {spelled.value.within(OR)} : 0.0f" if masked else spelled.value.text
     loop = ["#pragma unroll", "for (int i = 0; i < 8; i += 1) {", *(f"  {x}" for x in lines), f"  y[i] = {value};", "}"]
     if not lines:
         loop = [*loop[:1], "for (int i = 0; i < 8; i += 1)", f"  y[i] = {value};"]
@@ -91,8 +109,8 @@ def pointwise(name: str, formula: Formula, kinds: tuple[str, ...], target: str, 
     return DeviceFunction(
         f"{c_name(name)}{'_inside' if masked else ''}",
         "half8" if half else "void",
-        (*(() if half else ("float (&y)[8]",)), *parameters, *(("int count",) if masked else ())),
+        (*(() if half else ("float (&y)[8]",)), *parameters, *_given(masked, rooms)),
         body,
-        about + ("; values from number count on are 0" if masked else ""),
+        about + ("; values without room are 0" if rooms else "; values from number count on are 0" if masked else ""),
         needs,
     )

@@ -43,6 +43,23 @@ def _store(layout: IndexMap, order: tuple[int, ...], operand: str) -> DeviceFunc
     )
 
 
+def load(tile: SharedTile, operand: str) -> DeviceFunction:
+    """The load of one chunk."""
+    return _load(tile.layout, tile.order, operand)
+
+
+@lru_cache(maxsize=256)
+def _load(layout: IndexMap, order: tuple[int, ...], operand: str) -> DeviceFunction:
+    line, run, chunk, ranges = chunk_at(layout, order)
+    return DeviceFunction(
+        f"load_shared_{operand}_{layout_name(order)}_swizzled",
+        "half8",
+        ("const half8 *tile", f"int {line}", f"int {run}"),
+        (f"return tile[{c_expr(chunk, ranges)}];",),
+        f"the chunk that starts at [{line}, {run}] of the tile:\n{layout}",
+    )
+
+
 def chunk_at(layout: IndexMap, order: tuple[int, ...]) -> tuple[str, str, Aff, Mapping[str, Range]]:
     """The names of a chunk's line and of its run, the chunk at these, and the range of each."""
     names = tuple(n for n, _ in layout.inputs)

@@ -26,7 +26,7 @@ from polyvolta.cuda.verify.accesses.engines import ENGINES, At, boxes, operands
 from polyvolta.cuda.verify.accesses.requests import Case, Requests, placed, requests
 from polyvolta.cuda.verify.accesses.sectors import element
 from polyvolta.cuda.verify.engine.addresses import elements, owned
-from polyvolta.cuda.verify.engine.past_threads import SIDES, Reach
+from polyvolta.cuda.verify.engine.past_threads import Reach
 from polyvolta.cuda.verify.engine.symbols import known_multiple
 from polyvolta.cuda.verify.report.records import CounterExample, Verdict
 from polyvolta.sets import Aff
@@ -165,7 +165,7 @@ def _engine(r: Requests) -> Iterator[tuple[str, Case | None]]:
         text = f"{op.tile}, boxes at multiples of {CHUNK_BYTES * swizzle.align} bytes"
         yield text, _off(r, boxes(r), swizzle.align, 1, "a box")
     elif isinstance(op, Wgmma):
-        for letter, x in zip(SIDES, (op.a, op.b), strict=True):
+        for letter, x in op.shared:
             swizzle = x.descriptor.swizzle
             pattern, span = swizzle.align if swizzle.bytes else 1, swizzle.width
             text = f"{x.tile}, operands in the first {CHUNK_BYTES * span} of each {CHUNK_BYTES * pattern} bytes"

@@ -12,7 +12,7 @@ import numpy as np
 
 from polyvolta.cuda.ir.kernel_ir import BoxCopy, BoxStore, Wgmma
 from polyvolta.cuda.verify.accesses.requests import Requests
-from polyvolta.cuda.verify.engine.past_threads import SIDES, Reach, of_box, of_operand
+from polyvolta.cuda.verify.engine.past_threads import Reach, of_box, of_operand
 from polyvolta.sets import Aff
 
 At = tuple[int, int, int]  # combination of loop variables, warp, lane
@@ -43,7 +43,7 @@ def operands(r: Requests, letter: str) -> Iterator[tuple[At, Reach]]:
     """
     op = r.op
     assert isinstance(op, Wgmma)
-    x, (m, n, depth) = (op.a, op.b)[SIDES.index(letter)], op.macro.shape
+    x, (m, n, depth) = dict(op.shared)[letter], op.macro.shape
     tile = r.ir.tile(x.tile)
     for at, (d0, d1, start) in times(r, *x.origin, x.start):
         for slot in range(tile.buffers):

@@ -163,10 +163,10 @@ def _expressions(ir: KernelIR, op: Op, ints: Ints) -> Iterator[Aff]:
     if isinstance(op, Arrive | Await | BoxCopy):
         yield from (op.phase.slot, op.phase.number)
     if isinstance(op, Wgmma):
-        yield from (ir.tile(x.tile).chunks * x.buffer + x.start for x in (op.a, op.b))
+        yield from (ir.tile(x.tile).chunks * x.buffer + x.start for _, x in op.shared)
         yield from (case for e in op.adds for case in ints.cases(e)[1])
     for inside in _insides(op):
-        tests = (e - x for e, x in zip(inside.extents, inside.index, strict=True))
+        tests = (e - x - step for e, x, step in zip(inside.extents, inside.index, _further(inside), strict=True))
         yield from (case for e in tests for case in ints.cases(e)[1])
 
 
@@ -175,6 +175,15 @@ def _end(access: Access, d: int) -> int:
     if access.space == "registers" or access.proxy != "generic":
         return 0
     return max(access.values, 1 + int(np.max(reach(access, d)[1])))
+
+
+def _further(inside: Inside) -> list[int]:
+    """How much further than the index it is compared, along each dimension."""
+    if inside.own is None:
+        return [0] * len(inside.index)
+    grid = np.meshgrid(*(np.arange(n) for _, n in inside.own.inputs))
+    found = inside.own.evaluate(dict(zip((name for name, _ in inside.own.inputs), grid, strict=True)))
+    return [int(np.max(x)) for x in found]
 
 
 def _insides(part: Any) -> Iterator[Inside]:

@@ -7,8 +7,8 @@ values, one that two threads store is a race, one outside of the box belongs to 
 What boxes bring is counted likewise, where the copy engine puts it.
 
 Pieces of a result are another matter: matrices are stored to them one by one, and a box takes all of them at once. An
-operand may have been there before; then each matrix is loaded, and its place stored to again. There each chunk is
-looked at by itself.
+operand may have been there before; then each matrix is loaded, and its place stored to again. So are the chunks of an
+operand that threads rewrite in its stage. There each chunk is looked at by itself.
 
 The stores are counted, chunk by chunk and buffer by buffer. A copy is looked at when its first fragment is loaded: each
 chunk of the box has one store by then, and the count starts again. A tile to which nothing was ever stored has no copy
@@ -25,10 +25,20 @@ from math import gcd
 import numpy as np
 
 from polyvolta.cuda.ir.accesses import Access, Operation
-from polyvolta.cuda.ir.kernel_ir import CHUNK, CHUNK_BYTES, LANES, KernelIR, LoadMatrix, Loop, SharedTile, StoreMatrix
+from polyvolta.cuda.ir.kernel_ir import (
+    CHUNK,
+    CHUNK_BYTES,
+    LANES,
+    KernelIR,
+    LoadMatrix,
+    Loop,
+    SharedLoad,
+    SharedTile,
+    StoreMatrix,
+)
 from polyvolta.cuda.ir.walk import IrPath, operations, walk
 from polyvolta.cuda.verify.engine.addresses import Addresses, byte_text, layout_of, table
-from polyvolta.cuda.verify.engine.past_threads import SIDES, Reach
+from polyvolta.cuda.verify.engine.past_threads import Reach
 from polyvolta.cuda.verify.engine.rings import Turn
 from polyvolta.cuda.verify.engine.symbolic import Here
 from polyvolta.cuda.verify.engine.watching import Watching, thread_of
@@ -71,7 +81,7 @@ class Copies(Watching):
         self.tiles = {t.name: t for t in ir.tiles if t.layout is not None}
         self.results = {
             op.tile for op in operations(ir.body)
-            if isinstance(op, StoreMatrix) or isinstance(op, LoadMatrix) and op.operand not in SIDES
+            if isinstance(op, StoreMatrix | SharedLoad) or isinstance(op, LoadMatrix) and op.operand == "c"
         }  # fmt: skip
         per_chunk = CHUNK_BYTES // self.size
         self.boxes = {n: box(table(layout_of(t)), t.chunks).repeat(per_chunk) for n, t in self.tiles.items()}

@@ -88,7 +88,7 @@ class Instances:
             return ()
         key = *here.instance, None if here.mask is None else here.mask.tobytes()
         if isinstance(here.op, Wgmma):
-            key = *key, *here.values(here.op.a.start, here.op.b.start)
+            key = *key, *here.values(*(x.start for _, x in here.op.shared))
         if key not in self._reaches:
             self._reaches[key] = reaches(self.ir, here.op, here.numbers, here.mask)
         return self._reaches[key]

@@ -98,7 +98,7 @@ def reaches(ir: KernelIR, op: object, number: Numbers, mask: np.ndarray | None) 
             )  # fmt: skip
         case Wgmma():
             first = [w for w in range(0, ir.warps - WARPS + 1, WARPS) if mask is None or mask[w : w + WARPS].any()]
-            return tuple(_operand(ir, op, letter, number, w) for letter in SIDES for w in first)
+            return tuple(_operand(ir, op, letter, number, w) for letter, _ in op.shared for w in first)
     return ()
 
 
@@ -117,7 +117,7 @@ def of_box(
 
 def _operand(ir: KernelIR, op: Wgmma, letter: str, number: Numbers, warp: int) -> Reach:
     """An operand of the product of the warpgroup that begins with a warp."""
-    x = op.a if letter == "a" else op.b
+    x = dict(op.shared)[letter]
     m, n, depth = op.macro.shape
 
     def one(e: Aff) -> int:

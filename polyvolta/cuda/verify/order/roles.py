@@ -66,16 +66,16 @@ class RoleReader(Reader):
     Attributes
     ----------
     view : the tiles of a block that are read, of a kernel with such.
-    accumulators : the register arrays that products write.
+    held : the register arrays that products read or write some time later.
     """
 
     view: View | None = None
-    accumulators: frozenset[str] = field(init=False)
+    held: frozenset[str] = field(init=False)
 
     def __post_init__(self) -> None:
         Reader.__post_init__(self)
         products = (op for op in operations(self.ir.body) if isinstance(op, Wgmma))
-        self.accumulators = frozenset(e.array for op in products for e in op.d)
+        self.held = frozenset(e.array for op in products for e in op.held)
 
     def operation(
         self, op: Operation, path: IrPath, loops: Mapping[str, int], mask: np.ndarray | None
@@ -89,7 +89,7 @@ class RoleReader(Reader):
             if access.space == "shared":
                 touch = Touch(path, access, loops, mask)
                 yield Leaf(self.kind(access, kind), path, mask, touch, op=own if kind else None)
-        if kind is None and any(e.array in self.accumulators for e in elements(op)):
+        if kind is None and any(e.array in self.held for e in elements(op)):
             yield Leaf(REGISTERS, path, mask, op=own)
         if type(op) in PLAIN:
             yield Leaf(PLAIN[type(op)], path, mask, None, getattr(op, "pending", 0), op=own)

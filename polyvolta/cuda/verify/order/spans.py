@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from polyvolta.cuda.ir.kernel_ir import Tiles
 from polyvolta.cuda.verify.engine.strands import role_of
 from polyvolta.cuda.verify.engine.undecided import Undecided
-from polyvolta.cuda.verify.order.program import Event
+from polyvolta.cuda.verify.order.program import READ, STORE, Event
 from polyvolta.cuda.verify.order.relations import less, together
 from polyvolta.cuda.verify.order.roles import ARRIVE, AWAIT, BOX, PRODUCT, Party, Rows, phase_of
 from polyvolta.cuda.verify.order.sync import Meetings
@@ -20,6 +20,8 @@ from polyvolta.sets import Aff, Map, Set, aff, var
 from polyvolta.sets.values.aff import Floor
 
 ONE, LATER = 0, 1  # of the two tiles
+STAGES = {BOX, PRODUCT, READ, STORE}
+"""Kinds of what happens to a ring's stages: they are brought, multiplied, and read and written by threads."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,7 +201,7 @@ class Spans:
         first, second = self.ring(one), self.ring(other)
         if first is None and second is None:
             return Limits(tuple(self._neighbours)) if self._each(one) and self._each(other) else Limits()
-        if not first or not second or first.slots != second.slots or {one.kind, other.kind} - {BOX, PRODUCT}:
+        if not first or not second or first.slots != second.slots or {one.kind, other.kind} - STAGES:
             return Limits()
         if not self.every(one if one.tile == LATER else other):  # the number S further may be another role's
             return Limits()

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from polyvolta.cuda.ir.kernel_ir import LANES, Access, Exchange, KernelIR, Op, Wgmma
+from polyvolta.cuda.ir.kernel_ir import LANES, Access, Element, Exchange, KernelIR, Op, Wgmma
 from polyvolta.cuda.ir.walk import IrPath, walk
 from polyvolta.cuda.target.index_map import IndexMap
 from polyvolta.cuda.target.macro_mma import MacroMma
@@ -25,7 +25,7 @@ from polyvolta.cuda.verify.values.gathering import table
 
 @dataclass(frozen=True, slots=True)
 class Product:
-    """d += a @ b of register arrays, by name; of a warpgroup a and b are tiles."""
+    """d += a @ b of register arrays, by name; of a warpgroup b is a tile, and a may be one."""
 
     path: IrPath
     macro: MacroMma
@@ -101,7 +101,8 @@ def products(ir: KernelIR) -> list[Product]:
     found = []
     for at, op in statements(ir):
         if isinstance(op, Wgmma):
-            found.append(Product(at, op.macro, op.d[0].array, op.a.tile, op.b.tile, op))
+            a = op.a.array if isinstance(op.a, Element) else op.a.tile
+            found.append(Product(at, op.macro, op.d[0].array, a, op.b.tile, op))
         elif op.product is not None:
             macro, of = operands(op, op.accesses(ir))
             found.append(Product(at, macro, *(x.array for x in of), op))

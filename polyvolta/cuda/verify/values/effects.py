@@ -25,6 +25,7 @@ from polyvolta.cuda.verify.values import sums
 from polyvolta.cuda.verify.values.engines import asynchronous
 from polyvolta.cuda.verify.values.engines.knowledge import Knowledge
 from polyvolta.cuda.verify.values.expressions import extent_of
+from polyvolta.cuda.verify.values.gathering import table
 from polyvolta.cuda.verify.values.reads import Read
 from polyvolta.cuda.verify.values.results import check_store
 from polyvolta.cuda.verify.values.values import (
@@ -196,7 +197,8 @@ def _vanishing(known: Knowledge, skeleton: Skeleton, at: np.ndarray, where: np.n
     vanishes = side.vanishes
     for d, (e, end) in enumerate(zip(op.inside.index, op.inside.extents, strict=True)):
         symbolic, numbers = here.split(e)
-        place = numbers[..., None] + np.arange(CHUNK) * (d == op.inside.along)
+        more = np.arange(CHUNK) * (d == op.inside.along) if op.inside.own is None else table(op.inside.own)[..., d]
+        place = numbers[..., None] + more
         kept = []
         for own, column, size in zip(
             side.bases, side.columns, (extent_of(p.extents[0 if which == "a" else 1]), extent)
@@ -224,6 +226,15 @@ def _shared_store(known: Knowledge, state: Memories, here: Here) -> None:
     state.store(at.values(SLOT), state.element(op.source, here), here)
 
 
+def _shared_load(known: Knowledge, state: Memories, here: Here) -> None:
+    """A chunk of what was stored, as it is: what is computed with it is looked at where it is multiplied."""
+    op = here.op
+    assert isinstance(op, kir.SharedLoad)
+    (at,) = here.addresses
+    slots = at.values(SLOT)
+    _fragment(known, state, here, slots, tuple(np.broadcast_to(x, slots.shape) for x in at.elements))
+
+
 def _fragment_load(known: Knowledge, state: Memories, here: Here) -> None:
     op = here.op
     assert isinstance(op, kir.FragmentLoad)
@@ -244,7 +255,7 @@ def _fragment(
 ) -> None:
     """A fragment is what lies in slots, which is to be the tile's elements `local`, [warp, lane, value] each."""
     op = here.op
-    assert isinstance(op, kir.FragmentLoad | kir.LoadMatrix)
+    assert isinstance(op, kir.FragmentLoad | kir.LoadMatrix | kir.SharedLoad)
     values, halves, writers = state.load(slots)
     read = Read(op, values, local, slots, tuple(n for n, _ in layout_of(here.ir.tile(op.tile)).inputs))
     active = np.ones(slots.shape, bool) if here.mask is None else np.broadcast_to(here.mask[..., None], slots.shape)
@@ -256,7 +267,7 @@ def _fragment(
         if halves[spot] != WHOLE:
             why = "where half of an fp32 value lies"
         read.refute(here, spot, why, writer)
-    elif op.operand in SIDES:  # what else is loaded is looked at where it is stored
+    elif not isinstance(op, kir.SharedLoad) and op.operand in SIDES:  # what else is loaded is looked at where it goes
         for spot, why, proofs, when in read.strays(known.table, known.meaning, active, known.tiles):
             read.refute(here, spot, why, state.writer(int(writers[spot])), proofs, when)
     state.write(op.target, values, here)
@@ -388,6 +399,7 @@ EFFECTS: dict[type, Callable[[Knowledge, Memories, Here], None]] = {
     kir.GlobalLoad: _global_load,
     kir.Pointwise: _pointwise,
     kir.SharedStore: _shared_store,
+    kir.SharedLoad: _shared_load,
     kir.FragmentLoad: _fragment_load,
     kir.Mma: _mma,
     kir.ExchangeStore: _exchange_store,

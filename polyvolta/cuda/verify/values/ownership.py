@@ -36,6 +36,7 @@ import numpy as np
 
 from polyvolta.cuda.ir.kernel_ir import LANES, FragmentLoad, KernelIR, LoadMatrix, Wgmma
 from polyvolta.cuda.ir.walk import IrPath, walk
+from polyvolta.cuda.target.descriptors import InShared
 from polyvolta.cuda.target.index_map import IndexMap
 from polyvolta.cuda.target.instruction import Instruction
 from polyvolta.cuda.target.macro_mma import MacroMma
@@ -139,6 +140,22 @@ def _warpgroup_faults(macro: MacroMma) -> Iterator[Wrong]:
             what = f"value {value} of thread {thread} is {text('D', wanted)} of {macro.name}, not {text('D', own)}"
             yield what, thread % LANES
     yield from _bijection(macro.d, (m, n))
+    if not isinstance(macro.a, InShared):
+        yield from _left_in_registers(macro, macro.a)
+
+
+def _left_in_registers(macro: MacroMma, own: IndexMap) -> Iterator[Wrong]:
+    """Where a left operand in registers isn't what the manual has: each warp has a fragment of 16 rows."""
+    if [n for _, n in own.inputs] != [4 * LANES, 8]:
+        yield f"operand A of {macro.name} is held by {own.inputs}", None
+        return
+    found = table(own)
+    for thread, value in np.ndindex(*found.shape[:2]):
+        warp, lane = divmod(thread, LANES)
+        row, k = manual_m16n8("a", "row", lane, value)
+        if tuple(map(int, found[thread, value])) != (wanted := (16 * warp + row, k)):
+            what = f"value {value} of thread {thread} is {text('A', wanted)} of {macro.name}"
+            yield f"{what}, not {text('A', found[thread, value])}", lane
 
 
 def _faults(macro: MacroMma) -> Iterator[Wrong]:

@@ -23,7 +23,7 @@ from typing import Any, cast
 import numpy as np
 
 from polyvolta.cuda.ir.engines.warpgroups import WARPS
-from polyvolta.cuda.ir.kernel_ir import LANES, Op, Wgmma
+from polyvolta.cuda.ir.kernel_ir import LANES, Element, Op, Wgmma
 from polyvolta.cuda.verify.engine.symbolic import Here
 from polyvolta.cuda.verify.values.declared import operands
 from polyvolta.cuda.verify.values.expressions import Meaning, Side
@@ -145,7 +145,8 @@ class Products:
         key = (id(op.macro), groups.tobytes(), *(x.tobytes() for t in (a, b) for x in (t.kind, t.at)))
         if key not in self._addends:
             made = of_matrices(op.macro)
-            arrays = _Arrays(op.d[0].array, (op.a.tile, op.b.tile), d.kind.shape[-1], op.macro.d.inputs[0][1])
+            left = op.a.array if isinstance(op.a, Element) else op.a.tile
+            arrays = _Arrays(op.d[0].array, (left, op.b.tile), d.kind.shape[-1], op.macro.d.inputs[0][1])
             self._addends[key] = self._addend(here, arrays, made, groups, a, b)
         addend = self._addends[key]
         if addend is None:

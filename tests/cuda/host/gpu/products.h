@@ -59,10 +59,21 @@ void read_operand(const Product &p, const char *shared, bool b, double (*values)
     }
 }
 
+// A in registers: those of each thread, two values each, as they are now
+void read_left(const Product &p, double (*values)[16]) {
+  for (int t = 0; t < GROUP; t++)
+    for (int i = 0; i < 8; i++) {
+      const b16 bits = *p.left[t][i / 2] >> 16 * (i % 2);
+      const int row = t / 32 * 16 + t % 32 / 4 + i / 2 % 2 * 8, k = t % 4 * 2 + i % 2 + i / 4 * 8;
+      values[row][k] = p.what.brain ? from_bfloat16(bits) : half_values[bits];
+    }
+}
+
 void make(Product &p, const char *shared) {
   static double a[64][16], b[256][16];
   static float products[64][256];
-  read_operand(p, shared, false, a);
+  if (p.what.held) read_left(p, a);
+  else read_operand(p, shared, false, a);
   read_operand(p, shared, true, b);
   for (int r = 0; r < 64; r++)
     for (int c = 0; c < p.what.n; c++) {
@@ -141,12 +152,22 @@ void take_registers(Warp &w, Warpgroup &group, Product &p, void *place) {
       if (g.watching && word < STACK / 4) {
         if (words[word].written == f.fences)
           fail(place, THREAD ": an accumulator that the thread has written since its last wgmma.fence", THREAD_IS);
-        words[word].busy = f.base + group.groups[part] + 1;
+        words[word].busy = f.base + group.groups[part] + 1, words[word].read = false;
       }
       const int t = part * LANES + l;
       if (fresh) s.d[t][i] = d, s.v[t][i] = *d;
       if (s.d[t][i] != d) fail(place, THREAD ": products on accumulators that others still write", THREAD_IS);
       memset(d, 0xff, 4);
+    }
+    for (int i = 0; i < 4 * p.what.held; i++) {
+      const unsigned *const a = w.lanes[l].left[i];
+      const size_t word = ((const char *)a - f.stack) / 4;
+      if (g.watching && word < STACK / 4) {
+        if (words[word].written == f.fences)
+          fail(place, THREAD ": an operand that the thread has written since its last wgmma.fence", THREAD_IS);
+        words[word].busy = f.base + group.groups[part] + 1, words[word].read = true;
+      }
+      p.left[part * LANES + l][i] = a;
     }
   }
 }
@@ -172,7 +193,7 @@ void issue(Warp &w, const Wgmma &what, void *place) {
     if (sums && sums->count != what.n / 2) fail(place, THREAD ": products of several shapes on accumulators", THREAD_IS);
     if (!sums) sums = std::make_shared<Sums>(), sums->count = what.n / 2;
     sums->products++;
-    group.products.push_back({what, 0, group.groups[part], false, sums, std::vector<unsigned>(g.width, ~0u)});
+    group.products.push_back({what, 0, group.groups[part], false, sums, std::vector<unsigned>(g.width, ~0u), std::vector<unsigned>(g.width, 0u), {}});
   }
   Product &p = group.products[number];
   if (memcmp(&p.what, &what, sizeof what) || p.group != group.groups[part])
@@ -181,11 +202,12 @@ void issue(Warp &w, const Wgmma &what, void *place) {
   for (int l = 0; l < LANES; l++) {
     const unsigned *known = clock_of(g.now / LANES * LANES + l);
     for (size_t k = 0; k < g.width; k++) p.clock[k] = p.clock[k] < known[k] ? p.clock[k] : known[k];
+    if (what.held) merge(p.came.data(), known), tick(g.now / LANES * LANES + l);
   }
   p.warps |= 1 << part;
   if (p.warps != EVERY_WARP) return;
   const Epoch when = {group.engine, (unsigned)p.group + 1};
-  check_operand(p, false, when, place);
+  if (!what.held) check_operand(p, false, when, place);
   check_operand(p, true, when, place);
   p.clock = {};
   const int at = g.now / g.threads, which = thread() / GROUP;
@@ -198,9 +220,9 @@ void issue(Warp &w, const Wgmma &what, void *place) {
 
 extern "C" {
 
-void gpu_wgmma(const Wgmma *what, float *const *registers) {
+void gpu_wgmma(const Wgmma *what, float *const *registers, const unsigned *const *left) {
   Operands &mine = warp().lanes[lane()];
-  mine.product = what, mine.registers = registers;
+  mine.product = what, mine.registers = registers, mine.left = left;
   void *const place = HERE;
   together("wgmma", what->n, 0, place, [&](Warp &w) { issue(w, *what, place); });
 }
@@ -236,6 +258,10 @@ void gpu_wgmma_wait(int pending) {
   if (over <= 0) return;
   const int engine = block().groups[number].engine;
   if (knows()[engine] < (unsigned)over) knows()[engine] = over;
+  // a product of registers is over: so all four warps had come to issue it, and had loaded what is multiplied
+  std::vector<Product> &made = block().groups[number].products;
+  for (size_t k = made.size(); k-- && made[k].group >= over - 1;)
+    if (made[k].what.held && made[k].group == over - 1) merge(knows(), made[k].came.data());
   if (f.products < f.base + over) f.products = f.base + over;
 }
 }

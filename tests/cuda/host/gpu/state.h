@@ -101,6 +101,8 @@ struct Product {  // wgmma.mma_async
   bool done;
   std::shared_ptr<Sums> sums;
   std::vector<unsigned> clock;  // what all of the threads know
+  std::vector<unsigned> came;   // what any of them knew when it issued one with A in registers
+  const unsigned *left[GROUP][4];  // of an operand A in registers each thread's
 };
 
 struct Warpgroup {
@@ -125,8 +127,9 @@ struct Fiber {
   bool awaited, reached;  // grids before are over; global memory was reached without knowing so
 };
 
-// Four bytes of a thread's stack: when they were written last, in fences; which group of products may write them.
-struct Word { unsigned written, busy; };
+// Four bytes of a thread's stack: when they were written last, in fences; which group of products may write them, or
+// read them.
+struct Word { unsigned written, busy; bool read; };
 
 struct Operands {
   int kind;
@@ -138,6 +141,7 @@ struct Operands {
   const unsigned *in;
   const Wgmma *product;
   float *const *registers;
+  const unsigned *const *left;
 };
 
 struct Warp {

@@ -95,8 +95,8 @@ void touch_stack(size_t at, size_t bytes, bool writes, void *place) {
   Word *const words = g.words + g.now * (STACK / 4);
   for (size_t k = at / 4; k < (at + bytes + 3) / 4; k++) {
     if (words[k].busy > f.products)
-      fail(place, THREAD ": an accumulator is %s, and products that may write it were not waited for", THREAD_IS,
-           writes ? "written" : "read");
+      fail(place, THREAD ": an %s is %s, and products that may %s it were not waited for", THREAD_IS,
+           words[k].read ? "operand" : "accumulator", writes ? "written" : "read", words[k].read ? "read" : "write");
     if (writes) words[k].written = f.fences;
   }
 }

@@ -31,6 +31,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from polyvolta.cuda.build.promotion.boxes.edges import is_computed
+from polyvolta.cuda.build.promotion.boxes.fragments import Fragments
+from polyvolta.cuda.build.promotion.boxes.rewriting import Rewriting, Step
 from polyvolta.cuda.build.promotion.boxes.sharing import Senders, Sharing, senders, sharing_of
 from polyvolta.cuda.build.promotion.footprints import data_tile, instances, numbered, places
 from polyvolta.cuda.build.promotion.makers import Makers
@@ -59,6 +62,7 @@ from polyvolta.cuda.ir.kernel_ir import (
     GlobalTensor,
     Phase,
     PhaseBarriers,
+    RegisterArray,
     SharedOperand,
     SharedTile,
     Wgmma,
@@ -200,11 +204,12 @@ def boxed_pieces(
     for c in plan.contractions:
         nest = nests[c.statement.name]
         suffix = f"_{nest.statement}" if len(plan.contractions) > 1 else ""
-        macro = macro_mma.of(c.left.layout, c.right.layout)
+        held = macro_mma.from_registers if is_computed(c.left) else macro_mma
+        macro = held.of(c.left.layout, c.right.layout)
         sides = both_sides[c.statement.name]
         summed = depths.get(c.accumulator, aff(0))
-        loop = _Loop(c, nest, sides, macro, options.buffers, before, summed, suffix, context, makers.columns, sending,
-                     options.split_k)  # fmt: skip
+        loop = BoxedLoop(c, nest, sides, macro, options.buffers, before, summed, suffix, context, makers.columns,
+                         sending, options.split_k, options.fragments, makers.offset)  # fmt: skip
         macros.append(macro)
         pieces.append(loop.piece())
         producing += loop.producing()
@@ -264,7 +269,7 @@ def stretched(tiles: Set, kt: str | None, first: int, last: int) -> Set:
 
 
 @dataclass(frozen=True, slots=True)
-class _Loop:
+class BoxedLoop:
     """The parts of one product's k loop.
 
     Parameters
@@ -274,6 +279,8 @@ class _Loop:
     columns : of a fragment of the result.
     sending : the blocks of a cluster whose boxes come to a block's tiles.
     split : into how many parts K is split, each for a block of the cluster.
+    sets : of registers for a left operand that is computed on the way.
+    offset : where the rows and columns of a thread's warp start among a warpgroup's.
     """
 
     contraction: Contraction
@@ -288,6 +295,8 @@ class _Loop:
     columns: int
     sending: Senders
     split: int
+    sets: int = 1
+    offset: tuple[Aff, Aff] = (ZERO, ZERO)
 
     @property
     def outer(self) -> tuple[str, ...]:
@@ -329,6 +338,11 @@ class _Loop:
         return [self.copy(s) for s in self.sides]
 
     @property
+    def here(self) -> dict[str, Aff]:
+        """What the member that says which part of K it is is called outside of products."""
+        return {n: var(PART_OF_CLUSTER) for n, _ in parts_of(self.nest)}
+
+    @property
     def p(self) -> str:
         """The name of a box's number in its tile."""
         return distinct(("p",), (*self.outer, *self.nest.iterators, *self.nest.real.param_names))[0]
@@ -336,8 +350,7 @@ class _Loop:
     def copy(self, side: BoxedSide) -> Movement:
         name = f"box_{side.operand.name}"
         local = side.local(var(self.p))
-        here = {n: var(PART_OF_CLUSTER) for n, _ in parts_of(self.nest)}
-        at = tuple(o.subs(here) + x for o, x in zip(side.block.offset, local, strict=True))
+        at = tuple(o.subs(self.here) + x for o, x in zip(side.block.offset, local, strict=True))
         index = tuple(at[d] for d in side.index)
         op = BoxCopy(side.map.name, index, shared_name(side.operand.name), local, self.phase(FULL), self.slot, name,
                      side.sharing.ranks)  # fmt: skip
@@ -385,31 +398,53 @@ class _Loop:
         release = self.single("release", Arrive(self.phase(EMPTY)), "a slot is free")
         arrivals = (replace(op, to=rank) for op in release.ops for rank in self.sending.ranks)
         release = replace(release, ops=tuple(arrivals))
-        tiles = self.sides[0].tiles
-        kids = [Filter((m.statement,), self.by(m, ONE_THREAD)) for m in (empty, expect)]
-        kids.append(Filter(tuple(m.statement for m in boxes), self.by_boxes(boxes)))
-        kids += [Filter((m.statement,)) for m in (full, ready)]
-        kids.append(Filter((name,), self.compute()))
-        kids += [Filter((m.statement,)) for m in (close, done)]
-        kids.append(Filter((release.statement,), self.by(release, ONE_OF_WARPGROUP)))
-        added = [empty, expect, *boxes, full, ready, close, done, release]
+        copies = {m.statement: ((var(self.p), side.own_boxes),) for m, side in zip(boxes, self.sides)}
+        before = [Step((m,), self.by(m, ONE_THREAD)) for m in (empty, expect)]
+        before += [Step(tuple(boxes), self.by_boxes(boxes), copies), Step((full,)), *self.rewritten()]
+        last = Step((release,), self.by(release, ONE_OF_WARPGROUP))
+        if (left := self.computed_left) is not None:
+            return left.piece(before, (ready, close, done), last)
+        behind = [Step((close,)), Step((done,)), last]
+        kids = [s.filter for s in (*before, Step((ready,)))]
+        kids += [Filter((name,), self.compute()), *(s.filter for s in behind)]
+        front, back = ([m for s in steps for m in s.movements] for steps in ((*before, Step((ready,))), behind))
         kt = nest.k_tile
         index = aff(0) if kt is None else var(kt)
         member = nest.members[nest.depth(TILE) - 1]
-        order = [empty, expect, *boxes, full, ready, None, close, done, release]
+        order = [*front, None, *back]
         exprs = tuple((name, member.of(name)) if m is None else (m.statement, index) for m in order)
         node = Band((Member(exprs, member.coincident, level=TILE),), InOrder(tuple(kids)))
-        extensions = []
-        for m in added:
-            bounds = []
-            if m in boxes:
-                side = self.sides[boxes.index(m)]
-                bounds = [(var(self.p), side.own_boxes)]
-            first, last = (-LAG if m is done else 0, LAG if m is close else 0)
-            there = stretched(tiles, nest.k_tile, first, last)
-            extensions.append(instances(m.statement, m.dims, nest.above(BLOCK), there, bounds, self.context))
-        movements = (*added, self.multiply())
-        return Piece(tuple(s for s, _ in exprs), node, tuple(extensions), movements, self.tiles())
+        extensions = [self.entering(m, s) for s in (*before, Step((ready,)), *behind) for m in s.movements
+                      if m not in (close, done)]  # fmt: skip
+        for m, first, behind_last in ((close, 0, LAG), (done, -LAG, 0)):
+            there = stretched(self.sides[0].tiles, kt, first, behind_last)
+            extensions.append(instances(m.statement, m.dims, nest.above(BLOCK), there, (), self.context))
+        movements = (*front, *back, self.multiply())
+        return Piece(tuple(s for s, _ in exprs), node, tuple(extensions), movements, self.tiles(), self.staging())
+
+    def entering(self, m: Movement, step: Step) -> Map:
+        """The instances of a movement of each k tile."""
+        bounds = step.bounds.get(m.statement, ())
+        return instances(m.statement, m.dims, self.nest.above(BLOCK), self.sides[0].tiles, bounds, self.context)
+
+    @property
+    def computed_left(self) -> Fragments | None:
+        """The left operand, if it is computed in registers."""
+        return Fragments(self, self.sets) if is_computed(self.contraction.left) else None
+
+    @property
+    def computed_right(self) -> Rewriting | None:
+        """The right operand, if it is computed in its stage."""
+        threads = self.macro.instruction.scope.threads
+        return Rewriting(self, threads) if is_computed(self.contraction.right) else None
+
+    def rewritten(self) -> tuple[Step, ...]:
+        """What computes the right operand."""
+        return () if self.computed_right is None else self.computed_right.steps()
+
+    def staging(self) -> tuple[RegisterArray, ...]:
+        """The registers of that."""
+        return () if self.computed_right is None else (self.computed_right.registers,)
 
     def by(self, m: Movement, name: str) -> Node:
         """BAND: ... -> the thread whose number of that name is 0."""
@@ -421,15 +456,15 @@ class _Loop:
         names = tuple((m.statement, aff(0)) for m in boxes)
         return Band((Member(names, True, ONE_THREAD),), loops)
 
+    def own(self, k: int, unroll: bool) -> Member:
+        """A member of the product's nest, for the product alone."""
+        m, name = self.nest.members[k], self.nest.statement
+        return Member(((name, m.of(name)),), m.coincident, m.name, unroll or m.unroll, level=m.level)
+
     def compute(self) -> Node:
         """The warpgroups' strips of products."""
-        nest, name = self.nest, self.nest.statement
+        nest, name, own = self.nest, self.nest.statement, self.own
         tile, warp, strip = map(nest.depth, (TILE, WARP, STRIP))
-
-        def own(k: int, unroll: bool) -> Member:
-            m = nest.members[k]
-            return Member(((name, m.of(name)),), m.coincident, m.name, unroll or m.unroll, level=m.level)
-
         warps = [own(k, not (nest.members[k].name or nest.members[k].of(name).is_constant)) for k in range(tile, warp)]
         strips, points = ([own(k, True) for k in r] for r in (range(warp, strip), nest.below(STRIP)))
         return Band(tuple(warps), Band(tuple(strips), Band(tuple(points))))

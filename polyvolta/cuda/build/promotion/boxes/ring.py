@@ -12,7 +12,7 @@ read it, until they are done. That all iterations which touch one slot keep thei
 one slot they don't, and it says so. Groups are closed, empty ones, as many trips longer as waits come later, so that a
 wait always counts the same.
 
-Then `roles` splits the program.
+Where a left operand is in registers, waiting moves by a strip of a tile, see `steps`. Then `roles` splits the program.
 """
 
 from __future__ import annotations
@@ -22,16 +22,20 @@ from dataclasses import replace
 from functools import reduce
 from operator import or_
 
+from polyvolta.cuda.build.promotion.boxes import steps
 from polyvolta.cuda.build.promotion.boxes.boxed import LAG
 from polyvolta.cuda.build.promotion.model import BLOCK, CONSUMER, PRODUCER, TILE, Movement
-from polyvolta.cuda.build.promotion.pipeline import pending, steady
+from polyvolta.cuda.build.promotion.pipeline import pending, steady, strips_of
 from polyvolta.cuda.build.promotion.slots import does
 from polyvolta.cuda.ir.kernel_ir import (
     Arrive,
     Await,
     BoxCopy,
+    LoadMatrix,
     Memories,
     Op,
+    SharedLoad,
+    SharedStore,
     Wgmma,
     WgmmaCommit,
     WgmmaWait,
@@ -62,9 +66,13 @@ def lagging(
     for at in bands_of_products(schedule, movements):
         band: Band = schedule.band(at)
         words = {s: does(movements[s], arrays) for s in band.statements}
+        behind = [s for s in band.statements if _waits(movements[s]) or _releases(band, movements, s)]
+        if steps.sets_of(schedule, at, movements, arrays):
+            schedule = steps.lagging(schedule, at, movements, arrays, context, strips_of(schedule, at), behind, _slots)  # type: ignore[arg-type]
+            continue
         if _single(schedule, at, movements):
             continue
-        by = {s: LAG for s in band.statements if _waits(movements[s]) or _releases(band, movements, s)}
+        by = dict.fromkeys(behind, LAG)
         order = list(range(len(schedule.node((*at, 0)).children)))
         touched = _touched(band, movements)
         schedule = prefetch(schedule, at, by, order, touched, {}, context)  # type: ignore[arg-type]
@@ -85,7 +93,11 @@ def awaited(schedule: Schedule, movements: Mapping[str, Movement], arrays: Memor
         statements = schedule.band(at).statements
         commits = [s for s in statements if any(isinstance(op, WgmmaCommit) for op in operations(movements[s].ops))]
         for wait in (s for s in statements if _waits(movements[s])):
-            running = sum(pending(schedule, at, wait, commit, movements) for commit in commits)
+            if steps.sets_of(schedule, at, movements, arrays) and (strips := strips_of(schedule, at)) > 1:
+                counts = [steps.running(schedule, at, wait, commit, movements, strips) for commit in commits]
+            else:
+                counts = [pending(schedule, at, wait, commit, movements) for commit in commits]
+            running = sum(counts)
             m = movements[wait]
             ops = tuple(replace(op, pending=running) if isinstance(op, WgmmaWait) else op for op in m.ops)
             out[wait] = replace(m, ops=ops)
@@ -141,8 +153,12 @@ def _slots(op: Op) -> list[tuple[str, Aff | None, str]]:
             return [(phase.barriers, phase.slot, "write")]
         case BoxCopy():
             return [(op.tile, op.buffer, "write"), (op.phase.barriers, op.phase.slot, "write")]
-        case Wgmma(_, a, b):
-            return [(a.tile, a.buffer, "read"), (b.tile, b.buffer, "read"), (GROUPS, None, "write")]
+        case Wgmma():
+            return [*((x.tile, x.buffer, "read") for _, x in op.shared), (GROUPS, None, "write")]
+        case LoadMatrix() | SharedLoad():
+            return [(op.tile, op.buffer, "read")]
+        case SharedStore():
+            return [(op.tile, op.buffer, "write")]
         case WgmmaCommit():
             return [(GROUPS, None, "write")]
         case WgmmaWait():

@@ -2,7 +2,7 @@
 
 A product of a warpgroup reads and writes its accumulators at some time before a wait that covers it. Products on one
 accumulator follow one another by themselves; what else touches it comes behind such a wait. And what threads did to it
-is there for a product behind a fence of registers (`WgmmaFence`).
+is there for a product behind a fence of registers (`WgmmaFence`). So it is with a left operand in registers.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ REGISTERS = (RUNNING, NOT_READY)
 
 
 class Accumulators:
-    """The accumulators of a batch of blocks.
+    """The accumulators of a batch of blocks, and operands in registers.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ class Accumulators:
 
     def __init__(self, ir: KernelIR, clocks: Clocks) -> None:
         self.clocks, blocks = clocks, len(clocks.know)
-        arrays = {e.array for op in operations(ir.body) if isinstance(op, Wgmma) for e in op.d}
+        arrays = {e.array for op in operations(ir.body) if isinstance(op, Wgmma) for e in op.held}
         shapes = {r.name: r.shape for r in ir.registers if r.name in arrays}
         self.number, self.product = (
             {n: np.zeros((*s, blocks, clocks.groups), np.int32) for n, s in shapes.items()} for _ in range(2)
@@ -61,7 +61,7 @@ class Accumulators:
         op = step.op
         assert isinstance(op, Wgmma)
         warps = WARPS * group[:, None] + np.arange(WARPS)
-        for e in op.d:
+        for e in op.held:
             index = _index(m, e.array, e.index)
             if index is None:
                 continue

@@ -1,4 +1,4 @@
-"""Products of a warpgroup, `wgmma`, of operands that lie in shared memory.
+"""Products of a warpgroup, `wgmma`, of operands that lie in shared memory, the left one in registers perhaps.
 
 An operand is a descriptor of 64 bits. Its upper half is a constant, and so is its lower one but for the start, which
 counts in chunks; so a start that is further by some chunks is a sum in 32 bits, and what loops add to it stays a
@@ -19,6 +19,9 @@ instructions are serialized", C7510 and its neighbours). What it takes:
 - The number of a warp comes out of a shuffle, so that it is the same in all lanes to compilers, too: then descriptors
   are computed once for a warp, in its uniform registers, and not moved there for each product (12 instructions less of
   60 in a trip).
+- Registers of a left operand take turns, step by step of k: one set is written while the product of the other one runs,
+  which the wait for all but the newest product has left running. Four sets, or one for a tile, are one too many for
+  ptxas beside 128 accumulators (C7512).
 - A commit without products before it has one injected (C7519, no loss): ptxas wants something to commit.
 
 Source: PTX ISA, "Asynchronous Warpgroup Level Matrix Instructions".
@@ -64,6 +67,28 @@ def product(
     width : values of an element of the accumulators' array.
     choice : whether it may be d = a @ b: where `adds` is false.
     """
+    return _product("", shape, kind, majors, width, choice, "unsigned long long a", ("a",), "l")
+
+
+@cache
+def product_of_registers(
+    shape: tuple[int, int, int], kind: str, majors: tuple[str], width: int, choice: bool = False
+) -> DeviceFunction:
+    """The same with a in registers, four of each thread, which nobody writes until the product was waited for.
+
+    Parameters
+    ----------
+    majors : of B.
+    """
+    words = tuple(f"a.{x}" for x in "xyzw")
+    return _product("_of_registers", shape, kind, majors, width, choice, "const half8 &a", words, "r")
+
+
+def _product(
+    suffix: str, shape: tuple[int, int, int], kind: str, majors: tuple[str, ...], width: int, choice: bool,
+    parameter: str, a: tuple[str, ...], letter: str,
+) -> DeviceFunction:  # fmt: skip
+    """The function of a product whose left operand is so many registers, or one descriptor."""
     m, n, k = shape
     ptx = {"half": "f16", "bfloat16": "bf16"}[kind]
     count = n // 2
@@ -71,21 +96,25 @@ def product(
     lines = ", ".join(registers)
     outs = ", ".join(f'"+f"(d[{i // width}][{i % width}])' for i in range(count))
     turned = ", ".join(str(int(major != "k")) for major in majors)
-    name = f"wgmma_m{m}n{n}k{k}"
-    start = f'"{{.reg .pred adds; setp.ne.b32 adds, %{count + 2}, 0;"' if choice else ""
+    name = f"wgmma_m{m}n{n}k{k}{suffix}"
+    right = count + len(a)
+    left = ", ".join(f"%{i}" for i in range(count, right))
+    left = f"{{{left}}}" if len(a) > 1 else left
+    start = f'"{{.reg .pred adds; setp.ne.b32 adds, %{right + 1}, 0;"' if choice else ""
     head, end, given = ("             ", "adds", "}") if choice else ("asm volatile(", "1", "")
     inputs = ', "r"((int)adds)' if choice else ""
+    taken = ", ".join(f'"{letter}"({x})' for x in a)
     return DeviceFunction(
         name + "_adding" * choice,
         "void",
-        (f"float (*d)[{width}]", "unsigned long long a", "unsigned long long b", *(("bool adds",) if choice else ())),
+        (f"float (*d)[{width}]", parameter, "unsigned long long b", *(("bool adds",) if choice else ())),
         (
             *((f"asm volatile({start}",) if choice else ()),
             f'{head}"wgmma.mma_async.sync.aligned.m{m}n{n}k{k}.f32.{ptx}.{ptx} "',
             *_pieces(lines, '             "{', '             "', '}, "'),
-            f'             "%{count}, %{count + 1}, {end}, 1, 1, {turned};{given}"',
+            f'             "{left}, %{right}, {end}, 1, 1, {turned};{given}"',
             *_pieces(outs, "             : ", "               ", "", quoted=False),
-            f'             : "l"(a), "l"(b){inputs});',
+            f'             : {taken}, "l"(b){inputs});',
         ),
         f"d {'= a @ b, and what d was where it adds' if choice else '+= a @ b'}, {m}x{n}x{k} by a warpgroup together, "
         "some time later",

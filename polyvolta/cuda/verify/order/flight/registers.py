@@ -61,16 +61,17 @@ class Registers:
 
     def _touched(self, product: Event, party: Party) -> Case | None:
         """Who touches accumulators behind a product, a wait of its own being between that covers it; and one for all
-        products, which hands them back."""
+        products, which hands them back. Operands in registers are free behind a wait that covers them."""
         waits = [e for e in self.rows.of(DONE) if party.takes(e)]
         of_all = [w for w in waits if not w.pending]
+        sums = dict.fromkeys(self._registers(product, party))
         ways = (waits, "that may still run"), (of_all, "and no wait for all of them hands them back")
-        for e in self._registers(product, party):
+        for e in dict.fromkeys((*sums, *self._registers(product, party, True))):
             after = self.meetings.before(product, e)
-            for some, why in ways:
+            for some, why in ways if e in sums else ways[:1]:
                 behind = together([self.meetings.before(w, e) for w in some], self.meetings.relations.nothing())
                 if (point := smallest(less(after, then(self.meetings.covers(party), behind)))) is not None:
-                    what = f"{who(party)} touches accumulators of products {why}"
+                    what = f"{who(party)} touches {'accumulators' if e in sums else 'operands'} of products {why}"
                     return case(self.rows, point, what, e, party, point.other, other=product.path)
         return None
 
@@ -85,18 +86,22 @@ class Registers:
         if (point := smallest(behind)) is not None:
             return case(self.rows, point, f"{who(party)} multiplies before any fence of its registers", product, party,
                         point.one)  # fmt: skip
-        for e in self._registers(product, party):
+        sums = dict.fromkeys(self._registers(product, party))
+        for e in dict.fromkeys((*sums, *self._registers(product, party, True))):
             bad = before(e, product)
             for f, own in zip(fences, fenced):
                 bad = less(bad, then(before(e, f), own))
             if (point := smallest(bad)) is not None:
-                what = f"{who(party)} multiplies, and its accumulators were touched with no fence since"
+                registers = "accumulators" if e in sums else "operands in registers"
+                what = f"{who(party)} multiplies, and its {registers} were touched with no fence since"
                 return case(self.rows, point, what, product, party, point.other, other=e.path)
         return None
 
-    def _registers(self, product: Event, party: Party) -> Iterator[Event]:
-        """What touches accumulators of a product, by threads of a party's warpgroup."""
-        mine = {(x.array, x.index) for op in product.ops for x in op.d}  # type: ignore[attr-defined]
+    def _registers(self, product: Event, party: Party, operands: bool = False) -> Iterator[Event]:
+        """What touches accumulators of a product, or operands that it has in registers, by threads of a party's
+        warpgroup."""
+        mine = {(x.array, x.index) for op in product.ops
+                for x in (op.held[len(op.d) :] if operands else op.d)}  # type: ignore[attr-defined]  # fmt: skip
         for e in self.rows.of(REGISTERS):
             if any(p.reaches(e) for p in self.rows.strands[party.strand]):
                 touched = [x for op in e.ops for x in elements(op)]

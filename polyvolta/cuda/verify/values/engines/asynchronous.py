@@ -14,6 +14,8 @@ import numpy as np
 
 from polyvolta.cuda.ir import kernel_ir as kir
 from polyvolta.cuda.ir.engines.warpgroups import WARPS
+from polyvolta.cuda.target.descriptors import InShared
+from polyvolta.cuda.target.macro_mma import MacroMma
 from polyvolta.cuda.verify.engine.addresses import layout_of
 from polyvolta.cuda.verify.engine.memories import WHOLE, Memories
 from polyvolta.cuda.verify.engine.past_threads import Reach
@@ -21,6 +23,7 @@ from polyvolta.cuda.verify.engine.symbolic import Here
 from polyvolta.cuda.verify.engine.undecided import Undecided
 from polyvolta.cuda.verify.values.engines.knowledge import Knowledge
 from polyvolta.cuda.verify.values.engines.phases import arrived, awaited
+from polyvolta.cuda.verify.values.gathering import table
 from polyvolta.cuda.verify.values.reads import Fragment, Read
 from polyvolta.cuda.verify.values.results import check_box
 from polyvolta.cuda.verify.values.values import UNKNOWN, Load, Tags
@@ -81,13 +84,15 @@ def _wgmma(known: Knowledge, state: Memories, here: Here) -> None:
     if op.adds:
         raise Undecided("a product that adds where a condition holds should be said in simpler words")
     groups = sorted({r.warp for r in here.reaches})
+    assert len(here.reaches) == len(groups) * len(op.shared)
     warps = np.concatenate([np.arange(w, w + WARPS) for w in groups])
     if here.mask is not None and not here.mask[warps].all():
         here.refute("sums", "only some threads of a warpgroup take part in a product", warp=int(groups[0]))
         return
-    sides = []
-    for letter, x, mine in zip("ab", (op.a, op.b), (here.reaches[: len(groups)], here.reaches[len(groups) :])):
-        sides.append(_operand(known, state, here, Fragment(x.tile, letter), mine))
+    sides = [_operand(known, state, here, Fragment(x.tile, letter), here.reaches[n * len(groups) :][: len(groups)])
+             for n, (letter, x) in enumerate(op.shared)]  # fmt: skip
+    if isinstance(op.a, kir.Element):
+        sides.insert(0, _matrix(op.macro, state.element(op.a, here)[warps]))
     parts = [state.element(e, here)[warps] for e in op.d]
     d = Tags(np.concatenate([p.kind for p in parts], -1), np.concatenate([p.at for p in parts], -2))
     made = known.products.of_warpgroups(here, np.array(groups), d, *sides)
@@ -103,6 +108,19 @@ def _wgmma(known: Knowledge, state: Memories, here: Here) -> None:
         places[warps, :, :, : made.at.shape[-1]] = made.at[..., at : at + width, :]
         state.write(e, Tags(kind, places), here)
         at += width
+
+
+def _matrix(macro: MacroMma, held: Tags) -> Tags:
+    """A left operand that warps hold [warp, lane, value], as matrices [warpgroup, row, k]."""
+    rows, _, depth = macro.shape
+    assert not isinstance(macro.a, InShared)
+    own = table(macro.a)
+    kind, at = (x.reshape(-1, *own.shape[:2], *x.shape[3:]) for x in (held.kind, held.at))
+    found = Tags.unknown(len(kind), rows, depth)
+    found.at = np.zeros((len(kind), rows, depth, at.shape[-1]), np.int32)
+    place = tuple(np.moveaxis(own, -1, 0))
+    found.kind[:, *place], found.at[:, *place] = kind, at
+    return found
 
 
 def _operand(known: Knowledge, state: Memories, here: Here, of: Fragment, mine: tuple[Reach, ...]) -> Tags:

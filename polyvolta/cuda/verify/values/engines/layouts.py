@@ -74,7 +74,8 @@ def _checked(r: Requests) -> Iterator[Checked]:
         yield text, _first(r, strange_box(box), boxes(r))
     elif isinstance(op, Wgmma):
         m, n, depth = op.macro.shape
-        for letter, x, mn, own in (("a", op.a, m, op.macro.a), ("b", op.b, n, op.macro.b)):
+        for letter, x in op.shared:
+            mn, own = (m, op.macro.a) if letter == "a" else (n, op.macro.b)
             tile = r.ir.tile(x.tile)
             strange = strange_descriptor(x.descriptor, mn, depth)
             if strange is None and isinstance(own, InShared) and own.major != x.descriptor.major:

@@ -1,0 +1,204 @@
+"""A right operand that is computed on the way: threads rewrite its stage in shared memory.
+
+        FILTER: full[by, bx, kt]             until all bytes have come
+        FILTER: apply_B[by, bx, kt, wy, c, t]
+          BAND: apply_B → [warpgroupIdx_y, rank]
+            BAND: apply_B → [c]
+        FILTER: seen_B[by, bx, kt]           what was written is there for the tensor cores
+        FILTER: sync_B[by, bx, kt]           until all have written
+        ...
+        FILTER: S[i, j, k]
+
+Tensor cores take a right operand from shared memory alone. So the threads of all warpgroups that multiply share out the
+chunks of the tile, cyclically: each loads some, computes, and stores them where they were. Products of the tile before
+run on meanwhile. A fence makes what a thread stored seen past the threads, and a barrier of all who multiply stands
+between the last store and the first product.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from polyvolta.cuda.build.promotion.boxes.edges import masked
+from polyvolta.cuda.build.promotion.boxes.loop import BoxedLoop
+from polyvolta.cuda.build.promotion.model import (
+    PART_OF_CLUSTER,
+    TILE,
+    WARP,
+    CannotPromote,
+    Movement,
+    operation_name,
+    shared_name,
+    staging_name,
+)
+from polyvolta.cuda.build.promotion.strips import grouped
+from polyvolta.cuda.ir.kernel_ir import (
+    CHUNK,
+    Barrier,
+    Element,
+    Inside,
+    Op,
+    Pointwise,
+    ProxyFence,
+    RegisterArray,
+    SharedLoad,
+    SharedStore,
+)
+from polyvolta.sched.nodes import Band, Filter, Member, Node
+from polyvolta.sets import Aff, aff, var
+from polyvolta.sets.values.simplify import interval, simplify
+from polyvolta.sets.values.space import distinct
+
+Bounds = tuple[tuple[Aff, int], ...]
+RANK = "rank"
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What stands below one filter of a k tile's sequence.
+
+    Parameters
+    ----------
+    movements : of its statements.
+    node : the loops below it.
+    bounds : of the statements' own dimensions, by statement: pairs (e, extent), 0 <= e < extent.
+    """
+
+    movements: tuple[Movement, ...]
+    node: Node | None = None
+    bounds: Mapping[str, Bounds] = field(default_factory=dict)
+
+    @property
+    def filter(self) -> Filter:
+        """The filter of its statements, with its loops."""
+        names = tuple(m.statement for m in self.movements)
+        return Filter(names) if self.node is None else Filter(names, self.node)
+
+
+@dataclass(frozen=True, slots=True)
+class Rewriting:
+    """The right operand of a product, rewritten where it lies.
+
+    Parameters
+    ----------
+    loop : the k loop.
+    threads : of a warpgroup.
+    """
+
+    loop: BoxedLoop
+    threads: int
+
+    @property
+    def mapped(self) -> list[int]:
+        """The positions of the members that say which warpgroup it is."""
+        nest = self.loop.nest
+        return [k for k in nest.between(TILE, WARP)
+                if nest.members[k].name and nest.names[k] and nest.members[k].name != PART_OF_CLUSTER]  # fmt: skip
+
+    @property
+    def extents(self) -> list[int]:
+        """How many warpgroups there are along each of them."""
+        nest = self.loop.nest
+        return [1 + (interval(nest.members[k].of(nest.statement), {})[1] or 0) for k in self.mapped]
+
+    @property
+    def names(self) -> tuple[str, str]:
+        """Of a copy's number, and of a thread's in its warpgroup."""
+        nest = self.loop.nest
+        c, t = distinct(("c", "t"), (*(n for n in nest.names if n), *nest.iterators, *nest.real.param_names))
+        return c, t
+
+    @property
+    def copies(self) -> int:
+        """Chunks that each thread rewrites.
+
+        Raises
+        ------
+        CannotPromote : threads would have different numbers of them.
+        """
+        rows, cols = self.loop.sides[1].block.size
+        chunks, all_threads = rows * cols // CHUNK, self.threads * int(np.prod(self.extents, dtype=int))
+        if chunks % all_threads:
+            raise CannotPromote(f"{all_threads} threads don't share out {chunks} chunks of {shared_name(self.name)}",
+                                hint="a larger block_tile")  # fmt: skip
+        return chunks // all_threads
+
+    @property
+    def name(self) -> str:
+        return self.loop.contraction.right.name
+
+    @property
+    def registers(self) -> RegisterArray:
+        return RegisterArray(staging_name(self.name), self.loop.macro.kind, (self.copies,))
+
+    def local(self) -> tuple[Aff, Aff]:
+        """The first element of the chunk in the tile, in the names of the copy, the warpgroup and the thread."""
+        (c, t), side = self.names, self.loop.sides[1]
+        number, ranges = var(c), {c: (0, self.copies - 1), t: (0, self.threads - 1)}
+        for k, n in zip(self.mapped, self.extents, strict=True):
+            own = str(self.loop.nest.names[k])
+            number, ranges[own] = n * number + var(own), (0, n - 1)
+        number = self.threads * number + var(t)
+        line, run = side.order
+        width = side.block.size[run] // CHUNK
+        at = {line: number // width, run: number % width * CHUNK}
+        return simplify(at[0], ranges), simplify(at[1], ranges)
+
+    def steps(self) -> tuple[Step, ...]:
+        """What stands between the wait for a tile and its products."""
+        loop, (c, t) = self.loop, self.names
+        nest, operand, side = loop.nest, loop.contraction.right, loop.sides[1]
+        of_groups = tuple(str(nest.names[k]) for k in self.mapped)
+        local = self.local()
+        ranges = (*zip(of_groups, self.extents, strict=True), (c, self.copies), (t, self.threads))
+        _check_cover(local, ranges, side.block.size, side.order[1], operand.name)
+        apply = f"apply_{operand.name}"
+        target, place = Element(staging_name(operand.name), (var(c),)), (shared_name(operand.name), local, loop.slot)
+        called = operation_name(operand.formula, f"prologue_{operand.name}")
+        ops: tuple[Op, ...] = (
+            SharedLoad(target, *place, apply),
+            Pointwise(target, called, operand.formula, (target, *operand.scalars), self._inside(local), apply),
+            SharedStore(target, *place, apply),
+        )
+        phrase = f"the prologue of {operand.name}, in its stage"
+        made = Movement(apply, (*loop.outer, *of_groups, c, t), ops, (), phrase)
+        bounds = tuple((var(n), x) for n, x in ranges)
+        by = [Member(((apply, var(n)),), True, nest.members[k].name, level=WARP)
+              for n, k in zip(of_groups, self.mapped)]  # fmt: skip
+        by.append(Member(((apply, var(t)),), True, RANK))
+        node = Band(tuple(by), grouped([(made, self.copies, c)]))
+        seen = loop.single(f"seen_{operand.name}", ProxyFence())
+        sync = loop.single(f"sync_{operand.name}", Barrier("role"))
+        return Step((made,), node, {apply: bounds}), Step((seen,)), Step((sync,))
+
+    def _inside(self, local: tuple[Aff, Aff]) -> Inside | None:
+        """Which values of a chunk lie in the product's k range; None where nothing need be said."""
+        loop, side = self.loop, self.loop.sides[1]
+        if not masked(loop.contraction, loop.nest, loop.context)[1]:
+            return None
+        index = side.block.offset[0].subs(loop.here) + local[0]
+        extent = aff(str(loop.contraction.statement.extents[2]))
+        return Inside((index,), (extent,), 0 if side.order[1] == 0 else None)
+
+
+def _check_cover(
+    local: tuple[Aff, Aff], names: tuple[tuple[str, int], ...], size: tuple[int, ...], run: int, what: str
+) -> None:
+    """Prove, by enumeration, that the threads' chunks cover a tile and touch each element once.
+
+    Raises
+    ------
+    CannotPromote : an element is missed, touched twice or outside of the tile.
+    """
+    grid = np.meshgrid(*(np.arange(n) for _, n in names), indexing="ij")
+    values = {name: x.ravel() for (name, _), x in zip(names, grid, strict=True)}
+    row, col = (np.broadcast_to(np.asarray(e.evaluate(values)), grid[0].size) for e in local)
+    found = row * size[1] + col
+    chunks = np.arange(size[0] * size[1]).reshape(size)
+    first = chunks[:, ::CHUNK] if run == 1 else chunks[::CHUNK]
+    inside = ((row >= 0) & (row < size[0]) & (col >= 0) & (col < size[1])).all()
+    if not inside or not np.array_equal(np.sort(found), np.sort(first.ravel())):
+        raise CannotPromote(f"threads don't rewrite each of the {size[0]}x{size[1]} elements of {what}'s tile once")
