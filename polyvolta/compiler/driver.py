@@ -158,7 +158,7 @@ def _made(
     tree = reach("persistent", persistent(tree, clusters, blocks > 1))
     tree = reach("clustered", clustered(tree, tiling.cluster, promotion.parts))
     tree = reach("grouped", grouped(tree, order, tiling.cluster, promotion.parts))
-    scanned = scan(tree, context, promotion.extents)
+    scanned = scan(tree, context, promotion.extents, parted=False)
     ir = lower(
         name, tree, scanned, promotion, tuple(tensors.values()), graph.params, graph.scalars, tuple(multiples.items()),
         options.dependent_launch,

@@ -163,7 +163,7 @@ def test_clusters_go_from_tile_to_tile_under_any_order_of_events(name, options, 
 def test_a_trace_goes_from_tile_to_tile_of_all_blocks():
     kernel = compiled("product", options=DOWN, blocks=1)
     stores = [s for s in kernel.trace(**arrays(kernel, *SHORT), block=(0, 1)) if s.statement == "write_C"]
-    assert {(s.role.split()[3], s.loops["turn"]) for s in stores} == {(b, t) for b in "01" for t in range(4)}
+    assert {(s.role.split()[-1], s.loops["turn"]) for s in stores} == {(b, t) for b in "01" for t in range(4)}
 
 
 @needs_compiler

@@ -74,7 +74,7 @@ class BandLoops:
                 self.writer.notes += [] if note in self.writer.notes else [note]
                 found = groups(state.known, part, k, self.columns, "default", self.first) or ()
                 shared = True
-            if shared:
+            if shared and self.writer.parted:
                 once = not any(e.names() for e in state.prefix)
                 found = [part for g in found for part in parted(state.known, g, k, self.columns, self.first, once)]
             for group in found:

@@ -44,7 +44,13 @@ __all__ = ["Scan", "scan"]
 
 
 @metered
-def scan(schedule: Schedule, context: Set | str | None = None, extents: Mapping[str, int | Aff] | None = None) -> Scan:
+def scan(
+    schedule: Schedule,
+    context: Set | str | None = None,
+    extents: Mapping[str, int | Aff] | None = None,
+    *,
+    parted: bool = True,
+) -> Scan:
     """Loops that visit exactly the instances of a schedule tree in its order.
 
     Loop variables are called c0, c1, ... by their depth; one that the tree has as a name of something else gets an
@@ -55,6 +61,8 @@ def scan(schedule: Schedule, context: Set | str | None = None, extents: Mapping[
     context : what may be assumed of the parameters, a set without dimensions, or its text.
     extents : numbers of values of names that members are mapped to, where they are given and not inferred; each a
         number, or an expression of the parameters.
+    parted : whether statements that take turns get several loops where one would run through values at which there is
+        none of them. False: one loop, with tests; less code, where bodies are long and loops short, as in kernels.
 
     Raises
     ------
@@ -91,27 +99,29 @@ def scan(schedule: Schedule, context: Set | str | None = None, extents: Mapping[
         if name not in names:
             raise UnknownName(f"no member is mapped to {name}", where=str(schedule), hint=nearest(name, names))
     try:
-        return _scanned(schedule, context, given, _statements(schedule))
+        return _scanned(schedule, context, given, _statements(schedule), parted)
     except NotScannable:
         narrower = _narrowed(schedule, context)
         if narrower is None:
             raise
         try:
-            return _scanned(narrower, context, given, _statements(schedule))
+            return _scanned(narrower, context, given, _statements(schedule), parted)
         except NotScannable:
             pass
         raise
 
 
-def _scanned(schedule: Schedule, context: Set | None, given: Mapping[str, int | Aff], avoided: set[str]) -> Scan:
+def _scanned(
+    schedule: Schedule, context: Set | None, given: Mapping[str, int | Aff], avoided: set[str], parted: bool
+) -> Scan:
     """The loops of a tree; their variables are called like none of the `avoided`."""
     assert isinstance(schedule.root, Domain)
     split = by_cases(schedule.root)
     if split is not None:
         schedule = replace(schedule, root=split.root)
-        made = _scanned(schedule, context, given, avoided)
+        made = _scanned(schedule, context, given, avoided, parted)
         return replace(made, body=tuple(_called(node, split.names) for node in made.body))
-    scanner = Scanner(schedule, context, given)
+    scanner = Scanner(schedule, context, given, parted)
     scanner.columns.avoid(avoided)
     state = State(tuple(instances(scanner.columns, schedule.root.domain, ())), scanner.known)
     body = scanner.visit(schedule.root.child, (0,), state)

@@ -48,8 +48,10 @@ from polyvolta.sets.conjuncts.conjunct import uses
 class Scanner(Writer):
     """One walk of a tree: its columns, and the ranges of what has a name."""
 
-    def __init__(self, schedule: Schedule, context: Set | None, given: Mapping[str, int | Aff]) -> None:
-        self.schedule = schedule
+    def __init__(
+        self, schedule: Schedule, context: Set | None, given: Mapping[str, int | Aff], parted: bool = True
+    ) -> None:
+        self.schedule, self.parted = schedule, parted
         names = mapped_names(schedule.root)
         params = dict.fromkeys([*(context.param_names if context is not None else ()), *parameters(schedule.root)])
         self.params = tuple(params)

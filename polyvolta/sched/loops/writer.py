@@ -23,7 +23,13 @@ class Writer:
     ----------
     schedule : the tree.
     ranges : of parameters, of names that members are mapped to, and of the loop variables outside.
+
+    Attributes
+    ----------
+    parted : whether loops of statements that take turns are several where one would run through values of none.
     """
+
+    parted = True
 
     def __init__(self, schedule: Schedule, columns: Columns, ranges: Ranges) -> None:
         self.schedule, self.columns, self.ranges = schedule, columns, ranges

@@ -12,11 +12,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from polyvolta.sched.components import connected, strongly_connected
 from polyvolta.sched.errors import NoSchedule
 from polyvolta.sched.nodes import Band, Filter, Leaf, Member, Node, SetNode
 from polyvolta.sched.nodes import Sequence as SequenceNode
 from polyvolta.sched.scheduler.bands import Found, Prior, extended, find_band, find_carrying_row, fresh_directions
-from polyvolta.sched.scheduler.components import connected, strongly_connected
 from polyvolta.sched.scheduler.fusion import Fuse, Fusion, Group
 from polyvolta.sched.scheduler.pieces import Piece, always_zero, distances, left, within
 from polyvolta.sched.scheduler.problem import Forms

@@ -20,8 +20,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Literal
 
+from polyvolta.sched.components import Arc, connected, strongly_connected
 from polyvolta.sched.scheduler.bands import Found
-from polyvolta.sched.scheduler.components import Arc, connected, strongly_connected
 from polyvolta.sched.scheduler.pieces import Piece, distances, within
 
 Fuse = Literal["paper", "max", "min"]

@@ -15,6 +15,7 @@ from polyvolta.cuda.machine.observe.watch import OBSERVERS, Watch
 from polyvolta.cuda.mutants import broken
 from polyvolta.cuda.target.hopper import SM_90A
 from polyvolta.cuda.text.places import Places
+from tests.cuda.mutants.coarse import arrays
 from tests.cuda.mutants.names import BOXES
 
 M, N, K, L = pv.sizes("M N K L")
@@ -59,15 +60,6 @@ def chosen() -> dict[str, str]:
     for its layout."""
     names = [n for n in KERNELS if n != "col.col"]
     return {m: names[n % len(names)] for n, m in enumerate(BOXES)} | {"layout of boxes without swizzle": "residual"}
-
-
-def arrays(kernel: Kernel, sizes: tuple[int, int, int, int]) -> dict[str, np.ndarray]:
-    """Numbers on a coarse grid, so that sums are exact."""
-    rng, numbers, found = np.random.default_rng(0), dict(zip("MNKL", sizes, strict=True)), {}
-    for t in kernel.graph.inputs:
-        values = (rng.integers(-8, 9, [numbers[str(d)] for d in t.dims]) / 8).astype(np.float16)
-        found[t.name] = np.asfortranarray(values) if t.layout == "col" else values
-    return found
 
 
 @pytest.mark.parametrize("name", KERNELS)

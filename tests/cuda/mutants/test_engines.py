@@ -15,6 +15,7 @@ from polyvolta.cuda.mutants import MUTANTS, broken
 from polyvolta.cuda.mutants.engines import clusters, grids, tiles
 from polyvolta.cuda.target.hopper import SM_90A
 from polyvolta.cuda.text.printer import print_cuda
+from tests.cuda.mutants.coarse import arrays
 
 M, N, K = pv.sizes("M N K")
 A, B, R = pv.tensor("A", (M, K)), pv.tensor("B", (K, N), layout="col"), pv.tensor("R", (M, N))
@@ -43,14 +44,6 @@ def kernel_of(way: str) -> Kernel:
         return made
     ir = replace(made.ir, resident=2)  # blocks that have several tiles of a small matrix
     return replace(made, ir=ir, source=print_cuda(ir), _variants={}, _loaded={}, _configs={})
-
-
-def arrays(kernel: Kernel, sizes: tuple[int, int, int]) -> dict[str, np.ndarray]:
-    rng, numbers, found = np.random.default_rng(0), dict(zip("MNK", sizes, strict=True)), {}
-    for t in kernel.graph.inputs:
-        values = (rng.integers(-8, 9, [numbers[str(d)] for d in t.dims]) / 8).astype(np.float16)
-        found[t.name] = np.asfortranarray(values) if t.layout == "col" else values
-    return found
 
 
 @pytest.mark.parametrize("name", OF)

@@ -21,6 +21,7 @@ from polyvolta.cuda.ir.walk import walk
 from polyvolta.cuda.mutants import MUTANTS, NothingToBreak, broken
 from polyvolta.cuda.text.printer import print_cuda
 from tests.cuda.ir.ring_example import ring_ir
+from tests.cuda.mutants.coarse import arrays
 from tests.cuda.mutants.names import AMPERE
 
 M, N, K = pv.sizes("M N K")
@@ -74,15 +75,6 @@ def chosen() -> dict[str, str]:
     for name in AMPERE:
         found[name] = next(k for k in sorted(KERNELS, key=had.__getitem__) if changed(name, kernel_of(k)) is not None)
         had[found[name]] += 1
-    return found
-
-
-def arrays(kernel: Kernel, sizes: tuple[int, int, int]) -> dict[str, np.ndarray]:
-    """Numbers on a coarse grid, so that sums are exact."""
-    rng, numbers, found = np.random.default_rng(0), dict(zip("MNK", sizes, strict=True)), {}
-    for t in kernel.graph.inputs:
-        values = (rng.integers(-8, 9, [numbers[str(d)] for d in t.dims]) / 8).astype(np.float16)
-        found[t.name] = np.asfortranarray(values) if t.layout == "col" else values
     return found
 
 

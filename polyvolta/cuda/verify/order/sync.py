@@ -201,9 +201,7 @@ class Meetings:
     @cached_property
     def steps(self) -> Map:
         """{ meeting -> meeting }: somebody leaves the one, and he, or another one of his strand, enters the other."""
-        alike: dict[tuple, Party] = {}
-        for p in self.rows.parties:
-            alike.setdefault((p.kind, self._alike(p)), p)
+        alike = {(p.kind, self._alike(p)): p for p in reversed(self.rows.parties)}
         found = [then(at.reverse(), self.entered(left, p)) for p in alike.values() for left, at in self.leaves(p)]
         return together([m for m in found if not m.is_empty()], self.relations.nothing()).coalesce()
 

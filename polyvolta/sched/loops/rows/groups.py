@@ -20,11 +20,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import permutations
 
+from polyvolta.sched.components import strongly_connected
 from polyvolta.sched.loops.rows.known import Known
 from polyvolta.sched.loops.rows.lanes import Lane
 from polyvolta.sched.loops.rows.linear import Key, System, coefficient, negated
-from polyvolta.sched.loops.rows.order import First, components, ends, precedes
+from polyvolta.sched.loops.rows.order import First, ends, precedes
 
 MANY = 6  # classes beyond which values are not cut into cells
 NUMBERS = 32  # the same, where numbers bound all of them
@@ -130,11 +132,14 @@ def in_order(
 
 def _components(
     known: Known, items: Sequence[list[Lane]], k: int, columns: Sequence[int], first: First | None
-) -> list[list[int]]:
+) -> list[tuple[int, ...]]:
+    """The strongly connected components of "must not run wholly after", in order."""
+
     def before(p: int, q: int) -> bool:
         return all(precedes(known, a, b, k, columns, first) for a in items[p] for b in items[q])
 
-    return components(len(items), before)
+    numbers = range(len(items))
+    return strongly_connected(numbers, [(p, q) for p, q in permutations(numbers, 2) if not before(q, p)])
 
 
 # ---- cells

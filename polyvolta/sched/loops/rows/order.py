@@ -17,27 +17,6 @@ from polyvolta.sched.loops.rows.linear import System, coefficient, plus, without
 First = Callable[[Lane, Lane], bool]  # whether, at equal values of all members, one lane may run before another
 
 
-def components(n: int, before: Callable[[int, int], bool]) -> list[list[int]]:
-    """The strongly connected components of "must not run wholly after", in order.
-
-    Parameters
-    ----------
-    before : whether one of n things may run wholly before another.
-    """
-    reach = [[p != q and not before(q, p) for q in range(n)] for p in range(n)]  # q must not run wholly before p
-    for m in range(n):
-        for p in range(n):
-            if reach[p][m]:
-                reach[p] = [a or b for a, b in zip(reach[p], reach[m], strict=True)]
-    todo, out = list(range(n)), []
-    while todo:
-        first = next(p for p in todo if all(reach[p][q] or not reach[q][p] for q in todo if q != p))
-        component = [q for q in todo if q == first or (reach[first][q] and reach[q][first])]
-        out.append(component)
-        todo = [q for q in todo if q not in component]
-    return out
-
-
 def precedes(known: Known, p: Lane, q: Lane, k: int, columns: Sequence[int], first: First | None) -> bool:
     """Whether no instance of p comes after one of q from member k of a band on.
 

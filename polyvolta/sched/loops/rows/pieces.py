@@ -158,10 +158,15 @@ class Piece:
         return total([(1, (whole, shift, 1)), (1, found)])
 
     def quotient(self, den: int, key: Key, const: int) -> Value | None:
-        """A row that is floor((key . x + const)/den) by two inequalities: 4*e + b, where 0 <= i - 32*e - 8*b <= 7."""
+        """A row that is floor((key . x + const)/den) by two inequalities: 4*e + b, where 0 <= i - 32*e - 8*b <= 7.
+
+        Of at least two columns more: of one, or none, guards and loops say what the floor is in their own time.
+        """
         wanted = dict(key)
         for row, low in self.system.ineqs.items():
-            if wanted.keys() <= {c for c, _ in row} and all((v - wanted.get(c, 0)) % den == 0 for c, v in row):
+            if len(row) < len(wanted) + 2 or not wanted.keys() <= {c for c, _ in row}:
+                continue
+            if all((v - wanted.get(c, 0)) % den == 0 for c, v in row):
                 high = self.system.ineqs.get(negated(row))
                 shift = (const - low) // den
                 if high is not None and den * shift > high + const - den:

@@ -241,3 +241,12 @@ def test_counters_of_other_numbers_are_no_matter_of_one_that_stands_still():
     ir = MUTANTS["counters of tiles stand still"].ir(ir_of("product"))
     assert all(e == aff(0) for s in (s for _, s in walk(ir.body) if isinstance(s, Tiles)) for _, e in s.counters)
     assert answers(ir)["phases"].sizes["K"] == 1
+
+
+def test_a_sum_in_the_tiles_that_the_rule_takes_is_proved():
+    """Whether its order is closed exactly hangs on which of its meetings are closed over first."""
+    m, n, k, depth = pv.sizes("M N K L")
+    a, p = pv.tensor("A", (m, k)), pv.tensor("P", (m, depth))
+    b, q = pv.tensor("B", (k, n), layout="col"), pv.tensor("Q", (depth, n), layout="col")
+    kernel = pv.compile(a @ b + p @ q, target="sm_90a", options=pv.Options(persistent=True))
+    assert kernel.verify(["barriers_between", "phases"]).ok

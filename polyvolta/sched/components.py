@@ -1,4 +1,4 @@
-"""Which statements hang together: components of the dependence graph, in an order that keeps the program's.
+"""What hangs together: components of a graph of what has to come before what, in an order that keeps the program's.
 
 Statements that depend on each other in a cycle (a strongly connected component) have to share a loop, or one that
 comes before the other at equal times. Components that are not connected at all may run in any order.
