@@ -20,7 +20,7 @@ from polyvolta.cuda.mutants.model import edited
 from polyvolta.cuda.run.nvrtc import compile_cubin
 from polyvolta.cuda.target.hopper import SM_90A
 
-COMPUTING = replace(SM_90A, families=(replace(SM_90A.families[0], prologues=True, accumulators=3),))
+COMPUTING = SM_90A
 M, N, K = pv.sizes("M N K")
 LAYOUTS = tuple(product(("row", "col"), repeat=2))
 SMALL = {"block_tile": (64, 64, 32), "warp_tile": (64, 64, 32), "macro_mma": "m64n64k16", "buffers": 3, "group": 1}
