@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from polyvolta.graph.functions.formats import FORMATS
 from polyvolta.graph.functions.formula import Call, Input, nodes
+from polyvolta.graph.plans.loops import Shared, shared, shared_loops
 from polyvolta.graph.plans.plans import Operand, Plan, Step
 
 if TYPE_CHECKING:
@@ -41,6 +42,8 @@ class Needs:
     layout : of the first output.
     outputs : how many there are.
     mixed : whether an operand is computed from something else than one matrix that has all its places.
+    loops, turned_loops : what a k tile consists of, of each loop of products that share tiles; and of the transposed
+        product's.
     """
 
     accumulators: int = 1
@@ -62,6 +65,8 @@ class Needs:
     layout: str = "row"
     outputs: int = 1
     mixed: bool = False
+    loops: tuple[Shared, ...] = (Shared(),)
+    turned_loops: tuple[Shared, ...] = (Shared(),)
 
     @property
     def turned(self) -> Needs:
@@ -74,7 +79,8 @@ class Needs:
         rows, cols, depth = self.sizes
         return replace(
             self, loads=_back(self.loads), prologues=_back(self.prologues), sizes=(cols, rows, depth),
-            layouts=tuple((other[b], other[a]) for a, b in self.layouts),
+            layouts=tuple((other[b], other[a]) for a, b in self.layouts), loops=self.turned_loops,
+            turned_loops=self.loops,
         )  # fmt: skip
 
     def beyond_warpgroups(self, family: Family | None = None) -> Iterator[str]:
@@ -143,6 +149,7 @@ def needs_of(idiom: Plan) -> Needs:
         idiom.layout,
         len(idiom.outputs),
         any(_mixed(o) for c in idiom.contractions for o in (c.left, c.right)),
+        *(tuple(shared(loop, back) for loop in shared_loops(idiom.contractions, back)) for back in (False, True)),
     )
 
 

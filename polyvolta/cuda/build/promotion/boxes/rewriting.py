@@ -23,7 +23,6 @@ from math import prod
 
 import numpy as np
 
-from polyvolta.cuda.build.promotion.boxes.edges import masked
 from polyvolta.cuda.build.promotion.boxes.loop import BoxedLoop
 from polyvolta.cuda.build.promotion.model import (
     PART_OF_CLUSTER,
@@ -32,7 +31,6 @@ from polyvolta.cuda.build.promotion.model import (
     CannotPromote,
     Movement,
     operation_name,
-    shared_name,
     staging_name,
 )
 from polyvolta.cuda.build.promotion.strips import grouped
@@ -125,7 +123,7 @@ class Rewriting:
 
     @property
     def name(self) -> str:
-        return self.loop.contraction.right.name
+        return self.loop.sides[1].operand.name
 
     @property
     def registers(self) -> RegisterArray:
@@ -141,8 +139,8 @@ class Rewriting:
         return self.threads * number + var(t), ranges
 
     def local(self) -> tuple[Aff, Aff]:
-        """The first element of that chunk in the tile. Panels of boxes come one after the other: so neighbouring threads
-        have neighbouring chunks in memory, and no bank conflicts."""
+        """The first element of that chunk in the tile. Panels of boxes come one after the other: so threads that are
+        neighbours have chunks that are neighbours in memory, and no bank conflicts."""
         (number, ranges), side = self.chunk(), self.loop.sides[1]
         line, run = side.order
         lines, width = side.block.size[line], side.plan.box.run // CHUNK
@@ -155,13 +153,14 @@ class Rewriting:
     def steps(self) -> tuple[Step, ...]:
         """What stands between the wait for a tile and its products."""
         loop, (c, t) = self.loop, self.names
-        nest, operand, side = loop.nest, loop.contraction.right, loop.sides[1]
+        nest, side = loop.nest, loop.sides[1]
+        operand = side.operand
         of_groups = tuple(str(nest.names[k]) for k in self.mapped)
         local, (number, _) = self.local(), self.chunk()
         ranges = (*zip(of_groups, self.extents, strict=True), (c, self.copies), (t, self.threads))
         _check_cover(local, number, ranges, side.block.size, side.order[1], operand.name)
         apply = f"apply_{operand.name}"
-        target, place = Element(staging_name(operand.name), (var(c),)), (shared_name(operand.name), local, loop.slot)
+        target, place = Element(staging_name(operand.name), (var(c),)), (side.tile, local, loop.slot)
         called = operation_name(operand.formula, f"prologue_{operand.name}")
         ops: tuple[Op, ...] = (
             SharedLoad(target, *place, apply),
@@ -187,7 +186,7 @@ class Rewriting:
     def _inside(self, local: tuple[Aff, Aff]) -> Inside | None:
         """Which values of a chunk lie in the product's k range; None where nothing need be said."""
         loop, side = self.loop, self.loop.sides[1]
-        if not masked(loop.contraction, loop.nest, loop.context)[1]:
+        if not side.masked:
             return None
         index = side.block.offset[0].subs(loop.here) + local[0]
         extent = aff(str(loop.contraction.statement.extents[2]))
