@@ -170,8 +170,8 @@ class Tiling:
     def _computed(self, macro: WarpgroupMma, needs: Needs) -> int:
         """Registers of operands that warpgroups compute on the way: fragments of the left one, chunks of the right
         one's stage."""
-        (m, _, k), lanes = macro.shape, macro.instructions[0].scope.threads
-        fragments = self.fragments * self.warp_tile[0] // m * (m * k // lanes // 2)
+        lanes = macro.instructions[0].scope.threads
+        fragments = self.warp_tile[0] * self.block_tile[2] // lanes // 2  # of all strips
         chunks = self.block_tile[1] * self.block_tile[2] // 8 // (lanes * prod(self.warps))
         return max(fragments * x.computed + 4 * chunks * x.rewritten for x in needs.loops)
 

@@ -207,7 +207,8 @@ def _pointwise(scope: Scope, op: Pointwise) -> str:
     half = scope.kinds[op.target.array] == "half"
     kinds = pointwise.operand_kinds(op, scope.kinds, scope.products)
     own = op.inside.own if op.inside is not None else None
-    function = pointwise.pointwise(op.name, op.formula, kinds, "half" if half else "float", op.inside is not None, own)
+    kind, packed = "half" if half else "float", bool(scope.ir.maps)  # boxes come from sm_90 on, which has both kinds
+    function = pointwise.pointwise(op.name, op.formula, kinds, kind, op.inside is not None, own, packed)
     arguments = [scope.element(e) if isinstance(e, Element) else e for e in op.operands]
     target = scope.element(op.target)
     if op.inside is not None:

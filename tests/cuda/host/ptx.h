@@ -19,6 +19,16 @@ static inline void ptx_cvt_rn_f16x2_f32(unsigned *d, const float *a, const float
 static inline void ptx_cvt_rn_bf16x2_f32(unsigned *d, const float *a, const float *b) {
   d[0] = to_bfloat16(a[0]) << 16 | to_bfloat16(b[0]);
 }
+// "for each half the result is 0xffff where the comparison is true, else 0x0000"; of a NaN it isn't
+static inline void ptx_set_lt_u32_f16x2(unsigned *d, const unsigned *a, const unsigned *b) {
+  const bool low = from_half(a[0] & 0xffff) < from_half(b[0] & 0xffff), high = from_half(a[0] >> 16) < from_half(b[0] >> 16);
+  d[0] = (low ? 0xffffu : 0) | (high ? 0xffff0000u : 0);
+}
+static inline void ptx_set_lt_u32_bf16x2(unsigned *d, const unsigned *a, const unsigned *b) {
+  const bool low = from_bfloat16(a[0] & 0xffff) < from_bfloat16(b[0] & 0xffff);
+  const bool high = from_bfloat16(a[0] >> 16) < from_bfloat16(b[0] >> 16);
+  d[0] = (low ? 0xffffu : 0) | (high ? 0xffff0000u : 0);
+}
 // mov.b32 d, {a0, a1}: "the first element is placed in the least significant bits"
 static inline void ptx_mov_b32_pack(unsigned *d, const b16 *a) { d[0] = a[0] | (unsigned)a[1] << 16; }
 static inline void ptx_mov_b32_unpack(b16 *d, const unsigned *a) { d[0] = a[0] & 0xffff, d[1] = a[0] >> 16; }

@@ -81,6 +81,8 @@ def _table() -> Iterator[tuple[str, Instruction]]:
     yield "cvt.rn.bf16.f32", Instruction(("=h", "f"), 80)
     yield "cvt.rn.bf16x2.f32", Instruction(("=r", "f", "f"), 80)
     yield "cvt.f32.bf16", Instruction(("=f", "h"), 90)
+    yield "set.lt.u32.f16x2", Instruction(("=r", "r", "r"))
+    yield "set.lt.u32.bf16x2", Instruction(("=r", "r", "r"), 90)
     yield "mov.b32 pack", Instruction(("=r", "h2"))
     yield "mov.b32 unpack", Instruction(("=h2", "r"))
     yield "mov.b32", Instruction(("=r", "r"))

@@ -2,7 +2,8 @@
 
 A device function is written for fp16: `half8` is a vector of eight of its values, `pack_half8` makes one of fp32. What
 it does is to move bits, so that for bf16 it is the same function with other names of types (`bf16x8`). The conversions
-to and from fp32 differ, and are written for each kind: three, of which all others are made.
+to and from fp32 differ, and are written for each kind, and so is what is computed of two values at once: four, of which all others are
+made.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from functools import lru_cache
 
 from polyvolta.cuda.ir.kernel_ir import NARROW
 from polyvolta.cuda.text.helpers.device_function import DeviceFunction
-from polyvolta.cuda.text.helpers.values import PACK_HALF, PACK_HALF2, ROUND_HALF2, UNPACK_HALF2
+from polyvolta.cuda.text.helpers.values import PACK_HALF, PACK_HALF2, RELU_HALF2, ROUND_HALF2, UNPACK_HALF2
 
 WORDS = {
     "half": {},
@@ -25,6 +26,7 @@ WORDS = {
         "pack_half2": "pack_bf16x2",
         "pack_half8": "pack_bf16x8",
         "round_half2": "pack_bf16x2",
+        "relu_half2": "relu_bf16x2",
         "unpack_half2": "unpack_bf16x2",
         "unpack_half8": "unpack_bf16x8",
         "join_half8": "join_bf16x8",
@@ -61,9 +63,22 @@ UNPACK_BF16X2 = DeviceFunction(
     "two bf16 values as fp32, of which each is the upper half; the first is in the low half",
 )
 
+RELU_BF16X2 = replace(
+    RELU_HALF2,
+    name="relu_bf16x2",
+    body=tuple(line.replace("f16x2", "bf16x2") for line in RELU_HALF2.body),
+    about="two bf16 values, 0 instead of those below 0",
+)
+
 CONVERSIONS = {
     "half": {},
-    "bfloat16": {PACK_HALF2: PACK_BF16X2, ROUND_HALF2: PACK_BF16X2, PACK_HALF: PACK_BF16, UNPACK_HALF2: UNPACK_BF16X2},
+    "bfloat16": {
+        PACK_HALF2: PACK_BF16X2,
+        ROUND_HALF2: PACK_BF16X2,
+        PACK_HALF: PACK_BF16,
+        UNPACK_HALF2: UNPACK_BF16X2,
+        RELU_HALF2: RELU_BF16X2,
+    },
 }
 """For each kind, what stands in the place of fp16's own functions."""
 

@@ -15,10 +15,11 @@ from polyvolta.cuda.target.index_map import IndexMap
 from polyvolta.cuda.text.c_expr import c_expr
 from polyvolta.cuda.text.expression import OR, defined, products_of, relation, spell
 from polyvolta.cuda.text.helpers.device_function import DeviceFunction
-from polyvolta.cuda.text.helpers.values import PACK_HALF8, UNPACK_HALF8
+from polyvolta.cuda.text.helpers.values import PACK_HALF8, RELU_HALF2, UNPACK_HALF8, WORDS
 from polyvolta.cuda.text.names import OWN_NAMES, c_name
-from polyvolta.graph.functions.formula import Formula, inputs, simplified
+from polyvolta.graph.functions.formula import Call, Formula, Input, inputs, simplified
 
+RELU = Call("relu", (Input(0),))
 SCALAR = "scalar "
 
 
@@ -64,7 +65,13 @@ def _positions(kinds: Sequence[str]) -> list[int]:
 
 @lru_cache(maxsize=256)
 def pointwise(
-    name: str, formula: Formula, kinds: tuple[str, ...], target: str, masked: bool, own: IndexMap | None = None
+    name: str,
+    formula: Formula,
+    kinds: tuple[str, ...],
+    target: str,
+    masked: bool,
+    own: IndexMap | None = None,
+    packed: bool = False,
 ) -> DeviceFunction:
     """The function of a formula.
 
@@ -76,8 +83,11 @@ def pointwise(
     target : "half" or "float".
     masked : whether only the first `count` values are computed, and the others 0.
     own : where values are beside the first one, of a lane: those that are within `room` are computed then.
+    packed : whether what is computed of two values at once may be: what makes no new value, since that is exact.
     """
     formula = simplified(formula)
+    if packed and not masked and (kinds, target, formula) == (("half",), "half", RELU):
+        return _in_words(name, "y = relu(x0), two values at once", RELU_HALF2)
     used = inputs(formula)
     parameters, before, names, read = [], [], [], []
     for p, kind in enumerate(kinds):
@@ -113,4 +123,12 @@ def pointwise(
         body,
         about + ("; values without room are 0" if rooms else "; values from number count on are 0" if masked else ""),
         needs,
+    )
+
+
+def _in_words(name: str, about: str, function: DeviceFunction) -> DeviceFunction:
+    """The function of a formula that another one computes of two values of 16 bits."""
+    values = (f"{function.name}(packed0.{word})" for word in WORDS)
+    return DeviceFunction(
+        c_name(name), "half8", ("half8 packed0",), (f"return make_uint4({', '.join(values)});",), about, (function,)
     )

@@ -109,6 +109,18 @@ UNPACK_HALF2 = DeviceFunction(
     "two fp16 values as fp32; the first is in the low half",
 )
 
+RELU_HALF2 = DeviceFunction(
+    "relu_half2",
+    "unsigned",
+    ("unsigned packed",),
+    (
+        "unsigned negative;",
+        'asm("set.lt.u32.f16x2 %0, %1, %2;" : "=r"(negative) : "r"(packed), "r"(0));',
+        "return packed & ~negative;",
+    ),
+    "two fp16 values, 0 instead of those below 0",
+)
+
 PACK_HALF8 = DeviceFunction(
     "pack_half8",
     "half8",

@@ -68,6 +68,7 @@ from polyvolta.graph.plans.plans import Plan
 from polyvolta.sched.nodes import Band, Filter, Member, Node
 from polyvolta.sched.nodes import Sequence as InOrder
 from polyvolta.sets import Aff, Map, Set, Tuple, aff, var
+from polyvolta.sets.values.simplify import simplify
 from polyvolta.sets.values.space import Space, distinct
 
 LAG = 1
@@ -265,7 +266,7 @@ class KLoop:
         order = self.order(steps)
         times = dict.fromkeys(order, aff(0)) | {m.statement: lead.number for m in each}
         times |= {m.statement: f.number for f, m in loads}
-        times |= {s: f.loop.nest.members[f.turn].of(s) for s, f in own.items()}
+        times |= {s: simplify(f.step // f.deep, {}) for s, f in own.items()}
         times |= dict.fromkeys((m.statement for m in release.movements), aff(lead.strips - 1))
         turn, at = nest.members[lead.turn], nest.depth(TILE) - 1
         strips = Member(tuple((s, times[s]) for s in order), turn.coincident, None, True, level=STRIP)

@@ -14,18 +14,24 @@
           FILTER: done[by, bx, kt, ks]         until they have been computed
           FILTER: release[by, bx, kt]          the slot is free, behind the last strip
 
-A tile's strips are as deep as an instruction. Each warp loads the fragments of its rows with `ldmatrix`, which from a
-box with a swizzle is the composition that it is from any tile: the lines that lanes name, then the tile's layout. The
-formula is applied in the registers, and the product takes them as its left operand.
+Each warp loads the fragments of its rows with `ldmatrix`, which from a box with a swizzle is the composition that it is
+from any tile: the lines that lanes name, then the tile's layout. The formula is applied in the registers, and the product
+takes them as its left operand.
 
-Registers of a running product nobody may write. So strips take turns in two sets of them, and `ring` lets the wait for
-a strip's products come a strip later: while those run, the next strip's fragments are loaded and computed. It is the
-pass that lets a tile's products run on during the next tile's, on strips instead of tiles.
+Registers of a running product nobody may write. So strips take turns in sets of them, and `ring` lets the wait for a
+strip's products come as many strips later as there are further sets: while those run, the next strip's fragments are
+loaded and computed. It is the pass that lets a tile's products run on during the next tile's, on strips instead of tiles.
+
+A tile has as many strips as there are sets, each some of an instruction's steps deep, so that all of a tile is in
+registers: a strip's loads follow one another, its products do, and each is waited for once. Strips of one step would
+need the fewest registers, and pay a load's and a product's latency at each: with 64 x 64 tiles on an H200 that was most
+of the time.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from math import gcd
 
 from polyvolta.cuda.build.promotion.boxes.edges import is_computed
 from polyvolta.cuda.build.promotion.boxes.loop import BoxedLoop
@@ -85,16 +91,26 @@ class Fragments:
         return loops[0] if loops else mine[-1]
 
     @property
-    def strips(self) -> int:
-        """How many a tile has."""
+    def steps(self) -> int:
+        """How many steps as deep as an instruction a tile has."""
         nest = self.loop.nest
         _, high = interval(nest.members[self.turn].of(nest.statement), {})
         return 1 + (high or 0)
 
     @property
+    def deep(self) -> int:
+        """Steps of a strip: a tile's are shared out among the sets, where that is possible."""
+        return self.steps // gcd(self.steps, self.sets)
+
+    @property
+    def strips(self) -> int:
+        """How many a tile has."""
+        return self.steps // self.deep
+
+    @property
     def strip(self) -> str | None:
         """The name of a strip's number; None where there is one."""
-        return self.loop.nest.names[self.turn]
+        return self.loop.nest.names[self.turn] if self.strips > 1 else None
 
     @property
     def number(self) -> Aff:
@@ -115,9 +131,9 @@ class Fragments:
         return distinct(("f",), (*(n for n in nest.names if n), *nest.iterators, *nest.real.param_names))[0]
 
     @property
-    def rows(self) -> int:
-        """Fragments of a warp in a strip: one below the other."""
-        return self.loop.sides[0].part.size[0] // self.loop.macro.shape[0]
+    def held(self) -> int:
+        """Fragments of a warp in a strip: of each of its steps one below the other."""
+        return self.deep * (self.loop.sides[0].part.size[0] // self.loop.macro.shape[0])
 
     @property
     def array(self) -> str:
@@ -126,7 +142,7 @@ class Fragments:
     def registers(self) -> RegisterArray:
         """The arrays of fragments."""
         _, values = self.own.inputs[1]
-        return RegisterArray(self.array, self.loop.macro.kind, (self.sets, self.rows), values)
+        return RegisterArray(self.array, self.loop.macro.kind, (self.sets, self.held), values)
 
     @property
     def own(self) -> IndexMap:
@@ -147,10 +163,12 @@ class Fragments:
         of_warps = tuple(str(nest.names[k]) for k in self.mapped)
         strip = () if self.strip is None else (self.strip,)
         dims = (*loop.outer, *of_warps, *strip, self.f)
-        here = loop.here
-        rows, depth = (simplify((p - b).subs(here), {}) for p, b in zip(side.part.offset, side.block.offset))
+        step = nest.names[self.turn]
+        here = loop.here | ({} if step is None else {step: self.deep * self.number + var(self.f) % self.deep})
+        ranges = {self.f: (0, self.held - 1)} | dict.fromkeys(strip, (0, self.strips - 1))
+        rows, depth = (simplify((p - b).subs(here), ranges) for p, b in zip(side.part.offset, side.block.offset))
         row, _ = loop.offset
-        origin = (rows + loop.macro.shape[0] * var(self.f) + row, depth)
+        origin = (simplify(rows + loop.macro.shape[0] * (var(self.f) // self.deep) + row, ranges), depth)
         lines = matrix_access(self.own, side.order, LDMATRIX)
         target = self.fragment(self.number, var(self.f))
         ops: list[Op] = [LoadMatrix(target, side.tile, origin, "x", self.own, lines.lines, lines.count,
@@ -183,14 +201,19 @@ class Fragments:
         row = var(side.operand.index[0]) - side.part.offset[0].subs(dict(level(nest, STRIP)))
         (op,) = m.ops
         assert isinstance(op, Wgmma)
-        strip = nest.members[self.turn].of(nest.statement)
-        return replace(m, ops=(replace(op, a=self.fragment(strip, row // loop.macro.shape[0])),))
+        number = self.deep * (row // loop.macro.shape[0]) + self.step % self.deep
+        return replace(m, ops=(replace(op, a=self.fragment(self.step // self.deep, number)),))
 
     # ---- the tree
 
+    @property
+    def step(self) -> Aff:
+        """Which of a tile's steps an instance of the products is in."""
+        return self.loop.nest.members[self.turn].of(self.loop.nest.statement)
+
     def loads(self, load: Movement) -> Node:
         """Loops over a strip's fragments, by those whose rows they are."""
-        node = grouped([(load, self.rows, self.f)])
+        node = grouped([(load, self.held, self.f)])
         nest = self.loop.nest
         members = [Member(((load.statement, var(str(nest.names[k]))),), True, nest.members[k].name, level=WARP)
                    for k in self.mapped]  # fmt: skip
@@ -201,6 +224,9 @@ class Fragments:
         loop, nest = self.loop, self.loop.nest
         warps = tuple(loop.own(k, False) for k in nest.between(TILE, WARP))
         points = tuple(loop.own(k, True) for k in nest.below(STRIP))
+        if self.deep > 1:
+            step = simplify(self.step % self.deep, {})
+            points = (Member(((nest.statement, step),), nest.members[self.turn].coincident, unroll=True), *points)
         return Band(warps, Band(points)) if warps else Band(points)
 
     # ---- instances
@@ -211,7 +237,7 @@ class Fragments:
         extents = [1 + (interval(nest.members[k].of(nest.statement), {})[1] or 0) for k in self.mapped]
         bounds = [(var(str(nest.names[k])), n) for k, n in zip(self.mapped, extents)]
         bounds += [(self.number, self.strips)] if self.strip else []
-        bounds += [(var(self.f), self.rows)]
+        bounds += [(var(self.f), self.held)]
         return instances(load.statement, load.dims, nest.above(BLOCK), loop.sides[0].tiles, bounds, loop.context)
 
     def each_strip(self, m: Movement, early: bool, late: bool) -> Map:
