@@ -109,8 +109,8 @@ def short(options: dict[str, Any]) -> str:
     """Options in a few words."""
     block, warp = ("x".join(map(str, options[t])) for t in ("block_tile", "warp_tile"))
     more = {"b": options["buffers"], "k": options.get("split_k", 1), "o": options["occupancy"]}
-    marks = [f"g{options['group']}"] * ("group" in options)
-    marks += ["c" + "x".join(map(str, options["cluster"]))] * ("cluster" in options)
+    marks = [f"g{options['group']}"] if "group" in options else []
+    marks += ["c" + "x".join(map(str, options["cluster"]))] if "cluster" in options else []
     marks += [letter for letter, name in (("p", "persistent"), ("x", "swap")) if options.get(name)]
     return " ".join((f"{block}-{warp}", *(f"{letter}{n}" for letter, n in more.items()), *marks))
 

@@ -80,7 +80,8 @@ class Options(Tiling):
         where it belongs. Tiles stay (rows, columns, depth) of the result: a warp tile's rows are multiples of n, its
         columns of m. Blocks and warps are counted along y by m; so are the rows of `group`.
     cluster : (rows, columns) of blocks that share what they read, 1, 2, 4 or 8 each: a box that several of them need
-        comes once and goes to all of these. Of warpgroups alone. If missing, (1, 1): no clusters.
+        comes once and goes to all of these. Of warpgroups alone. Persistent ones go from tile to tile together. If
+        missing, (1, 1): no clusters.
 
     Attributes
     ----------

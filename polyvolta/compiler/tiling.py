@@ -296,12 +296,8 @@ class Tiling:
             yield f"warpgroups have no fragments of operands in registers: fragments={self.fragments}"
 
     def of_one_tile(self) -> Iterator[str]:
-        """What keeps blocks of a cluster from computing one tile after the other."""
-        if not self.persistent:
-            return
-        if prod(self.cluster) > 1:
-            yield f"blocks of a cluster compute one tile each: cluster={self.cluster}, and persistent=True"
-        if self.split_k > 1:
+        """What keeps blocks from computing one tile after the other."""
+        if self.persistent and self.split_k > 1:
             yield f"blocks of a cluster, which split K, compute one tile each: split_k={self.split_k}, and " \
                   "persistent=True"
 

@@ -146,7 +146,7 @@ def test_clusters_are_two_numbers_of_blocks():
             pv.compile(a @ b, target=target, options=pv.Options(cluster=(2, 1)))
         assert "cluster=(1, 1)" in str(wrong.value)
     assert pv.compile(a @ b, target=SM_90A).options.cluster == (1, 1)
-    for given in ({"cluster": (2, 1)}, {"split_k": 2}):
+    for given in ({"cluster": (2, 1), "split_k": 2}, {"split_k": 2}):
         with pytest.raises(BadOption, match="compute one tile each: .*, and persistent=True"):
             pv.compile(a @ b, target=SM_90A, options=pv.Options(**given, persistent=True))
 

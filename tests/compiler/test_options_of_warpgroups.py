@@ -116,8 +116,6 @@ def test_what_warpgroups_do_not_do_is_left_to_warps(outputs, given):
     (A @ B, {"split_k": 8, "warp_tile": (64, 64, 64), "block_tile": (128, 64, 64), "macro_mma": "m64n64k16"},
      "each of the 8 blocks that split K", "split_k=1"),
     (A @ B, {"split_k": 4, "cluster": (2, 2), **WIDE}, "at most 8 blocks, not 2 x 2 for each of 4 parts", "split_k=1"),
-    (A @ B, {"cluster": (2, 1), "persistent": True}, r"compute one tile each: cluster=\(2, 1\), and persistent=True",
-     "persistent=False"),
     (A @ B - P @ Q, {"persistent": True}, "takes no boxes; warpgroups add products as they are", "persistent=False"),
     (pv.relu(A @ B) * (P @ Q), {"cluster": (2, 1)}, "takes no boxes.*; warpgroups have one accumulator", "(1, 1)"),
     (A @ B, {"macro_mma": "m32n32k8"}, "no macro-MMA called", "with N = 16, 32, ..., 256; sm_70 has m32n32k8"),

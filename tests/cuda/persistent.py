@@ -6,12 +6,10 @@ from dataclasses import replace
 from functools import cache
 from math import prod
 from typing import Any
-from unittest.mock import patch
 
 import numpy as np
 
 import polyvolta as pv
-from polyvolta.compiler.tiling import Tiling
 from polyvolta.cuda.target.hopper import SM_90A
 from polyvolta.cuda.text.printer import print_cuda
 
@@ -50,8 +48,7 @@ def compiled(
     name: str, layouts: tuple[str, str, str] = ("row", "col", "row"), options: pv.Options = TILES, blocks: int = BLOCKS
 ) -> pv.Kernel:
     """A kernel that at most so many blocks are launched of, or clusters of blocks."""
-    with patch.object(Tiling, "of_one_tile", lambda self: iter(())):  # clusters, which are refused otherwise
-        kernel = pv.compile(outputs(name, *layouts), target=SM_90A, options=options)
+    kernel = pv.compile(outputs(name, *layouts), target=SM_90A, options=options)
     ir = replace(kernel.ir, resident=blocks * prod(kernel.ir.cluster))
     return replace(kernel, ir=ir, source=print_cuda(ir), _variants={}, _loaded={}, _configs={})
 

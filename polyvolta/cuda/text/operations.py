@@ -134,15 +134,14 @@ def _barrier(scope: Scope, op: Barrier) -> str:
 
 
 def _meets_alone(ir: KernelIR, op: Barrier) -> bool:
-    """Whether blocks meet and have nothing to show one another, so that no fence of all memory is needed: where before
-    are the beginnings of barriers, which have a fence of their own, or behind is nothing, and nobody reads another
-    block's memory, which might still be on its way."""
+    """Whether blocks meet and have nothing to show one another, so that no fence of all memory is needed: before are the
+    beginnings of barriers alone, which have a fence of their own.
+
+    Not so at a kernel's end: an arrival at another block's barrier may still be on its way when both have met, and
+    finds no memory where that block has ended.
+    """
     at = next((k for k, s in enumerate(ir.body) if s is op), None)
-    if at is None:
-        return False
-    if at == len(ir.body) - 1:
-        return not any(isinstance(x, ExchangeLoad) and x.first is not None for x in operations(ir.body))
-    return all(isinstance(x, InitBarriers) for x in operations(ir.body[:at]))
+    return at is not None and all(isinstance(x, InitBarriers) for x in operations(ir.body[:at]))
 
 
 def _need_kind(scope: Scope, e: Element, kind: str, what: str) -> None:

@@ -182,6 +182,7 @@ void run_blocks() {
   for (const Box &x : g.boxes)
     fail(nullptr, "block (%u, %u, %u) ends while a box comes to byte %zu", g.blocks[x.block].place.x,
          g.blocks[x.block].place.y, g.blocks[x.block].place.z, x.at);
+  check_reached();
   for (int b = 0; b < g.count; b++)
     for (long k = 0; k < (long)ZONE; k++)
       if ((unsigned char)g.blocks[b].shared[-1 - k] != 0xff || (unsigned char)g.blocks[b].shared[g.shared + k] != 0xff)

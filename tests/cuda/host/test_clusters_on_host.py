@@ -55,7 +55,7 @@ def test_blocks_of_a_cluster_compute_what_the_interpreter_does(outputs, cluster,
 MUTANTS = {
     "barriers begin for their block": "a barrier .* that thread 0 begins, no barrier of threads between",
     "released to itself alone": "deadlock",
-    "no barrier at the end of a cluster": "a barrier .* of a block that has ended",
+    "no barrier at the end of a cluster": "a barrier .* of a block that has ended|may end before thread 0 of another block arrives",
     "parts of other blocks not waited for": "read before it was written|no barrier after thread",
     "the first part of K again and again": "",
 }
@@ -74,3 +74,17 @@ def test_defects_of_clusters_are_seen(name):
             assert not MUTANTS[name], "other values, and nobody has seen why"
             return
     raise AssertionError(f"{name}: not seen")
+
+
+def test_blocks_that_meet_at_the_end_know_of_one_anothers_arrivals():
+    # an arrival on its way to a block that has ended finds no barrier: blocks end behind what they order, not beside it
+    made = kernel()
+    given = {name: value for name, value in arrays().items() if name != "R"}
+
+    def unordered(text):
+        *before, behind = text.rsplit("sync_cluster();", 1)
+        assert before
+        return "meet_cluster();".join((*before, behind))
+
+    with pytest.raises(WrongText, match="may end before thread 0 of another block arrives"):
+        run(made, given, {}, np.full(SHAPE[:2], np.nan, np.float16), 1, change=unordered)

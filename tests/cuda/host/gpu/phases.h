@@ -63,6 +63,24 @@ void arrive(Phases &p, void *place) {
   complete(p);
 }
 
+// whether a thread of the block knows that this was: then the block ends after it
+bool known_in(int block, const Epoch &e) {
+  for (int t = 0; t < g.threads; t++)
+    if (before(e, clock_of(block * g.threads + t))) return true;
+  return false;
+}
+
+// an arrival that is on its way to a block which has ended finds no barrier
+void check_reached() {
+  for (const Phases &p : g.phases)
+    for (const Epoch &e : p.reached)
+      if (!known_in(p.block, e)) {
+        const Place &b = g.blocks[p.block].place;
+        fail(nullptr, "block (%u, %u, %u) may end before thread %d of another block arrives at its barrier at byte %zu",
+             b.x, b.y, b.z, e.who % g.threads, p.at);
+      }
+}
+
 // for engines, whichever of both fences it is
 void fence_begun() {
   for (Phases &p : g.phases) p.fenced = p.fenced || p.begun.who == g.now;
@@ -123,7 +141,7 @@ void gpu_phases_begin(unsigned address, unsigned count) {
   memset(b.shared + w.at, 0xff, 8);
   b.phases[w.at / 8] = g.phases.size();
   g.phases.push_back({w.block, w.at, new_engine(), count, count, 0, 0, false, {g.now, knows()[g.now]},
-                      std::vector<unsigned>(g.width), std::vector<unsigned>(g.width)});
+                      std::vector<unsigned>(g.width), std::vector<unsigned>(g.width), {}});
   tick(g.now);  // who comes here without a barrier between doesn't know of it
 }
 
@@ -143,6 +161,7 @@ void gpu_arrive(unsigned address, long bytes) {
   Phases &p = phases_at(address, HERE);
   if (bytes < 0 || bytes > MOST) fail(HERE, THREAD ": %ld bytes are expected", THREAD_IS, bytes);
   expect(p, bytes, HERE);
+  if (p.block != g.now / g.threads) p.reached.push_back({g.now, knows()[g.now]});
   arrive(p, HERE);
 }
 

@@ -80,6 +80,7 @@ struct Phases {  // mbarrier
   bool fenced;
   Epoch begun;
   std::vector<unsigned> done, coming;  // clocks of those who arrived, in phases that are complete, and in this one
+  std::vector<Epoch> reached;          // arrivals of other blocks' threads
 };
 
 struct Numbered {  // bar.sync
