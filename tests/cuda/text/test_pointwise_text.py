@@ -18,6 +18,7 @@ import pytest
 import polyvolta as pv
 from polyvolta.cuda.run.nvrtc import compile_cubin
 from polyvolta.cuda.text.helpers.device_function import DeviceFunctions
+from polyvolta.cuda.text.helpers.kinds import function_in, in_kind
 from polyvolta.cuda.text.helpers.pointwise import pointwise
 from polyvolta.cuda.text.printer import PRELUDE
 from polyvolta.graph.functions.formula import Call, Formula, Input, Number, fold, nodes, show
@@ -420,3 +421,21 @@ def test_a_product_of_one_operation_is_one_in_the_next():
     assert "y[i] = __fsub_rn(x0[i], x1[i]);" in text
     rounded = pv.relu(C + R)
     assert "_rn(" not in pv.compile([rounded, rounded - C]).source
+
+
+@pytest.mark.parametrize("kind", ["half", "bfloat16"])
+def test_relu_of_two_values_at_once_is_exact(tmp_path, kind):
+    # all 65,536 patterns in both halves of a word: 0 below 0; -0 and NaN stay what they are
+    function = function_in(pointwise("relu", Call("relu", (X,)), ("half",), "half", False, None, True), kind)
+    needed = DeviceFunctions()
+    name, vector = needed.name(function), function.result
+    run = f"void run(uint4 *y, const uint4 *x, long n) {{ for (long k = 0; k < n; k++) y[k] = {name}(x[k]); }}"
+    assert "relu" in name and "float" not in "".join(function.body) and vector in ("half8", "bf16x8")
+    lib = compiled(tmp_path, "\n".join([in_kind(PRELUDE, kind), *needed.texts(), f'extern "C" {{ {run} }}']), ())
+    bits = np.arange(2**16, dtype=np.uint16)
+    x = aligned(np.concatenate([bits, bits[::-1], np.roll(bits, 1)]))
+    y = aligned(np.zeros_like(x))
+    lib.run(ctypes.c_void_p(y.ctypes.data), ctypes.c_void_p(x.ctypes.data), ctypes.c_long(x.size // 8))
+    exponent = 0x7C00 if kind == "half" else 0x7F80
+    below = (x > 0x8000) & (x & 0x7FFF <= exponent)  # a sign, and neither -0 nor NaN
+    assert np.array_equal(y, np.where(below, 0, x))

@@ -2,8 +2,8 @@
 
 A device function is written for fp16: `half8` is a vector of eight of its values, `pack_half8` makes one of fp32. What
 it does is to move bits, so that for bf16 it is the same function with other names of types (`bf16x8`). The conversions
-to and from fp32 differ, and are written for each kind, and so is what is computed of two values at once: four, of which all others are
-made.
+to and from fp32 differ, and so does what is computed of two values at once: these are written for each kind, and all
+others are made of them.
 """
 
 from __future__ import annotations
