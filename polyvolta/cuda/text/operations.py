@@ -134,8 +134,8 @@ def _barrier(scope: Scope, op: Barrier) -> str:
 
 
 def _meets_alone(ir: KernelIR, op: Barrier) -> bool:
-    """Whether blocks meet and have nothing to show one another, so that no fence of all memory is needed: before are the
-    beginnings of barriers alone, which have a fence of their own.
+    """Whether blocks meet and have nothing to show one another, so that no fence of all memory is needed: before are
+    the beginnings of barriers alone, which have a fence of their own.
 
     Not so at a kernel's end: an arrival at another block's barrier may still be on its way when both have met, and
     finds no memory where that block has ended.

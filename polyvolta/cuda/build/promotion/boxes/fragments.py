@@ -15,12 +15,13 @@
           FILTER: release[by, bx, kt]          the slot is free, behind the last strip
 
 Each warp loads the fragments of its rows with `ldmatrix`, which from a box with a swizzle is the composition that it is
-from any tile: the lines that lanes name, then the tile's layout. The formula is applied in the registers, and the product
-takes them as its left operand.
+from any tile: the lines that lanes name, then the tile's layout. The formula is applied in the registers, and the
+product takes them as its left operand.
 
 Registers of a running product nobody may write. So strips take turns in sets of them, and `ring` lets the wait for a
 strip's products come as many strips later as there are further sets: while those run, the next strip's fragments are
-loaded and computed. It is the pass that lets a tile's products run on during the next tile's, on strips instead of tiles.
+loaded and computed. It is the pass that lets a tile's products run on during the next tile's, on strips instead of
+tiles.
 
 A tile has as many strips as there are sets, each some of an instruction's steps deep, so that all of a tile is in
 registers: a strip's loads follow one another, its products do, and each is waited for once. Strips of one step would
