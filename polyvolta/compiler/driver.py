@@ -15,7 +15,7 @@ multiplied, what is applied to the operands before and to the results after.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from math import gcd, lcm, prod
 from typing import TYPE_CHECKING
@@ -29,6 +29,7 @@ from polyvolta.compiler.options import Options, complete
 from polyvolta.compiler.rule.warpgroups import shares
 from polyvolta.compiler.stages import Stages
 from polyvolta.compiler.tiling import BadOption, Tiling
+from polyvolta.compiler.variants.compiling import compile_over
 from polyvolta.cuda.arch import AUTO
 from polyvolta.cuda.build.lower import lower
 from polyvolta.cuda.build.promotion.assemble import awaited, prefetched, promote, split
@@ -57,6 +58,7 @@ from polyvolta.sched.nodes import Mark
 from polyvolta.sets import Set
 
 if TYPE_CHECKING:
+    from polyvolta.compiler.variants.kernels import VariedKernel
     from polyvolta.graph.dag import Outputs
 
 DEFAULT_NAME = "kern0"
@@ -68,9 +70,11 @@ def compile(  # noqa: A001
     target: str | Target | None = AUTO,
     options: Options | None = None,
     *,
+    over: Mapping[str, tuple[int, int] | int] | None = None,
+    variants: int | None = None,
     name: str | None = None,
     progress: Callable[[str], None] | None = None,
-) -> Kernel:
+) -> Kernel | VariedKernel:
     """A tensor-core kernel for matrix products with pointwise operations before and after.
 
     Parameters
@@ -80,6 +84,11 @@ def compile(  # noqa: A001
         these that the GPU at hand runs, and without a GPU the first, sm_70.
     options : tiles and more; what isn't given, the rule of `polyvolta.compiler.tuning` chooses. The kernel's
         `options` are all.
+    over : for each size the range (least, largest), or one number, for which the kernel is to be good: options that
+        aren't given are those with which the model predicts the least time there, by the geometric mean. The kernel
+        takes any sizes all the same.
+    variants : how many tilings it may have for these ranges, at least 1; one of them is taken at each launch, as its
+        `decisions` say. If missing, it is a kernel of one tiling.
     name : of the C function; "kern0" by default.
     progress : called with each stage's name when the stage is reached.
 
@@ -89,10 +98,12 @@ def compile(  # noqa: A001
     MixedDtypes : tensors of two element types.
     UnknownTarget, BadTarget, NoInstruction, BadOption : what there is no target for, or what the target does not have.
     BadName : a name that the kernel uses itself.
+    BadRange, BadVariants : of `over` and `variants`: ranges that are empty, missing, or of no size of the graph's.
     NotAMultiple : with `partial="pad"`, a size given as a number that its tile does not divide.
     TooLarge : a size given as a number that is beyond what an `int` of the kernel's text can count.
 
-    Cost: about a quarter of a second, 0.1 s more for each product beyond the first, no compiler involved.
+    Cost: about a quarter of a second, 0.1 s more for each product beyond the first, no compiler involved; with `over`
+    a second or two for a look at all tilings, and as much as a kernel for each of the variants.
 
     >>> import polyvolta as pv
     >>> M, N, K = pv.sizes("M N K")
@@ -111,7 +122,15 @@ def compile(  # noqa: A001
     name = check_name(DEFAULT_NAME if name is None else name, "kernel")
     _check_names(graph, name)
     _check_sizes(graph)
-    return _made(graph, target, options or Options(), name, progress)
+    options = options or Options()
+    if over is None and variants is None:
+        return _made(graph, target, options, name, progress)
+
+    def make(options: Options, name: str) -> Kernel:
+        _check_names(graph, name)
+        return _made(graph, target, options, name, progress)
+
+    return compile_over(graph, target, options, name, over, variants, make)
 
 
 def _made(

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
 from operator import index
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from polyvolta.compiler.model import columns_of, predict_all
+from polyvolta.compiler.model.sizes import work_of
 from polyvolta.compiler.options import Options
 from polyvolta.compiler.tiling import OPTIONS
-from polyvolta.compiler.tuning import choose
 from polyvolta.compiler.variants.decisions import Decisions, Rule, Slowdown
 from polyvolta.compiler.variants.search import best_few, boxes_of, losses_of
 from polyvolta.sets import PolyvoltaError
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from polyvolta.compiler.needs import Needs
     from polyvolta.compiler.tiling import Tiling
     from polyvolta.compiler.variants.ranges import Ranges
+    from polyvolta.cuda.target.chips import Chip
     from polyvolta.cuda.target.target import Target
 
 Costs = Callable[[Sequence["Tiling"], Sequence[Mapping[str, int]]], "NDArray[Any]"]
@@ -54,28 +55,26 @@ def check_variants(variants: object, over: object) -> int:
     return count
 
 
-LARGE = ("block_tile", "split_k", "group", "occupancy", "persistent", "pingpong", "swap", "cluster")
-"""Options of a candidate around which the rule can choose the others anew."""
+def predicted(needs: Needs, target: Target, chip: Chip) -> Costs:
+    """The costs that the model predicts, at sizes that a graph has names for.
 
-
-def with_given(candidates: Iterable[Tiling], given: Options, needs: Needs, target: Target) -> tuple[Tiling, ...]:
-    """Candidates with the values that were given instead of theirs, those that are legal then, each once.
-
-    Where a value doesn't go with a candidate's others, the rule chooses these others.
+    Parameters
+    ----------
+    chip : the GPU.
     """
-    values = {name: getattr(given, name) for name in given.given}
-    found: dict[Tiling, None] = {}
-    for candidate in candidates:
-        tiling = replace(candidate, **values)
-        if not _legal(tiling, needs, target):
-            tiling = choose({**{n: getattr(candidate, n) for n in LARGE}, **values}, needs, target)
-        if _legal(tiling, needs, target):
-            found[tiling] = None
-    return tuple(found)
+    able = target.of_kind(needs.kind)
 
+    def costs(tilings: Sequence[Tiling], points: Sequence[Mapping[str, int]]) -> NDArray[Any]:
+        place = {tiling: at for at, tiling in enumerate(tilings)}
+        seconds = np.empty((len(points), len(tilings)))
+        for columns in columns_of(tilings, needs, able):
+            places = [place[tiling] for tiling in columns.tilings]
+            for row, sizes in zip(seconds, points, strict=True):
+                work = work_of(needs, {name: sizes[name] for name in needs.unknown})
+                row[places] = predict_all(columns, needs, chip, work).seconds
+        return seconds
 
-def _legal(tiling: Tiling, needs: Needs, target: Target) -> bool:
-    return next(tiling.problems(target, needs), None) is None
+    return costs
 
 
 def decide(ranges: Ranges, candidates: Sequence[Tiling], costs: Costs, few: int) -> Decisions:

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from polyvolta.compiler.model import candidates
 from polyvolta.compiler.needs import needs_of
 from polyvolta.compiler.options import complete
-from polyvolta.compiler.variants.chosen import Costs, check_variants, decide, with_given
+from polyvolta.compiler.tiling import OPTIONS
+from polyvolta.compiler.variants.chosen import Costs, check_variants, decide, predicted
 from polyvolta.compiler.variants.kernels import VariedKernel
 from polyvolta.compiler.variants.ranges import ranges_of
+from polyvolta.cuda.target.chips import chip_of
 from polyvolta.graph.plans.idioms import plan
 
 if TYPE_CHECKING:
     from polyvolta.compiler.kernel import Kernel
     from polyvolta.compiler.options import Options
-    from polyvolta.compiler.tiling import Tiling
     from polyvolta.compiler.variants.decisions import Decisions
     from polyvolta.compiler.variants.ranges import Ranges
     from polyvolta.cuda.target.target import Target
@@ -30,7 +32,6 @@ def compile_over(
     over: object,
     variants: object,
     make: Callable[[Options, str], Kernel],
-    known: tuple[Iterable[Tiling], Costs],
 ) -> Kernel | VariedKernel:
     """See `compile`.
 
@@ -39,15 +40,14 @@ def compile_over(
     options : those given, which all variants have.
     over, variants : as a user gave them.
     make : compiles with all options, and a name.
-    known : candidates, and what tilings cost.
 
     Raises
     ------
     BadRange, BadVariants : of `over` and `variants`.
-    BadOption : no choice of the other options goes with those given.
+    NoInstruction, BadOption : as in `complete`.
     """
     few = 1 if variants is None else check_variants(variants, over)
-    decisions = decided(graph, target, options, ranges_of(graph, over), few, *known)
+    decisions = decided(graph, target, options, ranges_of(graph, over), few)
     if variants is None:
         return make(decisions.options[0], name)
     count = len(decisions.options)
@@ -56,10 +56,18 @@ def compile_over(
 
 
 def decided(
-    graph: Graph, target: Target, options: Options, ranges: Ranges, few: int, candidates: Iterable[Tiling], costs: Costs
+    graph: Graph, target: Target, options: Options, ranges: Ranges, few: int, costs: Costs | None = None
 ) -> Decisions:
-    """Decisions between candidates that have the options given; where none is legal with these, the rule's choice."""
+    """Decisions between the model's candidates that have the options given; of none the rule's choice.
+
+    Parameters
+    ----------
+    costs : of tilings at sizes; those that the model predicts if missing.
+    """
     needs = needs_of(plan(graph, options.accumulators))
-    able = target.of_kind(needs.kind)
-    legal = with_given(candidates, options, needs, able)
-    return decide(ranges, legal or (complete(options, needs, target),), costs, few)
+    chosen = complete(options, needs, target)
+    chip = chip_of(target)
+    given = {name: getattr(options, name) for name in OPTIONS if name in options.given}
+    legal = candidates(needs, target, given)
+    fitting = [t for t in legal if t.shared_bytes(needs, target) <= chip.shared_bytes]
+    return decide(ranges, fitting or [chosen], costs or predicted(needs, target, chip), few)

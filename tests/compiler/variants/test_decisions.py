@@ -1,6 +1,5 @@
 """Decisions: the list against brute force, and that its boxes share out all sizes."""
 
-from dataclasses import replace
 from functools import cache
 from itertools import product
 
@@ -9,7 +8,7 @@ import pytest
 
 import polyvolta as pv
 from polyvolta.compiler.compiled import MissingSize
-from polyvolta.compiler.variants.chosen import decide, with_given
+from polyvolta.compiler.variants.chosen import decide
 from polyvolta.compiler.variants.decisions import Decisions, Rule, Slowdown
 from polyvolta.compiler.variants.ranges import Ranges
 from polyvolta.compiler.variants.reports import proved
@@ -126,15 +125,3 @@ def test_it_reads_as_a_list():
         assert "x".join(map(str, decisions.options[rule.variant].block_tile)) in line
     html = decisions._repr_html_()
     assert html.count("<tr>") == len(decisions.rules) + 1 and "&lt;=" in html
-
-
-def test_what_is_given_binds_candidates():
-    from polyvolta.compiler.needs import Needs
-
-    target = pv.targets["sm_80"]
-    candidates = [replace(o, macro_mma="m16n32k16", buffers=3, prefetch=2) for o in OPTIONS]
-    for given in (pv.Options(partial="pad"), pv.Options(block_tile=(128, 128, 32), group=3), pv.Options(buffers=1)):
-        found = with_given(candidates, given, Needs(), target)
-        assert found and all(getattr(t, n) == getattr(given, n) for t in found for n in given.given)
-        assert all(next(t.problems(target, Needs()), None) is None for t in found) and len({*found}) == len(found)
-    assert not with_given(candidates, pv.Options(block_tile=(8, 8, 8)), Needs(), target)
