@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from math import prod
 from operator import index
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,7 @@ from polyvolta.compiler.model import columns_of, predict_all
 from polyvolta.compiler.model.sizes import work_of
 from polyvolta.compiler.options import Options
 from polyvolta.compiler.tiling import OPTIONS
-from polyvolta.compiler.variants.decisions import Decisions, Rule, Slowdown
+from polyvolta.compiler.variants.decisions import Axis, Decisions, Rule, Slowdown
 from polyvolta.compiler.variants.search import best_few, boxes_of, losses_of
 from polyvolta.sets import PolyvoltaError
 
@@ -77,26 +78,47 @@ def predicted(needs: Needs, target: Target, chip: Chip) -> Costs:
     return costs
 
 
-def decide(ranges: Ranges, candidates: Sequence[Tiling], costs: Costs, few: int) -> Decisions:
+def axes_of(needs: Needs, ranges: Ranges) -> tuple[Axis, ...]:
+    """What rules ask for: each size, and the number of values of the result where both its sides are of many sizes.
+
+    >>> from polyvolta.compiler.needs import Needs
+    >>> from polyvolta.compiler.variants.ranges import Ranges
+    >>> needs = Needs(extents=(("M", "N", "K"),))
+    >>> axes_of(needs, Ranges(("M", "N", "K"), ((1, 64), (64, 512), (512, 512))))
+    (('M',), ('N',), ('K',), ('M', 'N'))
+    >>> axes_of(needs, Ranges(("M", "N", "K"), ((64, 64), (64, 512), (64, 512))))
+    (('M',), ('N',), ('K',))
+    """
+    free = {name for name, (low, high) in zip(ranges.names, ranges.bounds, strict=True) if low < high}
+    sides = tuple(dict.fromkeys(side for side in needs.extents[0][:2] if side in free)) if needs.extents else ()
+    return *((name,) for name in ranges.names), *([sides] if len(sides) == 2 else [])
+
+
+def decide(
+    ranges: Ranges, candidates: Sequence[Tiling], costs: Costs, few: int, axes: Sequence[Axis] | None = None
+) -> Decisions:
     """Decisions between at most `few` of the candidates: those that are fastest over the ranges, by the geometric mean.
 
     Parameters
     ----------
     candidates : at least one.
     costs : of some tilings at some sizes.
+    axes : what rules may ask for: the sizes first; these alone if missing.
 
-    Cost: that of the costs, once for each candidate at each size of the sample, and some ms.
+    Cost: that of the costs, once for each candidate at each size of the sample, and up to some seconds for many
+    variants.
     """
+    axes = tuple(axes or ((name,) for name in ranges.names))
     sample = ranges.sample()
     losses = losses_of(np.asarray(costs(candidates, sample), float))
-    points = np.array([list(sizes.values()) for sizes in sample])
+    points = np.array([[prod(sizes[name] for name in axis) for axis in axes] for sizes in sample])
     boxes = boxes_of(points, losses, few)
     chosen = list(dict.fromkeys(box.choice for box in boxes))
-    rules = tuple(Rule(ranges.names, box.bounds, chosen.index(box.choice)) for box in boxes)
+    rules = tuple(Rule(axes, box.bounds, chosen.index(box.choice)) for box in boxes)
     taken = np.concatenate([losses[box.members, box.choice] for box in boxes])
     one = losses[:, best_few(losses, 1)[0]]
     options = tuple(Options(**{name: getattr(candidates[c], name) for name in OPTIONS}) for c in chosen)
-    return Decisions(rules, options, ranges, len(sample), _slowdown(taken), _slowdown(one))
+    return Decisions(axes, rules, options, ranges, len(sample), _slowdown(taken), _slowdown(one))
 
 
 def _slowdown(losses: NDArray[Any]) -> Slowdown:

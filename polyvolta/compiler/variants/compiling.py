@@ -9,7 +9,7 @@ from polyvolta.compiler.model import candidates
 from polyvolta.compiler.needs import needs_of
 from polyvolta.compiler.options import complete
 from polyvolta.compiler.tiling import OPTIONS
-from polyvolta.compiler.variants.chosen import Costs, check_variants, decide, predicted
+from polyvolta.compiler.variants.chosen import Costs, axes_of, check_variants, decide, predicted
 from polyvolta.compiler.variants.kernels import VariedKernel
 from polyvolta.compiler.variants.ranges import ranges_of
 from polyvolta.cuda.target.chips import chip_of
@@ -70,4 +70,4 @@ def decided(
     given = {name: getattr(options, name) for name in OPTIONS if name in options.given}
     legal = candidates(needs, target, given)
     fitting = [t for t in legal if t.shared_bytes(needs, target) <= chip.shared_bytes]
-    return decide(ranges, fitting or [chosen], costs or predicted(needs, target, chip), few)
+    return decide(ranges, fitting or [chosen], costs or predicted(needs, target, chip), few, axes_of(needs, ranges))

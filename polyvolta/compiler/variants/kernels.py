@@ -70,7 +70,7 @@ class VariedKernel:
 
     def serving(self, sizes: Mapping[str, int]) -> Kernel:
         """The variant for some sizes, which aren't checked."""
-        return self.variants[self.decisions.taken([sizes[name] for name in self.decisions.names])]
+        return self.variants[self.decisions.taken(sizes)]
 
     def at(self, /, **sizes: int) -> Kernel:
         """The variant that is taken for some sizes.
@@ -193,6 +193,6 @@ class VariedKernel:
         given = ", ".join(f"{name}=..." for name in self.decisions.names)
         raise SeveralAnswers(
             f"{self.name} has {len(self.variants)} variants, and each has {what} of its own",
-            where=str(self.decisions),
+            where=str(self.decisions.tables[0]),
             hint=f"kernel.variants[0].{what}{call}, or kernel.at({given}).{what}{call}",
         )

@@ -16,6 +16,7 @@ from polyvolta.sets import Set
 
 OPTIONS = [pv.Options(block_tile=(m, n, 32)) for m, n in ((32, 32), (64, 64), (128, 64), (128, 128), (256, 128))]
 NAMES = ("rows", "cols", "depth")
+AXES = *((name,) for name in NAMES), ("cols", "rows")
 RANGES = Ranges(NAMES, ((16, 8192), (16, 8192), (64, 4096)))
 
 
@@ -31,8 +32,8 @@ def table(tilings, points):
 
 
 @cache
-def made(few, ranges=RANGES):
-    return decide(ranges, OPTIONS, table, few)
+def made(few, ranges=RANGES, axes=AXES):
+    return decide(ranges, OPTIONS, table, few, axes)
 
 
 @pytest.mark.parametrize("few", [1, 2, 3, 5])
@@ -51,6 +52,7 @@ def test_the_list_is_as_good_as_it_says_and_near_what_is_best_at_each_size(few):
         assert decisions.slowdown == decisions.of_one and len(decisions.rules) == 1
     else:
         assert decisions.slowdown.mean < 1 + 0.5 * (decisions.of_one.mean - 1)
+        assert decisions.slowdown.mean <= made(few, axes=AXES[:3]).slowdown.mean
 
 
 def test_where_one_size_alone_decides_the_choice_is_the_best_at_every_size_of_the_sample():
@@ -73,18 +75,21 @@ def test_boxes_share_out_all_sizes(few):
     union = decisions.rules[0].condition
     for rule in decisions.rules[1:]:
         union = union | rule.condition
-    assert union.is_equal(Set("{ [rows, cols, depth] : rows >= 0 and cols >= 0 and depth >= 0 }"))
+    assert union.is_equal(Set("{ [rows, cols, depth, p] : rows >= 0 and cols >= 0 and depth >= 0 and p >= 0 }"))
 
 
 def test_the_choice_is_that_of_the_sets():
     """At some of the corners of boxes, and beside them."""
     decisions = made(5)
-    ends = [{end for rule in decisions.rules for end in rule.bounds[axis] if end is not None} for axis in range(3)]
-    corners = list(product(*(sorted({0, 10**9} | along) for along in ends)))
-    for sizes in corners[:: len(corners) // 50]:
-        point = Set(f"{{ [{', '.join(NAMES)}] : {' and '.join(f'{n} = {v}' for n, v in zip(NAMES, sizes))} }}")
-        chosen = decisions.choose(**dict(zip(NAMES, sizes)))
+    ends = [{end for rule in decisions.rules for end in rule.bounds[axis] if end is not None} for axis in range(4)]
+    sides = {round(area**0.5) + d for area in ends[3] for d in (0, 1)}
+    along = (ends[0] | sides, ends[1] | sides, ends[2])
+    corners = list(product(*(sorted({0, 10**9} | numbers) for numbers in along)))
+    for rows, cols, depth in corners[:: max(1, len(corners) // 50)]:
+        point = Set(f"{{ [{rows}, {cols}, {depth}, {rows * cols}] }}")
+        chosen = decisions.choose(rows=rows, cols=cols, depth=depth)
         assert [r.variant for r in decisions.rules if point.is_subset(r.condition)] == [chosen]
+    assert len({decisions.choose(**dict(zip(NAMES, corner))) for corner in corners}) == len(decisions.options)
 
 
 @pytest.mark.parametrize(
@@ -93,8 +98,8 @@ def test_the_choice_is_that_of_the_sets():
 )
 def test_gaps_and_overlaps_are_refuted(bounds, failing):
     rest = (513, None), (None, None), (None, None)
-    rules = Rule(NAMES, bounds, 0), Rule(NAMES, rest, 1)
-    decisions = Decisions(rules, tuple(OPTIONS[:2]), RANGES, 1, Slowdown(1, 1), Slowdown(1, 1))
+    rules = Rule(AXES[:3], bounds, 0), Rule(AXES[:3], rest, 1)
+    decisions = Decisions(AXES[:3], rules, tuple(OPTIONS[:2]), RANGES, 1, Slowdown(1, 1), Slowdown(1, 1))
     lemmas = decisions.proof()
     assert [lemma.holds for lemma in lemmas] == [n != failing for n in range(2)]
     assert "51" in lemmas[failing].relation
@@ -116,12 +121,13 @@ def test_sizes_are_checked():
 
 
 def test_it_reads_as_a_list():
-    decisions = made(2, Ranges(NAMES, ((16, 8192), (4096, 4096), (64, 4096))))
+    decisions = made(2, Ranges(NAMES, ((16, 8192), (4096, 4096), (64, 4096))), AXES[:3])
     lines = str(decisions).splitlines()
     assert lines[0] == "2 variants for 16 <= rows <= 8192, cols = 4096, 64 <= depth <= 4096"
-    assert len(lines) == len(decisions.rules) + 3 and "with one for all" in lines[-1]
+    assert len(lines) == len(decisions.rules) + 7 and "with one for all" in lines[-1]
     for line, rule in zip(lines[2:], decisions.rules):
-        assert line.strip().startswith(rule.words) and "cols" not in rule.words
-        assert "x".join(map(str, decisions.options[rule.variant].block_tile)) in line
+        assert line.split("  ")[1] == rule.words and line.endswith(f" {rule.variant}") and "cols" not in rule.words
+    for n, (line, options) in enumerate(zip(lines[-3:-1], decisions.options)):
+        assert line.split()[:2] == [str(n), "x".join(map(str, options.block_tile)) + ","]
     html = decisions._repr_html_()
-    assert html.count("<tr>") == len(decisions.rules) + 1 and "&lt;=" in html
+    assert html.count("<tr>") == len(decisions.rules) + 4 and "&lt;=" in html
