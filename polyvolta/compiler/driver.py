@@ -25,7 +25,7 @@ from polyvolta.compiler.compiled import NotAMultiple
 from polyvolta.compiler.decompose import decompose
 from polyvolta.compiler.kernel import Kernel
 from polyvolta.compiler.needs import needs_of
-from polyvolta.compiler.options import Options, complete
+from polyvolta.compiler.options import Options, complete, informed
 from polyvolta.compiler.rule.warpgroups import shares
 from polyvolta.compiler.stages import Stages
 from polyvolta.compiler.tiling import BadOption, Tiling
@@ -70,10 +70,11 @@ def compile(  # noqa: A001
     target: str | Target | None = AUTO,
     options: Options | None = None,
     *,
-    over: Mapping[str, tuple[int, int] | int] | None = None,
-    variants: int | None = None,
     name: str | None = None,
     progress: Callable[[str], None] | None = None,
+    sizes: Mapping[str, int] | None = None,
+    over: Mapping[str, tuple[int, int] | int] | None = None,
+    variants: int | None = None,
 ) -> Kernel | VariedKernel:
     """A tensor-core kernel for matrix products with pointwise operations before and after.
 
@@ -84,13 +85,16 @@ def compile(  # noqa: A001
         these that the GPU at hand runs, and without a GPU the first, sm_70.
     options : tiles and more; what isn't given, the rule of `polyvolta.compiler.tuning` chooses. The kernel's
         `options` are all.
+    name : of the C function; "kern0" by default.
+    progress : called with each stage's name when the stage is reached.
+    sizes : of the products, by name, that the kernel is to be fast for; it takes any others, too. Options that aren't
+        given are the first choice of `Options.space` for these, and so they are on targets with warpgroups where the
+        graph's sizes are numbers and no tiles are given.
     over : for each size the range (least, largest), or one number, for which the kernel is to be good: options that
         aren't given are those with which the model predicts the least time there, by the geometric mean. The kernel
         takes any sizes all the same.
     variants : how many tilings it may have for these ranges, at least 1; one of them is taken at each launch, as its
         `decisions` say. If missing, it is a kernel of one tiling.
-    name : of the C function; "kern0" by default.
-    progress : called with each stage's name when the stage is reached.
 
     Raises
     ------
@@ -98,9 +102,11 @@ def compile(  # noqa: A001
     MixedDtypes : tensors of two element types.
     UnknownTarget, BadTarget, NoInstruction, BadOption : what there is no target for, or what the target does not have.
     BadName : a name that the kernel uses itself.
-    BadRange, BadVariants : of `over` and `variants`: ranges that are empty, missing, or of no size of the graph's.
+    BadRange, BadVariants : of `over` and `variants`: ranges that are empty, missing, or of no size of the graph's; both
+        `over` and `sizes`.
     NotAMultiple : with `partial="pad"`, a size given as a number that its tile does not divide.
     TooLarge : a size given as a number that is beyond what an `int` of the kernel's text can count.
+    BadSizes : of `sizes` one is missing, unknown, or no number.
 
     Cost: about a quarter of a second, 0.1 s more for each product beyond the first, no compiler involved; with `over`
     a second or two for a look at all tilings, and as much as a kernel for each of the variants.
@@ -122,15 +128,15 @@ def compile(  # noqa: A001
     name = check_name(DEFAULT_NAME if name is None else name, "kernel")
     _check_names(graph, name)
     _check_sizes(graph)
-    options = options or Options()
+    given = options or Options()
     if over is None and variants is None:
-        return _made(graph, target, options, name, progress)
+        return _made(graph, target, informed(graph, target, given, sizes), name, progress, given=given)
 
     def make(options: Options, name: str) -> Kernel:
         _check_names(graph, name)
-        return _made(graph, target, options, name, progress)
+        return _made(graph, target, options, name, progress, given=given)
 
-    return compile_over(graph, target, options, name, over, variants, make)
+    return compile_over(graph, target, given, name, make, over, variants, sizes)
 
 
 def _made(
@@ -140,9 +146,15 @@ def _made(
     name: str,
     progress: Callable[[str], None] | None = None,
     otherwise: _WithoutBoxes | None = None,
+    given: Options | None = None,
 ) -> Kernel:
-    """See `compile`; threads alone reach the tensors before `otherwise`, none of which is an operand by boxes."""
-    given, options = options, complete(options, needs_of(plan(graph, options.accumulators)), target)
+    """See `compile`; threads alone reach the tensors before `otherwise`, none of which is an operand by boxes.
+
+    Parameters
+    ----------
+    given : the options that somebody gave; None: those.
+    """
+    given, options = given or options, complete(options, needs_of(plan(graph, options.accumulators)), target)
     asked, graph = graph, graph.turned() if options.swap else graph
     idiom, tiling = plan(graph, options.accumulators), options.mapped
     plain = otherwise.before if otherwise else frozenset[str]()

@@ -138,7 +138,9 @@ def _with_buffers(tiling: Tiling, given: Mapping[str, Any], needs: Needs, target
     if warpgroups.lacks(tiling.mapped, needs.turned if tiling.swap else needs, target):
         return
     asked = given.get("buffers", given["prefetch"] + 1 if "prefetch" in given else None)
-    for buffers in range(MOST_BUFFERS, FEWEST_BUFFERS - 1, -1) if asked is None else (asked,):
+    stage = tiling.tile_bytes(target) // tiling.buffers
+    most = min(MOST_BUFFERS, tiling.shared_limit(target) // stage)
+    for buffers in range(most, FEWEST_BUFFERS - 1, -1) if asked is None else (asked,):
         made = replace(tiling, buffers=buffers, prefetch=buffers - 1)
         if made.shared_bytes(needs, target) <= made.shared_limit(target):
             yield made

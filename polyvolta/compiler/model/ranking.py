@@ -65,12 +65,26 @@ def rank(
     seconds: list[float] = []
     weighed = []
     for columns in weighable(needs, target, chip, given):
+        settled = [i for i, t in enumerate(columns.tilings) if not undecided(t, needs)]
+        if len(settled) < len(columns):
+            columns = columns.take(settled)
         costs = predict_all(columns, needs, chip, work)
         found += [(columns, i) for i in range(len(columns))]
         seconds += costs.seconds.tolist()
         weighed += [costs] * len(columns)
     first = order(np.array(seconds))[:limit]
     return [(found[i][0].tilings[found[i][1]], weighed[i][found[i][1]]) for i in first]
+
+
+def undecided(tiling: Tiling, needs: Needs) -> bool:
+    """Whether not everything can be proved of a kernel, for the numbers among the graph's sizes.
+
+    Blocks that compute tile after tile go through rings by loops over k tiles: a sum that is known to be one tile long
+    has none, and behind one whose length is a symbol nobody knows which slot it is in.
+    """
+    depths = [k for *_, k in needs.extents]
+    short = any(isinstance(k, int) and k <= tiling.block_tile[2] for k in depths)
+    return tiling.persistent and (short or len({isinstance(k, int) for k in depths}) > 1)
 
 
 def weighable(needs: Needs, target: Target, chip: Chip, given: Mapping[str, Any] | None = None) -> list[Columns]:

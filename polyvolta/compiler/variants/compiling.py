@@ -11,7 +11,7 @@ from polyvolta.compiler.options import complete
 from polyvolta.compiler.tiling import OPTIONS
 from polyvolta.compiler.variants.chosen import Costs, axes_of, check_variants, decide, predicted
 from polyvolta.compiler.variants.kernels import VariedKernel
-from polyvolta.compiler.variants.ranges import ranges_of
+from polyvolta.compiler.variants.ranges import BadRange, ranges_of
 from polyvolta.cuda.target.chips import chip_of
 from polyvolta.graph.plans.idioms import plan
 
@@ -29,17 +29,18 @@ def compile_over(
     target: Target,
     options: Options,
     name: str,
+    make: Callable[[Options, str], Kernel],
     over: object,
     variants: object,
-    make: Callable[[Options, str], Kernel],
+    sizes: object = None,
 ) -> Kernel | VariedKernel:
     """See `compile`.
 
     Parameters
     ----------
     options : those given, which all variants have.
-    over, variants : as a user gave them.
     make : compiles with all options, and a name.
+    over, variants, sizes : as a user gave them.
 
     Raises
     ------
@@ -47,6 +48,9 @@ def compile_over(
     NoInstruction, BadOption : as in `complete`.
     """
     few = 1 if variants is None else check_variants(variants, over)
+    if sizes is not None:
+        raise BadRange("sizes and over are both given", where=f"sizes = {sizes!r}\nover = {over!r}",
+                       hint="a size that is always the same is one number in over, M: 512")  # fmt: skip
     decisions = decided(graph, target, options, ranges_of(graph, over), few)
     if variants is None:
         return make(decisions.options[0], name)
@@ -58,7 +62,8 @@ def compile_over(
 def decided(
     graph: Graph, target: Target, options: Options, ranges: Ranges, few: int, costs: Costs | None = None
 ) -> Decisions:
-    """Decisions between the model's candidates that have the options given; of none the rule's choice.
+    """Decisions between the model's candidates that have the options given; of none the rule's choice, and where arrays
+    are to be padded.
 
     Parameters
     ----------
@@ -68,6 +73,6 @@ def decided(
     chosen = complete(options, needs, target)
     chip = chip_of(target)
     given = {name: getattr(options, name) for name in OPTIONS if name in options.given}
-    legal = candidates(needs, target, given)
+    legal = () if chosen.partial == "pad" else candidates(needs, target, given)
     fitting = [t for t in legal if t.shared_bytes(needs, target) <= chip.shared_bytes]
     return decide(ranges, fitting or [chosen], costs or predicted(needs, target, chip), few, axes_of(needs, ranges))

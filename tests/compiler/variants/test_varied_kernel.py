@@ -250,6 +250,8 @@ def test_what_else_is_refused():
         pv.compile(A @ B, target="sm_70", over={**OVER, "L": 5})
     with pytest.raises(BadRange, match="over is empty"):
         pv.compile(A @ B, target="sm_70", over={})
+    with pytest.raises(BadRange, match="sizes and over are both given"):
+        pv.compile(A @ B, target="sm_70", over=OVER, sizes={"M": 5, "N": 5, "K": 5})
     with pytest.raises(BadName, match="mine_1"):
         taken = pv.tensor("mine_1", (K, N), layout="col")
         pv.compile(A @ taken, target="sm_70", over={"M": (1, 4096), "N": 2048, "K": 2048}, variants=3, name="mine")
