@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from math import gcd, lcm, prod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, overload
 
 from polyvolta.compiler.arguments import LARGEST, TooLarge
 from polyvolta.compiler.compiled import NotAMultiple
@@ -65,6 +65,18 @@ DEFAULT_NAME = "kern0"
 CALL_NAMES = ("out", "stream", "hook", "observe", "patience", "block")  # a Kernel's arguments beside the tensors
 
 
+@overload
+def compile(  # noqa: A001
+    outputs: Outputs | Graph, target: str | Target | None = ..., options: Options | None = ..., *,
+    name: str | None = ..., progress: Callable[[str], None] | None = ..., sizes: Mapping[str, int] | None = ...,
+    over: Mapping[str, tuple[int, int] | int] | None = ..., variants: None = ...,
+) -> Kernel: ...  # fmt: skip
+@overload
+def compile(  # noqa: A001
+    outputs: Outputs | Graph, target: str | Target | None = ..., options: Options | None = ..., *,
+    name: str | None = ..., progress: Callable[[str], None] | None = ..., over: Mapping[str, tuple[int, int] | int],
+    variants: int,
+) -> VariedKernel: ...  # fmt: skip
 def compile(  # noqa: A001
     outputs: Outputs | Graph,
     target: str | Target | None = AUTO,

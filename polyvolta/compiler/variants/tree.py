@@ -162,8 +162,8 @@ def _refined(node: Node, members: NDArray[Any], points: NDArray[Any], losses: ND
         changed, node.choice = node.choice != best, best
         return changed
     here = points[members]
-    halves = [np.take_along_axis(own, half.chosen(here)[:, None], axis=1) for half in (node.below, node.above)]
-    axis, last = _best_turn(here, *halves, (node.axis, node.last))
+    yes, no = (np.take_along_axis(own, half.chosen(here)[:, None], axis=1) for half in (node.below, node.above))
+    axis, last = _best_turn(here, yes, no, (node.axis, node.last))
     changed = (axis, last) != (node.axis, node.last)
     node.axis, node.last = axis, last
     below = here[:, axis] <= last
