@@ -166,7 +166,7 @@ class Decisions(Shown):
         count = len(self.options)
         title = f"{count} variant{'s' * (count > 1)} for {self.ranges}"
         note = f"Predicted at {self.sampled} sizes: {self.slowdown} times what the best tiling for each takes"
-        note += f"; with one for all, {self.of_one}." if count > 1 else "."
+        note += f";\n  with one for all, {self.of_one}." if count > 1 else "."
         rules = tuple((rule.words, str(rule.variant)) for rule in self.rules)
         variants = tuple((str(n), label) for n, label in enumerate(labels(self.options)))
         tiles = "block_tile" + ", and what else differs" * (count > 1)
