@@ -157,13 +157,15 @@ def predict_all(c: Columns, needs: Needs, chip: Chip, work: Work | Mapping[str, 
     l2 = fetched(c) / port
     computed = _computed(c, needs) * fitted.prologue
     full = norm(fitted.sharp, multiply, shared, l2) + computed
-    own = multiply / np.where(c.scope == "warpgroup", c.makers, 1) + fitted.trip
-    ring = fitted.latency / np.maximum(c.ahead, 0.5)
+    shares = np.where(c.high * c.wide > 1, fitted.together, 0)
+    own = multiply / np.where(c.scope == "warpgroup", c.makers, 1) + fitted.trip + shares
+    ring = fitted.latency / np.maximum(c.ahead, 0.5) + shares
     alone = norm(fitted.sharp, multiply, shared, l2, own, ring) + computed
 
     start = fitted.block + fitted.latency + np.where(size > 1, fitted.meet, 0)
     moved = VALUE * c.rows * c.cols * (needs.outputs + needs.matrices)
     finish = fitted.finish + moved / (chip.l2_width * second * fitted.store) + fitted.latency * (needs.operands > 0)
+    finish = finish + fitted.piece * c.pieces * needs.outputs
     finish = finish + needs.functions * c.rows * c.cols * fitted.function / 1000
     adding = 4 * c.rows * c.cols * (c.parts - 1) / c.parts
     reduction = np.where(c.parts > 1, fitted.meet + adding / (chip.shared_width * second * fitted.exchange), 0)
@@ -183,9 +185,9 @@ def predict_all(c: Columns, needs: Needs, chip: Chip, work: Work | Mapping[str, 
     brought = from_memory(c, down, across, active * c.beside / c.parts, length, KEPT * chip.l2_bytes)
     cold = np.clip((brought + out) / (KEPT * chip.l2_bytes) - 1, 0, 1)  # what stays of the run before is not read again
     memory = cold * (brought + out) / (chip.dram_bandwidth * fitted.dram)
-    whole = norm(fitted.sharp, busy, memory)
-
     main = turns * steps * multiply
+    whole = norm(fitted.sharp, busy, memory)
+    whole = whole * (1 + fitted.power * blocks * steps * multiply / (reach * whole))
     overlap = all_of_them > one
     fill = np.where(overlap, start, begun * start)
     adds = np.where(overlap, reduction, rounds * reduction)

@@ -42,12 +42,15 @@ class Fitted:
     latency : seconds until a tile of the operands that was asked for is there.
     trip : seconds that who multiplies loses at each k tile, when nobody else multiplies meanwhile.
     finish : seconds between a tile's last product and its first result on its way.
+    piece : seconds that each piece of a warpgroup's result takes more: to wait for its place, and to have it stored.
     store : share of a multiprocessor's L2 bandwidth that results, and the epilogue's operands, get.
     function : seconds of one function of an epilogue's formula for a thousand values of a block.
     meet : seconds in which the blocks of a cluster wait for each other, once a tile.
+    together : seconds that blocks of a cluster lose at each k tile, as a slot has to be free in all of them.
     exchange : share of the shared memory's bandwidth at which the blocks that split K add up.
     prologue : seconds of computing a thousand values of an operand on the way.
     tensor, shared, l2, dram : shares of these rates.
+    power : how much longer a launch takes that keeps all tensor cores busy, as a share: clocks fall at the power limit.
     sharp : exponent of the norm by which times that overlap add: the larger, the more the longest alone decides.
     """
 
@@ -56,15 +59,18 @@ class Fitted:
     latency: float = 0.8e-6
     trip: float = 40e-9
     finish: float = 0.5e-6
+    piece: float = 50e-9
     store: float = 0.5
     function: float = 2e-9
     meet: float = 1.0e-6
+    together: float = 20e-9
     exchange: float = 0.3
     prologue: float = 8e-9
     tensor: float = 0.9
     shared: float = 0.9
     l2: float = 0.7
     dram: float = 0.85
+    power: float = 0.1
     sharp: float = 6.0
 
     def __post_init__(self) -> None:
