@@ -124,10 +124,10 @@ def test_it_reads_as_a_list():
     decisions = made(2, Ranges(NAMES, ((16, 8192), (4096, 4096), (64, 4096))), AXES[:3])
     lines = str(decisions).splitlines()
     assert lines[0] == "2 variants for 16 <= rows <= 8192, cols = 4096, 64 <= depth <= 4096"
-    assert len(lines) == len(decisions.rules) + 7 and "with one for all" in lines[-1]
+    assert len(lines) == len(decisions.rules) + 8 and "with one for all" in lines[-1]
     for line, rule in zip(lines[2:], decisions.rules):
         assert line.split("  ")[1] == rule.words and line.endswith(f" {rule.variant}") and "cols" not in rule.words
-    for n, (line, options) in enumerate(zip(lines[-3:-1], decisions.options)):
+    for n, (line, options) in enumerate(zip(lines[-4:-2], decisions.options)):
         assert line.split()[:2] == [str(n), "x".join(map(str, options.block_tile)) + ","]
     html = decisions._repr_html_()
     assert html.count("<tr>") == len(decisions.rules) + 4 and "&lt;=" in html
