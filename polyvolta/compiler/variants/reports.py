@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 from polyvolta.cuda.verify.report.records import SIGNS, CounterExample, Proof, outcome
 
 if TYPE_CHECKING:
+    from rich.console import Group
+
     from polyvolta.compiler.variants.decisions import Decisions
     from polyvolta.cuda.verify.report.report import Report
 
@@ -65,6 +67,13 @@ class VariedReport:
     def __str__(self) -> str:
         parts = [f"variant {n}: {report}" for n, report in enumerate(self.reports)]
         return "\n\n".join((str(self.decisions), str(self.taken), *parts))
+
+    def __rich__(self) -> Group:
+        """In colours, for `rich.print`."""
+        from rich.console import Group
+
+        parts = [part for n, report in enumerate(self.reports) for part in (f"variant {n}:", report)]
+        return Group(self.decisions, str(self.taken), *parts)
 
     def _repr_html_(self) -> str:
         sign = SIGNS[outcome(self.taken)][0]

@@ -1,9 +1,11 @@
 """A kernel of several tilings: all that a kernel offers, through the variant for the sizes, or by name refused."""
 
 from dataclasses import replace
+from io import StringIO
 
 import numpy as np
 import pytest
+from rich.console import Console
 
 import polyvolta as pv
 from polyvolta.compiler.compiled import MissingSize
@@ -17,6 +19,7 @@ from polyvolta.compiler.variants.compiling import decided
 from polyvolta.compiler.variants.decisions import Decisions, Rule, Slowdown
 from polyvolta.compiler.variants.kernels import SeveralAnswers, VariedKernel
 from polyvolta.compiler.variants.ranges import BadRange, Ranges, ranges_of
+from polyvolta.cuda.mutants import broken
 from polyvolta.cuda.run.prepared import Nothing
 from polyvolta.cuda.target.chips import chip_of
 from polyvolta.graph.dag import Graph
@@ -151,6 +154,10 @@ def test_verify_proves_each_variant_and_that_one_is_taken(kernel):
     assert report[1]["bounds"].proved and not report.refuted and not report.undecided
     assert "5 of 5 statements proved" in repr(report) and report.seconds > 0
     assert str(report).count("mine_") == 2 and "M <= 20" in str(report) and "<table" in report._repr_html_()
+    console = Console(width=120, file=StringIO())
+    console.print(report)
+    shown = console.file.getvalue()
+    assert shown.count("bounds") == 2 and shown.index("variant 0:") < shown.index("variant 1:") and "M <= 20" in shown
     gap = replace(kernel, decisions=replace(kernel.decisions, rules=by_rows(20).rules[:1] + by_rows(21).rules[1:]))
     refuted = gap.verify("bounds")
     assert not refuted.ok and [p.id for p in refuted.refuted] == ["decisions"] and "21" in str(refuted)
@@ -173,6 +180,14 @@ def test_what_makes_one_variants_machine_code_is_named(kernel, what, monkeypatch
     assert f"kernel.variants[0].{what}(...)" in caught.value.hint
     monkeypatch.setattr(Kernel, what, lambda self, *rest: (self.name, *rest))
     assert getattr(replace(kernel, variants=kernel.variants[:1]), what)()[0] == "mine_0"
+
+
+def test_pictures_and_defects_are_of_one_variant(kernel):
+    for draw in (pv.pictures.output_tiles, pv.pictures.pipeline, lambda k: broken(k, "swizzle dropped")):
+        with pytest.raises(pv.PolyvoltaError, match="a VariedKernel where a kernel") as caught:
+            draw(kernel)
+        assert "kernel.variants[0]" in caught.value.hint
+    assert "<svg" in str(pv.pictures.output_tiles(kernel.variants[1]))
 
 
 def test_it_says_what_it_is(kernel):
