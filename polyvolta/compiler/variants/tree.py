@@ -23,7 +23,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-WORTH = 0.001
+WORTH = 0.003
 """A cut is worth its line if it lowers the geometric mean of all points by this part."""
 PASSES = 8
 AHEAD = 8
