@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from io import StringIO
+from math import prod
 
 import numpy as np
 import pytest
@@ -142,6 +143,25 @@ def test_views_take_narrower_accesses_of_the_variant(monkeypatch, driver, kernel
     narrow = kernel.variant(A=1)
     assert narrow.variants == tuple(v.variant(A=1) for v in kernel.variants) and kernel.variant(A=8) is kernel
     assert narrow.decisions == kernel.decisions and narrow.at(M=33, N=1, K=1) is kernel.variants[1].variant(A=1)
+
+
+def test_variants_of_warpgroups_with_rows_along_either_side():
+    """One has the macro-MMA's rows along the result's columns; what no boxes take goes to a variant's other kernel."""
+    v = pv.tensor("v", (N,))
+    narrow = pv.Options(block_tile=(16, 64, 64), warp_tile=(16, 64, 64), buffers=2, swap=True)
+    wide = pv.Options(block_tile=(64, 64, 64), warp_tile=(64, 64, 64), buffers=2)
+    kernels = tuple(pv.compile(pv.relu(A @ B + v), target="sm_90a", options=o, name=f"mine_{n}")
+                    for n, o in enumerate((narrow, wide)))  # fmt: skip
+    kernel = VariedKernel("mine", Graph.of(pv.relu(A @ B + v)), kernels[0].target, by_rows(20), kernels)
+    rng = np.random.default_rng(0)
+    for m, n, k, variant in ((20, 64, 64, 0), (80, 64, 64, 1), (30, 33, 35, 1)):
+        a, b = operands(m, n, k, seed=m)
+        bias = rng.standard_normal(n).astype(np.float16)
+        (wanted,) = pv.reference(kernel.graph, a, b, bias)
+        assert np.linalg.norm(kernel(a, b, bias) - wanted) <= 5e-4 * np.linalg.norm(wanted)
+        sizes, own = {"M": m, "N": n, "K": k}, kernels[variant]
+        assert kernel.launch_config(**sizes) == own.launch_config(**sizes) and kernel.at(**sizes) is own
+        assert prod(kernel.launch_config(**sizes).grid) == -(-m // (16, 64)[variant])
 
 
 # ---- of all, and of one
