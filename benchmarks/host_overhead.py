@@ -49,6 +49,7 @@ def kernels(name: str) -> dict[str, Any]:
         "relu(A @ B * alpha + bias)": pv.compile(
             pv.relu(A @ B * pv.scalar("alpha") + bias), options=options, target=target
         ),
+        "of three variants": pv.compile(A @ B, target=target, over=dict.fromkeys("MNK", (64, 8192)), variants=3),
     }
 
 
@@ -61,7 +62,7 @@ def calls(torch: Any, target: str, device: str) -> Iterator[tuple[str, Callable[
     wide = torch.empty((m, 2 * n), **half)
     astray = torch.empty((m, k + 1), **half)[:, 1:]
     made = kernels(target)
-    plain, turned, fused = made.values()
+    plain, turned, fused, varied = made.values()
     other = torch.cuda.Stream() if device == "cuda" else 77
     bound = plain.bind(a, b, out=c)
     yield "A @ B, bound launch", bound
@@ -75,7 +76,10 @@ def calls(torch: Any, target: str, device: str) -> Iterator[tuple[str, Callable[
     fresh = iter(range(1, 10**9))
     large = torch.empty((4 * m, k), **half)
     yield "A @ B, a misaligned view", lambda: plain(astray, b)
+    yield "of three variants, bound launch", varied.bind(a, b, out=c)
+    yield "of three variants, out=", lambda: varied(a, b, out=c)
     yield "A @ B, new sizes", lambda: plain(large[: 1 + next(fresh) % (4 * m)], b, stream=None)
+    yield "of three variants, new sizes", lambda: varied(large[: 1 + next(fresh) % (4 * m)], b, stream=None)
 
 
 def _halves(kernel: Any, wide: Any, b: Any, m: int, n: int, k: int) -> Callable[[], Any]:
@@ -164,7 +168,7 @@ def stubs() -> tuple[Any, str]:
     tensor_maps._function = lambda: lambda *told: 0
     launch.as_device_view, launch.current_stream, launch.wait = view, (lambda a: 0), (lambda ours, theirs: None)
     arguments.is_device_array = lambda a: True
-    Compiled.loaded = lambda self, align=None: types.SimpleNamespace(entry=self.name, handle=1)
+    Compiled.loaded = lambda self, align=None: types.SimpleNamespace(entry=self.name, handle=1, dependent=False)
     return torch, "cpu"
 
 

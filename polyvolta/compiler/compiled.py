@@ -203,6 +203,10 @@ class Compiled:
                 raise TooLarge(f"the size {name} is an int of 32 bits, at most {LARGEST}, not {value}")
         return {name: int(sizes[name]) for name in self.ir.sizes}
 
+    def serving(self, sizes: Mapping[str, int]) -> Self:
+        """The kernel that serves some sizes: itself, any."""
+        return self
+
     def variant(self, /, **align: int) -> Self:
         """The kernel for narrower accesses to some of its tensors, as a call makes it for arrays that need it.
 

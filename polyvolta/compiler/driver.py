@@ -15,20 +15,21 @@ multiplied, what is applied to the operands before and to the results after.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from math import gcd, lcm, prod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, overload
 
 from polyvolta.compiler.arguments import LARGEST, TooLarge
 from polyvolta.compiler.compiled import NotAMultiple
 from polyvolta.compiler.decompose import decompose
 from polyvolta.compiler.kernel import Kernel
 from polyvolta.compiler.needs import needs_of
-from polyvolta.compiler.options import Options, complete
+from polyvolta.compiler.options import Options, complete, informed
 from polyvolta.compiler.rule.warpgroups import shares
 from polyvolta.compiler.stages import Stages
 from polyvolta.compiler.tiling import BadOption, Tiling
+from polyvolta.compiler.variants.compiling import compile_over
 from polyvolta.cuda.arch import AUTO
 from polyvolta.cuda.build.lower import lower
 from polyvolta.cuda.build.promotion.assemble import awaited, prefetched, promote, split
@@ -58,12 +59,25 @@ from polyvolta.sched.nodes import Mark
 from polyvolta.sets import Set
 
 if TYPE_CHECKING:
+    from polyvolta.compiler.variants.kernels import VariedKernel
     from polyvolta.graph.dag import Outputs
 
 DEFAULT_NAME = "kern0"
 CALL_NAMES = ("out", "stream", "hook", "observe", "patience", "block")  # a Kernel's arguments beside the tensors
 
 
+@overload
+def compile(  # noqa: A001
+    outputs: Outputs | Graph, target: str | Target | None = ..., options: Options | None = ..., *,
+    name: str | None = ..., progress: Callable[[str], None] | None = ..., sizes: Mapping[str, int] | None = ...,
+    over: Mapping[str, tuple[int, int] | int] | None = ..., variants: None = ...,
+) -> Kernel: ...  # fmt: skip
+@overload
+def compile(  # noqa: A001
+    outputs: Outputs | Graph, target: str | Target | None = ..., options: Options | None = ..., *,
+    name: str | None = ..., progress: Callable[[str], None] | None = ..., over: Mapping[str, tuple[int, int] | int],
+    variants: int,
+) -> VariedKernel: ...  # fmt: skip
 def compile(  # noqa: A001
     outputs: Outputs | Graph,
     target: str | Target | None = AUTO,
@@ -71,7 +85,10 @@ def compile(  # noqa: A001
     *,
     name: str | None = None,
     progress: Callable[[str], None] | None = None,
-) -> Kernel:
+    sizes: Mapping[str, int] | None = None,
+    over: Mapping[str, tuple[int, int] | int] | None = None,
+    variants: int | None = None,
+) -> Kernel | VariedKernel:
     """A tensor-core kernel for matrix products with pointwise operations before and after.
 
     Parameters
@@ -83,6 +100,14 @@ def compile(  # noqa: A001
         `options` are all.
     name : of the C function; "kern0" by default.
     progress : called with each stage's name when the stage is reached.
+    sizes : of the products, by name, that the kernel is to be fast for; it takes any others, too. Options that aren't
+        given are the first choice of `Options.space` for these, and so they are on targets with warpgroups where the
+        graph's sizes are numbers and no tiles are given.
+    over : for each size the range (least, largest), or one number, for which the kernel is to be good: options that
+        aren't given are those with which the model predicts the least time there, by the geometric mean. The kernel
+        takes any sizes all the same.
+    variants : how many tilings it may have for these ranges, at least 1; one of them is taken at each launch, as its
+        `decisions` say. If missing, it is a kernel of one tiling.
 
     Raises
     ------
@@ -90,10 +115,14 @@ def compile(  # noqa: A001
     MixedDtypes : tensors of two element types.
     UnknownTarget, BadTarget, NoInstruction, BadOption : what there is no target for, or what the target does not have.
     BadName : a name that the kernel uses itself.
+    BadRange, BadVariants : of `over` and `variants`: ranges that are empty, missing, or of no size of the graph's; both
+        `over` and `sizes`.
     NotAMultiple : with `partial="pad"`, a size given as a number that its tile does not divide.
     TooLarge : a size given as a number that is beyond what an `int` of the kernel's text can count.
+    BadSizes : of `sizes` one is missing, unknown, or no number.
 
-    Cost: about a quarter of a second, 0.1 s more for each product beyond the first, no compiler involved.
+    Cost: about a quarter of a second, 0.1 s more for each product beyond the first, no compiler involved; with `over`
+    a second or two for a look at all tilings, and as much as a kernel for each of the variants.
 
     >>> import polyvolta as pv
     >>> M, N, K = pv.sizes("M N K")
@@ -112,7 +141,15 @@ def compile(  # noqa: A001
     name = check_name(DEFAULT_NAME if name is None else name, "kernel")
     _check_names(graph, name)
     _check_sizes(graph)
-    return _made(graph, target, options or Options(), name, progress)
+    given = options or Options()
+    if over is None and variants is None:
+        return _made(graph, target, informed(graph, target, given, sizes), name, progress, given=given)
+
+    def make(options: Options, name: str) -> Kernel:
+        _check_names(graph, name)
+        return _made(graph, target, options, name, progress, given=given)
+
+    return compile_over(graph, target, given, name, make, over, variants, sizes)
 
 
 def _made(
@@ -122,9 +159,15 @@ def _made(
     name: str,
     progress: Callable[[str], None] | None = None,
     otherwise: _WithoutBoxes | None = None,
+    given: Options | None = None,
 ) -> Kernel:
-    """See `compile`; threads alone reach the tensors before `otherwise`, none of which is an operand by boxes."""
-    given, options = options, complete(options, needs_of(plan(graph, options.accumulators)), target)
+    """See `compile`; threads alone reach the tensors before `otherwise`, none of which is an operand by boxes.
+
+    Parameters
+    ----------
+    given : the options that somebody gave; None: those.
+    """
+    given, options = given or options, complete(options, needs_of(plan(graph, options.accumulators)), target)
     asked, graph = graph, graph.turned() if options.swap else graph
     idiom, tiling = plan(graph, options.accumulators), options.mapped
     plain = otherwise.before if otherwise else frozenset[str]()

@@ -6,9 +6,9 @@ there. Nothing is launched where a result is empty.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from polyvolta.compiler.arguments import Argument, dtype_of, memory_order, on_device, places
 from polyvolta.compiler.calls import (
@@ -23,7 +23,7 @@ from polyvolta.compiler.calls import (
     stream_of,
 )
 from polyvolta.compiler.compiled import Compiled, NotAMultiple, padded_sizes
-from polyvolta.compiler.plans import Packing, Seen, map_of
+from polyvolta.compiler.plans import Packing, Plans, Seen, map_of
 from polyvolta.cuda.ir.engines.clusters import ALONE
 from polyvolta.cuda.run import launch
 from polyvolta.cuda.run.views import BadArray as BadArray
@@ -34,19 +34,34 @@ if TYPE_CHECKING:
     from polyvolta.cuda.machine.stepping import Trace
     from polyvolta.cuda.run.prepared import Nothing, Prepared
     from polyvolta.graph.binding import Bound
+    from polyvolta.graph.dag import Graph
 
 
-def run(kernel: Compiled, arrays: tuple, named: dict[str, Any], out: Any, stream: Any) -> Any:
+def run(kernel: Compiled | Serving, arrays: tuple, named: dict[str, Any], out: Any, stream: Any) -> Any:
     """See `Kernel.__call__`."""
-    seen, plan = kernel._plans.look(arrays, named, out, stream)
+    plans = kernel._plans
+    seen, plan = plans.look(arrays, named, out, stream)
     if seen is not None and plan is not None:
         results = plan.run(seen)
         if results is not None:
             return results[0] if len(results) == 1 else results
-    return _first(kernel, bind(kernel.graph, arrays, named), out, stream, seen)
+    bound = bind(kernel.graph, arrays, named)
+    return _first(kernel.serving(bound.sizes), plans, bound, out, stream, seen)
 
 
-def _first(kernel: Compiled, bound: Bound, out: Any, stream: Any, seen: Seen | None) -> Any:
+class Serving(Protocol):
+    """What is run for any sizes, through the kernel for these."""
+
+    @property
+    def graph(self) -> Graph: ...
+
+    @property
+    def _plans(self) -> Plans: ...
+
+    def serving(self, sizes: Mapping[str, int]) -> Compiled: ...
+
+
+def _first(kernel: Compiled, plans: Plans, bound: Bound, out: Any, stream: Any, seen: Seen | None) -> Any:
     """A call that no plan is there for: all is checked; what was `seen` of it is what its plan is kept under."""
     outs = outs_of(kernel, out)
     given = {**bound.arrays, **{n: o for n, o in zip(out_names(kernel), outs) if o is not None}}
@@ -55,7 +70,7 @@ def _first(kernel: Compiled, bound: Bound, out: Any, stream: Any, seen: Seen | N
         call = device_call(kernel, bound, outs, stream)
         pack = None if call.is_empty else _on_device(call, stream)
         if seen is not None and (pack is not None or call.is_empty):
-            kernel._plans.keep(seen, call.inputs, call.outputs, call.results, out_names(kernel), pack)
+            plans.keep(seen, call.inputs, call.outputs, call.results, out_names(kernel), pack)
         return call.result
     call = host_call(kernel, bound, outs)
     if call.is_empty:

@@ -71,7 +71,9 @@ def broken(kernel: K, name: str) -> K:
     Cost: that of printing.
     """
     if not all(hasattr(kernel, part) for part in ("ir", "source", "stages")):
-        hint = "pv.compile(...) makes a kernel; MUTANTS[name].ir changes an IR alone"
+        several = hasattr(kernel, "variants")
+        hint = "each of its variants is one: kernel.variants[0]" if several else \
+               "pv.compile(...) makes a kernel; MUTANTS[name].ir changes an IR alone"
         raise NotAKernel(f"{kind_of(kernel)} where a kernel should be", hint=hint)
     if name not in MUTANTS:
         raise UnknownMutant(f"no mutant is called {name!r}", hint=nearest(str(name), MUTANTS))

@@ -32,7 +32,9 @@ def ir_of(kernel: Any, wanted: str = "a kernel") -> KernelIR:
     """
     ir = getattr(kernel, "ir", kernel)
     if not isinstance(ir, KernelIR):
-        raise BadPicture(f"{kind_of(kernel)} where {wanted} should be", hint="pv.compile(...) makes a kernel")
+        several = hasattr(kernel, "variants")
+        hint = "each of its variants is one: kernel.variants[0]" if several else "pv.compile(...) makes a kernel"
+        raise BadPicture(f"{kind_of(kernel)} where {wanted} should be", hint=hint)
     return ir
 
 

@@ -1,0 +1,94 @@
+"""What `verify` says of a kernel of several variants: a report of each, and that one of them is taken for each size."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from html import escape
+from time import perf_counter
+from typing import TYPE_CHECKING
+
+from polyvolta.cuda.verify.report.records import SIGNS, CounterExample, Proof, outcome
+
+if TYPE_CHECKING:
+    from rich.console import Group
+
+    from polyvolta.compiler.variants.decisions import Decisions
+    from polyvolta.cuda.verify.report.report import Report
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class VariedReport:
+    """The reports of all variants, in their order; it prints as these, one below the other.
+
+    Attributes
+    ----------
+    decisions : of the kernel.
+    taken : the proof that each size is in the box of one rule.
+    reports : of the variants.
+    """
+
+    decisions: Decisions
+    taken: Proof
+    reports: tuple[Report, ...]
+
+    @property
+    def proofs(self) -> tuple[Proof, ...]:
+        """All of them."""
+        return self.taken, *(proof for report in self.reports for proof in report.proofs)
+
+    @property
+    def ok(self) -> bool:
+        """Whether every statement is proved, of each variant."""
+        return self.taken.proved and all(report.ok for report in self.reports)
+
+    @property
+    def refuted(self) -> tuple[Proof, ...]:
+        """The statements that are wrong."""
+        return tuple(p for p in self.proofs if not p.proved and not p.reason)
+
+    @property
+    def undecided(self) -> tuple[Proof, ...]:
+        """The statements that are neither proved nor refuted."""
+        return tuple(p for p in self.proofs if p.reason)
+
+    @property
+    def seconds(self) -> float:
+        """The time of all proofs."""
+        return sum(p.seconds for p in self.proofs)
+
+    def __getitem__(self, variant: int) -> Report:
+        """The report of a variant."""
+        return self.reports[variant]
+
+    def __repr__(self) -> str:
+        words = f"{sum(p.proved for p in self.proofs)} of {len(self.proofs)} statements proved"
+        return f"<VariedReport of {len(self.reports)} variants; {words}>"
+
+    def __str__(self) -> str:
+        parts = [f"variant {n}: {report}" for n, report in enumerate(self.reports)]
+        return "\n\n".join((str(self.decisions), str(self.taken), *parts))
+
+    def __rich__(self) -> Group:
+        """In colours, for `rich.print`."""
+        from rich.console import Group
+
+        parts = [part for n, report in enumerate(self.reports) for part in (f"variant {n}:", report)]
+        return Group(self.decisions, str(self.taken), *parts)
+
+    def _repr_html_(self) -> str:
+        sign = SIGNS[outcome(self.taken)][0]
+        head = f"{self.decisions._repr_html_()}<p>{sign} {escape(self.taken.statement)}</p>"
+        parts = (f"<p>variant {n}:</p>{report._repr_html_()}" for n, report in enumerate(self.reports))
+        return head + "".join(parts)
+
+
+def proved(decisions: Decisions) -> Proof:
+    """That for each size from 0 on one variant is taken: the rules' boxes share out all sizes."""
+    start = perf_counter()
+    lemmas = decisions.proof()
+    failed = next((lemma for lemma in lemmas if not lemma.holds), None)
+    boxes = "; ".join(str(rule) for rule in decisions.rules)
+    natural = ", ".join(f"{name} >= 0" for name in decisions.names)
+    case = None if failed is None else CounterExample(failed.relation)
+    return Proof("decisions", "each size is in the box of one rule, and of one alone", boxes, failed is None,
+                 perf_counter() - start, f"all {natural}", case)  # fmt: skip
