@@ -15,17 +15,18 @@ multiplied, what is applied to the operands before and to the results after.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from math import gcd, lcm, prod
 from typing import TYPE_CHECKING
 
 from polyvolta.compiler.arguments import LARGEST, TooLarge
-from polyvolta.compiler.compiled import NotAMultiple
+from polyvolta.compiler.compiled import MissingSize, NotAMultiple
 from polyvolta.compiler.decompose import decompose
 from polyvolta.compiler.kernel import Kernel
 from polyvolta.compiler.needs import needs_of
 from polyvolta.compiler.options import Options, complete
+from polyvolta.compiler.remembered.find import remembered
 from polyvolta.compiler.rule.warpgroups import shares
 from polyvolta.compiler.stages import Stages
 from polyvolta.compiler.tiling import BadOption, Tiling
@@ -54,7 +55,7 @@ from polyvolta.graph.tensors import inputs_of
 from polyvolta.sched import Schedule
 from polyvolta.sched.loops.scan import scan
 from polyvolta.sched.nodes import Mark
-from polyvolta.sets import Set
+from polyvolta.sets import Set, nearest
 
 if TYPE_CHECKING:
     from polyvolta.graph.dag import Outputs
@@ -70,6 +71,7 @@ def compile(  # noqa: A001
     *,
     name: str | None = None,
     progress: Callable[[str], None] | None = None,
+    sizes: Mapping[str, int] | None = None,
 ) -> Kernel:
     """A tensor-core kernel for matrix products with pointwise operations before and after.
 
@@ -82,9 +84,12 @@ def compile(  # noqa: A001
         `options` are all.
     name : of the C function; "kern0" by default.
     progress : called with each stage's name when the stage is reached.
+    sizes : values of symbolic sizes for which the kernel is to be fast; it takes any others, too. Without options, those
+        that `tune` found the fastest are taken, if it was asked for these sizes on the GPU at hand.
 
     Raises
     ------
+    MissingSize : of `sizes`, one that the graph doesn't have, or that is no int of at least 0.
     Unsupported : a graph outside the idioms: says which operation, and what would be possible.
     MixedDtypes : tensors of two element types.
     UnknownTarget, BadTarget, NoInstruction, BadOption : what there is no target for, or what the target does not have.
@@ -111,7 +116,20 @@ def compile(  # noqa: A001
     name = check_name(DEFAULT_NAME if name is None else name, "kernel")
     _check_names(graph, name)
     _check_sizes(graph)
+    known = _known_sizes(graph, sizes or {})
+    if options is None or not options.given:
+        options = remembered(graph, target, known)
     return _made(graph, target, options or Options(), name, progress)
+
+
+def _known_sizes(graph: Graph, sizes: Mapping[str, int]) -> dict[str, int]:
+    """What is said of sizes, looked at."""
+    for name, value in sizes.items():
+        if name not in graph.params:
+            raise MissingSize(f"the graph has no size {name!r}", hint=nearest(name, graph.params))
+        if isinstance(value, bool) or not hasattr(value, "__index__") or value < 0:
+            raise MissingSize(f"the size {name} is an int, at least 0, not {value!r}")
+    return {name: int(value) for name, value in sizes.items()}
 
 
 def _made(

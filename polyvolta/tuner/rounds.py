@@ -12,7 +12,7 @@ from polyvolta.compiler.remembered.entries import Timed
 
 STAGES = ((8, 5), (4, 9), (2, 15))
 """(candidates, rounds) of each stage."""
-NEAR = 1.1  # times as slow as the fastest: who is slower in a first short timing isn't raced
+NEAR = 1.15  # times as slow as the fastest: who is slower in a first short timing isn't raced
 
 
 def halving(

@@ -16,8 +16,8 @@ from polyvolta.sets import PolyvoltaError
 from polyvolta.tuner.bench import Bench
 from polyvolta.tuner.build import Built
 from polyvolta.tuner.children import Child
-from polyvolta.tuner.errors import Died, DoesNotFit, Hangs, NoGpuThere, WrongResult
-from polyvolta.tuner.rounds import STAGES, halving
+from polyvolta.tuner.errors import Died, Hangs, WrongResult
+from polyvolta.tuner.rounds import halving
 from polyvolta.tuner.spec import Spec
 
 WAIT_SECONDS = 3600.0  # for a GPU that others are timing on
@@ -148,8 +148,6 @@ class Timer:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-
-NOT_HERE = (NoGpuThere, DoesNotFit)
 
 
 def time_all(factory: Factory, spec: Spec, candidates: Iterable[Built], final: bool) -> tuple[Timed, ...]:
