@@ -23,14 +23,14 @@ def serve(asked: BinaryIO, answers: BinaryIO) -> None:
     """Read (factory, arguments), then (method, arguments) again and again; answer each."""
     calls: SimpleQueue[tuple[Any, tuple]] = SimpleQueue()
     threading.Thread(target=_read, args=(asked, calls), daemon=True).start()
-    served: Any = None
+    served: list[Any] = []
     while True:
         what, arguments = calls.get()
         try:
-            if served is None:
-                served, answer = what(*arguments), None
+            if served:
+                answer = getattr(served[0], what)(*arguments)
             else:
-                answer = getattr(served, what)(*arguments)
+                served, answer = [what(*arguments)], None
             content = pickle.dumps((True, answer))
         except Exception as wrong:
             content = pickle.dumps((False, wrong if isinstance(wrong, PolyvoltaError) else Foreign.of(wrong)))

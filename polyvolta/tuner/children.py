@@ -18,7 +18,7 @@ from contextlib import suppress
 from queue import Empty, SimpleQueue
 from typing import Any, Self
 
-from polyvolta.tuner.errors import Died, Hangs
+from polyvolta.tuner.errors import Died, Foreign, Hangs
 
 START_SECONDS = 120.0  # until an object is there: imports, on a machine that is busy
 END_SECONDS = 10.0
@@ -48,15 +48,18 @@ class Child:
 
     def _send(self, what: Any, arguments: tuple) -> None:
         content = pickle.dumps((what, arguments))  # whole, before anything is written
-        with suppress(OSError):  # it died: whoever waits for the answer is told
+        with suppress(OSError, ValueError):  # it died: whoever waits for the answer is told
             self._process.stdin.write(content)  # type: ignore[union-attr]
             self._process.stdin.flush()  # type: ignore[union-attr]
 
     def _read(self) -> None:
-        with suppress(Exception):
+        try:
             while True:
                 self._answers.put(pickle.load(self._process.stdout))  # type: ignore[arg-type]
-        self._answers.put(None)
+        except (EOFError, OSError, ValueError):  # it ended, or was ended here
+            self._answers.put(None)
+        except Exception as wrong:  # an answer that nobody can read
+            self._answers.put((False, Foreign.of(wrong)))
 
     def ready(self, limit: float | None = None) -> Self:
         """Wait until the object is made.
@@ -90,6 +93,9 @@ class Child:
             self.close()
             raise Hangs(f"{what} took longer than {limit:g} s") from None
         if answer is None:
+            self._answers.put(None)  # for whoever asks next
+            with suppress(subprocess.TimeoutExpired):  # what it wrote to is closed, it ends
+                self._process.wait(END_SECONDS)
             self.close()
             raise Died(f"the process ended with {self._process.returncode} amid {what}", where=self._last())
         fine, value = answer

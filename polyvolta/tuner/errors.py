@@ -15,7 +15,7 @@ class Foreign(PolyvoltaError, RuntimeError):
         return cls(f"{type(wrong).__name__}: {wrong}")
 
 
-class Hangs(PolyvoltaError, TimeoutError):
+class Hangs(PolyvoltaError, RuntimeError):
     """A call took longer than its limit; its process was ended."""
 
     id = "PV702"
@@ -27,7 +27,7 @@ class Died(PolyvoltaError, RuntimeError):
     id = "PV703"
 
 
-class DoesNotFit(PolyvoltaError, MemoryError):
+class DoesNotFit(PolyvoltaError, ValueError):
     """Sizes whose arrays the GPU's memory doesn't hold."""
 
     id = "PV704"
