@@ -21,11 +21,11 @@ from math import gcd, lcm, prod
 from typing import TYPE_CHECKING
 
 from polyvolta.compiler.arguments import LARGEST, TooLarge
-from polyvolta.compiler.compiled import MissingSize, NotAMultiple
+from polyvolta.compiler.compiled import NotAMultiple
 from polyvolta.compiler.decompose import decompose
 from polyvolta.compiler.kernel import Kernel
 from polyvolta.compiler.needs import needs_of
-from polyvolta.compiler.options import Options, complete
+from polyvolta.compiler.options import Options, complete, informed
 from polyvolta.compiler.remembered.find import remembered
 from polyvolta.compiler.rule.warpgroups import shares
 from polyvolta.compiler.stages import Stages
@@ -55,7 +55,7 @@ from polyvolta.graph.tensors import inputs_of
 from polyvolta.sched import Schedule
 from polyvolta.sched.loops.scan import scan
 from polyvolta.sched.nodes import Mark
-from polyvolta.sets import Set, nearest
+from polyvolta.sets import Set
 
 if TYPE_CHECKING:
     from polyvolta.graph.dag import Outputs
@@ -84,18 +84,20 @@ def compile(  # noqa: A001
         `options` are all.
     name : of the C function; "kern0" by default.
     progress : called with each stage's name when the stage is reached.
-    sizes : values of symbolic sizes for which the kernel is to be fast; it takes any others, too. Without options, those
-        that `tune` found the fastest are taken, if it was asked for these sizes on the GPU at hand.
+    sizes : of the products, by name, that the kernel is to be fast for; it takes any others, too. Without options,
+        those that `tune` found the fastest are taken, if it was asked for these sizes on the GPU at hand. Else options
+        that aren't given are the first choice of `Options.space` for these, and so they are on targets with warpgroups
+        where the graph's sizes are numbers and no tiles are given.
 
     Raises
     ------
-    MissingSize : of `sizes`, one that the graph doesn't have, or that is no int of at least 0.
     Unsupported : a graph outside the idioms: says which operation, and what would be possible.
     MixedDtypes : tensors of two element types.
     UnknownTarget, BadTarget, NoInstruction, BadOption : what there is no target for, or what the target does not have.
     BadName : a name that the kernel uses itself.
     NotAMultiple : with `partial="pad"`, a size given as a number that its tile does not divide.
     TooLarge : a size given as a number that is beyond what an `int` of the kernel's text can count.
+    BadSizes : of `sizes` one is missing, unknown, or no number.
 
     Cost: about a quarter of a second, 0.1 s more for each product beyond the first, no compiler involved.
 
@@ -116,20 +118,9 @@ def compile(  # noqa: A001
     name = check_name(DEFAULT_NAME if name is None else name, "kernel")
     _check_names(graph, name)
     _check_sizes(graph)
-    known = _known_sizes(graph, sizes or {})
-    if options is None or not options.given:
-        options = remembered(graph, target, known)
-    return _made(graph, target, options or Options(), name, progress)
-
-
-def _known_sizes(graph: Graph, sizes: Mapping[str, int]) -> dict[str, int]:
-    """What is said of sizes, looked at."""
-    for name, value in sizes.items():
-        if name not in graph.params:
-            raise MissingSize(f"the graph has no size {name!r}", hint=nearest(name, graph.params))
-        if isinstance(value, bool) or not hasattr(value, "__index__") or value < 0:
-            raise MissingSize(f"the size {name} is an int, at least 0, not {value!r}")
-    return {name: int(value) for name, value in sizes.items()}
+    given = options or Options()
+    found = None if given.given else remembered(graph, target, sizes or {})
+    return _made(graph, target, found or informed(graph, target, given, sizes), name, progress, given=given)
 
 
 def _made(
@@ -139,9 +130,15 @@ def _made(
     name: str,
     progress: Callable[[str], None] | None = None,
     otherwise: _WithoutBoxes | None = None,
+    given: Options | None = None,
 ) -> Kernel:
-    """See `compile`; threads alone reach the tensors before `otherwise`, none of which is an operand by boxes."""
-    given, options = options, complete(options, needs_of(plan(graph, options.accumulators)), target)
+    """See `compile`; threads alone reach the tensors before `otherwise`, none of which is an operand by boxes.
+
+    Parameters
+    ----------
+    given : the options that somebody gave; None: those.
+    """
+    given, options = given or options, complete(options, needs_of(plan(graph, options.accumulators)), target)
     asked, graph = graph, graph.turned() if options.swap else graph
     idiom, tiling = plan(graph, options.accumulators), options.mapped
     plain = otherwise.before if otherwise else frozenset[str]()

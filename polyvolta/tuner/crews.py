@@ -1,9 +1,9 @@
 """Who times: this process with one GPU, or the workers of an executor, each with whatever GPU is free where it is.
 
-Workers are asked for a few candidates at a time. One that dies, or sees no GPU of the kind, is not asked again for those: others are, and
-if all fail, or the executor is broken, this process goes on alone, where it has such a GPU. Where the executor's workers are on one machine
-they share its GPUs by themselves (`locks`): a task takes one that is free, and waits for one otherwise. So a pool of two threads
-is enough for two GPUs.
+Workers are asked for a few candidates at a time. One that dies, or sees no GPU of the kind, is not asked again for
+those: others are, and if all fail, or the executor is broken, this process goes on alone, where it has such a GPU.
+Where the executor's workers are on one machine they share its GPUs by themselves (`locks`): a task takes one that is
+free, and waits for one otherwise. So a pool of two threads is enough for two GPUs.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from polyvolta.compiler.options import Options
 from polyvolta.compiler.remembered.entries import DIED, Timed
 from polyvolta.cuda.devices import Gpu, gpus
 from polyvolta.cuda.errors import NoGpu
-from polyvolta.tuner.build import Built
-from polyvolta.tuner.children import Child
 from polyvolta.tuner.errors import Died, DoesNotFit, NoGpuThere
+from polyvolta.tuner.processes.build import Built
+from polyvolta.tuner.processes.children import Child
+from polyvolta.tuner.processes.timer import Factory, Timer, time_all
 from polyvolta.tuner.spec import Spec
-from polyvolta.tuner.timer import Factory, Timer, time_all
 
 WORKERS = 4  # where an executor doesn't say how many it has
 TRIES = 3  # of candidates whose workers fail
@@ -134,7 +134,8 @@ class Crowd:
                 yield from self._again(batch, wrong)
 
     def _again(self, batch: tuple[Built, ...], wrong: Exception) -> Iterator[Timed]:
-        """After a worker failed: each of its candidates goes to a worker by itself, so that the one to blame is found."""
+        """After a worker failed: each of its candidates goes to a worker by itself, so that the one to blame is
+        found."""
         for b in batch:
             tries = self._failed[b.options] = self._failed.get(b.options, 0) + 1
             if tries < TRIES:

@@ -17,8 +17,8 @@ class Progress:
 
     Parameters
     ----------
-    wanted : whether a terminal shows a bar on stderr; or a function that is called with how many candidates are done, of how many, and the last of
-        them (None: the best are racing).
+    wanted : whether a terminal shows a bar on stderr; or a function that is called with how many candidates are done,
+        of how many, and the last of them (None: the best are racing).
     total : candidates.
     done : of these, how many were timed before.
     """

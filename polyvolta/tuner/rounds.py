@@ -1,7 +1,7 @@
 """Which candidates are timed how often: many shortly, the best again and again.
 
-Each stage races some, taking turns, and the next one those that were the fastest. A time is the median of its rounds, which a few that were
-disturbed don't move; the order within a round rotates (`cuda.run.timing.graphs`).
+Each stage races some, taking turns, and the next one those that were the fastest. A time is the median of its rounds,
+which a few that were disturbed don't move; the order within a round rotates (`cuda.run.timing.graphs`).
 """
 
 from __future__ import annotations

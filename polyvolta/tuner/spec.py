@@ -49,7 +49,9 @@ class Spec:
     @property
     def bytes(self) -> int:
         """GPU memory for the arrays: inputs, and results twice, those of a candidate and those that are right."""
-        inputs, results = (sum(ITEM * prod(self.shape(t)) for t in side) for side in (self.graph.inputs, self.graph.outputs))
+        inputs, results = (
+            sum(ITEM * prod(self.shape(t)) for t in side) for side in (self.graph.inputs, self.graph.outputs)
+        )
         return inputs + 2 * results
 
     def order(self, tensor: Tensor) -> str:

@@ -19,8 +19,8 @@ NOTE = 60  # letters of a note
 class Table(Sequence[Timed]):
     """How every candidate fared, the fastest first; prints as a table.
 
-    Those marked with a * were in the last rounds, in which the best took turns: their times are to be compared with one another. The others'
-    were taken shortly, each when it was ready.
+    Those marked with a * were in the last rounds, in which the best took turns: their times are to be compared with one
+    another. The others' were taken shortly, each when it was ready.
     """
 
     rows: tuple[Timed, ...]
@@ -90,7 +90,8 @@ class Tuned:
 
     Attributes
     ----------
-    kernel : made with the options that were the fastest: a kernel as `compile` gives it, whose calls cost what theirs do.
+    kernel : made with the options that were the fastest: a kernel as `compile` gives it, whose calls cost what theirs
+        do.
     options : these.
     table : how every candidate fared, the fastest first.
     """

@@ -1,9 +1,10 @@
 """The tuner: time the best guesses on the GPU at hand, keep what was found out, make a kernel of the winner.
 
-1. What the store knows of this computation, at these sizes, on this GPU, isn't timed again. If a run as large as this one came to its
-   end, that is all.
-2. Kernels of the other candidates are made on all cores (`build`), and each is checked and timed shortly when it is ready (`bench`, in a process
-   that may hang: `timer`). Every outcome goes to the store at once: a run that is stopped goes on where it was.
+1. What the store knows of this computation, at these sizes, on this GPU, isn't timed again. If a run as large as this
+   one came to its end, that is all.
+2. Kernels of the other candidates are made on all cores (`build`), and each is checked and timed shortly when it is
+   ready (`bench`, in a process that may hang: `timer`). Every outcome goes to the store at once: a run that is stopped
+   goes on where it was.
 3. The fastest take turns, in fewer and fewer and more and more often (`rounds`). The first of these is the winner.
 """
 
@@ -27,11 +28,11 @@ from polyvolta.cuda.target.registry import target_of, targets
 from polyvolta.cuda.target.target import Target
 from polyvolta.graph.dag import Graph
 from polyvolta.graph.plans.idioms import plan
-from polyvolta.tuner.bench import Bench
-from polyvolta.tuner.build import Builder, Builds, Built
 from polyvolta.tuner.candidates import guesses
 from polyvolta.tuner.crews import Alone, Crew, Crowd, executor_of, seen
 from polyvolta.tuner.errors import NothingTimed, NothingToTime
+from polyvolta.tuner.processes.bench import Bench
+from polyvolta.tuner.processes.build import Builder, Builds, Built
 from polyvolta.tuner.progress import Progress, Reported
 from polyvolta.tuner.rounds import finalists
 from polyvolta.tuner.spec import Spec, checked_sizes, limit_of
@@ -59,20 +60,23 @@ def tune(
     limit: float | None = None,
     **sizes: int,
 ) -> Tuned:
-    """The fastest kernel for an expression at some sizes: times the best guesses on the GPU at hand, and remembers what came out.
+    """The fastest kernel for an expression at some sizes: times the best guesses on the GPU at hand, and remembers what
+    came out.
 
-    A second call finds it, and so does `pv.compile(outputs, sizes={...})`. A run that was stopped, by Ctrl-C or otherwise, goes on
-    where it was.
+    A second call finds it, and so does `pv.compile(outputs, sizes={...})`. A run that was stopped, by Ctrl-C or
+    otherwise, goes on where it was.
 
     Parameters
     ----------
     outputs, target : as `compile` takes them.
     budget : how many candidates are to be timed, those of earlier runs among them.
-    executor : of `concurrent.futures`, or a client of `dask.distributed`: candidates are timed by its workers, each with a GPU of the same
-        kind that is free where it runs. A pool of two threads is enough for two GPUs of this machine. If missing, on the GPU at hand. Kernels are
-        made here in any case.
-    progress : whether a terminal shows a bar; or a function that is called as progress(done, total, last), with a `Timed`.
-    candidates : options to be timed instead of the best guesses, given in whole or in part; the budget then is their number.
+    executor : of `concurrent.futures`, or a client of `dask.distributed`: candidates are timed by its workers, each
+        with a GPU of the same kind that is free where it runs. A pool of two threads is enough for two GPUs of this
+        machine. If missing, on the GPU at hand. Kernels are made here in any case.
+    progress : whether a terminal shows a bar; or a function that is called as progress(done, total, last), with a
+        `Timed`.
+    candidates : options to be timed instead of the best guesses, given in whole or in part; the budget then is their
+        number.
     limit : seconds that one candidate may take on the GPU; if missing, 20 and one for each 10^11 operations.
     sizes : of every symbolic size.
 
@@ -91,9 +95,10 @@ def tune(
 
     Notes
     -----
-    Times are medians of CUDA graphs' replays that take turns, on nearly normal random data, all launches on the same arrays: operands that the
-    second-level cache holds are in it. Every candidate's results are compared: the first one's with float64 at 48 x 48
-    places, the others' with these everywhere. Nobody else times on the GPU meanwhile, as far as this package is concerned.
+    Times are medians of CUDA graphs' replays that take turns, on nearly normal random data, all launches on the same
+    arrays: operands that the second-level cache holds are in it. Every candidate's results are compared: the first
+    one's with float64 at 48 x 48 places, the others' with these everywhere. Nobody else times on the GPU meanwhile, as
+    far as this package is concerned.
     """
     graph = Graph.of(outputs)
     values = checked_sizes(graph, sizes)
@@ -269,9 +274,7 @@ class Run:
         )  # fmt: skip
 
 
-def _is_enough(
-    ended: Finished, known: dict[Options, Timed], given: Sequence[Options] | None, budget: int
-) -> bool:
+def _is_enough(ended: Finished, known: dict[Options, Timed], given: Sequence[Options] | None, budget: int) -> bool:
     """Whether a run that came to its end answers this one."""
     if given is None:
         return ended.budget >= budget

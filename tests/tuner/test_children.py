@@ -12,8 +12,8 @@ import time
 import pytest
 
 from polyvolta.tuner import errors
-from polyvolta.tuner.children import Child
 from polyvolta.tuner.errors import Died, Foreign, Hangs
+from polyvolta.tuner.processes.children import Child
 
 
 def test_a_child_holds_an_object_and_answers():
@@ -59,7 +59,7 @@ def test_what_a_child_prints_is_no_answer():
 
 PARENT = """
 import os, threading
-from polyvolta.tuner.children import Child
+from polyvolta.tuner.processes.children import Child
 child = Child(threading.Event).ready()
 print(child.pid, flush=True)
 threading.Timer(0.2, lambda: os.kill(os.getpid(), 9)).start()

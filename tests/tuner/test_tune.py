@@ -17,9 +17,10 @@ from polyvolta.compiler.remembered.entries import DIED, FAILED, HANGS, TIMED, WR
 from polyvolta.compiler.remembered.store import Store
 from polyvolta.cuda.errors import NoGpu, WrongGpu
 from polyvolta.graph.dag import Graph
-from polyvolta.tuner import build, crews, timer, tune
+from polyvolta.tuner import crews, tune
 from polyvolta.tuner.crews import Alone, Crowd
 from polyvolta.tuner.errors import DoesNotFit, NoGpuThere, NothingTimed, NothingToTime
+from polyvolta.tuner.processes import build, timer
 from polyvolta.tuner.spec import Spec
 from polyvolta.tuner.tune import Run
 from tests.tuner import fakes
@@ -246,7 +247,10 @@ def test_dask(tmp_path, log, processes):
     distributed = pytest.importorskip("dask.distributed")
     from polyvolta.tuner.crews import executor_of
 
-    with distributed.LocalCluster(2, threads_per_worker=1, dashboard_address=None) as cluster, cluster.get_client() as c:
+    with (
+        distributed.LocalCluster(2, threads_per_worker=1, dashboard_address=None) as cluster,
+        cluster.get_client() as c,
+    ):
         executor, workers = executor_of(c)
         assert workers == 2
         tuned = run(Store(tmp_path), [9, 3, 7, 4], executor=executor, workers=workers)

@@ -11,7 +11,8 @@ from polyvolta.compiler.tiling import OPTIONS
 from polyvolta.sets import PolyvoltaError
 
 TIMED, WRONG, FAILED, HANGS, DIED = OUTCOMES = "timed", "wrong", "failed", "hangs", "died"
-"""It has a time; its results are wrong; it doesn't compile or launch; it took longer than its limit; its process ended."""
+"""It has a time; its results are wrong; it doesn't compile or launch; it took longer than its limit; its process
+ended."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,7 @@ def remembered(graph: Graph, target: Target, sizes: Mapping[str, int]) -> Option
 
     Cost: a look at a folder; where there is a file, some ms, and the start of the GPU's driver.
     """
-    if any(p not in sizes for p in graph.params):
+    if sizes.keys() != set(graph.params) or not all(hasattr(v, "__index__") for v in sizes.values()):
         return None
     store = Store.here()
     if not store.exists or (gpu := gpu_here()) is None:

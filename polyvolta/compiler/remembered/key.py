@@ -1,8 +1,8 @@
 """What a tuning result is kept under: everything that decides which options are fastest, and nothing else.
 
-Names decide nothing: `A @ B` and `X @ Y` are one computation, and so are sizes that are called M, N, K or m, n, k. So an
-expression is written with numbers in the place of names, in the order in which tensors and sizes first appear; common
-parts are written once.
+Names decide nothing: `A @ B` and `X @ Y` are one computation, and so are sizes that are called M, N, K or m, n, k. So
+an expression is written with numbers in the place of names, in the order in which tensors and sizes first appear;
+common parts are written once.
 
     t0(s0, s1) float16 row; t1(s1, s2) float16 col; n2 = t0 @ t1; out n2 row
 """
@@ -62,10 +62,10 @@ def key_of(graph: Graph, target: str, sizes: Mapping[str, int], gpu: str) -> Key
     >>> print(key.expression)
     t0(s0, 64) float16 row; t1(64, s1) float16 col; n2 = t0 @ t1; n3 = relu(n2); out n3 row
     """
-    from polyvolta import __version__
+    import polyvolta as pv
 
     text, names = canonical(graph)
-    return Key(gpu, target, text, tuple(int(sizes[n]) for n in names), __version__)
+    return Key(gpu, target, text, tuple(int(sizes[n]) for n in names), pv.__version__)
 
 
 def canonical(graph: Graph) -> tuple[str, tuple[str, ...]]:

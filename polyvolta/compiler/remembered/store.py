@@ -4,10 +4,11 @@ A result is written when it is there, in a transaction that takes the file's loc
 process that is stopped, or killed, leaves what it had found out. Connections live for one transaction; nothing is kept
 open. The journal is SQLite's own, not a log in shared memory, which folders of other machines don't have.
 
-What can't be used is worked around and left as it is. The file is the first of `tuned.sqlite`, `tuned.2.sqlite`, ... that
-is whole, of this format and can be written; what the others hold is read, too, as far as it can be. So a file that is cut
-off, of another format, locked for long or read-only keeps what it has, and what comes is written beside it. Where nothing can be
-written, as in a read-only folder, results are kept for as long as the `Store` is. A warning says so, once for each file.
+What can't be used is worked around and left as it is. The file is the first of `tuned.sqlite`, `tuned.2.sqlite`, ...
+that is whole, of this format and can be written; what the others hold is read, too, as far as it can be. So a file that
+is cut off, of another format, locked for long or read-only keeps what it has, and what comes is written beside it.
+Where nothing can be written, as in a read-only folder, results are kept for as long as the `Store` is. A warning says
+so, once for each file.
 
 The folder is that of `cubin_cache`, and `POLYVOLTA_CACHE_SIZE=0` switches this off, too. What is read are options and
 times, nothing that is run.
@@ -226,7 +227,9 @@ def _version(db: sqlite3.Connection) -> int:
     ------
     _OtherFormat : neither that nor ours.
     """
-    (application,), (version,) = (db.execute(f"PRAGMA {what}").fetchone() for what in ("application_id", "user_version"))
+    (application,), (version,) = (
+        db.execute(f"PRAGMA {what}").fetchone() for what in ("application_id", "user_version")
+    )
     (tables,) = db.execute("SELECT count(*) FROM sqlite_master").fetchone()
     if (application, version) != (APPLICATION, FORMAT) and (application, version, tables) != (0, 0, 0):
         raise _OtherFormat(f"format {version}, this one writes {FORMAT}")

@@ -1,7 +1,8 @@
 """Random data in GPU memory, and results compared there: two small kernels, so that no array travels.
 
 Data decides how fast a kernel runs: of zeros no bit changes, and a GPU at its power limit runs faster. So inputs are
-nearly normal: each value is a sum of four uniform ones, made from its position and a seed by a hash, the same in every process.
+nearly normal: each value is a sum of four uniform ones, made from its position and a seed by a hash, the same in every
+process.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Launches recorded once and replayed as a whole, with the GPU's clock read before and after.
 
 A launch takes the host 3 us, longer than small kernels run, so that one after the other would be timed by the host. A
-CUDA graph of many launches is given to the GPU in one call; events around its replay are times of the GPU itself. That is
-also how a program that cares for such kernels runs them.
+CUDA graph of many launches is given to the GPU in one call; events around its replay are times of the GPU itself. That
+is also how a program that cares for such kernels runs them.
 
 Replays of several graphs take turns, so that what changes with time, clocks and temperature, changes for all of them.
 The order rotates from round to round, since what ran before a kernel decides how warm, and how busy with its power
@@ -81,7 +81,9 @@ class Replay:
     def start(self) -> None:
         """Put one replay on the stream, with the clock read before and after."""
         self._events.append(_Events.make())
-        self._events[-1].around(self.stream._stream, lambda: driver_call("cuGraphLaunch", self._graph, self.stream._stream))
+        self._events[-1].around(
+            self.stream._stream, lambda: driver_call("cuGraphLaunch", self._graph, self.stream._stream)
+        )
 
     def times(self) -> list[float]:
         """Seconds a launch of each replay since the last time that this was asked; all have to be done."""

@@ -1,7 +1,7 @@
 """The GPU's side: a process that holds one GPU, the arrays, and a graph for each candidate that it was given.
 
-It lives behind `timer.Timer`, which ends it when a candidate takes too long. What is asked of it is `take`, `add`, `race`; whatever has
-these methods can stand in its place, without a GPU.
+It lives behind `timer.Timer`, which ends it when a candidate takes too long. What is asked of it is `take`, `add`,
+`race`; whatever has these methods can stand in its place, without a GPU.
 """
 
 from __future__ import annotations
@@ -11,16 +11,17 @@ from typing import Any
 
 from polyvolta.compiler.run import packing
 from polyvolta.cuda.devices import Gpu, gpus
-from polyvolta.tuner.build import call_of, unpacked
 from polyvolta.tuner.errors import DoesNotFit, NoGpuThere, WrongResult
-from polyvolta.tuner.locks import taken
+from polyvolta.tuner.processes.build import call_of, unpacked
+from polyvolta.tuner.processes.locks import taken
 from polyvolta.tuner.spec import SCALAR, Spec
 
 REPLAY_SECONDS, MOST_LAUNCHES = 3e-3, 50  # of a graph: about so long, at most so many
 FIRST_REPLAYS = 3
 SAMPLE = 48  # rows and columns that are computed in float64
 TOLERANCE = {"float16": 2e-3, "bfloat16": 8e-3}
-"""Relative L2 error, by element type: four times what rounding results comes to, for roundings of prologues and sums."""
+"""Relative L2 error, by element type: four times what rounding results comes to, for roundings of prologues and
+sums."""
 LARGEST = {"float16": 65520.0, "bfloat16": 3.39e38}
 """From here on results are infinite."""
 ROOM = 1 / 32  # of the results' typical size, by which two right ones may differ anywhere
@@ -73,11 +74,12 @@ class Bench:
 
         needed, free = self.spec.bytes + SPARE, free_bytes()
         if needed > free:
+            sizes = ", ".join(f"{n} = {v}" for n, v in self.spec.sizes.items()) or "this"
             raise DoesNotFit(
-                f"{', '.join(f'{n} = {v}' for n, v in self.spec.sizes.items()) or 'this'} takes {needed / 2**30:.1f} GiB "
-                f"of GPU memory, {free / 2**30:.1f} are free",
-                where=self.gpu.name, hint="smaller sizes, or end what else is on the GPU",
-            )  # fmt: skip
+                f"{sizes} takes {needed / 2**30:.1f} GiB of GPU memory, {free / 2**30:.1f} are free",
+                where=self.gpu.name,
+                hint="smaller sizes, or end what else is on the GPU",
+            )
 
     def add(self, name: str, content: bytes) -> float:
         """Load a kernel, run it, look at its results, and time it shortly: seconds a launch.
@@ -137,7 +139,7 @@ class Bench:
         import numpy as np
 
         from polyvolta.cuda.run.timing.data import host_values
-        from polyvolta.tuner.sample import apart, sampled
+        from polyvolta.tuner.processes.sample import apart, sampled
 
         graph, rng = self.spec.graph, np.random.default_rng(self.spec.seed)
         arrays = {t.name: host_values(self.arrays[t.name], self.stream.handle) for t in graph.inputs}

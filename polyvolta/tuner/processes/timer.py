@@ -1,7 +1,8 @@
 """This side of a GPU: candidates are timed in a process of their own, which is ended when one takes too long.
 
-A kernel that hangs, or writes where it must not, takes its process's GPU context along: nothing runs there any more. So the process is ended and
-another one started, and the next candidate is timed in that one. What is needed again, those that are to be raced, is sent again.
+A kernel that hangs, or writes where it must not, takes its process's GPU context along: nothing runs there any more. So
+the process is ended and another one started, and the next candidate is timed in that one. What is needed again, those
+that are to be raced, is sent again.
 """
 
 from __future__ import annotations
@@ -10,13 +11,12 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
 
-from polyvolta.compiler.options import Options
 from polyvolta.compiler.remembered.entries import DIED, FAILED, HANGS, TIMED, WRONG, Timed, text_of
 from polyvolta.sets import PolyvoltaError
-from polyvolta.tuner.bench import Bench
-from polyvolta.tuner.build import Built
-from polyvolta.tuner.children import Child
 from polyvolta.tuner.errors import Died, Hangs, WrongResult
+from polyvolta.tuner.processes.bench import Bench
+from polyvolta.tuner.processes.build import Built
+from polyvolta.tuner.processes.children import Child
 from polyvolta.tuner.rounds import halving
 from polyvolta.tuner.spec import Spec
 
@@ -147,7 +147,6 @@ class Timer:
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
 
 
 def time_all(factory: Factory, spec: Spec, candidates: Iterable[Built], final: bool) -> tuple[Timed, ...]:

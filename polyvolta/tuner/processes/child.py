@@ -1,6 +1,6 @@
 """The other side of `children.Child`: a process that makes one object, and calls its methods as it is told.
 
-    python -m polyvolta.tuner.child
+    python -m polyvolta.tuner.processes.child
 
 Messages are pickles on stdin and stdout, which nobody else writes to: what the process prints goes to stderr. When the
 parent is gone the process ends at once, even amid a call that never returns, such as the wait for a kernel that hangs.

@@ -1,7 +1,7 @@
 """One at a time on a GPU: times that two tuners take side by side on one are neither's.
 
-A lock is on a file that all processes of a machine find, named after the GPU's own number. The system gives it back when its holder
-ends, however it does. Where there is no such file to be had, nobody waits for anybody.
+A lock is on a file that all processes of a machine find, named after the GPU's own number. The system gives it back
+when its holder ends, however it does. Where there is no such file to be had, nobody waits for anybody.
 """
 
 from __future__ import annotations

@@ -2,7 +2,8 @@
 
 A kernel that never ends can't be stopped from within its process, nor can a compiler that doesn't. So both run in
 processes of their own. They are started anew, not forked: threads, locks and GPU contexts of this one don't come along;
-nor is the user's program imported again, as `multiprocessing` would. They get no Ctrl-C, which is this process's to handle.
+nor is the user's program imported again, as `multiprocessing` would. They get no Ctrl-C, which is this process's to
+handle.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ class Child:
         self._said = tempfile.TemporaryFile()
         paths = os.pathsep.join(p or os.getcwd() for p in sys.path)
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "polyvolta.tuner.child"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            [sys.executable, "-m", "polyvolta.tuner.processes.child"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
             stderr=self._said, env={**os.environ, "PYTHONPATH": paths}, start_new_session=True,
         )  # fmt: skip
         self._answers: SimpleQueue[tuple[bool, Any] | None] = SimpleQueue()

@@ -1,8 +1,9 @@
 """Some elements of a result in float64: what the first candidate is compared with.
 
-Element (i, j) of a result needs row i of what stands to the left of a product and column j of what stands to its right. So some rows and
-columns of a graph's outputs are evaluated from as many lines of its inputs, whatever the graph: a product asks its left operand for all columns,
-its right one for all rows; a pointwise operation asks its operands for the same, those that broadcast for the lines that they have.
+Element (i, j) of a result needs row i of what stands to the left of a product and column j of what stands to its right.
+So some rows and columns of a graph's outputs are evaluated from as many lines of its inputs, whatever the graph: a
+product asks its left operand for all columns, its right one for all rows; a pointwise operation asks its operands for
+the same, those that broadcast for the lines that they have.
 """
 
 from __future__ import annotations

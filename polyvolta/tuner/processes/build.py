@@ -1,8 +1,9 @@
 """Compilation ahead of the timing: kernels are made on all cores, each in a process of its own, while others are timed.
 
-Making a kernel's text is Python's work and holds its lock; the compiler of machine code takes one thread. So there are as many
-processes as cores, and a thread here for each, which does nothing but wait. A kernel comes back whole, with its machine code for
-the GPU, as bytes: who times it compiles nothing, nor imports a compiler. Machine code also goes to the cache on disk, as always.
+Making a kernel's text is Python's work and holds its lock; the compiler of machine code takes one thread. So there are
+as many processes as cores, and a thread here for each, which does nothing but wait. A kernel comes back whole, with its
+machine code for the GPU, as bytes: who times it compiles nothing, nor imports a compiler. Machine code also goes to the
+cache on disk, as always.
 """
 
 from __future__ import annotations
@@ -24,8 +25,8 @@ from polyvolta.cuda.run.device_array import DeviceArray, compact
 from polyvolta.graph.binding import bind
 from polyvolta.graph.tensors import Tensor
 from polyvolta.sets import PolyvoltaError
-from polyvolta.tuner.children import Child
 from polyvolta.tuner.errors import Died
+from polyvolta.tuner.processes.children import Child
 from polyvolta.tuner.spec import SCALAR, Spec
 
 BUILD_SECONDS = 180.0  # that one kernel may take to be made
@@ -107,7 +108,11 @@ class Builds:
     """
 
     def __init__(
-        self, spec: Spec, candidates: Sequence[Options], factory: Callable[[Spec], Any] = Builder, jobs: int | None = None
+        self,
+        spec: Spec,
+        candidates: Sequence[Options],
+        factory: Callable[[Spec], Any] = Builder,
+        jobs: int | None = None,
     ) -> None:
         self._spec, self._factory, self._count = spec, factory, len(candidates)
         self._todo: SimpleQueue[Options] = SimpleQueue()
