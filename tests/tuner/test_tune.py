@@ -42,7 +42,8 @@ def log(tmp_path, monkeypatch):
 
 @pytest.fixture(autouse=True)
 def here(request, monkeypatch):
-    """All of it in this process, but for tests that are marked to be about processes."""
+    """All of it in this process, but for tests that ask for processes; tasks of two candidates or more."""
+    monkeypatch.setattr(crews, "LEAST", 2)
     if "processes" not in request.fixturenames:
         monkeypatch.setattr(fakes, "inline", True)
         for module in (build, crews, timer):
@@ -193,7 +194,7 @@ def test_any_executor_times(tmp_path, log):
         tuned = run(Store(tmp_path), [9, 3, 7, 4, fakes.WRONG], executor=executor)
     assert tuned.options == option(3)
     assert outcomes(tuned) == {9: TIMED, 3: TIMED, 7: TIMED, 4: TIMED, fakes.WRONG: WRONG}
-    assert log().count("take") == 3  # two of at most three candidates, and the race
+    assert log().count("take") == 3  # two of at most two candidates, and the race
 
 
 class Dying(Executor):
