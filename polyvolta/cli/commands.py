@@ -10,7 +10,8 @@
     polyvolta verify    proofs that the kernel is right, or a counter-example
 
 Errors go to stderr. The exit code is 2 for bad input, 1 for a result that is wrong or a statement that isn't proved,
-whether or not somebody reads all that is printed; 130 after Ctrl-C; and 1 where stdout can't be written, as on a full disk.
+whether or not somebody reads all that is printed; 130 after Ctrl-C; and 1 where stdout can't be written, as on a full
+disk.
 """
 
 from __future__ import annotations

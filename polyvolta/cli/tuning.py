@@ -39,4 +39,5 @@ def tune_and_print(
         out.print(line)
     seconds = perf_counter() - start
     text = ", ".join(f'"{n}": {v}' for n, v in sizes.items())
-    out.print(f"{seconds:.1f} s; pv.compile(E, {tuned.kernel.target.name!r}, sizes={{{text}}}) finds the first of these")
+    call = f"pv.compile(E, {tuned.kernel.target.name!r}, sizes={{{text}}})"
+    out.print(f"{seconds:.1f} s; {call} finds the first of these")
