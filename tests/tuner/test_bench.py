@@ -1,4 +1,4 @@
-"""The GPU's side on host memory: what a bench checks and how it counts, with a driver, launches and clocks that are none."""
+"""The GPU's side on host memory: what a bench checks and how it counts; driver, launches and clocks are none."""
 
 import sys
 import types
@@ -16,7 +16,7 @@ from polyvolta.graph.dag import Graph
 from polyvolta.tuner.errors import DoesNotFit, NoGpuThere, WrongResult
 from polyvolta.tuner.processes import bench, build, locks
 from polyvolta.tuner.processes.bench import Bench
-from polyvolta.tuner.processes.build import Builder, call_of, placed, unpacked
+from polyvolta.tuner.processes.build import Builder, call_of, placed
 from polyvolta.tuner.processes.sample import ALL, apart, sampled
 from polyvolta.tuner.spec import Spec
 
@@ -175,7 +175,7 @@ def test_samples_are_the_reference_there(expression):
     graph, rng = Graph.of(expression), np.random.default_rng(2)
     s = replace(spec(), graph=graph)
     arrays = {t.name: rng.standard_normal(s.shape(t)) for t in graph.inputs}
-    scalars = {n: 0.75 for n in graph.scalars}
+    scalars = dict.fromkeys(graph.scalars, 0.75)
     whole = pv.reference(expression, **arrays, **scalars)
     rows, cols = np.array([3, 17, 60]), np.array([0, 95])
     assert np.allclose(sampled(expression, arrays, 0.75, rows, cols), whole[np.ix_(rows, cols)], rtol=1e-12)
