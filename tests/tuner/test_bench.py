@@ -35,7 +35,7 @@ def host(array: DeviceArray) -> np.ndarray:
 @pytest.fixture
 def here(monkeypatch, tmp_path):
     """A GPU of host memory; what a launch computes is `here.compute`, on arrays by name."""
-    fake = types.SimpleNamespace(free=1 << 40, compute=None, seconds=1e-4, recorded=[])
+    fake = types.SimpleNamespace(free=1 << 40, compute=None, seconds=1e-4, recorded=[], closed=0)
 
     def allocate(shape, order, dtype):
         array = np.full(shape, 7, dtype, order=order)
@@ -54,6 +54,10 @@ def here(monkeypatch, tmp_path):
             far = int(np.count_nonzero(abs(x - y) > abs(y) / 32 + room))
             return data.Difference(float(((x - y) ** 2).sum()), float((y**2).sum()), far, x.size)
 
+    class Replay(int):
+        def close(self):
+            fake.closed += 1
+
     class Stream:
         handle = 5
 
@@ -66,7 +70,7 @@ def here(monkeypatch, tmp_path):
 
         def recorded(self, work, count):
             fake.recorded.append(count)
-            return count
+            return Replay(count)
 
     def packing(call, stream):
         arrays = {a.tensor.name: host(a.array) for a in call.arguments}
@@ -102,12 +106,13 @@ def test_results_are_compared_and_times_taken(here):
     assert b.take() == GPU
     content = Builder(spec()).build(pv.Options())
     here.compute = right
-    assert b.add("one", content) == pytest.approx(30e-6)  # 3 ms of launches that take 100 us
+    assert b.add("one", content, False) == pytest.approx(30e-6)  # 3 ms of launches that take 100 us
     here.seconds = 1.0
-    assert b.add("two", content) == pytest.approx(1e-6)
+    assert b.add("two", content, True) == pytest.approx(1e-6)
     here.seconds = 1e-9
-    b.add("three", content)
+    b.add("three", content, True)
     assert here.recorded == [30, 1, bench.MOST_LAUNCHES]
+    assert (here.closed, list(b.graphs)) == (1, ["two", "three"])  # the first one wasn't to be raced
     assert b.race(("two", "three"), 5) == {"two": (1e-6,) * 3, "three": (pytest.approx(50e-6),) * 3}
 
 
@@ -118,7 +123,7 @@ def test_wrong_results_are_found(here, first):
     content = Builder(spec()).build(pv.Options())
     here.compute = right
     if not first:
-        b.add("right", content)
+        b.add("right", content, False)
 
     def half(arrays):
         right(arrays)
@@ -131,9 +136,9 @@ def test_wrong_results_are_found(here, first):
     for wrong in (lambda arrays: None, half) if first else (lambda arrays: None, half, one):
         here.compute = wrong
         with pytest.raises(WrongResult, match="float64" if first else "first candidate"):
-            b.add("wrong", content)
+            b.add("wrong", content, False)
     here.compute = right
-    assert b.add("fine", content) > 0
+    assert b.add("fine", content, False) > 0
 
 
 def test_memory_that_is_too_small_and_gpus_of_another_kind(here):
