@@ -146,16 +146,15 @@ def _whole(candidates: Iterable[Options], graph: Graph, target: Target) -> tuple
 def _gpu(pool: Executor | None) -> Gpu:
     """The GPU at hand, or the first one that an executor's worker sees."""
     if pool is None:
+        if (found := gpu_here()) is not None:
+            return found
         from polyvolta.cuda.run import launch
 
-        found = gpu_here() if launch.gpu_available() else None
-        if found is None:
-            try:
-                launch.require_gpu()
-                raise NoGpu("there is no NVIDIA GPU")
-            except NoGpu as missing:
-                raise NoGpu(f"nothing can be timed: {missing.message}", hint=WITHOUT) from None
-        return found
+        try:
+            launch.require_gpu()
+            raise NoGpu("the driver shows no GPU")
+        except NoGpu as missing:
+            raise NoGpu(f"nothing can be timed: {missing.message}", hint=WITHOUT) from None
     try:
         there = pool.submit(seen).result()
     except Exception as wrong:  # of workers that die, and pools that are broken: this process may go on alone

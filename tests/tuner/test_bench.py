@@ -1,7 +1,9 @@
 """The GPU's side on host memory: what a bench checks and how it counts; driver, launches and clocks are none."""
 
+import os
 import sys
 import types
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import numpy as np
@@ -155,6 +157,19 @@ def test_a_gpu_is_one_tuners_at_a_time_and_another_one_is_taken(here):
     assert first.take() == GPU
     second = Bench(spec(alone=False))
     assert second.take().uuid == "GPU-1"
+
+
+def test_a_gpu_that_is_held_is_waited_for(tmp_path):
+    _, held = locks.taken([GPU], str(tmp_path))
+    with ThreadPoolExecutor(1) as pool:
+        waiting = pool.submit(locks.taken, [GPU], str(tmp_path))
+        with pytest.raises(TimeoutError):
+            waiting.result(0.2)
+        os.close(held)
+        gpu, file = waiting.result(20)
+    assert gpu == GPU
+    os.close(file)
+    assert locks.taken([GPU], str(tmp_path / "nowhere")) == (GPU, locks.NO_LOCK)  # and nobody waits
 
 
 def test_kernels_are_built_for_the_arrays_that_they_are_timed_on():

@@ -303,8 +303,9 @@ def test_bad_input_that_needs_a_gpu_to_be_looked_at(monkeypatch, given, message)
         pv.tune(E, "sm_90a", **SIZES)
 
 
-def test_the_whole_of_tune_with_a_gpu_that_is_none(tmp_path, log, monkeypatch):
-    """`tune` and `compile` agree on where results are: the second finds what the first one left."""
+@pytest.fixture
+def at_hand(tmp_path, log, monkeypatch):
+    """A GPU at hand that is none, and a cache of its own."""
     from polyvolta.compiler.remembered import find
 
     monkeypatch.setenv("POLYVOLTA_CACHE_DIR", str(tmp_path))
@@ -313,6 +314,10 @@ def test_the_whole_of_tune_with_a_gpu_that_is_none(tmp_path, log, monkeypatch):
     monkeypatch.setattr(find, "gpu_here", lambda: fakes.GPU)
     monkeypatch.setattr(tune, "Bench", FakeBench)
     monkeypatch.setattr(tune, "Builder", FakeBuilder)
+
+
+def test_the_whole_of_tune_with_a_gpu_that_is_none(at_hand):
+    """`tune` and `compile` agree on where results are: the second finds what the first one left."""
     tuned = pv.tune(E, "sm_80", candidates=[option(6), option(5)], progress=False, **SIZES)
     assert tuned.options == option(5)
     X = pv.tensor("X", (N, M)) @ pv.tensor("Y", (M, K), layout="col")  # other names for the same
@@ -322,3 +327,44 @@ def test_the_whole_of_tune_with_a_gpu_that_is_none(tmp_path, log, monkeypatch):
     assert pv.compile(E, "sm_80", pv.Options(group=2), sizes=SIZES).options.group == 2
     assert pv.compile(E, "sm_80").options != option(5)
     assert pickle.loads(pickle.dumps(tuned.options)) == tuned.options
+
+
+def test_the_best_guesses_are_the_first_of_the_space(at_hand):
+    tuned = pv.tune(E, "sm_80", 3, progress=False, **SIZES)
+    space = pv.Options.space(E, "sm_80", **SIZES)
+    assert {e.options for e in tuned.table} == {next(space) for _ in range(3)}
+    more = pv.tune(E, "sm_80", 5, progress=False, **SIZES)
+    assert {e.options for e in more.table} == {e.options for e in tuned.table} | {next(space) for _ in range(2)}
+    assert len(pv.tune(E, "sm_80", 2, progress=False, **SIZES).table) == 5  # all that is known
+
+
+def test_the_command_line(at_hand, log, capsys, monkeypatch):
+    from polyvolta.cli.commands import main
+
+    def ran(*argv):
+        with pytest.raises(SystemExit) as left:
+            main(["tune", "--size", "512x256x128", "--target", "sm_80", *argv])
+        return left.value.code or 0, *capsys.readouterr()
+
+    code, out, err = ran("--budget", "2")
+    assert (code, err) == (0, "")
+    assert out.startswith("A @ B on NVIDIA Fake, M=512, N=256, K=128\n")
+    assert 'pv.compile(E, \'sm_80\', sizes={"M": 512, "N": 256, "K": 128}) finds the first of these' in out
+    monkeypatch.setattr(FakeBench, "race", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+    code, out, err = ran("--budget", "3")
+    assert (code, out) == (130, "")
+    assert "the same command goes on" in err
+    assert ran("--size", "0x1x1")[0] == 2
+
+
+def test_the_table_says_what_candidates_differ_in(tmp_path, log):
+    table = run(Store(tmp_path), [7, 3, fakes.WRONG]).table
+    lines = str(table).splitlines()
+    assert lines[0] == "A @ B on NVIDIA Fake, M=512, N=256, K=128"
+    assert [line.split() for line in lines[1:4]] == [
+        ["time", "group"], ["3.00", "us*", "1.000", "3"], ["7.00", "us", "2.333", "7"]
+    ]  # fmt: skip
+    assert lines[4].split()[:2] == ["wrong", str(fakes.WRONG)] and lines[4].endswith("C differs from float64")
+    assert lines[5].startswith("all with block_tile=128x128x32, warp_tile=64x64x32")
+    assert "<td>3.00 us*</td>" in table._repr_html_()
+    assert table[0].options == option(3) and len(table) == 3
