@@ -23,6 +23,7 @@ from polyvolta.tuner.errors import Died, Foreign, Hangs
 
 START_SECONDS = 120.0  # until an object is there: imports, on a machine that is busy
 END_SECONDS = 10.0
+ALONE = {"OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}  # numpy's threads: there is a process for each core
 LINES = 5  # of what a process said last
 
 
