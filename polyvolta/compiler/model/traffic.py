@@ -25,19 +25,40 @@ def ceil_div(a: Array, b: Array | int) -> Array:
 
 
 def tiles(c: Columns, rows: Array | int, cols: Array | int) -> tuple[Array, Array]:
-    """Rows and columns of tiles, by the macro-MMA's; of clusters whole ones.
+    """Rows and columns of tiles, by the macro-MMA's, at least one; of clusters whole ones.
 
     Parameters
     ----------
     rows, cols : of the result.
     """
     m, n = np.where(c.swap, cols, rows), np.where(c.swap, rows, cols)
-    return ceil_div(m, c.rows * c.high) * c.high, ceil_div(n, c.cols * c.wide) * c.wide
+    down, across = ceil_div(m, c.rows * c.high), ceil_div(n, c.cols * c.wide)
+    return np.maximum(1, down) * c.high, np.maximum(1, across) * c.wide
 
 
-def fetched(c: Columns) -> Array:
-    """Bytes that a block has brought from L2 in a step: blocks of a cluster each a part of what they share."""
-    return VALUE * c.depth * (c.rows / c.wide + c.cols / c.high)
+def fetched(c: Columns, left: Array | float = 1, right: Array | float = 1) -> Array:
+    """Bytes that a block has brought from L2 in a step: blocks of a cluster each a part of what they share.
+
+    Parameters
+    ----------
+    left, right : by how much more L2 delivers for the operand along the macro-MMA's rows, and along its columns.
+    """
+    return VALUE * c.depth * (left * c.rows / c.wide + right * c.cols / c.high)
+
+
+def outside(c: Columns, rows: Array | int, cols: Array | int, down: Array, across: Array) -> tuple[Array, Array]:
+    """Of a step of all blocks the bytes of boxes that lie outside of tensors, and how many blocks have some.
+
+    Parameters
+    ----------
+    rows, cols : of the result.
+    down, across : rows and columns of tiles.
+    """
+    m, n = np.where(c.swap, cols, rows), np.where(c.swap, rows, cols)
+    low, far = down * c.rows - m, across * c.cols - n
+    last_row, last_col = np.where(low > 0, across, 0), np.where(far > 0, down, 0)
+    blocks = last_row + last_col - np.where((low > 0) & (far > 0), 1, 0)
+    return VALUE * c.depth * c.parts * (low * across / c.wide + far * down / c.high), c.parts * blocks
 
 
 def from_memory(c: Columns, down: Array, across: Array, together: Array, length: Array | int, kept: float) -> Array:
@@ -55,7 +76,7 @@ def from_memory(c: Columns, down: Array, across: Array, together: Array, length:
     waves = np.maximum(1, down * across / together)
     rows, cols = strips(np.minimum(together, down * across), down, across, c.group * c.high)
     each = strip * (rows * c.rows + cols * c.cols)
-    again = np.clip((once - kept) / once, 0, 1)  # the share that is gone before it is needed again
+    again = np.clip((once - kept) / np.maximum(once, 1), 0, 1)  # the share that is gone before it is needed again
     return once + again * np.maximum(0, waves * each - once)
 
 

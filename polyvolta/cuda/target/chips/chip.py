@@ -49,6 +49,10 @@ class Fitted:
     together : seconds that blocks of a cluster lose at each k tile, as a slot has to be free in all of them.
     exchange : share of the shared memory's bandwidth at which the blocks that split K add up.
     prologue : seconds of computing a thousand values of an operand on the way.
+    crowd : how much longer the main loop takes, as a share, for each other block on the same multiprocessor.
+    outside : bytes a second, of all multiprocessors together, of boxes that lie outside of tensors and are zeros.
+    far : how much more than others L2 delivers lines that blocks share whose numbers are a group apart.
+    ragged : how much more L2 delivers for tensors whose lines don't start at multiples of 128 bytes.
     tensor, shared, l2, dram : shares of these rates.
     power : how much longer a launch takes that keeps all tensor cores busy, as a share: clocks fall at the power limit.
     sharp : exponent of the norm by which times that overlap add: the larger, the more the longest alone decides.
@@ -66,6 +70,10 @@ class Fitted:
     together: float = 20e-9
     exchange: float = 0.3
     prologue: float = 8e-9
+    crowd: float = 0.03
+    outside: float = 1.5e12
+    far: float = 1.2
+    ragged: float = 1.6
     tensor: float = 0.9
     shared: float = 0.9
     l2: float = 0.7
@@ -154,16 +162,22 @@ class Chip:
         """What was fitted to the products of a scope."""
         return self.warpgroups if scope == "warpgroup" else self.warps
 
-    def reachable(self, blocks: int) -> int:
+    def reachable(self, blocks: int, persistent: bool = False) -> int:
         """Multiprocessors that clusters of so many blocks can be on at a time, a block on each.
 
+        Parameters
+        ----------
+        persistent : whether a launch has no more clusters than the driver says there is room for. It counts as if each
+            group had no more multiprocessors than the smallest one.
+
         >>> from polyvolta.cuda.target.chips.known import chips
-        >>> [chips["H200"].reachable(n) for n in (1, 2, 4, 8)]
-        [132, 132, 128, 128]
+        >>> [chips["H200"].reachable(n) for n in (1, 2, 4, 8)], chips["H200"].reachable(2, persistent=True)
+        ([132, 132, 128, 128], 128)
         """
         if blocks == 1 or not self.neighbours:
             return self.multiprocessors
-        return max(blocks, sum(n // blocks * blocks for n in self.neighbours))
+        least = min(self.neighbours)
+        return max(blocks, sum((least if persistent else n) // blocks * blocks for n in self.neighbours))
 
     def with_fitted(self, scope: str, fitted: Fitted, source: str | None = None) -> Self:
         """The same with other fitted figures for the products of a scope."""

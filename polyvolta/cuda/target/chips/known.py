@@ -22,7 +22,11 @@ if TYPE_CHECKING:
 KIB, MIB = 1024, 1024**2
 _GPCS = 16, 16, 16, 16, 16, 16, 18, 18
 """Multiprocessors of the groups of an H100 or H200 (SXM), as most of them are."""
-OF_BOXES = Fitted()
+OF_BOXES = Fitted(
+    launch=1.69e-6, block=0.29e-6, latency=0.47e-6, trip=1e-9, finish=1.4e-9, piece=65.2e-9, store=1.33, meet=0.298e-6,
+    together=43.4e-9, exchange=0.0585, crowd=0.145, outside=5.89e12, far=1.49, ragged=2.68, tensor=1.03, shared=1.35,
+    l2=3.34, dram=0.92, power=0.347, sharp=7.59,
+)  # fmt: skip
 OF_COPIES = Fitted()
 THROUGH_REGISTERS = Fitted()
 
@@ -50,8 +54,8 @@ _KNOWN = (
     _chip("L4", "sm_89", 58, 2.04, 512, 99, 48, l2_tb=2.5, dram_gb=300),
     _chip("L40S", "sm_89", 142, 2.52, 512, 99, 96, l2_tb=5.5, dram_gb=864),
     _chip("RTX 4090", "sm_89", 128, 2.52, 256, 99, 72, l2_tb=5.5, dram_gb=1008),
-    _chip("H100", "sm_90", 132, 1.755, 1300, dram_gb=3350, **_HOPPER),
-    _chip("H200", "sm_90", 132, 1.755, 1300, dram_gb=4800, source="data sheet", **_HOPPER),
+    _chip("H100", "sm_90", 132, 1.98, 1300, dram_gb=3350, **_HOPPER),
+    _chip("H200", "sm_90", 132, 1.98, 1300, dram_gb=4800, source="measured", **_HOPPER),
 )
 chips: dict[str, Chip] = {chip.name: chip for chip in _KNOWN}
 """By name, those that come with the package."""
