@@ -224,7 +224,7 @@ class Driver(types.ModuleType):
         none = types.SimpleNamespace(value=0)
         self.CUstream_flags = types.SimpleNamespace(CU_STREAM_NON_BLOCKING=none)
         self.CUevent_flags = types.SimpleNamespace(CU_EVENT_DEFAULT=none)
-        self.CUstreamCaptureMode = types.SimpleNamespace(CU_STREAM_CAPTURE_MODE_THREAD_LOCAL=none)
+        self.CUstreamCaptureMode = types.SimpleNamespace(CU_STREAM_CAPTURE_MODE_RELAXED=none)
 
     def __getattr__(self, name):
         if not name.startswith("cu"):

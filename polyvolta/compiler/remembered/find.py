@@ -9,7 +9,6 @@ from polyvolta.compiler.needs import needs_of
 from polyvolta.compiler.options import Options, complete
 from polyvolta.compiler.remembered.entries import best_of
 from polyvolta.compiler.remembered.key import key_of
-from polyvolta.compiler.remembered.store import Store
 from polyvolta.cuda.devices import gpu_here
 from polyvolta.graph.plans.idioms import plan
 from polyvolta.sets import PolyvoltaError
@@ -28,6 +27,8 @@ def remembered(graph: Graph, target: Target, sizes: Mapping[str, int]) -> Option
     """
     if sizes.keys() != set(graph.params) or not all(hasattr(v, "__index__") for v in sizes.values()):
         return None
+    from polyvolta.compiler.remembered.store import Store  # which brings in a database
+
     store = Store.here()
     if not store.exists or (gpu := gpu_here()) is None:
         return None

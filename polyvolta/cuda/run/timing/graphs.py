@@ -50,7 +50,7 @@ class Stream:
         """A graph of so many launches on this stream."""
         from cuda.bindings import driver
 
-        mode = driver.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_THREAD_LOCAL
+        mode = driver.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_RELAXED
         driver_call("cuStreamBeginCapture", self._stream, mode)
         try:
             for _ in range(count):
