@@ -1,0 +1,210 @@
+"""An evaluation: what is compiled beforehand, then size after size the times of both sides, a row for each benchmark.
+
+At a size all benchmarks have the same random arrays. Each tiling that is tried has one short timing; the fastest few of
+every kind then take turns with the first choice and with all that the library does, and the medians of that go into
+the row. So both sides are chosen in the same way, and no time is the least of many.
+
+A kernel whose result is wrong, at a size with partial tiles and poison in the result, is never timed; that of the
+tuned one is checked at every size.
+"""
+
+from __future__ import annotations
+
+import gc
+import math
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from polyvolta.evaluation import ahead
+from polyvolta.evaluation.benchmarks import Benchmark, Sizes
+from polyvolta.evaluation.choices import Choices
+from polyvolta.evaluation.errors import WrongResult
+from polyvolta.evaluation.library import Arrays, Clock, Launch, Library, arrays_of, error_of, exact, launches
+from polyvolta.evaluation.records import NOT_TIMED, Key, Row
+from polyvolta.evaluation.spelling import spelled
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
+    from polyvolta.compiler.kernel import Kernel
+    from polyvolta.compiler.options import Options
+    from polyvolta.cuda.target.target import Target
+
+ODD = (1000, 1048, 520)
+"""A size with partial tiles along every dimension, for checking."""
+MOST_ERROR = 1e-3
+KEPT = 3
+"""Of each kind of candidates the fastest so many take turns."""
+
+Case = tuple[Benchmark, Sizes]
+Progress = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """The tilings of a case: without timing, a tuner's, and all."""
+
+    first: Options
+    guesses: tuple[Options, ...]
+    space: tuple[Options, ...] = ()
+
+    @property
+    def all(self) -> list[Options]:
+        """Each once."""
+        return list(dict.fromkeys((self.first, *self.guesses, *self.space)))
+
+
+@dataclass(slots=True)
+class Course:
+    """What is measured, on the GPU at hand.
+
+    Parameters
+    ----------
+    benchmarks, target, sizes : each benchmark at each of the sizes.
+    choices, library : our side and theirs.
+    spaced : at how many sizes, the first ones, the whole space is gone through.
+    jobs, executor : who compiles; as `ahead.kernels` takes them.
+    progress : called with what is being done, how many times it was, and of how many.
+    """
+
+    benchmarks: Sequence[Benchmark]
+    target: Target
+    sizes: Sequence[Sizes]
+    choices: Choices
+    library: Library
+    clock: Clock
+    spaced: int = 20
+    jobs: int | None = None
+    executor: Executor | None = None
+    progress: Progress = lambda what, done, of: None
+    refused: dict[str, str] = field(default_factory=dict)
+
+    def rows(self, done: frozenset[Key] | set[Key] = frozenset(), until: float = math.inf) -> Iterator[Row]:
+        """The rows that are not done, as they are measured.
+
+        Parameters
+        ----------
+        done : keys of rows that are there.
+        until : `time.monotonic()` after which no case is begun.
+
+        Raises
+        ------
+        WrongResult, TooMuchData : see there; NoGpu, and whatever launches may raise.
+        """
+        gpu, target = self.clock.gpu, self.target.name
+        left = [(b, s) for s in self.sizes for b in self.benchmarks if (gpu, target, b.name, s) not in done]
+        tried = self._tried(left)
+        kernels = self._kernels(tried)
+        gc.collect()
+        gc.freeze()  # whoever collects while graphs are captured needn't go through all these kernels
+        try:
+            yield from self._timed(left, tried, kernels, until)
+        finally:
+            gc.unfreeze()
+
+    def _tried(self, cases: Sequence[Case]) -> dict[tuple[str, Sizes], Tried]:
+        spaced, out = set(self.sizes[: self.spaced]), {}
+        for n, (b, s) in enumerate(cases):
+            asked = b, self.target, s
+            everything = tuple(self.choices.space(*asked)) if s in spaced else ()
+            out[b.name, s] = Tried(self.choices.first(*asked), tuple(self.choices.guesses(*asked)), everything)
+            self.progress("choosing", n + 1, len(cases))
+        return out
+
+    def _kernels(self, tried: dict[tuple[str, Sizes], Tried]) -> dict[tuple[str, Options], Kernel]:
+        """All kernels that are tried anywhere and right: compiled by other processes, loaded here."""
+        from polyvolta.cuda.run import launch
+
+        arch = launch.device_arch()
+        wanted = dict.fromkeys((name, options) for (name, _), t in tried.items() for options in t.all)
+        tasks = [ahead.Task(name, options, self.target, arch) for name, options in wanted]
+        found: dict[tuple[str, Options], Kernel] = {}
+        known = {b.name: b for b in self.benchmarks}
+        arrays = arrays_of(ODD) if tasks else {}
+        right = {name: exact(known[name], arrays) for name in dict.fromkeys(t.benchmark for t in tasks)}
+        for task, kernel in ahead.kernels(
+            tasks, self.jobs, self.executor, lambda n, of: self.progress("compiling", n, of)
+        ):
+            what = f"{task.benchmark}, {spelled(task.options)}"
+            if isinstance(kernel, str):
+                self.refused[what] = kernel
+            elif (error := self._error(kernel, known[task.benchmark], arrays, right[task.benchmark])) > MOST_ERROR:
+                self.refused[what] = f"wrong: relative error {error:.1e}"
+            else:
+                found[task.benchmark, task.options] = kernel
+        return found
+
+    def _error(self, kernel: Kernel, benchmark: Benchmark, arrays: Arrays, right: Any) -> float:
+        """Of a run whose result was NaN before; infinite where it still is."""
+        arrays["C"].fill_(math.nan)
+        try:
+            kernel(*(arrays[name] for name, _ in benchmark.tensors), out=arrays["C"])
+            error = error_of(arrays["C"], right)
+        except Exception as failed:  # a launch that is refused says nothing about the others
+            self.refused[repr(kernel)] = str(failed)
+            return math.inf
+        return math.inf if math.isnan(error) else error
+
+    def _timed(
+        self, cases: Sequence[Case], tried: dict[tuple[str, Sizes], Tried],
+        kernels: dict[tuple[str, Options], Kernel], until: float,
+    ) -> Iterator[Row]:  # fmt: skip
+        at, arrays = None, {}
+        for n, (b, s) in enumerate(cases):
+            if time.monotonic() > until:
+                return
+            if s != at:
+                arrays, at = {}, s  # the others' memory is free before these take theirs
+                arrays = arrays_of(s)
+            yield self._row(b, s, arrays, tried[b.name, s], kernels)
+            self.progress("timing", n + 1, len(cases))
+
+    def _row(
+        self, b: Benchmark, s: Sizes, arrays: Arrays, tried: Tried, kernels: dict[tuple[str, Options], Kernel]
+    ) -> Row:
+        count = launches(b, s)
+        ours: dict[Options, tuple[float, Any]] = {}
+        for options in tried.all:
+            if (kernel := kernels.get((b.name, options))) is not None:
+                graph = self.clock.graph(self._launch(kernel, b, arrays), count)
+                ours[options] = min(self.clock.microseconds(graph, count)), graph
+        if not ours:
+            raise WrongResult(f"no kernel of {b.title} is right, or none could be made", where=str(s))
+        best = {kind: fastest(ours, options, KEPT)
+                for kind, options in (("guesses", (tried.first, *tried.guesses)), ("space", tried.space))}  # fmt: skip
+        mine = dict.fromkeys([*best["guesses"], *best["space"], *([tried.first] if tried.first in ours else [])])
+        plain = {o: self.clock.graph(self._launch(at_last(kernels[b.name, o]), b, arrays), count)
+                 for o in best["guesses"]}  # fmt: skip
+        theirs = {"": self.clock.graph(self.library.chain(b, arrays), count)}
+        theirs |= self.library.more(b, arrays, self.clock, count)
+        graphs = {("ours", o): ours[o][1] for o in mine} | {("plain", o): g for o, g in plain.items()}
+        graphs |= {("theirs", name): g for name, g in theirs.items()}
+        us = self.clock.in_turn(graphs, count)
+        tuned = min(best["guesses"], key=lambda o: us["ours", o])
+        space = min(mine, key=lambda o: us["ours", o]) if tried.space else None
+        other = min((name for name in theirs if name), key=lambda name: us["theirs", name], default="")
+        error = self._error(kernels[b.name, tuned], b, arrays, exact(b, arrays))
+        if error > MOST_ERROR:
+            raise WrongResult(f"{b.title} at {s} is wrong: relative error {error:.1e}", where=spelled(tuned))
+        return Row(
+            self.clock.gpu, self.library.name, self.target.name, b.name, *s,
+            us.get(("ours", tried.first), NOT_TIMED), spelled(tried.first), us["ours", tuned], spelled(tuned),
+            len({tried.first, *tried.guesses} & ours.keys()), min(us["plain", o] for o in plain),
+            us["ours", space] if space else NOT_TIMED, spelled(space) if space else "",
+            len(ours) if space else 0, us["theirs", ""], us["theirs", other] if other else NOT_TIMED, other, error,
+        )  # fmt: skip
+
+    def _launch(self, kernel: Kernel, benchmark: Benchmark, arrays: Arrays) -> Launch:
+        return kernel.bind(*(arrays[n] for n, _ in benchmark.tensors), out=arrays["C"], stream=self.clock.stream)
+
+
+def fastest(timed: dict[Options, tuple[float, Any]], among: Sequence[Options], count: int) -> list[Options]:
+    """The few of some options with the least times."""
+    return sorted((o for o in dict.fromkeys(among) if o in timed), key=lambda o: timed[o][0])[:count]
+
+
+def at_last(kernel: Kernel) -> Kernel:
+    """A kernel that is launched when the one before it has ended; the text is the same, and then waits for nothing."""
+    return replace(kernel, ir=replace(kernel.ir, dependent=False), _variants={}, _loaded={}, without_boxes=None)
