@@ -7,10 +7,11 @@ with sums in fp32.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from polyvolta.evaluation.errors import UnknownBenchmark
+from polyvolta.graph.dims import Dim
 from polyvolta.graph.dims import sizes as symbols
 from polyvolta.graph.expr import Expr
 from polyvolta.graph.functions.pointwise import relu
@@ -68,7 +69,15 @@ class Benchmark:
         >>> print(benchmark("gemm_bias_relu").expression)
         relu(A @ B + bias)
         """
-        return self.made(*(_tensor(name, dims) for name, dims in self.tensors))
+        return self.made(*(_tensor(name, dims, dict(zip("MNK", symbols("M N K")))) for name, dims in self.tensors))
+
+    def sized(self, sizes: Sizes) -> Expr:
+        """The same with numbers for its sizes.
+
+        >>> benchmark("gemm").sized((256, 128, 64)).shape
+        (256, 128)
+        """
+        return self.made(*(_tensor(name, dims, dict(zip("MNK", sizes))) for name, dims in self.tensors))
 
     def operations(self, sizes: Sizes) -> float:
         """Multiplications and additions of the products.
@@ -90,9 +99,8 @@ class Benchmark:
         return 2.0 * sum(counts)
 
 
-def _tensor(name: str, dims: str) -> Tensor:
-    by_name = dict(zip("MNK", symbols("M N K"), strict=True))
-    return tensor(name, tuple(by_name[d] for d in dims), layout="col" if dims == "KN" else "row")
+def _tensor(name: str, dims: str, extents: Mapping[str, Dim]) -> Tensor:
+    return tensor(name, tuple(extents[d] for d in dims), layout="col" if dims == "KN" else "row")
 
 
 def _product(numbers: Iterable[int]) -> int:

@@ -1,15 +1,23 @@
-"""Which tilings are tried at a size: the first without timing, a budget of the best guesses, and the whole space."""
+"""Which tilings are tried at a size: the first without timing, a budget of the best guesses, and the whole space.
+
+The space has thousands of tilings, and thousands of kernels are too many for a size. Where not all of it is gone
+through, half are what the model ranks first, half are spread evenly over what it ranks behind: a model that overlooks
+something so can't hide it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
+from polyvolta.compiler.options import Options
 from polyvolta.evaluation.benchmarks import Benchmark, Sizes
 
 if TYPE_CHECKING:
-    from polyvolta.compiler.options import Options
     from polyvolta.cuda.target.target import Target
+
+T = TypeVar("T")
 
 
 class Choices(Protocol):
@@ -24,5 +32,54 @@ class Choices(Protocol):
         ...
 
     def space(self, benchmark: Benchmark, target: Target, sizes: Sizes) -> Sequence[Options]:
-        """Everything."""
+        """Everything, or so many of it."""
         ...
+
+
+def spread(items: Sequence[T], count: int) -> list[T]:
+    """So many of some things in an order: half of them the first ones, half spread evenly over those behind.
+
+    >>> spread(range(20), 8)
+    [0, 1, 2, 3, 7, 11, 15, 19]
+    """
+    if count >= len(items):
+        return list(items)
+    front, behind = items[: -(-count // 2)], items[-(-count // 2) :]
+    step = len(behind) / max(1, count // 2)
+    return [*front, *(behind[int((n + 1) * step) - 1] for n in range(count // 2))]
+
+
+@dataclass(slots=True)
+class Ranked:
+    """The model's choices: its first, its best guesses, and so many of all.
+
+    Parameters
+    ----------
+    budget : guesses of a size.
+    most : tilings of the space of a size; None: all.
+    """
+
+    budget: int = 16
+    most: int | None = 200
+    _last: tuple[object, list[Options]] = (None, [])
+
+    def first(self, benchmark: Benchmark, target: Target, sizes: Sizes) -> Options:
+        """That which `compile` takes for these sizes."""
+        return self._ranked(benchmark, target, sizes)[0]
+
+    def guesses(self, benchmark: Benchmark, target: Target, sizes: Sizes) -> Sequence[Options]:
+        """The budget's."""
+        return self._ranked(benchmark, target, sizes)[: self.budget]
+
+    def space(self, benchmark: Benchmark, target: Target, sizes: Sizes) -> Sequence[Options]:
+        """All, or half of them the first and half spread over the others."""
+        found = self._ranked(benchmark, target, sizes)
+        return found if self.most is None else spread(found, self.most)
+
+    def _ranked(self, benchmark: Benchmark, target: Target, sizes: Sizes) -> list[Options]:
+        """The same list again for the three of them."""
+        key = benchmark.name, target, sizes
+        if self._last[0] != key:
+            known = dict(zip("MNK", sizes, strict=True))
+            self._last = key, list(Options.space(benchmark.expression, target, **known))
+        return self._last[1]

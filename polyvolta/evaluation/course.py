@@ -21,9 +21,10 @@ from polyvolta.evaluation import ahead
 from polyvolta.evaluation.benchmarks import Benchmark, Sizes
 from polyvolta.evaluation.choices import Choices
 from polyvolta.evaluation.errors import WrongResult
-from polyvolta.evaluation.library import Arrays, Clock, Launch, Library, arrays_of, error_of, exact, launches
+from polyvolta.evaluation.library import Arrays, Gpu, Library, in_turn, launches
 from polyvolta.evaluation.records import NOT_TIMED, Key, Row
 from polyvolta.evaluation.spelling import spelled
+from polyvolta.sets.errors import PolyvoltaError
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -64,6 +65,7 @@ class Course:
     ----------
     benchmarks, target, sizes : each benchmark at each of the sizes.
     choices, library : our side and theirs.
+    gpu : the GPU, or what behaves like one.
     spaced : at how many sizes, the first ones, the whole space is gone through.
     jobs, executor : who compiles; as `ahead.kernels` takes them.
     progress : called with what is being done, how many times it was, and of how many.
@@ -74,12 +76,13 @@ class Course:
     sizes: Sequence[Sizes]
     choices: Choices
     library: Library
-    clock: Clock
+    gpu: Gpu
     spaced: int = 20
     jobs: int | None = None
     executor: Executor | None = None
     progress: Progress = lambda what, done, of: None
     refused: dict[str, str] = field(default_factory=dict)
+    _plain: dict[str, Kernel] = field(default_factory=dict)
 
     def rows(self, done: frozenset[Key] | set[Key] = frozenset(), until: float = math.inf) -> Iterator[Row]:
         """The rows that are not done, as they are measured.
@@ -93,8 +96,8 @@ class Course:
         ------
         WrongResult, TooMuchData : see there; NoGpu, and whatever launches may raise.
         """
-        gpu, target = self.clock.gpu, self.target.name
-        left = [(b, s) for s in self.sizes for b in self.benchmarks if (gpu, target, b.name, s) not in done]
+        here = self.gpu.name, self.target.name
+        left = [(b, s) for s in self.sizes for b in self.benchmarks if (*here, b.name, s) not in done]
         tried = self._tried(left)
         kernels = self._kernels(tried)
         gc.collect()
@@ -115,15 +118,12 @@ class Course:
 
     def _kernels(self, tried: dict[tuple[str, Sizes], Tried]) -> dict[tuple[str, Options], Kernel]:
         """All kernels that are tried anywhere and right: compiled by other processes, loaded here."""
-        from polyvolta.cuda.run import launch
-
-        arch = launch.device_arch()
         wanted = dict.fromkeys((name, options) for (name, _), t in tried.items() for options in t.all)
-        tasks = [ahead.Task(name, options, self.target, arch) for name, options in wanted]
+        tasks = [ahead.Task(name, options, self.target, self.gpu.arch) for name, options in wanted]
         found: dict[tuple[str, Options], Kernel] = {}
         known = {b.name: b for b in self.benchmarks}
-        arrays = arrays_of(ODD) if tasks else {}
-        right = {name: exact(known[name], arrays) for name in dict.fromkeys(t.benchmark for t in tasks)}
+        arrays = self.gpu.arrays(ODD) if tasks else {}
+        right = {name: self.gpu.exact(known[name], arrays) for name in dict.fromkeys(t.benchmark for t in tasks)}
         for task, kernel in ahead.kernels(
             tasks, self.jobs, self.executor, lambda n, of: self.progress("compiling", n, of)
         ):
@@ -137,15 +137,12 @@ class Course:
         return found
 
     def _error(self, kernel: Kernel, benchmark: Benchmark, arrays: Arrays, right: Any) -> float:
-        """Of a run whose result was NaN before; infinite where it still is."""
-        arrays["C"].fill_(math.nan)
+        """Infinite also where the launch is refused, which says nothing about other kernels."""
         try:
-            kernel(*(arrays[name] for name, _ in benchmark.tensors), out=arrays["C"])
-            error = error_of(arrays["C"], right)
-        except Exception as failed:  # a launch that is refused says nothing about the others
-            self.refused[repr(kernel)] = str(failed)
+            return self.gpu.error(kernel, benchmark, arrays, right)
+        except PolyvoltaError as refused:
+            self.refused[f"{benchmark.name}, {spelled(kernel.options)}, its launch"] = refused.message
             return math.inf
-        return math.inf if math.isnan(error) else error
 
     def _timed(
         self, cases: Sequence[Case], tried: dict[tuple[str, Sizes], Tried],
@@ -157,7 +154,7 @@ class Course:
                 return
             if s != at:
                 arrays, at = {}, s  # the others' memory is free before these take theirs
-                arrays = arrays_of(s)
+                arrays = self.gpu.arrays(s)
             yield self._row(b, s, arrays, tried[b.name, s], kernels)
             self.progress("timing", n + 1, len(cases))
 
@@ -168,43 +165,42 @@ class Course:
         ours: dict[Options, tuple[float, Any]] = {}
         for options in tried.all:
             if (kernel := kernels.get((b.name, options))) is not None:
-                graph = self.clock.graph(self._launch(kernel, b, arrays), count)
-                ours[options] = min(self.clock.microseconds(graph, count)), graph
+                graph = self.gpu.graph(self.gpu.bound(kernel, b, arrays), count)
+                ours[options] = min(self.gpu.microseconds(graph, count)), graph
         if not ours:
             raise WrongResult(f"no kernel of {b.title} is right, or none could be made", where=str(s))
         best = {kind: fastest(ours, options, KEPT)
                 for kind, options in (("guesses", (tried.first, *tried.guesses)), ("space", tried.space))}  # fmt: skip
         mine = dict.fromkeys([*best["guesses"], *best["space"], *([tried.first] if tried.first in ours else [])])
-        plain = {o: self.clock.graph(self._launch(at_last(kernels[b.name, o]), b, arrays), count)
+        plain = {o: self.gpu.graph(self.gpu.bound(self._at_last(kernels[b.name, o]), b, arrays), count)
                  for o in best["guesses"]}  # fmt: skip
-        theirs = {"": self.clock.graph(self.library.chain(b, arrays), count)}
-        theirs |= self.library.more(b, arrays, self.clock, count)
+        theirs = {"": self.gpu.graph(self.library.chain(b, arrays), count)}
+        theirs |= self.library.more(b, arrays, self.gpu, count)
         graphs = {("ours", o): ours[o][1] for o in mine} | {("plain", o): g for o, g in plain.items()}
         graphs |= {("theirs", name): g for name, g in theirs.items()}
-        us = self.clock.in_turn(graphs, count)
+        us = in_turn(self.gpu, graphs, count)
         tuned = min(best["guesses"], key=lambda o: us["ours", o])
         space = min(mine, key=lambda o: us["ours", o]) if tried.space else None
         other = min((name for name in theirs if name), key=lambda name: us["theirs", name], default="")
-        error = self._error(kernels[b.name, tuned], b, arrays, exact(b, arrays))
+        error = self._error(kernels[b.name, tuned], b, arrays, self.gpu.exact(b, arrays))
         if error > MOST_ERROR:
             raise WrongResult(f"{b.title} at {s} is wrong: relative error {error:.1e}", where=spelled(tuned))
         return Row(
-            self.clock.gpu, self.library.name, self.target.name, b.name, *s,
+            self.gpu.name, self.library.name, self.target.name, b.name, *s,
             us.get(("ours", tried.first), NOT_TIMED), spelled(tried.first), us["ours", tuned], spelled(tuned),
             len({tried.first, *tried.guesses} & ours.keys()), min(us["plain", o] for o in plain),
             us["ours", space] if space else NOT_TIMED, spelled(space) if space else "",
             len(ours) if space else 0, us["theirs", ""], us["theirs", other] if other else NOT_TIMED, other, error,
         )  # fmt: skip
 
-    def _launch(self, kernel: Kernel, benchmark: Benchmark, arrays: Arrays) -> Launch:
-        return kernel.bind(*(arrays[n] for n, _ in benchmark.tensors), out=arrays["C"], stream=self.clock.stream)
+    def _at_last(self, kernel: Kernel) -> Kernel:
+        """A kernel that is launched when the one before it has ended; its text is the same, and waits for nothing."""
+        if (found := self._plain.get(kernel.source)) is None:
+            ir = replace(kernel.ir, dependent=False)
+            found = self._plain[kernel.source] = replace(kernel, ir=ir, _variants={}, _loaded={}, without_boxes=None)
+        return found
 
 
 def fastest(timed: dict[Options, tuple[float, Any]], among: Sequence[Options], count: int) -> list[Options]:
     """The few of some options with the least times."""
     return sorted((o for o in dict.fromkeys(among) if o in timed), key=lambda o: timed[o][0])[:count]
-
-
-def at_last(kernel: Kernel) -> Kernel:
-    """A kernel that is launched when the one before it has ended; the text is the same, and then waits for nothing."""
-    return replace(kernel, ir=replace(kernel.ir, dependent=False), _variants={}, _loaded={}, without_boxes=None)

@@ -24,7 +24,7 @@ from polyvolta.evaluation.tables import SIDES, named, of_benchmarks, ratio, summ
 AHEAD, BEHIND, SPACE, INK, GREY, MIDDLE, PALE = (
     "#2f6f9f", "#c8553d", "#e0a100", "#1d1d1f", "#5a5a5e", "#8a8a8e", "#d9d9de"
 )  # fmt: skip
-TICKS = (0.25, 0.35, 0.5, 0.6, 0.7, 0.8, 0.9, 1, 1.2, 1.5, 2, 2.5, 3, 4)
+TICKS = (0.25, 0.35, 0.5, 0.6, 0.7, 0.8, 0.9, 1, 1.1, 1.2, 1.35, 1.5, 1.75, 2, 2.5, 3, 4)
 STYLE = {
     "font.family": "sans-serif", "font.size": 9, "axes.titlesize": 10.5, "axes.titleweight": "bold",
     "axes.titlelocation": "left", "axes.edgecolor": MIDDLE, "axes.labelcolor": INK, "text.color": INK,
@@ -127,7 +127,7 @@ def speedups(rows: Sequence[Row], target: str, side: str) -> Any:
 def _limits(values: Sequence[float]) -> tuple[float, float]:
     """What the axes show: all values, and 1 well inside."""
     there = [v for v in values if not math.isnan(v)]
-    return min(0.85, min(there) / 1.05), max(1.2, max(there) * 1.05)
+    return min(0.85, min(there) / 1.05), max(1.2, max(there) * 1.12)
 
 
 def _panel(ax: Any, b: Benchmark, rows: Sequence[Row], side: str, limits: tuple[float, float]) -> None:

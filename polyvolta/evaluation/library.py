@@ -9,12 +9,18 @@ torch is imported here alone, and by whoever calls.
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections.abc import Callable, Mapping
-from typing import Any, Protocol
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from polyvolta.evaluation.benchmarks import Benchmark, Sizes
 from polyvolta.evaluation.errors import NoLibrary, TooMuchData
+
+if TYPE_CHECKING:
+    from polyvolta.compiler.kernel import Kernel
+    from polyvolta.cuda.target.target import Target
 
 Launch = Callable[[], object]
 Arrays = Mapping[str, Any]
@@ -49,7 +55,7 @@ class Library(Protocol):
         """The unfused chain of kernels."""
         ...
 
-    def more(self, benchmark: Benchmark, arrays: Arrays, clock: Clock, count: int) -> dict[str, Any]:
+    def more(self, benchmark: Benchmark, arrays: Arrays, gpu: Gpu, count: int) -> dict[str, Any]:
         """What the library offers beyond, by name: graphs of `count` launches."""
         ...
 
@@ -84,7 +90,7 @@ class Torch:
         }  # fmt: skip
         return one_after_the_other(steps[benchmark.name])
 
-    def more(self, benchmark: Benchmark, arrays: Arrays, clock: Clock, count: int) -> dict[str, Any]:
+    def more(self, benchmark: Benchmark, arrays: Arrays, gpu: Gpu, count: int) -> dict[str, Any]:
         """What a careful user writes, and what cublasLt fuses."""
         t = torch()
         a, b, c = (arrays[name] for name in ("A", "B", "C"))
@@ -103,7 +109,7 @@ class Torch:
                 ),
             },
         }
-        return {name: clock.graph(launch, count) for name, launch in found.get(benchmark.name, {}).items()}
+        return {name: gpu.graph(launch, count) for name, launch in found.get(benchmark.name, {}).items()}
 
 
 def one_after_the_other(steps: list[Launch]) -> Launch:
@@ -116,21 +122,82 @@ def one_after_the_other(steps: list[Launch]) -> Launch:
     return run
 
 
-class Clock:
-    """Times launches of both sides alike, as CUDA graphs of one stream."""
+class Gpu:
+    """The GPU at hand, and a clock for launches of both sides: CUDA graphs of one stream, arrays of torch.
+
+    Raises
+    ------
+    NoLibrary : torch is missing, or finds no GPU.
+    NoGpu : numba-cuda is missing, or finds none.
+    """
 
     def __init__(self) -> None:
+        from polyvolta.cuda.run import launch
+
         self._torch = torch()
+        launch.require_gpu()
+        self.arch = launch.device_arch()
+        self.name = self._torch.cuda.get_device_name()
         self.stream = self._torch.cuda.Stream()
 
-    @property
-    def gpu(self) -> str:
-        """What the driver calls it."""
-        return self._torch.cuda.get_device_name()
+    def like_this(self, target: Target) -> Target:
+        """A target with the multiprocessors and the shared memory of this GPU."""
+        from polyvolta.cuda.run import launch
+
+        device = launch.current_device()
+        shared = launch.device_limits(device).shared_bytes
+        return replace(target, shared_bytes=shared, multiprocessors=launch.multiprocessors(device))
+
+    def arrays(self, sizes: Sizes, seed: int = 0) -> dict[str, Any]:
+        """Random fp16 arrays of all benchmarks at a size; those of K x N lie by columns.
+
+        Raises
+        ------
+        TooMuchData
+        """
+        t = self._torch
+        extent = dict(zip("MNK", sizes, strict=True))
+        needed = 2 * sum(_count(dims, extent) for dims in TENSORS.values())
+        needed += 8 * sum(_count(dims, extent) for dims in ("MK", "KN", "MN", "MN"))  # for `exact`
+        free, _ = t.cuda.mem_get_info()
+        free += t.cuda.memory_reserved() - t.cuda.memory_allocated()
+        if needed > free:
+            raise TooMuchData(
+                f"{' x '.join(map(str, sizes))} takes {needed / 2**30:.1f} GiB of the GPU's memory, of which "
+                f"{free / 2**30:.1f} GiB are free", hint="smaller sizes")  # fmt: skip
+        t.manual_seed(seed)
+        made = {}
+        for name, dims in TENSORS.items():
+            shape = [extent[d] for d in (reversed(dims) if dims == "KN" else dims)]
+            data = t.randn(*shape, device="cuda", dtype=t.float16)
+            made[name] = data.T if dims == "KN" else data
+        return made
+
+    def bound(self, kernel: Kernel, benchmark: Benchmark, arrays: Arrays) -> Launch:
+        """A launch of a kernel on the clock's stream."""
+        return kernel.bind(*(arrays[n] for n, _ in benchmark.tensors), out=arrays["C"], stream=self.stream)
+
+    def exact(self, benchmark: Benchmark, arrays: Arrays) -> Any:
+        """The result in float64, by torch."""
+        a, b, *more = (arrays[name].double() for name, _ in benchmark.tensors)
+        if benchmark.name == "relu_gemm":
+            a = a.clamp(min=0)
+        product = a @ b
+        if benchmark.products > 1:
+            return product + more[0] @ more[1]
+        return (product + more[0]).clamp(min=0) if more else product
+
+    def error(self, kernel: Kernel, benchmark: Benchmark, arrays: Arrays, right: Any) -> float:
+        """Relative L2 error of a run whose result was NaN before; infinite where some of it still is."""
+        arrays["C"].fill_(math.nan)
+        kernel(*(arrays[name] for name, _ in benchmark.tensors), out=arrays["C"])
+        error = float((arrays["C"].double() - right).norm() / right.norm())
+        return math.inf if math.isnan(error) else error
 
     def graph(self, launch: Launch, count: int) -> Any:
-        """A CUDA graph of `count` launches, each of which has run twice before."""
+        """A CUDA graph of `count` launches, two of which have run before."""
         cuda = self._torch.cuda
+        cuda.synchronize()
         with cuda.stream(self.stream):
             launch()
             launch()
@@ -156,15 +223,19 @@ class Clock:
             self.stream.synchronize()
         return [1e3 * start.elapsed_time(end) / count for start, end in pairs]
 
-    def in_turn(self, graphs: Mapping[str, Any], count: int, rounds: int = 5) -> dict[str, float]:
-        """Median microseconds a launch of several graphs that take turns, each round beginning with another one."""
-        times: dict[str, list[float]] = {name: [] for name in graphs}
-        names = list(graphs)
-        for n in range(rounds):
-            at = n * len(names) // rounds
-            for name in names[at:] + names[:at]:
-                times[name] += self.microseconds(graphs[name], count)
-        return {name: statistics.median(t) for name, t in times.items()}
+
+K = TypeVar("K")
+
+
+def in_turn(gpu: Gpu, graphs: Mapping[K, Any], count: int, rounds: int = 5) -> dict[K, float]:
+    """Median microseconds a launch of several graphs that take turns, each round beginning with another one."""
+    times: dict[K, list[float]] = {name: [] for name in graphs}
+    names = list(graphs)
+    for n in range(rounds):
+        at = n * len(names) // rounds
+        for name in names[at:] + names[:at]:
+            times[name] += gpu.microseconds(graphs[name], count)
+    return {name: statistics.median(t) for name, t in times.items()}
 
 
 def launches(benchmark: Benchmark, sizes: Sizes) -> int:
@@ -172,48 +243,8 @@ def launches(benchmark: Benchmark, sizes: Sizes) -> int:
     return max(5, min(20, int(1.2e12 / benchmark.operations(sizes))))
 
 
-def arrays_of(sizes: Sizes, seed: int = 0) -> dict[str, Any]:
-    """Random fp16 arrays of all benchmarks at a size, in GPU memory; those of K x N lie by columns.
-
-    Raises
-    ------
-    TooMuchData
-    """
-    t = torch()
-    extent = dict(zip("MNK", sizes, strict=True))
-    needed = sum(2 * _count(dims, extent) for dims in TENSORS.values()) + 8 * 4 * _count("MN", extent)
-    free, _ = t.cuda.mem_get_info()
-    if needed > free:
-        raise TooMuchData(
-            f"{' x '.join(map(str, sizes))} takes {needed / 2**30:.1f} GiB of the GPU's memory, of which "
-            f"{free / 2**30:.1f} GiB are free", hint="smaller sizes")  # fmt: skip
-    t.manual_seed(seed)
-    made = {}
-    for name, dims in TENSORS.items():
-        shape = [extent[d] for d in (reversed(dims) if dims == "KN" else dims)]
-        data = t.randn(*shape, device="cuda", dtype=t.float16)
-        made[name] = data.T if dims == "KN" else data
-    return made
-
-
 def _count(dims: str, extent: Mapping[str, int]) -> int:
     out = 1
     for d in dims:
         out *= extent[d]
     return out
-
-
-def exact(benchmark: Benchmark, arrays: Arrays) -> Any:
-    """The result in float64, by torch."""
-    a, b, *more = (arrays[name].double() for name, _ in benchmark.tensors)
-    if benchmark.name == "relu_gemm":
-        a = a.clamp(min=0)
-    product = a @ b
-    if benchmark.products > 1:
-        return product + more[0] @ more[1]
-    return (product + more[0]).clamp(min=0) if more else product
-
-
-def error_of(result: Any, right: Any) -> float:
-    """Relative L2 error; NaN in a result makes it NaN."""
-    return float((result.double() - right).norm() / right.norm())

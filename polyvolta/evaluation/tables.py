@@ -18,6 +18,9 @@ SIDES = {"chain": "the library's unfused chain", "best": "the best that the libr
 """Theirs, likewise."""
 
 
+CELLS = "A cell has the geometric mean / the least / at how many sizes it is below 1."
+
+
 @dataclass(frozen=True, slots=True)
 class Summary:
     """Ratios of some sizes.
@@ -77,7 +80,7 @@ def named(b: Benchmark, side: str, rows: Sequence[Row]) -> str:
 def over_library(rows: Sequence[Row], target: str) -> str:
     """A Markdown table of all benchmarks of a target, beside either side of the library, and what the paper reports.
 
-    A cell has the geometric mean, the least, and at how many sizes the ratio is below 1.
+    What cells have is said by `CELLS`.
     """
     head = ["benchmark", "beside", "sizes", *CHOICES.values(), "tuned, most", "the paper's, GV100"]
     lines = []
