@@ -15,7 +15,7 @@ multiplied, what is applied to the operands before and to the results after.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from math import gcd, lcm, prod
 from typing import TYPE_CHECKING
@@ -25,7 +25,7 @@ from polyvolta.compiler.compiled import NotAMultiple
 from polyvolta.compiler.decompose import decompose
 from polyvolta.compiler.kernel import Kernel
 from polyvolta.compiler.needs import needs_of
-from polyvolta.compiler.options import Options, complete
+from polyvolta.compiler.options import Options, complete, informed
 from polyvolta.compiler.rule.warpgroups import shares
 from polyvolta.compiler.stages import Stages
 from polyvolta.compiler.tiling import BadOption, Tiling
@@ -70,6 +70,7 @@ def compile(  # noqa: A001
     *,
     name: str | None = None,
     progress: Callable[[str], None] | None = None,
+    sizes: Mapping[str, int] | None = None,
 ) -> Kernel:
     """A tensor-core kernel for matrix products with pointwise operations before and after.
 
@@ -82,6 +83,9 @@ def compile(  # noqa: A001
         `options` are all.
     name : of the C function; "kern0" by default.
     progress : called with each stage's name when the stage is reached.
+    sizes : of the products, by name, that the kernel is to be fast for; it takes any others, too. Options that aren't
+        given are the first choice of `Options.space` for these, and so they are on targets with warpgroups where the
+        graph's sizes are numbers and no tiles are given.
 
     Raises
     ------
@@ -91,6 +95,7 @@ def compile(  # noqa: A001
     BadName : a name that the kernel uses itself.
     NotAMultiple : with `partial="pad"`, a size given as a number that its tile does not divide.
     TooLarge : a size given as a number that is beyond what an `int` of the kernel's text can count.
+    BadSizes : of `sizes` one is missing, unknown, or no number.
 
     Cost: about a quarter of a second, 0.1 s more for each product beyond the first, no compiler involved.
 
@@ -111,7 +116,8 @@ def compile(  # noqa: A001
     name = check_name(DEFAULT_NAME if name is None else name, "kernel")
     _check_names(graph, name)
     _check_sizes(graph)
-    return _made(graph, target, options or Options(), name, progress)
+    given = options or Options()
+    return _made(graph, target, informed(graph, target, given, sizes), name, progress, given=given)
 
 
 def _made(
@@ -121,9 +127,15 @@ def _made(
     name: str,
     progress: Callable[[str], None] | None = None,
     otherwise: _WithoutBoxes | None = None,
+    given: Options | None = None,
 ) -> Kernel:
-    """See `compile`; threads alone reach the tensors before `otherwise`, none of which is an operand by boxes."""
-    given, options = options, complete(options, needs_of(plan(graph, options.accumulators)), target)
+    """See `compile`; threads alone reach the tensors before `otherwise`, none of which is an operand by boxes.
+
+    Parameters
+    ----------
+    given : the options that somebody gave; None: those.
+    """
+    given, options = given or options, complete(options, needs_of(plan(graph, options.accumulators)), target)
     asked, graph = graph, graph.turned() if options.swap else graph
     idiom, tiling = plan(graph, options.accumulators), options.mapped
     plain = otherwise.before if otherwise else frozenset[str]()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -13,6 +13,27 @@ from polyvolta.graph.plans.plans import Operand, Plan, Step
 if TYPE_CHECKING:
     from polyvolta.cuda.target.target import Target
     from polyvolta.cuda.target.warpgroup import Family
+    from polyvolta.graph.dims import Dim
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """The sizes of a kernel's products.
+
+    Parameters
+    ----------
+    rows, cols : of the result.
+    depths : terms of each product's sums.
+    """
+
+    rows: int
+    cols: int
+    depths: tuple[int, ...]
+
+    @property
+    def turned(self) -> Work:
+        """That of the transposed product."""
+        return Work(self.cols, self.rows, self.depths)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +62,7 @@ class Needs:
     layout : of the first output.
     outputs : how many there are.
     mixed : whether an operand is computed from something else than one matrix that has all its places.
+    extents : of each product the rows, columns and depth: numbers, or names of sizes.
     """
 
     accumulators: int = 1
@@ -62,6 +84,7 @@ class Needs:
     layout: str = "row"
     outputs: int = 1
     mixed: bool = False
+    extents: tuple[tuple[int | str, int | str, int | str], ...] = ()
 
     @property
     def turned(self) -> Needs:
@@ -75,7 +98,24 @@ class Needs:
         return replace(
             self, loads=_back(self.loads), prologues=_back(self.prologues), sizes=(cols, rows, depth),
             layouts=tuple((other[b], other[a]) for a, b in self.layouts),
+            extents=tuple((n, m, k) for m, n, k in self.extents),
         )  # fmt: skip
+
+    @property
+    def unknown(self) -> tuple[str, ...]:
+        """The sizes of products that have names, in order."""
+        return tuple(dict.fromkeys(d for extents in self.extents for d in extents if isinstance(d, str)))
+
+    def work(self, sizes: Mapping[str, int]) -> Work | None:
+        """What is to be multiplied at given sizes; None if some size is neither a number nor given.
+
+        >>> Needs(extents=(("M", 512, "K"), ("M", 512, 64))).work({"M": 128, "K": 96})
+        Work(rows=128, cols=512, depths=(96, 64))
+        """
+        if not self.extents or not sizes.keys() >= set(self.unknown):
+            return None
+        known = [tuple(d if isinstance(d, int) else int(sizes[d]) for d in extents) for extents in self.extents]
+        return Work(*known[0][:2], tuple(k for *_, k in known))
 
     def beyond_warpgroups(self, family: Family | None = None) -> Iterator[str]:
         """What warpgroups don't do, and warps do.
@@ -143,6 +183,7 @@ def needs_of(idiom: Plan) -> Needs:
         idiom.layout,
         len(idiom.outputs),
         any(_mixed(o) for c in idiom.contractions for o in (c.left, c.right)),
+        tuple(_extents(c.statement.extents) for c in idiom.contractions),
     )
 
 
@@ -156,6 +197,12 @@ SPECIAL = {**ERRORS, "exp": 2, "gelu_tanh": 2, **dict.fromkeys(PLAIN, 0)}
 def _functions(step: Step, weights: Mapping[str, int] = ERRORS) -> int:
     """How many functions a pointwise statement has, some of which count as several, or not at all."""
     return sum(weights.get(x.function, 1) for x in nodes(step.formula) if isinstance(x, Call))
+
+
+def _extents(dims: Iterable[Dim]) -> tuple[int | str, int | str, int | str]:
+    """Rows, columns and depth, by names where they have some."""
+    rows, cols, depth = (d if isinstance(d, int) else d.name for d in dims)
+    return rows, cols, depth
 
 
 def _loads(operand: Operand) -> int:

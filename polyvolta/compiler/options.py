@@ -1,16 +1,18 @@
 """Options of a compilation, checked on their own and against what a graph needs and a target has.
 
 Options may be given in part. `Options` remembers which were; `complete` chooses the others for a graph and a target, by
-the rule of `tuning`. Until then they have the values that a plain product of large matrices gets.
+the rule of `tuning`, and `informed` for known sizes, by the cost model of `polyvolta.compiler.model`. Until then they
+have the values that a plain product of large matrices gets.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, field
 from operator import index
 from typing import TYPE_CHECKING
 
+from polyvolta.compiler.model.ranking import rank
 from polyvolta.compiler.needs import Needs, family_of, needs_of
 from polyvolta.compiler.tiling import OPTIONS, SPLITS, BadOption, Tiling
 from polyvolta.compiler.tuning import OF_BOXES, choose, remedy, tilings
@@ -137,11 +139,17 @@ class Options(Tiling):
             object.__setattr__(self, name, value)
 
     @classmethod
-    def space(cls, graph: Expr | Sequence[Expr] | Graph, target: str | Target = AUTO) -> Iterator[Options]:
-        """Every legal combination: tile sizes that are powers of 2 from 16 to 256, the target's macro-MMAs, split K by
-        1, 2, 4 and 8, one and two buffers; where copies are asynchronous 2 to 6, and one or two sets of fragments.
-        In order: by macro-MMA, block tile, warp tile, split K, buffers, fragments, smaller ones first. Those of
-        warpgroups come last, each with the macro-MMA that is as wide as its warp tile.
+    def space(
+        cls, graph: Expr | Sequence[Expr] | Graph, target: str | Target = AUTO, **sizes: int
+    ) -> Iterator[Options]:
+        """Legal combinations: at known sizes those worth trying, the fastest first as far as the cost model can tell.
+
+        Sizes are known if they are given, or numbers in the graph; then these are the candidates of
+        `polyvolta.compiler.model`, some hundreds to thousands, all with registers enough. Else these are tile sizes
+        that are powers of 2 from 16 to 256, the target's macro-MMAs, split K by 1, 2, 4 and 8, one and two buffers;
+        where copies are asynchronous 2 to 6, and one or two sets of fragments. In order: by macro-MMA, block tile, warp
+        tile, split K, buffers, fragments, smaller ones first. Those of warpgroups come last, each with the macro-MMA
+        that is as wide as its warp tile, and behind them the candidates.
 
         Longer rings are legal and not listed: through registers what is on its way from global memory is one tile,
         however far ahead it is stored, so that they take shared memory and hide no more latency.
@@ -150,12 +158,15 @@ class Options(Tiling):
         ----------
         graph : outputs, as `compile` takes them, or their graph.
         target : as `compile` takes it.
+        sizes : of the products, by name.
 
         Raises
         ------
         Unsupported, UnknownTarget, NoInstruction : as in `compile`.
+        BadSizes : some sizes are given, and another one is missing; or no size is called so.
 
-        Cost: some 15 µs for each of 18,000 combinations.
+        Cost: some 15 µs for each of 18,000 combinations; at known sizes some tenths of a second for the first graph of
+        its kind, then 10 ms.
 
         >>> import polyvolta as pv
         >>> M, N, K = pv.sizes("M N K")
@@ -163,8 +174,42 @@ class Options(Tiling):
         >>> all_of_them = list(Options.space(C))
         >>> len(all_of_them), all_of_them[0].block_tile
         (3493, (16, 16, 16))
+        >>> best = next(Options.space(C, "sm_90a", M=8192, N=8192, K=8192))
+        >>> best.persistent, min(best.block_tile[:2]) >= 128
+        (True, True)
         """
-        return (cls(*astuple(tiling)) for tiling in tilings(Graph.of(graph), target_of(target)))
+        graph, target = Graph.of(graph), target_of(target)
+        if not sizes and needs_of(plan(graph)).unknown:
+            return (cls(*astuple(tiling)) for tiling in tilings(graph, target))
+        return (cls(*astuple(tiling)) for tiling, _ in rank(graph, target, sizes))
+
+
+TILES = frozenset({"block_tile", "warp_tile", "macro_mma"})
+
+
+def informed(graph: Graph, target: Target, options: Options, sizes: Mapping[str, int] | None = None) -> Options:
+    """The options for known sizes: of those around what is given the first choice of the cost model.
+
+    The same options where sizes aren't known, or no candidate is as the given ones want it. Sizes that are numbers in
+    the graph count on targets with warpgroups, if no tiles are given.
+
+    Parameters
+    ----------
+    sizes : of the products, by name, as they are expected.
+
+    Raises
+    ------
+    BadSizes : a size is missing, unknown or no number.
+    """
+    given = {name: getattr(options, name) for name in OPTIONS if name in options.given}
+    if sizes is None:
+        needs = needs_of(plan(graph, options.accumulators))
+        if needs.unknown or not target.families or TILES & given.keys():
+            return options
+    if len(given) == len(OPTIONS) or given.get("partial") == "pad":
+        return options
+    best = rank(graph, target, sizes or {}, limit=1, given=given)
+    return Options(*astuple(best[0][0])) if best else options
 
 
 def default_options(graph: Graph, target: Target | str = AUTO, options: Options | None = None) -> Options:

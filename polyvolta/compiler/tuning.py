@@ -32,6 +32,7 @@ from dataclasses import replace
 from itertools import product
 from typing import Any
 
+from polyvolta.compiler.model.candidates import candidates
 from polyvolta.compiler.needs import Needs, family_of, needs_of
 from polyvolta.compiler.rule import warpgroups
 from polyvolta.compiler.rule.blocks import blocks, count
@@ -67,12 +68,16 @@ def tilings(graph: Graph, target: Target) -> Iterator[Tiling]:
                              dependent_launch=target.dependent_launch)  # fmt: skip
             if next(options.problems(target, needs), None) is None:
                 yield options
-    left = any(a for a, _ in needs.prologues)
+    left, listed = any(a for a, _ in needs.prologues), set()
     for options in warpgroups.space(target, TILES):
         if left:  # computed in registers, which take turns
             options = replace(options, fragments=2)
         if next(options.problems(target, needs), None) is None:
+            listed.add(options)
             yield options
+    if target.families:
+        more = (options for options in candidates(needs, target) if options.by_blocks(target))
+        yield from (options for options in more if options not in listed)
 
 
 def remedy(given: Mapping[str, Any], needs: Needs, target: Target) -> str:

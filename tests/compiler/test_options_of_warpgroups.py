@@ -220,8 +220,8 @@ def space():
 def test_the_space_has_warps_and_warpgroups():
     found = [o for o in space() if o.macro_mma not in SM_90A.macro_names]
     assert 0 < len(found) < len(space())
-    assert {o.macro_mma for o in found} == {f"m64n{n}k16" for n in (16, 32, 64, 128, 256)}
-    assert {o.buffers for o in found} == {2, 3, 4, 5, 6} and all(o.prefetch == o.buffers - 1 for o in found)
+    assert {o.macro_mma for o in found} == {f"m64n{n}k16" for n in range(16, 257, 16)}
+    assert {o.buffers for o in found} == {2, 3, 4, 5, 6, 7, 8} and all(o.prefetch == o.buffers - 1 for o in found)
     assert all(o in space() for o in (chosen(A @ B), chosen(A @ B, block_tile=(128, 128, 64))))
     needs = needs_of(plan(Graph.of(A @ B)))
     assert all(o.threads_on(SM_90A) <= 1024 and o.shared_bytes(needs, SM_90A) <= 232448 for o in found)

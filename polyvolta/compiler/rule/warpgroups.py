@@ -138,14 +138,27 @@ def shares(tiling: Tiling, needs: Needs, target: Target) -> dict[str, int]:
     family = family_with(tiling.macro_mma, target)
     if family is None or tiling.split_k > 1:  # then consumers leave their role before they store
         return {}
-    groups = tiling.makers_on(target)
-    even, own, producer = _shared_out(groups, tiling.occupancy, family, target)
+    even, own, producer = _shared_out(tiling.makers_on(target), tiling.occupancy, family, target)
+    if _wanted(tiling, needs, family, target) <= even:
+        return {}
+    return {CONSUMER: own, PRODUCER: producer}
+
+
+def lacks(tiling: Tiling, needs: Needs, target: Target) -> int:
+    """How many registers a thread of a consumer lacks, which the compiler spills then, about; 0 where it has enough."""
+    family = family_with(tiling.macro_mma, target)
+    if family is None:
+        return 0
+    even, own, _ = _shared_out(tiling.makers_on(target), tiling.occupancy, family, target)
+    return max(0, _wanted(tiling, needs, family, target) - (even if tiling.split_k > 1 else max(even, own)))
+
+
+def _wanted(tiling: Tiling, needs: Needs, family: Family, target: Target) -> int:
+    """Registers of a consumer's thread with which the compiler spills none, about."""
     spare = _spare(family, needs)
     if tiling.persistent:
         spare += family.spare.lasting * (needs.outputs - 1) + family.spare.together * (prod(tiling.cluster) > 1)
-    if tiling.registers(needs, target) + spare <= even:
-        return {}
-    return {CONSUMER: own, PRODUCER: producer}
+    return tiling.registers(needs, target) + spare
 
 
 def _shared_out(groups: int, occupancy: int, family: Family, target: Target) -> tuple[int, int, int]:

@@ -243,7 +243,7 @@ class Family:
     @property
     def names(self) -> tuple[str, ...]:
         """Of all its products, the narrowest first."""
-        return tuple(f"m{ROWS}n{n}k{DEPTH}" for n in self.columns)
+        return tuple(_by_name(self.columns))
 
     def of(self, columns: int, a: str = SHARED) -> WarpgroupMma:
         """The product of so many columns; A in "shared" memory or in "registers".
@@ -260,7 +260,8 @@ class Family:
 
     def named(self, name: str) -> WarpgroupMma | None:
         """The product of that name, A in shared memory; None if there is none."""
-        return self.of(self.columns[self.names.index(name)]) if name in self.names else None
+        columns = _by_name(self.columns).get(name)
+        return None if columns is None else self.of(columns)
 
     def of_kind(self, kind: str) -> Family:
         """For one kind of elements alone."""
@@ -268,6 +269,12 @@ class Family:
 
     def __iter__(self) -> Iterator[WarpgroupMma]:
         return (self.of(n) for n in self.columns)
+
+
+@lru_cache(maxsize=64)
+def _by_name(columns: tuple[int, ...]) -> dict[str, int]:
+    """The numbers of columns by the names of their products."""
+    return {f"m{ROWS}n{n}k{DEPTH}": n for n in columns}
 
 
 @lru_cache(maxsize=1024)

@@ -8,6 +8,7 @@ warp, or, as those of a warpgroup are wide, 16 columns of them, of which each wa
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from polyvolta.cuda.target.index_map import IndexMap
 from polyvolta.cuda.target.instruction import LANES
@@ -64,6 +65,11 @@ def makers_of(macro_mma: Composition | WarpgroupMma) -> Makers:
     """Who makes its products together."""
     if not isinstance(macro_mma, WarpgroupMma):
         return ONE_WARP
-    warps = macro_mma.instructions[0].scope.threads // LANES
-    rows = macro_mma.shape[0] // warps
+    return _warpgroup(macro_mma.instructions[0].scope.threads // LANES, macro_mma.shape[0])
+
+
+@lru_cache(maxsize=16)
+def _warpgroup(warps: int, height: int) -> Makers:
+    """A warpgroup whose macro-MMA has so many rows."""
+    rows = height // warps
     return Makers(WARPGROUPS, warps, "role", COLUMNS, (rows * (var("warp") % warps), aff(0)))

@@ -1,0 +1,129 @@
+"""The GPUs whose figures come with the package, and which of them a kernel is made for.
+
+Multiprocessors, clocks, caches and rates are those of NVIDIA's data sheets, whitepapers and the CUDA C++ Programming
+Guide, the clock being the one at which the data sheet's tensor rate holds. L2 bandwidths are of published
+micro-benchmarks, where there are some, else 64 bytes a cycle for each multiprocessor, less what such benchmarks leave
+of it. Only a chip whose `source` says "measured" has fitted figures of its own; the others' are those of the nearest
+chip that was measured, in seconds and shares, and order tilings by what differs in the data sheets.
+"""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from typing import TYPE_CHECKING
+
+from polyvolta.cuda import arch
+from polyvolta.cuda.target.chips.chip import DATA_SHEET, BadChip, Chip, Fitted
+
+if TYPE_CHECKING:
+    from polyvolta.cuda.target.target import Target
+
+KIB, MIB = 1024, 1024**2
+_GPCS = 16, 16, 16, 16, 16, 16, 18, 18
+"""Multiprocessors of the groups of an H100 or H200 (SXM), as most of them are."""
+OF_BOXES = Fitted()
+OF_COPIES = Fitted()
+THROUGH_REGISTERS = Fitted()
+
+
+def _chip(
+    name: str, architecture: str, multiprocessors: int, ghz: float, rate: float, shared: int, l2: float, *,
+    l2_tb: float, dram_gb: float, scope: str = "warp", fitted: Fitted = OF_COPIES, source: str = DATA_SHEET,
+    warpgroups: float = 0, neighbours: tuple[int, ...] = (),
+) -> Chip:  # fmt: skip
+    """A chip of round figures: GHz, KiB of shared memory, MiB and TB/s of L2, GB/s of DRAM."""
+    rates = ((scope, float(rate)), *((("warpgroup", float(warpgroups)),) if warpgroups else ()))
+    return Chip(name, architecture, multiprocessors, ghz * 1e9, rates, shared * KIB, int(l2 * MIB), l2_tb * 1e12,
+                dram_gb * 1e9, neighbours=neighbours, warps=fitted, warpgroups=OF_BOXES, source=source)  # fmt: skip
+
+
+_HOPPER = {"shared": 227, "l2": 50, "l2_tb": 7.0, "warpgroups": 2048, "neighbours": _GPCS}
+_KNOWN = (
+    _chip("V100", "sm_70", 80, 1.53, 512, 96, 6, l2_tb=2.5, dram_gb=900, scope="quad-pair", fitted=THROUGH_REGISTERS),
+    _chip("T4", "sm_75", 40, 1.25, 512, 64, 4, l2_tb=1.3, dram_gb=320, fitted=THROUGH_REGISTERS),
+    _chip("RTX 2080 Ti", "sm_75", 68, 1.545, 256, 64, 5.5, l2_tb=2.0, dram_gb=616, fitted=THROUGH_REGISTERS),
+    _chip("A100", "sm_80", 108, 1.41, 1024, 163, 40, l2_tb=4.5, dram_gb=1555),
+    _chip("A10", "sm_86", 72, 1.695, 512, 99, 6, l2_tb=2.5, dram_gb=600),
+    _chip("A40", "sm_86", 84, 1.74, 512, 99, 6, l2_tb=3.0, dram_gb=696),
+    _chip("RTX 3090", "sm_86", 82, 1.695, 256, 99, 6, l2_tb=2.8, dram_gb=936),
+    _chip("L4", "sm_89", 58, 2.04, 512, 99, 48, l2_tb=2.5, dram_gb=300),
+    _chip("L40S", "sm_89", 142, 2.52, 512, 99, 96, l2_tb=5.5, dram_gb=864),
+    _chip("RTX 4090", "sm_89", 128, 2.52, 256, 99, 72, l2_tb=5.5, dram_gb=1008),
+    _chip("H100", "sm_90", 132, 1.755, 1300, dram_gb=3350, **_HOPPER),
+    _chip("H200", "sm_90", 132, 1.755, 1300, dram_gb=4800, source="data sheet", **_HOPPER),
+)
+chips: dict[str, Chip] = {chip.name: chip for chip in _KNOWN}
+"""By name, those that come with the package."""
+REFERENCE = {"sm_70": "V100", "sm_75": "T4", "sm_80": "A100", "sm_90a": "H200"}
+"""The chips that a target's kernels are made for, where nothing is known of the GPU at hand."""
+
+
+def chip_of(target: Target, device_name: str | None = None) -> Chip:
+    """The chip that a target's kernels are made for: the GPU at hand if it is known and runs them, else the target's.
+
+    What `polyvolta calibrate` has kept of the GPU at hand goes before what comes with the package.
+
+    Parameters
+    ----------
+    device_name : a GPU's name, as its driver has it, or a part of it; None: that of the GPU at hand.
+
+    >>> from polyvolta.cuda.target.registry import targets
+    >>> chip_of(targets["sm_80"], "NVIDIA H200").name, chip_of(targets["sm_90a"], "NVIDIA A100-SXM4-80GB").name
+    ('H200', 'H200')
+    """
+    at_hand = arch.name_at_hand() if device_name is None else device_name
+    found = _named(at_hand) if at_hand else None
+    if found is not None and arch.runs_on(target.name, found.architecture):
+        return found
+    return chips[REFERENCE[target.name]] if target.name in REFERENCE else _nearest(target)
+
+
+def _named(device_name: str) -> Chip | None:
+    """The chip whose name a device's name has in it, the longest one of several; one kept before one of the package."""
+    for known in (kept(), chips):
+        found = [name for name in known if name in device_name]
+        if found:
+            return known[max(found, key=len)]
+    return None
+
+
+def _nearest(target: Target) -> Chip:
+    """The newest reference chip that runs a target's kernels, else that of the newest target."""
+    of = [chips[name] for name in REFERENCE.values()]
+    return next((c for c in reversed(of) if arch.runs_on(target.name, c.architecture)), of[-1])
+
+
+@cache
+def kept() -> dict[str, Chip]:
+    """The chips that `keep` has written on this computer; none where there is no such file, or one of something else.
+    """
+    from polyvolta.cuda.run.cubin_cache import folder
+
+    try:
+        data = json.loads((folder() / FILE).read_text())
+        return {chip.name: chip for chip in map(Chip.from_data, data)}
+    except (OSError, RuntimeError, ValueError, TypeError, BadChip):
+        return {}
+
+
+FILE = "chips.json"
+
+
+def keep(chip: Chip) -> str:
+    """Write a chip beside those kept before, in the cache's folder; the file's name.
+
+    Raises
+    ------
+    OSError : it can't be written.
+    """
+    from polyvolta.cuda.run.cubin_cache import folder
+
+    path = folder() / FILE
+    path.parent.mkdir(parents=True, exist_ok=True)
+    known = {**kept(), chip.name: chip}
+    new = path.with_suffix(".tmp")
+    new.write_text(json.dumps([c.as_data() for c in known.values()], indent=1))
+    new.replace(path)
+    kept.cache_clear()
+    return str(path)
