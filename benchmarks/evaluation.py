@@ -3,6 +3,7 @@
     python benchmarks/evaluation.py [--target sm_90a] [--out FOLDER]      100 sizes of all benchmarks, tables, figures
     python benchmarks/evaluation.py --out FOLDER                          again: goes on where it was stopped
     python benchmarks/evaluation.py --out FOLDER --report                 tables and figures alone; no GPU
+    python benchmarks/evaluation.py --listed                              of the tilings of `ways.py`, without a model
     python benchmarks/evaluation.py --out FOLDER --docs docs/evaluation.md --pictures docs/pictures/evaluation
                                                                           writes them into a page, between its marks
 
@@ -13,6 +14,7 @@ whose cublasLt tries all that its heuristic offers, as our side tries what the m
 from __future__ import annotations
 
 import argparse
+import contextlib
 import re
 import shutil
 import sys
@@ -25,9 +27,11 @@ import ways
 import polyvolta as pv
 from polyvolta.cli import benching, terminal
 from polyvolta.compiler.options import Options, default_options
+from polyvolta.compiler.tiling import BadOption
 from polyvolta.cuda.target.target import Target
 from polyvolta.evaluation import records, tables
 from polyvolta.evaluation.benchmarks import Benchmark, Sizes
+from polyvolta.evaluation.choices import Ranked
 from polyvolta.evaluation.library import Arrays, Gpu, Launch, Torch
 from polyvolta.evaluation.report import CSV
 from polyvolta.graph.dag import Graph
@@ -100,11 +104,11 @@ class Listed:
         """The list's, for the target."""
         computed = benchmark.name == "relu_gemm"
         if not self._by_warpgroups(target, computed):
-            return [Options(**o) for o in ways.ways(ways.OF_WARPS)]
+            return legal(benchmark, target, ways.ways(ways.OF_WARPS))
         listed = ways.ways(ways.OF_WARPGROUPS if benchmark.name == "gemm" else ways.FUSED)
         if computed:  # in registers, which take turns; with swap it is the other operand, and rewritten
             listed += tuple(o for o in ways.ways(ways.OF_WARPGROUPS) if not o["swap"] and o not in listed)
-        return [Options(**o, **({"fragments": 2} if computed and not o["swap"] else {})) for o in listed]
+        return legal(benchmark, target, [o | {"fragments": 2} if computed and not o["swap"] else o for o in listed])
 
     @staticmethod
     def _by_warpgroups(target: Target, computed: bool) -> bool:
@@ -114,8 +118,17 @@ class Listed:
         """Both lists."""
         some = list(self.guesses(benchmark, target, sizes))
         if target.families and benchmark.name != "relu_gemm":
-            some += [Options(**o) for listed in (ways.OF_WARPGROUPS, ways.FUSED) for o in ways.ways(listed)]
+            some += legal(benchmark, target, ways.ways(ways.OF_WARPGROUPS) + ways.ways(ways.FUSED))
         return list(dict.fromkeys(some))
+
+
+def legal(benchmark: Benchmark, target: Target, listed: Sequence[dict[str, Any]]) -> list[Options]:
+    """Listed options, completed for a target by its rule; without those that it refuses."""
+    graph, out = Graph.of(benchmark.expression), []
+    for given in listed:
+        with contextlib.suppress(BadOption):
+            out.append(default_options(graph, target, Options(**given)))
+    return out
 
 
 # ---- a page of the docs ----------------------------------------------------------------------------------------
@@ -140,6 +153,9 @@ def main() -> int:
     parser.add_argument("--sizes", type=int, default=100, help="how many random sizes")
     parser.add_argument("--seed", type=int, default=7, help="of the sizes")
     parser.add_argument("--space", type=int, default=20, help="at how many sizes the whole space is gone through")
+    parser.add_argument("--space-most", type=int, default=200, help="tilings of the space at most; 0: all")
+    parser.add_argument("--budget", type=int, default=16, help="tilings that are timed at each size")
+    parser.add_argument("--listed", action="store_true", help="the tilings of `ways.py` in place of the model's")
     parser.add_argument("--minutes", type=float, help="after which no size is begun")
     parser.add_argument("--jobs", type=int, help="kernels that are compiled side by side")
     parser.add_argument("--out", type=Path, default=Path("evaluation"), help="folder of all files")
@@ -153,7 +169,8 @@ def main() -> int:
         names = tuple(filter(None, args.only.split(",")))
         target = pv.targets[args.target]
         wanted = benching.Wanted(target, args.out, names, args.sizes, args.seed, args.space, args.minutes, args.jobs)
-        whole = benching.measure(err, wanted, Listed(), Given())
+        choices = Listed() if args.listed else Ranked(args.budget, args.space_most or None)
+        whole = benching.measure(err, wanted, choices, Given())
     if args.docs is not None:
         rows = records.read(args.out / CSV)
         args.docs.write_text(filled(args.docs.read_text(encoding="utf-8"), rows), encoding="utf-8")

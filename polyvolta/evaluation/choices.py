@@ -7,8 +7,9 @@ something so can't hide it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from polyvolta.compiler.options import Options
@@ -61,25 +62,27 @@ class Ranked:
 
     budget: int = 16
     most: int | None = 200
-    _last: tuple[object, list[Options]] = (None, [])
+    _of: object = None
+    _found: list[Options] = field(default_factory=list)
+    _others: Iterator[Options] = iter(())
 
     def first(self, benchmark: Benchmark, target: Target, sizes: Sizes) -> Options:
         """That which `compile` takes for these sizes."""
-        return self._ranked(benchmark, target, sizes)[0]
+        return self._ranked(benchmark, target, sizes, 1)[0]
 
     def guesses(self, benchmark: Benchmark, target: Target, sizes: Sizes) -> Sequence[Options]:
         """The budget's."""
-        return self._ranked(benchmark, target, sizes)[: self.budget]
+        return self._ranked(benchmark, target, sizes, self.budget)
 
     def space(self, benchmark: Benchmark, target: Target, sizes: Sizes) -> Sequence[Options]:
         """All, or half of them the first and half spread over the others."""
-        found = self._ranked(benchmark, target, sizes)
+        found = self._ranked(benchmark, target, sizes, None)
         return found if self.most is None else spread(found, self.most)
 
-    def _ranked(self, benchmark: Benchmark, target: Target, sizes: Sizes) -> list[Options]:
-        """The same list again for the three of them."""
-        key = benchmark.name, target, sizes
-        if self._last[0] != key:
+    def _ranked(self, benchmark: Benchmark, target: Target, sizes: Sizes, count: int | None) -> list[Options]:
+        """The first so many; the three of them ask one after the other for the same ones."""
+        if self._of != (key := (benchmark.name, target, sizes)):
             known = dict(zip("MNK", sizes, strict=True))
-            self._last = key, list(Options.space(benchmark.expression, target, **known))
-        return self._last[1]
+            self._of, self._found, self._others = key, [], Options.space(benchmark.expression, target, **known)
+        self._found += islice(self._others, None if count is None else max(0, count - len(self._found)))
+        return self._found[:count]

@@ -64,7 +64,7 @@ class Course:
     Parameters
     ----------
     benchmarks, target, sizes : each benchmark at each of the sizes.
-    choices, library : our side and theirs.
+    choices, library : our side, whose options are complete, and theirs.
     gpu : the GPU, or what behaves like one.
     spaced : at how many sizes, the first ones, the whole space is gone through.
     jobs, executor : who compiles; as `ahead.kernels` takes them.
@@ -162,36 +162,57 @@ class Course:
         self, b: Benchmark, s: Sizes, arrays: Arrays, tried: Tried, kernels: dict[tuple[str, Options], Kernel]
     ) -> Row:
         count = launches(b, s)
-        ours: dict[Options, tuple[float, Any]] = {}
-        for options in tried.all:
-            if (kernel := kernels.get((b.name, options))) is not None:
-                graph = self.gpu.graph(self.gpu.bound(kernel, b, arrays), count)
-                ours[options] = min(self.gpu.microseconds(graph, count)), graph
-        if not ours:
+        ours = self._shortly(b, arrays, {o: kernels[b.name, o] for o in tried.all if (b.name, o) in kernels}, count)
+        among = (tried.first, *tried.guesses)
+        best, whole = fastest(ours, among, KEPT), fastest(ours, (*among, *tried.space), KEPT)
+        if not best:
             raise WrongResult(f"no kernel of {b.title} is right, or none could be made", where=str(s))
-        best = {kind: fastest(ours, options, KEPT)
-                for kind, options in (("guesses", (tried.first, *tried.guesses)), ("space", tried.space))}  # fmt: skip
-        mine = dict.fromkeys([*best["guesses"], *best["space"], *([tried.first] if tried.first in ours else [])])
-        plain = {o: self.gpu.graph(self.gpu.bound(self._at_last(kernels[b.name, o]), b, arrays), count)
-                 for o in best["guesses"]}  # fmt: skip
-        theirs = {"": self.gpu.graph(self.library.chain(b, arrays), count)}
-        theirs |= self.library.more(b, arrays, self.gpu, count)
-        graphs = {("ours", o): ours[o][1] for o in mine} | {("plain", o): g for o, g in plain.items()}
-        graphs |= {("theirs", name): g for name, g in theirs.items()}
-        us = in_turn(self.gpu, graphs, count)
-        tuned = min(best["guesses"], key=lambda o: us["ours", o])
-        space = min(mine, key=lambda o: us["ours", o]) if tried.space else None
-        other = min((name for name in theirs if name), key=lambda name: us["theirs", name], default="")
-        error = self._error(kernels[b.name, tuned], b, arrays, self.gpu.exact(b, arrays))
-        if error > MOST_ERROR:
-            raise WrongResult(f"{b.title} at {s} is wrong: relative error {error:.1e}", where=spelled(tuned))
+        turns: dict[tuple[str, Any], Any] = {("ours", o): ours[o][1] for o in (*best, *whole)}
+        if tried.first in ours:
+            turns["ours", tried.first] = ours[tried.first][1]
+        for o in best:
+            plain = self._at_last(kernels[b.name, o])
+            turns["plain", o] = self.gpu.graph(self.gpu.bound(plain, b, arrays), count)
+        turns["theirs", ""] = self.gpu.graph(self.library.chain(b, arrays), count)
+        more = self.library.more(b, arrays, self.gpu, count)
+        us = in_turn(self.gpu, turns | {("theirs", name): graph for name, graph in more.items()}, count)
+        tuned = min(best, key=lambda o: us["ours", o])
+        space = min(whole, key=lambda o: us["ours", o]) if tried.space else None
+        other = min(more, key=lambda name: us["theirs", name], default="")
         return Row(
             self.gpu.name, self.library.name, self.target.name, b.name, *s,
-            us.get(("ours", tried.first), NOT_TIMED), spelled(tried.first), us["ours", tuned], spelled(tuned),
-            len({tried.first, *tried.guesses} & ours.keys()), min(us["plain", o] for o in plain),
-            us["ours", space] if space else NOT_TIMED, spelled(space) if space else "",
-            len(ours) if space else 0, us["theirs", ""], us["theirs", other] if other else NOT_TIMED, other, error,
+            us.get(("ours", tried.first), NOT_TIMED), spelled(tried.first),
+            us["ours", tuned], spelled(tuned), len(ours.keys() & {*among}), min(us["plain", o] for o in best),
+            us["ours", space] if space else NOT_TIMED, spelled(space) if space else "", len(ours) if space else 0,
+            us["theirs", ""], us["theirs", other] if other else NOT_TIMED, other,
+            self._checked(kernels[b.name, tuned], b, s, arrays),
         )  # fmt: skip
+
+    def _shortly(
+        self, b: Benchmark, arrays: Arrays, kernels: dict[Options, Kernel], count: int
+    ) -> dict[Options, tuple[float, Any]]:
+        """A first timing of each kernel, and its graph; without those whose launch is refused at this size."""
+        timed = {}
+        for options, kernel in kernels.items():
+            try:
+                graph = self.gpu.graph(self.gpu.bound(kernel, b, arrays), count)
+            except PolyvoltaError as refused:
+                self.refused[f"{b.name}, {spelled(options)}, a launch"] = refused.message
+                continue
+            timed[options] = min(self.gpu.microseconds(graph, count)), graph
+        return timed
+
+    def _checked(self, kernel: Kernel, b: Benchmark, s: Sizes, arrays: Arrays) -> float:
+        """The error at the size itself.
+
+        Raises
+        ------
+        WrongResult
+        """
+        error = self._error(kernel, b, arrays, self.gpu.exact(b, arrays))
+        if error > MOST_ERROR:
+            raise WrongResult(f"{b.title} at {s} is wrong: relative error {error:.1e}", where=spelled(kernel.options))
+        return error
 
     def _at_last(self, kernel: Kernel) -> Kernel:
         """A kernel that is launched when the one before it has ended; its text is the same, and waits for nothing."""
