@@ -12,6 +12,7 @@ work.
 from __future__ import annotations
 
 import argparse
+import csv
 import os
 import sys
 from collections.abc import Iterator
@@ -126,7 +127,10 @@ def main() -> int:
     if profiled is None:
         return 1
     if args.csv is not None:
-        args.csv.write_text("\n".join(map(str, profiled)) + "\n")
+        with open(args.csv, "w", newline="") as file:
+            lines = csv.DictWriter(file, profiled[0])
+            lines.writeheader()
+            lines.writerows(profiled)
     print(table(cases, profiled))
     return 0
 

@@ -160,6 +160,7 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, help="kernels that are compiled side by side")
     parser.add_argument("--out", type=Path, default=Path("evaluation"), help="folder of all files")
     parser.add_argument("--report", action="store_true", help="measure nothing")
+    parser.add_argument("--bare", action="store_true", help="measure, and leave tables and figures for later")
     parser.add_argument("--docs", type=Path, help="a page whose tables are made anew")
     parser.add_argument("--pictures", type=Path, help="folder that figures are copied to")
     args = parser.parse_args()
@@ -174,7 +175,7 @@ def main() -> int:
     if args.docs is not None:
         rows = records.read(args.out / CSV)
         args.docs.write_text(filled(args.docs.read_text(encoding="utf-8"), rows), encoding="utf-8")
-    else:
+    elif not args.bare:
         benching.report(out, err, args.out)
     if args.pictures is not None:
         for path in sorted(args.out.glob("*.svg")):

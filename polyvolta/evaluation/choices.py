@@ -1,16 +1,16 @@
 """Which tilings are tried at a size: the first without timing, a budget of the best guesses, and the whole space.
 
-The space has thousands of tilings, and thousands of kernels are too many for a size. Where not all of it is gone
-through, half are what the model ranks first, half are spread evenly over what it ranks behind: a model that overlooks
-something so can't hide it.
+The space has a thousand tilings or more, and so many kernels are too many for a size. Where not all of it is gone
+through, half are what the model ranks first, half are spread evenly over the space whatever it ranks, the same ones at
+all sizes: a model that overlooks something so can't hide it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import astuple, dataclass, field
 from itertools import islice
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from polyvolta.compiler.options import Options
 from polyvolta.evaluation.benchmarks import Benchmark, Sizes
@@ -37,17 +37,18 @@ class Choices(Protocol):
         ...
 
 
-def spread(items: Sequence[T], count: int) -> list[T]:
-    """So many of some things in an order: half of them the first ones, half spread evenly over those behind.
+def spread(items: Sequence[T], count: int, key: Callable[[T], Any]) -> list[T]:
+    """So many of some things, or one less: half of them the first ones, half spread evenly over their order by a key.
 
-    >>> spread(range(20), 8)
-    [0, 1, 2, 3, 7, 11, 15, 19]
+    >>> spread([7, 1, 9, 2, 8, 4, 3, 6, 5, 0], 4, key=lambda n: n)
+    [7, 1, 4, 9]
     """
     if count >= len(items):
         return list(items)
-    front, behind = items[: -(-count // 2)], items[-(-count // 2) :]
-    step = len(behind) / max(1, count // 2)
-    return [*front, *(behind[int((n + 1) * step) - 1] for n in range(count // 2))]
+    front, rest = list(items[: -(-count // 2)]), count // 2
+    every = sorted(items, key=key)
+    step = len(items) / max(1, rest)
+    return list(dict.fromkeys([*front, *(every[int((n + 1) * step) - 1] for n in range(rest))]))
 
 
 @dataclass(slots=True)
@@ -75,9 +76,9 @@ class Ranked:
         return self._ranked(benchmark, target, sizes, self.budget)
 
     def space(self, benchmark: Benchmark, target: Target, sizes: Sizes) -> Sequence[Options]:
-        """All, or half of them the first and half spread over the others."""
+        """All, or half of them the first and half spread over all."""
         found = self._ranked(benchmark, target, sizes, None)
-        return found if self.most is None else spread(found, self.most)
+        return found if self.most is None else spread(found, self.most, key=astuple)
 
     def _ranked(self, benchmark: Benchmark, target: Target, sizes: Sizes, count: int | None) -> list[Options]:
         """The first so many; the three of them ask one after the other for the same ones."""
