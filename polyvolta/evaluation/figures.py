@@ -70,14 +70,24 @@ def drawn(rows: Sequence[Row], folder: Path, roofs: dict[str, Roof]) -> Iterator
         figures[f"roofline-{target}"] = roofline(rows, target, roofs)
         for name, figure in figures.items():
             for kind in ("png", "svg"):
-                path = folder / f"{name}.{kind}"
-                try:
-                    folder.mkdir(parents=True, exist_ok=True)
-                    figure.savefig(path, metadata={"Date": None} if kind == "svg" else None)
-                except OSError as wrong:
-                    raise NoFigures(f"{path} can't be written: {wrong.strerror}", hint="another folder") from wrong
-                yield path
+                yield save(figure, folder / f"{name}.{kind}")
             plt.close(figure)
+
+
+def save(figure: Any, path: Path) -> Path:
+    """Write a figure, of the kind that the path's suffix says; the same figure makes the same file.
+
+    Raises
+    ------
+    NoFigures : it can't be written.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with _pyplot().rc_context(STYLE):
+            figure.savefig(path, metadata={"Date": None} if path.suffix == ".svg" else None)
+    except OSError as wrong:
+        raise NoFigures(f"{path} can't be written: {wrong.strerror}", hint="another folder") from wrong
+    return path
 
 
 def _pyplot() -> Any:
@@ -231,8 +241,7 @@ def _roofed(ax: Any, b: Benchmark, rows: Sequence[Row], roof: Roof | None) -> No
                     for some in ([r.tuned_us for r in rows], [r.chain_us for r in rows]))  # fmt: skip
     ax.set_xscale("log")
     ax.set_yscale("log")
-    for x, y0, y1 in zip(across, theirs, ours):
-        ax.plot([x, x], [y0, y1], color=PALE, lw=0.9, zorder=1)
+    ax.vlines(across, theirs, ours, color=PALE, lw=0.9, zorder=1)
     ax.scatter(across, theirs, s=13, facecolor="white", edgecolor=MIDDLE, lw=0.9, zorder=2)
     ax.scatter(across, ours, s=13, color=AHEAD, lw=0, alpha=0.9, zorder=3)
     if roof is not None:
