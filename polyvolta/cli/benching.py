@@ -68,6 +68,7 @@ def measure(err: Console, wanted: Wanted, choices: Choices, library: Library | N
     chosen = tuple(map(benchmark, wanted.benchmarks)) or BENCHMARKS
     path = wanted.folder / CSV
     done = {row.key for row in records.read(path)}
+    _check_gpu()
     library, gpu = library or Torch(), Gpu()
     target = gpu.like_this(wanted.target)
     until = math.inf if wanted.minutes is None else time.monotonic() + 60 * wanted.minutes
@@ -85,6 +86,23 @@ def measure(err: Console, wanted: Wanted, choices: Choices, library: Library | N
     if left:
         err.print(f"{left} of {len(keys)} are left; the same command goes on with them")
     return not left
+
+
+def _check_gpu() -> None:
+    """Say what works without a GPU, where there is none.
+
+    Raises
+    ------
+    NoGpu
+    """
+    from polyvolta.cuda.errors import NoGpu
+    from polyvolta.cuda.run import launch
+
+    try:
+        launch.require_gpu()
+    except NoGpu as missing:
+        hint = "polyvolta bench --report makes tables and figures of a CSV file anywhere"
+        raise NoGpu(missing.message, hint=hint) from None
 
 
 def line(row: Row) -> str:
