@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from polyvolta.compiler.tiling import PARTS, reserved
+from polyvolta.cuda.target.boxes import SWIZZLES
 from polyvolta.cuda.target.descriptors import InShared
 from polyvolta.cuda.target.instruction import LANES
 from polyvolta.cuda.target.warpgroup import WarpgroupMma
@@ -40,13 +41,14 @@ class Columns:
     rows, cols, depth : of what a block computes in one step, by the macro-MMA's rows and columns.
     read : bytes of shared memory that products of one step read.
     makers : warps, or warpgroups, that multiply at one tile.
+    pieces : of a maker's result, that are stored one by one; of warps none are.
     turns : 2 where two of them take turns at tiles, else 1.
     parts : blocks that split K.
     group : rows of blocks, or of clusters, that go together.
     high, wide : blocks of a cluster along the rows, and along the columns.
     buffers, ahead : of the ring, and how many tiles copies run ahead.
     beside : blocks that share a multiprocessor.
-    persistent, swap : 1 or 0.
+    persistent, dependent, swap : 1 or 0: whether blocks compute tile after tile, and launches start early.
     """
 
     tilings: tuple[Tiling, ...]
@@ -56,6 +58,7 @@ class Columns:
     depth: Array
     read: Array
     makers: Array
+    pieces: Array
     turns: Array
     parts: Array
     group: Array
@@ -65,6 +68,7 @@ class Columns:
     ahead: Array
     beside: Array
     persistent: Array
+    dependent: Array
     swap: Array
 
     def __len__(self) -> int:
@@ -101,9 +105,9 @@ def _row(tiling: Tiling, macro: Composition | WarpgroupMma, needs: Needs, target
     makers = prod(own.warps[:2]) * (1 if of_blocks else tiling.split_k)
     high, wide = own.cluster
     return (
-        m, n, depth, _read(own, macro) * makers, makers, 2 if tiling.pingpong else 1, parts,
+        m, n, depth, _read(own, macro) * makers, makers, _pieces(own, macro), 2 if tiling.pingpong else 1, parts,
         -(-tiling.group // high), high, wide, tiling.buffers, tiling.prefetch,
-        _beside(tiling, needs, target), tiling.persistent, tiling.swap,
+        _beside(tiling, needs, target), tiling.persistent, tiling.dependent_launch, tiling.swap,
     )  # fmt: skip
 
 
@@ -121,6 +125,15 @@ def _read(tiling: Tiling, macro: Composition | WarpgroupMma) -> int:
         return 2 * strips * (m // mm) * (n // mn) * sides * mk
     a, b, _ = macro.values
     return 2 * strips * LANES * (m // mm * a + n // mn * b)
+
+
+def _pieces(tiling: Tiling, macro: Composition | WarpgroupMma) -> int:
+    """Boxes in which a warpgroup's result is stored: of the widest swizzle's span that divides its columns."""
+    if not isinstance(macro, WarpgroupMma):
+        return 0
+    (rows, _, _), (m, n, _) = macro.shape, tiling.warp_tile
+    width = next((s.values for s in SWIZZLES if macro.shape[1] % s.values == 0), n)
+    return m // rows * (n // width)
 
 
 def _beside(tiling: Tiling, needs: Needs, target: Target) -> int:

@@ -26,7 +26,7 @@ import numpy as np
 
 from polyvolta.compiler.model.columns import Array, Columns, columns_of
 from polyvolta.compiler.model.sizes import work_of
-from polyvolta.compiler.model.traffic import VALUE, ceil_div, fetched, from_memory, tiles
+from polyvolta.compiler.model.traffic import VALUE, ceil_div, fetched, from_memory, outside, tiles
 
 if TYPE_CHECKING:
     from polyvolta.compiler.needs import Needs, Work
@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from polyvolta.cuda.target.chips import Chip
     from polyvolta.cuda.target.target import Target
 
+LINE = 128
+"""Bytes of a line of L2."""
 KEPT = 0.6
 """The share of L2 in which operands stay, beside results on their way out."""
 
@@ -144,7 +146,7 @@ def predict_all(c: Columns, needs: Needs, chip: Chip, work: Work | Mapping[str, 
     down, across = tiles(c, rows, cols)
     blocks = down * across * c.parts
     size = c.high * c.wide * c.parts
-    reach = np.vectorize(chip.reachable, otypes=[float])(size)
+    reach = np.vectorize(chip.reachable, otypes=[float])(size, c.persistent > 0)
     turns = ceil_div(blocks, reach)
     active = np.minimum(blocks, reach)
     beside = np.minimum(c.beside, turns)
@@ -154,16 +156,23 @@ def predict_all(c: Columns, needs: Needs, chip: Chip, work: Work | Mapping[str, 
     multiply = c.rows * c.cols * c.depth / (chip.rate(c.scope) * fitted.tensor * second)
     shared = (c.read + VALUE * c.depth * (c.rows + c.cols)) / (chip.shared_width * fitted.shared * second)
     port = np.minimum(chip.l2_width * second, chip.l2_bandwidth / active) * fitted.l2
-    l2 = fetched(c) / port
+    l2 = fetched(c, *_ragged(c, needs, work, fitted.ragged)) / port
     computed = _computed(c, needs) * fitted.prologue
-    full = norm(fitted.sharp, multiply, shared, l2) + computed
-    own = multiply / np.where(c.scope == "warpgroup", c.makers, 1) + fitted.trip
-    ring = fitted.latency / np.maximum(c.ahead, 0.5)
+    full = norm(fitted.sharp, multiply, shared, l2) * (1 + fitted.crowd * (beside - 1)) + computed
+    shares = np.where(c.high * c.wide > 1, fitted.together, 0)
+    own = multiply / np.where(c.scope == "warpgroup", c.makers, 1) + fitted.trip + shares
+    ring = fitted.latency / np.maximum(c.ahead - fitted.lag, 0.1) + shares
     alone = norm(fitted.sharp, multiply, shared, l2, own, ring) + computed
+
+    beyond, edges = outside(c, rows, cols, down, across)
+    zeros = beyond / turns / fitted.outside  # for the blocks that run at a time
+    slower = norm(fitted.sharp, alone, zeros) - alone
+    at_edges = steps * slower * np.where(edges > 0, np.maximum(1, turns * edges / blocks), 0)
 
     start = fitted.block + fitted.latency + np.where(size > 1, fitted.meet, 0)
     moved = VALUE * c.rows * c.cols * (needs.outputs + needs.matrices)
     finish = fitted.finish + moved / (chip.l2_width * second * fitted.store) + fitted.latency * (needs.operands > 0)
+    finish = finish + fitted.piece * c.pieces * needs.outputs
     finish = finish + needs.functions * c.rows * c.cols * fitted.function / 1000
     adding = 4 * c.rows * c.cols * (c.parts - 1) / c.parts
     reduction = np.where(c.parts > 1, fitted.meet + adding / (chip.shared_width * second * fitted.exchange), 0)
@@ -176,23 +185,36 @@ def predict_all(c: Columns, needs: Needs, chip: Chip, work: Work | Mapping[str, 
     one = np.where(in_turn, start + finish + np.maximum(turns * steps * alone,
                                                         ceil_div(turns, 2) * (steps * alone + finish)), one)
     all_of_them = start + finish + reduction + turns * steps * full
-    busy = np.maximum(one, all_of_them)
+    busy = np.maximum(one, all_of_them) + at_edges
 
     length = sum(np.asarray(d, float) for d in depths)
     out = VALUE * (needs.outputs + needs.matrices) * np.asarray(rows, float) * cols
     brought = from_memory(c, down, across, active * c.beside / c.parts, length, KEPT * chip.l2_bytes)
     cold = np.clip((brought + out) / (KEPT * chip.l2_bytes) - 1, 0, 1)  # what stays of the run before is not read again
     memory = cold * (brought + out) / (chip.dram_bandwidth * fitted.dram)
-    whole = norm(fitted.sharp, busy, memory)
-
     main = turns * steps * multiply
+    whole = norm(fitted.sharp, busy, memory)
+    whole = whole * (1 + fitted.power * blocks * steps * multiply / (reach * whole))
     overlap = all_of_them > one
     fill = np.where(overlap, start, begun * start)
     adds = np.where(overlap, reduction, rounds * reduction)
     done = np.where(overlap, finish, np.where(in_turn, finish, ended * finish))
     feeding = busy - main - fill - adds - done
-    launch = np.full(len(c), fitted.launch)
+    last = blocks - (turns - 1) * reach  # that run at last
+    hidden = fitted.early * c.dependent * np.clip((reach - last) / active, 0, 1)
+    launch = fitted.launch - hidden * (fitted.launch + fitted.block)
     return Costs(launch, fill, main, feeding, done, adds, whole - busy, turns)
+
+
+def _ragged(c: Columns, needs: Needs, work: Work | Any, more: float) -> tuple[Array, Array]:
+    """By how much more L2 delivers for an operand whose lines don't start at multiples of its own lines."""
+    length = work.depths[0]
+    extents = {"left": (work.rows, length), "right": (length, work.cols)}
+    layouts = dict(zip(("left", "right"), needs.layouts[0], strict=True))
+    found = {side: np.where(np.asarray(extents[side][layouts[side] == "row"]) * VALUE % LINE > 0, more, 1.0)
+             for side in extents}  # fmt: skip
+    along, across = (np.where(c.swap, found[a], found[b]) for a, b in (("right", "left"), ("left", "right")))
+    return along, across
 
 
 def _computed(c: Columns, needs: Needs) -> Array:

@@ -35,9 +35,29 @@ def tiles(c: Columns, rows: Array | int, cols: Array | int) -> tuple[Array, Arra
     return ceil_div(m, c.rows * c.high) * c.high, ceil_div(n, c.cols * c.wide) * c.wide
 
 
-def fetched(c: Columns) -> Array:
-    """Bytes that a block has brought from L2 in a step: blocks of a cluster each a part of what they share."""
-    return VALUE * c.depth * (c.rows / c.wide + c.cols / c.high)
+def fetched(c: Columns, left: Array | float = 1, right: Array | float = 1) -> Array:
+    """Bytes that a block has brought from L2 in a step: blocks of a cluster each a part of what they share.
+
+    Parameters
+    ----------
+    left, right : by how much more L2 delivers for the operand along the macro-MMA's rows, and along its columns.
+    """
+    return VALUE * c.depth * (left * c.rows / c.wide + right * c.cols / c.high)
+
+
+def outside(c: Columns, rows: Array | int, cols: Array | int, down: Array, across: Array) -> tuple[Array, Array]:
+    """Of a step of all blocks the bytes of boxes that lie outside of tensors, and how many blocks have some.
+
+    Parameters
+    ----------
+    rows, cols : of the result.
+    down, across : rows and columns of tiles.
+    """
+    m, n = np.where(c.swap, cols, rows), np.where(c.swap, rows, cols)
+    low, far = down * c.rows - m, across * c.cols - n
+    last_row, last_col = np.where(low > 0, across, 0), np.where(far > 0, down, 0)
+    blocks = last_row + last_col - np.where((low > 0) & (far > 0), 1, 0)
+    return VALUE * c.depth * c.parts * (low * across / c.wide + far * down / c.high), c.parts * blocks
 
 
 def from_memory(c: Columns, down: Array, across: Array, together: Array, length: Array | int, kept: float) -> Array:

@@ -38,33 +38,50 @@ class Fitted:
     Parameters
     ----------
     launch : seconds of a launch that nothing else hides.
+    early : the share of that and of `block` that a dependent launch hides where the kernel before leaves multiprocessors
+        for all blocks of the next one.
     block : seconds until a block has what it needs to begin: its barriers, its maps, room on a multiprocessor.
     latency : seconds until a tile of the operands that was asked for is there.
+    lag : tiles of a ring that wait for who multiplies to say that they are free, beside the one that is multiplied.
     trip : seconds that who multiplies loses at each k tile, when nobody else multiplies meanwhile.
     finish : seconds between a tile's last product and its first result on its way.
+    piece : seconds that each piece of a warpgroup's result takes more: to wait for its place, and to have it stored.
     store : share of a multiprocessor's L2 bandwidth that results, and the epilogue's operands, get.
     function : seconds of one function of an epilogue's formula for a thousand values of a block.
     meet : seconds in which the blocks of a cluster wait for each other, once a tile.
+    together : seconds that blocks of a cluster lose at each k tile, as a slot has to be free in all of them.
     exchange : share of the shared memory's bandwidth at which the blocks that split K add up.
     prologue : seconds of computing a thousand values of an operand on the way.
+    crowd : how much longer the main loop takes, as a share, for each other block on the same multiprocessor.
+    outside : bytes a second, of all multiprocessors together, at which boxes get zeros for what lies outside of a tensor.
+    ragged : how much more L2 delivers for tensors whose lines don't start at multiples of 128 bytes.
     tensor, shared, l2, dram : shares of these rates.
+    power : how much longer a launch takes that keeps all tensor cores busy, as a share: clocks fall at the power limit.
     sharp : exponent of the norm by which times that overlap add: the larger, the more the longest alone decides.
     """
 
     launch: float = 2.5e-6
+    early: float = 0.5
     block: float = 0.8e-6
     latency: float = 0.8e-6
+    lag: float = 0.5
     trip: float = 40e-9
     finish: float = 0.5e-6
+    piece: float = 50e-9
     store: float = 0.5
     function: float = 2e-9
     meet: float = 1.0e-6
+    together: float = 20e-9
     exchange: float = 0.3
     prologue: float = 8e-9
+    crowd: float = 0.03
+    outside: float = 1.5e12
+    ragged: float = 1.6
     tensor: float = 0.9
     shared: float = 0.9
     l2: float = 0.7
     dram: float = 0.85
+    power: float = 0.1
     sharp: float = 6.0
 
     def __post_init__(self) -> None:
@@ -148,16 +165,22 @@ class Chip:
         """What was fitted to the products of a scope."""
         return self.warpgroups if scope == "warpgroup" else self.warps
 
-    def reachable(self, blocks: int) -> int:
+    def reachable(self, blocks: int, persistent: bool = False) -> int:
         """Multiprocessors that clusters of so many blocks can be on at a time, a block on each.
 
+        Parameters
+        ----------
+        persistent : whether a launch has no more clusters than the driver says there is room for. It counts as if each
+            group had no more multiprocessors than the smallest one.
+
         >>> from polyvolta.cuda.target.chips.known import chips
-        >>> [chips["H200"].reachable(n) for n in (1, 2, 4, 8)]
-        [132, 132, 128, 128]
+        >>> [chips["H200"].reachable(n) for n in (1, 2, 4, 8)], chips["H200"].reachable(2, persistent=True)
+        ([132, 132, 128, 128], 128)
         """
         if blocks == 1 or not self.neighbours:
             return self.multiprocessors
-        return max(blocks, sum(n // blocks * blocks for n in self.neighbours))
+        least = min(self.neighbours)
+        return max(blocks, sum((least if persistent else n) // blocks * blocks for n in self.neighbours))
 
     def with_fitted(self, scope: str, fitted: Fitted, source: str | None = None) -> Self:
         """The same with other fitted figures for the products of a scope."""

@@ -22,7 +22,11 @@ if TYPE_CHECKING:
 KIB, MIB = 1024, 1024**2
 _GPCS = 16, 16, 16, 16, 16, 16, 18, 18
 """Multiprocessors of the groups of an H100 or H200 (SXM), as most of them are."""
-OF_BOXES = Fitted()
+OF_BOXES = Fitted(
+    launch=1.58e-6, early=0.209, block=0.685e-6, latency=0.4e-6, lag=0.0187, trip=1e-9, finish=32.6e-9, piece=73.5e-9,
+    store=0.82, meet=0.178e-6, together=44.5e-9, exchange=0.063, crowd=0.139, outside=2.18e12, ragged=2.72,
+    tensor=1.02, shared=1.4, l2=3.04, dram=0.97, power=0.415, sharp=9.28,
+)  # fmt: skip
 OF_COPIES = Fitted()
 THROUGH_REGISTERS = Fitted()
 
@@ -50,8 +54,8 @@ _KNOWN = (
     _chip("L4", "sm_89", 58, 2.04, 512, 99, 48, l2_tb=2.5, dram_gb=300),
     _chip("L40S", "sm_89", 142, 2.52, 512, 99, 96, l2_tb=5.5, dram_gb=864),
     _chip("RTX 4090", "sm_89", 128, 2.52, 256, 99, 72, l2_tb=5.5, dram_gb=1008),
-    _chip("H100", "sm_90", 132, 1.755, 1300, dram_gb=3350, **_HOPPER),
-    _chip("H200", "sm_90", 132, 1.755, 1300, dram_gb=4800, source="data sheet", **_HOPPER),
+    _chip("H100", "sm_90", 132, 1.98, 1300, dram_gb=3350, **_HOPPER),
+    _chip("H200", "sm_90", 132, 1.98, 1300, dram_gb=4800, source="measured", **_HOPPER),
 )
 chips: dict[str, Chip] = {chip.name: chip for chip in _KNOWN}
 """By name, those that come with the package."""
