@@ -57,7 +57,7 @@ def measure(err: Console, wanted: Wanted, choices: Choices, library: Library | N
     Raises
     ------
     NoLibrary, NoGpu : what timing needs is missing; says what works without.
-    BadRecords, UnknownBenchmark, WrongResult, TooMuchData : see `polyvolta.evaluation.errors`.
+    BadRecords, UnknownBenchmark : see `polyvolta.evaluation.errors`; WrongResult, DoesNotFit : `tuner.errors`.
     """
     from polyvolta.evaluation import records
     from polyvolta.evaluation.benchmarks import BENCHMARKS, benchmark, draw

@@ -20,15 +20,13 @@ from typing import TYPE_CHECKING, Any
 from polyvolta.evaluation import ahead
 from polyvolta.evaluation.benchmarks import Benchmark, Sizes
 from polyvolta.evaluation.choices import Choices
-from polyvolta.evaluation.errors import WrongResult
 from polyvolta.evaluation.library import Arrays, Gpu, Library, in_turn, launches
 from polyvolta.evaluation.records import NOT_TIMED, Key, Row
 from polyvolta.evaluation.spelling import spelled
 from polyvolta.sets.errors import PolyvoltaError
+from polyvolta.tuner.errors import WrongResult
 
 if TYPE_CHECKING:
-    from concurrent.futures import Executor
-
     from polyvolta.compiler.kernel import Kernel
     from polyvolta.compiler.options import Options
     from polyvolta.cuda.target.target import Target
@@ -67,7 +65,7 @@ class Course:
     choices, library : our side, whose options are complete, and theirs.
     gpu : the GPU, or what behaves like one.
     spaced : at how many sizes, the first ones, the whole space is gone through.
-    jobs, executor : who compiles; as `ahead.kernels` takes them.
+    jobs : processes that compile; as `ahead.kernels` takes them.
     progress : called with what is being done, how many times it was, and of how many.
     """
 
@@ -79,7 +77,6 @@ class Course:
     gpu: Gpu
     spaced: int = 20
     jobs: int | None = None
-    executor: Executor | None = None
     progress: Progress = lambda what, done, of: None
     refused: dict[str, str] = field(default_factory=dict)
     _plain: dict[str, Kernel] = field(default_factory=dict)
@@ -94,7 +91,7 @@ class Course:
 
         Raises
         ------
-        WrongResult, TooMuchData : see there; NoGpu, and whatever launches may raise.
+        WrongResult, DoesNotFit : see there; NoGpu, and whatever launches may raise.
         """
         here = self.gpu.name, self.target.name
         left = [(b, s) for s in self.sizes for b in self.benchmarks if (*here, b.name, s) not in done]
@@ -119,14 +116,13 @@ class Course:
     def _kernels(self, tried: dict[tuple[str, Sizes], Tried]) -> dict[tuple[str, Options], Kernel]:
         """All kernels that are tried anywhere and right: compiled by other processes, loaded here."""
         wanted = dict.fromkeys((name, options) for (name, _), t in tried.items() for options in t.all)
-        tasks = [ahead.Task(name, options, self.target, self.gpu.arch) for name, options in wanted]
+        tasks = [ahead.Task(name, options, self.target) for name, options in wanted]
         found: dict[tuple[str, Options], Kernel] = {}
         known = {b.name: b for b in self.benchmarks}
         arrays = self.gpu.arrays(ODD) if tasks else {}
         right = {name: self.gpu.exact(known[name], arrays) for name in dict.fromkeys(t.benchmark for t in tasks)}
-        for task, kernel in ahead.kernels(
-            tasks, self.jobs, self.executor, lambda n, of: self.progress("compiling", n, of)
-        ):
+        compiling: Callable[[int, int], None] = lambda n, of: self.progress("compiling", n, of)  # noqa: E731
+        for task, kernel in ahead.kernels(tasks, self.gpu.arch, self.jobs, compiling):
             what = f"{task.benchmark}, {spelled(task.options)}"
             if isinstance(kernel, str):
                 self.refused[what] = kernel

@@ -33,15 +33,3 @@ class NoFigures(EvaluationError, ImportError):
     """matplotlib, which draws, is missing, or there is nothing to draw."""
 
     id = "PV804"
-
-
-class WrongResult(EvaluationError, ArithmeticError):
-    """A kernel's result differs from float64's by more than rounding."""
-
-    id = "PV805"
-
-
-class TooMuchData(EvaluationError, MemoryError):
-    """Sizes whose arrays don't fit into the GPU's memory."""
-
-    id = "PV806"

@@ -16,7 +16,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from polyvolta.evaluation.benchmarks import Benchmark, Sizes
-from polyvolta.evaluation.errors import NoLibrary, TooMuchData
+from polyvolta.evaluation.errors import NoLibrary
+from polyvolta.tuner.errors import DoesNotFit
 
 if TYPE_CHECKING:
     from polyvolta.compiler.kernel import Kernel
@@ -153,7 +154,7 @@ class Gpu:
 
         Raises
         ------
-        TooMuchData
+        DoesNotFit
         """
         t = self._torch
         extent = dict(zip("MNK", sizes, strict=True))
@@ -162,7 +163,7 @@ class Gpu:
         free, _ = t.cuda.mem_get_info()
         free += t.cuda.memory_reserved() - t.cuda.memory_allocated()
         if needed > free:
-            raise TooMuchData(
+            raise DoesNotFit(
                 f"{' x '.join(map(str, sizes))} takes {needed / 2**30:.1f} GiB of the GPU's memory, of which "
                 f"{free / 2**30:.1f} GiB are free", hint="smaller sizes")  # fmt: skip
         t.manual_seed(seed)

@@ -97,9 +97,9 @@ def fake(monkeypatch):
 
 def test_it_goes_on_where_it_was_stopped(fake, tmp_path, capsys):
     err = terminal.console(stderr=True)
-    wanted = benching.Wanted(targets["sm_80"], tmp_path, ("gemm", "add"), 2, spaced=0, jobs=1)
+    wanted = benching.Wanted(targets["sm_80"], tmp_path, ("gemm", "add"), 2, spaced=0, jobs=0)
     choices = Given(FAST, (FAST, SLOW))
-    stopped = benching.Wanted(targets["sm_80"], tmp_path, ("gemm",), 2, spaced=0, jobs=1)
+    stopped = benching.Wanted(targets["sm_80"], tmp_path, ("gemm",), 2, spaced=0, jobs=0)
     assert benching.measure(err, stopped, choices, FakeLibrary())
     before = (tmp_path / "evaluation.csv").read_text()
     assert benching.measure(err, wanted, choices, FakeLibrary())
@@ -112,7 +112,7 @@ def test_it_goes_on_where_it_was_stopped(fake, tmp_path, capsys):
 
 
 def test_after_its_minutes_it_says_what_is_left(fake, tmp_path, capsys):
-    wanted = benching.Wanted(targets["sm_80"], tmp_path, ("gemm",), 2, spaced=0, minutes=0, jobs=1)
+    wanted = benching.Wanted(targets["sm_80"], tmp_path, ("gemm",), 2, spaced=0, minutes=0, jobs=0)
     assert not benching.measure(terminal.console(stderr=True), wanted, Given(FAST, (FAST,)), FakeLibrary())
     assert "2 of 2 are left" in capsys.readouterr().err
     assert not (tmp_path / "evaluation.csv").exists()

@@ -6,18 +6,19 @@ import pytest
 
 from polyvolta.compiler.arguments import TooLarge
 from polyvolta.evaluation import records
+from polyvolta.evaluation.ahead import Task, kernels
 from polyvolta.evaluation.benchmarks import benchmark
 from polyvolta.evaluation.choices import Ranked, spread
 from polyvolta.evaluation.course import ODD, Course
-from polyvolta.evaluation.errors import WrongResult
 from polyvolta.evaluation.library import in_turn
 from polyvolta.evaluation.spelling import read_options, spelled
+from polyvolta.tuner.errors import WrongResult
 from tests.evaluation.fakes import FAST, ILLEGAL, MIDDLE, SIZES, SLOW, SM_80, FakeGpu, FakeLibrary, Given
 
 
 def course(choices, names=("gemm",), sizes=SIZES, **more):
     some, gpu = [benchmark(n) for n in names], more.pop("gpu", FakeGpu())
-    return Course(some, SM_80, sizes, choices, FakeLibrary(), gpu, jobs=1, **more)
+    return Course(some, SM_80, sizes, choices, FakeLibrary(), gpu, jobs=0, **more)
 
 
 def test_a_row_says_the_first_choice_the_best_of_the_budget_and_of_the_space():
@@ -141,3 +142,12 @@ def test_rows_go_through_a_file(tmp_path):
     for row in course(Given(SLOW, (SLOW, MIDDLE)), spaced=0).rows():
         records.append(path, [row])
     assert [r.tuned_us for r in records.read(path)] == [12.5, 12.5]
+
+
+def test_kernels_made_in_other_processes_are_those_made_here():
+    tasks = [Task("gemm", options, SM_80) for options in (FAST, ILLEGAL)]
+    here, beside = (dict(kernels(tasks, "sm_90", jobs)) for jobs in (0, 1))
+    assert here.keys() == beside.keys() == set(tasks)
+    assert here[tasks[0]].source == beside[tasks[0]].source
+    assert here[tasks[1]] == beside[tasks[1]]
+    assert "shared memory" in here[tasks[1]]
