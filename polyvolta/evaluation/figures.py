@@ -11,7 +11,7 @@ matplotlib is imported when the first figure is drawn.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -41,20 +41,20 @@ class Roof:
     ----------
     operations : a second, of its tensor cores.
     bytes : a second, of its memory.
-    source : where the figures are from.
+    text : both, for a legend.
     """
 
     operations: float
     bytes: float
-    source: str
+    text: str
 
 
-def drawn(rows: Sequence[Row], folder: Path, roofs: dict[str, Roof]) -> Iterator[Path]:
+def drawn(rows: Sequence[Row], folder: Path, roof_of: Callable[[str, str], Roof | None]) -> Iterator[Path]:
     """Draw all figures of some rows into a folder; the files, each when it is there.
 
     Parameters
     ----------
-    roofs : by the GPU's name; of one that isn't among them there is no roof.
+    roof_of : by a GPU's name and a target; None: there is no roof in its figure.
 
     Raises
     ------
@@ -67,7 +67,7 @@ def drawn(rows: Sequence[Row], folder: Path, roofs: dict[str, Roof]) -> Iterator
         figures = {f"speedup-{target}": speedups(rows, target, "chain")}
         if any(not math.isnan(r.best_us) for r in rows if r.target == target):
             figures[f"beside-best-{target}"] = speedups(rows, target, "best")
-        figures[f"roofline-{target}"] = roofline(rows, target, roofs)
+        figures[f"roofline-{target}"] = roofline(rows, target, roof_of)
         for name, figure in figures.items():
             for kind in ("png", "svg"):
                 yield save(figure, folder / f"{name}.{kind}")
@@ -206,14 +206,14 @@ def _legend(figure: Any, panels: Sequence[tuple[Benchmark, Sequence[Row]]], side
 # ---- roofline --------------------------------------------------------------------------------------------------
 
 
-def roofline(rows: Sequence[Row], target: str, roofs: dict[str, Roof]) -> Any:
+def roofline(rows: Sequence[Row], target: str, roof_of: Callable[[str, str], Roof | None]) -> Any:
     """Operations a second over operations a byte of the least traffic; tuned kernels and the library's chain."""
     plt = _pyplot()
     panels = [(b, some) for b, some in of_benchmarks(rows, target) if b.reported is not None]
     panels = panels or list(of_benchmarks(rows, target))
     columns = min(2, len(panels))
     lines = -(-len(panels) // columns)
-    roof = roofs.get(panels[0][1][0].gpu)
+    roof = roof_of(panels[0][1][0].gpu, target)
     with plt.rc_context(STYLE):
         figure, axes = plt.subplots(
             lines, columns, figsize=(5.6 * columns, 2.9 * lines + 0.75), squeeze=False, layout="constrained",
@@ -272,7 +272,5 @@ def _roof_legend(figure: Any, roof: Roof | None) -> None:
         Line2D([], [], color=MIDDLE, marker="o", ms=4, mfc="white", lw=0, label="the library's unfused chain"),
     ]
     if roof is not None:
-        peak, memory = 1e-12 * roof.operations, 1e-12 * roof.bytes
-        text = f"{peak:.0f} TFLOP/s, {memory:.1f} TB/s ({roof.source})"
-        entries.append(Line2D([], [], color=INK, lw=1.3, label=text))
+        entries.append(Line2D([], [], color=INK, lw=1.3, label=roof.text))
     figure.legend(handles=entries, loc="outside lower left", ncols=len(entries), frameon=False, fontsize=8)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from polyvolta.cuda.target.chips import chips
+from polyvolta.cuda.target.registry import targets
 from polyvolta.evaluation.errors import BadRecords
 from polyvolta.evaluation.figures import Roof, drawn
 from polyvolta.evaluation.records import Row
@@ -30,9 +32,20 @@ def _of_target(rows: Sequence[Row], target: str) -> Iterator[str]:
     yield of_behind(rows, target)
 
 
-def roofs() -> dict[str, Roof]:
-    """Of the GPUs that are known, by the driver's name for them."""
-    return {"NVIDIA H200": Roof(989e12, 4.8e12, "data sheet")}
+def roof(gpu: str, target: str) -> Roof | None:
+    """What a GPU does at most, by the driver's name for it, with a target's widest products; None if it isn't known.
+
+    >>> roof("NVIDIA H200", "sm_90a").text, roof("NVIDIA H200", "sm_80").text, roof("unknown", "sm_80")
+    ('1071 TFLOP/s at 1.98 GHz, 4.8 TB/s', '680 TFLOP/s at 1.98 GHz, 4.8 TB/s', None)
+    """
+    found = [name for name in chips if name in gpu]
+    if not found or target not in targets:
+        return None
+    chip, products = chips[max(found, key=len)], targets[target]
+    scope = "warpgroup" if products.families else products.macro_mmas[0].instructions[0].scope.unit
+    operations = 2 * chip.rate(scope) * chip.multiprocessors * chip.clock
+    speeds = f"{1e-12 * operations:.0f} TFLOP/s at {1e-9 * chip.clock:.2f} GHz"
+    return Roof(operations, chip.dram_bandwidth, f"{speeds}, {1e-12 * chip.dram_bandwidth:.1f} TB/s")
 
 
 def written(rows: Sequence[Row], folder: Path) -> Iterator[Path]:
@@ -50,4 +63,4 @@ def written(rows: Sequence[Row], folder: Path) -> Iterator[Path]:
     except OSError as wrong:
         raise BadRecords(f"{path} can't be written: {wrong.strerror}", hint="another folder") from wrong
     yield path
-    yield from drawn(rows, folder, roofs())
+    yield from drawn(rows, folder, roof)
