@@ -133,7 +133,10 @@ def legal(benchmark: Benchmark, target: Target, listed: Sequence[dict[str, Any]]
 
 # ---- a page of the docs ----------------------------------------------------------------------------------------
 
-TABLES = {"over_library": tables.over_library, "of_choices": tables.of_choices, "of_behind": tables.of_behind}
+TABLES = {
+    "over_library": tables.over_library, "of_choices": tables.of_choices, "gone_through": tables.gone_through,
+    "of_behind": tables.of_behind,
+}  # fmt: skip
 MARK = re.compile(r"(<!-- (\w+) (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 

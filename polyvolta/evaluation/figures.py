@@ -2,7 +2,7 @@
 
 A figure of speed-ups has a panel for each benchmark. Bars are the tuned kernels' speed-ups, sorted: up from 1 where we
 are ahead, down from 1 where not, on a logarithmic axis: half as fast is as far from 1 as twice as fast. Dots are
-the model's first choice at the same sizes, diamonds the best of the whole space where it was gone through. Beside it
+the model's first choice at the same sizes, diamonds the best of the space where that was gone through. Beside it
 stands what the paper reports for its own chip and library: from the least to the most, a line at the geometric mean.
 
 matplotlib is imported when the first figure is drawn.
@@ -24,7 +24,7 @@ from polyvolta.evaluation.tables import SIDES, named, of_benchmarks, ratio, summ
 AHEAD, BEHIND, SPACE, INK, GREY, MIDDLE, PALE = (
     "#2f6f9f", "#c8553d", "#e0a100", "#1d1d1f", "#5a5a5e", "#8a8a8e", "#d9d9de"
 )  # fmt: skip
-TICKS = (0.25, 0.35, 0.5, 0.6, 0.7, 0.8, 0.9, 1, 1.1, 1.2, 1.35, 1.5, 1.75, 2, 2.5, 3, 4)
+TICKS = (0.25, 0.35, 0.5, 0.6, 0.7, 0.8, 0.9, 1, 1.1, 1.2, 1.5, 2, 2.5, 3, 4)
 STYLE = {
     "font.family": "sans-serif", "font.size": 9, "axes.titlesize": 10.5, "axes.titleweight": "bold",
     "axes.titlelocation": "left", "axes.edgecolor": MIDDLE, "axes.labelcolor": INK, "text.color": INK,
@@ -195,7 +195,7 @@ def _legend(figure: Any, panels: Sequence[tuple[Benchmark, Sequence[Row]]], side
     ]
     if any(not math.isnan(r.space_us) for r in rows):
         entries.append(
-            Line2D([], [], color=SPACE, marker="D", ms=4.5, mfc="none", lw=0, label="best of the whole space")
+            Line2D([], [], color=SPACE, marker="D", ms=4.5, mfc="none", lw=0, label="best of the space")
         )
     if side == "chain" and any(b.reported for b, _ in panels):
         entries.append(Patch(color=PALE, label="the paper: least, mean, most (GV100)"))

@@ -10,7 +10,7 @@ from polyvolta.cuda.target.registry import targets
 from polyvolta.evaluation.errors import BadRecords
 from polyvolta.evaluation.figures import Roof, drawn
 from polyvolta.evaluation.records import Row
-from polyvolta.evaluation.tables import CELLS, of_behind, of_choices, over_library, targets_of
+from polyvolta.evaluation.tables import CELLS, gone_through, of_behind, of_choices, over_library, targets_of
 
 CSV, PAGE = "evaluation.csv", "evaluation.md"
 
@@ -26,7 +26,7 @@ def _of_target(rows: Sequence[Row], target: str) -> Iterator[str]:
     yield f"# {target} on {'; '.join(sides)}"
     yield f"The library's time over ours. {CELLS}"
     yield over_library(rows, target)
-    yield "What choices lose: the speed of one beside that of another."
+    yield f"What choices lose: the speed of one beside that of another. {gone_through(rows, target)}".rstrip()
     yield of_choices(rows, target)
     yield "Where the tuned kernel is most behind, or least ahead."
     yield of_behind(rows, target)

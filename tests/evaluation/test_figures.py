@@ -13,7 +13,6 @@ from polyvolta.evaluation.tables import ratio, summary
 from tests.evaluation.made import row, rows
 
 
-
 def roof_of(gpu, target):
     return Roof(9e14, 4.5e12, "made up") if gpu == "NVIDIA H200" else None
 

@@ -5,7 +5,7 @@ import re
 
 from polyvolta.evaluation.benchmarks import BENCHMARKS, benchmark
 from polyvolta.evaluation.report import page
-from polyvolta.evaluation.tables import behind, of_behind, of_choices, over_library, summary
+from polyvolta.evaluation.tables import behind, gone_through, of_behind, of_choices, over_library, summary
 from tests.evaluation.made import row, rows
 
 
@@ -36,7 +36,7 @@ def test_choices_are_compared_with_each_other():
     some = [row(K=64), row(K=128, default_us=10.1, space_us=9.9, spaced=9)]
     first, tuned, both = cells(of_choices(some, "sm_90a"), "A @ B")
     assert first[1:] == ["the model's first", "tuned", f"{math.sqrt(0.8 / 1.01):.3f}", "0.800", "1", "1", "2"]
-    assert tuned[1:] == ["tuned", "best of all", "0.990", "0.990", "1", "1", "1"]
+    assert tuned[1:] == ["tuned", "best of the space", "0.990", "0.990", "1", "1", "1"]
     assert both[3:5] == ["0.980", "0.980"]
 
 
@@ -50,6 +50,13 @@ def test_the_worst_come_first_whoever_is_ahead():
         ["256 x 128 x 64", "mm", "0.900"],
     ]
     assert behind([row(chain_us=math.nan, best_us=math.nan)]) == []
+
+
+def test_how_much_of_the_space_was_gone_through_is_said():
+    some = [row(K=64, spaced=80), row(K=128, spaced=79), row(K=192), row(K=64, benchmark="add", spaced=80)]
+    assert gone_through(some, "sm_90a") == "The space was gone through at 2 sizes, 79 to 80 tilings at each."
+    assert "79 to 80" in page(some)
+    assert gone_through(some, "sm_80") == gone_through([row()], "sm_90a") == ""
 
 
 def test_nothing_comes_to_nothing():
