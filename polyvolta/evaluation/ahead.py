@@ -77,7 +77,8 @@ def _here(tasks: Sequence[Task], arch: str) -> Iterator[tuple[Task, Kernel | str
 
 def _beside(tasks: Sequence[Any], arch: Any, jobs: int | None) -> Iterator[tuple[Task, Kernel | str]]:
     """By the tuner's processes, whose candidates may be anything that is sent there."""
-    with Builds(arch, tasks, Maker, jobs) as builds:
+    maker: Callable[[Any], Any] = Maker
+    with Builds(arch, tasks, maker, jobs) as builds:
         for built in builds:
             task: Any = built.options
             yield task, (built.note if isinstance(built, Timed) else pickle.loads(built.content))

@@ -42,7 +42,8 @@ def roof(gpu: str, target: str) -> Roof | None:
     if not found or target not in targets:
         return None
     chip, products = chips[max(found, key=len)], targets[target]
-    scope = "warpgroup" if products.families else products.macro_mmas[0].instructions[0].scope.unit
+    widest = next(iter(products.families[0])) if products.families else products.macro_mmas[0]
+    scope = widest.instructions[0].scope.name
     operations = 2 * chip.rate(scope) * chip.multiprocessors * chip.clock
     speeds = f"{1e-12 * operations:.0f} TFLOP/s at {1e-9 * chip.clock:.2f} GHz"
     return Roof(operations, chip.dram_bandwidth, f"{speeds}, {1e-12 * chip.dram_bandwidth:.1f} TB/s")
