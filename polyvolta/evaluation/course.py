@@ -151,8 +151,9 @@ class Course:
             if s != at:
                 arrays, at = {}, s  # the others' memory is free before these take theirs
                 arrays = self.gpu.arrays(s)
-            yield self._row(b, s, arrays, tried[b.name, s], kernels)
+            row = self._row(b, s, arrays, tried[b.name, s], kernels)
             self.progress("timing", n + 1, len(cases))
+            yield row
 
     def _row(
         self, b: Benchmark, s: Sizes, arrays: Arrays, tried: Tried, kernels: dict[tuple[str, Options], Kernel]

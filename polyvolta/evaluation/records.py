@@ -32,7 +32,8 @@ class Row:
     target, benchmark, M, N, K : what was run.
     default_us, default : of the choice without any timing, and its options (`spelling`).
     tuned_us, tuned, tried : the fastest of so many that were tried.
-    plain_us : the same as `tuned`, launched when the kernel before has ended, as the library's are.
+    plain_us : the fastest of those that were nearly `tuned`, that one among them, launched when the kernel before has
+        ended, as the library's are.
     space_us, space, spaced : the fastest of the whole space, so many; NaN where it wasn't gone through.
     chain_us : the unfused chain of the library's kernels.
     best_us, best : the best that the library offers beyond, and what that is; NaN where there is nothing.
