@@ -48,7 +48,7 @@ class Columns:
     high, wide : blocks of a cluster along the rows, and along the columns.
     buffers, ahead : of the ring, and how many tiles copies run ahead.
     beside : blocks that share a multiprocessor.
-    persistent, dependent, swap : 1 or 0: whether blocks compute tile after tile, and launches start early.
+    persistent, swap : 1 or 0.
     """
 
     tilings: tuple[Tiling, ...]
@@ -68,7 +68,6 @@ class Columns:
     ahead: Array
     beside: Array
     persistent: Array
-    dependent: Array
     swap: Array
 
     def __len__(self) -> int:
@@ -107,7 +106,7 @@ def _row(tiling: Tiling, macro: Composition | WarpgroupMma, needs: Needs, target
     return (
         m, n, depth, _read(own, macro) * makers, makers, _pieces(own, macro), 2 if tiling.pingpong else 1, parts,
         -(-tiling.group // high), high, wide, tiling.buffers, tiling.prefetch,
-        _beside(tiling, needs, target), tiling.persistent, tiling.dependent_launch, tiling.swap,
+        _beside(tiling, needs, target), tiling.persistent, tiling.swap,
     )  # fmt: skip
 
 

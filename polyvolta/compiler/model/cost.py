@@ -18,7 +18,7 @@ Times that overlap add by a norm, (a^p + b^p)^(1/p), which is a little above the
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +27,7 @@ import numpy as np
 from polyvolta.compiler.model.columns import Array, Columns, columns_of
 from polyvolta.compiler.model.sizes import work_of
 from polyvolta.compiler.model.traffic import VALUE, ceil_div, fetched, from_memory, outside, tiles
+from polyvolta.cuda.target.instruction import WARPGROUP
 
 if TYPE_CHECKING:
     from polyvolta.compiler.needs import Needs, Work
@@ -36,6 +37,10 @@ if TYPE_CHECKING:
 
 LINE = 128
 """Bytes of a line of L2."""
+SUM = 4
+"""Of an accumulator."""
+AT_ONCE = 0.5
+"""Tiles that are on their way where copies don't run ahead."""
 KEPT = 0.6
 """The share of L2 in which operands stay, beside results on their way out."""
 
@@ -133,7 +138,7 @@ def predict(tiling: Tiling, needs: Needs, target: Target, chip: Chip, sizes: Map
     return predict_all(columns, needs, chip, work_of(needs, sizes or {}))[0]
 
 
-def predict_all(c: Columns, needs: Needs, chip: Chip, work: Work | Mapping[str, Any]) -> Costs:
+def predict_all(c: Columns, needs: Needs, chip: Chip, work: Work) -> Costs:
     """What all tilings of some columns are predicted to take, each at one size, or each at its own.
 
     Parameters
@@ -142,68 +147,92 @@ def predict_all(c: Columns, needs: Needs, chip: Chip, work: Work | Mapping[str, 
 
     Cost: some 100 µs for a thousand.
     """
-    fitted, rows, cols, depths = chip.fitted(c.scope), work.rows, work.cols, work.depths
-    down, across = tiles(c, rows, cols)
-    blocks = down * across * c.parts
-    size = c.high * c.wide * c.parts
-    reach = np.vectorize(chip.reachable, otypes=[float])(size, c.persistent > 0)
-    turns = ceil_div(blocks, reach)
-    active = np.minimum(blocks, reach)
-    beside = np.minimum(c.beside, turns)
-    steps = sum(ceil_div(ceil_div(d, c.depth), c.parts) for d in depths)
+    fitted, grid = chip.fitted(c.scope), _grid(c, work, chip)
+    steps = sum(ceil_div(ceil_div(d, c.depth), c.parts) for d in work.depths)
+    multiply, full, alone, zeros = _step(c, needs, work, chip, grid)
+    start = fitted.block + fitted.latency + np.where(grid.size > 1, fitted.meet, 0)
+    finish, reduction = _ends(c, needs, chip)
 
-    second = chip.clock
+    rounds, in_turn = ceil_div(grid.turns, grid.beside), c.turns > 1
+    begun = np.where(c.persistent, 1, rounds)  # what a block does before its first tile, so many times
+    own = begun * start + rounds * (steps * alone + reduction + finish)
+    both = start + finish + np.maximum(grid.turns * steps * alone, ceil_div(grid.turns, 2) * (steps * alone + finish))
+    one = np.where(in_turn, both, own)
+    for_all = start + finish + reduction + grid.turns * steps * full
+    overlaps = (for_all > one) | in_turn
+    busy = np.maximum(one, for_all) + steps * zeros
+    memory = _memory(c, needs, work, chip, grid)
+    main = grid.turns * steps * multiply
+    whole = norm(fitted.sharp, busy, memory)
+    whole = whole * (1 + fitted.power * grid.blocks * steps * multiply / (grid.reach * whole))
+
+    fill = np.where(overlaps, start, begun * start)
+    done, added = (np.where(overlaps, time, rounds * time) for time in (finish, reduction))
+    feeding = busy - main - fill - added - done
+    return Costs(np.full(len(c), fitted.launch), fill, main, feeding, done, added, whole - busy, grid.turns)
+
+
+@dataclass(frozen=True, slots=True)
+class _Grid:
+    """The blocks of a launch: rows and columns of tiles, blocks, those of a cluster, multiprocessors for them, tiles of
+    the busiest one, multiprocessors that have some, blocks that these have at a time."""
+
+    down: Array
+    across: Array
+    blocks: Array
+    size: Array
+    reach: Array
+    turns: Array
+    active: Array
+    beside: Array
+
+
+def _grid(c: Columns, work: Work, chip: Chip) -> _Grid:
+    down, across = tiles(c, work.rows, work.cols)
+    blocks, size = down * across * c.parts, c.high * c.wide * c.parts
+    reach = np.empty(len(c))
+    for n, lasting in {*zip(size.tolist(), c.persistent.tolist(), strict=True)}:
+        reach[(size == n) & (c.persistent == lasting)] = chip.reachable(int(n), bool(lasting))
+    turns = ceil_div(blocks, reach)
+    return _Grid(down, across, blocks, size, reach, turns, np.minimum(blocks, reach), np.minimum(c.beside, turns))
+
+
+def _step(c: Columns, needs: Needs, work: Work, chip: Chip, grid: _Grid) -> tuple[Array, Array, Array, Array]:
+    """Seconds of a step along K: multiplying alone; of a block among others; of a block alone; and what zeros beside
+    the tensors add to it."""
+    fitted, second = chip.fitted(c.scope), chip.clock
     multiply = c.rows * c.cols * c.depth / (chip.rate(c.scope) * fitted.tensor * second)
     shared = (c.read + VALUE * c.depth * (c.rows + c.cols)) / (chip.shared_width * fitted.shared * second)
-    port = np.minimum(chip.l2_width * second, chip.l2_bandwidth / active) * fitted.l2
-    l2 = fetched(c, *_ragged(c, needs, work, fitted.ragged)) / port
+    left, right = _ragged(c, needs, work, fitted.ragged)
+    port = np.minimum(chip.l2_width * second, chip.l2_bandwidth / grid.active) * fitted.l2
+    l2 = fetched(c, fitted.far * left, right) / port
+    together = np.where(c.high * c.wide > 1, fitted.together, 0)
+    own = multiply / (c.makers if c.scope == WARPGROUP.name else 1) + fitted.trip + together
+    ring = fitted.latency / np.maximum(c.ahead, AT_ONCE) + together
     computed = _computed(c, needs) * fitted.prologue
-    full = norm(fitted.sharp, multiply, shared, l2) * (1 + fitted.crowd * (beside - 1)) + computed
-    shares = np.where(c.high * c.wide > 1, fitted.together, 0)
-    own = multiply / np.where(c.scope == "warpgroup", c.makers, 1) + fitted.trip + shares
-    ring = fitted.latency / np.maximum(c.ahead - fitted.lag, 0.1) + shares
+    full = norm(fitted.sharp, multiply, shared, l2) * (1 + fitted.crowd * (grid.beside - 1)) + computed
     alone = norm(fitted.sharp, multiply, shared, l2, own, ring) + computed
+    beyond, edges = outside(c, work.rows, work.cols, grid.down, grid.across)
+    share = np.where(edges > 0, np.maximum(1, grid.turns * edges / grid.blocks), 0)  # tiles at edges, of a multiprocessor
+    return multiply, full, alone, share * beyond / grid.turns / fitted.outside
 
-    beyond, edges = outside(c, rows, cols, down, across)
-    zeros = beyond / turns / fitted.outside  # for the blocks that run at a time
-    slower = norm(fitted.sharp, alone, zeros) - alone
-    at_edges = steps * slower * np.where(edges > 0, np.maximum(1, turns * edges / blocks), 0)
 
-    start = fitted.block + fitted.latency + np.where(size > 1, fitted.meet, 0)
-    moved = VALUE * c.rows * c.cols * (needs.outputs + needs.matrices)
-    finish = fitted.finish + moved / (chip.l2_width * second * fitted.store) + fitted.latency * (needs.operands > 0)
-    finish = finish + fitted.piece * c.pieces * needs.outputs
-    finish = finish + needs.functions * c.rows * c.cols * fitted.function / 1000
-    adding = 4 * c.rows * c.cols * (c.parts - 1) / c.parts
-    reduction = np.where(c.parts > 1, fitted.meet + adding / (chip.shared_width * second * fitted.exchange), 0)
+def _ends(c: Columns, needs: Needs, chip: Chip) -> tuple[Array, Array]:
+    """Seconds from a tile's last product to its results in memory, and of adding up the parts of a split K."""
+    fitted, second, values = chip.fitted(c.scope), chip.clock, c.rows * c.cols
+    moved = VALUE * values * (needs.outputs + needs.matrices) / (chip.l2_width * second * fitted.store)
+    finish = fitted.finish + moved + fitted.piece * c.pieces * needs.outputs + fitted.latency * (needs.operands > 0)
+    added = SUM * values * (c.parts - 1) / c.parts / (chip.shared_width * second * fitted.exchange)
+    return finish + needs.functions * values / 1000 * fitted.function, np.where(c.parts > 1, fitted.meet + added, 0)
 
-    rounds = ceil_div(turns, beside)
-    begun = np.where(c.persistent, 1, rounds)
-    ended = np.where(c.turns > 1, 1, rounds)
-    one = begun * start + rounds * (steps * alone + reduction) + ended * finish
-    in_turn = c.turns > 1
-    one = np.where(in_turn, start + finish + np.maximum(turns * steps * alone,
-                                                        ceil_div(turns, 2) * (steps * alone + finish)), one)
-    all_of_them = start + finish + reduction + turns * steps * full
-    busy = np.maximum(one, all_of_them) + at_edges
 
-    length = sum(np.asarray(d, float) for d in depths)
-    out = VALUE * (needs.outputs + needs.matrices) * np.asarray(rows, float) * cols
-    brought = from_memory(c, down, across, active * c.beside / c.parts, length, KEPT * chip.l2_bytes)
-    cold = np.clip((brought + out) / (KEPT * chip.l2_bytes) - 1, 0, 1)  # what stays of the run before is not read again
-    memory = cold * (brought + out) / (chip.dram_bandwidth * fitted.dram)
-    main = turns * steps * multiply
-    whole = norm(fitted.sharp, busy, memory)
-    whole = whole * (1 + fitted.power * blocks * steps * multiply / (reach * whole))
-    overlap = all_of_them > one
-    fill = np.where(overlap, start, begun * start)
-    adds = np.where(overlap, reduction, rounds * reduction)
-    done = np.where(overlap, finish, np.where(in_turn, finish, ended * finish))
-    feeding = busy - main - fill - adds - done
-    last = blocks - (turns - 1) * reach  # that run at last
-    hidden = fitted.early * c.dependent * np.clip((reach - last) / active, 0, 1)
-    launch = fitted.launch - hidden * (fitted.launch + fitted.block)
-    return Costs(launch, fill, main, feeding, done, adds, whole - busy, turns)
+def _memory(c: Columns, needs: Needs, work: Work, chip: Chip, grid: _Grid) -> Array:
+    """Seconds of reading and writing memory, less what L2 still has of a run before."""
+    kept = KEPT * chip.l2_bytes
+    length = sum(np.asarray(d, float) for d in work.depths)
+    brought = from_memory(c, grid.down, grid.across, grid.active * c.beside / c.parts, length, kept)
+    moved = brought + VALUE * (needs.outputs + needs.matrices) * np.asarray(work.rows, float) * work.cols
+    return np.clip(moved / kept - 1, 0, 1) * moved / (chip.dram_bandwidth * chip.fitted(c.scope).dram)
 
 
 def _ragged(c: Columns, needs: Needs, work: Work | Any, more: float) -> tuple[Array, Array]:
@@ -224,7 +253,3 @@ def _computed(c: Columns, needs: Needs) -> Array:
     sides = np.where(c.swap, right, left) * c.rows + np.where(c.swap, left, right) * c.cols
     return sides * c.depth / 1000
 
-
-def order(costs: Sequence[float] | Array) -> Array:
-    """The places of costs from the least on; of equal ones the first first."""
-    return np.argsort(np.asarray(costs), kind="stable")

@@ -11,7 +11,7 @@ import numpy as np
 
 from polyvolta.compiler.model.candidates import candidates
 from polyvolta.compiler.model.columns import Columns, columns_of
-from polyvolta.compiler.model.cost import Cost, order, predict_all
+from polyvolta.compiler.model.cost import Cost, predict_all
 from polyvolta.compiler.model.sizes import work_of
 from polyvolta.compiler.needs import Needs, needs_of
 from polyvolta.cuda.target.chips import Chip, chip_of
@@ -72,7 +72,7 @@ def rank(
         found += [(columns, i) for i in range(len(columns))]
         seconds += costs.seconds.tolist()
         weighed += [costs] * len(columns)
-    first = order(np.array(seconds))[:limit]
+    first = np.argsort(np.array(seconds), kind="stable")[:limit]
     return [(found[i][0].tilings[found[i][1]], weighed[i][found[i][1]]) for i in first]
 
 

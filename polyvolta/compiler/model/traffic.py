@@ -25,14 +25,15 @@ def ceil_div(a: Array, b: Array | int) -> Array:
 
 
 def tiles(c: Columns, rows: Array | int, cols: Array | int) -> tuple[Array, Array]:
-    """Rows and columns of tiles, by the macro-MMA's; of clusters whole ones.
+    """Rows and columns of tiles, by the macro-MMA's, at least one; of clusters whole ones.
 
     Parameters
     ----------
     rows, cols : of the result.
     """
     m, n = np.where(c.swap, cols, rows), np.where(c.swap, rows, cols)
-    return ceil_div(m, c.rows * c.high) * c.high, ceil_div(n, c.cols * c.wide) * c.wide
+    down, across = ceil_div(m, c.rows * c.high), ceil_div(n, c.cols * c.wide)
+    return np.maximum(1, down) * c.high, np.maximum(1, across) * c.wide
 
 
 def fetched(c: Columns, left: Array | float = 1, right: Array | float = 1) -> Array:
@@ -75,7 +76,7 @@ def from_memory(c: Columns, down: Array, across: Array, together: Array, length:
     waves = np.maximum(1, down * across / together)
     rows, cols = strips(np.minimum(together, down * across), down, across, c.group * c.high)
     each = strip * (rows * c.rows + cols * c.cols)
-    again = np.clip((once - kept) / once, 0, 1)  # the share that is gone before it is needed again
+    again = np.clip((once - kept) / np.maximum(once, 1), 0, 1)  # the share that is gone before it is needed again
     return once + again * np.maximum(0, waves * each - once)
 
 

@@ -38,11 +38,8 @@ class Fitted:
     Parameters
     ----------
     launch : seconds of a launch that nothing else hides.
-    early : the share of that and of `block` that a dependent launch hides where the kernel before leaves multiprocessors
-        for all blocks of the next one.
     block : seconds until a block has what it needs to begin: its barriers, its maps, room on a multiprocessor.
     latency : seconds until a tile of the operands that was asked for is there.
-    lag : tiles of a ring that wait for who multiplies to say that they are free, beside the one that is multiplied.
     trip : seconds that who multiplies loses at each k tile, when nobody else multiplies meanwhile.
     finish : seconds between a tile's last product and its first result on its way.
     piece : seconds that each piece of a warpgroup's result takes more: to wait for its place, and to have it stored.
@@ -53,7 +50,8 @@ class Fitted:
     exchange : share of the shared memory's bandwidth at which the blocks that split K add up.
     prologue : seconds of computing a thousand values of an operand on the way.
     crowd : how much longer the main loop takes, as a share, for each other block on the same multiprocessor.
-    outside : bytes a second, of all multiprocessors together, at which boxes get zeros for what lies outside of a tensor.
+    outside : bytes a second, of all multiprocessors together, of boxes that lie outside of tensors and are zeros.
+    far : how much more than others L2 delivers lines that blocks share whose numbers are a group apart.
     ragged : how much more L2 delivers for tensors whose lines don't start at multiples of 128 bytes.
     tensor, shared, l2, dram : shares of these rates.
     power : how much longer a launch takes that keeps all tensor cores busy, as a share: clocks fall at the power limit.
@@ -61,10 +59,8 @@ class Fitted:
     """
 
     launch: float = 2.5e-6
-    early: float = 0.5
     block: float = 0.8e-6
     latency: float = 0.8e-6
-    lag: float = 0.5
     trip: float = 40e-9
     finish: float = 0.5e-6
     piece: float = 50e-9
@@ -76,6 +72,7 @@ class Fitted:
     prologue: float = 8e-9
     crowd: float = 0.03
     outside: float = 1.5e12
+    far: float = 1.2
     ragged: float = 1.6
     tensor: float = 0.9
     shared: float = 0.9

@@ -23,9 +23,9 @@ KIB, MIB = 1024, 1024**2
 _GPCS = 16, 16, 16, 16, 16, 16, 18, 18
 """Multiprocessors of the groups of an H100 or H200 (SXM), as most of them are."""
 OF_BOXES = Fitted(
-    launch=1.58e-6, early=0.209, block=0.685e-6, latency=0.4e-6, lag=0.0187, trip=1e-9, finish=32.6e-9, piece=73.5e-9,
-    store=0.82, meet=0.178e-6, together=44.5e-9, exchange=0.063, crowd=0.139, outside=2.18e12, ragged=2.72,
-    tensor=1.02, shared=1.4, l2=3.04, dram=0.97, power=0.415, sharp=9.28,
+    launch=1.69e-6, block=0.29e-6, latency=0.47e-6, trip=1e-9, finish=1.4e-9, piece=65.2e-9, store=1.33, meet=0.298e-6,
+    together=43.4e-9, exchange=0.0585, crowd=0.145, outside=5.89e12, far=1.49, ragged=2.68, tensor=1.03, shared=1.35,
+    l2=3.34, dram=0.92, power=0.347, sharp=7.59,
 )  # fmt: skip
 OF_COPIES = Fitted()
 THROUGH_REGISTERS = Fitted()
