@@ -25,6 +25,7 @@ from polyvolta.tuner.processes.timer import Factory, Timer, time_all
 from polyvolta.tuner.spec import Spec
 
 WORKERS = 4  # where an executor doesn't say how many it has
+PARTS, LEAST = 3, 8  # tasks that a worker gets, and candidates of one: each starts a process, which takes seconds
 TRIES = 3  # of candidates whose workers fail
 LOOK_SECONDS = 60.0
 
@@ -93,7 +94,7 @@ class Crowd:
     _left: list[Built] = field(default_factory=list)
 
     def times(self, builds: Iterable[Built | Timed], count: int) -> Iterator[Timed]:
-        size, batch = max(1, -(-count // max(1, self.workers))), []
+        size, batch = max(LEAST, -(-count // (PARTS * self.workers))), []
         for b in builds:
             if isinstance(b, Timed):
                 yield b

@@ -10,7 +10,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from operator import index
 from typing import TYPE_CHECKING, Any
@@ -155,7 +156,14 @@ def _gpu(pool: Executor | None) -> Gpu:
             except NoGpu as missing:
                 raise NoGpu(f"nothing can be timed: {missing.message}", hint=WITHOUT) from None
         return found
-    there = pool.submit(seen).result()
+    try:
+        there = pool.submit(seen).result()
+    except Exception as wrong:  # of workers that die, and pools that are broken: this process may go on alone
+        here = gpu_here()
+        if here is None:
+            what = f"nothing can be timed: the executor fails ({wrong}), and no GPU is here"
+            raise NoGpu(what, hint=WITHOUT) from wrong
+        return here
     if not there:
         raise NoGpu("nothing can be timed: the executor's worker sees no NVIDIA GPU", hint=WITHOUT)
     return there[0]
@@ -211,10 +219,13 @@ class Run:
         todo = [o for o in candidates if o not in known or not known[o].settled]
         with Progress(self.wanted, len(candidates), len(candidates) - len(todo)) as shown:
             try:
-                for entry in self._timed(todo):
-                    known[entry.options] = entry
-                    self.store.add(self.key, [entry])
-                    shown.one(entry)
+                with closing(self._timed(todo)) as outcomes:  # whatever happens here, processes end
+                    for entry in outcomes:
+                        known[entry.options] = entry
+                        self.store.add(self.key, [entry])
+                        shown.one(entry)
+                        if entry not in finalists(known.values()):
+                            self._built.pop(entry.options, None)
                 best = finalists(known.values())
                 shown.racing(len(best))
                 known |= {e.options: e for e in self._raced(best, known)}
@@ -231,7 +242,7 @@ class Run:
         self.store.finish(self.key, before if given else max(budget, before), winner)
         return self._result(known, winner, given)
 
-    def _timed(self, todo: Sequence[Options]) -> Iterator[Timed]:
+    def _timed(self, todo: Sequence[Options]) -> Generator[Timed]:
         """Each candidate's outcome, as it is there."""
         if not todo:
             return
@@ -248,7 +259,7 @@ class Run:
         """The last times of the best, which go to the store; those of an earlier race are no longer of the last."""
         missing = [e.options for e in best if e.options not in self._built]
         with Builds(self.spec, missing, self.builder, self.jobs) as builds:
-            failed = [b for b in self._kept(builds) if isinstance(b, Timed)]
+            failed = [b for b in self._kept(builds) if isinstance(b, Timed) and b.settled]
         raced = self.crew.final([self._built[e.options] for e in best if e.options in self._built])
         fresh = {e.options for e in raced}
         earlier = [e.timed(e.seconds) for e in known.values() if e.final and e.seconds and e.options not in fresh]
@@ -260,7 +271,10 @@ class Run:
         rows = [e for e in known.values() if given is None or e.options in given or e.options == winner.options]
         rows.sort(key=lambda e: (e.seconds is None, not e.final, e.seconds or 0.0))
         if given is not None:
-            winner = best_of(tuple(e for e in rows if e.options in given)) or winner
+            found = best_of(tuple(e for e in rows if e.options in given))
+            if found is None:
+                raise self._nothing(known, given)
+            winner = found
         sizes = ", ".join(f"{n}={v}" for n, v in self.spec.sizes.items())
         title = f"{', '.join(map(str, self.spec.graph.roots))} on {self.spec.gpu.name}{f', {sizes}' if sizes else ''}"
         kernel = compile(self.spec.graph, self.spec.target, winner.options)

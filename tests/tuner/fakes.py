@@ -121,8 +121,10 @@ class FakeBench:
             raise NoGpuThere("there is no NVIDIA Fake here")
         return GPU
 
-    def add(self, name: str, content: bytes) -> float:
-        options = self.options[name] = pickle.loads(content)
+    def add(self, name: str, content: bytes, keep: bool) -> float:
+        options = pickle.loads(content)
+        if keep:
+            self.options[name] = options
         said(f"add {options.group}")
         match options.group:
             case x if x == HANG:

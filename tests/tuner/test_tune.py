@@ -42,7 +42,8 @@ def log(tmp_path, monkeypatch):
 
 @pytest.fixture(autouse=True)
 def here(request, monkeypatch):
-    """All of it in this process, but for tests that are marked to be about processes."""
+    """All of it in this process, but for tests that ask for processes; tasks of two candidates or more."""
+    monkeypatch.setattr(crews, "LEAST", 2)
     if "processes" not in request.fixturenames:
         monkeypatch.setattr(fakes, "inline", True)
         for module in (build, crews, timer):
@@ -193,7 +194,7 @@ def test_any_executor_times(tmp_path, log):
         tuned = run(Store(tmp_path), [9, 3, 7, 4, fakes.WRONG], executor=executor)
     assert tuned.options == option(3)
     assert outcomes(tuned) == {9: TIMED, 3: TIMED, 7: TIMED, 4: TIMED, fakes.WRONG: WRONG}
-    assert log().count("take") == 3  # two of at most three candidates, and the race
+    assert log().count("take") == 4  # three of at most two candidates, and the race
 
 
 class Dying(Executor):
@@ -235,6 +236,14 @@ def test_a_pool_whose_process_is_killed(tmp_path, log, processes):
         os.kill(pool.submit(os.getpid).result(), signal.SIGKILL)
         tuned = run(Store(tmp_path), [3], executor=pool)
     assert tuned.options == option(3)
+
+
+def test_an_executor_that_is_broken_from_the_start(log, monkeypatch):
+    monkeypatch.setattr(tune, "gpu_here", lambda: None)
+    with pytest.raises(NoGpu, match=r"the executor fails \(the pool is broken\)"):
+        pv.tune(E, executor=Dying((), range(100)), **SIZES)
+    monkeypatch.setattr(tune, "gpu_here", lambda: fakes.GPU)
+    assert tune._gpu(Dying((), range(100))) == fakes.GPU
 
 
 def test_workers_without_such_a_gpu(tmp_path, log, monkeypatch):

@@ -74,10 +74,10 @@ class Store:
 
     folder: Path | None
     patience: float = WRITE_SECONDS
-    _avoided: dict[Path, str] = field(default_factory=dict)
+    _avoided: set[Path] = field(default_factory=set)
     _kept: dict[str, dict[str, tuple]] = field(default_factory=dict)
     _ended: dict[str, tuple] = field(default_factory=dict)
-    _said: set[tuple[Path, str]] = field(default_factory=set)
+    _said: set[Path] = field(default_factory=set)
     _whole: set[Path] = field(default_factory=set)
 
     @classmethod
@@ -162,7 +162,7 @@ class Store:
             done = self._tried(path, lambda p: self._transaction(p, into), "results go elsewhere")
             if done:
                 return True
-            self._avoided[path] = "said"
+            self._avoided.add(path)
         return False
 
     def _transaction(self, path: Path, into: Callable[[sqlite3.Connection], object]) -> bool:
@@ -184,10 +184,11 @@ class Store:
         try:
             return action(path)
         except (sqlite3.Error, OSError, _OtherFormat, _Damaged) as wrong:
-            reason = _reason(wrong)
-            if (path, reason) not in self._said:
-                self._said.add((path, reason))
-                warnings.warn(f"{path} {reason}; it stays as it is, and {instead}", TuningFileWarning, stacklevel=2)
+            what = path if path.exists() else path.parent  # where no file can be made it is the folder's fault
+            if what not in self._said:
+                self._said.add(what)
+                reason = " ".join(_reason(wrong).split())
+                warnings.warn(f"{what} {reason}; it stays as it is, and {instead}", TuningFileWarning, stacklevel=2)
             return None
 
 

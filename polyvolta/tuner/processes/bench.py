@@ -81,8 +81,12 @@ class Bench:
                 hint="smaller sizes, or end what else is on the GPU",
             )
 
-    def add(self, name: str, content: bytes) -> float:
+    def add(self, name: str, content: bytes, keep: bool) -> float:
         """Load a kernel, run it, look at its results, and time it shortly: seconds a launch.
+
+        Parameters
+        ----------
+        keep : whether it is to be raced.
 
         Raises
         ------
@@ -103,7 +107,10 @@ class Bench:
         seconds = self.stream.seconds(run)
         count = max(1, min(MOST_LAUNCHES, round(REPLAY_SECONDS / max(seconds, 1e-7))))
         self.graphs[name] = self.stream.recorded(run, count)
-        return self.race((name,), FIRST_REPLAYS)[name][0]
+        median, *_ = self.race((name,), FIRST_REPLAYS)[name]
+        if not keep:
+            self.graphs.pop(name).close()
+        return median
 
     def race(self, names: tuple[str, ...], rounds: int) -> dict[str, tuple[float, ...]]:
         """Candidates that take turns: for each the median of its seconds a launch, the least and the most."""

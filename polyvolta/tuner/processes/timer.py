@@ -75,8 +75,12 @@ class Timer:
                     raise
         raise AssertionError
 
-    def time(self, built: Built) -> Timed:
+    def time(self, built: Built, keep: bool = False) -> Timed:
         """A candidate's time, or what was wrong with it.
+
+        Parameters
+        ----------
+        keep : whether it is to be raced.
 
         Raises
         ------
@@ -86,7 +90,7 @@ class Timer:
             child = self._ready()
             name = text_of(built.options)
             try:
-                seconds = float(child.ask("add", name, built.content, limit=self.spec.limit))
+                seconds = float(child.ask("add", name, built.content, keep, limit=self.spec.limit))
             except Died as died:
                 self._over()
                 if last:
@@ -100,7 +104,7 @@ class Timer:
                 self._over()  # of a context in which something failed nobody knows what else does
                 return Timed(built.options, FAILED, note=wrong.message)
             else:
-                self._there.add(name)
+                self._there |= {name} if keep else set()
                 return Timed(built.options, TIMED, seconds)
         raise AssertionError
 
@@ -108,15 +112,11 @@ class Timer:
         """The times of the best, taking turns in more and more rounds; see `rounds`."""
         named = {text_of(b.options): b for b in candidates}
         found: dict[str, Timed] = {}
-        for name, built in named.items():
-            self._ready()
-            if name not in self._there:
-                found[name] = self.time(built)
-        fine = [n for n in named if n not in found or found[n].outcome == TIMED]
-        if missing := [n for n in fine if n not in self._there]:  # the process was started anew on the way
-            for name in missing:
-                found[name] = self.time(named[name])
-            fine = [n for n in fine if n in self._there]
+        for _ in range(TRIES):  # where one ends the process, all others are to be there again
+            for name, built in named.items():
+                if name not in self._there and (name not in found or found[name].outcome == TIMED):
+                    found[name] = self.time(built, keep=True)
+        fine = [n for n in named if n in self._there]
         if fine:
             try:
                 times, last = halving(self._race, fine)

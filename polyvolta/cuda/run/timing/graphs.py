@@ -135,7 +135,7 @@ def interleaved(replays: Sequence[Replay], rounds: int) -> list[list[float]]:
 
 def free_bytes() -> int:
     """Memory of the current GPU that nobody has taken."""
-    return int(driver_call("cuMemGetInfo")[0])
+    return int(driver_call("cuMemGetInfo"))
 
 
 def on_gpu(number: int) -> None:
