@@ -1,12 +1,12 @@
 """Where the tuned kernels of an evaluation are most behind: counters of the hardware, beside those of the library's.
 
-    python benchmarks/behind.py FOLDER [--count 10] [--target sm_90a] [--csv FILE]
+    python benchmarks/behind.py FOLDER [--count 10] [--target sm_90a]
 
 Of the rows of FOLDER/evaluation.csv those with the least ratios are run once more under Nsight Compute (`ncu`), on
 random data at the clocks that the GPU has, caches warm: our kernel, then what it is behind, kernel by kernel. Two lines
 of a table, or more, for each: how long, how many blocks and waves of them, and how busy each part is, in per cent of
 what it can do at most. Whatever is near 100 is the limit; where nothing is, it is latency, or multiprocessors without
-work.
+work. FOLDER/behind.csv has all that ncu says; the tables of docs/evaluation.md are made from it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import argparse
 import csv
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +43,7 @@ COUNTERS = {
 }
 SCALES = {"us": 1e-3, "L2 MB": 1e-6, "DRAM MB": 1e-6}
 OURS = "kern0"
+CSV_OF_COUNTERS = "behind.csv"
 
 Case = tuple[records.Row, str, float]
 
@@ -73,7 +74,7 @@ def launches(cases: list[Case]) -> None:
                 torch.cuda.cudart().cudaProfilerStop()
 
 
-def by_case(profiled: list[dict[str, str]]) -> list[list[dict[str, str]]]:
+def by_case(profiled: Sequence[dict[str, str]]) -> list[list[dict[str, str]]]:
     """Kernels of each case: ours begins one.
 
     >>> by_case([{"Kernel Name": name} for name in ("kern0", "x", "y", "kern0", "z")])[1]
@@ -87,7 +88,7 @@ def by_case(profiled: list[dict[str, str]]) -> list[list[dict[str, str]]]:
     return out
 
 
-def table(cases: list[Case], profiled: list[dict[str, str]]) -> str:
+def table(cases: Sequence[Case], profiled: Sequence[dict[str, str]]) -> str:
     """Of all kernels of all cases, Markdown."""
     lines: list[list[str]] = []
     for (row, side, ratio), kernels in zip(cases, by_case(profiled), strict=True):
@@ -98,6 +99,20 @@ def table(cases: list[Case], profiled: list[dict[str, str]]) -> str:
             name = short(read_options(row.tuned)) if n == 0 else f"{beside}: {kernel['Kernel Name'][:60]}"
             lines.append(["" if n else what, "" if n else f"{ratio:.3f}", name, *cells(kernel)])
     return tables.markdown(["computation", "ratio", "kernel", *COUNTERS], lines)
+
+
+def of_rows(rows: Sequence[records.Row], target: str, profiled: Sequence[dict[str, str]]) -> str:
+    """The table again, of what was kept: as many of the worst cases as were profiled."""
+    cases = tables.behind([r for r in rows if r.target == target], len(by_case(profiled)))
+    return table(cases, profiled)
+
+
+def kept(path: Path) -> list[dict[str, str]]:
+    """What ncu said, from a file; nothing where there is none."""
+    if not path.exists():
+        return []
+    with open(path, newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
 
 
 def cells(kernel: dict[str, str]) -> Iterator[str]:
@@ -116,7 +131,6 @@ def main() -> int:
     parser.add_argument("folder", type=Path, help="of an evaluation")
     parser.add_argument("--count", type=int, default=10, help="how many cases")
     parser.add_argument("--target", default="sm_90a", help="whose kernels")
-    parser.add_argument("--csv", type=Path, help="for all that ncu says")
     args = parser.parse_args()
     rows = [r for r in records.read(args.folder / CSV) if r.target == args.target]
     cases: Any = tables.behind(rows, args.count)
@@ -126,11 +140,11 @@ def main() -> int:
     profiled = gpu_counters.profiled(COUNTERS.values(), "--cache-control", "none")
     if profiled is None:
         return 1
-    if args.csv is not None:
-        with open(args.csv, "w", newline="") as file:
-            lines = csv.DictWriter(file, profiled[0])
-            lines.writeheader()
-            lines.writerows(profiled)
+    with open(args.folder / CSV_OF_COUNTERS, "w", newline="", encoding="utf-8") as file:
+        wanted = ["Kernel Name", *COUNTERS.values()]
+        lines = csv.DictWriter(file, wanted, extrasaction="ignore", lineterminator="\n")
+        lines.writeheader()
+        lines.writerows(profiled)
     print(table(cases, profiled))
     return 0
 

@@ -22,6 +22,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import behind
 import ways
 
 import polyvolta as pv
@@ -140,13 +141,18 @@ TABLES = {
 MARK = re.compile(r"(<!-- (\w+) (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
-def filled(text: str, rows: Sequence[records.Row]) -> str:
+def filled(text: str, rows: Sequence[records.Row], profiled: Sequence[dict[str, str]] = ()) -> str:
     """A page with what is between marks `<!-- over_library sm_90a -->` and `<!-- end -->` made anew from rows.
+
+    Parameters
+    ----------
+    profiled : what `behind.py` has kept of counters, for the mark `counters`.
 
     >>> print(filled("<!-- of_choices sm_90a -->\\n<!-- end -->", []).splitlines()[1][:24])
     | benchmark | choice | b
     """
-    return MARK.sub(lambda m: f"{m[1]}{TABLES[m[2]](rows, m[3])}\n{m[4]}", text)
+    counters = {"counters": lambda rows, target: behind.of_rows(rows, target, profiled)}
+    return MARK.sub(lambda m: f"{m[1]}{(TABLES | counters)[m[2]](rows, m[3])}\n{m[4]}", text)
 
 
 def main() -> int:
@@ -176,8 +182,8 @@ def main() -> int:
         choices = Listed() if args.listed else Ranked(args.budget, args.space_most or None)
         whole = benching.measure(err, wanted, choices, Given())
     if args.docs is not None:
-        rows = records.read(args.out / CSV)
-        args.docs.write_text(filled(args.docs.read_text(encoding="utf-8"), rows), encoding="utf-8")
+        rows, profiled = records.read(args.out / CSV), behind.kept(args.out / behind.CSV_OF_COUNTERS)
+        args.docs.write_text(filled(args.docs.read_text(encoding="utf-8"), rows, profiled), encoding="utf-8")
     elif not args.bare:
         benching.report(out, err, args.out)
     if args.pictures is not None:

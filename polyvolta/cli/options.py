@@ -131,7 +131,7 @@ Break = Annotated[
 Interpret = Annotated[bool, _flag("--interpret", help="Interpret even where there is a GPU.")]
 
 
-Budget = Annotated[int, typer.Option("--budget", min=1, metavar="N", help="How many candidates to time, at each size.")]
+Budget = Annotated[int, typer.Option("--budget", min=1, metavar="N", help="How many candidates to time.")]
 Gpus = Annotated[int, typer.Option("--gpus", min=1, metavar="N", help="GPUs of this machine to time on, side by side.")]
 Limit = Annotated[
     float | None, typer.Option(metavar="SECONDS", help="For one candidate on the GPU; if missing, plenty.")

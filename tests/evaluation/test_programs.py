@@ -19,7 +19,9 @@ ROOT = Path(__file__).resolve().parents[2]
 
 def test_the_docs_have_the_tables_of_the_measured_rows():
     page = (ROOT / "docs" / "evaluation.md").read_text(encoding="utf-8")
-    assert evaluation.filled(page, records.read(ROOT / "benchmarks" / "results" / "evaluation.csv")) == page
+    results = ROOT / "benchmarks" / "results"
+    rows, profiled = records.read(results / "evaluation.csv"), behind.kept(results / "behind.csv")
+    assert evaluation.filled(page, rows, profiled) == page
 
 
 def test_a_page_is_filled_between_its_marks_and_nowhere_else():
@@ -61,6 +63,17 @@ def test_counters_stand_beside_those_of_the_librarys_kernels():
     assert lines[1][2] == "mm: nvjet"
     assert lines[3][2] == "cublasLt's best of 100, number 3: splitk"
     assert lines[0][5] == "?"
+
+
+def test_counters_that_were_kept_make_the_same_table(tmp_path):
+    some = [row(K=64, chain_us=9.0, best_us=20.0), row(K=128, best_us=9.5), row(K=192)]
+    profiled = [counted(n, us) for n, us in (("kern0", 10), ("nvjet", 9), ("kern0", 11.5), ("splitk", 5))]
+    page = "<!-- counters sm_90a -->\n<!-- end -->\n"
+    assert evaluation.filled(page, some, profiled).splitlines()[1:-1] == behind.table(worst(some, 2), profiled).splitlines()
+    assert behind.kept(tmp_path / "none.csv") == []
+    path = tmp_path / "behind.csv"
+    path.write_text("Kernel Name,gpu__time_duration.sum\nkern0,\"10,000.00\"\n")
+    assert behind.kept(path) == [{"Kernel Name": "kern0", "gpu__time_duration.sum": "10,000.00"}]
 
 
 def test_cases_and_profiles_that_dont_fit_each_other_are_no_table():
