@@ -134,9 +134,22 @@ def legal(benchmark: Benchmark, target: Target, listed: Sequence[dict[str, Any]]
 
 # ---- a page of the docs ----------------------------------------------------------------------------------------
 
+FIGURES = {
+    "speedup": "speed-up over the unfused chain", "beside-best": "speed-up over the best that the library offers",
+    "roofline": "roofline",
+}  # fmt: skip
+
+
+def figures(rows: Sequence[records.Row], target: str) -> str:
+    """Links to the figures of a target, beside the page."""
+    there = any(r.target == target for r in rows)
+    return "\n\n".join(f"![{target}: {words}](pictures/evaluation/{name}-{target}.svg)"
+                       for name, words in FIGURES.items() if there)  # fmt: skip
+
+
 TABLES = {
     "over_library": tables.over_library, "of_choices": tables.of_choices, "gone_through": tables.gone_through,
-    "of_behind": tables.of_behind,
+    "of_behind": tables.of_behind, "figures": figures,
 }  # fmt: skip
 MARK = re.compile(r"(<!-- (\w+) (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 

@@ -1,5 +1,6 @@
 """The programs over the evaluation: a page of the docs made from rows, choices without a model, and counters."""
 
+import re
 from pathlib import Path
 
 import behind
@@ -52,6 +53,12 @@ def counted(name: str, us: float) -> dict[str, str]:
     return {"Kernel Name": name, "gpu__time_duration.sum": f"{1000 * us:,.2f}", "launch__grid_size": "132"}
 
 
+def test_links_lead_to_the_figures_that_are_drawn():
+    linked = set(re.findall(r"\(pictures/evaluation/(.*?)\)", evaluation.figures(rows(1), "sm_90a")))
+    assert linked == {f"{name}-sm_90a.svg" for name in ("speedup", "beside-best", "roofline")}
+    assert evaluation.figures([], "sm_90a") == ""
+
+
 def test_counters_stand_beside_those_of_the_librarys_kernels():
     some = worst([row(K=64, chain_us=9.0, best_us=20.0), row(K=128, best_us=9.5)], 2)
     profiled = [counted(n, us) for n, us in (("kern0", 10), ("nvjet", 9), ("kern0", 11.5), ("splitk", 5), ("add", 4))]
@@ -69,7 +76,8 @@ def test_counters_that_were_kept_make_the_same_table(tmp_path):
     some = [row(K=64, chain_us=9.0, best_us=20.0), row(K=128, best_us=9.5), row(K=192)]
     profiled = [counted(n, us) for n, us in (("kern0", 10), ("nvjet", 9), ("kern0", 11.5), ("splitk", 5))]
     page = "<!-- counters sm_90a -->\n<!-- end -->\n"
-    assert evaluation.filled(page, some, profiled).splitlines()[1:-1] == behind.table(worst(some, 2), profiled).splitlines()
+    made = evaluation.filled(page, some, profiled)
+    assert made.splitlines()[1:-1] == behind.table(worst(some, 2), profiled).splitlines()
     assert behind.kept(tmp_path / "none.csv") == []
     path = tmp_path / "behind.csv"
     path.write_text("Kernel Name,gpu__time_duration.sum\nkern0,\"10,000.00\"\n")
