@@ -15,7 +15,10 @@ import io
 import os
 import subprocess
 import sys
+from collections.abc import Iterable
 
+PROFILED = "POLYVOLTA_PROFILED"
+"""Says to a program that ncu runs it."""
 COUNTERS = {
     "tensor cores": "sm__inst_executed_pipe_tensor.avg.pct_of_peak_sustained_active",
     "tensor pipe": "sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_active",
@@ -34,13 +37,18 @@ def launches(sides: list[int], ways: list[str]) -> None:
     """Under ncu: every kernel once, compiled and warmed up before the profiled range."""
     import gpu_speed
     import torch
+    from ways import read_way
 
-    kernels = gpu_speed.compiled("gemm", [gpu_speed.read_way(w) for w in ways], 8)
+    import polyvolta as pv
+
+    product = gpu_speed.expression("gemm")
+    kernels = [pv.compile(product, gpu_speed.here("sm_80" if "/" in w else "sm_90a"), pv.Options(**read_way(w)))
+               for w in ways]  # fmt: skip
     for side in sides:
         a, b = gpu_speed.arrays_of(side, side, side)["gemm"]
         c = torch.empty(side, side, device="cuda", dtype=torch.float16)
         for run in (
-            *(gpu_speed.launcher(k, a, b, out=c) for _, k in kernels),
+            *(gpu_speed.launcher(k, a, b, out=c) for k in kernels),
             lambda a=a, b=b, c=c: torch.mm(a, b, out=c),
         ):
             run()
@@ -51,23 +59,35 @@ def launches(sides: list[int], ways: list[str]) -> None:
             torch.cuda.cudart().cudaProfilerStop()
 
 
+def profiled(counters: Iterable[str], *more: str) -> list[dict[str, str]] | None:
+    """This very command again, under ncu: a row for each kernel; None where that failed, which stderr says then.
+
+    Parameters
+    ----------
+    more : options of ncu.
+    """
+    how = ["--csv", "--page", "raw", "--print-units", "base", "--profile-from-start", "off", "--clock-control", "none"]
+    command = ["ncu", *how, *more, "--metrics", ",".join(counters), sys.executable, *sys.argv]
+    done = subprocess.run(command, env=os.environ | {PROFILED: "1"}, capture_output=True, text=True)
+    start = done.stdout.find('"ID"')
+    if done.returncode or start < 0:
+        print(done.stdout[-2000:], done.stderr[-2000:], file=sys.stderr)
+        return None
+    return [r for r in csv.DictReader(io.StringIO(done.stdout[start:])) if r["ID"]]
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--side", default="4096,8192", help="sides of squares, separated by commas")
     parser.add_argument("--way", action="append", help="a way to tile, as in gpu_speed.py")
     args = parser.parse_args()
     ways = args.way or ["128x256x64/64x64 3", "256x128x64/64x64 3"]
-    if os.environ.get("POLYVOLTA_PROFILED"):
+    if os.environ.get(PROFILED):
         launches([int(s) for s in args.side.split(",")], ways)
         return 0
-    how = ["--csv", "--page", "raw", "--print-units", "base", "--profile-from-start", "off", "--clock-control", "none"]
-    command = ["ncu", *how, "--metrics", ",".join(COUNTERS.values()), sys.executable, *sys.argv]
-    done = subprocess.run(command, env=os.environ | {"POLYVOLTA_PROFILED": "1"}, capture_output=True, text=True)
-    start = done.stdout.find('"ID"')
-    if done.returncode or start < 0:
-        print(done.stdout[-2000:], done.stderr[-2000:], file=sys.stderr)
+    rows = profiled(COUNTERS.values())
+    if rows is None:
         return 1
-    rows = [r for r in csv.DictReader(io.StringIO(done.stdout[start:])) if r["ID"]]
     print(f"| size | kernel | {' | '.join(COUNTERS)} |\n|{'---|' * (len(COUNTERS) + 2)}")
     for n, row in enumerate(rows):
         side = args.side.split(",")[n // (len(ways) + 1)]

@@ -8,6 +8,7 @@
     polyvolta trace     one block step by step: what each warp reads and writes
     polyvolta draw      pictures of its maps, tiles and pipeline, as SVG
     polyvolta verify    proofs that the kernel is right, or a counter-example
+    polyvolta bench     the paper's evaluation on the GPU here: a table, a CSV file, figures
 
 Errors go to stderr. The exit code is 2 for bad input, 1 for a result that is wrong or a statement that isn't proved,
 whether or not somebody reads all that is printed; 130 after Ctrl-C; and 1 where stdout can't be written, as on a full
@@ -20,6 +21,7 @@ import contextlib
 import errno
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -33,6 +35,9 @@ from polyvolta.cli.options import (
     TRACE_SIZE,
     AccessName,
     Ascii,
+    BenchFolder,
+    Benchmarks,
+    BenchTarget,
     BlockText,
     Break,
     Budget,
@@ -42,14 +47,21 @@ from polyvolta.cli.options import (
     First,
     Gpus,
     Interpret,
+    Jobs,
     Limit,
+    Minutes,
     Only,
     Output,
     Picture,
     PictureFile,
     PictureSize,
+    ReportOnly,
     Seed,
+    SizeCount,
+    SizeSeed,
     SizeText,
+    Spaced,
+    SpaceMost,
     Stage,
     Statement,
     Steps,
@@ -300,6 +312,41 @@ def draw(
     a, b = choice.layouts.split(",")
     wanted = drawing.Wanted(sizes, (a, b), tile, access, warp, not unswizzled, at, tiles)
     drawing.draw(out, kernel, picture, wanted, output)
+
+
+@app.command(cls=_Command)
+def bench(
+    only: Benchmarks = None,
+    count: SizeCount = 100,
+    seed: SizeSeed = 7,
+    target: BenchTarget = "auto",
+    budget: Budget = 16,
+    space: Spaced = 20,
+    space_most: SpaceMost = 200,
+    minutes: Minutes = None,
+    jobs: Jobs = None,
+    output: BenchFolder = Path("polyvolta-bench"),
+    report: ReportOnly = False,
+) -> None:
+    """The paper's benchmarks at random sizes, beside torch: a table, a CSV file that a later run goes on with, figures.
+
+    Needs a GPU and torch; `--report` needs neither. The exit code is 1 if sizes are left, after --minutes.
+    """
+    from polyvolta.cli import benching
+
+    out, err = terminal.console(), terminal.console(stderr=True)
+    whole = True
+    if not report:
+        with err.status("loading"):
+            from polyvolta.cuda.target.registry import target_of
+            from polyvolta.evaluation.choices import Ranked
+
+            names = tuple(filter(None, (only or "").split(",")))
+            wanted = benching.Wanted(target_of(target), output, names, count, seed, space, minutes, jobs)
+        whole = benching.measure(err, wanted, Ranked(budget, space_most or None))
+    benching.report(out, err, output)
+    if not whole:
+        raise typer.Exit(1)
 
 
 # ---- what they share ---------------------------------------------------------------------------------------

@@ -157,6 +157,29 @@ AccessName = Annotated[
 Warp = Annotated[int, typer.Option("--warp", min=0, metavar="N", help="Whose access.")]
 Unswizzled = Annotated[bool, _flag("--unswizzled", help="The tile without its swizzle.")]
 Tiles = Annotated[int, typer.Option("--tiles", metavar="N", help="How many k tiles the pipeline shows.")]
+Benchmarks = Annotated[
+    str | None,
+    typer.Option("--only", metavar="NAMES", help="Benchmarks, such as gemm,add; all if missing."),
+]
+SizeCount = Annotated[int, typer.Option("--sizes", min=1, metavar="N", help="How many random sizes.")]
+SizeSeed = Annotated[int, typer.Option("--seed", min=0, metavar="N", help="Of the sizes.")]
+Spaced = Annotated[
+    int, typer.Option("--space", min=0, metavar="N", help="At how many sizes the whole space is gone through.")
+]
+SpaceMost = Annotated[
+    int, typer.Option(min=0, metavar="N", help="Tilings of the space at most; 0: all, which are thousands.")
+]
+Minutes = Annotated[
+    float | None, typer.Option(min=0, metavar="N", help="After which no size is begun; as long as it takes if missing.")
+]
+Jobs = Annotated[
+    int | None, typer.Option(min=1, metavar="N", help="Processes that compile; as many as cores if missing.")
+]
+BenchFolder = Annotated[Path, typer.Option("-o", "--output", metavar="FOLDER", help="For the CSV file and all else.")]
+ReportOnly = Annotated[bool, _flag("--report", help="Measure nothing: tables and figures of what the folder has.")]
+BenchTarget = Annotated[
+    str, typer.Option("--target", metavar="ARCH", help="Whose kernels, or auto: the GPU's here.")
+]
 
 
 _GIVEN = """

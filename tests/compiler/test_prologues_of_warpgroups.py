@@ -218,7 +218,8 @@ def test_all_is_proved(outputs):
 
 
 def kernel_of(name):
-    return compiled(NOT_ZERO if name == "values beyond k" else BOTH)
+    by_name = {"values beyond k": NOT_ZERO, "one right operand for a loop's products": GATED["one left operand"]}
+    return compiled(by_name.get(name, BOTH))
 
 
 @pytest.mark.parametrize("name", [m.name for m in prologues.MUTANTS])

@@ -1,0 +1,188 @@
+"""`polyvolta bench`: the paper's evaluation on the GPU at hand, from the command line to files in a folder.
+
+Sizes that the folder's CSV file has are not measured again, so a run that was stopped goes on. On a terminal a bar says
+how far it is and how long it will take; elsewhere each size is a line on stderr.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from polyvolta.cli import terminal
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from polyvolta.cuda.target.target import Target
+    from polyvolta.evaluation.choices import Choices
+    from polyvolta.evaluation.library import Library
+    from polyvolta.evaluation.records import Row
+
+WORDS = {"choosing": "choosing tilings", "compiling": "compiling and checking", "timing": "timing"}
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What is evaluated.
+
+    Attributes
+    ----------
+    benchmarks : names; all if empty.
+    target : the kernels'.
+    count, seed : of random sizes.
+    spaced : at how many of them the whole space is gone through.
+    minutes : after which no size is begun; as long as it takes if None.
+    jobs : processes that compile; as many as there are cores if None.
+    folder : for all files.
+    """
+
+    target: Target
+    folder: Path
+    benchmarks: tuple[str, ...] = ()
+    count: int = 100
+    seed: int = 7
+    spaced: int = 20
+    minutes: float | None = None
+    jobs: int | None = None
+
+
+def measure(err: Console, wanted: Wanted, choices: Choices, library: Library | None = None) -> bool:
+    """Measure what the folder's CSV doesn't have; whether all of it is there then.
+
+    Raises
+    ------
+    NoLibrary, NoGpu : what timing needs is missing; says what works without.
+    BadRecords, UnknownBenchmark : see `polyvolta.evaluation.errors`; WrongResult, DoesNotFit : `tuner.errors`.
+    """
+    from polyvolta.evaluation import records
+    from polyvolta.evaluation.benchmarks import BENCHMARKS, benchmark, draw
+    from polyvolta.evaluation.course import Course
+    from polyvolta.evaluation.library import Gpu, Torch
+    from polyvolta.evaluation.report import CSV
+
+    chosen = tuple(map(benchmark, wanted.benchmarks)) or BENCHMARKS
+    path = wanted.folder / CSV
+    done = {row.key for row in records.read(path)}
+    _check_gpu()
+    library, gpu = library or Torch(), Gpu()
+    target = gpu.like_this(wanted.target)
+    until = math.inf if wanted.minutes is None else time.monotonic() + 60 * wanted.minutes
+    sizes = draw(wanted.count, wanted.seed)
+    keys = {(gpu.name, target.name, b.name, s) for b in chosen for s in sizes}
+    with Bar(err) as bar:
+        course = Course(chosen, target, sizes, choices, library, gpu, wanted.spaced, wanted.jobs, progress=bar.reach)
+        for row in course.rows(done, until):
+            records.append(path, [row])
+            done.add(row.key)
+            bar.say(line(row))
+    for what, why in course.refused.items():
+        err.print(f"left out: {what}: {why}", style="yellow")
+    left = len(keys - done)
+    if left:
+        err.print(f"{left} of {len(keys)} are left; the same command goes on with them")
+    return not left
+
+
+def _check_gpu() -> None:
+    """Say what works without a GPU, where there is none.
+
+    Raises
+    ------
+    NoGpu
+    """
+    from polyvolta.cuda.errors import NoGpu
+    from polyvolta.cuda.run import launch
+
+    try:
+        launch.require_gpu()
+    except NoGpu as missing:
+        hint = "polyvolta bench --report makes tables and figures of a CSV file anywhere"
+        raise NoGpu(missing.message, hint=hint) from None
+
+
+def line(row: Row) -> str:
+    """A row for people."""
+    from polyvolta.evaluation.tables import ratio
+
+    beside = [f"{words} {value:.3f}" for words, value in (
+        ("first", ratio(row, "chain", "default")), ("tuned", ratio(row, "chain", "tuned")),
+        (f"beside {row.best}", ratio(row, "best", "tuned")),
+    ) if not math.isnan(value)]  # fmt: skip
+    size = " x ".join(f"{n:4}" for n in row.sizes)
+    return f"{row.benchmark:16} {size}  {row.tuned_us:8.2f} us  {', '.join(beside)}"
+
+
+class Bar:
+    """How far it is, and for how long it will go on: a bar on a terminal, elsewhere a share in front of each line."""
+
+    def __init__(self, err: Console, now: Callable[[], float] = time.monotonic) -> None:
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+        self._err, self._now = err, now
+        columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[left]}")
+        self._bar = Progress(*columns, console=err, transient=True, disable=not err.is_terminal)
+        self._task = self._bar.add_task("loading", total=None, left="")
+        self._what, self._since, self._share = "", now(), ""
+
+    def __enter__(self) -> Bar:
+        self._bar.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._bar.stop()
+
+    def reach(self, what: str, done: int, of: int) -> None:
+        """So much of something is done."""
+        if what != self._what:
+            self._what, self._since = what, self._now()
+        left = remaining(self._now() - self._since, done, of)
+        self._share = f"{done} of {of}, {left}" if left else f"{done} of {of}"
+        self._bar.update(self._task, description=WORDS[what], completed=done, total=of, left=left)
+
+    def say(self, text: str) -> None:
+        """A line; where there is no bar, with what a bar would say."""
+        share = "" if self._err.is_terminal or self._what != "timing" else f"[{self._share}] "
+        self._err.print(share + text)
+
+
+def remaining(seconds: float, done: int, of: int) -> str:
+    """How long the rest takes at the same pace.
+
+    >>> remaining(50, 20, 100), remaining(1, 0, 100), remaining(7200, 50, 100)
+    ('3:20 left', '', '2:00:00 left')
+    """
+    if not done or done >= of:
+        return ""
+    rest = round(seconds * (of - done) / done)
+    minutes, rest = divmod(rest, 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02} left" if hours else f"{minutes}:{rest:02} left"
+
+
+def report(out: Console, err: Console, folder: Path) -> None:
+    """The tables on stdout; the page and the figures into the folder, each file said on stderr.
+
+    Raises
+    ------
+    BadRecords : the folder has no rows, or can't be written.
+    """
+    from polyvolta.evaluation.errors import BadRecords, NoFigures
+    from polyvolta.evaluation.records import read
+    from polyvolta.evaluation.report import CSV, page, written
+
+    rows: Sequence[Row] = read(folder / CSV)
+    if not rows:
+        raise BadRecords(f"{folder / CSV} has nothing measured", hint="polyvolta bench, on a machine with a GPU")
+    terminal.write(page(rows))
+    with err.status("drawing"):
+        try:
+            for path in written(rows, folder):
+                err.print(f"wrote {path}")
+        except NoFigures as missing:
+            err.print(f"no figures: {missing.message}; {missing.hint}", style="yellow")
+    out.print()
