@@ -107,8 +107,11 @@ class Crowd:
         self._submit(batch)
         while self._running:
             yield from self._done(None)
-        yield from self.alone.times(self._left, len(self._left))
-        self._left.clear()
+        for b in self._left:
+            try:
+                yield self.alone.timer.time(b)
+            except (NoGpu, NoGpuThere) as wrong:
+                yield Timed(b.options, DIED, note=f"no worker is left, and here {wrong.message}")
 
     def _submit(self, batch: Sequence[Built]) -> None:
         """Give a worker some candidates; keep them for this process where there are none any more."""

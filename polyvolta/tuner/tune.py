@@ -98,8 +98,8 @@ def tune(
     -----
     Times are medians of CUDA graphs' replays that take turns, on nearly normal random data, all launches on the same
     arrays: operands that the second-level cache holds are in it. Every candidate's results are compared: the first
-    one's with float64 at 48 x 48 places, the others' with these everywhere. Nobody else times on the GPU meanwhile, as
-    far as this package is concerned.
+    one's with float64 in 48 rows and columns, the others' with these everywhere, and where they differ with float64
+    there. Nobody else times on the GPU meanwhile, as far as this package is concerned.
     """
     graph = Graph.of(outputs)
     values = checked_sizes(graph, sizes)

@@ -246,6 +246,27 @@ def test_an_executor_that_is_broken_from_the_start(log, monkeypatch):
     assert tune._gpu(Dying((), range(100))) == fakes.GPU
 
 
+def test_a_pool_that_breaks_where_there_is_no_gpu(tmp_path, log, monkeypatch):
+    """What its workers found out before is the result."""
+    monkeypatch.setattr(crews, "LEAST", 1)
+    s = spec()
+    alone = Alone(s, NoBench)
+    tuned = Run(s, Crowd(s, FakeBench, Dying((), {3, 4, 5, 6}), alone, 9), Store(tmp_path), FakeBuilder, jobs=1).tuned(
+        tuple(map(option, (9, 3, 7))), 16
+    )
+    assert outcomes(tuned) == {9: TIMED, 3: TIMED, 7: DIED}
+    assert tuned.options == option(3)
+    assert tuned.table[-1].note == "no worker is left, and here there is no GPU"
+
+
+class NoBench:
+    def __init__(self, spec):
+        pass
+
+    def take(self):
+        raise NoGpu("there is no GPU")
+
+
 def test_workers_without_such_a_gpu(tmp_path, log, monkeypatch):
     monkeypatch.setenv("FAKE_GPU", "other")
     with ThreadPoolExecutor(1) as pool, pytest.raises(NoGpuThere):
