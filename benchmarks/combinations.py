@@ -195,6 +195,11 @@ def idioms_of(family: Family) -> tuple[Idiom, ...]:
     return (*(i for i in known if i not in last), *last, *OF_ONE_MATRIX)
 
 
+def known_of(target: str) -> tuple[Idiom, ...]:
+    """All idioms of which there are kernels for a target: those that warpgroups don't compute, too."""
+    return tuple(dict.fromkeys((*IDIOMS, *idioms_of(FAMILIES[target]))))
+
+
 # ---- the three readings of a formula -----------------------------------------------------------------------
 
 

@@ -294,6 +294,8 @@ LATERS = [
     ("sm_75", "gated", "col.row-col"),
     ("sm_80", "bias relu", "row.row-row"),
     ("sm_80", "gated", "row.col-row"),
+    ("sm_90a", "gated, one relu of A", "row.col-row"),
+    ("sm_90a", "sigmoid of A and B", "col.row-col"),
 ]
 
 

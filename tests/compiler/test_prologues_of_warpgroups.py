@@ -82,7 +82,9 @@ WAYS = {
     "cluster": (BOTH, {"cluster": (2, 1)}),
     "split": (BOTH, {"split_k": 2, "block_tile": (64, 64, 32)}),
     "sum": (pv.relu(A) @ B + P @ pv.relu(Q), {}),
-    "chunks for some threads": (BOTH, {"block_tile": (64, 16, 32), "warp_tile": (64, 16, 32), "macro_mma": "m64n16k16"}),
+    "chunks for some threads": (
+        BOTH, {"block_tile": (64, 16, 32), "warp_tile": (64, 16, 32), "macro_mma": "m64n16k16"}
+    ),
     "chunks for some warps": (BOTH, {"block_tile": (64, 48, 32), "warp_tile": (64, 48, 32), "macro_mma": "m64n48k16"}),
     "chunks for some warpgroups": (A @ pv.relu(B), {"block_tile": (192, 64, 64), "warp_tile": (64, 64, 64)}),
 }
