@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     from polyvolta.graph.tensors import scalar as scalar
     from polyvolta.graph.tensors import tensor as tensor
     from polyvolta.sets.errors import PolyvoltaError as PolyvoltaError
+    from polyvolta.tuner.tune import tune as tune
 
 __version__ = "0.1.0"
 
@@ -78,6 +79,7 @@ _HOMES = {
     "Options": "polyvolta.compiler.options",
     "targets": "polyvolta.cuda.target.registry",
     "PolyvoltaError": "polyvolta.sets.errors",
+    "tune": "polyvolta.tuner.tune",
 }
 _SUBPACKAGES = {"pictures": "polyvolta.cuda.pictures", "sched": "polyvolta.sched", "sets": "polyvolta.sets"}
 
@@ -125,6 +127,7 @@ __all__ = [  # noqa: F822 (the names are there on first use)
     "tanh",
     "targets",
     "tensor",
+    "tune",
     "where",
 ]
 

@@ -115,7 +115,8 @@ for name in room.__all__:
 
 
 FLOORS = {"sets": {"sets"}, "graph": {"sets", "graph"}, "sched": {"sets", "graph", "sched"},
-          "cuda": {"sets", "graph", "sched", "cuda"}}  # fmt: skip
+          "cuda": {"sets", "graph", "sched", "cuda"}, "compiler": {"sets", "graph", "sched", "cuda", "compiler"},
+          "tuner": {"sets", "graph", "sched", "cuda", "compiler", "tuner"}}  # fmt: skip
 
 
 @cache

@@ -4,12 +4,14 @@
     polyvolta show      the schedule trees alone
     polyvolta emit      the CUDA text, or machine code
     polyvolta run       a run on random data, with its error and time
+    polyvolta tune      the fastest options for some sizes, by timing on the GPU at hand
     polyvolta trace     one block step by step: what each warp reads and writes
     polyvolta draw      pictures of its maps, tiles and pipeline, as SVG
     polyvolta verify    proofs that the kernel is right, or a counter-example
 
 Errors go to stderr. The exit code is 2 for bad input, 1 for a result that is wrong or a statement that isn't proved,
-whether or not somebody reads all that is printed; and 1 where stdout can't be written, as on a full disk.
+whether or not somebody reads all that is printed; 130 after Ctrl-C; and 1 where stdout can't be written, as on a full
+disk.
 """
 
 from __future__ import annotations
@@ -33,10 +35,14 @@ from polyvolta.cli.options import (
     Ascii,
     BlockText,
     Break,
+    Budget,
     Choice,
+    Computation,
     CubinFile,
     First,
+    Gpus,
     Interpret,
+    Limit,
     Only,
     Output,
     Picture,
@@ -207,6 +213,24 @@ def run(
     check_memory(kernel, sizes)
     terminal.print_title(out, kernel)
     run_random(out, kernel, sizes, seed, interpret)
+
+
+@app.command(cls=_Command)
+@with_choice
+def tune(
+    size: SizeText = SIZE,
+    budget: Budget = 16,
+    gpus: Gpus = 1,
+    limit: Limit = None,
+    *,
+    choice: Computation,
+) -> None:
+    """Time the best guesses on the GPU at hand and remember the winner; a run that was stopped goes on where it was."""
+    out = terminal.console()
+    sizes = dict(zip("MNK", numbers(size, "size", SIZE), strict=True))
+    from polyvolta.cli.tuning import tune_and_print
+
+    tune_and_print(out, choice.graph(), choice.target, sizes, budget, gpus, limit)
 
 
 @app.command(cls=_Command)

@@ -131,6 +131,11 @@ Break = Annotated[
 Interpret = Annotated[bool, _flag("--interpret", help="Interpret even where there is a GPU.")]
 
 
+Budget = Annotated[int, typer.Option("--budget", min=1, metavar="N", help="How many candidates to time.")]
+Gpus = Annotated[int, typer.Option("--gpus", min=1, metavar="N", help="GPUs of this machine to time on, side by side.")]
+Limit = Annotated[
+    float | None, typer.Option(metavar="SECONDS", help="For one candidate on the GPU; if missing, plenty.")
+]
 BlockText = Annotated[str, typer.Option("--block", metavar="X,Y", help="blockIdx of the block: x goes with columns.")]
 First = Annotated[int, typer.Option("--first", min=0, metavar="N", help="The first step to show.")]
 Steps = Annotated[int, typer.Option("--steps", min=1, metavar="N", help="How many steps to show.")]
@@ -186,13 +191,13 @@ class Choice:
     cluster: Cluster = None
     target: Arch = None
 
+    def graph(self) -> Any:
+        """The output to be computed."""
+        return _computation(self.idiom, self.layouts, self.dtype, self.output_layout)
+
     def compiled(self, out: Console) -> Kernel:
         """The idiom compiled so; a terminal shows each stage's name while it is made."""
-        layouts = tuple(self.layouts.split(","))
-        if len(layouts) != 2:
-            raise BadText(
-                f"{self.layouts!r} is not two layouts, of A and of B", hint=f"row or col each, such as {LAYOUTS}"
-            )
+        _pair(self.layouts)  # before anything is shown
         given: dict[str, Any] = {
             name: value
             for name in _GIVEN
@@ -205,27 +210,58 @@ class Choice:
         if self.cluster is not None:
             given["cluster"] = numbers(self.cluster, "cluster", "2x1", count=2)
         with out.status("loading") as status:
-            from polyvolta.cli.gallery import idiom
             from polyvolta.compiler.driver import compile
             from polyvolta.compiler.options import Options
-            from polyvolta.graph.outputs import output
 
-            graph: Any = output(idiom(self.idiom, layouts, self.dtype), layout=self.output_layout)
+            graph = self.graph()
             options = Options(**given) if given else None
             return compile(graph, self.target, options, progress=lambda s: status.update(f"making {s}"))
 
 
+def _computation(idiom: str, layouts: str, dtype: str, output_layout: str) -> Any:
+    """An idiom's output, with these layouts and this element type."""
+    pair = _pair(layouts)
+    from polyvolta.cli.gallery import idiom as made
+    from polyvolta.graph.outputs import output
+
+    return output(made(idiom, pair, dtype), layout=output_layout)
+
+
+def _pair(layouts: str) -> tuple[str, ...]:
+    pair = tuple(layouts.split(","))
+    if len(pair) != 2:
+        raise BadText(f"{layouts!r} is not two layouts, of A and of B", hint=f"row or col each, such as {LAYOUTS}")
+    return pair
+
+
+@dataclass(frozen=True, slots=True)
+class Computation:
+    """What a command is about that makes options itself."""
+
+    idiom: Idiom = "matmul"
+    layouts: Layouts = LAYOUTS
+    dtype: Dtype = "float16"
+    output_layout: OutputLayout = "row"
+    target: Arch = None
+
+    def graph(self) -> Any:
+        """The output to be computed."""
+        return _computation(self.idiom, self.layouts, self.dtype, self.output_layout)
+
+
 def with_choice(command: Callable[..., None]) -> Callable[..., None]:
-    """A command whose last parameter is a `Choice`, with an option for each of its fields instead."""
-    options = get_type_hints(Choice, include_extras=True)
+    """A command whose last parameter, `choice`, is a `Choice` or a `Computation`, with an option for each of its fields
+    instead."""
     hints = get_type_hints(command, include_extras=True)
+    kind = hints["choice"]
+    options = get_type_hints(kind, include_extras=True)
     own = [p.replace(annotation=hints[n]) for n, p in signature(command).parameters.items() if n != "choice"]
     chosen = [Parameter(f.name, Parameter.KEYWORD_ONLY, default=f.default, annotation=options[f.name])
-              for f in fields(Choice)]  # fmt: skip
+              for f in fields(kind)]  # fmt: skip
 
     @wraps(command)
     def called(**given: Any) -> None:
-        command(choice=Choice(**{n: given.pop(n) for n in options}), **given)
+        command(choice=kind(**{n: given.pop(n) for n in options}), **given)
 
     called.__signature__ = Signature([p.replace(kind=Parameter.KEYWORD_ONLY) for p in own] + chosen)  # type: ignore[attr-defined]
     called.__annotations__ = {p.name: p.annotation for p in (*own, *chosen)}

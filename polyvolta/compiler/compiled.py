@@ -305,8 +305,13 @@ class Compiled:
         found = self.compiled().resources(self.name)
         return replace(found, shared_bytes=found.shared_bytes + self.ir.shared_bytes)
 
-    def loaded(self, align: Mapping[str, int] | None = None) -> LoadedKernel:
+    def loaded(self, align: Mapping[str, int] | None = None, code: Cubin | None = None) -> LoadedKernel:
         """The machine code on the current GPU, compiled for it and loaded once, of the variant for such accesses.
+
+        Parameters
+        ----------
+        align : by tensor name how many values one access moves.
+        code : that variant's machine code for the GPU, where it has been compiled elsewhere.
 
         Raises
         ------
@@ -317,12 +322,12 @@ class Compiled:
 
         align = align or {}
         if (other := self.taking([name for name, width in align.items() if width < 8])) is not self:
-            return other.loaded(align)
+            return other.loaded(align, code)
         key = (launch.current_device(), *[align.get(t.name, t.align) for t in self.ir.tensors])
         if key not in self._loaded:
             limits, threads = launch.device_limits(key[0]), self.ir.threads
             launch.check_block(self.name, self.target.name, limits, threads, self.ir.shared_bytes)
-            code = self.variant(**align).compiled(limits.arch)
+            code = code or self.variant(**align).compiled(limits.arch)
             launch.check_registers(self.name, limits, threads, code.resources(self.name).registers)
             self._loaded[key] = launch.load(code.image, self.name, self.ir.shared_bytes, self.ir.dependent)
         return self._loaded[key]

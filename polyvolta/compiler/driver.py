@@ -26,6 +26,7 @@ from polyvolta.compiler.decompose import decompose
 from polyvolta.compiler.kernel import Kernel
 from polyvolta.compiler.needs import needs_of
 from polyvolta.compiler.options import Options, complete, informed
+from polyvolta.compiler.remembered.find import remembered
 from polyvolta.compiler.rule.warpgroups import shares
 from polyvolta.compiler.stages import Stages
 from polyvolta.compiler.tiling import BadOption, Tiling
@@ -83,9 +84,10 @@ def compile(  # noqa: A001
         `options` are all.
     name : of the C function; "kern0" by default.
     progress : called with each stage's name when the stage is reached.
-    sizes : of the products, by name, that the kernel is to be fast for; it takes any others, too. Options that aren't
-        given are the first choice of `Options.space` for these, and so they are on targets with warpgroups where the
-        graph's sizes are numbers and no tiles are given.
+    sizes : of the products, by name, that the kernel is to be fast for; it takes any others, too. Without options,
+        those that `tune` found the fastest are taken, if it was asked for these sizes on the GPU at hand. Else options
+        that aren't given are the first choice of `Options.space` for these, and so they are on targets with warpgroups
+        where the graph's sizes are numbers and no tiles are given.
 
     Raises
     ------
@@ -117,7 +119,8 @@ def compile(  # noqa: A001
     _check_names(graph, name)
     _check_sizes(graph)
     given = options or Options()
-    return _made(graph, target, informed(graph, target, given, sizes), name, progress, given=given)
+    found = None if given.given else remembered(graph, target, sizes or {})
+    return _made(graph, target, found or informed(graph, target, given, sizes), name, progress, given=given)
 
 
 def _made(

@@ -1,0 +1,1 @@
+"""Timing the best guesses on the GPU at hand, and remembering the winner."""

@@ -1,0 +1,1 @@
+"""Processes of the tuner: those that make kernels, and those that hold a GPU; what may hang, hangs there."""

@@ -1,0 +1,104 @@
+"""What tuning found out, as a table for people and as values for programs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import overload
+
+from polyvolta.compiler.kernel import Kernel
+from polyvolta.compiler.options import Options
+from polyvolta.compiler.remembered.entries import Timed
+from polyvolta.compiler.tiling import OPTIONS
+
+NOTE = 60  # letters of a note
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Table(Sequence[Timed]):
+    """How every candidate fared, the fastest first; prints as a table.
+
+    Those marked with a * were in the last rounds, in which the best took turns: their times are to be compared with one
+    another. The others' were taken shortly, each when it was ready.
+    """
+
+    rows: tuple[Timed, ...]
+    title: str = ""
+
+    @overload
+    def __getitem__(self, at: int) -> Timed: ...
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[Timed]: ...
+    def __getitem__(self, at: int | slice) -> Timed | Sequence[Timed]:
+        return self.rows[at]
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __iter__(self) -> Iterator[Timed]:
+        return iter(self.rows)
+
+    @property
+    def varied(self) -> tuple[str, ...]:
+        """The options in which candidates differ."""
+        return tuple(n for n in OPTIONS if len({getattr(e.options, n) for e in self.rows}) > 1)
+
+    def cells(self) -> list[list[str]]:
+        """A heading and a line for each candidate."""
+        lines = [["time", "", *self.varied, ""]]
+        fastest = next((e.seconds for e in self.rows if e.seconds), 1.0)
+        for e in self.rows:
+            time = f"{1e6 * e.seconds:.2f} us{'*' * e.final}" if e.seconds else e.outcome
+            behind = f"{e.seconds / fastest:.3f}" if e.seconds else ""
+            note = e.note if len(e.note) <= NOTE else f"{e.note[: NOTE - 3]}..."
+            lines.append([time, behind, *(_text(getattr(e.options, n)) for n in self.varied), note])
+        return lines
+
+    @property
+    def common(self) -> str:
+        """What all candidates have in common."""
+        if not self.rows:
+            return ""
+        same = [n for n in OPTIONS if n not in self.varied]
+        return ", ".join(f"{n}={_text(getattr(self.rows[0].options, n))}" for n in same)
+
+    def __str__(self) -> str:
+        lines = self.cells()
+        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+        body = ["  ".join(cell.ljust(w) for cell, w in zip(line, widths, strict=True)).rstrip() for line in lines]
+        return "\n".join([*([self.title] if self.title else []), *body, f"all with {self.common}"])
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        head, *body = ([f"<td>{escape(c)}</td>" for c in line] for line in self.cells())
+        rows = "".join(f"<tr>{''.join(line)}</tr>" for line in (head, *body))
+        return f"<table><caption>{escape(self.title)}</caption>{rows}</table><p>all with {escape(self.common)}</p>"
+
+
+def _text(value: object) -> str:
+    """An option's value in short: 128x256x64, yes."""
+    if isinstance(value, tuple):
+        return "x".join(map(str, value))
+    return {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)
+
+
+@dataclass(frozen=True, slots=True)
+class Tuned:
+    """The result of `tune`.
+
+    Attributes
+    ----------
+    kernel : made with the options that were the fastest: a kernel as `compile` gives it, whose calls cost what theirs
+        do.
+    options : these.
+    table : how every candidate fared, the fastest first.
+    """
+
+    kernel: Kernel
+    options: Options
+    table: Table
+
+    def __str__(self) -> str:
+        return str(self.table)
