@@ -14,6 +14,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from polyvolta.cuda import arch
+from polyvolta.cuda.devices import gpu_here
 from polyvolta.cuda.target.chips.chip import DATA_SHEET, BadChip, Chip, Fitted
 
 if TYPE_CHECKING:
@@ -78,8 +79,10 @@ def chip_of(target: Target, device_name: str | None = None) -> Chip:
     >>> chip_of(targets["sm_80"], "NVIDIA H200").name, chip_of(targets["sm_90a"], "NVIDIA A100-SXM4-80GB").name
     ('H200', 'H200')
     """
-    at_hand = arch.name_at_hand() if device_name is None else device_name
-    found = _named(at_hand) if at_hand else None
+    if device_name is None:
+        at_hand = gpu_here()
+        device_name = at_hand.name if at_hand else ""
+    found = _named(device_name)
     if found is not None and arch.runs_on(target.name, found.architecture):
         return found
     return chips[REFERENCE[target.name]] if target.name in REFERENCE else _nearest(target)
