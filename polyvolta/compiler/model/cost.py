@@ -58,6 +58,7 @@ class Cost:
     finish : results, from the last product to memory, as far as nothing else goes on meanwhile.
     reduction : adding up what blocks that split K have.
     memory : what reading and writing memory adds to all that.
+    power : what clocks that fall add.
     waves : tiles of the busiest multiprocessor, as a number.
     """
 
@@ -68,12 +69,15 @@ class Cost:
     finish: float
     reduction: float
     memory: float
+    power: float
     waves: int
 
     @property
     def seconds(self) -> float:
         """The sum of the parts."""
-        return self.launch + self.fill + self.main + self.feeding + self.finish + self.reduction + self.memory
+        return (
+            self.launch + self.fill + self.main + self.feeding + self.finish + self.reduction + self.memory + self.power
+        )
 
     def __str__(self) -> str:
         parts = ", ".join(f"{f.name} {1e6 * getattr(self, f.name):.1f}" for f in fields(self)[:-1])
@@ -91,11 +95,14 @@ class Costs:
     finish: Array
     reduction: Array
     memory: Array
+    power: Array
     waves: Array
 
     @property
     def seconds(self) -> Array:
-        return self.launch + self.fill + self.main + self.feeding + self.finish + self.reduction + self.memory
+        return (
+            self.launch + self.fill + self.main + self.feeding + self.finish + self.reduction + self.memory + self.power
+        )
 
     def __getitem__(self, at: int) -> Cost:
         *parts, waves = (getattr(self, f.name)[at] for f in fields(self))
@@ -164,12 +171,12 @@ def predict_all(c: Columns, needs: Needs, chip: Chip, work: Work) -> Costs:
     memory = _memory(c, needs, work, chip, grid)
     main = grid.turns * steps * multiply
     whole = norm(fitted.sharp, busy, memory)
-    whole = whole * (1 + fitted.power * grid.blocks * steps * multiply / (grid.reach * whole))
+    power = fitted.power * grid.blocks * steps * multiply / grid.reach
 
     fill = np.where(overlaps, start, begun * start)
     done, added = (np.where(overlaps, time, rounds * time) for time in (finish, reduction))
     feeding = busy - main - fill - added - done
-    return Costs(np.full(len(c), fitted.launch), fill, main, feeding, done, added, whole - busy, grid.turns)
+    return Costs(np.full(len(c), fitted.launch), fill, main, feeding, done, added, whole - busy, power, grid.turns)
 
 
 @dataclass(frozen=True, slots=True)
