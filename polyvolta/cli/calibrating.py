@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+
 from polyvolta.cli import terminal
 from polyvolta.cuda.arch import AUTO
 

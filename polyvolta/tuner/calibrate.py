@@ -1,9 +1,9 @@
 """Fits a chip's figures to times of the GPU at hand, so that the cost model knows it.
 
-Some dozen tilings at each of some sizes: those that the model thinks best there, and others that differ from them in all
-that the model tells apart, so that each figure decides about some times. The kernels are for all sizes: each is made
-once, on all cores, and timed at every size by the tuner's own bench, its results compared. Half of the sizes are held
-out; figures that order those worse than before are not kept.
+Some dozen tilings at each of some sizes: those that the model thinks best there, and others that differ from them in
+all that the model tells apart, so that each figure decides about some times. The kernels are for all sizes: each is
+made once, on all cores, and timed at every size by the tuner's own bench, its results compared. Half of the sizes are
+held out; figures that order those worse than before are not kept.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ ABOUT = 1.005
 LEAST = 40
 """Times without which nothing is fitted."""
 OF_WARPS = ("launch", "block", "latency", "trip", "finish", "store", "tensor", "shared", "l2", "crowd", "power", "dram")
-OF_WARPGROUPS = ("launch", "block", "latency", "piece", "store", "meet", "together", "exchange", "crowd", "outside", "far",
-                 "ragged", "tensor", "shared", "l2", "dram", "power", "sharp")  # fmt: skip
+OF_WARPGROUPS = ("launch", "block", "latency", "piece", "store", "meet", "together", "exchange", "crowd", "outside",
+                 "far", "ragged", "tensor", "shared", "l2", "dram", "power", "sharp")  # fmt: skip
 """Figures that times of plain products say something about."""
 Report = Callable[[str], None]
 Times = Sequence[tuple[int, int, float]]
@@ -92,7 +92,7 @@ def calibrate(target: str | Target = AUTO, report: Report | None = None) -> Cali
     """
     gpu = gpu_here()
     if gpu is None:
-        raise NoGpu("there is no GPU to be measured", hint="without one kernels are made for the chips that come with the package")
+        raise NoGpu("there is no GPU to be measured", hint="without one kernels are made for the package's chips")
     made, say = target_of(target), report or (lambda _: None)
     chip = described(chip_of(made, gpu.name), gpu)
     tilings = chosen(made, chip)

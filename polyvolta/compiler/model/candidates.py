@@ -59,8 +59,8 @@ def candidates(needs: Needs, target: Target, given: Mapping[str, Any] | None = N
     >>> {t.block_tile for t in candidates(Needs(), targets["sm_90a"], {"block_tile": (128, 256, 64)})}
     {(128, 256, 64)}
     """
-    fixed = frozenset((given or {}).items())
-    return _candidates(replace(needs, sizes=(None, None, 0), longest=None, extents=()), target.of_kind(needs.kind), fixed)
+    asked = replace(needs, sizes=(None, None, 0), longest=None, extents=())
+    return _candidates(asked, target.of_kind(needs.kind), frozenset((given or {}).items()))
 
 
 @lru_cache(maxsize=256)

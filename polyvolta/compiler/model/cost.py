@@ -222,17 +222,19 @@ def _step(c: Columns, needs: Needs, work: Work, chip: Chip, grid: _Grid) -> tupl
     full = norm(fitted.sharp, multiply, shared, l2, computed) * (1 + fitted.crowd * (grid.beside - 1))
     alone = norm(fitted.sharp, multiply, shared, l2, own, ring)
     beyond, edges = outside(c, work.rows, work.cols, grid.down, grid.across)
-    share = np.where(edges > 0, np.maximum(1, grid.turns * edges / grid.blocks), 0)  # tiles at edges, of a multiprocessor
+    share = np.where(edges > 0, np.maximum(1, grid.turns * edges / grid.blocks), 0)  # a multiprocessor's tiles there
     return multiply, full, alone, share * beyond / grid.turns / fitted.outside
 
 
 def _ends(c: Columns, needs: Needs, chip: Chip) -> tuple[Array, Array]:
     """Seconds from a tile's last product to its results in memory, and of adding up the parts of a split K."""
     fitted, second, values = chip.fitted(c.scope), chip.clock, c.rows * c.cols
-    moved = VALUE * values * (needs.outputs + needs.matrices) / (chip.l2_width * second * fitted.store)
-    finish = fitted.finish + moved + fitted.piece * c.pieces * (needs.outputs + needs.matrices) + fitted.latency * (needs.operands > 0)
+    matrices = needs.outputs + needs.matrices
+    moved = VALUE * values * matrices / (chip.l2_width * second * fitted.store) + fitted.piece * c.pieces * matrices
+    computed = needs.functions * values / 1000 * fitted.function
+    finish = fitted.finish + moved + computed + fitted.latency * (needs.operands > 0)
     added = SUM * values * (c.parts - 1) / c.parts / (chip.shared_width * second * fitted.exchange)
-    return finish + needs.functions * values / 1000 * fitted.function, np.where(c.parts > 1, fitted.meet + added, 0)
+    return finish, np.where(c.parts > 1, fitted.meet + added, 0)
 
 
 def _memory(c: Columns, needs: Needs, work: Work, chip: Chip, grid: _Grid) -> Array:
