@@ -5,7 +5,7 @@
     python benchmarks/model.py --residuals where the model's errors are: means by kinds of tilings
 
 Sizes with even numbers are those that figures are fitted to; the others are held out. One short timing of each tiling
-is off by some percent, so that the best of hundreds is a lucky one: a choice that is as good as the best has 1.02 or so.
+is off by some percent, so that the best of hundreds is a lucky one: a choice as good as the best has 1.02 or so.
 """
 
 from __future__ import annotations
@@ -37,8 +37,9 @@ GRAPHS = {
     "A @ B": A @ B,
     "relu(A @ B + bias)": pv.relu(A @ B + pv.tensor("bias", (M, N))),
     "A @ B + P @ Q": A @ B + P @ Q,
+    "relu(A) @ B": pv.relu(A) @ B,
 }
-FITTED = [n for n in Fitted.__slots__ if n not in ("function", "prologue", "trip")]
+FITTED = [n for n in Fitted.__slots__ if n not in ("function", "trip")]
 """What the times say something about."""
 
 
@@ -64,10 +65,10 @@ class Table:
 
 def tiling_of(row: list) -> Tiling:
     """A tiling of the file."""
-    block, warp, buffers, occupancy, group, split, cluster, persistent, swap = row
+    block, warp, buffers, occupancy, group, split, cluster, persistent, swap, fragments = row
     n = warp[0] if swap else warp[1]
-    return Tiling(tuple(block), tuple(warp), f"m64n{n}k16", split, buffers, "guard", "auto", buffers - 1, 1, group,
-                  occupancy, True, bool(persistent), False, bool(swap), tuple(cluster))  # fmt: skip
+    return Tiling(tuple(block), tuple(warp), f"m64n{n}k16", split, buffers, "guard", "auto", buffers - 1, fragments,
+                  group, occupancy, True, bool(persistent), False, bool(swap), tuple(cluster))  # fmt: skip
 
 
 def read(path: Path = TIMES) -> dict[str, Table]:

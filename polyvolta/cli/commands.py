@@ -5,6 +5,7 @@
     polyvolta emit      the CUDA text, or machine code
     polyvolta run       a run on random data, with its error and time
     polyvolta tune      the fastest options for some sizes, by timing on the GPU at hand
+    polyvolta calibrate the figures of the GPU at hand by which options are chosen for known sizes, by timing
     polyvolta trace     one block step by step: what each warp reads and writes
     polyvolta draw      pictures of its maps, tiles and pipeline, as SVG
     polyvolta verify    proofs that the kernel is right, or a counter-example
@@ -34,6 +35,7 @@ from polyvolta.cli.options import (
     SIZE,
     TRACE_SIZE,
     AccessName,
+    Arch,
     Ascii,
     BenchFolder,
     Benchmarks,
@@ -48,6 +50,7 @@ from polyvolta.cli.options import (
     Gpus,
     Interpret,
     Jobs,
+    Keep,
     Limit,
     Minutes,
     Only,
@@ -243,6 +246,15 @@ def tune(
     from polyvolta.cli.tuning import tune_and_print
 
     tune_and_print(out, choice.graph(), choice.target, sizes, budget, gpus, limit)
+
+
+@app.command(cls=_Command)
+def calibrate(target: Arch = None, keep: Keep = False) -> None:
+    """Fit the cost model's figures to the GPU at hand, in a minute; with --keep this computer's kernels are chosen by
+    them."""
+    from polyvolta.cli.calibrating import calibrate_and_print
+
+    calibrate_and_print(target, keep)
 
 
 @app.command(cls=_Command)

@@ -115,6 +115,7 @@ Arch = Annotated[
     ),
 ]
 Stage = Annotated[str | None, typer.Option(metavar="NAME", help="One stage alone, such as warp_tiled.")]
+Keep = Annotated[bool, _flag("--keep", help="Keep the figures in the cache's folder, where compile finds them.")]
 Output = Annotated[Path | None, typer.Option("-o", "--output", metavar="FILE", help="For the CUDA text.")]
 CubinFile = Annotated[
     Path | None, typer.Option("--cubin", metavar="FILE", help="For machine code; needs NVRTC, no GPU.")

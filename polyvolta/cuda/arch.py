@@ -87,28 +87,6 @@ def gpu_at_hand() -> str | None:
 
     Cost: the driver's start, once a process, some tenths of a second; without a driver some microseconds.
     """
-    driver, device = _driver(), _device()
-    if driver is None or device is None:
-        return None
-    numbers = []
-    for attribute in (_MAJOR, _MINOR):
-        value = ctypes.c_int()
-        if driver.cuDeviceGetAttribute(ctypes.byref(value), attribute, device):
-            return None
-        numbers.append(value.value)
-    return "sm_{}{}".format(*numbers)
-
-
-def name_at_hand() -> str | None:
-    """What the driver calls that GPU, such as "NVIDIA H200"; None likewise."""
-    driver, device, text = _driver(), _device(), ctypes.create_string_buffer(256)
-    if driver is None or device is None or driver.cuDeviceGetName(text, len(text), device):
-        return None
-    return text.value.decode(errors="replace")
-
-
-def _device() -> ctypes.c_int | None:
-    """The GPU whose context is current, else the first one; None if there is none."""
     driver = _driver()
     if driver is None:
         return None
@@ -118,7 +96,13 @@ def _device() -> ctypes.c_int | None:
             return None
         if driver.cuDeviceGet(ctypes.byref(device), 0):
             return None
-    return device
+    numbers = []
+    for attribute in (_MAJOR, _MINOR):
+        value = ctypes.c_int()
+        if driver.cuDeviceGetAttribute(ctypes.byref(value), attribute, device):
+            return None
+        numbers.append(value.value)
+    return "sm_{}{}".format(*numbers)
 
 
 @cache

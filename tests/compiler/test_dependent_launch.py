@@ -19,6 +19,7 @@ from polyvolta.cuda.target.hopper import SM_90A
 
 M, N, K = pv.sizes("M N K")
 A, B = pv.tensor("A", (M, K)), pv.tensor("B", (K, N), layout="col")
+P, Q = pv.tensor("P", (M, K)), pv.tensor("Q", (K, N))
 LATE = ("other grids are not waited for", "a warp waits for other grids", "other grids are waited for late")
 
 

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 from polyvolta.compiler.needs import Needs, family_of
 from polyvolta.compiler.rule import warpgroups
 from polyvolta.compiler.tiling import FEWEST_BUFFERS, SPLITS, Tile, Tiling, chunks_of, farthest
+from polyvolta.cuda.target.instruction import WARPGROUP
 
 if TYPE_CHECKING:
     from polyvolta.cuda.target.target import Target
@@ -59,8 +60,8 @@ def candidates(needs: Needs, target: Target, given: Mapping[str, Any] | None = N
     >>> {t.block_tile for t in candidates(Needs(), targets["sm_90a"], {"block_tile": (128, 256, 64)})}
     {(128, 256, 64)}
     """
-    fixed = frozenset((given or {}).items())
-    return _candidates(replace(needs, sizes=(None, None, 0), longest=None, extents=()), target.of_kind(needs.kind), fixed)
+    asked = replace(needs, sizes=(None, None, 0), longest=None, extents=())
+    return _candidates(asked, target.of_kind(needs.kind), frozenset((given or {}).items()))
 
 
 @lru_cache(maxsize=256)
@@ -82,12 +83,12 @@ def _of_warpgroups(given: Mapping[str, Any], needs: Needs, target: Target, famil
         if given.get("swap", swap) != swap:
             continue
         own = needs.turned if swap else needs
-        left = any(a for a, _ in own.prologues)
+        left, right = (any(pair[side] for pair in own.prologues) for side in (0, 1))
         for block in _sides(given, swap, columns, family.block_tile[2]):
             for warp in _of_one_maker(given, swap, block, family):
                 strips = block[2] // family.of(columns[0]).shape[2]
                 macro = given.get("macro_mma") or (family.of(warp[1]).name if warp[1] in columns else None)
-                if macro is None:
+                if macro is None or right and not _shared_out(block, warp):
                     continue
                 plain = Tiling(block, warp, macro, 1, FEWEST_BUFFERS, given.get("partial", "guard"),
                                given.get("accumulators", "auto"), 1, 2 if left and strips % 2 == 0 else 1,
@@ -124,6 +125,12 @@ def _of_one_maker(given: Mapping[str, Any], swap: bool, block: Tile, family: Fam
     for groups in range(1, MOST_GROUPS + 1):
         if block[0] % (high * groups) == 0 and block[0] // groups <= TALL * high:
             yield block[0] // groups, *block[1:]
+
+
+def _shared_out(block: Tile, warp: Tile) -> bool:
+    """Whether the threads that multiply have equal parts of a right operand that they write back, in chunks of 8."""
+    threads = WARPGROUP.threads * (block[0] // warp[0]) * (block[1] // warp[1])
+    return block[1] * block[2] // 8 % threads == 0
 
 
 def _modes(tiling: Tiling) -> Iterator[Mode]:

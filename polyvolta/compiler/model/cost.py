@@ -58,6 +58,7 @@ class Cost:
     finish : results, from the last product to memory, as far as nothing else goes on meanwhile.
     reduction : adding up what blocks that split K have.
     memory : what reading and writing memory adds to all that.
+    power : what clocks that fall add.
     waves : tiles of the busiest multiprocessor, as a number.
     """
 
@@ -68,12 +69,15 @@ class Cost:
     finish: float
     reduction: float
     memory: float
+    power: float
     waves: int
 
     @property
     def seconds(self) -> float:
         """The sum of the parts."""
-        return self.launch + self.fill + self.main + self.feeding + self.finish + self.reduction + self.memory
+        return (
+            self.launch + self.fill + self.main + self.feeding + self.finish + self.reduction + self.memory + self.power
+        )
 
     def __str__(self) -> str:
         parts = ", ".join(f"{f.name} {1e6 * getattr(self, f.name):.1f}" for f in fields(self)[:-1])
@@ -91,11 +95,14 @@ class Costs:
     finish: Array
     reduction: Array
     memory: Array
+    power: Array
     waves: Array
 
     @property
     def seconds(self) -> Array:
-        return self.launch + self.fill + self.main + self.feeding + self.finish + self.reduction + self.memory
+        return (
+            self.launch + self.fill + self.main + self.feeding + self.finish + self.reduction + self.memory + self.power
+        )
 
     def __getitem__(self, at: int) -> Cost:
         *parts, waves = (getattr(self, f.name)[at] for f in fields(self))
@@ -164,12 +171,12 @@ def predict_all(c: Columns, needs: Needs, chip: Chip, work: Work) -> Costs:
     memory = _memory(c, needs, work, chip, grid)
     main = grid.turns * steps * multiply
     whole = norm(fitted.sharp, busy, memory)
-    whole = whole * (1 + fitted.power * grid.blocks * steps * multiply / (grid.reach * whole))
+    power = fitted.power * grid.blocks * steps * multiply / grid.reach
 
     fill = np.where(overlaps, start, begun * start)
     done, added = (np.where(overlaps, time, rounds * time) for time in (finish, reduction))
     feeding = busy - main - fill - added - done
-    return Costs(np.full(len(c), fitted.launch), fill, main, feeding, done, added, whole - busy, grid.turns)
+    return Costs(np.full(len(c), fitted.launch), fill, main, feeding, done, added, whole - busy, power, grid.turns)
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,23 +214,27 @@ def _step(c: Columns, needs: Needs, work: Work, chip: Chip, grid: _Grid) -> tupl
     port = np.minimum(chip.l2_width * second, chip.l2_bandwidth / grid.active) * fitted.l2
     l2 = fetched(c, fitted.far * left, right) / port
     together = np.where(c.high * c.wide > 1, fitted.together, 0)
-    own = multiply / (c.makers if c.scope == WARPGROUP.name else 1) + fitted.trip + together
+    kept, rewritten = _computed(c, needs)
+    computed = kept * fitted.prologue + rewritten * fitted.rewrite
+    apart = (rewritten == 0) & (c.scope == WARPGROUP.name)  # one maker multiplies while another one doesn't
+    own = multiply / np.where(apart, c.makers, 1) + computed + fitted.trip + together
     ring = fitted.latency / np.maximum(c.ahead, AT_ONCE) + together
-    computed = _computed(c, needs) * fitted.prologue
-    full = norm(fitted.sharp, multiply, shared, l2) * (1 + fitted.crowd * (grid.beside - 1)) + computed
-    alone = norm(fitted.sharp, multiply, shared, l2, own, ring) + computed
+    full = norm(fitted.sharp, multiply, shared, l2, computed) * (1 + fitted.crowd * (grid.beside - 1))
+    alone = norm(fitted.sharp, multiply, shared, l2, own, ring)
     beyond, edges = outside(c, work.rows, work.cols, grid.down, grid.across)
-    share = np.where(edges > 0, np.maximum(1, grid.turns * edges / grid.blocks), 0)  # tiles at edges, of a multiprocessor
+    share = np.where(edges > 0, np.maximum(1, grid.turns * edges / grid.blocks), 0)  # a multiprocessor's tiles there
     return multiply, full, alone, share * beyond / grid.turns / fitted.outside
 
 
 def _ends(c: Columns, needs: Needs, chip: Chip) -> tuple[Array, Array]:
     """Seconds from a tile's last product to its results in memory, and of adding up the parts of a split K."""
     fitted, second, values = chip.fitted(c.scope), chip.clock, c.rows * c.cols
-    moved = VALUE * values * (needs.outputs + needs.matrices) / (chip.l2_width * second * fitted.store)
-    finish = fitted.finish + moved + fitted.piece * c.pieces * needs.outputs + fitted.latency * (needs.operands > 0)
+    matrices = needs.outputs + needs.matrices
+    moved = VALUE * values * matrices / (chip.l2_width * second * fitted.store) + fitted.piece * c.pieces * matrices
+    computed = needs.functions * values / 1000 * fitted.function
+    finish = fitted.finish + moved + computed + fitted.latency * (needs.operands > 0)
     added = SUM * values * (c.parts - 1) / c.parts / (chip.shared_width * second * fitted.exchange)
-    return finish + needs.functions * values / 1000 * fitted.function, np.where(c.parts > 1, fitted.meet + added, 0)
+    return finish, np.where(c.parts > 1, fitted.meet + added, 0)
 
 
 def _memory(c: Columns, needs: Needs, work: Work, chip: Chip, grid: _Grid) -> Array:
@@ -246,10 +257,9 @@ def _ragged(c: Columns, needs: Needs, work: Work | Any, more: float) -> tuple[Ar
     return along, across
 
 
-def _computed(c: Columns, needs: Needs) -> Array:
-    """Thousands of values of operands that a block computes on the way in a step."""
-    left = max((a for a, _ in needs.prologues), default=0)
-    right = max((b for _, b in needs.prologues), default=0)
-    sides = np.where(c.swap, right, left) * c.rows + np.where(c.swap, left, right) * c.cols
-    return sides * c.depth / 1000
-
+def _computed(c: Columns, needs: Needs) -> tuple[Array, Array]:
+    """Thousands of values of operands that a block computes on the way in a step: of the one along the macro-MMA's
+    rows, which go to registers, and of the other one, which are written back."""
+    left, right = (max(bool(pair[side]) for pair in needs.prologues) for side in (0, 1))
+    kept, rewritten = np.where(c.swap, right, left), np.where(c.swap, left, right)
+    return kept * c.rows * c.depth / 1000, rewritten * c.cols * c.depth / 1000

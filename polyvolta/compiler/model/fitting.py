@@ -21,7 +21,7 @@ from polyvolta.compiler.needs import Needs, Work
 if TYPE_CHECKING:
     from polyvolta.cuda.target.chips import Chip
 
-LIMITS = {"sharp": (1.5, 20.0), "tensor": (0.3, 1.1), "ragged": (1.0, 4.0), "far": (1.0, 4.0),
+LIMITS = {"sharp": (1.5, 20.0), "tensor": (0.3, 1.0), "ragged": (1.0, 4.0), "far": (1.0, 4.0),
           "trip": (1e-9, 1e-6)}  # fmt: skip
 """Between which some figures lie: exponents and shares."""
 DISTURBED = 0.08

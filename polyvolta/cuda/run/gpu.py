@@ -150,6 +150,17 @@ def clusters_at_once(
         return None
 
 
+def figure(name: str, device: int) -> int:
+    """What the driver says of a device, such as "L2_CACHE_SIZE" in bytes, or "CLOCK_RATE" in kHz.
+
+    Raises
+    ------
+    NoGpu : there is none.
+    """
+    require_gpu()
+    return _attribute(name, device)
+
+
 @cache
 def _attribute(name: str, device: int) -> int:
     from cuda.bindings import driver

@@ -46,8 +46,9 @@ def test_waves_are_tiles_of_the_busiest_multiprocessor(tiling):
     for rows, cols in [(m, n), (m * 11, n * 12), (m * 133, n), (m * 40, n * 40)]:
         down, across = rows // m, cols // n
         high, wide = tiling.cluster
-        blocks = -(-down // high) * high * -(-across // wide) * wide * (tiling.split_k if tiling.by_blocks(SM_90A) else 1)
-        held = H200.reachable(high * wide * (tiling.split_k if tiling.by_blocks(SM_90A) else 1))
+        parts = tiling.split_k if tiling.by_blocks(SM_90A) else 1
+        blocks = -(-down // high) * high * -(-across // wide) * wide * parts
+        held = H200.reachable(high * wide * parts)
         counted = np.bincount(np.arange(blocks) % held).max()  # dealt out one by one
         assert predict(tiling, NEEDS, SM_90A, H200, {"M": rows, "N": cols, "K": 64}).waves == counted
 
@@ -69,7 +70,8 @@ def test_a_slower_chip_takes_no_less(figure):
     for tiling in TILES:
         for sizes in [(256, 256, 256), (1024, 2048, 512), (8192, 8192, 8192)]:
             assert seconds(tiling, *sizes, chip=slow) >= seconds(tiling, *sizes) * (1 - 1e-9)
-    assert seconds(TILES[0], 8192, 8192, 8192, chip=replace(H200, clock=H200.clock / 3)) > 1.5 * seconds(TILES[0], 8192, 8192, 8192)
+    large, slow = (8192, 8192, 8192), replace(H200, clock=H200.clock / 3)
+    assert seconds(TILES[0], *large, chip=slow) > 1.5 * seconds(TILES[0], *large)
 
 
 def test_each_fitted_figure_of_time_adds_to_some_tiling():

@@ -7,15 +7,14 @@ from dataclasses import replace
 
 import pytest
 
-from polyvolta.cuda import arch
-from polyvolta.cuda.target.chips import BadChip, Chip, Fitted, chip_of, chips
-from polyvolta.cuda.target.chips import known
+from polyvolta.cuda.devices import Gpu
+from polyvolta.cuda.target.chips import BadChip, Chip, Fitted, chip_of, chips, known
 from polyvolta.cuda.target.registry import targets
 
 
 @pytest.fixture(autouse=True)
 def nothing_at_hand(monkeypatch, tmp_path):
-    monkeypatch.setattr(arch, "name_at_hand", lambda: None)
+    monkeypatch.setattr(known, "gpu_here", lambda: None)
     monkeypatch.setenv("POLYVOLTA_CACHE_DIR", str(tmp_path))
     known.kept.cache_clear()
     yield
@@ -51,10 +50,10 @@ def test_which_chip_kernels_are_made_for(monkeypatch):
     assert chip_of(targets["sm_80"], "NVIDIA A100-SXM4-80GB").name == "A100"
     assert chip_of(targets["sm_80"], "NVIDIA L40S").name == "L40S"  # not L4
     assert chip_of(targets["sm_70"], "some other GPU").name == "V100"
-    monkeypatch.setattr(arch, "name_at_hand", lambda: "NVIDIA RTX 4090")
+    monkeypatch.setattr(known, "gpu_here", lambda: Gpu(0, "NVIDIA GeForce RTX 4090", "sm_89", "GPU-0"))
     assert chip_of(targets["sm_80"]).name == "RTX 4090"
     assert chip_of(replace(targets["sm_80"], name="sm_86")).name == "RTX 4090"
-    monkeypatch.setattr(arch, "name_at_hand", lambda: None)
+    monkeypatch.setattr(known, "gpu_here", lambda: None)
     assert chip_of(replace(targets["sm_80"], name="sm_86")).name == "H200"
 
 
@@ -81,8 +80,8 @@ def test_an_unreadable_file_counts_as_none(tmp_path):
 
 @pytest.mark.parametrize(
     "change",
-    [{"clock": 0}, {"clock": float("inf")}, {"multiprocessors": 1.5}, {"rates": ()}, {"rates": (("warp", -1),)}, {"name": ""},
-     {"warps": None}, {"neighbours": (0,)}, {"l2_bytes": True}],
+    [{"clock": 0}, {"clock": float("inf")}, {"multiprocessors": 1.5}, {"rates": ()}, {"rates": (("warp", -1),)},
+     {"name": ""}, {"warps": None}, {"neighbours": (0,)}, {"l2_bytes": True}],
 )  # fmt: skip
 def test_what_is_no_chip_is_refused(change):
     with pytest.raises(BadChip):

@@ -48,7 +48,8 @@ class Fitted:
     meet : seconds in which the blocks of a cluster wait for each other, once a tile.
     together : seconds that blocks of a cluster lose at each k tile, as a slot has to be free in all of them.
     exchange : share of the shared memory's bandwidth at which the blocks that split K add up.
-    prologue : seconds of computing a thousand values of an operand on the way.
+    prologue : seconds of computing a thousand values of an operand on the way to registers.
+    rewrite : likewise of one that is written back to shared memory.
     crowd : how much longer the main loop takes, as a share, for each other block on the same multiprocessor.
     outside : bytes a second, of all multiprocessors together, of boxes that lie outside of tensors and are zeros.
     far : how much more than others L2 delivers lines that blocks share whose numbers are a group apart.
@@ -69,7 +70,8 @@ class Fitted:
     meet: float = 1.0e-6
     together: float = 20e-9
     exchange: float = 0.3
-    prologue: float = 8e-9
+    prologue: float = 20e-9
+    rewrite: float = 25e-9
     crowd: float = 0.03
     outside: float = 1.5e12
     far: float = 1.2
