@@ -84,14 +84,14 @@ def _of_warpgroups(given: Mapping[str, Any], needs: Needs, target: Target, famil
             continue
         own = needs.turned if swap else needs
         left, right = (any(pair[side] for pair in own.prologues) for side in (0, 1))
-        for block in _sides(given, swap, columns, family.block_tile[2]):
-            for warp in _of_one_maker(given, swap, block, family):
-                strips = block[2] // family.of(columns[0]).shape[2]
+        depth = family.block_tile[2]
+        for block in _sides(given, swap, columns, (depth, 2 * depth) if left else (depth,)):
+            for warp, sets in product(_of_one_maker(given, swap, block, family), (2, 1) if left else (1,)):
                 macro = given.get("macro_mma") or (family.of(warp[1]).name if warp[1] in columns else None)
                 if macro is None or right and not _shared_out(block, warp):
                     continue
                 plain = Tiling(block, warp, macro, 1, FEWEST_BUFFERS, given.get("partial", "guard"),
-                               given.get("accumulators", "auto"), 1, 2 if left and strips % 2 == 0 else 1,
+                               given.get("accumulators", "auto"), 1, sets,
                                given.get("group", target.group),
                                dependent_launch=given.get("dependent_launch", target.dependent_launch))  # fmt: skip
                 for mode in _modes(plain):
@@ -101,7 +101,7 @@ def _of_warpgroups(given: Mapping[str, Any], needs: Needs, target: Target, famil
                         yield from _with_buffers(tiling, given, needs, target)
 
 
-def _sides(given: Mapping[str, Any], swap: bool, columns: list[int], depth: int) -> Iterator[Tile]:
+def _sides(given: Mapping[str, Any], swap: bool, columns: list[int], depths: tuple[int, ...]) -> Iterator[Tile]:
     """Block tiles by the macro-MMA's rows and columns."""
     if "block_tile" in given:
         m, n, k = given["block_tile"]
@@ -111,8 +111,7 @@ def _sides(given: Mapping[str, Any], swap: bool, columns: list[int], depth: int)
         for high in range(1, MOST_GROUPS + 1):
             yield (n * high, m, k) if swap else (m * high, n, k)
     else:
-        for m, n in product(ROWS, columns):
-            yield m, n, depth
+        yield from product(ROWS, columns, depths)
 
 
 def _of_one_maker(given: Mapping[str, Any], swap: bool, block: Tile, family: Family) -> Iterator[Tile]:
@@ -145,7 +144,7 @@ def _with_buffers(tiling: Tiling, given: Mapping[str, Any], needs: Needs, target
     if warpgroups.lacks(tiling.mapped, needs.turned if tiling.swap else needs, target):
         return
     asked = given.get("buffers", given["prefetch"] + 1 if "prefetch" in given else None)
-    stage = tiling.tile_bytes(target) // tiling.buffers
+    stage = tiling.tile_bytes(target, needs) // tiling.buffers
     most = min(MOST_BUFFERS, tiling.shared_limit(target) // stage)
     for buffers in range(most, FEWEST_BUFFERS - 1, -1) if asked is None else (asked,):
         made = replace(tiling, buffers=buffers, prefetch=buffers - 1)

@@ -48,6 +48,7 @@ class Columns:
     high, wide : blocks of a cluster along the rows, and along the columns.
     buffers, ahead : of the ring, and how many tiles copies run ahead.
     beside : blocks that share a multiprocessor.
+    strips : of a k tile, where an operand is computed in registers: one for each set of these.
     persistent, swap : 1 or 0.
     """
 
@@ -67,6 +68,7 @@ class Columns:
     buffers: Array
     ahead: Array
     beside: Array
+    strips: Array
     persistent: Array
     swap: Array
 
@@ -106,7 +108,7 @@ def _row(tiling: Tiling, macro: Composition | WarpgroupMma, needs: Needs, target
     return (
         m, n, depth, _read(own, macro) * makers, makers, _pieces(own, macro), 2 if tiling.pingpong else 1, parts,
         -(-tiling.group // high), high, wide, tiling.buffers, tiling.prefetch,
-        _beside(tiling, needs, target), tiling.persistent, tiling.swap,
+        _beside(tiling, needs, target), tiling.fragments, tiling.persistent, tiling.swap,
     )  # fmt: skip
 
 

@@ -50,6 +50,7 @@ class Fitted:
     exchange : share of the shared memory's bandwidth at which the blocks that split K add up.
     prologue : seconds of computing a thousand values of an operand on the way to registers.
     rewrite : likewise of one that is written back to shared memory.
+    strip : seconds that who multiplies loses at each strip of such registers: a load's way, and the products' begin.
     crowd : how much longer the main loop takes, as a share, for each other block on the same multiprocessor.
     outside : bytes a second, of all multiprocessors together, of boxes that lie outside of tensors and are zeros.
     far : how much more than others L2 delivers lines that blocks share whose numbers are a group apart.
@@ -72,6 +73,7 @@ class Fitted:
     exchange: float = 0.3
     prologue: float = 20e-9
     rewrite: float = 25e-9
+    strip: float = 40e-9
     crowd: float = 0.03
     outside: float = 1.5e12
     far: float = 1.2
