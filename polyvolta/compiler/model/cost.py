@@ -216,10 +216,10 @@ def _step(c: Columns, needs: Needs, work: Work, chip: Chip, grid: _Grid) -> tupl
     together = np.where(c.high * c.wide > 1, fitted.together, 0)
     kept, rewritten = _computed(c, needs)
     computed = kept * fitted.prologue + rewritten * fitted.rewrite
-    strips = np.where(kept > 0, c.strips * fitted.strip, 0)
+    stops = np.where(kept > 0, c.strips * fitted.strip, 0) + np.where(rewritten > 0, fitted.back, 0)
     apart = (rewritten == 0) & (c.scope == WARPGROUP.name)  # one maker multiplies while another one doesn't
-    own = multiply / np.where(apart, c.makers, 1) + computed + strips + fitted.trip + together
-    ring = fitted.latency / np.maximum(c.ahead, AT_ONCE) + together
+    own = multiply / np.where(apart, c.makers, 1) + computed + stops + fitted.trip + together
+    ring = (fitted.latency + l2) / np.maximum(c.ahead, AT_ONCE) + together
     full = norm(fitted.sharp, multiply, shared, l2, computed) * (1 + fitted.crowd * (grid.beside - 1))
     alone = norm(fitted.sharp, multiply, shared, l2, own, ring)
     beyond, edges = outside(c, work.rows, work.cols, grid.down, grid.across)

@@ -51,6 +51,7 @@ class Fitted:
     prologue : seconds of computing a thousand values of an operand on the way to registers.
     rewrite : likewise of one that is written back to shared memory.
     strip : seconds that who multiplies loses at each strip of such registers: a load's way, and the products' begin.
+    back : seconds that who multiplies loses at each k tile that is written back: the way there and back, and a barrier.
     crowd : how much longer the main loop takes, as a share, for each other block on the same multiprocessor.
     outside : bytes a second, of all multiprocessors together, of boxes that lie outside of tensors and are zeros.
     far : how much more than others L2 delivers lines that blocks share whose numbers are a group apart.
@@ -74,6 +75,7 @@ class Fitted:
     prologue: float = 20e-9
     rewrite: float = 25e-9
     strip: float = 40e-9
+    back: float = 80e-9
     crowd: float = 0.03
     outside: float = 1.5e12
     far: float = 1.2

@@ -24,9 +24,10 @@ KIB, MIB = 1024, 1024**2
 _GPCS = 16, 16, 16, 16, 16, 16, 18, 18
 """Multiprocessors of the groups of an H100 or H200 (SXM), as most of them are."""
 OF_BOXES = Fitted(
-    launch=2.07e-6, block=0.381e-6, latency=0.458e-6, trip=1e-9, finish=1.33e-9, piece=57.3e-9, store=1.86,
-    meet=0.272e-6, together=42e-9, exchange=0.0574, prologue=34.5e-9, rewrite=31.7e-9, crowd=0.204, outside=8.68e12,
-    far=1.57, ragged=2.74, tensor=1.0, shared=1.37, l2=3.69, dram=0.97, power=0.353, sharp=6.06,
+    launch=1.61e-6, block=0.492e-6, latency=0.343e-6, trip=1e-9, finish=0.63e-9, piece=50.1e-9, store=1.1,
+    meet=0.312e-6, together=28.6e-9, exchange=0.0645, prologue=16.1e-9, rewrite=7.07e-9, strip=15.6e-9, back=134e-9,
+    crowd=0.157, outside=7.71e12, far=1.54, ragged=2.73, tensor=1.0, shared=1.37, l2=3.47, dram=0.942, power=0.36,
+    sharp=7.03,
 )  # fmt: skip
 """Of an H200, by `benchmarks/model.py --fit`; shares above 1 say that a rate is more than the data sheet's, as where
 neighbours ask L2 for the same lines."""
