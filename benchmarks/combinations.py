@@ -55,6 +55,7 @@ class Idiom:
     results : accumulators that a thread holds at the same time.
     zero_at_zero : whether zeros around the arrays add nothing to the products: what padding needs.
     rounded : whether a prologue's result is not a number that fp16 holds, even for data on a coarse grid.
+    stage : tiles of left and of right operands that a k tile has where products that read the same have one loop.
     """
 
     name: str
@@ -66,6 +67,7 @@ class Idiom:
     results: int = 1
     zero_at_zero: bool = True
     rounded: bool = False
+    stage: tuple[int, int] = (1, 1)
 
     def __reduce__(self) -> tuple:
         return idiom_called, (self.name,)  # formulas don't travel between processes
@@ -138,7 +140,7 @@ IDIOMS = (
           accumulators="separate", results=3),
     Idiom("gated", "separate", A | B | PQ, lambda f, A, B, P, Q: f.sigmoid(A @ B) * (P @ Q), results=2),
     Idiom("gated, one A", "separate", A | B | {"Q": "KN B"} | BIAS,
-          lambda f, A, B, Q, bias: f.relu(A @ B + bias) * (A @ Q), results=2),
+          lambda f, A, B, Q, bias: f.relu(A @ B + bias) * (A @ Q), results=2, stage=(1, 2)),
     Idiom("three, mixed", "separate", A | B | PQ | UV,
           lambda f, A, B, P, Q, U, V: f.relu(A @ B) + f.tanh(P @ Q) * (U @ V), results=3),
     Idiom("gated, prologues, residual", "separate", A | {"s": "M1 a"} | B | PQ | {"w": "N", "R": "MN c"},
@@ -147,20 +149,55 @@ IDIOMS = (
 )  # fmt: skip
 
 
+OF_ONE_MATRIX = (
+    Idiom("relu of A", "prologue", A | B, lambda f, A, B: f.relu(A) @ B),
+    Idiom("relu of B", "prologue", A | B, lambda f, A, B: A @ f.relu(B)),
+    Idiom("relu of A and B", "prologue", A | B, lambda f, A, B: f.relu(A) @ f.relu(B)),
+    Idiom("sigmoid of B, not 0 at 0", "prologue", A | B, lambda f, A, B: A @ f.sigmoid(B), rounded=True),
+    Idiom("sigmoid of A and B", "prologue", A | B, lambda f, A, B: f.sigmoid(A) @ f.sigmoid(B), zero_at_zero=False,
+          rounded=True),
+    Idiom("prologue, bias, residual", "prologue", A | B | BIAS | {"R": "MN c"},
+          lambda f, A, B, bias, R: f.relu(f.relu(A) @ B + bias) + R),
+    Idiom("sum of two, prologues", "one accumulator", A | B | PQ,
+          lambda f, A, B, P, Q: f.relu(A) @ B + P @ f.relu(Q)),
+    Idiom("sum of two, one A", "one accumulator", A | B | {"Q": "KN B"}, lambda f, A, B, Q: A @ B + A @ Q,
+          stage=(1, 2)),
+    Idiom("two results, prologue", "outputs", A | B, lambda f, A, B: (f.relu(A) @ B, f.tanh(f.relu(A) @ B))),
+    Idiom("two products, one A", "outputs", A | B | {"Q": "KN B"}, lambda f, A, B, Q: (A @ B, f.relu(A @ Q)),
+          results=2, stage=(1, 2)),
+    Idiom("gated, one B", "separate", A | B | {"P": "MK A"}, lambda f, A, B, P: f.tanh(0.0625 * (A @ B)) * (P @ B),
+          results=2, stage=(2, 1)),
+    Idiom("gated, one relu of A", "separate", A | B | {"Q": "KN B"},
+          lambda f, A, B, Q: f.relu(f.relu(A) @ B) * (f.relu(A) @ Q), results=2, stage=(1, 2)),
+    Idiom("gated, prologues", "separate", A | B | {"Q": "KN B"},
+          lambda f, A, B, Q: f.sigmoid(0.0625 * (f.relu(A) @ B)) * (A @ f.relu(Q)), results=2, stage=(1, 2)),
+)  # fmt: skip
+"""With operands that are computed from one matrix each, and loops that products share."""
+
+
 def idiom_called(name: str) -> Idiom:
     """The idiom of a name."""
-    return next(i for i in IDIOMS if i.name == name)
+    return next(i for i in (*IDIOMS, *OF_ONE_MATRIX) if i.name == name)
 
 
-_SCALED = ("scaled difference", "sum, prologues, residual", "prologue and epilogue")
+_OF_WARPS = ("scaled difference", "sum, prologues, residual", "prologue and epilogue", "gated, prologues, residual",
+             "prologue A", "prologue A, other layout", "prologue B", "prologue B, not 0 at 0",
+             "prologue A and B")  # fmt: skip
+"""With sums that are scaled between products, or operands that are computed from several tensors."""
 
 
 def idioms_of(family: Family) -> tuple[Idiom, ...]:
-    """The idioms of a target's matrix: all, or those that warpgroups compute, of tensors as they are, in one
-    accumulator that nothing is multiplied by."""
+    """The idioms of a target's matrix: all, or those that warpgroups compute, and more with operands of one matrix."""
     if not isinstance(family, Warpgroups):
         return IDIOMS
-    return tuple(i for i in IDIOMS if i.group not in ("prologue", "separate") and i.name not in _SCALED)
+    known = [i for i in IDIOMS if i.name not in _OF_WARPS]
+    last = [i for i in known if i.group in ("prologue", "separate")]
+    return (*(i for i in known if i not in last), *last, *OF_ONE_MATRIX)
+
+
+def known_of(target: str) -> tuple[Idiom, ...]:
+    """All idioms of which there are kernels for a target: those that warpgroups don't compute, too."""
+    return tuple(dict.fromkeys((*IDIOMS, *idioms_of(FAMILIES[target]))))
 
 
 # ---- the three readings of a formula -----------------------------------------------------------------------
@@ -365,11 +402,14 @@ def _boxed(family: Warpgroups) -> Iterator[Combination]:
             if square and a != b:
                 continue
             persistent, dependent, swap = (bool((turn + at) >> bit & 1) for bit in range(3))
-            plan = block, warp, macro = family.plans[turn % len(family.plans)]
+            stage = idiom.stage[::-1] if swap else idiom.stage
+            plans = family.plans_of(idiom.results, stage)
+            plan = block, warp, macro = plans[turn % len(plans)]
             asked = family.occupancies[(turn // 8 + at) % len(family.occupancies)]
-            shared = [(n, asked) for n in family.buffers if family.shared_by(plan, n, asked)]
-            shared = shared or [(n, 1) for n in family.buffers if family.shared_by(plan, n, 1)]
-            buffers, occupancy = shared[turn // len(family.plans) % len(shared)]
+            held = idiom.results, stage
+            shared = [(n, asked) for n in family.buffers if family.shared_by(plan, n, asked, *held)]
+            shared = shared or [(n, 1) for n in family.buffers if family.shared_by(plan, n, 1, *held)]
+            buffers, occupancy = shared[turn // len(plans) % len(shared)]
             if swap:
                 block, warp = ((y, x, z) for x, y, z in (block, warp))
             dtype = family.dtypes[(turn // 8 + turn // 3) % len(family.dtypes)]
@@ -382,14 +422,19 @@ def _boxed(family: Warpgroups) -> Iterator[Combination]:
 def _together(family: Warpgroups) -> Iterator[Combination]:
     """Blocks of clusters, parts of K, and warpgroups that take turns: layouts, tiles and the rest take turns."""
     for turn, (idiom, (cluster, parts, turns)) in enumerate(product(idioms_of(family), family.together)):
-        at, plans = turn // len(family.together), [p for p in family.plans if family.goes(p, cluster, parts, turns)]
+        if parts > 1 and idiom.results > 1:  # blocks that split K add up one accumulator
+            continue
+        at, swap = turn // len(family.together), parts == 1 and not turns and turn % 4 == 0
+        held = idiom.results, idiom.stage[::-1] if swap else idiom.stage
+        buffers = family.buffers[turn % 2]
+        plans = [p for p in family.plans_of(*held) if family.goes(p, cluster, parts, turns)]
+        plans = [p for p in plans if family.shared_by(p, buffers, 1, *held)]
         block, warp, macro = plans[(turn + at) % len(plans)]
         a, b, c = (LAYOUTS[(turn >> bit) % 2] for bit in range(3))
         b = a if idiom.tensors["A"].startswith("NN") else b
-        swap = parts == 1 and not turns and turn % 4 == 0
         if swap:
             block, warp = ((y, x, z) for x, y, z in (block, warp))
-        yield Combination(idiom, a, b, c, macro, parts, block, warp, family.buffers[turn % 2], "guard", None,
+        yield Combination(idiom, a, b, c, macro, parts, block, warp, buffers, "guard", None,
                           family.target, family.dtypes[turn // 3 % len(family.dtypes)],
                           family.groups[turn // 2 % len(family.groups)], 1, turns, (turn + at) % 3 > 0, swap,
                           cluster, turns)  # fmt: skip

@@ -1,8 +1,8 @@
 """What differs between the targets' matrices of kernels: macro-MMAs, tiles, rings, element types, limits; as data.
 
 Everything else, idioms, layouts, splits of K and how they take turns, is in `combinations.py`, the same for all.
-Where warpgroups multiply (`Warpgroups`) there is no split of K, and no idiom that computes operands or has several
-accumulators; what takes turns there are the ways in which blocks go through the result.
+Where warpgroups multiply (`Warpgroups`) there is no split of K among warps; what takes turns there are the ways in
+which blocks go through the result.
 """
 
 from __future__ import annotations
@@ -166,13 +166,26 @@ class Warpgroups(Family):
         shared = all(side % (8 * max(cluster)) == 0 for side in block)
         return shared and warp[1] % (16 * parts) == 0 and (not turns or block == warp)
 
-    def shared_by(self, plan: tuple[Tile, Tile, str], buffers: int, occupancy: int) -> bool:
-        """Whether so many blocks fit in a multiprocessor; a rough estimate, on the safe side."""
+    def plans_of(self, results: int, stage: tuple[int, int]) -> tuple[tuple[Tile, Tile, str], ...]:
+        """The plans of which a block has room; parameters as of `shared_by`."""
+        return tuple(p for p in self.plans if self.shared_by(p, min(self.buffers), 1, results, stage))
+
+    def shared_by(
+        self, plan: tuple[Tile, Tile, str], buffers: int, occupancy: int, results: int = 1,
+        stage: tuple[int, int] = (1, 1),
+    ) -> bool:  # fmt: skip
+        """Whether so many blocks fit in a multiprocessor; a rough estimate, on the safe side.
+
+        Parameters
+        ----------
+        results : accumulators that a thread holds at the same time.
+        stage : tiles of left and of right operands that a k tile has.
+        """
         block, warp, macro = plan
         groups = (block[0] // warp[0]) * (block[1] // warp[1])
         pieces = 16 * KB * groups  # of the result, two of 64 x 64 values for each warpgroup
-        shared = 2 * buffers * block[2] * (block[0] + block[1]) + pieces + KB
-        registers = warp[0] * warp[1] // 128 + 32
+        shared = 2 * buffers * block[2] * (stage[0] * block[0] + stage[1] * block[1]) + pieces + KB
+        registers = results * warp[0] * warp[1] // 128 + 32
         lanes = 128 * (groups + 1)  # roles have whole warpgroups of registers
         return (
             occupancy * shared <= self.shared

@@ -22,7 +22,7 @@ from typing import Any
 import combinations
 import matrix
 import workers
-from combinations import IDIOMS, Combination
+from combinations import Combination
 from compile import forget
 
 import polyvolta as pv
@@ -85,7 +85,7 @@ def defaults(args: argparse.Namespace) -> int:
     words = [w.strip() for w in args.only.split(",") if w.strip()]
     rows = [
         (i.name, lambda i=i: pv.compile(combinations.graph(i, "row", "col", "row"), target=args.target), LIMIT)
-        for i in IDIOMS
+        for i in combinations.known_of(args.target)
         if i.accumulators == "auto"
     ]
     rows += [(c.name, c.compile, LARGEST_LIMIT) for c in LARGEST if c.target == args.target]

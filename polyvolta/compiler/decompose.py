@@ -17,6 +17,7 @@ as from another tiling at a stage (`reach`), are none of their business.
 from __future__ import annotations
 
 from collections.abc import Callable
+from collections.abc import Sequence as PySequence
 from dataclasses import replace
 
 from polyvolta.compiler.tiling import Tile, Tiling
@@ -26,10 +27,12 @@ from polyvolta.graph.dag import Graph
 from polyvolta.graph.statements import Statement
 from polyvolta.sched import Schedule, initial
 from polyvolta.sched.passes import fuse, hoist, map_members, shift, strip_mine, tile
+from polyvolta.sched.passes.bands.split import split
 from polyvolta.sched.passes.common.legal import checked
 from polyvolta.sched.passes.common.places import MemberRef
 from polyvolta.sched.passes.mapping.contract import contract_each
 from polyvolta.sched.passes.order.distribute import chain_below
+from polyvolta.sched.passes.order.sequences import insert_sequence
 from polyvolta.sched.tree import Filter, Node, Path, Sequence, SetNode
 from polyvolta.sets import Set, aff, var
 
@@ -46,6 +49,7 @@ def decompose(
     reach: OnStage = lambda _, tree: tree,
     result: Tile | None = None,
     names: tuple[str, str, str] = WARPS,
+    together: PySequence[PySequence[str]] = (),
 ) -> tuple[Schedule, Schedule]:
     """The tree before contraction, in which instances are scalar, and the contracted one.
 
@@ -58,6 +62,7 @@ def decompose(
     result : rows and columns (and depth) of a fragment of the result, what an instance of a pointwise statement stands
         for; by default those of the macro-MMA.
     names : what the loops over the tiles of those who make a product together are mapped to.
+    together : the products of each loop over k tiles, by statement; by default each has one of its own.
 
     Cost: about 60 ms for one product, 40 more for each further statement.
     """
@@ -66,7 +71,7 @@ def decompose(
     tree = reach("block_tiled", tile(tree, ROOT, options.step, levels=((BLOCK, BLOCK, TILE), POINT)))
     at = tree.find(level=BLOCK)[0]
     if isinstance(chain_below(tree.band(at))[1], Sequence):
-        tree = reach("hoisted", hoist(tree, at, len(members_of(tree, at, BLOCK))))
+        tree = reach("hoisted", hoisted(tree, at, together))
     for at in tree.find(level=POINT):
         tree = tile(tree, at, options.warp_tile, levels=(WARP, None))
     tree = reach("mapped", mapped(reach("warp_tiled", tree), products, options, names))
@@ -77,6 +82,37 @@ def decompose(
     of_result = result or shape
     factors = {s.name: dict(zip(s.iterators, shape if s.is_matmul else of_result)) for s in graph.statements}
     return fine, reach("contracted", contract_each(tree, factors, context, partial=options.partial == "guard"))
+
+
+def hoisted(tree: Schedule, at: Path, together: PySequence[PySequence[str]] = ()) -> Schedule:
+    """The sequence of the statements below the members that become blocks; products that have a loop together have
+    their own sequence below its member.
+
+    BAND: S1 → [⌊i/64⌋, ⌊j/64⌋, ⌊k/32⌋]; S2 → ...    =>    BAND: S1 → [⌊i/64⌋, ⌊j/64⌋]; S2 → ...; S3 → ...
+      BAND: S1 → [i - 64⌊i/64⌋, ...]; ...                    SEQUENCE
+        SEQUENCE                                               FILTER: S1; S2
+          FILTER: S1                                             BAND: S1 → [⌊k/32⌋]; S2 → [⌊k/32⌋]
+          FILTER: S2                                               SEQUENCE
+          FILTER: S3                                                 FILTER: S1
+                                                                       BAND: S1 → [i - 64⌊i/64⌋, ...]
+                                                                     FILTER: S2
+                                                                       BAND: S2 → [i - 64⌊i/64⌋, ...]
+                                                               FILTER: S3
+    """
+    outer = len(members_of(tree, at, BLOCK))
+    loops = {loop[0]: tuple(loop) for loop in together if len(loop) > 1}
+    if not loops:
+        return hoist(tree, at, outer)
+    inside = {s for loop in loops.values() for s in loop[1:]}
+    below = (*at, 0)
+    tree = split(tree, at, outer)
+    names = [s for c in chain_below(tree.band(at))[1].children for s in c.statements]
+    parts = [loops.get(s, (s,)) for s in names if s not in inside]
+    tree = insert_sequence(tree, below, parts) if len(parts) > 1 else tree
+    for n, part in enumerate(parts):
+        if len(part) > 1:
+            tree = hoist(tree, (*below, n, 0) if len(parts) > 1 else below, 1)
+    return tree
 
 
 def joined(tree: Schedule, products: dict[str, Statement], context: Set) -> Schedule:

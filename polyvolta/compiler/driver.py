@@ -50,6 +50,7 @@ from polyvolta.graph.expr import shape_text, show
 from polyvolta.graph.functions.formats import FORMATS
 from polyvolta.graph.names import check_name
 from polyvolta.graph.plans.idioms import plan
+from polyvolta.graph.plans.loops import shared_loops
 from polyvolta.graph.plans.plans import Plan
 from polyvolta.graph.tensors import inputs_of
 from polyvolta.sched import Schedule
@@ -157,7 +158,11 @@ def _made(
     makers = makers_of(macro)
     if isinstance(macro, WarpgroupMma):
         _check_engine_names(graph)
-    fine, contracted = decompose(graph, tiling, macro.shape, context, reach, makers.result(macro.shape), makers.names)
+    loops = shared_loops(idiom.contractions) if isinstance(macro, WarpgroupMma) else ()
+    together = [[c.statement.name for c in loop] for loop in loops]
+    fine, contracted = decompose(
+        graph, tiling, macro.shape, context, reach, makers.result(macro.shape), makers.names, together
+    )
     tensors = tensors_of(graph)
     limit, asynchronous = options.shared_limit(target), bool(target.copies)
     reached = {n: replace(t, align=CHUNK // 2) if n in plain or _ends_within(t) else t for n, t in tensors.items()}

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from polyvolta.graph.functions.formats import FORMATS
 from polyvolta.graph.functions.formula import Call, Input, nodes
+from polyvolta.graph.plans.loops import Shared, shared, shared_loops
 from polyvolta.graph.plans.plans import Operand, Plan, Step
 
 if TYPE_CHECKING:
@@ -62,6 +63,8 @@ class Needs:
     layout : of the first output.
     outputs : how many there are.
     mixed : whether an operand is computed from something else than one matrix that has all its places.
+    loops, turned_loops : what a k tile consists of, of each loop of products that share tiles; and of the transposed
+        product's.
     extents : of each product the rows, columns and depth: numbers, or names of sizes.
     """
 
@@ -84,6 +87,8 @@ class Needs:
     layout: str = "row"
     outputs: int = 1
     mixed: bool = False
+    loops: tuple[Shared, ...] = (Shared(),)
+    turned_loops: tuple[Shared, ...] = (Shared(),)
     extents: tuple[tuple[int | str, int | str, int | str], ...] = ()
 
     @property
@@ -97,8 +102,8 @@ class Needs:
         rows, cols, depth = self.sizes
         return replace(
             self, loads=_back(self.loads), prologues=_back(self.prologues), sizes=(cols, rows, depth),
-            layouts=tuple((other[b], other[a]) for a, b in self.layouts),
-            extents=tuple((n, m, k) for m, n, k in self.extents),
+            layouts=tuple((other[b], other[a]) for a, b in self.layouts), loops=self.turned_loops,
+            turned_loops=self.loops, extents=tuple((n, m, k) for m, n, k in self.extents),
         )  # fmt: skip
 
     @property
@@ -183,6 +188,7 @@ def needs_of(idiom: Plan) -> Needs:
         idiom.layout,
         len(idiom.outputs),
         any(_mixed(o) for c in idiom.contractions for o in (c.left, c.right)),
+        *(tuple(shared(loop, back) for loop in shared_loops(idiom.contractions, back)) for back in (False, True)),
         tuple(_extents(c.statement.extents) for c in idiom.contractions),
     )
 

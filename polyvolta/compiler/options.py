@@ -62,7 +62,7 @@ class Options(Tiling):
         Boxes have a warp of their own, which is always as far ahead as there are buffers: `buffers` - 1 says that.
     fragments : sets of registers for fragments, 1 or 2. Two take turns: the next strip's are loaded while one strip is
         multiplied, across k tiles, too. If missing, the target's, where a k tile has an even number of strips.
-        Warpgroups have none: 1 stands for that.
+        Warpgroups have some of a left operand that is computed, else 1 stands for none.
     group : how many rows of blocks go together in the order in which blocks start, a group column by column, so that
         the second-level cache serves those that run side by side: 1 (row by row) to 64. If missing, the target's. With
         clusters it is rounded up to whole ones.

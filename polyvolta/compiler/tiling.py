@@ -115,10 +115,21 @@ class Tiling:
         """(rows, columns, depth) of what a block computes in one step along K: the block tile, p times as deep."""
         return (*self.block_tile[:2], self.block_tile[2] * self.split_k)
 
-    def tile_bytes(self, target: Target) -> int:
-        """Shared memory of the operands' tiles, which one product after the other uses."""
+    def tile_bytes(self, target: Target, needs: Needs | None = None) -> int:
+        """Shared memory of the operands' tiles, which one loop of products after the other uses.
+
+        Parameters
+        ----------
+        needs : of the graph; by default a product's.
+        """
+        needs = needs or A_PRODUCT
         m, n, k = self.block_tile if self.by_blocks(target) else self.step
-        return 2 * (m + n) * k * self.buffers
+        lefts = rights = 1
+        if self.by_blocks(target):  # products that share tiles have one loop
+            loops = needs.turned_loops if self.swap else needs.loops
+            lefts, rights = max(x.lefts for x in loops), max(x.rights for x in loops)
+            lefts, rights = (rights, lefts) if self.swap else (lefts, rights)
+        return 2 * (lefts * m + rights * n) * k * self.buffers
 
     def exchange_bytes(self, needs: Needs, target: Target) -> int:
         """Shared memory in which warps exchange accumulators: a fragment for each, of 16 bits if only stored."""
@@ -130,7 +141,7 @@ class Tiling:
     def shared_bytes(self, needs: Needs, target: Target) -> int:
         """Shared memory of a block: tiles and exchange buffer, in one place if both don't fit in what it may have, and
         the next result's tiles don't come while this one's is exchanged."""
-        tiles, exchange = self.tile_bytes(target), self.exchange_bytes(needs, target)
+        tiles, exchange = self.tile_bytes(target, needs), self.exchange_bytes(needs, target)
         row = PhaseBarriers("", 0, self.buffers, 1).bytes
         barriers = 2 * row if self.by_blocks(target) else 0  # full ones and empty ones
         both = tiles + exchange + barriers
@@ -162,7 +173,7 @@ class Tiling:
         (m, _, k), lanes = macro.shape, macro.instructions[0].scope.threads
         fragments = self.fragments * self.warp_tile[0] // m * (m * k // lanes // 2)
         chunks = self.block_tile[1] * self.block_tile[2] // 8 // (lanes * prod(self.warps))
-        return max(fragments * bool(left) + 4 * chunks * bool(right) for left, right in needs.prologues)
+        return max(fragments * x.computed + 4 * chunks * x.rewritten for x in needs.loops)
 
     def problems(self, target: Target, needs: Needs, given: Collection[str] | None = None) -> Iterator[str]:
         """Everything that the macro-MMA or the target rules out.

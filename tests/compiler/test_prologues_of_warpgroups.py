@@ -20,7 +20,7 @@ from polyvolta.cuda.mutants.model import edited
 from polyvolta.cuda.run.nvrtc import compile_cubin
 from polyvolta.cuda.target.hopper import SM_90A
 
-COMPUTING = replace(SM_90A, families=(replace(SM_90A.families[0], prologues=True, accumulators=3),))
+COMPUTING = SM_90A
 M, N, K = pv.sizes("M N K")
 LAYOUTS = tuple(product(("row", "col"), repeat=2))
 SMALL = {"block_tile": (64, 64, 32), "warp_tile": (64, 64, 32), "macro_mma": "m64n64k16", "buffers": 3, "group": 1}
@@ -82,6 +82,11 @@ WAYS = {
     "cluster": (BOTH, {"cluster": (2, 1)}),
     "split": (BOTH, {"split_k": 2, "block_tile": (64, 64, 32)}),
     "sum": (pv.relu(A) @ B + P @ pv.relu(Q), {}),
+    "chunks for some threads": (
+        BOTH, {"block_tile": (64, 16, 32), "warp_tile": (64, 16, 32), "macro_mma": "m64n16k16"}
+    ),
+    "chunks for some warps": (BOTH, {"block_tile": (64, 48, 32), "warp_tile": (64, 48, 32), "macro_mma": "m64n48k16"}),
+    "chunks for some warpgroups": (A @ pv.relu(B), {"block_tile": (192, 64, 64), "warp_tile": (64, 64, 64)}),
 }
 
 
@@ -199,6 +204,15 @@ def test_what_is_refused(outputs, options, message):
 # ---- proofs, mutants, observers
 
 
+@pytest.mark.parametrize("columns", [16, 48])
+def test_chunks_that_threads_do_not_share_out_evenly_are_proved_too(columns):
+    """Of a row-major B, whose panels of boxes are one behind the other: without bank conflicts."""
+    outputs = A @ pv.sigmoid(tensors(b="row")[1])
+    kernel = compiled(outputs, block_tile=(64, columns, 32), warp_tile=(64, columns, 32), macro_mma=f"m64n{columns}k16")
+    assert kernel.verify().ok
+    assert kernel.interpret(**given(kernel), observe="all").verdict == "Nothing is wrong."
+
+
 @pytest.mark.parametrize("outputs", [BOTH, NOT_ZERO], ids=["both", "not zero"])
 def test_all_is_proved(outputs):
     report = compiled(outputs).verify()
@@ -206,7 +220,8 @@ def test_all_is_proved(outputs):
 
 
 def kernel_of(name):
-    return compiled(NOT_ZERO if name == "values beyond k" else BOTH)
+    by_name = {"values beyond k": NOT_ZERO, "one right operand for a loop's products": GATED["one left operand"]}
+    return compiled(by_name.get(name, BOTH))
 
 
 @pytest.mark.parametrize("name", [m.name for m in prologues.MUTANTS])

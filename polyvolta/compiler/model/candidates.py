@@ -145,7 +145,7 @@ def _with_buffers(tiling: Tiling, given: Mapping[str, Any], needs: Needs, target
     if warpgroups.lacks(tiling.mapped, needs.turned if tiling.swap else needs, target):
         return
     asked = given.get("buffers", given["prefetch"] + 1 if "prefetch" in given else None)
-    stage = tiling.tile_bytes(target) // tiling.buffers
+    stage = tiling.tile_bytes(target, needs) // tiling.buffers
     most = min(MOST_BUFFERS, tiling.shared_limit(target) // stage)
     for buffers in range(most, FEWEST_BUFFERS - 1, -1) if asked is None else (asked,):
         made = replace(tiling, buffers=buffers, prefetch=buffers - 1)

@@ -1,7 +1,8 @@
 """Tilings for products of warpgroups: which ones the rule tries.
 
 A warpgroup has its accumulators in registers and both operands in shared memory, where boxes of tensors come by
-themselves. So an operand is a tensor as it is, and what a block needs is one warp more, which has the boxes brought.
+themselves; a left operand that is computed has fragments in registers. What a block needs is one warp more, which has
+the boxes brought.
 
 1. *Block tile*: the family's (128x256x64), or smaller as `blocks` says: 128x128x64 where there would be fewer blocks
    than multiprocessors.

@@ -229,8 +229,8 @@ class Family:
     spare: Spare = Spare()
     producer: int = 24
     least: int = 26
-    prologues: bool = False
-    accumulators: int = 1
+    prologues: bool = True
+    accumulators: int = 3
 
     def __post_init__(self) -> None:
         settle(self, _RULES, BadTarget)

@@ -35,6 +35,7 @@ from polyvolta.cuda.build.promotion.loops import operand_pieces
 from polyvolta.cuda.build.promotion.makers import Makers, makers_of
 from polyvolta.cuda.build.promotion.model import (
     BLOCK,
+    TILE,
     CannotPromote,
     Nest,
     Operands,
@@ -111,7 +112,9 @@ def promote(
     turn, counter = _counters(plan, tensors) if options.persistent else ("", "")
     takers = IN_TURN if options.pingpong else 1
     first = var(counter) if counter else ZERO
-    loops, macro = _loops(products, plan, options, macro_mma, makers, units, tensors, context, asynchronous, first)
+    shared = [[s for s in fine.band(at).statements if s in products] for at in fine.find(level=TILE)]
+    loops, macro = _loops(products, list(filter(None, shared)), plan, options, macro_mma, makers, units, tensors,
+                          context, asynchronous, first)  # fmt: skip
     last = (plan.steps[0] if plan.steps else plan.contractions[0]).statement
     extents = [aff(str(e)) for e in last.extents[:2]]
     fragments = fragments_of(nests[last.name], extents, makers.result(macro_mma.shape), context)
@@ -125,11 +128,11 @@ def promote(
         laid = []
         end = _epilogue(plan, fragments, nests, tensors, loops, macro, units, name_of, makers, context, room, turn,
                         takers)  # fmt: skip
-    pieces: list[Piece] = []
-    for c, loop in zip(plan.contractions, loops.pieces, strict=True):
-        if c.factor is None and not loops.producing:
+    pieces = list[Piece](loops.pieces if loops.producing else ())  # of warpgroups, which begin sums with a product
+    for c, loop in () if loops.producing else zip(plan.contractions, loops.pieces, strict=True):
+        if c.factor is None:
             pieces.append(zero(fragments, c.accumulator, name_of(f"zero_{c.accumulator}")))
-        elif c.factor not in (None, 1):
+        elif c.factor != 1:
             pieces.append(scale(fragments, c.accumulator, c.factor, name_of(f"scale_{c.accumulator}")))
         pieces.append(loop)
     if takers > 1:
@@ -226,6 +229,7 @@ def _epilogue(
 
 def _loops(
     products: Mapping[str, Nest],
+    shared: Sequence[Sequence[str]],
     plan: Plan,
     options: Tiling,
     macro_mma: Composition | WarpgroupMma,
@@ -240,10 +244,13 @@ def _loops(
 
     Parameters
     ----------
+    shared : the products of each loop, by statement.
     first : how many tiles a ring of boxes has had before.
     """
     if isinstance(macro_mma, WarpgroupMma):
-        loops = boxed_pieces(products, plan, options, macro_mma, makers, prod(units), tensors, context, first)
+        loops = boxed_pieces(
+            products, shared, plan, options, macro_mma, makers, prod(units), tensors, context, first
+        )
         return loops, makers.of_warp(loops.macros[0])
     copied = tensors if asynchronous else {}
     loops = operand_pieces(products, plan, options, macro_mma, LANES * prod(units), context, copied)

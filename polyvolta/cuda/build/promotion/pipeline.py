@@ -126,7 +126,7 @@ def _by_strips(
 def steady(schedule: Schedule, at: Path, words: Mapping[str, frozenset[str]], context: Set) -> Schedule:
     """Let code for the trips of a k loop that multiply be generated apart from those that fill the ring before."""
     band = schedule.band(at)
-    (product,) = (s for s in band.statements if "multiply" in words[s])
+    product = next(s for s in band.statements if "multiply" in words[s])  # those of one loop have the same trips
     found = instances_of(schedule, at, product)
     trips = found.apply(Map.from_affs(found.space, [band.members[0].of(product)]))
     trips = trips.gist(Set.universe(str(trips.space.out)).intersect_params(context))

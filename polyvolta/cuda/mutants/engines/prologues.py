@@ -1,4 +1,5 @@
-"""Mutants of operands that warpgroups compute on the way: left ones in registers, right ones in their stage."""
+"""Mutants of operands that warpgroups compute on the way: left ones in registers, right ones in their stage; and of
+loops in which several products share tiles."""
 
 from __future__ import annotations
 
@@ -124,6 +125,33 @@ def _in_loop(ir: KernelIR, kind: type, where: Callable = lambda op: True) -> lis
     return [p for p in places(ir, kind, where=where) if any(p[:-1] == loop for loop in loops) and p > at]
 
 
+def _of_one_loop(ir: KernelIR) -> list[tuple[Wgmma, IrPath]]:
+    """Products that have a loop with one before them, each with the first one.
+
+    Raises
+    ------
+    NothingToBreak : no loop has several.
+    """
+    first: dict[IrPath, Wgmma] = {}
+    found = []
+    for at in places(ir, Wgmma):
+        op = dict(walk(ir.body))[at]
+        loop = next((path for path, _ in around(ir, at)), ())  # the outermost one, over k tiles
+        other = first.setdefault(loop, op)  # type: ignore[arg-type]
+        if other.b.tile != op.b.tile:  # type: ignore[union-attr]
+            found.append((other, at))
+    if not found:
+        raise NothingToBreak(f"no loop of {ir.name} has several products with a right operand each", where=ir.about)
+    return found
+
+
+def _one_right(ir: KernelIR) -> KernelIR:
+    """All products of a loop read the first one's right operand."""
+    for first, at in _of_one_loop(ir):
+        ir = edited(ir, [at], lambda op, first=first: (replace(op, b=replace(op.b, tile=first.b.tile)),))
+    return ir
+
+
 def _m(
     name: str, about: str, proofs: tuple[str, ...], observers: tuple[str, ...], change: Callable[[KernelIR], KernelIR]
 ) -> Mutant:
@@ -150,4 +178,6 @@ MUTANTS = (
     _m("a stage rewritten in part", "chunks of a stage stay as they came", ("result",), ("races",),
        lambda ir: edited(ir, places(ir, SharedStore, where=lambda op: op.tile in _rewritten(ir)),
                          lambda op: (replace(op, index=tuple(e.subs({"rank": aff(0)}) for e in op.index)),))),
+    _m("one right operand for a loop's products", "products that share a left operand read one right tile",
+       ("result",), ("values",), _one_right),
 )  # fmt: skip

@@ -23,6 +23,15 @@ slot's barriers `full` and `empty` is about it. Products of one sum share the ri
 copied while the last ones of the other are multiplied. So do the results that a persistent block computes one after the
 other: a counter says how many tiles the ring has had before.
 
+Products that read the same, as `relu(A @ B) * (A @ Q)` does, have one loop: its tree has both below one band, a tile of
+A is brought once for both, and they are one group.
+
+        FILTER: box_A[by, bx, kt, p]; box_B[by, bx, kt, p]; box_Q[by, bx, kt, p]
+        ...
+        FILTER: S1[i, j, k]
+        FILTER: S2[i, j, k]
+        FILTER: close_S1[by, bx, kt]
+
 What boxes bring beside a tensor is 0, and counts. So there are no full and partial tiles.
 """
 
@@ -33,146 +42,43 @@ from dataclasses import dataclass, replace
 
 from polyvolta.cuda.build.promotion.boxes.edges import is_computed
 from polyvolta.cuda.build.promotion.boxes.fragments import Fragments
+from polyvolta.cuda.build.promotion.boxes.product import EMPTY, FULL, BoxedProduct
 from polyvolta.cuda.build.promotion.boxes.rewriting import Rewriting, Step
-from polyvolta.cuda.build.promotion.boxes.sharing import Senders, Sharing, senders, sharing_of
-from polyvolta.cuda.build.promotion.footprints import data_tile, instances, numbered, places
+from polyvolta.cuda.build.promotion.boxes.sharing import senders
+from polyvolta.cuda.build.promotion.boxes.sides import BoxedSide, sides_of
+from polyvolta.cuda.build.promotion.footprints import instances
 from polyvolta.cuda.build.promotion.makers import Makers
-from polyvolta.cuda.build.promotion.model import (
-    BLOCK,
-    PART_OF_CLUSTER,
-    STRIP,
-    TILE,
-    WARP,
-    Movement,
-    Nest,
-    Operands,
-    Piece,
-    Tiling,
-    accumulator_name,
-    shared_name,
-)
-from polyvolta.cuda.build.promotion.nests import beside, conjunction, level
+from polyvolta.cuda.build.promotion.model import BLOCK, STRIP, TILE, Movement, Nest, Operands, Piece, Tiling
+from polyvolta.cuda.build.promotion.nests import beside, conjunction
 from polyvolta.cuda.build.promotion.strips import grouped
 from polyvolta.cuda.ir.kernel_ir import (
     Arrive,
     Await,
-    BoxCopy,
-    BoxMap,
-    Element,
     GlobalTensor,
-    Phase,
     PhaseBarriers,
     RegisterArray,
-    SharedOperand,
     SharedTile,
-    Wgmma,
     WgmmaCommit,
     WgmmaFence,
     WgmmaWait,
 )
 from polyvolta.cuda.ir.memories import ZERO
-from polyvolta.cuda.layouts.boxes import K_STEP, OperandBoxes, plan_boxes
-from polyvolta.cuda.target.descriptors import InShared
-from polyvolta.cuda.target.macro_mma import MacroMma
 from polyvolta.cuda.target.warpgroup import WarpgroupMma
-from polyvolta.graph.plans.plans import Contraction, Operand, Plan
+from polyvolta.graph.plans.plans import Plan
 from polyvolta.sched.nodes import Band, Filter, Member, Node
 from polyvolta.sched.nodes import Sequence as InOrder
 from polyvolta.sets import Aff, Map, Set, Tuple, aff, var
-from polyvolta.sets.hulls.box import Box as Hull
-from polyvolta.sets.values.simplify import simplify
 from polyvolta.sets.values.space import Space, distinct
 
-FULL, EMPTY = "full", "empty"
 LAG = 1
 """Groups of products that run on while the next tile's are issued: with one, these follow without a gap."""
 ONE_THREAD, ONE_OF_WARPGROUP = "lane", "rank"
 """Names of which a statement's one thread has the value 0: in a warp, and in a warpgroup."""
 
 
-@dataclass(frozen=True, slots=True)
-class BoxedSide:
-    """One operand of a product, and the boxes that bring its tiles.
-
-    Parameters
-    ----------
-    operand, letter : what it is, "a" or "b" of the product.
-    order : its dimensions as they lie in memory, outermost first.
-    block, part : boxes of what a block touches in a step of the k loop, and of what a warpgroup does in a strip.
-    tiles : the (by, bx, k tile) that there are.
-    plan : how its tile lies in shared memory, its boxes, its descriptor.
-    map : the tensor map.
-    index : the tensor's dimensions as dimensions of the operand.
-    sharing : which blocks of a cluster need its tile, each of which has a part of its boxes copied to all.
-    """
-
-    operand: Operand
-    letter: str
-    order: tuple[int, int]
-    block: Hull
-    part: Hull
-    tiles: Set
-    plan: OperandBoxes
-    map: BoxMap
-    index: tuple[int, int]
-    sharing: Sharing
-
-    @property
-    def own_boxes(self) -> int:
-        """How many of the tile's boxes a block has copied."""
-        return len(self.plan.boxes) // self.sharing.count
-
-    @property
-    def parts(self) -> int:
-        """Boxes of a panel."""
-        return self.block.size[self.order[0]] // self.plan.box.lines
-
-    def local(self, p: Aff) -> tuple[Aff, Aff]:
-        """The first element in the tile of box number p; those of a panel have neighbouring numbers."""
-        line, run = self.order
-        number = self.own_boxes * self.sharing.number + p
-        at = {line: self.plan.box.lines * (number % self.parts), run: self.plan.box.run * (number // self.parts)}
-        ranges = dict.fromkeys(p.names(), (0, self.own_boxes - 1))
-        return simplify(at[0], ranges), simplify(at[1], ranges)
-
-    def operand_at(self, origin: tuple[Aff, ...], slot: Aff) -> SharedOperand:
-        """The operand of an instruction that starts at an element of the tile."""
-        extent, k = self.plan.extent, 1 - "ab".index(self.letter)
-        start = self.plan.start.at(origin[1 - k] // extent, origin[k] // K_STEP)[0]
-        return SharedOperand(shared_name(self.operand.name), origin, start, self.plan.descriptor, slot)
-
-
-def boxed_side(
-    nest: Nest,
-    operand: Operand,
-    letter: str,
-    macro: MacroMma,
-    tensors: Mapping[str, GlobalTensor],
-    options: Tiling,
-) -> BoxedSide:
-    """An operand's tiles and boxes.
-
-    Raises
-    ------
-    CannotPromote : an operand that is no tensor as it is.
-    """
-    order = (0, 1) if operand.layout == "row" else (1, 0)
-    own = of_part(nest)
-    block, part = (data_tile(n, level, operand.index, operand.name) for n, level in ((own, TILE), (nest, STRIP)))
-    which = aff(0) if options.split_k == 1 else var(PART_OF_CLUSTER) % options.split_k
-    ((access,),) = (operand.accesses,)
-    extent, held = (macro.shape[0], macro.a) if letter == "a" else (macro.shape[1], macro.b)
-    assert isinstance(held, InShared)
-    sharing = sharing_of(nest, block, operand.name, options.cluster, which)
-    plan = plan_boxes(letter, operand.index, block.size, order, extent, sharing.count, swizzles=held.swizzles)
-    box_map = BoxMap(f"map_{operand.name}", access.tensor, plan.box)
-    index = tuple(operand.index.index(i) for i in access.index)
-    return BoxedSide(operand, letter, order, block, part, places(nest, TILE), plan, box_map,
-                     (index[0], index[1]), sharing)  # fmt: skip
-
-
 def boxed_pieces(
     nests: Mapping[str, Nest],
+    together: Sequence[Sequence[str]],
     plan: Plan,
     options: Tiling,
     macro_mma: WarpgroupMma,
@@ -182,11 +88,12 @@ def boxed_pieces(
     context: Set,
     first: Aff = ZERO,
 ) -> Operands:
-    """The k loops of all products.
+    """The k loops of all products, some of which have one together.
 
     Parameters
     ----------
     nests : of the products, by statement.
+    together : the products of each loop, by statement.
     warpgroups : of consumers.
     context : what may be assumed of the sizes.
     makers : who makes products together.
@@ -194,62 +101,35 @@ def boxed_pieces(
 
     Raises
     ------
-    CannotPromote : an operand that is computed on the way.
+    CannotPromote : loops around strips whose left operand is computed.
     """
+    by_name = {c.statement.name: c for c in plan.contractions}
+    loops = [[by_name[s] for s in loop] for loop in together]
+    sides = [sides_of(loop, nests, macro_mma, tensors, options, context) for loop in loops]
+    sending = senders([s.sharing for pairs in sides for pair in pairs for s in pair], options.cluster)
+    lefts = max(len({s.tile for s, _ in pairs}) for pairs in sides)
     pieces, macros, maps, producing, before = [], [], {}, [], first
-    both_sides = {c.statement.name: _sides(nests[c.statement.name], c, macro_mma, tensors, options)
-                  for c in plan.contractions}  # fmt: skip
-    sending = senders([s.sharing for sides in both_sides.values() for s in sides], options.cluster)
     depths: dict[str, Aff] = {}
-    for c in plan.contractions:
-        nest = nests[c.statement.name]
-        suffix = f"_{nest.statement}" if len(plan.contractions) > 1 else ""
-        held = macro_mma.from_registers if is_computed(c.left) else macro_mma
-        macro = held.of(c.left.layout, c.right.layout)
-        sides = both_sides[c.statement.name]
-        summed = depths.get(c.accumulator, aff(0))
-        loop = BoxedLoop(c, nest, sides, macro, options.buffers, before, summed, suffix, context, makers.columns,
-                         sending, options.split_k, options.fragments, makers.offset)  # fmt: skip
-        macros.append(macro)
-        pieces.append(loop.piece())
-        producing += loop.producing()
-        maps |= {s.map.name: s.map for s in sides}
-        before = before + loop.count()
-        depths[c.accumulator] = summed + aff(str(c.statement.extents[2]))
+    for loop, pairs in zip(loops, sides, strict=True):
+        suffix = f"_{loop[0].statement.name}" if len(loops) > 1 else ""
+        made = []
+        for c, pair in zip(loop, pairs, strict=True):
+            held = macro_mma.from_registers if is_computed(c.left) else macro_mma
+            macro, nest = held.of(c.left.layout, c.right.layout), nests[c.statement.name]
+            macros.append(macro)
+            summed = depths.get(c.accumulator, aff(0))
+            made.append(BoxedProduct(c, nest, pair, macro, options.buffers, before, summed, suffix, context,
+                                     makers.columns, sending, options.split_k, options.fragments,
+                                     makers.offset))  # fmt: skip
+            depths[c.accumulator] = summed + aff(str(c.statement.extents[2]))
+            maps |= {s.map.name: s.map for s in pair}
+        whole = KLoop(tuple(made), lefts)
+        pieces.append(whole.piece())
+        producing += whole.producing()
+        before = before + made[0].count()
     arrivals = warpgroups * sending.count
     barriers = PhaseBarriers(FULL, 0, options.buffers, 1), PhaseBarriers(EMPTY, 0, options.buffers, arrivals)
     return Operands(tuple(pieces), tuple(macros), barriers, tuple(maps.values()), frozenset(producing), before - first)
-
-
-def _sides(
-    nest: Nest, c: Contraction, macro_mma: WarpgroupMma, tensors: Mapping[str, GlobalTensor], options: Tiling
-) -> tuple[BoxedSide, BoxedSide]:
-    """Both operands of a product."""
-    macro = macro_mma.of(c.left.layout, c.right.layout)
-    left, right = (boxed_side(nest, o, n, macro, tensors, options) for o, n in ((c.left, "a"), (c.right, "b")))
-    return left, right
-
-
-def parts_of(nest: Nest) -> tuple[tuple[str, Aff], ...]:
-    """The member that says which part of K an instance is in, and so which block's: its name, and what it is; () where
-    a block has all of K."""
-    found = zip(nest.names, nest.members)
-    return tuple((n, m.of(nest.statement)) for n, m in found if n is not None and m.name == PART_OF_CLUSTER)
-
-
-def of_part(nest: Nest) -> Nest:
-    """The nest with the part of K among the members of a block: a k tile is what one block has then."""
-    at = next((k for k, m in enumerate(nest.members) if m.name == PART_OF_CLUSTER), None)
-    if at is None:
-        return nest
-    first = nest.depth(TILE) - 1
-
-    def moved(row: tuple) -> tuple:
-        return (*row[:first], row[at], *row[first:at], *row[at + 1 :])
-
-    member = replace(nest.members[at], level=TILE)
-    members = (*nest.members[:at], member, *nest.members[at + 1 :])
-    return replace(nest, members=moved(members), names=moved(nest.names))
 
 
 def stretched(tiles: Set, kt: str | None, first: int, last: int) -> Set:
@@ -269,210 +149,173 @@ def stretched(tiles: Set, kt: str | None, first: int, last: int) -> Set:
 
 
 @dataclass(frozen=True, slots=True)
-class BoxedLoop:
-    """The parts of one product's k loop.
+class KLoop:
+    """A loop over k tiles, of one product or of several that share tiles.
 
     Parameters
     ----------
-    before : how many tiles of the ring the products before have, with those of the block's results before.
-    summed : the depths of those before that have the same accumulators.
-    columns : of a fragment of the result.
-    sending : the blocks of a cluster whose boxes come to a block's tiles.
-    split : into how many parts K is split, each for a block of the cluster.
-    sets : of registers for a left operand that is computed on the way.
-    offset : where the rows and columns of a thread's warp start among a warpgroup's.
+    products : in order; all say the same of the ring.
+    lefts : most left operands that any of the kernel's loops has a tile of: behind theirs are those of right ones, so
+        that a slot lies where the same slot of other loops lies.
     """
 
-    contraction: Contraction
-    nest: Nest
-    sides: tuple[BoxedSide, ...]
-    macro: MacroMma
-    slots: int
-    before: Aff
-    summed: Aff
-    suffix: str
-    context: Set
-    columns: int
-    sending: Senders
-    split: int
-    sets: int = 1
-    offset: tuple[Aff, Aff] = (ZERO, ZERO)
+    products: tuple[BoxedProduct, ...]
+    lefts: int
 
     @property
-    def outer(self) -> tuple[str, ...]:
-        return tuple(n for n in self.nest.above(TILE) if n)
+    def first(self) -> BoxedProduct:
+        """The product whose names the loop's own statements have."""
+        return self.products[0]
 
     @property
-    def number(self) -> Aff:
-        """The number of a tile in the block's ring."""
-        kt = self.nest.k_tile
-        return self.before + (aff(0) if kt is None else var(kt))
-
-    @property
-    def slot(self) -> Aff:
-        return self.number % self.slots
-
-    def phase(self, barriers: str, behind: int = 0) -> Phase:
-        return Phase(barriers, self.slot, self.number // self.slots - behind)
-
-    def count(self) -> Aff:
-        """How many k tiles there are."""
-        depth, extent = self.sides[0].block.size[1] * self.split, aff(str(self.contraction.statement.extents[2]))
-        return (extent + depth - 1) // depth
-
-    # ---- statements
-
-    def name(self, wish: str) -> str:
-        return wish + self.suffix
-
-    def producing(self) -> list[str]:
-        return [self.name(EMPTY), self.name("expect"), *(m.statement for m in self.boxes())]
-
-    def single(self, wish: str, op: object, phrase: str = "") -> Movement:
-        """A statement of one instance for each k tile."""
-        name = self.name(wish)
-        return Movement(name, self.outer, (replace(op, statement=name),), (), phrase)  # type: ignore[type-var]
+    def sides(self) -> tuple[tuple[BoxedProduct, BoxedSide], ...]:
+        """Whose tiles are brought, left ones first: of those that have one the first."""
+        found: dict[str, tuple[BoxedProduct, BoxedSide]] = {}
+        for n in (0, 1):
+            for p in self.products:
+                found.setdefault(p.sides[n].tile, (p, p.sides[n]))
+        return tuple(found.values())
 
     def boxes(self) -> list[Movement]:
-        """The statements that have boxes copied, of A and of B."""
-        return [self.copy(s) for s in self.sides]
+        """The statements that have boxes copied."""
+        return [p.copy(side) for p, side in self.sides]
 
-    @property
-    def here(self) -> dict[str, Aff]:
-        """What the member that says which part of K it is is called outside of products."""
-        return {n: var(PART_OF_CLUSTER) for n, _ in parts_of(self.nest)}
+    def producing(self) -> list[str]:
+        """The statements of the role that has tiles brought."""
+        return [self.first.name(EMPTY), self.first.name("expect"), *(m.statement for m in self.boxes())]
 
-    @property
-    def p(self) -> str:
-        """The name of a box's number in its tile."""
-        return distinct(("p",), (*self.outer, *self.nest.iterators, *self.nest.real.param_names))[0]
-
-    def copy(self, side: BoxedSide) -> Movement:
-        name = f"box_{side.operand.name}"
-        local = side.local(var(self.p))
-        at = tuple(o.subs(self.here) + x for o, x in zip(side.block.offset, local, strict=True))
-        index = tuple(at[d] for d in side.index)
-        op = BoxCopy(side.map.name, index, shared_name(side.operand.name), local, self.phase(FULL), self.slot, name,
-                     side.sharing.ranks)  # fmt: skip
-        return Movement(name, (*self.outer, self.p), (op,), (), "boxes of tiles -> shared memory")
-
-    def multiply(self) -> Movement:
-        """What an instance of the contracted statement does."""
-        nest = self.nest
-        of_member = dict(level(nest, STRIP))
-        to_tile = dict(level(of_part(nest), TILE))
-        place = []
-        operands = []
-        for side in self.sides:
-            shape = (self.macro.shape[0], self.macro.shape[2]) if side.letter == "a" else (
-                self.macro.shape[2], self.macro.shape[1])  # fmt: skip
-            place.append([(var(i) - o.subs(of_member)) // e
-                          for i, o, e in zip(side.operand.index, side.part.offset, shape)])  # fmt: skip
-            origin = tuple(var(i) - o.subs(to_tile) for i, o in zip(side.operand.index, side.block.offset))
-            operands.append(side.operand_at(origin, self.slot.subs(to_tile)))
-        rows = self.sides[0].part.size[0] // self.macro.shape[0]
-        cols = self.sides[1].part.size[1] // self.macro.shape[1]
-        m, _ = numbered(nest, nest.iterators[0], place[0][0], rows)
-        n, _ = numbered(nest, nest.iterators[1], place[1][1], cols)
-        each = self.macro.shape[1] // self.columns
-        array = accumulator_name(self.contraction.accumulator)
-        d = tuple(Element(array, (m, each * n + f)) for f in range(each))
-        # a block's first step of all products of a sum needs no accumulators before
-        before = sum((self.sides[0].block.size[1] * e for _, e in parts_of(nest)), aff(0))
-        adds = (var(nest.iterators[2]) - before + self.summed - 1,)
-        op = Wgmma(d, operands[0], operands[1], self.macro, nest.statement, adds)
-        return Movement(nest.statement, nest.iterators, (op,), (), "products of warpgroups")
+    def computed(self, letter: str) -> list[BoxedProduct]:
+        """The products by which left or right operands are computed on the way, each once."""
+        found: dict[str, BoxedProduct] = {}
+        for p in self.products:
+            side = p.sides["ab".index(letter)]
+            if is_computed(side.operand):
+                found.setdefault(side.operand.name, p)
+        return list(found.values())
 
     # ---- the piece
 
     def piece(self) -> Piece:
         """The loop as one thread would run it."""
-        nest, name = self.nest, self.nest.statement
-        boxes = self.boxes()
-        size = sum(s.plan.bytes for s in self.sides)
-        empty = self.single(EMPTY, Await(self.phase(EMPTY, 1)))
-        expect = self.single("expect", Arrive(self.phase(FULL), size))
-        full = self.single(FULL, Await(self.phase(FULL)), "until a tile has come")
-        ready, close = self.single("ready", WgmmaFence()), self.single("close", WgmmaCommit())
-        done = self.single("done", WgmmaWait(0), "until its products are done")
-        release = self.single("release", Arrive(self.phase(EMPTY)), "a slot is free")
-        arrivals = (replace(op, to=rank) for op in release.ops for rank in self.sending.ranks)
+        first, boxes = self.first, self.boxes()
+        size = sum(s.plan.bytes for _, s in self.sides)
+        empty = first.single(EMPTY, Await(first.phase(EMPTY, 1)))
+        expect = first.single("expect", Arrive(first.phase(FULL), size))
+        full = first.single(FULL, Await(first.phase(FULL)), "until a tile has come")
+        ready, close = first.single("ready", WgmmaFence()), first.single("close", WgmmaCommit())
+        done = first.single("done", WgmmaWait(0), "until its products are done")
+        release = first.single("release", Arrive(first.phase(EMPTY)), "a slot is free")
+        arrivals = (replace(op, to=rank) for op in release.ops for rank in first.sending.ranks)
         release = replace(release, ops=tuple(arrivals))
-        copies = {m.statement: ((var(self.p), side.own_boxes),) for m, side in zip(boxes, self.sides)}
-        before = [Step((m,), self.by(m, ONE_THREAD)) for m in (empty, expect)]
+        copies = {m.statement: ((var(p.p), s.own_boxes),) for m, (p, s) in zip(boxes, self.sides)}
+        before = [Step((m,), by(m, ONE_THREAD)) for m in (empty, expect)]
         before += [Step(tuple(boxes), self.by_boxes(boxes), copies), Step((full,)), *self.rewritten()]
-        last = Step((release,), self.by(release, ONE_OF_WARPGROUP))
-        if (left := self.computed_left) is not None:
-            return left.piece(before, (ready, close, done), last)
-        behind = [Step((close,)), Step((done,)), last]
-        kids = [s.filter for s in (*before, Step((ready,)))]
-        kids += [Filter((name,), self.compute()), *(s.filter for s in behind)]
-        front, back = ([m for s in steps for m in s.movements] for steps in ((*before, Step((ready,))), behind))
-        kt = nest.k_tile
+        last = Step((release,), by(release, ONE_OF_WARPGROUP))
+        if self.computed("a"):
+            return self.by_strips(before, (ready, close, done), last)
+        return self.by_tiles([*before, Step((ready,))], (close, done), last)
+
+    def by_tiles(self, before: Sequence[Step], behind: Sequence[Movement], release: Step) -> Piece:
+        """The loop with its products waited for tile by tile.
+
+        Parameters
+        ----------
+        before : what a tile has before its products.
+        behind : what makes these a group and what waits for it.
+        release : of the tile's slots.
+        """
+        first, (close, done) = self.first, behind
+        nest, kt = first.nest, first.nest.k_tile
+        steps = [*before, *self.products, *(Step((m,)) for m in behind), release]
+        kids = [s.filter if isinstance(s, Step) else Filter((s.nest.statement,), s.compute()) for s in steps]
         index = aff(0) if kt is None else var(kt)
-        member = nest.members[nest.depth(TILE) - 1]
-        order = [*front, None, *back]
-        exprs = tuple((name, member.of(name)) if m is None else (m.statement, index) for m in order)
-        node = Band((Member(exprs, member.coincident, level=TILE),), InOrder(tuple(kids)))
-        extensions = [self.entering(m, s) for s in (*before, Step((ready,)), *behind) for m in s.movements
-                      if m not in (close, done)]  # fmt: skip
-        for m, first, behind_last in ((close, 0, LAG), (done, -LAG, 0)):
-            there = stretched(self.sides[0].tiles, kt, first, behind_last)
-            extensions.append(instances(m.statement, m.dims, nest.above(BLOCK), there, (), self.context))
-        movements = (*front, *back, self.multiply())
-        return Piece(tuple(s for s, _ in exprs), node, tuple(extensions), movements, self.tiles(), self.staging())
+        at = nest.depth(TILE) - 1
+        times = {m.statement: index for s in steps if isinstance(s, Step) for m in s.movements}
+        times |= {p.nest.statement: p.nest.members[at].of(p.nest.statement) for p in self.products}
+        order = self.order(steps)
+        exprs = tuple((s, times[s]) for s in order)
+        node = Band((Member(exprs, nest.members[at].coincident, level=TILE),), InOrder(tuple(kids)))
+        extensions = [first.entering(m, s) for s in (*before, release) for m in s.movements]
+        for m, early, late in ((close, 0, LAG), (done, -LAG, 0)):
+            there = stretched(first.sides[0].tiles, kt, early, late)
+            extensions.append(instances(m.statement, m.dims, nest.above(BLOCK), there, (), first.context))
+        added = [m for s in steps if isinstance(s, Step) for m in s.movements]
+        movements = (*added, *(p.multiply() for p in self.products))
+        return Piece(order, node, tuple(extensions), movements, self.tiles(), self.staging())
 
-    def entering(self, m: Movement, step: Step) -> Map:
-        """The instances of a movement of each k tile."""
-        bounds = step.bounds.get(m.statement, ())
-        return instances(m.statement, m.dims, self.nest.above(BLOCK), self.sides[0].tiles, bounds, self.context)
+    def by_strips(self, before: Sequence[Step], behind: Sequence[Movement], release: Step) -> Piece:
+        """The loop with its products waited for strip by strip, as registers of left operands take turns.
 
-    @property
-    def computed_left(self) -> Fragments | None:
-        """The left operand, if it is computed in registers."""
-        return Fragments(self, self.sets) if is_computed(self.contraction.left) else None
+        Parameters
+        ----------
+        before : what a tile has before its first strip.
+        behind : what each strip has: the registers are ready, its products are a group and are waited for.
+        release : of the tile's slots.
+        """
+        own = {p.nest.statement: Fragments(p, p.sets) for p in self.products}
+        held = [own[p.nest.statement] for p in self.computed("a")]
+        lead, first, nest = held[0], self.first, self.first.nest
+        strip = () if lead.strip is None else (lead.strip,)
+        ready, close, done = each = tuple(replace(m, dims=(*m.dims, *strip)) for m in behind)
+        loads = [(f, f.load()) for f in held]
+        fetched = [Step((m,), f.loads(m)) for f, m in loads]
+        steps = [*before, *fetched, Step((ready,)), *self.products, Step((close,)), Step((done,)), release]
+        kids = [s.filter if isinstance(s, Step) else Filter((s.nest.statement,), own[s.nest.statement].products())
+                for s in steps]  # fmt: skip
+        order = self.order(steps)
+        times = dict.fromkeys(order, aff(0)) | {m.statement: lead.number for m in each}
+        times |= {m.statement: f.number for f, m in loads}
+        times |= {s: f.loop.nest.members[f.turn].of(s) for s, f in own.items()}
+        times |= dict.fromkeys((m.statement for m in release.movements), aff(lead.strips - 1))
+        turn, at = nest.members[lead.turn], nest.depth(TILE) - 1
+        strips = Member(tuple((s, times[s]) for s in order), turn.coincident, None, True, level=STRIP)
+        index = aff(0) if nest.k_tile is None else var(nest.k_tile)
+        of_products = {p.nest.statement: p.nest.members[at].of(p.nest.statement) for p in self.products}
+        tiles = tuple((s, of_products.get(s, index)) for s in order)
+        node = Band((Member(tiles, nest.members[at].coincident, level=TILE),), Band((strips,), InOrder(tuple(kids))))
+        extensions = [first.entering(m, s) for s in (*before, release) for m in s.movements]
+        extensions += [f.entering(m) for f, m in loads]
+        extensions += [lead.each_strip(m, m is done, m is close) for m in each]
+        added = [m for s in steps if isinstance(s, Step) for m in s.movements]
+        movements = (*added, *(own[p.nest.statement].multiply(p.multiply()) for p in self.products))
+        registers = (*(f.registers() for f in held), *self.staging())
+        return Piece(order, node, tuple(extensions), movements, self.tiles(), registers)
 
-    @property
-    def computed_right(self) -> Rewriting | None:
-        """The right operand, if it is computed in its stage."""
-        threads = self.macro.instruction.scope.threads
-        return Rewriting(self, threads) if is_computed(self.contraction.right) else None
+    def order(self, steps: Sequence[Step | BoxedProduct]) -> tuple[str, ...]:
+        """The statements of a tile."""
+        return tuple(n for s in steps
+                     for n in ((m.statement for m in s.movements) if isinstance(s, Step) else (s.nest.statement,)))
+
+    def rewritings(self) -> list[Rewriting]:
+        """What computes right operands in their stages."""
+        return [Rewriting(p, p.macro.instruction.scope.threads) for p in self.computed("b")]
 
     def rewritten(self) -> tuple[Step, ...]:
-        """What computes the right operand."""
-        return () if self.computed_right is None else self.computed_right.steps()
+        """The same as steps: all of them are seen past the threads, and waited for, at once."""
+        found = [r.steps() for r in self.rewritings()]
+        return (*(made for made, *_ in found), *found[0][1:]) if found else ()
 
     def staging(self) -> tuple[RegisterArray, ...]:
         """The registers of that."""
-        return () if self.computed_right is None else (self.computed_right.registers,)
-
-    def by(self, m: Movement, name: str) -> Node:
-        """BAND: ... -> the thread whose number of that name is 0."""
-        return Band((Member(((m.statement, aff(0)),), True, name),))
+        return tuple(r.registers for r in self.rewritings())
 
     def by_boxes(self, boxes: Sequence[Movement]) -> Node:
         """Unrolled loops over an operand's boxes, by one thread."""
-        loops = grouped([(m, s.own_boxes, self.p) for m, s in zip(boxes, self.sides)])
+        loops = grouped([(m, s.own_boxes, p.p) for m, (p, s) in zip(boxes, self.sides)])
         names = tuple((m.statement, aff(0)) for m in boxes)
         return Band((Member(names, True, ONE_THREAD),), loops)
 
-    def own(self, k: int, unroll: bool) -> Member:
-        """A member of the product's nest, for the product alone."""
-        m, name = self.nest.members[k], self.nest.statement
-        return Member(((name, m.of(name)),), m.coincident, m.name, unroll or m.unroll, level=m.level)
-
-    def compute(self) -> Node:
-        """The warpgroups' strips of products."""
-        nest, name, own = self.nest, self.nest.statement, self.own
-        tile, warp, strip = map(nest.depth, (TILE, WARP, STRIP))
-        warps = [own(k, not (nest.members[k].name or nest.members[k].of(name).is_constant)) for k in range(tile, warp)]
-        strips, points = ([own(k, True) for k in r] for r in (range(warp, strip), nest.below(STRIP)))
-        return Band(tuple(warps), Band(tuple(strips), Band(tuple(points))))
-
     def tiles(self) -> tuple[SharedTile, ...]:
-        out, start = [], 0
-        for side in self.sides:
-            name, chunks = shared_name(side.operand.name), side.plan.chunks
-            out.append(SharedTile(name, start, chunks, side.plan.layout, side.order, self.slots))
-            start += chunks * self.slots
+        """Each side's slots, one behind the other, left sides' before right ones'."""
+        slots, (left, _) = self.first.slots, (s.plan.chunks for s in self.first.sides)
+        out, start = list[SharedTile](), {"a": 0, "b": self.lefts * left * slots}
+        for _, side in self.sides:
+            at, chunks = start[side.letter], side.plan.chunks
+            out.append(SharedTile(side.tile, at, chunks, side.plan.layout, side.order, slots))
+            start[side.letter] += chunks * slots
         return tuple(out)
+
+
+def by(m: Movement, name: str) -> Node:
+    """BAND: ... -> the thread whose number of that name is 0."""
+    return Band((Member(((m.statement, aff(0)),), True, name),))

@@ -25,12 +25,10 @@ pass that lets a tile's products run on during the next tile's, on strips instea
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from polyvolta.cuda.build.promotion.boxes.edges import masked
+from polyvolta.cuda.build.promotion.boxes.edges import is_computed
 from polyvolta.cuda.build.promotion.boxes.loop import BoxedLoop
-from polyvolta.cuda.build.promotion.boxes.rewriting import Step
 from polyvolta.cuda.build.promotion.footprints import instances
 from polyvolta.cuda.build.promotion.model import (
     BLOCK,
@@ -40,10 +38,8 @@ from polyvolta.cuda.build.promotion.model import (
     WARP,
     CannotPromote,
     Movement,
-    Piece,
     fragment_name,
     operation_name,
-    shared_name,
 )
 from polyvolta.cuda.build.promotion.nests import conjunction, level
 from polyvolta.cuda.build.promotion.strips import grouped
@@ -51,8 +47,7 @@ from polyvolta.cuda.ir.kernel_ir import Element, Inside, LoadMatrix, Op, Pointwi
 from polyvolta.cuda.layouts.fragments import matrix_access
 from polyvolta.cuda.target.index_map import IndexMap
 from polyvolta.cuda.target.matrix_load import LDMATRIX
-from polyvolta.sched.nodes import Band, Filter, Member, Node
-from polyvolta.sched.nodes import Sequence as InOrder
+from polyvolta.sched.nodes import Band, Member, Node
 from polyvolta.sets import Aff, Map, Set, Tuple, aff, var
 from polyvolta.sets.values.build import affs_of, expression
 from polyvolta.sets.values.simplify import interval, simplify
@@ -126,7 +121,7 @@ class Fragments:
 
     @property
     def array(self) -> str:
-        return fragment_name(self.loop.contraction.left.name)
+        return fragment_name(self.loop.sides[0].operand.name)
 
     def registers(self) -> RegisterArray:
         """The arrays of fragments."""
@@ -146,7 +141,8 @@ class Fragments:
     def load(self) -> Movement:
         """Shared memory -> fragments, and the formula."""
         loop, nest = self.loop, self.loop.nest
-        side, operand = loop.sides[0], loop.contraction.left
+        side = loop.sides[0]
+        operand = side.operand
         name = f"frag_{operand.name}"
         of_warps = tuple(str(nest.names[k]) for k in self.mapped)
         strip = () if self.strip is None else (self.strip,)
@@ -157,7 +153,7 @@ class Fragments:
         origin = (rows + loop.macro.shape[0] * var(self.f) + row, depth)
         lines = matrix_access(self.own, side.order, LDMATRIX)
         target = self.fragment(self.number, var(self.f))
-        ops: list[Op] = [LoadMatrix(target, shared_name(operand.name), origin, "x", self.own, lines.lines, lines.count,
+        ops: list[Op] = [LoadMatrix(target, side.tile, origin, "x", self.own, lines.lines, lines.count,
                                     lines.transposed, loop.slot, LDMATRIX, name)]  # fmt: skip
         called = operation_name(operand.formula, f"prologue_{operand.name}")
         read = (target, *operand.scalars)
@@ -172,53 +168,25 @@ class Fragments:
         depth : of the fragment's first value in its tile.
         """
         loop = self.loop
-        if not masked(loop.contraction, loop.nest, loop.context)[0]:
+        if not loop.sides[0].masked:
             return None
         k = loop.sides[0].block.offset[1].subs(loop.here) + depth
         own = IndexMap(self.own.inputs, self.own.outputs[1:])
         return Inside((k,), (aff(str(loop.contraction.statement.extents[2])),), None, own)
 
     def multiply(self, m: Movement) -> Movement:
-        """A product's movement with its left operand from registers."""
+        """A product's movement with its left operand from registers, if that is computed."""
         loop, nest = self.loop, self.loop.nest
         side = loop.sides[0]
+        if not is_computed(side.operand):
+            return m
         row = var(side.operand.index[0]) - side.part.offset[0].subs(dict(level(nest, STRIP)))
         (op,) = m.ops
         assert isinstance(op, Wgmma)
         strip = nest.members[self.turn].of(nest.statement)
         return replace(m, ops=(replace(op, a=self.fragment(strip, row // loop.macro.shape[0])),))
 
-    # ---- the piece
-
-    def piece(self, before: Sequence[Step], behind: Sequence[Movement], release: Step) -> Piece:
-        """The loop as one thread would run it.
-
-        Parameters
-        ----------
-        before : what a tile has before its first strip.
-        behind : what each strip has: the registers are ready, its products are a group and are waited for.
-        release : of the tile's slots.
-        """
-        loop, nest = self.loop, self.loop.nest
-        name, load, strip = nest.statement, self.load(), () if self.strip is None else (self.strip,)
-        ready, close, done = each = tuple(replace(m, dims=(*m.dims, *strip)) for m in behind)
-        steps = [*before, Step((load,), self.loads(load)), Step((ready,)), None, Step((close,)), Step((done,)), release]
-        kids = [Filter((name,), self.products()) if s is None else s.filter for s in steps]
-        order = [n for s in steps for n in ((name,) if s is None else (m.statement for m in s.movements))]
-        times = dict.fromkeys(order, aff(0)) | dict.fromkeys((m.statement for m in (load, *each)), self.number)
-        times |= {name: nest.members[self.turn].of(name)}
-        times |= dict.fromkeys((m.statement for m in release.movements), aff(self.strips - 1))
-        turn, member = nest.members[self.turn], nest.members[nest.depth(TILE) - 1]
-        strips = Member(tuple((s, times[s]) for s in order), turn.coincident, None, True, level=STRIP)
-        index = aff(0) if nest.k_tile is None else var(nest.k_tile)
-        tiles = tuple((s, member.of(name) if s == name else index) for s in order)
-        node = Band((Member(tiles, member.coincident, level=TILE),), Band((strips,), InOrder(tuple(kids))))
-        extensions = [loop.entering(m, s) for s in (*before, release) for m in s.movements]
-        extensions += [self.entering(load), *(self.each_strip(m, m is done, m is close) for m in each)]
-        added = [m for s in steps if s is not None for m in s.movements]
-        movements = (*added, self.multiply(loop.multiply()))
-        registers = (self.registers(), *loop.staging())
-        return Piece(tuple(order), node, tuple(extensions), movements, loop.tiles(), registers)
+    # ---- the tree
 
     def loads(self, load: Movement) -> Node:
         """Loops over a strip's fragments, by those whose rows they are."""

@@ -19,10 +19,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from math import prod
 
 import numpy as np
 
-from polyvolta.cuda.build.promotion.boxes.edges import masked
 from polyvolta.cuda.build.promotion.boxes.loop import BoxedLoop
 from polyvolta.cuda.build.promotion.model import (
     PART_OF_CLUSTER,
@@ -31,7 +31,6 @@ from polyvolta.cuda.build.promotion.model import (
     CannotPromote,
     Movement,
     operation_name,
-    shared_name,
     staging_name,
 )
 from polyvolta.cuda.build.promotion.strips import grouped
@@ -49,7 +48,7 @@ from polyvolta.cuda.ir.kernel_ir import (
 )
 from polyvolta.sched.nodes import Band, Filter, Member, Node
 from polyvolta.sets import Aff, aff, var
-from polyvolta.sets.values.simplify import interval, simplify
+from polyvolta.sets.values.simplify import Range, interval, simplify
 from polyvolta.sets.values.space import distinct
 
 Bounds = tuple[tuple[Aff, int], ...]
@@ -112,51 +111,56 @@ class Rewriting:
         return c, t
 
     @property
-    def copies(self) -> int:
-        """Chunks that each thread rewrites.
-
-        Raises
-        ------
-        CannotPromote : threads would have different numbers of them.
-        """
+    def chunks(self) -> int:
+        """Of a tile."""
         rows, cols = self.loop.sides[1].block.size
-        chunks, all_threads = rows * cols // CHUNK, self.threads * int(np.prod(self.extents, dtype=int))
-        if chunks % all_threads:
-            raise CannotPromote(f"{all_threads} threads don't share out {chunks} chunks of {shared_name(self.name)}",
-                                hint="a larger block_tile")  # fmt: skip
-        return chunks // all_threads
+        return rows * cols // CHUNK
+
+    @property
+    def copies(self) -> int:
+        """Chunks that each thread rewrites, at most: of the last ones not all threads have one."""
+        return -(-self.chunks // (self.threads * prod(self.extents)))
 
     @property
     def name(self) -> str:
-        return self.loop.contraction.right.name
+        return self.loop.sides[1].operand.name
 
     @property
     def registers(self) -> RegisterArray:
         return RegisterArray(staging_name(self.name), self.loop.macro.kind, (self.copies,))
 
-    def local(self) -> tuple[Aff, Aff]:
-        """The first element of the chunk in the tile, in the names of the copy, the warpgroup and the thread."""
-        (c, t), side = self.names, self.loop.sides[1]
+    def chunk(self) -> tuple[Aff, dict[str, Range]]:
+        """The number of the chunk in the names of the copy, the warpgroup and the thread, and what these range over."""
+        c, t = self.names
         number, ranges = var(c), {c: (0, self.copies - 1), t: (0, self.threads - 1)}
         for k, n in zip(self.mapped, self.extents, strict=True):
             own = str(self.loop.nest.names[k])
             number, ranges[own] = n * number + var(own), (0, n - 1)
-        number = self.threads * number + var(t)
+        return self.threads * number + var(t), ranges
+
+    def local(self) -> tuple[Aff, Aff]:
+        """The first element of that chunk in the tile. Panels of boxes come one after the other: so threads that are
+        neighbours have chunks that are neighbours in memory, and no bank conflicts."""
+        (number, ranges), side = self.chunk(), self.loop.sides[1]
         line, run = side.order
-        width = side.block.size[run] // CHUNK
-        at = {line: number // width, run: number % width * CHUNK}
+        lines, width = side.block.size[line], side.plan.box.run // CHUNK
+        panel, place = number // (lines * width), number % (lines * width)
+        if side.plan.box.run == side.block.size[run]:  # one panel
+            panel, place = aff(0), number
+        at = {line: place // width, run: CHUNK * (width * panel + place % width)}
         return simplify(at[0], ranges), simplify(at[1], ranges)
 
     def steps(self) -> tuple[Step, ...]:
         """What stands between the wait for a tile and its products."""
         loop, (c, t) = self.loop, self.names
-        nest, operand, side = loop.nest, loop.contraction.right, loop.sides[1]
+        nest, side = loop.nest, loop.sides[1]
+        operand = side.operand
         of_groups = tuple(str(nest.names[k]) for k in self.mapped)
-        local = self.local()
+        local, (number, _) = self.local(), self.chunk()
         ranges = (*zip(of_groups, self.extents, strict=True), (c, self.copies), (t, self.threads))
-        _check_cover(local, ranges, side.block.size, side.order[1], operand.name)
+        _check_cover(local, number, ranges, side.block.size, side.order[1], operand.name)
         apply = f"apply_{operand.name}"
-        target, place = Element(staging_name(operand.name), (var(c),)), (shared_name(operand.name), local, loop.slot)
+        target, place = Element(staging_name(operand.name), (var(c),)), (side.tile, local, loop.slot)
         called = operation_name(operand.formula, f"prologue_{operand.name}")
         ops: tuple[Op, ...] = (
             SharedLoad(target, *place, apply),
@@ -165,11 +169,16 @@ class Rewriting:
         )
         phrase = f"the prologue of {operand.name}, in its stage"
         made = Movement(apply, (*loop.outer, *of_groups, c, t), ops, (), phrase)
-        bounds = tuple((var(n), x) for n, x in ranges)
+        uneven = ((number, self.chunks),) if self.chunks % (self.threads * prod(self.extents)) else ()
+        bounds = (*((var(n), x) for n, x in ranges), *uneven)
         by = [Member(((apply, var(n)),), True, nest.members[k].name, level=WARP)
               for n, k in zip(of_groups, self.mapped)]  # fmt: skip
         by.append(Member(((apply, var(t)),), True, RANK))
-        node = Band(tuple(by), grouped([(made, self.copies, c)]))
+        node = grouped([(made, self.copies, c)])
+        if uneven:  # the loop is everybody's, and its last trip some threads'
+            node = Band(node.members, Band(tuple(by)))
+        else:
+            node = Band(tuple(by), node)
         seen = loop.single(f"seen_{operand.name}", ProxyFence())
         sync = loop.single(f"sync_{operand.name}", Barrier("role"))
         return Step((made,), node, {apply: bounds}), Step((seen,)), Step((sync,))
@@ -177,7 +186,7 @@ class Rewriting:
     def _inside(self, local: tuple[Aff, Aff]) -> Inside | None:
         """Which values of a chunk lie in the product's k range; None where nothing need be said."""
         loop, side = self.loop, self.loop.sides[1]
-        if not masked(loop.contraction, loop.nest, loop.context)[1]:
+        if not side.masked:
             return None
         index = side.block.offset[0].subs(loop.here) + local[0]
         extent = aff(str(loop.contraction.statement.extents[2]))
@@ -185,7 +194,7 @@ class Rewriting:
 
 
 def _check_cover(
-    local: tuple[Aff, Aff], names: tuple[tuple[str, int], ...], size: tuple[int, ...], run: int, what: str
+    local: tuple[Aff, Aff], number: Aff, names: tuple[tuple[str, int], ...], size: tuple[int, ...], run: int, what: str
 ) -> None:
     """Prove, by enumeration, that the threads' chunks cover a tile and touch each element once.
 
@@ -195,7 +204,9 @@ def _check_cover(
     """
     grid = np.meshgrid(*(np.arange(n) for _, n in names), indexing="ij")
     values = {name: x.ravel() for (name, _), x in zip(names, grid, strict=True)}
-    row, col = (np.broadcast_to(np.asarray(e.evaluate(values)), grid[0].size) for e in local)
+    chunk, row, col = (np.broadcast_to(np.asarray(e.evaluate(values)), grid[0].size) for e in (number, *local))
+    there = chunk < prod(size) // CHUNK
+    row, col = row[there], col[there]
     found = row * size[1] + col
     chunks = np.arange(size[0] * size[1]).reshape(size)
     first = chunks[:, ::CHUNK] if run == 1 else chunks[::CHUNK]
