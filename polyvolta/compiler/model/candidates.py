@@ -41,7 +41,7 @@ Mode = dict[str, Any]
 _ONE_TILE: tuple[Mode, ...] = tuple({"occupancy": n} for n in (1, 2, 3))
 _LASTING: tuple[Mode, ...] = tuple({"persistent": True, "occupancy": n} for n in (1, 2))
 _SPLIT: tuple[Mode, ...] = tuple({"split_k": p} for p in SPLITS[1:])
-_TOGETHER: tuple[Mode, ...] = tuple({"cluster": c} for c in ((2, 1), (1, 2)))
+_TOGETHER: tuple[Mode, ...] = tuple({"cluster": c, "persistent": p} for c in ((2, 1), (1, 2)) for p in (False, True))
 _IN_TURN: tuple[Mode, ...] = ({"persistent": True, "pingpong": True},)
 
 
