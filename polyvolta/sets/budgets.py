@@ -179,7 +179,7 @@ def _sizes(operands: tuple) -> str:
         elif isinstance(x, (list, tuple)) and x and all(isinstance(row, tuple) for row in x):
             found.append(_grid(x))
         else:
-            pieces = [c for _, cs in getattr(x, "parts", ()) for c in cs]
+            pieces = [c for _, cs in getattr(x, "_rough", ()) for c in cs]
             if pieces:
                 rows = [r for c in pieces for r in (*c.eqs, *c.ineqs)]
                 found.append(f"{len(pieces)} piece{'s' * (len(pieces) > 1)} ({_grid(rows)})")

@@ -8,6 +8,7 @@ function when x -> y and x -> z only with y = z, that is when (reversed, then it
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 from typing import TYPE_CHECKING
 
 from ..conjuncts import conjunct as cj
@@ -52,9 +53,26 @@ def reverse(self: Map) -> Map:
     origin = getattr(self, "_origin", None)
     if origin is not None:
         return origin
-    turned = rearranged(type(self), self, lambda s: (s.out, s.inp, (*range(s.n_in, len(s.dims)), *range(s.n_in))))
+    turned = _reversed(self)
     turned._origin = self  # what gave outputs plainly may be lost in the normal form with inputs and outputs swapped
     return turned
+
+
+def _reversed(self: Map) -> Map:
+    swapped = partial(rearranged, type(self), self, lambda s: (s.out, s.inp, _swapped(s.n_in, s.n_out)))
+    parts = self._rough
+    if len(parts) != 1 or len(parts[0][1]) != 1:
+        return swapped()
+    ((space, (c,)),) = parts
+    n_par = len(self.param_names)
+    places = (*range(n_par), *[n_par + k for k in _swapped(space.n_out, space.n_in)])
+    turned = spaced(space.out, space.inp, self.param_names)
+    return self._later(self.param_names, (turned, (cj.placed(c, c.n, places),)), lambda: swapped().parts)
+
+
+def _swapped(n_in: int, n_out: int) -> tuple[int, ...]:
+    """Where outputs and then inputs stand among inputs and then outputs."""
+    return (*range(n_in, n_in + n_out), *range(n_in))
 
 
 def identity(self: Set) -> Map:
@@ -81,28 +99,45 @@ def _meet(a: Relation, side: str, b: Relation) -> None:
     ------
     SpaceMismatch : both have one space and these differ.
     """
-    if len(a.parts) == 1 == len(b.parts):
-        here, there = getattr(a.parts[0][0], "inp" if side == "domain" else "out"), b.parts[0][0].out
+    if len(a._rough) == 1 == len(b._rough):
+        here, there = getattr(a._rough[0][0], "inp" if side == "domain" else "out"), b._rough[0][0].out
         if here.key != there.key:
             raise SpaceMismatch(f"the set is not in the space of the {side}", where=f"{side}: {here}\nset: {there}")
 
 
-def _restricted(self: Map, sets: Set, side: str, keep: bool) -> Map:
+def _restricted(self: Map, sets: Set, side: str) -> Map:
+    """The pairs of which one side is in the set."""
     need_set(sets, f"a restriction of the {side}")
-    if keep:
-        _meet(self, side, sets)
+    _meet(self, side, sets)
     a, b = self._aligned(sets)
+    settle = partial(_met, a, b, side)
+    if len(a._rough) == 1 == len(b.parts) and len(a._rough[0][1]) == 1 == len(b.parts[0][1]):
+        ((space, (c,)),) = a._rough
+        return a._later(a.param_names, (space, (cj.juxtaposed(c, *_widened(a, b, side, space)),)), settle)
+    return a._of(a.param_names, settle())
+
+
+def _met(a: Map, b: Set, side: str) -> list[Part]:
+    parts = [(space, conjoin_all(cs, _widened(a, b, side, space))) for space, cs in a.parts]
+    return [p for p in parts if p[1]] or parts[:1]
+
+
+def _widened(a: Map, b: Set, side: str, space: Space) -> list[Conjunct]:
+    """What `b` says of one side of a space of `a`, which has the same parameters, over all dimensions."""
     n_par = len(a.param_names)
-    parts = []
+    tup, first = (space.inp, n_par) if side == "domain" else (space.out, n_par + space.n_in)
+    places = (*range(n_par), *range(first, first + len(tup.dims)))
+    return [cj.reindex(c, n_par + len(space.dims), places) for c in b._find((None, tup.key))]
+
+
+def _without(self: Map, sets: Set, side: str) -> Map:
+    """The pairs of which one side is not in the set."""
+    need_set(sets, f"a restriction of the {side}")
+    a, b = self._aligned(sets)
+    parts: list[Part] = []
     for space, cs in a.parts:
-        tup, first = (space.inp, n_par) if side == "domain" else (space.out, n_par + space.n_in)
-        places = (*range(n_par), *range(first, first + len(tup.dims)))
-        wide = [cj.reindex(c, n_par + len(space.dims), places) for c in b._find((None, tup.key))]
-        if keep:
-            parts.append((space, conjoin_all(cs, wide)))
-        else:
-            knife = a._of(a.param_names, [(space, tuple(wide))])
-            parts += a._of(a.param_names, [(space, cs)]).subtract(knife).parts
+        knife = a._of(a.param_names, [(space, tuple(_widened(a, b, side, space)))])
+        parts += a._of(a.param_names, [(space, cs)]).subtract(knife).parts
     return a._of(a.param_names, [p for p in parts if p[1]] or parts[:1])
 
 
@@ -113,12 +148,12 @@ def intersect_domain(self: Map, sets: Set) -> Map:
     ------
     SpaceMismatch : both have one tuple there and these differ.
     """
-    return _restricted(self, sets, "domain", True)
+    return _restricted(self, sets, "domain")
 
 
 def intersect_range(self: Map, sets: Set) -> Map:
     """The pairs whose output is in the set; see `intersect_domain`."""
-    return _restricted(self, sets, "range", True)
+    return _restricted(self, sets, "range")
 
 
 def subtract_domain(self: Map, sets: Set) -> Map:
@@ -128,12 +163,12 @@ def subtract_domain(self: Map, sets: Set) -> Map:
     >>> print(Map("{ [i] -> [i + 1] : 0 <= i < 9 }").subtract_domain(Set("{ [i] : i >= 4 }")))
     { [i] -> [i + 1] : 0 <= i <= 3 }
     """
-    return _restricted(self, sets, "domain", False)
+    return _without(self, sets, "domain")
 
 
 def subtract_range(self: Map, sets: Set) -> Map:
     """The pairs whose output is not in the set; see `subtract_domain`."""
-    return _restricted(self, sets, "range", False)
+    return _without(self, sets, "range")
 
 
 # ---- composition
@@ -162,7 +197,7 @@ def apply(self: Set, relation: Map) -> Set:
     a, b = self._aligned(relation)
     n_par = len(a.param_names)
     parts = []
-    for space, cs in b.parts:
+    for space, cs in b._rough:
         n = n_par + len(space.dims)
         everywhere, inside = tuple(range(n)), tuple(range(n_par + space.n_in))
         found = a._find((None, space.inp.key))
@@ -183,9 +218,9 @@ def apply_range(self: Map, other: Map) -> Map:
     n_par = len(a.param_names)
     parts = []
     begins: dict[tuple, list[Part]] = {}
-    for right, ds in b.parts:
+    for right, ds in b._rough:
         begins.setdefault(right.inp.key, []).append((right, ds))
-    for left, cs in a.parts:
+    for left, cs in a._rough:
         for right, ds in begins.get(left.out.key, ()):
             done = composed(cs, ds, n_par, (left.n_in, left.n_out, right.n_out))
             parts.append((spaced(left.inp, right.out, a.param_names), done))

@@ -39,10 +39,11 @@ Part = tuple[Space, tuple[Conjunct, ...]]
 class Relation:
     """What `Set` and `Map` share; a value is made from isl's notation or by `_of`."""
 
-    __slots__ = ("_hash", "_origin", "param_names", "parts")
+    __slots__ = ("_hash", "_origin", "_pending", "param_names", "parts")
     param_names: tuple[str, ...]
     parts: tuple[Part, ...]
     _hash: int | None
+    _pending: tuple[Part, Callable[[], Iterable[Part]]]
     _is_map: bool
 
     def __init__(self, text: str) -> None:
@@ -88,6 +89,29 @@ class Relation:
         self = object.__new__(cls)
         self._fill(params, parts)
         return self
+
+    @classmethod
+    def _later(cls, params: tuple[str, ...], part: Part, settle: Callable[[], Iterable[Part]]) -> Self:
+        """A relation that is usually composed next, with pieces that say the same as those that `settle` gives.
+
+        They need not be normal. Its parts are settled when someone asks for them, a composition doesn't (`_rough`).
+        """
+        self = object.__new__(cls)
+        self.param_names, self._hash, self._pending = params, None, (part, settle)
+        return self
+
+    def __getattr__(self, name: str) -> tuple[Part, ...]:
+        """The parts, asked for the first time."""
+        if name != "parts":
+            raise AttributeError(f"a {type(self).__name__} has no attribute {name!r}", name=name, obj=self)
+        self._fill(self.param_names, self._pending[1]())
+        return self.parts
+
+    @property
+    def _rough(self) -> tuple[Part, ...]:
+        """The parts, whose pieces need not be normal and may be contradictory: what a composition reads."""
+        pending = getattr(self, "_pending", None)
+        return self.parts if pending is None else (pending[0],)
 
     def __reduce__(self) -> tuple[object, ...]:
         """Made anew from its parts, for another process hashes names otherwise."""
