@@ -13,10 +13,22 @@ The negation of an integer inequality is again one: not `r >= 0` is `-r - 1 >= 0
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from math import gcd
+from operator import add, itemgetter, mul, neg, sub
 
 Row = tuple[int, ...]
+
+
+def picker(columns: Sequence[int]) -> Callable[[Sequence[int]], Row]:
+    """The function that takes these entries of a row, in this order.
+
+    >>> picker((2, 0))((5, 6, 7)), picker((1,))((5, 6, 7))
+    ((7, 5), (6,))
+    """
+    if len(columns) > 1:
+        return itemgetter(*columns)
+    return lambda row: tuple([row[k] for k in columns])
 
 
 def normal_ineq(row: Sequence[int]) -> Row | bool:
@@ -82,7 +94,7 @@ def combine(a: int, ra: Sequence[int], b: int, rb: Sequence[int]) -> Row:
 
 def negate(row: Sequence[int]) -> Row:
     """The row `-row`."""
-    return tuple([-c for c in row])
+    return tuple(map(neg, row))
 
 
 def complement(row: Sequence[int]) -> Row:
@@ -91,12 +103,14 @@ def complement(row: Sequence[int]) -> Row:
     >>> complement((0, 1))
     (-1, -1)
     """
-    return (-row[0] - 1, *[-c for c in row[1:]])
+    out = list(map(neg, row))
+    out[0] -= 1
+    return tuple(out)
 
 
 def dot(a: Iterable[int], b: Iterable[int]) -> int:
     """The sum of products of two equally long vectors."""
-    return sum([x * y for x, y in zip(a, b, strict=True)])
+    return sum(map(mul, a, b))
 
 
 def evaluate(row: Sequence[int], point: Sequence[int]) -> int:
@@ -105,7 +119,7 @@ def evaluate(row: Sequence[int], point: Sequence[int]) -> int:
     >>> evaluate((1, 2, 3), (10, 100))
     321
     """
-    return row[0] + sum([c * x for c, x in zip(row[1:], point, strict=True)])
+    return row[0] + sum(map(mul, row[1:], point))
 
 
 def substitute(row: Sequence[int], images: Sequence[Sequence[int]], width: int) -> Row:
@@ -119,7 +133,7 @@ def substitute(row: Sequence[int], images: Sequence[Sequence[int]], width: int) 
     out = [row[0]] + [0] * width
     for c, image in zip(row[1:], images, strict=True):
         if c == 1:
-            out = [a + b for a, b in zip(out, image, strict=True)]
+            out = list(map(add, out, image))
         elif c:
             out = [a + c * b for a, b in zip(out, image, strict=True)]
     return tuple(out)
@@ -136,6 +150,11 @@ def replaced(row: Sequence[int], k: int, image: Sequence[int]) -> Sequence[int]:
     c = row[k]
     if not c:
         return row
-    out = [a + c * b for a, b in zip(row, image, strict=True)]
+    if c == 1:
+        out = list(map(add, row, image))
+    elif c == -1:
+        out = list(map(sub, row, image))
+    else:
+        out = [a + c * b for a, b in zip(row, image, strict=True)]
     out[k] -= c
     return tuple(out)
