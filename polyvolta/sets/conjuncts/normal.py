@@ -22,6 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from math import gcd
+from operator import neg
 
 from ..budgets import spend
 from ..engine.columns import Columns, Div, defining_rows, replace_column
@@ -65,7 +66,7 @@ def _inequalities(ineqs: Iterable[Row]) -> tuple[Row, ...] | None | bool:
     if len(best) > 1 and not round_rows(best, Intervals(best, ())):
         return None
     for key, const in best.items():
-        other = best.get(tuple([-v for v in key]))
+        other = best.get(tuple(map(neg, key)))
         if other is not None:
             gap = const + other
             if gap < 0:
@@ -267,16 +268,18 @@ class _Work(Columns):
         best: dict[Row, int] = {}
         for row in self.ineqs:
             r = normal_ineq(row)
-            if r is not True and r is not False and self.divs:
+            if self.divs and r is not True and r is not False:
                 r = self.without_unit_divs(r)
             if r is False:
                 return False
-            if r is not True and best.get(r[1:], r[0]) >= r[0]:
-                best[r[1:]] = r[0]
+            if r is not True:
+                key, const = r[1:], r[0]
+                if best.get(key, const) >= const:
+                    best[key] = const
         if len(best) > 1 and not round_rows(best, self.bounds(best)):
             return False
         for key, const in list(best.items()):
-            opposite = tuple([-v for v in key])
+            opposite = tuple(map(neg, key))
             other = best.get(opposite)
             if other is None or const + other > 0 or key not in best:
                 continue

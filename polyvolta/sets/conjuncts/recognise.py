@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from operator import neg
 
 from ..engine.rows import Row
 
@@ -32,7 +33,7 @@ def from_pair(best: dict[Row, int], place: Sequence[int]) -> tuple[Row, Row, Quo
     place : for each column the dimension that it depends on last; the defined column must be strictly the latest.
     """
     for key, const in best.items():
-        opposite = tuple([-v for v in key])
+        opposite = tuple(map(neg, key))
         other = best.get(opposite)
         if other is None or const + other < 1 or -(const + other + 1) not in key:
             continue
