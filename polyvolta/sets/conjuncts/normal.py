@@ -71,7 +71,7 @@ def _inequalities(ineqs: Iterable[Row]) -> tuple[Row, ...] | None | bool:
             gap = const + other
             if gap < 0:
                 return None
-            if gap == 0 or gap + 1 in key or -gap - 1 in key:
+            if gap == 0 or abs(next(v for v in reversed(key) if v)) == gap + 1:  # the latest column is a quotient
                 return False
     return tuple(sorted([(const, *key) for key, const in best.items()]))
 
@@ -128,7 +128,8 @@ class _Work(Columns):
         """Whether nothing is left to rewrite, the inequalities being tightened; else something has been."""
         if self.unsolved or self.round_divs() or self.recognise():
             return False
-        if not all(any(r[col] for r in (*self.eqs, *self.ineqs)) for col in range(self.base, self.width)):
+        rows = [r[self.base :] for r in (*self.eqs, *self.ineqs)]
+        if self.divs and not (rows and all(map(any, zip(*rows, strict=True)))):
             self.sort_divs()  # a row that was dropped may have been the last to use a div
         return True
 
@@ -195,10 +196,12 @@ class _Work(Columns):
     def pivot(self, row: Row) -> tuple[int, int, int]:
         """(kind, effort, column) of the column that a primitive equality is solved for."""
         base = self.base
-        unknown = [base + j for j, d in enumerate(self.divs) if d is None and row[base + j]]
+        unknown = [c for c, d in enumerate(self.divs, base) if d is None and row[c]]
         if unknown:
-            unit = next((c for c in unknown if row[c] in (1, -1)), 0)
-            return (_UNKNOWN if unit else _IDENTIFY, 0, unit)
+            for c in unknown:
+                if row[c] in (1, -1):
+                    return (_UNKNOWN, 0, c)
+            return (_IDENTIFY, 0, 0)
         used = [c for c in range(1, self.width) if row[c]]
         units = [c for c in used if row[c] in (1, -1)]
         for col in sorted(units, key=self.rank, reverse=True):
@@ -225,7 +228,7 @@ class _Work(Columns):
 
     def use_pivot(self, row: list[int], col: int) -> None:
         """Replace `col`, which has a unit coefficient in the equality `row`, everywhere; a div disappears."""
-        value = [-row[col] * v for v in row]
+        value = row[:] if row[col] < 0 else list(map(neg, row))
         value[col] = 0
         k = col - self.base
         if k < 0:
@@ -298,6 +301,7 @@ class _Work(Columns):
                     del best[low[1:]]
                 if below is not None and below >= high[0]:
                     del best[high[1:]]
+        self.best = best
         self.ineqs = [[c, *key] for key, c in best.items()]
         return True
 
@@ -323,10 +327,9 @@ class _Work(Columns):
 
     def round_divs(self) -> bool:
         """Simplify a div by the intervals of its argument; whether there was one."""
-        if not self.divs:
+        if not self.divs or self.divs.count(None) == len(self.divs):
             return False
-        best = {tuple(r[1:]): r[0] for r in self.ineqs}
-        bounds = self.bounds(best)
+        best, bounds = self.best, self.bounds(self.best)
         for k, div in enumerate(self.divs):
             if div is None:
                 continue
@@ -345,7 +348,7 @@ class _Work(Columns):
 
     def recognise(self) -> bool:
         """Write one quotient as a floor (see `recognise`); whether there was one."""
-        best = {tuple(r[1:]): r[0] for r in self.ineqs}
+        best = self.best
         self.forget()
         place = [0, *[self.rank(col)[0] for col in range(1, self.width)]]
         found = from_pair(best, place)

@@ -50,6 +50,7 @@ class Columns:
         self.solved: list[list[int]] = []
         self.memo: dict[int, tuple[int, int]] = {}  # ranks of columns, while no div changes
         self.uses: dict[int, tuple] = {}  # equalities by id, and what they can be used for, while no div changes
+        self.best: dict[Row, int] = {}  # the inequalities as `tighten` left them, coefficients -> constant
         self.pivots: set[int] = set()  # columns of dimensions that the equalities give
         self.unsolved = bool(self.eqs)  # whether an equality has changed since they were solved
 
@@ -76,7 +77,7 @@ class Columns:
                         out[k] += c * v
                     if rows is self.eqs:
                         self.unsolved = True
-        users = [k for k, d in enumerate(self.divs) if d is not None and d[1] and d[1][col]]
+        users = [k for k, d in enumerate(self.divs) if d and d[1] and d[1][col]]
         base = self.base
         for j in range(len(self.divs)) if users else ():
             if value[base + j] and base + j != col and (self.divs[j] is None or self.mentions(j, col)):

@@ -78,7 +78,12 @@ def normal_eq(row: Sequence[int]) -> Row | bool:
         return row[0] == 0
     if row[0] % g:
         return False
-    if next(c for c in row[1:] if c) < 0:
+    for k in range(1, len(row)):
+        if row[k]:
+            break
+    if g == 1:
+        return tuple(row) if row[k] > 0 else tuple(map(neg, row))
+    if row[k] < 0:
         g = -g
     return tuple([c // g for c in row])
 
