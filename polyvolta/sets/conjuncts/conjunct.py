@@ -128,10 +128,15 @@ def normalise(n: int, divs: Iterable[Div], eqs: Iterable[Row], ineqs: Iterable[R
     return _normalised(n, tuple(divs), tuple(map(tuple, eqs)), tuple(map(tuple, ineqs)))
 
 
-@lru_cache(maxsize=1 << 15)
-def _normalised(n: int, divs: tuple[Div, ...], eqs: tuple[Row, ...], ineqs: tuple[Row, ...]) -> Conjunct | None:
+def made(n: int, divs: Sequence[Div], eqs: Iterable[Row], ineqs: Iterable[Row]) -> Conjunct | None:
+    """`normalise` without a memo, for what is remembered as part of something larger."""
     form = normal_form(n, divs, eqs, ineqs)
     return None if form is None else Conjunct(n, *form)
+
+
+@lru_cache(maxsize=1 << 15)
+def _normalised(n: int, divs: tuple[Div, ...], eqs: tuple[Row, ...], ineqs: tuple[Row, ...]) -> Conjunct | None:
+    return made(n, divs, eqs, ineqs)
 
 
 @lru_cache(maxsize=1 << 15)

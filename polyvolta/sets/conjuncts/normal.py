@@ -100,12 +100,29 @@ def _cross(row: Sequence[int], pivot_row: Sequence[int], col: int) -> list[int]:
     return [up * a - down * b for a, b in zip(row, pivot_row, strict=True)]
 
 
+def _replaced(rows: list[list[int]], eq: list[int], col: int) -> list[list[int]]:
+    """The rows with column `col`, which has a unit coefficient in the equality `eq`, replaced by what that says."""
+    sign = -eq[col]
+    terms = [(k, sign * v) for k, v in enumerate(eq) if v and k != col]
+    out = []
+    for row in rows:
+        c = row[col]
+        if c:
+            row = row[:]
+            row[col] = 0
+            for k, v in terms:
+                row[k] += c * v
+        out.append(row)
+    return out
+
+
 class _Work(Columns):
     """The mutable state of one normalisation, and its rewritings; those of divs are in `Columns`."""
 
     def run(self) -> bool:
         """Rewrite until nothing changes; False for a contradiction."""
-        self.tidy_divs()
+        if not self.unsolved or self.divs.count(None) < len(self.divs):
+            self.tidy_divs()
         for _ in range(ROUNDS):
             if self.unsolved and not self.solve():
                 return False
@@ -154,6 +171,8 @@ class _Work(Columns):
         self.pivots = set()
         self.solved = []
         self.forget()
+        if None in self.divs and not self.solve_unknown():
+            return False
         while self.eqs:
             uses = [self.use(row) for row in self.eqs]
             if False in uses:
@@ -179,6 +198,32 @@ class _Work(Columns):
         self.eqs, self.solved = [list(r) for r in solved if type(r) is tuple], []
         self.unsolved = False
         return False not in solved
+
+    def solve_unknown(self) -> bool:
+        """Solve for unknown divs with a unit coefficient, those in the first columns leading; False: no solution.
+
+        No div mentions them, so they only have to be replaced in the rows.
+        """
+        forms = list(map(normal_eq, self.eqs))
+        rows = [list(r) for r in forms if type(r) is tuple]
+        unknown = [col for col, d in enumerate(self.divs, self.base) if d is None]
+        at, solvable = 0, False not in forms
+        while solvable and at < len(unknown):
+            col = unknown[at]
+            found = [r for r in rows if r[col] == 1 or r[col] == -1]
+            if not found:
+                at += 1
+                continue
+            row = min(found)
+            rows.remove(row)
+            forms = list(map(normal_eq, _replaced([r for r in rows if r[col]], row, col)))
+            rows = [r for r in rows if not r[col]] + [list(r) for r in forms if type(r) is tuple]
+            solvable = False not in forms
+            self.ineqs = _replaced(self.ineqs, row, col)
+            del unknown[at]
+            at = 0
+        self.eqs = rows
+        return solvable
 
     def use(self, row: list[int]) -> tuple[int, int, int, Row] | bool:
         """(kind, effort, column, primitive row): the best way to use an equality; False if it has no solution."""
