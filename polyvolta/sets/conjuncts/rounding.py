@@ -8,17 +8,9 @@ from ..engine.rows import Row, normal_ineq
 from .recognise import Intervals
 
 
-_UNITS = frozenset((0, 1))
-
-
 def rounded(row: Sequence[int], g: int, bounds: Intervals) -> list[int] | None:
     """U + floor(R/g) for row = g*U + R, when R's range makes the floor one number; None when it doesn't."""
-    rest = {c: v for c, v in enumerate(row) if c and v % g}
-    if not bounds.divs:  # then every column of R needs a range of its own
-        for c in rest:
-            if c not in bounds.low or c not in bounds.high:
-                return None
-    for low, high, extra in bounds(rest):
+    for low, high, extra in bounds({c: v for c, v in enumerate(row) if c and v % g}):
         if (row[0] + low) // g != (row[0] + high) // g:
             continue
         out = [0 if v % g else v for v in row]
@@ -35,23 +27,19 @@ def round_rows(best: dict[Row, int], bounds: Intervals) -> bool:
     low, high = bounds.low, bounds.high
     todo: list[Row] = list(best) if low or high else []
     while todo:
-        changed = False
+        fresh: set[Row] = set()
+        learnt: set[int] = set()
         for key in todo:
             const = best.get(key)
-            if const is None or len(key) - key.count(0) < 2:
+            if const is None:
                 continue
-            least: int | None = const
-            for col, v in enumerate(key, 1):
-                if v:
-                    bound = low.get(col) if v > 0 else high.get(col)
-                    if bound is None:
-                        least = None
-                        break
-                    least += v * bound
-            if least is not None and least >= 0:  # implied
+            terms = [(c, v) for c, v in enumerate(key, 1) if v]
+            if len(terms) < 2:
+                continue
+            if _implied(const, terms, bounds):
                 del best[key]
                 continue
-            value = _rounded_by_a_factor(const, key, bounds)
+            value = _rounded(const, key, terms, bounds)
             if value is None:
                 continue
             r = normal_ineq(value)
@@ -59,23 +47,46 @@ def round_rows(best: dict[Row, int], bounds: Intervals) -> bool:
                 return False
             del best[key]
             if r is not True:
-                best[r[1:]] = min(r[0], best.get(r[1:], r[0]))
-                if r.count(0) - (not r[0]) == len(key) - 1:
-                    bounds.learn(r[1:], best[r[1:]])
-                changed = True
-        todo = list(best) if changed else []
+                const, key = r[0], r[1:]
+                best[key] = const = min(const, best.get(key, const))
+                fresh.add(key)
+                if key.count(0) == len(key) - 1:
+                    bounds.learn(key, const)
+                    learnt.add(next(k for k, v in enumerate(key) if v))
+        todo = [k for k in best if k in fresh or any([k[c] for c in learnt])] if fresh else []
     return True
 
 
-def _rounded_by_a_factor(const: int, key: Row, bounds: Intervals) -> list[int] | None:
-    """`rounded` by the least coefficient that gives something."""
-    factors = {abs(v) for v in key}
-    factors -= _UNITS
-    if not factors:
-        return None
-    row = (const, *key)
-    for g in sorted(factors) if len(factors) > 1 else factors:
-        value = rounded(row, g, bounds)
-        if value is not None:
-            return value
+def _implied(least: int, terms: Sequence[tuple[int, int]], bounds: Intervals) -> bool:
+    """Whether the ranges of its columns alone keep a form, of which `least` is the constant, from being negative."""
+    low, high = bounds.low, bounds.high
+    for c, v in terms:
+        bound = low.get(c) if v > 0 else high.get(c)
+        if bound is None:
+            return False
+        least += v * bound
+    return least >= 0
+
+
+def _rounded(const: int, key: Row, terms: Sequence[tuple[int, int]], bounds: Intervals) -> list[int] | None:
+    """`rounded` by the least coefficient that gives something; `terms` are the entries of the key that are not 0."""
+    factors = {abs(v) for _, v in terms}
+    factors.discard(1)
+    for g in sorted(factors):
+        if bounds.divs:
+            value = rounded((const, *key), g, bounds)
+            if value is not None:
+                return value
+            continue
+        least = most = const  # without divs, every column of R needs a range of its own
+        rest = [(c, v) for c, v in terms if v % g]
+        for c, v in rest:
+            low, high = bounds.low.get(c), bounds.high.get(c)
+            if low is None or high is None:
+                break
+            least += v * (low if v > 0 else high)
+            most += v * (high if v > 0 else low)
+        else:
+            if rest and least // g == most // g:
+                return [least // g, *[0 if v % g else v // g for v in key]]
     return None

@@ -104,6 +104,11 @@ class Columns:
     def rename_columns(self, order: list[int]) -> None:
         """Keep the divs `order`, in that order."""
         columns = [*range(self.base), *[self.base + k for k in order]]
+        if not order:
+            for rows in (self.eqs, self.solved, self.ineqs):
+                rows[:] = [r[: self.base] for r in rows]
+            self.divs, self.width = [], self.base
+            return
         take = picker(columns)
         for rows in (self.eqs, self.solved, self.ineqs):
             rows[:] = map(list, map(take, rows))

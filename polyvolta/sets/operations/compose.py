@@ -194,16 +194,17 @@ def apply(self: Set, relation: Map) -> Set:
             "no tuple of the set is in the map's domain",
             where=f"set: {all_spaces(self)}\nmap: {all_spaces(relation)}",
         )
-    a, b = self._aligned(relation)
-    n_par = len(a.param_names)
+    params, ours, theirs = self._merged(relation)
+    n_par = len(params)
     parts = []
-    for space, cs in b._rough:
+    for space, cs in relation._rough:
         n = n_par + len(space.dims)
-        everywhere, inside = tuple(range(n)), tuple(range(n_par + space.n_in))
-        found = a._find((None, space.inp.key))
-        done = [pj.compose(c, d, n, everywhere, inside, inside[n_par:]) for c in cs for d in found]
-        parts.append((spaced(None, space.out, a.param_names), filled(done)))
-    return self._of(a.param_names, [p for p in parts if p[1]] or parts[:1])
+        inside = tuple(range(n_par, n_par + space.n_in))
+        everywhere = (*theirs, *range(n_par, n))
+        found = self._find((None, space.inp.key))
+        done = [pj.compose(c, d, n, everywhere, ours + inside, inside) for c in cs for d in found]
+        parts.append((spaced(None, space.out, params), filled(done)))
+    return self._of(params, [p for p in parts if p[1]] or parts[:1])
 
 
 def apply_range(self: Map, other: Map) -> Map:
@@ -214,34 +215,42 @@ def apply_range(self: Map, other: Map) -> Map:
     SpaceMismatch : both have one tuple there and these differ.
     """
     self._check_kind(other, "a composition")
-    a, b = self._aligned(other)
-    n_par = len(a.param_names)
+    params, ours, theirs = self._merged(other)
     parts = []
     begins: dict[tuple, list[Part]] = {}
-    for right, ds in b._rough:
+    for right, ds in other._rough:
         begins.setdefault(right.inp.key, []).append((right, ds))
-    for left, cs in a._rough:
+    for left, cs in self._rough:
         for right, ds in begins.get(left.out.key, ()):
-            done = composed(cs, ds, n_par, (left.n_in, left.n_out, right.n_out))
-            parts.append((spaced(left.inp, right.out, a.param_names), done))
-    if not parts and len(a.parts) == 1 == len(b.parts):
+            done = composed(cs, ds, (ours, theirs, len(params)), (left.n_in, left.n_out, right.n_out))
+            parts.append((spaced(left.inp, right.out, params), done))
+    if not parts and len(self._rough) == 1 == len(other._rough):
         raise SpaceMismatch(
             "nothing of the first map's range is in the second map's domain",
             where=f"first: {all_spaces(self)}\nsecond: {all_spaces(other)}",
         )
-    return self._of(a.param_names, parts)
+    return self._of(params, parts)
 
 
 def composed(
-    firsts: Iterable[Conjunct], seconds: Iterable[Conjunct], n_par: int, sides: tuple[int, int, int]
+    firsts: Iterable[Conjunct],
+    seconds: Iterable[Conjunct],
+    params: tuple[tuple[int, ...], tuple[int, ...], int],
+    sides: tuple[int, int, int],
 ) -> tuple[Conjunct, ...]:
-    """First one of some pieces, then one of some others; `sides` are the numbers of inputs, of what is between, and of
-    outputs. A projection for each pair."""
+    """First one of some pieces, then one of some others. A projection for each pair.
+
+    Parameters
+    ----------
+    params : where the parameters of the first ones stand, those of the second ones, and how many there are in all.
+    sides : the numbers of inputs, of what is between, and of outputs.
+    """
+    ours, theirs, n_par = params
     n_in, n_mid, n_out = sides
     width = n_par + n_in + n_out + n_mid
     mid = tuple(range(n_par + n_in + n_out, width))
-    first = (*range(n_par + n_in), *mid)
-    second = (*range(n_par), *mid, *range(n_par + n_in, n_par + n_in + n_out))
+    first = (*ours, *range(n_par, n_par + n_in), *mid)
+    second = (*theirs, *mid, *range(n_par + n_in, n_par + n_in + n_out))
     seconds = tuple(seconds)
     return filled([pj.compose(c, d, width, first, second, mid) for c in firsts for d in seconds])
 

@@ -231,6 +231,14 @@ class Relation:
         params = tuple(dict.fromkeys([*self.param_names, *other.param_names]))
         return self.align_params(params), other.align_params(params)
 
+    def _merged(self, other: Relation) -> tuple[tuple[str, ...], tuple[int, ...], tuple[int, ...]]:
+        """The parameters of both, and where those of each stand among them."""
+        ours, theirs = self.param_names, other.param_names
+        if ours == theirs:
+            return ours, tuple(range(len(ours))), tuple(range(len(ours)))
+        params = tuple(dict.fromkeys([*ours, *theirs]))
+        return params, tuple(range(len(ours))), tuple(map(params.index, theirs))
+
     def _check_kind(self, other: object, what: str) -> None:
         if type(other) is not type(self):
             kind = type(self).__name__
