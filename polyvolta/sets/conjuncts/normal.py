@@ -71,9 +71,62 @@ def _inequalities(ineqs: Iterable[Row]) -> tuple[Row, ...] | None | bool:
             gap = const + other
             if gap < 0:
                 return None
-            if gap == 0 or abs(next(v for v in reversed(key) if v)) == gap + 1:  # the latest column is a quotient
+            if gap == 0 or _defines(key, gap):
                 return False
     return tuple(sorted([(const, *key) for key, const in best.items()]))
+
+
+class Stated:
+    """Inequalities in normal form, without equalities and divs, to which others are added one at a time."""
+
+    __slots__ = ("best", "bounds")
+
+    def __init__(self, best: dict[Row, int], bounds: Intervals | None = None) -> None:
+        self.best = best
+        self.bounds = Intervals(best, ()) if bounds is None else bounds
+
+    def copy(self) -> Stated:
+        """Another that begins with the same inequalities."""
+        return Stated(self.best.copy(), self.bounds.copy())
+
+    def add(self, row: Row) -> bool | None:
+        """Add one; whether what there is is in normal form then, which it is as a rule. None for a contradiction.
+
+        Looks at the rows that share its variable, if it has one only, else at that row alone.
+        """
+        tight = normal_ineq(row)
+        if tight is True or tight is False:
+            return tight or None
+        best, const, key = self.best, tight[0], tight[1:]
+        if best.get(key, const + 1) <= const:
+            return True
+        other = best.get(tuple(map(neg, key)))
+        if other is not None and (gap := const + other) <= 0:
+            return None if gap < 0 else False
+        best[key] = const
+        if other is not None and _defines(key, gap):
+            return False
+        near = [key]
+        if key.count(0) == len(key) - 1:
+            self.bounds.learn(key, const)
+            at = key.index(1) if 1 in key else key.index(-1)
+            side = key[at]  # it may imply the rows that it bounds from below, and round those with other factors
+            near = [k for k in best if (v := k[at]) and (v * side > 0 or max(k) > 1 or min(k) < -1) and k != key]
+            if not near:
+                return True
+        count = len(best)
+        if not round_rows(best, self.bounds, near):
+            return None
+        return len(best) == count and all([k in best for k in near])
+
+    def rows(self) -> tuple[Row, ...]:
+        """The rows in order."""
+        return tuple(sorted([(const, *key) for key, const in self.best.items()]))
+
+
+def _defines(key: Row, gap: int) -> bool:
+    """Whether `key . x >= 0` and an opposite row, `gap` apart, say that the latest column is a quotient."""
+    return abs(next(v for v in reversed(key) if v)) == gap + 1
 
 
 def strengthened(
@@ -84,7 +137,15 @@ def strengthened(
     As a rule that of `normal_form`; where two rewritings undo each other, an equal one.
     """
     if not divs and not eqs:
-        return normal_form(n, divs, eqs, [*ineqs, *more])
+        spend(1 + len(ineqs) * n // 32)
+        all_of_them = Stated({row[1:]: row[0] for row in ineqs})
+        for row in more:
+            kept = all_of_them.add(row)
+            if kept is None:
+                return None
+            if not kept:
+                return normal_form(n, divs, eqs, [*ineqs, *more])
+        return (), (), all_of_them.rows()
     work = _Work(n, divs, eqs, more)
     spend(1 + (len(ineqs) + len(eqs)) * work.width // 32)
     if not work.resume(ineqs):

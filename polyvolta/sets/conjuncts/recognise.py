@@ -98,6 +98,12 @@ class Intervals:
         terms = [(col, den, row[0], [(k, v) for k, v in enumerate(row) if k and v]) for col, den, row in divs]
         self.divs = [d for d in terms if d[-1]]  # one of a constant is still to be replaced
 
+    def copy(self) -> Intervals:
+        """Another that knows the same, and learns on its own."""
+        other = object.__new__(Intervals)
+        other.low, other.high, other.limit, other.divs = self.low.copy(), self.high.copy(), self.limit, self.divs
+        return other
+
     def learn(self, key: Row, const: int) -> None:
         """Take note of an inequality in one variable."""
         if 1 in key:

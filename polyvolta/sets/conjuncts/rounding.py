@@ -22,20 +22,22 @@ def rounded(row: Sequence[int], g: int, bounds: Intervals) -> list[int] | None:
     return None
 
 
-def round_rows(best: dict[Row, int], bounds: Intervals) -> bool:
-    """Round rows of several variables by intervals of some, in place; False for a contradiction."""
-    low, high = bounds.low, bounds.high
-    todo: list[Row] = list(best) if low or high else []
+def round_rows(best: dict[Row, int], bounds: Intervals, only: list[Row] | None = None) -> bool:
+    """Round rows of several variables by intervals of some, in place; False for a contradiction.
+
+    Parameters
+    ----------
+    only : the rows among them that may round, if that is known.
+    """
+    todo: list[Row] = (list(best) if only is None else only) if bounds.low or bounds.high else []
     while todo:
         fresh: set[Row] = set()
         learnt: set[int] = set()
         for key in todo:
             const = best.get(key)
-            if const is None:
+            if const is None or len(key) - key.count(0) < 2:
                 continue
             terms = [(c, v) for c, v in enumerate(key, 1) if v]
-            if len(terms) < 2:
-                continue
             if _implied(const, terms, bounds):
                 del best[key]
                 continue

@@ -185,7 +185,7 @@ def _over_tuples(self: Map, loops: set) -> tuple[Map, bool]:
                 if through:
                     edges[a, b] = _fewer(edges.get((a, b), ()), through)
         if loop:
-            further = {b: _union(cs, composed(loop, cs, n_par, (n[key], n[key], n[b]))) for b, cs in onward.items()}
+            further = {b: _union(cs, composed(loop, cs, (same, same, n_par), (n[key], n[key], n[b]))) for b, cs in onward.items()}
             edges.update({(key, b): cs for b, cs in further.items()})
     return self._of(params, [(space(a, b), cs) for (a, b), cs in edges.items()]), all_exact
 
