@@ -70,7 +70,7 @@ def subtract(a: Conjunct, b: Conjunct) -> tuple[Conjunct, ...]:
         return (a,)
     divs = shared_divs(a, b)[0]
     pieces, ineqs = [], list(a.ineqs)
-    known = None if divs or a.eqs else Stated({r[1:]: r[0] for r in ineqs})
+    known = None if divs or a.eqs else Stated(ineqs)
     for row in rows:
         outside = complement(row)
         piece = _stated(a.n, known, outside, ineqs) if known else made(a.n, divs, a.eqs, [*ineqs, outside])
@@ -88,7 +88,7 @@ def _stated(n: int, known: Stated, row: Row, ineqs: Sequence[Row]) -> Conjunct |
     normal = together.add(row)
     if normal is None:
         return None
-    return Conjunct(n, (), (), together.rows()) if normal else made(n, (), (), [*ineqs, row])
+    return Conjunct(n, (), (), tuple(together.rows)) if normal else made(n, (), (), [*ineqs, row])
 
 
 def _falls(row: Row, rows: Sequence[Row]) -> bool:

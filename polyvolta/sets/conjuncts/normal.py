@@ -20,6 +20,7 @@ No linear program takes part: the cost is about rows^2 * columns, tens of micros
 
 from __future__ import annotations
 
+from bisect import insort
 from collections.abc import Iterable, Sequence
 from math import gcd
 from operator import neg
@@ -79,15 +80,18 @@ def _inequalities(ineqs: Iterable[Row]) -> tuple[Row, ...] | None | bool:
 class Stated:
     """Inequalities in normal form, without equalities and divs, to which others are added one at a time."""
 
-    __slots__ = ("best", "bounds")
+    __slots__ = ("best", "bounds", "rows")
 
-    def __init__(self, best: dict[Row, int], bounds: Intervals | None = None) -> None:
-        self.best = best
-        self.bounds = Intervals(best, ()) if bounds is None else bounds
+    def __init__(self, rows: Iterable[Row]) -> None:
+        self.rows = list(rows)  # in order
+        self.best = {row[1:]: row[0] for row in self.rows}
+        self.bounds = Intervals(self.best, ())
 
     def copy(self) -> Stated:
         """Another that begins with the same inequalities."""
-        return Stated(self.best.copy(), self.bounds.copy())
+        other = object.__new__(Stated)
+        other.rows, other.best, other.bounds = self.rows.copy(), self.best.copy(), self.bounds.copy()
+        return other
 
     def add(self, row: Row) -> bool | None:
         """Add one; whether what there is is in normal form then, which it is as a rule. None for a contradiction.
@@ -98,8 +102,12 @@ class Stated:
         if tight is True or tight is False:
             return tight or None
         best, const, key = self.best, tight[0], tight[1:]
-        if best.get(key, const + 1) <= const:
-            return True
+        before = best.get(key)
+        if before is not None:
+            if before <= const:
+                return True
+            self.rows.remove((before, *key))
+        insort(self.rows, tight)
         other = best.get(tuple(map(neg, key)))
         if other is not None and (gap := const + other) <= 0:
             return None if gap < 0 else False
@@ -119,10 +127,6 @@ class Stated:
             return None
         return len(best) == count and all([k in best for k in near])
 
-    def rows(self) -> tuple[Row, ...]:
-        """The rows in order."""
-        return tuple(sorted([(const, *key) for key, const in self.best.items()]))
-
 
 def _defines(key: Row, gap: int) -> bool:
     """Whether `key . x >= 0` and an opposite row, `gap` apart, say that the latest column is a quotient."""
@@ -138,14 +142,14 @@ def strengthened(
     """
     if not divs and not eqs:
         spend(1 + len(ineqs) * n // 32)
-        all_of_them = Stated({row[1:]: row[0] for row in ineqs})
+        all_of_them = Stated(ineqs)
         for row in more:
             kept = all_of_them.add(row)
             if kept is None:
                 return None
             if not kept:
                 return normal_form(n, divs, eqs, [*ineqs, *more])
-        return (), (), all_of_them.rows()
+        return (), (), tuple(all_of_them.rows)
     work = _Work(n, divs, eqs, more)
     spend(1 + (len(ineqs) + len(eqs)) * work.width // 32)
     if not work.resume(ineqs):

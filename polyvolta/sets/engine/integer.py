@@ -189,26 +189,34 @@ def pushed(n: int, ineqs: Sequence[Row], rounds: int = 2) -> Point | None:
     low: list[int | None] = [None] * n
     high: list[int | None] = [None] * n
     others = []
+    point = [0] * n
     for row in ineqs:
-        if row.count(0) - (not row[0]) == n - 1 and (1 in row[1:] or -1 in row[1:]):
-            if 1 in row[1:]:
-                k = row.index(1, 1) - 1
-                low[k] = -row[0] if low[k] is None else max(low[k], -row[0])
+        key = row[1:]
+        if key.count(0) == n - 1 and (1 in key or -1 in key):
+            c = row[0]
+            if 1 in key:
+                k = key.index(1)
+                if low[k] is None or low[k] < -c:
+                    low[k] = -c
+                    if c < 0:
+                        point[k] = -c
             else:
-                k = row.index(-1, 1) - 1
-                high[k] = row[0] if high[k] is None else min(high[k], row[0])
+                k = key.index(-1)
+                if high[k] is None or high[k] > c:
+                    high[k] = c
+                    if c < 0:
+                        point[k] = c
+            if low[k] is not None and high[k] is not None and low[k] > high[k]:
+                return None
         else:
-            others.append(row)
-    if any(a is not None and b is not None and a > b for a, b in zip(low, high, strict=True)):
-        return None
-    point = [max(a or 0, 0) or min(0 if b is None else b, 0) for a, b in zip(low, high, strict=True)]
+            others.append((row[0], key))
     for _ in range(rounds):
         settled = True
-        for row in others:
-            lack = -row[0] - sum(map(mul, row[1:], point))
+        for const, key in others:
+            lack = -const - sum(map(mul, key, point))
             if lack > 0:
                 settled = False
-                if not _push(row[1:], lack, point, low, high):
+                if not _push(key, lack, point, low, high):
                     return None
         if settled:
             return tuple(point)
