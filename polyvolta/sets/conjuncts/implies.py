@@ -14,7 +14,7 @@ from functools import lru_cache
 
 from ..budgets import spend
 from ..engine import integer
-from ..engine.rows import Row, complement, negate, normal_ineq, replaced, strongest
+from ..engine.rows import Row, complement, falls, negate, normal_ineq, replaced, strongest
 from .conjunct import Conjunct, conjoin, juxtaposed, made, shared_divs
 from .normal import Stated, defining_rows
 
@@ -74,7 +74,7 @@ def subtract(a: Conjunct, b: Conjunct) -> tuple[Conjunct, ...]:
     for row in rows:
         outside = complement(row)
         piece = _stated(a.n, known, outside, ineqs) if known else made(a.n, divs, a.eqs, [*ineqs, outside])
-        if piece is not None and (known and _falls(row, ineqs) or not piece.is_empty):
+        if piece is not None and (known and falls(row, ineqs) or not piece.is_empty):
             pieces.append(piece)
             ineqs.append(row)
             if known and not known.add(row):
@@ -89,18 +89,6 @@ def _stated(n: int, known: Stated, row: Row, ineqs: Sequence[Row]) -> Conjunct |
     if normal is None:
         return None
     return Conjunct(n, (), (), tuple(together.rows)) if normal else made(n, (), (), [*ineqs, row])
-
-
-def _falls(row: Row, rows: Sequence[Row]) -> bool:
-    """Whether some variable takes `row` below any bound from every point at which `rows` hold, which keep holding.
-
-    O(size); a False says nothing.
-    """
-    for k in range(1, len(row)):
-        v = row[k]
-        if v and not any([v * r[k] > 0 for r in rows]):
-            return True
-    return False
 
 
 class _Facts:

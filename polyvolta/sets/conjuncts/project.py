@@ -18,7 +18,7 @@ from functools import lru_cache
 
 from ..budgets import spend
 from ..engine import lexopt, simplex
-from ..engine.rows import picker
+from ..engine.rows import falls, picker
 from ..errors import Unbounded
 from . import conjunct as cj
 from .conjunct import Conjunct, Div, Row, defining_rows, normalise
@@ -208,6 +208,8 @@ def prune(c: Conjunct) -> Conjunct | None:
     """Drop inequalities that the others imply over the rationals: one small linear program each."""
     if c.is_empty:
         return None
+    if not c.eqs and not c.divs and all([falls(r, [s for s in c.ineqs if s is not r]) for r in c.ineqs]):
+        return c
     flags = simplex.redundant_rows(c.n + len(c.divs), c.eqs, c.ineqs, given=c.div_rows())
     kept = [r for r, gone in zip(c.ineqs, flags, strict=True) if not gone]
     return c if len(kept) == len(c.ineqs) else normalise(c.n, c.divs, c.eqs, kept)

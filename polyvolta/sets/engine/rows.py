@@ -163,3 +163,18 @@ def replaced(row: Sequence[int], k: int, image: Sequence[int]) -> Sequence[int]:
         out = [a + c * b for a, b in zip(row, image, strict=True)]
     out[k] -= c
     return tuple(out)
+
+
+def falls(row: Row, rows: Iterable[Row]) -> bool:
+    """Whether some variable takes `row` below any bound from every point at which `rows` hold, which keep holding.
+
+    So they do not imply it where they have a point. O(size); a False says nothing.
+
+    >>> falls((0, 1, 0), [(5, -1, 0), (0, 0, 1)]), falls((0, 1, 0), [(2, 1, 0)])
+    (True, False)
+    """
+    for k in range(1, len(row)):
+        v = row[k]
+        if v and not any([v * r[k] > 0 for r in rows]):
+            return True
+    return False

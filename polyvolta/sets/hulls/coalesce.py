@@ -164,10 +164,12 @@ def _covers(hull: Member, cuts_a: list[Row], cuts_b: list[Row]) -> bool:
             hard.append((r, s))
     unsure = []
     for r, s in hard:
+        outside = (complement(r), complement(s))
+        if hull.has_point(outside):
+            return False
         tab = hull.tableau
         if tab.empty:
             return True
-        outside = (complement(r), complement(s))
         token = tab.mark()
         for row in outside:
             tab.add_ineq(row)
