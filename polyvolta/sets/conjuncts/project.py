@@ -18,7 +18,8 @@ from functools import lru_cache
 
 from ..budgets import spend
 from ..engine import lexopt, simplex
-from ..engine.rows import falls, picker
+from ..engine.integer import pushed
+from ..engine.rows import complement, falls, picker
 from ..errors import Unbounded
 from . import conjunct as cj
 from .conjunct import Conjunct, Div, Row, defining_rows, normalise
@@ -208,11 +209,21 @@ def prune(c: Conjunct) -> Conjunct | None:
     """Drop inequalities that the others imply over the rationals: one small linear program each."""
     if c.is_empty:
         return None
-    if not c.eqs and not c.divs and all([falls(r, [s for s in c.ineqs if s is not r]) for r in c.ineqs]):
+    if not c.eqs and _all_needed(c):
         return c
     flags = simplex.redundant_rows(c.n + len(c.divs), c.eqs, c.ineqs, given=c.div_rows())
     kept = [r for r, gone in zip(c.ineqs, flags, strict=True) if not gone]
     return c if len(kept) == len(c.ineqs) else normalise(c.n, c.divs, c.eqs, kept)
+
+
+def _all_needed(c: Conjunct) -> bool:
+    """Whether for each inequality a point is found at once at which it alone fails; `c` has no equality, but points."""
+    n, given = c.n + len(c.divs), c.div_rows()
+    for row in c.ineqs:
+        others = [r for r in c.ineqs if r is not row] + given
+        if not falls(row, others) and pushed(n, [complement(row), *others], 3) is None:
+            return False
+    return True
 
 
 def _with_moduli(n_param: int, n: int, eqs: Iterable[Row], ineqs: Iterable[Row]) -> tuple[tuple[Row, ...], ...]:
