@@ -134,6 +134,14 @@ def made(n: int, divs: Sequence[Div], eqs: Iterable[Row], ineqs: Iterable[Row]) 
     return None if form is None else Conjunct(n, *form)
 
 
+def made_stronger(
+    n: int, divs: Sequence[Div], eqs: Sequence[Row], ineqs: Sequence[Row], more: Sequence[Row]
+) -> Conjunct | None:
+    """`made` of rows in normal form and more inequalities."""
+    form = strengthened(n, divs, eqs, ineqs, more)
+    return None if form is None else Conjunct(n, *form)
+
+
 @lru_cache(maxsize=1 << 15)
 def _normalised(n: int, divs: tuple[Div, ...], eqs: tuple[Row, ...], ineqs: tuple[Row, ...]) -> Conjunct | None:
     return made(n, divs, eqs, ineqs)
@@ -187,8 +195,7 @@ def _conjoin(a: Conjunct, b: Conjunct) -> Conjunct | None:
     both = juxtaposed(a, b)
     if len(both.divs) > len(a.divs):
         return normalise(both.n, both.divs, both.eqs, both.ineqs)
-    form = strengthened(a.n, both.divs, both.eqs, a.ineqs, both.ineqs[len(a.ineqs) :])
-    return None if form is None else Conjunct(a.n, *form)
+    return made_stronger(a.n, both.divs, both.eqs, a.ineqs, both.ineqs[len(a.ineqs) :])
 
 
 def juxtaposed(a: Conjunct, b: Conjunct) -> Conjunct:

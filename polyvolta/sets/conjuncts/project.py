@@ -168,7 +168,7 @@ def _remove(c: Conjunct, col: int, lower: list[Row], upper: list[Row]) -> Conjun
     """Eliminate the unknown div in `col`, for which `_best_step` found every pair to be exact."""
     base, width = 1 + c.n, 1 + c.n + len(c.divs)
     others = [base + k for k, d in enumerate(c.divs) if d is None and base + k != col]
-    rows = [list(r) for r in c.ineqs if not r[col]]
+    rows: list[Sequence[int]] = []
     new_divs: dict[tuple[int, Row], int] = {}
 
     def div_of(den: int, row: Sequence[int]) -> int:
@@ -191,8 +191,10 @@ def _remove(c: Conjunct, col: int, lower: list[Row], upper: list[Row]) -> Conjun
                 rows.append(row)
     if not new_divs:
         take = picker([k for k in range(width) if k != col])
-        divs = [None if d is None else (d[0], d[1]) for k, d in enumerate(c.divs) if base + k != col]
-        return cj.made(c.n, divs, map(take, c.eqs), map(take, rows))
+        divs = [d for k, d in enumerate(c.divs) if base + k != col]
+        left = [take(r) for r in c.ineqs if not r[col]]
+        return cj.made_stronger(c.n, divs, list(map(take, c.eqs)), left, list(map(take, rows)))
+    rows[:0] = [r for r in c.ineqs if not r[col]]
     width += len(new_divs)
     wide = lambda row: (*row, *(0,) * (width - len(row)))  # noqa: E731
     order = [k for k, d in enumerate(c.divs) if d is not None]  # known divs stand before unknown ones
