@@ -109,7 +109,10 @@ def weight(*numbers: int) -> int:
     >>> weight(10), weight(10**100), weight(10**1000)
     (1, 6, 205)
     """
-    bits = max([n.bit_length() for n in numbers], default=0)
+    bits = 0
+    for n in numbers:
+        if n.bit_length() > bits:
+            bits = n.bit_length()
     return 1 + (bits >> 6) * (1 + (bits >> 10))
 
 

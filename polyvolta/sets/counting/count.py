@@ -21,6 +21,7 @@ from functools import lru_cache, partial
 from heapq import merge
 from itertools import groupby
 from math import isinf, prod
+from operator import mul
 from typing import TYPE_CHECKING
 
 from ..budgets import metered, spend
@@ -163,20 +164,23 @@ def _sieved(c: Conjunct) -> int | None:
     found: list[tuple[int, ...]] = [()]
     shuffled = [(r[0], *[r[1 + k] for k in order]) for r in rows]
     for k, span in enumerate(ranges):
-        mine = [r for r in shuffled if r[1 + k] and not any(r[2 + k :])]
-        found = [(*p, v) for p in found for v in _within(span, [(evaluate(r[: 1 + k], p), r[1 + k]) for r in mine])]
+        mine = [(r[0], r[1 : 1 + k], r[1 + k]) for r in shuffled if r[1 + k] and not any(r[2 + k :])]
+        found = [(*p, v) for p in found for v in _within(span, p, mine)]
         spend(1 + len(found) // 4)
     return len({tuple([evaluate(i, p) for i in images]) for p in found})
 
 
-def _within(span: range, rows: Iterable[tuple[int, int]]) -> range:
-    """The values of a range at which some rows (const, coefficient) are not negative."""
+def _within(span: range, point: tuple[int, ...], rows: Iterable[tuple[int, Row, int]]) -> range:
+    """The values x of a range at which no row (const, head, a), const + head . point + a*x, is negative."""
     low, high = span.start, span.stop - 1
-    for b, a in rows:
+    for const, head, a in rows:
+        b = const + sum(map(mul, head, point))
         if a > 0:
-            low = max(low, -(b // a))
+            end = -(b // a)
+            low = end if end > low else low
         else:
-            high = min(high, b // -a)
+            end = b // -a
+            high = end if end < high else high
     return range(low, high + 1)
 
 
