@@ -18,7 +18,7 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache, reduce
 
 from ..engine.integer import Lattice, Point, pushed, sample, solve_equalities
-from ..engine.rows import Row, dot, evaluate, negate, normal_ineq, replaced, substitute
+from ..engine.rows import Row, dot, evaluate, negate, normal_ineq, replaced, substitute_all
 from ..engine.simplex import Tableau, tight_slacks
 from . import conjunct as cj
 from .conjunct import Conjunct
@@ -39,8 +39,8 @@ def of_points(n: int, eqs: Sequence[Row], ineqs: Sequence[Row]) -> Lattice | Non
     m = len(basis)
     images = [(o, *[b[i] for b in basis]) for i, o in enumerate(origin)]
     rows = []
-    for row in ineqs:
-        tight = normal_ineq(substitute(row, images, m))
+    for row in substitute_all(ineqs, images, m):
+        tight = normal_ineq(row)
         if tight is False:
             return None
         if tight is not True:

@@ -29,7 +29,7 @@ from ..conjuncts import conjunct as cj
 from ..conjuncts.conjunct import Conjunct
 from ..conjuncts.project import with_known_divs
 from ..engine import integer, simplex
-from ..engine.rows import Row, evaluate, strongest, substitute
+from ..engine.rows import Row, evaluate, strongest, substitute_all
 from ..errors import NotSupported, SpaceMismatch, Unbounded, UnknownName, nearest
 from .disjoint import box, counted_once, is_box
 from .polygon import ends, polygon
@@ -127,7 +127,7 @@ def _count(c: Conjunct, names: tuple[str, ...]) -> int:
         return 0
     origin, basis = lattice
     images = [(o, *[b[k] for b in basis]) for k, o in enumerate(origin)]
-    rows = _tidy(substitute(r, images, len(basis)) for r in c.all_ineqs())
+    rows = _tidy(substitute_all(c.all_ineqs(), images, len(basis)))
     if rows is None:
         return 0
     single = {(r[1 + k] > 0, k) for k in range(len(basis)) for r in rows if r[1 + k] and not _others(r, 1 + k)}
@@ -152,7 +152,7 @@ def _sieved(c: Conjunct) -> int | None:
     origin, basis = lattice
     n = len(basis)
     images = [(o, *[b[k] for b in basis]) for k, o in enumerate(origin)]
-    rows = _tidy(substitute(r, images, n) for r in c.all_ineqs())
+    rows = _tidy(substitute_all(c.all_ineqs(), images, n))
     ranges = [] if rows is None else _spans(n, rows)
     if rows is None or ranges is None:
         return 0 if rows is None else None

@@ -144,6 +144,24 @@ def substitute(row: Sequence[int], images: Sequence[Sequence[int]], width: int) 
     return tuple(out)
 
 
+def substitute_all(rows: Iterable[Sequence[int]], images: Sequence[Sequence[int]], width: int) -> list[Row]:
+    """`substitute` for several rows; O(entries of the images that are not 0) for each entry of a row that is not 0.
+
+    >>> substitute_all([(1, 2, 3)], ((0, 1), (5, -1)), 1)
+    [(16, -1)]
+    """
+    terms = [[(k, v) for k, v in enumerate(image) if v] for image in images]
+    out = []
+    for row in rows:
+        new = [row[0], *(0,) * width]
+        for c, image in zip(row[1:], terms, strict=True):
+            if c:
+                for k, v in image:
+                    new[k] += c * v
+        out.append(tuple(new))
+    return out
+
+
 def replaced(row: Sequence[int], k: int, image: Sequence[int]) -> Sequence[int]:
     """The row with entry k replaced by the form `image` over the same entries, which may mention k itself.
 
