@@ -66,15 +66,27 @@ def _inequalities(ineqs: Iterable[Row]) -> tuple[Row, ...] | None | bool:
         return None
     if len(best) > 1 and not round_rows(best, Intervals(best, ())):
         return None
-    for key, const in best.items():
-        other = best.get(tuple(map(neg, key)))
-        if other is not None:
-            gap = const + other
-            if gap < 0:
-                return None
-            if gap == 0 or _defines(key, gap):
-                return False
+    for key, opposite in opposites(best).items():
+        gap = best[key] + best[opposite]
+        if gap < 0:
+            return None
+        if gap == 0 or _defines(key, gap):
+            return False
     return tuple(sorted([(const, *key) for key, const in best.items()]))
+
+
+def opposites(best: dict[Row, int]) -> dict[Row, Row]:
+    """The coefficients of which the opposite ones are there too, and those, in the order of `best`.
+
+    >>> opposites({(1, -2): 5, (0, 1): 3, (-1, 2): 7})
+    {(1, -2): (-1, 2), (-1, 2): (1, -2)}
+    """
+    zero = (0,) * len(next(iter(best), ()))
+    found = {}
+    for key in best:
+        if key < zero and (opposite := tuple(map(neg, key))) in best:
+            found[key], found[opposite] = opposite, key
+    return {key: found[key] for key in best if key in found} if found else found
 
 
 class Stated:
@@ -380,25 +392,32 @@ class _Work(Columns):
         """Reduce inequalities, keep the strongest of parallel ones; False for a contradiction."""
         best: dict[Row, int] = {}
         for row in self.ineqs:
-            r = normal_ineq(row)
-            if self.divs and r is not True and r is not False:
-                r = self.without_unit_divs(r)
-            if r is False:
-                return False
-            if r is not True:
+            key, const = tuple(row[1:]), row[0]
+            g = gcd(*key)
+            if g != 1:
+                if not g:
+                    if const < 0:
+                        return False
+                    continue
+                key, const = tuple([c // g for c in key]), const // g
+            if self.divs and (1 in (tail := key[self.base - 1 :]) or -1 in tail):
+                r = self.without_unit_divs((const, *key))
+                if r is True or r is False:
+                    if r:
+                        continue
+                    return False
                 key, const = r[1:], r[0]
-                if best.get(key, const) >= const:
-                    best[key] = const
+            if best.get(key, const) >= const:
+                best[key] = const
         if len(best) > 1 and not round_rows(best, self.bounds(best)):
             return False
-        for key, const in list(best.items()):
-            opposite = tuple(map(neg, key))
-            other = best.get(opposite)
-            if other is None or const + other > 0 or key not in best:
+        self.pairs = opposites(best)
+        for key, opposite in list(self.pairs.items()):
+            if key not in best or (gap := best[key] + best[opposite]) > 0:
                 continue
-            if const + other < 0:
+            if gap < 0:
                 return False
-            self.eqs.append([const, *key])
+            self.eqs.append([best[key], *key])
             self.unsolved = True
             del best[key], best[opposite]
         for k, div in enumerate(self.divs):
@@ -459,16 +478,20 @@ class _Work(Columns):
     def recognise(self) -> bool:
         """Write one quotient as a floor (see `recognise`); whether there was one."""
         best = self.best
+        pairs = {k: o for k, o in self.pairs.items() if k in best and o in best}
+        scaled = any([max(row[1:]) > 1 or min(row[1:]) < -1 for row in self.eqs])
+        if not pairs and not scaled:
+            return False
         self.forget()
         place = [0, *[self.rank(col)[0] for col in range(1, self.width)]]
-        found = from_pair(best, place)
+        found = from_pair(best, pairs, place)
         if found is not None:
             for key in found[:2]:
                 del best[key]
             self.ineqs = [[c, *key] for key, c in best.items()]
             self.define(found[2])
             return True
-        if not any(abs(v) > 1 for row in self.eqs for v in row[1:]):
+        if not scaled:
             return False
         bounds = self.bounds(best)
         for row in self.eqs:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from operator import neg
 
 from ..engine.rows import Row
 
@@ -25,17 +24,19 @@ class Quotient:
     numerator: list[int]
 
 
-def from_pair(best: dict[Row, int], place: Sequence[int]) -> tuple[Row, Row, Quotient] | None:
+def from_pair(
+    best: dict[Row, int], pairs: dict[Row, Row], place: Sequence[int]
+) -> tuple[Row, Row, Quotient] | None:
     """A pair of opposite inequalities that defines its latest column: their keys, and the quotient.
 
     Parameters
     ----------
+    pairs : the keys of opposite ones, each of the two with the other.
     place : for each column the dimension that it depends on last; the defined column must be strictly the latest.
     """
-    for key, const in best.items():
-        opposite = tuple(map(neg, key))
-        other = best.get(opposite)
-        if other is None or const + other < 1 or -(const + other + 1) not in key:
+    for key, opposite in pairs.items():
+        const, other = best[key], best[opposite]
+        if const + other < 1 or -(const + other + 1) not in key:
             continue
         col, *others = sorted((c for c, v in enumerate(key, 1) if v), key=place.__getitem__, reverse=True)
         if key[col - 1] != -(const + other + 1) or (others and place[others[0]] >= place[col]):

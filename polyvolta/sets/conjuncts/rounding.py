@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import gcd
 
 from ..engine.rows import Row, normal_ineq
 from .recognise import Intervals
+
+
+_UNITS = frozenset((0, 1))
 
 
 def rounded(row: Sequence[int], g: int, bounds: Intervals) -> list[int] | None:
@@ -29,7 +33,8 @@ def round_rows(best: dict[Row, int], bounds: Intervals, only: list[Row] | None =
     ----------
     only : the rows among them that may round, if that is known.
     """
-    todo: list[Row] = (list(best) if only is None else only) if bounds.low or bounds.high else []
+    lows, highs = bounds.low, bounds.high
+    todo: list[Row] = (list(best) if only is None else only) if lows or highs else []
     while todo:
         fresh: set[Row] = set()
         learnt: set[int] = set()
@@ -37,11 +42,21 @@ def round_rows(best: dict[Row, int], bounds: Intervals, only: list[Row] | None =
             const = best.get(key)
             if const is None or len(key) - key.count(0) < 2:
                 continue
-            terms = [(c, v) for c, v in enumerate(key, 1) if v]
-            if _implied(const, terms, bounds):
+            least: int | None = const
+            factor = 0  # divides the coefficients of the columns without a range, so a factor to round by divides it
+            for c, v in enumerate(key, 1):
+                if v:
+                    low, high = lows.get(c), highs.get(c)
+                    if low is None or high is None:
+                        factor = gcd(factor, v)
+                    bound = low if v > 0 else high
+                    least = None if bound is None or least is None else least + v * bound
+            if least is not None and least >= 0:  # implied
                 del best[key]
                 continue
-            value = _rounded(const, key, terms, bounds)
+            if factor == 1 and not bounds.divs:
+                continue
+            value = _rounded((const, *key), bounds) if bounds.divs else _rounded_plainly(const, key, factor, bounds)
             if value is None:
                 continue
             r = normal_ineq(value)
@@ -59,36 +74,30 @@ def round_rows(best: dict[Row, int], bounds: Intervals, only: list[Row] | None =
     return True
 
 
-def _implied(least: int, terms: Sequence[tuple[int, int]], bounds: Intervals) -> bool:
-    """Whether the ranges of its columns alone keep a form, of which `least` is the constant, from being negative."""
-    low, high = bounds.low, bounds.high
-    for c, v in terms:
-        bound = low.get(c) if v > 0 else high.get(c)
-        if bound is None:
-            return False
-        least += v * bound
-    return least >= 0
-
-
-def _rounded(const: int, key: Row, terms: Sequence[tuple[int, int]], bounds: Intervals) -> list[int] | None:
-    """`rounded` by the least coefficient that gives something; `terms` are the entries of the key that are not 0."""
-    factors = {abs(v) for _, v in terms}
-    factors.discard(1)
+def _rounded(row: Row, bounds: Intervals) -> list[int] | None:
+    """`rounded` by the least coefficient that gives something."""
+    factors = {abs(v) for v in row[1:]}
+    factors -= _UNITS
     for g in sorted(factors):
-        if bounds.divs:
-            value = rounded((const, *key), g, bounds)
-            if value is not None:
-                return value
+        value = rounded(row, g, bounds)
+        if value is not None:
+            return value
+    return None
+
+
+def _rounded_plainly(const: int, key: Row, factor: int, bounds: Intervals) -> list[int] | None:
+    """`_rounded` without divs: every column of R needs a range of its own, so that g has to divide `factor`."""
+    terms = [(c, v) for c, v in enumerate(key, 1) if v]
+    for g in sorted({abs(v) for _, v in terms}):
+        if g == 1 or factor % g:
             continue
-        least = most = const  # without divs, every column of R needs a range of its own
-        rest = [(c, v) for c, v in terms if v % g]
-        for c, v in rest:
-            low, high = bounds.low.get(c), bounds.high.get(c)
-            if low is None or high is None:
-                break
-            least += v * (low if v > 0 else high)
-            most += v * (high if v > 0 else low)
-        else:
-            if rest and least // g == most // g:
-                return [least // g, *[0 if v % g else v // g for v in key]]
+        least = most = const
+        for c, v in terms:
+            if v % g:
+                low, high = v * bounds.low[c], v * bounds.high[c]
+                if v < 0:
+                    low, high = high, low
+                least, most = least + low, most + high
+        if least // g == most // g and any([v % g for _, v in terms]):
+            return [least // g, *[0 if v % g else v // g for v in key]]
     return None
