@@ -17,7 +17,7 @@ from ..conjuncts.conjunct import Conjunct
 from ..errors import SpaceMismatch
 from ..values.aff import Aff
 from ..values.shape import all_spaces, linked, need_map, need_set, rearranged, spaced
-from ..values.space import Space, Tuple
+from ..values.space import Space, Tuple, apart
 from .algebra import conjoin_all, filled
 
 if TYPE_CHECKING:
@@ -109,15 +109,20 @@ def _restricted(self: Map, sets: Set, side: str) -> Map:
     """The pairs of which one side is in the set."""
     need_set(sets, f"a restriction of the {side}")
     _meet(self, side, sets)
+    settle = partial(_met, self, sets, side)
+    params, ours, theirs = self._merged(sets)
+    if not (len(self._rough) == 1 == len(sets.parts) and len(self._rough[0][1]) == 1 == len(sets.parts[0][1])):
+        return self._of(params, settle())
+    (((space, (c,)),), ((_, (d,)),)) = self._rough, sets.parts
+    n_par, n = len(params), len(params) + len(space.dims)
+    tup, first = (space.inp, n_par) if side == "domain" else (space.out, n_par + space.n_in)
+    wide = cj.placed(d, n, (*theirs, *range(first, first + len(tup.dims))))
+    rough = cj.juxtaposed(cj.placed(c, n, (*ours, *range(n_par, n))), wide)
+    return self._later(params, (apart(space, params), (rough,)), settle)
+
+
+def _met(self: Map, sets: Set, side: str) -> list[Part]:
     a, b = self._aligned(sets)
-    settle = partial(_met, a, b, side)
-    if len(a._rough) == 1 == len(b.parts) and len(a._rough[0][1]) == 1 == len(b.parts[0][1]):
-        ((space, (c,)),) = a._rough
-        return a._later(a.param_names, (space, (cj.juxtaposed(c, *_widened(a, b, side, space)),)), settle)
-    return a._of(a.param_names, settle())
-
-
-def _met(a: Map, b: Set, side: str) -> list[Part]:
     parts = [(space, conjoin_all(cs, _widened(a, b, side, space))) for space, cs in a.parts]
     return [p for p in parts if p[1]] or parts[:1]
 
