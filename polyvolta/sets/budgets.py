@@ -138,13 +138,23 @@ def metered(f: F) -> F:
 
         return items
 
+    named = f.__name__.strip("_")
+
     @wraps(f)
     def call(*args: Any, **kwargs: Any) -> Any:
         current = _current.get()
         if current is not None and current.operation:
             return f(*args, **kwargs)
-        name = type(args[0]).__name__ if f.__name__ == "__init__" else f.__name__.strip("_")
-        return _run(current or _Budget(DEFAULT), name, args, f, args, kwargs)
+        name = type(args[0]).__name__ if named == "init" else named
+        if current is not None:
+            return _run(current, name, args, f, args, kwargs)
+        own = _Budget(DEFAULT)
+        own.operation, own.operands = name, args
+        token = _current.set(own)
+        try:
+            return f(*args, **kwargs)
+        finally:
+            _current.reset(token)
 
     return call
 

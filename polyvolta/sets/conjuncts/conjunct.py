@@ -27,11 +27,12 @@ from .normal import Div, defining_rows, normal_form, strengthened
 class Conjunct:
     """A normalised conjunction over `n` dimensions; make one with `normalise`. Immutable."""
 
-    __slots__ = ("_hash", "divs", "eqs", "ineqs", "n")
+    __slots__ = ("_empty", "_hash", "divs", "eqs", "ineqs", "n")
 
     def __init__(self, n: int, divs: tuple[Div, ...], eqs: tuple[Row, ...], ineqs: tuple[Row, ...]) -> None:
         self.n, self.divs, self.eqs, self.ineqs = n, divs, eqs, ineqs
         self._hash: int | None = None
+        self._empty: bool | None = None
 
     def __reduce__(self) -> tuple[object, ...]:
         """Made anew from its rows, for another process hashes None otherwise."""
@@ -75,7 +76,9 @@ class Conjunct:
     @property
     def is_empty(self) -> bool:
         """Whether no integer point satisfies it. Exact; memoised."""
-        return _is_empty(self)
+        if self._empty is None:
+            self._empty = _is_empty(self)
+        return self._empty
 
 
 @lru_cache(maxsize=64)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
+from math import gcd
 
 from ..budgets import spend
 from ..engine import integer
@@ -47,11 +48,15 @@ def doubtful(a: Conjunct, b: Conjunct) -> tuple[Row, ...]:
 
 def _unsaid(a: Conjunct, b: Conjunct) -> tuple[Conjunct, list[Row]]:
     """Both over common columns, and the rows `>= 0` of `b` that `a` does not have literally."""
-    both = juxtaposed(a, b)
+    both, ineqs, eqs = a, b.ineqs, b.eqs
+    if a.divs != b.divs:
+        both = juxtaposed(a, b)
+        ineqs, eqs = both.ineqs[len(a.ineqs) :], both.eqs[len(a.eqs) :]
     said = set(both.ineqs[: len(a.ineqs)])
-    rows = [row for row in both.ineqs[len(a.ineqs) :] if row not in said]
-    said = set(both.eqs[: len(a.eqs)])
-    eqs = [row for row in both.eqs[len(a.eqs) :] if row not in said]
+    rows = [row for row in ineqs if row not in said]
+    if eqs:
+        said = set(both.eqs[: len(a.eqs)])
+        eqs = [row for row in eqs if row not in said]
     return both, [*rows, *eqs, *map(negate, eqs)]
 
 
@@ -147,13 +152,16 @@ class _Facts:
                 q = key[k]
                 if p * q < 0:
                     up, down = abs(q), abs(p)
-                    row = normal_ineq(
-                        (up * const + down * other, *[up * x + down * y for x, y in zip(normal, key, strict=True)])
-                    )
-                    if row is False:
-                        return True
-                    if row is not True:
-                        opposite = self.best.get(tuple([-v for v in row[1:]]))
-                        if opposite is not None and opposite + row[0] < 0:
+                    least = up * const + down * other
+                    opposite = [-up * x - down * y for x, y in zip(normal, key, strict=True)]
+                    g = gcd(*opposite)
+                    if g > 1:
+                        least //= g
+                        opposite = [v // g for v in opposite]
+                    if g:
+                        known = self.best.get(tuple(opposite))
+                        if known is not None and known + least < 0:
                             return True
+                    elif least < 0:
+                        return True
         return False

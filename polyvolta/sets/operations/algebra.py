@@ -70,7 +70,11 @@ def is_empty(self: Relation) -> bool:
     >>> Set("{ [x, y] : 3x - 3y + 2 >= 0 and -3x + 3y - 1 >= 0 }").is_empty()
     True
     """
-    return next(live(self), None) is None
+    for _, cs in self.parts:
+        for c in cs:
+            if not c.is_empty:
+                return False
+    return True
 
 
 def is_subset(self: R, other: R) -> bool:
