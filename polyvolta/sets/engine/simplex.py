@@ -22,6 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import gcd, lcm
+from operator import add, neg, sub
 from typing import Any
 
 from ..budgets import spend, weight
@@ -220,7 +221,7 @@ class Tableau:
         c = old[j]
         spend(1 + len(rows) * len(old) * weight(c, old[0]) // 128)
         if c > 0:
-            new = [-v for v in old]
+            new = list(map(neg, old))
             new[0], new[j] = c, old[0]
         else:
             new = old[:]
@@ -229,15 +230,21 @@ class Tableau:
         for i, row in enumerate(rows):
             f = row[j]
             if f and i != r:
-                if p == 1:
-                    out = [x + f * y for x, y in zip(row, new, strict=True)]
-                    out[0], out[j] = row[0], f * slope
-                else:
+                den = row[0]
+                if p != 1:
                     g = gcd(f, p)
                     f, q = f // g, p // g
-                    out = [q * x + f * y for x, y in zip(row, new, strict=True)]
-                    out[0], out[j] = q * row[0], f * slope
-                rows[i] = _reduced(out) if out[0] != 1 else out
+                    if q != 1:
+                        den *= q
+                        row = [q * x for x in row]
+                if f == 1:
+                    out = list(map(add, row, new))
+                elif f == -1:
+                    out = list(map(sub, row, new))
+                else:
+                    out = [x + f * y for x, y in zip(row, new)]  # noqa: B905, the hottest line of all
+                out[0], out[j] = den, f * slope
+                rows[i] = _reduced(out) if den != 1 else out
         rows[r] = new
         enter, leave = self._cols[j], self._basic[r]
         self._cols[j], self._basic[r] = leave, enter

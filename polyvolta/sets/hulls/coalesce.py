@@ -154,31 +154,33 @@ def _valid_rows(frame: Frame, a: Member, b: Member, cuts: set[Row]) -> Member:
 
 def _covers(hull: Member, cuts_a: list[Row], cuts_b: list[Row]) -> bool:
     """Whether no point of the hull violates both a row of `cuts_b` (of A) and one of `cuts_a` (of B)."""
-    hard = []
+    likely: list[tuple[Row, Row]] = []  # to fail
+    others: dict[Row, list[Row]] = {}
     for r, s in product(cuts_b, cuts_a):
-        if all(x + y == 0 for x, y in zip(r[1:], s[1:], strict=True)):
-            if r[0] + s[0] >= -1:
-                continue
-            hard.insert(0, (r, s))  # the likeliest to fail
-        else:
-            hard.append((r, s))
+        if r[1:] != negate(s[1:]):
+            others.setdefault(r, []).append(s)
+        elif r[0] + s[0] < -1:
+            likely.append((r, s))
     unsure = []
-    for r, s in hard:
-        outside = (complement(r), complement(s))
-        if hull.has_point(outside):
+    for r, partners in (*[(r, [s]) for r, s in reversed(likely)], *others.items()):
+        first = complement(r)
+        if hull.has_point((first, complement(partners[0]))):
             return False
         tab = hull.tableau
         if tab.empty:
             return True
-        token = tab.mark()
-        for row in outside:
-            tab.add_ineq(row)
-        found = not tab.empty and all(den == 1 for _, den in tab.sample())
-        if not tab.empty:
-            unsure.append(outside)
-        tab.rollback(token)
-        if found:
-            return False
+        before = tab.mark()
+        tab.add_ineq(first)
+        with_r = tab.mark()
+        for s in () if tab.empty else partners:
+            tab.add_ineq(complement(s))
+            if not tab.empty:
+                if all([den == 1 for _, den in tab.sample()]):
+                    tab.rollback(before)
+                    return False
+                unsure.append((first, complement(s)))
+            tab.rollback(with_r)
+        tab.rollback(before)
     return all(hull.frame.is_empty(hull.eqs, (*hull.ineqs, *outside)) for outside in unsure)
 
 
