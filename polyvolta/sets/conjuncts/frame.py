@@ -148,6 +148,15 @@ class Member:
             )
         return self._known[row, exact]
 
+    def denied(self, rows: Iterable[Row], exact: bool = True) -> list[Row]:
+        """The rows that it does not imply."""
+        out = []
+        for row in rows:
+            const = self.least.get(row[1:])
+            if (const is None or const > row[0]) and not self.implies(row, exact):
+                out.append(row)
+        return out
+
     def _searched(self, row: Row, exact: bool) -> bool:
         if self._tableau is None and self.has_point([complement(row)]):
             return False

@@ -82,7 +82,7 @@ def subtract(a: Conjunct, b: Conjunct) -> tuple[Conjunct, ...]:
         if piece is not None and (known and falls(row, ineqs) or not piece.is_empty):
             pieces.append(piece)
             ineqs.append(row)
-            if known and not known.add(row):
+            if known and not known.add_tight(row):
                 known = None
     return tuple(pieces)
 
@@ -90,7 +90,7 @@ def subtract(a: Conjunct, b: Conjunct) -> tuple[Conjunct, ...]:
 def _stated(n: int, known: Stated, row: Row, ineqs: Sequence[Row]) -> Conjunct | None:
     """The inequalities and one more; `known` has them too."""
     together = known.copy()
-    normal = together.add(row)
+    normal = together.add_tight(row)
     if normal is None:
         return None
     return Conjunct(n, (), (), tuple(together.rows)) if normal else made(n, (), (), [*ineqs, row])

@@ -113,6 +113,10 @@ class Stated:
         tight = normal_ineq(row)
         if tight is True or tight is False:
             return tight or None
+        return self.add_tight(tight)
+
+    def add_tight(self, tight: Row) -> bool | None:
+        """`add` of an inequality that is tight."""
         best, const, key = self.best, tight[0], tight[1:]
         before = best.get(key)
         if before is not None:

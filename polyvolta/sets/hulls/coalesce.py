@@ -120,10 +120,10 @@ def _fuse(frame: Frame, a: _Piece, b: _Piece) -> _Piece | None:
     if a.apart(b):
         return None
     exact = len(frame.divs) <= FEW_DIVS
-    cuts_b = [r for r in a.member.statements if not b.member.implies(r, exact)]
+    cuts_b = b.member.denied(a.member.statements, exact)
     if not cuts_b:
         return a
-    cuts_a = [r for r in b.member.statements if not a.member.implies(r, exact)]
+    cuts_a = a.member.denied(b.member.statements, exact)
     if not cuts_a:
         return b
     hull = _valid_rows(frame, a.member, b.member, {*cuts_a, *cuts_b})
@@ -190,13 +190,15 @@ def _wrapped(a: Member, b: Member, cuts: list[Row]) -> list[Row]:
     With r >= 0 a facet of A and B within r <= -1, and m < 0 the least value of the row s where B has r = -1, the
     row `s + m r` is s + |m| there.
     """
-    facets = [r for r in cuts if b.implies(complement(r), exact=False)]
     found = []
-    for r in facets:
+    for r in cuts:
+        others = [s for s in cuts if s != r and s != negate(r)]
+        if not others or not b.implies(complement(r), exact=False):
+            continue
         tab = b.tableau
         token = tab.mark()
         tab.add_eq((r[0] + 1, *r[1:]))
-        lows = [] if tab.empty else [(s, tab.minimum(s)) for s in cuts if s != r and s != negate(r)]
+        lows = [] if tab.empty else [(s, tab.minimum(s)) for s in others]
         tab.rollback(token)
         for s, low in lows:
             if low is None:
