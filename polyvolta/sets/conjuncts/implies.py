@@ -17,7 +17,8 @@ from ..budgets import spend
 from ..engine import integer
 from ..engine.rows import Row, complement, falls, negate, normal_ineq, replaced, strongest
 from .conjunct import Conjunct, conjoin, juxtaposed, made, shared_divs
-from .normal import Stated, defining_rows
+from .inequalities import Stated
+from .normal import defining_rows
 
 
 @lru_cache(maxsize=1 << 14)
@@ -30,7 +31,7 @@ def implied(a: Conjunct, b: Conjunct) -> bool:
     if not rows:
         return True
     facts = _Facts(a, both)
-    return all([facts.plainly_imply(row) or facts.imply(row) for row in rows])
+    return all(facts.plainly_imply(row) or facts.imply(row) for row in rows)
 
 
 @lru_cache(maxsize=1 << 14)

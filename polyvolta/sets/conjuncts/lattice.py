@@ -113,7 +113,7 @@ def _has_corner(n: int, ineqs: Sequence[Row]) -> bool:
         if room < max(map(abs, row[1:]), default=0):
             near.append((room, row))
     return all(
-        not any([v + row[i] < 0 for v, row in near]) or not any([v - row[i] < 0 for v, row in near])
+        not any(v + row[i] < 0 for v, row in near) or not any(v - row[i] < 0 for v, row in near)
         for i in range(1, n + 1)
     )
 
@@ -191,7 +191,7 @@ def _is_echelon(rows: Sequence[Sequence[int]]) -> bool:
     last = -1
     for at, row in enumerate(rows):
         lead = next(k for k, v in enumerate(row) if v)
-        if lead <= last or row[lead] < 0 or any([not 0 <= r[lead] < row[lead] for r in rows[:at]]):
+        if lead <= last or row[lead] < 0 or any(not 0 <= r[lead] < row[lead] for r in rows[:at]):
             return False
         last = lead
     return True

@@ -20,14 +20,14 @@ No linear program takes part: the cost is about rows^2 * columns, tens of micros
 
 from __future__ import annotations
 
-from bisect import insort
 from collections.abc import Iterable, Sequence
 from math import gcd
 from operator import neg
 
 from ..budgets import spend
 from ..engine.columns import Columns, Div, defining_rows, replace_column
-from ..engine.rows import Row, normal_eq, normal_ineq, strongest
+from ..engine.rows import Row, normal_eq, normal_ineq
+from .inequalities import Stated, normal_inequalities, opposites
 from .recognise import Intervals, Quotient, from_equality, from_pair
 from .rounding import round_rows, rounded
 
@@ -49,104 +49,11 @@ def normal_form(
     rows, width = len(eqs) + len(ineqs) + 2 * len(divs), 1 + n + len(divs)
     spend(1 + rows * width * (1 + rows // 32) // 16)
     if not divs and not eqs:
-        plain = _inequalities(ineqs)
+        plain = normal_inequalities(ineqs)
         if plain is not False:
             return None if plain is None else ((), (), plain)
     work = _Work(n, divs, eqs, ineqs)
     return work.frozen() if work.run() else None
-
-
-def _inequalities(ineqs: Iterable[Row]) -> tuple[Row, ...] | None | bool:
-    """The normal form of inequalities over dimensions alone.
-
-    None for a contradiction, False where an equality or a quotient is among them and it takes more.
-    """
-    best = strongest(ineqs)
-    if best is None:
-        return None
-    if len(best) > 1 and not round_rows(best, Intervals(best, ())):
-        return None
-    for key, opposite in opposites(best).items():
-        gap = best[key] + best[opposite]
-        if gap < 0:
-            return None
-        if gap == 0 or _defines(key, gap):
-            return False
-    return tuple(sorted([(const, *key) for key, const in best.items()]))
-
-
-def opposites(best: dict[Row, int]) -> dict[Row, Row]:
-    """The coefficients of which the opposite ones are there too, and those, in the order of `best`.
-
-    >>> opposites({(1, -2): 5, (0, 1): 3, (-1, 2): 7})
-    {(1, -2): (-1, 2), (-1, 2): (1, -2)}
-    """
-    zero = (0,) * len(next(iter(best), ()))
-    found = {}
-    for key in best:
-        if key < zero and (opposite := tuple(map(neg, key))) in best:
-            found[key], found[opposite] = opposite, key
-    return {key: found[key] for key in best if key in found} if found else found
-
-
-class Stated:
-    """Inequalities in normal form, without equalities and divs, to which others are added one at a time."""
-
-    __slots__ = ("best", "bounds", "rows")
-
-    def __init__(self, rows: Iterable[Row]) -> None:
-        self.rows = list(rows)  # in order
-        self.best = {row[1:]: row[0] for row in self.rows}
-        self.bounds = Intervals(self.best, ())
-
-    def copy(self) -> Stated:
-        """Another that begins with the same inequalities."""
-        other = object.__new__(Stated)
-        other.rows, other.best, other.bounds = self.rows.copy(), self.best.copy(), self.bounds.copy()
-        return other
-
-    def add(self, row: Row) -> bool | None:
-        """Add one; whether what there is is in normal form then, which it is as a rule. None for a contradiction.
-
-        Looks at the rows that share its variable, if it has one only, else at that row alone.
-        """
-        tight = normal_ineq(row)
-        if tight is True or tight is False:
-            return tight or None
-        return self.add_tight(tight)
-
-    def add_tight(self, tight: Row) -> bool | None:
-        """`add` of an inequality that is tight."""
-        best, const, key = self.best, tight[0], tight[1:]
-        before = best.get(key)
-        if before is not None:
-            if before <= const:
-                return True
-            self.rows.remove((before, *key))
-        insort(self.rows, tight)
-        other = best.get(tuple(map(neg, key)))
-        if other is not None and (gap := const + other) <= 0:
-            return None if gap < 0 else False
-        best[key] = const
-        if other is not None and _defines(key, gap):
-            return False
-        near = [key]
-        if key.count(0) == len(key) - 1:
-            self.bounds.learn(key, const)
-            at = key.index(1) if 1 in key else key.index(-1)
-            side = key[at]  # it may imply the rows that it bounds from below, and round those with other factors
-            near = [k for k in best if (v := k[at]) and (v * side > 0 or max(k) > 1 or min(k) < -1) and k != key]
-            if not near:
-                return True
-        count = len(best)
-        if not round_rows(best, self.bounds, near):
-            return None
-        return len(best) == count and all([k in best for k in near])
-
-
-def _defines(key: Row, gap: int) -> bool:
-    """Whether `key . x >= 0` and an opposite row, `gap` apart, say that the latest column is a quotient."""
-    return abs(next(v for v in reversed(key) if v)) == gap + 1
 
 
 def strengthened(
@@ -179,22 +86,6 @@ def _cross(row: Sequence[int], pivot_row: Sequence[int], col: int) -> list[int]:
     g = gcd(row[col], pivot)
     up, down = abs(pivot) // g, row[col] // g * (1 if pivot > 0 else -1)
     return [up * a - down * b for a, b in zip(row, pivot_row, strict=True)]
-
-
-def _replaced(rows: list[list[int]], eq: list[int], col: int) -> list[list[int]]:
-    """The rows with column `col`, which has a unit coefficient in the equality `eq`, replaced by what that says."""
-    sign = -eq[col]
-    terms = [(k, sign * v) for k, v in enumerate(eq) if v and k != col]
-    out = []
-    for row in rows:
-        c = row[col]
-        if c:
-            row = row[:]
-            row[col] = 0
-            for k, v in terms:
-                row[k] += c * v
-        out.append(row)
-    return out
 
 
 class _Work(Columns):
@@ -279,32 +170,6 @@ class _Work(Columns):
         self.eqs, self.solved = [list(r) for r in solved if type(r) is tuple], []
         self.unsolved = False
         return False not in solved
-
-    def solve_unknown(self) -> bool:
-        """Solve for unknown divs with a unit coefficient, those in the first columns leading; False: no solution.
-
-        No div mentions them, so they only have to be replaced in the rows.
-        """
-        forms = list(map(normal_eq, self.eqs))
-        rows = [list(r) for r in forms if type(r) is tuple]
-        unknown = [col for col, d in enumerate(self.divs, self.base) if d is None]
-        at, solvable = 0, False not in forms
-        while solvable and at < len(unknown):
-            col = unknown[at]
-            found = [r for r in rows if r[col] == 1 or r[col] == -1]
-            if not found:
-                at += 1
-                continue
-            row = min(found)
-            rows.remove(row)
-            forms = list(map(normal_eq, _replaced([r for r in rows if r[col]], row, col)))
-            rows = [r for r in rows if not r[col]] + [list(r) for r in forms if type(r) is tuple]
-            solvable = False not in forms
-            self.ineqs = _replaced(self.ineqs, row, col)
-            del unknown[at]
-            at = 0
-        self.eqs = rows
-        return solvable
 
     def use(self, row: list[int]) -> tuple[int, int, int, Row] | bool:
         """(kind, effort, column, primitive row): the best way to use an equality; False if it has no solution."""
@@ -483,7 +348,7 @@ class _Work(Columns):
         """Write one quotient as a floor (see `recognise`); whether there was one."""
         best = self.best
         pairs = {k: o for k, o in self.pairs.items() if k in best and o in best}
-        scaled = any([max(row[1:]) > 1 or min(row[1:]) < -1 for row in self.eqs])
+        scaled = any(max(row[1:]) > 1 or min(row[1:]) < -1 for row in self.eqs)
         if not pairs and not scaled:
             return False
         self.forget()

@@ -77,12 +77,9 @@ def _split(c: Conjunct, lost: Container[int]) -> tuple[list[int], list[int]]:
     tainted: list[int] = []
     base = 1 + c.n
     for k, div in enumerate(c.divs):
-        if div is None or any([v and (d in lost) for d, v in enumerate(div[1][1:base])]) or (
-            tainted and any([div[1][base + j] for j in tainted if base + j < len(div[1])])
-        ):
-            tainted.append(k)
-        else:
-            known.append(k)
+        used = () if div is None else [col for col, v in enumerate(div[1]) if v and col]
+        leans = any(col - 1 in lost if col < base else col - base in tainted for col in used)
+        (tainted if div is None or leans else known).append(k)
     return known, tainted
 
 

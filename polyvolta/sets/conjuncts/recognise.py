@@ -24,9 +24,7 @@ class Quotient:
     numerator: list[int]
 
 
-def from_pair(
-    best: dict[Row, int], pairs: dict[Row, Row], place: Sequence[int]
-) -> tuple[Row, Row, Quotient] | None:
+def from_pair(best: dict[Row, int], pairs: dict[Row, Row], place: Sequence[int]) -> tuple[Row, Row, Quotient] | None:
     """A pair of opposite inequalities that defines its latest column: their keys, and the quotient.
 
     Parameters

@@ -8,7 +8,6 @@ from math import gcd
 from ..engine.rows import Row, normal_ineq
 from .recognise import Intervals
 
-
 _UNITS = frozenset((0, 1))
 
 
@@ -70,7 +69,7 @@ def round_rows(best: dict[Row, int], bounds: Intervals, only: list[Row] | None =
                 if key.count(0) == len(key) - 1:
                     bounds.learn(key, const)
                     learnt.add(next(k for k, v in enumerate(key) if v))
-        todo = [k for k in best if k in fresh or any([k[c] for c in learnt])] if fresh else []
+        todo = [k for k in best if k in fresh or any(k[c] for c in learnt)] if fresh else []
     return True
 
 
@@ -98,6 +97,6 @@ def _rounded_plainly(const: int, key: Row, factor: int, bounds: Intervals) -> li
                 if v < 0:
                     low, high = high, low
                 least, most = least + low, most + high
-        if least // g == most // g and any([v % g for _, v in terms]):
+        if least // g == most // g and any(v % g for _, v in terms):
             return [least // g, *[0 if v % g else v // g for v in key]]
     return None

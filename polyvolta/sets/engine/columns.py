@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from math import gcd
 from operator import neg
 
-from .rows import Row, picker
+from .rows import Row, normal_eq, picker
 
 Div = tuple[int, Row] | None
 
@@ -35,6 +35,22 @@ def replace_column(row: Sequence[int], col: int, value: Sequence[int]) -> list[i
     for k, v in enumerate(value):
         if v:
             out[k] += c * v
+    return out
+
+
+def _replaced(rows: list[list[int]], eq: list[int], col: int) -> list[list[int]]:
+    """The rows with column `col`, which has a unit coefficient in the equality `eq`, replaced by what that says."""
+    sign = -eq[col]
+    terms = [(k, sign * v) for k, v in enumerate(eq) if v and k != col]
+    out = []
+    for row in rows:
+        c = row[col]
+        if c:
+            row = row[:]
+            row[col] = 0
+            for k, v in terms:
+                row[k] += c * v
+        out.append(row)
     return out
 
 
@@ -86,6 +102,32 @@ class Columns:
         for k in users:
             self.divs[k] = (self.divs[k][0], replace_column(self.divs[k][1], col, value))
             self.forget()
+
+    def solve_unknown(self) -> bool:
+        """Solve for unknown divs with a unit coefficient, those in the first columns leading; False: no solution.
+
+        No div mentions them, so they only have to be replaced in the rows.
+        """
+        forms = list(map(normal_eq, self.eqs))
+        rows = [list(r) for r in forms if type(r) is tuple]
+        unknown = [col for col, d in enumerate(self.divs, self.base) if d is None]
+        at, solvable = 0, False not in forms
+        while solvable and at < len(unknown):
+            col = unknown[at]
+            found = [r for r in rows if r[col] == 1 or r[col] == -1]
+            if not found:
+                at += 1
+                continue
+            row = min(found)
+            rows.remove(row)
+            forms = list(map(normal_eq, _replaced([r for r in rows if r[col]], row, col)))
+            rows = [r for r in rows if not r[col]] + [list(r) for r in forms if type(r) is tuple]
+            solvable = False not in forms
+            self.ineqs = _replaced(self.ineqs, row, col)
+            del unknown[at]
+            at = 0
+        self.eqs = rows
+        return solvable
 
     def mentions(self, j: int, col: int) -> bool:
         """Whether a column takes part in the definition of div j, directly or by way of other divs."""

@@ -183,7 +183,7 @@ def replaced(row: Sequence[int], k: int, image: Sequence[int]) -> Sequence[int]:
     return tuple(out)
 
 
-def falls(row: Row, rows: Iterable[Row]) -> bool:
+def falls(row: Row, rows: Sequence[Row]) -> bool:
     """Whether some variable takes `row` below any bound from every point at which `rows` hold, which keep holding.
 
     So they do not imply it where they have a point. O(size); a False says nothing.
@@ -193,6 +193,10 @@ def falls(row: Row, rows: Iterable[Row]) -> bool:
     """
     for k in range(1, len(row)):
         v = row[k]
-        if v and not any([v * r[k] > 0 for r in rows]):
-            return True
+        if v:
+            for r in rows:
+                if v * r[k] > 0:
+                    break
+            else:
+                return True
     return False

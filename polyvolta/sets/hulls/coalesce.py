@@ -175,7 +175,7 @@ def _covers(hull: Member, cuts_a: list[Row], cuts_b: list[Row]) -> bool:
         for s in () if tab.empty else partners:
             tab.add_ineq(complement(s))
             if not tab.empty:
-                if all([den == 1 for _, den in tab.sample()]):
+                if all(den == 1 for _, den in tab.sample()):
                     tab.rollback(before)
                     return False
                 unsure.append((first, complement(s)))

@@ -25,8 +25,8 @@ from .tokens import is_spelt
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Style:
-    """How symbols are written, compared by identity; `mod` says whether remainders are recognised, `inline` whether a dimension that is a
-    function of others stands in the tuple as that function."""
+    """How symbols are written; `mod` says whether remainders are recognised, `inline` whether a dimension that is a
+    function of others stands in the tuple as that function. Two styles are equal only if they are the same object."""
 
     floor: tuple[str, str, str] = ("floor(", "/", ")")
     times: str = "*"
@@ -214,9 +214,9 @@ def _readable(
     for row in c.eqs:
         used = [col for col, v in enumerate(row) if v and col]
         last = max([col for col in used if first_out < col < base], default=0)
-        plain = last and abs(row[last]) == 1 and not any([reach[col] >= last for col in used if col >= base])
+        plain = last and abs(row[last]) == 1 and not any(reach[col] >= last for col in used if col >= base)
         if plain and not is_map:
-            plain = not any([reach[col] > first_out for col in used if col != last])
+            plain = not any(reach[col] > first_out for col in used if col != last)
         if plain and uses[last] == 1:
             value = [-row[last] * v for v in row]
             value[last] = 0
