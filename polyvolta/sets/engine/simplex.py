@@ -150,21 +150,29 @@ class Tableau:
     def _express(self, row: Sequence[int]) -> list[int]:
         """The form `row` of the variables as a form of the columns."""
         rows, used, den = self._rows, [], 1
-        out = [1, row[0]] + [0] * (len(self._cols) - 2)
+        out = [0] * len(self._cols)
+        out[0], out[1] = 1, row[0]
         for w, c in zip(self._where, row[1:], strict=True):
             if c:
                 if w < 0:
                     out[-w] = c
                 else:
-                    used.append((c, rows[w]))
-                    den = lcm(den, rows[w][0])
+                    other = rows[w]
+                    used.append((c, other))
+                    if other[0] != 1:
+                        den = lcm(den, other[0])
         if not used:
             return out
         if den != 1:
             out = [den * c for c in out]
         for c, other in used:
-            f = c * (den // other[0])
-            out = [a + f * b for a, b in zip(out, other, strict=True)]
+            f = c if den == 1 else c * (den // other[0])
+            if f == 1:
+                out = list(map(add, out, other))
+            elif f == -1:
+                out = list(map(sub, out, other))
+            else:
+                out = [a + f * b for a, b in zip(out, other, strict=True)]
         out[0] = den
         return _reduced(out) if den != 1 else out
 
