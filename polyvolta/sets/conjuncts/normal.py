@@ -352,7 +352,7 @@ class _Work(Columns):
         if not pairs and not scaled:
             return False
         self.forget()
-        place = [0, *[self.rank(col)[0] for col in range(1, self.width)]]
+        place = [*range(self.base), *[self.rank(col)[0] for col in range(self.base, self.width)]]
         found = from_pair(best, pairs, place)
         if found is not None:
             for key in found[:2]:

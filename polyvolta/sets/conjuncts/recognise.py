@@ -84,23 +84,27 @@ class Intervals:
     divs : (column, den, row) of the known divs, those that depend on others first.
     """
 
-    __slots__ = ("divs", "high", "limit", "low")
+    __slots__ = ("divs", "high", "limit", "low", "others")
 
     def __init__(self, rows: dict[Row, int], divs: Iterable[tuple[int, int, list[int]]]) -> None:
         self.low: dict[int, int] = {}
         self.high: dict[int, int] = {}
         self.limit = 1 << 60  # divs from this column on are not to be used
+        self.others: list[Row] = []  # the rows of several variables
         alone = len(next(iter(rows), ())) - 1  # so many zeros leave one variable
         for key, const in rows.items():
             if key.count(0) == alone:
                 self.learn(key, const)
+            else:
+                self.others.append(key)
         terms = [(col, den, row[0], [(k, v) for k, v in enumerate(row) if k and v]) for col, den, row in divs]
         self.divs = [d for d in terms if d[-1]]  # one of a constant is still to be replaced
 
     def copy(self) -> Intervals:
         """Another that knows the same, and learns on its own."""
         other = object.__new__(Intervals)
-        other.low, other.high, other.limit, other.divs = self.low.copy(), self.high.copy(), self.limit, self.divs
+        other.low, other.high, other.others = self.low.copy(), self.high.copy(), self.others
+        other.limit, other.divs = self.limit, self.divs
         return other
 
     def learn(self, key: Row, const: int) -> None:

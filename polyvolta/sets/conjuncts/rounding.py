@@ -33,7 +33,7 @@ def round_rows(best: dict[Row, int], bounds: Intervals, only: list[Row] | None =
     only : the rows among them that may round, if that is known.
     """
     lows, highs = bounds.low, bounds.high
-    todo: list[Row] = (list(best) if only is None else only) if lows or highs else []
+    todo: list[Row] = (bounds.others if only is None else only) if lows or highs else []
     while todo:
         fresh: set[Row] = set()
         learnt: set[int] = set()

@@ -166,6 +166,8 @@ class Columns:
         if not self.divs:
             return
         self.sort_divs()
+        if not any(self.divs):
+            return
         seen: dict[tuple, int] = {}
         changed = False
         for k, div in enumerate(self.divs):
