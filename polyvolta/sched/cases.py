@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 from polyvolta.sched.errors import BadSchedule
 from polyvolta.sets import Aff, Set, aff
-from polyvolta.sets.text.show import Style, piece_texts, show_aff
+from polyvolta.sets.text.show import ISL, Style, piece_texts, show_aff
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,14 +102,14 @@ class Cases:
         )
 
     def __str__(self) -> str:
-        return shown(self, Style())
+        return shown(self, ISL)
 
 
 def shown(e: Aff | Cases, style: Style) -> str:
     """An expression, or its cases, in a style.
 
     >>> from polyvolta.sets import var
-    >>> shown(Cases(((Set("{ S[i] : i < 8 }"), var("i")), (Set("{ S[i] : i >= 8 }"), 2 * var("i") - 8))), Style())
+    >>> shown(Cases(((Set("{ S[i] : i < 8 }"), var("i")), (Set("{ S[i] : i >= 8 }"), 2 * var("i") - 8))), ISL)
     '(i if i <= 7; 2*i - 8 if i >= 8)'
     """
     if not isinstance(e, Cases):

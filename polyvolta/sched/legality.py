@@ -48,6 +48,8 @@ from polyvolta.sched.tree import (
 )
 from polyvolta.sets import Aff, Set
 from polyvolta.sets.conjuncts import conjunct as cj
+from polyvolta.sets.conjuncts.conjunct import Conjunct
+from polyvolta.sets.conjuncts.implies import implied
 from polyvolta.sets.values.space import Space, Tuple
 
 
@@ -363,7 +365,7 @@ class _Walk:
             ):
                 if wanted:
                     knives = [cj.reindex(c, n, (*range(head), *places)) for c in found.get(name, ())]
-                    left = [both for c in left for k in knives if (both := cj.conjoin(c, k)) is not None]
+                    left = [both for c in left for both in _met(c, knives)]
             out += [replace(p, conjunct=c) for c in left]
         return out
 
@@ -397,6 +399,13 @@ class _Walk:
             space, n = Space(None, Tuple(name, self.iterators[name])), len(self.params) + len(self.iterators[name])
             parts += [(space, (cj.universe(n),) if c.instances is None else c.instances) for c in found]
         return self.within(pairs, Set._of(self.params, parts))
+
+
+def _met(c: Conjunct, knives: Iterable[Conjunct]) -> list[Conjunct]:
+    """What some conjuncts, the pieces of a set, have of one; itself where one of them holds it."""
+    if any(k.known and implied(c, k) for k in knives):
+        return [c]
+    return [both for k in knives if (both := cj.conjoin(c, k)) is not None]
 
 
 def _instance(statement: str, values: Iterable[int]) -> str:

@@ -109,7 +109,10 @@ def weight(*numbers: int) -> int:
     >>> weight(10), weight(10**100), weight(10**1000)
     (1, 6, 205)
     """
-    bits = max([n.bit_length() for n in numbers], default=0)
+    bits = 0
+    for n in numbers:
+        if n.bit_length() > bits:
+            bits = n.bit_length()
     return 1 + (bits >> 6) * (1 + (bits >> 10))
 
 
@@ -135,13 +138,23 @@ def metered(f: F) -> F:
 
         return items
 
+    named = f.__name__.strip("_")
+
     @wraps(f)
     def call(*args: Any, **kwargs: Any) -> Any:
         current = _current.get()
         if current is not None and current.operation:
             return f(*args, **kwargs)
-        name = type(args[0]).__name__ if f.__name__ == "__init__" else f.__name__.strip("_")
-        return _run(current or _Budget(DEFAULT), name, args, f, args, kwargs)
+        name = type(args[0]).__name__ if named == "init" else named
+        if current is not None:
+            return _run(current, name, args, f, args, kwargs)
+        own = _Budget(DEFAULT)
+        own.operation, own.operands = name, args
+        token = _current.set(own)
+        try:
+            return f(*args, **kwargs)
+        finally:
+            _current.reset(token)
 
     return call
 
@@ -179,7 +192,7 @@ def _sizes(operands: tuple) -> str:
         elif isinstance(x, (list, tuple)) and x and all(isinstance(row, tuple) for row in x):
             found.append(_grid(x))
         else:
-            pieces = [c for _, cs in getattr(x, "parts", ()) for c in cs]
+            pieces = [c for _, cs in getattr(x, "_rough", ()) for c in cs]
             if pieces:
                 rows = [r for c in pieces for r in (*c.eqs, *c.ineqs)]
                 found.append(f"{len(pieces)} piece{'s' * (len(pieces) > 1)} ({_grid(rows)})")

@@ -40,7 +40,7 @@ from polyvolta.sets.budgets import budget, metered
 from polyvolta.sets.conjuncts.conjunct import Conjunct
 from polyvolta.sets.engine import cone as double_description
 from polyvolta.sets.engine.integer import solve_equalities
-from polyvolta.sets.engine.rows import Row, dot, strongest, substitute
+from polyvolta.sets.engine.rows import Row, dot, strongest, substitute_all
 from polyvolta.sets.errors import BudgetExceeded
 
 MANY = 16  # vertices that are rather not written out
@@ -155,7 +155,7 @@ def _cone(dims: int, n: int, eqs: Sequence[Row], ineqs: Iterable[Row]) -> Cone:
     origin, basis = lattice
     k = len(basis)
     images = [(o, *[b[i] for b in basis]) for i, o in enumerate(origin)]
-    best = strongest([substitute(row, images, k) for row in ineqs])
+    best = strongest(substitute_all(ineqs, images, k))
     if best is None:
         return NOTHING
     free = set(range(k))

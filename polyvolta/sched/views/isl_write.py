@@ -38,7 +38,7 @@ from polyvolta.sched.views.isl_marks import write_notes
 from polyvolta.sched.wrapped import plain, plain_tuple
 from polyvolta.sets import Aff, Map, Set, Space, Tuple, aff, nearest, var
 from polyvolta.sets.text.parse import parse_aff
-from polyvolta.sets.text.show import Style, piece_texts, show_aff, show_relation
+from polyvolta.sets.text.show import ISL, Style, piece_texts, show_aff, show_relation
 from polyvolta.sets.text.tokens import is_spelt
 from polyvolta.sets.values.space import distinct, renamed
 
@@ -184,7 +184,7 @@ class _Writer:
         """The conditions of a case, the dimensions called as in a tuple."""
         known = tuple(map(_word, when.param_names))
         params |= dict.fromkeys(known)
-        return conditions(Set._of(known, [(Space(None, tup), pieces) for _, pieces in when.parts]), Style())
+        return conditions(Set._of(known, [(Space(None, tup), pieces) for _, pieces in when.parts]), ISL)
 
     def tied(self, node: Band) -> str:
         """The filter that ties the instances to the indices that members are mapped to."""

@@ -16,42 +16,43 @@ syntactic and cheap, so equal sets can still differ; `Relation.is_equal` is the 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import pairwise
 
 from ..engine import integer
-from ..engine.rows import Row, dot
+from ..engine.rows import Row, dot, picker
 from .normal import Div, defining_rows, normal_form, strengthened
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class Conjunct:
-    """A normalised conjunction over `n` dimensions; make one with `normalise`."""
+    """A normalised conjunction over `n` dimensions; make one with `normalise`. Immutable."""
 
-    n: int
-    divs: tuple[Div, ...]
-    eqs: tuple[Row, ...]
-    ineqs: tuple[Row, ...]
-    _hash: int = field(repr=False, default=0)
+    __slots__ = ("_empty", "_hash", "divs", "eqs", "ineqs", "n")
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "_hash", hash((self.n, self.divs, self.eqs, self.ineqs)))
+    def __init__(self, n: int, divs: tuple[Div, ...], eqs: tuple[Row, ...], ineqs: tuple[Row, ...]) -> None:
+        self.n, self.divs, self.eqs, self.ineqs = n, divs, eqs, ineqs
+        self._hash: int | None = None
+        self._empty: bool | None = None
 
     def __reduce__(self) -> tuple[object, ...]:
         """Made anew from its rows, for another process hashes None otherwise."""
         return Conjunct, (self.n, self.divs, self.eqs, self.ineqs)
 
+    def __repr__(self) -> str:
+        return f"Conjunct(n={self.n!r}, divs={self.divs!r}, eqs={self.eqs!r}, ineqs={self.ineqs!r})"
+
     def __hash__(self) -> int:
+        if self._hash is None:
+            self._hash = hash((self.n, self.divs, self.eqs, self.ineqs))
         return self._hash
 
     def __eq__(self, other: object) -> bool:
-        if self is other:
-            return True
-        return (
+        return self is other or (
             isinstance(other, Conjunct)
-            and self._hash == other._hash
-            and (self.n, self.divs, self.eqs, self.ineqs) == (other.n, other.divs, other.eqs, other.ineqs)
+            and self.ineqs == other.ineqs
+            and self.eqs == other.eqs
+            and self.divs == other.divs
+            and self.n == other.n
         )
 
     @property
@@ -75,7 +76,9 @@ class Conjunct:
     @property
     def is_empty(self) -> bool:
         """Whether no integer point satisfies it. Exact; memoised."""
-        return _is_empty(self)
+        if self._empty is None:
+            self._empty = _is_empty(self)
+        return self._empty
 
 
 @lru_cache(maxsize=64)
@@ -128,10 +131,23 @@ def normalise(n: int, divs: Iterable[Div], eqs: Iterable[Row], ineqs: Iterable[R
     return _normalised(n, tuple(divs), tuple(map(tuple, eqs)), tuple(map(tuple, ineqs)))
 
 
-@lru_cache(maxsize=1 << 15)
-def _normalised(n: int, divs: tuple[Div, ...], eqs: tuple[Row, ...], ineqs: tuple[Row, ...]) -> Conjunct | None:
+def made(n: int, divs: Sequence[Div], eqs: Iterable[Row], ineqs: Iterable[Row]) -> Conjunct | None:
+    """`normalise` without a memo, for what is remembered as part of something larger."""
     form = normal_form(n, divs, eqs, ineqs)
     return None if form is None else Conjunct(n, *form)
+
+
+def made_stronger(
+    n: int, divs: Sequence[Div], eqs: Sequence[Row], ineqs: Sequence[Row], more: Sequence[Row]
+) -> Conjunct | None:
+    """`made` of rows in normal form and more inequalities."""
+    form = strengthened(n, divs, eqs, ineqs, more)
+    return None if form is None else Conjunct(n, *form)
+
+
+@lru_cache(maxsize=1 << 15)
+def _normalised(n: int, divs: tuple[Div, ...], eqs: tuple[Row, ...], ineqs: tuple[Row, ...]) -> Conjunct | None:
+    return made(n, divs, eqs, ineqs)
 
 
 @lru_cache(maxsize=1 << 15)
@@ -148,12 +164,16 @@ def reindex(c: Conjunct, n: int, places: tuple[int, ...]) -> Conjunct:
 
 def placed(c: Conjunct, n: int, places: tuple[int, ...]) -> Conjunct:
     """`reindex`, not normalised."""
-    source = [-1] * n
+    if n == c.n and places == tuple(range(n)):
+        return c
+    base = 1 + c.n
+    source = [base] * n  # a zero behind the dimensions, where none of them goes
     for d, place in enumerate(places):
-        source[place] = d
+        source[place] = 1 + d
+    take = picker((0, *source))
 
     def move(row: Row) -> Row:
-        return (row[0], *[row[1 + d] if d >= 0 else 0 for d in source], *row[1 + c.n :])
+        return take((*row[:base], 0)) + row[base:]
 
     divs = tuple([None if d is None else (d[0], move(d[1])) for d in c.divs])
     return Conjunct(n, divs, tuple(map(move, c.eqs)), tuple(map(move, c.ineqs)))
@@ -178,12 +198,15 @@ def _conjoin(a: Conjunct, b: Conjunct) -> Conjunct | None:
     both = juxtaposed(a, b)
     if len(both.divs) > len(a.divs):
         return normalise(both.n, both.divs, both.eqs, both.ineqs)
-    form = strengthened(a.n, both.divs, both.eqs, a.ineqs, both.ineqs[len(a.ineqs) :])
-    return None if form is None else Conjunct(a.n, *form)
+    return made_stronger(a.n, both.divs, both.eqs, a.ineqs, both.ineqs[len(a.ineqs) :])
 
 
 def juxtaposed(a: Conjunct, b: Conjunct) -> Conjunct:
     """`conjoin`, not normalised: b's divs stand behind those of a, but for those that a has too."""
+    if not b.divs:
+        pad = (0,) * len(a.divs)
+        eqs, ineqs = ([r + pad for r in rows] for rows in (b.eqs, b.ineqs)) if pad else (b.eqs, b.ineqs)
+        return Conjunct(a.n, a.divs, (*a.eqs, *eqs), (*a.ineqs, *ineqs))
     divs, columns = shared_divs(a, b)
     base, width = 1 + a.n, 1 + a.n + len(divs)
     pad = (0,) * (width - base - len(a.divs))

@@ -12,7 +12,6 @@ only what is left, where the rational vertex is not an integer point, is an inte
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from functools import cached_property
 
 from ..engine import integer
 from ..engine.rows import Row, complement, evaluate, negate
@@ -47,10 +46,12 @@ class Frame:
         self.given = [
             row for k, d in enumerate(self.divs) if d is not None for row in defining_rows(d, base + k, self.width)
         ]
-        self.members = [
-            Member(self, [self._moved(r, p) for r in c.eqs], [self._moved(r, p) for r in c.ineqs])
-            for c, p in zip(conjuncts, places, strict=True)
-        ]
+        self.members = []
+        for c, p in zip(conjuncts, places, strict=True):
+            eqs, ineqs = c.eqs, c.ineqs
+            if p != tuple(range(len(self.divs))):
+                eqs, ineqs = [self._moved(r, p) for r in eqs], [self._moved(r, p) for r in ineqs]
+            self.members.append(Member(self, eqs, ineqs))
 
     def _place(self, c: Conjunct, seen: dict[tuple, int]) -> tuple[int, ...]:
         """Where the divs of a conjunct stand in the frame; new ones are appended."""
@@ -79,8 +80,6 @@ class Frame:
 
     def _moved(self, row: Row, places: tuple[int, ...]) -> Row:
         base = 1 + self.n
-        if len(row) == self.width and places == tuple(range(len(places))):
-            return row
         out = [*row[:base], *[0] * (self.width - base)]
         for k, v in enumerate(row[base:]):
             out[base + places[k]] = v
@@ -112,26 +111,26 @@ class Member:
     def __init__(self, frame: Frame, eqs: Sequence[Row], ineqs: Sequence[Row]) -> None:
         self.frame, self.eqs, self.ineqs = frame, tuple(eqs), tuple(ineqs)
         self._known: dict[tuple[Row, bool], bool] = {}
-
-    @cached_property
-    def statements(self) -> tuple[Row, ...]:
-        """All rows as inequalities, an equality as two."""
-        return (*self.ineqs, *self.eqs, *map(negate, self.eqs))
-
-    @cached_property
-    def least(self) -> dict[Row, int]:
-        """For each linear part the smallest constant with which a row states it."""
-        out: dict[Row, int] = {}
+        self._tableau: Tableau | None = None
+        self.statements = (*self.ineqs, *self.eqs, *map(negate, self.eqs))  # all rows as inequalities
+        self.least: dict[Row, int] = {}  # for each linear part the smallest constant with which a row states it
         for row in self.statements:
             key = row[1:]
-            if out.get(key, row[0]) >= row[0]:
-                out[key] = row[0]
-        return out
+            if self.least.get(key, row[0]) >= row[0]:
+                self.least[key] = row[0]
 
-    @cached_property
+    @property
     def tableau(self) -> Tableau:
         """The rational polyhedron."""
-        return self.frame.tableau(self.eqs, self.ineqs)
+        if self._tableau is None:
+            self._tableau = self.frame.tableau(self.eqs, self.ineqs)
+        return self._tableau
+
+    def has_point(self, more: Sequence[Row]) -> bool:
+        """Whether an integer point that satisfies more rows is found at once; a False says nothing."""
+        if self.eqs or self.frame.divs:
+            return False
+        return integer.pushed(self.frame.width - 1, (*self.ineqs, *more)) is not None
 
     def implies(self, row: Row, exact: bool = True) -> bool:
         """Whether `row >= 0` at every integer point of this conjunct, which has one.
@@ -149,7 +148,18 @@ class Member:
             )
         return self._known[row, exact]
 
+    def denied(self, rows: Iterable[Row], exact: bool = True) -> list[Row]:
+        """The rows that it does not imply."""
+        out = []
+        for row in rows:
+            const = self.least.get(row[1:])
+            if (const is None or const > row[0]) and not self.implies(row, exact):
+                out.append(row)
+        return out
+
     def _searched(self, row: Row, exact: bool) -> bool:
+        if self._tableau is None and self.has_point([complement(row)]):
+            return False
         tab = self.tableau
         if tab.implies(row):
             return True

@@ -11,11 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
+from math import gcd
 
 from ..budgets import spend
 from ..engine import integer
-from ..engine.rows import Row, complement, negate, normal_ineq, replaced, strongest
-from .conjunct import Conjunct, conjoin, juxtaposed, normalise, shared_divs
+from ..engine.rows import Row, complement, falls, negate, normal_ineq, replaced, strongest
+from .conjunct import Conjunct, conjoin, juxtaposed, made, shared_divs
+from .inequalities import Stated
 from .normal import defining_rows
 
 
@@ -25,7 +27,10 @@ def implied(a: Conjunct, b: Conjunct) -> bool:
 
     Exact. O(rows of both) sums of rows for each of b, and an emptiness test where those decide nothing.
     """
-    facts, rows = _read(a, b)
+    both, rows = _unsaid(a, b)
+    if not rows:
+        return True
+    facts = _Facts(a, both)
     return all(facts.plainly_imply(row) or facts.imply(row) for row in rows)
 
 
@@ -35,17 +40,29 @@ def doubtful(a: Conjunct, b: Conjunct) -> tuple[Row, ...]:
 
     They may be implied all the same: no search is made. O(rows of both) sums of rows for each of b.
     """
-    facts, rows = _read(a, b)
+    both, rows = _unsaid(a, b)
+    if not (rows and (a.eqs or a.ineqs or both.divs)):
+        return tuple(rows)
+    facts = _Facts(a, both)
     return tuple([row for row in rows if not facts.plainly_imply(row)])
 
 
-def _read(a: Conjunct, b: Conjunct) -> tuple[_Facts, list[Row]]:
-    both = juxtaposed(a, b)
-    eqs = both.eqs[len(a.eqs) :]
-    return _Facts(a, both), [*both.ineqs[len(a.ineqs) :], *eqs, *map(negate, eqs)]
+def _unsaid(a: Conjunct, b: Conjunct) -> tuple[Conjunct, list[Row]]:
+    """Both over common columns, and the rows `>= 0` of `b` that `a` does not have literally."""
+    both, ineqs, eqs = a, b.ineqs, b.eqs
+    if a.divs != b.divs:
+        both = juxtaposed(a, b)
+        ineqs, eqs = both.ineqs[len(a.ineqs) :], both.eqs[len(a.eqs) :]
+    said = set(both.ineqs[: len(a.ineqs)])
+    rows = [row for row in ineqs if row not in said]
+    if eqs:
+        said = set(both.eqs[: len(a.eqs)])
+        eqs = [row for row in eqs if row not in said]
+    return both, [*rows, *eqs, *map(negate, eqs)]
 
 
-def subtract(a: Conjunct, b: Conjunct) -> list[Conjunct]:
+@lru_cache(maxsize=1 << 14)
+def subtract(a: Conjunct, b: Conjunct) -> tuple[Conjunct, ...]:
     """Disjoint conjuncts whose union is the points of `a` that are not in `b`, whose divs must be known.
 
     Each inequality of `b` that `a` does not imply gives at most one piece, each equality two.
@@ -53,18 +70,31 @@ def subtract(a: Conjunct, b: Conjunct) -> list[Conjunct]:
     spend(2 + len(b.ineqs) + len(b.eqs))
     rows = doubtful(a, b)
     if not rows:
-        return []
+        return ()
     both = conjoin(a, b)
     if both is None or both.is_empty:
-        return [a]
+        return (a,)
     divs = shared_divs(a, b)[0]
     pieces, ineqs = [], list(a.ineqs)
+    known = None if divs or a.eqs else Stated(ineqs)
     for row in rows:
-        piece = normalise(a.n, divs, a.eqs, [*ineqs, complement(row)])
-        if piece is not None and not piece.is_empty:
+        outside = complement(row)
+        piece = _stated(a.n, known, outside, ineqs) if known else made(a.n, divs, a.eqs, [*ineqs, outside])
+        if piece is not None and (known and falls(row, ineqs) or not piece.is_empty):
             pieces.append(piece)
             ineqs.append(row)
-    return pieces
+            if known and not known.add_tight(row):
+                known = None
+    return tuple(pieces)
+
+
+def _stated(n: int, known: Stated, row: Row, ineqs: Sequence[Row]) -> Conjunct | None:
+    """The inequalities and one more; `known` has them too."""
+    together = known.copy()
+    normal = together.add_tight(row)
+    if normal is None:
+        return None
+    return Conjunct(n, (), (), tuple(together.rows)) if normal else made(n, (), (), [*ineqs, row])
 
 
 class _Facts:
@@ -87,7 +117,10 @@ class _Facts:
             image = tuple([0 if c == at else -eq[at] * v for c, v in enumerate(eq)])
             self.images = [(c, replaced(r, at, image)) for c, r in self.images]
             self.images.append((at, image))
-        best = strongest(map(self.solved, ineqs) if self.images else ineqs)
+        if not (a.eqs or both.divs) and ineqs and any(ineqs[0][1:]):  # normal already, and not the one of nothing
+            best: dict[Row, int] | None = {row[1:]: row[0] for row in ineqs}
+        else:
+            best = strongest(map(self.solved, ineqs) if self.images else ineqs)
         self.empty, self.best = best is None, best or {}
 
     def solved(self, row: Sequence[int]) -> Sequence[int]:
@@ -120,13 +153,16 @@ class _Facts:
                 q = key[k]
                 if p * q < 0:
                     up, down = abs(q), abs(p)
-                    row = normal_ineq(
-                        (up * const + down * other, *[up * x + down * y for x, y in zip(normal, key, strict=True)])
-                    )
-                    if row is False:
-                        return True
-                    if row is not True:
-                        opposite = self.best.get(tuple([-v for v in row[1:]]))
-                        if opposite is not None and opposite + row[0] < 0:
+                    least = up * const + down * other
+                    opposite = [-up * x - down * y for x, y in zip(normal, key, strict=True)]
+                    g = gcd(*opposite)
+                    if g > 1:
+                        least //= g
+                        opposite = [v // g for v in opposite]
+                    if g:
+                        known = self.best.get(tuple(opposite))
+                        if known is not None and known + least < 0:
                             return True
+                    elif least < 0:
+                        return True
         return False

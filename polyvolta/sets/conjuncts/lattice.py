@@ -18,7 +18,7 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache, reduce
 
 from ..engine.integer import Lattice, Point, pushed, sample, solve_equalities
-from ..engine.rows import Row, dot, evaluate, negate, normal_ineq, replaced, substitute
+from ..engine.rows import Row, dot, evaluate, negate, normal_ineq, replaced, substitute_all
 from ..engine.simplex import Tableau, tight_slacks
 from . import conjunct as cj
 from .conjunct import Conjunct
@@ -39,8 +39,8 @@ def of_points(n: int, eqs: Sequence[Row], ineqs: Sequence[Row]) -> Lattice | Non
     m = len(basis)
     images = [(o, *[b[i] for b in basis]) for i, o in enumerate(origin)]
     rows = []
-    for row in ineqs:
-        tight = normal_ineq(substitute(row, images, m))
+    for row in substitute_all(ineqs, images, m):
+        tight = normal_ineq(row)
         if tight is False:
             return None
         if tight is not True:
@@ -105,9 +105,16 @@ def _has_corner(n: int, ineqs: Sequence[Row]) -> bool:
     point = pushed(n, [r if negate(r[1:]) in normals else (r[0] - max(map(abs, r[1:])), *r[1:]) for r in ineqs], 4)
     if point is None:
         return False
-    rows = [(evaluate(row, point), row) for row in ineqs]
-    return all(v >= 0 for v, _ in rows) and all(
-        all(v + row[i] >= 0 for v, row in rows) or all(v - row[i] >= 0 for v, row in rows) for i in range(1, n + 1)
+    near = []  # the rows that one step may break
+    for row in ineqs:
+        room = evaluate(row, point)
+        if room < 0:
+            return False
+        if room < max(map(abs, row[1:]), default=0):
+            near.append((room, row))
+    return all(
+        not any(v + row[i] < 0 for v, row in near) or not any(v - row[i] < 0 for v, row in near)
+        for i in range(1, n + 1)
     )
 
 
@@ -152,6 +159,8 @@ def echelon(vectors: Iterable[Point]) -> tuple[Point, ...]:
     ((2, 1), (0, 5))
     """
     rows = [list(v) for v in vectors if any(v)]
+    if _is_echelon(rows):
+        return tuple(map(tuple, rows))
     out: list[list[int]] = []
     for col in range(len(rows[0]) if rows else 0):
         live = [r for r in rows if r[col]]
@@ -175,6 +184,17 @@ def echelon(vectors: Iterable[Point]) -> tuple[Point, ...]:
         out.append(lead)
         rows = [r for r in rest if any(r)]
     return tuple(map(tuple, out))
+
+
+def _is_echelon(rows: Sequence[Sequence[int]]) -> bool:
+    """Whether leading entries are positive and each stands behind the last one's and above entries reduced by it."""
+    last = -1
+    for at, row in enumerate(rows):
+        lead = next(k for k, v in enumerate(row) if v)
+        if lead <= last or row[lead] < 0 or any(not 0 <= r[lead] < row[lead] for r in rows[:at]):
+            return False
+        last = lead
+    return True
 
 
 def joined(lattices: Sequence[Lattice]) -> Lattice:

@@ -22,10 +22,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from math import gcd
+from operator import neg
 
 from ..budgets import spend
 from ..engine.columns import Columns, Div, defining_rows, replace_column
-from ..engine.rows import Row, normal_eq, normal_ineq, strongest
+from ..engine.rows import Row, normal_eq, normal_ineq
+from .inequalities import Stated, normal_inequalities, opposites
 from .recognise import Intervals, Quotient, from_equality, from_pair
 from .rounding import round_rows, rounded
 
@@ -47,32 +49,11 @@ def normal_form(
     rows, width = len(eqs) + len(ineqs) + 2 * len(divs), 1 + n + len(divs)
     spend(1 + rows * width * (1 + rows // 32) // 16)
     if not divs and not eqs:
-        plain = _inequalities(ineqs)
+        plain = normal_inequalities(ineqs)
         if plain is not False:
             return None if plain is None else ((), (), plain)
     work = _Work(n, divs, eqs, ineqs)
     return work.frozen() if work.run() else None
-
-
-def _inequalities(ineqs: Iterable[Row]) -> tuple[Row, ...] | None | bool:
-    """The normal form of inequalities over dimensions alone.
-
-    None for a contradiction, False where an equality or a quotient is among them and it takes more.
-    """
-    best = strongest(ineqs)
-    if best is None:
-        return None
-    if len(best) > 1 and not round_rows(best, Intervals(best, ())):
-        return None
-    for key, const in best.items():
-        other = best.get(tuple([-v for v in key]))
-        if other is not None:
-            gap = const + other
-            if gap < 0:
-                return None
-            if gap == 0 or gap + 1 in key or -gap - 1 in key:
-                return False
-    return tuple(sorted([(const, *key) for key, const in best.items()]))
 
 
 def strengthened(
@@ -83,7 +64,15 @@ def strengthened(
     As a rule that of `normal_form`; where two rewritings undo each other, an equal one.
     """
     if not divs and not eqs:
-        return normal_form(n, divs, eqs, [*ineqs, *more])
+        spend(1 + len(ineqs) * n // 32)
+        all_of_them = Stated(ineqs)
+        for row in more:
+            kept = all_of_them.add(row)
+            if kept is None:
+                return None
+            if not kept:
+                return normal_form(n, divs, eqs, [*ineqs, *more])
+        return (), (), tuple(all_of_them.rows)
     work = _Work(n, divs, eqs, more)
     spend(1 + (len(ineqs) + len(eqs)) * work.width // 32)
     if not work.resume(ineqs):
@@ -104,7 +93,8 @@ class _Work(Columns):
 
     def run(self) -> bool:
         """Rewrite until nothing changes; False for a contradiction."""
-        self.tidy_divs()
+        if not self.unsolved or self.divs.count(None) < len(self.divs):
+            self.tidy_divs()
         for _ in range(ROUNDS):
             if self.unsolved and not self.solve():
                 return False
@@ -127,7 +117,8 @@ class _Work(Columns):
         """Whether nothing is left to rewrite, the inequalities being tightened; else something has been."""
         if self.unsolved or self.round_divs() or self.recognise():
             return False
-        if not all(any(r[col] for r in (*self.eqs, *self.ineqs)) for col in range(self.base, self.width)):
+        rows = [r[self.base :] for r in (*self.eqs, *self.ineqs)]
+        if self.divs and not (rows and all(map(any, zip(*rows, strict=True)))):
             self.sort_divs()  # a row that was dropped may have been the last to use a div
         return True
 
@@ -152,6 +143,8 @@ class _Work(Columns):
         self.pivots = set()
         self.solved = []
         self.forget()
+        if None in self.divs and not self.solve_unknown():
+            return False
         while self.eqs:
             uses = [self.use(row) for row in self.eqs]
             if False in uses:
@@ -194,10 +187,12 @@ class _Work(Columns):
     def pivot(self, row: Row) -> tuple[int, int, int]:
         """(kind, effort, column) of the column that a primitive equality is solved for."""
         base = self.base
-        unknown = [base + j for j, d in enumerate(self.divs) if d is None and row[base + j]]
+        unknown = [c for c, d in enumerate(self.divs, base) if d is None and row[c]]
         if unknown:
-            unit = next((c for c in unknown if row[c] in (1, -1)), 0)
-            return (_UNKNOWN if unit else _IDENTIFY, 0, unit)
+            for c in unknown:
+                if row[c] in (1, -1):
+                    return (_UNKNOWN, 0, c)
+            return (_IDENTIFY, 0, 0)
         used = [c for c in range(1, self.width) if row[c]]
         units = [c for c in used if row[c] in (1, -1)]
         for col in sorted(units, key=self.rank, reverse=True):
@@ -224,7 +219,7 @@ class _Work(Columns):
 
     def use_pivot(self, row: list[int], col: int) -> None:
         """Replace `col`, which has a unit coefficient in the equality `row`, everywhere; a div disappears."""
-        value = [-row[col] * v for v in row]
+        value = row[:] if row[col] < 0 else list(map(neg, row))
         value[col] = 0
         k = col - self.base
         if k < 0:
@@ -266,23 +261,32 @@ class _Work(Columns):
         """Reduce inequalities, keep the strongest of parallel ones; False for a contradiction."""
         best: dict[Row, int] = {}
         for row in self.ineqs:
-            r = normal_ineq(row)
-            if r is not True and r is not False and self.divs:
-                r = self.without_unit_divs(r)
-            if r is False:
-                return False
-            if r is not True and best.get(r[1:], r[0]) >= r[0]:
-                best[r[1:]] = r[0]
+            key, const = tuple(row[1:]), row[0]
+            g = gcd(*key)
+            if g != 1:
+                if not g:
+                    if const < 0:
+                        return False
+                    continue
+                key, const = tuple([c // g for c in key]), const // g
+            if self.divs and (1 in (tail := key[self.base - 1 :]) or -1 in tail):
+                r = self.without_unit_divs((const, *key))
+                if r is True or r is False:
+                    if r:
+                        continue
+                    return False
+                key, const = r[1:], r[0]
+            if best.get(key, const) >= const:
+                best[key] = const
         if len(best) > 1 and not round_rows(best, self.bounds(best)):
             return False
-        for key, const in list(best.items()):
-            opposite = tuple([-v for v in key])
-            other = best.get(opposite)
-            if other is None or const + other > 0 or key not in best:
+        self.pairs = opposites(best)
+        for key, opposite in list(self.pairs.items()):
+            if key not in best or (gap := best[key] + best[opposite]) > 0:
                 continue
-            if const + other < 0:
+            if gap < 0:
                 return False
-            self.eqs.append([const, *key])
+            self.eqs.append([best[key], *key])
             self.unsolved = True
             del best[key], best[opposite]
         for k, div in enumerate(self.divs):
@@ -295,6 +299,7 @@ class _Work(Columns):
                     del best[low[1:]]
                 if below is not None and below >= high[0]:
                     del best[high[1:]]
+        self.best = best
         self.ineqs = [[c, *key] for key, c in best.items()]
         return True
 
@@ -320,10 +325,9 @@ class _Work(Columns):
 
     def round_divs(self) -> bool:
         """Simplify a div by the intervals of its argument; whether there was one."""
-        if not self.divs:
+        if not self.divs or self.divs.count(None) == len(self.divs):
             return False
-        best = {tuple(r[1:]): r[0] for r in self.ineqs}
-        bounds = self.bounds(best)
+        best, bounds = self.best, self.bounds(self.best)
         for k, div in enumerate(self.divs):
             if div is None:
                 continue
@@ -342,17 +346,21 @@ class _Work(Columns):
 
     def recognise(self) -> bool:
         """Write one quotient as a floor (see `recognise`); whether there was one."""
-        best = {tuple(r[1:]): r[0] for r in self.ineqs}
+        best = self.best
+        pairs = {k: o for k, o in self.pairs.items() if k in best and o in best}
+        scaled = any(max(row[1:]) > 1 or min(row[1:]) < -1 for row in self.eqs)
+        if not pairs and not scaled:
+            return False
         self.forget()
-        place = [0, *[self.rank(col)[0] for col in range(1, self.width)]]
-        found = from_pair(best, place)
+        place = [*range(self.base), *[self.rank(col)[0] for col in range(self.base, self.width)]]
+        found = from_pair(best, pairs, place)
         if found is not None:
             for key in found[:2]:
                 del best[key]
             self.ineqs = [[c, *key] for key, c in best.items()]
             self.define(found[2])
             return True
-        if not any(abs(v) > 1 for row in self.eqs for v in row[1:]):
+        if not scaled:
             return False
         bounds = self.bounds(best)
         for row in self.eqs:

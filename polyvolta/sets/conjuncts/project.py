@@ -13,11 +13,13 @@ non-unit coefficients stay; `with_known_divs` unties those by parametric lexmin,
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from functools import lru_cache
 
 from ..budgets import spend
 from ..engine import lexopt, simplex
+from ..engine.integer import pushed
+from ..engine.rows import complement, falls, picker
 from ..errors import Unbounded
 from . import conjunct as cj
 from .conjunct import Conjunct, Div, Row, defining_rows, normalise
@@ -42,41 +44,66 @@ def compose(
 
     Exact, as `project`; the conjunction between is never brought to its normal form.
     """
-    return _project(cj.juxtaposed(cj.placed(a, n, first), cj.placed(b, n, second)), drop)
+    if a.divs and b.divs:  # some may be shared
+        return _project(cj.juxtaposed(cj.placed(a, n, first), cj.placed(b, n, second)), drop)
+    gone = frozenset(drop)
+    kept = [d for d in range(n) if d not in gone]
+    owner, places = (a, first) if a.divs else (b, second)
+    known, tainted = _split(owner, {d for d, place in enumerate(places) if place in gone})
+    eqs: list[Row] = []
+    ineqs: list[Row] = []
+    spelt_out: list[Row] = []
+    divs: list[Div] = []
+    for c, places in ((a, first), (b, second)):
+        at = {place: 1 + d for d, place in enumerate(places)}
+        base, end = 1 + c.n, 1 + c.n + len(c.divs)  # a zero stands at the end
+        own, others = (([base + k for k in part] if c is owner else [end] * len(part)) for part in (known, tainted))
+        take = picker((0, *[at.get(d, end) for d in kept], *own, *[at.get(d, end) for d in drop], *others))
+        eqs += [take((*r, 0)) for r in c.eqs]
+        ineqs += [take((*r, 0)) for r in c.ineqs]
+        for k in tainted if c is owner else ():
+            if c.divs[k] is not None:
+                spelt_out += [take((*r, 0)) for r in defining_rows(c.divs[k], base + k, end)]
+        for k in known if c is owner else ():
+            den, row = c.divs[k]
+            divs.append((den, take((*row, *(0,) * (end + 1 - len(row))))))
+    divs += [None] * (len(drop) + len(tainted))
+    return eliminate(cj.made(len(kept), divs, eqs, ineqs + spelt_out))
+
+
+def _split(c: Conjunct, lost: Container[int]) -> tuple[list[int], list[int]]:
+    """The divs that remain functions of the point without the dimensions `lost`, and the others."""
+    known: list[int] = []
+    tainted: list[int] = []
+    base = 1 + c.n
+    for k, div in enumerate(c.divs):
+        used = () if div is None else [col for col, v in enumerate(div[1]) if v and col]
+        leans = any(col - 1 in lost if col < base else col - base in tainted for col in used)
+        (tainted if div is None or leans else known).append(k)
+    return known, tainted
 
 
 def _project(c: Conjunct, drop: tuple[int, ...]) -> Conjunct | None:
-    gone = set(drop)
+    gone = frozenset(drop)
     kept = [1 + d for d in range(c.n) if d not in gone]
     lost = [1 + d for d in drop]
     base = 1 + c.n
     width = base + len(c.divs)
-
     # Known divs that lean on a dropped dimension become unknown, with their definition spelt out as rows.
-    tainted: set[int] = set()
-    for k, div in enumerate(c.divs):
-        if (
-            div is None
-            or any(div[1][col] for col in lost)
-            or any(v for j, v in enumerate(div[1][base:]) if j in tainted)
-        ):
-            tainted.add(k)
+    known, tainted = _split(c, gone)
     ineqs = list(c.ineqs)
-    for k in sorted(tainted):
+    for k in tainted:
         if c.divs[k] is not None:
             ineqs += defining_rows(c.divs[k], base + k, width)
     # column order of the result: kept dims, known divs, then lost dims and tainted divs as unknown divs
-    known = [k for k in range(len(c.divs)) if k not in tainted]
-    unknown = lost + [base + k for k in sorted(tainted)]
-    columns = [0, *kept, *(base + k for k in known), *unknown]
+    unknown = lost + [base + k for k in tainted]
+    take = picker((0, *kept, *[base + k for k in known], *unknown))
     divs: list[Div] = []
     for k in known:
         den, row = c.divs[k]
-        wide = [*row, *[0] * (width - len(row))]
-        divs.append((den, tuple([wide[col] for col in columns])))
+        divs.append((den, take((*row, *(0,) * (width - len(row))))))
     divs += [None] * len(unknown)
-    eqs = [tuple([r[col] for col in columns]) for r in c.eqs]
-    return eliminate(normalise(len(kept), divs, eqs, [tuple([r[col] for col in columns]) for r in ineqs]))
+    return eliminate(cj.made(len(kept), divs, map(take, c.eqs), map(take, ineqs)))
 
 
 def eliminate(c: Conjunct | None) -> Conjunct | None:
@@ -138,7 +165,7 @@ def _remove(c: Conjunct, col: int, lower: list[Row], upper: list[Row]) -> Conjun
     """Eliminate the unknown div in `col`, for which `_best_step` found every pair to be exact."""
     base, width = 1 + c.n, 1 + c.n + len(c.divs)
     others = [base + k for k, d in enumerate(c.divs) if d is None and base + k != col]
-    rows = [list(r) for r in c.ineqs if not r[col]]
+    rows: list[Sequence[int]] = []
     new_divs: dict[tuple[int, Row], int] = {}
 
     def div_of(den: int, row: Sequence[int]) -> int:
@@ -159,29 +186,21 @@ def _remove(c: Conjunct, col: int, lower: list[Row], upper: list[Row]) -> Conjun
                 row[col] = 0
                 row[at] = factor
                 rows.append(row)
-    divs = [*c.divs, *((den, row) for (den, row) in new_divs)]
-    columns = [k for k in range(width + len(new_divs)) if k != col]
-
-    def shrink(row: Sequence[int]) -> tuple[int, ...]:
-        wide = list(row) + [0] * (width + len(new_divs) - len(row))
-        return tuple(wide[k] for k in columns)
-
-    kept = [None if d is None else (d[0], shrink(d[1])) for k, d in enumerate(divs) if base + k != col]
-    kept, eqs, ineqs = _ordered(c.n, kept, [shrink(r) for r in c.eqs], [shrink(r) for r in rows])
-    return normalise(c.n, kept, eqs, ineqs)
-
-
-def _ordered(n: int, divs: list, eqs: list[Row], ineqs: list[Row]) -> tuple[list, list[Row], list[Row]]:
-    """Known divs moved before unknown ones; the new ones at the end depend on known ones only."""
-    base = 1 + n
-    order = [k for k, d in enumerate(divs) if d is not None] + [k for k, d in enumerate(divs) if d is None]
-    columns = [*range(base), *(base + k for k in order)]
-    move = lambda row: tuple(row[col] for col in columns)  # noqa: E731
-    return (
-        [None if divs[k] is None else (divs[k][0], move(divs[k][1])) for k in order],
-        [move(r) for r in eqs],
-        [move(r) for r in ineqs],
-    )
+    if not new_divs:
+        take = picker([k for k in range(width) if k != col])
+        divs = [d for k, d in enumerate(c.divs) if base + k != col]
+        left = [take(r) for r in c.ineqs if not r[col]]
+        return cj.made_stronger(c.n, divs, list(map(take, c.eqs)), left, list(map(take, rows)))
+    rows[:0] = [r for r in c.ineqs if not r[col]]
+    width += len(new_divs)
+    wide = lambda row: (*row, *(0,) * (width - len(row)))  # noqa: E731
+    order = [k for k, d in enumerate(c.divs) if d is not None]  # known divs stand before unknown ones
+    columns = [*range(base), *[base + k for k in order], *range(width - len(new_divs), width), *others]
+    take = picker(columns)
+    divs = [(c.divs[k][0], take(wide(c.divs[k][1]))) for k in order]
+    divs += [(den, take(wide(row))) for den, row in new_divs]
+    divs += [None] * len(others)
+    return cj.made(c.n, divs, [take(wide(r)) for r in c.eqs], [take(wide(r)) for r in rows])
 
 
 @lru_cache(maxsize=1 << 15)
@@ -189,9 +208,21 @@ def prune(c: Conjunct) -> Conjunct | None:
     """Drop inequalities that the others imply over the rationals: one small linear program each."""
     if c.is_empty:
         return None
+    if not c.eqs and _all_needed(c):
+        return c
     flags = simplex.redundant_rows(c.n + len(c.divs), c.eqs, c.ineqs, given=c.div_rows())
     kept = [r for r, gone in zip(c.ineqs, flags, strict=True) if not gone]
     return c if len(kept) == len(c.ineqs) else normalise(c.n, c.divs, c.eqs, kept)
+
+
+def _all_needed(c: Conjunct) -> bool:
+    """Whether for each inequality a point is found at once at which it alone fails; `c` has no equality, but points."""
+    n, given = c.n + len(c.divs), c.div_rows()
+    for row in c.ineqs:
+        others = [r for r in c.ineqs if r is not row] + given
+        if not falls(row, others) and pushed(n, [complement(row), *others], 3) is None:
+            return False
+    return True
 
 
 def _with_moduli(n_param: int, n: int, eqs: Iterable[Row], ineqs: Iterable[Row]) -> tuple[tuple[Row, ...], ...]:

@@ -24,17 +24,17 @@ class Quotient:
     numerator: list[int]
 
 
-def from_pair(best: dict[Row, int], place: Sequence[int]) -> tuple[Row, Row, Quotient] | None:
+def from_pair(best: dict[Row, int], pairs: dict[Row, Row], place: Sequence[int]) -> tuple[Row, Row, Quotient] | None:
     """A pair of opposite inequalities that defines its latest column: their keys, and the quotient.
 
     Parameters
     ----------
+    pairs : the keys of opposite ones, each of the two with the other.
     place : for each column the dimension that it depends on last; the defined column must be strictly the latest.
     """
-    for key, const in best.items():
-        opposite = tuple([-v for v in key])
-        other = best.get(opposite)
-        if other is None or const + other < 1 or -(const + other + 1) not in key:
+    for key, opposite in pairs.items():
+        const, other = best[key], best[opposite]
+        if const + other < 1 or -(const + other + 1) not in key:
             continue
         col, *others = sorted((c for c, v in enumerate(key, 1) if v), key=place.__getitem__, reverse=True)
         if key[col - 1] != -(const + other + 1) or (others and place[others[0]] >= place[col]):
@@ -84,18 +84,28 @@ class Intervals:
     divs : (column, den, row) of the known divs, those that depend on others first.
     """
 
-    __slots__ = ("divs", "high", "limit", "low")
+    __slots__ = ("divs", "high", "limit", "low", "others")
 
     def __init__(self, rows: dict[Row, int], divs: Iterable[tuple[int, int, list[int]]]) -> None:
         self.low: dict[int, int] = {}
         self.high: dict[int, int] = {}
         self.limit = 1 << 60  # divs from this column on are not to be used
+        self.others: list[Row] = []  # the rows of several variables
         alone = len(next(iter(rows), ())) - 1  # so many zeros leave one variable
         for key, const in rows.items():
             if key.count(0) == alone:
                 self.learn(key, const)
+            else:
+                self.others.append(key)
         terms = [(col, den, row[0], [(k, v) for k, v in enumerate(row) if k and v]) for col, den, row in divs]
         self.divs = [d for d in terms if d[-1]]  # one of a constant is still to be replaced
+
+    def copy(self) -> Intervals:
+        """Another that knows the same, and learns on its own."""
+        other = object.__new__(Intervals)
+        other.low, other.high, other.others = self.low.copy(), self.high.copy(), self.others
+        other.limit, other.divs = self.limit, self.divs
+        return other
 
     def learn(self, key: Row, const: int) -> None:
         """Take note of an inequality in one variable."""

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import gcd
 
 from ..engine.rows import Row, normal_ineq
 from .recognise import Intervals
+
+_UNITS = frozenset((0, 1))
 
 
 def rounded(row: Sequence[int], g: int, bounds: Intervals) -> list[int] | None:
@@ -22,41 +25,78 @@ def rounded(row: Sequence[int], g: int, bounds: Intervals) -> list[int] | None:
     return None
 
 
-def round_rows(best: dict[Row, int], bounds: Intervals) -> bool:
-    """Round rows of several variables by intervals of some, in place; False for a contradiction."""
-    low, high = bounds.low, bounds.high
-    while low or high:
-        changed = False
-        for key in list(best):
+def round_rows(best: dict[Row, int], bounds: Intervals, only: list[Row] | None = None) -> bool:
+    """Round rows of several variables by intervals of some, in place; False for a contradiction.
+
+    Parameters
+    ----------
+    only : the rows among them that may round, if that is known.
+    """
+    lows, highs = bounds.low, bounds.high
+    todo: list[Row] = (bounds.others if only is None else only) if lows or highs else []
+    while todo:
+        fresh: set[Row] = set()
+        learnt: set[int] = set()
+        for key in todo:
             const = best.get(key)
             if const is None or len(key) - key.count(0) < 2:
                 continue
             least: int | None = const
-            for col, v in enumerate(key, 1):
+            factor = 0  # divides the coefficients of the columns without a range, so a factor to round by divides it
+            for c, v in enumerate(key, 1):
                 if v:
-                    bound = low.get(col) if v > 0 else high.get(col)
-                    if bound is None:
-                        least = None
-                        break
-                    least += v * bound
+                    low, high = lows.get(c), highs.get(c)
+                    if low is None or high is None:
+                        factor = gcd(factor, v)
+                    bound = low if v > 0 else high
+                    least = None if bound is None or least is None else least + v * bound
             if least is not None and least >= 0:  # implied
                 del best[key]
                 continue
-            row = (const, *key)
-            for g in sorted({abs(v) for v in key if v not in (0, 1, -1)}):
-                value = rounded(row, g, bounds)
-                if value is None:
-                    continue
-                r = normal_ineq(value)
-                if r is False:
-                    return False
-                del best[key]
-                if r is not True:
-                    best[r[1:]] = min(r[0], best.get(r[1:], r[0]))
-                    if r.count(0) - (not r[0]) == len(key) - 1:
-                        bounds.learn(r[1:], best[r[1:]])
-                    changed = True
-                break
-        if not changed:
-            break
+            if factor == 1 and not bounds.divs:
+                continue
+            value = _rounded((const, *key), bounds) if bounds.divs else _rounded_plainly(const, key, factor, bounds)
+            if value is None:
+                continue
+            r = normal_ineq(value)
+            if r is False:
+                return False
+            del best[key]
+            if r is not True:
+                const, key = r[0], r[1:]
+                best[key] = const = min(const, best.get(key, const))
+                fresh.add(key)
+                if key.count(0) == len(key) - 1:
+                    bounds.learn(key, const)
+                    learnt.add(next(k for k, v in enumerate(key) if v))
+        todo = [k for k in best if k in fresh or any(k[c] for c in learnt)] if fresh else []
     return True
+
+
+def _rounded(row: Row, bounds: Intervals) -> list[int] | None:
+    """`rounded` by the least coefficient that gives something."""
+    factors = {abs(v) for v in row[1:]}
+    factors -= _UNITS
+    for g in sorted(factors):
+        value = rounded(row, g, bounds)
+        if value is not None:
+            return value
+    return None
+
+
+def _rounded_plainly(const: int, key: Row, factor: int, bounds: Intervals) -> list[int] | None:
+    """`_rounded` without divs: every column of R needs a range of its own, so that g has to divide `factor`."""
+    terms = [(c, v) for c, v in enumerate(key, 1) if v]
+    for g in sorted({abs(v) for _, v in terms}):
+        if g == 1 or factor % g:
+            continue
+        least = most = const
+        for c, v in terms:
+            if v % g:
+                low, high = v * bounds.low[c], v * bounds.high[c]
+                if v < 0:
+                    low, high = high, low
+                least, most = least + low, most + high
+        if least // g == most // g and any(v % g for _, v in terms):
+            return [least // g, *[0 if v % g else v // g for v in key]]
+    return None

@@ -21,6 +21,7 @@ from functools import lru_cache, partial
 from heapq import merge
 from itertools import groupby
 from math import isinf, prod
+from operator import mul
 from typing import TYPE_CHECKING
 
 from ..budgets import metered, spend
@@ -28,7 +29,7 @@ from ..conjuncts import conjunct as cj
 from ..conjuncts.conjunct import Conjunct
 from ..conjuncts.project import with_known_divs
 from ..engine import integer, simplex
-from ..engine.rows import Row, evaluate, strongest, substitute
+from ..engine.rows import Row, evaluate, strongest, substitute_all
 from ..errors import NotSupported, SpaceMismatch, Unbounded, UnknownName, nearest
 from .disjoint import box, counted_once, is_box
 from .polygon import ends, polygon
@@ -126,7 +127,7 @@ def _count(c: Conjunct, names: tuple[str, ...]) -> int:
         return 0
     origin, basis = lattice
     images = [(o, *[b[k] for b in basis]) for k, o in enumerate(origin)]
-    rows = _tidy(substitute(r, images, len(basis)) for r in c.all_ineqs())
+    rows = _tidy(substitute_all(c.all_ineqs(), images, len(basis)))
     if rows is None:
         return 0
     single = {(r[1 + k] > 0, k) for k in range(len(basis)) for r in rows if r[1 + k] and not _others(r, 1 + k)}
@@ -151,7 +152,7 @@ def _sieved(c: Conjunct) -> int | None:
     origin, basis = lattice
     n = len(basis)
     images = [(o, *[b[k] for b in basis]) for k, o in enumerate(origin)]
-    rows = _tidy(substitute(r, images, n) for r in c.all_ineqs())
+    rows = _tidy(substitute_all(c.all_ineqs(), images, n))
     ranges = [] if rows is None else _spans(n, rows)
     if rows is None or ranges is None:
         return 0 if rows is None else None
@@ -163,20 +164,23 @@ def _sieved(c: Conjunct) -> int | None:
     found: list[tuple[int, ...]] = [()]
     shuffled = [(r[0], *[r[1 + k] for k in order]) for r in rows]
     for k, span in enumerate(ranges):
-        mine = [r for r in shuffled if r[1 + k] and not any(r[2 + k :])]
-        found = [(*p, v) for p in found for v in _within(span, [(evaluate(r[: 1 + k], p), r[1 + k]) for r in mine])]
+        mine = [(r[0], r[1 : 1 + k], r[1 + k]) for r in shuffled if r[1 + k] and not any(r[2 + k :])]
+        found = [(*p, v) for p in found for v in _within(span, p, mine)]
         spend(1 + len(found) // 4)
     return len({tuple([evaluate(i, p) for i in images]) for p in found})
 
 
-def _within(span: range, rows: Iterable[tuple[int, int]]) -> range:
-    """The values of a range at which some rows (const, coefficient) are not negative."""
+def _within(span: range, point: tuple[int, ...], rows: Iterable[tuple[int, Row, int]]) -> range:
+    """The values x of a range at which no row (const, head, a), const + head . point + a*x, is negative."""
     low, high = span.start, span.stop - 1
-    for b, a in rows:
+    for const, head, a in rows:
+        b = const + sum(map(mul, head, point))
         if a > 0:
-            low = max(low, -(b // a))
+            end = -(b // a)
+            low = end if end > low else low
         else:
-            high = min(high, b // -a)
+            end = b // -a
+            high = end if end < high else high
     return range(low, high + 1)
 
 

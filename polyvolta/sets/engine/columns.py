@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from math import gcd
+from operator import neg
 
-from .rows import Row
+from .rows import Row, normal_eq, picker
 
 Div = tuple[int, Row] | None
 
@@ -19,9 +20,9 @@ _GONE = (1, [])  # a div that has been replaced everywhere
 def defining_rows(div: tuple[int, Sequence[int]], col: int, width: int) -> list[Row]:
     """`0 <= row - den*q <= den - 1` for the div in column `col`."""
     den, row = div
-    low = list(row) + [0] * (width - len(row))
+    low = [*row, *(0,) * (width - len(row))]
     low[col] = -den
-    high = [-v for v in low]
+    high = list(map(neg, low))
     high[0] += den - 1
     return [tuple(low), tuple(high)]
 
@@ -29,8 +30,27 @@ def defining_rows(div: tuple[int, Sequence[int]], col: int, width: int) -> list[
 def replace_column(row: Sequence[int], col: int, value: Sequence[int]) -> list[int]:
     """The row with column `col` replaced by the affine `value`, which may mention the column itself."""
     c = row[col]
-    out = [a + c * b for a, b in zip(row, value, strict=True)]
-    out[col] = c * value[col]
+    out = list(row)
+    out[col] = 0
+    for k, v in enumerate(value):
+        if v:
+            out[k] += c * v
+    return out
+
+
+def _replaced(rows: list[list[int]], eq: list[int], col: int) -> list[list[int]]:
+    """The rows with column `col`, which has a unit coefficient in the equality `eq`, replaced by what that says."""
+    sign = -eq[col]
+    terms = [(k, sign * v) for k, v in enumerate(eq) if v and k != col]
+    out = []
+    for row in rows:
+        c = row[col]
+        if c:
+            row = row[:]
+            row[col] = 0
+            for k, v in terms:
+                row[k] += c * v
+        out.append(row)
     return out
 
 
@@ -41,11 +61,13 @@ class Columns:
         self.base = 1 + n
         self.width = width = self.base + len(divs)
         self.divs = [None if d is None else (d[0], [*d[1], *[0] * (width - len(d[1]))]) for d in divs]
-        self.eqs = [[*r, *[0] * (width - len(r))] for r in eqs]  # in `solve`: those still to be solved
-        self.ineqs = [[*r, *[0] * (width - len(r))] for r in ineqs]
+        self.eqs = [[*r, *(0,) * (width - len(r))] for r in eqs]  # in `solve`: those still to be solved
+        self.ineqs = [[*r, *(0,) * (width - len(r))] for r in ineqs]
         self.solved: list[list[int]] = []
         self.memo: dict[int, tuple[int, int]] = {}  # ranks of columns, while no div changes
         self.uses: dict[int, tuple] = {}  # equalities by id, and what they can be used for, while no div changes
+        self.best: dict[Row, int] = {}  # the inequalities as `tighten` left them, coefficients -> constant
+        self.pairs: dict[Row, Row] = {}  # those of them that were opposite, by coefficients
         self.pivots: set[int] = set()  # columns of dimensions that the equalities give
         self.unsolved = bool(self.eqs)  # whether an equality has changed since they were solved
 
@@ -61,13 +83,18 @@ class Columns:
 
         A dimension that is a multiple, i = 4*floor(i/4), so stays i in every div.
         """
+        terms = [(k, v) for k, v in enumerate(value) if v]
         for rows in (self.eqs, self.solved, self.ineqs):
             for at, row in enumerate(rows):
-                if row[col]:
-                    rows[at] = replace_column(row, col, value)
+                c = row[col]
+                if c:
+                    rows[at] = out = row[:]
+                    out[col] = 0
+                    for k, v in terms:
+                        out[k] += c * v
                     if rows is self.eqs:
                         self.unsolved = True
-        users = [k for k, d in enumerate(self.divs) if d is not None and d[1] and d[1][col]]
+        users = [k for k, d in enumerate(self.divs) if d and d[1] and d[1][col]]
         base = self.base
         for j in range(len(self.divs)) if users else ():
             if value[base + j] and base + j != col and (self.divs[j] is None or self.mentions(j, col)):
@@ -75,6 +102,32 @@ class Columns:
         for k in users:
             self.divs[k] = (self.divs[k][0], replace_column(self.divs[k][1], col, value))
             self.forget()
+
+    def solve_unknown(self) -> bool:
+        """Solve for unknown divs with a unit coefficient, those in the first columns leading; False: no solution.
+
+        No div mentions them, so they only have to be replaced in the rows.
+        """
+        forms = list(map(normal_eq, self.eqs))
+        rows = [list(r) for r in forms if type(r) is tuple]
+        unknown = [col for col, d in enumerate(self.divs, self.base) if d is None]
+        at, solvable = 0, False not in forms
+        while solvable and at < len(unknown):
+            col = unknown[at]
+            found = [r for r in rows if r[col] == 1 or r[col] == -1]
+            if not found:
+                at += 1
+                continue
+            row = min(found)
+            rows.remove(row)
+            forms = list(map(normal_eq, _replaced([r for r in rows if r[col]], row, col)))
+            rows = [r for r in rows if not r[col]] + [list(r) for r in forms if type(r) is tuple]
+            solvable = False not in forms
+            self.ineqs = _replaced(self.ineqs, row, col)
+            del unknown[at]
+            at = 0
+        self.eqs = rows
+        return solvable
 
     def mentions(self, j: int, col: int) -> bool:
         """Whether a column takes part in the definition of div j, directly or by way of other divs."""
@@ -94,10 +147,16 @@ class Columns:
     def rename_columns(self, order: list[int]) -> None:
         """Keep the divs `order`, in that order."""
         columns = [*range(self.base), *[self.base + k for k in order]]
+        if not order:
+            for rows in (self.eqs, self.solved, self.ineqs):
+                rows[:] = [r[: self.base] for r in rows]
+            self.divs, self.width = [], self.base
+            return
+        take = picker(columns)
         for rows in (self.eqs, self.solved, self.ineqs):
-            rows[:] = [[r[c] for c in columns] for r in rows]
+            rows[:] = map(list, map(take, rows))
         kept = [self.divs[k] for k in order]
-        self.divs = [None if d is None else (d[0], [d[1][c] for c in columns]) for d in kept]
+        self.divs = [None if d is None else (d[0], list(take(d[1]))) for d in kept]
         self.width = len(columns)
 
     # ---- divs
@@ -107,6 +166,8 @@ class Columns:
         if not self.divs:
             return
         self.sort_divs()
+        if not any(self.divs):
+            return
         seen: dict[tuple, int] = {}
         changed = False
         for k, div in enumerate(self.divs):
@@ -202,12 +263,9 @@ class Columns:
     def sort_divs(self) -> None:
         """Drop unused divs; put each behind those it depends on, unknown ones last, ties by definition."""
         base, divs = self.base, self.divs
-        used: set[int] = set()
-        for rows in (self.eqs, self.ineqs):
-            for r in rows:
-                tail = r[base:]
-                if any(tail):
-                    used.update([k for k, v in enumerate(tail) if v])
+        if not divs:
+            return
+        used = {k for k, column in enumerate(zip(*[r[base:] for r in (*self.eqs, *self.ineqs)])) if any(column)}
         inner: dict[int, list[int]] = {}  # what each known div depends on
         stack = list(used)
         while stack:

@@ -27,12 +27,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from operator import mul
+from operator import mul, neg
 
 from ..budgets import metered, spend, weight
 from . import residues
 from .basis import thin_direction
-from .rows import Row, dot, evaluate, normal_eq, replaced, strongest, substitute
+from .rows import Row, dot, evaluate, normal_eq, strongest, substitute_all
 from .simplex import Tableau, tight_slacks
 
 Point = tuple[int, ...]
@@ -53,32 +53,43 @@ def solve_equalities(n: int, eqs: Sequence[Row]) -> Lattice | None:
     >>> solve_equalities(2, ((1, 2, -4),)) is None
     True
     """
-    forms = [[0] * (i + 1) + [1] + [0] * (n - i - 1) for i in range(n)]  # x_i over (const, t)
-    todo, free = list(eqs), list(range(1, n + 1))
-    while todo:
-        clean = []
-        for row in todo:
-            eq = normal_eq(row)
-            if eq is False:
-                return None
-            if eq is not True:
-                clean.append(eq)
+    forms: list[Sequence[int]] = [[0] * (i + 1) + [1] + [0] * (n - i - 1) for i in range(n)]  # x_i over (const, t)
+    free = list(range(1, n + 1))
+    todo = list(map(normal_eq, eqs))
+    while True:
+        if False in todo:
+            return None
+        clean = [eq for eq in todo if type(eq) is tuple]
         if not clean:
-            break
-        row = min(clean, key=lambda r: (1 not in r[1:] and -1 not in r[1:], len(r) - r.count(0)))
-        k = min((j for j in free if row[j]), key=lambda j: abs(row[j]))
+            return tuple([f[0] for f in forms]), tuple([tuple([f[j] for f in forms]) for j in free])
+        row = min(clean, key=_effort) if len(clean) > 1 else clean[0]
+        k = min([j for j in free if row[j]], key=lambda j: abs(row[j]))
         c = row[k]
         spend(1 + n * (n + len(clean)) * weight(c) // 256)
         # u = t_k + sum of rounded quotients: replaces t_k, leaving remainders of at most |c| / 2
-        image = [-((2 * v + abs(c)) // (2 * abs(c))) * (1 if c > 0 else -1) for v in row]
-        image[k] = 1
-        if c in (1, -1):
-            image[k] = 0
+        half, size, sign = abs(c), 2 * abs(c), 1 if c > 0 else -1
+        image = [(j, q) for j, v in enumerate(row) if v and j != k and (q := -((2 * v + half) // size) * sign)]
+        if half == 1:
             free.remove(k)
             clean.remove(row)
-        todo = [replaced(r, k, image) for r in clean]
-        forms = [replaced(r, k, image) for r in forms]
-    return tuple(f[0] for f in forms), tuple(tuple(f[j] for f in forms) for j in free)
+        forms = [_moved(r, k, image, half == 1) if r[k] else r for r in forms]
+        todo = [normal_eq(_moved(r, k, image, half == 1)) if r[k] else r for r in clean]
+
+
+def _effort(row: Row) -> tuple[bool, int]:
+    """How unwelcome an equality is as the next to be solved."""
+    return (1 not in row[1:] and -1 not in row[1:], -row.count(0))
+
+
+def _moved(row: Sequence[int], k: int, image: Sequence[tuple[int, int]], gone: bool) -> list[int]:
+    """The row with column k replaced by itself, unless it is `gone`, and multiples of other columns."""
+    c = row[k]
+    out = list(row)
+    if gone:
+        out[k] = 0
+    for j, v in image:
+        out[j] += c * v
+    return out
 
 
 @metered
@@ -126,7 +137,7 @@ def _solve(n: int, eqs: Sequence[Row], ineqs: Sequence[Row], tidy: bool = False)
             origin, basis = lattice
             n = len(basis)
             images = [(o, *[b[i] for b in basis]) for i, o in enumerate(origin)]
-            ineqs = [substitute(row, images, n) for row in ineqs]
+            ineqs = substitute_all(ineqs, images, n)
         if not tidy:
             tidied = _tidy(ineqs)
             if tidied is None:
@@ -172,7 +183,7 @@ def _tidy(ineqs: Sequence[Row]) -> tuple[list[Row], list[Row]] | None:
         return None
     eqs = []
     for normal, c in best.items():
-        opposite = best.get(tuple([-a for a in normal]))
+        opposite = best.get(tuple(map(neg, normal)))
         if opposite is not None and c + opposite <= 0:
             if c + opposite < 0:
                 return None
@@ -189,26 +200,34 @@ def pushed(n: int, ineqs: Sequence[Row], rounds: int = 2) -> Point | None:
     low: list[int | None] = [None] * n
     high: list[int | None] = [None] * n
     others = []
+    point = [0] * n
     for row in ineqs:
-        if row.count(0) - (not row[0]) == n - 1 and (1 in row[1:] or -1 in row[1:]):
-            if 1 in row[1:]:
-                k = row.index(1, 1) - 1
-                low[k] = -row[0] if low[k] is None else max(low[k], -row[0])
+        key = row[1:]
+        if key.count(0) == n - 1 and (1 in key or -1 in key):
+            c = row[0]
+            if 1 in key:
+                k = key.index(1)
+                if low[k] is None or low[k] < -c:
+                    low[k] = -c
+                    if c < 0:
+                        point[k] = -c
             else:
-                k = row.index(-1, 1) - 1
-                high[k] = row[0] if high[k] is None else min(high[k], row[0])
+                k = key.index(-1)
+                if high[k] is None or high[k] > c:
+                    high[k] = c
+                    if c < 0:
+                        point[k] = c
+            if low[k] is not None and high[k] is not None and low[k] > high[k]:
+                return None
         else:
-            others.append(row)
-    if any(a is not None and b is not None and a > b for a, b in zip(low, high, strict=True)):
-        return None
-    point = [max(a or 0, 0) or min(0 if b is None else b, 0) for a, b in zip(low, high, strict=True)]
+            others.append((row[0], key))
     for _ in range(rounds):
         settled = True
-        for row in others:
-            lack = -row[0] - sum(map(mul, row[1:], point))
+        for const, key in others:
+            lack = -const - sum(map(mul, key, point))
             if lack > 0:
                 settled = False
-                if not _push(row[1:], lack, point, low, high):
+                if not _push(key, lack, point, low, high):
                     return None
         if settled:
             return tuple(point)

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from itertools import product
 from math import gcd, prod
+from operator import mul
 
 from ..budgets import spend
 from .rows import Row, dot, evaluate, negate
@@ -62,7 +63,10 @@ class Residues:
         if any(dot(row[1:], step) for step in self.steps):
             return self
         spend(1 + len(self.bases) // 16)
-        return Residues([b for b in self.bases if (v := evaluate(row, b)) == 0 or (v > 0 and not equality)], self.steps)
+        least, key = -row[0], row[1:]
+        if equality:
+            return Residues([b for b in self.bases if sum(map(mul, key, b)) == least], self.steps)
+        return Residues([b for b in self.bases if sum(map(mul, key, b)) >= least], self.steps)
 
     def find(self, eqs: Sequence[Row], ineqs: Sequence[Row], sample: Sampler) -> Point | None:
         """A point that satisfies the rows, or None; exact. `sample` answers for what several t are in."""

@@ -13,10 +13,22 @@ The negation of an integer inequality is again one: not `r >= 0` is `-r - 1 >= 0
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from math import gcd
+from operator import add, itemgetter, mul, neg, sub
 
 Row = tuple[int, ...]
+
+
+def picker(columns: Sequence[int]) -> Callable[[Sequence[int]], Row]:
+    """The function that takes these entries of a row, in this order.
+
+    >>> picker((2, 0))((5, 6, 7)), picker((1,))((5, 6, 7))
+    ((7, 5), (6,))
+    """
+    if len(columns) > 1:
+        return itemgetter(*columns)
+    return lambda row: tuple([row[k] for k in columns])
 
 
 def normal_ineq(row: Sequence[int]) -> Row | bool:
@@ -66,7 +78,12 @@ def normal_eq(row: Sequence[int]) -> Row | bool:
         return row[0] == 0
     if row[0] % g:
         return False
-    if next(c for c in row[1:] if c) < 0:
+    for k in range(1, len(row)):
+        if row[k]:
+            break
+    if g == 1:
+        return tuple(row) if row[k] > 0 else tuple(map(neg, row))
+    if row[k] < 0:
         g = -g
     return tuple([c // g for c in row])
 
@@ -82,7 +99,7 @@ def combine(a: int, ra: Sequence[int], b: int, rb: Sequence[int]) -> Row:
 
 def negate(row: Sequence[int]) -> Row:
     """The row `-row`."""
-    return tuple([-c for c in row])
+    return tuple(map(neg, row))
 
 
 def complement(row: Sequence[int]) -> Row:
@@ -91,12 +108,14 @@ def complement(row: Sequence[int]) -> Row:
     >>> complement((0, 1))
     (-1, -1)
     """
-    return (-row[0] - 1, *[-c for c in row[1:]])
+    out = list(map(neg, row))
+    out[0] -= 1
+    return tuple(out)
 
 
 def dot(a: Iterable[int], b: Iterable[int]) -> int:
     """The sum of products of two equally long vectors."""
-    return sum([x * y for x, y in zip(a, b, strict=True)])
+    return sum(map(mul, a, b))
 
 
 def evaluate(row: Sequence[int], point: Sequence[int]) -> int:
@@ -105,7 +124,7 @@ def evaluate(row: Sequence[int], point: Sequence[int]) -> int:
     >>> evaluate((1, 2, 3), (10, 100))
     321
     """
-    return row[0] + sum([c * x for c, x in zip(row[1:], point, strict=True)])
+    return row[0] + sum(map(mul, row[1:], point))
 
 
 def substitute(row: Sequence[int], images: Sequence[Sequence[int]], width: int) -> Row:
@@ -119,10 +138,28 @@ def substitute(row: Sequence[int], images: Sequence[Sequence[int]], width: int) 
     out = [row[0]] + [0] * width
     for c, image in zip(row[1:], images, strict=True):
         if c == 1:
-            out = [a + b for a, b in zip(out, image, strict=True)]
+            out = list(map(add, out, image))
         elif c:
             out = [a + c * b for a, b in zip(out, image, strict=True)]
     return tuple(out)
+
+
+def substitute_all(rows: Iterable[Sequence[int]], images: Sequence[Sequence[int]], width: int) -> list[Row]:
+    """`substitute` for several rows; O(entries of the images that are not 0) for each entry of a row that is not 0.
+
+    >>> substitute_all([(1, 2, 3)], ((0, 1), (5, -1)), 1)
+    [(16, -1)]
+    """
+    terms = [[(k, v) for k, v in enumerate(image) if v] for image in images]
+    out = []
+    for row in rows:
+        new = [row[0], *(0,) * width]
+        for c, image in zip(row[1:], terms, strict=True):
+            if c:
+                for k, v in image:
+                    new[k] += c * v
+        out.append(tuple(new))
+    return out
 
 
 def replaced(row: Sequence[int], k: int, image: Sequence[int]) -> Sequence[int]:
@@ -136,6 +173,30 @@ def replaced(row: Sequence[int], k: int, image: Sequence[int]) -> Sequence[int]:
     c = row[k]
     if not c:
         return row
-    out = [a + c * b for a, b in zip(row, image, strict=True)]
+    if c == 1:
+        out = list(map(add, row, image))
+    elif c == -1:
+        out = list(map(sub, row, image))
+    else:
+        out = [a + c * b for a, b in zip(row, image, strict=True)]
     out[k] -= c
     return tuple(out)
+
+
+def falls(row: Row, rows: Sequence[Row]) -> bool:
+    """Whether some variable takes `row` below any bound from every point at which `rows` hold, which keep holding.
+
+    So they do not imply it where they have a point. O(size); a False says nothing.
+
+    >>> falls((0, 1, 0), [(5, -1, 0), (0, 0, 1)]), falls((0, 1, 0), [(2, 1, 0)])
+    (True, False)
+    """
+    for k in range(1, len(row)):
+        v = row[k]
+        if v:
+            for r in rows:
+                if v * r[k] > 0:
+                    break
+            else:
+                return True
+    return False

@@ -22,6 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import gcd, lcm
+from operator import add, neg, sub
 from typing import Any
 
 from ..budgets import spend, weight
@@ -149,21 +150,29 @@ class Tableau:
     def _express(self, row: Sequence[int]) -> list[int]:
         """The form `row` of the variables as a form of the columns."""
         rows, used, den = self._rows, [], 1
-        out = [1, row[0]] + [0] * (len(self._cols) - 2)
+        out = [0] * len(self._cols)
+        out[0], out[1] = 1, row[0]
         for w, c in zip(self._where, row[1:], strict=True):
             if c:
                 if w < 0:
                     out[-w] = c
                 else:
-                    used.append((c, rows[w]))
-                    den = lcm(den, rows[w][0])
+                    other = rows[w]
+                    used.append((c, other))
+                    if other[0] != 1:
+                        den = lcm(den, other[0])
         if not used:
             return out
         if den != 1:
             out = [den * c for c in out]
         for c, other in used:
-            f = c * (den // other[0])
-            out = [a + f * b for a, b in zip(out, other, strict=True)]
+            f = c if den == 1 else c * (den // other[0])
+            if f == 1:
+                out = list(map(add, out, other))
+            elif f == -1:
+                out = list(map(sub, out, other))
+            else:
+                out = [a + f * b for a, b in zip(out, other, strict=True)]
         out[0] = den
         return _reduced(out) if den != 1 else out
 
@@ -220,7 +229,7 @@ class Tableau:
         c = old[j]
         spend(1 + len(rows) * len(old) * weight(c, old[0]) // 128)
         if c > 0:
-            new = [-v for v in old]
+            new = list(map(neg, old))
             new[0], new[j] = c, old[0]
         else:
             new = old[:]
@@ -229,15 +238,21 @@ class Tableau:
         for i, row in enumerate(rows):
             f = row[j]
             if f and i != r:
-                if p == 1:
-                    out = [x + f * y for x, y in zip(row, new, strict=True)]
-                    out[0], out[j] = row[0], f * slope
-                else:
+                den = row[0]
+                if p != 1:
                     g = gcd(f, p)
                     f, q = f // g, p // g
-                    out = [q * x + f * y for x, y in zip(row, new, strict=True)]
-                    out[0], out[j] = q * row[0], f * slope
-                rows[i] = _reduced(out) if out[0] != 1 else out
+                    if q != 1:
+                        den *= q
+                        row = [q * x for x in row]
+                if f == 1:
+                    out = list(map(add, row, new))
+                elif f == -1:
+                    out = list(map(sub, row, new))
+                else:
+                    out = [x + f * y for x, y in zip(row, new)]  # noqa: B905, the hottest line of all
+                out[0], out[j] = den, f * slope
+                rows[i] = _reduced(out) if den != 1 else out
         rows[r] = new
         enter, leave = self._cols[j], self._basic[r]
         self._cols[j], self._basic[r] = leave, enter

@@ -120,10 +120,10 @@ def _fuse(frame: Frame, a: _Piece, b: _Piece) -> _Piece | None:
     if a.apart(b):
         return None
     exact = len(frame.divs) <= FEW_DIVS
-    cuts_b = [r for r in a.member.statements if not b.member.implies(r, exact)]
+    cuts_b = b.member.denied(a.member.statements, exact)
     if not cuts_b:
         return a
-    cuts_a = [r for r in b.member.statements if not a.member.implies(r, exact)]
+    cuts_a = a.member.denied(b.member.statements, exact)
     if not cuts_a:
         return b
     hull = _valid_rows(frame, a.member, b.member, {*cuts_a, *cuts_b})
@@ -154,29 +154,33 @@ def _valid_rows(frame: Frame, a: Member, b: Member, cuts: set[Row]) -> Member:
 
 def _covers(hull: Member, cuts_a: list[Row], cuts_b: list[Row]) -> bool:
     """Whether no point of the hull violates both a row of `cuts_b` (of A) and one of `cuts_a` (of B)."""
-    hard = []
+    likely: list[tuple[Row, Row]] = []  # to fail
+    others: dict[Row, list[Row]] = {}
     for r, s in product(cuts_b, cuts_a):
-        if all(x + y == 0 for x, y in zip(r[1:], s[1:], strict=True)):
-            if r[0] + s[0] >= -1:
-                continue
-            hard.insert(0, (r, s))  # the likeliest to fail
-        else:
-            hard.append((r, s))
+        if r[1:] != negate(s[1:]):
+            others.setdefault(r, []).append(s)
+        elif r[0] + s[0] < -1:
+            likely.append((r, s))
     unsure = []
-    for r, s in hard:
+    for r, partners in (*[(r, [s]) for r, s in reversed(likely)], *others.items()):
+        first = complement(r)
+        if hull.has_point((first, complement(partners[0]))):
+            return False
         tab = hull.tableau
         if tab.empty:
             return True
-        outside = (complement(r), complement(s))
-        token = tab.mark()
-        for row in outside:
-            tab.add_ineq(row)
-        found = not tab.empty and all(den == 1 for _, den in tab.sample())
-        if not tab.empty:
-            unsure.append(outside)
-        tab.rollback(token)
-        if found:
-            return False
+        before = tab.mark()
+        tab.add_ineq(first)
+        with_r = tab.mark()
+        for s in () if tab.empty else partners:
+            tab.add_ineq(complement(s))
+            if not tab.empty:
+                if all(den == 1 for _, den in tab.sample()):
+                    tab.rollback(before)
+                    return False
+                unsure.append((first, complement(s)))
+            tab.rollback(with_r)
+        tab.rollback(before)
     return all(hull.frame.is_empty(hull.eqs, (*hull.ineqs, *outside)) for outside in unsure)
 
 
@@ -186,13 +190,15 @@ def _wrapped(a: Member, b: Member, cuts: list[Row]) -> list[Row]:
     With r >= 0 a facet of A and B within r <= -1, and m < 0 the least value of the row s where B has r = -1, the
     row `s + m r` is s + |m| there.
     """
-    facets = [r for r in cuts if b.implies(complement(r), exact=False)]
     found = []
-    for r in facets:
+    for r in cuts:
+        others = [s for s in cuts if s != r and s != negate(r)]
+        if not others or not b.implies(complement(r), exact=False):
+            continue
         tab = b.tableau
         token = tab.mark()
         tab.add_eq((r[0] + 1, *r[1:]))
-        lows = [] if tab.empty else [(s, tab.minimum(s)) for s in cuts if s != r and s != negate(r)]
+        lows = [] if tab.empty else [(s, tab.minimum(s)) for s in others]
         tab.rollback(token)
         for s, low in lows:
             if low is None:

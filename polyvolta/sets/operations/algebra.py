@@ -70,15 +70,21 @@ def is_empty(self: Relation) -> bool:
     >>> Set("{ [x, y] : 3x - 3y + 2 >= 0 and -3x + 3y - 1 >= 0 }").is_empty()
     True
     """
-    return next(live(self), None) is None
+    for _, cs in self.parts:
+        for c in cs:
+            if not c.is_empty:
+                return False
+    return True
 
 
 def is_subset(self: R, other: R) -> bool:
     """Whether every point is a point of the other; exact, O(m n) implications, subtraction from a union."""
     self._check_kind(other, "a comparison")
-    if self == other:
-        return True
-    a, b = self._aligned(other)
+    return self == other or _within(*self._aligned(other))
+
+
+def _within(a: Relation, b: Relation) -> bool:
+    """`is_subset`, the parameters being the same."""
     return all(_covered(c, b._find(space.key)) for space, cs in a.parts for c in cs)
 
 
@@ -95,7 +101,11 @@ def _covered(c: Conjunct, others: tuple[Conjunct, ...]) -> bool:
 
 def is_equal(self: R, other: R) -> bool:
     """Whether both have the same points; exact, two subtractions."""
-    return self.is_subset(other) and other.is_subset(self)
+    self._check_kind(other, "a comparison")
+    if self == other:
+        return True
+    a, b = self._aligned(other)
+    return _within(a, b) and _within(b, a)
 
 
 def is_strict_subset(self: R, other: R) -> bool:

@@ -164,6 +164,7 @@ def _over_tuples(self: Map, loops: set) -> tuple[Map, bool]:
     def space(a: tuple, b: tuple) -> Space:
         return known[a, b] if (a, b) in known else spaced(begins[a], ends[b], params)
 
+    places = tuple(range(n_par)), tuple(range(n_par)), n_par
     for key in [s.inp.key for s, _ in self.parts if s.inp.key in loops]:
         if key not in loops:
             continue
@@ -176,15 +177,15 @@ def _over_tuples(self: Map, loops: set) -> tuple[Map, bool]:
         into = {a: cs for (a, b), cs in edges.items() if b == key != a}
         onward = {b: cs for (a, b), cs in edges.items() if a == key != b}
         if loop:
-            into = {a: _union(cs, composed(cs, loop, n_par, (n[a], n[key], n[key]))) for a, cs in into.items()}
+            into = {a: _union(cs, composed(cs, loop, places, (n[a], n[key], n[key]))) for a, cs in into.items()}
             edges.update({(a, key): cs for a, cs in into.items()})
         for a, first in into.items():
             for b, second in onward.items():
-                through = composed(first, second, n_par, (n[a], n[key], n[b]))
+                through = composed(first, second, places, (n[a], n[key], n[b]))
                 if through:
                     edges[a, b] = _fewer(edges.get((a, b), ()), through)
         if loop:
-            further = {b: _union(cs, composed(loop, cs, n_par, (n[key], n[key], n[b]))) for b, cs in onward.items()}
+            further = {b: _union(cs, composed(loop, cs, places, (n[key], n[key], n[b]))) for b, cs in onward.items()}
             edges.update({(key, b): cs for b, cs in further.items()})
     return self._of(params, [(space(a, b), cs) for (a, b), cs in edges.items()]), all_exact
 

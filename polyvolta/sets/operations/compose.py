@@ -8,6 +8,7 @@ function when x -> y and x -> z only with y = z, that is when (reversed, then it
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 from typing import TYPE_CHECKING
 
 from ..conjuncts import conjunct as cj
@@ -16,7 +17,7 @@ from ..conjuncts.conjunct import Conjunct
 from ..errors import SpaceMismatch
 from ..values.aff import Aff
 from ..values.shape import all_spaces, linked, need_map, need_set, rearranged, spaced
-from ..values.space import Space, Tuple
+from ..values.space import Space, Tuple, apart
 from .algebra import conjoin_all, filled
 
 if TYPE_CHECKING:
@@ -52,9 +53,26 @@ def reverse(self: Map) -> Map:
     origin = getattr(self, "_origin", None)
     if origin is not None:
         return origin
-    turned = rearranged(type(self), self, lambda s: (s.out, s.inp, (*range(s.n_in, len(s.dims)), *range(s.n_in))))
+    turned = _reversed(self)
     turned._origin = self  # what gave outputs plainly may be lost in the normal form with inputs and outputs swapped
     return turned
+
+
+def _reversed(self: Map) -> Map:
+    swapped = partial(rearranged, type(self), self, lambda s: (s.out, s.inp, _swapped(s.n_in, s.n_out)))
+    parts = self._rough
+    if len(parts) != 1 or len(parts[0][1]) != 1:
+        return swapped()
+    ((space, (c,)),) = parts
+    n_par = len(self.param_names)
+    places = (*range(n_par), *[n_par + k for k in _swapped(space.n_out, space.n_in)])
+    turned = spaced(space.out, space.inp, self.param_names)
+    return self._later(self.param_names, (turned, (cj.placed(c, c.n, places),)), lambda: swapped().parts)
+
+
+def _swapped(n_in: int, n_out: int) -> tuple[int, ...]:
+    """Where outputs and then inputs stand among inputs and then outputs."""
+    return (*range(n_in, n_in + n_out), *range(n_in))
 
 
 def identity(self: Set) -> Map:
@@ -81,28 +99,50 @@ def _meet(a: Relation, side: str, b: Relation) -> None:
     ------
     SpaceMismatch : both have one space and these differ.
     """
-    if len(a.parts) == 1 == len(b.parts):
-        here, there = getattr(a.parts[0][0], "inp" if side == "domain" else "out"), b.parts[0][0].out
+    if len(a._rough) == 1 == len(b._rough):
+        here, there = getattr(a._rough[0][0], "inp" if side == "domain" else "out"), b._rough[0][0].out
         if here.key != there.key:
             raise SpaceMismatch(f"the set is not in the space of the {side}", where=f"{side}: {here}\nset: {there}")
 
 
-def _restricted(self: Map, sets: Set, side: str, keep: bool) -> Map:
+def _restricted(self: Map, sets: Set, side: str) -> Map:
+    """The pairs of which one side is in the set."""
     need_set(sets, f"a restriction of the {side}")
-    if keep:
-        _meet(self, side, sets)
+    _meet(self, side, sets)
+    settle = partial(_met, self, sets, side)
+    params, ours, theirs = self._merged(sets)
+    if not (len(self._rough) == 1 == len(sets.parts) and len(self._rough[0][1]) == 1 == len(sets.parts[0][1])):
+        return self._of(params, settle())
+    (((space, (c,)),), ((_, (d,)),)) = self._rough, sets.parts
+    n_par, n = len(params), len(params) + len(space.dims)
+    tup, first = (space.inp, n_par) if side == "domain" else (space.out, n_par + space.n_in)
+    wide = cj.placed(d, n, (*theirs, *range(first, first + len(tup.dims))))
+    rough = cj.juxtaposed(cj.placed(c, n, (*ours, *range(n_par, n))), wide)
+    return self._later(params, (apart(space, params), (rough,)), settle)
+
+
+def _met(self: Map, sets: Set, side: str) -> list[Part]:
     a, b = self._aligned(sets)
+    parts = [(space, conjoin_all(cs, _widened(a, b, side, space))) for space, cs in a.parts]
+    return [p for p in parts if p[1]] or parts[:1]
+
+
+def _widened(a: Map, b: Set, side: str, space: Space) -> list[Conjunct]:
+    """What `b` says of one side of a space of `a`, which has the same parameters, over all dimensions."""
     n_par = len(a.param_names)
-    parts = []
+    tup, first = (space.inp, n_par) if side == "domain" else (space.out, n_par + space.n_in)
+    places = (*range(n_par), *range(first, first + len(tup.dims)))
+    return [cj.reindex(c, n_par + len(space.dims), places) for c in b._find((None, tup.key))]
+
+
+def _without(self: Map, sets: Set, side: str) -> Map:
+    """The pairs of which one side is not in the set."""
+    need_set(sets, f"a restriction of the {side}")
+    a, b = self._aligned(sets)
+    parts: list[Part] = []
     for space, cs in a.parts:
-        tup, first = (space.inp, n_par) if side == "domain" else (space.out, n_par + space.n_in)
-        places = (*range(n_par), *range(first, first + len(tup.dims)))
-        wide = [cj.reindex(c, n_par + len(space.dims), places) for c in b._find((None, tup.key))]
-        if keep:
-            parts.append((space, conjoin_all(cs, wide)))
-        else:
-            knife = a._of(a.param_names, [(space, tuple(wide))])
-            parts += a._of(a.param_names, [(space, cs)]).subtract(knife).parts
+        knife = a._of(a.param_names, [(space, tuple(_widened(a, b, side, space)))])
+        parts += a._of(a.param_names, [(space, cs)]).subtract(knife).parts
     return a._of(a.param_names, [p for p in parts if p[1]] or parts[:1])
 
 
@@ -113,12 +153,12 @@ def intersect_domain(self: Map, sets: Set) -> Map:
     ------
     SpaceMismatch : both have one tuple there and these differ.
     """
-    return _restricted(self, sets, "domain", True)
+    return _restricted(self, sets, "domain")
 
 
 def intersect_range(self: Map, sets: Set) -> Map:
     """The pairs whose output is in the set; see `intersect_domain`."""
-    return _restricted(self, sets, "range", True)
+    return _restricted(self, sets, "range")
 
 
 def subtract_domain(self: Map, sets: Set) -> Map:
@@ -128,12 +168,12 @@ def subtract_domain(self: Map, sets: Set) -> Map:
     >>> print(Map("{ [i] -> [i + 1] : 0 <= i < 9 }").subtract_domain(Set("{ [i] : i >= 4 }")))
     { [i] -> [i + 1] : 0 <= i <= 3 }
     """
-    return _restricted(self, sets, "domain", False)
+    return _without(self, sets, "domain")
 
 
 def subtract_range(self: Map, sets: Set) -> Map:
     """The pairs whose output is not in the set; see `subtract_domain`."""
-    return _restricted(self, sets, "range", False)
+    return _without(self, sets, "range")
 
 
 # ---- composition
@@ -159,16 +199,17 @@ def apply(self: Set, relation: Map) -> Set:
             "no tuple of the set is in the map's domain",
             where=f"set: {all_spaces(self)}\nmap: {all_spaces(relation)}",
         )
-    a, b = self._aligned(relation)
-    n_par = len(a.param_names)
+    params, ours, theirs = self._merged(relation)
+    n_par = len(params)
     parts = []
-    for space, cs in b.parts:
+    for space, cs in relation._rough:
         n = n_par + len(space.dims)
-        everywhere, inside = tuple(range(n)), tuple(range(n_par + space.n_in))
-        found = a._find((None, space.inp.key))
-        done = [pj.compose(c, d, n, everywhere, inside, inside[n_par:]) for c in cs for d in found]
-        parts.append((spaced(None, space.out, a.param_names), filled(done)))
-    return self._of(a.param_names, [p for p in parts if p[1]] or parts[:1])
+        inside = tuple(range(n_par, n_par + space.n_in))
+        everywhere = (*theirs, *range(n_par, n))
+        found = self._find((None, space.inp.key))
+        done = [pj.compose(c, d, n, everywhere, ours + inside, inside) for c in cs for d in found]
+        parts.append((spaced(None, space.out, params), filled(done)))
+    return self._of(params, [p for p in parts if p[1]] or parts[:1])
 
 
 def apply_range(self: Map, other: Map) -> Map:
@@ -179,34 +220,42 @@ def apply_range(self: Map, other: Map) -> Map:
     SpaceMismatch : both have one tuple there and these differ.
     """
     self._check_kind(other, "a composition")
-    a, b = self._aligned(other)
-    n_par = len(a.param_names)
+    params, ours, theirs = self._merged(other)
     parts = []
     begins: dict[tuple, list[Part]] = {}
-    for right, ds in b.parts:
+    for right, ds in other._rough:
         begins.setdefault(right.inp.key, []).append((right, ds))
-    for left, cs in a.parts:
+    for left, cs in self._rough:
         for right, ds in begins.get(left.out.key, ()):
-            done = composed(cs, ds, n_par, (left.n_in, left.n_out, right.n_out))
-            parts.append((spaced(left.inp, right.out, a.param_names), done))
-    if not parts and len(a.parts) == 1 == len(b.parts):
+            done = composed(cs, ds, (ours, theirs, len(params)), (left.n_in, left.n_out, right.n_out))
+            parts.append((spaced(left.inp, right.out, params), done))
+    if not parts and len(self._rough) == 1 == len(other._rough):
         raise SpaceMismatch(
             "nothing of the first map's range is in the second map's domain",
             where=f"first: {all_spaces(self)}\nsecond: {all_spaces(other)}",
         )
-    return self._of(a.param_names, parts)
+    return self._of(params, parts)
 
 
 def composed(
-    firsts: Iterable[Conjunct], seconds: Iterable[Conjunct], n_par: int, sides: tuple[int, int, int]
+    firsts: Iterable[Conjunct],
+    seconds: Iterable[Conjunct],
+    params: tuple[tuple[int, ...], tuple[int, ...], int],
+    sides: tuple[int, int, int],
 ) -> tuple[Conjunct, ...]:
-    """First one of some pieces, then one of some others; `sides` are the numbers of inputs, of what is between, and of
-    outputs. A projection for each pair."""
+    """First one of some pieces, then one of some others. A projection for each pair.
+
+    Parameters
+    ----------
+    params : where the parameters of the first ones stand, those of the second ones, and how many there are in all.
+    sides : the numbers of inputs, of what is between, and of outputs.
+    """
+    ours, theirs, n_par = params
     n_in, n_mid, n_out = sides
     width = n_par + n_in + n_out + n_mid
     mid = tuple(range(n_par + n_in + n_out, width))
-    first = (*range(n_par + n_in), *mid)
-    second = (*range(n_par), *mid, *range(n_par + n_in, n_par + n_in + n_out))
+    first = (*ours, *range(n_par, n_par + n_in), *mid)
+    second = (*theirs, *mid, *range(n_par + n_in, n_par + n_in + n_out))
     seconds = tuple(seconds)
     return filled([pj.compose(c, d, width, first, second, mid) for c in firsts for d in seconds])
 

@@ -80,7 +80,7 @@ def project_out(self: R, *dims: str | int) -> R:
     for d in dims:
         if isinstance(d, str) and d in self.param_names:
             raise UnknownName(f"{d!r} is a parameter", where=str(self), hint=f"project_out_params({d!r})")
-    gone = {position(d, space.dims, str(space)) for d in dims}
+    gone = {position(d, space.dims, space) for d in dims}
     n_in = space.n_in
     out = without(space.out, {k - n_in for k in gone})
     inp = space.inp and without(space.inp, gone)
@@ -268,7 +268,7 @@ def insert_dims(self: R, before: str | int, *names: str) -> R:
     space = self.space
     at = len(space.dims)
     if whole(before) != at:
-        at = position(before, space.dims, str(space))
+        at = position(before, space.dims, space)
     return _inserted(self, at, names, on_input=at < space.n_in)
 
 
@@ -330,7 +330,7 @@ def project_onto(self: R, *dims: str | int) -> R:
     { S[j] : 1 <= j <= 7 }
     """
     space = self.space
-    kept = {position(d, space.dims, str(space)) for d in dims}
+    kept = {position(d, space.dims, space) for d in dims}
     return project_out(self, *(k for k in range(len(space.dims)) if k not in kept))
 
 
@@ -363,7 +363,7 @@ def column(self: Relation, dim: str | int) -> int:
         known = (*self.param_names, *space.dims)
         where = f"{_params_text(self)} -> {space}" if self.param_names else str(space)
         raise UnknownName(f"no parameter or dimension is called {dim!r}", where=where, hint=nearest(dim, known))
-    return len(self.param_names) + position(dim, space.dims, str(space))
+    return len(self.param_names) + position(dim, space.dims, space)
 
 
 def move_dims(self: R, *dims: str, to: str) -> R:

@@ -23,10 +23,10 @@ from ..values.space import Space, Tuple, distinct, fresh, renamed
 from .tokens import is_spelt
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Style:
     """How symbols are written; `mod` says whether remainders are recognised, `inline` whether a dimension that is a
-    function of others stands in the tuple as that function."""
+    function of others stands in the tuple as that function. Two styles are equal only if they are the same object."""
 
     floor: tuple[str, str, str] = ("floor(", "/", ")")
     times: str = "*"
@@ -54,9 +54,11 @@ def show_aff(e: Aff, style: Style = ISL) -> str:
     >>> show_aff(var("i") - 64 * (var("i") // 64), PAPER)
     'i - 64⌊i/64⌋'
     """
-    terms, const = _mod_terms(e, style) if style.mod else ([(_atom(a, style), c) for a, c in e.terms], e.const)
-    if not terms:
+    if not e.terms:
         return str(e.const)
+    if len(e.terms) == 1 and e.terms[0][1] == 1 and not e.const:
+        return _atom(e.terms[0][0], style)
+    terms, const = _mod_terms(e, style) if style.mod else ([(_atom(a, style), c) for a, c in e.terms], e.const)
     first_positive = next((k for k, (_, c) in enumerate(terms) if c > 0), None)
     if terms[0][1] < 0 and first_positive is not None:
         terms.insert(0, terms.pop(first_positive))
@@ -73,9 +75,12 @@ def show_aff(e: Aff, style: Style = ISL) -> str:
 
 
 def _atom(atom: Atom, style: Style) -> str:
+    return atom if isinstance(atom, str) else _call(atom, style)
+
+
+@lru_cache(maxsize=1 << 12)
+def _call(atom: Floor | Xor, style: Style) -> str:
     match atom:
-        case str():
-            return atom
         case Floor(num, den):
             opening, slash, closing = style.floor
             inner = show_aff(num, style)
@@ -91,7 +96,7 @@ def _plain(e: Aff) -> bool:
 
 def _mod_terms(e: Aff, style: Style) -> tuple[list[tuple[str, int]], int]:
     """The terms, with `c*num - c*den*floor(num/den)` gathered to `c*(num mod den)`, and the constant."""
-    parts = mod_parts(e)
+    parts = mod_parts(e) if len(e.terms) > 1 else []
     if not parts or parts[-1][2] is None:
         return [(_atom(a, style), c) for a, c in e.terms], e.const
     rest = parts[0][3] if parts[0][2] is None else Aff(())
@@ -203,20 +208,19 @@ def _readable(
             table[base + k] = var(existentials[-1])
     inline: dict[str, tuple[Aff, bool]] = {}
     uses = [len(column) - column.count(0) for column in zip(*c.eqs, *c.ineqs)]  # in how many rows each column is
+    reach = _reach(c)
+    mentioned = {col for d in c.divs if d is not None for col, v in enumerate(d[1]) if v}
     eqs = []
     for row in c.eqs:
-        last = next((col for col in range(base - 1, first_out, -1) if row[col]), 0)
-        value = [-row[last] * v for v in row]
-        value[last] = 0
-        plain = (
-            last and abs(row[last]) == 1 and not any(_leans(c, col, last) for col in range(base, len(row)) if row[col])
-        )
+        used = [col for col, v in enumerate(row) if v and col]
+        last = max([col for col in used if first_out < col < base], default=0)
+        plain = last and abs(row[last]) == 1 and not any(reach[col] >= last for col in used if col >= base)
         if plain and not is_map:
-            used = [col for col, v in enumerate(value) if col and v]
-            plain = not any(_leans(c, col, 1 + first_out) if col >= base else col > first_out for col in used)
+            plain = not any(reach[col] > first_out for col in used if col != last)
         if plain and uses[last] == 1:
-            named = any(d is not None and last < len(d[1]) and d[1][last] for d in c.divs)
-            inline[names[last - 1]] = (expression(value, table), named)
+            value = [-row[last] * v for v in row]
+            value[last] = 0
+            inline[names[last - 1]] = (expression(value, table), last in mentioned)
         else:
             eqs.append(row)
     direct = [r for r in eqs if any(r[1:base])]
@@ -226,13 +230,12 @@ def _readable(
     return atoms, existentials, inline
 
 
-def _leans(c: Conjunct, col: int, first: int) -> bool:
-    """Whether a div column is an unknown, or depends on a dimension at or after column `first`."""
-    div = c.divs[col - 1 - c.n]
-    if div is None:
-        return True
-    row = div[1]
-    return any(row[first : 1 + c.n]) or any(_leans(c, k, first) for k in range(1 + c.n, len(row)) if row[k])
+def _reach(c: Conjunct) -> list[int]:
+    """For every column the latest dimension that it depends on; for unknown divs a column behind all."""
+    reach = list(range(1 + c.n))
+    for div in c.divs:
+        reach.append(max([reach[k] for k, v in enumerate(div[1]) if v]) if div is not None else 1 << 60)
+    return reach
 
 
 def _weight(row: Sequence[int], base: int) -> int:

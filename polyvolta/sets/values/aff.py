@@ -184,6 +184,10 @@ class Aff:
             raise NotAffine(f"a divisor must be a positive number, not {den}", where=f"floor(({self})/{den})")
         if den == 1:
             return self
+        if len(self.terms) == 1 and 0 <= self.const < den:
+            ((atom, c),) = self.terms
+            if gcd(c, den) == 1 and (c != 1 or not isinstance(atom, Floor)):
+                return Aff(((Floor(self, den), 1),))
         whole = Aff(tuple([(a, c // den) for a, c in self.terms if c % den == 0]), self.const // den)
         rest = Aff(tuple([t for t in self.terms if t[1] % den]), self.const % den)
         if not rest.terms:

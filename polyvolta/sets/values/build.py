@@ -94,11 +94,14 @@ def expression(row: Sequence[int], table: Mapping[int, Aff | None]) -> Aff:
     """The expression that a row stands for, columns read from `table`."""
     sums: dict[Atom, int] = {}
     const = row[0]
-    for col in range(1, len(row)):
-        c = row[col]
-        if c:
-            e = table[col]
-            const += c * e.const
-            for atom, k in e.terms:
-                sums[atom] = sums.get(atom, 0) + c * k
+    used = [(col, c) for col, c in enumerate(row) if c and col]
+    if len(used) == 1:
+        ((col, c),) = used
+        e = table[col] * c
+        return e + const if const else e
+    for col, c in used:
+        e = table[col]
+        const += c * e.const
+        for atom, k in e.terms:
+            sums[atom] = sums.get(atom, 0) + c * k
     return linear(sums, const)

@@ -27,6 +27,9 @@ def mod_parts(e: Aff) -> list[Part]:
     floors = [(a, c) for a, c in e.terms if isinstance(a, Floor)]
     if not floors or len(e.terms) == 1:
         return [(1, _ZERO, None, e)] if e.terms or e.const else []
+    digit = _digit(e) if len(e.terms) == 2 else None
+    if digit is not None:
+        return [(1, _ZERO, None, Aff((), e.const)), digit] if e.const else [digit]
     found: list[Part] = []
     rest, changed = dict(e.terms), False
     for chain in _chains(e):
@@ -57,6 +60,27 @@ def mod_parts(e: Aff) -> list[Part]:
     return [(1, _ZERO, None, left), *found] if left.terms or left.const else found
 
 
+def _based(atom: Atom) -> tuple[Atom | None, int]:
+    """(x, d) for floor(x/d) of an atom x, (x, 1) for another atom; x is None for a floor of a sum."""
+    if not isinstance(atom, Floor):
+        return atom, 1
+    num = atom.num
+    if len(num.terms) != 1 or num.const or num.terms[0][1] != 1:
+        return None, 1
+    return num.terms[0][0], atom.den
+
+
+def _digit(e: Aff) -> Part | None:
+    """Two terms c*floor(x/d) - c*r*floor(x/(d*r)), which are one digit c*(floor(x/d) mod r)."""
+    (fine, c), (coarse, m) = e.terms
+    (x, d), (y, wide) = _based(fine), _based(coarse)
+    if wide < d:
+        fine, c, coarse, m, d, wide = coarse, m, fine, c, wide, d
+    if x is None or wide % d or c * (wide // d) != -m or x != y:
+        return None
+    return c, Aff(((fine, 1),)), wide // d, _ZERO
+
+
 def _length(term: tuple[Floor, int]) -> int:
     return -len(term[0].num.terms)
 
@@ -69,13 +93,9 @@ def _chains(e: Aff) -> list[list[tuple[Atom, int, int]]]:
     """Groups of atoms floor(base/d) whose divisors divide one another: (atom, d, coefficient)."""
     groups: dict[Atom, list[tuple[int, int, Atom]]] = {}
     for atom, c in e.terms:
-        base, den = atom, 1
-        if isinstance(atom, Floor):
-            num = atom.num
-            if len(num.terms) != 1 or num.const or num.terms[0][1] != 1:
-                continue
-            base, den = num.terms[0][0], atom.den
-        groups.setdefault(base, []).append((den, c, atom))
+        base, den = _based(atom)
+        if base is not None:
+            groups.setdefault(base, []).append((den, c, atom))
     chains = []
     for members in groups.values():
         if len(members) < 2:

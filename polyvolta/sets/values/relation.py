@@ -39,10 +39,11 @@ Part = tuple[Space, tuple[Conjunct, ...]]
 class Relation:
     """What `Set` and `Map` share; a value is made from isl's notation or by `_of`."""
 
-    __slots__ = ("_hash", "_origin", "param_names", "parts")
+    __slots__ = ("_hash", "_origin", "_pending", "param_names", "parts")
     param_names: tuple[str, ...]
     parts: tuple[Part, ...]
     _hash: int | None
+    _pending: tuple[Part, Callable[[], Iterable[Part]]]
     _is_map: bool
 
     def __init__(self, text: str) -> None:
@@ -89,6 +90,29 @@ class Relation:
         self._fill(params, parts)
         return self
 
+    @classmethod
+    def _later(cls, params: tuple[str, ...], part: Part, settle: Callable[[], Iterable[Part]]) -> Self:
+        """A relation that is usually composed next, with pieces that say the same as those that `settle` gives.
+
+        They need not be normal. Its parts are settled when someone asks for them, a composition doesn't (`_rough`).
+        """
+        self = object.__new__(cls)
+        self.param_names, self._hash, self._pending = params, None, (part, settle)
+        return self
+
+    def __getattr__(self, name: str) -> tuple[Part, ...]:
+        """The parts, asked for the first time."""
+        if name != "parts":
+            raise AttributeError(f"a {type(self).__name__} has no attribute {name!r}", name=name, obj=self)
+        self._fill(self.param_names, self._pending[1]())
+        return self.parts
+
+    @property
+    def _rough(self) -> tuple[Part, ...]:
+        """The parts, whose pieces need not be normal and may be contradictory: what a composition reads."""
+        pending = getattr(self, "_pending", None)
+        return self.parts if pending is None else (pending[0],)
+
     def __reduce__(self) -> tuple[object, ...]:
         """Made anew from its parts, for another process hashes names otherwise."""
         return self._of, (self.param_names, self.parts)
@@ -100,12 +124,13 @@ class Relation:
 
     def __eq__(self, other: object) -> bool:
         """Same parameters, spaces and normalised pieces: cheap; implies `is_equal`, not conversely."""
-        return (
-            type(self) is type(other)
-            and hash(self) == hash(other)
-            and self.param_names == other.param_names
-            and {s.key: set(p) for s, p in self.parts} == {s.key: set(p) for s, p in other.parts}
-        )
+        if type(self) is not type(other) or self.param_names != other.param_names:
+            return False
+        mine, theirs = self.parts, other.parts
+        if len(mine) == 1 == len(theirs):
+            ((space, cs),), ((other_space, ds),) = mine, theirs
+            return space.key == other_space.key and (cs == ds or (len(cs) > 1 and set(cs) == set(ds)))
+        return {s.key: set(p) for s, p in mine} == {s.key: set(p) for s, p in theirs}
 
     def __bool__(self) -> bool:
         raise SpaceMismatch(f"a {self._kind()} has no truth value", where=str(self), hint="ask not r.is_empty()")
@@ -206,6 +231,14 @@ class Relation:
             return self, other
         params = tuple(dict.fromkeys([*self.param_names, *other.param_names]))
         return self.align_params(params), other.align_params(params)
+
+    def _merged(self, other: Relation) -> tuple[tuple[str, ...], tuple[int, ...], tuple[int, ...]]:
+        """The parameters of both, and where those of each stand among them."""
+        ours, theirs = self.param_names, other.param_names
+        if ours == theirs:
+            return ours, tuple(range(len(ours))), tuple(range(len(ours)))
+        params = tuple(dict.fromkeys([*ours, *theirs]))
+        return params, tuple(range(len(ours))), tuple(map(params.index, theirs))
 
     def _check_kind(self, other: object, what: str) -> None:
         if type(other) is not type(self):

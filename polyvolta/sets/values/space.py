@@ -84,8 +84,11 @@ def distinct(names: Iterable[str], taken: Iterable[str] = ()) -> tuple[str, ...]
     """`names` made distinct from one another and from `taken`: old primes are dropped where they can be."""
     used, out = set(taken), []
     for name in names:
-        out.append(fresh(name.rstrip("'"), used))
-        used.add(out[-1])
+        name = name.rstrip("'")
+        while name in used:
+            name += "'"
+        out.append(name)
+        used.add(name)
     return tuple(out)
 
 
@@ -132,8 +135,8 @@ def whole(value: object) -> int | None:
         return None
 
 
-def position(dim: str | int, dims: tuple[str, ...], where: str, what: str = "dimension") -> int:
-    """The position of a dimension given by name or by position.
+def position(dim: str | int, dims: tuple[str, ...], where: str | Space, what: str = "dimension") -> int:
+    """The position of a dimension given by name or by position; `where` is for messages.
 
     Raises
     ------
@@ -142,11 +145,11 @@ def position(dim: str | int, dims: tuple[str, ...], where: str, what: str = "dim
     if not isinstance(dim, str):
         number = whole(dim)
         if number is None:
-            raise UnknownName(f"a {what} is given by its name or position, not by {dim!r}", where=where)
+            raise UnknownName(f"a {what} is given by its name or position, not by {dim!r}", where=str(where))
         if -len(dims) <= number < len(dims):
             return number % len(dims)
         count = f"there is 1 {what}" if len(dims) == 1 else f"there are {len(dims)} {what}s"
-        raise UnknownName(f"position {dim} is out of range", where=where, hint=count)
+        raise UnknownName(f"position {dim} is out of range", where=str(where), hint=count)
     if dim in dims:
         return dims.index(dim)
-    raise UnknownName(f"no {what} is called {dim!r}", where=where, hint=nearest(dim, dims))
+    raise UnknownName(f"no {what} is called {dim!r}", where=str(where), hint=nearest(dim, dims))

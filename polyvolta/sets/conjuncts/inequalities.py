@@ -1,0 +1,109 @@
+"""Inequalities alone, over dimensions: what many conjuncts are, and all that is left of others.
+
+Their normal form needs neither pivots nor floors: each is tightened, of parallel ones the strongest stays, intervals
+round the others (`rounding`). Where an opposite pair makes an equality or a quotient, that is said, and `normal` does
+the rest. Rows that are in normal form stay so, as a rule, when one joins them: `Stated` looks at its neighbours only.
+"""
+
+from __future__ import annotations
+
+from bisect import insort
+from collections.abc import Iterable
+from operator import neg
+
+from ..engine.rows import Row, normal_ineq, strongest
+from .recognise import Intervals
+from .rounding import round_rows
+
+
+def normal_inequalities(ineqs: Iterable[Row]) -> tuple[Row, ...] | None | bool:
+    """The normal form of inequalities over dimensions alone.
+
+    None for a contradiction, False where an equality or a quotient is among them and it takes more.
+    """
+    best = strongest(ineqs)
+    if best is None:
+        return None
+    if len(best) > 1 and not round_rows(best, Intervals(best, ())):
+        return None
+    for key, opposite in opposites(best).items():
+        gap = best[key] + best[opposite]
+        if gap < 0:
+            return None
+        if gap == 0 or _defines(key, gap):
+            return False
+    return tuple(sorted([(const, *key) for key, const in best.items()]))
+
+
+def opposites(best: dict[Row, int]) -> dict[Row, Row]:
+    """The coefficients of which the opposite ones are there too, and those, in the order of `best`.
+
+    >>> opposites({(1, -2): 5, (0, 1): 3, (-1, 2): 7})
+    {(1, -2): (-1, 2), (-1, 2): (1, -2)}
+    """
+    zero = (0,) * len(next(iter(best), ()))
+    found = {}
+    for key in best:
+        if key < zero and (opposite := tuple(map(neg, key))) in best:
+            found[key], found[opposite] = opposite, key
+    return {key: found[key] for key in best if key in found} if found else found
+
+
+class Stated:
+    """Inequalities in normal form, without equalities and divs, to which others are added one at a time."""
+
+    __slots__ = ("best", "bounds", "rows")
+
+    def __init__(self, rows: Iterable[Row]) -> None:
+        self.rows = list(rows)  # in order
+        self.best = {row[1:]: row[0] for row in self.rows}
+        self.bounds = Intervals(self.best, ())
+
+    def copy(self) -> Stated:
+        """Another that begins with the same inequalities."""
+        other = object.__new__(Stated)
+        other.rows, other.best, other.bounds = self.rows.copy(), self.best.copy(), self.bounds.copy()
+        return other
+
+    def add(self, row: Row) -> bool | None:
+        """Add one; whether what there is is in normal form then, which it is as a rule. None for a contradiction.
+
+        Looks at the rows that share its variable, if it has one only, else at that row alone.
+        """
+        tight = normal_ineq(row)
+        if tight is True or tight is False:
+            return tight or None
+        return self.add_tight(tight)
+
+    def add_tight(self, tight: Row) -> bool | None:
+        """`add` of an inequality that is tight."""
+        best, const, key = self.best, tight[0], tight[1:]
+        before = best.get(key)
+        if before is not None:
+            if before <= const:
+                return True
+            self.rows.remove((before, *key))
+        insort(self.rows, tight)
+        other = best.get(tuple(map(neg, key)))
+        if other is not None and (gap := const + other) <= 0:
+            return None if gap < 0 else False
+        best[key] = const
+        if other is not None and _defines(key, gap):
+            return False
+        near = [key]
+        if key.count(0) == len(key) - 1:
+            self.bounds.learn(key, const)
+            at = key.index(1) if 1 in key else key.index(-1)
+            side = key[at]  # it may imply the rows that it bounds from below, and round those with other factors
+            near = [k for k in best if (v := k[at]) and (v * side > 0 or max(k) > 1 or min(k) < -1) and k != key]
+            if not near:
+                return True
+        count = len(best)
+        if not round_rows(best, self.bounds, near):
+            return None
+        return len(best) == count and all(k in best for k in near)
+
+
+def _defines(key: Row, gap: int) -> bool:
+    """Whether `key . x >= 0` and an opposite row, `gap` apart, say that the latest column is a quotient."""
+    return abs(next(v for v in reversed(key) if v)) == gap + 1
