@@ -16,7 +16,6 @@ The cases are those of S. Verdoolaege, "Integer set coalescing" (IMPACT 2015); h
 from __future__ import annotations
 
 from functools import cached_property, lru_cache
-from itertools import product
 from typing import TYPE_CHECKING, TypeVar
 
 from ..budgets import spend
@@ -27,6 +26,8 @@ from ..conjuncts.frame import Frame, Member
 from ..conjuncts.implies import subtract
 from ..conjuncts.project import prune, with_known_divs
 from ..engine.rows import Row, complement, negate
+from . import joint
+from .covering import covers, valid_rows
 from .gist import irredundant
 
 if TYPE_CHECKING:
@@ -78,7 +79,7 @@ def coalesce_conjuncts(pieces: tuple[Conjunct, ...]) -> tuple[Conjunct, ...]:
                 done.append(a)
         done = [p for p in done if p.conjunct is not None]
         pieces = tuple([p.conjunct for p in done])
-        pair = _fusible_by_strides(frame, done)
+        pair = _fusible_by_strides(frame, done) or _fusible_by_hull(done)
         if pair is None:
             break
         k, j, fused = pair
@@ -126,58 +127,15 @@ def _fuse(frame: Frame, a: _Piece, b: _Piece) -> _Piece | None:
     cuts_a = [r for r in b.member.statements if not a.member.implies(r, exact)]
     if not cuts_a:
         return b
-    hull = _valid_rows(frame, a.member, b.member, {*cuts_a, *cuts_b})
-    if _covers(hull, cuts_a, cuts_b):
+    hull = valid_rows(frame, a.member, b.member, {*cuts_a, *cuts_b})
+    if covers(hull, cuts_a, cuts_b):
         return _Piece(hull)
     wrapped = [*_wrapped(a.member, b.member, cuts_b), *_wrapped(b.member, a.member, cuts_a)]
     if wrapped:
         hull = Member(frame, hull.eqs, (*hull.ineqs, *wrapped))
-        if _covers(hull, cuts_a, cuts_b):
+        if covers(hull, cuts_a, cuts_b):
             return _Piece(hull)
     return None
-
-
-def _valid_rows(frame: Frame, a: Member, b: Member, cuts: set[Row]) -> Member:
-    """The rows of either that hold on both, the strongest of each linear part."""
-    best: dict[Row, int] = {}
-    for row in (*a.statements, *b.statements):
-        if row not in cuts and best.get(row[1:], row[0]) >= row[0]:
-            best[row[1:]] = row[0]
-    eqs = []
-    for row in (*a.eqs, *b.eqs):
-        opposite = negate(row)
-        if best.get(row[1:]) == row[0] and best.get(opposite[1:]) == opposite[0]:
-            eqs.append(row)
-            del best[row[1:]], best[opposite[1:]]
-    return Member(frame, eqs, [(c, *key) for key, c in best.items()])
-
-
-def _covers(hull: Member, cuts_a: list[Row], cuts_b: list[Row]) -> bool:
-    """Whether no point of the hull violates both a row of `cuts_b` (of A) and one of `cuts_a` (of B)."""
-    hard = []
-    for r, s in product(cuts_b, cuts_a):
-        if all(x + y == 0 for x, y in zip(r[1:], s[1:], strict=True)):
-            if r[0] + s[0] >= -1:
-                continue
-            hard.insert(0, (r, s))  # the likeliest to fail
-        else:
-            hard.append((r, s))
-    unsure = []
-    for r, s in hard:
-        tab = hull.tableau
-        if tab.empty:
-            return True
-        outside = (complement(r), complement(s))
-        token = tab.mark()
-        for row in outside:
-            tab.add_ineq(row)
-        found = not tab.empty and all(den == 1 for _, den in tab.sample())
-        if not tab.empty:
-            unsure.append(outside)
-        tab.rollback(token)
-        if found:
-            return False
-    return all(hull.frame.is_empty(hull.eqs, (*hull.ineqs, *outside)) for outside in unsure)
 
 
 def _wrapped(a: Member, b: Member, cuts: list[Row]) -> list[Row]:
@@ -221,6 +179,18 @@ def _fusible_by_strides(frame: Frame, pieces: list[_Piece]) -> tuple[int, int, C
     return None
 
 
+def _fusible_by_hull(pieces: list[_Piece]) -> tuple[int, int, Conjunct] | None:
+    """Two pieces whose convex hull has no further point, and that one."""
+    for at, p in enumerate(pieces):
+        for j, q in enumerate(pieces[:at]):
+            spend()
+            if not p.apart(q):
+                fused = joint.fused(q.conjunct, p.conjunct)
+                if fused is not None:
+                    return j, at, irredundant(fused)
+    return None
+
+
 def _fuse_by_strides(frame: Frame, p: _Piece, q: _Piece) -> Conjunct | None:
     a, b = p.conjunct, q.conjunct
     grids = [lattice.of_conjunct(c) for c in (a, b)]
@@ -231,7 +201,7 @@ def _fuse_by_strides(frame: Frame, p: _Piece, q: _Piece) -> Conjunct | None:
         return None
     cuts = {r for r in p.member.statements if not q.member.implies(r)}
     cuts |= {r for r in q.member.statements if not p.member.implies(r)}
-    valid = _valid_rows(frame, p.member, q.member, cuts)
+    valid = valid_rows(frame, p.member, q.member, cuts)
     hull = cj.conjoin(frame.conjunct(valid.eqs, valid.ineqs), step)
     if hull is None or any(piece for part in subtract(hull, a) for piece in subtract(part, b)):
         return None
