@@ -52,9 +52,11 @@ def fused(a: Conjunct, b: Conjunct) -> Conjunct | None:
 
 def _candidates(a: Conjunct, b: Conjunct) -> Iterator[Conjunct]:
     plain = bare(a), bare(b)
-    yield from _hulls(*plain)
-    for turned in _turned(*plain):
-        yield from _hulls(*turned)
+    stated = restated(plain[0]), restated(plain[1])
+    for pair in dict.fromkeys((plain, stated)):
+        yield from _hulls(*pair)
+        for turned in _turned(*pair):
+            yield from _hulls(*turned)
     if any(any(r[1 + a.n :]) for c in plain for r in c.eqs):
         grids = [g for c in plain if (g := lattice.of_conjunct(c)) is not None]
         if len(grids) == 2:
@@ -73,7 +75,7 @@ def _hulls(a: Conjunct, b: Conjunct) -> Iterator[Conjunct]:
     cuts_q = [r for r in p.statements if not q.implies(r, False)]
     cuts_p = [r for r in q.statements if not p.implies(r, False)]
     if not cuts_p or not cuts_q:
-        whole = a if not cuts_p else b
+        whole = a if not cuts_q else b
         yield cj.normalise(whole.n, whole.divs, whole.eqs, whole.ineqs) or whole
         return
     active = _active(frame, (*cuts_p, *cuts_q))
@@ -90,7 +92,8 @@ def _hulls(a: Conjunct, b: Conjunct) -> Iterator[Conjunct]:
     for columns in (dims, active) if len(dims) < len(active) else (active,):
         eqs, ineqs = _hull(frame.width, columns, active, corners)
         hull = Member(frame, eqs, (*ineqs, *idle))
-        if covers(hull, cuts_p, cuts_q):
+        open_p, open_q = ([r for r in m.statements if not hull.implies(r, False)] for m in (p, q))
+        if covers(hull, open_q, open_p):
             found = frame.conjunct(hull.eqs, hull.ineqs)
             if found is not None:
                 yield found
@@ -117,10 +120,10 @@ def _corners(m: Member, active: Sequence[int]) -> cone.Generators:
 
 
 def _bounds(m: Member, active: Sequence[int]) -> list[Row]:
-    """What a piece says of the divs that only the other mentions, rounded to integers."""
+    """Bounds of the divs, also of those that only the other piece mentions, rounded to integers."""
     out = []
     for k in active:
-        if k > m.frame.n and not any(r[k] for r in (*m.eqs, *m.ineqs)):
+        if k > m.frame.n:
             for sign in (1, -1):
                 row = [0] * m.frame.width
                 row[k] = sign
@@ -171,7 +174,7 @@ def bare(c: Conjunct) -> Conjunct:
     >>> from polyvolta.sets import Set
     >>> ((_, (c,)),) = Set("{ [x, y] : x = 3y + 7 }").parts
     >>> c.divs, bare(c).divs, bare(c).eqs
-    (((3, (0, 1, 0)),), (), ((7, -1, 3),))
+    (((3, (0, 1, 0)),), (), ((-7, 1, -3),))
     """
     base = 1 + c.n
     for k in reversed(range(len(c.divs))):
@@ -191,6 +194,42 @@ def bare(c: Conjunct) -> Conjunct:
         eqs = tuple([without(r) for r in c.eqs if r is not stated])
         said = tuple([r for r in ineqs if any(r[1:]) or r[0] < 0])
         return bare(Conjunct(c.n, tuple(divs), tuple([r for r in eqs if any(r)]), said))
+    return c
+
+
+def restated(c: Conjunct) -> Conjunct:
+    """The conjunct, not normalised, each div that is a quotient by an equality as the floor of that.
+
+    So `y = 5 - (x + 5) mod 8` speaks of `floor((x + y)/8)`, as others do that have another residue of x + y.
+
+    >>> from polyvolta.sets import Set
+    >>> ((_, (c,)),) = Set("{ [x, y] : y = 5 - (x + 5) mod 8 }").parts
+    >>> c.divs, c.eqs
+    (((8, (5, 1, 0)),), ((0, 1, 1, -8),))
+    >>> restated(c).divs, restated(c).eqs, len(restated(c).ineqs)
+    (((8, (0, 1, 1, 0)),), ((0, 1, 1, -8),), 2)
+    """
+    base, width = 1 + c.n, 1 + c.n + len(c.divs)
+    for k, div in enumerate(c.divs):
+        row = next((r for r in c.eqs if div and abs(r[base + k]) == div[0] and not any(r[base + k + 1 :])), None)
+        if div is None or row is None:
+            continue
+        den, col = div[0], base + k
+        row = row if next(v for v in row[1:] if v) > 0 else negate(row)
+        up = row[col] < 0  # den * q = row without q; else it is the opposite
+        other: Div = (den, (0, *[v if at != col else 0 for at, v in enumerate(row) if at]))
+        if not any(other[1]) or other[1][1:base] == div[1][1:base]:
+            continue
+        less = -(-row[0] // den)  # what the floor of the rest without a constant is less than q, or than -q
+        given = defining_rows(div, col, width)
+
+        def moved(r: Row, col: int = col, sign: int = 1 if up else -1, less: int = less) -> Row:
+            r = (*r, *[0] * (width - len(r)))
+            return (r[0] + sign * less * r[col], *[sign * v if at == col else v for at, v in enumerate(r) if at])
+
+        divs = [d if d is None or at == k else (d[0], moved(d[1])) for at, d in enumerate(c.divs)]
+        divs[k] = other
+        c = Conjunct(c.n, tuple(divs), tuple(map(moved, c.eqs)), tuple(map(moved, (*c.ineqs, *given))))
     return c
 
 
@@ -216,14 +255,16 @@ def _turned(a: Conjunct, b: Conjunct) -> Iterator[Pair]:
 
 
 def _with_div(frame: Frame, m: Member, k: int, div: tuple[int, Row], shifted: int) -> Conjunct:
-    """A member with another div k, which is one less in column `shifted` if that is not 0."""
+    """A member with another div k, which is one less in column `shifted` if that is not 0; what it was is spelt out."""
 
     def moved(row: Row) -> Row:
         return (row[0] + row[shifted], *row[1:]) if shifted else row
 
     divs = [d if d is None else (d[0], moved(d[1])) for d in frame.divs]
     divs[k] = div
-    return Conjunct(frame.n, tuple(divs), tuple(map(moved, m.eqs)), tuple(map(moved, m.ineqs)))
+    was = frame.divs[k]
+    given = () if was is None else defining_rows(was, 1 + frame.n + k, frame.width)
+    return Conjunct(frame.n, tuple(divs), tuple(map(moved, m.eqs)), tuple(map(moved, (*m.ineqs, *given))))
 
 
 # ---- along a grid
