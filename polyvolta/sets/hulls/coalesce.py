@@ -105,12 +105,14 @@ class _Piece:
         whole = whole and prune(whole)
         return irredundant(whole) if whole and whole.divs else whole
 
-    def apart(self, other: _Piece) -> bool:
-        """Whether two parallel rows have room between them."""
-        least, gap = other.member.least, max(self.stride, other.stride)
+    def apart(self, other: _Piece, floors: bool = False) -> bool:
+        """Whether two parallel rows have room between them; with `floors`, room for a multiple of a divisor, too."""
+        least, gap, base = other.member.least, max(self.stride, other.stride), self.member.frame.n
         for key, const in self.opposite:
             found = least.get(key)
             if found is not None and found + const < -gap:
+                if floors and any(key[base:]) and found + const >= -max(map(abs, key[base:])):
+                    continue
                 return True
         return False
 
@@ -184,7 +186,7 @@ def _fusible_by_hull(pieces: list[_Piece]) -> tuple[int, int, Conjunct] | None:
     for at, p in enumerate(pieces):
         for j, q in enumerate(pieces[:at]):
             spend()
-            if not p.apart(q):
+            if not p.apart(q, floors=True):
                 fused = joint.fused(q.conjunct, p.conjunct)
                 if fused is not None:
                     return j, at, irredundant(fused)

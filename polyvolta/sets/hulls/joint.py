@@ -82,7 +82,7 @@ def _hulls(a: Conjunct, b: Conjunct) -> Iterator[Conjunct]:
     if len(active) > WIDE:
         return
     corners = [_corners(m, active) for m in frame.members]
-    if _far(cuts_q, corners[1], active) or _far(cuts_p, corners[0], active):
+    if _far(frame.n, cuts_q, corners[1], active) or _far(frame.n, cuts_p, corners[0], active):
         return
     apart = set(range(1, frame.width)).difference(active)
     idle = [
@@ -133,12 +133,15 @@ def _bounds(m: Member, active: Sequence[int]) -> list[Row]:
     return out
 
 
-def _far(cuts: Sequence[Row], corners: cone.Generators, active: Sequence[int]) -> bool:
-    """Whether all of a piece is at -2 or below of a row of the other: at -1 there are points of neither."""
+def _far(n: int, cuts: Sequence[Row], corners: cone.Generators, active: Sequence[int]) -> bool:
+    """Whether all of a piece is at -2 or below of a row of the other: at -1 there are points of neither.
+
+    Of a row with divs it is at -1 less a divisor.
+    """
     lines, rays = corners
     for row in cuts:
-        r = (row[0], *[row[k] for k in active])
-        if not any(dot(r, g) for g in lines) and all(dot(r, g) <= -2 * g[0] for g in rays):
+        r, gap = (row[0], *[row[k] for k in active]), 1 + max(map(abs, row[1 + n :]), default=1)
+        if not any(dot(r, g) for g in lines) and all(dot(r, g) <= -max(2, gap) * g[0] for g in rays):
             return True
     return False
 
