@@ -105,7 +105,7 @@ def _find_band(
         forms = _upwards(found[0], depths, edges)
         rows.append(forms)
         prior = extended(prior, forms, depths)
-    flags = [all(e.cone.vanishes(e.delta(forms, depths)) for e in edges) for forms in rows]
+    flags = [all(e.cone.vanishes(e.delta(forms, depths)) for e in edges if e.coincident) for forms in rows]
     return Found(tuple(rows), tuple(flags))
 
 
@@ -161,6 +161,7 @@ def find_carrying_row(
     free = tuple([replace(e, near=False) for e in edges])
     for chosen, signs in ((edges, negative), (free, negative), (free, True)):
         found = Problem(depths, params, chosen, "carry", signs).solve([()] * len(depths))
-        if found is not None and not all(found[1]):
-            return found[0], tuple([k for k, z in enumerate(found[1]) if not z])
+        carried = [] if found is None else [k for k, z in enumerate(found[1]) if not z and edges[k].valid]
+        if found is not None and carried:
+            return found[0], tuple(carried)
     return None
