@@ -8,7 +8,8 @@ Over the integers an e exists when ceil(-alpha_i / a_i) <= floor(beta_j / b_j) f
 unit coefficient is Fourier and Motzkin's affine row; any other is affine in one new known div,
 floor(alpha_i / a_i) or floor(beta_j / b_j), as long as that bound holds no other existential. So a single
 existential can go, at the price of divs and never of a case split; it stays where that takes many. Several that are
-knotted together by non-unit coefficients stay, too; `with_known_divs` unties those by parametric lexmin, at the price of pieces.
+knotted together by non-unit coefficients stay, too; `with_known_divs` unties those by parametric lexmin, at the price
+of pieces.
 """
 
 from __future__ import annotations

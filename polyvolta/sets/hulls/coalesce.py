@@ -10,6 +10,8 @@ Where H is too large, two kinds of rows are added to it. Rows of A that cut B ar
 of A behind which B lies until they hold on B. And where both have equalities, those of their affine hull are, which
 knows strides: `i mod 4 = 0` and `i mod 4 = 2` make `i mod 2 = 0`.
 
+What is left is decided by the convex hull of two pieces, where its coordinates are few (`joint`).
+
 The cases are those of S. Verdoolaege, "Integer set coalescing" (IMPACT 2015); here one exact test decides them all.
 """
 
@@ -41,8 +43,8 @@ FEW_DIVS = 2  # with more, what only an integer program can say of a row counts 
 def coalesce(self: R) -> R:
     """The same points in fewer conjuncts where two of them make one.
 
-    Exact; every pair is compared at most twice, and a comparison is a few linear programs, or none where the pieces
-    lie apart. It is a greedy search: not always the fewest pieces, never more than with existentials spelt out.
+    Exact; every pair is compared at most three times, and a comparison is a few linear programs, at last a double
+    description, or none where the pieces lie apart. It is a greedy search: not always the fewest pieces, never more than with existentials spelt out.
 
     Raises
     ------

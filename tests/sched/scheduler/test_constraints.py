@@ -22,6 +22,10 @@ def bands(tree):
     return [(len(b.members), sum(m.coincident for m in b.members)) for at in tree.bands() for b in (tree.band(at),)]
 
 
+def all_of(relation):
+    return dict.fromkeys(("validity", "proximity", "coincidence"), relation)
+
+
 # domain, constraints, bands as isl finds them or wider
 CASES = {
     "nothing": (SQUARE, {}, [(2, 2)]),
@@ -31,8 +35,8 @@ CASES = {
     "coincidence alone": (SQUARE, {"coincidence": "{ S[i, j] -> S[i, j + 1] }"}, [(2, 1)]),
     "an instance and itself": (LINE, {"validity": "{ S[i] -> S[i] }", "coincidence": "{ S[i] -> S[i] }"}, [(1, 1)]),
     "stencil": ("[N] -> { S[t, i] : 0 <= t < N and 0 <= i < N }",
-                {k: "{ S[t, i] -> S[t + 1, i + 1]; S[t, i] -> S[t + 1, i]; S[t, i] -> S[t + 1, i - 1] }"
-                 for k in ("validity", "proximity", "coincidence")}, [(2, 0)]),
+                all_of("{ S[t, i] -> S[t + 1, i + 1]; S[t, i] -> S[t + 1, i]; S[t, i] -> S[t + 1, i - 1] }"),
+                [(2, 0)]),
     "equalities": ("[N] -> { S[i, j, k, l] : j = i and k = 2 i and l = N and 0 <= i < N }", {}, [(1, 1)]),
     "a triangular copy": ("[N] -> { S[i, j, a, b] : a = i and b = j and 0 <= j <= i < N }", {}, [(2, 2)]),
     "a diagonal": ("[N] -> { S[i, j] : i + j = N and 0 <= i <= N }", {"validity": "{ S[i, j] -> S[i + 1, j - 1] }"},
@@ -41,9 +45,9 @@ CASES = {
                  [(1, 0)]),
     "near": (TWO, {"proximity": "{ A[i] -> B[i + 5] }"}, [(1, 1)]),
     "one waits": ("[N] -> { U[k, i, j] : 0 <= k < j < N and 0 <= i < N; D[k, i] : 0 <= k < N and 0 <= i < N }",
-                  {k: "[N] -> { D[k, i] -> D[k, i + 1]; D[k, i] -> U[k, a, j] : i = N - 1 and k < j < N and 0 <= a < N;"
-                      " U[k, i, j] -> D[j, b] : j = k + 1 and 0 <= b < N; U[k, i, j] -> U[k + 1, i, j] }"
-                   for k in ("validity", "proximity", "coincidence")}, [(2, 0), (1, 0), (1, 1)]),
+                  all_of("[N] -> { D[k, i] -> D[k, i + 1]; U[k, i, j] -> D[j, b] : j = k + 1 and 0 <= b < N;"
+                         " D[k, i] -> U[k, a, j] : i = N - 1 and k < j < N and 0 <= a < N;"
+                         " U[k, i, j] -> U[k + 1, i, j] }"), [(2, 0), (1, 0), (1, 1)]),
 }  # fmt: skip
 
 
@@ -69,7 +73,7 @@ def test_conditional_validity_waits_for_its_condition():
     tree = found(TWO, validity=flow, coincidence=flow, conditional_validity=reuse, conditional_validity_condition=flow)
     assert bands(plain) == bands(tree) == [(1, 1)]
     back = "[N] -> { B[i] -> A[j] : 0 <= j < i < N }"
-    only = dict(conditional_validity="[N] -> { B[i] -> A[j] : j != i and 0 <= i < N and 0 <= j < N }")
+    only = {"conditional_validity": "[N] -> { B[i] -> A[j] : j != i and 0 <= i < N and 0 <= j < N }"}
     tree = found(TWO, validity=flow, coincidence=flow, conditional_validity_condition=flow, **only)
     assert bands(tree) == [(1, 1)] and not list(violations(tree))  # either order, for values stay in one iteration
     with pytest.raises(NoSchedule):
