@@ -44,7 +44,8 @@ def coalesce(self: R) -> R:
     """The same points in fewer conjuncts where two of them make one.
 
     Exact; every pair is compared at most three times, and a comparison is a few linear programs, at last a double
-    description, or none where the pieces lie apart. It is a greedy search: not always the fewest pieces, never more than with existentials spelt out.
+    description, or none where the pieces lie apart. It is a greedy search: not always the fewest pieces, never more
+    than with existentials spelt out.
 
     Raises
     ------
