@@ -20,6 +20,7 @@ from polyvolta.tuner.processes.build import Builds
 if TYPE_CHECKING:
     from polyvolta.compiler.kernel import Kernel
     from polyvolta.compiler.options import Options
+    from polyvolta.cuda.run.nvrtc import Cubin
     from polyvolta.cuda.target.target import Target
 
 
@@ -33,26 +34,33 @@ class Task:
 
 
 @dataclass(frozen=True, slots=True)
+class Made:
+    """A kernel, and its machine code for arrays that lie as well as its text wants them to."""
+
+    kernel: Kernel
+    code: Cubin
+
+
+@dataclass(frozen=True, slots=True)
 class Maker:
     """Makes kernels, their machine code for an architecture."""
 
     arch: str
 
     def build(self, task: Task) -> bytes:
-        """The kernel; its machine code is in the cache, too.
+        """The kernel with its machine code, which goes with it: of thousands the cache on disk doesn't keep all.
 
         Raises
         ------
         BadOption, CompileFailed and others of `compile`, and of machine code.
         """
         kernel = compile(benchmark(task.benchmark).expression, task.target, task.options)
-        kernel.compiled(self.arch)
-        return pickle.dumps(kernel)
+        return pickle.dumps(Made(kernel, kernel.compiled(self.arch)))
 
 
 def kernels(
     tasks: Sequence[Task], arch: str, jobs: int | None = None, progress: Callable[[int, int], None] = lambda n, of: None
-) -> Iterator[tuple[Task, Kernel | str]]:
+) -> Iterator[tuple[Task, Made | str]]:
     """Each task with its kernel, or why there is none, as they are done.
 
     Parameters
@@ -66,7 +74,7 @@ def kernels(
         progress(n, len(tasks))
 
 
-def _here(tasks: Sequence[Task], arch: str) -> Iterator[tuple[Task, Kernel | str]]:
+def _here(tasks: Sequence[Task], arch: str) -> Iterator[tuple[Task, Made | str]]:
     maker = Maker(arch)
     for task in tasks:
         try:
@@ -75,7 +83,7 @@ def _here(tasks: Sequence[Task], arch: str) -> Iterator[tuple[Task, Kernel | str
             yield task, refused.message
 
 
-def _beside(tasks: Sequence[Any], arch: Any, jobs: int | None) -> Iterator[tuple[Task, Kernel | str]]:
+def _beside(tasks: Sequence[Any], arch: Any, jobs: int | None) -> Iterator[tuple[Task, Made | str]]:
     """By the tuner's processes, whose candidates may be anything that is sent there."""
     maker: Callable[[Any], Any] = Maker
     with Builds(arch, tasks, maker, jobs) as builds:

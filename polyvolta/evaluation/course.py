@@ -29,6 +29,7 @@ from polyvolta.tuner.errors import WrongResult
 if TYPE_CHECKING:
     from polyvolta.compiler.kernel import Kernel
     from polyvolta.compiler.options import Options
+    from polyvolta.cuda.run.nvrtc import Cubin
     from polyvolta.cuda.target.target import Target
 
 ODD = (1000, 1048, 520)
@@ -122,19 +123,30 @@ class Course:
         arrays = self.gpu.arrays(ODD) if tasks else {}
         right = {name: self.gpu.exact(known[name], arrays) for name in dict.fromkeys(t.benchmark for t in tasks)}
         compiling: Callable[[int, int], None] = lambda n, of: self.progress("compiling", n, of)  # noqa: E731
-        for task, kernel in ahead.kernels(tasks, self.gpu.arch, self.jobs, compiling):
+        for task, made in ahead.kernels(tasks, self.gpu.arch, self.jobs, compiling):
             what = f"{task.benchmark}, {spelled(task.options)}"
-            if isinstance(kernel, str):
-                self.refused[what] = kernel
-            elif (error := self._error(kernel, known[task.benchmark], arrays, right[task.benchmark])) > MOST_ERROR:
+            if isinstance(made, str):
+                self.refused[what] = made
+                continue
+            error = self._error(made.kernel, known[task.benchmark], arrays, right[task.benchmark], made.code)
+            if error > MOST_ERROR:
                 self.refused[what] = f"wrong: relative error {error:.1e}"
             else:
-                found[task.benchmark, task.options] = kernel
+                found[task.benchmark, task.options] = made.kernel
         return found
 
-    def _error(self, kernel: Kernel, benchmark: Benchmark, arrays: Arrays, right: Any) -> float:
-        """Infinite also where the launch is refused, which says nothing about other kernels."""
+    def _error(
+        self, kernel: Kernel, benchmark: Benchmark, arrays: Arrays, right: Any, code: Cubin | None = None
+    ) -> float:
+        """Infinite also where the launch is refused, which says nothing about other kernels.
+
+        Parameters
+        ----------
+        code : the kernel's machine code, where it isn't loaded yet.
+        """
         try:
+            if code is not None:
+                self.gpu.load(kernel, code)
             return self.gpu.error(kernel, benchmark, arrays, right)
         except PolyvoltaError as refused:
             self.refused[f"{benchmark.name}, {spelled(kernel.options)}, its launch"] = refused.message

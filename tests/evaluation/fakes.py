@@ -33,6 +33,9 @@ class FakeGpu:
     def exact(self, b, arrays):
         return None
 
+    def load(self, kernel, code):
+        assert code == kernel.compiled(self.arch)
+
     def error(self, kernel, b, arrays, right):
         return math.inf if arrays["sizes"] in self.wrong.get(kernel.options, ()) else 2e-4
 

@@ -148,6 +148,7 @@ def test_kernels_made_in_other_processes_are_those_made_here():
     tasks = [Task("gemm", options, SM_80) for options in (FAST, ILLEGAL)]
     here, beside = (dict(kernels(tasks, "sm_90", jobs)) for jobs in (0, 1))
     assert here.keys() == beside.keys() == set(tasks)
-    assert here[tasks[0]].source == beside[tasks[0]].source
+    assert here[tasks[0]].kernel.source == beside[tasks[0]].kernel.source
+    assert here[tasks[0]].code.image == beside[tasks[0]].code.image
     assert here[tasks[1]] == beside[tasks[1]]
     assert "shared memory" in here[tasks[1]]

@@ -11,7 +11,7 @@ from polyvolta.sched.errors import BadProgram
 from polyvolta.sets import Map
 from polyvolta.sets.errors import kind_of
 
-Kind = Literal["RAW", "WAR", "WAW"]
+Kind = Literal["RAW", "WAR", "WAW", "validity", "proximity", "coincidence", "conditional validity", "condition"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +21,7 @@ class Dependence:
     Parameters
     ----------
     kind : "RAW" the sink reads what the source wrote (flow), "WAR" it overwrites what the source read (anti), "WAW" it
-        overwrites what the source wrote (output).
+        overwrites what the source wrote (output). The others are constraints of no array; see `scheduler.constraints`.
     relation : sources -> sinks; one tuple on either side.
     """
 

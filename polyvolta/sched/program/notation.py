@@ -181,7 +181,7 @@ def _accesses(relation: Map, role: str, tuples: dict[str, Tuple], domain: Set) -
             )
         if inp.key != tuples[name].key:
             raise BadProgram(f"the {role}s have {inp}, the domain {tuples[name]}", where=str(relation))
-        if out.name is None or out.inner is not None:
+        if out.name is None:  # a wrapped tuple with one is a field of a structure, as pet names them: s_f[s[i] -> f[]]
             raise BadProgram(f"an array is a tuple with a name, not {out}", where=str(relation), hint="S[i] -> A[i]")
         for c in pieces:
             one = Map._of(relation.param_names, [(space, (c,))])

@@ -7,6 +7,9 @@ valid for the same dependences, they may be permuted and tiled (Bondhugula et al
 first. Where not a single row is valid for all, `find_carrying_row` gives a row that satisfies as many as possible
 strictly (Feautrier 1992, Part II), which leaves fewer for the rows below.
 
+Where no row is new for all statements, it need be new for those with the most loops left alone: `[k, j]` of S[k, j, i]
+goes with `[k, k]` of T[k, i], whose i has a row further in.
+
 A statement whose iterators are used up goes on in the band as the row's constant or parameters say, `[i, j, K]` for a
 statement of two dimensions that comes after a loop over k < K.
 
@@ -91,21 +94,23 @@ def _find_band(
         fresh = fresh_directions(depths, prior)
         if not any(fresh):
             break
-        found = parallel.solve(fresh) if parallel is not None else None
-        if found is None:
+        for wanted in dict.fromkeys((fresh, _longest(fresh))):
+            found = parallel.solve(wanted) if parallel is not None else None
             for k in (0, 1):  # with near distances, else, as for unbounded ones, without
+                if found is not None or (k and not any(e.near for e in edges)):
+                    break
                 if k == len(valid):
                     chosen = [replace(e, near=False) for e in edges] if k else edges
                     valid.append(Problem(depths, params, chosen, "valid", negative))
-                found = valid[k].solve(fresh)
-                if found is not None or not any(e.near for e in edges):
-                    break
+                found = valid[k].solve(wanted)
+            if found is not None:
+                break
         if found is None:
             break
         forms = _upwards(found[0], depths, edges)
         rows.append(forms)
         prior = extended(prior, forms, depths)
-    flags = [all(e.cone.vanishes(e.delta(forms, depths)) for e in edges) for forms in rows]
+    flags = [all(e.cone.vanishes(e.delta(forms, depths)) for e in edges if e.coincident) for forms in rows]
     return Found(tuple(rows), tuple(flags))
 
 
@@ -116,6 +121,12 @@ def _upwards(forms: Forms, depths: Sequence[int], edges: Sequence[Edge]) -> Form
     if linear and first < 0 and all(e.cone.vanishes(e.delta(forms, depths)) for e in edges):
         return tuple([negate(form) for form in forms])
     return forms
+
+
+def _longest(fresh: tuple[tuple[Row, ...], ...]) -> tuple[tuple[Row, ...], ...]:
+    """What a new row must not be orthogonal to for the statements with the most loops left; others can wait."""
+    most = max(map(len, fresh))
+    return tuple([basis if len(basis) == most else () for basis in fresh])
 
 
 def fresh_directions(depths: Sequence[int], prior: Prior) -> tuple[tuple[Row, ...], ...]:
@@ -161,6 +172,7 @@ def find_carrying_row(
     free = tuple([replace(e, near=False) for e in edges])
     for chosen, signs in ((edges, negative), (free, negative), (free, True)):
         found = Problem(depths, params, chosen, "carry", signs).solve([()] * len(depths))
-        if found is not None and not all(found[1]):
-            return found[0], tuple([k for k, z in enumerate(found[1]) if not z])
+        carried = [] if found is None else [k for k, z in enumerate(found[1]) if not z and edges[k].valid]
+        if found is not None and carried:
+            return found[0], tuple(carried)
     return None

@@ -9,8 +9,8 @@ The recursion ends, as every band uses up an iterator of some statement or satis
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
 
 from polyvolta.sched.components import connected, strongly_connected
 from polyvolta.sched.errors import NoSchedule
@@ -19,7 +19,7 @@ from polyvolta.sched.nodes import Sequence as SequenceNode
 from polyvolta.sched.scheduler.bands import Found, Prior, extended, find_band, find_carrying_row, fresh_directions
 from polyvolta.sched.scheduler.fusion import Fuse, Fusion, Group
 from polyvolta.sched.scheduler.pieces import Piece, always_zero, distances, left, within
-from polyvolta.sched.scheduler.problem import Forms
+from polyvolta.sched.scheduler.problem import Edge, Forms
 from polyvolta.sched.scheduler.written import as_written
 from polyvolta.sets.conjuncts import conjunct as cj
 from polyvolta.sets.engine.rows import Row
@@ -33,14 +33,14 @@ class Builder:
     Parameters
     ----------
     names, iterators : of the statements, which everything else calls by their number, in program order.
-    written : the tree of the program's own order.
+    written : the tree of the program's own order, if there is one.
     failures : why statements kept that order; if it does not respect the dependences, there is no schedule.
     """
 
     names: tuple[str, ...]
     iterators: tuple[tuple[str, ...], ...]
     params: tuple[str, ...]
-    written: Node
+    written: Node | None
     fuse: Fuse
     outer_parallel: bool
     negative: bool
@@ -49,10 +49,9 @@ class Builder:
 
     # ---- the tree
 
-    def tree(self, pieces: tuple[Piece, ...]) -> Node:
-        """The tree below the domain."""
-        group = tuple(range(len(self.names)))
-        return self.node(group, pieces, ((),) * len(group), False)
+    def tree(self, pieces: tuple[Piece, ...], fixed: Prior) -> Node:
+        """The tree below the domain; `fixed` has the directions in which a statement's instances are all alike."""
+        return self.node(tuple(range(len(self.names))), pieces, fixed, False)
 
     def node(self, group: Group, pieces: tuple[Piece, ...], prior: Prior, inside: bool) -> Node:
         """The tree of a group of statements; `prior` is by statement, `inside` tells whether there is a band above."""
@@ -90,13 +89,15 @@ class Builder:
             why = "depends on itself" if len(group) == 1 else "depend on each other"
             why += " in a cycle that no loop takes apart"
             self.failures.append(self.impossible(group, pieces, why))
+            if self.written is None:
+                raise self.failures[-1]
             return as_written(self.written, tuple([self.names[v] for v in group]))
         number, depths = self.numbered(group), self.depths(group)
         deltas = [distances(rows, p, number, depths) for p in pieces]
         members = []
         for k, forms in enumerate(rows):
             exprs = tuple([(self.names[v], self.expression(v, form)) for v, form in zip(group, forms)])
-            members.append(Member(exprs, all(always_zero(p, d[k]) for p, d in zip(pieces, deltas))))
+            members.append(Member(exprs, all(always_zero(p, d[k]) for p, d in zip(pieces, deltas) if p.coincident)))
         self.explain(f"band of {self.text(group)}:")
         self.explain_band(members)
         own = self.chosen(prior, group)
@@ -115,14 +116,15 @@ class Builder:
         Of those that depend on each other in a cycle one runs first at some times, another at others: a row that
         satisfies as many of these dependences as possible tells the times apart.
         """
-        parts = strongly_connected(group, [p.arc for p in pieces])
+        parts = strongly_connected(group, [p.arc for p in pieces if p.valid])
         if len(parts) == 1:
             return self.cluster(group, pieces, prior)
         return SequenceNode(tuple([self.branch(part, self.cluster(part, pieces, prior)) for part in parts]))
 
     def leaf(self, group: Group, pieces: Sequence[Piece]) -> Node:
-        if pieces:
-            raise self.impossible(group, pieces, "would have to run before itself")
+        before = [p for p in pieces if p.valid]
+        if before:
+            raise self.impossible(group, before, "would have to run before itself")
         return Leaf()
 
     def branch(self, group: Group, below: Node) -> Filter:
@@ -131,16 +133,25 @@ class Builder:
     # ---- rows
 
     def found(self, group: Group, pieces: Sequence[Piece], prior: Prior) -> Found:
-        """The band of a group."""
-        number = self.numbered(group)
-        edges = tuple([p.edge(number) for p in within(pieces, group)])
-        return find_band(
-            self.depths(group), len(self.params), edges, self.chosen(prior, group), self.outer_parallel, self.negative
-        )
+        """The band of a group; of two, with conditions that are local and without, the better one."""
+        number, own = self.numbered(group), within(pieces, group)
+
+        def band(edges: Iterable[Edge]) -> Found:
+            prior_ = self.chosen(prior, group)
+            return find_band(
+                self.depths(group), len(self.params), tuple(edges), prior_, self.outer_parallel, self.negative
+            )
+
+        plain = band(p.edge(number) for p in own)
+        if not any(p.conditional for p in own):
+            return plain
+        local = band(replace(p.edge(number), local=p.condition) for p in own if not p.conditional)
+        return max(plain, local, key=lambda f: (f.width, f.parallel))
 
     def carrying(self, group: Group, pieces: tuple[Piece, ...]) -> tuple[Forms, ...]:
         """A row that satisfies as many dependences as possible; none if none satisfies any."""
         number = self.numbered(group)
+        pieces = tuple([p for p in pieces if p.valid])
         edges = tuple([p.edge(number) for p in pieces])
         found = find_carrying_row(self.depths(group), len(self.params), edges, self.negative)
         if found is None:
@@ -174,7 +185,7 @@ class Builder:
         kinds: dict[str, list[str]] = {}
         for kind, array in p.labels:
             kinds.setdefault(array, []).append(kind)
-        what = "; ".join(f"{', '.join(k)} on {array}" for array, k in kinds.items())
+        what = "; ".join(", ".join(k) + f" on {array}" * bool(array) for array, k in kinds.items())
         return f"{self.names[p.source]} -> {self.names[p.sink]} ({what})"
 
     def explain_band(self, members: Sequence[Member]) -> None:

@@ -51,7 +51,8 @@ class Fusion:
     ) -> None:
         self.nodes, self.pieces, self.fuse, self.band, self.depths = nodes, pieces, fuse, band, depths
         self.explain, self.names = explain, names
-        self.arcs: list[Arc] = list(dict.fromkeys([p.arc for p in pieces if p.source != p.sink]))
+        self.arcs: list[Arc] = list(dict.fromkeys([p.arc for p in pieces if p.source != p.sink and p.valid]))
+        self.touching: list[Arc] = list(dict.fromkeys([p.arc for p in pieces if p.source != p.sink]))
         self.parts = strongly_connected(nodes, self.arcs)
 
     def clusters(self) -> list[Group]:
@@ -82,7 +83,7 @@ class Fusion:
     def _may_join(self, a: Group, b: Group) -> bool:
         """Whether they touch, and nothing outside both runs between them."""
         inside = {*a, *b}
-        if self.fuse != "max" and not any({x, y} & {*a} and {x, y} & {*b} for x, y in self.arcs):
+        if self.fuse != "max" and not any({x, y} & {*a} and {x, y} & {*b} for x, y in self.touching):
             return False
         for start, goal in ((a, b), (b, a)):
             todo = [y for x, y in self.arcs if x in start and y not in inside]

@@ -17,7 +17,9 @@ from polyvolta.sets import Set
 from polyvolta.sets.conjuncts import conjunct as cj
 from polyvolta.sets.conjuncts.conjunct import Conjunct
 from polyvolta.sets.conjuncts.implies import implied
-from polyvolta.sets.engine.rows import Row
+from polyvolta.sets.engine.rows import Row, negate
+
+DATA = ("RAW", "WAR", "WAW")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,11 +43,34 @@ class Piece:
     @property
     def near(self) -> bool:
         """Whether the sink uses what the source made, so that they are better close together."""
-        return any(kind == "RAW" for kind, _ in self.labels)
+        return any(kind in ("RAW", "proximity") for kind, _ in self.labels)
+
+    @property
+    def valid(self) -> bool:
+        """Whether the source has to run first."""
+        return any(kind in (*DATA, "validity", "conditional validity") for kind, _ in self.labels)
+
+    @property
+    def coincident(self) -> bool:
+        """Whether members that run source and sink at two times are not coincident."""
+        return any(kind in (*DATA, "coincidence") for kind, _ in self.labels)
+
+    @property
+    def conditional(self) -> bool:
+        """Whether the source has to run first only where the conditions are not local."""
+        return {kind for kind, _ in self.labels if kind in (*DATA, "validity", "conditional validity")} == {
+            "conditional validity"
+        }
+
+    @property
+    def condition(self) -> bool:
+        """Whether it is a condition, local where source and sink run at one time."""
+        return any(kind == "condition" for kind, _ in self.labels)
 
     def edge(self, number: dict[int, int]) -> Edge:
         """The piece for an integer program that numbers statements otherwise."""
-        return Edge(number[self.source], number[self.sink], cone(self.conjunct), self.near)
+        kinds = self.near, self.valid, self.coincident
+        return Edge(number[self.source], number[self.sink], cone(self.conjunct), *kinds)
 
 
 def pieces_of(
@@ -101,7 +126,7 @@ def left(pieces: Iterable[Piece], deltas: Iterable[Sequence[Row]]) -> tuple[Piec
     out = []
     for p, forms in zip(pieces, deltas):
         edge = cone(p.conjunct)
-        if any(edge.positive(f) for f in forms):
+        if any(edge.positive(f) or (not p.valid and edge.positive(negate(f))) for f in forms):
             continue
         moving = [f for f in forms if not edge.vanishes(f)]
         c: Conjunct | None = p.conjunct
@@ -114,12 +139,18 @@ def left(pieces: Iterable[Piece], deltas: Iterable[Sequence[Row]]) -> tuple[Piec
 
 
 def always_zero(p: Piece, delta: Row) -> bool:
-    """Whether a distance that is nowhere negative is 0 at all pairs of instances. Exact."""
+    """Whether a distance is 0 at all pairs of instances. Exact."""
+    if not p.valid:
+        return _never_positive(p, delta) and _never_positive(p, negate(delta))
     edge = cone(p.conjunct)
     if edge.vanishes(delta):
         return True
     if edge.attains(delta):
         return p.conjunct.is_empty
+    return _never_positive(p, delta)
+
+
+def _never_positive(p: Piece, delta: Row) -> bool:
     c = p.conjunct
     away = cj.normalise(c.n, c.divs, c.eqs, (*c.ineqs, (delta[0] - 1, *delta[1:], *(0,) * len(c.divs))))
     return away is None or away.is_empty

@@ -7,6 +7,7 @@ polyhedron (module `farkas`), and the conditions on a row are
     valid         delta >= 0
     coincident    delta = 0
     near          delta <= u . n + w              one u, w for all flow dependences: Pluto's reuse distance
+                  |delta| <= u . n + w            where the dependence need not be valid
     carried       delta >= 1 - z, 0 <= z <= 1     one z per dependence, as few as possible 1: Feautrier's greedy step
     new           c_s outside the span of the statement's earlier rows
 
@@ -54,12 +55,18 @@ class Edge:
     Parameters
     ----------
     near : whether its distance is to be kept small.
+    valid : whether the sink may not come before the source.
+    coincident : whether a member is coincident only if its distance is 0.
+    local : whether its distance has to be 0.
     """
 
     source: int
     sink: int
     cone: Cone
     near: bool
+    valid: bool = True
+    coincident: bool = True
+    local: bool = False
 
     def delta(self, forms: Forms, depths: Sequence[int]) -> Row:
         """phi_sink - phi_source as a form over (1, parameters, source iterators, sink iterators)."""
@@ -105,10 +112,12 @@ class Problem:
         ineqs: list[tuple[int, Sparse]] = []
         carry = self.mode == "carry"
         for number, e in enumerate(edges):
-            eqs += [self._delta(e, g) for g in e.cone.lines]
+            still = e.local or (e.coincident and self.mode == "coincident")
+            if e.valid or e.near or still:
+                eqs += [self._delta(e, g) for g in e.cone.lines]
             for g in e.cone.rays:
                 delta = self._delta(e, g)
-                if self.mode == "coincident":
+                if still:
                     eqs.append(delta)
                     continue
                 bound = self._bound(g) if e.near else None
@@ -118,13 +127,15 @@ class Problem:
                 if delta:
                     if bound is not None:
                         ineqs.append((0, _minus(bound, delta)))
-                    if not carry:
+                        if not e.valid:
+                            ineqs.append((0, _minus(bound, _minus({}, delta))))
+                    if e.valid and not carry:
                         ineqs.append((0, delta))
-                if carry:
+                if carry and e.valid:
                     ineqs.append((-g[0], {**delta, self.z + number: g[0]} if g[0] else delta))
             if e.cone.base is not None:
                 self._spread(e, number, eqs, ineqs)
-            if carry:
+            if carry and e.valid:
                 ineqs.append((1, {self.z + number: -1}))
         return eqs, ineqs
 
@@ -134,7 +145,7 @@ class Problem:
         base, moves = e.cone.base, e.cone.moves
         assert base is not None
         at_base, along = self._delta(e, base), [[self._delta(e, (0, *m[1:])) for m in group] for group in moves]
-        if self.mode == "coincident":
+        if e.local or (self.mode == "coincident" and e.coincident):
             eqs += [at_base, *[row for group in along for row in group]]
             return
 
@@ -147,14 +158,16 @@ class Problem:
                     ineqs.extend((0, {**row, loss: m[0]}) for m, row in zip(group, rows) if row)
             ineqs.append((const, total))
 
-        if self.mode == "carry":
+        if e.valid and self.mode == "carry":
             add(-base[0], {**at_base, self.z + number: base[0]}, along)
-        elif at_base or any(any(rows) for rows in along):
+        elif e.valid and (at_base or any(any(rows) for rows in along)):
             add(0, at_base, along)
         if e.near:
             bounds = [[self._bound((0, *m[1:])) for m in group] for group in moves]
-            far = [[_minus(b, row) for b, row in zip(bs, rows)] for bs, rows in zip(bounds, along)]
-            add(0, _minus(self._bound(base), at_base), far)
+            for back in (False,) if e.valid else (False, True):
+                rows = [[_minus({}, row) if back else row for row in group] for group in along]
+                far = [[_minus(b, row) for b, row in zip(bs, group)] for bs, group in zip(bounds, rows)]
+                add(0, _minus(self._bound(base), _minus({}, at_base) if back else at_base), far)
 
     def _delta(self, e: Edge, g: Row) -> Sparse:
         """The distance at a generator as a combination of the unknowns."""

@@ -23,23 +23,33 @@ from polyvolta.sched.dependence import dependences as dependences_of
 from polyvolta.sched.dependence.model import Dependence, fitting
 from polyvolta.sched.errors import BadProgram, BadSchedule
 from polyvolta.sched.legality import violations
-from polyvolta.sched.nodes import Leaf
+from polyvolta.sched.nodes import Leaf, Node
 from polyvolta.sched.program import Program
 from polyvolta.sched.program.assuming import assuming
 from polyvolta.sched.scheduler.build import Builder
+from polyvolta.sched.scheduler.constraints import Constraints
 from polyvolta.sched.scheduler.fusion import Fuse
-from polyvolta.sched.scheduler.pieces import pieces_of
+from polyvolta.sched.scheduler.pieces import DATA, pieces_of
 from polyvolta.sched.scheduler.written import in_order
 from polyvolta.sched.tree import Schedule
-from polyvolta.sets import nearest
+from polyvolta.sets import Map, Set, nearest
+from polyvolta.sets.conjuncts import lattice
+from polyvolta.sets.conjuncts.conjunct import Conjunct
+from polyvolta.sets.engine.rows import Row
 from polyvolta.sets.errors import kind_of
 
 
 def schedule(
-    program: Program,
+    program: Program | Set,
     fuse: Fuse = "paper",
     *,
     dependences: Sequence[Dependence] | None = None,
+    validity: Map | None = None,
+    proximity: Map | None = None,
+    coincidence: Map | None = None,
+    conditional_validity: Map | None = None,
+    conditional_validity_condition: Map | None = None,
+    context: Set | None = None,
     outer_parallel: bool = True,
     negative: bool = True,
     verify: bool = True,
@@ -54,7 +64,11 @@ def schedule(
     ----------
     fuse : which statements share a band: "paper" as long as neither width nor outer parallelism is lost, "max" as many
         as possible, "min" none that need not (module `fusion`).
+    program : a program, or the instances alone, which have the constraints that are given.
     dependences : what has to be respected between instances of the program; by default the program's.
+    validity, proximity, coincidence, conditional_validity, conditional_validity_condition : instead of dependences, as
+        union maps, isl's schedule constraints (module `constraints`).
+    context : what is assumed of the parameters, instead of what the program does.
     outer_parallel : whether a row without any distance is taken before others.
     negative : whether iterators may have negative coefficients, as in `[t, t - i]`; if not, they have them only where
         nothing else satisfies the dependences.
@@ -83,28 +97,29 @@ def schedule(
     DOMAIN: S[t, i] : 0 ≤ t < T ∧ 1 ≤ i ≤ N - 2
       BAND: S[t, i] → [t, i + t]
     """
-    if not isinstance(program, Program):
-        raise BadProgram(
-            f"what is scheduled is a Program, not {kind_of(program)}",
-            where=repr(program),
-            hint="nest(function), Program.parse(text) and Program.of(graph) make one",
-        )
-    domain = program.domain
+    domain, written, context = _what(program, context)
     if fuse not in get_args(Fuse):
         raise BadSchedule(f"there is no way to fuse called {fuse!r}", hint=nearest(str(fuse), get_args(Fuse)))
     if explain is not None and not callable(explain):
         raise BadSchedule(f"explain is called with each step, {explain!r} cannot be", hint="explain=print shows them")
     say: Callable[[str], object] = explain or (lambda text: None)
     iterators = {s.out.name or "": s.out.dims for s, _ in domain.parts}
-    found = tuple(dependences_of(program) if dependences is None else fitting(dependences, iterators))
+    given = Constraints(validity, proximity, coincidence, conditional_validity, conditional_validity_condition)
+    if given and dependences is not None:
+        raise BadProgram("constraints are given twice", hint="dependences, or validity and the others")
+    if given or isinstance(program, Set):
+        dependences = given.dependences() if given else dependences or ()
+    found = tuple(fitting(dependences, iterators) if dependences is not None else dependences_of(program))
     params = tuple(dict.fromkeys([*domain.param_names, *[p for d in found for p in d.relation.param_names]]))
-    order = in_order(program.schedule.root, tuple([s.out.name or "" for s, _ in domain.parts]))
-    tuples = sorted([s.out for s, _ in domain.align_params(params).parts], key=lambda t: order.index(t.name or ""))
+    order = tuple([s.out.name or "" for s, _ in domain.parts])
+    order = order if written is None else in_order(written, order)
+    parts = sorted(domain.align_params(params).parts, key=lambda part: order.index(part[0].out.name or ""))
+    tuples = [s.out for s, _ in parts]
     builder = Builder(
         names=tuple([t.name or "" for t in tuples]),
         iterators=tuple([t.dims for t in tuples]),
         params=params,
-        written=program.schedule.root,
+        written=written,
         fuse=fuse,
         outer_parallel=outer_parallel,
         negative=negative,
@@ -114,7 +129,11 @@ def schedule(
     pieces = pieces_of(found, number, params, None if dependences is None else domain)
     for p in pieces:
         say(f"dependence {builder.describe(p)}")
-    result = Schedule(assuming(domain, program.context, builder.tree(pieces) if tuples else Leaf()), found)
+    fixed = tuple([_alike(cs, len(params)) for _, cs in parts])
+    result = Schedule(
+        assuming(domain, context, builder.tree(pieces, fixed) if tuples else Leaf()),
+        tuple([d for d in found if d.kind in (*DATA, "validity")]),
+    )
     wrong = next(violations(result), None) if (verify or builder.failures) and found else None
     if wrong is not None:
         if builder.failures:
@@ -124,6 +143,31 @@ def schedule(
             "That is a defect of polyvolta; please report it with the program"
         )
     return result
+
+
+def _what(program: Program | Set, context: Set | None) -> tuple[Set, Node | None, Set]:
+    """The instances, the order in which they were written, if they were, and what is assumed."""
+    if isinstance(program, Program):
+        return program.domain, program.schedule.root, program.context if context is None else context
+    if not isinstance(program, Set):
+        raise BadProgram(
+            f"what is scheduled is a Program, or a Set of instances, not {kind_of(program)}",
+            where=repr(program),
+            hint="nest(function), Program.parse(text) and Program.of(graph) make one",
+        )
+    return program, None, Set.universe("[]").params() if context is None else context
+
+
+def _alike(conjuncts: Sequence[Conjunct], params: int) -> tuple[Row, ...]:
+    """The forms over a statement's iterators that are the same for all its instances, parameters being given.
+
+    No member of a band needs them: of the instances `i = 2 j` one loop runs all.
+    """
+    grids = [g for c in conjuncts if (g := lattice.of_conjunct(c)) is not None]
+    if not grids:
+        return ()
+    found = lattice.equalities(conjuncts[0].n, lattice.joined(grids))
+    return tuple([row[1 + params :] for row in found if any(row[1 + params :])])
 
 
 def initial(statements: Sequence[Accessing]) -> Schedule:

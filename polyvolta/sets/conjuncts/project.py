@@ -7,8 +7,9 @@
 Over the integers an e exists when ceil(-alpha_i / a_i) <= floor(beta_j / b_j) for every pair. A pair with a
 unit coefficient is Fourier and Motzkin's affine row; any other is affine in one new known div,
 floor(alpha_i / a_i) or floor(beta_j / b_j), as long as that bound holds no other existential. So a single
-existential always goes, at the price of divs and never of a case split. Several that are knotted together by
-non-unit coefficients stay; `with_known_divs` unties those by parametric lexmin, at the price of pieces.
+existential can go, at the price of divs and never of a case split; it stays where that takes many. Several that are
+knotted together by non-unit coefficients stay, too; `with_known_divs` unties those by parametric lexmin, at the price
+of pieces.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from ..errors import Unbounded
 from . import conjunct as cj
 from .conjunct import Conjunct, Div, Row, defining_rows, normalise
 
+COSTLY = 24  # more rows, a div as four of them, than an existential less is worth: each doubles what a search may split
 ROWS_WORTH_PRUNING = 10  # where elimination has added rows, a linear program per row pays for itself
 
 
@@ -141,7 +143,7 @@ def _best_step(c: Conjunct) -> tuple[int, list, list] | None:
                 cost += 4 * (kind == "div")
             if cost is None:
                 break
-        if cost is not None and (best_cost is None or cost < best_cost):
+        if cost is not None and cost <= COSTLY and (best_cost is None or cost < best_cost):
             best, best_cost = (col, lower, upper), cost
     return best
 

@@ -140,10 +140,14 @@ class Context:
         self.tab.add_ineq(row)
         empty = self.tab.empty
         self.tab.rollback(token)
-        point = None if empty else self._find(self.eqs, [*self.ineqs, row])
-        if point is not None:
-            self.points.append(point)
-        return point is not None
+        if empty:
+            return False
+        point = self._find(self.eqs, [*self.ineqs, row])
+        if point is None:
+            self.tab.add_ineq(complement(row))  # found by a search, known to the rational polyhedron from here on
+            return False
+        self.points.append(point)
+        return True
 
     def finished(self, values: Sequence[Row]) -> tuple[tuple, tuple, tuple, tuple]:
         """(divs, eqs, ineqs, values): equalities found, redundant inequalities and unused divs left out."""

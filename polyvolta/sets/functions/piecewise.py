@@ -29,6 +29,7 @@ from ..values.shape import need_set
 from ..values.space import Space, Tuple, distinct, renamed
 from .cells import Cell, Piece, Values, agree, apart, atoms_of, holds, refined, where, without
 from .extreme import Extreme
+from .within import gist_cells
 
 if TYPE_CHECKING:
     from ..values.map import Map
@@ -254,14 +255,12 @@ class Piecewise:
         return a, tuple(c for _, cs in domain.align_params(a.param_names).parts for c in cs)
 
     def gist(self, context: Set) -> Self:
-        """A simpler function that agrees with this one wherever `context` holds; cost as `Set.gist`.
+        """A simpler function that agrees with this one wherever `context` holds; cost as `coalesce`, then `Set.gist`.
 
         Elsewhere its value is any, which is why pieces may overlap there.
         """
         a, cs = self._against(context, "a gist")
-        everywhere = a._set(cs)
-        cells = ((d, vs) for c, vs in a.cells for _, ds in a._set([c]).gist(everywhere).parts for d in ds)
-        return a._with(cells)
+        return a._with(gist_cells(a.names, a.cells, cs, a._set))
 
     def coalesce(self) -> Self:
         """The same function in fewer pieces: cells of equal expressions merge, and so do those whose expressions

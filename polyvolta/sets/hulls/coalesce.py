@@ -10,13 +10,14 @@ Where H is too large, two kinds of rows are added to it. Rows of A that cut B ar
 of A behind which B lies until they hold on B. And where both have equalities, those of their affine hull are, which
 knows strides: `i mod 4 = 0` and `i mod 4 = 2` make `i mod 2 = 0`.
 
+What is left is decided by the convex hull of two pieces, where its coordinates are few (`joint`).
+
 The cases are those of S. Verdoolaege, "Integer set coalescing" (IMPACT 2015); here one exact test decides them all.
 """
 
 from __future__ import annotations
 
 from functools import cached_property, lru_cache
-from itertools import product
 from typing import TYPE_CHECKING, TypeVar
 
 from ..budgets import spend
@@ -27,6 +28,8 @@ from ..conjuncts.frame import Frame, Member
 from ..conjuncts.implies import subtract
 from ..conjuncts.project import prune, with_known_divs
 from ..engine.rows import Row, complement, negate
+from . import joint
+from .covering import covers, valid_rows
 from .gist import irredundant
 
 if TYPE_CHECKING:
@@ -40,8 +43,9 @@ FEW_DIVS = 2  # with more, what only an integer program can say of a row counts 
 def coalesce(self: R) -> R:
     """The same points in fewer conjuncts where two of them make one.
 
-    Exact; every pair is compared at most twice, and a comparison is a few linear programs, or none where the pieces
-    lie apart. It is a greedy search: not always the fewest pieces, never more than with existentials spelt out.
+    Exact; every pair is compared at most three times, and a comparison is a few linear programs, at last a double
+    description, or none where the pieces lie apart. It is a greedy search: not always the fewest pieces, never more
+    than with existentials spelt out.
 
     Raises
     ------
@@ -78,7 +82,7 @@ def coalesce_conjuncts(pieces: tuple[Conjunct, ...]) -> tuple[Conjunct, ...]:
                 done.append(a)
         done = [p for p in done if p.conjunct is not None]
         pieces = tuple([p.conjunct for p in done])
-        pair = _fusible_by_strides(frame, done)
+        pair = _fusible_by_strides(frame, done) or _fusible_by_hull(done)
         if pair is None:
             break
         k, j, fused = pair
@@ -104,12 +108,14 @@ class _Piece:
         whole = whole and prune(whole)
         return irredundant(whole) if whole and whole.divs else whole
 
-    def apart(self, other: _Piece) -> bool:
-        """Whether two parallel rows have room between them."""
-        least, gap = other.member.least, max(self.stride, other.stride)
+    def apart(self, other: _Piece, floors: bool = False) -> bool:
+        """Whether two parallel rows have room between them; with `floors`, room for a multiple of a divisor, too."""
+        least, gap, base = other.member.least, max(self.stride, other.stride), self.member.frame.n
         for key, const in self.opposite:
             found = least.get(key)
             if found is not None and found + const < -gap:
+                if floors and any(key[base:]) and found + const >= -max(map(abs, key[base:])):
+                    continue
                 return True
         return False
 
@@ -126,62 +132,15 @@ def _fuse(frame: Frame, a: _Piece, b: _Piece) -> _Piece | None:
     cuts_a = a.member.denied(b.member.statements, exact)
     if not cuts_a:
         return b
-    hull = _valid_rows(frame, a.member, b.member, {*cuts_a, *cuts_b})
-    if _covers(hull, cuts_a, cuts_b):
+    hull = valid_rows(frame, a.member, b.member, {*cuts_a, *cuts_b})
+    if covers(hull, cuts_a, cuts_b):
         return _Piece(hull)
     wrapped = [*_wrapped(a.member, b.member, cuts_b), *_wrapped(b.member, a.member, cuts_a)]
     if wrapped:
         hull = Member(frame, hull.eqs, (*hull.ineqs, *wrapped))
-        if _covers(hull, cuts_a, cuts_b):
+        if covers(hull, cuts_a, cuts_b):
             return _Piece(hull)
     return None
-
-
-def _valid_rows(frame: Frame, a: Member, b: Member, cuts: set[Row]) -> Member:
-    """The rows of either that hold on both, the strongest of each linear part."""
-    best: dict[Row, int] = {}
-    for row in (*a.statements, *b.statements):
-        if row not in cuts and best.get(row[1:], row[0]) >= row[0]:
-            best[row[1:]] = row[0]
-    eqs = []
-    for row in (*a.eqs, *b.eqs):
-        opposite = negate(row)
-        if best.get(row[1:]) == row[0] and best.get(opposite[1:]) == opposite[0]:
-            eqs.append(row)
-            del best[row[1:]], best[opposite[1:]]
-    return Member(frame, eqs, [(c, *key) for key, c in best.items()])
-
-
-def _covers(hull: Member, cuts_a: list[Row], cuts_b: list[Row]) -> bool:
-    """Whether no point of the hull violates both a row of `cuts_b` (of A) and one of `cuts_a` (of B)."""
-    likely: list[tuple[Row, Row]] = []  # to fail
-    others: dict[Row, list[Row]] = {}
-    for r, s in product(cuts_b, cuts_a):
-        if r[1:] != negate(s[1:]):
-            others.setdefault(r, []).append(s)
-        elif r[0] + s[0] < -1:
-            likely.append((r, s))
-    unsure = []
-    for r, partners in (*[(r, [s]) for r, s in reversed(likely)], *others.items()):
-        first = complement(r)
-        if hull.has_point((first, complement(partners[0]))):
-            return False
-        tab = hull.tableau
-        if tab.empty:
-            return True
-        before = tab.mark()
-        tab.add_ineq(first)
-        with_r = tab.mark()
-        for s in () if tab.empty else partners:
-            tab.add_ineq(complement(s))
-            if not tab.empty:
-                if all(den == 1 for _, den in tab.sample()):
-                    tab.rollback(before)
-                    return False
-                unsure.append((first, complement(s)))
-            tab.rollback(with_r)
-        tab.rollback(before)
-    return all(hull.frame.is_empty(hull.eqs, (*hull.ineqs, *outside)) for outside in unsure)
 
 
 def _wrapped(a: Member, b: Member, cuts: list[Row]) -> list[Row]:
@@ -227,6 +186,18 @@ def _fusible_by_strides(frame: Frame, pieces: list[_Piece]) -> tuple[int, int, C
     return None
 
 
+def _fusible_by_hull(pieces: list[_Piece]) -> tuple[int, int, Conjunct] | None:
+    """Two pieces whose convex hull has no further point, and that one."""
+    for at, p in enumerate(pieces):
+        for j, q in enumerate(pieces[:at]):
+            spend()
+            if not p.apart(q, floors=True):
+                fused = joint.fused(q.conjunct, p.conjunct)
+                if fused is not None:
+                    return j, at, irredundant(fused)
+    return None
+
+
 def _fuse_by_strides(frame: Frame, p: _Piece, q: _Piece) -> Conjunct | None:
     a, b = p.conjunct, q.conjunct
     grids = [lattice.of_conjunct(c) for c in (a, b)]
@@ -237,7 +208,7 @@ def _fuse_by_strides(frame: Frame, p: _Piece, q: _Piece) -> Conjunct | None:
         return None
     cuts = {r for r in p.member.statements if not q.member.implies(r)}
     cuts |= {r for r in q.member.statements if not p.member.implies(r)}
-    valid = _valid_rows(frame, p.member, q.member, cuts)
+    valid = valid_rows(frame, p.member, q.member, cuts)
     hull = cj.conjoin(frame.conjunct(valid.eqs, valid.ineqs), step)
     if hull is None or any(piece for part in subtract(hull, a) for piece in subtract(part, b)):
         return None

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from polyvolta.sched.dependence import dependences
 from polyvolta.sched.errors import BadArgument, BadProgram, BadSchedule, TreeSyntaxError
 from polyvolta.sched.passes import insert_context
 from polyvolta.sched.program import Program, instances
@@ -358,3 +359,18 @@ def test_shorter_times_are_filled_up_with_zeros():
     assert short.to_map().is_equal(long.schedule.to_map())
     with pytest.raises(BadSchedule, match="tuples of one name"):
         Program.parse(domain, schedule="{ S[i] -> A[i]; T[i] -> B[i] }")
+
+
+def test_fields_of_structures_are_arrays_of_wrapped_tuples():
+    program = Program.parse(
+        "[N] -> { S[i] : 0 <= i < N; T[i] : 0 <= i < N }",
+        reads="{ T[i] -> s_f[s[i] -> f[3]] }",
+        writes="{ S[i] -> s_f[s[i] -> f[j]] : 0 <= j < 8; S[i] -> s_g[s[i] -> g[]] }",
+        schedule="{ S[i] -> [0, i]; T[i] -> [1, i] }",
+    )
+    (found,) = dependences(program)
+    assert program.arrays == ("s_f", "s_g") and "s_f[s[i] → f[3]]" in str(program)
+    assert (found.kind, found.array) == ("RAW", "s_f")
+    assert found.relation.is_equal(Map("[N] -> { S[i] -> T[i] : 0 <= i < N }"))
+    with pytest.raises(BadProgram, match="a tuple with a name"):
+        Program.parse("{ S[i] : 0 <= i < 4 }", writes="{ S[i] -> [s[i] -> f[]] }")

@@ -18,8 +18,9 @@ PROGRAM = nest_from_source("""
 @pytest.mark.parametrize(
     "make, error, text",
     [
-        (lambda: schedule("f"), BadProgram, "a Program, not a str"),
-        (lambda: schedule(PROGRAM.domain), BadProgram, "a Program, not a Set"),
+        (lambda: schedule("f"), BadProgram, "a Program, or a Set of instances, not a str"),
+        (lambda: schedule(PROGRAM.domain, validity=3), BadProgram, "validity is a Map, not"),
+        (lambda: schedule(PROGRAM, dependences=[], proximity=Map("{ S[i] -> S[i] }")), BadProgram, "given twice"),
         (lambda: schedule(PROGRAM, "papper"), BadSchedule, "did you mean 'paper'"),
         (lambda: schedule(PROGRAM, None), BadSchedule, "known: paper, max, min"),
         (lambda: schedule(PROGRAM, explain=True), BadSchedule, "explain=print"),

@@ -1,0 +1,77 @@
+"""What a schedule is to respect, said as isl says it: validity, proximity, coincidence, conditional validity.
+
+    validity               pairs of which the first runs before the second, or both at one time and in that order below
+    proximity              pairs that are better near one another, in whichever order
+    coincidence            pairs that a member has to run at one time for its iterations to be independent
+    conditional validity   pairs that are valid, or whose conditions are local: each pair of the condition, such as a
+                           value's definition and its use, runs at one time in the whole band
+
+Each is a union relation between instances. Pairs outside the domain are dropped, and so are those of an instance with
+itself, which no order can part. The dependences of a program are all three of the first, but for anti and output
+dependences, which need not be near.
+
+Source: S. Verdoolaege, G. Janssens, "Scheduling for PPCG" (CW 706, 2017); of conditional validity S. Verdoolaege, A.
+Cohen, "Live-Range Reordering" (IMPACT 2016).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+from polyvolta.sched.dependence.model import Dependence, Kind
+from polyvolta.sched.errors import BadProgram
+from polyvolta.sets import Map
+from polyvolta.sets.errors import kind_of
+
+KINDS: dict[str, Kind] = {
+    "validity": "validity",
+    "proximity": "proximity",
+    "coincidence": "coincidence",
+    "conditional_validity": "conditional validity",
+    "conditional_validity_condition": "condition",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Constraints:
+    """The constraints of a schedule, by isl's names; None for those that there are none of.
+
+    >>> c = Constraints(validity=Map("{ S[i] -> S[i + 1]; S[i] -> S[i] }"))
+    >>> for d in c.dependences():
+    ...     print(d.kind, d.relation)
+    validity { S[i] -> S[i + 1] }
+    """
+
+    validity: Map | None = None
+    proximity: Map | None = None
+    coincidence: Map | None = None
+    conditional_validity: Map | None = None
+    conditional_validity_condition: Map | None = None
+
+    def __bool__(self) -> bool:
+        return any(getattr(self, f.name) is not None for f in fields(self))
+
+    def dependences(self) -> list[Dependence]:
+        """One dependence for each kind and pair of statements, without the pairs of an instance with itself.
+
+        Raises
+        ------
+        BadProgram : a constraint is no Map.
+        """
+        out = []
+        for f in fields(self):
+            given = getattr(self, f.name)
+            if given is None:
+                continue
+            if isinstance(given, str):
+                given = Map(given)
+            if not isinstance(given, Map):
+                raise BadProgram(f"{f.name} is a Map, not {kind_of(given)}", where=repr(given))
+            for space, conjuncts in given.parts:
+                relation = Map._of(given.param_names, [(space, conjuncts)])
+                if space.inp is not None and space.inp.key == space.out.key:
+                    relation = relation - relation.domain().identity()
+                if relation.parts and relation.parts[0][1]:
+                    source = (space.inp.name if space.inp else None) or ""
+                    out.append(Dependence(KINDS[f.name], "", source, space.out.name or "", relation))
+        return out

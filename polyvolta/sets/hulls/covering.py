@@ -1,0 +1,55 @@
+"""What two conjuncts of a frame agree on, and whether they cover what that leaves."""
+
+from __future__ import annotations
+
+from itertools import product
+
+from ..conjuncts.frame import Frame, Member
+from ..engine.rows import Row, complement, negate
+
+
+def valid_rows(frame: Frame, a: Member, b: Member, cuts: set[Row]) -> Member:
+    """The rows of either that hold on both, the strongest of each linear part."""
+    best: dict[Row, int] = {}
+    for row in (*a.statements, *b.statements):
+        if row not in cuts and best.get(row[1:], row[0]) >= row[0]:
+            best[row[1:]] = row[0]
+    eqs = []
+    for row in (*a.eqs, *b.eqs):
+        opposite = negate(row)
+        if best.get(row[1:]) == row[0] and best.get(opposite[1:]) == opposite[0]:
+            eqs.append(row)
+            del best[row[1:]], best[opposite[1:]]
+    return Member(frame, eqs, [(c, *key) for key, c in best.items()])
+
+
+def covers(hull: Member, cuts_a: list[Row], cuts_b: list[Row]) -> bool:
+    """Whether no point of the hull violates both a row of `cuts_b` (of A) and one of `cuts_a` (of B)."""
+    likely: list[tuple[Row, Row]] = []  # to fail
+    others: dict[Row, list[Row]] = {}
+    for r, s in product(cuts_b, cuts_a):
+        if r[1:] != negate(s[1:]):
+            others.setdefault(r, []).append(s)
+        elif r[0] + s[0] < -1:
+            likely.append((r, s))
+    unsure = []
+    for r, partners in (*[(r, [s]) for r, s in reversed(likely)], *others.items()):
+        first = complement(r)
+        if hull.has_point((first, complement(partners[0]))):
+            return False
+        tab = hull.tableau
+        if tab.empty:
+            return True
+        before = tab.mark()
+        tab.add_ineq(first)
+        with_r = tab.mark()
+        for s in () if tab.empty else partners:
+            tab.add_ineq(complement(s))
+            if not tab.empty:
+                if all(den == 1 for _, den in tab.sample()):
+                    tab.rollback(before)
+                    return False
+                unsure.append((first, complement(s)))
+            tab.rollback(with_r)
+        tab.rollback(before)
+    return all(hull.frame.is_empty(hull.eqs, (*hull.ineqs, *outside)) for outside in unsure)
