@@ -25,11 +25,12 @@ from polyvolta.compiler.model.fitting import Measured, fit, geomean, measured, q
 from polyvolta.compiler.needs import needs_of
 from polyvolta.compiler.tiling import Tiling
 from polyvolta.cuda.target.chips import Chip, Fitted, chips
+from polyvolta.cuda.target.hopper import SM_90A
 from polyvolta.graph.dag import Graph
 from polyvolta.graph.plans.idioms import plan
 
 TIMES = Path(__file__).parent / "results" / "tilings_h200.json"
-TARGET = pv.targets["sm_90a"]
+TARGET = SM_90A
 M, N, K = pv.sizes("M N K")
 A, B = pv.tensor("A", (M, K)), pv.tensor("B", (K, N), layout="col")
 P, Q = pv.tensor("P", (M, K)), pv.tensor("Q", (K, N), layout="col")

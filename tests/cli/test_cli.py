@@ -394,7 +394,7 @@ def test_an_errors_id_is_red_on_a_terminal(terminal):
     assert f"{ESCAPE}[1;31merror PV601{ESCAPE}[0m: " in err
 
 
-@pytest.mark.parametrize("argv", [["bench"], ["show", "--stge", "x"], ["run", "--seed", "x"]])
+@pytest.mark.parametrize("argv", [["bensch"], ["show", "--stge", "x"], ["run", "--seed", "x"]])
 def test_wrong_usage_is_exit_code_2(cli, argv):
     code, _, err = cli(*argv)
     assert code == 2

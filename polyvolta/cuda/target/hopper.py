@@ -7,6 +7,8 @@ multiprocessors there are is that of the H100 and H200 (SXM), from their data sh
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from polyvolta.cuda.target.ampere import SM_80
 from polyvolta.cuda.target.target import Target
 from polyvolta.cuda.target.warpgroup import WGMMA
@@ -31,3 +33,7 @@ SM_90A = Target(
     cluster=8,
     dependent_launch=True,
 )
+
+HAS_RUN = replace(SM_90A, families=tuple(replace(f, prologues=False, accumulators=1) for f in SM_90A.families))
+"""The target without kernels that no GPU has run as they are printed: warpgroups that compute operands, or have several
+accumulators. It is the one that is registered, which leaves these to warps; `SM_90A` has them all."""

@@ -19,7 +19,7 @@ from polyvolta.cuda.arch import AUTO
 from polyvolta.cuda.errors import UnsupportedArch
 from polyvolta.cuda.target.ampere import SM_80
 from polyvolta.cuda.target.checks import BadTarget
-from polyvolta.cuda.target.hopper import SM_90A
+from polyvolta.cuda.target.hopper import HAS_RUN, SM_90A
 from polyvolta.cuda.target.macro_mma import NoInstruction
 from polyvolta.cuda.target.target import Target, UnknownTarget
 from polyvolta.cuda.target.turing import SM_75
@@ -105,7 +105,7 @@ class Targets(Mapping[str, Target]):
         return target
 
 
-targets = Targets(SM_70, SM_75, SM_80, SM_90A)
+targets = Targets(SM_70, SM_75, SM_80, HAS_RUN)
 _DTYPES = {"half": "float16", "bfloat16": "bfloat16"}
 """What graphs call the kinds of elements."""
 

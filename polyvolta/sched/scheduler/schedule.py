@@ -52,6 +52,7 @@ def schedule(
     context: Set | None = None,
     outer_parallel: bool = True,
     negative: bool = True,
+    narrow: bool = True,
     verify: bool = True,
     explain: Callable[[str], object] | None = None,
 ) -> Schedule:
@@ -72,6 +73,8 @@ def schedule(
     outer_parallel : whether a row without any distance is taken before others.
     negative : whether iterators may have negative coefficients, as in `[t, t - i]`; if not, they have them only where
         nothing else satisfies the dependences.
+    narrow : whether a band has no member for a direction in which a statement's instances are all alike, as equalities
+        of the domain make them; else bands are as wide as statements have iterators.
     verify : whether the result is checked by `legality.violations`.
     explain : called with each step in words: `schedule(program, explain=print)`.
 
@@ -129,7 +132,7 @@ def schedule(
     pieces = pieces_of(found, number, params, None if dependences is None else domain)
     for p in pieces:
         say(f"dependence {builder.describe(p)}")
-    fixed = tuple([_alike(cs, len(params)) for _, cs in parts])
+    fixed = tuple([_alike(cs, len(params)) if narrow else () for _, cs in parts])
     result = Schedule(
         assuming(domain, context, builder.tree(pieces, fixed) if tuples else Leaf()),
         tuple([d for d in found if d.kind in (*DATA, "validity")]),
@@ -180,5 +183,7 @@ def initial(statements: Sequence[Accessing]) -> Schedule:
         SEQUENCE
           FILTER: S1[i, j, k]
           FILTER: S2[i, j]
+
+    Each iterator has a member, also where a size is 1: tiles are of all of them.
     """
-    return schedule(Program.of(statements))
+    return schedule(Program.of(statements), narrow=False)
