@@ -24,6 +24,7 @@ from polyvolta.compiler.arguments import LARGEST, TooLarge
 from polyvolta.compiler.compiled import NotAMultiple
 from polyvolta.compiler.decompose import decompose
 from polyvolta.compiler.kernel import Kernel
+from polyvolta.compiler.model.sizes import BadSizes
 from polyvolta.compiler.needs import needs_of
 from polyvolta.compiler.options import Options, complete, informed
 from polyvolta.compiler.remembered.find import remembered
@@ -143,6 +144,7 @@ def compile(  # noqa: A001
     name = check_name(DEFAULT_NAME if name is None else name, "kernel")
     _check_names(graph, name)
     _check_sizes(graph)
+    _check_asked(sizes)
     given = options or Options()
     if over is None and variants is None:
         found = None if given.given else remembered(graph, target, sizes or {})
@@ -153,6 +155,22 @@ def compile(  # noqa: A001
         return _made(graph, target, options, name, progress, given=given)
 
     return compile_over(graph, target, given, name, make, over, variants, sizes)
+
+
+def _check_asked(sizes: Mapping[str, int] | None) -> None:
+    """The values of `sizes`; their names are compared with the graph's by who uses them.
+
+    Raises
+    ------
+    BadSizes, TooLarge
+    """
+    if sizes is None:
+        return
+    if not isinstance(sizes, Mapping):
+        raise BadSizes(f"sizes is a {type(sizes).__name__}", hint='pass sizes={"M": 512, ...}')
+    for name, value in sizes.items():
+        if isinstance(value, int) and value > LARGEST:
+            raise TooLarge(f"the size {name} is an int of 32 bits, at most {LARGEST}", where=str(value))
 
 
 def _made(

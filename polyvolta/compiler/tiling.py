@@ -172,7 +172,7 @@ class Tiling:
         one's stage."""
         lanes = macro.instructions[0].scope.threads
         fragments = self.warp_tile[0] * self.block_tile[2] // lanes // 2  # of all strips
-        chunks = self.block_tile[1] * self.block_tile[2] // 8 // (lanes * prod(self.warps))
+        chunks = -(-self.block_tile[1] * self.block_tile[2] // (8 * lanes * prod(self.warps[:2])))
         return max(fragments * x.computed + 4 * chunks * x.rewritten for x in needs.loops)
 
     def problems(self, target: Target, needs: Needs, given: Collection[str] | None = None) -> Iterator[str]:

@@ -65,7 +65,7 @@ class Ranked:
     most: int | None = 200
     _of: object = None
     _found: list[Options] = field(default_factory=list)
-    _others: Iterator[Options] = iter(())
+    _others: Iterator[Options] = field(default_factory=lambda: iter(()))
 
     def first(self, benchmark: Benchmark, target: Target, sizes: Sizes) -> Options:
         """That which `compile` takes for these sizes."""

@@ -111,6 +111,8 @@ def speedups(rows: Sequence[Row], target: str, side: str) -> Any:
               if (timed := [r for r in some if not math.isnan(ratio(r, side, "tuned"))])]  # fmt: skip
     if side == "chain":  # the paper's
         panels = [(b, some) for b, some in panels if b.reported is not None] or panels
+    if not panels:
+        raise NoFigures("no row has a time to be drawn", hint="an evaluation has to run first: polyvolta bench")
     columns = min(2, len(panels))
     lines = -(-len(panels) // columns)
     with plt.rc_context(STYLE):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from polyvolta.cuda.target.chips import chips
+from polyvolta.cuda.target.chips import chips, is_named
 from polyvolta.cuda.target.registry import targets
 from polyvolta.evaluation.errors import BadRecords
 from polyvolta.evaluation.figures import Roof, drawn
@@ -38,7 +38,7 @@ def roof(gpu: str, target: str) -> Roof | None:
     >>> roof("NVIDIA H200", "sm_90a").text, roof("NVIDIA H200", "sm_80").text, roof("unknown", "sm_80")
     ('1071 TFLOP/s at 1.98 GHz, 4.8 TB/s', '680 TFLOP/s at 1.98 GHz, 4.8 TB/s', None)
     """
-    found = [name for name in chips if name in gpu]
+    found = [name for name in chips if is_named(gpu, name)]
     if not found or target not in targets:
         return None
     chip, products = chips[max(found, key=len)], targets[target]

@@ -25,7 +25,7 @@ from polyvolta.compiler.tiling import Tiling
 from polyvolta.cuda.arch import AUTO
 from polyvolta.cuda.devices import Gpu, gpu_here
 from polyvolta.cuda.errors import NoGpu
-from polyvolta.cuda.target.chips import Chip, chip_of
+from polyvolta.cuda.target.chips import Chip, chip_of, is_named
 from polyvolta.cuda.target.instruction import WARPGROUP
 from polyvolta.cuda.target.registry import target_of
 from polyvolta.cuda.target.target import Target
@@ -156,12 +156,15 @@ def fitted(target: Target, chip: Chip, tilings: Sequence[Tiling], times: Times) 
         sizes = sorted(set(data.size.tolist()))
         half, other = data.of(sizes[::2]), data.of(sizes[1::2])
         names = OF_WARPGROUPS if scope == WARPGROUP.name else OF_WARPS
-        new = fit(best, [half], names)
-        new = fit(new, [data.of(sizes)], names) if _better(other, new, best) else best
-        found.append((quality(other, chip), quality(other, new), data))
-        best = new
+        new = fit(best, [half], names) if len(sizes) > 1 else best
+        new = new if len(sizes) > 1 and _better(other, new, best) else best
+        if len(sizes) > 1:
+            found.append((quality(other, chip), quality(other, new), data))
+        best = fit(new, [data.of(sizes)], names) if new != best else best
     if best != chip:
         best = replace(best, source=f"measured: {len(times)} times of this GPU")
+    if not found:
+        raise NothingTimed("the times are of one size, or of too few kernels of any kind")
     before, after, _ = max(found, key=lambda f: len(f[2].seconds))
     return Calibration(best, before, after, len(times))
 
@@ -186,7 +189,7 @@ def _by_scope(target: Target, needs: Needs, tilings: Sequence[Tiling], times: Ti
 
 def described(chip: Chip, gpu: Gpu) -> Chip:
     """A chip by a GPU's own data, where it is none of those that are known: a known one's figures, scaled."""
-    if chip.name in gpu.name:
+    if is_named(gpu.name, chip.name):
         return chip
     from polyvolta.cuda.run.gpu import figure
 

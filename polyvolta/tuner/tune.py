@@ -20,7 +20,7 @@ from polyvolta.compiler.driver import compile
 from polyvolta.compiler.needs import needs_of
 from polyvolta.compiler.options import Options, complete
 from polyvolta.compiler.remembered.entries import TIMED, Timed, best_of
-from polyvolta.compiler.remembered.key import Key, key_of
+from polyvolta.compiler.remembered.key import Key, called, key_of
 from polyvolta.compiler.remembered.store import Finished, Store
 from polyvolta.cuda.arch import AUTO, newest_for, runs_on
 from polyvolta.cuda.devices import Gpu, gpu_here
@@ -45,8 +45,8 @@ if TYPE_CHECKING:
     from polyvolta.graph.dag import Outputs
 
 WITHOUT = (
-    "without a GPU: pv.compile(E, sizes=...) chooses by rule, pv.Options.space(E, target) lists what is legal, "
-    "kernel.interpret(...) runs a kernel; executor=... times on machines that have one"
+    "without a GPU: pv.compile(E, sizes=...) chooses by the cost model, pv.Options.space(E, target, M=..., ...) lists "
+    "tilings, best first, kernel.interpret(...) runs a kernel; executor=... times on machines that have one"
 )
 
 
@@ -206,7 +206,7 @@ class Run:
     @property
     def key(self) -> Key:
         """What results are kept under."""
-        return key_of(self.spec.graph, self.spec.target.name, self.spec.sizes, self.spec.gpu.name)
+        return key_of(self.spec.graph, called(self.spec.target), self.spec.sizes, self.spec.gpu.name)
 
     def tuned(self, given: Sequence[Options] | None, budget: int) -> Tuned:
         """Time what isn't known; see `tune`."""

@@ -254,3 +254,11 @@ def test_an_operand_of_other_registers_is_ill_formed():
     wrong = edited(ir, at, lambda op: (replace(op, a=Element("hmma_C", op.d[0].index)),))
     with pytest.raises(IllFormed):
         check(wrong)
+
+
+def test_a_zero_whose_formula_16_bits_do_not_have_is_kept_out():
+    # beyond K boxes bring zeros; exp(12) is infinite in fp16, and 0 times that is no number
+    kernel = compiled(A @ pv.exp(B + 12.0))
+    a, b = np.ones((64, 40), np.float16), np.full((40, 64), -10, np.float16)
+    (value,) = np.unique(kernel.interpret(a, np.asfortranarray(b)))
+    assert abs(float(value) - 40 * np.exp(2)) < 0.5 and kernel.verify(["result"]).ok

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from polyvolta.compiler.needs import needs_of
 from polyvolta.compiler.options import Options, complete
 from polyvolta.compiler.remembered.entries import best_of
-from polyvolta.compiler.remembered.key import key_of
+from polyvolta.compiler.remembered.key import called, key_of
 from polyvolta.cuda.devices import gpu_here
 from polyvolta.graph.plans.idioms import plan
 from polyvolta.sets import PolyvoltaError
@@ -32,7 +32,7 @@ def remembered(graph: Graph, target: Target, sizes: Mapping[str, int]) -> Option
     store = Store.here()
     if not store.exists or (gpu := gpu_here()) is None:
         return None
-    key = key_of(graph, target.name, sizes, gpu.name)
+    key = key_of(graph, called(target), sizes, gpu.name)
     ended = store.finished(key)
     best = ended.winner if ended else best_of(store.entries(key))
     return best and _legal(best.options, graph, target)

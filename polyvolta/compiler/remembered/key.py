@@ -9,15 +9,21 @@ common parts are written once.
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
+from polyvolta.cuda.target.registry import targets
 from polyvolta.graph.dag import Graph
 from polyvolta.graph.dims import Dim
 from polyvolta.graph.expr import Constant, Expr, Pointwise, walk
 from polyvolta.graph.functions.formula import Call, Formula, Input, nodes
 from polyvolta.graph.tensors import Tensor
+
+if TYPE_CHECKING:
+    from polyvolta.cuda.target.target import Target
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +33,7 @@ class Key:
     Attributes
     ----------
     gpu : the GPU's name, such as "NVIDIA H200".
-    target : the name of the target that the kernels are for.
+    target : what the target that the kernels are for is `called`.
     expression : what is computed, without names; see the module.
     sizes : the values of the symbolic sizes, in the order in which these first appear.
     version : of the package that made the kernels.
@@ -43,6 +49,13 @@ class Key:
     def text(self) -> str:
         """The key as one text; no two keys have the same."""
         return json.dumps([self.gpu, self.target, self.expression, list(self.sizes), self.version])
+
+
+def called(target: Target) -> str:
+    """What a target's results are kept under: its name, and of one that isn't registered its data, too, shortened."""
+    if targets.get(target.name) == target:
+        return target.name
+    return f"{target.name} {hashlib.sha256(repr(target).encode()).hexdigest()[:12]}"
 
 
 def key_of(graph: Graph, target: str, sizes: Mapping[str, int], gpu: str) -> Key:

@@ -112,6 +112,7 @@ class Store:
         """What is known of each candidate of a computation, the fastest first."""
         query = "SELECT options, outcome, seconds, final, note, stamp FROM entries WHERE key = ?"
         rows = [*self._read(query, key), *self._kept.get(key.text, {}).values()]
+        rows = [r for r in rows if isinstance(r[5], float)]
         newest = {row[0]: row for row in sorted(rows, key=lambda r: r[5])}
         found = filter(None, map(_entry, newest.values()))
         return tuple(sorted(found, key=lambda e: (e.seconds is None, not e.final, e.seconds or 0.0)))
@@ -120,6 +121,7 @@ class Store:
         """The last run that came to its end; None where there is none."""
         rows = self._read("SELECT budget, options, stamp FROM finished WHERE key = ?", key)
         rows += [self._ended[key.text]] if key.text in self._ended else []
+        rows = [r for r in rows if isinstance(r[0], int) and isinstance(r[2], float)]
         by_options = {text_of(e.options): e for e in self.entries(key)} if rows else {}
         for budget, options, stamp in sorted(rows, key=lambda r: -r[2]):
             if (winner := by_options.get(options)) is not None:

@@ -34,6 +34,6 @@ SM_90A = Target(
     dependent_launch=True,
 )
 
-HAS_RUN = replace(SM_90A, families=tuple(replace(f, prologues=False, accumulators=1) for f in SM_90A.families))
-"""The target without kernels that no GPU has run as they are printed: warpgroups that compute operands, or have several
-accumulators. It is the one that is registered, which leaves these to warps; `SM_90A` has them all."""
+REGISTERED = replace(SM_90A, families=tuple(replace(f, prologues=False, accumulators=1) for f in SM_90A.families))
+"""The target as it is registered: operands that are computed, and several accumulators, are left to warps. Not all of
+such kernels of warpgroups have run on a GPU as they are printed; `SM_90A` has them all."""

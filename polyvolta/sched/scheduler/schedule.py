@@ -15,7 +15,7 @@ Janssens, "Scheduling for PPCG" (CW 706, 2017).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import get_args
 
 from polyvolta.sched.dependence import Accessing
@@ -68,7 +68,8 @@ def schedule(
     program : a program, or the instances alone, which have the constraints that are given.
     dependences : what has to be respected between instances of the program; by default the program's.
     validity, proximity, coincidence, conditional_validity, conditional_validity_condition : instead of dependences, as
-        union maps, isl's schedule constraints (module `constraints`).
+        union maps, isl's schedule constraints (module `constraints`). Where none says what is valid, a program's
+        dependences are respected, and the others come on top.
     context : what is assumed of the parameters, instead of what the program does.
     outer_parallel : whether a row without any distance is taken before others.
     negative : whether iterators may have negative coefficients, as in `[t, t - i]`; if not, they have them only where
@@ -111,7 +112,7 @@ def schedule(
     if given and dependences is not None:
         raise BadProgram("constraints are given twice", hint="dependences, or validity and the others")
     if given or isinstance(program, Set):
-        dependences = given.dependences() if given else dependences or ()
+        dependences = _constrained(program, given, iterators) if given else dependences or ()
     found = tuple(fitting(dependences, iterators) if dependences is not None else dependences_of(program))
     params = tuple(dict.fromkeys([*domain.param_names, *[p for d in found for p in d.relation.param_names]]))
     order = tuple([s.out.name or "" for s, _ in domain.parts])
@@ -146,6 +147,25 @@ def schedule(
             "That is a defect of polyvolta; please report it with the program"
         )
     return result
+
+
+def _constrained(
+    program: Program | Set, given: Constraints, iterators: Mapping[str, tuple[str, ...]]
+) -> list[Dependence]:
+    """The constraints that are given; where they don't say what is valid, a program's dependences do.
+
+    Raises
+    ------
+    BadProgram : a constraint is of a statement that there isn't.
+    """
+    found = given.dependences()
+    for d in found:
+        if unknown := next((name for name in (d.source, d.sink) if name not in iterators), None):
+            raise BadProgram(f"no statement is called {unknown}", where=str(d), hint=nearest(unknown, tuple(iterators)))
+    says_what_is_valid = given.validity is not None or given.conditional_validity is not None
+    if isinstance(program, Program) and not says_what_is_valid:
+        return [*dependences_of(program), *found]
+    return found
 
 
 def _what(program: Program | Set, context: Set | None) -> tuple[Set, Node | None, Set]:

@@ -37,17 +37,22 @@ EFFORT = 2_000  # steps (some 40 ms) for a pair of pieces
 Pair = tuple[Conjunct, Conjunct]
 
 
-@lru_cache(maxsize=1 << 12)
 def fused(a: Conjunct, b: Conjunct) -> Conjunct | None:
     """One conjunct with exactly the points of both, whose divs are known; None if there is none, or it is far to seek.
 
     Cost: a few double descriptions in the coordinates in which the pieces differ.
     """
     try:
-        with budget(EFFORT):
-            return next(_candidates(a, b), None)
+        return _fused(a, b)
     except BudgetExceeded:
         return None
+
+
+@lru_cache(maxsize=1 << 12)
+def _fused(a: Conjunct, b: Conjunct) -> Conjunct | None:
+    """See `fused`; what a budget ends is not kept, since it may have been another one's."""
+    with budget(EFFORT):
+        return next(_candidates(a, b), None)
 
 
 def _candidates(a: Conjunct, b: Conjunct) -> Iterator[Conjunct]:

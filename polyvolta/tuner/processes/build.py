@@ -20,12 +20,12 @@ from polyvolta.compiler.calls import Call, device_call
 from polyvolta.compiler.driver import compile
 from polyvolta.compiler.kernel import Kernel
 from polyvolta.compiler.options import Options
-from polyvolta.compiler.remembered.entries import DIED, FAILED, Timed
+from polyvolta.compiler.remembered.entries import DIED, FAILED, HANGS, Timed
 from polyvolta.cuda.run.device_array import DeviceArray, compact
 from polyvolta.graph.binding import bind
 from polyvolta.graph.tensors import Tensor
 from polyvolta.sets import PolyvoltaError
-from polyvolta.tuner.errors import Died
+from polyvolta.tuner.errors import Died, Hangs
 from polyvolta.tuner.processes.children import Child
 from polyvolta.tuner.spec import SCALAR, Spec
 
@@ -141,8 +141,8 @@ class Builds:
                     self._children.add(child)
                     again = self._through(child, options, again is not None)
                     self._children.discard(child)
-            except OSError as wrong:  # no more processes
-                self._done.put(Timed(options, DIED, note=str(wrong)))
+            except Exception as wrong:  # no more processes, or what is sent doesn't travel
+                self._done.put(Timed(options, DIED, note=f"{type(wrong).__name__}: {wrong}"))
                 again = None
 
     def _through(self, child: Child, options: Options, second: bool) -> Options | None:
@@ -154,6 +154,8 @@ class Builds:
                 if not second and not self._stopped.is_set():
                     return options
                 self._done.put(Timed(options, DIED, note=str(died)))
+            except Hangs as late:
+                self._done.put(Timed(options, HANGS, note=str(late)))
             except Exception as wrong:
                 note = wrong.message if isinstance(wrong, PolyvoltaError) else str(wrong)
                 self._done.put(Timed(options, FAILED, note=note))

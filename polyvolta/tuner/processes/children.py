@@ -23,6 +23,7 @@ from polyvolta.tuner.errors import Died, Foreign, Hangs
 
 START_SECONDS = 120.0  # until an object is there: imports, on a machine that is busy
 END_SECONDS = 10.0
+LONGEST = 1e9  # seconds that a queue can be waited for, and no one will
 ALONE = {"OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}  # numpy's threads: there is a process for each core
 LINES = 5  # of what a process said last
 
@@ -90,7 +91,7 @@ class Child:
 
     def _answer(self, limit: float, what: str) -> Any:
         try:
-            answer = self._answers.get(timeout=limit)
+            answer = self._answers.get(timeout=min(limit, LONGEST))
         except Empty:
             self.close()
             raise Hangs(f"{what} took longer than {limit:g} s") from None

@@ -17,6 +17,7 @@ from polyvolta.cuda.devices import Gpu
 
 PAUSE = 0.05  # seconds between two looks
 NO_LOCK = -1
+NO_LINK = getattr(os, "O_NOFOLLOW", 0)  # the folder is everybody's
 
 
 def taken(gpus: Sequence[Gpu], folder: str | None = None) -> tuple[Gpu, int]:
@@ -41,9 +42,9 @@ def taken(gpus: Sequence[Gpu], folder: str | None = None) -> tuple[Gpu, int]:
 def _opened(path: Path) -> int:
     """The file, made if need be; one that another user made may only be read."""
     with suppress(OSError):
-        return os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+        return os.open(path, os.O_RDWR | os.O_CREAT | NO_LINK, 0o666)
     with suppress(OSError):
-        return os.open(path, os.O_RDONLY)
+        return os.open(path, os.O_RDONLY | NO_LINK)
     return NO_LOCK
 
 

@@ -76,7 +76,8 @@ def test_a_slower_chip_takes_no_less(figure):
 
 def test_each_fitted_figure_of_time_adds_to_some_tiling():
     for name in ("launch", "block", "latency", "finish", "piece", "meet", "together", "power", "crowd"):
-        more = H200.with_fitted("warpgroup", replace(H200.warpgroups, **{name: 1e-7 + 5 * getattr(H200.warpgroups, name)}))
+        five = 1e-7 + 5 * getattr(H200.warpgroups, name)
+        more = H200.with_fitted("warpgroup", replace(H200.warpgroups, **{name: five}))
         assert any(seconds(t, 2048, 2048, 512, more) > 1.001 * seconds(t, 2048, 2048, 512) for t in TILES[:-1]), name
 
 

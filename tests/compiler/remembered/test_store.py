@@ -16,9 +16,10 @@ import pytest
 import polyvolta as pv
 from polyvolta.compiler.remembered import find
 from polyvolta.compiler.remembered.entries import DIED, FAILED, TIMED, Timed, best_of
-from polyvolta.compiler.remembered.key import Key, key_of
+from polyvolta.compiler.remembered.key import Key, called, key_of
 from polyvolta.compiler.remembered.store import FORMAT, Store, TuningFileWarning
 from polyvolta.cuda.devices import Gpu
+from polyvolta.cuda.target.hopper import SM_90A
 from polyvolta.graph.dag import Graph
 
 KEY = Key("NVIDIA Fake", "sm_80", "t0 @ t1", (512, 256), "0.1.0")
@@ -375,3 +376,7 @@ def test_options_that_are_no_longer_legal_are_not_taken(tuned):
                          TIMED, 1e-9)])  # fmt: skip
     assert best_of(store.entries(it)).options == wrong
     assert pv.compile(product(), "sm_80", sizes={"M": 128, "N": 256, "K": 512}).options not in (wrong, best)
+
+
+def test_targets_of_one_name_that_differ_have_results_of_their_own():
+    assert called(pv.targets["sm_90a"]) == "sm_90a" != called(SM_90A) == called(replace(SM_90A))

@@ -2,9 +2,10 @@
 
 import pytest
 
-from polyvolta.sched.errors import NoSchedule
+from polyvolta.sched.errors import BadProgram, NoSchedule
 from polyvolta.sched.legality import violations
 from polyvolta.sched.nodes import Band
+from polyvolta.sched.program import nest_from_source
 from polyvolta.sched.scheduler import schedule
 from polyvolta.sets import Map, Set
 
@@ -84,3 +85,15 @@ def test_conditional_validity_waits_for_its_condition():
 def test_the_context_stands_in_the_tree():
     tree = schedule(Set(LINE), context=Set("[N] -> { : N >= 4 }"))
     assert "N ≥ 4" in str(tree) and isinstance(tree.node(tree.bands()[0]), Band)
+
+
+@pytest.mark.parametrize("kind", ["proximity", "coincidence"])
+def test_what_a_program_needs_stays_beside_what_steers(kind):
+    program = nest_from_source("def g(A, N):\n    for i in range(1, N):\n        A[i] = A[i - 1] + 1.0\n")
+    tree = schedule(program, **{kind: Map("{ S[i] -> S[i + 1] }")})
+    assert bands(tree) == bands(schedule(program)) == [(1, 0)]
+
+
+def test_constraints_of_statements_that_there_are_not_are_refused():
+    with pytest.raises(BadProgram, match="no statement is called a"):
+        schedule(Set("{ A[i] : 0 <= i < 9; B[i] : 0 <= i < 9 }"), validity=Map("{ a[i] -> B[i] }"))

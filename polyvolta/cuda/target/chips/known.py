@@ -10,7 +10,10 @@ chip that was measured, in seconds and shares, and order tilings by what differs
 from __future__ import annotations
 
 import json
+import re
+import tempfile
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from polyvolta.cuda import arch
@@ -90,12 +93,19 @@ def chip_of(target: Target, device_name: str | None = None) -> Chip:
 
 
 def _named(device_name: str) -> Chip | None:
-    """The chip whose name a device's name has in it, the longest one of several; one kept before one of the package."""
-    for known in (kept(), chips):
-        found = [name for name in known if name in device_name]
-        if found:
-            return known[max(found, key=len)]
-    return None
+    """The chip that a device is; one kept before one of the package of the same name."""
+    known = {**chips, **kept()}
+    found = [name for name in known if is_named(device_name, name)]
+    return known[max(found, key=len)] if found else None
+
+
+def is_named(device_name: str, name: str) -> bool:
+    """Whether a device's name, as its driver has it, has a chip's name in it as a word.
+
+    >>> [is_named(d, "A10") for d in ("NVIDIA A10", "NVIDIA A100-SXM4-80GB", "NVIDIA A10G")]
+    [True, False, False]
+    """
+    return re.search(rf"(?<![A-Za-z0-9]){re.escape(name)}(?![A-Za-z0-9])", device_name) is not None
 
 
 def _nearest(target: Target) -> Chip:
@@ -130,10 +140,11 @@ def keep(chip: Chip) -> str:
     from polyvolta.cuda.run.cubin_cache import folder
 
     path = folder() / FILE
-    path.parent.mkdir(parents=True, exist_ok=True)
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    kept.cache_clear()  # another process may have kept some
     known = {**kept(), chip.name: chip}
-    new = path.with_suffix(".tmp")
-    new.write_text(json.dumps([c.as_data() for c in known.values()], indent=1))
-    new.replace(path)
+    with tempfile.NamedTemporaryFile("w", dir=path.parent, suffix=".tmp", delete=False) as new:
+        new.write(json.dumps([c.as_data() for c in known.values()], indent=1))
+    Path(new.name).replace(path)
     kept.cache_clear()
     return str(path)

@@ -32,6 +32,9 @@ from polyvolta.cuda.verify.values.sums import Problem, added, report
 from polyvolta.cuda.verify.values.values import UNKNOWN, Sum, Table, Tags, element_text
 from polyvolta.sets import Aff
 
+LARGEST_HALF = 65504.0
+"""Of fp16; bf16 has larger numbers."""
+
 
 @dataclass(slots=True)
 class _Fragment:
@@ -227,13 +230,14 @@ class Products:
     def _reaches(self, warps: np.ndarray, left: _Fragment, right: _Fragment) -> tuple[int, str, int, int] | None:
         """How far k goes, if what is added beyond the product's k range isn't 0 for certain.
 
-        It is where both factors are 0, or where one is and the other one is a finite number.
+        It is where both factors are 0, or where one is and the other one is a number that 16 bits have: rounded to
+        them, a larger one is infinite.
         """
         one, other = left.side, right.side
         if one.vanishes and other.vanishes:
             return None
         for x, y in ((one, other), (other, one)):
-            if x.vanishes and y.rest is not None and np.isfinite(y.rest):
+            if x.vanishes and y.rest is not None and abs(y.rest) <= LARGEST_HALF:
                 return None
         f = right if one.vanishes else left
         most = int(f.depth.max())
