@@ -67,11 +67,7 @@ def launches(cases: list[Case]) -> None:
             for run in (ours, theirs):
                 for _ in range(3):
                     run()
-                torch.cuda.synchronize()
-                torch.cuda.cudart().cudaProfilerStart()
-                run()
-                torch.cuda.synchronize()
-                torch.cuda.cudart().cudaProfilerStop()
+                gpu_counters.counted(run)
 
 
 def by_case(profiled: Sequence[dict[str, str]]) -> list[list[dict[str, str]]]:

@@ -15,7 +15,7 @@ import io
 import os
 import subprocess
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 PROFILED = "POLYVOLTA_PROFILED"
 """Says to a program that ncu runs it."""
@@ -52,11 +52,18 @@ def launches(sides: list[int], ways: list[str]) -> None:
             lambda a=a, b=b, c=c: torch.mm(a, b, out=c),
         ):
             run()
-            torch.cuda.synchronize()
-            torch.cuda.cudart().cudaProfilerStart()
-            run()
-            torch.cuda.synchronize()
-            torch.cuda.cudart().cudaProfilerStop()
+            counted(run)
+
+
+def counted(run: Callable[[], object]) -> None:
+    """Run it once more with the profiler looking."""
+    import torch
+
+    torch.cuda.synchronize()
+    torch.cuda.cudart().cudaProfilerStart()
+    run()
+    torch.cuda.synchronize()
+    torch.cuda.cudart().cudaProfilerStop()
 
 
 def profiled(counters: Iterable[str], *more: str) -> list[dict[str, str]] | None:

@@ -75,9 +75,7 @@ class Cost:
     @property
     def seconds(self) -> float:
         """The sum of the parts."""
-        return (
-            self.launch + self.fill + self.main + self.feeding + self.finish + self.reduction + self.memory + self.power
-        )
+        return _whole(self)
 
     def __str__(self) -> str:
         parts = ", ".join(f"{f.name} {1e6 * getattr(self, f.name):.1f}" for f in fields(self)[:-1])
@@ -100,13 +98,16 @@ class Costs:
 
     @property
     def seconds(self) -> Array:
-        return (
-            self.launch + self.fill + self.main + self.feeding + self.finish + self.reduction + self.memory + self.power
-        )
+        return _whole(self)
 
     def __getitem__(self, at: int) -> Cost:
         *parts, waves = (getattr(self, f.name)[at] for f in fields(self))
         return Cost(*map(float, parts), int(waves))
+
+
+def _whole(c: Cost | Costs) -> Any:
+    """The sum of the parts."""
+    return c.launch + c.fill + c.main + c.feeding + c.finish + c.reduction + c.memory + c.power
 
 
 def norm(sharp: float, *times: Array) -> Array:

@@ -66,8 +66,8 @@ def shared(loop: Sequence[Contraction], turned: bool = False) -> Shared:
     tiles = {tile for c in loop for tile in _tiles(c, turned)}
     lefts = sum(side == "left" for side, _ in tiles)
     pairs = [(c.right, c.left) if turned else (c.left, c.right) for c in loop]
-    computed = {_read(a, c) + _made(a) for (a, _), c in zip(pairs, loop, strict=True) if _is_computed(a)}
-    return Shared(lefts, len(tiles) - lefts, len(computed), any(_is_computed(b) for _, b in pairs))
+    computed = {_read(a, c) + _made(a) for (a, _), c in zip(pairs, loop, strict=True) if is_computed(a)}
+    return Shared(lefts, len(tiles) - lefts, len(computed), any(is_computed(b) for _, b in pairs))
 
 
 def _tiles(c: Contraction, turned: bool) -> Iterator[tuple[str, Hashable]]:
@@ -88,5 +88,6 @@ def _made(operand: Operand) -> tuple[Hashable, ...]:
     return operand.formula, operand.scalars
 
 
-def _is_computed(operand: Operand) -> bool:
+def is_computed(operand: Operand) -> bool:
+    """Whether an operand is computed on the way: it is no tensor as it is."""
     return operand.formula != Input(0) or len(operand.accesses) != 1

@@ -40,7 +40,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from polyvolta.cuda.build.promotion.boxes.edges import is_computed
 from polyvolta.cuda.build.promotion.boxes.fragments import Fragments
 from polyvolta.cuda.build.promotion.boxes.product import EMPTY, FULL, BoxedProduct
 from polyvolta.cuda.build.promotion.boxes.rewriting import Rewriting, Step
@@ -64,6 +63,7 @@ from polyvolta.cuda.ir.kernel_ir import (
 )
 from polyvolta.cuda.ir.memories import ZERO
 from polyvolta.cuda.target.warpgroup import WarpgroupMma
+from polyvolta.graph.plans.loops import is_computed
 from polyvolta.graph.plans.plans import Plan
 from polyvolta.sched.nodes import Band, Filter, Member, Node
 from polyvolta.sched.nodes import Sequence as InOrder

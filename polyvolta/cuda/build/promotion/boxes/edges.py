@@ -11,18 +11,12 @@ from __future__ import annotations
 from polyvolta.cuda.build.promotion.footprints import full_where
 from polyvolta.cuda.build.promotion.model import TILE, Nest
 from polyvolta.cuda.build.promotion.operands import keeps_zero
-from polyvolta.graph.functions.formula import Input
 from polyvolta.graph.functions.meaning import evaluate
 from polyvolta.graph.plans.plans import Contraction, Operand
 from polyvolta.sets import Set
 
 LARGEST_HALF = 65504.0
 """Of fp16; bf16 has larger numbers."""
-
-
-def is_computed(operand: Operand) -> bool:
-    """Whether an operand is computed on the way: it is no tensor as it is."""
-    return operand.formula != Input(0) or len(operand.accesses) != 1
 
 
 def masked(contraction: Contraction, nest: Nest, context: Set) -> tuple[bool, bool]:

@@ -34,12 +34,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from math import gcd
 
-from polyvolta.cuda.build.promotion.boxes.edges import is_computed
 from polyvolta.cuda.build.promotion.boxes.loop import BoxedLoop
 from polyvolta.cuda.build.promotion.footprints import instances
 from polyvolta.cuda.build.promotion.model import (
     BLOCK,
-    PART_OF_CLUSTER,
     STRIP,
     TILE,
     WARP,
@@ -54,6 +52,7 @@ from polyvolta.cuda.ir.kernel_ir import Element, Inside, LoadMatrix, Op, Pointwi
 from polyvolta.cuda.layouts.fragments import matrix_access
 from polyvolta.cuda.target.index_map import IndexMap
 from polyvolta.cuda.target.matrix_load import LDMATRIX
+from polyvolta.graph.plans.loops import is_computed
 from polyvolta.sched.nodes import Band, Member, Node
 from polyvolta.sets import Aff, Map, Set, Tuple, aff, var
 from polyvolta.sets.values.build import affs_of, expression
@@ -119,13 +118,6 @@ class Fragments:
         return aff(0) if self.strip is None else var(self.strip)
 
     @property
-    def mapped(self) -> list[int]:
-        """The positions of the members that say which warpgroup's an instance is."""
-        nest = self.loop.nest
-        return [k for k in nest.between(TILE, WARP)
-                if nest.members[k].name and nest.names[k] and nest.members[k].name != PART_OF_CLUSTER]  # fmt: skip
-
-    @property
     def f(self) -> str:
         """The name of a fragment's number."""
         nest = self.loop.nest
@@ -161,7 +153,7 @@ class Fragments:
         side = loop.sides[0]
         operand = side.operand
         name = f"frag_{operand.name}"
-        of_warps = tuple(str(nest.names[k]) for k in self.mapped)
+        of_warps = tuple(str(nest.names[k]) for k in self.loop.mapped)
         strip = () if self.strip is None else (self.strip,)
         dims = (*loop.outer, *of_warps, *strip, self.f)
         step = nest.names[self.turn]
@@ -217,7 +209,7 @@ class Fragments:
         node = grouped([(load, self.held, self.f)])
         nest = self.loop.nest
         members = [Member(((load.statement, var(str(nest.names[k]))),), True, nest.members[k].name, level=WARP)
-                   for k in self.mapped]  # fmt: skip
+                   for k in self.loop.mapped]  # fmt: skip
         return Band(tuple(members), node) if members else node
 
     def products(self) -> Node:
@@ -235,8 +227,8 @@ class Fragments:
     def entering(self, load: Movement) -> Map:
         """The instances of the loads, below the block's band."""
         loop, nest = self.loop, self.loop.nest
-        extents = [1 + (interval(nest.members[k].of(nest.statement), {})[1] or 0) for k in self.mapped]
-        bounds = [(var(str(nest.names[k])), n) for k, n in zip(self.mapped, extents)]
+        extents = [1 + (interval(nest.members[k].of(nest.statement), {})[1] or 0) for k in self.loop.mapped]
+        bounds = [(var(str(nest.names[k])), n) for k, n in zip(self.loop.mapped, extents)]
         bounds += [(self.number, self.strips)] if self.strip else []
         bounds += [(var(self.f), self.held)]
         return instances(load.statement, load.dims, nest.above(BLOCK), loop.sides[0].tiles, bounds, loop.context)

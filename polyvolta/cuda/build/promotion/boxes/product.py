@@ -86,6 +86,13 @@ class BoxedProduct:
         depth, extent = self.sides[0].block.size[1] * self.split, aff(str(self.contraction.statement.extents[2]))
         return (extent + depth - 1) // depth
 
+    @property
+    def mapped(self) -> list[int]:
+        """The positions of the members that say which warpgroup's an instance is."""
+        members, names = self.nest.members, self.nest.names
+        return [k for k in self.nest.between(TILE, WARP)
+                if members[k].name and names[k] and members[k].name != PART_OF_CLUSTER]  # fmt: skip
+
     # ---- statements
 
     def name(self, wish: str) -> str:

@@ -25,8 +25,6 @@ import numpy as np
 
 from polyvolta.cuda.build.promotion.boxes.loop import BoxedLoop
 from polyvolta.cuda.build.promotion.model import (
-    PART_OF_CLUSTER,
-    TILE,
     WARP,
     CannotPromote,
     Movement,
@@ -91,17 +89,10 @@ class Rewriting:
     threads: int
 
     @property
-    def mapped(self) -> list[int]:
-        """The positions of the members that say which warpgroup it is."""
-        nest = self.loop.nest
-        return [k for k in nest.between(TILE, WARP)
-                if nest.members[k].name and nest.names[k] and nest.members[k].name != PART_OF_CLUSTER]  # fmt: skip
-
-    @property
     def extents(self) -> list[int]:
         """How many warpgroups there are along each of them."""
         nest = self.loop.nest
-        return [1 + (interval(nest.members[k].of(nest.statement), {})[1] or 0) for k in self.mapped]
+        return [1 + (interval(nest.members[k].of(nest.statement), {})[1] or 0) for k in self.loop.mapped]
 
     @property
     def names(self) -> tuple[str, str]:
@@ -133,7 +124,7 @@ class Rewriting:
         """The number of the chunk in the names of the copy, the warpgroup and the thread, and what these range over."""
         c, t = self.names
         number, ranges = var(c), {c: (0, self.copies - 1), t: (0, self.threads - 1)}
-        for k, n in zip(self.mapped, self.extents, strict=True):
+        for k, n in zip(self.loop.mapped, self.extents, strict=True):
             own = str(self.loop.nest.names[k])
             number, ranges[own] = n * number + var(own), (0, n - 1)
         return self.threads * number + var(t), ranges
@@ -155,7 +146,7 @@ class Rewriting:
         loop, (c, t) = self.loop, self.names
         nest, side = loop.nest, loop.sides[1]
         operand = side.operand
-        of_groups = tuple(str(nest.names[k]) for k in self.mapped)
+        of_groups = tuple(str(nest.names[k]) for k in self.loop.mapped)
         local, (number, _) = self.local(), self.chunk()
         ranges = (*zip(of_groups, self.extents, strict=True), (c, self.copies), (t, self.threads))
         _check_cover(local, number, ranges, side.block.size, side.order[1], operand.name)
@@ -172,7 +163,7 @@ class Rewriting:
         uneven = ((number, self.chunks),) if self.chunks % (self.threads * prod(self.extents)) else ()
         bounds = (*((var(n), x) for n, x in ranges), *uneven)
         by = [Member(((apply, var(n)),), True, nest.members[k].name, level=WARP)
-              for n, k in zip(of_groups, self.mapped)]  # fmt: skip
+              for n, k in zip(of_groups, self.loop.mapped)]  # fmt: skip
         by.append(Member(((apply, var(t)),), True, RANK))
         node = grouped([(made, self.copies, c)])
         if uneven:  # the loop is everybody's, and its last trip some threads'
