@@ -103,7 +103,7 @@ class Needs:
         return replace(
             self, loads=_back(self.loads), prologues=_back(self.prologues), sizes=(cols, rows, depth),
             layouts=tuple((other[b], other[a]) for a, b in self.layouts), loops=self.turned_loops,
-            turned_loops=self.loops, extents=tuple((n, m, k) for m, n, k in self.extents),
+            turned_loops=self.loops, extents=tuple((n, m, k) for m, n, k in self.extents), layout=other[self.layout],
         )  # fmt: skip
 
     @property
