@@ -87,7 +87,7 @@ def read(path: Path = TIMES) -> dict[str, Table]:
     """The file's times by graph."""
     out = {}
     for name, table in json.loads(path.read_text())["graphs"].items():
-        needs = needs_of(plan(Graph.of(GRAPHS[name])))
+        needs = needs_of(plan(Graph.of(GRAPHS[name.partition(",")[0]])))
         (columns,) = columns_of([tiling_of(row) for row in table["tilings"]], needs, TARGET)
         times = [(t, s, us * 1e-6) for s, row in enumerate(table["us"]) for t, us in enumerate(row) if us]
         sizes = [tuple(size) for size in table["sizes"]]

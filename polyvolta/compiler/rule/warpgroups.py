@@ -160,6 +160,9 @@ def _wanted(tiling: Tiling, needs: Needs, family: Family, target: Target) -> int
     spare = _spare(family, needs)
     if tiling.persistent:
         spare += family.spare.lasting * (needs.outputs - 1) + family.spare.together * (prod(tiling.cluster) > 1)
+    if needs.matrices:
+        high = target.macro_mma(tiling.macro_mma).shape[0]
+        spare += family.spare.tall * (tiling.warp_tile[0] // high - 1) + family.spare.in_turn * tiling.pingpong
     return tiling.registers(needs, target) + spare
 
 

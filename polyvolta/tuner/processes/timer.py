@@ -7,7 +7,7 @@ that are to be raced, is sent again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
 
@@ -148,9 +148,3 @@ class Timer:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-
-def time_all(factory: Factory, spec: Spec, candidates: Iterable[Built], final: bool) -> tuple[Timed, ...]:
-    """Time candidates, or race those that are the best: what an executor's worker runs."""
-    candidates = tuple(candidates)
-    with Timer(spec, factory) as timer:
-        return timer.final(candidates) if final else tuple(timer.time(b) for b in candidates)
