@@ -20,7 +20,8 @@ class Table(Sequence[Timed]):
     """How every candidate fared, the fastest first; prints as a table.
 
     Those marked with a * were in the last rounds, in which the best took turns: their times are to be compared with one
-    another. The others' were taken shortly, each when it was ready.
+    another, and stand beside the fastest one's. The others' were taken shortly, each when it was ready, while the GPU
+    was cooler: they may be less than the winner's, which was faster when its own was taken like that.
     """
 
     rows: tuple[Timed, ...]
@@ -47,10 +48,10 @@ class Table(Sequence[Timed]):
     def cells(self) -> list[list[str]]:
         """A heading and a line for each candidate."""
         lines = [["time", "", *self.varied, ""]]
-        fastest = next((e.seconds for e in self.rows if e.seconds), 1.0)
+        fastest, raced = next((e.seconds for e in self.rows if e.seconds), 1.0), any(e.final for e in self.rows)
         for e in self.rows:
             time = f"{1e6 * e.seconds:.2f} us{'*' * e.final}" if e.seconds else e.outcome
-            behind = f"{e.seconds / fastest:.3f}" if e.seconds else ""
+            behind = f"{e.seconds / fastest:.3f}" if e.seconds and (e.final or not raced) else ""
             note = e.note if len(e.note) <= NOTE else f"{e.note[: NOTE - 3]}..."
             lines.append([time, behind, *(_text(getattr(e.options, n)) for n in self.varied), note])
         return lines

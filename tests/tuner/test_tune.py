@@ -194,7 +194,7 @@ def test_any_executor_times(tmp_path, log):
         tuned = run(Store(tmp_path), [9, 3, 7, 4, fakes.WRONG], executor=executor)
     assert tuned.options == option(3)
     assert outcomes(tuned) == {9: TIMED, 3: TIMED, 7: TIMED, 4: TIMED, fakes.WRONG: WRONG}
-    assert log().count("take") == 4  # three of at most two candidates, and the race
+    assert 1 <= log().count("take") <= 2  # one for each worker, which stays from task to task
 
 
 class Dying(Executor):
