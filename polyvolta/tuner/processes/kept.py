@@ -90,8 +90,8 @@ class Kept:
             found.close()
 
 
-_HERE = Kept()
-atexit.register(_HERE.close)
+HERE = Kept()
+atexit.register(HERE.close)
 
 
 def time_all(factory: Factory, spec: Spec, candidates: Iterable[Built], final: bool) -> tuple[Timed, ...]:
@@ -103,5 +103,5 @@ def time_all(factory: Factory, spec: Spec, candidates: Iterable[Built], final: b
     Died, Hangs : the process doesn't start, more than once.
     """
     candidates = tuple(candidates)
-    with _HERE.timer(spec, factory) as timer:
+    with HERE.timer(spec, factory) as timer:
         return timer.final(candidates) if final else tuple(timer.time(b) for b in candidates)
