@@ -214,12 +214,14 @@ class Compiled:
         ------
         NoCompiler, NotTranslatable : see `execute`.
         """
-        from polyvolta.sched.emit.c.compiler import compiled
+        from polyvolta.sched.emit.c.compiler import WRAPPING, compiled
         from polyvolta.sched.emit.c.program import identifier
 
         key = tuple(types.values())
         if key not in self._c:
-            self._c[key] = compiled(self._c_text(types), identifier(self.face.function), self._flags)
+            wrapping = (WRAPPING,) if {*types.values()} & {"long", "int"} else ()  # of data; loops' own numbers fit
+            flags = (*wrapping, *self._flags)
+            self._c[key] = compiled(self._c_text(types), identifier(self.face.function), flags)
             self._c[key].restype = None
         return self._c[key]
 
