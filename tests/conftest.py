@@ -47,6 +47,7 @@ SAMPLED = {
     "compiler/test_options_of_warpgroups.py": 2,
     "sched/loops/test_scan_passes.py": 2,
     "sched/test_polybench.py": 2,
+    "sched/test_processor.py": 8,
     "cuda/machine/observe/test_observe_roles.py": 2,
     "compiler/test_boxed_launches.py": 2,
     "cuda/host/test_gpu.py": 2,

@@ -1,4 +1,4 @@
-/* PolyBench kernels tiled by hand, as a person writes them in C: what the schedules of `processor.py` are compared with.
+/* PolyBench kernels tiled by hand, as a person writes C: what the schedules of `processor.py` are compared with.
 
    Blocks for the cache, a few rows at a time for registers, vectors along the last dimension, buffers where they help.
    Sums keep the order of the original loops, so that the results are the same bits. Each function takes what the one
@@ -68,10 +68,14 @@ void trmm(long M, long N, long A_1, long B_1, const double A[restrict][A_1], dou
         for (; k + 4 <= M; k += 4)
           VECTOR EACH(j, jj, je) {
             double b0 = B[k][j], b1 = B[k + 1][j], b2 = B[k + 2][j], b3 = B[k + 3][j];
-            B[i][j] = B[i][j] + A[k][i] * b0 + A[k + 1][i] * b1 + A[k + 2][i] * b2 + A[k + 3][i] * b3;
-            B[i + 1][j] = B[i + 1][j] + A[k][i + 1] * b0 + A[k + 1][i + 1] * b1 + A[k + 2][i + 1] * b2 + A[k + 3][i + 1] * b3;
-            B[i + 2][j] = B[i + 2][j] + A[k][i + 2] * b0 + A[k + 1][i + 2] * b1 + A[k + 2][i + 2] * b2 + A[k + 3][i + 2] * b3;
-            B[i + 3][j] = B[i + 3][j] + A[k][i + 3] * b0 + A[k + 1][i + 3] * b1 + A[k + 2][i + 3] * b2 + A[k + 3][i + 3] * b3;
+            B[i][j] = B[i][j] + A[k][i] * b0 + A[k + 1][i] * b1 + A[k + 2][i] * b2
+                + A[k + 3][i] * b3;
+            B[i + 1][j] = B[i + 1][j] + A[k][i + 1] * b0 + A[k + 1][i + 1] * b1 + A[k + 2][i + 1] * b2
+                + A[k + 3][i + 1] * b3;
+            B[i + 2][j] = B[i + 2][j] + A[k][i + 2] * b0 + A[k + 1][i + 2] * b1 + A[k + 2][i + 2] * b2
+                + A[k + 3][i + 2] * b3;
+            B[i + 3][j] = B[i + 3][j] + A[k][i + 3] * b0 + A[k + 1][i + 3] * b1 + A[k + 2][i + 3] * b2
+                + A[k + 3][i + 3] * b3;
           }
       for (; k < M; k++)
         EACH(r, i, ie) VECTOR EACH(j, jj, je) B[r][j] += A[k][r] * B[k][j];

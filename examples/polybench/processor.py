@@ -14,7 +14,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from polyvolta.sched import (
-    Program, Schedule, distribute, insert_sequence, interchange, reorder, skew, split, tile, unroll_and_jam,
+    Program,
+    Schedule,
+    distribute,
+    insert_sequence,
+    interchange,
+    reorder,
+    skew,
+    split,
+    tile,
+    unroll_and_jam,
     vectorise,
 )  # fmt: skip
 from polyvolta.sched.tree import Path

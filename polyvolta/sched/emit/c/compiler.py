@@ -40,9 +40,14 @@ def compiler() -> str:
     )
 
 
-@lru_cache(maxsize=64)
 def compiled(text: str, name: str, flags: tuple[str, ...] = ()) -> ctypes._CFuncPtr:  # type: ignore[name-defined]
-    """The function called `name` of a C text.
+    """The function called `name` of a C text; see `library`."""
+    return getattr(library(text, flags), name)
+
+
+@lru_cache(maxsize=64)
+def library(text: str, flags: tuple[str, ...] = ()) -> ctypes.CDLL:
+    """The library of a C text.
 
     Parameters
     ----------
@@ -59,28 +64,28 @@ def compiled(text: str, name: str, flags: tuple[str, ...] = ()) -> ctypes._CFunc
     key = code_cache.key_of("library of C", *_identity(program), _processor(), *FLAGS, *flags, text)
     kept = code_cache.read(key)
     with tempfile.TemporaryDirectory() as folder:
-        library = Path(folder, "program.so")
+        path = Path(folder, "program.so")
         if kept is not None:
-            library.write_bytes(kept[0])
+            path.write_bytes(kept[0])
         else:
-            _compile(program, text, flags, library)
-            code_cache.write(key, library.read_bytes(), "")
+            _compile(program, text, flags, path)
+            code_cache.write(key, path.read_bytes(), "")
         try:
-            return getattr(ctypes.CDLL(str(library)), name)
+            return ctypes.CDLL(str(path))
         except OSError as error:  # a library that the compiler makes needs, such as OpenMP's, is not there
             raise NoCompiler(f"what {program} made cannot be loaded", where=str(error)) from None
 
 
-def _compile(program: str, text: str, flags: tuple[str, ...], library: Path) -> None:
-    """Run the compiler.
+def _compile(program: str, text: str, flags: tuple[str, ...], path: Path) -> None:
+    """Run the compiler; the library is at the path then.
 
     Raises
     ------
     NoCompiler : it refuses the text.
     """
-    source = library.with_suffix(".c")
+    source = path.with_suffix(".c")
     source.write_text(text + "\n")
-    command = [program, *FLAGS, *flags, str(source), "-o", str(library), "-lm"]
+    command = [program, *FLAGS, *flags, str(source), "-o", str(path), "-lm"]
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False)
     except OSError as error:
