@@ -90,6 +90,7 @@ SAMPLED = {
     "cuda/host/test_prologues_on_host.py": 2,
     "cuda/verify/report/test_report.py": 2,
     "sched/scheduler/test_rows.py": 2,
+    "sched/program/test_from_c.py::test_what_is_printed_in_c_is_read_again": 5,
     "test_matrix.py::test_interpreted_for_hopper": 3,
     "cli/test_cli.py::test_a_full_disk_is_one_line_and_exit_code_1": 2,
     "cli/test_cli.py::test_nobody_reads_on": 2,

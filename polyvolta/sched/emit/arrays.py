@@ -92,7 +92,7 @@ def check_apart(arrays: Mapping[str, np.ndarray], written: Collection[str], alig
         if array.size and array.ctypes.data % align:
             raise BadArgument(
                 f"the code takes {name} to start at a multiple of {align} bytes, and it does not",
-                where=f"{name} starts at {array.ctypes.data:#x}",
+                where=f"{name} starts {array.ctypes.data % align} bytes behind one",
                 hint=f"pass aligned({name}, {align}), a copy that does",
             )
     for a, b in combinations(arrays, 2):

@@ -1,5 +1,6 @@
 """Nests compiled for the processor: results, what is checked of arrays, the cache, and what is refused."""
 
+import doctest
 import shutil
 import subprocess
 
@@ -70,6 +71,14 @@ def test_flags_reach_the_compiler_and_may_round_otherwise():
         found[contract] = arrays["c"][1]
     assert found["off"] == (1 + 2.0**-52) * (1 - 2.0**-52) - 1.0
     assert found["fast"] in (found["off"], -(2.0**-104))  # on a processor that has the fused operation
+
+
+@needs
+def test_the_example_of_the_docstring():
+    """It is skipped where the docstrings are run, as not every machine has a compiler."""
+    text = compile_c.__doc__.replace("# doctest: +SKIP", "")
+    found = doctest.DocTestParser().get_doctest(text, {"compile_c": compile_c}, "compile_c", None, 0)
+    assert doctest.DocTestRunner(verbose=False).run(found) == (0, 8)
 
 
 # ---- arrays
