@@ -16,12 +16,15 @@ from polyvolta.sched import (
     Program,
     Schedule,
     compile_c,
+    execute,
     insert_mark,
     interchange,
+    isolate_full_tiles,
     nest,
     parallelise,
     scan,
     schedule,
+    set_loop_type,
     skew,
     split,
     tile,
@@ -280,3 +283,51 @@ def schedule_of_rows():
     """A stencil in place, in the order of its text: the loops may not be interchanged."""
     rows = Program.parse("[T, N] -> { S[t, i] : 0 <= t < T and 0 < i < N - 1 }", bodies="a[i] = a[i - 1] + a[i + 1]")
     return rows.schedule.with_dependences(rows)
+
+
+# ---- loads first
+
+
+def unrolled(program, size=3):
+    """The program in its own order, iterations written out by threes."""
+    tree = tile(program.schedule, program.schedule.bands()[0], [size])
+    return set_loop_type(tree, tree.bands()[1], 0, "unroll")
+
+
+@in_c
+@pytest.mark.parametrize("seed", range(3))
+def test_loads_first_read_no_element_that_is_written_before(seed):
+    """Recurrences whose reads meet the writes of other iterations side by side, or do not; against Python."""
+    random = np.random.default_rng(seed)
+    p, q, u, v = (int(k) for k in random.integers(-3, 4, 4))
+    program = Program.parse(
+        "[N] -> { S[i] : 0 <= i < N; T[i] : 0 <= i < N }", schedule="{ S[i] -> [i, 0]; T[i] -> [i, 1] }",
+        bodies={"S": f"a[i + {p + 3}] = a[i + {q + 3}] * 0.5 + a[i + {u + 3}]", "T": f"b[i] += a[i + {v + 3}]"},
+    )  # fmt: skip
+    a, b = random.random(30), np.zeros(30)
+    mine = {"a": a.copy(), "b": b.copy()}
+    execute(program, a=a, b=b, N=23)
+    run = compile_c(unrolled(program), program)
+    run(**mine, N=23)
+    assert np.array_equal(mine["a"], a) and np.array_equal(mine["b"], b)
+
+
+def test_what_may_be_written_in_the_iteration_is_not_loaded_first():
+    apart = Program.parse("[N] -> { S[i] : 0 <= i < N }", bodies="a[i] = a[i + 5] + a[i + 1]")
+    text = to_c(scan(unrolled(apart), "[N] -> { : N mod 3 = 0 }"), apart, restrict=True)
+    assert re.findall(r"const double r\d = (a\[.*\]);", text) == [f"a[3 * c0 + {k}]" for k in (5, 6, 7, 3)]
+    assert "a[3 * c0] = r0 + a[3 * c0 + 1];" in lines(text)
+    assert "const double r" not in to_c(scan(unrolled(apart)), apart)  # arrays may be one
+
+
+@pytest.mark.parametrize(("bound", "apart"), [("i + 2 <= k", True), ("0 <= k", False)])
+def test_conditions_around_tell_elements_apart(bound, apart):
+    """Elements i and i + 1 are written, element k is read: in the triangle it is another, in the square it may not."""
+    program = Program.parse(
+        f"[N] -> {{ S[i, k] : 0 <= i < N and {bound} and k < N }}", bodies="a[i] += b[k, i] * a[k]",
+        schedule="{ S[i, k] -> [k, i] }",
+    )  # fmt: skip
+    tree = tile(split(program.schedule, (0,), 1), (0, 0), [2])
+    text = to_c(set_loop_type(isolate_full_tiles(tree, (0, 0)), (0, 0, 0), 0, "unroll"), program, restrict=True)
+    loaded = re.findall(r"const double r\d = a\[c0\];", text)
+    assert bool(loaded) == apart, text

@@ -14,8 +14,9 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from polyvolta.sched.emit.c.bodies import ONE, OTHER, TWO, Translator
+from polyvolta.sched.emit.c.loads import LoadsFirst
 from polyvolta.sched.emit.interface import Interface
-from polyvolta.sched.emit.rename import cleared, spelled
+from polyvolta.sched.emit.rename import cleared, spelled, variables
 from polyvolta.sched.loops.notation.c import CPrinter
 from polyvolta.sched.loops.result import Scan
 from polyvolta.sched.tree import Path
@@ -60,6 +61,9 @@ def function(
     translator = Translator(program, face, types, names)
     printer = CPrinter(scan.ranges, integer, parallel == "openmp", translator.lines, names, wishes)
     own = identifier(face.function)
+    if restrict:
+        taken = (*mine, *names.values(), *WORDS, *variables(scan.body), *scan.extents)
+        printer.together = LoadsFirst(translator, taken).lines
     printer.out += signature(face, types, integer, own, names, restrict)
     if align:
         aligned = [names.get(a, a) for a in face.arguments if a in face.ranks or a in face.cells]

@@ -60,6 +60,10 @@ class CPrinter:
     ----------
     statement : what a call becomes, some lines; None for the call itself.
     wishes : what marks want of loops, by the paths of bands; None: marks are comments.
+
+    Attributes
+    ----------
+    together : what several calls side by side become, if not each for itself.
     """
 
     def __init__(
@@ -73,11 +77,15 @@ class CPrinter:
     ) -> None:
         self.speller = CSpeller(ranges, names)
         self.integer, self.openmp, self.statement, self.wishes = integer, openmp, statement, wishes
+        self.together: Callable[[Sequence[Call], CSpeller], list[str]] | None = None
         self.out: list[str] = []
 
     def block(self, body: Sequence[Ast], pad: str) -> None:
         """Some statements, one after another."""
         speller, out = self.speller, self.out
+        if self.together is not None and len(body) > 1 and all(isinstance(node, Call) for node in body):
+            out += [pad + line for line in self.together([c for c in body if isinstance(c, Call)], speller)]
+            return
         for node in body:
             match node:
                 case Call(name, args):
