@@ -55,7 +55,8 @@ def to_c(
     real : the type of elements and scalars, or the type of each by name.
     parallel : "openmp" puts `#pragma omp parallel for` before the outermost coincident loops.
     macros : whether the definitions of min, max, floord and modd stand at the top, those that are used.
-    restrict : whether the function says that its arrays share no element, as schedules take for granted.
+    restrict : whether the function says that its arrays share no element, as schedules take for granted. Statements
+        side by side then load what they read of arrays that they write first (`emit.c.loads`).
     align : what the function says of the addresses of its arrays: multiples of so many bytes, a power of two.
 
     Raises
