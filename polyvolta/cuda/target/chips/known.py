@@ -118,7 +118,7 @@ def _nearest(target: Target) -> Chip:
 def kept() -> dict[str, Chip]:
     """The chips that `keep` has written on this computer; none where there is no such file, or one of something else.
     """
-    from polyvolta.cuda.run.cubin_cache import folder
+    from polyvolta.sets.code_cache import folder
 
     try:
         data = json.loads((folder() / FILE).read_text())
@@ -137,7 +137,7 @@ def keep(chip: Chip) -> str:
     ------
     OSError : it can't be written.
     """
-    from polyvolta.cuda.run.cubin_cache import folder
+    from polyvolta.sets.code_cache import folder
 
     path = folder() / FILE
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
