@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from polyvolta.torch.errors import WrongTensor as WrongTensor
     from polyvolta.torch.modules.module import KernelModule as KernelModule
     from polyvolta.torch.modules.module import from_module as from_module
-    from polyvolta.torch.operator import Operator as Operator
-    from polyvolta.torch.operator import operator as operator
+    from polyvolta.torch.operators import Operator as Operator
+    from polyvolta.torch.operators import operator as operator
 
-_HOMES = {"KernelModule": "modules.module", "NoGradient": "errors", "Operator": "operator",
+_HOMES = {"KernelModule": "modules.module", "NoGradient": "errors", "Operator": "operators",
           "UnsupportedModule": "errors", "WrongTensor": "errors", "from_module": "modules.module",
-          "operator": "operator"}  # fmt: skip
+          "operator": "operators"}  # fmt: skip
 
 __all__ = ["KernelModule", "NoGradient", "Operator", "UnsupportedModule", "WrongTensor", "from_module", "operator"]
 

@@ -120,6 +120,10 @@ class Operator:
         namespace, _, word = name.partition("::")
         self.overload = getattr(getattr(torch.ops, namespace), word).default
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> Operator:
+        """Itself: there is one of its name, and it holds no state of a model's."""
+        return self
+
     def __repr__(self) -> str:
         return f"<Operator {self.name}: {self.kernel!r}>"
 
