@@ -57,7 +57,7 @@ def test_train_mlp():
     pytest.importorskip("torch")
     lines = output_of("train_mlp.py").splitlines()
     losses = [float(line.rpartition(" ")[2]) for line in lines if line.startswith("step ")]
-    assert lines[0] == "KernelModule(" and len(losses) == 4 and losses[-1] < 0.1 * losses[0]
+    assert lines[0] == "KernelModule(" and len(losses) == 4 and losses[-1] < 0.2 * losses[0]
 
 
 def test_pictures(tmp_path):

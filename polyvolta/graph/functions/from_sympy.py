@@ -1,7 +1,8 @@
-"""sympy's functions as pointwise functions: a `Lambda` becomes a Python function that can be traced.
+"""sympy's functions as pointwise functions: an expression or a `Lambda` becomes a Python function that can be traced.
 
 sympy writes sums and products with many terms and divides by powers of -1; these become the binary operations that
-they stand for, from left to right in sympy's own order. sympy simplifies as over the reals: what it makes of NaN and
+they stand for, from left to right in sympy's own order. Undefined functions, such as `sympy.Function("silu")`, are
+polyvolta's of that name. sympy simplifies as over the reals: what it makes of NaN and
 infinity is its own affair.
 """
 
@@ -15,6 +16,7 @@ import sympy
 
 from polyvolta.graph.errors import BadFunction
 from polyvolta.graph.expr import apply
+from polyvolta.graph.functions.table import FUNCTIONS as OURS
 from polyvolta.sets.errors import nearest
 
 NAMES = {"exp": "exp", "log": "log", "sin": "sin", "cos": "cos", "tanh": "tanh", "erf": "erf", "sign": "sign",
@@ -55,6 +57,37 @@ def function_of(f: Any) -> Callable[..., Any]:
     return computed
 
 
+def lambda_of(e: Any, operands: tuple[Any, ...], named: dict[str, Any]) -> tuple[sympy.Lambda, tuple[Any, ...]]:
+    """An expression of sympy with an operand for each of its symbols: as a Lambda, and its operands in order.
+
+    Raises
+    ------
+    BadFunction : operands that are missing, or that no symbol is named like.
+
+    >>> x, y = sympy.symbols("x y")
+    >>> lambda_of(x + 2 * y, (), {"y": 1.0, "x": 2.0})
+    (Lambda((y, x), x + 2*y), (1.0, 2.0))
+    """
+    if not isinstance(e, sympy.Basic) or callable(e):
+        hint = "pv.pointwise(f, x, y) calls f with one element of each"
+        raise BadFunction(f"{', '.join(named)}: operands by name are for sympy's expressions", hint=hint)
+    symbols = {str(s): s for s in sorted(e.free_symbols, key=str)}
+    how = f"pv.pointwise(e, {', '.join(f'{n}=...' for n in symbols)})"
+    if operands:
+        if len(symbols) != 1 or len(operands) != 1 or named:
+            raise BadFunction(
+                f"{str(e)[:100]} has {len(symbols)} symbols, and {len(operands)} operands were given by position",
+                hint=f"by name: {how}; or in order, with sympy.Lambda((x, y), e)",
+            )
+        return sympy.Lambda(tuple(symbols.values()), e), operands
+    for name in named:
+        if name not in symbols:
+            raise BadFunction(f"{name} is no symbol of {str(e)[:100]}", hint=nearest(name, symbols))
+    if missing := [n for n in symbols if n not in named]:
+        raise BadFunction(f"no operand was given for {', '.join(missing)}", where=str(e)[:200], hint=how)
+    return sympy.Lambda(tuple(symbols[n] for n in named), e), tuple(named.values())
+
+
 def _value(e: Any, at: dict[Any, Any]) -> Any:
     """A sympy expression at given operands; `at` notes every part's value, so that each is computed once."""
     if e not in at:
@@ -89,6 +122,8 @@ def _computed(e: Any, at: dict[Any, Any]) -> Any:
         case sympy.Piecewise():
             return _pieces(e, at)
     name = type(e).__name__
+    if isinstance(e, sympy.core.function.AppliedUndef) and name in OURS:
+        return apply(name, *(_value(x, at) for x in e.args))
     if name not in FUNCTIONS:
         message = f"{name!r} is no pointwise function that kernels have"
         raise BadFunction(message, where=str(e)[:200], hint=nearest(name, FUNCTIONS))
