@@ -1,6 +1,6 @@
 """Kernels as operators of torch, on the GPU: are results and gradients right, what does a call cost, does an MLP learn.
 
-    python benchmarks/torch_operator.py [--cpu] [--steps 100] [--no-compile]
+    python benchmarks/torch_operator.py [--cpu] [--steps 100] [--only results,overhead,compile,training]
 
 Four parts, each a table:
 
@@ -32,6 +32,7 @@ import polyvolta as pv
 from polyvolta.torch import from_module, operator
 
 MOST_US = 15.0
+PARTS = ("results", "overhead", "compile", "training")
 M, N, K, L = pv.sizes("M N K L")
 Case = tuple[Any, Callable[..., Any]]
 
@@ -185,6 +186,7 @@ def training(device: str, steps: int, rows: int, width: int) -> bool:
     x = torch.randn(rows, 16, device=device)
     wanted = torch.sin(x @ torch.randn(16, 16, device=device) / 4)
     losses: dict[str, list[float]] = {}
+    print()
     for name in ("ours", "torch's"):
         mlp = copy.deepcopy(first)
         model = from_module(mlp, dtype="float16", on_cpu="reference") if name == "ours" else Half(mlp)
@@ -216,20 +218,21 @@ def main() -> int:
     parser.add_argument("--cpu", action="store_true", help="without a GPU: small sizes, and no overhead")
     parser.add_argument("--steps", type=int, default=100, help="of training")
     parser.add_argument("--repeat", type=int, default=40, help="rounds of 50 calls")
-    parser.add_argument("--no-compile", action="store_true", help="without torch.compile, which needs a C++ compiler")
+    parser.add_argument("--only", default=",".join(PARTS), help="parts, separated by commas")
     options = parser.parse_args()
     device = "cpu" if options.cpu else "cuda"
     name = "the CPU, by the reference" if options.cpu else torch.cuda.get_device_name()
     print(f"{name}, torch {torch.__version__}, Python {sys.version.split()[0]}")
     small = device == "cpu"
-    done = {"results and gradients": correctness(device, {"M": 48, "N": 40, "K": 32} if small else
-                                                 {"M": 2048, "N": 1024, "K": 1536})}  # fmt: skip
-    if not small:
-        done["overhead"] = overhead(options.repeat)
-    if not options.no_compile:
-        done["torch.compile"] = compiled(device)
-    print()
-    done["training"] = training(device, options.steps, *((128, 32) if small else (8192, 1024)))
+    sizes = dict(zip("MNK", (48, 40, 32) if small else (2048, 1024, 1536)))
+    parts = {
+        "results": lambda: correctness(device, sizes),
+        "overhead": lambda: overhead(options.repeat),
+        "compile": lambda: compiled(device),
+        "training": lambda: training(device, options.steps, *((128, 32) if small else (8192, 1024))),
+    }
+    asked = [p for p in options.only.split(",") if not (small and p == "overhead")]
+    done = {part: parts[part]() for part in asked}
     print("\n" + "; ".join(f"{part}: {'good' if well else 'NOT GOOD'}" for part, well in done.items()))
     return int(not all(done.values()))
 

@@ -140,6 +140,8 @@ class Operator:
             arguments = self._in_order(arguments, named)
         if torch.compiler.is_compiling() or has_torch_function(arguments) or _watched():
             return self.overload(*arguments)
+        if _transforms():
+            return _Transformed.apply(*arguments, self)
         if torch.is_grad_enabled():
             for x in arguments:
                 if getattr(x, "requires_grad", False):
@@ -166,17 +168,19 @@ class Operator:
         check(self.graph, arguments)
         if any(isinstance(x, torch.Tensor) and type(x) not in _PLAIN for x in arguments):
             return self.overload(*arguments)
-        pairs = list(zip(self.graph.arguments, arguments, strict=True))
-        given = [arranged(x, t) if t.dims else x for t, x in pairs]
-        like = next(x for x in given if isinstance(x, torch.Tensor))
-        if like.device.type == "cpu":
+        place = next(x for x in arguments if isinstance(x, torch.Tensor)).device
+        if place.type not in ("cpu", "cuda"):
+            return self.overload(*arguments)
+        if place.type == "cuda" and place.index != torch.cuda.current_device():
+            with torch.cuda.device(place):
+                return self._run(*arguments)
+        given = [arranged(x, t) if t.dims else x for t, x in zip(self.graph.arguments, arguments, strict=True)]
+        if place.type == "cpu":
             return self._on_cpu(given)
         bound = bind(self.graph, given)
-        same = all(x.data_ptr() == y.data_ptr() for x, y in zip(given, arguments) if isinstance(x, torch.Tensor))
-        with torch.cuda.device(like.device):
-            if torch.cuda.current_device() != like.device.index or not same:
-                seen = None
-            return first_call(self.kernel.serving(bound.sizes), self._plans, bound, None, None, seen)
+        copied = any(x.data_ptr() != y.data_ptr() for x, y in zip(given, arguments) if isinstance(x, torch.Tensor))
+        serving = self.kernel.serving(bound.sizes)
+        return first_call(serving, self._plans, bound, None, None, None if copied else seen)
 
     def _on_cpu(self, given: Sequence[Any]) -> Any:
         if self.on_cpu == "kernel":
@@ -188,6 +192,12 @@ class Operator:
         return results[0] if self._single else results
 
     # ---- for torch.library
+
+    def _implemented(self, *arguments: Any) -> Any:
+        """Compute what the dispatcher gives, which tensors of other classes have let through."""
+        plain = (x if not isinstance(x, torch.Tensor) or type(x) in _PLAIN else x.as_subclass(torch.Tensor)
+                 for x in arguments)  # fmt: skip
+        return self._run(*plain)
 
     def _fake(self, *arguments: Any) -> Any:
         """Results without values."""
@@ -243,6 +253,26 @@ class _WithGradient(torch.autograd.Function):
         return (*ctx.op._backward(ctx, *seeds), None)
 
 
+class _Transformed(torch.autograd.Function):
+    """The same under the transforms of `torch.func`, which want it in another form: to run it on tensors in batches."""
+
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(*inputs: Any) -> Any:
+        *arguments, op = inputs
+        return op.overload(*arguments)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple, output: Any) -> None:
+        *arguments, ctx.op = inputs
+        ctx.op._save(ctx, arguments, output)
+
+    @staticmethod
+    def backward(ctx: Any, *seeds: Any) -> tuple[Any, ...]:
+        return (*ctx.op._backward(ctx, *seeds), None)
+
+
 def _registered(op: Operator) -> torch.library.Library:
     """The operator in torch.library; it stays as long as the result.
 
@@ -257,7 +287,7 @@ def _registered(op: Operator) -> torch.library.Library:
         library = torch.library.Library(namespace, "FRAGMENT")
         library.define(f"{word}({takes}) -> {gives}", tags=(torch.Tag.pt2_compliant_tag,))
         for key in ("CPU", "CUDA"):
-            library.impl(word, op._run, key)
+            library.impl(word, op._implemented, key)
     except (RuntimeError, ValueError) as wrong:
         text = str(wrong).strip().splitlines()[0][:200]
         raise BadOperator(f"torch doesn't take the operator {op.name}: {text}", hint="another name") from wrong
@@ -266,14 +296,16 @@ def _registered(op: Operator) -> torch.library.Library:
     return library
 
 
-def _stack(name: str) -> Callable[[], int]:
-    """A count that torch keeps for itself; 1, so that somebody listens, in a version of torch without it."""
-    return getattr(torch._C, name, lambda: 1)
+def _asked(home: Any, name: str, otherwise: int) -> Callable[[], int]:
+    """What torch keeps for itself, or an answer in a version of torch that doesn't."""
+    return getattr(home, name, lambda: otherwise)
 
 
-_modes, _transforms = _stack("_len_torch_dispatch_stack"), _stack("_are_functorch_transforms_active")
+_modes = _asked(torch._C, "_len_torch_dispatch_stack", 1)
+_transforms = _asked(torch._C, "_are_functorch_transforms_active", 0)
+_profiled = _asked(torch._C._autograd, "_profiler_enabled", 0)
 
 
 def _watched() -> bool:
-    """Whether a mode of torch's wants to see operators: fake tensors, functional ones, vmap and the like."""
-    return bool(_modes() or _transforms())
+    """Whether somebody wants to see operators: modes, as of fake tensors and functional ones, or the profiler."""
+    return bool(_modes() or _profiled())

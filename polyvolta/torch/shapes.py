@@ -33,7 +33,8 @@ def empty_results(graph: Graph, arguments: Sequence[Any]) -> tuple[torch.Tensor,
         for dim, length in zip(t.dims, x.shape if t.dims else (), strict=True):
             known = sizes.setdefault(dim.name, length) if isinstance(dim, Size) else dim
             if known is not length:
-                torch._check(length == known, lambda t=t, d=dim: f"a dimension of {shape_text(t)} isn't {d}")
+                said = f"{dim} is {known} in one tensor, and {length} in that for {shape_text(t)}"
+                torch._check(length == known, lambda said=said: said)
     like = next(x for t, x in zip(graph.arguments, arguments, strict=True) if t.dims)
     return tuple(_empty(like, t, [sizes[d.name] if isinstance(d, Size) else d for d in t.dims]) for t in graph.outputs)
 

@@ -147,6 +147,32 @@ def test_fake_tensors_have_the_results_shapes_and_no_values(made):
             op(a, b, torch.empty(5, 3))
 
 
+def test_under_the_transforms_of_torch_func(made):
+    op = made("activation")
+    a, b, v = (x.detach() for x in arguments(op.graph))
+    (expected,), (wanted, *_) = exact(CASES["activation"][1], [a, b, v], [torch.ones(20, 24)])
+    assert close(torch.func.grad(lambda x: op(x, b, v).float().sum())(a), wanted)
+    both = torch.vmap(lambda x: op(x, b, v))(torch.stack([a, 2 * a]))
+    assert torch.equal(both[0], op(a, b, v)) and torch.equal(both[1], op(2 * a, b, v))
+
+
+def test_who_listens_hears_of_a_call(made):
+    op = made("linear")
+    a, b, v = (x.detach() for x in arguments(op.graph))
+
+    class Named(torch.Tensor):
+        pass
+
+    assert torch.equal(op(a.as_subclass(Named), b, v).as_subclass(torch.Tensor), op(a, b, v))
+    meta = op(*(x.to("meta") for x in (a, b, v)))
+    assert meta.device.type == "meta" and meta.shape == (20, 24)
+    with torch.profiler.profile() as profile:
+        op(a, b, v)
+    assert "tests::linear" in {event.key for event in profile.key_averages()}
+    traced = torch.fx.symbolic_trace(lambda x, w: op(x, w.t(), v))
+    assert torch.equal(traced(a, b.t()), op(a, b, v)) and "tests.linear" in str(traced.graph)
+
+
 def test_any_strides_and_no_rows(made):
     op = made("linear")
     a, b, v = (x.detach() for x in arguments(op.graph))

@@ -111,10 +111,12 @@ def _computed(e: Any, at: dict[Any, Any]) -> Any:
         case sympy.Add():
             return reduce(lambda total, term: _plus(total, term, at), e.args[1:], _value(e.args[0], at))
         case sympy.Mul():
-            above, below = e.as_numer_denom()
-            if below != 1:
-                return _value(above, at) / _value(below, at)
-            return reduce(lambda product, x: product * _value(x, at), e.args[1:], _value(e.args[0], at))
+            above, below = _fraction(e)
+            negated = sympy.Integer(-1) in above
+            above = [x for x in above if x != -1]
+            made = _product(above, at) if above else 1.0
+            made = -made if negated else made
+            return made / _product(below, at) if below else made
         case sympy.Pow(base=base, exp=power) if power in (half, -half):
             return apply("sqrt" if power == half else "rsqrt", _value(base, at))
         case sympy.Pow(base=base, exp=power):
@@ -128,6 +130,28 @@ def _computed(e: Any, at: dict[Any, Any]) -> Any:
         message = f"{name!r} is no pointwise function that kernels have"
         raise BadFunction(message, where=str(e)[:200], hint=nearest(name, FUNCTIONS))
     return FUNCTIONS[name](*(_value(x, at) for x in e.args))
+
+
+def _fraction(e: sympy.Mul) -> tuple[list[Any], list[Any]]:
+    """The factors above and below the line of a product, each as it is written.
+
+    sympy's own `as_numer_denom` goes into exponentials, and makes exp(x) / (exp(x) + 1) of 1 / (1 + exp(-x)), which is
+    no number where exp(x) overflows.
+    """
+    above, below = [], []
+    for x in e.args:
+        if isinstance(x, sympy.Rational) and x.q != 1:
+            above += [sympy.Integer(x.p)] if x.p != 1 else []
+            below.append(sympy.Integer(x.q))
+        elif isinstance(x, sympy.Pow) and x.exp.is_number and x.exp.is_negative:
+            below.append(sympy.Pow(x.base, -x.exp))
+        else:
+            above.append(x)
+    return above, below
+
+
+def _product(factors: list[Any], at: dict[Any, Any]) -> Any:
+    return reduce(lambda product, x: product * _value(x, at), factors[1:], _value(factors[0], at))
 
 
 def _plus(total: Any, term: Any, at: dict[Any, Any]) -> Any:

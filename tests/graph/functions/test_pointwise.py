@@ -173,6 +173,8 @@ def test_sympys_expressions():
     expected = np.maximum(a * b, 0) + a / (1 + np.exp(-a)) / np.maximum(b, 2)
     np.testing.assert_allclose(value(pv.pointwise(e, y=row, x=X)), expected)
     np.testing.assert_allclose(value(pv.pointwise(sympy.exp(-(x**2) / 2), X)), np.exp(-a * a / 2))
+    large = pv.pointwise(x / (1 + sympy.exp(-x)), pv.tensor("Y", (4,)))
+    assert pv.reference(large, np.array([-2000.0, -1, 0, 2000])).tolist() == [-0.0, -1 / (1 + np.e), 0, 2000]
     derivative = sympy.diff(x * sympy.tanh(x), x)
     np.testing.assert_allclose(value(pv.pointwise(derivative, x=X)), np.tanh(a) + a * (1 - np.tanh(a) ** 2), rtol=1e-6)
     np.testing.assert_allclose(value(pv.pointwise(x + y, x=X, y=0.5)), a + 0.5)
