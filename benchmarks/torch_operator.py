@@ -190,7 +190,7 @@ def training(device: str, steps: int, rows: int, width: int) -> bool:
     for name in ("ours", "torch's"):
         mlp = copy.deepcopy(first)
         model = from_module(mlp, dtype="float16", on_cpu="reference") if name == "ours" else Half(mlp)
-        optimizer = torch.optim.Adam(mlp.parameters(), lr=2e-3)
+        optimizer = torch.optim.Adam(mlp.parameters(), lr=2e-3 if width < 256 else 1e-3)
         seen: list[torch.Tensor] = []
         for step in range(steps + 1):
             if step == 1:  # kernels are compiled
