@@ -16,7 +16,6 @@ from itertools import count
 from typing import TYPE_CHECKING, Any, Literal
 
 import torch
-from torch.overrides import has_torch_function
 
 from polyvolta.compiler.plans import Plans, Seen
 from polyvolta.compiler.run import first_call
@@ -35,6 +34,7 @@ OnCpu = Literal["kernel", "reference"]
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*::[A-Za-z_][A-Za-z0-9_]*")
 _PLAIN = (torch.Tensor, torch.nn.Parameter)
 _numbers = count()
+has_torch_function = torch.overrides.has_torch_function
 
 
 def operator(
@@ -110,7 +110,8 @@ class Operator:
     def __init__(
         self, kernel: Any, name: str, gradient: Literal["derived", "refused", "second"], on_cpu: OnCpu
     ) -> None:
-        self.kernel, self.name, self.gradient, self.on_cpu = kernel, name, gradient, on_cpu
+        self.kernel, self.name, self.gradient = kernel, name, gradient
+        self.on_cpu: OnCpu = on_cpu
         self.graph: Graph = kernel.graph
         self.argument_names = tuple(t.name for t in self.graph.arguments)
         self._single = len(self.graph.outputs) == 1

@@ -12,9 +12,10 @@ from typing import Any
 
 import torch
 from torch import nn
-from torch.nn import functional
 
 from polyvolta.graph.functions import pointwise as pv
+
+functional = nn.functional
 
 
 class Unfit(Exception):
