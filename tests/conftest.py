@@ -100,6 +100,8 @@ SAMPLED = {
     "test_matrix.py::test_observers_find_nothing_whenever_copies_arrive": 4,
     "test_matrix.py::test_machine_code": 4,
     "test_provable.py::test_what_changes_nothing_is_no_obstacle": 3,
+    "torch/test_operator.py::test_results_and_gradients": 2,
+    "torch/test_modules.py::test_results_and_gradients_are_the_modules": 2,
     "test_provable.py::test_random_kernels_are_proved": 3,
 }
 """File, or one test of it -> of how many cases of a test one runs."""

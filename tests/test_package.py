@@ -17,7 +17,8 @@ import polyvolta
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "polyvolta"
-HEAVY = ("numpy", "sympy", "networkx", "numba", "llvmlite", "matplotlib", "rich", "typer", "cuda")
+HEAVY = ("numpy", "sympy", "networkx", "numba", "llvmlite", "matplotlib", "rich", "typer", "cuda",
+         "torch")  # fmt: skip
 
 
 def modules_after(code: str) -> set[str]:
@@ -117,7 +118,8 @@ for name in room.__all__:
 FLOORS = {"sets": {"sets"}, "graph": {"sets", "graph"}, "sched": {"sets", "graph", "sched"},
           "cuda": {"sets", "graph", "sched", "cuda"}, "compiler": {"sets", "graph", "sched", "cuda", "compiler"},
           "tuner": {"sets", "graph", "sched", "cuda", "compiler", "tuner"},
-          "evaluation": {"sets", "graph", "sched", "cuda", "compiler", "tuner", "evaluation"}}  # fmt: skip
+          "evaluation": {"sets", "graph", "sched", "cuda", "compiler", "tuner", "evaluation"},
+          "torch": {"sets", "graph", "sched", "cuda", "compiler", "torch"}}  # fmt: skip
 
 
 @cache

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
-from typing import overload
+from typing import TYPE_CHECKING, overload
 
 from polyvolta.compiler.kernel import Kernel
 from polyvolta.compiler.options import Options
 from polyvolta.compiler.remembered.entries import Timed
 from polyvolta.compiler.tiling import OPTIONS
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 NOTE = 60  # letters of a note
 
@@ -39,6 +42,20 @@ class Table(Sequence[Timed]):
 
     def __iter__(self) -> Iterator[Timed]:
         return iter(self.rows)
+
+    def to_pandas(self) -> DataFrame:
+        """The table as a data frame of pandas, a row for each candidate: seconds of a launch (NaN without), final,
+        outcome, note, and all options.
+
+        Raises
+        ------
+        NoPandas : it isn't installed.
+        """
+        from polyvolta.graph.arrays.frames import frame
+
+        heads = ("seconds", "final", "outcome", "note")
+        rows = ({**{n: getattr(e, n) for n in heads}, **{n: getattr(e.options, n) for n in OPTIONS}} for e in self.rows)
+        return frame((*heads, *OPTIONS), rows)
 
     @property
     def varied(self) -> tuple[str, ...]:
