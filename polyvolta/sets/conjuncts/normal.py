@@ -28,7 +28,7 @@ from ..budgets import spend
 from ..engine.columns import Columns, Div, defining_rows, replace_column
 from ..engine.rows import Row, normal_eq, normal_ineq
 from .inequalities import Stated, normal_inequalities, opposites
-from .recognise import Intervals, Quotient, from_equality, from_pair
+from .recognise import UNLIMITED, Intervals, Quotient, from_equality, from_pair
 from .rounding import round_rows, rounded
 
 ROUNDS = 8  # one is enough as a rule; where two rewritings undo each other, the result is exact, not unique
@@ -90,6 +90,8 @@ def _cross(row: Sequence[int], pivot_row: Sequence[int], col: int) -> list[int]:
 
 class _Work(Columns):
     """The mutable state of one normalisation, and its rewritings; those of divs are in `Columns`."""
+
+    bounds: Intervals  # what the inequalities say as `tighten` left them
 
     def run(self) -> bool:
         """Rewrite until nothing changes; False for a contradiction."""
@@ -278,7 +280,8 @@ class _Work(Columns):
                 key, const = r[1:], r[0]
             if best.get(key, const) >= const:
                 best[key] = const
-        if len(best) > 1 and not round_rows(best, self.bounds(best)):
+        self.bounds = bounds = self.intervals(best)
+        if len(best) > 1 and not round_rows(best, bounds):
             return False
         self.pairs = opposites(best)
         for key, opposite in list(self.pairs.items()):
@@ -327,7 +330,7 @@ class _Work(Columns):
         """Simplify a div by the intervals of its argument; whether there was one."""
         if not self.divs or self.divs.count(None) == len(self.divs):
             return False
-        best, bounds = self.best, self.bounds(self.best)
+        best, bounds = self.best, self.bounds
         for k, div in enumerate(self.divs):
             if div is None:
                 continue
@@ -362,15 +365,15 @@ class _Work(Columns):
             return True
         if not scaled:
             return False
-        bounds = self.bounds(best)
+        self.bounds.limit = UNLIMITED
         for row in self.eqs:
-            quotient = from_equality(row, place, bounds)
+            quotient = from_equality(row, place, self.bounds)
             if quotient is not None:
                 self.define(quotient)
                 return True
         return False
 
-    def bounds(self, best: dict[Row, int]) -> Intervals:
+    def intervals(self, best: dict[Row, int]) -> Intervals:
         """What bounds forms, by these inequalities and the divs."""
         divs = [(self.base + k, *d) for k, d in enumerate(self.divs) if d is not None]
         return Intervals(best, divs[::-1])

@@ -32,7 +32,7 @@ def round_rows(best: dict[Row, int], bounds: Intervals, only: list[Row] | None =
     ----------
     only : the rows among them that may round, if that is known.
     """
-    lows, highs = bounds.low, bounds.high
+    lows, highs, plain = bounds.low, bounds.high, not bounds.divs
     todo: list[Row] = (bounds.others if only is None else only) if lows or highs else []
     while todo:
         fresh: set[Row] = set()
@@ -49,13 +49,18 @@ def round_rows(best: dict[Row, int], bounds: Intervals, only: list[Row] | None =
                     if low is None or high is None:
                         factor = gcd(factor, v)
                     bound = low if v > 0 else high
-                    least = None if bound is None or least is None else least + v * bound
+                    if bound is None:
+                        least = None
+                        if plain and factor == 1:
+                            break  # neither implied nor to be rounded
+                    elif least is not None:
+                        least += v * bound
             if least is not None and least >= 0:  # implied
                 del best[key]
                 continue
-            if factor == 1 and not bounds.divs:
+            if plain and factor == 1:
                 continue
-            value = _rounded((const, *key), bounds) if bounds.divs else _rounded_plainly(const, key, factor, bounds)
+            value = _rounded_plainly(const, key, factor, bounds) if plain else _rounded((const, *key), bounds)
             if value is None:
                 continue
             r = normal_ineq(value)
@@ -69,7 +74,8 @@ def round_rows(best: dict[Row, int], bounds: Intervals, only: list[Row] | None =
                 if key.count(0) == len(key) - 1:
                     bounds.learn(key, const)
                     learnt.add(next(k for k, v in enumerate(key) if v))
-        todo = [k for k in best if k in fresh or any(k[c] for c in learnt)] if fresh else []
+        fresh.update([k for c in learnt for k in best if k[c]])
+        todo = [k for k in best if k in fresh] if fresh else []
     return True
 
 

@@ -38,20 +38,15 @@ def replace_column(row: Sequence[int], col: int, value: Sequence[int]) -> list[i
     return out
 
 
-def _replaced(rows: list[list[int]], eq: list[int], col: int) -> list[list[int]]:
-    """The rows with column `col`, which has a unit coefficient in the equality `eq`, replaced by what that says."""
-    sign = -eq[col]
-    terms = [(k, sign * v) for k, v in enumerate(eq) if v and k != col]
-    out = []
+def _substitute(rows: Iterable[list[int]], eq: Sequence[int], col: int) -> None:
+    """Replace column `col`, which has a unit coefficient in the equality `eq`, in the rows by what that says."""
+    terms = [(k, -v if eq[col] > 0 else v) for k, v in enumerate(eq) if v and k != col]
     for row in rows:
         c = row[col]
         if c:
-            row = row[:]
             row[col] = 0
             for k, v in terms:
                 row[k] += c * v
-        out.append(row)
-    return out
 
 
 class Columns:
@@ -114,16 +109,19 @@ class Columns:
         at, solvable = 0, False not in forms
         while solvable and at < len(unknown):
             col = unknown[at]
-            found = [r for r in rows if r[col] == 1 or r[col] == -1]
+            users = [r for r in rows if r[col]]
+            found = [r for r in users if r[col] == 1 or r[col] == -1]
             if not found:
                 at += 1
                 continue
             row = min(found)
-            rows.remove(row)
-            forms = list(map(normal_eq, _replaced([r for r in rows if r[col]], row, col)))
-            rows = [r for r in rows if not r[col]] + [list(r) for r in forms if type(r) is tuple]
-            solvable = False not in forms
-            self.ineqs = _replaced(self.ineqs, row, col)
+            rows = [r for r in rows if not r[col]]
+            users.remove(row)
+            _substitute([*users, *self.ineqs], row, col)
+            if users:
+                forms = list(map(normal_eq, users))
+                rows += [list(r) for r in forms if type(r) is tuple]
+                solvable = False not in forms
             del unknown[at]
             at = 0
         self.eqs = rows
