@@ -100,7 +100,10 @@ def _is_empty(c: Conjunct) -> bool:
 
 def sample(c: Conjunct) -> tuple[int, ...] | None:
     """An integer point (the dimensions' values) or None."""
-    point = integer.sample(c.n + len(c.divs), c.eqs, tuple(c.all_ineqs()))
+    if c._empty:
+        return None
+    point = integer.sample(c.n + len(c.divs), c.eqs, tuple(c.all_ineqs()), tidy=not c.eqs and not c.divs)
+    c._empty = point is None
     return None if point is None else tuple(point[: c.n])
 
 

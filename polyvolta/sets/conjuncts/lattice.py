@@ -192,13 +192,11 @@ def _is_echelon(rows: Sequence[Sequence[int]]) -> bool:
     """Whether leading entries are positive and each stands behind the last one's and above entries reduced by it."""
     last = -1
     for at, row in enumerate(rows):
-        for lead, most in enumerate(row):
-            if most:
-                break
-        if lead <= last or most < 0:
+        lead = [*map(bool, row)].index(True)
+        if lead <= last or row[lead] < 0:
             return False
         for r in rows[:at]:
-            if not 0 <= r[lead] < most:
+            if not 0 <= r[lead] < row[lead]:
                 return False
         last = lead
     return True

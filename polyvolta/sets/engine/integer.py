@@ -112,16 +112,16 @@ def is_empty(n: int, eqs: Sequence[Row], ineqs: Sequence[Row], tidy: bool = Fals
 
 
 @metered
-def sample(n: int, eqs: Sequence[Row], ineqs: Sequence[Row]) -> Point | None:
+def sample(n: int, eqs: Sequence[Row], ineqs: Sequence[Row], tidy: bool = False) -> Point | None:
     """An integer point, or None when there is none.
 
     Exact. Polynomially many LPs for a fixed number of variables, usually one or none; exponential in the
-    number of variables at worst, hence under a budget.
+    number of variables at worst, hence under a budget. `tidy` as for `is_empty`.
 
     >>> sample(2, (), ((0, 0, 1), (-100000, 300000, -299999), (200000, -300000, 299998)))
     (100000, 100000)
     """
-    return _solve(n, eqs, ineqs)
+    return _solve(n, eqs, ineqs, tidy)
 
 
 def _solve(n: int, eqs: Sequence[Row], ineqs: Sequence[Row], tidy: bool = False) -> Point | None:
