@@ -351,7 +351,7 @@ class _Work(Columns):
         """Write one quotient as a floor (see `recognise`); whether there was one."""
         best = self.best
         pairs = {k: o for k, o in self.pairs.items() if k in best and o in best}
-        scaled = any(max(row[1:]) > 1 or min(row[1:]) < -1 for row in self.eqs)
+        scaled = [row for row in self.eqs if max(row[1:]) > 1 or min(row[1:]) < -1]
         if not pairs and not scaled:
             return False
         self.forget()
@@ -366,7 +366,7 @@ class _Work(Columns):
         if not scaled:
             return False
         self.bounds.limit = UNLIMITED
-        for row in self.eqs:
+        for row in scaled:
             quotient = from_equality(row, place, self.bounds)
             if quotient is not None:
                 self.define(quotient)

@@ -195,8 +195,9 @@ class Columns:
         """
         den, row = before = self.divs[k]
         base, col = self.base, self.base + k
-        while nested := [j for j, v in enumerate(row[base:]) if v == 1 and self.divs[j] is not None]:
-            if len(nested) > 1:
+        while 1 in row[base:]:
+            nested = [j for j, v in enumerate(row[base:]) if v == 1 and self.divs[j] is not None]
+            if len(nested) != 1:
                 break
             inner_den, inner = self.divs[nested[0]]
             row = [v * inner_den for v in row]
@@ -206,11 +207,8 @@ class Columns:
         g = gcd(den, *row[1:])
         if g > 1:
             row, den = [v // g for v in row], den // g
-        quotient = [0] * self.width
-        quotient[0] = row[0] // den
-        for j in range(1, self.width):
-            if row[j]:
-                quotient[j] = (row[j] + (den - 1) // 2) // den  # the rest lies in (-den/2, den/2]
+        half = (den - 1) // 2
+        quotient = [row[0] // den, *[(v + half) // den if v else 0 for v in row[1:]]]  # the rest is in (-den/2, den/2]
         if any(quotient):
             row = [v - den * q for v, q in zip(row, quotient, strict=True)]
         sign = 1
@@ -239,13 +237,15 @@ class Columns:
                 continue
             den, row = div
             col = self.base + k
-            want = row.copy()
-            want[col] = -den
-            opposite = [-v for v in want]
             for eq in self.eqs:
-                if eq[1:] != want[1:] and eq[1:] != opposite[1:]:
+                if abs(eq[col]) != den:
                     continue
-                residue = -eq[0] if eq[1:] == want[1:] else eq[0]
+                sign = 1 if eq[col] < 0 else -1
+                want = [sign * v for v in row]
+                want[col] = eq[col]
+                if eq[1:] != want[1:]:
+                    continue
+                residue = -sign * eq[0]
                 if not 0 <= residue + row[0] < den:  # q would differ from itself
                     self.ineqs.append([-1] + [0] * (self.width - 1))
                 elif row[0]:
