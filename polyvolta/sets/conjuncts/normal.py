@@ -119,9 +119,10 @@ class _Work(Columns):
         """Whether nothing is left to rewrite, the inequalities being tightened; else something has been."""
         if self.unsolved or self.round_divs() or self.recognise():
             return False
-        rows = [r[self.base :] for r in (*self.eqs, *self.ineqs)]
-        if self.divs and not (rows and all(map(any, zip(*rows, strict=True)))):
-            self.sort_divs()  # a row that was dropped may have been the last to use a div
+        if self.divs:
+            rows = [r[self.base :] for r in (*self.eqs, *self.ineqs)]
+            if not rows or not all(map(any, zip(*rows, strict=True))):
+                self.sort_divs()  # a row that was dropped may have been the last to use a div
         return True
 
     def resume(self, ineqs: Sequence[Row]) -> bool:
@@ -197,6 +198,8 @@ class _Work(Columns):
             return (_IDENTIFY, 0, 0)
         used = [c for c in range(1, self.width) if row[c]]
         units = [c for c in used if row[c] in (1, -1)]
+        if units and units[-1] < base:  # the latest dimension, no div
+            return (_DIMENSION, -units[-1], units[-1])
         for col in sorted(units, key=self.rank, reverse=True):
             if col < base:
                 return (_DIMENSION, -col, col)

@@ -36,7 +36,7 @@ def round_rows(best: dict[Row, int], bounds: Intervals, only: list[Row] | None =
     todo: list[Row] = (bounds.others if only is None else only) if lows or highs else []
     while todo:
         fresh: set[Row] = set()
-        learnt: set[int] = set()
+        learnt: set[tuple[int, int]] = set()  # columns, and 1 for a lower, -1 for an upper bound
         for key in todo:
             const = best.get(key)
             if const is None or len(key) - key.count(0) < 2:
@@ -73,8 +73,10 @@ def round_rows(best: dict[Row, int], bounds: Intervals, only: list[Row] | None =
                 fresh.add(key)
                 if key.count(0) == len(key) - 1:
                     bounds.learn(key, const)
-                    learnt.add(next(k for k, v in enumerate(key) if v))
-        fresh.update([k for c in learnt for k in best if k[c]])
+                    learnt.add(next((k, v) for k, v in enumerate(key) if v))
+        for c, side in learnt:  # rows with the other side need both for rounding
+            known = 1 + c in lows and 1 + c in highs
+            fresh.update([k for k in best if k[c] * side > 0 or (known and k[c])])
         todo = [k for k in best if k in fresh] if fresh else []
     return True
 

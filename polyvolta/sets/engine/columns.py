@@ -38,6 +38,11 @@ def replace_column(row: Sequence[int], col: int, value: Sequence[int]) -> list[i
     return out
 
 
+def _padded(row: Row, width: int) -> list[int]:
+    """The row with zeros up to a width."""
+    return [*row, *(0,) * (width - len(row))]
+
+
 def _substitute(rows: Iterable[list[int]], eq: Sequence[int], col: int) -> None:
     """Replace column `col`, which has a unit coefficient in the equality `eq`, in the rows by what that says."""
     terms = [(k, -v if eq[col] > 0 else v) for k, v in enumerate(eq) if v and k != col]
@@ -55,9 +60,9 @@ class Columns:
     def __init__(self, n: int, divs: Sequence[Div], eqs: Iterable[Row], ineqs: Iterable[Row]) -> None:
         self.base = 1 + n
         self.width = width = self.base + len(divs)
-        self.divs = [None if d is None else (d[0], [*d[1], *[0] * (width - len(d[1]))]) for d in divs]
-        self.eqs = [[*r, *(0,) * (width - len(r))] for r in eqs]  # in `solve`: those still to be solved
-        self.ineqs = [[*r, *(0,) * (width - len(r))] for r in ineqs]
+        self.divs = [None if d is None else (d[0], _padded(d[1], width)) for d in divs]
+        self.eqs = [list(r) if len(r) == width else _padded(r, width) for r in eqs]  # in `solve`: still to be solved
+        self.ineqs = [list(r) if len(r) == width else _padded(r, width) for r in ineqs]
         self.solved: list[list[int]] = []
         self.memo: dict[int, tuple[int, int]] = {}  # ranks of columns, while no div changes
         self.uses: dict[int, tuple] = {}  # equalities by id, and what they can be used for, while no div changes

@@ -154,15 +154,14 @@ def _solve(n: int, eqs: Sequence[Row], ineqs: Sequence[Row], tidy: bool = False)
                 if tab.empty:
                     return None
             point = _rounded(tab.sample(), ineqs)
+            if point is None and n <= FLAT:
+                point = _at_corners(n, ineqs, tab)
         if point is None:
             tight = tight_slacks(tab, 0, len(ineqs))
             eqs = [row for row, t in zip(ineqs, tight, strict=True) if t]
             if eqs:
                 continue
-            point = _at_corners(n, ineqs, tab) if n <= FLAT else None
-            decided = point is not None
-            if not decided:
-                decided, point = residues.search(n, ineqs, tab, sample)
+            decided, point = residues.search(n, ineqs, tab, sample)
             if not decided:
                 point = _full(n, ineqs, tab)
         if point is None:

@@ -95,9 +95,13 @@ class _Piece:
 
     def __init__(self, member: Member, known: Conjunct | None = None) -> None:
         self.member, self._known = member, known
-        self.opposite = [(negate(key), const) for key, const in member.least.items()]
         # between rows so far apart that no stride bridges the gap, there are other points
         self.stride = max((abs(v) for row in member.eqs for v in row[1:]), default=1)
+
+    @cached_property
+    def opposite(self) -> list[tuple[Row, int]]:
+        """The linear parts of its rows negated, with the constants of the rows."""
+        return [(negate(key), const) for key, const in self.member.least.items()]
 
     @cached_property
     def conjunct(self) -> Conjunct | None:
