@@ -18,7 +18,7 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache, reduce
 
 from ..engine.integer import Lattice, Point, pushed, sample, solve_equalities
-from ..engine.rows import Row, dot, evaluate, negate, normal_eq, normal_ineq, replaced, substitute_all
+from ..engine.rows import Row, dot, evaluate, negate, normal_eq, normal_ineq, picker, replaced, substitute_all
 from ..engine.simplex import Tableau, tight_slacks
 from . import conjunct as cj
 from .conjunct import Conjunct
@@ -33,14 +33,12 @@ def of_points(n: int, eqs: Sequence[Row], ineqs: Sequence[Row]) -> Lattice | Non
     >>> of_points(2, (), ((2, 3, -3), (1, -3, 3), (0, 1, 0)))
     ((0, 0), ((1, 1),))
     """
-    found = solve_equalities(n, eqs)
+    found = _plainly_solved(n, eqs, ineqs) or _solved(n, eqs, ineqs)
     if found is None:
         return None
-    origin, basis = found
-    m = len(basis)
-    images = [(o, *[b[i] for b in basis]) for i, o in enumerate(origin)]
-    rows = []
-    for row in substitute_all(ineqs, images, m):
+    outer, inside = found
+    m, rows = len(outer[1]), []
+    for row in inside:
         tight = normal_ineq(row)
         if tight is False:
             return None
@@ -48,8 +46,40 @@ def of_points(n: int, eqs: Sequence[Row], ineqs: Sequence[Row]) -> Lattice | Non
             rows.append(tight)
     inner = _of_full(m, list(dict.fromkeys(rows)))
     if inner is None or (len(inner[1]) == m and not any(inner[0])):
-        return inner and found
-    return _composed(found, inner)
+        return inner and outer
+    return _composed(outer, inner)
+
+
+def _solved(n: int, eqs: Sequence[Row], ineqs: Sequence[Row]) -> tuple[Lattice, Iterable[Row]] | None:
+    """The solutions of equalities, and the inequalities in the coordinates of that lattice; None without solution."""
+    found = solve_equalities(n, eqs)
+    if found is None:
+        return None
+    origin, basis = found
+    images = [(o, *[b[i] for b in basis]) for i, o in enumerate(origin)]
+    return found, substitute_all(ineqs, images, len(basis))
+
+
+def _plainly_solved(n: int, eqs: Sequence[Row], ineqs: Sequence[Row]) -> tuple[Lattice, Iterable[Row]] | None:
+    """`_solved` where each equality gives a column that no other row mentions; None where not.
+
+    So are normal conjuncts: their inequalities speak of the other columns, which are the coordinates.
+
+    >>> lattice, rows = _plainly_solved(3, [(5, 2, 0, -1)], [(0, 1, 1, 0)])
+    >>> lattice, list(rows)
+    (((0, 0, 5), ((1, 0, 2), (0, 1, 0))), [(0, 1, 1)])
+    """
+    uses = [len(column) - column.count(0) for column in zip(*eqs, *ineqs, strict=True)]
+    given: dict[int, list[int]] = {}  # column -> what it is
+    for eq in eqs:
+        col = next((k for k in range(n, 0, -1) if uses[k] == 1 and eq[k] in (1, -1)), 0)
+        if not col:
+            return None
+        given[col] = [-eq[col] * v for v in eq]
+    free = [k for k in range(1, n + 1) if k not in given]
+    origin = tuple([given[k][0] if k in given else 0 for k in range(1, n + 1)])
+    basis = tuple([tuple([given[k][f] if k in given else int(k == f) for k in range(1, n + 1)]) for f in free])
+    return (origin, basis), map(picker((0, *free)), ineqs)
 
 
 def _of_full(n: int, ineqs: list[Row]) -> Lattice | None:

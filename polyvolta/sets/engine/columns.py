@@ -14,6 +14,7 @@ from .rows import Row, normal_eq, picker
 
 Div = tuple[int, Row] | None
 
+_UNITS = (1, -1)
 _GONE = (1, [])  # a div that has been replaced everywhere
 
 
@@ -108,29 +109,27 @@ class Columns:
 
         No div mentions them, so they only have to be replaced in the rows.
         """
-        forms = list(map(normal_eq, self.eqs))
-        rows = [list(r) for r in forms if type(r) is tuple]
         unknown = [col for col, d in enumerate(self.divs, self.base) if d is None]
-        at, solvable = 0, False not in forms
-        while solvable and at < len(unknown):
-            col = unknown[at]
-            users = [r for r in rows if r[col]]
-            found = [r for r in users if r[col] == 1 or r[col] == -1]
-            if not found:
+        rows, users, at = [], self.eqs, 0
+        while True:
+            for form in map(normal_eq, users):
+                if form is False:
+                    return False
+                if form is not True:
+                    rows.append(list(form))
+            pivot = None
+            while pivot is None and at < len(unknown):
+                col = unknown[at]
+                pivot = min([r for r in rows if r[col] in _UNITS], default=None)
                 at += 1
-                continue
-            row = min(found)
+            if pivot is None:
+                self.eqs = rows
+                return True
+            users = [r for r in rows if r[col] and r is not pivot]
             rows = [r for r in rows if not r[col]]
-            users.remove(row)
-            _substitute([*users, *self.ineqs], row, col)
-            if users:
-                forms = list(map(normal_eq, users))
-                rows += [list(r) for r in forms if type(r) is tuple]
-                solvable = False not in forms
-            del unknown[at]
+            _substitute([*users, *self.ineqs], pivot, col)
+            unknown.remove(col)
             at = 0
-        self.eqs = rows
-        return solvable
 
     def mentions(self, j: int, col: int) -> bool:
         """Whether a column takes part in the definition of div j, directly or by way of other divs."""
