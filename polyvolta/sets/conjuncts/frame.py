@@ -102,7 +102,10 @@ class Frame:
 
     def is_empty(self, eqs: Sequence[Row], ineqs: Sequence[Row]) -> bool:
         """Whether no integer point satisfies the rows; exact."""
-        return integer.is_empty(self.width - 1, eqs, (*ineqs, *self.given))
+        rows = (*ineqs, *self.given)
+        if not eqs and integer.pushed(self.width - 1, rows) is not None:
+            return False
+        return integer.is_empty(self.width - 1, eqs, rows)
 
 
 class Member:
