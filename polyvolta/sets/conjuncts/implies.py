@@ -83,7 +83,7 @@ def subtract(a: Conjunct, b: Conjunct) -> tuple[Conjunct, ...]:
         if piece is not None and (known and falls(row, ineqs) or not piece.is_empty):
             pieces.append(piece)
             ineqs.append(row)
-            if known and not known.add_tight(row):
+            if known and row is not rows[-1] and not known.add_tight(row):
                 known = None
     return tuple(pieces)
 
