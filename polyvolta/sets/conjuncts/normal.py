@@ -265,6 +265,7 @@ class _Work(Columns):
     def tighten(self) -> bool:
         """Reduce inequalities, keep the strongest of parallel ones; False for a contradiction."""
         best: dict[Row, int] = {}
+        floors = self.divs.count(None) < len(self.divs)
         for row in self.ineqs:
             key, const = tuple(row[1:]), row[0]
             g = gcd(*key)
@@ -274,7 +275,7 @@ class _Work(Columns):
                         return False
                     continue
                 key, const = tuple([c // g for c in key]), const // g
-            if self.divs and (1 in (tail := key[self.base - 1 :]) or -1 in tail):
+            if floors and (1 in (tail := key[self.base - 1 :]) or -1 in tail):
                 r = self.without_unit_divs((const, *key))
                 if r is True or r is False:
                     if r:
