@@ -168,10 +168,13 @@ class _Backwards:
                 for low in lower:
                     if low in self.rows and up in self.rows:
                         a, b = low[col], -up[col]
-                        tight = normal_ineq(combine(b, (self.rows[low], *low), a, (self.rows[up], *up)))
-                        if not isinstance(tight, bool) and tight[1:] not in (low, up):
-                            if self.rows.get(tight[1:], tight[0] - 1) >= tight[0]:
-                                del self.rows[tight[1:]]
+                        both = combine(b, low, a, up)
+                        g = gcd(*both)
+                        key = both if g < 2 else tuple([v // g for v in both])
+                        const = self.rows.get(key)
+                        if const is not None and key not in (low, up):
+                            if const >= (b * self.rows[low] + a * self.rows[up]) // g:
+                                del self.rows[key]
 
     def domain(self) -> list[Row]:
         """The inequalities of the parameters."""
@@ -191,15 +194,15 @@ class _Backwards:
 
 def _plainly_solvable(rows: list[Row]) -> bool:
     """Whether far out is a solution: a column of one sign satisfies all rows that it is in."""
-    while rows:
-        for column in zip(*rows, strict=True):
-            low, high = min(column), max(column)
+    before = len(rows) + 1
+    while rows and len(rows) < before:
+        before = len(rows)
+        for k in range(len(rows[0])):
+            column = [r[k] for r in rows]
+            low, high = min(column, default=0), max(column, default=0)
             if (low >= 0 or high <= 0) and (low or high):
-                rows = [r for r, v in zip(rows, column, strict=True) if not v]
-                break
-        else:
-            return False
-    return True
+                rows = [r for r in rows if not r[k]]
+    return not rows
 
 
 def _folded(system: _Backwards) -> tuple[Piece, list[tuple[Row, ...]]]:

@@ -7,8 +7,8 @@ contradictory within H, then H is their union. Most pairs of rows are opposite, 
 search for that.
 
 Where H is too large, two kinds of rows are added to it, once no pair is left that makes one without. Rows of A that
-cut B are *wrapped*: turned around the facet of A behind which B lies until they hold on B. And where both have equalities, those of their affine hull are, which
-knows strides: `i mod 4 = 0` and `i mod 4 = 2` make `i mod 2 = 0`.
+cut B are *wrapped*: turned around the facet of A behind which B lies until they hold on B. And where both have
+equalities, those of their affine hull are, which knows strides: `i mod 4 = 0` and `i mod 4 = 2` make `i mod 2 = 0`.
 
 What is left is decided by the convex hull of two pieces, where its coordinates are few (`joint`).
 
