@@ -95,14 +95,16 @@ def nothing(n: int) -> Conjunct:
 
 @lru_cache(maxsize=1 << 16)
 def _is_empty(c: Conjunct) -> bool:
-    return integer.is_empty(c.n + len(c.divs), c.eqs, tuple(c.all_ineqs()), tidy=not c.eqs and not c.divs)
+    ineqs = c.all_ineqs() if c.divs else c.ineqs
+    return integer.is_empty(c.n + len(c.divs), c.eqs, ineqs, tidy=not c.eqs and not c.divs)
 
 
 def sample(c: Conjunct) -> tuple[int, ...] | None:
     """An integer point (the dimensions' values) or None."""
     if c._empty:
         return None
-    point = integer.sample(c.n + len(c.divs), c.eqs, tuple(c.all_ineqs()), tidy=not c.eqs and not c.divs)
+    ineqs = c.all_ineqs() if c.divs else c.ineqs
+    point = integer.sample(c.n + len(c.divs), c.eqs, ineqs, tidy=not c.eqs and not c.divs)
     c._empty = point is None
     return None if point is None else tuple(point[: c.n])
 

@@ -45,7 +45,8 @@ def _merged_parts(n_par: int, parts: tuple[Part, ...]) -> tuple[Part, ...]:
     merged: dict[tuple, tuple[Space, dict[Conjunct, None]]] = {}
     for space, pieces in parts:
         _, seen = merged.setdefault(space.key, (space, {}))
-        seen.update(dict.fromkeys(pieces))
+        for c in pieces:
+            seen[c] = None
         n = n_par + len(space.dims)
         seen.pop(cj.nothing(n), None)
         if len(seen) > 1 and cj.universe(n) in seen:
