@@ -95,12 +95,17 @@ def nothing(n: int) -> Conjunct:
 
 @lru_cache(maxsize=1 << 16)
 def _is_empty(c: Conjunct) -> bool:
-    return integer.is_empty(c.n + len(c.divs), c.eqs, tuple(c.all_ineqs()), tidy=not c.eqs and not c.divs)
+    ineqs = c.all_ineqs() if c.divs else c.ineqs
+    return integer.is_empty(c.n + len(c.divs), c.eqs, ineqs, tidy=not c.eqs and not c.divs)
 
 
 def sample(c: Conjunct) -> tuple[int, ...] | None:
     """An integer point (the dimensions' values) or None."""
-    point = integer.sample(c.n + len(c.divs), c.eqs, tuple(c.all_ineqs()))
+    if c._empty:
+        return None
+    ineqs = c.all_ineqs() if c.divs else c.ineqs
+    point = integer.sample(c.n + len(c.divs), c.eqs, ineqs, tidy=not c.eqs and not c.divs)
+    c._empty = point is None
     return None if point is None else tuple(point[: c.n])
 
 
@@ -166,17 +171,16 @@ def placed(c: Conjunct, n: int, places: tuple[int, ...]) -> Conjunct:
     """`reindex`, not normalised."""
     if n == c.n and places == tuple(range(n)):
         return c
-    base = 1 + c.n
-    source = [base] * n  # a zero behind the dimensions, where none of them goes
+    base, end = 1 + c.n, 1 + c.n + len(c.divs)
+    source = [end] * n  # a zero behind the row, where no dimension goes
     for d, place in enumerate(places):
         source[place] = 1 + d
-    take = picker((0, *source))
-
-    def move(row: Row) -> Row:
-        return take((*row[:base], 0)) + row[base:]
-
-    divs = tuple([None if d is None else (d[0], move(d[1])) for d in c.divs])
-    return Conjunct(n, divs, tuple(map(move, c.eqs)), tuple(map(move, c.ineqs)))
+    take = picker((0, *source, *range(base, end)))
+    divs: list[Div] = []
+    for k, div in enumerate(c.divs):
+        divs.append(div and (div[0], take((*div[1], *(0,) * (end + 1 - len(div[1]))))[: 1 + n + k]))
+    eqs, ineqs = (tuple([take((*r, 0)) for r in rows]) for rows in (c.eqs, c.ineqs))
+    return Conjunct(n, tuple(divs), eqs, ineqs)
 
 
 def conjoin(a: Conjunct, b: Conjunct) -> Conjunct | None:

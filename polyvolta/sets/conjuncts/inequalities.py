@@ -96,12 +96,12 @@ class Stated:
             at = key.index(1) if 1 in key else key.index(-1)
             side = key[at]  # it may imply the rows that it bounds from below, and round those with other factors
             near = [k for k in best if (v := k[at]) and (v * side > 0 or max(k) > 1 or min(k) < -1) and k != key]
-            if not near:
-                return True
+        if not near or not (self.bounds.low or self.bounds.high):
+            return True
         count = len(best)
         if not round_rows(best, self.bounds, near):
             return None
-        return len(best) == count and all(k in best for k in near)
+        return len(best) == count and all(map(best.__contains__, near))
 
 
 def _defines(key: Row, gap: int) -> bool:

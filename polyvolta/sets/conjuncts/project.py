@@ -240,11 +240,13 @@ def _with_moduli(n_param: int, n: int, eqs: Iterable[Row], ineqs: Iterable[Row])
     return tuple(wide_eqs), tuple(wide)
 
 
-@lru_cache(maxsize=1 << 14)
 def with_known_divs(c: Conjunct) -> tuple[Conjunct, ...]:
     """Disjoint conjuncts without unknown divs whose union is `c`; exact, by parametric lexmin."""
-    if c.known:
-        return (c,)
+    return (c,) if c.known else _with_known_divs(c)
+
+
+@lru_cache(maxsize=1 << 14)
+def _with_known_divs(c: Conjunct) -> tuple[Conjunct, ...]:
     base = 1 + c.n
     known = [base + k for k, d in enumerate(c.divs) if d is not None]
     unknown = [base + k for k, d in enumerate(c.divs) if d is None]

@@ -112,16 +112,16 @@ def is_empty(n: int, eqs: Sequence[Row], ineqs: Sequence[Row], tidy: bool = Fals
 
 
 @metered
-def sample(n: int, eqs: Sequence[Row], ineqs: Sequence[Row]) -> Point | None:
+def sample(n: int, eqs: Sequence[Row], ineqs: Sequence[Row], tidy: bool = False) -> Point | None:
     """An integer point, or None when there is none.
 
     Exact. Polynomially many LPs for a fixed number of variables, usually one or none; exponential in the
-    number of variables at worst, hence under a budget.
+    number of variables at worst, hence under a budget. `tidy` as for `is_empty`.
 
     >>> sample(2, (), ((0, 0, 1), (-100000, 300000, -299999), (200000, -300000, 299998)))
     (100000, 100000)
     """
-    return _solve(n, eqs, ineqs)
+    return _solve(n, eqs, ineqs, tidy)
 
 
 def _solve(n: int, eqs: Sequence[Row], ineqs: Sequence[Row], tidy: bool = False) -> Point | None:
@@ -154,15 +154,14 @@ def _solve(n: int, eqs: Sequence[Row], ineqs: Sequence[Row], tidy: bool = False)
                 if tab.empty:
                     return None
             point = _rounded(tab.sample(), ineqs)
+            if point is None and n <= FLAT:
+                point = _at_corners(n, ineqs, tab)
         if point is None:
             tight = tight_slacks(tab, 0, len(ineqs))
             eqs = [row for row, t in zip(ineqs, tight, strict=True) if t]
             if eqs:
                 continue
-            point = _at_corners(n, ineqs, tab) if n <= FLAT else None
-            decided = point is not None
-            if not decided:
-                decided, point = residues.search(n, ineqs, tab, sample)
+            decided, point = residues.search(n, ineqs, tab, sample)
             if not decided:
                 point = _full(n, ineqs, tab)
         if point is None:

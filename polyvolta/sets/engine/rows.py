@@ -94,6 +94,8 @@ def combine(a: int, ra: Sequence[int], b: int, rb: Sequence[int]) -> Row:
     >>> combine(2, (1, 0), -1, (3, 5))
     (-1, -5)
     """
+    if a == 1 == b:
+        return tuple(map(add, ra, rb))
     return tuple([a * x + b * y for x, y in zip(ra, rb, strict=True)])
 
 

@@ -135,6 +135,8 @@ def _plainly(k: Member, row: Row) -> bool:
 
 def _meet(frame: Frame, a: Member, b: Member) -> bool:
     """Whether two members have a point in common."""
+    if not b.eqs and a.has_point(b.ineqs):
+        return True
     tab = frame.tableau((*a.eqs, *b.eqs), (*a.ineqs, *b.ineqs))
     if tab.empty:
         return False

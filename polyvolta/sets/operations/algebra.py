@@ -90,9 +90,12 @@ def _within(a: Relation, b: Relation) -> bool:
 
 def _covered(c: Conjunct, others: tuple[Conjunct, ...]) -> bool:
     """Whether every point of `c` is a point of one of the others."""
-    knives = [k for d in others for k in pj.with_known_divs(d)]
-    if c in others or any(implied(c, k) for k in knives):
+    if c in others:
         return True
+    knives = [k for d in others for k in pj.with_known_divs(d)]
+    for knife in knives:
+        if implied(c, knife):
+            return True
     left = [c]
     for knife in knives if len(knives) > 1 else ():
         left = [piece for rest in left for piece in subtract_conjunct(rest, knife)]

@@ -50,9 +50,8 @@ def reverse(self: Map) -> Map:
     >>> print(Map("{ S[i] -> [i + 1] }").reverse())
     { [i0] -> S[i0 - 1] }
     """
-    origin = getattr(self, "_origin", None)
-    if origin is not None:
-        return origin
+    if self._origin is not None:
+        return self._origin
     turned = _reversed(self)
     turned._origin = self  # what gave outputs plainly may be lost in the normal form with inputs and outputs swapped
     return turned
@@ -193,8 +192,8 @@ def apply(self: Set, relation: Map) -> Set:
     if not getattr(relation, "_is_map", False):
         raise SpaceMismatch("a set is applied to a Map", where=str(relation))
     need_set(self, "a map applied to something")
-    spaces = {s.out.key for s, _ in self.parts} & {s.inp.key for s, _ in relation.parts}
-    if len(self.parts) == 1 == len(relation.parts) and not spaces:
+    rough = relation._rough
+    if len(self.parts) == 1 == len(rough) and self.parts[0][0].out.key != rough[0][0].inp.key:
         raise SpaceMismatch(
             "no tuple of the set is in the map's domain",
             where=f"set: {all_spaces(self)}\nmap: {all_spaces(relation)}",
@@ -202,7 +201,7 @@ def apply(self: Set, relation: Map) -> Set:
     params, ours, theirs = self._merged(relation)
     n_par = len(params)
     parts = []
-    for space, cs in relation._rough:
+    for space, cs in rough:
         n = n_par + len(space.dims)
         inside = tuple(range(n_par, n_par + space.n_in))
         everywhere = (*theirs, *range(n_par, n))

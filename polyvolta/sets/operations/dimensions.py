@@ -85,8 +85,8 @@ def project_out(self: R, *dims: str | int) -> R:
     out = without(space.out, {k - n_in for k in gone})
     inp = space.inp and without(space.inp, gone)
     drop = tuple(sorted(len(self.param_names) + k for k in gone))
-    cs = (pj.project(c, drop) for c in self.parts[0][1])
-    return self._of(self.param_names, [(Space(inp, out), tuple(c for c in cs if c is not None))])
+    cs = [pj.project(c, drop) for c in self.parts[0][1]]
+    return self._of(self.param_names, [(Space(inp, out), tuple([c for c in cs if c is not None]))])
 
 
 def project_out_params(self: R, *names: str) -> R:

@@ -14,7 +14,6 @@ from ..conjuncts import project as pj
 from ..conjuncts.conjunct import Conjunct
 from ..counting.count import concrete
 from ..errors import EmptySet, SpaceMismatch, Unbounded, UnknownName, nearest
-from ..operations.algebra import live
 from ..text.parse import parse_cases
 from ..values.aff import Aff, aff, var
 from ..values.build import RowBuilder
@@ -94,10 +93,11 @@ def sample_point(self: Set, **params: int) -> tuple[int, ...]:
     (2, -1)
     """
     _ = self.space
-    for _, c in live(concrete(self, params)):
-        point = cj.sample(c)
-        if point is not None:
-            return point
+    for _, cs in concrete(self, params).parts:
+        for c in cs:
+            point = cj.sample(c)
+            if point is not None:
+                return point
     raise _no_point(self)
 
 

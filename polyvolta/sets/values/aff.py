@@ -76,6 +76,8 @@ class Xor:
 
 @lru_cache(maxsize=65536)
 def _name_place(name: str) -> tuple:
+    if name.isalpha():
+        return (0, name, name)
     return (0, re.sub(r"\d+", lambda m: m.group().zfill(9), name), name)
 
 
@@ -89,7 +91,8 @@ def _order(atom: Atom) -> tuple:
 
 
 def _term_order(term: tuple[Atom, int]) -> tuple:
-    return _order(term[0])
+    atom = term[0]
+    return _name_place(atom) if type(atom) is str else _order(atom)
 
 
 def _flat(aff: Aff) -> tuple:
@@ -126,28 +129,31 @@ class Aff:
     # ---- arithmetic
 
     def __add__(self, other: Aff | int) -> Aff:
-        if isinstance(other, int):
-            return Aff(self.terms, self.const + other)
-        if not isinstance(other, Aff):
-            number = _whole(other, "added")
-            return NotImplemented if number is None else self + number
-        if not other.terms or not self.terms:
-            return Aff(self.terms or other.terms, self.const + other.const)
-        sums = dict(self.terms)
-        for atom, c in other.terms:
-            sums[atom] = sums.get(atom, 0) + c
-        return linear(sums, self.const + other.const)
+        if isinstance(other, Aff):
+            if not other.terms or not self.terms:
+                return Aff(self.terms or other.terms, self.const + other.const)
+            sums = dict(self.terms)
+            for atom, c in other.terms:
+                sums[atom] = sums.get(atom, 0) + c
+            return linear(sums, self.const + other.const)
+        number = other if isinstance(other, int) else _whole(other, "added")
+        return NotImplemented if number is None else Aff(self.terms, self.const + number)
 
     __radd__ = __add__
 
     def __neg__(self) -> Aff:
-        return self * -1
+        return Aff(tuple([(a, -c) for a, c in self.terms]), -self.const)
 
     def __sub__(self, other: Aff | int) -> Aff:
-        if not isinstance(other, (Aff, int)):
-            number = _whole(other, "subtracted")
-            return NotImplemented if number is None else self - number
-        return self + (-other)
+        if isinstance(other, Aff):
+            if not other.terms:
+                return Aff(self.terms, self.const - other.const)
+            sums = dict(self.terms)
+            for atom, c in other.terms:
+                sums[atom] = sums.get(atom, 0) - c
+            return linear(sums, self.const - other.const)
+        number = other if isinstance(other, int) else _whole(other, "subtracted")
+        return NotImplemented if number is None else Aff(self.terms, self.const - number)
 
     def __rsub__(self, other: Aff | int) -> Aff:
         return -self + other
@@ -294,7 +300,10 @@ class Aff:
         return total
 
     def _has_xor(self) -> bool:
-        return any(not isinstance(a, str) and (isinstance(a, Xor) or a.has_xor) for a, _ in self.terms)
+        for atom, _ in self.terms:
+            if not isinstance(atom, str) and (isinstance(atom, Xor) or atom.has_xor):
+                return True
+        return False
 
     def __str__(self) -> str:
         from ..text.show import show_aff

@@ -120,11 +120,13 @@ def apart(space: Space, taken: Iterable[str]) -> Space:
 def without(tup: Tuple, gone: Iterable[int]) -> Tuple:
     """The tuple without the dimensions at some positions, inside a wrapped relation too."""
     gone = set(gone)
+    if gone.isdisjoint(range(len(tup.dims))):
+        return tup
     inner = tup.inner
     if inner is not None:
         split = inner.n_in
         inner = Space(inner.inp and without(inner.inp, gone), without(inner.out, {k - split for k in gone}))
-    return Tuple(tup.name, tuple(d for k, d in enumerate(tup.dims) if k not in gone), inner)
+    return Tuple(tup.name, tuple([d for k, d in enumerate(tup.dims) if k not in gone]), inner)
 
 
 def whole(value: object) -> int | None:
