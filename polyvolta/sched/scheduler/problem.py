@@ -29,15 +29,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from polyvolta.sched.scheduler.farkas import Cone
-from polyvolta.sched.scheduler.ilp import Constraint, lexmin
+from polyvolta.sched.scheduler.ilp import Constraint, Terms, lexmin
 from polyvolta.sched.scheduler.unknowns import Sparse, Unknowns
 from polyvolta.sets.engine.rows import Row
 
 Forms = tuple[Row, ...]
 """A row of the schedule: for each statement its form over (1, parameters, iterators)."""
-
-Terms = tuple[tuple[int, int], ...]
-"""A linear form: pairs (column of the integer program, coefficient)."""
 
 
 def _minus(a: Sparse, b: Sparse) -> Sparse:
@@ -234,7 +231,7 @@ class Problem:
                     return _one_of(rows)
             return None
 
-        point = lexmin(self.size, constraints, branch)
+        point = lexmin(self.size, constraints, branch, self.sums)
         return None if point is None else self._forms(point)
 
     def _program(self) -> None:
@@ -274,9 +271,10 @@ class Problem:
             terms = self._terms(row)
             self.constraints += [(0, terms), (0, _opposite(terms))]
         self.constraints += [(const, self._terms(row)) for const, row in ineqs]
+        self.sums: dict[int, Terms] = {}
         for total, weights in sums:
-            terms = [(part, -k) for v, k in weights.items() for part in self.columns[v] if part >= 0]
-            self.constraints.append((0, ((total, 1), *terms)))
+            parts = [(part, k) for v, k in weights.items() for part in self.columns[v] if part >= 0]
+            self.sums[total] = tuple(parts)
 
     def _place(self, v: int) -> None:
         """Give an unknown the next columns, the negative part first, as it is to be 0 before the other."""
