@@ -7,11 +7,14 @@ is 0, or at most 0, makes all of them 0. Last, an unknown that is to be small an
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from math import gcd
 
 Sparse = dict[int, int]
 """A combination of unknowns: number -> coefficient."""
+
+Key = tuple[tuple[int, int], ...]
+"""A combination in lowest terms, by number."""
 
 
 class Unknowns:
@@ -27,6 +30,7 @@ class Unknowns:
         self.iterators = tuple(iterators)
         self.parent = [(v, 1) for v in range(count)]
         self.zero: set[int] = set()
+        self.news: set[int] = set()  # what has been merged, vanished or got a sign since the rows were last looked at
         self.plus = [True] * count
         self.minus = [False] * count
         self.eqs: list[Sparse] = []
@@ -59,21 +63,25 @@ class Unknowns:
                 out[v] = out.get(v, 0) + c
         return {v: c for v, c in out.items() if c}
 
-    def _limit(self, v: int, up: bool) -> bool:
-        """Unknown v can not be positive (up) or not negative; whether that is news."""
+    def _vanish(self, unknowns: Iterable[int]) -> None:
+        self.zero.update(unknowns)
+        self.news.update(unknowns)
+
+    def _limit(self, v: int, up: bool) -> None:
+        """Unknown v can not be positive (up) or not negative."""
         signs = self.plus if up else self.minus
-        if not signs[v] or v in self.zero:
-            return False
-        signs[v] = False
-        if not (self.plus[v] or self.minus[v]):
-            self.zero.add(v)
-        return True
+        if signs[v]:
+            signs[v] = False
+            self.news.add(v)
+            if not (self.plus[v] or self.minus[v]):
+                self.zero.add(v)
 
     def _merge(self, a: int, b: int, sign: int) -> None:
         """a = sign * b."""
         if a < b:
             a, b = b, a
         self.parent[a] = (b, sign)
+        self.news.update((a, b))
         plus, minus = (self.plus[a], self.minus[a]) if sign > 0 else (self.minus[a], self.plus[a])
         self.plus[b] &= plus
         self.minus[b] &= minus
@@ -87,66 +95,73 @@ class Unknowns:
         return 1 if (c > 0) == self.plus[v] else -1
 
     def substitute(self, eqs: list[Sparse], ineqs: list[tuple[int, Sparse]]) -> bool:
-        """Merge unknowns until nothing changes; False when plainly nothing can satisfy the conditions."""
-        changed = True
-        while changed:
-            changed = False
-            rest = []
-            for row in eqs:
-                row = self.resolved(row)
-                if not row:
-                    continue
-                signs = {self._sign(v, c) for v, c in row.items()}
-                if len(row) == 1 or (len(signs) == 1 and 0 not in signs):
-                    self.zero.update(row)
-                    changed = True
-                    continue
-                if len(row) == 2:
-                    (a, x), (b, y) = row.items()
-                    if abs(x) == abs(y):
-                        self._merge(a, b, -1 if x == y else 1)
-                        changed = True
-                        continue
-                rest.append(row)
-            eqs = rest
-            found: dict[tuple, int] = {}
-            for const, row in ineqs:
-                row = self.resolved(row)
-                if not row:
-                    if const < 0:
+        """Merge unknowns until nothing changes; False when plainly nothing can satisfy the conditions.
+
+        A row is looked at again only when one of its unknowns has changed since.
+        """
+        rows: list[tuple[int, Sparse, Key]] = [(const, row, ()) for const, row in ineqs]
+        before: set[int] | None = None
+        while before is None or before:
+            news = self.news = set()
+            eqs = [e for row in eqs if (e := row if _untouched(row, before, news) else self._equal_zero(row))]
+            strongest: dict[Key, tuple[int, Sparse]] = {}
+            for const, row, key in rows:
+                if not _untouched(row, before, news):
+                    row = self.resolved(row)
+                    if not row and const < 0:
                         return False
-                    continue
-                if const >= 0 and all(self._sign(v, c) > 0 for v, c in row.items()):
-                    continue
-                if not const:
-                    if all(self._sign(v, c) < 0 for v, c in row.items()):
-                        self.zero.update(row)
-                        changed = True
+                    if not row or self._settled(const, row):
                         continue
-                    if len(row) == 1:
-                        ((v, c),) = row.items()
-                        changed |= self._limit(v, c < 0)
-                        continue
-                g = gcd(*row.values())
-                key = tuple(sorted([(v, c // g) for v, c in row.items()]))
-                const //= g
-                if found.get(key, const) >= const:
-                    found[key] = const
-            ineqs = [(const, dict(key)) for key, const in found.items()]
-            if not changed and not eqs:
-                changed = self._drop_idle(ineqs)
-        self.eqs, self.ineqs = eqs, ineqs
+                    g = gcd(*row.values())
+                    key = tuple(sorted([(v, c // g) for v, c in row.items()]))
+                    const, row = const // g, dict(key)
+                if key not in strongest or strongest[key][0] > const:
+                    strongest[key] = const, row
+            rows = [(const, row, key) for key, (const, row) in strongest.items()]
+            if not news and not eqs:
+                self._drop_idle([row for _, row, _ in rows])
+            before = news
+        self.eqs, self.ineqs = eqs, [(const, row) for const, row, _ in rows]
         return True
 
-    def _drop_idle(self, ineqs: list[tuple[int, Sparse]]) -> bool:
-        """Unknowns but the c that no row wants positive are 0; whether there are any."""
-        wanted = {v for _, row in ineqs for v, c in row.items() if c > 0}
-        iterators = {self.find(v)[0] for v in self.iterators}
-        idle = [
-            v
-            for _, row in ineqs
-            for v in row
-            if v not in wanted and v not in iterators and v not in self.zero and not self.minus[v]
-        ]
-        self.zero.update(idle)
-        return bool(idle)
+    def _equal_zero(self, row: Sparse) -> Sparse:
+        """What is left of an equality; nothing where it makes unknowns vanish or be merged."""
+        row = self.resolved(row)
+        if not row:
+            return row
+        signs = {self._sign(v, c) for v, c in row.items()}
+        if len(row) == 1 or (len(signs) == 1 and 0 not in signs):
+            self._vanish(row)
+            return {}
+        if len(row) == 2:
+            (a, x), (b, y) = row.items()
+            if abs(x) == abs(y):
+                self._merge(a, b, -1 if x == y else 1)
+                return {}
+        return row
+
+    def _settled(self, const: int, row: Sparse) -> bool:
+        """Whether an inequality holds for all signs that the unknowns can have, or is said by signs."""
+        if const >= 0 and all([self._sign(v, c) > 0 for v, c in row.items()]):
+            return True
+        if const:
+            return False
+        if all([self._sign(v, c) < 0 for v, c in row.items()]):
+            self._vanish(row)
+            return True
+        if len(row) == 1:
+            ((v, c),) = row.items()
+            self._limit(v, c < 0)
+            return True
+        return False
+
+    def _drop_idle(self, rows: list[Sparse]) -> None:
+        """Unknowns but the c that no row wants positive are 0."""
+        wanted = {v for row in rows for v, c in row.items() if c > 0}
+        wanted.update([self.find(v)[0] for v in self.iterators])
+        self._vanish([v for row in rows for v in row if v not in wanted and v not in self.zero and not self.minus[v]])
+
+
+def _untouched(row: Sparse, before: set[int] | None, news: set[int]) -> bool:
+    """Whether nothing has changed for a row since it was looked at."""
+    return before is not None and before.isdisjoint(row) and news.isdisjoint(row)
