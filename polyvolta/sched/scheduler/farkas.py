@@ -162,10 +162,9 @@ def _cone(dims: int, n: int, eqs: Sequence[Row], ineqs: Iterable[Row]) -> Cone:
     lines: list[Row] = []
     rays: list[Row] = []
     corners: list[list[Row]] = []  # of each factor: its vertices, the denominator in front
-    for columns, rows in _factors(sorted(best.items(), key=lambda item: len(item[0]) - item[0].count(0))):
+    for columns, rows in _factors(sorted(best.items(), key=_entries)):
         free.difference_update(columns)
-        homogeneous = (1, *[0] * len(columns))
-        found = double_description.generators(len(columns) + 1, [homogeneous, *rows])
+        found = _generators(len(columns), rows)
         straight, bent = ([(g[0], *_combined(basis, columns, g[1:], dims)) for g in group] for group in found)
         lines += straight
         rays += [g for g in bent if not g[0]]
@@ -188,7 +187,18 @@ def _cone(dims: int, n: int, eqs: Sequence[Row], ineqs: Iterable[Row]) -> Cone:
     )
 
 
-def _factors(rows: Iterable[tuple[Row, int]]) -> list[tuple[list[int], list[Row]]]:
+@lru_cache(maxsize=1 << 12)
+def _generators(n: int, rows: tuple[Row, ...]) -> double_description.Generators:
+    """`double_description.of_polyhedron` of a factor; loop bounds are alike, so many factors are."""
+    return double_description.of_polyhedron(n, (), rows)
+
+
+def _entries(item: tuple[Row, int]) -> int:
+    """How many coefficients of a row (coefficients, constant) are not 0."""
+    return len(item[0]) - item[0].count(0)
+
+
+def _factors(rows: Iterable[tuple[Row, int]]) -> list[tuple[list[int], tuple[Row, ...]]]:
     """The rows (coefficients, constant) in groups that share no column: columns, and rows over (1, these)."""
     groups: list[tuple[set[int], list[tuple[Row, int]]]] = []
     for row in rows:
@@ -205,8 +215,8 @@ def _factors(rows: Iterable[tuple[Row, int]]) -> list[tuple[list[int], list[Row]
     out = []
     for columns, own in groups:
         order = sorted(columns)
-        own.sort(key=lambda item: len(item[0]) - item[0].count(0))
-        out.append((order, [(const, *[key[j] for j in order]) for key, const in own]))
+        own.sort(key=_entries)
+        out.append((order, tuple([(const, *[key[j] for j in order]) for key, const in own])))
     return out
 
 

@@ -186,7 +186,13 @@ def _alike(conjuncts: Sequence[Conjunct], params: int) -> tuple[Row, ...]:
 
     No member of a band needs them: of the instances `i = 2 j` one loop runs all.
     """
-    grids = [g for c in conjuncts if (g := lattice.of_conjunct(c)) is not None]
+    grids = []
+    for c in conjuncts:
+        grid = lattice.of_conjunct(c)
+        if grid is not None:
+            if len(grid[1]) == c.n:
+                return ()
+            grids.append(grid)
     if not grids:
         return ()
     found = lattice.equalities(conjuncts[0].n, lattice.joined(grids))
