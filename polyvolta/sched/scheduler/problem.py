@@ -279,7 +279,7 @@ class Problem:
     def _place(self, v: int) -> None:
         """Give an unknown the next columns, the negative part first, as it is to be 0 before the other."""
         if v not in self.columns:
-            plus, minus = self.unknowns.plus[v], self.unknowns.minus[v]
+            plus, minus = self.unknowns.sign[v] >= 0, self.unknowns.sign[v] <= 0
             self.columns[v] = (self.size + minus if plus else -1, self.size if minus else -1)
             self.size += plus + minus
 

@@ -29,20 +29,20 @@ class Unknowns:
     def __init__(self, count: int, iterators: Sequence[int], negative: bool) -> None:
         self.iterators = tuple(iterators)
         self.parent = [(v, 1) for v in range(count)]
+        self.sign = [1] * count  # of what stands for itself: not negative (1), not positive (-1), open (0)
         self.zero: set[int] = set()
-        self.news: set[int] = set()  # what has been merged, vanished or got a sign since the rows were last looked at
-        self.plus = [True] * count
-        self.minus = [False] * count
+        self.gone: set[int] = set()  # those that vanish or that others stand for
+        self.news: set[int] = set()  # those that are gone or got a sign since the rows were last looked at
         self.eqs: list[Sparse] = []
         self.ineqs: list[tuple[int, Sparse]] = []
-        for v in iterators:
-            self.minus[v] = negative
+        if negative:
+            for v in iterators:
+                self.sign[v] = 0
 
     def add(self) -> int:
         """One more unknown that is not negative."""
         self.parent.append((len(self.parent), 1))
-        self.plus.append(True)
-        self.minus.append(False)
+        self.sign.append(1)
         return len(self.parent) - 1
 
     def find(self, v: int) -> tuple[int, int]:
@@ -54,51 +54,46 @@ class Unknowns:
         return v, sign
 
     def resolved(self, row: Sparse) -> Sparse:
+        if self.gone.isdisjoint(row):
+            return row
         out: Sparse = {}
         for v, c in row.items():
-            if self.parent[v][0] != v:
+            if v in self.gone:
                 v, s = self.find(v)
                 c *= s
-            if v not in self.zero:
-                out[v] = out.get(v, 0) + c
+                if v in self.zero:
+                    continue
+            out[v] = out.get(v, 0) + c
         return {v: c for v, c in out.items() if c}
 
     def _vanish(self, unknowns: Iterable[int]) -> None:
-        self.zero.update(unknowns)
-        self.news.update(unknowns)
+        for known in (self.zero, self.gone, self.news):
+            known.update(unknowns)
 
-    def _limit(self, v: int, up: bool) -> None:
-        """Unknown v can not be positive (up) or not negative."""
-        signs = self.plus if up else self.minus
-        if signs[v]:
-            signs[v] = False
+    def _limit(self, v: int, sign: int) -> None:
+        """Unknown v is of this sign or 0."""
+        if self.sign[v] == -sign:
+            self._vanish((v,))
+        elif not self.sign[v]:
+            self.sign[v] = sign
             self.news.add(v)
-            if not (self.plus[v] or self.minus[v]):
-                self.zero.add(v)
 
     def _merge(self, a: int, b: int, sign: int) -> None:
         """a = sign * b."""
         if a < b:
             a, b = b, a
         self.parent[a] = (b, sign)
+        self.gone.add(a)
         self.news.update((a, b))
-        plus, minus = (self.plus[a], self.minus[a]) if sign > 0 else (self.minus[a], self.plus[a])
-        self.plus[b] &= plus
-        self.minus[b] &= minus
-        if not (self.plus[b] or self.minus[b]):
-            self.zero.add(b)
-
-    def _sign(self, v: int, c: int) -> int:
-        """The sign that c * v can have alone, 0 for both."""
-        if self.plus[v] and self.minus[v]:
-            return 0
-        return 1 if (c > 0) == self.plus[v] else -1
+        if self.sign[a]:
+            self._limit(b, sign * self.sign[a])
 
     def substitute(self, eqs: list[Sparse], ineqs: list[tuple[int, Sparse]]) -> bool:
         """Merge unknowns until nothing changes; False when plainly nothing can satisfy the conditions.
 
         A row is looked at again only when one of its unknowns has changed since.
         """
+        eqs = list(map(dict, dict.fromkeys([tuple(row.items()) for row in eqs])))
         rows: list[tuple[int, Sparse, Key]] = [(const, row, ()) for const, row in ineqs]
         before: set[int] | None = None
         while before is None or before:
@@ -127,10 +122,8 @@ class Unknowns:
     def _equal_zero(self, row: Sparse) -> Sparse:
         """What is left of an equality; nothing where it makes unknowns vanish or be merged."""
         row = self.resolved(row)
-        if not row:
-            return row
-        signs = {self._sign(v, c) for v, c in row.items()}
-        if len(row) == 1 or (len(signs) == 1 and 0 not in signs):
+        signs = [c * self.sign[v] for v, c in row.items()] or [0]
+        if len(row) == 1 or min(signs) > 0 or max(signs) < 0:
             self._vanish(row)
             return {}
         if len(row) == 2:
@@ -142,16 +135,17 @@ class Unknowns:
 
     def _settled(self, const: int, row: Sparse) -> bool:
         """Whether an inequality holds for all signs that the unknowns can have, or is said by signs."""
-        if const >= 0 and all([self._sign(v, c) > 0 for v, c in row.items()]):
+        signs = [c * self.sign[v] for v, c in row.items()]
+        if const >= 0 and min(signs) > 0:
             return True
         if const:
             return False
-        if all([self._sign(v, c) < 0 for v, c in row.items()]):
+        if max(signs) < 0:
             self._vanish(row)
             return True
         if len(row) == 1:
             ((v, c),) = row.items()
-            self._limit(v, c < 0)
+            self._limit(v, 1 if c > 0 else -1)
             return True
         return False
 
@@ -159,7 +153,7 @@ class Unknowns:
         """Unknowns but the c that no row wants positive are 0."""
         wanted = {v for row in rows for v, c in row.items() if c > 0}
         wanted.update([self.find(v)[0] for v in self.iterators])
-        self._vanish([v for row in rows for v in row if v not in wanted and v not in self.zero and not self.minus[v]])
+        self._vanish([v for row in rows for v in row if v not in wanted and v not in self.zero and self.sign[v] == 1])
 
 
 def _untouched(row: Sparse, before: set[int] | None, news: set[int]) -> bool:

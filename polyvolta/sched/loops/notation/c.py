@@ -120,7 +120,9 @@ class CPrinter:
         self.out.append(head)
         self.block(body, pad + "  ")
         only = body[0] if len(body) == 1 else None
-        if isinstance(only, For | If) or isinstance(only, Call) and len(self.out) == at + 2:
+        if isinstance(only, (For, If)):
+            return
+        if isinstance(only, Call) and len(self.out) == at + 2:
             return
         if isinstance(only, Call) or statements(body) != 1:
             self.out[at] += " {"

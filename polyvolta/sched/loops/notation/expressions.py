@@ -160,6 +160,8 @@ class Speller:
     def bound(self, b: Bound, more: int = 0) -> str:
         """A bound of a loop, plus a number."""
         if isinstance(b, Aff):
+            if not b.terms:
+                return str(b.const + more)
             terms, const = self.terms(b)
             return self.sum(terms, const + more)
         return self.bounds(b.kind, b.terms, more)
