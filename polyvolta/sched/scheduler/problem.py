@@ -27,6 +27,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from polyvolta.sched.scheduler.farkas import Cone
 from polyvolta.sched.scheduler.ilp import Constraint, Terms, lexmin
@@ -72,6 +73,40 @@ class Edge:
         return (*[y - x for x, y in zip(a[:m], b[:n], strict=True)], *[-x for x in a[m:]], *b[n:])
 
 
+def _distance(g: Row, source: int, ds: int, sink: int, dt: int, params: int) -> Sparse:
+    """The distance at a generator as a combination of the unknowns; `Problem._columns` has the numbers."""
+    out: Sparse = {}
+    for j in range(dt):
+        v = g[1 + params + ds + j]
+        if v:
+            out[sink + j] = v
+    for j in range(ds):
+        v = g[1 + params + j]
+        if v:
+            c = out.get(source + j, 0) - v
+            if c:
+                out[source + j] = c
+            else:
+                del out[source + j]
+    if source != sink:
+        a, b = source + ds, sink + dt
+        for k in range(params):
+            if g[1 + k]:
+                out[b + k], out[a + k] = g[1 + k], -g[1 + k]
+        if g[0]:
+            out[b + params], out[a + params] = g[0], -g[0]
+    return out
+
+
+@lru_cache(maxsize=1 << 12)
+def _distances(
+    cone: Cone, source: int, ds: int, sink: int, dt: int, params: int
+) -> tuple[tuple[Sparse, ...], tuple[tuple[Row, Sparse], ...]]:
+    """The distances at a cone's lines, and its rays with theirs: the problems of one band differ in what these mean."""
+    columns = source, ds, sink, dt, params
+    return tuple([_distance(g, *columns) for g in cone.lines]), tuple([(g, _distance(g, *columns)) for g in cone.rays])
+
+
 class Problem:
     """The conditions that all rows of one band share, with equal and vanishing unknowns substituted.
 
@@ -110,13 +145,13 @@ class Problem:
         carry = self.mode == "carry"
         for number, e in enumerate(edges):
             still = e.local or (e.coincident and self.mode == "coincident")
+            lines, rays = _distances(e.cone, *self._columns(e))
             if e.valid or e.near or still:
-                eqs += [self._delta(e, g) for g in e.cone.lines]
-            for g in e.cone.rays:
-                delta = self._delta(e, g)
-                if still:
-                    eqs.append(delta)
-                    continue
+                eqs += lines
+            if still:
+                eqs += [delta for _, delta in rays]
+                rays = ()
+            for g, delta in rays:
                 bound = self._bound(g) if e.near else None
                 if bound is not None and not bound:
                     eqs.append(delta)
@@ -166,33 +201,13 @@ class Problem:
                 far = [[_minus(b, row) for b, row in zip(bs, group)] for bs, group in zip(bounds, rows)]
                 add(0, _minus(self._bound(base), _minus({}, at_base) if back else at_base), far)
 
+    def _columns(self, e: Edge) -> tuple[int, int, int, int, int]:
+        """The first unknowns of an edge's source and sink, how many iterators each has, and the parameters."""
+        return self.first[e.source], self.depths[e.source], self.first[e.sink], self.depths[e.sink], self.params
+
     def _delta(self, e: Edge, g: Row) -> Sparse:
         """The distance at a generator as a combination of the unknowns."""
-        s, t, p = e.source, e.sink, self.params
-        ds, dt = self.depths[s], self.depths[t]
-        out: Sparse = {}
-        at = self.first[t]
-        for j in range(dt):
-            v = g[1 + p + ds + j]
-            if v:
-                out[at + j] = v
-        at = self.first[s]
-        for j in range(ds):
-            v = g[1 + p + j]
-            if v:
-                c = out.get(at + j, 0) - v
-                if c:
-                    out[at + j] = c
-                else:
-                    del out[at + j]
-        if s != t:
-            a, b = self.first[s] + ds, self.first[t] + dt
-            for k in range(p):
-                if g[1 + k]:
-                    out[b + k], out[a + k] = g[1 + k], -g[1 + k]
-            if g[0]:
-                out[b + p], out[a + p] = g[0], -g[0]
-        return out
+        return _distance(g, *self._columns(e))
 
     def _bound(self, g: Row) -> Sparse:
         """u . n + w at a generator."""
