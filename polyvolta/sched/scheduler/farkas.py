@@ -162,9 +162,10 @@ def _cone(dims: int, n: int, eqs: Sequence[Row], ineqs: Iterable[Row]) -> Cone:
     lines: list[Row] = []
     rays: list[Row] = []
     corners: list[list[Row]] = []  # of each factor: its vertices, the denominator in front
+    generators = _generators if n == dims else _generators.__wrapped__  # where steps may run out they are all counted
     for columns, rows in _factors(sorted(best.items(), key=_entries)):
         free.difference_update(columns)
-        found = _generators(len(columns), rows)
+        found = generators(len(columns), rows)
         straight, bent = ([(g[0], *_combined(basis, columns, g[1:], dims)) for g in group] for group in found)
         lines += straight
         rays += [g for g in bent if not g[0]]
