@@ -116,13 +116,21 @@ def _row(c: Conjunct, params: tuple[str, ...], source: Time, sink: Time) -> Row 
             else:
                 return None
     plain, row = out[: 1 + c.n], out
-    for eq in reversed(c.eqs):
-        col = next((k for k in range(len(eq) - 1, 0, -1) if eq[k]), 0)
-        if row[col] and eq[col] in (1, -1):
-            image = [-eq[col] * v for v in eq]
-            image[col] = 0
+    for col, image in _images(c):
+        if row[col]:
             row = replaced(row, col, image)
     return tuple(plain if any(row[1 + c.n :]) else row[: 1 + c.n])
+
+
+@lru_cache(maxsize=1 << 12)
+def _images(c: Conjunct) -> tuple[tuple[int, Row], ...]:
+    """What equalities say of their last columns, the last equality first: column, and a form that is equal to it."""
+    out = []
+    for eq in reversed(c.eqs):
+        col = max([k for k, v in enumerate(eq) if v])
+        if col and eq[col] in (1, -1):
+            out.append((col, tuple([-eq[col] * v if k != col else 0 for k, v in enumerate(eq)])))
+    return tuple(out)
 
 
 def _names(params: tuple[str, ...], xs: tuple[str, ...], ys: tuple[str, ...]) -> tuple[str, ...]:

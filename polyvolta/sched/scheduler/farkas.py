@@ -83,11 +83,10 @@ class Cone:
 
     def nonnegative(self, form: Sequence[int]) -> bool:
         """Whether the form is nonnegative at every rational point; O(generators)."""
-        return (
-            all(dot(form, g) >= 0 for g in self.rays)
-            and not any(dot(form, g) for g in self.lines)
-            and self.least(form) >= 0
-        )
+        for g in self.rays:
+            if dot(form, g) < 0:
+                return False
+        return not any([dot(form, g) for g in self.lines]) and self.least(form) >= 0
 
     def positive(self, form: Sequence[int]) -> bool:
         """Whether the form is at least 1 at every rational point; O(generators)."""
@@ -95,12 +94,13 @@ class Cone:
 
     def vanishes(self, form: Sequence[int]) -> bool:
         """Whether the form is 0 at every rational point; O(generators)."""
-        moves = [m for group in self.moves for m in group]
-        return (
-            not any(dot(form, g) for g in (*self.rays, *self.lines))
-            and not any(dot(form[1:], m[1:]) for m in moves)
-            and (self.base is None or not dot(form, self.base))
-        )
+        for generators in (self.lines, self.rays):
+            for g in generators:
+                if dot(form, g):
+                    return False
+        if self.base is None:
+            return True
+        return not dot(form, self.base) and not any([dot(form[1:], m[1:]) for moves in self.moves for m in moves])
 
     def bounded(self, form: Sequence[int]) -> bool:
         """Whether the form is at most some constant, whatever the parameters; O(generators)."""
@@ -154,7 +154,7 @@ def _cone(dims: int, n: int, eqs: Sequence[Row], ineqs: Iterable[Row]) -> Cone:
         return NOTHING
     origin, basis = lattice
     k = len(basis)
-    images = [(o, *[b[i] for b in basis]) for i, o in enumerate(origin)]
+    images = list(zip(origin, *basis))
     best = strongest(substitute_all(ineqs, images, k))
     if best is None:
         return NOTHING
@@ -223,10 +223,12 @@ def _factors(rows: Iterable[tuple[Row, int]]) -> list[tuple[list[int], tuple[Row
 
 def _combined(basis: Sequence[Row], columns: Sequence[int], values: Sequence[int], n: int) -> Row:
     """The first n entries of a combination of some vectors of a basis."""
+    terms = [(v, basis[j]) for v, j in zip(values, columns, strict=True) if v]
+    if len(terms) == 1 and terms[0][0] == 1:
+        return terms[0][1][:n]
     out = [0] * n
-    for v, j in zip(values, columns, strict=True):
-        if v:
-            out = [a + v * b for a, b in zip(out, basis[j])]
+    for v, vector in terms:
+        out = [a + v * b for a, b in zip(out, vector)]
     return tuple(out)
 
 

@@ -319,16 +319,17 @@ class Problem:
         return tuple(out.items())
 
     def _forms(self, point: Sequence[int]) -> tuple[Forms, tuple[int, ...]]:
-        def value(v: int) -> int:
+        numbers = (*point, 0)  # where a part has no column, -1
+        values = []
+        for v in range(self.count):
             v, sign = self.unknowns.find(v)
             plus, minus = self.columns.get(v, (-1, -1))
-            return sign * ((point[plus] if plus >= 0 else 0) - (point[minus] if minus >= 0 else 0))
-
+            values.append(sign * (numbers[plus] - numbers[minus]))
         forms = []
         for at, depth in zip(self.first, self.depths):
-            c, d = range(at, at + depth), range(at + depth, at + depth + self.params)
-            forms.append((value(at + depth + self.params), *map(value, d), *map(value, c)))
-        return tuple(forms), tuple([value(v) for v in range(self.z, self.count)])
+            c, d = at + depth, at + depth + self.params
+            forms.append((values[d], *values[c:d], *values[at:c]))
+        return tuple(forms), tuple(values[self.z :])
 
 
 def _opposite(terms: Terms) -> Terms:
