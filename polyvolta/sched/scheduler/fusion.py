@@ -26,6 +26,8 @@ from polyvolta.sched.scheduler.pieces import Piece, distances, within
 
 Fuse = Literal["paper", "max", "min"]
 Group = tuple[int, ...]
+Explain = Callable[[Callable[[], str]], object]
+"""Called with what makes a step's text, which nobody may want."""
 
 
 class Fusion:
@@ -46,7 +48,7 @@ class Fusion:
         fuse: Fuse,
         band: Callable[[Group], Found],
         depths: Callable[[Group], tuple[int, ...]],
-        explain: Callable[[str], object],
+        explain: Explain,
         names: Callable[[Group], str],
     ) -> None:
         self.nodes, self.pieces, self.fuse, self.band, self.depths = nodes, pieces, fuse, band, depths
@@ -61,7 +63,7 @@ class Fusion:
         if len(parts) == 1 or self.fuse == "min":
             return parts
         if len(parts) > 2 and self._accepted(parts, silent=True):
-            self.explain(f"{self.names(self.nodes)} become one cluster")
+            self.explain(lambda: f"{self.names(self.nodes)} become one cluster")
             return [self.nodes]
         done: list[Group] = []
         for part in parts:
@@ -103,8 +105,8 @@ class Fusion:
         whole = self._sorted(*parts)
         verdict = self._objection(parts, whole)
         if not silent:
-            what = " and ".join(self.names(p) for p in parts)
-            self.explain(f"{what} " + ("are fused" if verdict is None else f"stay apart: {verdict}"))
+            what = "are fused" if verdict is None else f"stay apart: {verdict}"
+            self.explain(lambda: f"{' and '.join(map(self.names, parts))} {what}")
         return verdict is None
 
     def _objection(self, parts: Sequence[Group], whole: Group) -> str | None:
