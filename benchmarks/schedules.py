@@ -1,18 +1,19 @@
 """Schedules of small programs beside isl's: PolyBench, stencils, recurrences, reductions, chains; and isl's own inputs.
 
-    python benchmarks/schedules.py [PATH ...] [--repeat 5] [--only words]     # needs islpy: pip install -e ".[bench]"
+    python benchmarks/schedules.py [PATH ...] [--repeat 5] [--only 01,35]     # needs islpy: pip install -e ".[bench]"
 
 Both libraries get the same union relations, what is valid and coincident (all dependences) and what is to be near (uses
-of values), and make a tree of bands. A PATH is a file of isl's schedule constraints (`.sc`), or a folder of them; without
-one, the inputs are the 30 kernels of `examples/polybench` and the nests below. `harness.py` says how is measured; ours
-includes the check of the result against the dependences, which isl leaves to its caller. Prints a Markdown table.
+of values), and make a tree of bands. A PATH is a file of isl's schedule constraints (`.sc`), or a folder of them;
+without one, the inputs are the 30 kernels of `examples/polybench` and the nests below. `harness.py` says how is
+measured; ours includes the check of the result against the dependences, which isl leaves to its caller. Prints a
+Markdown table.
 """
 
 from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import harness
@@ -208,8 +209,8 @@ def isl_scheduled(constraints):
 
 
 def row(number: int, name: str, texts: Texts) -> harness.Row:
-    made: Callable[[], tuple] = lambda: read(texts)  # noqa: E731
-    return harness.Row(f"{number:02} {name}", harness.Side(made, scheduled), harness.Side(lambda: isl_read(texts), isl_scheduled))
+    ours = harness.Side(lambda: read(texts), scheduled)
+    return harness.Row(f"{number:02} {name}", ours, harness.Side(lambda: isl_read(texts), isl_scheduled))
 
 
 def rows(paths: Iterable[str]) -> list[harness.Row]:

@@ -86,7 +86,7 @@ class Cone:
         for g in self.rays:
             if dot(form, g) < 0:
                 return False
-        return not any([dot(form, g) for g in self.lines]) and self.least(form) >= 0
+        return not any(dot(form, g) for g in self.lines) and self.least(form) >= 0
 
     def positive(self, form: Sequence[int]) -> bool:
         """Whether the form is at least 1 at every rational point; O(generators)."""
@@ -100,7 +100,7 @@ class Cone:
                     return False
         if self.base is None:
             return True
-        return not dot(form, self.base) and not any([dot(form[1:], m[1:]) for moves in self.moves for m in moves])
+        return not dot(form, self.base) and not any(dot(form[1:], m[1:]) for moves in self.moves for m in moves)
 
     def bounded(self, form: Sequence[int]) -> bool:
         """Whether the form is at most some constant, whatever the parameters; O(generators)."""

@@ -47,11 +47,13 @@ class Unknowns:
 
     def find(self, v: int) -> tuple[int, int]:
         """The unknown that stands for v, and its sign."""
-        sign = 1
-        while self.parent[v][0] != v:
-            v, s = self.parent[v]
-            sign *= s
-        return v, sign
+        up = self.parent[v]
+        if up[0] == v:
+            return up
+        top, sign = self.find(up[0])
+        if top != up[0]:
+            up = self.parent[v] = top, sign * up[1]
+        return up
 
     def resolved(self, row: Sparse) -> Sparse:
         if self.gone.isdisjoint(row):
@@ -153,7 +155,8 @@ class Unknowns:
         """Unknowns but the c that no row wants positive are 0."""
         wanted = {v for row in rows for v, c in row.items() if c > 0}
         wanted.update([self.find(v)[0] for v in self.iterators])
-        self._vanish([v for row in rows for v in row if v not in wanted and v not in self.zero and self.sign[v] == 1])
+        found = {v for row in rows for v in row}
+        self._vanish([v for v in found - wanted - self.zero if self.sign[v] == 1])
 
 
 def _untouched(row: Sparse, before: set[int] | None, news: set[int]) -> bool:

@@ -32,9 +32,6 @@ def of_points(n: int, eqs: Sequence[Row], ineqs: Sequence[Row]) -> Lattice | Non
     >>> of_points(2, (), ((2, 3, -3), (1, -3, 3), (0, 1, 0)))
     ((0, 0), ((1, 1),))
     """
-    if not eqs:
-        rows = list(map(normal_ineq, ineqs))
-        return None if False in rows else _of_full(n, list(dict.fromkeys([row for row in rows if row is not True])))
     found = solve_equalities(n, eqs)
     if found is None:
         return None
