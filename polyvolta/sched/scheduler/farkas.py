@@ -163,7 +163,7 @@ def _cone(dims: int, n: int, eqs: Sequence[Row], ineqs: Iterable[Row]) -> Cone:
     rays: list[Row] = []
     corners: list[list[Row]] = []  # of each factor: its vertices, the denominator in front
     generators = _generators if n == dims else _generators.__wrapped__  # where steps may run out they are all counted
-    for columns, rows in _factors(sorted(best.items(), key=_entries)):
+    for columns, rows in _factors(best.items()):
         free.difference_update(columns)
         found = generators(len(columns), rows)
         straight, bent = ([(g[0], *_combined(basis, columns, g[1:], dims)) for g in group] for group in found)
