@@ -67,7 +67,14 @@ class Builder:
         if finished:
             return self.ordered(group, pieces, prior)
         fusion = Fusion(
-            group, pieces, self.fuse, lambda g: self.found(g, pieces, prior), self.depths, self.explain, self.text
+            group,
+            pieces,
+            self.fuse,
+            lambda g: self.found(g, pieces, prior),
+            lambda g: fresh_directions(self.depths(g), self.chosen(prior, g)),
+            self.depths,
+            self.explain,
+            self.text,
         )
         clusters = fusion.clusters()
         if len(clusters) == 1:

@@ -167,3 +167,14 @@ def distances(rows: Sequence[Forms], p: Piece, number: dict[int, int], depths: S
     """The distance of a piece in each member."""
     edge = p.edge(number)
     return [edge.delta(forms, depths) for forms in rows]
+
+
+def steps(p: Piece, depth: int) -> list[Row]:
+    """How far apart, iterator by iterator, the two are at the generators of a piece of one statement; not where they
+    are at one place."""
+    found, sink = cone(p.conjunct), 1 + p.conjunct.n - depth
+    generators = [*found.lines, *found.rays, *[m for group in found.moves for m in group]]
+    if found.base is not None:
+        generators.append(found.base)
+    apart = [tuple([y - x for x, y in zip(g[sink - depth : sink], g[sink:])]) for g in generators]
+    return [step for step in apart if any(step)]
