@@ -329,10 +329,10 @@ class _Walk:
 
     def time(self, statement: str, member: Member) -> Time:
         """The iterators of a statement and its expression in a member."""
-        found = dict(member.exprs).get(statement)
-        if found is None:
-            raise BadSchedule(f"a band has no expression for {statement}", where=str(self.schedule))
-        return self.iterators[statement], found
+        for name, found in member.exprs:
+            if name == statement:
+                return self.iterators[statement], found
+        raise BadSchedule(f"a band has no expression for {statement}", where=str(self.schedule))
 
     def going(self, pending: list[Pairs], first: Node, second: Node) -> list[Pairs]:
         """The pairs whose source goes by way of one child and whose sink by way of another."""

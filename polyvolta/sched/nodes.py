@@ -22,6 +22,7 @@ from polyvolta.sets.text.tokens import is_spelt
 
 Path = tuple[int, ...]
 LoopType = Literal["default", "atomic", "separate", "unroll"]
+LOOP_TYPES = get_args(LoopType)
 LEVEL = re.compile(r"[A-Za-z_]\w*")
 
 
@@ -83,8 +84,8 @@ class Member:
         if self.isolated_type == self.loop_type:
             object.__setattr__(self, "isolated_type", None)
         for loop_type in (self.loop_type, self.isolated_type):
-            if loop_type is not None and loop_type not in get_args(LoopType):
-                hint = nearest(str(loop_type), get_args(LoopType))
+            if loop_type is not None and loop_type not in LOOP_TYPES:
+                hint = nearest(str(loop_type), LOOP_TYPES)
                 raise BadSchedule(f"no loop type is called {loop_type!r}", hint=hint)
         if self.level is not None and not (isinstance(self.level, str) and LEVEL.fullmatch(self.level)):
             raise BadSchedule("the level of a member is one word", where=repr(self.level), hint='such as "warp"')
