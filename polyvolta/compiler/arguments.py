@@ -20,7 +20,29 @@ from polyvolta.cuda.run.views import ITEM, BadArray, leading_dimension, widest
 from polyvolta.sets import PolyvoltaError
 
 if TYPE_CHECKING:
+    from typing import Protocol
+
     import numpy as np
+
+    from polyvolta.graph.operators import Number
+
+    class OfDlpack(Protocol):
+        """An array of torch, cupy, jax or another library with DLPack."""
+
+        def __dlpack__(self) -> Any: ...
+        def __dlpack_device__(self) -> Any: ...
+
+    class OfCuda(Protocol):
+        """An array of numba, or of another library with the CUDA array interface."""
+
+        @property
+        def __cuda_array_interface__(self) -> Any: ...
+
+    Host = np.ndarray[Any, np.dtype[Any]]
+    HostArray = Host | Number
+    """An argument of a call as numpy has it."""
+    Array = HostArray | OfDlpack | OfCuda
+    """An argument of a call, wherever it is."""
 
 LARGEST = 2**31 - 2**13  # of a kernel's int arguments: ints hold the next tiles' ends, too
 WORK: Any = 1000  # steps after which two arrays count as overlapping that lie in one range of addresses

@@ -7,17 +7,20 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any, overload
 
 from polyvolta.graph.errors import BadFunction
 from polyvolta.graph.expr import apply, node
 from polyvolta.graph.functions.formula import Call, Input, fold
 from polyvolta.graph.functions.table import FUNCTIONS
 from polyvolta.graph.names import reserved
-from polyvolta.graph.operators import is_number
+from polyvolta.graph.operators import E, Operators, is_number
+
+if TYPE_CHECKING:
+    from polyvolta.graph.operators import Number
 
 
-def pointwise(f: str | Callable[..., Any], *operands: object) -> Any:
+def pointwise(f: str | Callable[..., Any], *operands: Operators[E] | Number) -> E:
     """A function of one element of each operand, element by element.
 
     Parameters
@@ -78,7 +81,7 @@ def _is_library(f: Callable[..., Any]) -> bool:
     return known and getattr(sys.modules.get(home), getattr(f, "__name__", ""), None) is f
 
 
-def relu(x: object) -> Any:
+def relu(x: Operators[E]) -> E:
     """max(x, 0).
 
     >>> import polyvolta as pv
@@ -88,7 +91,7 @@ def relu(x: object) -> Any:
     return apply("relu", x)
 
 
-def leaky_relu(x: object, slope: object = 0.01) -> Any:
+def leaky_relu(x: Operators[E], slope: Operators[E] | Number = 0.01) -> E:
     """x, and slope * x where x is negative.
 
     >>> import polyvolta as pv
@@ -98,132 +101,140 @@ def leaky_relu(x: object, slope: object = 0.01) -> Any:
     return apply("leaky_relu", x, slope)
 
 
-def elu(x: object, scale: object = 1.0) -> Any:
+def elu(x: Operators[E], scale: Operators[E] | Number = 1.0) -> E:
     """x, and scale * (exp(x) - 1) where x isn't positive."""
     return apply("elu", x, scale)
 
 
-def sigmoid(x: object) -> Any:
+def sigmoid(x: Operators[E]) -> E:
     """1 / (1 + exp(-x))."""
     return apply("sigmoid", x)
 
 
-def sin(x: object) -> Any:
+def sin(x: Operators[E]) -> E:
     """The sine of x in radians, right for large x, too: much machine code."""
     return apply("sin", x)
 
 
-def cos(x: object) -> Any:
+def cos(x: Operators[E]) -> E:
     """The cosine of x in radians, right for large x, too: much machine code."""
     return apply("cos", x)
 
 
-def tanh(x: object) -> Any:
+def tanh(x: Operators[E]) -> E:
     """The hyperbolic tangent."""
     return apply("tanh", x)
 
 
-def gelu(x: object) -> Any:
+def gelu(x: Operators[E]) -> E:
     """x / 2 * (1 + erf(x / sqrt(2))), the exact form; see `gelu_tanh`."""
     return apply("gelu", x)
 
 
-def gelu_tanh(x: object) -> Any:
+def gelu_tanh(x: Operators[E]) -> E:
     """x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 x^3))), which differs from `gelu` by at most 5e-4."""
     return apply("gelu_tanh", x)
 
 
-def silu(x: object) -> Any:
+def silu(x: Operators[E]) -> E:
     """x * sigmoid(x)."""
     return apply("silu", x)
 
 
-def softplus(x: object) -> Any:
+def softplus(x: Operators[E]) -> E:
     """log(1 + exp(x)), without overflow."""
     return apply("softplus", x)
 
 
-def exp(x: object) -> Any:
+def exp(x: Operators[E]) -> E:
     """e to the power of x."""
     return apply("exp", x)
 
 
-def exp2(x: object) -> Any:
+def exp2(x: Operators[E]) -> E:
     """2 to the power of x."""
     return apply("exp2", x)
 
 
-def expm1(x: object) -> Any:
+def expm1(x: Operators[E]) -> E:
     """exp(x) - 1, exact near 0."""
     return apply("expm1", x)
 
 
-def log(x: object) -> Any:
+def log(x: Operators[E]) -> E:
     """The natural logarithm; NaN below 0."""
     return apply("log", x)
 
 
-def log2(x: object) -> Any:
+def log2(x: Operators[E]) -> E:
     """The logarithm to base 2; NaN below 0."""
     return apply("log2", x)
 
 
-def log1p(x: object) -> Any:
+def log1p(x: Operators[E]) -> E:
     """log(1 + x), exact near 0."""
     return apply("log1p", x)
 
 
-def sqrt(x: object) -> Any:
+def sqrt(x: Operators[E]) -> E:
     """The square root; NaN below 0."""
     return apply("sqrt", x)
 
 
-def rsqrt(x: object) -> Any:
+def rsqrt(x: Operators[E]) -> E:
     """1 / sqrt(x)."""
     return apply("rsqrt", x)
 
 
-def square(x: object) -> Any:
+def square(x: Operators[E]) -> E:
     """x * x, which is what x**2 gives, too."""
     return apply("square", x)
 
 
-def erf(x: object) -> Any:
+def erf(x: Operators[E]) -> E:
     """The error function."""
     return apply("erf", x)
 
 
-def sign(x: object) -> Any:
+def sign(x: Operators[E]) -> E:
     """1, 0 or -1; NaN of NaN."""
     return apply("sign", x)
 
 
-def floor(x: object) -> Any:
+def floor(x: Operators[E]) -> E:
     """The largest whole number that is at most x."""
     return apply("floor", x)
 
 
-def ceil(x: object) -> Any:
+def ceil(x: Operators[E]) -> E:
     """The smallest whole number that is at least x."""
     return apply("ceil", x)
 
 
-def rint(x: object) -> Any:
+def rint(x: Operators[E]) -> E:
     """The nearest whole number, halves to even."""
     return apply("rint", x)
 
 
+@overload
+def maximum(a: Operators[E], b: Operators[E] | Number) -> E: ...
+@overload
+def maximum(a: Number, b: Operators[E]) -> E: ...
 def maximum(a: object, b: object) -> Any:
     """The larger one; NaN where either is NaN, as in numpy."""
     return apply("maximum", a, b)
 
 
+@overload
+def minimum(a: Operators[E], b: Operators[E] | Number) -> E: ...
+@overload
+def minimum(a: Number, b: Operators[E]) -> E: ...
 def minimum(a: object, b: object) -> Any:
     """The smaller one; NaN where either is NaN, as in numpy."""
     return apply("minimum", a, b)
 
 
-def clamp(x: object, low: object, high: object) -> Any:
+def clamp(x: Operators[E], low: Operators[E] | Number, high: Operators[E] | Number) -> E:
     """`numpy.clip`: x, but at least low, and then at most high.
 
     >>> import polyvolta as pv
@@ -233,6 +244,12 @@ def clamp(x: object, low: object, high: object) -> Any:
     return minimum(maximum(x, low), high)
 
 
+@overload
+def where(condition: Operators[E], a: Operators[E] | Number, b: Operators[E] | Number) -> E: ...
+@overload
+def where(condition: Number, a: Operators[E], b: Operators[E] | Number) -> E: ...
+@overload
+def where(condition: Number, a: Number, b: Operators[E]) -> E: ...
 def where(condition: object, a: object, b: object) -> Any:
     """a where the condition holds, that is where it isn't 0, else b.
 
@@ -246,11 +263,19 @@ def where(condition: object, a: object, b: object) -> Any:
     return apply("where", condition, a, b)
 
 
+@overload
+def equal(a: Operators[E], b: Operators[E] | Number) -> E: ...
+@overload
+def equal(a: Number, b: Operators[E]) -> E: ...
 def equal(a: object, b: object) -> Any:
     """1 where both are equal, else 0. (`==` compares expressions themselves.)"""
     return apply("equal", a, b)
 
 
+@overload
+def not_equal(a: Operators[E], b: Operators[E] | Number) -> E: ...
+@overload
+def not_equal(a: Number, b: Operators[E]) -> E: ...
 def not_equal(a: object, b: object) -> Any:
     """0 where both are equal, else 1."""
     return apply("not_equal", a, b)

@@ -15,7 +15,7 @@ integers. What can be exponential stops with `BudgetExceeded`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from ..budgets import metered_class
 from ..conjuncts import conjunct as cj
@@ -100,12 +100,14 @@ class Relation:
         self.param_names, self._hash, self._pending = params, None, (part, settle)
         return self
 
-    def __getattr__(self, name: str) -> tuple[Part, ...]:
-        """The parts, asked for the first time."""
-        if name != "parts":
-            raise AttributeError(f"a {type(self).__name__} has no attribute {name!r}", name=name, obj=self)
-        self._fill(self.param_names, self._pending[1]())
-        return self.parts
+    if not TYPE_CHECKING:  # a checker knows what there is
+
+        def __getattr__(self, name: str) -> tuple[Part, ...]:
+            """The parts, asked for the first time."""
+            if name != "parts":
+                raise AttributeError(f"a {type(self).__name__} has no attribute {name!r}", name=name, obj=self)
+            self._fill(self.param_names, self._pending[1]())
+            return self.parts
 
     @property
     def _rough(self) -> tuple[Part, ...]:
