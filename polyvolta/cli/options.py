@@ -251,11 +251,11 @@ def _computation(idiom: str, layouts: str, dtype: str, output_layout: str) -> An
     return output(made(idiom, pair, dtype), layout=output_layout)
 
 
-def _pair(layouts: str) -> tuple[str, ...]:
-    pair = tuple(layouts.split(","))
+def _pair(layouts: str) -> tuple[str, str]:
+    pair = layouts.split(",")
     if len(pair) != 2:
         raise BadText(f"{layouts!r} is not two layouts, of A and of B", hint=f"row or col each, such as {LAYOUTS}")
-    return pair
+    return pair[0], pair[1]
 
 
 @dataclass(frozen=True, slots=True)

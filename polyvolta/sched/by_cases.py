@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from polyvolta.sched.cases import Cases
 from polyvolta.sched.nodes import Band, Domain, Extension, Filter, Member, Node, with_children
@@ -73,7 +74,10 @@ def _split(node: Node, cells: Cells) -> Node:
     return with_children(node, tuple(_split(child, cells) for child in node.children))
 
 
-def _parted(some: Set | Map, cells: Cells) -> Set | Map:
+R = TypeVar("R", Set, Map)
+
+
+def _parted(some: R, cells: Cells) -> R:
     """The instances, or those that a map adds, by cases."""
     out = []
     for space, pieces in some.parts:
@@ -97,6 +101,7 @@ def _plain(m: Member, cells: Cells) -> Member:
     exprs: list[tuple[str, Aff]] = []
     for s, e in m.exprs:
         if s not in cells:
+            assert isinstance(e, Aff)
             exprs.append((s, e))
             continue
         for new, cell in cells[s]:

@@ -23,6 +23,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import product
+from typing import cast
 
 from polyvolta.sched.by_cases import by_cases, parted_relation
 from polyvolta.sched.dependence.model import Dependence, fitting
@@ -332,7 +333,7 @@ class _Walk:
         found = dict(member.exprs).get(statement)
         if found is None:
             raise BadSchedule(f"a band has no expression for {statement}", where=str(self.schedule))
-        return self.iterators[statement], found
+        return self.iterators[statement], cast("Aff", found)
 
     def going(self, pending: list[Pairs], first: Node, second: Node) -> list[Pairs]:
         """The pairs whose source goes by way of one child and whose sink by way of another."""

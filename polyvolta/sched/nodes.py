@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import Literal, get_args
+from typing import Literal, cast, get_args
 
 from polyvolta.sched.cases import Cases
 from polyvolta.sched.errors import BadSchedule
@@ -99,11 +99,11 @@ class Member:
         table = dict(self.exprs)
         if statement not in table:
             raise BadSchedule(f"a member of the band has no expression for {statement}", hint=nearest(statement, table))
-        return table[statement]
+        return cast("Aff", table[statement])  # `Cases` computes likewise
 
     def map(self, f: Callable[[str, Aff], Aff]) -> Member:
         """The member with `f(statement, expression)` in place of each expression."""
-        return replace(self, exprs=tuple((s, f(s, e)) for s, e in self.exprs))
+        return replace(self, exprs=tuple((s, f(s, cast("Aff", e))) for s, e in self.exprs))
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ def _backwards(stages: Stages) -> Stages:
     tree, summed = stages[name], _summed(stages)
     for at in tree.bands():
         band = tree.band(at)
-        members = tuple(replace(m, exprs=tuple(_reversed(s, e, summed) for s, e in m.exprs)) for m in band.members)
+        members = tuple(replace(m, exprs=tuple((s, _reversed(s, e, summed)[1]) if isinstance(e, Aff) else (s, e) for s, e in m.exprs)) for m in band.members)
         if members != band.members:
             tree = tree.replace(at, replace(band, members=members))
     return {**stages, name: tree}

@@ -45,8 +45,8 @@ class Rule:
 
     words: str
     example: str
-    fits: Callable[[object], bool]
-    tidy: Callable[[object], object] = _same
+    fits: Callable[[Any], bool]
+    tidy: Callable[[Any], object] = _same
 
 
 def settle(record: object, rules: Mapping[str, Rule], wrong: type[CudaError]) -> None:

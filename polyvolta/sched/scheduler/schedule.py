@@ -113,7 +113,12 @@ def schedule(
         raise BadProgram("constraints are given twice", hint="dependences, or validity and the others")
     if given or isinstance(program, Set):
         dependences = _constrained(program, given, iterators) if given else dependences or ()
-    found = tuple(fitting(dependences, iterators) if dependences is not None else dependences_of(program))
+    if dependences is None:
+        assert not isinstance(program, Set)
+        dependences = dependences_of(program)
+    else:
+        dependences = fitting(dependences, iterators)
+    found = tuple(dependences)
     params = tuple(dict.fromkeys([*domain.param_names, *[p for d in found for p in d.relation.param_names]]))
     order = tuple([s.out.name or "" for s, _ in domain.parts])
     order = order if written is None else in_order(written, order)

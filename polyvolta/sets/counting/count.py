@@ -118,7 +118,7 @@ def _unit(d: int, n: int) -> Row:
 def _count(c: Conjunct, names: tuple[str, ...]) -> int:
     """The points of one conjunct. Known divs are functions of the point, so they count as variables."""
     if is_box(c) and not any(isinf(end) for ends in box(c) for end in ends):
-        return prod(max(0, high - low + 1) for low, high in box(c))
+        return prod(max(0, int(high) - int(low) + 1) for low, high in box(c))
     if not c.known:
         few = _sieved(c)
         return sum(_count(d, names) for d in with_known_divs(_bounded(c, names))) if few is None else few
@@ -324,7 +324,7 @@ def _walk(c: Conjunct, prefix: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
         yield prefix
         return
     if is_box(c):
-        yield from _boxed([range(a, b + 1) for a, b in box(c)], prefix)
+        yield from _boxed([range(int(a), int(b) + 1) for a, b in box(c)], prefix)
         return
     tableau = simplex.Tableau(width)
     for r in c.eqs:

@@ -122,7 +122,7 @@ class QPolynomial:
         return f"QPolynomial({str(self)!r})"
 
 
-def _terms(value: QPolynomial | Fraction | int) -> Mapping:
+def _terms(value: QPolynomial | Fraction | int) -> pl.Poly:
     return value._terms if isinstance(value, QPolynomial) else pl.constant(value)
 
 
@@ -338,15 +338,15 @@ def merged(pieces: Iterable[Piece]) -> list[Piece]:
         found[key] = (found[key][0].union(where) if key in found else where, what)
     points = {key: _few_points(where) if len(found) > 1 else None for key, (where, _) in found.items()}
     few = [key for key, at in points.items() if at is not None]
-    for key in sorted(few, key=lambda key: len(points[key])):
-        (where, what), at = found[key], points[key]
+    for key in sorted(few, key=lambda key: len(points[key] or ())):
+        (where, what), at = found[key], points[key] or []
         values = [what.evaluate(p) for p in at]
         others = (k for k in found if k != key and k[0] == key[0])
         heir = next((k for k in others if [found[k][1].evaluate(p) for p in at] == values), None)
         if heir is not None:
             del found[key]
             found[heir] = (found[heir][0].union(where), found[heir][1])
-            points[heir] = points[heir] and points[heir] + at
+            points[heir] = (joined := points[heir]) and joined + at
     return [(where.coalesce(), what) for where, what in found.values()]
 
 

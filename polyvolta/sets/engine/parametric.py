@@ -48,6 +48,7 @@ class System:
             rows, self.ineqs = list(dict.fromkeys(map(normal_ineq, self.ineqs))), []
             for row in rows:
                 if row is not True:
+                    assert row is not False
                     self._keep(row)
             tab = Tableau(len(self.forms[0]) - 1 if self.forms else self.context.n)
             for row in self.ineqs + self._lifted(self.context.eqs + [negate(r) for r in self.context.eqs]):
@@ -85,7 +86,11 @@ class System:
         """Solve the equalities over Z for t; what they say about parameters goes to the context."""
         n = self.n
         while True:
-            clean = [row for row in map(normal_eq, self.eqs) if row is not True]
+            clean: list[Row] = []
+            for row in map(normal_eq, self.eqs):
+                if row is not True:
+                    assert row is not False
+                    clean.append(row)
             for row in clean:
                 if not any(row[1 : n + 1]):
                     self.context.restrict((row[0], *row[n + 1 :]), equality=True)

@@ -81,7 +81,7 @@ def coalesce_conjuncts(pieces: tuple[Conjunct, ...]) -> tuple[Conjunct, ...]:
             else:
                 done.append(a)
         done = [p for p in done if p.conjunct is not None]
-        pieces = tuple([p.conjunct for p in done])
+        pieces = tuple([c for p in done if (c := p.conjunct) is not None])
         pair = _fusible_by_strides(frame, done) or _fusible_by_hull(done)
         if pair is None:
             break
@@ -192,16 +192,16 @@ def _fusible_by_hull(pieces: list[_Piece]) -> tuple[int, int, Conjunct] | None:
         for j, q in enumerate(pieces[:at]):
             spend()
             if not p.apart(q, floors=True):
-                fused = joint.fused(q.conjunct, p.conjunct)
+                fused = joint.fused(cj.sure(q.conjunct), cj.sure(p.conjunct))
                 if fused is not None:
                     return j, at, irredundant(fused)
     return None
 
 
 def _fuse_by_strides(frame: Frame, p: _Piece, q: _Piece) -> Conjunct | None:
-    a, b = p.conjunct, q.conjunct
-    grids = [lattice.of_conjunct(c) for c in (a, b)]
-    if lattice.index(grids[0]) != lattice.index(grids[1]):
+    a, b = cj.sure(p.conjunct), cj.sure(q.conjunct)
+    grids = [g for c in (a, b) if (g := lattice.of_conjunct(c)) is not None]
+    if len(grids) < 2 or lattice.index(grids[0]) != lattice.index(grids[1]):
         return None  # a union of two grids is one only where both are translates of one another
     step = lattice.conjunct(a.n, lattice.joined(grids))
     if not any(d is not None for d in step.divs):

@@ -123,7 +123,7 @@ def gist_conjunct(c: Conjunct, context: tuple[Conjunct, ...]) -> Conjunct | None
     left = c
     if len(eqs) < len(c.eqs) or len(ineqs) < len(c.ineqs):
         left = frame.conjunct(eqs, ineqs)
-    if any(k.eqs for k in pieces):
+    if left is not None and any(k.eqs for k in pieces):
         left = _with_smaller_strides(left, context)
     return left
 

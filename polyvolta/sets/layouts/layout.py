@@ -256,7 +256,9 @@ class Layout:
         """The least and the greatest value of an output; exact, by the general engine."""
         image = self.to_map().range()
         value = var(image.space.dims[k])
-        return image.min(value), image.max(value)
+        low, high = image.min(value), image.max(value)
+        assert isinstance(low, int) and isinstance(high, int)  # there are no parameters
+        return low, high
 
     def is_bijective(self) -> bool:
         """Whether every point of the outputs' box is the image of exactly one point; exact, see `is_injective`."""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from ..conjuncts import conjunct as cj
 from ..conjuncts.conjunct import Conjunct
+from ..engine.rows import Row
 from ..engine.rows import combine
 from ..errors import SpaceMismatch, UnknownName, nearest
 from ..text.expressions import parse_aff
@@ -64,7 +65,7 @@ def _fix_one(self: R, name: str, value: int) -> R:
         row = [0] * (1 + len(names))
         row[0], row[1 + names.index(name)] = -value, 1
         knife = cj.normalise(len(names), (), [tuple(row)], ())
-        parts.append((space, conjoin_all(cs, [knife])))
+        parts.append((space, conjoin_all(cs, [cj.sure(knife)])))
     if not found:
         known = [*self.param_names, *(d for s, _ in self.parts for d in s.dims)]
         raise UnknownName(f"no parameter or dimension is called {name!r}", where=str(self), hint=nearest(name, known))
@@ -197,7 +198,7 @@ def _without_columns(c: Conjunct, columns: Iterable[int]) -> Conjunct | None:
     return cj.normalise(c.n, c.divs, filter(free, eqs), filter(free, ineqs))
 
 
-def _cleared(row: Sequence[int], pivot: Sequence[int], col: int) -> Sequence[int]:
+def _cleared(row: Row, pivot: Row, col: int) -> Row:
     """A positive multiple of the row, plus a multiple of an equality, in which a column vanishes."""
     if not row[col]:
         return row

@@ -115,7 +115,7 @@ def _restricted(self: Map, sets: Set, side: str) -> Map:
         return self._of(params, settle())
     (((space, (c,)),), ((_, (d,)),)) = self._rough, sets.parts
     n_par, n = len(params), len(params) + len(space.dims)
-    tup, first = (space.inp, n_par) if side == "domain" else (space.out, n_par + space.n_in)
+    tup, first = (space.source, n_par) if side == "domain" else (space.out, n_par + space.n_in)
     wide = cj.placed(d, n, (*theirs, *range(first, first + len(tup.dims))))
     rough = cj.juxtaposed(cj.placed(c, n, (*ours, *range(n_par, n))), wide)
     return self._later(params, (apart(space, params), (rough,)), settle)
@@ -130,7 +130,7 @@ def _met(self: Map, sets: Set, side: str) -> list[Part]:
 def _widened(a: Map, b: Set, side: str, space: Space) -> list[Conjunct]:
     """What `b` says of one side of a space of `a`, which has the same parameters, over all dimensions."""
     n_par = len(a.param_names)
-    tup, first = (space.inp, n_par) if side == "domain" else (space.out, n_par + space.n_in)
+    tup, first = (space.source, n_par) if side == "domain" else (space.out, n_par + space.n_in)
     places = (*range(n_par), *range(first, first + len(tup.dims)))
     return [cj.reindex(c, n_par + len(space.dims), places) for c in b._find((None, tup.key))]
 
@@ -193,7 +193,7 @@ def apply(self: Set, relation: Map) -> Set:
     if not getattr(relation, "_is_map", False):
         raise SpaceMismatch("a set is applied to a Map", where=str(relation))
     need_set(self, "a map applied to something")
-    spaces = {s.out.key for s, _ in self.parts} & {s.inp.key for s, _ in relation.parts}
+    spaces = {s.out.key for s, _ in self.parts} & {s.source.key for s, _ in relation.parts}
     if len(self.parts) == 1 == len(relation.parts) and not spaces:
         raise SpaceMismatch(
             "no tuple of the set is in the map's domain",
@@ -206,7 +206,7 @@ def apply(self: Set, relation: Map) -> Set:
         n = n_par + len(space.dims)
         inside = tuple(range(n_par, n_par + space.n_in))
         everywhere = (*theirs, *range(n_par, n))
-        found = self._find((None, space.inp.key))
+        found = self._find((None, space.source.key))
         done = [pj.compose(c, d, n, everywhere, ours + inside, inside) for c in cs for d in found]
         parts.append((spaced(None, space.out, params), filled(done)))
     return self._of(params, [p for p in parts if p[1]] or parts[:1])
@@ -224,7 +224,7 @@ def apply_range(self: Map, other: Map) -> Map:
     parts = []
     begins: dict[tuple, list[Part]] = {}
     for right, ds in other._rough:
-        begins.setdefault(right.inp.key, []).append((right, ds))
+        begins.setdefault(right.source.key, []).append((right, ds))
     for left, cs in self._rough:
         for right, ds in begins.get(left.out.key, ()):
             done = composed(cs, ds, (ours, theirs, len(params)), (left.n_in, left.n_out, right.n_out))
@@ -278,7 +278,7 @@ def is_single_valued(self: Map) -> bool:
     from ..layouts.recognise_layout import injective_by_digits
     from ..optima.lexrel import solved_outputs
 
-    apart = len({s.inp.key for s, _ in self.parts}) == len(self.parts) and all(len(cs) <= 1 for _, cs in self.parts)
+    apart = len({s.source.key for s, _ in self.parts}) == len(self.parts) and all(len(cs) <= 1 for _, cs in self.parts)
     if apart and all(solved_outputs(c, len(self.param_names), s) is not None for s, cs in self.parts for c in cs):
         return True
     known = None if self.param_names else injective_by_digits(reverse(self))
@@ -310,7 +310,7 @@ def is_identity(self: Map) -> bool:
     >>> Map("{ [i] -> [4*floor(i/4) + i mod 4] : i >= 0 }").is_identity()
     True
     """
-    return all(s.inp.key == s.out.key or not any(not c.is_empty for c in cs) for s, cs in self.parts) and (
+    return all(s.source.key == s.out.key or not any(not c.is_empty for c in cs) for s, cs in self.parts) and (
         self.is_subset(identity(domain(self)))
     )
 
@@ -342,7 +342,7 @@ def _difference(self: Map) -> list[tuple[Space, tuple, Tuple]]:
     found = []
     for space, cs in self.parts:
         n = space.n_in
-        named = space.inp.name and space.out.name and space.inp.name != space.out.name
+        named = space.source.name and space.out.name and space.source.name != space.out.name
         if len(self.parts) > 1 and (n != space.n_out or named):  # of a union what has no differences is left out
             continue
         if n != space.n_out:
@@ -359,8 +359,8 @@ def _difference(self: Map) -> list[tuple[Space, tuple, Tuple]]:
             for d in range(n)
         ]
         knife = cj.normalise(width, (), rows, ())
-        both = conjoin_all((cj.reindex(c, width, tuple(range(n_par + 2 * n))) for c in cs), [knife])
-        name = space.out.name if space.inp.key == space.out.key else None
+        both = conjoin_all((cj.reindex(c, width, tuple(range(n_par + 2 * n))) for c in cs), [cj.sure(knife)])
+        name = space.out.name if space.source.key == space.out.key else None
         found.append((space, both, Tuple(name, tuple(f"d{d}" for d in range(n)))))
     return found
 

@@ -147,7 +147,7 @@ def rename_domain(self: Map, name: str | None) -> Map:
     ------
     SpaceMismatch : there are several tuples.
     """
-    return _with_space(self, Space(named(self.space.inp, name), self.space.out))
+    return _with_space(self, Space(named(self.space.source, name), self.space.out))
 
 
 def rename_range(self: Map, name: str | None) -> Map:
@@ -301,11 +301,11 @@ def _on_input(space: Space, side: str) -> bool:
 def _inserted(self: R, at: int, names: Sequence[str], on_input: bool) -> R:
     """With dimensions at a position of the inputs and outputs together, in the input or the output tuple."""
     space, n_par = self.space, len(self.param_names)
-    _renamed_list(names, dict(enumerate(names)), {}, str(space), "dimension")
+    _renamed_list(tuple(names), dict(enumerate(names)), {}, str(space), "dimension")
     _distinct((*space.dims, *names), self.param_names, str(space))
     inp, out = space.inp, space.out
     if on_input:
-        inp = _grown(inp, at, names, space)
+        inp = _grown(space.source, at, names, space)
     else:
         out = _grown(out, at - space.n_in, names, space)
     old = len(space.dims)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, SupportsIndex, TypeAlias, TypeVar
 
 from ..conjuncts import conjunct as cj
 from ..conjuncts.conjunct import Conjunct
@@ -134,9 +134,9 @@ def from_points(cls: type[R], space: SpaceLike, points: Iterable[Sequence[int]])
 def _point(point: object, space: Space) -> tuple[int, ...]:
     """The integers of a point."""
     n = len(space.dims)
-    values = point if _is_list(point) else (point,)
+    values = tuple(point) if isinstance(point, Iterable) and _is_list(point) else (point,)
     found = tuple(v for v in map(whole, values) if v is not None)
-    if len(found) != n or len(found) != len(tuple(values)):
+    if len(found) != n or len(found) != len(values):
         raise SpaceMismatch(f"a point is {n} integer{'s' * (n != 1)} here, not {point!r}", where=str(space))
     return found
 
@@ -157,7 +157,7 @@ def _runs(points: Sequence[tuple[int, ...]], n: int) -> Iterable[Conjunct]:
         eqs = [(-v, *(int(k == d) for k in range(n))) for d, v in enumerate(found[0][:-1])]
         low, high = found[0][-1], found[-1][-1]
         gap = (0,) * (n - 1)
-        yield cj.normalise(n, (), eqs, [(-low, *gap, 1), (high, *gap, -1)])
+        yield cj.sure(cj.normalise(n, (), eqs, [(-low, *gap, 1), (high, *gap, -1)]))
 
 
 def from_domain_and_range(cls: type[Map], inputs: Set, outputs: Set) -> Map:
@@ -198,7 +198,7 @@ def from_affs(cls: type[Map], space: SpaceLike, outputs: Sequence[Aff | int | st
     dims = distinct((f"o{k}" for k in range(len(affs))), (*params, *inp.dims))
     pins = [("eq", var(d) - e) for d, e in zip(dims, affs, strict=True)]
     rows = RowBuilder((*params, *inp.dims, *dims)).conjunct(pins)
-    return cls._of(params, [(spaced(inp, Tuple(name, dims), params), (rows,))])
+    return cls._of(params, [(spaced(inp, Tuple(name, dims), params), (cj.sure(rows),))])
 
 
 def _expression(e: object, where: Tuple) -> Aff:
@@ -206,7 +206,7 @@ def _expression(e: object, where: Tuple) -> Aff:
         return parse_aff(e)
     if isinstance(e, Aff):
         return e
-    if isinstance(e, bool) or not hasattr(e, "__index__"):
+    if isinstance(e, bool) or not isinstance(e, SupportsIndex):
         raise SpaceMismatch(f"an output is an expression, its text or an integer, not {e!r}", where=str(where))
     return Aff((), e.__index__())
 

@@ -103,12 +103,12 @@ def _combined(self: R, other: R, what: str, inputs: Join | None, outputs: Join |
     parts = []
     for left, cs in a.parts:
         for right, ds in b.parts:
-            if (inputs is None and left.inp.key != right.inp.key) or (
+            if (inputs is None and left.source.key != right.source.key) or (
                 outputs is None and left.out.key != right.out.key
             ):
                 continue
             li, lo, ri, ro = left.n_in, left.n_out, right.n_in, right.n_out
-            inp = left.inp if inputs is None or left.inp is None else inputs(left.inp, right.inp)
+            inp = left.inp if inputs is None or left.inp is None else inputs(left.inp, right.source)
             out = left.out if outputs is None else outputs(left.out, right.out)
             n_in = len(inp.dims) if inp else 0
             width = n_par + n_in + len(out.dims)
@@ -140,7 +140,7 @@ def flatten(self: R) -> R:
 
 def flatten_domain(self: Map) -> Map:
     """The input tuples anonymous and without inner ones; linear. See `flatten`."""
-    return rearranged(type(self), self, lambda s: (flat(s.inp), s.out, range(len(s.dims))))
+    return rearranged(type(self), self, lambda s: (flat(s.source), s.out, range(len(s.dims))))
 
 
 def flatten_range(self: Map) -> Map:

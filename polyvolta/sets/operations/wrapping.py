@@ -38,7 +38,7 @@ def wrap(self: Map) -> Set:
     """
     from ..values.set import Set
 
-    return rearranged(Set, self, lambda s: (None, pair(s.inp, s.out), range(len(s.dims))))
+    return rearranged(Set, self, lambda s: (None, pair(s.source, s.out), range(len(s.dims))))
 
 
 def unwrap(self: Set) -> Map:
@@ -90,7 +90,7 @@ def is_wrapping(self: Set) -> bool:
 
 def domain_is_wrapping(self: Map) -> bool:
     """Whether every input tuple is a wrapped relation `[A -> B]`."""
-    return all(s.inp.inner is not None for s, _ in self.parts)
+    return all(s.source.inner is not None for s, _ in self.parts)
 
 
 def range_is_wrapping(self: Map) -> bool:
@@ -111,7 +111,7 @@ def curry(self: Map) -> Map:
     """
 
     def change(s: Space) -> tuple:
-        inner = inside(s.inp, s, "curry")
+        inner = inside(s.source, s, "curry")
         return inner.inp, pair(inner.out, s.out), range(len(s.dims))
 
     return _changed(type(self), self, change)
@@ -122,7 +122,7 @@ def uncurry(self: Map) -> Map:
 
     def change(s: Space) -> tuple:
         inner = inside(s.out, s, "uncurry")
-        return pair(s.inp, inner.inp), inner.out, range(len(s.dims))
+        return pair(s.source, inner.source), inner.out, range(len(s.dims))
 
     return _changed(type(self), self, change)
 
@@ -137,8 +137,8 @@ def range_curry(self: Map) -> Map:
 
     def change(s: Space) -> tuple:
         outer = inside(s.out, s, "range_curry")
-        inner = inside(outer.inp, s, "range_curry")
-        return s.inp, pair(inner.inp, pair(inner.out, outer.out)), range(len(s.dims))
+        inner = inside(outer.source, s, "range_curry")
+        return s.inp, pair(inner.source, pair(inner.out, outer.out)), range(len(s.dims))
 
     return _changed(type(self), self, change)
 
@@ -156,10 +156,10 @@ def zip_(self: Map) -> Map:
     """
 
     def change(s: Space) -> tuple:
-        left, right = inside(s.inp, s, "zip"), inside(s.out, s, "zip")
-        a, b, c = left.n_in, left.n_in + left.n_out, len(s.inp.dims) + right.n_in
+        left, right = inside(s.source, s, "zip"), inside(s.out, s, "zip")
+        a, b, c = left.n_in, left.n_in + left.n_out, len(s.source.dims) + right.n_in
         order = (*range(a), *range(b, c), *range(a, b), *range(c, len(s.dims)))
-        return pair(left.inp, right.inp), pair(left.out, right.out), order
+        return pair(left.source, right.source), pair(left.out, right.out), order
 
     return _changed(type(self), self, change)
 
@@ -177,7 +177,7 @@ def domain_reverse(self: Map) -> Map:
     """
 
     def change(s: Space) -> tuple:
-        turned, order = _turned(s.inp, s, "domain_reverse")
+        turned, order = _turned(s.source, s, "domain_reverse")
         return turned, s.out, (*order, *range(s.n_in, len(s.dims)))
 
     return _changed(type(self), self, change)
@@ -219,9 +219,9 @@ def wrapped_reverse(self: Set) -> Set:
 def _turned(tup: Tuple, space: Space, what: str) -> tuple[Tuple, tuple[int, ...]]:
     """The wrapped tuple [A -> B] as [B -> A], and where its dimensions were."""
     inner = inside(tup, space, what)
-    name = tup.name if inner.inp.key == inner.out.key else None
+    name = tup.name if inner.source.key == inner.out.key else None
     order = (*range(inner.n_in, len(inner.dims)), *range(inner.n_in))
-    return replace(pair(inner.out, inner.inp), name=name), order
+    return replace(pair(inner.out, inner.source), name=name), order
 
 
 # ---- from pairs to their parts
@@ -234,7 +234,7 @@ def domain_map(self: Map) -> Map:
     >>> print(Map("{ S[i] -> A[j] : i <= j }").domain_map())
     { [S[i] -> A[j]] -> S[i] : i <= j }
     """
-    return _part_map(self, lambda s: (s.inp, 0))
+    return _part_map(self, lambda s: (s.source, 0))
 
 
 def range_map(self: Map) -> Map:
@@ -251,7 +251,7 @@ def _part_map(self: Map, pick: Callable[[Space], tuple[Tuple, int]]) -> Map:
         width = n_par + n + more
         equal = linked(width, [(n_par + first + d, n_par + n + d) for d in range(more)])
         wide = (cj.reindex(c, width, tuple(range(n_par + n))) for c in cs)
-        parts.append((spaced(pair(space.inp, space.out), out, self.param_names), conjoin_all(wide, [equal])))
+        parts.append((spaced(pair(space.source, space.out), out, self.param_names), conjoin_all(wide, [equal])))
     return self._of(self.param_names, parts)
 
 
@@ -300,10 +300,10 @@ def _factor(self: Map, of_input: str, of_output: str, what: str) -> Map:
             return tup, range(first, first + len(tup.dims))
         inner = inside(tup, s, what)
         cut, end = first + inner.n_in, first + len(tup.dims)
-        return (inner.inp, range(first, cut)) if which == "first" else (inner.out, range(cut, end))
+        return (inner.source, range(first, cut)) if which == "first" else (inner.out, range(cut, end))
 
     def change(s: Space) -> tuple:
-        inp, left = chosen(s.inp, of_input, 0, s)
+        inp, left = chosen(s.source, of_input, 0, s)
         out, right = chosen(s.out, of_output, s.n_in, s)
         return inp, out, (*left, *right)
 

@@ -23,7 +23,7 @@ from fractions import Fraction
 from functools import lru_cache
 from math import gcd
 from operator import index
-from typing import Union
+from typing import Any, Union, overload
 
 from ..errors import NotAffine, UnknownName, nearest
 
@@ -216,7 +216,11 @@ class Aff:
         """The dimensions that the expression depends on."""
         return _names(self)
 
-    def evaluate(self, values: Mapping[str, object]) -> object:
+    @overload
+    def evaluate(self, values: Mapping[str, int]) -> int: ...
+    @overload
+    def evaluate(self, values: Mapping[str, Any]) -> Any: ...
+    def evaluate(self, values: Mapping[str, Any]) -> Any:
         """The value at a point: numbers, or numpy arrays of integers, elementwise.
 
         >>> (var("i") // 4).evaluate({"i": -1})
@@ -231,8 +235,8 @@ class Aff:
             raise UnknownName(f"values are a mapping, not {values!r}", where=str(self), hint='evaluate({"i": 3})')
         return self._value(values, {}, self)
 
-    def _value(self, values: Mapping[str, object], done: dict[Atom, object], whole: Aff) -> object:
-        total: object = self.const
+    def _value(self, values: Mapping[str, Any], done: dict[Atom, Any], whole: Aff) -> Any:
+        total: Any = self.const
         for atom, c in self.terms:
             if atom not in done:
                 match atom:

@@ -81,16 +81,17 @@ class RowBuilder:
         return normalise(n, [*divs, *[None] * len(tainted)], eqs, ineqs)
 
 
-def affs_of(c: Conjunct, names: Sequence[str]) -> dict[int, Aff | None]:
-    """For every column of a conjunct the expression it stands for; None for unknown divs."""
-    table: dict[int, Aff | None] = {1 + k: var(name) for k, name in enumerate(names)}
+def affs_of(c: Conjunct, names: Sequence[str]) -> dict[int, Aff]:
+    """For every column of a conjunct the expression it stands for, unknown divs left out."""
+    table = {1 + k: var(name) for k, name in enumerate(names)}
     base = 1 + c.n
     for k, div in enumerate(c.divs):
-        table[base + k] = None if div is None else expression(div[1], table).floordiv(div[0])
+        if div is not None:
+            table[base + k] = expression(div[1], table).floordiv(div[0])
     return table
 
 
-def expression(row: Sequence[int], table: Mapping[int, Aff | None]) -> Aff:
+def expression(row: Sequence[int], table: Mapping[int, Aff]) -> Aff:
     """The expression that a row stands for, columns read from `table`."""
     sums: dict[Atom, int] = {}
     const = row[0]

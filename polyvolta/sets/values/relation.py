@@ -15,7 +15,7 @@ integers. What can be exponential stops with `BudgetExceeded`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Self, TypeVar
 
 from ..budgets import metered_class
 from ..conjuncts import conjunct as cj
@@ -33,6 +33,7 @@ from ..optima import extent, lexrel, optimise
 from .space import Space, apart
 
 Part = tuple[Space, tuple[Conjunct, ...]]
+R = TypeVar("R", bound="Relation")
 
 
 @metered_class
@@ -126,7 +127,7 @@ class Relation:
 
     def __eq__(self, other: object) -> bool:
         """Same parameters, spaces and normalised pieces: cheap; implies `is_equal`, not conversely."""
-        if type(self) is not type(other) or self.param_names != other.param_names:
+        if not isinstance(other, Relation) or type(self) is not type(other) or self.param_names != other.param_names:
             return False
         mine, theirs = self.parts, other.parts
         if len(mine) == 1 == len(theirs):
@@ -228,7 +229,7 @@ class Relation:
 
         return self._of(wanted, [(apart(s, wanted), tuple(map(move, cs))) for s, cs in self.parts])
 
-    def _aligned(self, other: Relation) -> tuple[Self, Relation]:
+    def _aligned(self, other: R) -> tuple[Self, R]:
         if self.param_names == other.param_names:
             return self, other
         params = tuple(dict.fromkeys([*self.param_names, *other.param_names]))

@@ -56,6 +56,12 @@ class Space:
         object.__setattr__(self, "key", (self.inp.key if self.inp else None, self.out.key))
 
     @property
+    def source(self) -> Tuple:
+        """The input tuple, of a space that is a map's."""
+        assert self.inp is not None
+        return self.inp
+
+    @property
     def n_in(self) -> int:
         return len(self.inp.dims) if self.inp else 0
 

@@ -22,6 +22,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from typing import cast
 
 from polyvolta.cuda.ir.kernel_ir import KernelIR, Wgmma
 from polyvolta.cuda.ir.walk import operations
@@ -301,7 +302,7 @@ def of_instances(tree: Schedule, graph: Graph, factors: Factors) -> Schedule:
             raise Undecided("a filter lets some instances of a statement through, as no stage makes one")
         if isinstance(node, Band):
             members = tuple(
-                replace(m, exprs=tuple((n, time(n, e)) for n, e in m.exprs if n in statements)) for m in node.members
+                replace(m, exprs=tuple((n, time(n, cast("Aff", e))) for n, e in m.exprs if n in statements)) for m in node.members
             )
             node = replace(node, members=members, isolate=None)
         return with_children(node, tuple(scalar(c) for c in node.children))

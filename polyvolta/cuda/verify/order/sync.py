@@ -54,10 +54,10 @@ def _in_order(relation: Map) -> Map:
     parts = [(s, tuple(sorted(p, key=lambda c: (c.eqs, c.ineqs)))) for s, p in relation.parts if p]
     into, onward = Counter[tuple](), Counter[tuple]()
     for s, p in parts:
-        if s.inp.key != s.out.key:
+        if s.source.key != s.out.key:
             into[s.out.key] += len(p)
-            onward[s.inp.key] += len(p)
-    parts.sort(key=lambda x: (into[x[0].inp.key] * onward[x[0].inp.key], x[0].inp.name, x[0].out.name))
+            onward[s.source.key] += len(p)
+    parts.sort(key=lambda x: (into[x[0].source.key] * onward[x[0].source.key], x[0].source.name or "", x[0].out.name or ""))
     return Map._of(relation.param_names, parts)
 
 
