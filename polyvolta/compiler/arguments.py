@@ -138,8 +138,8 @@ def _check_dtype(name: str, dtype: str, tensor: GlobalTensor, on_gpu: bool = Fal
     if dtype == wanted:
         return
     hint = f"{name}.astype('float16')"
+    there = "torch" if on_gpu else "numpy" if wanted == "float16" else "ml_dtypes"
     if BFLOAT16 in (dtype, wanted):
-        there = "torch" if on_gpu else "numpy" if wanted == "float16" else "ml_dtypes"
         call = "to" if on_gpu else "astype"
         hint = f"{name}.{call}({there}.{wanted})"
     if wanted == BFLOAT16 and dtype in ("uint16", "int16", "void16", *WORDS):

@@ -129,6 +129,19 @@ class Kernel(Compiled, Generic[R]):
             note of it.
         TooLong : all would take longer than the patience.
         ArrayMismatch, BadArguments, BadArray, TooLarge : as of a call.
+
+        >>> import numpy as np
+        >>> import polyvolta as pv
+        >>> M, N, K = pv.sizes("M N K")
+        >>> kernel = pv.compile(pv.tensor("A", (M, K)) @ pv.tensor("B", (K, N), layout="col"))
+        >>> a, b = np.eye(3, dtype=np.float16), np.asfortranarray(np.full((3, 2), 2, np.float16))
+        >>> kernel.interpret(a, b)
+        array([[2., 2.],
+               [2., 2.],
+               [2., 2.]], dtype=float16)
+        >>> seen = kernel.interpret(a, b, observe=("races", "bank_conflicts"))
+        >>> seen.ok, seen.result.shape
+        (True, (3, 2))
         """
         from polyvolta.compiler.run import interpreted
 
@@ -155,6 +168,15 @@ class Kernel(Compiled, Generic[R]):
         ------
         BadBlock : it is none, or not in the grid for these sizes; names the nearest one.
         ArrayMismatch, BadArguments, BadArray, TooLarge : as of a call. All are raised at once, not at the first step.
+
+        >>> import numpy as np
+        >>> import polyvolta as pv
+        >>> M, N, K = pv.sizes("M N K")
+        >>> kernel = pv.compile(pv.tensor("A", (M, K)) @ pv.tensor("B", (K, N), layout="col"))
+        >>> a, b = np.eye(3, dtype=np.float16), np.asfortranarray(np.full((3, 2), 2, np.float16))
+        >>> step = next(kernel.trace(a, b, block=(0, 0)))
+        >>> step.number, step.block
+        (0, (0, 0, 0))
         """
         from polyvolta.compiler.run import traced
 

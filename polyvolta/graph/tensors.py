@@ -39,7 +39,7 @@ class Tensor(Expr):
     name: str
     dims: tuple[Dim, ...]
     layout: str = "row"
-    dtype: str = "float16"
+    dtype: str = "float16"  # pyright: ignore[reportIncompatibleMethodOverride]  # what others look for in tensors
 
     def __post_init__(self) -> None:
         check_name(self.name, "tensor")

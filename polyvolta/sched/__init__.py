@@ -147,5 +147,5 @@ __all__ = [  # noqa: F822 (the names are there on first use)
     "to_c",
     "to_python",
     "violations",
-    *_passes.__all__,
 ]
+__all__ += _passes.__all__

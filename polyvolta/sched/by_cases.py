@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from polyvolta.sched.cases import Cases
 from polyvolta.sched.nodes import Band, Domain, Extension, Filter, Member, Node, with_children
@@ -90,7 +90,7 @@ def _parted(some: R, cells: Cells) -> R:
             part = one.intersect_range(cell) if isinstance(one, Map) else one & cell
             called = [(Space(s.inp, Tuple(new, s.out.dims, s.out.inner)), cs) for s, cs in part.parts]
             out.append(part._of(part.param_names, called))
-    total = some._of(some.param_names, [])
+    total: Any = some._of(some.param_names, [])
     for part in out:
         total = total | part
     return total

@@ -194,7 +194,7 @@ class Machine:
             strand.meetings[op.together] += 1
             every = 1 if op.together == PART else self.shape[1] // self.unfolded.warps
             threads = every * self.unfolded.of.warps * LANES
-            whole = op.together == "role" or bool(sum(s.mask[0].sum() for s in others) == threads)
+            whole = op.together == "role" or bool(sum(s.threads[0].sum() for s in others) == threads)
             alone = self.unfolded.ir is self.unfolded.of
             words = {PART: "block", "block": "block" if alone else "cluster"}.get(op.together, op.together)
             return Meeting(op.together, strand.meetings[op.together], others, whole, words)
@@ -285,7 +285,7 @@ class Machine:
         elif op.together == PART and (strand is None or not strand.role):
             self._split(op, self._missing(mask), _THREADS[1])
         elif op.together != "warp" and strand is not None and strand.role:
-            self._split(op, mask.any((1, 2), keepdims=True) & strand.mask & ~mask, f"the threads of {strand.name}")
+            self._split(op, mask.any((1, 2), keepdims=True) & strand.threads & ~mask, f"the threads of {strand.name}")
         else:
             self.whole(op, mask, *_TOGETHER[op.together])
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from polyvolta.cuda.errors import CudaError
 from polyvolta.cuda.target.index_map import IndexMap

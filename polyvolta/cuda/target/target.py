@@ -122,7 +122,14 @@ class Target:
         return tuple(m.name for m in self.macro_mmas)
 
     def has(self, name: object) -> bool:
-        """Whether a macro-MMA is called so, its own or one of a family."""
+        """Whether a macro-MMA is called so, its own or one of a family.
+
+        `name` is one such as "m16n32k16".
+
+        >>> import polyvolta as pv
+        >>> pv.targets["sm_80"].has("m16n32k16"), pv.targets["sm_80"].has("m1n1k1")
+        (True, False)
+        """
         return name in self.macro_names or any(name in family.names for family in self.families)
 
     def of_kind(self, kind: str) -> Target:
@@ -135,6 +142,10 @@ class Target:
         Raises
         ------
         UnknownTarget : there is none of that name; suggests the nearest.
+
+        >>> import polyvolta as pv
+        >>> pv.targets["sm_80"].macro_mma("m16n32k16").shape
+        (16, 32, 16)
         """
         for m in self.macro_mmas:
             if m.name == name:
@@ -173,6 +184,9 @@ class Target:
             of its matrices to one value, registers that are half full, types that kernels don't have.
 
         Cost: some milliseconds for each instruction.
+
+        >>> import polyvolta as pv
+        >>> pv.targets["sm_80"].check()
         """
         for problem in _problems(self):
             raise BadTarget(f"{self.name!r} is no target: {problem}", hint=_HINT)

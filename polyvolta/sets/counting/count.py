@@ -156,7 +156,7 @@ def _sieved(c: Conjunct) -> int | None:
     ranges = [] if rows is None else _spans(n, rows)
     if rows is None or ranges is None:
         return 0 if rows is None else None
-    order = sorted(range(n), key=lambda k: size(ranges[k]))
+    order = [k for _, k in sorted((size(r), k) for k, r in enumerate(ranges))]
     if prod(map(size, ranges)) > CANDIDATES:
         return None
     ranges = [ranges[k] for k in order]

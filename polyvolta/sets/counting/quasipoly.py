@@ -39,7 +39,14 @@ class QPolynomial:
 
     @classmethod
     def of(cls, value: Aff | Fraction | int) -> QPolynomial:
-        """The quasi-polynomial of an expression or a number."""
+        """The quasi-polynomial of an expression or a number.
+
+        `value` is an expression, a fraction or an int.
+
+        >>> from polyvolta.sets import QPolynomial, var
+        >>> print(QPolynomial.of(var("N") // 2 + 1))
+        1 + floor(N/2)
+        """
         if not isinstance(value, Aff):
             return cls(pl.constant(value))
         value = value.without_xor()
@@ -101,7 +108,15 @@ class QPolynomial:
         return QPolynomial(out)
 
     def evaluate(self, values: Mapping[str, int]) -> Fraction:
-        """The value at a point; linear in the size."""
+        """The value at a point; linear in the size.
+
+        `values` has a number for each name; `UnknownName` is raised for one that is missing.
+
+        >>> from polyvolta.sets import QPolynomial, var
+        >>> n = QPolynomial.of(var("N"))
+        >>> print((n * n + 1).evaluate({"N": 3}))
+        10
+        """
         total = Fraction(0)
         for m, c in self._terms.items():
             for atom, e in m:

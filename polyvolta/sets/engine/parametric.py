@@ -98,7 +98,8 @@ class System:
             if not self.eqs:
                 return
             row = min(self.eqs, key=lambda r: (not {1, -1}.intersection(r[1 : n + 1]), len(r) - r.count(0)))
-            k = min((j for j in range(1, n + 1) if row[j]), key=lambda j: abs(row[j]))
+            sizes = {j: abs(row[j]) for j in range(1, n + 1) if row[j]}
+            k = min(sizes, key=sizes.__getitem__)
             c = row[k]
             size, sign = abs(c), 1 if c > 0 else -1
             image = [-sign * ((2 * v + size) // (2 * size)) for v in row]

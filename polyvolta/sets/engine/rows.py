@@ -15,8 +15,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from math import gcd
-from typing import overload
 from operator import add, itemgetter, mul, neg, sub
+from typing import overload
 
 Row = tuple[int, ...]
 

@@ -209,7 +209,7 @@ def _fuse_by_strides(frame: Frame, p: _Piece, q: _Piece) -> Conjunct | None:
     cuts = {r for r in p.member.statements if not q.member.implies(r)}
     cuts |= {r for r in q.member.statements if not p.member.implies(r)}
     valid = valid_rows(frame, p.member, q.member, cuts)
-    hull = cj.conjoin(frame.conjunct(valid.eqs, valid.ineqs), step)
+    hull = cj.conjoin(cj.sure(frame.conjunct(valid.eqs, valid.ineqs)), step)
     if hull is None or any(piece for part in subtract(hull, a) for piece in subtract(part, b)):
         return None
     return irredundant(hull)

@@ -79,7 +79,14 @@ def gist_domain(self: Map, context: Set) -> Map:
 
 
 def gist_range(self: Map, context: Set) -> Map:
-    """A simpler map that agrees with this one for outputs in `context`; see `gist`."""
+    """A simpler map that agrees with this one for outputs in `context`; see `gist`.
+
+    `context` says what is known of the outputs.
+
+    >>> from polyvolta.sets import Map, Set
+    >>> print(Map("{ S[i] -> A[i] : 0 <= i < 9 }").gist_range(Set("{ A[j] : j >= 0 }")))
+    { S[i] -> A[i] : i <= 8 }
+    """
     return _within(self, lambda every: every.intersect_range(context))
 
 

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from ..conjuncts import conjunct as cj
 from ..conjuncts.conjunct import Conjunct
-from ..engine.rows import Row
-from ..engine.rows import combine
+from ..engine.rows import Row, combine
 from ..errors import SpaceMismatch, UnknownName, nearest
 from ..text.expressions import parse_aff
 from ..values.aff import Aff, var
@@ -88,7 +87,12 @@ def lower_bound(self: R, dim: str | int, bound: int | str | Aff) -> R:
 
 
 def upper_bound(self: R, dim: str | int, bound: int | str | Aff) -> R:
-    """The points with dim <= bound; see `lower_bound`."""
+    """The points with dim <= bound; see `lower_bound`.
+
+    >>> from polyvolta.sets import Set
+    >>> print(Set("{ [i] : i >= 0 }").upper_bound("i", 7))
+    { [i] : 0 <= i <= 7 }
+    """
     return _with(self, "ge", _bound(self, bound) - _dimension(self, dim))
 
 
@@ -108,7 +112,12 @@ def equate(self: R, a: str | int, b: str | int) -> R:
 
 
 def order_lt(self: R, a: str | int, b: str | int) -> R:
-    """The points with a < b for two dimensions or parameters; see `equate`."""
+    """The points with a < b for two dimensions or parameters; see `equate`.
+
+    >>> from polyvolta.sets import Set
+    >>> print(Set("{ [i, j] }").order_lt("i", "j"))
+    { [i, j] : i < j }
+    """
     return _with(self, "ge", _dimension(self, b) - _dimension(self, a) - 1)
 
 
@@ -123,12 +132,22 @@ def order_le(self: R, a: str | int, b: str | int) -> R:
 
 
 def order_gt(self: R, a: str | int, b: str | int) -> R:
-    """The points with a > b for two dimensions or parameters; see `equate`."""
+    """The points with a > b for two dimensions or parameters; see `equate`.
+
+    >>> from polyvolta.sets import Set
+    >>> print(Set("{ [i, j] }").order_gt("i", "j"))
+    { [i, j] : j < i }
+    """
     return order_lt(self, b, a)
 
 
 def order_ge(self: R, a: str | int, b: str | int) -> R:
-    """The points with a >= b for two dimensions or parameters; see `equate`."""
+    """The points with a >= b for two dimensions or parameters; see `equate`.
+
+    >>> from polyvolta.sets import Set
+    >>> print(Set("{ [i, j] }").order_ge("i", "j"))
+    { [i, j] : j <= i }
+    """
     return order_le(self, b, a)
 
 

@@ -30,14 +30,28 @@ if TYPE_CHECKING:
 
 
 def domain(self: Map) -> Set:
-    """The inputs that are related to something; exact, m projections."""
+    """The inputs that are related to something; exact, m projections.
+
+    A set with a tuple for each input tuple of the map.
+
+    >>> from polyvolta.sets import Map
+    >>> print(Map("[N] -> { S[i] -> [2i] : 0 <= i < N }").domain())
+    [N] -> { S[i] : 0 <= i < N }
+    """
     from ..values.set import Set
 
     return rearranged(Set, self, lambda s: (None, s.inp, range(s.n_in)))
 
 
 def range_(self: Map) -> Set:
-    """The outputs that something is related to; exact, m projections."""
+    """The outputs that something is related to; exact, m projections.
+
+    A set with a tuple for each output tuple of the map.
+
+    >>> from polyvolta.sets import Map
+    >>> print(Map("[N] -> { S[i] -> [2i] : 0 <= i < N }").range())
+    [N] -> { [i0] : i0 mod 2 = 0 and 0 <= i0 <= 2*N - 2 }
+    """
     from ..values.set import Set
 
     return rearranged(Set, self, lambda s: (None, s.out, range(s.n_in, len(s.dims))))
@@ -76,7 +90,12 @@ def _swapped(n_in: int, n_out: int) -> tuple[int, ...]:
 
 
 def identity(self: Set) -> Map:
-    """The map from each point of the set to itself; linear."""
+    """The map from each point of the set to itself; linear.
+
+    >>> from polyvolta.sets import Set
+    >>> print(Set("{ S[i] : 0 <= i < 4 }").identity())
+    { S[i] -> S[i] : 0 <= i <= 3 }
+    """
     from ..values.map import Map
 
     parts = []
@@ -152,12 +171,23 @@ def intersect_domain(self: Map, sets: Set) -> Map:
     Raises
     ------
     SpaceMismatch : both have one tuple there and these differ.
+
+    >>> from polyvolta.sets import Map, Set
+    >>> print(Map("{ S[i] -> [2i] }").intersect_domain(Set("{ S[i] : 0 <= i < 9 }")))
+    { S[i] -> [2*i] : 0 <= i <= 8 }
     """
     return _restricted(self, sets, "domain")
 
 
 def intersect_range(self: Map, sets: Set) -> Map:
-    """The pairs whose output is in the set; see `intersect_domain`."""
+    """The pairs whose output is in the set; see `intersect_domain`.
+
+    `sets` is a set of output tuples.
+
+    >>> from polyvolta.sets import Map, Set
+    >>> print(Map("{ S[i] -> [2i] }").intersect_range(Set("{ [j] : 0 <= j < 9 }")))
+    { S[i] -> [2*i] : 0 <= i <= 4 }
+    """
     return _restricted(self, sets, "range")
 
 
@@ -172,7 +202,14 @@ def subtract_domain(self: Map, sets: Set) -> Map:
 
 
 def subtract_range(self: Map, sets: Set) -> Map:
-    """The pairs whose output is not in the set; see `subtract_domain`."""
+    """The pairs whose output is not in the set; see `subtract_domain`.
+
+    `sets` is a set of output tuples.
+
+    >>> from polyvolta.sets import Map, Set
+    >>> print(Map("{ S[i] -> [2i] : i >= 0 }").subtract_range(Set("{ [j] : j > 9 }")))
+    { S[i] -> [2*i] : 0 <= i <= 4 }
+    """
     return _without(self, sets, "range")
 
 
@@ -218,6 +255,10 @@ def apply_range(self: Map, other: Map) -> Map:
     Raises
     ------
     SpaceMismatch : both have one tuple there and these differ.
+
+    >>> from polyvolta.sets import Map
+    >>> print(Map("{ S[i] -> A[i + 1] }").apply_range(Map("{ A[j] -> [floor(j/4)] }")))
+    { S[i] -> [floor((i + 1)/4)] }
     """
     self._check_kind(other, "a composition")
     params, ours, theirs = self._merged(other)
@@ -261,7 +302,14 @@ def composed(
 
 
 def apply_domain(self: Map, other: Map) -> Map:
-    """Replace inputs by their images: { z -> y : x -> y here and x -> z there }; see `apply_range`."""
+    """Replace inputs by their images: { z -> y : x -> y here and x -> z there }; see `apply_range`.
+
+    `other` is a map with the same inputs; see `apply_range` for the errors.
+
+    >>> from polyvolta.sets import Map
+    >>> print(Map("{ S[i] -> A[i + 1] }").apply_domain(Map("{ S[i] -> T[2i] }")))
+    { T[i0] -> A[floor(i0/2) + 1] : i0 mod 2 = 0 }
+    """
     need_map(other, "a composition")
     return reverse(apply_range(reverse(self), other))
 
@@ -274,6 +322,10 @@ def is_single_valued(self: Map) -> bool:
 
     Exact. Free where equalities give the outputs; else, unless the reverse is a `Layout`, whose digits tell, this^-1 .
     this must lie in the identity.
+
+    >>> from polyvolta.sets import Map
+    >>> Map("{ S[i] -> [floor(i/2)] }").is_single_valued(), Map("{ S[i] -> [j] : j > i }").is_single_valued()
+    (True, False)
     """
     from ..layouts.recognise_layout import injective_by_digits
     from ..optima.lexrel import solved_outputs
@@ -286,7 +338,12 @@ def is_single_valued(self: Map) -> bool:
 
 
 def is_injective(self: Map) -> bool:
-    """Whether no output has two inputs; exact. By its digits, if it is a layout; else see `is_single_valued`."""
+    """Whether no output has two inputs; exact. By its digits, if it is a layout; else see `is_single_valued`.
+
+    >>> from polyvolta.sets import Map
+    >>> Map("{ S[i] -> [2i] }").is_injective(), Map("{ S[i] -> [floor(i/2)] }").is_injective()
+    (True, False)
+    """
     from ..layouts.recognise_layout import injective_by_digits
 
     known = injective_by_digits(self)

@@ -47,7 +47,14 @@ def params(self: Relation) -> Set:
 
 
 def intersect_params(self: R, context: Set) -> R:
-    """The points for parameter values in `context`, a set without dimensions; O(m n) conjunctions."""
+    """The points for parameter values in `context`, a set without dimensions; O(m n) conjunctions.
+
+    `SpaceMismatch` is raised where `context` has dimensions.
+
+    >>> from polyvolta.sets import Set
+    >>> print(Set("[N] -> { [i] : 0 <= i < N }").intersect_params(Set("[N] -> { : N = 8 }")))
+    [N] -> { [i] : N = 8 and 0 <= i <= 7 }
+    """
     need_set(context, "a restriction of the parameters")
     if any(s.dims for s, _ in context.parts):
         raise SpaceMismatch("a context has no dimensions", where=str(context), hint='write "[N] -> { : N > 0 }"')
@@ -61,7 +68,12 @@ def intersect_params(self: R, context: Set) -> R:
 
 
 def known_divs(self: R) -> R:
-    """The same points, every existential a floor; exact, by parametric lexmin, may split pieces."""
+    """The same points, every existential a floor; exact, by parametric lexmin, may split pieces.
+
+    >>> from polyvolta.sets import Set
+    >>> print(Set("{ [i] : exists(k : 3k <= i <= 3k + 1) }").known_divs())
+    { [i] : (i + 1) mod 3 >= 1 }
+    """
     return self._of(
         self.param_names, [(s, tuple(d for c in cs for d in pj.with_known_divs(c))) for s, cs in self.parts]
     )
@@ -90,7 +102,14 @@ def project_out(self: R, *dims: str | int) -> R:
 
 
 def project_out_params(self: R, *names: str) -> R:
-    """Forget some parameters, in every space; exact, m eliminations."""
+    """Forget some parameters, in every space; exact, m eliminations.
+
+    `names` are of parameters; `UnknownName` is raised for others.
+
+    >>> from polyvolta.sets import Set
+    >>> print(Set("[N, M] -> { [i] : 0 <= i < N < M }").project_out_param("N"))
+    [M] -> { [i] : 0 <= i <= M - 2 }
+    """
     drop = tuple(sorted(position(p, self.param_names, f"[{', '.join(self.param_names)}]", "parameter") for p in names))
     params = tuple(p for k, p in enumerate(self.param_names) if k not in drop)
     parts = []
@@ -101,7 +120,12 @@ def project_out_params(self: R, *names: str) -> R:
 
 
 def project_out_all_params(self: R) -> R:
-    """Forget all parameters; see `project_out_params`."""
+    """Forget all parameters; see `project_out_params`.
+
+    >>> from polyvolta.sets import Set
+    >>> print(Set("[N] -> { [i] : 0 <= i < N < 9 }").project_out_all_params())
+    { [i] : 0 <= i <= 7 }
+    """
     return project_out_params(self, *self.param_names)
 
 
@@ -151,7 +175,12 @@ def rename_domain(self: Map, name: str | None) -> Map:
 
 
 def rename_range(self: Map, name: str | None) -> Map:
-    """The same pairs, the output tuple under another name; see `rename_domain`."""
+    """The same pairs, the output tuple under another name; see `rename_domain`.
+
+    >>> from polyvolta.sets import Map
+    >>> print(Map("{ S[i] -> A[i + 1] }").rename_range("B"))
+    { S[i] -> B[i + 1] }
+    """
     return _with_space(self, Space(self.space.inp, named(self.space.out, name)))
 
 

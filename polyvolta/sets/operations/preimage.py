@@ -45,7 +45,14 @@ def preimage_domain(self: Map, function: Piecewise | Map) -> Map:
 
 
 def preimage_range(self: Map, function: Piecewise | Map) -> Map:
-    """{ x -> y : x -> function(y) here }; see `preimage`."""
+    """{ x -> y : x -> function(y) here }; see `preimage`.
+
+    `function` is a single-valued map or a piecewise function.
+
+    >>> from polyvolta.sets import Map
+    >>> print(Map("{ S[i] -> [j] : 0 <= j < 8 }").preimage_range(Map("{ T[k] -> [k + 2] }")))
+    { S[i] -> T[k] : -2 <= k <= 5 }
+    """
     return apply_range(self, reverse(_leading(function, {s.out.key for s, _ in self.parts}, self)))
 
 

@@ -62,6 +62,12 @@ def domain_product(self: Map, other: Map) -> Map:
     Raises
     ------
     SpaceMismatch : the ranges have no space in common.
+
+    `other` is a map of the same range; where they lead to different spaces, nothing is left.
+
+    >>> from polyvolta.sets import Map
+    >>> print(Map("{ A[i] -> C[i] }").domain_product(Map("{ B[j] -> C[2j] }")))
+    { [A[i] -> B[j]] -> C[2*floor(i/2)] : i mod 2 = 0 and j = floor(i/2) }
     """
     return _combined(self, other, "a domain product", pair, None)
 
@@ -81,7 +87,14 @@ def range_product(self: Map, other: Map) -> Map:
 
 
 def flat_domain_product(self: Map, other: Map) -> Map:
-    """{ [a, c] -> b : a -> b here and c -> b there }; see `domain_product`."""
+    """{ [a, c] -> b : a -> b here and c -> b there }; see `domain_product`.
+
+    `other` is a map of the same range.
+
+    >>> from polyvolta.sets import Map
+    >>> print(Map("{ A[i] -> C[i] }").flat_domain_product(Map("{ B[j] -> C[2j] }")))
+    { [i, j] -> C[2*floor(i/2)] : i mod 2 = 0 and j = floor(i/2) }
+    """
     return _combined(self, other, "a domain product", flat, None)
 
 
@@ -139,10 +152,20 @@ def flatten(self: R) -> R:
 
 
 def flatten_domain(self: Map) -> Map:
-    """The input tuples anonymous and without inner ones; linear. See `flatten`."""
+    """The input tuples anonymous and without inner ones; linear. See `flatten`.
+
+    >>> from polyvolta.sets import Map
+    >>> print(Map("{ [A[i] -> B[j]] -> C[i + j] }").flatten_domain())
+    { [i, j] -> C[i + j] }
+    """
     return rearranged(type(self), self, lambda s: (flat(s.source), s.out, range(len(s.dims))))
 
 
 def flatten_range(self: Map) -> Map:
-    """The output tuples anonymous and without inner ones; linear. See `flatten`."""
+    """The output tuples anonymous and without inner ones; linear. See `flatten`.
+
+    >>> from polyvolta.sets import Map
+    >>> print(Map("{ A[i] -> [B[i] -> C[i + 1]] }").flatten_range())
+    { A[i] -> [i, i + 1] }
+    """
     return rearranged(type(self), self, lambda s: (s.inp, flat(s.out), range(len(s.dims))))

@@ -84,17 +84,38 @@ def _fits(space: Space, change: Change) -> bool:
 
 
 def is_wrapping(self: Set) -> bool:
-    """Whether every tuple of the set is a wrapped relation `[A -> B]`."""
+    """Whether every tuple of the set is a wrapped relation `[A -> B]`.
+
+    A set without a tuple says True.
+
+    >>> from polyvolta.sets import Set
+    >>> Set("{ [A[i] -> B[j]] }").is_wrapping(), Set("{ A[i] }").is_wrapping()
+    (True, False)
+    """
     return all(s.out.inner is not None for s, _ in self.parts)
 
 
 def domain_is_wrapping(self: Map) -> bool:
-    """Whether every input tuple is a wrapped relation `[A -> B]`."""
+    """Whether every input tuple is a wrapped relation `[A -> B]`.
+
+    A map without a tuple says True.
+
+    >>> from polyvolta.sets import Map
+    >>> Map("{ [A[i] -> B[j]] -> C[k] }").domain_is_wrapping(), Map("{ A[i] -> C[k] }").domain_is_wrapping()
+    (True, False)
+    """
     return all(s.source.inner is not None for s, _ in self.parts)
 
 
 def range_is_wrapping(self: Map) -> bool:
-    """Whether every output tuple is a wrapped relation `[A -> B]`."""
+    """Whether every output tuple is a wrapped relation `[A -> B]`.
+
+    A map without a tuple says True.
+
+    >>> from polyvolta.sets import Map
+    >>> Map("{ A[i] -> [B[j] -> C[k]] }").range_is_wrapping(), Map("{ A[i] -> C[k] }").range_is_wrapping()
+    (True, False)
+    """
     return all(s.out.inner is not None for s, _ in self.parts)
 
 
@@ -118,7 +139,12 @@ def curry(self: Map) -> Map:
 
 
 def uncurry(self: Map) -> Map:
-    """A -> [B -> C] as [A -> B] -> C; linear. See `curry`."""
+    """A -> [B -> C] as [A -> B] -> C; linear. See `curry`.
+
+    >>> from polyvolta.sets import Map
+    >>> print(Map("{ A[i] -> [B[j] -> C[i + j]] }").uncurry())
+    { [A[i] -> B[j]] -> C[i + j] }
+    """
 
     def change(s: Space) -> tuple:
         inner = inside(s.out, s, "uncurry")
@@ -238,7 +264,13 @@ def domain_map(self: Map) -> Map:
 
 
 def range_map(self: Map) -> Map:
-    """{ [x -> y] -> y } over all pairs; linear. See `domain_map`."""
+    """{ [x -> y] -> y } over all pairs; linear. See `domain_map`.
+
+
+    >>> from polyvolta.sets import Map
+    >>> print(Map("{ S[i] -> A[j] : i <= j }").range_map())
+    { [S[i] -> A[j]] -> A[j] : i <= j }
+    """
     return _part_map(self, lambda s: (s.out, s.n_in))
 
 
@@ -270,27 +302,62 @@ def factor_domain(self: Map) -> Map:
 
 
 def factor_range(self: Map) -> Map:
-    """[A -> B] -> [C -> D] to B -> D; see `factor_domain`."""
+    """[A -> B] -> [C -> D] to B -> D; see `factor_domain`.
+
+    `SpaceMismatch` is raised where a tuple is not wrapped.
+
+    >>> from polyvolta.sets import Map
+    >>> print(Map("{ [A[i] -> B[j]] -> [C[i] -> D[j + 1]] }").factor_range())
+    { B[j] -> D[j + 1] }
+    """
     return _factor(self, "second", "second", "factor_range")
 
 
 def domain_factor_domain(self: Map) -> Map:
-    """[A -> B] -> C to A -> C; see `factor_domain`."""
+    """[A -> B] -> C to A -> C; see `factor_domain`.
+
+    `SpaceMismatch` is raised where the only input tuple is not wrapped.
+
+    >>> from polyvolta.sets import Map
+    >>> print(Map("{ [A[i] -> B[j]] -> C[i + j] : 0 <= j < 4 }").domain_factor_domain())
+    { A[i] -> C[i0] : i <= i0 <= i + 3 }
+    """
     return _factor(self, "first", "all", "domain_factor_domain")
 
 
 def domain_factor_range(self: Map) -> Map:
-    """[A -> B] -> C to B -> C; see `factor_domain`."""
+    """[A -> B] -> C to B -> C; see `factor_domain`.
+
+    `SpaceMismatch` is raised where the only input tuple is not wrapped.
+
+    >>> from polyvolta.sets import Map
+    >>> print(Map("{ [A[i] -> B[j]] -> C[i + j] : 0 <= i < 4 }").domain_factor_range())
+    { B[j] -> C[i0] : j <= i0 <= j + 3 }
+    """
     return _factor(self, "second", "all", "domain_factor_range")
 
 
 def range_factor_domain(self: Map) -> Map:
-    """A -> [B -> C] to A -> B; see `factor_domain`."""
+    """A -> [B -> C] to A -> B; see `factor_domain`.
+
+    `SpaceMismatch` is raised where the only output tuple is not wrapped.
+
+    >>> from polyvolta.sets import Map
+    >>> print(Map("{ A[i] -> [B[i + 1] -> C[2i]] }").range_factor_domain())
+    { A[i] -> B[i + 1] }
+    """
     return _factor(self, "all", "first", "range_factor_domain")
 
 
 def range_factor_range(self: Map) -> Map:
-    """A -> [B -> C] to A -> C; see `factor_domain`."""
+    """A -> [B -> C] to A -> C; see `factor_domain`.
+
+    `SpaceMismatch` is raised where the only output tuple is not wrapped.
+
+    >>> from polyvolta.sets import Map
+    >>> print(Map("{ A[i] -> [B[i + 1] -> C[2i]] }").range_factor_range())
+    { A[i] -> C[2*i] }
+    """
     return _factor(self, "all", "second", "range_factor_range")
 
 

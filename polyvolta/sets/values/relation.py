@@ -190,13 +190,31 @@ class Relation:
         return tuple(dict.fromkeys((s.inp or s.out).name for s, _ in self.parts))
 
     def only(self, name: str | None) -> Self:
-        """The part whose (domain) tuple is called `name`; empty when there is none."""
+        """The part whose (domain) tuple is called `name`; empty when there is none.
+
+        `UnknownName` is raised where `name` is neither a name nor None.
+
+        Raises
+        ------
+        UnknownName
+
+        >>> from polyvolta.sets import Set
+        >>> print(Set("{ S[i] : i > 0; T[j] : j < 0 }").only("S"))
+        { S[i] : i >= 1 }
+        """
         if name is not None and not isinstance(name, str):
             raise UnknownName(f"a tuple is given by its name, not by {name!r}", where=str(self))
         return self._of(self.param_names, [(s, p) for s, p in self.parts if (s.inp or s.out).name == name])
 
     def dims(self) -> tuple[str, ...]:
-        """The names of the dimensions, inputs first."""
+        """The names of the dimensions, inputs first.
+
+        `SpaceMismatch` is raised where there are several tuples, or none.
+
+        >>> from polyvolta.sets import Map
+        >>> Map("{ S[i, j] -> [k] : k = i + j }").dims()
+        ('i', 'j', 'k')
+        """
         return self.space.dims
 
     def _map_conjuncts(self, f: Callable[[Conjunct], Conjunct | None]) -> Self:

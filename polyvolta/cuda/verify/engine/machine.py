@@ -30,8 +30,8 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import lcm
-from typing import cast
 from time import perf_counter
+from typing import cast
 
 import numpy as np
 

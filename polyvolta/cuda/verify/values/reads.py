@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from polyvolta.cuda.ir.kernel_ir import FragmentLoad, LoadMatrix, SharedLoad
+from polyvolta.cuda.ir.kernel_ir import FragmentLoad, LoadMatrix
 from polyvolta.cuda.ir.walk import IrPath
 from polyvolta.cuda.verify.engine.addresses import byte_text
 from polyvolta.cuda.verify.engine.memories import SLOT
@@ -56,7 +56,7 @@ class Read:
     groups : of a product the first warp of each warpgroup; ().
     """
 
-    op: FragmentLoad | LoadMatrix | SharedLoad | Fragment
+    op: FragmentLoad | LoadMatrix | Fragment
     values: Tags
     local: tuple[np.ndarray, ...]
     slots: np.ndarray

@@ -116,9 +116,9 @@ class BetweenParties:
         if scope not in ("role", "block", PART) or strand is None or not strand.role:
             self.clocks.meet(scope, step.mask)
             return
-        others = [s.mask for s in strand.met(scope)]
+        others = [s.threads for s in strand.met(scope)]
         name = {"role": strand.role, PART: str(strand.block)}.get(scope, "")
-        self.clocks.meet_others(scope, name, strand.meetings[scope], strand.mask, np.logical_or.reduce(others))
+        self.clocks.meet_others(scope, name, strand.meetings[scope], strand.threads, np.logical_or.reduce(others))
 
     # ---- accesses
 
