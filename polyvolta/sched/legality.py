@@ -120,6 +120,14 @@ def violations(
 
     Exact, for every tree. Instances that the schedule's domain does not have, as after a contraction, take no part,
     nor do statements that the tree adds in extension nodes. Two emptiness tests a dependence and band member.
+
+    >>> from polyvolta.sched import dependences, nest, schedule, violations
+    >>> @nest
+    ... def chain(A, N):
+    ...     for i in range(1, N):
+    ...         A[i] = A[i - 1]
+    >>> list(violations(schedule(chain), dependences(chain)))
+    []
     """
     walk = _Walk(schedule, dependences, context)
     return walk.down(walk.schedule.root, (), walk.pending, {})
@@ -141,6 +149,15 @@ def check(
     BadProgram, BadSchedule : see `violations`.
 
     Cost: see `violations`.
+
+    `context` is what is known of the parameters.
+
+    >>> from polyvolta.sched import check, dependences, nest, schedule
+    >>> @nest
+    ... def chain(A, N):
+    ...     for i in range(1, N):
+    ...         A[i] = A[i - 1]
+    >>> tree = check(schedule(chain), dependences(chain))
     """
     found = next(violations(schedule, context=context), None) if schedule.dependences else None
     if found is not None:
@@ -187,6 +204,14 @@ def band_flags(schedule: Schedule, at: Path, dependences: Iterable[Dependence] |
     ------
     BadPath : there is no band.
     BadProgram, BadSchedule : see `violations`.
+
+    >>> from polyvolta.sched import band_flags, dependences, nest, schedule
+    >>> @nest
+    ... def chain(A, N):
+    ...     for i in range(1, N):
+    ...         A[i] = A[i - 1]
+    >>> band_flags(schedule(chain), (0,), dependences(chain))
+    BandFlags(permutable=True, coincident=(False,), parallel=(False,))
     """
     walk = _Walk(schedule, dependences, None)
     band = walk.schedule.band(at)

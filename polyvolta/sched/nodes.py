@@ -39,7 +39,14 @@ def _check_child(node: object, what: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """The end of a branch."""
+    """The end of a branch.
+
+    >>> from polyvolta.sched import schedule
+    >>> from polyvolta.sets import Set
+    >>> tree = schedule(Set("[N] -> { S[i, j] : 0 <= i < N and 0 <= j <= i }"))
+    >>> tree.band((0,)).child
+    Leaf()
+    """
 
     @property
     def children(self) -> tuple[Node, ...]:
@@ -62,6 +69,12 @@ class Member:
         out.
     isolated_type : the same for what the band isolates, isl's option `[isolate[] -> unroll[k]]`; None for the same.
     level : what the dimension is for, such as "block" or "warp": a name to find it by; see `passes.set_level`.
+
+    >>> from polyvolta.sched import schedule
+    >>> from polyvolta.sets import Set
+    >>> tree = schedule(Set("[N] -> { S[i, j] : 0 <= i < N and 0 <= j <= i }"))
+    >>> str(tree.band((0,)).members[1].of("S"))
+    'j'
     """
 
     exprs: tuple[tuple[str, Aff | Cases], ...]
@@ -95,6 +108,12 @@ class Member:
         Raises
         ------
         BadSchedule : there is none.
+
+        >>> from polyvolta.sched import schedule
+        >>> from polyvolta.sets import Set
+        >>> tree = schedule(Set("[N] -> { S[i, j] : 0 <= i < N and 0 <= j <= i }"))
+        >>> str(tree.band((0,)).members[1].of("S"))
+        'j'
         """
         table = dict(self.exprs)
         if statement not in table:
@@ -102,7 +121,16 @@ class Member:
         return cast("Aff", table[statement])  # `Cases` computes likewise
 
     def map(self, f: Callable[[str, Aff], Aff]) -> Member:
-        """The member with `f(statement, expression)` in place of each expression."""
+        """The member with `f(statement, expression)` in place of each expression.
+
+        `f` is called with each statement's name and expression.
+
+        >>> from polyvolta.sched import schedule
+        >>> from polyvolta.sets import Set
+        >>> tree = schedule(Set("[N] -> { S[i, j] : 0 <= i < N and 0 <= j <= i }"))
+        >>> print(tree.band((0,)).members[1].map(lambda name, e: e + 1).of("S"))
+        j + 1
+        """
         return replace(self, exprs=tuple((s, f(s, cast("Aff", e))) for s, e in self.exprs))
 
 
@@ -115,6 +143,13 @@ class Band:
     isolate : a set over (members of the bands above, outermost first, then this band's members): code for it is
         generated apart from the rest (full tiles from partial ones, say); isl's `isolate` option.
     name : what isl calls the tuple of the members; pet names every band.
+
+    >>> from polyvolta.sched import schedule
+    >>> from polyvolta.sets import Set
+    >>> tree = schedule(Set("[N] -> { S[i, j] : 0 <= i < N and 0 <= j <= i }"))
+    >>> band = tree.band((0,))
+    >>> band.permutable, [str(e) for e in band.schedule("S")]
+    (True, ['i', 'j'])
     """
 
     members: tuple[Member, ...]
@@ -148,13 +183,26 @@ class Band:
         Raises
         ------
         BadSchedule : a member has none.
+
+        >>> from polyvolta.sched import schedule
+        >>> from polyvolta.sets import Set
+        >>> tree = schedule(Set("[N] -> { S[i, j] : 0 <= i < N and 0 <= j <= i }"))
+        >>> [str(e) for e in tree.band((0,)).schedule("S")]
+        ['i', 'j']
         """
         return tuple(m.of(statement) for m in self.members)
 
 
 @dataclass(frozen=True, slots=True)
 class Domain:
-    """The instances of the tree; always the root."""
+    """The instances of the tree; always the root.
+
+    >>> from polyvolta.sched import schedule
+    >>> from polyvolta.sets import Set
+    >>> tree = schedule(Set("[N] -> { S[i, j] : 0 <= i < N and 0 <= j <= i }"))
+    >>> print(tree.root.domain)
+    [N] -> { S[i, j] : 0 <= i < N and 0 <= j <= i }
+    """
 
     domain: Set
     child: Node = field(default_factory=Leaf)
@@ -245,7 +293,18 @@ class SetNode:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A name for this place."""
+    """A name for this place.
+
+    `name` is a text; `child` the node below.
+
+    >>> from polyvolta.sched import insert_mark, schedule
+    >>> from polyvolta.sets import Set
+    >>> tree = schedule(Set("[N] -> { S[i, j] : 0 <= i < N and 0 <= j <= i }"))
+    >>> print(insert_mark(tree, (0,), "here"))
+    DOMAIN: S[i, j] : 0 ≤ i < N ∧ 0 ≤ j ≤ i
+      MARK: here
+        BAND: S[i, j] → [i, j]
+    """
 
     name: str
     child: Node = field(default_factory=Leaf)
