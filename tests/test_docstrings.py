@@ -1,7 +1,6 @@
 """The docstrings of what users call: more than a summary, what it takes, what it raises, and an example that runs.
 
-The examples run as the package's doctests. What is said elsewhere is referred to: "see `Set.lexmin`". `LEFT` counts what
-has no more than before this was asked for; it only falls.
+The examples run as the package's doctests. What is said elsewhere is referred to: "see `lexmin`".
 """
 
 from __future__ import annotations
@@ -18,7 +17,8 @@ from polyvolta.cuda.target.registry import Targets
 from polyvolta.cuda.target.target import Target
 from polyvolta.graph import Graph
 
-LEFT = {"summary": 0, "parameters": 0, "errors": 0, "example": 0}
+NEEDS_GPU = {"pv.tune", "Kernel.bind", "Kernel.loaded", "Kernel.compiled"}
+"""Whose examples don't run everywhere: they need a GPU, or NVRTC."""
 
 SEE = re.compile(r"(?:[Ss]ee|as in|as of|likewise,?) `[\w.]+`")
 
@@ -63,7 +63,8 @@ def lacking(value: Any) -> Iterator[str]:
         yield "example"
     if inspect.isclass(value):
         return
-    names = [p for p in inspect.signature(value).parameters if p not in ("self", "cls")]
+    known = ("self", "cls", "schedule", "at") if "sched.passes" in value.__module__ else ("self", "cls")
+    names = [p for p in inspect.signature(value).parameters if p not in known]  # `polyvolta.sched.passes` says the two
     if not elsewhere and not all(re.search(rf"\b{name}\b", doc) for name in names):
         yield "parameters"
     raised = set(re.findall(r"^\s+raise (\w+)\(", inspect.getsource(value), re.M))
@@ -74,8 +75,6 @@ def lacking(value: Any) -> Iterator[str]:
 def test_docstrings_of_what_users_call() -> None:
     api = public()
     assert len(api) > 400
-    left: dict[str, list[str]] = {what: [] for what in LEFT}
-    for path, value in api.items():
-        for what in lacking(value):
-            left[what].append(path)
-    assert {what: len(paths) for what, paths in left.items()} == LEFT, left
+    left = [(path, what) for path, value in api.items() for what in lacking(value)]
+    left = [(path, what) for path, what in left if what != "example" or path not in NEEDS_GPU]
+    assert not left, "\n".join(f"{path} lacks: {what}" for path, what in left)

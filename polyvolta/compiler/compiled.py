@@ -168,6 +168,8 @@ class Compiled:
         """The blocks of a launch on a GPU, of a kernel with persistent blocks: as many a multiprocessor as the kernel
         is to have on the target's; whole clusters.
 
+        `multiprocessors` is how many the GPU has; `sizes` are all of the kernel's.
+
         Parameters
         ----------
         clusters : for how many the GPU has room at a time; None: for as many as for their blocks.
@@ -312,6 +314,8 @@ class Compiled:
     def compiled(self, arch: str | None = None) -> Cubin:
         """Machine code with the compiler's log, for the kernel's target or a later architecture.
 
+        `arch` is a name such as "sm_86"; by default the target's.
+
         Raises
         ------
         UnsupportedArch : an architecture that has not all of the target's instructions; as `cubin` does.
@@ -337,7 +341,12 @@ class Compiled:
         return self.compiled().image
 
     def resources(self) -> Resources:
-        """Registers, spills and memory of the machine code for the target, with the dynamic shared memory."""
+        """Registers, spills and memory of the machine code for the target, with the dynamic shared memory.
+
+        Raises
+        ------
+        CompilerMissing, CompileFailed : see `Kernel.cubin`.
+        """
         found = self.compiled().resources(self.name)
         return replace(found, shared_bytes=found.shared_bytes + self.ir.shared_bytes)
 

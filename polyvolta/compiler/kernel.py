@@ -28,6 +28,13 @@ class Kernel(Compiled, Generic[R]):
 
     It takes arrays of any sizes, and views into larger arrays. `Compiled` has what it is made of: trees, text and
     machine code.
+
+    >>> import polyvolta as pv
+    >>> M, N, K = pv.sizes("M N K")
+    >>> product = pv.tensor("A", (M, K)) @ pv.tensor("B", (K, N), layout="col")
+    >>> kernel = pv.compile(product)
+    >>> kernel.name, kernel.target.name, list(kernel.stages)[:2]
+    ('kern0', 'sm_70', ['initial', 'block_tiled'])
     """
 
     @overload

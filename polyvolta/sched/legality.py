@@ -66,6 +66,19 @@ class Violation:
     at : the node where the order goes wrong.
     member : if that is a band, the member.
     why : how they run instead, in a few words.
+
+    >>> from polyvolta.sched import dependences, nest, violations
+    >>> @nest
+    ... def chain(A, N):
+    ...     for i in range(1, N):
+    ...         A[i] = A[i - 1]
+    >>> from dataclasses import replace
+    >>> tree = chain.schedule
+    >>> band = tree.band((0,))
+    >>> backwards = replace(band.members[0], exprs=(("S", -band.members[0].of("S")),))
+    >>> wrong, *_ = violations(tree.replace((0,), replace(band, members=(backwards,))), dependences(chain))
+    >>> wrong.source, wrong.sink, wrong.at
+    ('S[1]', 'S[2]', (0,))
     """
 
     dependence: Dependence
@@ -96,6 +109,10 @@ class BandFlags:
         are independent wherever in the band it stands, and so are those of its tiles.
     parallel : for each member, whether all dependences that reach it, distance 0 in the members before it, have
         distance 0 there. Then its iterations are independent where it stands.
+
+    >>> from polyvolta.sched import BandFlags
+    >>> BandFlags(permutable=True, coincident=(True, False), parallel=(True, False)).parallel
+    (True, False)
     """
 
     permutable: bool

@@ -223,6 +223,14 @@ class Context:
     Parameters
     ----------
     context : a set over the members of the bands above, outermost first; without dimensions at the top.
+
+    >>> from polyvolta.sched import insert_context, schedule
+    >>> from polyvolta.sets import Set
+    >>> tree = schedule(Set("[N] -> { S[i, j] : 0 <= i < N and 0 <= j <= i }"))
+    >>> print(insert_context(tree, (0,), Set("[N] -> { : N >= 8 }")))
+    DOMAIN: S[i, j] : 0 ≤ i < N ∧ 0 ≤ j ≤ i
+      CONTEXT: N ≥ 8
+        BAND: S[i, j] → [i, j]
     """
 
     context: Set
@@ -244,6 +252,14 @@ class Filter:
     Parameters
     ----------
     instances : None for all instances of the statements; a set that holds all of them becomes None.
+
+    >>> from polyvolta.sched import insert_filter, schedule
+    >>> from polyvolta.sets import Set
+    >>> tree = schedule(Set("[N] -> { S[i, j] : 0 <= i < N and 0 <= j <= i }"))
+    >>> print(insert_filter(tree, (0,), "S"))
+    DOMAIN: S[i, j] : 0 ≤ i < N ∧ 0 ≤ j ≤ i
+      FILTER: S[i, j]
+        BAND: S[i, j] → [i, j]
     """
 
     statements: tuple[str, ...]
@@ -269,7 +285,26 @@ class Filter:
 
 @dataclass(frozen=True, slots=True)
 class Sequence:
-    """Children, filters each, that run one after another."""
+    """Children, filters each, that run one after another.
+
+    `children` is a tuple of nodes, as a rule filters; `BadSchedule` is raised for anything else.
+
+    >>> from polyvolta.sched import nest
+    >>> @nest
+    ... def two(A, B, N):
+    ...     for i in range(N):
+    ...         A[i] = 1.0
+    ...     for i in range(N):
+    ...         B[i] = 2.0
+    >>> print(two.schedule)
+    DOMAIN: S1[i] : 0 ≤ i < N;
+            S2[i] : 0 ≤ i < N
+      SEQUENCE
+        FILTER: S1[i]
+          BAND: S1[i] → [i]
+        FILTER: S2[i]
+          BAND: S2[i] → [i]
+    """
 
     children: tuple[Node, ...]
 
@@ -281,7 +316,14 @@ class Sequence:
 
 @dataclass(frozen=True, slots=True)
 class SetNode:
-    """Children, filters each, that run in any order."""
+    """Children, filters each, that run in any order.
+
+    `children` is a tuple of nodes, as a rule filters; `BadSchedule` is raised for anything else.
+
+    >>> from polyvolta.sched import Filter, Leaf, SetNode
+    >>> len(SetNode((Filter(("S1",), Leaf()), Filter(("S2",), Leaf()))).children)
+    2
+    """
 
     children: tuple[Node, ...]
 
@@ -322,7 +364,15 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Extension:
-    """Instances added below this node, for each value of the band members above it that `extension` names."""
+    """Instances added below this node, for each value of the band members above it that `extension` names.
+
+    `extension` is a map from the band members above to the instances; `child` is the node below.
+
+    >>> from polyvolta.sched import Extension
+    >>> from polyvolta.sets import Map
+    >>> print(Extension(Map("{ [c0] -> copy[x] : x = c0 }")).extension)
+    { [c0] -> copy[c0] }
+    """
 
     extension: Map
     child: Node = field(default_factory=Leaf)
@@ -338,7 +388,15 @@ class Extension:
 
 @dataclass(frozen=True, slots=True)
 class Guard:
-    """A condition under which the subtree runs: a set over the members of the bands above, outermost first."""
+    """A condition under which the subtree runs: a set over the members of the bands above, outermost first.
+
+    `guard` is tested in the generated code; `child` is the node below.
+
+    >>> from polyvolta.sched import Guard
+    >>> from polyvolta.sets import Set
+    >>> print(Guard(Set("[N] -> { : N >= 8 }")).guard)
+    [N] -> { : N >= 8 }
+    """
 
     guard: Set
     child: Node = field(default_factory=Leaf)

@@ -160,9 +160,17 @@ class Schedule:
     def parent(self, at: Path) -> Path:
         """The path of the node above a path.
 
+        `at` is the path.
+
         Raises
         ------
         BadPath : the root has no parent, or the path leaves the tree.
+
+        >>> from polyvolta.sched import schedule
+        >>> from polyvolta.sets import Set
+        >>> tree = schedule(Set("[N] -> { S[i, j] : 0 <= i < N and 0 <= j <= i }"))
+        >>> tree.parent((0, 0))
+        (0,)
         """
         self.node(at)
         if not at:
@@ -352,6 +360,8 @@ class Schedule:
 
     def prefix(self, at: Path) -> dict[str, tuple[Aff, ...]]:
         """For each statement that reaches a node the expressions of the band members above it, outermost first.
+
+        `at` is the path of a node.
 
         Raises
         ------

@@ -53,6 +53,8 @@ class VariedKernel(Generic[R]):
     graph, target : what it was compiled from.
     decisions : which variant is taken for which sizes.
     variants : the kernels, each of which takes any sizes.
+
+    Its methods are those of `Kernel`, of which each is about the variant that is taken; see `Kernel`.
     """
 
     name: str
@@ -71,7 +73,10 @@ class VariedKernel(Generic[R]):
         return f"<VariedKernel, {what}: {'; '.join(map(str, self.graph.statements))}>"
 
     def serving(self, sizes: Mapping[str, int]) -> Kernel[R]:
-        """The variant for some sizes, which aren't checked."""
+        """The variant for some sizes, which aren't checked.
+
+        See `VariedKernel.at`, which checks them.
+        """
         return self.variants[self.decisions.taken(sizes)]
 
     def at(self, /, **sizes: int) -> Kernel[R]:
@@ -80,6 +85,8 @@ class VariedKernel(Generic[R]):
         Raises
         ------
         MissingSize : a size is missing, unknown, or no int >= 0.
+
+        The sizes are those that a call finds in its arrays; see `Kernel.launch_config`.
         """
         return self.variants[self.decisions.choose(**sizes)]
 
@@ -144,7 +151,10 @@ class VariedKernel(Generic[R]):
         return self.serving(self.check_sizes(sizes)).grid_on(multiprocessors, sizes, clusters)
 
     def check_sizes(self, sizes: Mapping[str, int]) -> dict[str, int]:
-        """The kernel's sizes, each an int >= 0 that an `int` holds."""
+        """The kernel's sizes, each an int >= 0 that an `int` holds.
+
+        See `Kernel.check_sizes`.
+        """
         return self.variants[0].check_sizes(sizes)
 
     # ---- of all

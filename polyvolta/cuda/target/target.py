@@ -85,6 +85,11 @@ class Target:
     Raises
     ------
     BadTarget : a field is something else.
+
+    >>> import polyvolta as pv
+    >>> target = pv.targets["sm_80"]
+    >>> target.name, target.shared_bytes, target.registers
+    ('sm_80', 166912, 255)
     """
 
     name: str
@@ -133,7 +138,14 @@ class Target:
         return name in self.macro_names or any(name in family.names for family in self.families)
 
     def of_kind(self, kind: str) -> Target:
-        """The target with what multiplies one kind of elements alone; itself where it knows no other."""
+        """The target with what multiplies one kind of elements alone; itself where it knows no other.
+
+        `kind` is "half" or "bfloat16"; without instructions for it there are no macro-MMAs.
+
+        >>> import polyvolta as pv
+        >>> pv.targets["sm_80"].of_kind("bfloat16").kinds
+        ('bfloat16',)
+        """
         return self if self.kinds == (kind,) else _of_kind(self, kind)
 
     def macro_mma(self, name: str) -> Composition | WarpgroupMma:

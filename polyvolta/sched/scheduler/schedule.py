@@ -210,5 +210,14 @@ def initial(statements: Sequence[Accessing]) -> Schedule:
           FILTER: S2[i, j]
 
     Each iterator has a member, also where a size is 1: tiles are of all of them.
+
+    >>> from polyvolta.graph import Graph
+    >>> import polyvolta as pv
+    >>> M, N, K = pv.sizes("M N K")
+    >>> graph = Graph.of(pv.tensor("A", (M, K)) @ pv.tensor("B", (K, N)))
+    >>> from polyvolta.sched import initial
+    >>> print(initial(graph.statements))
+    DOMAIN: S[i, j, k] : 0 ≤ i < M ∧ 0 ≤ j < N ∧ 0 ≤ k < K
+      BAND: S[i, j, k] → [i, j, k]
     """
     return schedule(Program.of(statements), narrow=False)

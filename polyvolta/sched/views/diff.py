@@ -78,7 +78,16 @@ class Diff:
         return bool(self.changed or self.removed)
 
     def shown(self, removed: bool = False) -> list[Line]:
-        """The lines to show; those that are gone only when asked for."""
+        """The lines to show; those that are gone only when asked for.
+
+        `removed`: whether these, too.
+
+        >>> from polyvolta.sched import diff, schedule, tile
+        >>> from polyvolta.sets import Set
+        >>> tree = schedule(Set("[N] -> { S[i, j] : 0 <= i < N and 0 <= j <= i }"))
+        >>> [line.state for line in diff(tree, tile(tree, (0,), (32, 32))).shown(removed=True)]
+        ['same', 'gone', 'new', 'new']
+        """
         return [line for line in self.lines if removed or line.state != "gone"]
 
     def text(self, removed: bool = False) -> str:
@@ -149,6 +158,8 @@ class Diff:
 
 def diff(old: Schedule, new: Schedule) -> Diff:
     """What changed from one tree to another.
+
+    `old` and `new` are trees.
 
     Cost: the product of the trees' sizes and depths, and a comparison of relations for each node that reads the same.
 

@@ -70,6 +70,8 @@ def concrete(relation: Relation, params: dict[str, int]) -> Relation:
 def count(self: Relation, **params: int) -> int:
     """The number of integer points, with the parameters given.
 
+    `params` are the values of the parameters by name.
+
     Exact. Nothing is enumerated but slices of polytopes in three and more variables with large coefficients.
 
     Raises
@@ -282,6 +284,8 @@ def _slices(n: int, rows: tuple[Row, ...]) -> int:
 
 def points(self: Relation, **params: int) -> Iterator[tuple[int, ...]]:
     """The integer points of one tuple in lexicographic order, with the parameters given; inputs before outputs.
+
+    `params` are the values of the parameters by name.
 
     Exact and lazy: errors are raised by the call, points are found when they are asked for, with an emptiness test
     per prefix of a point, except in a box.

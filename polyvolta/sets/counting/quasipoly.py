@@ -94,6 +94,8 @@ class QPolynomial:
     def subs(self, values: Mapping[str, Aff | int | str]) -> QPolynomial:
         """With some names replaced by expressions, names or numbers.
 
+        `values` are by name; names that it lacks stay.
+
         >>> print(QPolynomial.of(var("N") // 2).subs({"N": 4 * var("M") + 1}))
         2 * M
         """
@@ -222,7 +224,14 @@ class PwQPolynomial:
         return int(total) if total.denominator == 1 else total
 
     def only(self, name: str | None) -> PwQPolynomial:
-        """The pieces in the tuple called `name`."""
+        """The pieces in the tuple called `name`.
+
+        `name` is None for the tuple without one; without pieces it is 0 everywhere.
+
+        >>> from polyvolta.sets import Map
+        >>> print(Map("[N] -> { S[i] -> [j] : 0 <= j < i; T[i] -> [j] : 0 <= j < 2 }").cardinality().only("T"))
+        [N] -> { T[i] -> 2 }
+        """
         return PwQPolynomial(self.param_names, [(s, q) for s, q in self.pieces if s.space.out.name == name])
 
     def __add__(self, other: PwQPolynomial | int) -> PwQPolynomial:

@@ -101,6 +101,12 @@ class MultiPwAff(Piecewise):
         return self._pointwise(other, "a difference", lambda x, y: x - y)
 
     def __neg__(self) -> MultiPwAff:
+        """The function with the opposite sign, in the same cells.
+
+        >>> from polyvolta.sets import MultiPwAff
+        >>> print(-MultiPwAff("{ [i] -> [i + 1] }"))
+        { [i] -> [(-i - 1)] }
+        """
         return self * -1
 
     neg = __neg__

@@ -199,6 +199,12 @@ class Piecewise:
         OutsideDomain : the function has no value at some point.
         SpaceMismatch : the point has another number of coordinates.
         UnknownName : a parameter has no value, or there is none of that name.
+
+        `params` are the values of parameters by name.
+
+        >>> from polyvolta.sets import MultiPwAff
+        >>> MultiPwAff("[N] -> { [i] -> [i + N, 2i] }").eval((3,), N=4)
+        (7, 6)
         """
         dims = self.inp.dims
         if isinstance(point, str) or not hasattr(point, "__len__"):

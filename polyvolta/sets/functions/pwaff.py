@@ -53,6 +53,8 @@ class PwAff(Piecewise):
     def on(cls, domain: Set, value: Aff | str | int) -> PwAff:
         """An expression in the names of the domain's dimensions and parameters, as a function on it.
 
+        `value` is an expression, a text or an int.
+
         >>> from polyvolta.sets import Set
         >>> print(PwAff.on(Set("[N] -> { S[i] : 0 <= i < N }"), "max(i, 3) - N"))
         [N] -> { S[i] -> [(max(3 - N, i - N))] : 0 <= i < N }
@@ -111,6 +113,12 @@ class PwAff(Piecewise):
         return self._lifted(other) - self
 
     def __neg__(self) -> PwAff:
+        """The function with the opposite sign, in the same cells.
+
+        >>> from polyvolta.sets import PwAff
+        >>> print(-PwAff("{ [i] -> [i - 2] }"))
+        { [i] -> [(2 - i)] }
+        """
         return self._each(lambda e: -e)
 
     neg = __neg__

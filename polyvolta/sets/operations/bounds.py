@@ -28,6 +28,8 @@ R = TypeVar("R", bound="Relation")
 def fix(self: R, values: Mapping[str | int, int] | None = None, /, **more: int) -> R:
     """The slice at the given values of parameters or dimensions, which stay in place; linear.
 
+    `more` are values by name, as in `values`.
+
     With several tuples, those that lack a name stay whole.
 
     >>> from polyvolta.sets import Set
@@ -98,6 +100,8 @@ def upper_bound(self: R, dim: str | int, bound: int | str | Aff) -> R:
 
 def equate(self: R, a: str | int, b: str | int) -> R:
     """The points at which two dimensions or parameters are equal; linear.
+
+    `a` and `b` are names or positions.
 
     >>> from polyvolta.sets import Map
     >>> print(Map("{ S[i] -> A[j, k] }").equate("i", "k"))
@@ -179,6 +183,8 @@ def _with(self: R, kind: str, e: Aff) -> R:
 
 def drop_constraints_involving(self: R, *dims: str | int) -> R:
     """Without the constraints that mention some dimensions or parameters, also inside a floor; linear.
+
+    `dims` are names or positions.
 
     A superset of the points. Equalities that mention them are solved for them first, so that a constraint which only
     seems to mention them stays; otherwise this is no projection.

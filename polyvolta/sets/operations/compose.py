@@ -219,6 +219,8 @@ def subtract_range(self: Map, sets: Set) -> Map:
 def apply(self: Set, relation: Map) -> Set:
     """The image under a map; exact, O(m n) projections.
 
+    `relation` is a map of the set's tuples.
+
     Raises
     ------
     SpaceMismatch : both have one tuple there and these differ.

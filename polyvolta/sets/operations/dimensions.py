@@ -82,6 +82,8 @@ def known_divs(self: R) -> R:
 def project_out(self: R, *dims: str | int) -> R:
     """Forget some dimensions: a point is in the result when one above it is in this.
 
+    `dims` are names or positions; `UnknownName` is raised for others.
+
     Exact over the integers, m eliminations; existentials that no floor expresses stay existentials.
 
     >>> from polyvolta.sets import Set
@@ -208,6 +210,8 @@ def _with_space(self: R, space: Space) -> R:
 def rename_dims(self: R, names: Mapping[str | int, str] | None = None, /, **more: str) -> R:
     """The same points, some dimensions under other names; linear. Names say nothing of the points.
 
+    `more` are new names by old ones, as in the mapping.
+
     >>> from polyvolta.sets import Set
     >>> print(Set("{ S[i, j] : i <= j }").rename_dims(i="row", j="col"))
     { S[row, col] : row <= col }
@@ -229,6 +233,8 @@ def rename_dims(self: R, names: Mapping[str | int, str] | None = None, /, **more
 
 def rename_params(self: R, names: Mapping[str | int, str] | None = None, /, **more: str) -> R:
     """The same relation over parameters of other names; linear.
+
+    `more` are new names by old ones, as in the mapping.
 
     >>> from polyvolta.sets import Set
     >>> print(Set("[N] -> { [i] : 0 <= i < N }").rename_params(N="M"))
@@ -283,6 +289,8 @@ def _distinct(names: Sequence[str], taken: Sequence[str], where: str) -> None:
 def insert_dims(self: R, before: str | int, *names: str) -> R:
     """New unconstrained dimensions in front of another, in its tuple, or at the position behind the last; linear.
 
+    `names` are those of the dimensions, `before` a name or a position.
+
     >>> from polyvolta.sets import Map, Set
     >>> print(Set("{ S[i, j] : i <= j }").insert_dims("j", "k"))
     { S[i, k, j] : i <= j }
@@ -303,6 +311,8 @@ def insert_dims(self: R, before: str | int, *names: str) -> R:
 
 def add_dims(self: R, *names: str, side: str = "out") -> R:
     """New unconstrained dimensions at the end of a tuple, with `side="in"` of a map's input tuple; linear.
+
+    `names` are those of the dimensions.
 
     >>> from polyvolta.sets import Map, Set
     >>> print(Set("{ S[i] : i > 0 }").add_dims("j"))
@@ -354,6 +364,8 @@ def _grown(tup: Tuple, at: int, names: Sequence[str], space: Space) -> Tuple:
 def project_onto(self: R, *dims: str | int) -> R:
     """Forget all other dimensions; those kept stay in their order. Exact, see `project_out`.
 
+    `dims` are names or positions.
+
     >>> from polyvolta.sets import Set
     >>> print(Set("{ S[i, j, k] : 0 <= i < j < k < 9 }").project_onto("j"))
     { S[j] : 1 <= j <= 7 }
@@ -365,6 +377,8 @@ def project_onto(self: R, *dims: str | int) -> R:
 
 def eliminate(self: R, *dims: str | int) -> R:
     """Let dimensions, or parameters by name, take any value: projected out, but they stay in place. Exact.
+
+    `dims` are names or positions.
 
     >>> from polyvolta.sets import Set
     >>> print(Set("{ S[i, j] : 0 <= i < j < 9 }").eliminate("j"))
@@ -397,6 +411,8 @@ def column(self: Relation, dim: str | int) -> int:
 
 def move_dims(self: R, *dims: str, to: str) -> R:
     """Dimensions or parameters, by name, moved to the end of the parameters or of a tuple; linear.
+
+    `dims` are names or positions.
 
     `to` is "params", "in" or "out". Moving to the parameters and back is how isl users treat an outer loop as fixed.
 

@@ -163,6 +163,8 @@ def _runs(points: Sequence[tuple[int, ...]], n: int) -> Iterable[Conjunct]:
 def from_domain_and_range(cls: type[Map], inputs: Set, outputs: Set) -> Map:
     """Every point of one set with every point of another; O(m n) conjunctions, exact.
 
+    `inputs` and `outputs` are sets.
+
     >>> from polyvolta.sets import Map, Set
     >>> print(Map.from_domain_and_range(Set("{ S[i] : i >= 0 }"), Set("{ A[j] : j <= 4 }")))
     { S[i] -> A[j] : i >= 0 and j <= 4 }
@@ -174,6 +176,8 @@ def from_domain_and_range(cls: type[Map], inputs: Set, outputs: Set) -> Map:
 
 def from_affs(cls: type[Map], space: SpaceLike, outputs: Sequence[Aff | int | str], name: str | None = None) -> Map:
     """The function with the given outputs, expressions or their text in the dimensions of a set's space; linear.
+
+    `name` is that of the output tuple.
 
     Names that are no dimensions are parameters, in alphabetical order.
 
@@ -216,6 +220,8 @@ def _expression(e: object, where: Tuple) -> Aff:
 
 def contains(self: Relation, point: object, **params: int) -> bool:
     """Whether a point, a tuple of integers, is in the relation; for a map the inputs and then the outputs.
+
+    `params` are the values of the parameters by name.
 
     Exact; one evaluation per row, and a search only for existentials that are no floors. `point in s` where there
     are no parameters.

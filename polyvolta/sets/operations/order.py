@@ -72,6 +72,8 @@ def _pairs(a: Set, b: Set, what: str, strict: bool, swapped: bool) -> Map:
 def lex_lt_set(self: Set, other: Set) -> Map:
     """{ x -> y : x here, y there, x before y in lexicographic order }; exact, one conjunct a dimension.
 
+    `other` is a set of the same space.
+
     >>> from polyvolta.sets import Set
     >>> square = Set("{ [i, j] : 0 <= i < 3 and 0 <= j < 3 }")
     >>> square.lex_lt_set(square).count()
@@ -125,6 +127,8 @@ def lex_ge_set(self: Set, other: Set) -> Map:
 
 def lex_lt_map(self: Map, other: Map) -> Map:
     """{ x -> y : some image of x here comes before some image of y there }; exact, two compositions.
+
+    `other` is a map with the same outputs.
 
     With schedules, which take statements to times, that is "runs before".
 

@@ -75,6 +75,8 @@ def domain_product(self: Map, other: Map) -> Map:
 def range_product(self: Map, other: Map) -> Map:
     """{ a -> [b -> c] : a -> b here and a -> c there }; O(m n) conjunctions, exact.
 
+    `other` is a map.
+
     >>> from polyvolta.sets import Map
     >>> print(Map("{ S[i] -> A[i] }").range_product(Map("{ S[i] -> B[i + 1] }")))
     { S[i] -> [A[i] -> B[i + 1]] }

@@ -91,6 +91,8 @@ def dim_max(self: Relation, dim: str | int) -> PwAff:
 def sample_point(self: Set, **params: int) -> tuple[int, ...]:
     """The coordinates of one point, for the given parameter values; exact, one search.
 
+    `params` are the values of the parameters by name.
+
     Raises
     ------
     Unbounded : a parameter has no value.

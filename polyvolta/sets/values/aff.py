@@ -214,6 +214,14 @@ class Aff:
         return not self.terms
 
     def coefficient(self, atom: Atom) -> int:
+        """The number that an atom is multiplied with.
+
+        `atom` is a name, or a floor or an exclusive-or as it stands in `terms`; of others it is 0.
+
+        >>> from polyvolta.sets import var
+        >>> (3 * var("i") - var("j") + 1).coefficient("i")
+        3
+        """
         return next((c for a, c in self.terms if a == atom), 0)
 
     def names(self) -> frozenset[str]:
@@ -233,6 +241,8 @@ class Aff:
     def evaluate(self, values: Mapping[str, Any]) -> Any: ...
     def evaluate(self, values: Mapping[str, Any]) -> Any:
         """The value at a point: numbers, or numpy arrays of integers, elementwise.
+
+        `values` has a number, or an array of integers, for each name.
 
         >>> (var("i") // 4).evaluate({"i": -1})
         -1
@@ -431,6 +441,8 @@ _NAME = re.compile(r"(?:[^\W\d]|[@#?])[\w'.@#?]*")
 
 def aff(value: Aff | int | str) -> Aff:
     """An expression from an expression, a number, a name or a text.
+
+    `value` is an expression, a text or an int.
 
     >>> print(aff("2i + floor((j + 1)/4)"), aff("i") == var("i"))
     2*i + floor((j + 1)/4) True

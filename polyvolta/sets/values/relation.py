@@ -223,11 +223,17 @@ class Relation:
     def align_params(self, params: Iterable[str]) -> Self:
         """The same points over a longer list of parameters; those it lacks are unconstrained.
 
+        `params` are names.
+
         A dimension that is called like a parameter gets a prime, in print and for addressing it.
 
         >>> from polyvolta.sets import Set
         >>> print(Set("{ A[i] : i > 0 }") & Set("[i] -> { A[j] : j < i }"))
         [i] -> { A[i'] : 1 <= i' < i }
+
+        Raises
+        ------
+        UnknownName : something that is no list of names.
         """
         if isinstance(params, str) or not isinstance(params, Iterable):
             raise UnknownName(f"parameters are a list of names, not {params!r}", where=str(self), hint='["N", "M"]')
