@@ -180,6 +180,10 @@ class Target:
         functions : of the epilogue's largest formula.
         across : matrices that the epilogue reaches across their lines.
         copies : that a thread makes asynchronously for a k tile, at most.
+
+        >>> import polyvolta as pv
+        >>> pv.targets["sm_80"].spare_registers(products=1)
+        58
         """
         first, more, most = self.spare
         tensor, function, matrix = self.spare_formulas
