@@ -492,7 +492,8 @@ def turned_options(given: Mapping[str, Any]) -> dict[str, Any]:
     >>> turned_options({"block_tile": (256, 128, 64), "buffers": 3, "swap": True})
     {'block_tile': (128, 256, 64), 'buffers': 3, 'swap': False}
     """
-    tiles: dict[str, tuple[int, ...]] = {name: _turned(given[name]) for name in ("block_tile", "warp_tile") if name in given}
+    tiles: dict[str, tuple[int, ...]] = {}
+    tiles |= {name: _turned(given[name]) for name in ("block_tile", "warp_tile") if name in given}
     if "cluster" in given:
         rows, cols = given["cluster"]
         tiles["cluster"] = cols, rows

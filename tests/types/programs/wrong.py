@@ -1,4 +1,5 @@
-# pyright: standard
+# pyright: standard, reportUnusedExpression=false
+# ruff: noqa: B018 (expressions are the mistakes)
 """Mistakes that a checker finds before anything runs: of each marked line what it says, and of no other line."""
 
 import numpy as np

@@ -1,4 +1,4 @@
-# cuda.core has no types that hold in every release: what comes from it is `Any`, whether it is installed or not.
+# cuda.core has no types that hold in every release: what comes from it is `Any`, installed or not.
 from typing import Any
 
 def __getattr__(name: str) -> Any: ...

@@ -30,6 +30,7 @@ from polyvolta.cuda.verify.engine.undecided import Undecided
 from polyvolta.cuda.verify.report.records import CounterExample, NoMeaning, Verdict
 from polyvolta.graph.dag import Graph
 from polyvolta.graph.statements import Statement
+from polyvolta.sched.cases import Cases
 from polyvolta.sched.dependence import Dependence, dependences
 from polyvolta.sched.example import small_point
 from polyvolta.sched.legality import violations
@@ -293,8 +294,8 @@ def of_instances(tree: Schedule, graph: Graph, factors: Factors) -> Schedule:
     statements = {s.name: s for s in graph.statements}
     iterators = {name: tree.domain.only(name).space.out.dims for name in statements}
 
-    def time(name: str, e: Aff) -> Aff:
-        own = e.subs(dict(zip(iterators[name], map(var, statements[name].iterators), strict=True)))
+    def time(name: str, e: Aff | Cases) -> Aff:
+        own = cast("Aff", e).subs(dict(zip(iterators[name], map(var, statements[name].iterators), strict=True)))
         return _of_tile(own, statements[name].iterators, factors[name])
 
     def scalar(node: Node) -> Node:
@@ -302,7 +303,7 @@ def of_instances(tree: Schedule, graph: Graph, factors: Factors) -> Schedule:
             raise Undecided("a filter lets some instances of a statement through, as no stage makes one")
         if isinstance(node, Band):
             members = tuple(
-                replace(m, exprs=tuple((n, time(n, cast("Aff", e))) for n, e in m.exprs if n in statements)) for m in node.members
+                replace(m, exprs=tuple((n, time(n, e)) for n, e in m.exprs if n in statements)) for m in node.members
             )
             node = replace(node, members=members, isolate=None)
         return with_children(node, tuple(scalar(c) for c in node.children))

@@ -44,6 +44,7 @@ from polyvolta.cuda.verify.order.roles import (
     phase_of,
 )
 from polyvolta.sets import Map, var
+from polyvolta.sets.values.relation import Part
 
 SHARED, OF_STRANDS = (BARRIER, ROLE), (OF_PART, WARPGROUP)  # meetings of several strands, and of one each
 
@@ -57,7 +58,12 @@ def _in_order(relation: Map) -> Map:
         if s.source.key != s.out.key:
             into[s.out.key] += len(p)
             onward[s.source.key] += len(p)
-    parts.sort(key=lambda x: (into[x[0].source.key] * onward[x[0].source.key], x[0].source.name or "", x[0].out.name or ""))
+
+    def place(part: Part) -> tuple[int, str, str]:
+        begin, end = part[0].source, part[0].out
+        return into[begin.key] * onward[begin.key], begin.name or "", end.name or ""
+
+    parts.sort(key=place)
     return Map._of(relation.param_names, parts)
 
 

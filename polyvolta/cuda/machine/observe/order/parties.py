@@ -82,7 +82,8 @@ class BetweenParties:
             case kir.ProxyFence():
                 self.records.fence(block, thread)
             case kir.WgmmaFence():
-                self.accumulators.fence(np.ones(m.shape[:2], bool) if step.mask is None else np.asarray(step.mask.any(2)))
+                mask = np.ones(m.shape, bool) if step.mask is None else step.mask
+                self.accumulators.fence(np.asarray(mask.any(2)))
         if op.awaits is not None:
             self._groups_over("copies", block, thread, thread, op.awaits)
         if op.orders is not None:
