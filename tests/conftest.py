@@ -21,6 +21,8 @@ settings.register_profile("polyvolta", deadline=None, derandomize="CI" in os.env
 settings.load_profile("polyvolta")
 os.environ.setdefault("POLYVOLTA_CACHE_SIZE", "0")  # tests of the cache itself switch it on in folders of their own
 
+collect_ignore = ["types/programs"]  # which a checker reads, and nobody imports
+
 SAMPLED = {
     "cuda/mutants/test_rings.py": 8,
     "cuda/verify/order/test_tiles.py": 4,

@@ -31,7 +31,7 @@ def tune_and_print(
     start = perf_counter()
     try:
         with ThreadPoolExecutor(gpus) if gpus > 1 else nullcontext() as pool:
-            tuned = tune(outputs, target, budget, pool, limit=limit, **sizes)
+            tuned = tune(outputs, target, budget, pool, True, candidates=None, limit=limit, **sizes)
     except KeyboardInterrupt:
         terminal.console(stderr=True).print("stopped: what was timed is kept, the same command goes on", style="yellow")
         raise typer.Exit(INTERRUPTED) from None

@@ -20,7 +20,29 @@ from polyvolta.cuda.run.views import ITEM, BadArray, leading_dimension, widest
 from polyvolta.sets import PolyvoltaError
 
 if TYPE_CHECKING:
+    from typing import Protocol
+
     import numpy as np
+
+    from polyvolta.graph.operators import Number
+
+    class OfDlpack(Protocol):
+        """An array of torch, cupy, jax or another library with DLPack."""
+
+        def __dlpack__(self) -> Any: ...
+        def __dlpack_device__(self) -> Any: ...
+
+    class OfCuda(Protocol):
+        """An array of numba, or of another library with the CUDA array interface."""
+
+        @property
+        def __cuda_array_interface__(self) -> Any: ...
+
+    Host = np.ndarray[Any, np.dtype[Any]]
+    HostArray = Host | Number
+    """An argument of a call as numpy has it."""
+    Array = HostArray | OfDlpack | OfCuda
+    """An argument of a call, wherever it is."""
 
 LARGEST = 2**31 - 2**13  # of a kernel's int arguments: ints hold the next tiles' ends, too
 WORK: Any = 1000  # steps after which two arrays count as overlapping that lie in one range of addresses
@@ -124,8 +146,8 @@ def _check_dtype(name: str, dtype: str, tensor: GlobalTensor, on_gpu: bool = Fal
     if dtype == wanted:
         return
     hint = f"{name}.astype('float16')"
+    there = "torch" if on_gpu else "numpy" if wanted == "float16" else "ml_dtypes"
     if BFLOAT16 in (dtype, wanted):
-        there = "torch" if on_gpu else "numpy" if wanted == "float16" else "ml_dtypes"
         call = "to" if on_gpu else "astype"
         hint = f"{name}.{call}({there}.{wanted})"
     if wanted == BFLOAT16 and dtype in ("uint16", "int16", "void16", *WORDS):

@@ -168,6 +168,8 @@ class Compiled:
         """The blocks of a launch on a GPU, of a kernel with persistent blocks: as many a multiprocessor as the kernel
         is to have on the target's; whole clusters.
 
+        `multiprocessors` is how many the GPU has; `sizes` are all of the kernel's.
+
         Parameters
         ----------
         clusters : for how many the GPU has room at a time; None: for as many as for their blocks.
@@ -187,7 +189,19 @@ class Compiled:
         return launched(replace(self.ir, resident=own * max(1, most)), grid)
 
     def check_sizes(self, sizes: Mapping[str, int]) -> dict[str, int]:
-        """The kernel's sizes, each an int >= 0 that an `int` holds."""
+        """The kernel's sizes, each an int >= 0 that an `int` holds.
+
+        Raises
+        ------
+        MissingSize : a size is missing, unknown or no int >= 0.
+        TooLarge : one is beyond what an `int` counts.
+
+        >>> import polyvolta as pv
+        >>> M, N, K = pv.sizes("M N K")
+        >>> kernel = pv.compile(pv.tensor("A", (M, K)) @ pv.tensor("B", (K, N), layout="col"))
+        >>> kernel.check_sizes({"N": 3, "K": 0, "M": 2})
+        {'M': 2, 'N': 3, 'K': 0}
+        """
         for name in sizes:
             if name not in self.ir.sizes:
                 raise MissingSize(f"the kernel has no size {name!r}", hint=nearest(name, self.ir.sizes))
@@ -204,7 +218,14 @@ class Compiled:
         return {name: int(sizes[name]) for name in self.ir.sizes}
 
     def serving(self, sizes: Mapping[str, int]) -> Self:
-        """The kernel that serves some sizes: itself, any."""
+        """The kernel that serves some sizes: itself, any.
+
+        >>> import polyvolta as pv
+        >>> M, N, K = pv.sizes("M N K")
+        >>> kernel = pv.compile(pv.tensor("A", (M, K)) @ pv.tensor("B", (K, N), layout="col"))
+        >>> kernel.serving({"M": 3, "N": 3, "K": 3}) is kernel
+        True
+        """
         return self
 
     def variant(self, /, **align: int) -> Self:
@@ -222,6 +243,13 @@ class Compiled:
         BadOption : another number.
 
         Cost: that of printing, once for each combination.
+
+        >>> import polyvolta as pv
+        >>> M, N, K = pv.sizes("M N K")
+        >>> kernel = pv.compile(pv.tensor("A", (M, K)) @ pv.tensor("B", (K, N), layout="col"))
+        >>> narrow = kernel.variant(A=2)
+        >>> [(t.name, t.align) for t in narrow.ir.tensors]
+        [('A', 2), ('B', 8), ('C', 8)]
         """
         from polyvolta.compiler.tiling import BadOption
         from polyvolta.cuda.run.views import narrowed
@@ -261,6 +289,12 @@ class Compiled:
         BadTensorMap : the kernel was made by hand, and there is none that copies otherwise.
 
         Cost: that of a compilation, once.
+
+        >>> import polyvolta as pv
+        >>> M, N, K = pv.sizes("M N K")
+        >>> kernel = pv.compile(pv.tensor("A", (M, K)) @ pv.tensor("B", (K, N), layout="col"))
+        >>> kernel.taking(["A"]) is kernel  # no copy engine brings boxes on sm_70
+        True
         """
         from polyvolta.cuda.run.tensor_maps import BadTensorMap
 
@@ -279,6 +313,8 @@ class Compiled:
 
     def compiled(self, arch: str | None = None) -> Cubin:
         """Machine code with the compiler's log, for the kernel's target or a later architecture.
+
+        `arch` is a name such as "sm_86"; by default the target's.
 
         Raises
         ------
@@ -305,7 +341,12 @@ class Compiled:
         return self.compiled().image
 
     def resources(self) -> Resources:
-        """Registers, spills and memory of the machine code for the target, with the dynamic shared memory."""
+        """Registers, spills and memory of the machine code for the target, with the dynamic shared memory.
+
+        Raises
+        ------
+        CompilerMissing, CompileFailed : see `Kernel.cubin`.
+        """
         found = self.compiled().resources(self.name)
         return replace(found, shared_bytes=found.shared_bytes + self.ir.shared_bytes)
 

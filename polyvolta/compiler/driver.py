@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from math import gcd, lcm, prod
-from typing import TYPE_CHECKING, overload
+from typing import TYPE_CHECKING, Any, overload
 
 from polyvolta.compiler.arguments import LARGEST, TooLarge
 from polyvolta.compiler.compiled import NotAMultiple
@@ -61,8 +61,15 @@ from polyvolta.sched.nodes import Mark
 from polyvolta.sets import Set
 
 if TYPE_CHECKING:
+    from polyvolta.compiler.arguments import Host
     from polyvolta.compiler.variants.kernels import VariedKernel
     from polyvolta.graph.dag import Outputs
+    from polyvolta.graph.expr import Expr
+    from polyvolta.graph.outputs import Output
+
+    One = Expr | Output
+    Several = tuple[One, One, *tuple[One, ...]]
+    """At least two outputs: that a list, a dict or a graph has more than one is no part of its type."""
 
 DEFAULT_NAME = "kern0"
 CALL_NAMES = ("out", "stream", "hook", "observe", "patience", "block")  # a Kernel's arguments beside the tensors
@@ -70,16 +77,40 @@ CALL_NAMES = ("out", "stream", "hook", "observe", "patience", "block")  # a Kern
 
 @overload
 def compile(  # noqa: A001
+    outputs: One, target: str | Target | None = ..., options: Options | None = ..., *,
+    name: str | None = ..., progress: Callable[[str], None] | None = ..., sizes: Mapping[str, int] | None = ...,
+    over: Mapping[str, tuple[int, int] | int] | None = ..., variants: None = ...,
+) -> Kernel[Host]: ...  # fmt: skip
+@overload
+def compile(  # noqa: A001
+    outputs: Several, target: str | Target | None = ..., options: Options | None = ..., *,
+    name: str | None = ..., progress: Callable[[str], None] | None = ..., sizes: Mapping[str, int] | None = ...,
+    over: Mapping[str, tuple[int, int] | int] | None = ..., variants: None = ...,
+) -> Kernel[tuple[Host, ...]]: ...  # fmt: skip
+@overload
+def compile(  # noqa: A001
     outputs: Outputs | Graph, target: str | Target | None = ..., options: Options | None = ..., *,
     name: str | None = ..., progress: Callable[[str], None] | None = ..., sizes: Mapping[str, int] | None = ...,
     over: Mapping[str, tuple[int, int] | int] | None = ..., variants: None = ...,
-) -> Kernel: ...  # fmt: skip
+) -> Kernel[Any]: ...  # fmt: skip
+@overload
+def compile(  # noqa: A001
+    outputs: One, target: str | Target | None = ..., options: Options | None = ..., *,
+    name: str | None = ..., progress: Callable[[str], None] | None = ..., over: Mapping[str, tuple[int, int] | int],
+    variants: int,
+) -> VariedKernel[Host]: ...  # fmt: skip
+@overload
+def compile(  # noqa: A001
+    outputs: Several, target: str | Target | None = ..., options: Options | None = ..., *,
+    name: str | None = ..., progress: Callable[[str], None] | None = ..., over: Mapping[str, tuple[int, int] | int],
+    variants: int,
+) -> VariedKernel[tuple[Host, ...]]: ...  # fmt: skip
 @overload
 def compile(  # noqa: A001
     outputs: Outputs | Graph, target: str | Target | None = ..., options: Options | None = ..., *,
     name: str | None = ..., progress: Callable[[str], None] | None = ..., over: Mapping[str, tuple[int, int] | int],
     variants: int,
-) -> VariedKernel: ...  # fmt: skip
+) -> VariedKernel[Any]: ...  # fmt: skip
 def compile(  # noqa: A001
     outputs: Outputs | Graph,
     target: str | Target | None = AUTO,
@@ -90,7 +121,7 @@ def compile(  # noqa: A001
     sizes: Mapping[str, int] | None = None,
     over: Mapping[str, tuple[int, int] | int] | None = None,
     variants: int | None = None,
-) -> Kernel | VariedKernel:
+) -> Kernel[Any] | VariedKernel[Any]:
     """A tensor-core kernel for matrix products with pointwise operations before and after.
 
     Parameters

@@ -2,28 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 from polyvolta.compiler.compiled import Compiled
 from polyvolta.compiler.run import run
 from polyvolta.graph.binding import bind
 
 if TYPE_CHECKING:
+    from polyvolta.compiler.arguments import Array, HostArray
+    from polyvolta.cuda.machine.observe.observations import Observations
     from polyvolta.cuda.machine.stepping import Trace
     from polyvolta.cuda.run.prepared import Nothing, Prepared
     from polyvolta.cuda.verify.report.report import Report
 
 
+R = TypeVar("R")
+"""What a kernel gives for numpy arrays: an array of one output, a tuple of several."""
+
+
 @dataclass(frozen=True, slots=True, repr=False)
-class Kernel(Compiled):
+class Kernel(Compiled, Generic[R]):
     """The result of `compile`; call it with arrays.
 
     It takes arrays of any sizes, and views into larger arrays. `Compiled` has what it is made of: trees, text and
     machine code.
+
+    >>> import polyvolta as pv
+    >>> M, N, K = pv.sizes("M N K")
+    >>> product = pv.tensor("A", (M, K)) @ pv.tensor("B", (K, N), layout="col")
+    >>> kernel = pv.compile(product)
+    >>> kernel.name, kernel.target.name, list(kernel.stages)[:2]
+    ('kern0', 'sm_70', ['initial', 'block_tiled'])
     """
 
+    @overload
+    def __call__(
+        self, /, *arrays: HostArray, out: HostArray | Sequence[HostArray | None] | None = ..., stream: Any = ...,
+        **named: HostArray,
+    ) -> R: ...  # fmt: skip
+    @overload
+    def __call__(
+        self, /, *arrays: Array, out: Array | Sequence[Array | None] | None = ..., stream: Any = ..., **named: Array
+    ) -> Any: ...
     def __call__(self, /, *arrays: Any, out: Any = None, stream: Any = None, **named: Any) -> Any:
         """Run the kernel: on the GPU if there is one, else interpreted.
 
@@ -59,6 +81,18 @@ class Kernel(Compiled):
         """
         return run(self, arrays, named, out, stream)
 
+    @overload
+    def interpret(
+        self, /, *arrays: Array, out: Array | Sequence[Array | None] | None = ...,
+        hook: Callable[..., object] | None = ..., observe: tuple[()] | None = ..., patience: float | None = ...,
+        copies: str | int = ..., **named: Array,
+    ) -> R: ...  # fmt: skip
+    @overload
+    def interpret(
+        self, /, *arrays: Array, out: Array | Sequence[Array | None] | None = ...,
+        hook: Callable[..., object] | None = ..., observe: str | Iterable[str], patience: float | None = ...,
+        copies: str | int = ..., **named: Array,
+    ) -> Observations: ...  # fmt: skip
     def interpret(
         self,
         /,
@@ -102,13 +136,26 @@ class Kernel(Compiled):
             note of it.
         TooLong : all would take longer than the patience.
         ArrayMismatch, BadArguments, BadArray, TooLarge : as of a call.
+
+        >>> import numpy as np
+        >>> import polyvolta as pv
+        >>> M, N, K = pv.sizes("M N K")
+        >>> kernel = pv.compile(pv.tensor("A", (M, K)) @ pv.tensor("B", (K, N), layout="col"))
+        >>> a, b = np.eye(3, dtype=np.float16), np.asfortranarray(np.full((3, 2), 2, np.float16))
+        >>> kernel.interpret(a, b)
+        array([[2., 2.],
+               [2., 2.],
+               [2., 2.]], dtype=float16)
+        >>> seen = kernel.interpret(a, b, observe=("races", "bank_conflicts"))
+        >>> seen.ok, seen.result.shape
+        (True, (3, 2))
         """
         from polyvolta.compiler.run import interpreted
 
         return interpreted(self, bind(self.graph, arrays, named), out, hook, observe, patience, copies)
 
     def trace(
-        self, /, *arrays: Any, block: tuple[int, ...] = (0, 0), copies: str | int = "lazy", **named: Any
+        self, /, *arrays: Array, block: tuple[int, ...] = (0, 0), copies: str | int = "lazy", **named: Array
     ) -> Trace:
         """Run one block step by step: each with its tree node, its CUDA line, and what each warp reads and writes.
 
@@ -128,6 +175,15 @@ class Kernel(Compiled):
         ------
         BadBlock : it is none, or not in the grid for these sizes; names the nearest one.
         ArrayMismatch, BadArguments, BadArray, TooLarge : as of a call. All are raised at once, not at the first step.
+
+        >>> import numpy as np
+        >>> import polyvolta as pv
+        >>> M, N, K = pv.sizes("M N K")
+        >>> kernel = pv.compile(pv.tensor("A", (M, K)) @ pv.tensor("B", (K, N), layout="col"))
+        >>> a, b = np.eye(3, dtype=np.float16), np.asfortranarray(np.full((3, 2), 2, np.float16))
+        >>> step = next(kernel.trace(a, b, block=(0, 0)))
+        >>> step.number, step.block
+        (0, (0, 0, 0))
         """
         from polyvolta.compiler.run import traced
 
@@ -169,7 +225,9 @@ class Kernel(Compiled):
 
         return verify(self.ir, self.graph, self.stages, only)
 
-    def bind(self, /, *arrays: Any, out: Any, stream: Any = None, **named: Any) -> Prepared | Nothing:
+    def bind(
+        self, /, *arrays: Array, out: Array | Sequence[Array], stream: Any = None, **named: Array
+    ) -> Prepared | Nothing:
         """A launch on these arrays with everything done beforehand: call the result with nothing, as often as wanted.
 
         Each call puts one run on the stream and returns, after one call of the driver; nothing is checked, allocated

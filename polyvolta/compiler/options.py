@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, field
 from operator import index
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, Never
 
 from polyvolta.compiler.model.ranking import rank
 from polyvolta.compiler.needs import Needs, family_of, needs_of
@@ -112,8 +112,8 @@ class Options(Tiling):
         macro_mma: str | None = None,
         split_k: int | None = None,
         buffers: int | None = None,
-        partial: str | None = None,
-        accumulators: str | None = None,
+        partial: Literal["guard", "pad"] | None = None,
+        accumulators: Literal["auto", "one", "separate"] | None = None,
         prefetch: int | None = None,
         fragments: int | None = None,
         group: int | None = None,
@@ -123,7 +123,7 @@ class Options(Tiling):
         pingpong: bool | None = None,
         swap: bool | None = None,
         cluster: tuple[int, int] | None = None,
-        **unknown: object,
+        **unknown: Never,
     ) -> None:
         values = (block_tile, warp_tile, macro_mma, split_k, buffers, partial, accumulators, prefetch, fragments, group,
                   occupancy, dependent_launch, persistent, pingpong, swap, cluster)  # fmt: skip

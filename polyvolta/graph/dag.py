@@ -56,6 +56,13 @@ class Graph:
     results : what each statement writes.
     operations : the expression of each statement.
     arguments : inputs and scalars, which have no dimensions, in order of first appearance: the order of a call.
+
+    >>> import polyvolta as pv
+    >>> from polyvolta.graph import Graph
+    >>> M, N, K = pv.sizes("M N K")
+    >>> graph = Graph.of(pv.relu(pv.tensor("A", (M, K)) @ pv.tensor("B", (K, N))))
+    >>> [t.name for t in graph.inputs], [t.name for t in graph.outputs], graph.params
+    (['A', 'B'], ['D'], ('M', 'N', 'K'))
     """
 
     inputs: tuple[Tensor, ...]
@@ -111,7 +118,15 @@ class Graph:
         return cls(inputs, outputs, params, statements, exprs, results, roots, arguments)
 
     def turned(self) -> Graph:
-        """The same graph, with the first two dimensions of its statements' instances the other way round."""
+        """The same graph, with the first two dimensions of its statements' instances the other way round.
+
+        >>> import polyvolta as pv
+        >>> from polyvolta.graph import Graph
+        >>> M, N, K = pv.sizes("M N K")
+        >>> graph = Graph.of(pv.relu(pv.tensor("A", (M, K)) @ pv.tensor("B", (K, N))))
+        >>> print(graph.turned().outputs[0].declaration())
+        D(M, N) float16, layout "row"
+        """
         statements = tuple(s.turned() for s in self.statements)
         return replace(self, statements=statements, _dag=[])
 
@@ -152,7 +167,15 @@ class Graph:
         return {t.name: t for t in (*self.inputs, *self.results)}
 
     def writer(self, array: str) -> Statement | None:
-        """The statement that writes `array`; None for an input."""
+        """The statement that writes `array`; None for an input.
+
+        >>> import polyvolta as pv
+        >>> from polyvolta.graph import Graph
+        >>> M, N, K = pv.sizes("M N K")
+        >>> graph = Graph.of(pv.relu(pv.tensor("A", (M, K)) @ pv.tensor("B", (K, N))))
+        >>> graph.writer("C").name
+        'S1'
+        """
         return next((s for s in self.statements if s.write.tensor == array), None)
 
     def __str__(self) -> str:

@@ -31,7 +31,7 @@ _BINDING = {"<": 1, "<=": 1, ">": 1, ">=": 1, "|": 2, "&": 3, "+": 4, "-": 4, "*
 _ATOM = 9
 
 
-class Expr(Operators):
+class Expr(Operators["Expr"]):
     """A node of the graph: has a shape, an element type and operands, and the operators that build on it."""
 
     __slots__ = ()
@@ -49,10 +49,10 @@ class Expr(Operators):
     def operands(self) -> tuple[Expr, ...]:
         return ()
 
-    def __matmul__(self, other: object) -> Expr:
+    def __matmul__(self, other: Expr) -> Expr:
         return matmul(self, other)
 
-    def __rmatmul__(self, other: object) -> Expr:
+    def __rmatmul__(self, other: Expr) -> Expr:
         return matmul(other, self)
 
     @property
@@ -68,7 +68,7 @@ class Expr(Operators):
     def _no_transpose(self) -> NoReturn:
         raise _transpose(self)
 
-    def _apply(self, function: str, operands: tuple[object, ...]) -> Any:
+    def _apply(self, function: str, operands: tuple[object, ...]) -> Expr:
         return apply(function, *operands)
 
     def __str__(self) -> str:

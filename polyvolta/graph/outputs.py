@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Literal
 
 from polyvolta.graph.errors import BadOutputs
 from polyvolta.graph.expr import Expr, MatMul, Pointwise
@@ -20,7 +21,7 @@ class Output:
     layout: str = "row"
 
 
-def output(expr: Expr, name: str | None = None, *, layout: str = "row") -> Output:
+def output(expr: Expr, name: str | None = None, *, layout: Literal["row", "col"] = "row") -> Output:
     """An output with a name or a layout of its own, in the place of the plain expression.
 
     Parameters

@@ -6,11 +6,11 @@ and this one is the kernel's own rounding (and the rounding of its output to fp1
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from polyvolta.graph.arrays.host import NotInHostMemory, as_numpy, in_kind, is_foreign
 from polyvolta.graph.binding import Bound, bind
@@ -27,6 +27,16 @@ if TYPE_CHECKING:
 Float64 = NDArray[np.float64]
 
 
+@overload
+def reference(outputs: Expr | Output, /, *arrays: ArrayLike, **named: ArrayLike) -> Float64: ...
+@overload
+def reference(
+    outputs: Mapping[str, Expr | Output], /, *arrays: ArrayLike, **named: ArrayLike
+) -> dict[str, Float64]: ...
+@overload
+def reference(
+    outputs: Sequence[Expr | Output] | Graph, /, *arrays: ArrayLike, **named: ArrayLike
+) -> tuple[Float64, ...]: ...
 def reference(
     outputs: Outputs | Graph, /, *arrays: Any, **named: Any
 ) -> Float64 | tuple[Float64, ...] | dict[str, Float64]:

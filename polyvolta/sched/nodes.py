@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import Literal, get_args
+from typing import Literal, cast, get_args
 
 from polyvolta.sched.cases import Cases
 from polyvolta.sched.errors import BadSchedule
@@ -40,7 +40,14 @@ def _check_child(node: object, what: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """The end of a branch."""
+    """The end of a branch.
+
+    >>> from polyvolta.sched import schedule
+    >>> from polyvolta.sets import Set
+    >>> tree = schedule(Set("[N] -> { S[i, j] : 0 <= i < N and 0 <= j <= i }"))
+    >>> tree.band((0,)).child
+    Leaf()
+    """
 
     @property
     def children(self) -> tuple[Node, ...]:
@@ -63,6 +70,12 @@ class Member:
         out.
     isolated_type : the same for what the band isolates, isl's option `[isolate[] -> unroll[k]]`; None for the same.
     level : what the dimension is for, such as "block" or "warp": a name to find it by; see `passes.set_level`.
+
+    >>> from polyvolta.sched import schedule
+    >>> from polyvolta.sets import Set
+    >>> tree = schedule(Set("[N] -> { S[i, j] : 0 <= i < N and 0 <= j <= i }"))
+    >>> str(tree.band((0,)).members[1].of("S"))
+    'j'
     """
 
     exprs: tuple[tuple[str, Aff | Cases], ...]
@@ -96,15 +109,30 @@ class Member:
         Raises
         ------
         BadSchedule : there is none.
+
+        >>> from polyvolta.sched import schedule
+        >>> from polyvolta.sets import Set
+        >>> tree = schedule(Set("[N] -> { S[i, j] : 0 <= i < N and 0 <= j <= i }"))
+        >>> str(tree.band((0,)).members[1].of("S"))
+        'j'
         """
         table = dict(self.exprs)
         if statement not in table:
             raise BadSchedule(f"a member of the band has no expression for {statement}", hint=nearest(statement, table))
-        return table[statement]
+        return cast("Aff", table[statement])  # `Cases` computes likewise
 
     def map(self, f: Callable[[str, Aff], Aff]) -> Member:
-        """The member with `f(statement, expression)` in place of each expression."""
-        return replace(self, exprs=tuple((s, f(s, e)) for s, e in self.exprs))
+        """The member with `f(statement, expression)` in place of each expression.
+
+        `f` is called with each statement's name and expression.
+
+        >>> from polyvolta.sched import schedule
+        >>> from polyvolta.sets import Set
+        >>> tree = schedule(Set("[N] -> { S[i, j] : 0 <= i < N and 0 <= j <= i }"))
+        >>> print(tree.band((0,)).members[1].map(lambda name, e: e + 1).of("S"))
+        j + 1
+        """
+        return replace(self, exprs=tuple((s, f(s, cast("Aff", e))) for s, e in self.exprs))
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +144,13 @@ class Band:
     isolate : a set over (members of the bands above, outermost first, then this band's members): code for it is
         generated apart from the rest (full tiles from partial ones, say); isl's `isolate` option.
     name : what isl calls the tuple of the members; pet names every band.
+
+    >>> from polyvolta.sched import schedule
+    >>> from polyvolta.sets import Set
+    >>> tree = schedule(Set("[N] -> { S[i, j] : 0 <= i < N and 0 <= j <= i }"))
+    >>> band = tree.band((0,))
+    >>> band.permutable, [str(e) for e in band.schedule("S")]
+    (True, ['i', 'j'])
     """
 
     members: tuple[Member, ...]
@@ -149,13 +184,26 @@ class Band:
         Raises
         ------
         BadSchedule : a member has none.
+
+        >>> from polyvolta.sched import schedule
+        >>> from polyvolta.sets import Set
+        >>> tree = schedule(Set("[N] -> { S[i, j] : 0 <= i < N and 0 <= j <= i }"))
+        >>> [str(e) for e in tree.band((0,)).schedule("S")]
+        ['i', 'j']
         """
         return tuple(m.of(statement) for m in self.members)
 
 
 @dataclass(frozen=True, slots=True)
 class Domain:
-    """The instances of the tree; always the root."""
+    """The instances of the tree; always the root.
+
+    >>> from polyvolta.sched import schedule
+    >>> from polyvolta.sets import Set
+    >>> tree = schedule(Set("[N] -> { S[i, j] : 0 <= i < N and 0 <= j <= i }"))
+    >>> print(tree.root.domain)
+    [N] -> { S[i, j] : 0 <= i < N and 0 <= j <= i }
+    """
 
     domain: Set
     child: Node = field(default_factory=Leaf)
@@ -176,6 +224,14 @@ class Context:
     Parameters
     ----------
     context : a set over the members of the bands above, outermost first; without dimensions at the top.
+
+    >>> from polyvolta.sched import insert_context, schedule
+    >>> from polyvolta.sets import Set
+    >>> tree = schedule(Set("[N] -> { S[i, j] : 0 <= i < N and 0 <= j <= i }"))
+    >>> print(insert_context(tree, (0,), Set("[N] -> { : N >= 8 }")))
+    DOMAIN: S[i, j] : 0 ≤ i < N ∧ 0 ≤ j ≤ i
+      CONTEXT: N ≥ 8
+        BAND: S[i, j] → [i, j]
     """
 
     context: Set
@@ -197,6 +253,14 @@ class Filter:
     Parameters
     ----------
     instances : None for all instances of the statements; a set that holds all of them becomes None.
+
+    >>> from polyvolta.sched import insert_filter, schedule
+    >>> from polyvolta.sets import Set
+    >>> tree = schedule(Set("[N] -> { S[i, j] : 0 <= i < N and 0 <= j <= i }"))
+    >>> print(insert_filter(tree, (0,), "S"))
+    DOMAIN: S[i, j] : 0 ≤ i < N ∧ 0 ≤ j ≤ i
+      FILTER: S[i, j]
+        BAND: S[i, j] → [i, j]
     """
 
     statements: tuple[str, ...]
@@ -222,7 +286,26 @@ class Filter:
 
 @dataclass(frozen=True, slots=True)
 class Sequence:
-    """Children, filters each, that run one after another."""
+    """Children, filters each, that run one after another.
+
+    `children` is a tuple of nodes, as a rule filters; `BadSchedule` is raised for anything else.
+
+    >>> from polyvolta.sched import nest
+    >>> @nest
+    ... def two(A, B, N):
+    ...     for i in range(N):
+    ...         A[i] = 1.0
+    ...     for i in range(N):
+    ...         B[i] = 2.0
+    >>> print(two.schedule)
+    DOMAIN: S1[i] : 0 ≤ i < N;
+            S2[i] : 0 ≤ i < N
+      SEQUENCE
+        FILTER: S1[i]
+          BAND: S1[i] → [i]
+        FILTER: S2[i]
+          BAND: S2[i] → [i]
+    """
 
     children: tuple[Node, ...]
 
@@ -234,7 +317,14 @@ class Sequence:
 
 @dataclass(frozen=True, slots=True)
 class SetNode:
-    """Children, filters each, that run in any order."""
+    """Children, filters each, that run in any order.
+
+    `children` is a tuple of nodes, as a rule filters; `BadSchedule` is raised for anything else.
+
+    >>> from polyvolta.sched import Filter, Leaf, SetNode
+    >>> len(SetNode((Filter(("S1",), Leaf()), Filter(("S2",), Leaf()))).children)
+    2
+    """
 
     children: tuple[Node, ...]
 
@@ -246,7 +336,18 @@ class SetNode:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A name for this place."""
+    """A name for this place.
+
+    `name` is a text; `child` the node below.
+
+    >>> from polyvolta.sched import insert_mark, schedule
+    >>> from polyvolta.sets import Set
+    >>> tree = schedule(Set("[N] -> { S[i, j] : 0 <= i < N and 0 <= j <= i }"))
+    >>> print(insert_mark(tree, (0,), "here"))
+    DOMAIN: S[i, j] : 0 ≤ i < N ∧ 0 ≤ j ≤ i
+      MARK: here
+        BAND: S[i, j] → [i, j]
+    """
 
     name: str
     child: Node = field(default_factory=Leaf)
@@ -264,7 +365,15 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Extension:
-    """Instances added below this node, for each value of the band members above it that `extension` names."""
+    """Instances added below this node, for each value of the band members above it that `extension` names.
+
+    `extension` is a map from the band members above to the instances; `child` is the node below.
+
+    >>> from polyvolta.sched import Extension
+    >>> from polyvolta.sets import Map
+    >>> print(Extension(Map("{ [c0] -> copy[x] : x = c0 }")).extension)
+    { [c0] -> copy[c0] }
+    """
 
     extension: Map
     child: Node = field(default_factory=Leaf)
@@ -280,7 +389,15 @@ class Extension:
 
 @dataclass(frozen=True, slots=True)
 class Guard:
-    """A condition under which the subtree runs: a set over the members of the bands above, outermost first."""
+    """A condition under which the subtree runs: a set over the members of the bands above, outermost first.
+
+    `guard` is tested in the generated code; `child` is the node below.
+
+    >>> from polyvolta.sched import Guard
+    >>> from polyvolta.sets import Set
+    >>> print(Guard(Set("[N] -> { : N >= 8 }")).guard)
+    [N] -> { : N >= 8 }
+    """
 
     guard: Set
     child: Node = field(default_factory=Leaf)

@@ -84,6 +84,13 @@ class Schedule:
     Raises
     ------
     BadSchedule : the root is no node. Whether the nodes fit each other is checked by `check_structure`.
+
+    >>> from polyvolta.sched import schedule
+    >>> from polyvolta.sets import Set
+    >>> tree = schedule(Set("[N] -> { S[i, j] : 0 <= i < N and 0 <= j <= i }"))
+    >>> print(tree)
+    DOMAIN: S[i, j] : 0 ≤ i < N ∧ 0 ≤ j ≤ i
+      BAND: S[i, j] → [i, j]
     """
 
     root: Node
@@ -153,9 +160,17 @@ class Schedule:
     def parent(self, at: Path) -> Path:
         """The path of the node above a path.
 
+        `at` is the path.
+
         Raises
         ------
         BadPath : the root has no parent, or the path leaves the tree.
+
+        >>> from polyvolta.sched import schedule
+        >>> from polyvolta.sets import Set
+        >>> tree = schedule(Set("[N] -> { S[i, j] : 0 <= i < N and 0 <= j <= i }"))
+        >>> tree.parent((0, 0))
+        (0,)
         """
         self.node(at)
         if not at:
@@ -169,6 +184,13 @@ class Schedule:
         ------
         BadPath : the path leaves the tree.
         BadSchedule : what is put there is no node. What the new tree means is not checked: see `check_structure`.
+
+        >>> from polyvolta.sched import schedule
+        >>> from polyvolta.sets import Set
+        >>> tree = schedule(Set("[N] -> { S[i, j] : 0 <= i < N and 0 <= j <= i }"))
+        >>> from dataclasses import replace
+        >>> tree.replace((0,), replace(tree.band((0,)), permutable=False)).band((0,)).permutable
+        False
         """
         self.node(at)
 
@@ -187,6 +209,12 @@ class Schedule:
         Raises
         ------
         BadPath : the path leaves the tree.
+
+        >>> from polyvolta.sched import schedule
+        >>> from polyvolta.sets import Set
+        >>> tree = schedule(Set("[N] -> { S[i, j] : 0 <= i < N and 0 <= j <= i }"))
+        >>> [(path, type(node).__name__) for path, node in tree.walk()]
+        [((), 'Domain'), ((0,), 'Band'), ((0, 0), 'Leaf')]
         """
 
         def below(at: Path, node: Node) -> Iterator[tuple[Path, Node]]:
@@ -197,7 +225,14 @@ class Schedule:
         return below(tuple(_plain(at)), self.node(at))
 
     def bands(self) -> list[Path]:
-        """The paths of the bands, outermost first."""
+        """The paths of the bands, outermost first.
+
+        >>> from polyvolta.sched import schedule
+        >>> from polyvolta.sets import Set
+        >>> tree = schedule(Set("[N] -> { S[i, j] : 0 <= i < N and 0 <= j <= i }"))
+        >>> tree.bands()
+        [(0,)]
+        """
         return [at for at, node in self.walk() if isinstance(node, Band)]
 
     def band(self, at: Path) -> Band:
@@ -206,6 +241,12 @@ class Schedule:
         Raises
         ------
         BadPath : the node there is no band.
+
+        >>> from polyvolta.sched import schedule
+        >>> from polyvolta.sets import Set
+        >>> tree = schedule(Set("[N] -> { S[i, j] : 0 <= i < N and 0 <= j <= i }"))
+        >>> tree.band((0,)).permutable
+        True
         """
         node = self.node(at)
         if not isinstance(node, Band):
@@ -285,6 +326,14 @@ class Schedule:
         Raises
         ------
         BadPath : the path leaves the tree.
+
+        `at` is the path of a node.
+
+        >>> from polyvolta.sched import schedule
+        >>> from polyvolta.sets import Set
+        >>> tree = schedule(Set("[N] -> { S[i, j] : 0 <= i < N and 0 <= j <= i }"))
+        >>> tree.statements_at((0,))
+        ('S',)
         """
         from polyvolta.sched.structure import statements_at
 
@@ -296,6 +345,14 @@ class Schedule:
         Raises
         ------
         BadPath : the path leaves the tree.
+
+        `at` is the path of a node.
+
+        >>> from polyvolta.sched import schedule
+        >>> from polyvolta.sets import Set
+        >>> tree = schedule(Set("[N] -> { S[i, j] : 0 <= i < N and 0 <= j <= i }"))
+        >>> print(tree.instances_at((0,)))
+        [N] -> { S[i, j] : 0 <= i < N and 0 <= j <= i }
         """
         from polyvolta.sched.structure import instances_at
 
@@ -303,6 +360,8 @@ class Schedule:
 
     def prefix(self, at: Path) -> dict[str, tuple[Aff, ...]]:
         """For each statement that reaches a node the expressions of the band members above it, outermost first.
+
+        `at` is the path of a node.
 
         Raises
         ------
@@ -325,6 +384,14 @@ class Schedule:
         ------
         BadPath : the path leaves the tree.
         BadSchedule : a band above has no expression for a statement that has instances.
+
+        `at` is the path of a node.
+
+        >>> from polyvolta.sched import schedule
+        >>> from polyvolta.sets import Set
+        >>> tree = schedule(Set("[N] -> { S[i, j] : 0 <= i < N and 0 <= j <= i }"))
+        >>> print(tree.prefix_schedule((0, 0)))
+        [N] -> { S[i, j] -> [i, j] : 0 <= i < N and 0 <= j <= i }
         """
         from polyvolta.sched.structure import prefix_schedule
 
@@ -336,6 +403,12 @@ class Schedule:
         Raises
         ------
         BadSchedule : a band has no expression for a statement that has instances, or there is no domain.
+
+        >>> from polyvolta.sched import schedule
+        >>> from polyvolta.sets import Set
+        >>> tree = schedule(Set("[N] -> { S[i, j] : 0 <= i < N and 0 <= j <= i }"))
+        >>> print(tree.to_map())
+        [N] -> { S[i, j] -> [i, j] : 0 <= i < N and 0 <= j <= i }
         """
         from polyvolta.sched.structure import to_map
 
@@ -348,6 +421,12 @@ class Schedule:
         ------
         BadSchedule : a node where it can't stand, filters that overlap or miss an instance, a band without an
             expression for a statement; the tree is shown with the culprit marked.
+
+        >>> from polyvolta.sched import schedule
+        >>> from polyvolta.sets import Set
+        >>> tree = schedule(Set("[N] -> { S[i, j] : 0 <= i < N and 0 <= j <= i }"))
+        >>> tree.check_structure()
+        <Schedule of S, 3 nodes; print it>
         """
         from polyvolta.sched.structure import check_structure
 
@@ -435,19 +514,44 @@ class Schedule:
         return html(self)
 
     def to_latex(self, document: bool = False) -> str:
-        """The tree typeset as in the paper's figures; see `polyvolta.sched.views.latex`."""
+        r"""The tree typeset as in the paper's figures; see `polyvolta.sched.views.latex`.
+
+        `document`: whether it is one of its own, not a part of one.
+
+        >>> from polyvolta.sched import schedule
+        >>> from polyvolta.sets import Set
+        >>> tree = schedule(Set("[N] -> { S[i, j] : 0 <= i < N and 0 <= j <= i }"))
+        >>> print(tree.to_latex().splitlines()[0])
+        DOMAIN: $S[i, j] : 0 \le i < N \land 0 \le j \le i$ \\
+        """
         from polyvolta.sched.views.latex import latex
 
         return latex(self, document)
 
     def to_dot(self) -> str:
-        """The tree as a graph for Graphviz; see `polyvolta.sched.views.dot`."""
+        """The tree as a graph for Graphviz; see `polyvolta.sched.views.dot`.
+
+        >>> from polyvolta.sched import schedule
+        >>> from polyvolta.sets import Set
+        >>> tree = schedule(Set("[N] -> { S[i, j] : 0 <= i < N and 0 <= j <= i }"))
+        >>> print(tree.to_dot()[:16])
+        digraph schedule
+        """
         from polyvolta.sched.views.dot import dot
 
         return dot(self)
 
     def diff(self, old: Schedule) -> Diff:
-        """What changed from `old` to this tree; see `polyvolta.sched.views.diff`."""
+        """What changed from `old` to this tree; see `polyvolta.sched.views.diff`.
+
+        >>> from polyvolta.sched import schedule, tile
+        >>> from polyvolta.sets import Set
+        >>> tree = schedule(Set("[N] -> { S[i, j] : 0 <= i < N and 0 <= j <= i }"))
+        >>> print(tile(tree, (0,), (32, 32)).diff(tree))
+          DOMAIN: S[i, j] : 0 ≤ i < N ∧ 0 ≤ j ≤ i
+        ┃   BAND: S[i, j] → [⌊i/32⌋, ⌊j/32⌋]
+        ┃     BAND: S[i, j] → [i - 32⌊i/32⌋, j - 32⌊j/32⌋]
+        """
         from polyvolta.sched.views.diff import diff
 
         return diff(old, self)

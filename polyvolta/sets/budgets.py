@@ -22,7 +22,7 @@ from contextvars import ContextVar
 from functools import wraps
 from inspect import isfunction, isgeneratorfunction
 from math import inf
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from .errors import BudgetExceeded, SpaceMismatch
 
@@ -127,15 +127,16 @@ def metered(f: F) -> F:
             own, found = None, f(*args, **kwargs)
             while True:
                 outer = _current.get()
-                if outer is None and own is None:
-                    own = _Budget()
+                if outer is None:
+                    own = own or _Budget()
+                    outer = own
                 try:
-                    value = _run(outer or own, f.__name__.strip("_"), args, next, (found,), {})
+                    value = _run(outer, f.__name__.strip("_"), args, next, (found,), {})
                 except StopIteration:
                     return
                 yield value
 
-        return items
+        return cast(F, items)
 
     named = f.__name__.strip("_")
 
@@ -155,7 +156,7 @@ def metered(f: F) -> F:
         finally:
             _current.reset(token)
 
-    return call
+    return cast(F, call)
 
 
 def _run(own: _Budget, name: str, operands: tuple, f: Callable, args: tuple, kwargs: dict) -> Any:

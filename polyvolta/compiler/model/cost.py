@@ -101,8 +101,9 @@ class Costs:
         return _whole(self)
 
     def __getitem__(self, at: int) -> Cost:
-        *parts, waves = (getattr(self, f.name)[at] for f in fields(self))
-        return Cost(*map(float, parts), int(waves))
+        parts = {f.name: float(getattr(self, f.name)[at]) for f in fields(self)}
+        waves = int(parts.pop("waves"))
+        return Cost(waves=waves, **parts)
 
 
 def _whole(c: Cost | Costs) -> Any:
@@ -235,7 +236,8 @@ def _ends(c: Columns, needs: Needs, chip: Chip) -> tuple[Array, Array]:
     matrices = needs.outputs + needs.matrices
     moved = VALUE * values * matrices / (chip.l2_width * second * fitted.store) + fitted.piece * c.pieces * matrices
     computed = needs.functions * values / 1000 * fitted.function
-    single = np.where(c.swap == (needs.layout == "col"), needs.across, needs.matrices - min(needs.across, needs.matrices))
+    across = min(needs.across, needs.matrices)
+    single = np.where(c.swap == (needs.layout == "col"), across, needs.matrices - across)
     loaded = needs.matrices * c.pieces * fitted.operand + (c.pieces > 0) * single * values / 1000 * fitted.single
     by_threads = needs.operands - np.where(c.boxed, needs.matrices, 0)
     loaded = np.where(c.boxed, 0, loaded) + fitted.latency * (by_threads > 0)
@@ -257,9 +259,9 @@ def _ragged(c: Columns, needs: Needs, work: Work | Any, more: float) -> tuple[Ar
     """By how much more L2 delivers for an operand whose lines don't start at multiples of its own lines."""
     length = work.depths[0]
     extents = {"left": (work.rows, length), "right": (length, work.cols)}
-    layouts = dict(zip(("left", "right"), needs.layouts[0], strict=True))
-    found = {side: np.where(np.asarray(extents[side][layouts[side] == "row"]) * VALUE % LINE > 0, more, 1.0)
-             for side in extents}  # fmt: skip
+    layouts: dict[str, str] = dict(zip(("left", "right"), needs.layouts[0], strict=True))
+    found = {side: np.where(np.asarray(both[layouts[side] == "row"]) * VALUE % LINE > 0, more, 1.0)
+             for side, both in extents.items()}  # fmt: skip
     along, across = (np.where(c.swap, found[a], found[b]) for a, b in (("right", "left"), ("left", "right")))
     return along, across
 

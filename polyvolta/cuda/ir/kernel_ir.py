@@ -206,7 +206,7 @@ class KernelIR(Memories):
     threads: int
     derived: tuple[tuple[str, Aff], ...]
     ranges: Mapping[str, tuple[int, int | None]] = field(hash=False)
-    grid: tuple[Aff, Aff, Aff] = ()
+    grid: tuple[Aff, ...] = ()
     context: tuple[tuple[str, int], ...] = ()
     body: tuple[Stmt, ...] = ()
     scalars: tuple[str, ...] = ()

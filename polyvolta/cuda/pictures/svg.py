@@ -50,7 +50,16 @@ class Svg(str):
         return width, height
 
     def save(self, path: str | Path) -> None:
-        """Write the picture to a file."""
+        """Write the picture to a file.
+
+        `path` is the file's, which is overwritten; `OSError` is raised where it cannot be.
+
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> import polyvolta as pv
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     pv.pictures.ownership().save(Path(folder) / "owners.svg")
+        """
         Path(path).write_text(self, encoding="utf-8")
 
 

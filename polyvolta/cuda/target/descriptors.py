@@ -138,3 +138,9 @@ _PLACE_RULES = {
     "major": _RULES["major"],
     "swizzles": each("tuple of swizzles", "(Swizzle(128), Swizzle(64))", lambda v: isinstance(v, Swizzle)),
 }
+
+
+def in_registers(own: IndexMap | InShared) -> IndexMap:
+    """Which lane owns which value, of an operand that is known not to be in shared memory."""
+    assert isinstance(own, IndexMap)
+    return own

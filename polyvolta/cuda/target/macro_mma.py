@@ -23,7 +23,7 @@ from itertools import groupby, permutations, product
 
 from polyvolta.cuda.errors import CudaError
 from polyvolta.cuda.target.checks import Rule, each, every, of, settle, spelled
-from polyvolta.cuda.target.descriptors import InShared
+from polyvolta.cuda.target.descriptors import InShared, in_registers
 from polyvolta.cuda.target.index_map import IndexMap
 from polyvolta.cuda.target.instruction import LANE, LANES, LAYOUTS, I, Instruction, held_values, owned
 from polyvolta.cuda.target.matrix_load import MatrixLoad
@@ -302,7 +302,7 @@ class Composition:
             wide = (*mine, *(b for b in bits if b not in mine))
             others = permutations(bits)
             return tuple(dict.fromkeys((wide, *others) if 2 ** len(mine) >= RUN else others))
-        own = {f"r{b}" for i in self.instructions for b in _in_lane((i.a, i.b)[side], side)}
+        own = {f"r{b}" for i in self.instructions for b in _in_lane(in_registers((i.a, i.b)[side]), side)}
         kept = next((n for n, bit in enumerate(bits) if bit not in own), len(bits))
         others = permutations(bits[kept:])  # in the order of `bits` first
         return tuple((*bits[:kept], *rest) for rest in others)
@@ -367,8 +367,8 @@ def compose(instruction: Instruction, interleave: Interleave, loads: MatrixLoad 
     count_m, count_n, k_steps = interleave.subtiles
     inner, s, step = var("inner"), var("s"), var("step")
     (unit,) = instruction.unit.at(LANE)
-    a_row, a_k = instruction.a.at(LANE, inner)
-    b_k, b_col = instruction.b.at(LANE, inner)
+    a_row, a_k = in_registers(instruction.a).at(LANE, inner)
+    b_k, b_col = in_registers(instruction.b).at(LANE, inner)
     n_d = instruction.values[2]
     d_row, d_col = instruction.d.at(LANE, I % n_d)
     a = {"row": interleave.row(a_row, unit, s), "k": interleave.k(a_k, step)}
@@ -411,7 +411,7 @@ def _operand(
         """How far a bit leads across lines, then along them."""
         there = where.evaluate({**origin, bit[0]: 2 ** bit[1]})
         apart = {d: x - x0 for d, x, x0 in zip(place, there, where.evaluate(origin))}
-        return sum(x for d, x in apart.items() if d != run), apart[run]
+        return sum(x for d, x in apart.items() if d != run), apart[run or ""]
 
     number = {bit: at for at, bit in enumerate(sorted(bits, key=distance) if run else bits)}
     values = {n: _placed_bits([number[n, k] for k in range((c - 1).bit_length())]) for n, c in parts.items()}

@@ -67,7 +67,14 @@ class Targets(Mapping[str, Target]):
         return isinstance(name, str) and name in self._targets
 
     def get(self, name: str, default: Any = None) -> Any:
-        """The target of a name, or the default."""
+        """The target of a name, or the default.
+
+        `default` is given for a name that no target has.
+
+        >>> import polyvolta as pv
+        >>> pv.targets.get("sm_70").shared_bytes, pv.targets.get("sm_60")
+        (98304, None)
+        """
         return self._targets[name] if name in self else default
 
     def __iter__(self) -> Iterator[str]:
@@ -96,6 +103,10 @@ class Targets(Mapping[str, Target]):
         Raises
         ------
         BadTarget : no kernel can be made for it, or another one has its name.
+
+        >>> import polyvolta as pv
+        >>> pv.targets.register(pv.targets["sm_80"]) is pv.targets["sm_80"]
+        True
         """
         if not isinstance(target, Target):
             raise BadTarget(f"{target!r} is no target", hint="make one: Target(name=..., ...)")

@@ -23,6 +23,15 @@ class Dependence:
     kind : "RAW" the sink reads what the source wrote (flow), "WAR" it overwrites what the source read (anti), "WAW" it
         overwrites what the source wrote (output). The others are constraints of no array; see `scheduler.constraints`.
     relation : sources -> sinks; one tuple on either side.
+
+    >>> from polyvolta.sched import dependences, nest
+    >>> @nest
+    ... def chain(A, N):
+    ...     for i in range(1, N):
+    ...         A[i] = A[i - 1]
+    >>> d = dependences(chain)[0]
+    >>> d.kind, d.source, d.sink, str(d.relation)
+    ('RAW', 'S', 'S', '[N] -> { S[i] -> S[i + 1] : 1 <= i <= N - 2 }')
     """
 
     kind: Kind
@@ -36,7 +45,16 @@ class Dependence:
 
 
 class Dependences(tuple[Dependence, ...]):
-    """Several dependences: a tuple that prints as a table."""
+    """Several dependences: a tuple that prints as a table.
+
+    >>> from polyvolta.sched import dependences, nest
+    >>> @nest
+    ... def chain(A, N):
+    ...     for i in range(1, N):
+    ...         A[i] = A[i - 1]
+    >>> [(d.kind, d.array) for d in dependences(chain)]
+    [('RAW', 'A')]
+    """
 
     __slots__ = ()
 
@@ -95,6 +113,14 @@ class Flow:
     may : source -> sink: the value may come from there; all of `must`, too.
     must_no_source : sink -> element: the value was surely there before; no source, nor kill, runs before the sink.
     may_no_source : sink -> element: the value may have been there before; no sure source, nor kill, runs before it.
+
+    >>> from polyvolta.sched import flow, nest
+    >>> @nest
+    ... def chain(A, N):
+    ...     for i in range(1, N):
+    ...         A[i] = A[i - 1]
+    >>> print(flow(chain).must)
+    [N] -> { S[i] -> S[i + 1] : 1 <= i <= N - 2 }
     """
 
     must: Map

@@ -29,6 +29,14 @@ class Scan:
     largest : a bound of what the loops compute where sizes are small, and the expression that has it (`widths`); None
         if it is not known yet.
     tree : what was scanned, whose marks say how loops are wanted (`wishes`); None for loops that come from elsewhere.
+
+    >>> from polyvolta.sched import scan, schedule
+    >>> from polyvolta.sets import Set
+    >>> tree = schedule(Set("[N] -> { S[i, j] : 0 <= i < N and 0 <= j <= i }"))
+    >>> print(scan(tree))
+    for (int c0 = 0; c0 < N; c0 += 1)
+      for (int c1 = 0; c1 <= c0; c1 += 1)
+        S(c0, c1);
     """
 
     body: tuple[Ast, ...]

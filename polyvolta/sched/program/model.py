@@ -46,6 +46,15 @@ class Access:
     array : name of the array; a scalar is an array without dimensions.
     relation : instances -> elements, on the statement's domain only; one tuple on either side.
     must : of a write, whether it surely happens. A write that only may happen hides no earlier one.
+
+    >>> from polyvolta.sched import nest
+    >>> @nest
+    ... def chain(A, N):
+    ...     for i in range(1, N):
+    ...         A[i] = A[i - 1]
+    >>> access = chain.statement("S").reads[0]
+    >>> print(access.relation)
+    [N] -> { S[i] -> A[i - 1] : 1 <= i < N }
     """
 
     array: str
@@ -246,6 +255,14 @@ class Program:
         Raises
         ------
         BadProgram : there is none; the hint names the nearest.
+
+        >>> from polyvolta.sched import nest
+        >>> @nest
+        ... def chain(A, N):
+        ...     for i in range(1, N):
+        ...         A[i] = A[i - 1]
+        >>> chain.statement("S").iterators
+        ('i',)
         """
         for s in self.statements:
             if s.name == name:

@@ -113,7 +113,12 @@ def schedule(
         raise BadProgram("constraints are given twice", hint="dependences, or validity and the others")
     if given or isinstance(program, Set):
         dependences = _constrained(program, given, iterators) if given else dependences or ()
-    found = tuple(fitting(dependences, iterators) if dependences is not None else dependences_of(program))
+    if dependences is None:
+        assert not isinstance(program, Set)
+        dependences = dependences_of(program)
+    else:
+        dependences = fitting(dependences, iterators)
+    found = tuple(dependences)
     params = tuple(dict.fromkeys([*domain.param_names, *[p for d in found for p in d.relation.param_names]]))
     order = tuple([s.out.name or "" for s, _ in domain.parts])
     order = order if written is None else in_order(written, order)
@@ -211,5 +216,14 @@ def initial(statements: Sequence[Accessing]) -> Schedule:
           FILTER: S2[i, j]
 
     Each iterator has a member, also where a size is 1: tiles are of all of them.
+
+    >>> from polyvolta.graph import Graph
+    >>> import polyvolta as pv
+    >>> M, N, K = pv.sizes("M N K")
+    >>> graph = Graph.of(pv.tensor("A", (M, K)) @ pv.tensor("B", (K, N)))
+    >>> from polyvolta.sched import initial
+    >>> print(initial(graph.statements))
+    DOMAIN: S[i, j, k] : 0 ≤ i < M ∧ 0 ≤ j < N ∧ 0 ≤ k < K
+      BAND: S[i, j, k] → [i, j, k]
     """
     return schedule(Program.of(statements), narrow=False)

@@ -57,6 +57,14 @@ class Diff:
     ----------
     changed : the paths in the new tree of nodes that are new or changed.
     removed : the paths in the old tree of nodes that are gone or changed.
+
+    >>> from polyvolta.sched import diff, schedule, tile
+    >>> from polyvolta.sets import Set
+    >>> tree = schedule(Set("[N] -> { S[i, j] : 0 <= i < N and 0 <= j <= i }"))
+    >>> print(diff(tree, tile(tree, (0,), (32, 32))))
+      DOMAIN: S[i, j] : 0 ≤ i < N ∧ 0 ≤ j ≤ i
+    ┃   BAND: S[i, j] → [⌊i/32⌋, ⌊j/32⌋]
+    ┃     BAND: S[i, j] → [i - 32⌊i/32⌋, j - 32⌊j/32⌋]
     """
 
     old: Schedule
@@ -70,11 +78,29 @@ class Diff:
         return bool(self.changed or self.removed)
 
     def shown(self, removed: bool = False) -> list[Line]:
-        """The lines to show; those that are gone only when asked for."""
+        """The lines to show; those that are gone only when asked for.
+
+        `removed`: whether these, too.
+
+        >>> from polyvolta.sched import diff, schedule, tile
+        >>> from polyvolta.sets import Set
+        >>> tree = schedule(Set("[N] -> { S[i, j] : 0 <= i < N and 0 <= j <= i }"))
+        >>> [line.state for line in diff(tree, tile(tree, (0,), (32, 32))).shown(removed=True)]
+        ['same', 'gone', 'new', 'new']
+        """
         return [line for line in self.lines if removed or line.state != "gone"]
 
     def text(self, removed: bool = False) -> str:
-        """The new tree with a bar in the margin of changed lines; with `removed` the old lines too, behind a minus."""
+        """The new tree with a bar in the margin of changed lines; with `removed` the old lines too, behind a minus.
+
+        >>> from polyvolta.sched import diff, schedule, tile
+        >>> from polyvolta.sets import Set
+        >>> tree = schedule(Set("[N] -> { S[i, j] : 0 <= i < N and 0 <= j <= i }"))
+        >>> print(diff(tree, tile(tree, (0,), (32, 32))).text())
+          DOMAIN: S[i, j] : 0 ≤ i < N ∧ 0 ≤ j ≤ i
+        ┃   BAND: S[i, j] → [⌊i/32⌋, ⌊j/32⌋]
+        ┃     BAND: S[i, j] → [i - 32⌊i/32⌋, j - 32⌊j/32⌋]
+        """
         out = []
         for line in self.shown(removed):
             said = f"   ({', '.join(notes(line.row.node)) or 'no flags'})" if line.flags else ""
@@ -132,6 +158,8 @@ class Diff:
 
 def diff(old: Schedule, new: Schedule) -> Diff:
     """What changed from one tree to another.
+
+    `old` and `new` are trees.
 
     Cost: the product of the trees' sizes and depths, and a comparison of relations for each node that reads the same.
 

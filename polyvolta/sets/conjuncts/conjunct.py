@@ -60,6 +60,11 @@ class Conjunct:
         """Whether every div is a function of the dimensions."""
         return None not in self.divs
 
+    def known_divs(self) -> list[tuple[int, Row]]:
+        """The divs of a conjunct that has no others."""
+        assert self.known
+        return [div for div in self.divs if div is not None]
+
     def div_rows(self) -> list[Row]:
         """The two inequalities that define each known div."""
         width = 1 + self.n + len(self.divs)
@@ -134,6 +139,12 @@ def normalise(n: int, divs: Iterable[Div], eqs: Iterable[Row], ineqs: Iterable[R
     Exact; no linear program, tens of microseconds for a typical conjunct.
     """
     return _normalised(n, tuple(divs), tuple(map(tuple, eqs)), tuple(map(tuple, ineqs)))
+
+
+def sure(c: Conjunct | None) -> Conjunct:
+    """A conjunct that is known to have no plain contradiction."""
+    assert c is not None
+    return c
 
 
 def made(n: int, divs: Sequence[Div], eqs: Iterable[Row], ineqs: Iterable[Row]) -> Conjunct | None:

@@ -123,7 +123,7 @@ class _Facts:
             best = strongest(map(self.solved, ineqs) if self.images else ineqs)
         self.empty, self.best = best is None, best or {}
 
-    def solved(self, row: Sequence[int]) -> Sequence[int]:
+    def solved(self, row: Row) -> Row:
         """The row after the equalities are substituted."""
         for at, image in self.images:
             row = replaced(row, at, image)
@@ -131,9 +131,10 @@ class _Facts:
 
     def plainly_imply(self, row: Row) -> bool:
         """Whether `row >= 0` at every integer point can be seen without a search."""
-        row = normal_ineq(self.solved(row))
-        if type(row) is bool or self.empty:
-            return self.empty or row is True
+        tight = normal_ineq(self.solved(row))
+        if type(tight) is bool or self.empty:
+            return self.empty or tight is True
+        row = tight
         normal = row[1:]
         known = self.best.get(normal)
         if known is not None and known <= row[0]:

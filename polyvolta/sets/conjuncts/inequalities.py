@@ -85,10 +85,11 @@ class Stated:
             self.rows.remove((before, *key))
         insort(self.rows, tight)
         other = best.get(tuple(map(neg, key)))
-        if other is not None and (gap := const + other) <= 0:
+        gap = None if other is None else const + other
+        if gap is not None and gap <= 0:
             return None if gap < 0 else False
         best[key] = const
-        if other is not None and _defines(key, gap):
+        if gap is not None and _defines(key, gap):
             return False
         near = [key]
         if key.count(0) == len(key) - 1:

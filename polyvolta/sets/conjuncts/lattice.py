@@ -109,7 +109,7 @@ def _of_full(n: int, ineqs: list[Row]) -> Lattice | None:
         return None
     moves: list[Row] = []
     while True:
-        _, still = solve_equalities(n, [(0, *d) for d in moves])  # the forms that are constant on what is seen
+        _, still = _whole(solve_equalities(n, [(0, *d) for d in moves]))  # the forms that are constant on what is seen
         if not still:
             return everything
         form = still[0]
@@ -259,6 +259,12 @@ def of_conjunct(c: Conjunct) -> Lattice | None:
     return found[0][: c.n], echelon([b[: c.n] for b in found[1]])
 
 
+def _whole(lattice: Lattice | None) -> Lattice:
+    """A lattice that has a point, such as that of equalities without constants."""
+    assert lattice is not None
+    return lattice
+
+
 def equalities(n: int, lattice: Lattice) -> list[Row]:
     """The equalities of the least affine subspace with the lattice's points; they say nothing of strides.
 
@@ -266,7 +272,7 @@ def equalities(n: int, lattice: Lattice) -> list[Row]:
     [(-1, -2, 1)]
     """
     origin, basis = lattice
-    _, forms = solve_equalities(n, [(0, *b) for b in basis])
+    _, forms = _whole(solve_equalities(n, [(0, *b) for b in basis]))
     return [(-dot(f, origin), *f) for f in forms]
 
 
@@ -289,7 +295,7 @@ def conjunct(n: int, lattice: Lattice) -> Conjunct:
             eqs.append(normal_eq(row))
         return Conjunct(n, (), tuple(sorted(eqs)), ())  # each gives its latest coordinate, which no other mentions
     eqs = equalities(n, lattice)
-    _, whole = solve_equalities(n, [(0, *row[1:]) for row in eqs])
+    _, whole = _whole(solve_equalities(n, [(0, *row[1:]) for row in eqs]))
     if index((origin, whole)) == index(lattice):  # no strides
         return cj.normalise(n, (), eqs, ()) or cj.nothing(n)
     eqs = [(-origin[i], *[int(k == i) for k in range(n)], *[-b[i] for b in basis]) for i in range(n)]

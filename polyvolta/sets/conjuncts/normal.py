@@ -50,7 +50,7 @@ def normal_form(
     spend(1 + rows * width * (1 + rows // 32) // 16)
     if not divs and not eqs:
         plain = normal_inequalities(ineqs)
-        if plain is not False:
+        if plain is None or isinstance(plain, tuple):
             return None if plain is None else ((), (), plain)
     work = _Work(n, divs, eqs, ineqs)
     return work.frozen() if work.run() else None
@@ -149,8 +149,9 @@ class _Work(Columns):
         if None in self.divs and not self.solve_unknown():
             return False
         while self.eqs:
-            uses = [self.use(row) for row in self.eqs]
-            if False in uses:
+            every = [self.use(row) for row in self.eqs]
+            uses = [use for use in every if not isinstance(use, bool)]
+            if len(uses) < len(every):
                 return False
             at = min(range(len(uses)), key=uses.__getitem__)
             kind, _, col, row = uses[at]
@@ -180,10 +181,11 @@ class _Work(Columns):
         if known is not None and known[0] is row:
             return known[1]
         primitive = normal_eq(row)
+        found: tuple[int, int, int, Row] | bool = False
         if primitive is True:
             found = (_TRIVIAL, 0, 0, tuple(row))
-        else:
-            found = primitive and (*self.pivot(primitive), primitive)
+        elif primitive is not False:
+            found = (*self.pivot(primitive), primitive)
         self.uses[id(row)] = (row, found)
         return found
 
@@ -232,11 +234,11 @@ class _Work(Columns):
             self.pivots.add(col)
             self.solved.append(row)
             return
-        known = self.divs[k] is not None
-        if known:
-            self.ineqs += [list(r) for r in defining_rows(self.divs[k], col, self.width)]
+        div = self.divs[k]
+        if div is not None:
+            self.ineqs += [list(r) for r in defining_rows(div, col, self.width)]
         self.substitute(col, value)
-        if known:
+        if div is not None:
             self.divs[k] = None  # no row mentions it any more
             self.forget()
 
@@ -325,9 +327,10 @@ class _Work(Columns):
                 out = [den * f - e for f, e in zip(row, numerator, strict=True)]
                 out[0] += den - 1
             out[col] = 0
-            row = normal_ineq(out)
-            if row is True or row is False:
-                return row
+            tight = normal_ineq(out)
+            if tight is True or tight is False:
+                return tight
+            row = tight
         return row
 
     def round_divs(self) -> bool:
@@ -397,7 +400,7 @@ class _Work(Columns):
         """The result, sorted."""
         base = self.base
         divs = tuple([None if d is None else (d[0], tuple(d[1][: base + k])) for k, d in enumerate(self.divs)])
-        eqs = tuple(sorted(normal_eq(r) for r in self.eqs))
+        eqs = tuple(sorted(row for r in self.eqs if isinstance(row := normal_eq(r), tuple)))
         return divs, eqs, tuple(sorted(tuple(r) for r in self.ineqs))
 
 

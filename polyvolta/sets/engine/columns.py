@@ -101,7 +101,9 @@ class Columns:
             if value[base + j] and base + j != col and (self.divs[j] is None or self.mentions(j, col)):
                 return  # nor do known divs ever depend on unknown ones
         for k in users:
-            self.divs[k] = (self.divs[k][0], replace_column(self.divs[k][1], col, value))
+            div = self.divs[k]
+            assert div is not None
+            self.divs[k] = (div[0], replace_column(div[1], col, value))
             self.forget()
 
     def solve_unknown(self) -> bool:
@@ -176,7 +178,9 @@ class Columns:
             if div is None:
                 continue
             changed |= self.reduce_div(k)
-            den, row = self.divs[k]
+            div = self.divs[k]
+            assert div is not None
+            den, row = div
             key = (den, tuple(row))
             value = [0] * self.width
             if not any(row[1:]):
@@ -197,13 +201,17 @@ class Columns:
 
         Whether there was something to do.
         """
-        den, row = before = self.divs[k]
+        before = self.divs[k]
+        assert before is not None
+        den, row = before
         base, col = self.base, self.base + k
         while 1 in row[base:]:
             nested = [j for j, v in enumerate(row[base:]) if v == 1 and self.divs[j] is not None]
             if len(nested) != 1:
                 break
-            inner_den, inner = self.divs[nested[0]]
+            deeper = self.divs[nested[0]]
+            assert deeper is not None
+            inner_den, inner = deeper
             row = [v * inner_den for v in row]
             row[base + nested[0]] = 0
             row = [a + b for a, b in zip(row, inner, strict=True)]
@@ -281,7 +289,8 @@ class Columns:
         if any(inner.values()):
             order = self.ordered(used, inner)
         else:
-            order = [k for *_, k in sorted([(divs[k][0], divs[k][1][:base], k) for k in inner])]
+            defined = [(divs[k], k) for k in inner]
+            order = [k for *_, k in sorted([(d[0], d[1][:base], k) for d, k in defined if d is not None])]
             order += sorted(used - inner.keys())
         if order != list(range(len(divs))):
             self.rename_columns(order)
@@ -292,8 +301,8 @@ class Columns:
         while left:
             ready = []
             for k in left & inner.keys():
-                if left.isdisjoint(inner[k]):
-                    den, row = self.divs[k]
+                if left.isdisjoint(inner[k]) and (div := self.divs[k]) is not None:
+                    den, row = div
                     ready.append((den, row[:base], [row[base + j] for j in order], k))
             k = min(ready)[-1] if ready else min(left)
             order.append(k)

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ..budgets import spend
+from ..conjuncts import conjunct as cj
 from ..conjuncts import lattice
 from ..conjuncts import project as pj
 from ..conjuncts.conjunct import Conjunct, Div, defining_rows
@@ -28,6 +29,7 @@ from ..errors import Unbounded
 from ..optima.extent import integer_minimum
 from ..values.aff import Aff, var
 from ..values.build import RowBuilder, affs_of, expression
+from ..values.shape import is_map
 
 if TYPE_CHECKING:
     from ..values.map import Map
@@ -64,8 +66,10 @@ class Box:
             if stride > 1:
                 constraints.append(("eq", (var(dim) - low) % stride))
         c = RowBuilder(names).conjunct(constraints)
-        whole = type(of)._of(of.param_names, [(space, (c,))])
-        return whole.intersect_domain(of.domain()) if space.inp else whole.intersect_params(of.params())
+        whole = type(of)._of(of.param_names, [(space, (cj.sure(c),))])
+        if is_map(whole) and is_map(of):
+            return whole.intersect_domain(of.domain())
+        return whole.intersect_params(of.params())
 
 
 def box_hull(self: Map | Set) -> Box:
@@ -98,7 +102,7 @@ def box_hull(self: Map | Set) -> Box:
     shared: Frame | None = None  # for all outputs of which no row involves another one
     for k, dim in enumerate(space.out.dims):
         columns = [*range(n_head), n_head + k]
-        grid = tuple([origin[j] for j in columns]), lattice.echelon([[b[j] for j in columns] for b in basis])
+        grid = tuple([origin[j] for j in columns]), lattice.echelon([tuple([b[j] for j in columns]) for b in basis])
         stride, residue = _residue(n_head, grid, (*names[:n_head], dim))
         if not stride and residue is not None:
             found.append((1, residue, 1))

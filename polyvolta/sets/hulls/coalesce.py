@@ -84,7 +84,7 @@ def coalesce_conjuncts(pieces: tuple[Conjunct, ...]) -> tuple[Conjunct, ...]:
             if not todo and apart:
                 todo += _fused_by_wrapping(frame, done, apart)
         done = [p for p in done if p.conjunct is not None]
-        pieces = tuple([p.conjunct for p in done])
+        pieces = tuple([c for p in done if (c := p.conjunct) is not None])
         pair = _fusible_by_strides(frame, done) or _fusible_by_hull(done)
         if pair is None:
             break
@@ -215,16 +215,16 @@ def _fusible_by_hull(pieces: list[_Piece]) -> tuple[int, int, Conjunct] | None:
         for j, q in enumerate(pieces[:at]):
             spend()
             if not p.apart(q, floors=True):
-                fused = joint.fused(q.conjunct, p.conjunct)
+                fused = joint.fused(cj.sure(q.conjunct), cj.sure(p.conjunct))
                 if fused is not None:
                     return j, at, irredundant(fused)
     return None
 
 
 def _fuse_by_strides(frame: Frame, p: _Piece, q: _Piece) -> Conjunct | None:
-    a, b = p.conjunct, q.conjunct
-    grids = [lattice.of_conjunct(c) for c in (a, b)]
-    if lattice.index(grids[0]) != lattice.index(grids[1]):
+    a, b = cj.sure(p.conjunct), cj.sure(q.conjunct)
+    grids = [g for c in (a, b) if (g := lattice.of_conjunct(c)) is not None]
+    if len(grids) < 2 or lattice.index(grids[0]) != lattice.index(grids[1]):
         return None  # a union of two grids is one only where both are translates of one another
     step = lattice.conjunct(a.n, lattice.joined(grids))
     if not any(d is not None for d in step.divs):
@@ -232,7 +232,7 @@ def _fuse_by_strides(frame: Frame, p: _Piece, q: _Piece) -> Conjunct | None:
     cuts = {r for r in p.member.statements if not q.member.implies(r)}
     cuts |= {r for r in q.member.statements if not p.member.implies(r)}
     valid = valid_rows(frame, p.member, q.member, cuts)
-    hull = cj.conjoin(frame.conjunct(valid.eqs, valid.ineqs), step)
+    hull = cj.conjoin(cj.sure(frame.conjunct(valid.eqs, valid.ineqs)), step)
     if hull is None or any(piece for part in subtract(hull, a) for piece in subtract(part, b)):
         return None
     return irredundant(hull)

@@ -157,7 +157,12 @@ def lexmin(self: R) -> R:
 
 
 def lexmax(self: R) -> R:
-    """The lexicographically largest point (of each image, for a map); see `lexmin`."""
+    """The lexicographically largest point (of each image, for a map); see `lexmin`.
+
+    >>> from polyvolta.sets import Set
+    >>> print(Set("[N] -> { [i, j] : 0 <= j <= i < N }").lexmax())
+    [N] -> { [N - 1, N - 1] : N >= 1 }
+    """
     return optimum(self, 1)
 
 

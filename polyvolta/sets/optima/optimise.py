@@ -76,12 +76,21 @@ def dim_min(self: Relation, dim: str | int) -> PwAff:
 
 
 def dim_max(self: Relation, dim: str | int) -> PwAff:
-    """The greatest value of a dimension as a function of the parameters or inputs; see `dim_min`."""
+    """The greatest value of a dimension as a function of the parameters or inputs; see `dim_min`.
+
+    `dim` is a name or a position, which stands among inputs and outputs; see `dim_min` for the errors.
+
+    >>> from polyvolta.sets import Set
+    >>> print(Set("[N] -> { [i] : 0 <= i < N }").dim_max("i"))
+    [N] -> { [(N - 1)] : N >= 1 }
+    """
     return _best_dim(self, dim, 1)
 
 
 def sample_point(self: Set, **params: int) -> tuple[int, ...]:
     """The coordinates of one point, for the given parameter values; exact, one search.
+
+    `params` are the values of the parameters by name.
 
     Raises
     ------

@@ -183,7 +183,7 @@ def _piece(params: Sequence[str], space: Space, c: Conjunct, style: Style) -> st
 def _tuple_text(space: Space, shown: dict[str, str], style: Style) -> str:
     def one(tup: Tuple) -> str:
         if tup.inner is not None:
-            return f"{tup.name or ''}[{one(tup.inner.inp)} {style.arrow} {one(tup.inner.out)}]"
+            return f"{tup.name or ''}[{one(tup.inner.source)} {style.arrow} {one(tup.inner.out)}]"
         return f"{tup.name or ''}[{', '.join(shown.get(d, d) for d in tup.dims)}]"
 
     if space.inp:

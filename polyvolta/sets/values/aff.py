@@ -23,7 +23,7 @@ from fractions import Fraction
 from functools import lru_cache
 from math import gcd
 from operator import index
-from typing import Union
+from typing import Any, Union, overload
 
 from ..errors import NotAffine, UnknownName, nearest
 
@@ -185,6 +185,10 @@ class Aff:
         Raises
         ------
         NotAffine : den is not positive.
+
+        >>> from polyvolta.sets import var
+        >>> print((var("i") + 1).floordiv(4))
+        floor((i + 1)/4)
         """
         if not isinstance(den, int) or den <= 0:
             raise NotAffine(f"a divisor must be a positive number, not {den}", where=f"floor(({self})/{den})")
@@ -216,14 +220,35 @@ class Aff:
         return not self.terms
 
     def coefficient(self, atom: Atom) -> int:
+        """The number that an atom is multiplied with.
+
+        `atom` is a name, or a floor or an exclusive-or as it stands in `terms`; of others it is 0.
+
+        >>> from polyvolta.sets import var
+        >>> (3 * var("i") - var("j") + 1).coefficient("i")
+        3
+        """
         return next((c for a, c in self.terms if a == atom), 0)
 
     def names(self) -> frozenset[str]:
-        """The dimensions that the expression depends on."""
+        """The dimensions that the expression depends on.
+
+        Those inside floors and exclusive-ors, too.
+
+        >>> from polyvolta.sets import var
+        >>> sorted((var("i") // 4 + var("j")).names())
+        ['i', 'j']
+        """
         return _names(self)
 
-    def evaluate(self, values: Mapping[str, object]) -> object:
+    @overload
+    def evaluate(self, values: Mapping[str, int]) -> int: ...
+    @overload
+    def evaluate(self, values: Mapping[str, Any]) -> Any: ...
+    def evaluate(self, values: Mapping[str, Any]) -> Any:
         """The value at a point: numbers, or numpy arrays of integers, elementwise.
+
+        `values` has a number, or an array of integers, for each name.
 
         >>> (var("i") // 4).evaluate({"i": -1})
         -1
@@ -237,8 +262,8 @@ class Aff:
             raise UnknownName(f"values are a mapping, not {values!r}", where=str(self), hint='evaluate({"i": 3})')
         return self._value(values, {}, self)
 
-    def _value(self, values: Mapping[str, object], done: dict[Atom, object], whole: Aff) -> object:
-        total: object = self.const
+    def _value(self, values: Mapping[str, Any], done: dict[Atom, Any], whole: Aff) -> Any:
+        total: Any = self.const
         for atom, c in self.terms:
             if atom not in done:
                 match atom:
@@ -252,7 +277,18 @@ class Aff:
         return total
 
     def rewrite(self, leaf: Callable[[str], Aff]) -> Aff:
-        """The expression with every dimension replaced by an expression; a floor that recurs is rewritten once."""
+        """The expression with every dimension replaced by an expression; a floor that recurs is rewritten once.
+
+        `leaf` gives the expression for a name; `NotAffine` is raised where it cannot be called.
+
+        Raises
+        ------
+        NotAffine
+
+        >>> from polyvolta.sets import var
+        >>> print((var("i") // 4 + var("j")).rewrite(lambda name: var(name) + 1))
+        j + floor((i + 1)/4) + 1
+        """
         if not callable(leaf):
             raise NotAffine(f"a function gives what replaces a dimension, not {leaf!r}", hint="subs takes a mapping")
         return self._mapped(leaf, {})
@@ -274,14 +310,30 @@ class Aff:
         return total
 
     def subs(self, values: Mapping[str, Aff | int | str]) -> Aff:
-        """The expression with some dimensions replaced by expressions, their text or numbers."""
+        """The expression with some dimensions replaced by expressions, their text or numbers.
+
+        `values` has expressions, texts or ints by name; names that it lacks stay.
+
+        Raises
+        ------
+        NotAffine, UnknownName : a value that is no expression, no mapping.
+
+        >>> from polyvolta.sets import var
+        >>> print((var("i") // 4 + var("j")).subs({"i": 4 * var("k") + 1, "j": 2}))
+        k + 2
+        """
         if not isinstance(values, Mapping):
             raise NotAffine(f"replacements are a mapping, not {values!r}", where=str(self), hint='subs({"i": 3})')
         table = {k: aff(v) for k, v in values.items()}
         return self.rewrite(lambda name: table.get(name) or var(name))
 
     def without_xor(self) -> Aff:
-        """The same function with every exclusive-or written out in floors."""
+        """The same function with every exclusive-or written out in floors.
+
+        >>> from polyvolta.sets import var, xor
+        >>> print(xor(var("i"), var("j"), 1).without_xor())
+        (i + j) mod 2
+        """
         if not self._has_xor():
             return self
         total = Aff((), self.const)
@@ -375,6 +427,10 @@ def var(name: str) -> Aff:
     Raises
     ------
     UnknownName : that is no name.
+
+    >>> from polyvolta.sets import var
+    >>> print(var("i") // 4 + 2)
+    floor(i/4) + 2
     """
     if not isinstance(name, str):
         raise UnknownName(f"a dimension is given by its name, not by {name!r}")
@@ -394,6 +450,8 @@ _NAME = re.compile(r"(?:[^\W\d]|[@#?])[\w'.@#?]*")
 
 def aff(value: Aff | int | str) -> Aff:
     """An expression from an expression, a number, a name or a text.
+
+    `value` is an expression, a text or an int.
 
     >>> print(aff("2i + floor((j + 1)/4)"), aff("i") == var("i"))
     2*i + floor((j + 1)/4) True
@@ -415,7 +473,16 @@ def aff(value: Aff | int | str) -> Aff:
 
 
 def xor(left: Aff | int, right: Aff | int, bits: int) -> Aff:
-    """left ^ right, both with values in 0 <= x < 2**bits; constants fold, or stand behind."""
+    """left ^ right, both with values in 0 <= x < 2**bits; constants fold, or stand behind.
+
+    `left` and `right` are non-negative and below `2**bits`; `NotAffine` is raised where they are no expressions.
+
+    >>> from polyvolta.sets import var, xor
+    >>> print(xor(var("i"), var("j"), 3))
+    (i ^ j)
+    >>> xor(var("i"), var("j"), 3).evaluate({"i": 5, "j": 3})
+    6
+    """
     left, right = aff(left), aff(right)
     if left.is_constant and right.is_constant:
         return aff(left.const ^ right.const)

@@ -81,21 +81,22 @@ class RowBuilder:
         return normalise(n, [*divs, *[None] * len(tainted)], eqs, ineqs)
 
 
-def affs_of(c: Conjunct, names: Sequence[str]) -> dict[int, Aff | None]:
-    """For every column of a conjunct the expression it stands for; None for unknown divs."""
-    table: dict[int, Aff | None] = {k: Aff(((name, 1),)) for k, name in enumerate(names, 1)}
+def affs_of(c: Conjunct, names: Sequence[str]) -> dict[int, Aff]:
+    """For every column of a conjunct the expression it stands for, unknown divs left out."""
+    table: dict[int, Aff] = {k: Aff(((name, 1),)) for k, name in enumerate(names, 1)}
     base = 1 + c.n
     for k, div in enumerate(c.divs):
-        table[base + k] = None if div is None else expression(div[1], table).floordiv(div[0])
+        if div is not None:
+            table[base + k] = expression(div[1], table).floordiv(div[0])
     return table
 
 
-def expression(row: Sequence[int], table: Mapping[int, Aff | None]) -> Aff:
+def expression(row: Sequence[int], table: Mapping[int, Aff]) -> Aff:
     """The expression that a row stands for, columns read from `table`."""
     return gathered(row[0], [(col, c) for col, c in enumerate(row) if c and col], table)
 
 
-def gathered(const: int, terms: Sequence[tuple[int, int]], table: Mapping[int, Aff | None]) -> Aff:
+def gathered(const: int, terms: Sequence[tuple[int, int]], table: Mapping[int, Aff]) -> Aff:
     """The expression `const + sum c * column` of some terms (column, c), columns read from `table`."""
     if len(terms) == 1:
         ((col, c),) = terms

@@ -15,7 +15,7 @@ integers. What can be exponential stops with `BudgetExceeded`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Self
+from typing import TYPE_CHECKING, Self, TypeVar
 
 from ..budgets import metered_class
 from ..conjuncts import conjunct as cj
@@ -33,6 +33,7 @@ from ..optima import extent, lexrel, optimise
 from .space import Space, apart
 
 Part = tuple[Space, tuple[Conjunct, ...]]
+R = TypeVar("R", bound="Relation")
 
 
 def _merged_parts(n_par: int, parts: tuple[Part, ...]) -> tuple[Part, ...]:
@@ -106,12 +107,14 @@ class Relation:
         self._rough, self._settle = (part,), settle
         return self
 
-    def __getattr__(self, name: str) -> tuple[Part, ...]:
-        """The parts, asked for the first time."""
-        if name != "parts":
-            raise AttributeError(f"a {type(self).__name__} has no attribute {name!r}", name=name, obj=self)
-        self.parts = _merged_parts(len(self.param_names), tuple(self._settle()))
-        return self.parts
+    if not TYPE_CHECKING:  # a checker knows what there is
+
+        def __getattr__(self, name: str) -> tuple[Part, ...]:
+            """The parts, asked for the first time."""
+            if name != "parts":
+                raise AttributeError(f"a {type(self).__name__} has no attribute {name!r}", name=name, obj=self)
+            self.parts = _merged_parts(len(self.param_names), tuple(self._settle()))
+            return self.parts
 
     def __reduce__(self) -> tuple[object, ...]:
         """Made anew from its parts, for another process hashes names otherwise."""
@@ -124,7 +127,7 @@ class Relation:
 
     def __eq__(self, other: object) -> bool:
         """Same parameters, spaces and normalised pieces: cheap; implies `is_equal`, not conversely."""
-        if type(self) is not type(other) or self.param_names != other.param_names:
+        if not isinstance(other, Relation) or type(self) is not type(other) or self.param_names != other.param_names:
             return False
         mine, theirs = self.parts, other.parts
         if len(mine) == 1 == len(theirs):
@@ -187,13 +190,31 @@ class Relation:
         return tuple(dict.fromkeys((s.inp or s.out).name for s, _ in self.parts))
 
     def only(self, name: str | None) -> Self:
-        """The part whose (domain) tuple is called `name`; empty when there is none."""
+        """The part whose (domain) tuple is called `name`; empty when there is none.
+
+        `UnknownName` is raised where `name` is neither a name nor None.
+
+        Raises
+        ------
+        UnknownName
+
+        >>> from polyvolta.sets import Set
+        >>> print(Set("{ S[i] : i > 0; T[j] : j < 0 }").only("S"))
+        { S[i] : i >= 1 }
+        """
         if name is not None and not isinstance(name, str):
             raise UnknownName(f"a tuple is given by its name, not by {name!r}", where=str(self))
         return self._of(self.param_names, [(s, p) for s, p in self.parts if (s.inp or s.out).name == name])
 
     def dims(self) -> tuple[str, ...]:
-        """The names of the dimensions, inputs first."""
+        """The names of the dimensions, inputs first.
+
+        `SpaceMismatch` is raised where there are several tuples, or none.
+
+        >>> from polyvolta.sets import Map
+        >>> Map("{ S[i, j] -> [k] : k = i + j }").dims()
+        ('i', 'j', 'k')
+        """
         return self.space.dims
 
     def _map_conjuncts(self, f: Callable[[Conjunct], Conjunct | None]) -> Self:
@@ -202,11 +223,17 @@ class Relation:
     def align_params(self, params: Iterable[str]) -> Self:
         """The same points over a longer list of parameters; those it lacks are unconstrained.
 
+        `params` are names.
+
         A dimension that is called like a parameter gets a prime, in print and for addressing it.
 
         >>> from polyvolta.sets import Set
         >>> print(Set("{ A[i] : i > 0 }") & Set("[i] -> { A[j] : j < i }"))
         [i] -> { A[i'] : 1 <= i' < i }
+
+        Raises
+        ------
+        UnknownName : something that is no list of names.
         """
         if isinstance(params, str) or not isinstance(params, Iterable):
             raise UnknownName(f"parameters are a list of names, not {params!r}", where=str(self), hint='["N", "M"]')
@@ -226,7 +253,7 @@ class Relation:
 
         return self._of(wanted, [(apart(s, wanted), tuple(map(move, cs))) for s, cs in self.parts])
 
-    def _aligned(self, other: Relation) -> tuple[Self, Relation]:
+    def _aligned(self, other: R) -> tuple[Self, R]:
         if self.param_names == other.param_names:
             return self, other
         params = tuple(dict.fromkeys([*self.param_names, *other.param_names]))

@@ -124,9 +124,9 @@ class _FaultObserver(Observer):
         # a name that leaves its range does so before the first statement
         key = m.unfolded.path(m.path) or (0,), type(wrong)
         if key not in self.tallies:
-            block, warp, _ = np.argwhere(threads)[0]
+            block, warp, _ = (int(n) for n in np.argwhere(threads)[0])
             lanes = tuple(int(n) for n in np.flatnonzero(threads[block, warp]))
-            owners = [warp_of(m, block, n) for n in np.flatnonzero(threads[block].any(-1))]
+            owners = [warp_of(m, block, int(n)) for n in np.flatnonzero(threads[block].any(-1))]
             place, own = warp_of(m, block, warp)
             warps = tuple(n for of, n in owners if of == place)
             self.tallies[key] = _Tally(wrong.message, place, own, lanes, warps)
