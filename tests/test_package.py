@@ -114,10 +114,8 @@ for name in room.__all__:
     assert "polyvolta" in modules_after(code)
 
 
-FLOORS = {"sets": {"sets"}, "graph": {"sets", "graph"}, "sched": {"sets", "graph", "sched"},
-          "cuda": {"sets", "graph", "sched", "cuda"}, "compiler": {"sets", "graph", "sched", "cuda", "compiler"},
-          "tuner": {"sets", "graph", "sched", "cuda", "compiler", "tuner"},
-          "evaluation": {"sets", "graph", "sched", "cuda", "compiler", "tuner", "evaluation"}}  # fmt: skip
+ORDER = ("display", "sets", "graph", "sched", "cuda", "compiler", "tuner", "evaluation")
+FLOORS = {floor: set(ORDER[: n + 1]) for n, floor in enumerate(ORDER)}
 
 
 @cache
@@ -164,6 +162,9 @@ CIRCLES = (
     {"polyvolta.sets.values.relation"},  # Set and Map: their methods are functions of other modules, which know them
     {"polyvolta.sched.tree", "polyvolta.sched.program.model"},  # Schedule and Program likewise
     {"polyvolta.cuda.pictures.roles.timeline"},  # Timeline draws itself
+    {"polyvolta.graph.expr"},  # expressions, tensors and graphs show themselves
+    {"polyvolta.compiler.options"},  # so do options,
+    {"polyvolta.compiler.compiled"},  # and kernels
 )
 
 

@@ -24,6 +24,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import product
 
+from polyvolta.display.shown import Record, Shown
 from polyvolta.sched.by_cases import by_cases, parted_relation
 from polyvolta.sched.dependence.model import Dependence, fitting
 from polyvolta.sched.dependence.order import Clock, clocks, parameters, preimage
@@ -54,7 +55,7 @@ from polyvolta.sets.values.space import Space, Tuple
 
 
 @dataclass(frozen=True, slots=True)
-class Violation:
+class Violation(Shown):
     """Two instances that a schedule runs in the wrong order.
 
     Parameters
@@ -83,9 +84,14 @@ class Violation:
             + f" (for {where})" * bool(where)
         )
 
+    def _html(self) -> str:
+        from polyvolta.display.page import said
+
+        return said(str(self), "bad") + self.dependence._html()
+
 
 @dataclass(frozen=True, slots=True)
-class BandFlags:
+class BandFlags(Record):
     """What the dependences allow for a band.
 
     Parameters
@@ -100,6 +106,9 @@ class BandFlags:
     permutable: bool
     coincident: tuple[bool, ...]
     parallel: tuple[bool, ...]
+
+    def _title(self) -> str:
+        return ""
 
 
 def violations(

@@ -25,6 +25,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
+from polyvolta.display.shown import Shown
 from polyvolta.sched.errors import BadPath, BadSchedule
 from polyvolta.sched.nodes import (
     NODES,
@@ -73,7 +74,7 @@ __all__ = [
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Schedule:
+class Schedule(Shown):
     """A schedule tree as a value: printing, walking and replacing; made by the scheduler and the passes.
 
     Parameters
@@ -428,7 +429,7 @@ class Schedule:
 
         return rich_tree(self)
 
-    def _repr_html_(self) -> str:
+    def _html(self) -> str:
         """The tree for notebooks, as nodes that fold; see `polyvolta.sched.views.html`."""
         from polyvolta.sched.views.html import html
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
+from polyvolta.display.code import Code
 from polyvolta.sched.emit.c.program import function
 from polyvolta.sched.emit.given import check_program, loops
 from polyvolta.sched.errors import BadArgument
@@ -34,7 +35,7 @@ def to_c(
     real: str | Mapping[str, str] = "double",
     parallel: Literal["openmp"] | None = None,
     macros: bool = True,
-) -> str:
+) -> Code:
     """The C text of loops; with a program, a function in C99.
 
     The function takes the parameters, then of every array the lengths of its dimensions but the first (`A_1`, ...),
@@ -72,8 +73,8 @@ def to_c(
         hint = nearest(str(parallel), ["openmp"]) or "parallel='openmp', or nothing"
         raise BadArgument(f"parallel={parallel!r} is no way to run C's loops in parallel", hint=hint)
     if program is None:
-        return c_text(scan, integer, parallel == "openmp", macros)
+        return Code(c_text(scan, integer, parallel == "openmp", macros))
     check_program(program, "to_c")
     fitting = integer_type(scan, integer)
     lines, used = function(program, scan, fitting, real, parallel)
-    return headed(lines, used, fitting, macros)
+    return Code(headed(lines, used, fitting, macros))

@@ -1,0 +1,43 @@
+"""What shows itself in a notebook, and as text where a shell such as IPython prints what a line comes to."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class Shown:
+    """An object with `_html`, a fragment of HTML; notebooks show it in a frame, IPython prints `str` of it."""
+
+    __slots__ = ()
+
+    def _html(self) -> str:
+        """What is to be seen of it, as a fragment that goes into a page of more."""
+        raise NotImplementedError
+
+    def _repr_html_(self) -> str:
+        from polyvolta.display.page import framed
+
+        return framed(self._html())
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        printer.text(repr(self) if cycle else str(self))
+
+
+class Record(Shown):
+    """What is shown by its fields: a table of their names and values."""
+
+    __slots__ = ()
+
+    def _facts(self) -> list[tuple[str, object]]:
+        """Names with values: texts and numbers, what shows itself, or tuples of these."""
+        fields = getattr(self, "__dataclass_fields__", {}).values()
+        return [(f.name, getattr(self, f.name)) for f in fields if f.repr]
+
+    def _html(self) -> str:
+        from polyvolta.display.page import facts, heading
+
+        return heading(self._title()) + facts(self._facts())
+
+    def _title(self) -> str:
+        """What stands above."""
+        return type(self).__name__

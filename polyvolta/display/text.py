@@ -1,0 +1,76 @@
+"""Text that fits a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from shutil import get_terminal_size
+from textwrap import wrap
+
+WIDEST = 80
+
+
+def columns() -> int:
+    """Columns that a text may take: the terminal's, from 40 to 80; 80 where there is none."""
+    return min(max(get_terminal_size((WIDEST, 24)).columns, 40), WIDEST)
+
+
+def filled(text: str, indent: str = "  ", first: str = "", width: int | None = None) -> str:
+    """A text in lines that fit, broken at blanks, all but the first indented.
+
+    >>> print(filled("<Stages initial, tiled, mapped>", width=24))
+    <Stages initial, tiled,
+      mapped>
+    """
+    width = columns() if width is None else width
+    lines = wrap(text, width, initial_indent=first, subsequent_indent=indent, break_long_words=False,
+                 break_on_hyphens=False)  # fmt: skip
+    return "\n".join(lines)
+
+
+def called(name: str, fields: Iterable[tuple[str, object]], width: int | None = None) -> str:
+    """`name(field=value, ...)` as Python reads it, in lines that fit.
+
+    >>> print(called("Options", [("block_tile", (64, 64, 32)), ("split_k", 2)], width=36))
+    Options(block_tile=(64, 64, 32),
+            split_k=2)
+    """
+    width = columns() if width is None else width
+    lines, indent = [f"{name}("], " " * (len(name) + 1)
+    texts = [f"{n}={v!r}" for n, v in fields]
+    for k, text in enumerate(texts):
+        text += "," if k < len(texts) - 1 else ")"
+        room = width - len(lines[-1]) - (not lines[-1].endswith("("))
+        if len(text) > room and lines[-1].strip() != f"{name}(":
+            lines.append(indent + text)
+        else:
+            lines[-1] += ("" if lines[-1].endswith("(") or not lines[-1].strip() else " ") + text
+    return "\n".join(lines) if texts else f"{name}()"
+
+
+def hanging(line: str, width: int, indent: int) -> list[str]:
+    """A line in parts that fit, those behind the first indented; it breaks at blanks, best before a sign such as ∧.
+
+    >>> hanging("DOMAIN: S[i, j] : 0 ≤ i < M ∧ 0 ≤ j < N", 30, 8)
+    ['DOMAIN: S[i, j] : 0 ≤ i < M', '        ∧ 0 ≤ j < N']
+    """
+    out: list[str] = []
+    while len(line) > width:
+        start = len(line) - len(line.lstrip())
+        near = [k for k in _breaks(line, start, width) if k > start + (width - start) // 3]
+        at = max(near, default=max(_blanks(line, start, width), default=-1))
+        if at <= start:
+            break
+        out.append(line[:at].rstrip())
+        line = " " * indent + line[at:].lstrip()
+    return [*out, line]
+
+
+def _breaks(line: str, start: int, width: int) -> list[int]:
+    """The blanks before signs between formulas, and behind what ends a part."""
+    signs = ("∧", "∨", ":", "→", "->", "and", "or")
+    return [k for k in _blanks(line, start, width) if line[k + 1 :].split(" ", 1)[0] in signs or line[k - 1] in ";,"]
+
+
+def _blanks(line: str, start: int, width: int) -> list[int]:
+    """Where a line can be broken so that its first part has at most so many columns."""
+    return [k for k in range(start + 1, min(width + 1, len(line))) if line[k] == " "]
