@@ -86,3 +86,16 @@ class Python(Code):
 
     __slots__ = ()
     language, title = "python", "Python"
+
+
+class Markdown(str):
+    """A text in Markdown, which notebooks set."""
+
+    __slots__ = ()
+
+    def _repr_markdown_(self) -> str:
+        return str(self)
+
+    def __repr__(self) -> str:
+        lines = self.count("\n") + (not self.endswith("\n"))
+        return f"<Markdown, {lines} line{'s' * (lines != 1)}; print it>"

@@ -11,6 +11,7 @@ from html import escape
 from itertools import count
 from typing import Any
 
+from polyvolta.display.shown import Html
 from polyvolta.display.style import SHEET
 
 _NUMBERS = count()
@@ -90,12 +91,6 @@ def facts(pairs: Iterable[tuple[str, object]]) -> str:
     """Names with what they are, one below the other; what is None or empty is left out."""
     rows = "".join(f"<tr><th>{escape(n)}</th><td>{cell(v)}</td></tr>" for n, v in pairs if v not in (None, "", ()))
     return f'<div class="pv-scroll"><table><tbody>{rows}</tbody></table></div>' if rows else ""
-
-
-class Html(str):
-    """A text that is a fragment already, for cells."""
-
-    __slots__ = ()
 
 
 def cell(value: Any) -> str:

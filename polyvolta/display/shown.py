@@ -5,6 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 
+class Html(str):
+    """A text that is a fragment of HTML already."""
+
+    __slots__ = ()
+
+
 class Shown:
     """An object with `_html`, a fragment of HTML; notebooks show it in a frame, IPython prints `str` of it."""
 
@@ -24,7 +30,7 @@ class Shown:
 
 
 class Record(Shown):
-    """What is shown by its fields: a table of their names and values."""
+    """What is shown by its fields: a table of their names and values. `repr` stays what constructs it."""
 
     __slots__ = ()
 
@@ -33,11 +39,21 @@ class Record(Shown):
         fields = getattr(self, "__dataclass_fields__", {}).values()
         return [(f.name, getattr(self, f.name)) for f in fields if f.repr]
 
+    def _title(self) -> str:
+        """What stands above."""
+        return type(self).__name__
+
     def _html(self) -> str:
         from polyvolta.display.page import facts, heading
 
         return heading(self._title()) + facts(self._facts())
 
-    def _title(self) -> str:
-        """What stands above."""
-        return type(self).__name__
+    def _text(self) -> str:
+        """The same as lines that fit."""
+        from polyvolta.display.text import listed
+
+        return listed(self._title(), self._facts())
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        plain = cycle or type(self).__str__ is not object.__str__
+        printer.text(str(self) if plain else self._text())

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
+from html import unescape
 from shutil import get_terminal_size
 from textwrap import wrap
 
+from polyvolta.display.shown import Html
+
 WIDEST = 80
+LONGEST = 400  # letters of a value
 
 
 def columns() -> int:
@@ -74,3 +79,29 @@ def _breaks(line: str, start: int, width: int) -> list[int]:
 def _blanks(line: str, start: int, width: int) -> list[int]:
     """Where a line can be broken so that its first part has at most so many columns."""
     return [k for k in range(start + 1, min(width + 1, len(line))) if line[k] == " "]
+
+
+def listed(title: str, facts: Iterable[tuple[str, object]], width: int | None = None) -> str:
+    """Names with values, one below the other, as lines that fit.
+
+    >>> print(listed("a launch", [("grid", (4, 4, 1)), ("threads", 128), ("note", "")]))
+    a launch
+      grid     4 x 4 x 1
+      threads  128
+    """
+    width = columns() if width is None else width
+    pairs = [(name, _plain(value)) for name, value in facts if value not in (None, "", ())]
+    wide = max((len(name) for name, _ in pairs), default=0)
+    lines = [f"  {name:{wide}}  {value}".rstrip() for name, value in pairs]
+    return "\n".join([*[title] * bool(title), *(x for line in lines for x in hanging(line, width, wide + 4))])
+
+
+def _plain(value: object) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, tuple) and value and all(isinstance(x, int) for x in value):
+        return " x ".join(map(str, value))
+    if isinstance(value, tuple) and all(isinstance(x, str | int) for x in value):
+        return ", ".join(map(str, value))
+    text = unescape(re.sub("<[^>]*>", "", value)) if isinstance(value, Html) else str(value)
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 4]} ..."

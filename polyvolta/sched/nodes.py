@@ -12,8 +12,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
+from polyvolta.display.shown import Record, Shown
 from polyvolta.sched.cases import Cases
 from polyvolta.sched.errors import BadSchedule
 from polyvolta.sets import Aff, Map, Set, nearest
@@ -37,8 +38,21 @@ def _check_child(node: object, what: str) -> None:
         raise BadSchedule(f"below {what} stands a node, not {kind_of(node)}", where=repr(node), hint="such as Leaf()")
 
 
+class Below(Shown):
+    """A node, which shows itself as the tree from it on."""
+
+    __slots__ = ()
+    tree: Callable[[Any], Shown]  # a schedule of it; `polyvolta.sched.tree` says how, which knows of nodes
+
+    def _html(self) -> str:
+        return Below.tree(self)._html()
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        printer.text(str(Below.tree(self)))
+
+
 @dataclass(frozen=True, slots=True)
-class Leaf:
+class Leaf(Below):
     """The end of a branch."""
 
     @property
@@ -47,7 +61,7 @@ class Leaf:
 
 
 @dataclass(frozen=True, slots=True)
-class Member:
+class Member(Record):
     """One dimension of a band.
 
     Parameters
@@ -107,7 +121,7 @@ class Member:
 
 
 @dataclass(frozen=True, slots=True)
-class Band:
+class Band(Below):
     """A nest of loops; `permutable` when its members may be interchanged and tiled.
 
     Parameters
@@ -153,7 +167,7 @@ class Band:
 
 
 @dataclass(frozen=True, slots=True)
-class Domain:
+class Domain(Below):
     """The instances of the tree; always the root."""
 
     domain: Set
@@ -169,7 +183,7 @@ class Domain:
 
 
 @dataclass(frozen=True, slots=True)
-class Context:
+class Context(Below):
     """What is known of the parameters and of the members of the bands above.
 
     Parameters
@@ -190,7 +204,7 @@ class Context:
 
 
 @dataclass(frozen=True, slots=True)
-class Filter:
+class Filter(Below):
     """The instances that go this way: all that there are of some statements, or those of them in a set.
 
     Parameters
@@ -220,7 +234,7 @@ class Filter:
 
 
 @dataclass(frozen=True, slots=True)
-class Sequence:
+class Sequence(Below):
     """Children, filters each, that run one after another."""
 
     children: tuple[Node, ...]
@@ -232,7 +246,7 @@ class Sequence:
 
 
 @dataclass(frozen=True, slots=True)
-class SetNode:
+class SetNode(Below):
     """Children, filters each, that run in any order."""
 
     children: tuple[Node, ...]
@@ -244,7 +258,7 @@ class SetNode:
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class Mark(Below):
     """A name for this place."""
 
     name: str
@@ -262,7 +276,7 @@ class Mark:
 
 
 @dataclass(frozen=True, slots=True)
-class Extension:
+class Extension(Below):
     """Instances added below this node, for each value of the band members above it that `extension` names."""
 
     extension: Map
@@ -278,7 +292,7 @@ class Extension:
 
 
 @dataclass(frozen=True, slots=True)
-class Guard:
+class Guard(Below):
     """A condition under which the subtree runs: a set over the members of the bands above, outermost first."""
 
     guard: Set

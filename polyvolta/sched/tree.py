@@ -30,6 +30,7 @@ from polyvolta.sched.errors import BadPath, BadSchedule
 from polyvolta.sched.nodes import (
     NODES,
     Band,
+    Below,
     Context,
     Domain,
     Extension,
@@ -462,3 +463,6 @@ def _is_number(k: object) -> bool:
 def _plain(at: Iterable[Any]) -> list:
     """A path as plain integers, for messages; what is none stays as it is."""
     return [int(k) if _is_number(k) else k for k in at]
+
+
+Below.tree = Schedule

@@ -15,6 +15,7 @@ from polyvolta.cuda.target.index_map import IndexMap
 from polyvolta.cuda.target.instruction import KINDS, Instruction
 from polyvolta.cuda.target.macro_mma import Composition
 from polyvolta.cuda.target.warpgroup import Family, WarpgroupMma
+from polyvolta.display.shown import Record
 from polyvolta.sets import nearest
 
 
@@ -44,7 +45,7 @@ _RULES = {
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class Target(Record):
     """An architecture.
 
     Parameters
@@ -176,6 +177,25 @@ class Target:
         """
         for problem in _problems(self):
             raise BadTarget(f"{self.name!r} is no target: {problem}", hint=_HINT)
+
+    def __repr__(self) -> str:
+        return f"<Target {self.name}; print it>"
+
+    def __str__(self) -> str:
+        return self._text()
+
+    def _facts(self) -> list[tuple[str, object]]:
+        from polyvolta.cuda.shown.targets import target_facts
+
+        return target_facts(self)
+
+    def _html(self) -> str:
+        from polyvolta.cuda.shown.targets import target
+
+        return target(self)
+
+    def _title(self) -> str:
+        return f"target {self.name}"
 
 
 @lru_cache(maxsize=64)

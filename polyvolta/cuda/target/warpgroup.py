@@ -22,6 +22,7 @@ from polyvolta.cuda.target.descriptors import InShared
 from polyvolta.cuda.target.index_map import IndexMap
 from polyvolta.cuda.target.instruction import KINDS, LANES, LAYOUTS, THREAD, WARPGROUP, I, Instruction, owned
 from polyvolta.cuda.target.macro_mma import PAIRS, MacroMma, NoInstruction, Step
+from polyvolta.display.shown import Record
 from polyvolta.sets import UnknownName, nearest
 
 ROWS, DEPTH = 64, 16
@@ -69,7 +70,7 @@ def wgmma(
 
 
 @dataclass(frozen=True, slots=True)
-class WarpgroupMma:
+class WarpgroupMma(Record):
     """The product of a warpgroup for one N, for every pair of layouts and kind of elements; `of` makes macro-MMAs.
 
     It has the attributes of a `Composition` that passes ask for: name, shape, values, layouts, kinds, of_kind, of.
@@ -136,9 +137,22 @@ class WarpgroupMma:
                 return MacroMma(self.name, self.shape, made, made.a, made.b, made.d, (Step(a, b, d),))
         raise NoInstruction(f"{self.name} multiplies no {a_layout}.{b_layout}", hint="a tensor's layout")
 
+    def _facts(self) -> list[tuple[str, object]]:
+        from polyvolta.cuda.shown.targets import composition_facts
+
+        return composition_facts(self)
+
+    def _html(self) -> str:
+        from polyvolta.cuda.shown.targets import composition
+
+        return composition(self)
+
+    def _title(self) -> str:
+        return self.name
+
 
 @dataclass(frozen=True, slots=True)
-class Spare:
+class Spare(Record):
     """Registers that the compiler needs beside accumulators, so that it spills none.
 
     Measured with ptxas 12.9, beside 128 accumulators and with 168 registers a thread in all: A @ B takes 154 of them;
@@ -197,7 +211,7 @@ _RULES = {
 
 
 @dataclass(frozen=True, slots=True)
-class Family:
+class Family(Record):
     """The products of a warpgroup for all N.
 
     Parameters

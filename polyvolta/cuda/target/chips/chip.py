@@ -14,6 +14,7 @@ from typing import Any, Self
 
 from polyvolta.cuda.errors import CudaError
 from polyvolta.cuda.target.checks import COUNT, Rule, each, of, settle
+from polyvolta.display.shown import Record
 
 MEASURED, DATA_SHEET = "measured", "data sheet"
 
@@ -32,7 +33,7 @@ POSITIVE = Rule("number above 0", "1.5e-6", _positive)
 
 
 @dataclass(frozen=True, slots=True)
-class Fitted:
+class Fitted(Record):
     """What is fitted: seconds, shares of a rate, and how sharply the slowest of several things decides.
 
     Parameters
@@ -107,7 +108,7 @@ _RULES = {
 
 
 @dataclass(frozen=True, slots=True)
-class Chip:
+class Chip(Record):
     """A GPU.
 
     Parameters
@@ -217,6 +218,9 @@ class Chip:
         except (TypeError, ValueError) as wrong:
             raise BadChip(f"no chip's data: {wrong}") from None
         return cls(**{**data, **fitted, **made})
+
+    def _title(self) -> str:
+        return self.name
 
 
 def _data(value: object) -> object:

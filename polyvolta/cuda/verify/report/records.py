@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from polyvolta.cuda.errors import CudaError
 from polyvolta.cuda.ir.walk import IrPath
 from polyvolta.cuda.text.places import Place
+from polyvolta.display.shown import Shown
 from polyvolta.sched.tree import Schedule
 from polyvolta.sets import UnknownName, nearest
 
@@ -27,7 +28,7 @@ class NoMeaning(CudaError, ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class CounterExample:
+class CounterExample(Shown):
     """One concrete case in which a statement is wrong.
 
     Parameters
@@ -59,6 +60,11 @@ class CounterExample:
     def __str__(self) -> str:
         return case_in_words(self)
 
+    def _html(self) -> str:
+        from polyvolta.display.page import block
+
+        return block(str(self))
+
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
@@ -82,7 +88,7 @@ class Verdict:
 
 
 @dataclass(frozen=True, slots=True)
-class Proof:
+class Proof(Shown):
     """A statement about a kernel that is proved, refuted, or not decided.
 
     Parameters
@@ -110,6 +116,18 @@ class Proof:
 
     def __str__(self) -> str:
         return proof_in_words(self)
+
+    def _html(self) -> str:
+        from polyvolta.display.page import Html, code, facts, fold, said
+
+        became = outcome(self)
+        kind = {"proved": "good", "refuted": "bad", "not decided": "unsure"}[became]
+        found = self.counter_example
+        case = "" if found is None else found._html()
+        why = [("because", self.reason), ("at", str(self.place) if self.place is not None else "")]
+        relation = fold("the relation", f"<pre>{code(self.relation)}</pre>") if self.relation else ""
+        head = said(f"{SIGNS[became][0]} {self.id}: {'' if self.proved else became + ': '}{self.statement}", kind)
+        return head + facts([("for", self.sizes), *why, ("time", Html(f"{1000 * self.seconds:.0f} ms"))]) + relation + case
 
 
 @dataclass(frozen=True, slots=True)
