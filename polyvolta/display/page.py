@@ -112,6 +112,8 @@ def cell(value: Any) -> str:
             return ""
         case tuple() if value and all(isinstance(x, int | str) and not isinstance(x, bool) for x in value):
             return escape((" × " if all(isinstance(x, int) for x in value) else ", ").join(map(str, value)))
+        case tuple() if value and all(isinstance(x, bool) for x in value):
+            return ", ".join(map(cell, value))
         case tuple() | list():
             return "<br>".join(map(cell, value))
     return code(value)

@@ -57,3 +57,15 @@ class Record(Shown):
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
         plain = cycle or type(self).__str__ is not object.__str__
         printer.text(str(self) if plain else self._text())
+
+
+class Brief(Record):
+    """A record whose `repr` would be long: its title, and `print` has the rest; for dataclasses with `repr=False`."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self._title()}; print it>"
+
+    def __str__(self) -> str:
+        return self._text()

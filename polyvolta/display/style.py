@@ -1,6 +1,6 @@
 """The style sheet of everything that shows itself.
 
-Every rule is below `.pv`, and overrides what Jupyter, VS Code and the usual sites say of tables and code. All colours
+Every rule is below `.pv`, and outweighs what Jupyter, VS Code and the usual sites say of tables and code. All colours
 are mixed from the page's own colour of text, `currentColor`, so nothing has to be known about themes.
 """
 
@@ -42,7 +42,7 @@ max-width:60em;color:inherit;font-size:inherit}
 .pv summary{cursor:pointer;padding:0;margin:0;font-weight:inherit;background:none}
 .pv .pv-fold>summary{font-weight:600}
 .pv .pv-fold>:not(summary){margin-left:1.1em}
-.pv math{font-size:1.12em}
+.pv math{font-size:1.12em;font-family:'Latin Modern Math','STIX Two Math','Cambria Math','DejaVu Math TeX Gyre',math}
 .pv .pv-math{margin:.45em 0;overflow-x:auto;overflow-y:hidden}
 .pv svg{max-width:100%;height:auto;display:block}
 .pv .pv-steps{display:flex;flex-wrap:wrap;gap:.25em .35em;align-items:baseline;position:relative}
@@ -71,4 +71,5 @@ _SAID = "".join(f".pv .pv-{name}{{color:{hue}}}\n" for name, hue in SIGNS.items(
 _COMMENT = ".pv .pv-comment{font-style:italic}\n"
 
 SHEET = re.sub(r"\n(?!\.)", "", _RULES.strip().replace("MONO", MONO) + "\n" + _WORDS + _SAID + _COMMENT).strip()
+SHEET = SHEET.replace(".pv ", ".pv.pv ").replace(".pv>", ".pv.pv>")  # twice, so that it outweighs what a page says
 """All rules, one a line."""

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_args
 
 from polyvolta.display.shown import Record, Shown
+from polyvolta.display.text import WIDEST
 from polyvolta.sched.cases import Cases
 from polyvolta.sched.errors import BadSchedule
 from polyvolta.sets import Aff, Map, Set, nearest
@@ -47,11 +48,16 @@ class Below(Shown):
     def _html(self) -> str:
         return Below.tree(self)._html()
 
-    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
-        printer.text(str(Below.tree(self)))
+    def __str__(self) -> str:
+        return str(Below.tree(self)) or type(self).__name__.upper()
+
+    def __repr__(self) -> str:
+        first, *more = str(self).split("\n")
+        first = first if len(first) <= WIDEST - 30 else f"{first[: WIDEST - 34]} ..."
+        return f"<{first}{'; print it' * bool(more)}>"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Leaf(Below):
     """The end of a branch."""
 
@@ -120,7 +126,7 @@ class Member(Record):
         return replace(self, exprs=tuple((s, f(s, e)) for s, e in self.exprs))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Band(Below):
     """A nest of loops; `permutable` when its members may be interchanged and tiled.
 
@@ -166,7 +172,7 @@ class Band(Below):
         return tuple(m.of(statement) for m in self.members)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Domain(Below):
     """The instances of the tree; always the root."""
 
@@ -182,7 +188,7 @@ class Domain(Below):
         return (self.child,)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Context(Below):
     """What is known of the parameters and of the members of the bands above.
 
@@ -203,7 +209,7 @@ class Context(Below):
         return (self.child,)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Filter(Below):
     """The instances that go this way: all that there are of some statements, or those of them in a set.
 
@@ -233,7 +239,7 @@ class Filter(Below):
         return (self.child,)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Sequence(Below):
     """Children, filters each, that run one after another."""
 
@@ -245,7 +251,7 @@ class Sequence(Below):
             _check_child(child, "a sequence")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class SetNode(Below):
     """Children, filters each, that run in any order."""
 
@@ -257,7 +263,7 @@ class SetNode(Below):
             _check_child(child, "a set")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Mark(Below):
     """A name for this place."""
 
@@ -275,7 +281,7 @@ class Mark(Below):
         return (self.child,)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Extension(Below):
     """Instances added below this node, for each value of the band members above it that `extension` names."""
 
@@ -291,7 +297,7 @@ class Extension(Below):
         return (self.child,)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Guard(Below):
     """A condition under which the subtree runs: a set over the members of the bands above, outermost first."""
 

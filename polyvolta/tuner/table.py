@@ -68,7 +68,8 @@ class Table(Shown, Sequence[Timed]):
         lines = self.cells()
         widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
         body = ["  ".join(cell.ljust(w) for cell, w in zip(line, widths, strict=True)).rstrip() for line in lines]
-        return "\n".join([*([self.title] if self.title else []), *body, f"all with {self.common}"])
+        common = filled(f"all with {self.common}", " " * len("all with "))
+        return "\n".join([*([self.title] if self.title else []), *body, common])
 
     __repr__ = __str__
 

@@ -47,7 +47,7 @@ def launch(kernel: Compiled) -> list[tuple[str, object]]:
     grid = ", ".join(str(e) for e in ir.grid)
     places = f"at most {ir.resident}, for ({grid}) tiles" if ir.resident else f"({grid})"
     clusters = (("cluster", ir.cluster),) if any(n > 1 for n in ir.cluster) else ()
-    warps = f"{ir.threads} threads, {ir.warps} warps"
+    warps = f"{ir.threads} threads, {ir.warps} warp{'s' * (ir.warps > 1)}"
     return [("blocks", Html(code(places))), ("a block", warps), *clusters,
             ("shared memory", f"{ir.shared_bytes:,} bytes a block")]  # fmt: skip
 

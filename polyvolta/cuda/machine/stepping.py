@@ -290,6 +290,19 @@ class Trace(Shown, Sequence["TraceStep"]):
 
         return as_html(self)
 
+    def slider(self) -> Any:
+        """The trace as a widget: a slider, and the step that it is at.
+
+        A running notebook shows a trace so by itself where ipywidgets are there; this asks for it anywhere.
+
+        Raises
+        ------
+        NoWidgets : they aren't; `pip install "polyvolta[notebook]"`.
+        """
+        from polyvolta.cuda.shown.trace import slider
+
+        return slider(self)
+
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, Any]:
         from polyvolta.cuda.shown.trace import bundle
 

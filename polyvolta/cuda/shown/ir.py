@@ -19,7 +19,8 @@ def as_text(ir: KernelIR) -> str:
     head += [f"  computes  {ir.about}"] if ir.about else []
     head += [f"  {name:9} {text}" for name, text in _parts(ir)]
     lines = [x for line in head for x in hanging(line, columns(), 12)]
-    return "\n".join([*lines, *outline(ir)])
+    body = (x for line in outline(ir) for x in hanging(line, columns(), len(line) - len(line.lstrip()) + 4))
+    return "\n".join([*lines, *body])
 
 
 def as_html(ir: KernelIR) -> str:
@@ -35,7 +36,7 @@ def as_html(ir: KernelIR) -> str:
     return (heading(ir.name, ir.about or "kernel IR") + facts([("blocks", Html(code(", ".join(map(str, ir.grid))))),
             ("a block", f"{ir.threads} threads, {ir.shared_bytes:,} bytes of shared memory")])
             + fold("memories", table(("array", "where", "size", ""), rows)) + fold("names", table((), names))
-            + block("\n".join(outline(ir)), boxed=True))  # fmt: skip
+            + block("\n".join(_lines(ir, ir.body, 0)), boxed=True))  # fmt: skip
 
 
 def _parts(ir: KernelIR) -> Iterator[tuple[str, str]]:

@@ -5,12 +5,20 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from polyvolta.cuda.errors import CudaError
 from polyvolta.display.page import Html, code, fold, framed, heading, said, steps, table
 from polyvolta.display.text import columns
 from polyvolta.sets import PolyvoltaError
 
 if TYPE_CHECKING:
     from polyvolta.cuda.machine.stepping import Trace, TraceStep
+
+
+class NoWidgets(CudaError, ImportError):
+    """A slider was asked for where there are no ipywidgets."""
+
+    id = "PV579"
+
 
 LINES, PANELS, ROWS = 24, 40, 400
 """Steps of the text, those to choose from, and those of the whole table: as many are made to be shown."""
@@ -58,14 +66,31 @@ def listed(found: list[TraceStep]) -> str:
                          for s in found), most=120)  # fmt: skip
 
 
-def bundle(trace: Trace) -> dict[str, Any]:
-    """What a notebook shows: a slider where it has widgets, with the rest for whoever hasn't."""
-    from polyvolta.display.widgets import slider
+def slider(trace: Trace) -> Any:
+    """A slider of ipywidgets over the first steps.
+
+    Raises
+    ------
+    NoWidgets : ipywidgets isn't there.
+    """
+    from polyvolta.display import widgets
 
     found, wrong, more = taken(trace, ROWS)
     after = (wrong._html() if wrong else "") + said(f"the first {len(found)} steps" if more else "", "faint")
+    try:
+        return widgets.slider(_title(trace), len(found), lambda k: framed(found[k]._html() + after))
+    except ImportError as missing:
+        raise NoWidgets(f"there is no slider without ipywidgets: {missing}",
+                        hint="pip install 'polyvolta[notebook]'; the trace itself shows without it") from missing  # fmt: skip
+
+
+def bundle(trace: Trace) -> dict[str, Any]:
+    """What a notebook shows: a slider where it has widgets, with the rest for whoever hasn't."""
+    from polyvolta.display import widgets
+
     page = {"text/plain": str(trace), "text/html": framed(as_html(trace))}
-    return {**slider(_title(trace), len(found), lambda k: framed(found[k]._html() + after)), **page}
+    live = widgets.are_shown() and bool(taken(trace, 1)[0])
+    return {**dict(slider(trace)._repr_mimebundle_() or {}), **page} if live else page
 
 
 def _title(trace: Trace) -> str:

@@ -23,7 +23,7 @@ from polyvolta.cuda.target.boxes import LANES as LANES
 from polyvolta.cuda.target.checks import COUNT, SIZES, BadTarget, Rule, each, function, known_names, of, settle
 from polyvolta.cuda.target.descriptors import InShared
 from polyvolta.cuda.target.index_map import IndexMap
-from polyvolta.display.shown import Record
+from polyvolta.display.shown import Brief, Record
 from polyvolta.sets import Aff, aff, var
 
 WARPS = 4  # of a warpgroup
@@ -150,8 +150,8 @@ _RULES = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Instruction(Record):
+@dataclass(frozen=True, slots=True, repr=False)
+class Instruction(Brief):
     """A multiply-accumulate instruction, `mma.sync` of a warp or `wgmma` of a warpgroup, for a pair of operand layouts.
 
     Parameters

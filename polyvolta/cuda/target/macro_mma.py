@@ -27,7 +27,7 @@ from polyvolta.cuda.target.descriptors import InShared
 from polyvolta.cuda.target.index_map import IndexMap
 from polyvolta.cuda.target.instruction import LANE, LANES, LAYOUTS, I, Instruction, held_values, owned
 from polyvolta.cuda.target.matrix_load import MatrixLoad
-from polyvolta.display.shown import Record
+from polyvolta.display.shown import Brief, Record
 from polyvolta.sets import Aff, UnknownName, aff, nearest, var
 from polyvolta.sets.values.simplify import simplify
 
@@ -127,8 +127,8 @@ def _placed(bits: tuple[str, ...], sources: Mapping[str, Aff]) -> Aff:
     return e
 
 
-@dataclass(frozen=True, slots=True)
-class MacroMma(Record):
+@dataclass(frozen=True, slots=True, repr=False)
+class MacroMma(Brief):
     """A product of a warp, or of a warpgroup, composed of instructions.
 
     Parameters
@@ -195,8 +195,8 @@ PAIRS = tuple(product(LAYOUTS, LAYOUTS))
 RUN = 8  # 16-bit values of a 128-bit access
 
 
-@dataclass(frozen=True, slots=True)
-class Composition(Record):
+@dataclass(frozen=True, slots=True, repr=False)
+class Composition(Brief):
     """A macro-MMA for every pair of layouts and kind of elements that its instructions take: `of` makes them.
 
     Parameters

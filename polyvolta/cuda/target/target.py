@@ -15,7 +15,7 @@ from polyvolta.cuda.target.index_map import IndexMap
 from polyvolta.cuda.target.instruction import KINDS, Instruction
 from polyvolta.cuda.target.macro_mma import Composition
 from polyvolta.cuda.target.warpgroup import Family, WarpgroupMma
-from polyvolta.display.shown import Record
+from polyvolta.display.shown import Brief
 from polyvolta.sets import nearest
 
 
@@ -44,8 +44,8 @@ _RULES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Target(Record):
+@dataclass(frozen=True, slots=True, repr=False)
+class Target(Brief):
     """An architecture.
 
     Parameters
@@ -178,12 +178,6 @@ class Target(Record):
         for problem in _problems(self):
             raise BadTarget(f"{self.name!r} is no target: {problem}", hint=_HINT)
 
-    def __repr__(self) -> str:
-        return f"<Target {self.name}; print it>"
-
-    def __str__(self) -> str:
-        return self._text()
-
     def _facts(self) -> list[tuple[str, object]]:
         from polyvolta.cuda.shown.targets import target_facts
 
@@ -195,7 +189,7 @@ class Target(Record):
         return target(self)
 
     def _title(self) -> str:
-        return f"target {self.name}"
+        return self.name
 
 
 @lru_cache(maxsize=64)

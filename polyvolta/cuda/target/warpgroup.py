@@ -22,7 +22,7 @@ from polyvolta.cuda.target.descriptors import InShared
 from polyvolta.cuda.target.index_map import IndexMap
 from polyvolta.cuda.target.instruction import KINDS, LANES, LAYOUTS, THREAD, WARPGROUP, I, Instruction, owned
 from polyvolta.cuda.target.macro_mma import PAIRS, MacroMma, NoInstruction, Step
-from polyvolta.display.shown import Record
+from polyvolta.display.shown import Brief, Record
 from polyvolta.sets import UnknownName, nearest
 
 ROWS, DEPTH = 64, 16
@@ -69,8 +69,8 @@ def wgmma(
     return Instruction(shape, layouts, held, b, accumulator(columns), WARPGROUP, (kind, kind, "f32"), volatile=True)
 
 
-@dataclass(frozen=True, slots=True)
-class WarpgroupMma(Record):
+@dataclass(frozen=True, slots=True, repr=False)
+class WarpgroupMma(Brief):
     """The product of a warpgroup for one N, for every pair of layouts and kind of elements; `of` makes macro-MMAs.
 
     It has the attributes of a `Composition` that passes ask for: name, shape, values, layouts, kinds, of_kind, of.
@@ -210,8 +210,8 @@ _RULES = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Family(Record):
+@dataclass(frozen=True, slots=True, repr=False)
+class Family(Brief):
     """The products of a warpgroup for all N.
 
     Parameters
@@ -283,6 +283,14 @@ class Family(Record):
 
     def __iter__(self) -> Iterator[WarpgroupMma]:
         return (self.of(n) for n in self.columns)
+
+    def _facts(self) -> list[tuple[str, object]]:
+        columns = f"{self.columns[0]} to {self.columns[-1]}"
+        rest = [(n, getattr(self, n)) for n in self.__dataclass_fields__ if n not in ("columns", "title")]
+        return [("columns (N)", columns), *rest]
+
+    def _title(self) -> str:
+        return self.title
 
 
 @lru_cache(maxsize=64)

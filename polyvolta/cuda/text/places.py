@@ -18,7 +18,7 @@ from polyvolta.display.shown import Record
 from polyvolta.sched.tree import Filter, Path, Schedule
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Place(Record):
     """A statement of a kernel in all three forms.
 
@@ -42,8 +42,11 @@ class Place(Record):
     def __str__(self) -> str:
         return f"line {self.line}: {self.text}" + (f"  [{self.statement}]" if self.statement else "")
 
+    def __repr__(self) -> str:
+        return f"<Place {self}>"
+
     def _facts(self) -> list[tuple[str, object]]:
-        return [(f"line {self.line}", self.text), ("tree", self.statement), ("in the IR", self.path)]
+        return [(f"line {self.line}", self.text), ("tree", self.statement), ("in the IR", ", ".join(map(str, self.path)))]
 
     def _title(self) -> str:
         return "a place of a kernel"

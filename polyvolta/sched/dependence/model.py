@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from polyvolta.display.shown import Shown
+from polyvolta.display.text import filled
 from polyvolta.sched.errors import BadProgram
 from polyvolta.sets import Map
 from polyvolta.sets.errors import kind_of
@@ -47,6 +48,10 @@ class Dependences(Shown, tuple[Dependence, ...]):
         rows = [(d.kind, d.array, str(d.relation)) for d in self]
         wide = max((len(array) for _, array, _ in rows), default=0)
         return "\n".join(f"{kind}  {array:{wide}}  {text}" for kind, array, text in rows) or "no dependences"
+
+    def __repr__(self) -> str:
+        kinds = ", ".join(dict.fromkeys(f"{d.kind} {d.array}" for d in self)) or "none"
+        return filled(f"<Dependences: {kinds}; print them>")
 
     def _html(self) -> str:
         from polyvolta.display.page import Html, code, said, table

@@ -34,6 +34,7 @@ from polyvolta.sets.errors import kind_of
 if TYPE_CHECKING:
     from rich.text import Text
 
+LOOK = {"same": "", "new": 'class="pv-new" title="new or changed"', "gone": 'class="pv-gone" title="before"'}
 MARGIN = {"same": "  ", "new": "┃ ", "gone": "- "}
 State = Literal["same", "new", "gone"]
 
@@ -107,10 +108,8 @@ class Diff(Shown):
         words = Vocabulary(self.old, self.new)
         out = []
         for line in self.shown(removed=True):
-            look = {"same": "", "new": ' class="pv-new"', "gone": ' class="pv-gone"'}[line.state]
-            note = {"same": "", "new": ' title="new or changed"', "gone": ' title="before"'}[line.state]
-            text = marked_up(line.row, words, line.flags, MARGIN[line.state])
-            out.append(f'<div class="pv-leaf"><code{look}{note}>{text}</code></div>')
+            text = marked_up(line.row, words, line.flags, MARGIN[line.state], LOOK[line.state])
+            out.append(f'<div class="pv-leaf"><code>{text}</code></div>')
         return f'<div class="pv-tree">{"".join(out)}</div>'
 
     def to_latex(self, document: bool = False) -> str:

@@ -74,12 +74,22 @@ def wrapped(row: Row, width: int = LONGEST) -> Row:
     return replace(row, lines=tuple(x for line in row.lines for x in hanging(line, room, indent + 2)))
 
 
-def marked_up(row: Row, words: Vocabulary, flags: bool = True, margin: str = "") -> str:
-    """The lines of a node, indented, with its words set apart; with `flags` also what its band is."""
+def marked_up(row: Row, words: Vocabulary, flags: bool = True, margin: str = "", look: str = "") -> str:
+    """The lines of a node, indented, with its words set apart.
+
+    Parameters
+    ----------
+    flags : whether what its band is stands behind it.
+    margin : in front of each line.
+    look : attributes of the element around each line's words.
+    """
     lines = ["".join(MARKUP.get(kind, "{}").format(escape(word)) for kind, word in words.words(ln))
              for ln in wrapped(row).lines]  # fmt: skip
     said = notes(row.node) if flags else []
     more = f'<i class="pv-faint">{BLANK * 3}{escape(", ".join(said))}</i>' if said else ""
     indent = margin.replace(" ", BLANK) + BLANK * (STEP * row.depth)
+    lines[-1] += more
+    if look:
+        lines = [re.sub("^( *)(.*)$", rf"\1<span {look}>\2</span>", line, flags=re.DOTALL) for line in lines]
     lines = [re.sub("^ +", lambda m: BLANK * len(m.group()), line) for line in lines]
-    return f'<span class="pv-in">{indent}</span>' + f"<br>{indent}".join(lines) + more
+    return f'<span class="pv-in">{indent}</span>' + f"<br>{indent}".join(lines)

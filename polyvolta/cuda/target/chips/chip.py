@@ -14,7 +14,7 @@ from typing import Any, Self
 
 from polyvolta.cuda.errors import CudaError
 from polyvolta.cuda.target.checks import COUNT, Rule, each, of, settle
-from polyvolta.display.shown import Record
+from polyvolta.display.shown import Brief, Record
 
 MEASURED, DATA_SHEET = "measured", "data sheet"
 
@@ -107,8 +107,8 @@ _RULES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Chip(Record):
+@dataclass(frozen=True, slots=True, repr=False)
+class Chip(Brief):
     """A GPU.
 
     Parameters

@@ -14,6 +14,7 @@ from polyvolta.cuda.errors import CudaError
 from polyvolta.cuda.ir.walk import IrPath
 from polyvolta.cuda.text.places import Place
 from polyvolta.display.shown import Shown
+from polyvolta.display.text import filled
 from polyvolta.sched.tree import Schedule
 from polyvolta.sets import UnknownName, nearest
 
@@ -27,7 +28,7 @@ class NoMeaning(CudaError, ValueError):
     id = "PV551"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class CounterExample(Shown):
     """One concrete case in which a statement is wrong.
 
@@ -60,6 +61,9 @@ class CounterExample(Shown):
     def __str__(self) -> str:
         return case_in_words(self)
 
+    def __repr__(self) -> str:
+        return filled(f"<CounterExample: {self.what}; print it>")
+
     def _html(self) -> str:
         from polyvolta.display.page import block
 
@@ -87,7 +91,7 @@ class Verdict:
     sizes: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Proof(Shown):
     """A statement about a kernel that is proved, refuted, or not decided.
 
@@ -116,6 +120,9 @@ class Proof(Shown):
 
     def __str__(self) -> str:
         return proof_in_words(self)
+
+    def __repr__(self) -> str:
+        return f"<Proof {self.id}: {outcome(self)}; print it>"
 
     def _html(self) -> str:
         from polyvolta.display.page import Html, code, facts, fold, said
