@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from html import escape
+from typing import Any
 
 from polyvolta.display.shown import Shown
 
@@ -25,7 +26,7 @@ _PYTHON = (
 )
 _WORDS = {"c": (frozenset(_C.split()), frozenset(_TYPES.split())), "python": (frozenset(_PYTHON.split()), frozenset())}
 _STRING = r'"(?:\\.|[^"\\\n])*"|' + r"'(?:\\.|[^'\\\n])*'"
-_REST = r"(?P<number>\b\d[\w.]*)|(?P<name>[A-Za-z_]\w*)(?P<called>\s*\()?|(?P<other>\s+|.)"
+_REST = r"(?P<number>\b\d[\w.]*)|(?P<name>[A-Za-z_]\w*)(?P<called>\s*\()?|(?P<other>\n|[^\S\n]+|.)"
 _TOKENS = {
     "c": re.compile(rf"(?P<comment>//[^\n]*|/\*.*?\*/)|(?P<command>^[ \t]*#[^\n]*)|(?P<string>{_STRING})|{_REST}", re.S | re.M),
     "python": re.compile(rf"(?P<comment>#[^\n]*)|(?P<command>^\s*@[\w.]+)|"
@@ -69,6 +70,9 @@ class Code(Shown, str):
 
     def __str__(self) -> str:
         return str.__str__(self)
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        printer.text(str(self))
 
     def _html(self) -> str:
         return f'<pre class="pv-box"><code>{marked(self, self.language)}</code></pre>'

@@ -26,7 +26,9 @@ class Shown:
         return framed(self._html())
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
-        printer.text(repr(self) if cycle else str(self))
+        from polyvolta.display.text import folded
+
+        printer.text(repr(self) if cycle else folded(str(self)))
 
 
 class Record(Shown):
@@ -55,8 +57,10 @@ class Record(Shown):
         return listed(self._title(), self._facts())
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
-        plain = cycle or type(self).__str__ is not object.__str__
-        printer.text(str(self) if plain else self._text())
+        if cycle or type(self).__str__ is not object.__str__:
+            super()._repr_pretty_(printer, cycle)
+        else:
+            printer.text(self._text())
 
 
 class Brief(Record):

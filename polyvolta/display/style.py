@@ -15,7 +15,7 @@ HUES = {
 }  # fmt: skip
 """What words of a program are, and their hues, of middle lightness: mixed with the colour of text they suit a page."""
 SIGNS = {"good": "#2a8a4a", "bad": "#d1382f", "unsure": "#a06a00"}
-"""Colours of enough contrast on light and on dark pages."""
+"""What is said of proofs and the like, in colours that are mixed likewise."""
 
 _RULES = """
 .pv{color:inherit;line-height:1.5;max-width:100%;text-align:left}
@@ -43,6 +43,7 @@ max-width:60em;color:inherit;font-size:inherit}
 .pv .pv-fold>summary{font-weight:600}
 .pv .pv-fold>:not(summary){margin-left:1.1em}
 .pv math{font-size:1.12em;font-family:'Latin Modern Math','STIX Two Math','Cambria Math','DejaVu Math TeX Gyre',math}
+.pv mtd{text-align:left}
 .pv .pv-math{margin:.45em 0;overflow-x:auto;overflow-y:hidden}
 .pv svg{max-width:100%;height:auto;display:block}
 .pv .pv-steps{display:flex;flex-wrap:wrap;gap:.25em .35em;align-items:baseline;position:relative}
@@ -67,7 +68,7 @@ border:1px solid color-mix(in srgb,currentColor 22%,transparent);margin:0;font-w
 .pv .pv-gone{opacity:.5;text-decoration:line-through}
 """
 _WORDS = "".join(f".pv .pv-{name}{{color:color-mix(in srgb,{hue} 72%,currentColor)}}\n" for name, hue in HUES.items())
-_SAID = "".join(f".pv .pv-{name}{{color:{hue}}}\n" for name, hue in SIGNS.items())
+_SAID = "".join(f".pv .pv-{name}{{color:color-mix(in srgb,{hue} 78%,currentColor)}}\n" for name, hue in SIGNS.items())
 _COMMENT = ".pv .pv-comment{font-style:italic}\n"
 
 SHEET = re.sub(r"\n(?!\.)", "", _RULES.strip().replace("MONO", MONO) + "\n" + _WORDS + _SAID + _COMMENT).strip()

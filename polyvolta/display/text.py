@@ -14,9 +14,9 @@ WIDEST = 80
 LONGEST = 400  # letters of a value
 
 
-def columns() -> int:
-    """Columns that a text may take: the terminal's, from 40 to 80; 80 where there is none."""
-    return min(max(get_terminal_size((WIDEST, 24)).columns, 40), WIDEST)
+def columns(most: int = WIDEST) -> int:
+    """Columns that a text may take: the terminal's, at least 40 and at most so many; as many where there is none."""
+    return min(max(get_terminal_size((most, 24)).columns, 40), most)
 
 
 def filled(text: str, indent: str = "  ", first: str = "", width: int | None = None) -> str:
@@ -79,6 +79,18 @@ def _breaks(line: str, start: int, width: int) -> list[int]:
 def _blanks(line: str, start: int, width: int) -> list[int]:
     """Where a line can be broken so that its first part has at most so many columns."""
     return [k for k in range(start + 1, min(width + 1, len(line))) if line[k] == " "]
+
+
+def folded(text: str, width: int | None = None) -> str:
+    """A text whose lines are too long for a terminal in more of them, the rest of each below its beginning.
+
+    >>> print(folded("  FILTER: load_A[c, t]; load_B[c, t]", 26))
+      FILTER: load_A[c, t];
+          load_B[c, t]
+    """
+    width = columns() if width is None else width
+    lines = ((line, len(line) - len(line.lstrip()) + 4) for line in text.split("\n"))
+    return "\n".join(part for line, indent in lines for part in hanging(line, width, indent))
 
 
 def listed(title: str, facts: Iterable[tuple[str, object]], width: int | None = None) -> str:

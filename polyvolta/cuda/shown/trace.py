@@ -20,6 +20,7 @@ class NoWidgets(CudaError, ImportError):
     id = "PV579"
 
 
+BLANK = "\N{NO-BREAK SPACE}"
 LINES, PANELS, ROWS = 24, 40, 400
 """Steps of the text, those to choose from, and those of the whole table: as many are made to be shown."""
 
@@ -44,7 +45,7 @@ def as_text(trace: Trace) -> str:
         cells = [row[0].rjust(widths[0]), *(x.ljust(w) for x, w in zip(row[1:], widths[1:], strict=True) if w)]
         line = f"  {'  '.join(cells)}  line {step.place.line}: {step.cuda}"
         lines.append(line if len(line) <= columns() else f"{line[: columns() - 4].rstrip()} ...")
-    lines += ["  ... and more; trace[n] is a step, len(trace) runs the block to its end"] * more
+    lines += ["  ... and more: trace[n] is any, len(trace) counts them"] * more
     return "\n".join(lines + ([str(wrong)] if wrong else []))
 
 
@@ -62,7 +63,7 @@ def listed(found: list[TraceStep]) -> str:
     """A table of steps."""
     roles = any(s.role for s in found)
     heads = (">step", *["role"] * roles, "statement", "loops", "CUDA")
-    return table(heads, ((s.number, *[s.role] * roles, Html(code(s.statement)), Html(code(_loops(s))), Html(code(s.cuda)))
+    return table(heads, ((s.number, *[s.role] * roles, Html(code(s.statement)), Html(code(_loops(s, BLANK))), Html(code(s.cuda)))
                          for s in found), most=120)  # fmt: skip
 
 
@@ -98,5 +99,5 @@ def _title(trace: Trace) -> str:
     return f"block ({x}, {y}{f', {z}' if z else ''}) of {trace._machine.ir.name}, step by step"
 
 
-def _loops(step: TraceStep) -> str:
-    return ", ".join(f"{n} = {v}" for n, v in step.loops.items())
+def _loops(step: TraceStep, blank: str = " ") -> str:
+    return ", ".join(f"{n}{blank}={blank}{v}" for n, v in step.loops.items())

@@ -46,7 +46,7 @@ def lines(expr: Expr) -> list[tuple[str, Formula]]:
     out = []
     for node in order:
         sizes[node] = 1 + sum(1 if x in names else sizes[x] for x in node.operands)
-        operands = [(_name(names[x]), ATOM) if x in names else made[x] for x in node.operands]
+        operands = [(named(names[x]), ATOM) if x in names else made[x] for x in node.operands]
         made[node] = _node(node, operands) if sizes[node] <= LONGEST else (Sign("⋯"), ATOM)
         sizes[node] = sizes[node] if sizes[node] <= LONGEST else 1
         if node in names:
@@ -104,7 +104,8 @@ def _size(order: Sequence[Expr]) -> int:
     return sizes[order[-1]]
 
 
-def _name(text: str) -> Formula:
+def named(text: str) -> Formula:
+    """A name; a number at its end stands below."""
     head = text.rstrip("0123456789")
     digits = text[len(head) :]
     return Built("sub", (Name(head), Number(digits))) if digits and head and not head.endswith("_") else Name(text)
@@ -122,7 +123,7 @@ def _node(node: Expr, operands: list[Made]) -> Made:
             return _function(f, operands, "⊙" if arrays == 2 else "·")
         case Pointwise(function=f):
             return _applied(f, [a for a, _ in operands]), ATOM
-    return _name(str(getattr(node, "name", node))), ATOM
+    return named(str(getattr(node, "name", node))), ATOM
 
 
 def _function(f: str, operands: list[Made], times: str) -> Made:

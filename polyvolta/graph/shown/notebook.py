@@ -9,7 +9,7 @@ from polyvolta.display.drawing import Box, drawn
 from polyvolta.display.formulas import Built, Formula, Name, latex, mathml, row
 from polyvolta.display.page import Html, block, code, fold, heading, said, table
 from polyvolta.graph.expr import Expr, shape_text
-from polyvolta.graph.shown.mathematics import definitions, lines, shape
+from polyvolta.graph.shown.mathematics import definitions, lines, named, shape
 from polyvolta.graph.tensors import Tensor, inputs_of
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ def formulas(expr: Expr, name: str = "") -> list[Formula]:
     out = []
     for own, formula in lines(expr):
         left = own or name
-        out.append(row(Name(left), "=", formula) if left else formula)
+        out.append(row(named(left), "=", formula) if left else formula)
     if len(out) > MOST:
         out[MOST // 2 : -MOST // 2] = [row("⋯")]
     return [*out, *definitions(expr)]

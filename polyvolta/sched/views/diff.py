@@ -24,7 +24,7 @@ from polyvolta.display.shown import Shown
 from polyvolta.sched.errors import BadArgument
 from polyvolta.sched.tree import Band, Domain, Extension, Filter, Node, Path, Schedule
 from polyvolta.sched.views.align import align
-from polyvolta.sched.views.html import marked_up
+from polyvolta.sched.views.html import marked_up, shortened
 from polyvolta.sched.views.latex import shaded, typeset, whole
 from polyvolta.sched.views.paper import Row, notes, rows
 from polyvolta.sched.views.words import Vocabulary
@@ -108,7 +108,8 @@ class Diff(Shown):
         words = Vocabulary(self.old, self.new)
         out = []
         for line in self.shown(removed=True):
-            text = marked_up(line.row, words, line.flags, MARGIN[line.state], LOOK[line.state])
+            row = shortened(line.row) if line.state == "same" else line.row
+            text = marked_up(row, words, line.flags, MARGIN[line.state], LOOK[line.state])
             out.append(f'<div class="pv-leaf"><code>{text}</code></div>')
         return f'<div class="pv-tree">{"".join(out)}</div>'
 

@@ -46,9 +46,9 @@ def html(schedule: Schedule) -> str:
 
 def _node(node: Node, at: Path, found: dict[Path, Row], words: Vocabulary) -> str:
     row, more = found[at], ""
-    if isinstance(node, Extension) and len(wrapped(row).lines) > SHORT:
-        whole = f"<code>{marked_up(row, words)}</code>"
-        row = replace(row, lines=(extended(node),))
+    short = shortened(row)
+    if short is not row:
+        whole, row = f"<code>{marked_up(row, words)}</code>", short
         indent = f'<span class="pv-in">{BLANK * (STEP * len(at) + STEP)}</span>'
         more = f'<details><summary><code>{indent}<span class="pv-faint">all of it</span></code></summary>'
         more += f'<div class="pv-leaf">{whole}</div></details>'
@@ -59,11 +59,13 @@ def _node(node: Node, at: Path, found: dict[Path, Row], words: Vocabulary) -> st
     return f"<details open><summary>{own}</summary>{more}{below}</details>"
 
 
-def extended(node: Extension) -> str:
-    """The statements of an extension, in short."""
-    names = list(dict.fromkeys(str(s.out.name) for s, _ in node.extension.parts))
+def shortened(row: Row) -> Row:
+    """Of a long extension its statements alone; any other node as it is."""
+    if not isinstance(row.node, Extension) or len(wrapped(row).lines) <= SHORT:
+        return row
+    names = list(dict.fromkeys(str(s.out.name) for s, _ in row.node.extension.parts))
     shown = names if len(names) <= 8 else [*names[:5], "...", names[-1]]
-    return f"EXTENSION: {', '.join(shown)}"
+    return replace(row, lines=(f"EXTENSION: {', '.join(shown)}",))
 
 
 def wrapped(row: Row, width: int = LONGEST) -> Row:

@@ -91,6 +91,9 @@ class Fitted(Record):
     def __post_init__(self) -> None:
         settle(self, dict.fromkeys(self.__slots__, POSITIVE), BadChip)
 
+    def _title(self) -> str:
+        return ""
+
 
 _TEXT = Rule("text", "'H200'", lambda v: isinstance(v, str) and bool(v))
 _RULES = {
@@ -221,6 +224,17 @@ class Chip(Brief):
 
     def _title(self) -> str:
         return self.name
+
+    def _facts(self) -> list[tuple[str, object]]:
+        rates = [f"{rate:g} multiply-adds a cycle, by products of a {scope}" for scope, rate in self.rates]
+        return [
+            ("architecture", self.architecture), ("multiprocessors", self.multiprocessors),
+            ("clock", f"{1e-9 * self.clock:.2f} GHz"), ("tensor cores", "; ".join(rates)),
+            ("shared memory", f"{self.shared_bytes:,} bytes a block, {self.shared_width:g} read in a cycle"),
+            ("L2", f"{self.l2_bytes:,} bytes, {1e-12 * self.l2_bandwidth:.2f} TB/s, {self.l2_width:g} bytes in a cycle"),
+            ("memory", f"{1e-12 * self.dram_bandwidth:.2f} TB/s"), ("clusters lie in groups of", self.neighbours),
+            ("fitted to warps", self.warps), ("fitted to warpgroups", self.warpgroups), ("source", self.source),
+        ]  # fmt: skip
 
 
 def _data(value: object) -> object:

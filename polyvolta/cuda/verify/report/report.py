@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from polyvolta.cuda.verify.report.html import html
-from polyvolta.cuda.verify.report.records import Proofs
+from polyvolta.cuda.verify.report.records import WIDTH, Proofs
 from polyvolta.cuda.verify.report.show import plain, rich_report, summary
 from polyvolta.display.shown import Shown
-from polyvolta.display.text import filled
+from polyvolta.display.text import columns, filled
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -26,7 +26,7 @@ class Report(Shown, Proofs):
         return filled(f"<Report of {self.kernel}; {summary(self)}>")
 
     def __str__(self) -> str:
-        return plain(self)
+        return plain(self, columns(WIDTH))
 
     def __rich__(self) -> RenderableType:
         """In colours, for `rich.print`."""
