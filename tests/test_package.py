@@ -163,7 +163,10 @@ CIRCLES = (
     {"polyvolta.sched.tree", "polyvolta.sched.program.model"},  # Schedule and Program likewise
     {"polyvolta.cuda.pictures.roles.timeline"},  # Timeline draws itself
     {"polyvolta.graph.expr"},  # expressions, tensors and graphs show themselves
-    {"polyvolta.compiler.options"},  # so do options,
+    {"polyvolta.cuda.target.target"},  # and so do targets,
+    {"polyvolta.cuda.ir.kernel_ir"},
+    {"polyvolta.cuda.machine.stepping"},  # traces,
+    {"polyvolta.compiler.options"},
     {"polyvolta.compiler.compiled"},  # and kernels
 )
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from polyvolta.display.shown import Shown
-from polyvolta.display.text import columns, filled, hanging
+from polyvolta.display.text import filled
 from polyvolta.sched.tree import Schedule
 from polyvolta.sets import UnknownName, nearest
 
@@ -53,8 +53,8 @@ class Stages(Shown, Mapping[str, Schedule]):
 
     def __str__(self) -> str:
         wide = max(map(len, self), default=0) + 2
-        lines = [f"{stage:{wide}}{self.notes.get(stage, '')}".rstrip() for stage in self]
-        return "\n".join(x for line in lines for x in hanging(line, columns(), wide))
+        lines = (filled(self.notes.get(stage, "") or "-", " " * wide, f"{stage:{wide}}") for stage in self)
+        return "\n".join(lines)
 
     def _html(self) -> str:
         from polyvolta.compiler.shown.stages import stepper

@@ -11,7 +11,7 @@ from html import escape
 from itertools import count
 from typing import Any
 
-from polyvolta.display.shown import Html
+from polyvolta.display.fragment import Html
 from polyvolta.display.style import SHEET
 
 _NUMBERS = count()

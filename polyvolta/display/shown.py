@@ -5,12 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 
-class Html(str):
-    """A text that is a fragment of HTML already."""
-
-    __slots__ = ()
-
-
 class Shown:
     """An object with `_html`, a fragment of HTML; notebooks show it in a frame, IPython prints `str` of it."""
 

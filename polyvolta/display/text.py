@@ -8,7 +8,7 @@ from html import unescape
 from shutil import get_terminal_size
 from textwrap import wrap
 
-from polyvolta.display.shown import Html
+from polyvolta.display.fragment import Html
 
 WIDEST = 80
 LONGEST = 400  # letters of a value
@@ -104,8 +104,8 @@ def listed(title: str, facts: Iterable[tuple[str, object]], width: int | None = 
     width = columns() if width is None else width
     pairs = [(name, _plain(value)) for name, value in facts if value not in (None, "", ())]
     wide = max((len(name) for name, _ in pairs), default=0)
-    lines = [f"  {name:{wide}}  {value}".rstrip() for name, value in pairs]
-    return "\n".join([*[title] * bool(title), *(x for line in lines for x in hanging(line, width, wide + 4))])
+    lines = (filled(value, " " * (wide + 4), f"  {name:{wide}}  ", width) for name, value in pairs)
+    return "\n".join([*[title] * bool(title), *lines])
 
 
 def _plain(value: object) -> str:

@@ -12,7 +12,7 @@ from polyvolta.compiler.rule.blocks import count
 from polyvolta.compiler.shown.stages import tile
 from polyvolta.compiler.tiling import OPTIONS, Tiling
 from polyvolta.display.page import fold, table
-from polyvolta.display.text import columns, hanging
+from polyvolta.display.text import filled
 from polyvolta.graph.plans.idioms import plan
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def _block(o: Options, whole: tuple[int, ...], sizes: tuple[int | None, int | No
     if o.block_tile == tuple(whole):
         return "the target's: what one multiprocessor computes from few loads"
     if rows is None or cols is None:
-        return f"smaller than the target's {tile(tuple(whole))}, so that registers are enough"
+        return f"smaller than the target's {tile(tuple(whole))}, so that all of it fits"
     return f"for {rows} x {cols} results: {count(o.block_tile, rows, cols)} blocks for {most} multiprocessors"
 
 
@@ -93,8 +93,8 @@ def as_text(o: Options) -> str:
     why, wide = reasons(o), max(map(len, OPTIONS))
     values = {name: value(getattr(o, name)) for name in OPTIONS}
     room = max(map(len, values.values()))
-    lines = [f"{name:{wide}}  {values[name]:{room}}  {why[name]}" for name in OPTIONS]
-    return "\n".join(x for line in lines for x in hanging(line, columns(), wide + room + 4))
+    heads = {name: f"{name:{wide}}  {values[name]:{room}}  " for name in OPTIONS}
+    return "\n".join(filled(why[name], " " * len(head), head) for name, head in heads.items())
 
 
 def value(v: object) -> str:

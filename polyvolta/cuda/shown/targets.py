@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from polyvolta.display.page import Html, code, facts, fold, heading, table
-from polyvolta.sets import PolyvoltaError
+from polyvolta.display.page import Html, code, facts, heading, table
 
 if TYPE_CHECKING:
     from polyvolta.cuda.target.instruction import Instruction
@@ -77,13 +75,8 @@ def macro_facts(m: MacroMma) -> list[tuple[str, object]]:
 
 
 def macro(m: MacroMma) -> str:
-    """A macro-MMA, with the picture of its ownership."""
-    picture = ""
-    with suppress(PolyvoltaError):
-        from polyvolta.cuda.pictures.owners import ownership
-
-        picture = fold("who owns which element", ownership(m)._html())
-    return heading(m.name, "a macro-MMA") + facts(macro_facts(m)) + picture
+    """A macro-MMA."""
+    return heading(m.name, "a macro-MMA; pv.pictures.ownership draws who owns what") + facts(macro_facts(m))
 
 
 def instruction_facts(i: Instruction) -> list[tuple[str, object]]:
