@@ -52,6 +52,10 @@ class Below(Shown):
         return str(Below.tree(self)) or type(self).__name__.upper()
 
     def __repr__(self) -> str:
+        """What constructs it; where that is long, its first line as `print` shows it."""
+        fields = ", ".join(f"{name}={getattr(self, name)!r}" for name in self.__match_args__)  # type: ignore[attr-defined]
+        if len(text := f"{type(self).__name__}({fields})") <= 3 * WIDEST:
+            return text
         first, *more = str(self).split("\n")
         first = first if len(first) <= WIDEST - 30 else f"{first[: WIDEST - 34]} ..."
         return f"<{first}{'; print it' * bool(more)}>"

@@ -102,7 +102,8 @@ def test_what_is_long_says_in_one_line_what_it_is():
 def test_reprs_fit_the_terminal(monkeypatch, width):
     monkeypatch.setenv("COLUMNS", str(width))
     for name in ("options", "kernel", "stages", "trace", "launch", "observed", "report"):
-        texts = (repr(everything()[name]), str(everything()[name]) if name != "observed" else "")
+        thing = everything()[name]
+        texts = [repr(thing)] * (name != "report") + [str(thing)] * (name != "observed")
         assert all(len(line) <= max(width, 68) for text in texts for line in text.split("\n")), name
 
 
