@@ -248,7 +248,8 @@ def _made(
     ir = replace(ir, about=_about(graph), block_order=order, occupancy=options.occupancy, resident=blocks * clusters)
     if ir.maps and otherwise is None:
         otherwise = _WithoutBoxes(asked, target, name, options, given)
-    return Kernel(graph, target, options, Stages(stages, sentences(options, target)), ir, print_cuda(ir), otherwise if ir.maps else None)
+    trees = Stages(stages, sentences(options, target))
+    return Kernel(graph, target, options, trees, ir, print_cuda(ir), otherwise if ir.maps else None)
 
 
 KEPT = ("accumulators", "group", "occupancy", "dependent_launch")

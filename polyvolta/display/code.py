@@ -10,9 +10,10 @@ from typing import Any
 from polyvolta.display.shown import Shown
 
 _C = (
-    "alignas auto break case const constexpr continue default do else enum extern for goto if inline namespace operator "
-    "reinterpret_cast restrict return sizeof static static_cast struct switch template typedef typename union using "
-    "volatile while asm __restrict__ __global__ __device__ __shared__ __forceinline__ __launch_bounds__ __cluster_dims__ "
+    "alignas auto break case const constexpr continue default do else enum extern for goto if inline namespace "
+    "operator reinterpret_cast restrict return sizeof static static_cast struct switch template typedef typename union "
+    "using volatile while asm __restrict__ __global__ __device__ __shared__ __forceinline__ __launch_bounds__ "
+    "__cluster_dims__ "
     "__grid_constant__ __align__ nullptr true false"
 )
 _TYPES = (
@@ -28,7 +29,8 @@ _WORDS = {"c": (frozenset(_C.split()), frozenset(_TYPES.split())), "python": (fr
 _STRING = r'"(?:\\.|[^"\\\n])*"|' + r"'(?:\\.|[^'\\\n])*'"
 _REST = r"(?P<number>\b\d[\w.]*)|(?P<name>[A-Za-z_]\w*)(?P<called>\s*\()?|(?P<other>\n|[^\S\n]+|.)"
 _TOKENS = {
-    "c": re.compile(rf"(?P<comment>//[^\n]*|/\*.*?\*/)|(?P<command>^[ \t]*#[^\n]*)|(?P<string>{_STRING})|{_REST}", re.S | re.M),
+    "c": re.compile(rf"(?P<comment>//[^\n]*|/\*.*?\*/)|(?P<command>^[ \t]*#[^\n]*)|"
+                    rf"(?P<string>{_STRING})|{_REST}", re.S | re.M),
     "python": re.compile(rf"(?P<comment>#[^\n]*)|(?P<command>^\s*@[\w.]+)|"
                          rf'(?P<string>"""(?:\\.|.)*?"""|{_STRING})|{_REST}', re.S | re.M),
 }  # fmt: skip
@@ -62,11 +64,11 @@ class Code(Shown, str):
 
     __slots__ = ()
     language = "c"
-    title = "C"
+    called = "C"
 
     def __repr__(self) -> str:
         lines = self.count("\n") + (not self.endswith("\n"))
-        return f"<{self.title}, {lines} line{'s' * (lines != 1)}; print it>"
+        return f"<{self.called}, {lines} line{'s' * (lines != 1)}; print it>"
 
     def __str__(self) -> str:
         return str.__str__(self)
@@ -82,14 +84,14 @@ class Cuda(Code):
     """CUDA C++."""
 
     __slots__ = ()
-    title = "CUDA C++"
+    called = "CUDA C++"
 
 
 class Python(Code):
     """Python."""
 
     __slots__ = ()
-    language, title = "python", "Python"
+    language, called = "python", "Python"
 
 
 class Markdown(str):

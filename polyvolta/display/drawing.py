@@ -136,7 +136,8 @@ def _edge(
 
 def _box(box: Box, x: float, y: float) -> str:
     place = f'x="{x - box.width / 2:.1f}" y="{y:.1f}" width="{box.width:.1f}" height="{box.height:.1f}"'
-    out = f'<rect {place} rx="{box.height / 2 if box.round else 4:.1f}" fill-opacity=".06" stroke="currentColor" stroke-opacity=".5"/>'
+    bend = box.height / 2 if box.round else 4
+    out = f'<rect {place} rx="{bend:.1f}" fill-opacity=".06" stroke="currentColor" stroke-opacity=".5"/>'
     for n, line in enumerate(box.lines):
         weight = ' font-weight="bold"' if n == 0 else ""
         base = y + PAD / 2 + LINE * n + 12.5

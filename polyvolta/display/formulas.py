@@ -1,6 +1,6 @@
 """Mathematics: a small tree of signs, as MathML, which browsers draw without scripts, and as LaTeX.
 
-A tree is a word (`Name`, `Number`, `Sign`), trees side by side (`Row`), or trees in a form such as a fraction (`Built`).
+A tree is a word (`Name`, `Number`, `Sign`), trees side by side (`Row`), or trees in a form, as a fraction (`Built`).
 """
 
 from __future__ import annotations
@@ -8,9 +8,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from html import escape
 
-_LETTERS = dict(zip(
+_GREEK = (
     "alpha beta gamma delta epsilon zeta eta theta kappa lambda mu nu xi pi rho sigma tau phi chi psi omega Gamma "
-    "Delta Theta Lambda Xi Pi Sigma Phi Psi Omega".split(), "αβγδεζηθκλμνξπρστφχψωΓΔΘΛΞΠΣΦΨΩ", strict=True))  # fmt: skip
+    "Delta Theta Lambda Xi Pi Sigma Phi Psi Omega"
+)
+_LETTERS: dict[str, str] = dict(zip(_GREEK.split(), "αβγδεζηθκλμνξπρστφχψωΓΔΘΛΞΠΣΦΨΩ", strict=True))
 _SIGNS = {
     "·": r"\cdot ", "⊙": r"\odot ", "−": "-", "≤": r"\le ", "≥": r"\ge ", "≠": r"\ne ", "∧": r"\wedge ", "∨": r"\vee ",
     "¬": r"\neg ", "∞": r"\infty ", "⋯": r"\cdots ", "×": r"\times ", "∈": r"\in ", "⌊": r"\lfloor ", "⌋": r"\rfloor ",
@@ -86,7 +88,9 @@ def mathml(formula: Formula, display: bool = True) -> str:
     '<math><mrow><mi>A</mi><mo>&lt;</mo><mn>3</mn></mrow></math>'
     """
     inner = _mathml(formula)
-    return f'<div class="pv-math"><math displaystyle="true">{inner}</math></div>' if display else f"<math>{inner}</math>"
+    if not display:
+        return f"<math>{inner}</math>"
+    return f'<div class="pv-math"><math displaystyle="true">{inner}</math></div>'
 
 
 def latex(formula: Formula) -> str:

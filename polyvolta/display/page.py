@@ -136,11 +136,11 @@ def steps(panels: Sequence[tuple[str, str]], first: int = 0) -> str:
     name = f"pv-{digest}-{next(_NUMBERS)}"
     out = []
     for k, (label, fragment) in enumerate(panels):
-        turns = [f'<label for="{name}-{n}">{sign}</label>' for n, sign in ((k - 1, "◂ before"), (k + 1, "next ▸"))
-                 if 0 <= n < len(panels)]  # fmt: skip
+        near = ((k - 1, "◂ before"), (k + 1, "next ▸"))
+        turns = "".join(f'<label for="{name}-{n}">{t}</label>' for n, t in near if 0 <= n < len(panels))
         out.append(f'<input type="radio" name="{name}" id="{name}-{k}"{" checked" * (k == first)}>'
                    f'<label for="{name}-{k}">{escape(label)}</label>'
-                   f'<div class="pv-step">{fragment}<div class="pv-turn pv-faint">{"".join(turns)}</div></div>')  # fmt: skip
+                   f'<div class="pv-step">{fragment}<div class="pv-turn pv-faint">{turns}</div></div>')  # fmt: skip
     return f'<div class="pv-steps">{"".join(out)}</div>'
 
 

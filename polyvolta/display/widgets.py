@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
+from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
@@ -36,7 +37,7 @@ def slider(title: str, count: int, shown: Callable[[int], str]) -> Any:
     ------
     ImportError : ipywidgets isn't there.
     """
-    import ipywidgets as widgets
+    widgets: Any = import_module("ipywidgets")
 
     choice = widgets.IntSlider(0, 0, count - 1, description="step", layout={"width": "36em"})
     play = widgets.Play(0, 0, count - 1, interval=600)

@@ -40,7 +40,7 @@ def arrays():
 
 def graph_things():
     M, N = pv.sizes("M N")
-    small = kernel()
+    small, x = kernel(), pv.tensor("x", (M,))
     error = None
     try:
         pv.sets.Set("{ [row] : 0 <= rwo < 4 }")
@@ -48,7 +48,7 @@ def graph_things():
         error = found
     return {
         "size": M, "tensor": pv.tensor("A", (M, N), layout="col"), "scalar": pv.scalar("alpha"),
-        "expression": small.graph.roots[0], "cases": pv.where(pv.tensor("x", (M,)) > 0, pv.exp(pv.tensor("x", (M,))), 1),
+        "expression": small.graph.roots[0], "cases": pv.where(x > 0, pv.exp(x), 1),
         "output": pv.output(small.graph.roots[0], "Z", layout="col"), "graph": small.graph,
         "statement": small.graph.statements[0], "access": small.graph.statements[0].write, "error": error,
     }  # fmt: skip

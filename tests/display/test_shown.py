@@ -7,7 +7,6 @@ from dataclasses import replace
 from html.parser import HTMLParser
 from types import ModuleType, SimpleNamespace
 
-import numpy as np
 import pytest
 
 import polyvolta as pv
@@ -92,7 +91,8 @@ def test_text_stays_text_and_fits():
 
 def test_what_is_long_says_in_one_line_what_it_is():
     long = ("graph", "kernel", "stages", "schedule", "node", "ir", "scan", "report", "proof", "observed", "trace",
-            "target", "macro-MMA", "instruction", "composition", "mutant", "dependences", "tuned", "source")  # fmt: skip
+            "target", "macro-MMA", "instruction", "composition", "mutant", "dependences", "tuned",
+            "source")  # fmt: skip
     for name in long:
         text = repr(everything()[name])
         assert text.startswith("<") and len(text) < 500 and max(map(len, text.split("\n"))) <= columns(), name
@@ -206,7 +206,9 @@ def test_texts_of_programs_are_strings_with_a_face():
     assert pickle.loads(pickle.dumps(source)) == source and source.encode().decode() == source
     assert Page(source._repr_html_()).text.strip() == source.strip()
     assert type(everything()["to_c"]) is Code and type(everything()["to_python"]) is Python
-    assert Markdown("| a |\n|---|")._repr_markdown_() == "| a |\n|---|" and repr(Markdown("a")) == "<Markdown, 1 line; print it>"
+    assert source.title().startswith("// Kern0")  # no method of texts is hidden
+    made = Markdown("| a |\n|---|")
+    assert made._repr_markdown_() == made and repr(made) == "<Markdown, 2 lines; print it>"
 
 
 def test_marked_words():
@@ -311,7 +313,8 @@ def test_pictures_get_no_wider_than_their_page():
 
 class Fact(Record):
     def _facts(self):
-        return [("name", "a<b"), ("tile", (4, 2)), ("none", None), ("on", True), ("code", Html("<code>x &lt; y</code>"))]
+        written = Html("<code>x &lt; y</code>")
+        return [("name", "a<b"), ("tile", (4, 2)), ("none", None), ("on", True), ("code", written)]
 
     def _title(self):
         return "a fact"

@@ -38,7 +38,8 @@ def page_of_variants(kernel: VariedKernel) -> str:
     """The page of a kernel of several variants."""
     count = len(kernel.variants)
     head = heading(kernel.name, f"{count} variant{'s' * (count > 1)} for {kernel.target.name}") + outputs(kernel.graph)
-    return head + kernel.decisions._html() + "".join(fold(f"variant {n}", page(k)) for n, k in enumerate(kernel.variants))
+    variants = (fold(f"variant {n}", page(k)) for n, k in enumerate(kernel.variants))
+    return head + kernel.decisions._html() + "".join(variants)
 
 
 def launch(kernel: Compiled) -> list[tuple[str, object]]:

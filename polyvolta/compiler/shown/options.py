@@ -60,7 +60,7 @@ def _by_rule(o: Options, origin: Origin) -> dict[str, str]:
         "fragments": "two where the target has them and strips take turns",
         "group": f"what {target.name} has by default",
         "dependent_launch": f"{target.name} {'can' if target.dependent_launch else 'has nothing of the kind'}",
-    } | {name: NOT_WEIGHED for name in ("occupancy", "persistent", "pingpong", "swap", "cluster")}
+    } | dict.fromkeys(("occupancy", "persistent", "pingpong", "swap", "cluster"), NOT_WEIGHED)
 
 
 def _block(o: Options, whole: tuple[int, ...], sizes: tuple[int | None, int | None, int], most: int) -> str:

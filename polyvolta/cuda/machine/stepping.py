@@ -252,7 +252,7 @@ class Trace(Shown, Sequence["TraceStep"]):
 
     @property
     def standing(self) -> tuple[Standing, ...]:
-        """Where each role stands, behind the last step that was made; () before they begin, and where there are none."""
+        """Where each role stands behind the last step that was made; () before they begin, and where there are none."""
         woven = (s for s in self._turns.woven if s.name in self.roles)
         return tuple(standing(self._machine, self._places, s, self._whole) for s in woven)
 

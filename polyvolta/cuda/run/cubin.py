@@ -46,7 +46,8 @@ class Resources(Record):
     def _facts(self) -> list[tuple[str, object]]:
         stores, loads = self.spill_stores or 0, self.spill_loads or 0
         spills = f"{stores} bytes stored, {loads} loaded" if stores or loads else "none"
-        return [("registers", f"{self.registers} a thread"), ("spills", spills if self.spill_stores is not None else "?"),
+        spills = spills if self.spill_stores is not None else "not known"
+        return [("registers", f"{self.registers} a thread"), ("spills", spills),
                 ("local memory", f"{self.local_bytes} bytes a thread" if self.local_bytes else "none"),
                 ("shared memory", f"{self.shared_bytes:,} bytes a block"),
                 ("constant bank 0", f"{self.constant_bytes} bytes")]  # fmt: skip

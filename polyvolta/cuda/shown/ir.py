@@ -80,6 +80,7 @@ def _lines(ir: KernelIR, body: Sequence[Any], depth: int) -> Iterator[str]:
 
 
 def _operation(ir: KernelIR, op: Any) -> str:
-    touched = {kind: list(dict.fromkeys(a.array for a in op.accesses(ir) if a.kind == kind)) for kind in ("write", "read")}
-    said = ", ".join(touched["write"]) + (f" <- {', '.join(touched['read'])}" if touched["read"] else "")
+    found = op.accesses(ir)
+    writes, reads = (", ".join(dict.fromkeys(a.array for a in found if a.kind == kind)) for kind in ("write", "read"))
+    said = f"{writes} <- {reads}" if reads else writes
     return "  ".join(x for x in (op.statement, type(op).__name__, said) if x)

@@ -1,4 +1,4 @@
-"""A trace as a whole: a table of its steps as text, steps to choose from in a notebook, a slider where there are widgets."""
+"""A trace as a whole: its steps as lines of text; in a notebook to choose from, by a slider where there are widgets."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def taken(trace: Trace, most: int) -> tuple[list[TraceStep], PolyvoltaError | No
 
 
 def as_text(trace: Trace) -> str:
-    """A line for each of the first steps: number, role, statement, loop variables, and the CUDA line as far as it fits."""
+    """A line for each of the first steps: number, role, statement, loop variables, and of the CUDA line what fits."""
     found, wrong, more = taken(trace, LINES)
     rows = [(str(s.number), s.role, s.statement, _loops(s)) for s in found]
     widths = [max(map(len, column), default=0) for column in zip(*rows, strict=True)]
@@ -63,8 +63,9 @@ def listed(found: list[TraceStep]) -> str:
     """A table of steps."""
     roles = any(s.role for s in found)
     heads = (">step", *["role"] * roles, "statement", "loops", "CUDA")
-    return table(heads, ((s.number, *[s.role] * roles, Html(code(s.statement)), Html(code(_loops(s, BLANK))), Html(code(s.cuda)))
-                         for s in found), most=120)  # fmt: skip
+    words = ((s, (s.statement, _loops(s, BLANK), s.cuda)) for s in found)
+    rows = ((s.number, *[s.role] * roles, *(Html(code(x)) for x in texts)) for s, texts in words)
+    return table(heads, rows, most=120)
 
 
 def slider(trace: Trace) -> Any:
@@ -81,8 +82,8 @@ def slider(trace: Trace) -> Any:
     try:
         return widgets.slider(_title(trace), len(found), lambda k: framed(found[k]._html() + after))
     except ImportError as missing:
-        raise NoWidgets(f"there is no slider without ipywidgets: {missing}",
-                        hint="pip install 'polyvolta[notebook]'; the trace itself shows without it") from missing  # fmt: skip
+        hint = "pip install 'polyvolta[notebook]'; the trace itself shows without it"
+        raise NoWidgets(f"there is no slider without ipywidgets: {missing}", hint=hint) from missing
 
 
 def bundle(trace: Trace) -> dict[str, Any]:

@@ -46,7 +46,8 @@ class Place(Record):
         return f"<Place {self}>"
 
     def _facts(self) -> list[tuple[str, object]]:
-        return [(f"line {self.line}", self.text), ("tree", self.statement), ("in the IR", ", ".join(map(str, self.path)))]
+        path = ", ".join(map(str, self.path))
+        return [(f"line {self.line}", self.text), ("tree", self.statement), ("in the IR", path)]
 
     def _title(self) -> str:
         return "a place of a kernel"

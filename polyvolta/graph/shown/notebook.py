@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from polyvolta.display.drawing import Box, drawn
 from polyvolta.display.formulas import Built, Formula, Name, latex, mathml, row
@@ -44,7 +44,8 @@ def as_latex(expr: Expr) -> str:
 def tensor(t: Tensor) -> str:
     """A tensor's name, shape, type and layout."""
     if not t.dims:
-        return mathml(row(Name(t.name), "∈", Name(t.dtype, True))) + said("a number, given when the kernel is called", "faint")
+        whole = mathml(row(Name(t.name), "∈", Name(t.dtype, True)))
+        return whole + said("a number, given when the kernel is called", "faint")
     return mathml(row(Name(t.name), "∈", Built("sup", (Name(t.dtype, True), shape(t.dims))))) + said(_lies(t), "faint")
 
 
@@ -57,8 +58,8 @@ def tensors(given: Iterable[Tensor]) -> str:
 
 def graph(g: Graph) -> str:
     """A graph: drawn, then its statements and its tensors."""
-    boxes: dict = {("in", t.name): Box((_titled(t),), True) for t in g.inputs}
-    made = {t.name: ("in", t.name) for t in g.inputs}
+    boxes: dict[Any, Box] = {("in", t.name): Box((_titled(t),), True) for t in g.inputs}
+    made: dict[str, Any] = {t.name: ("in", t.name) for t in g.inputs}
     edges = []
     for s, result in zip(g.statements, g.results, strict=True):
         boxes[s.name] = Box((s.name, *_broken(str(s).partition(": ")[2])))

@@ -230,8 +230,8 @@ class Chip(Brief):
         return [
             ("architecture", self.architecture), ("multiprocessors", self.multiprocessors),
             ("clock", f"{1e-9 * self.clock:.2f} GHz"), ("tensor cores", "; ".join(rates)),
-            ("shared memory", f"{self.shared_bytes:,} bytes a block, {self.shared_width:g} read in a cycle"),
-            ("L2", f"{self.l2_bytes:,} bytes, {1e-12 * self.l2_bandwidth:.2f} TB/s, {self.l2_width:g} bytes in a cycle"),
+            ("shared memory", f"{self.shared_bytes:,} bytes a block, {self.shared_width:g} read a cycle"),
+            ("L2", f"{self.l2_bytes:,} bytes, {1e-12 * self.l2_bandwidth:.2f} TB/s, {self.l2_width:g} bytes a cycle"),
             ("memory", f"{1e-12 * self.dram_bandwidth:.2f} TB/s"), ("clusters lie in groups of", self.neighbours),
             ("fitted to warps", self.warps), ("fitted to warpgroups", self.warpgroups), ("source", self.source),
         ]  # fmt: skip

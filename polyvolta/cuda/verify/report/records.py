@@ -125,7 +125,7 @@ class Proof(Shown):
         return f"<Proof {self.id}: {outcome(self)}; print it>"
 
     def _html(self) -> str:
-        from polyvolta.display.page import Html, code, facts, fold, said
+        from polyvolta.display.page import code, facts, fold, said
 
         became = outcome(self)
         kind = {"proved": "good", "refuted": "bad", "not decided": "unsure"}[became]
@@ -134,7 +134,8 @@ class Proof(Shown):
         why = [("because", self.reason), ("at", str(self.place) if self.place is not None else "")]
         relation = fold("the relation", f"<pre>{code(self.relation)}</pre>") if self.relation else ""
         head = said(f"{SIGNS[became][0]} {self.id}: {'' if self.proved else became + ': '}{self.statement}", kind)
-        return head + facts([("for", self.sizes), *why, ("time", Html(f"{1000 * self.seconds:.0f} ms"))]) + relation + case
+        rows = [("for", self.sizes), *why, ("time", f"{1000 * self.seconds:.0f} ms")]
+        return head + facts(rows) + relation + case
 
 
 @dataclass(frozen=True, slots=True)
