@@ -27,10 +27,10 @@ def heading(text: str, more: str = "") -> str:
     """A heading, and faint words behind it.
 
     >>> heading("a < b")
-    '<div class="pv-head">a &lt; b</div>'
+    '<div class="pv-head"><b>a &lt; b</b></div>'
     """
-    said = f' <span class="pv-faint" style="font-weight:400">{escape(more)}</span>' if more else ""
-    return f'<div class="pv-head">{escape(text)}{said}</div>' if text else ""
+    said = f' <span class="pv-faint">{escape(more)}</span>' if more else ""
+    return f'<div class="pv-head"><b>{escape(text)}</b>{said}</div>' if text else ""
 
 
 def said(text: str, kind: str = "") -> str:

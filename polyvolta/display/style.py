@@ -26,7 +26,7 @@ border:0;padding:0;margin:0}
 .pv pre code{font-size:1em}
 .pv .pv-box{border:1px solid color-mix(in srgb,currentColor 18%,transparent);border-radius:6px;padding:.6em .9em;
 background:color-mix(in srgb,currentColor 4%,transparent);max-height:36em;overflow:auto}
-.pv .pv-head{font-weight:600;margin:.5em 0 .25em}
+.pv .pv-head{margin:.5em 0 .25em}
 .pv .pv-faint{opacity:.66}
 .pv .pv-scroll{overflow-x:auto;max-width:100%}
 .pv table{border-collapse:collapse;border:0;margin:.3em 0;font-size:inherit;color:inherit;table-layout:auto;width:auto;

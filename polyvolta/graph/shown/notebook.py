@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from polyvolta.display.drawing import Box, drawn
 from polyvolta.display.formulas import Built, Formula, Name, latex, mathml, row
-from polyvolta.display.page import Html, block, code, fold, heading, said, table
+from polyvolta.display.page import Html, block, code, fold, heading, said, table, words
 from polyvolta.graph.expr import Expr, shape_text
 from polyvolta.graph.shown.mathematics import definitions, lines, named, shape
 from polyvolta.graph.tensors import Tensor, inputs_of
@@ -33,7 +33,8 @@ def formulas(expr: Expr, name: str = "") -> list[Formula]:
 def expression(expr: Expr, name: str = "") -> str:
     """An expression: as mathematics, its shape and type, and its tensors."""
     whole = "".join(map(mathml, formulas(expr, name)))
-    return whole + said(f"{_shape(expr)}{expr.dtype}", "faint") + tensors(inputs_of([expr]))
+    kind = f"<p>{_python(expr, name)} {words(f'{_shape(expr)}{expr.dtype}', 'faint')}</p>"
+    return whole + kind + tensors(inputs_of([expr]))
 
 
 def as_latex(expr: Expr) -> str:
@@ -77,12 +78,19 @@ def graph(g: Graph) -> str:
 
 def outputs(g: Graph) -> str:
     """What a graph computes, as mathematics."""
-    return "".join(mathml(f) for t, e in zip(g.outputs, g.roots, strict=True) for f in formulas(e, t.name))
+    pairs = [(e, t.name) for t, e in zip(g.outputs, g.roots, strict=True)]
+    whole = "".join(mathml(f) for e, name in pairs for f in formulas(e, name))
+    return whole + "".join(f"<p>{_python(e, name)}</p>" for e, name in pairs)
 
 
 def output(expr: Expr, name: str | None, layout: str) -> str:
     """An output with a name or a layout of its own."""
     return heading("an output", f"stored {LAYOUTS[layout]}") + expression(expr, name or "")
+
+
+def _python(expr: Expr, name: str) -> str:
+    """The expression as it is written in a program, for who reads that, and for pages without mathematics."""
+    return code(f"{name} = {expr}" if name else str(expr))
 
 
 def _lies(t: Tensor) -> str:
