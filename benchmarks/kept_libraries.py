@@ -25,7 +25,8 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from polyvolta.cuda.run import cubin_cache, nvrtc
+from polyvolta.cuda.run import nvrtc
+from polyvolta.sets import code_cache
 
 COPY = 'extern "C" __global__ void copy(const float *from, float *to) { to[threadIdx.x] = from[threadIdx.x]; }'
 HERE = Path(__file__)
@@ -36,13 +37,13 @@ Found = tuple[bytes, str] | None
 
 
 class Ours:
-    """`cubin_cache`, in a folder and of a size."""
+    """`code_cache`, in a folder and of a size."""
 
     def __init__(self, folder: Path, size: int = 256 << 20) -> None:
         os.environ["POLYVOLTA_CACHE_DIR"], os.environ["POLYVOLTA_CACHE_SIZE"] = str(folder), str(size)
 
-    write = staticmethod(cubin_cache.write)
-    read = staticmethod(cubin_cache.read)
+    write = staticmethod(code_cache.write)
+    read = staticmethod(code_cache.read)
 
 
 class Theirs:
@@ -74,7 +75,7 @@ class Adapter:
 
     def write(self, key: bytes, image: bytes, log: str) -> None:
         try:
-            self.store[key] = cubin_cache._pack(key, image, log)
+            self.store[key] = code_cache._pack(key, image, log)
         except OSError:
             pass
 
@@ -83,14 +84,14 @@ class Adapter:
             data = self.store.get(key)
         except OSError:
             return None
-        return None if data is None else cubin_cache._unpack(key, data)
+        return None if data is None else code_cache._unpack(key, data)
 
 
 def _name(make: Callable) -> str:
     return next(n for n, c in CACHES.items() if c is make)
 
 
-CACHES = {"cubin_cache": Ours, "FileStreamProgramCache": Theirs, "with an adapter": Adapter}
+CACHES = {"code_cache": Ours, "FileStreamProgramCache": Theirs, "with an adapter": Adapter}
 
 
 # ---- what a cache does; each answers in words
@@ -102,7 +103,7 @@ def files(folder: Path) -> list[Path]:
 
 
 def keys(count: int) -> list[bytes]:
-    return [cubin_cache.key_of(str(n)) for n in range(count)]
+    return [code_cache.key_of(str(n)) for n in range(count)]
 
 
 def torn(make: Callable, folder: Path) -> str:
@@ -188,7 +189,7 @@ def read_only(make: Callable, folder: Path) -> str:
     try:
         cache = make(folder)
         served = "served" if cache.read(key) else "not served"
-        cache.write(cubin_cache.key_of("another"), b"x", "")
+        cache.write(code_cache.key_of("another"), b"x", "")
     except OSError as wrong:
         return f"{served}; {type(wrong).__name__} out of a write"
     finally:

@@ -64,19 +64,30 @@ class Table:
         return self.data.of(range(odd, len(self.sizes), 2))
 
 
+OPTIONS_OF_ROW = ("block_tile", "warp_tile", "buffers", "occupancy", "group", "split_k", "cluster", "persistent", "swap",
+                  "fragments", "pingpong")  # fmt: skip
+"""What a row of the file says of a tiling, in this order; rows of older runs end before the last."""
+
+
+def row_of(options: pv.Options) -> list:
+    """A tiling as a row of the file."""
+    values = (getattr(options, name) for name in OPTIONS_OF_ROW)
+    return [int(v) if isinstance(v, bool) else list(v) if isinstance(v, tuple) else v for v in values]
+
+
 def tiling_of(row: list) -> Tiling:
     """A tiling of the file."""
-    block, warp, buffers, occupancy, group, split, cluster, persistent, swap, fragments = row
+    block, warp, buffers, occupancy, group, split, cluster, persistent, swap, fragments, in_turn = (*row, 0)[:11]
     n = warp[0] if swap else warp[1]
     return Tiling(tuple(block), tuple(warp), f"m64n{n}k16", split, buffers, "guard", "auto", buffers - 1, fragments,
-                  group, occupancy, True, bool(persistent), False, bool(swap), tuple(cluster))  # fmt: skip
+                  group, occupancy, True, bool(persistent), bool(in_turn), bool(swap), tuple(cluster))  # fmt: skip
 
 
 def read(path: Path = TIMES) -> dict[str, Table]:
     """The file's times by graph."""
     out = {}
     for name, table in json.loads(path.read_text())["graphs"].items():
-        needs = needs_of(plan(Graph.of(GRAPHS[name])))
+        needs = needs_of(plan(Graph.of(GRAPHS[name.partition(",")[0]])))
         (columns,) = columns_of([tiling_of(row) for row in table["tilings"]], needs, TARGET)
         times = [(t, s, us * 1e-6) for s, row in enumerate(table["us"]) for t, us in enumerate(row) if us]
         sizes = [tuple(size) for size in table["sizes"]]

@@ -47,6 +47,7 @@ SAMPLED = {
     "compiler/test_options_of_warpgroups.py": 2,
     "sched/loops/test_scan_passes.py": 2,
     "sched/test_polybench.py": 2,
+    "sched/test_processor.py": 8,
     "cuda/machine/observe/test_observe_roles.py": 2,
     "compiler/test_boxed_launches.py": 2,
     "cuda/host/test_gpu.py": 2,
@@ -89,6 +90,7 @@ SAMPLED = {
     "cuda/host/test_prologues_on_host.py": 2,
     "cuda/verify/report/test_report.py": 2,
     "sched/scheduler/test_rows.py": 2,
+    "sched/program/test_from_c.py::test_what_is_printed_in_c_is_read_again": 5,
     "test_matrix.py::test_interpreted_for_hopper": 3,
     "cli/test_cli.py::test_a_full_disk_is_one_line_and_exit_code_1": 2,
     "cli/test_cli.py::test_nobody_reads_on": 2,
@@ -98,6 +100,8 @@ SAMPLED = {
     "test_matrix.py::test_observers_find_nothing_whenever_copies_arrive": 4,
     "test_matrix.py::test_machine_code": 4,
     "test_provable.py::test_what_changes_nothing_is_no_obstacle": 3,
+    "torch/test_operator.py::test_results_and_gradients": 2,
+    "torch/test_modules.py::test_results_and_gradients_are_the_modules": 2,
     "test_provable.py::test_random_kernels_are_proved": 3,
 }
 """File, or one test of it -> of how many cases of a test one runs."""

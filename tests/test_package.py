@@ -17,7 +17,8 @@ import polyvolta
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "polyvolta"
-HEAVY = ("numpy", "sympy", "networkx", "numba", "llvmlite", "matplotlib", "rich", "typer", "cuda")
+HEAVY = ("numpy", "sympy", "networkx", "numba", "llvmlite", "matplotlib", "rich", "typer", "cuda",
+         "torch")  # fmt: skip
 
 
 def modules_after(code: str) -> set[str]:
@@ -116,6 +117,7 @@ for name in room.__all__:
 
 ORDER = ("display", "sets", "graph", "sched", "cuda", "compiler", "tuner", "evaluation")
 FLOORS = {floor: set(ORDER[: n + 1]) for n, floor in enumerate(ORDER)}
+FLOORS["torch"] = FLOORS["compiler"] | {"torch"}
 
 
 @cache

@@ -71,21 +71,29 @@ def places(arrays: dict[str, Any]) -> bool:
 
 
 def on_host(array: Any, tensor: GlobalTensor, name: str) -> Argument:
-    """A numpy array as an argument.
+    """An array in host memory as an argument: of numpy, or of a library that exports DLPack.
 
     Raises
     ------
     BadArray : it is none, is masked, or doesn't fit.
+    NoBfloat16 : its elements are of bf16, for which numpy needs ml_dtypes, and that isn't installed.
     """
     import numpy as np
 
+    from polyvolta.graph.arrays.host import NotInHostMemory, as_numpy, is_foreign
+
     if isinstance(array, np.ma.MaskedArray):
         raise BadArray(f"{name} is a masked array; a kernel knows no masks", hint=f"{name}.filled(0)")
+    if is_foreign(array):
+        try:
+            array = as_numpy(array, lambda: numpy_dtype(BFLOAT16))
+        except NotInHostMemory as wrong:
+            raise BadArray(f"{name} is {wrong}", hint=wrong.hint) from wrong
     if not isinstance(array, np.ndarray):
         kind = f"{type(array).__module__}.{type(array).__name__}".removeprefix("builtins.")
         raise BadArray(
-            f"{name} is of type {kind}: no numpy array, and not on a GPU",
-            hint="pass a numpy array, or an array on the GPU",
+            f"{name} is of type {kind}: no array of numpy, none that exports DLPack, and not on a GPU",
+            hint="pass an array of numpy or torch, or one on the GPU",
         )
     _check_dtype(name, str(array.dtype), tensor)
     if any(s % array.itemsize for s in array.strides):

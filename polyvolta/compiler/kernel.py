@@ -29,11 +29,11 @@ class Kernel(Compiled):
 
         Parameters
         ----------
-        arrays : arrays in the order in which the tensors first appear, or by name: numpy arrays, or arrays
-            on the GPU (torch, cupy, numba: CUDA array interface or DLPack). Each has its tensor's element type (fp16;
-            bf16 of torch, or of ml_dtypes in numpy arrays), its shape, and its
-            values are next to one another along the dimension that its layout runs along; views into larger arrays
-            will do. Scalars are numbers.
+        arrays : arrays in the order in which the tensors first appear, or by name: in host memory of numpy, of torch,
+            or of whatever exports DLPack; or on the GPU (torch, cupy, numba: CUDA array interface or DLPack). Each has
+            its tensor's element type (fp16; bf16 of torch, or of ml_dtypes in numpy arrays), its shape, and its values
+            are next to one another along the dimension that its layout runs along; views into larger arrays will do.
+            Scalars are numbers.
         out : where the results go, an array or a sequence of one for each output (None: allocate it); by default all
             are allocated.
         stream : of numba, torch or cupy, or the driver's handle, on a GPU. By default the one on which the first
@@ -41,7 +41,7 @@ class Kernel(Compiled):
 
         Returns
         -------
-        The result, for several outputs a tuple of them in the order asked for.
+        The result, an array of the first input's library; for several outputs a tuple of them in the order asked for.
 
         Raises
         ------
@@ -70,11 +70,11 @@ class Kernel(Compiled):
         copies: str | int = "lazy",
         **named: Any,
     ) -> Any:
-        """Run the kernel's IR in lockstep on the CPU, numpy arrays in and out; `hook` sees every operation.
+        """Run the kernel's IR in lockstep on the CPU, arrays in host memory in and out; `hook` sees every operation.
 
         Parameters
         ----------
-        arrays, named, out : as of a call; numpy arrays.
+        arrays, named, out : as of a call; in host memory.
         hook : called as hook(machine, op, values) after each operation; see
             `polyvolta.cuda.machine.interpreter.interpret`.
         observe : what to look for meanwhile, some of "bank_conflicts", "races", "coalescing", "bounds",
@@ -114,7 +114,7 @@ class Kernel(Compiled):
 
         Parameters
         ----------
-        arrays, named : as of a call; numpy arrays.
+        arrays, named : as of a call; in host memory.
         block : blockIdx x, y and, if it isn't 0, z.
         copies : when asynchronous copies arrive, and whose turn it is where warps have roles; see `interpret`.
 

@@ -60,7 +60,7 @@ class Needs:
     scalars : that the epilogue has.
     results : outputs, and what they share, that are computed and not stored as they are summed.
     special : functions of one formula that are more than an instruction; some count as several.
-    layout : of the first output.
+    layout : of the first output, by the rows and columns of a block: of the transposed product it is the other one.
     outputs : how many there are.
     mixed : whether an operand is computed from something else than one matrix that has all its places.
     loops, turned_loops : what a k tile consists of, of each loop of products that share tiles; and of the transposed
@@ -103,7 +103,7 @@ class Needs:
         return replace(
             self, loads=_back(self.loads), prologues=_back(self.prologues), sizes=(cols, rows, depth),
             layouts=tuple((other[b], other[a]) for a, b in self.layouts), loops=self.turned_loops,
-            turned_loops=self.loops, extents=tuple((n, m, k) for m, n, k in self.extents),
+            turned_loops=self.loops, extents=tuple((n, m, k) for m, n, k in self.extents), layout=other[self.layout],
         )  # fmt: skip
 
     @property
@@ -185,12 +185,18 @@ def needs_of(idiom: Plan) -> Needs:
         len({name for s in idiom.steps for name in s.scalars}),
         sum(not idiom.only_stores(s) for s in idiom.steps),
         max((_functions(s, SPECIAL) for s in idiom.steps), default=0),
-        idiom.layout,
+        _layout(idiom),
         len(idiom.outputs),
         any(_mixed(o) for c in idiom.contractions for o in (c.left, c.right)),
         *(tuple(shared(loop, back) for loop in shared_loops(idiom.contractions, back)) for back in (False, True)),
         tuple(_extents(c.statement.extents) for c in idiom.contractions),
     )
+
+
+def _layout(idiom: Plan) -> str:
+    """Whether the first output is contiguous along the columns of a product's instances, or along the rows."""
+    turned = any(c.statement.is_turned for c in idiom.contractions)
+    return {"row": "col", "col": "row"}[idiom.layout] if turned else idiom.layout
 
 
 ERRORS = {"erf": 5, "gelu": 5}

@@ -138,6 +138,18 @@ class Tiling:
         m, n, _ = makers_of(macro := target.macro_mma(self.macro_mma)).result(macro.shape)
         return m * n * (4 if self.split_k > 1 else needs.exchange) * self.makers_on(target)
 
+    def operand_bytes(self, needs: Needs) -> int:
+        """Shared memory of a warpgroups' result on its way, if each matrix that its epilogue reads has a place, too,
+        and comes in boxes while products are computed: one that lies as an output has that one's; see `pieces_of`."""
+        across = min(needs.across, needs.matrices)
+        places = max(needs.outputs, needs.matrices - across) + across
+        return 2 * prod(self.block_tile[:2]) * places * (IN_TURN if self.pingpong else 1)
+
+    def boxes_operands(self, needs: Needs, target: Target) -> bool:
+        """Whether there is room for that beside a warpgroups' tiles, and so no thread loads these matrices."""
+        ring = self.tile_bytes(target, needs) + 3 * PhaseBarriers("", 0, self.buffers, 1).bytes
+        return self.split_k == 1 and ring + self.operand_bytes(needs) <= self.shared_limit(target)
+
     def shared_bytes(self, needs: Needs, target: Target) -> int:
         """Shared memory of a block: tiles and exchange buffer, in one place if both don't fit in what it may have, and
         the next result's tiles don't come while this one's is exchanged."""

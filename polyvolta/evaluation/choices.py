@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from polyvolta.compiler.options import Options
 from polyvolta.evaluation.benchmarks import Benchmark, Sizes
+from polyvolta.tuner.candidates import worth_timing
 
 if TYPE_CHECKING:
     from polyvolta.cuda.target.target import Target
@@ -72,8 +73,8 @@ class Ranked:
         return self._ranked(benchmark, target, sizes, 1)[0]
 
     def guesses(self, benchmark: Benchmark, target: Target, sizes: Sizes) -> Sequence[Options]:
-        """The budget's."""
-        return self._ranked(benchmark, target, sizes, self.budget)
+        """The budget's, as the tuner has them."""
+        return worth_timing(self._ranked(benchmark, target, sizes, self.budget), self.budget)
 
     def space(self, benchmark: Benchmark, target: Target, sizes: Sizes) -> Sequence[Options]:
         """All, or half of them the first and half spread over all."""

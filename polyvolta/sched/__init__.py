@@ -41,10 +41,12 @@ if TYPE_CHECKING:
     from polyvolta.sched.dependence.model import Flow as Flow
     from polyvolta.sched.dependence.picture import draw as draw
     from polyvolta.sched.dependence.sources import dataflow as dataflow
+    from polyvolta.sched.emit.arrays import aligned as aligned
     from polyvolta.sched.emit.c.text import to_c as to_c
     from polyvolta.sched.emit.execute import Compiled as Compiled
     from polyvolta.sched.emit.execute import build as build
     from polyvolta.sched.emit.execute import execute as execute
+    from polyvolta.sched.emit.processor import compile_c as compile_c
     from polyvolta.sched.emit.python.text import to_python as to_python
     from polyvolta.sched.emit.run import run as run
     from polyvolta.sched.legality import BandFlags as BandFlags
@@ -84,8 +86,10 @@ _HOMES = homes(
         "dependence.model": "Dependence Dependences Flow",
         "dependence.picture": "draw",
         "dependence.sources": "dataflow",
+        "emit.arrays": "aligned",
         "emit.c.text": "to_c",
         "emit.execute": "Compiled build execute",
+        "emit.processor": "compile_c",
         "emit.python.text": "to_python",
         "emit.run": "run",
         "legality": "BandFlags Violation band_flags check violations",
@@ -125,9 +129,11 @@ __all__ = [  # noqa: F822 (the names are there on first use)
     "SetNode",
     "Statement",
     "Violation",
+    "aligned",
     "band_flags",
     "build",
     "check",
+    "compile_c",
     "dataflow",
     "dependences",
     "diff",

@@ -76,3 +76,9 @@ class NotTranslatable(PolyvoltaError):
     """A body that has no meaning in C, such as the call of a Python function; shows the body with a caret."""
 
     id = "PV312"
+
+
+class NoReader(PolyvoltaError, ImportError):
+    """C is to be read, and pycparser, which does, is not installed."""
+
+    id = "PV313"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import overload
+from typing import TYPE_CHECKING, overload
 
 from polyvolta.compiler.kernel import Kernel
 from polyvolta.compiler.options import Options
@@ -12,6 +12,9 @@ from polyvolta.compiler.remembered.entries import Timed
 from polyvolta.compiler.tiling import OPTIONS
 from polyvolta.display.shown import Shown
 from polyvolta.display.text import filled
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 NOTE = 60  # letters of a note
 
@@ -21,7 +24,8 @@ class Table(Shown, Sequence[Timed]):
     """How every candidate fared, the fastest first; prints as a table.
 
     Those marked with a * were in the last rounds, in which the best took turns: their times are to be compared with one
-    another. The others' were taken shortly, each when it was ready.
+    another, and stand beside the fastest one's. The others' were taken shortly, each when it was ready, while the GPU
+    was cooler: they may be less than the winner's, which was faster when its own was taken like that.
     """
 
     rows: tuple[Timed, ...]
@@ -40,6 +44,20 @@ class Table(Shown, Sequence[Timed]):
     def __iter__(self) -> Iterator[Timed]:
         return iter(self.rows)
 
+    def to_pandas(self) -> DataFrame:
+        """The table as a data frame of pandas, a row for each candidate: seconds of a launch (NaN without), final,
+        outcome, note, and all options.
+
+        Raises
+        ------
+        NoPandas : it isn't installed.
+        """
+        from polyvolta.graph.arrays.frames import frame
+
+        heads = ("seconds", "final", "outcome", "note")
+        rows = ({**{n: getattr(e, n) for n in heads}, **{n: getattr(e.options, n) for n in OPTIONS}} for e in self.rows)
+        return frame((*heads, *OPTIONS), rows)
+
     @property
     def varied(self) -> tuple[str, ...]:
         """The options in which candidates differ."""
@@ -48,10 +66,10 @@ class Table(Shown, Sequence[Timed]):
     def cells(self) -> list[list[str]]:
         """A heading and a line for each candidate."""
         lines = [["time", "", *self.varied, ""]]
-        fastest = next((e.seconds for e in self.rows if e.seconds), 1.0)
+        fastest, raced = next((e.seconds for e in self.rows if e.seconds), 1.0), any(e.final for e in self.rows)
         for e in self.rows:
             time = f"{1e6 * e.seconds:.2f} us{'*' * e.final}" if e.seconds else e.outcome
-            behind = f"{e.seconds / fastest:.3f}" if e.seconds else ""
+            behind = f"{e.seconds / fastest:.3f}" if e.seconds and (e.final or not raced) else ""
             note = e.note if len(e.note) <= NOTE else f"{e.note[: NOTE - 3]}..."
             lines.append([time, behind, *(_text(getattr(e.options, n)) for n in self.varied), note])
         return lines

@@ -21,6 +21,7 @@ from polyvolta.tuner import crews, tune
 from polyvolta.tuner.crews import Alone, Crowd
 from polyvolta.tuner.errors import DoesNotFit, NoGpuThere, NothingTimed, NothingToTime
 from polyvolta.tuner.processes import build, timer
+from polyvolta.tuner.processes.kept import HERE, ready
 from polyvolta.tuner.spec import Spec
 from polyvolta.tuner.tune import Run
 from tests.tuner import fakes
@@ -60,6 +61,13 @@ def spec(limit=20.0):
 
 
 KEY = Run(spec(), None, None, None).key
+
+
+@pytest.fixture(autouse=True)
+def no_process_stays():
+    """From one test to the next."""
+    yield
+    HERE.close()
 
 
 def run(store, groups=None, budget=16, executor=None, workers=2, limit=20.0, progress=False, jobs=2):
@@ -194,7 +202,7 @@ def test_any_executor_times(tmp_path, log):
         tuned = run(Store(tmp_path), [9, 3, 7, 4, fakes.WRONG], executor=executor)
     assert tuned.options == option(3)
     assert outcomes(tuned) == {9: TIMED, 3: TIMED, 7: TIMED, 4: TIMED, fakes.WRONG: WRONG}
-    assert log().count("take") == 4  # three of at most two candidates, and the race
+    assert 1 <= log().count("take") <= 2  # one for each worker, which stays from task to task
 
 
 class Dying(Executor):
@@ -204,7 +212,7 @@ class Dying(Executor):
         self.fails, self.refuses, self.tasks = fails, refuses, 0
 
     def submit(self, function, *arguments):
-        self.tasks += 1
+        self.tasks += function is not ready
         if self.tasks in self.refuses:
             raise RuntimeError("the pool is broken")
         future = Future()
@@ -383,7 +391,7 @@ def test_the_table_says_what_candidates_differ_in(tmp_path, log):
     lines = str(table).splitlines()
     assert lines[0] == "A @ B on NVIDIA Fake, M=512, N=256, K=128"
     assert [line.split() for line in lines[1:4]] == [
-        ["time", "group"], ["3.00", "us*", "1.000", "3"], ["7.00", "us", "2.333", "7"]
+        ["time", "group"], ["3.00", "us*", "1.000", "3"], ["7.00", "us", "7"]
     ]  # fmt: skip
     assert lines[4].split()[:2] == ["wrong", str(fakes.WRONG)] and lines[4].endswith("C differs from float64")
     assert lines[5].startswith("all with block_tile=128x128x32, warp_tile=64x64x32")

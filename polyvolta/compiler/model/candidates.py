@@ -140,16 +140,22 @@ def _modes(tiling: Tiling) -> Iterator[Mode]:
 
 
 def _with_buffers(tiling: Tiling, given: Mapping[str, Any], needs: Needs, target: Target) -> Iterator[Tiling]:
-    """With as many buffers as fit, if two do, and if registers are enough."""
+    """With as many buffers as fit, if two do, and if registers are enough; and with as many as leave room for the
+    matrices that an epilogue reads, which threads load otherwise."""
     if warpgroups.lacks(tiling.mapped, needs.turned if tiling.swap else needs, target):
         return
     asked = given.get("buffers", given["prefetch"] + 1 if "prefetch" in given else None)
     stage = tiling.tile_bytes(target, needs) // tiling.buffers
     most = min(MOST_BUFFERS, tiling.shared_limit(target) // stage)
+    found = False
     for buffers in range(most, FEWEST_BUFFERS - 1, -1) if asked is None else (asked,):
         made = replace(tiling, buffers=buffers, prefetch=buffers - 1)
-        if made.shared_bytes(needs, target) <= made.shared_limit(target):
+        fits = made.shared_bytes(needs, target) <= made.shared_limit(target)
+        whole = not needs.matrices or made.boxes_operands(needs, target)
+        if fits and (whole or not found):
             yield made
+            found = True
+        if fits and (whole or made.split_k > 1):
             return
 
 

@@ -50,6 +50,7 @@ class Columns:
     beside : blocks that share a multiprocessor.
     strips : of a k tile, where an operand is computed in registers: one for each set of these.
     persistent, swap : 1 or 0.
+    boxed : 1 where matrices that an epilogue reads come in boxes, 0 where threads load them.
     """
 
     tilings: tuple[Tiling, ...]
@@ -71,6 +72,7 @@ class Columns:
     strips: Array
     persistent: Array
     swap: Array
+    boxed: Array
 
     def __len__(self) -> int:
         return len(self.tilings)
@@ -109,6 +111,7 @@ def _row(tiling: Tiling, macro: Composition | WarpgroupMma, needs: Needs, target
         m, n, depth, _read(own, macro) * makers, makers, _pieces(own, macro), 2 if tiling.pingpong else 1, parts,
         -(-tiling.group // high), high, wide, tiling.buffers, tiling.prefetch,
         _beside(tiling, needs, target), tiling.fragments, tiling.persistent, tiling.swap,
+        of_blocks and tiling.boxes_operands(needs, target),
     )  # fmt: skip
 
 

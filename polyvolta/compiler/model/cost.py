@@ -227,7 +227,8 @@ def _step(c: Columns, needs: Needs, work: Work, chip: Chip, grid: _Grid) -> tupl
     computed = kept * fitted.prologue + rewritten * fitted.rewrite
     stops = np.where(kept > 0, c.strips * fitted.strip, 0) + np.where(rewritten > 0, fitted.back, 0)
     apart = (rewritten == 0) & (c.scope == WARPGROUP.name)  # one maker multiplies while another one doesn't
-    own = multiply / np.where(apart, c.makers, 1) + computed + stops + fitted.trip + together
+    before = computed / np.maximum(c.strips, 1)  # of the first strip; others' come while products are computed
+    own = multiply / np.where(apart, c.makers, 1) + before + stops + fitted.trip + together
     ring = (fitted.latency + l2) / np.maximum(c.ahead, AT_ONCE) + together
     full = norm(fitted.sharp, multiply, shared, l2, computed) * (1 + fitted.crowd * (grid.beside - 1))
     alone = norm(fitted.sharp, multiply, shared, l2, own, ring)
@@ -242,7 +243,11 @@ def _ends(c: Columns, needs: Needs, chip: Chip) -> tuple[Array, Array]:
     matrices = needs.outputs + needs.matrices
     moved = VALUE * values * matrices / (chip.l2_width * second * fitted.store) + fitted.piece * c.pieces * matrices
     computed = needs.functions * values / 1000 * fitted.function
-    finish = fitted.finish + moved + computed + fitted.latency * (needs.operands > 0)
+    single = np.where(c.swap == (needs.layout == "col"), needs.across, needs.matrices - min(needs.across, needs.matrices))
+    loaded = needs.matrices * c.pieces * fitted.operand + (c.pieces > 0) * single * values / 1000 * fitted.single
+    by_threads = needs.operands - np.where(c.boxed, needs.matrices, 0)
+    loaded = np.where(c.boxed, 0, loaded) + fitted.latency * (by_threads > 0)
+    finish = fitted.finish + moved + computed + loaded
     added = SUM * values * (c.parts - 1) / c.parts / (chip.shared_width * second * fitted.exchange)
     return finish, np.where(c.parts > 1, fitted.meet + added, 0)
 

@@ -10,7 +10,7 @@ is cut off, of another format, locked for long or read-only keeps what it has, a
 Where nothing can be written, as in a read-only folder, results are kept for as long as the `Store` is. A warning says
 so, once for each file.
 
-The folder is that of `cubin_cache`, and `POLYVOLTA_CACHE_SIZE=0` switches this off, too. What is read are options and
+The folder is that of `code_cache`, and `POLYVOLTA_CACHE_SIZE=0` switches this off, too. What is read are options and
 times, nothing that is run.
 """
 
@@ -28,7 +28,7 @@ from urllib.parse import quote
 
 from polyvolta.compiler.remembered.entries import OUTCOMES, TIMED, Timed, options_of, text_of
 from polyvolta.compiler.remembered.key import Key
-from polyvolta.cuda.run import cubin_cache
+from polyvolta.sets import code_cache
 
 FORMAT = 1
 APPLICATION = 0x70765475  # "pvTu", in the file's header
@@ -89,7 +89,7 @@ class Store:
         BadCacheSize : the environment's limit is no size.
         """
         try:
-            return cls(cubin_cache.folder() if cubin_cache.limit() else None)
+            return cls(code_cache.folder() if code_cache.limit() else None)
         except RuntimeError:  # no home
             return cls(None)
 

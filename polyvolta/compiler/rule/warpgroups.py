@@ -134,13 +134,14 @@ def shares(tiling: Tiling, needs: Needs, target: Target) -> dict[str, int]:
     """How many registers a thread of each role is to have; none where all have the same, which is enough for consumers.
 
     Registers are given out by warpgroups, also to the one that the producer is a warp of. With two consumers each
-    thread has 168, or consumers 240 and the producer 24; with three 128, or 160 and 32.
+    thread has 168, or consumers 240 and the producer 24; with three 128, or 160 and 32. A single consumer gains
+    nothing: there are enough for each thread to have the most that one can have.
     """
     family = family_with(tiling.macro_mma, target)
     if family is None or tiling.split_k > 1:  # then consumers leave their role before they store
         return {}
     even, own, producer = _shared_out(tiling.makers_on(target), tiling.occupancy, family, target)
-    if _wanted(tiling, needs, family, target) <= even:
+    if own <= even or _wanted(tiling, needs, family, target) <= even:
         return {}
     return {CONSUMER: own, PRODUCER: producer}
 
@@ -159,6 +160,9 @@ def _wanted(tiling: Tiling, needs: Needs, family: Family, target: Target) -> int
     spare = _spare(family, needs)
     if tiling.persistent:
         spare += family.spare.lasting * (needs.outputs - 1) + family.spare.together * (prod(tiling.cluster) > 1)
+    if needs.matrices:
+        high = target.macro_mma(tiling.macro_mma).shape[0]
+        spare += family.spare.tall * (tiling.warp_tile[0] // high - 1) + family.spare.in_turn * tiling.pingpong
     return tiling.registers(needs, target) + spare
 
 

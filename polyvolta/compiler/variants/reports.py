@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from time import perf_counter
 from typing import TYPE_CHECKING
 
-from polyvolta.cuda.verify.report.records import SIGNS, CounterExample, Proof, outcome
+from polyvolta.cuda.verify.report.records import COLUMNS, SIGNS, CounterExample, Proof, cells_of, outcome
 from polyvolta.display.shown import Shown
 
 if TYPE_CHECKING:
+    from pandas import DataFrame
     from rich.console import Group
 
     from polyvolta.compiler.variants.decisions import Decisions
@@ -55,6 +56,20 @@ class VariedReport(Shown):
     def seconds(self) -> float:
         """The time of all proofs."""
         return sum(p.seconds for p in self.proofs)
+
+    def to_pandas(self) -> DataFrame:
+        """The proofs as a data frame of pandas, see `Report.to_pandas`; its column `variant` is -1 for that of the
+        decisions.
+
+        Raises
+        ------
+        NoPandas : it isn't installed.
+        """
+        from polyvolta.graph.arrays.frames import frame
+
+        rows = [{"variant": -1, **cells_of(self.taken)}]
+        rows += [{"variant": n, **cells_of(p)} for n, report in enumerate(self.reports) for p in report.proofs]
+        return frame(("variant", *COLUMNS), rows)
 
     def __getitem__(self, variant: int) -> Report:
         """The report of a variant."""

@@ -24,12 +24,12 @@ from pathlib import Path
 
 from polyvolta.cuda.arch import parsed
 from polyvolta.cuda.errors import CompileFailed, CompilerMissing, UnsupportedArch
-from polyvolta.cuda.run import cubin_cache
 from polyvolta.cuda.run.cubin import Resources as Resources
 from polyvolta.cuda.run.cubin import arch_of as arch_of
 from polyvolta.cuda.run.cubin import is_for
 from polyvolta.cuda.run.cubin import resources as resources
 from polyvolta.display.shown import Record
+from polyvolta.sets import code_cache
 
 _INSTALL = (
     'pip install "polyvolta[cuda12]"   (the compiler alone, 90 MB, no GPU needed: '
@@ -229,7 +229,7 @@ def compile_cubin(source: str, arch: str | None = None, *, name: str) -> Cubin:
     Notes
     -----
     Cost: about 150 ms for the first text of a process, then 30 ms for a small one and 250 ms for one with
-    128 unrolled tensor-core instructions; 0.2 ms for one that `cubin_cache` has.
+    128 unrolled tensor-core instructions; 0.2 ms for one that `code_cache` has.
     """
     if arch is None:
         from polyvolta.cuda.target.registry import targets  # brings in numpy, for which who names one need not wait
@@ -239,11 +239,11 @@ def compile_cubin(source: str, arch: str | None = None, *, name: str) -> Cubin:
     options = [f"--gpu-architecture={arch}", "--std=c++17", "--ptxas-options=-v"]
     if nvrtc.version >= (12, 9):
         options.append("--no-cache")  # a cubin from the cache in ~/.nv comes without ptxas's log
-    key = cubin_cache.key_of(name, source, *options, nvrtc.identity)
-    if (found := cubin_cache.read(key)) is not None and is_for(found[0], arch):
+    key = code_cache.key_of(name, source, *options, nvrtc.identity)
+    if (found := code_cache.read(key)) is not None and is_for(found[0], arch):
         return Cubin(found[0], arch, found[1])
     cubin = Cubin(*_compile(nvrtc, source, options, f"{name}.cu", arch))
-    cubin_cache.write(key, cubin.image, cubin.log)
+    code_cache.write(key, cubin.image, cubin.log)
     return cubin
 
 

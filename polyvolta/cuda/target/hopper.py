@@ -7,8 +7,6 @@ multiprocessors there are is that of the H100 and H200 (SXM), from their data sh
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from polyvolta.cuda.target.ampere import SM_80
 from polyvolta.cuda.target.target import Target
 from polyvolta.cuda.target.warpgroup import WGMMA
@@ -33,7 +31,3 @@ SM_90A = Target(
     cluster=8,
     dependent_launch=True,
 )
-
-REGISTERED = replace(SM_90A, families=tuple(replace(f, prologues=False, accumulators=1) for f in SM_90A.families))
-"""The target as it is registered: operands that are computed, and several accumulators, are left to warps. Not all of
-such kernels of warpgroups have run on a GPU as they are printed; `SM_90A` has them all."""

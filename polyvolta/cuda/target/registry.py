@@ -19,7 +19,7 @@ from polyvolta.cuda.arch import AUTO
 from polyvolta.cuda.errors import UnsupportedArch
 from polyvolta.cuda.target.ampere import SM_80
 from polyvolta.cuda.target.checks import BadTarget
-from polyvolta.cuda.target.hopper import REGISTERED
+from polyvolta.cuda.target.hopper import SM_90A
 from polyvolta.cuda.target.macro_mma import NoInstruction
 from polyvolta.cuda.target.target import Target, UnknownTarget
 from polyvolta.cuda.target.turing import SM_75
@@ -31,7 +31,7 @@ from polyvolta.sets import nearest
 class Targets(Shown, Mapping[str, Target]):
     """Targets by name, in the order in which they were registered; the first one is the default.
 
-    >>> targets = Targets(SM_70, SM_75, SM_80, REGISTERED)
+    >>> targets = Targets(SM_70, SM_75, SM_80, SM_90A)
     >>> list(targets), targets.default, "sm_86" in targets
     (['sm_70', 'sm_75', 'sm_80', 'sm_90a'], 'sm_70', False)
     """
@@ -49,7 +49,7 @@ class Targets(Shown, Mapping[str, Target]):
     def instead(self, name: str) -> str:
         """What to take in the place of an unknown name: what a GPU of that name runs, or the nearest name.
 
-        >>> made = Targets(SM_70, SM_80, REGISTERED)
+        >>> made = Targets(SM_70, SM_80, SM_90A)
         >>> print(*map(made.instead, ("sm_86", "sm_90", "sm_60")), sep="\\n")
         take 'sm_80': its kernels run on sm_86, too
         take 'sm_90a': its kernels are for sm_90
@@ -111,7 +111,7 @@ class Targets(Shown, Mapping[str, Target]):
         return targets(self.values())
 
 
-targets = Targets(SM_70, SM_75, SM_80, REGISTERED)
+targets = Targets(SM_70, SM_75, SM_80, SM_90A)
 _DTYPES = {"half": "float16", "bfloat16": "bfloat16"}
 """What graphs call the kinds of elements."""
 

@@ -176,6 +176,8 @@ class Spare(Record):
     beside : for each function of a formula from the third on, beside a matrix.
     lasting : for each output from the second on, of blocks that compute tile after tile.
     together : of such blocks, if they form clusters.
+    tall : for each of the macro-MMA's rows of tiles from the second on, beside a matrix.
+    in_turn : of warpgroups that take turns, beside a matrix; without them 64x208 spills, beside 104 accumulators.
     """
 
     always: int = 36
@@ -191,6 +193,8 @@ class Spare(Record):
     beside: int = 1
     lasting: int = 8
     together: int = 1
+    tall: int = 9
+    in_turn: int = 32
 
     def __post_init__(self) -> None:
         settle(self, dict.fromkeys(self.__slots__, Rule("int that is not negative", "4", whole(0))), BadTarget)

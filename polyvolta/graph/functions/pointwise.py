@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from polyvolta.graph.errors import BadFunction
 from polyvolta.graph.expr import apply, node
@@ -16,18 +16,22 @@ from polyvolta.graph.functions.table import FUNCTIONS
 from polyvolta.graph.names import reserved
 from polyvolta.graph.operators import is_number
 
+if TYPE_CHECKING:
+    import sympy
 
-def pointwise(f: str | Callable[..., Any], *operands: object) -> Any:
+
+def pointwise(f: str | Callable[..., Any] | sympy.Basic, *operands: object, **named: object) -> Any:
     """A function of one element of each operand, element by element.
 
     Parameters
     ----------
     f : the name of a function (`polyvolta.graph.functions.table.FUNCTIONS`), one of numpy's functions, a Python
-        function of as many numbers as there are operands, or a `sympy.Lambda`. A Python function is called once, with
-        symbols: it computes with Python's operators, numpy's functions and polyvolta's, and has no condition on an
-        element (`where` selects) and no index. Under its name it appears as one operation; a lambda as what it
-        computes.
+        function of as many numbers as there are operands, a `sympy.Lambda`, or an expression of sympy. A Python
+        function is called once, with symbols: it computes with Python's operators, numpy's functions and polyvolta's,
+        and has no condition on an element (`where` selects) and no index. Under its name it appears as one operation;
+        a lambda as what it computes.
     operands : tensors and expressions, which broadcast as in numpy; numbers, which `f` gets as they are.
+    named : of an expression of sympy the operand for each of its symbols; that of a single one may stand without name.
 
     Raises
     ------
@@ -44,7 +48,15 @@ def pointwise(f: str | Callable[..., Any], *operands: object) -> Any:
     swish(A @ B, bias)
     >>> print(pv.pointwise(lambda x, b: np.maximum(x + b, 0), A @ B, bias))
     maximum(A @ B + bias, 0)
+    >>> import sympy
+    >>> x, b = sympy.symbols("x b")
+    >>> print(pv.pointwise(sympy.diff(x * sympy.tanh(x + b), b), x=A @ B, b=bias))
+    A @ B * (1 - square(tanh(bias + A @ B)))
     """
+    if named or (type(f).__module__.startswith("sympy.") and not callable(f)):
+        from polyvolta.graph.functions.from_sympy import lambda_of
+
+        f, operands = lambda_of(f, operands, dict(named))
     if isinstance(f, str):
         return clamp(*operands) if f == "clamp" and len(operands) == 3 else apply(f, *operands)
     if not operands:

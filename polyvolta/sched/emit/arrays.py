@@ -6,7 +6,8 @@ stay inside, in C, too.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from itertools import combinations
 from typing import TYPE_CHECKING
 
 from polyvolta.sched.errors import BadArgument
@@ -78,6 +79,70 @@ def check_size(name: str, array: np.ndarray, box: list[tuple[int, int]], params:
             )
 
 
+def check_apart(arrays: Mapping[str, np.ndarray], written: Collection[str], align: int) -> None:
+    """Refuse arrays of which one that is written shares elements with another, or whose addresses are no multiples.
+
+    Raises
+    ------
+    BadArgument : names the arrays.
+    """
+    import numpy as np
+
+    for name, array in arrays.items():
+        if array.size and array.ctypes.data % align:
+            raise BadArgument(
+                f"the code takes {name} to start at a multiple of {align} bytes, and it does not",
+                where=f"{name} starts {array.ctypes.data % align} bytes behind one",
+                hint=f"pass aligned({name}, {align}), a copy that does",
+            )
+    for a, b in combinations(arrays, 2):
+        if (a in written or b in written) and np.may_share_memory(arrays[a], arrays[b]):
+            try:
+                shared = np.shares_memory(arrays[a], arrays[b], max_work=10**6)
+            except RuntimeError:  # too hard to say
+                shared = True
+            if shared:
+                raise BadArgument(
+                    f"{a} and {b} share elements, and a schedule takes arrays to be different",
+                    hint=f"pass a copy of one, or compile_c(..., restrict=False) if no element of {a} is one of {b}",
+                )
+
+
+def aligned(array: np.ndarray, align: int = 64) -> np.ndarray:
+    """A copy of an array, its elements in the order of C, that starts at a multiple of so many bytes.
+
+    Raises
+    ------
+    BadArgument : this is no array, or no power of two.
+
+    >>> import numpy as np
+    >>> aligned(np.ones((3, 5)), 64).ctypes.data % 64
+    0
+    """
+    import numpy as np
+
+    if not isinstance(array, np.ndarray):
+        raise BadArgument(f"aligned takes an array, not {kind(array)}", where=repr(array))
+    check_align(align)
+    raw = np.empty(array.nbytes + align, np.uint8)
+    start = -raw.ctypes.data % align
+    made = raw[start : start + array.nbytes].view(array.dtype).reshape(array.shape)
+    made[...] = array
+    return made
+
+
+def check_align(align: object) -> None:
+    """Refuse what is no power of two.
+
+    Raises
+    ------
+    BadArgument : it is none.
+    """
+    if isinstance(align, int) and not isinstance(align, bool) and align > 0 and not align & align - 1:
+        return
+    raise BadArgument("an alignment is a number of bytes, a power of two", where=repr(align), hint="such as align=64")
+
+
 def row_lengths(name: str, array: np.ndarray) -> list[int]:
     """The lengths in memory of the dimensions of an array but the first.
 
@@ -85,6 +150,8 @@ def row_lengths(name: str, array: np.ndarray) -> list[int]:
     ------
     BadArgument : the elements do not lie as in an array of C.
     """
+    if not array.size:  # its strides say nothing
+        return [max(1, n) for n in array.shape[1:]]
     sizes = [array.itemsize]
     lengths: list[int] = []
     for k in reversed(range(array.ndim)):

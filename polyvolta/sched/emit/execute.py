@@ -13,10 +13,11 @@ from __future__ import annotations
 import ctypes
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from operator import index
 from typing import TYPE_CHECKING, Any, Literal
 
-from polyvolta.sched.emit.arrays import check_array, check_size, kind, row_lengths, touched
+from polyvolta.sched.emit.arrays import aligned, check_apart, check_array, check_size, kind, row_lengths, touched
 from polyvolta.sched.emit.complete import assumptions, check_instances
 from polyvolta.sched.emit.given import check_program
 from polyvolta.sched.emit.interface import Interface
@@ -35,6 +36,18 @@ if TYPE_CHECKING:
 Language = Literal["python", "c"]
 C_TYPES = {"float64": "double", "float32": "float", "int64": "long", "int32": "int"}
 KEPT = 32  # functions that `execute` remembers
+
+
+@dataclass(frozen=True, slots=True)
+class HowC:
+    """How C code is made; see `compile_c`."""
+
+    parallel: bool = False
+    restrict: bool = False
+    align: int | None = None
+    flags: tuple[str, ...] = ()
+
+
 _built: OrderedDict[tuple, tuple[Program, Schedule | None, Compiled]] = OrderedDict()
 
 
@@ -108,6 +121,11 @@ def build(
         raise BadArgument(f"parallel is True or False, not {parallel!r}", hint="parallel=True, with using='c'")
     if parallel and using != "c":
         raise BadArgument("Python code runs loops one iteration after another", hint="parallel=True needs using='c'")
+    return prepared(program, schedule, using, HowC(parallel))
+
+
+def prepared(program: Program, schedule: Schedule | None, using: Language, how: HowC) -> Compiled:
+    """See `build`; `how` says how C code is made."""
     if schedule is not None and not isinstance(schedule, Schedule):
         hint = "pass the tree that was scanned" if isinstance(schedule, Scan) else "schedule(program) makes one"
         raise BadArgument(f"the order of a program is a Schedule, not {kind_of(schedule)}", hint=hint)
@@ -118,22 +136,22 @@ def build(
     used = free_names(loops.body).union(*[e.names() for e in loops.extents.values()])
     for name in sorted(used - {*loops.extents, *program.params}):
         raise BadSchedule(f"the tree speaks of {name}, no parameter of the program", where=str(order))
-    return Compiled(program, loops, using, parallel, assumptions(order))
+    return Compiled(program, loops, using, how, assumptions(order))
 
 
 class Compiled:
-    """A program under a schedule, ready to run; make one with `build`."""
+    """A program under a schedule, ready to run; make one with `build` or `compile_c`."""
 
     def __init__(
         self,
         program: Program,
         scan: Scan,
         using: Language,
-        parallel: bool = False,
+        how: HowC = HowC(),  # noqa: B008 - a value
         contexts: Iterable[tuple[Set, Set]] = (),
     ) -> None:
         self.program, self.scan, self.using, self.contexts = program, scan, using, tuple(contexts)
-        self.parallel: Literal["openmp"] | None = "openmp" if parallel else None
+        self.how = how
         self.face = Interface.of(program)
         self._python: Callable[..., None] | None = None
         self._c: dict[tuple[str, ...], Any] = {}  # by the types of arrays and scalars
@@ -143,9 +161,14 @@ class Compiled:
             self._compile_python()
         else:
             from polyvolta.sched.emit.c.program import lengths, order
+            from polyvolta.sched.emit.c.text import wanted_of
 
             integer_type(scan, "long")
             self._lengths, self._order = lengths(self.face), order(self.face)
+            wanted = (wanted_of(scan, program) or {}).values()
+            openmp = how.parallel or any(w.parallel for w in wanted)
+            pragmas = ("-fopenmp",) if openmp else ("-fopenmp-simd",) if wanted else ()
+            self._flags = (*pragmas, *how.flags)
 
     def __repr__(self) -> str:
         return f"<{self.program.name}({', '.join(self.face.passed)}) in {self.using}; print its text>"
@@ -153,12 +176,11 @@ class Compiled:
     @property
     def text(self) -> str:
         """The code, for arrays of doubles where that matters."""
-        from polyvolta.sched.emit.c.text import to_c
+        if self.using == "c":
+            return self._c_text("double")
         from polyvolta.sched.emit.python.text import to_python
 
-        if self.using == "python":
-            return to_python(self.scan, self.program)
-        return to_c(self.scan, self.program, integer="long", parallel=self.parallel)
+        return to_python(self.scan, self.program)
 
     def __call__(self, /, **arguments: object) -> None:
         """Run on arguments by name."""
@@ -177,12 +199,34 @@ class Compiled:
 
     # ---- C
 
+    def _c_text(self, real: str | Mapping[str, str]) -> str:
+        from polyvolta.sched.emit.c.text import to_c
+
+        how = self.how
+        parallel: Literal["openmp"] | None = "openmp" if how.parallel else None
+        return to_c(self.scan, self.program, integer="long", real=real, parallel=parallel, restrict=how.restrict,
+                    align=how.align)  # fmt: skip
+
+    def compile(self, types: Mapping[str, str]) -> Any:  # noqa: ANN401 - a function of ctypes
+        """The function of C for some types of arrays and scalars; remembered.
+
+        Raises
+        ------
+        NoCompiler, NotTranslatable : see `execute`.
+        """
+        from polyvolta.sched.emit.c.compiler import WRAPPING, compiled
+        from polyvolta.sched.emit.c.program import identifier
+
+        key = tuple(types.values())
+        if key not in self._c:
+            wrapping = (WRAPPING,) if {*types.values()} & {"long", "int"} else ()  # of data; loops' own numbers fit
+            flags = (*wrapping, *self._flags)
+            self._c[key] = compiled(self._c_text(types), identifier(self.face.function), flags)
+            self._c[key].restype = None
+        return self._c[key]
+
     def _run_c(self, values: Mapping[str, Any]) -> None:
         import numpy as np
-
-        from polyvolta.sched.emit.c.compiler import compiled
-        from polyvolta.sched.emit.c.program import identifier
-        from polyvolta.sched.emit.c.text import to_c
 
         face, types, given = self.face, {}, dict(values)
         params = {p: values[p] for p in face.params}
@@ -207,12 +251,9 @@ class Compiled:
                 raise BadArgument(f"{name} = {values[name]} does not fit 64 bits", hint="using='python' takes it")
             if isinstance(values[name], complex | np.complexfloating):
                 raise BadArgument(f"{name} is complex, and C code takes real numbers", hint="using='python' takes it")
-        key = tuple(types.values())
-        if key not in self._c:
-            text = to_c(self.scan, self.program, integer="long", real=types, parallel=self.parallel)
-            self._c[key] = compiled(text, identifier(face.function), self.parallel is not None)
-            self._c[key].restype = None
-        function = self._c[key]
+        arrays = {name: values[name] for name in (*face.ranks, *face.cells)}
+        check_apart(arrays, face.written if self.how.restrict else (), self.how.align or 1)
+        function = self.compile(types)
         made: list[object] = []
         for name in self._order:
             value = given[name]
@@ -284,7 +325,8 @@ class Compiled:
         for name in face.ranks:
             if name not in face.passed:
                 size = [high + 1 for _, high in boxes.get(name, [(0, 0)] * face.ranks[name])]
-                values[name] = np.zeros(size, np.result_type(*real) if real else np.float64)
+                zeros = np.zeros(size, np.result_type(*real) if real else np.float64)
+                values[name] = aligned(zeros, self.how.align) if self.how.align else zeros
         return values
 
     def _box(self, params: Mapping[str, int]) -> dict[str, list[tuple[int, int]]]:

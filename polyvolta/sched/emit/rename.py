@@ -34,6 +34,7 @@ def cleared(scan: Scan, taken: Collection[str]) -> Scan:
         scan.notes,
         scan.params,
         scan.largest,
+        scan.tree,
     )
 
 

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from polyvolta.display.shown import Shown
 from polyvolta.sched.loops.ast import Ast
 from polyvolta.sched.loops.notation.c import c_text
 from polyvolta.sets import Aff
 from polyvolta.sets.values.simplify import Range
+
+if TYPE_CHECKING:
+    from polyvolta.sched.tree import Schedule
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -25,6 +29,7 @@ class Scan(Shown):
     params : the parameters of the tree and of the context, None for loops that come from elsewhere.
     largest : a bound of what the loops compute where sizes are small, and the expression that has it (`widths`); None
         if it is not known yet.
+    tree : what was scanned, whose marks say how loops are wanted (`wishes`); None for loops that come from elsewhere.
     """
 
     body: tuple[Ast, ...]
@@ -33,6 +38,7 @@ class Scan(Shown):
     notes: tuple[str, ...] = ()
     params: tuple[str, ...] | None = None
     largest: tuple[int, str] | None = field(default=None, compare=False, repr=False)
+    tree: Schedule | None = field(default=None, compare=False, repr=False)
 
     def __str__(self) -> str:
         return c_text(self)

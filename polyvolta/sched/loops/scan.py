@@ -99,13 +99,13 @@ def scan(
         if name not in names:
             raise UnknownName(f"no member is mapped to {name}", where=str(schedule), hint=nearest(name, names))
     try:
-        return _scanned(schedule, context, given, _statements(schedule), parted)
+        return replace(_scanned(schedule, context, given, _statements(schedule), parted), tree=schedule)
     except NotScannable:
         narrower = _narrowed(schedule, context)
         if narrower is None:
             raise
         try:
-            return _scanned(narrower, context, given, _statements(schedule), parted)
+            return replace(_scanned(narrower, context, given, _statements(schedule), parted), tree=schedule)
         except NotScannable:
             pass
         raise

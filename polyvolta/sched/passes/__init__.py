@@ -19,6 +19,7 @@ Which one for what:
     order of statements   reorder, order_before, order_after, insert_sequence, insert_set
     machine               map_members, contract, prefetch, insert_extension
     code                  isolate_full_tiles, set_loop_type, unroll, insert_guard, insert_context
+    processors            parallelise, vectorise, unroll_and_jam
     names of places       insert_mark, remove_mark, insert_filter (`schedule.find(mark=...)` finds them)
     names of loops        set_level, tile (`schedule.find(level=...)`)
 """
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from polyvolta.sched.passes.bands.split import split as split
     from polyvolta.sched.passes.bands.strip_mine import strip_mine as strip_mine
     from polyvolta.sched.passes.bands.tile import tile as tile
+    from polyvolta.sched.passes.bands.unroll_and_jam import unroll_and_jam as unroll_and_jam
     from polyvolta.sched.passes.common.legal import reflagged as reflagged
     from polyvolta.sched.passes.mapping.context import insert_context as insert_context
     from polyvolta.sched.passes.mapping.context import insert_guard as insert_guard
@@ -52,6 +54,8 @@ if TYPE_CHECKING:
     from polyvolta.sched.passes.mapping.map_members import map_members as map_members
     from polyvolta.sched.passes.mapping.mark import insert_mark as insert_mark
     from polyvolta.sched.passes.mapping.mark import remove_mark as remove_mark
+    from polyvolta.sched.passes.mapping.wanted import parallelise as parallelise
+    from polyvolta.sched.passes.mapping.wanted import vectorise as vectorise
     from polyvolta.sched.passes.order.distribute import distribute as distribute
     from polyvolta.sched.passes.order.fuse import fuse as fuse
     from polyvolta.sched.passes.order.hoist import hoist as hoist
@@ -79,12 +83,14 @@ _HOMES = homes(
         "bands.split": "split",
         "bands.strip_mine": "strip_mine",
         "bands.tile": "tile",
+        "bands.unroll_and_jam": "unroll_and_jam",
         "common.legal": "reflagged",
         "mapping.context": "insert_context insert_guard",
         "mapping.contract": "contract",
         "mapping.extension": "insert_extension",
         "mapping.map_members": "map_members",
         "mapping.mark": "insert_mark remove_mark",
+        "mapping.wanted": "parallelise vectorise",
         "order.distribute": "distribute",
         "order.fuse": "fuse",
         "order.hoist": "hoist",
@@ -115,6 +121,7 @@ __all__ = [  # noqa: F822 (the names are there on first use)
     "map_members",
     "order_after",
     "order_before",
+    "parallelise",
     "prefetch",
     "reflagged",
     "remove_mark",
@@ -130,4 +137,6 @@ __all__ = [  # noqa: F822 (the names are there on first use)
     "strip_mine",
     "tile",
     "unroll",
+    "unroll_and_jam",
+    "vectorise",
 ]

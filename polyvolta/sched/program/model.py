@@ -221,6 +221,13 @@ class Program(Shown):
         return nest_from_source(text, names, context=context, name=name)
 
     @staticmethod
+    def from_c(text: str, name: str | None = None, *, context: str | Set | None = None) -> Program:
+        """The program of a function in C; see `polyvolta.sched.program.from_c.from_c`."""
+        from polyvolta.sched.program.from_c import from_c
+
+        return from_c(text, name, context=context)
+
+    @staticmethod
     def of(statements: Graph | Iterable[object], name: str = "program") -> Program:
         """The program of a graph or its statements; see `polyvolta.sched.program.of_graph.of`."""
         from polyvolta.sched.program.of_graph import of

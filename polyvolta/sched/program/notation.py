@@ -23,6 +23,7 @@ from polyvolta.sched.errors import BadProgram
 from polyvolta.sched.program.assuming import assuming
 from polyvolta.sched.program.from_map import schedule_of_map, textual_order
 from polyvolta.sched.program.model import Access, Program, Statement
+from polyvolta.sched.program.of_bodies import accesses_of_bodies
 from polyvolta.sched.tree import Domain, Schedule
 from polyvolta.sets import Map, Set, Tuple, nearest
 from polyvolta.sets.errors import kind_of
@@ -51,7 +52,8 @@ def parse(
     Parameters
     ----------
     domain : the instances, a set with one tuple a statement.
-    reads, writes : instances -> elements; `may_writes` those that only may happen, `kills` values that end there.
+    reads, writes : instances -> elements; `may_writes` those that only may happen, `kills` values that end there. Where
+        nothing is said of any of them the bodies tell.
     schedule : instances -> times; or one band as isl writes it, `[{ S[i] -> [(i)] }]`; or a tree, as isl's text or a
         `Schedule`.
     context : what may be assumed of the parameters.
@@ -63,6 +65,7 @@ def parse(
     ------
     BadProgram : an access or a body of no statement, a body that is no Python or uses an array without an access, an
         array with several numbers of subscripts.
+    NotAffineProgram : a body that is to tell its accesses has a subscript that is not affine.
     BadSchedule : the order misses an instance, or has one that is none of the domain's.
     SetSyntaxError, TreeSyntaxError : a text that is none.
 
@@ -99,6 +102,9 @@ def parse(
         for at, access in _accesses(relation.align_params(params), role, tuples, instances):
             found.setdefault((at, role), []).append(access)
     texts = _bodies(bodies, tuple(tuples))
+    if texts and not any((reads, writes, may_writes, kills)):
+        for s, (some, others) in accesses_of_bodies(instances, texts, functions or {}).items():
+            found[s, "read"], found[s, "write"] = list(some), list(others)
     statements = tuple(
         Statement(
             s,

@@ -7,7 +7,7 @@ that are to be raced, is sent again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
 
@@ -75,6 +75,15 @@ class Timer:
                     raise
         raise AssertionError
 
+    def take(self) -> None:
+        """Take a GPU, and make the arrays there.
+
+        Raises
+        ------
+        as `time`.
+        """
+        self._ready()
+
     def time(self, built: Built, keep: bool = False) -> Timed:
         """A candidate's time, or what was wrong with it.
 
@@ -84,7 +93,8 @@ class Timer:
 
         Raises
         ------
-        as `_ready`.
+        NoGpu, NoGpuThere, DoesNotFit : nothing can be timed here.
+        Died, Hangs : the process doesn't start, more than once.
         """
         for last in (False, True):
             child = self._ready()
@@ -148,9 +158,3 @@ class Timer:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-
-def time_all(factory: Factory, spec: Spec, candidates: Iterable[Built], final: bool) -> tuple[Timed, ...]:
-    """Time candidates, or race those that are the best: what an executor's worker runs."""
-    candidates = tuple(candidates)
-    with Timer(spec, factory) as timer:
-        return timer.final(candidates) if final else tuple(timer.time(b) for b in candidates)

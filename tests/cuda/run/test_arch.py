@@ -13,11 +13,12 @@ import polyvolta as pv
 from polyvolta.compiler.options import Options, default_options
 from polyvolta.cuda import arch
 from polyvolta.cuda.errors import BadImage, LaunchFailed, UnsupportedArch, WrongGpu
-from polyvolta.cuda.run import cubin_cache, gpu, launch, nvrtc
+from polyvolta.cuda.run import gpu, launch, nvrtc
 from polyvolta.cuda.run.cubin import arch_of, is_for
 from polyvolta.cuda.run.gpu import Limits, check_registers
 from polyvolta.cuda.target.registry import Targets, target_of
 from polyvolta.graph.dag import Graph
+from polyvolta.sets import code_cache
 
 M, N, K = pv.sizes("M N K")
 COPY = 'extern "C" __global__ void copy(const float *from, float *to) { to[threadIdx.x] = from[threadIdx.x]; }'
@@ -143,9 +144,9 @@ def test_what_is_no_cubin_is_for_nothing(image):
 def test_a_cubin_for_another_architecture_in_the_cache_is_compiled_again(monkeypatch, tmp_path):
     monkeypatch.setenv("POLYVOLTA_CACHE_DIR", str(tmp_path))
     monkeypatch.setenv("POLYVOLTA_CACHE_SIZE", "10M")
-    kept, write = {}, cubin_cache.write
+    kept, write = {}, code_cache.write
     monkeypatch.setattr(
-        cubin_cache, "write", lambda key, image, log: (kept.update({key: image}), write(key, image, log))
+        code_cache, "write", lambda key, image, log: (kept.update({key: image}), write(key, image, log))
     )
     nvrtc.compile_cubin.cache_clear()
     right = nvrtc.compile_cubin(COPY, "sm_80", name="copy")
@@ -154,7 +155,7 @@ def test_a_cubin_for_another_architecture_in_the_cache_is_compiled_again(monkeyp
     write(key, wrong.image, wrong.log)  # a file that lies under another's name
     nvrtc.compile_cubin.cache_clear()
     again = nvrtc.compile_cubin(COPY, "sm_80", name="copy")
-    assert again.image == right.image and arch_of(cubin_cache.read(key)[0]) == "sm_80"
+    assert again.image == right.image and arch_of(code_cache.read(key)[0]) == "sm_80"
     nvrtc.compile_cubin.cache_clear()
 
 

@@ -1,4 +1,4 @@
-"""The cubin cache: what is written is what is read, whatever happens to the files, and whoever else is at it."""
+"""The cache of code: what is written is what is read, whatever happens to the files, and whoever else is at it."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from polyvolta.cuda.run import cubin_cache as cache
 from polyvolta.cuda.run import nvrtc
+from polyvolta.sets import code_cache as cache
 
 KEY = cache.key_of("a text", "sm_70", "NVRTC 12.9")
 
@@ -220,7 +220,7 @@ def test_without_a_home_there_is_no_cache(monkeypatch):
 
 WRITER = """
 import random, sys
-from polyvolta.cuda.run import cubin_cache as cache
+from polyvolta.sets import code_cache as cache
 random.seed(int(sys.argv[1]))
 for _ in range(300):
     n = random.randrange(8)

@@ -27,6 +27,7 @@ from polyvolta.display.shown import Shown
 from polyvolta.display.text import filled
 
 if TYPE_CHECKING:
+    from pandas import DataFrame
     from rich.console import Console, ConsoleOptions, RenderResult
 
 
@@ -77,6 +78,21 @@ class Observations(Shown):
     def tables(self) -> tuple[Table, ...]:
         """All tables, in the order of `seen`."""
         return tuple(t for s in self.seen for t in s.tables)
+
+    def to_pandas(self) -> DataFrame:
+        """The findings as a data frame of pandas: observer, what happens, how often, and the CUDA line or lines.
+
+        What observers counted is in `tables`, each of which has this method, too.
+
+        Raises
+        ------
+        NoPandas : it isn't installed.
+        """
+        from polyvolta.graph.arrays.frames import frame
+
+        rows = ({"observer": f.observer, "what": f.what, "count": f.count, "places": "\n".join(map(where, f.places))}
+                for f in self.findings)  # fmt: skip
+        return frame(("observer", "what", "count", "places"), rows)
 
     @property
     def verdict(self) -> str:

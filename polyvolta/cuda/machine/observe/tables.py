@@ -9,6 +9,7 @@ from polyvolta.display.shown import Shown as Displayed
 from polyvolta.display.text import filled
 
 if TYPE_CHECKING:
+    from pandas import DataFrame
     from rich.console import Console, ConsoleOptions, Group, RenderResult
     from rich.text import Text
 
@@ -29,6 +30,18 @@ class Table(Displayed):
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     note: str = ""
+
+    def to_pandas(self) -> DataFrame:
+        """The table as a data frame of pandas; its cells stay texts.
+
+        Raises
+        ------
+        NoPandas : it isn't installed.
+        """
+        from polyvolta.graph.arrays.frames import frame
+
+        heads = [c.removeprefix(">") for c in self.columns]
+        return frame(heads, (dict(zip(heads, row, strict=True)) for row in self.rows))
 
     def __str__(self) -> str:
         heads = tuple(c.removeprefix(">") for c in self.columns)

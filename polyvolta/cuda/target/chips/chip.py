@@ -44,6 +44,8 @@ class Fitted(Record):
     trip : seconds that who multiplies loses at each k tile, when nobody else multiplies meanwhile.
     finish : seconds between a tile's last product and its first result on its way.
     piece : seconds that each piece of a warpgroup's result takes more: to wait for its place, and to have it stored.
+    operand : seconds until a piece's values of a matrix that an epilogue reads are there.
+    single : seconds of loading a thousand values of such a matrix one by one, as those that lie across a fragment.
     store : share of a multiprocessor's L2 bandwidth that results, and the epilogue's operands, get.
     function : seconds of one function of an epilogue's formula for a thousand values of a block.
     meet : seconds in which the blocks of a cluster wait for each other, once a tile.
@@ -68,6 +70,8 @@ class Fitted(Record):
     trip: float = 40e-9
     finish: float = 0.5e-6
     piece: float = 50e-9
+    operand: float = 50e-9
+    single: float = 20e-9
     store: float = 0.5
     function: float = 2e-9
     meet: float = 1.0e-6

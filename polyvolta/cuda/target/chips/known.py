@@ -27,10 +27,10 @@ KIB, MIB = 1024, 1024**2
 _GPCS = 16, 16, 16, 16, 16, 16, 18, 18
 """Multiprocessors of the groups of an H100 or H200 (SXM), as most of them are."""
 OF_BOXES = Fitted(
-    launch=1.61e-6, block=0.492e-6, latency=0.343e-6, trip=1e-9, finish=0.63e-9, piece=50.1e-9, store=1.1,
-    meet=0.312e-6, together=28.6e-9, exchange=0.0645, prologue=16.1e-9, rewrite=7.07e-9, strip=15.6e-9, back=134e-9,
-    crowd=0.157, outside=7.71e12, far=1.54, ragged=2.73, tensor=1.0, shared=1.37, l2=3.47, dram=0.942, power=0.36,
-    sharp=7.03,
+    launch=1.38e-6, block=0.709e-6, latency=0.37e-6, trip=1e-9, finish=0.389e-9, piece=46.5e-9, operand=143e-9,
+    single=33.1e-9, store=0.882, meet=0.423e-6, together=23e-9, exchange=0.0848, prologue=18.9e-9, rewrite=5.68e-9,
+    strip=32.3e-9, back=135e-9, crowd=0.112, outside=9.01e12, far=1.55, ragged=2.67, tensor=1.0, shared=1.32, l2=3.41,
+    dram=0.94, power=0.315, sharp=7.93,
 )  # fmt: skip
 """Of an H200, by `benchmarks/model.py --fit`; shares above 1 say that a rate is more than the data sheet's, as where
 neighbours ask L2 for the same lines."""
@@ -118,7 +118,7 @@ def _nearest(target: Target) -> Chip:
 def kept() -> dict[str, Chip]:
     """The chips that `keep` has written on this computer; none where there is no such file, or one of something else.
     """
-    from polyvolta.cuda.run.cubin_cache import folder
+    from polyvolta.sets.code_cache import folder
 
     try:
         data = json.loads((folder() / FILE).read_text())
@@ -137,7 +137,7 @@ def keep(chip: Chip) -> str:
     ------
     OSError : it can't be written.
     """
-    from polyvolta.cuda.run.cubin_cache import folder
+    from polyvolta.sets.code_cache import folder
 
     path = folder() / FILE
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -3,6 +3,9 @@
 A lane's values lie where its accumulators lie in the result: of a row-major matrix two are side by side and come with
 one access, others come one by one. The first one's place is computed, all others are so many lines and values further.
 What several of the values are, as those of a vector are in all rows, is loaded once.
+
+Where they come one by one each load of a fragment computes its first place anew: compilers that see how fragments of a
+row of pieces lie keep the addresses of all their lines, two registers each, and spill accumulators for these.
 """
 
 from __future__ import annotations
@@ -47,6 +50,8 @@ def load(own: IndexMap, order: tuple[int, ...], width: int, guarded: bool) -> De
     steps = [tuple(e.const for e in p) for p in further]
     distinct = list(dict.fromkeys(steps))
     before, names = _start(places[0], rank)
+    if width == 1 and rank == 2:
+        before = [*before, 'asm volatile("" : "+l"(from));']
     reads = {p: _read(p, width, rank, names if guarded else None) for p in distinct}
     kind = "unsigned" if width == 2 else "fp16"
     named = [f"const {kind} v{n} = {reads[p]};" for n, p in enumerate(distinct)]

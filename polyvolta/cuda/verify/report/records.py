@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 from polyvolta.cuda.errors import CudaError
 from polyvolta.cuda.ir.walk import IrPath
@@ -17,6 +18,9 @@ from polyvolta.display.shown import Shown
 from polyvolta.display.text import filled
 from polyvolta.sched.tree import Schedule
 from polyvolta.sets import UnknownName, nearest
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 WIDTH = 100  # columns of plain text
 SIGNS = {"proved": ("✓", "bold green"), "refuted": ("✗", "bold red"), "not decided": ("?", "bold yellow")}
@@ -174,6 +178,20 @@ class Proofs:
         """The time of all proofs."""
         return sum(p.seconds for p in self.proofs)
 
+    def to_pandas(self) -> DataFrame:
+        """The proofs as a data frame of pandas, a row for each statement.
+
+        Columns are those of `Proof`: id, statement, relation, proved, seconds, sizes, counter_example and reason, which
+        are texts, "" where there is none; and outcome, "proved", "refuted" or "not decided".
+
+        Raises
+        ------
+        NoPandas : it isn't installed.
+        """
+        from polyvolta.graph.arrays.frames import frame
+
+        return frame(COLUMNS, map(cells_of, self.proofs))
+
     def __getitem__(self, name: str) -> Proof:
         """The proof of that name.
 
@@ -185,6 +203,17 @@ class Proofs:
         if name not in known:
             raise UnknownName(f"the report has no proof {name!r}", hint=nearest(name, known))
         return known[name]
+
+
+COLUMNS = ("id", "outcome", "statement", "relation", "proved", "seconds", "sizes", "counter_example", "reason")
+"""Of a report as a data frame."""
+
+
+def cells_of(proof: Proof) -> dict[str, Any]:
+    """A proof as a row of a data frame."""
+    made: dict[str, Any] = {name: getattr(proof, name) for name in COLUMNS if name != "outcome"}
+    case = "" if proof.counter_example is None else str(proof.counter_example)
+    return {**made, "outcome": outcome(proof), "counter_example": case}
 
 
 def outcome(proof: Proof) -> str:

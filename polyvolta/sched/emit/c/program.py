@@ -14,10 +14,13 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from polyvolta.sched.emit.c.bodies import ONE, OTHER, TWO, Translator
+from polyvolta.sched.emit.c.loads import LoadsFirst
 from polyvolta.sched.emit.interface import Interface
-from polyvolta.sched.emit.rename import cleared, spelled
+from polyvolta.sched.emit.rename import cleared, spelled, variables
 from polyvolta.sched.loops.notation.c import CPrinter
 from polyvolta.sched.loops.result import Scan
+from polyvolta.sched.tree import Path
+from polyvolta.sched.wishes import Wish
 
 if TYPE_CHECKING:
     from polyvolta.sched.program.model import Program
@@ -45,17 +48,26 @@ def function(
     integer: str,
     real: str | Mapping[str, str],
     parallel: str | None,
+    wishes: Mapping[Path, Wish] | None = None,
+    restrict: bool = False,
+    align: int | None = None,
 ) -> tuple[list[str], set[str]]:
-    """The lines of a C function, and the macros that it uses."""
+    """The lines of a C function, and the macros that it uses; see `polyvolta.sched.to_c`."""
     face = Interface.of(program)
     mine = [*face.names, *lengths(face).values()]
     names = spelled(mine, WORDS)
     scan = cleared(scan, {*mine, *names.values(), *WORDS})
     types = _types(face, real)
     translator = Translator(program, face, types, names)
-    printer = CPrinter(scan.ranges, integer, parallel == "openmp", translator.lines, names)
+    printer = CPrinter(scan.ranges, integer, parallel == "openmp", translator.lines, names, wishes)
     own = identifier(face.function)
-    printer.out += signature(face, types, integer, own, names)
+    if restrict:
+        taken = (*mine, *names.values(), *WORDS, *variables(scan.body), *scan.extents)
+        printer.together = LoadsFirst(translator, taken).lines
+    printer.out += signature(face, types, integer, own, names, restrict)
+    if align:
+        aligned = [names.get(a, a) for a in face.arguments if a in face.ranks or a in face.cells]
+        printer.out += [f"  {a} = __builtin_assume_aligned({a}, {align});" for a in aligned]
     printer.out += [f"  {types[x]} {names.get(x, x)} = 0;" for x in face.local]
     pad = "  "
     for index, size in scan.extents.items():
@@ -78,8 +90,16 @@ def _types(face: Interface, real: str | Mapping[str, str]) -> dict[str, str]:
     return {**dict.fromkeys(face.local, "float" if elements == {"float"} else "double"), **found}
 
 
-def signature(face: Interface, types: Mapping[str, str], integer: str, own: str, names: Mapping[str, str]) -> list[str]:
+def signature(
+    face: Interface,
+    types: Mapping[str, str],
+    integer: str,
+    own: str,
+    names: Mapping[str, str],
+    restrict: bool = False,
+) -> list[str]:
     """The head of the function, wrapped at 100 characters."""
+    alone = "[restrict]" if restrict else "[]"
     named = lambda n: names.get(n, n)  # noqa: E731
     length = lengths(face)
     parts = [f"{integer} {named(p)}" for p in face.params]
@@ -88,9 +108,9 @@ def signature(face: Interface, types: Mapping[str, str], integer: str, own: str,
         const = "" if a in face.written else "const "
         if a in face.ranks:
             inner = "".join(f"[{named(length[a, k])}]" for k in range(1, face.ranks[a]))
-            parts.append(f"{const}{types[a]} {named(a)}[]{inner}")
+            parts.append(f"{const}{types[a]} {named(a)}{alone}{inner}")
         elif a in face.cells:
-            parts.append(f"{types[a]} {named(a)}[]")
+            parts.append(f"{types[a]} {named(a)}{alone}")
         elif a in face.scalars:
             parts.append(f"{types[a]} {named(a)}")
     lines = [f"void {own}("]

@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
 from polyvolta.display.code import Code
+from polyvolta.sched.emit.arrays import check_align
 from polyvolta.sched.emit.c.program import function
 from polyvolta.sched.emit.given import check_program, loops
 from polyvolta.sched.errors import BadArgument
@@ -21,7 +22,8 @@ from polyvolta.sched.loops.ast import Ast
 from polyvolta.sched.loops.notation.c import c_text, headed
 from polyvolta.sched.loops.result import Scan
 from polyvolta.sched.loops.widths import integer_type
-from polyvolta.sched.tree import Schedule
+from polyvolta.sched.tree import Mark, Path, Schedule
+from polyvolta.sched.wishes import Wish, wish, wishes
 from polyvolta.sets import nearest
 
 if TYPE_CHECKING:
@@ -35,11 +37,16 @@ def to_c(
     real: str | Mapping[str, str] = "double",
     parallel: Literal["openmp"] | None = None,
     macros: bool = True,
+    restrict: bool = False,
+    align: int | None = None,
 ) -> Code:
     """The C text of loops; with a program, a function in C99.
 
     The function takes the parameters, then of every array the lengths of its dimensions but the first (`A_1`, ...),
     then the arrays and the scalars, in the order of the program's arguments.
+
+    Marks of the tree that say how a loop is wanted (`parallel`, `vectorise`, `unroll 4`, ...) become pragmas above it;
+    see `polyvolta.sched.wishes`. Other marks are comments.
 
     Parameters
     ----------
@@ -49,9 +56,15 @@ def to_c(
     real : the type of elements and scalars, or the type of each by name.
     parallel : "openmp" puts `#pragma omp parallel for` before the outermost coincident loops.
     macros : whether the definitions of min, max, floord and modd stand at the top, those that are used.
+    restrict : whether the function says that its arrays share no element, as schedules take for granted. Statements
+        side by side then load what they read of arrays that they write first (`emit.c.loads`).
+    align : what the function says of the addresses of its arrays: multiples of so many bytes, a power of two.
 
     Raises
     ------
+    IllegalTransformation : a mark wants a loop parallel or in vectors whose iterations depend on one another, by the
+        dependences of the program, else by those of the tree, else by its flags.
+    BadSchedule : a mark of that kind that no loop fits.
     BadProgram : a statement of the loops has no body.
     NotTranslatable : a body that is not C's arithmetic, such as the call of a Python function; a constant that does not
         fit the type of loop variables.
@@ -72,9 +85,31 @@ def to_c(
     if parallel not in (None, "openmp"):
         hint = nearest(str(parallel), ["openmp"]) or "parallel='openmp', or nothing"
         raise BadArgument(f"parallel={parallel!r} is no way to run C's loops in parallel", hint=hint)
+    if align is not None:
+        check_align(align)
+    if program is not None:
+        check_program(program, "to_c")
+    wanted = wanted_of(scan, program)
     if program is None:
-        return Code(c_text(scan, integer, parallel == "openmp", macros))
-    check_program(program, "to_c")
+        return Code(c_text(scan, integer, parallel == "openmp", macros, wanted))
     fitting = integer_type(scan, integer)
-    lines, used = function(program, scan, fitting, real, parallel)
+    lines, used = function(program, scan, fitting, real, parallel, wanted, restrict, align)
     return Code(headed(lines, used, fitting, macros))
+
+
+def wanted_of(scan: Scan, program: Program | None) -> dict[Path, Wish] | None:
+    """What the marks of the tree that was scanned want of its loops; None for loops without a tree.
+
+    Raises
+    ------
+    IllegalTransformation, BadSchedule : see `to_c`.
+    """
+    if scan.tree is None:
+        return None
+    known = None
+    if program is not None and any(isinstance(n, Mark) and wish(n.name) for _, n in scan.tree.walk()):
+        from polyvolta.sched.dependence.memory import dependences
+
+        known = dependences(program)
+    return wishes(scan.tree, known)
+

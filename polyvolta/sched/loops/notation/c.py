@@ -15,6 +15,8 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from polyvolta.sched.loops.ast import Ast, Block, Bound, Call, For, If
 from polyvolta.sched.loops.notation.expressions import CSpeller
 from polyvolta.sched.loops.widths import Loops, integer_type
+from polyvolta.sched.tree import Path
+from polyvolta.sched.wishes import PARALLEL, Wish, wish
 from polyvolta.sched.wrapped import word
 from polyvolta.sets import Aff
 
@@ -30,10 +32,16 @@ MACROS = {
 }
 
 
-def c_text(loops: Loops, integer: str | None = None, openmp: bool = False, macros: bool = True) -> str:
+def c_text(
+    loops: Loops,
+    integer: str | None = None,
+    openmp: bool = False,
+    macros: bool = True,
+    wishes: Mapping[Path, Wish] | None = None,
+) -> str:
     """Loops with the macros that they use; see `polyvolta.sched.to_c`."""
     fitting = integer_type(loops, integer)
-    printer = CPrinter(loops.ranges, fitting, openmp)
+    printer = CPrinter(loops.ranges, fitting, openmp, wishes=wishes)
     printer.block(loops.body, "")
     return headed(printer.out, printer.speller.used, fitting, macros)
 
@@ -51,6 +59,11 @@ class CPrinter:
     Parameters
     ----------
     statement : what a call becomes, some lines; None for the call itself.
+    wishes : what marks want of loops, by the paths of bands; None: marks are comments.
+
+    Attributes
+    ----------
+    together : what several calls side by side become, if not each for itself.
     """
 
     def __init__(
@@ -60,14 +73,19 @@ class CPrinter:
         openmp: bool = False,
         statement: Callable[[Call, CSpeller], list[str]] | None = None,
         names: Mapping[str, str] | None = None,
+        wishes: Mapping[Path, Wish] | None = None,
     ) -> None:
         self.speller = CSpeller(ranges, names)
-        self.integer, self.openmp, self.statement = integer, openmp, statement
+        self.integer, self.openmp, self.statement, self.wishes = integer, openmp, statement, wishes
+        self.together: Callable[[Sequence[Call], CSpeller], list[str]] | None = None
         self.out: list[str] = []
 
     def block(self, body: Sequence[Ast], pad: str) -> None:
         """Some statements, one after another."""
         speller, out = self.speller, self.out
+        if self.together is not None and len(body) > 1 and all(isinstance(node, Call) for node in body):
+            out += [pad + line for line in self.together([c for c in body if isinstance(c, Call)], speller)]
+            return
         for node in body:
             match node:
                 case Call(name, args):
@@ -82,20 +100,26 @@ class CPrinter:
                     with speller.assuming(conditions):
                         self.nested(head, inner, pad)
                 case Block(mark, inner):
-                    out.append(f"{pad}// {mark}")
+                    if self.wishes is None or wish(mark) is None:
+                        out.append(f"{pad}// {mark}")
                     self.block(inner, pad)
 
     def loop(self, node: For, pad: str) -> None:
         """A loop, with what it asks of the compiler."""
-        speller, v = self.speller, node.var
-        if self.openmp and node.coincident:
-            self.out.append(f"{pad}#pragma omp parallel for")
-            self.openmp = False
-            self.loop(node, pad)
-            self.openmp = True
-            return
+        wanted = (self.wishes or {}).get(node.at, Wish()) if node.member == 0 else Wish()
+        if self.openmp and node.coincident and not wanted.unroll:
+            wanted |= PARALLEL
+        outside, self.openmp = self.openmp, self.openmp and not wanted.parallel
+        if wanted != Wish():
+            self.out.append(pad + wanted.pragma)
         if node.unroll:
             self.out.append(f"{pad}#pragma unroll")
+        self.head(node, pad)
+        self.openmp = outside
+
+    def head(self, node: For, pad: str) -> None:
+        """The loop itself."""
+        speller, v = self.speller, node.var
         low = speller.bounds("max", node.lower)
         strict = _strict(node.lower, node.upper, node.step)
         high = speller.bounds("min", node.upper, strict)

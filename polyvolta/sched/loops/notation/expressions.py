@@ -225,11 +225,13 @@ class CSpeller(Speller):
         super().__init__(ranges, names)
         self.used: set[str] = set()
         self.scope: dict[str, For] = {}  # the loops around
+        self.given: tuple[Condition, ...] = ()  # the conditions around
 
     @contextmanager
     def assuming(self, conditions: Sequence[Condition]) -> Iterator[None]:
-        """What conditions say of single names, while what they guard is written."""
-        outer = self.ranges
+        """What conditions say, of single names above all, while what they guard is written."""
+        outer, before = self.ranges, self.given
+        self.given = (*before, *conditions)
         inner = dict(outer)
         for c in conditions:
             if isinstance(c, AnyOf) or len(c[1].terms) != 1:
@@ -246,7 +248,7 @@ class CSpeller(Speller):
                 inner[atom] = low, high
         self.ranges = inner
         yield
-        self.ranges = outer
+        self.ranges, self.given = outer, before
 
     def unsigned(self, num: Aff) -> bool:
         """Whether an expression is known not to be negative."""

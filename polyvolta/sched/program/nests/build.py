@@ -138,19 +138,19 @@ def _statement(d: Draft, domain: Set, name: str, params: tuple[str, ...], scope:
     for e in (*d.assignment.reads, d.assignment.write):
         for v in e.subscripts:
             _check_sign(e, v, own, d, params, scope)
-    reads = dict.fromkeys(_access(e, own, params) for e in d.assignment.reads)
+    reads = dict.fromkeys(access(e, own, params) for e in d.assignment.reads)
     return Statement(
         name,
         d.iterators,
         own,
         tuple(a for a in reads if not a.relation.is_empty()),
-        (_access(d.assignment.write, own, params),),
+        (access(d.assignment.write, own, params),),
         (),
         d.assignment.body,
     )
 
 
-def _access(e: Element, domain: Set, params: tuple[str, ...]) -> Access:
+def access(e: Element, domain: Set, params: tuple[str, ...]) -> Access:
     """The relation of one access, by the cases of its subscripts and conditions."""
     space = domain.space.out
     taken = (*params, *space.dims)

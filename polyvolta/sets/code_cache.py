@@ -1,8 +1,9 @@
-"""Compiled kernels on disk: the same text for the same target by the same compiler is compiled once.
+"""Compiled code on disk: the same text for the same target by the same compiler is compiled once.
 
 An entry is a file named after the SHA-256 of everything that the machine code depends on. Inside stand that key, the
-compiler's log, the cubin, and in front of them a checksum: bytes, nothing that is executed or unpickled when read. A
-file whose checksum doesn't fit, torn by a crash or a full disk, counts as absent and is replaced.
+compiler's log, the code (a cubin, or the library of a nest in C), and in front of them a checksum: bytes, nothing that
+is executed or unpickled when read. A file whose checksum doesn't fit, torn by a crash or a full disk, counts as absent
+and is replaced.
 
 Several processes may use one folder, on several machines over NFS, too. A file appears whole, because it's written
 under a name of its own and renamed; of two processes that compile the same text the second one's file replaces an
@@ -28,19 +29,19 @@ from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 
-from polyvolta.cuda.errors import CudaError
+from polyvolta.sets.errors import PolyvoltaError
 
 DEFAULT_SIZE = 256 << 20
 KEEP = 0.75  # of the size that stays when entries are deleted, so that not every new one deletes
 ASTRAY_SECONDS = 3600  # off a new file's time: a temporary file so old was left behind, a file so young is of the past
 ENTRIES, TEMPORARY = ".pvcubin", ".tmp"  # how the names of files end
 MAGIC = b"polyvolta cubin 1\n"
-_HEAD = struct.Struct("<32s32sQQ")  # checksum of the rest, key, bytes of log, bytes of cubin
+_HEAD = struct.Struct("<32s32sQQ")  # checksum of the rest, key, bytes of log, bytes of code
 File = tuple[str, os.stat_result]
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 
-class BadCacheSize(CudaError, ValueError):
+class BadCacheSize(PolyvoltaError, ValueError):
     """`POLYVOLTA_CACHE_SIZE` is no size."""
 
     id = "PV508"
@@ -104,7 +105,7 @@ def folder() -> Path:
 
 
 def read(key: bytes) -> tuple[bytes, str] | None:
-    """The cubin and the log of a key; None where there is no whole entry. Never raises for what lies on the disk.
+    """The code and the log of a key; None where there is no whole entry. Never raises for what lies on the disk.
 
     Cost: about 0.1 ms.
     """

@@ -1,0 +1,175 @@
+"""Nests read from C: the program is the one of the nest in Python, and what C means otherwise is refused."""
+
+import re
+import shutil
+import subprocess
+
+import numpy as np
+import pytest
+
+from examples.polybench import KERNELS
+from polyvolta.sched import Program, compile_c, nest_from_source, to_c
+from polyvolta.sched.errors import NoReader, NotAffineProgram
+
+GEMM = """
+/* C = a A B + b C,
+   as PolyBench has it */
+#include <math.h>
+void gemm(int M, int N, int K, double a, double b, double A[M][K], double B[K][N], double C[M][N])
+{
+  int i, j, k;
+#pragma scop
+  for (i = 0; i < M; ++i) {
+    for (j = 0; j < N; j++)
+      C[i][j] *= b;                                 // scaled
+    for (k = 0; k < K; k++)
+      for (j = 0; N > j; j += 1)
+        C[i][j] += a * A[i][k] * B[k][j];
+  }
+#pragma endscop
+}
+"""
+
+
+def test_without_pycparser_the_extra_is_named(monkeypatch):
+    import sys
+
+    monkeypatch.setitem(sys.modules, "pycparser", None)
+    with pytest.raises(NoReader, match="needs pycparser") as error:
+        Program.from_c(GEMM)
+    assert "polyvolta[c]" in error.value.hint
+
+
+pycparser = pytest.importorskip("pycparser")
+
+
+def inside(body, head="int N, int M, double s, double A[N][N], double x[N], int n[N]"):
+    return Program.from_c(f"void f({head}) {{\n{body}\n}}")
+
+
+def test_a_product_is_the_one_of_python():
+    python = nest_from_source("""
+def gemm(M, N, K, a, b, A, B, C):
+    for i in range(M):
+        for j in range(N):
+            C[i, j] *= b
+        for k in range(K):
+            for j in range(N):
+                C[i, j] += a * A[i, k] * B[k, j]
+""")
+    assert Program.from_c(GEMM) == python
+
+
+@pytest.mark.parametrize("name", [n for n in KERNELS if n not in ("nussinov", "deriche", "adi")])
+def test_what_is_printed_in_c_is_read_again(name):
+    """Loops of `to_c` through the compiler's reader and back; as many instances, and the same elements."""
+    program = KERNELS[name].program
+    text = to_c(program.schedule, program, macros=False)
+    if re.search(r"\b(min|max|floord|modd)\(", re.sub(r"= .*;", "", text)):
+        pytest.skip("bounds with macros")
+    text = re.sub(r"^  (double \w+) = 0;$", r"  \1;", text, flags=re.M)  # of its own: no statements
+    again = Program.from_c(re.sub(r"\[\]", "[1]", text))
+    assert len(again.statements) == len(program.statements)
+    for s, t in zip(program.statements, again.statements):
+        assert [a.array for a in t.accesses] == [a.array for a in s.accesses]
+        sizes = dict.fromkeys(program.params, 4)
+        assert count(t, sizes) == count(s, sizes)
+
+
+def count(statement, sizes):
+    """How many instances there are at some sizes, and which elements each access touches."""
+    known = lambda r: {p: sizes[p] for p in r.param_names}  # noqa: E731
+    touched = [a.relation.range() for a in statement.accesses]
+    return len(list(statement.domain.points(**known(statement.domain)))), [list(r.points(**known(r))) for r in touched]
+
+
+@pytest.mark.parametrize(
+    ("loop", "points"),
+    [
+        ("for (int i = 0; i < N; i++)", [0, 1, 2, 3, 4]),
+        ("for (int i = 1; i <= N - 1; ++i)", [1, 2, 3, 4]),
+        ("for (int i = N - 1; i >= 0; i--)", [0, 1, 2, 3, 4]),
+        ("for (int i = N - 1; i > 1; i -= 2)", [2, 4]),
+        ("for (int i = 0; N > i; i = i + 3)", [0, 3]),
+        ("for (int i = 0; i < N; i++) if (i != 2 && !(i > 3 || i == 0))", [1, 3]),
+        ("for (int i = 010 - 8; i < 0x3; i++)", [0, 1, 2]),
+    ],
+)
+def test_loops_count_as_those_of_c(loop, points):
+    found = inside(f"{loop} x[i] = s;")
+    assert [i for (i,) in found.domain.points(**dict.fromkeys(found.params, 5))] == points
+
+
+def test_numbers_choices_and_functions():
+    program = inside("""
+  for (int i = 0; i < N; i++) {
+    double t = 0.1f + sqrt(fabs(x[i])) / 3;
+    x[i] = t > 1.5e0 ? fmax(t, (double)i / 2) : -pow(t, 2.0) * (float)s;
+    n[i]++;
+  }""")
+    x, n = np.array([1.0, 16.0, 81.0]), np.zeros(3, int)
+    program(N=3, M=1, s=2.0, A=None, x=x, n=n)
+    t = [float(np.float32(0.1)) + v / 3 for v in (1.0, 4.0, 9.0)]
+    assert np.array_equal(x, [-(t[0] ** 2) * 2, -(t[1] ** 2) * 2 if t[1] <= 1.5 else max(t[1], 0.5), max(t[2], 1.0)])
+    assert np.array_equal(n, [1, 1, 1])
+
+
+@pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler")
+def test_the_c_compiler_computes_the_same(tmp_path):
+    """The text as it stands, by the compiler alone, beside what we make of it."""
+    import ctypes
+
+    (tmp_path / "f.c").write_text(GEMM)
+    command = ["cc", "-O1", "-ffp-contract=off", "-shared", "-fPIC", "f.c", "-o", "f.so"]
+    subprocess.run(command, cwd=tmp_path, check=True)
+    A, B, C = (np.random.default_rng(k).random(s) for k, s in enumerate([(3, 5), (5, 4), (3, 4)]))
+    ours = C.copy()
+    compile_c(Program.from_c(GEMM))(M=3, N=4, K=5, a=0.7, b=0.3, A=A, B=B, C=ours)
+    f, P = ctypes.CDLL(str(tmp_path / "f.so")).gemm, ctypes.c_void_p
+    f(3, 4, 5, ctypes.c_double(0.7), ctypes.c_double(0.3), *(P(x.ctypes.data) for x in (A, B, C)))
+    assert np.array_equal(C, ours)
+
+
+def test_one_of_several_functions():
+    two = "void f(int N, double x[N]) { x[0] = 1; }\nvoid g(int N, double x[N]) { x[N - 1] = 2; }"
+    assert Program.from_c(two, "g").name == "g"
+    for name, message in ((None, "the text has 2 functions"), ("h", "no function is called 'h'")):
+        with pytest.raises(NotAffineProgram, match=message):
+            Program.from_c(two, name)
+
+
+@pytest.mark.parametrize(
+    ("body", "message", "line"),
+    [
+        ("for (int i = 0; i < N; i++)\n x[i / 2] = 1;", "rounds towards zero", "line 3"),
+        ("for (int i = 0; i < N; i++) x[i % 4] = 1;", "rounds towards zero", "line 2"),
+        ("for (int i = 0; i < N; i++) n[i] /= 2;", "rounds towards zero", "line 2"),
+        ("for (int i = 0; i < N; i++) x[i] = i / 2;", "rounds towards zero", "line 2"),
+        ("for (int i = 0; i < N; i++)\n\n x[n[i]] = 1;", "depends on data", "line 4\n    x[n[i]] = 1;\nin Python"),
+        ("for (int i = 0; i < N; i *= 2) x[i] = 1;", "moves by a number", "line 2"),
+        ("for (int i = 0; i < N; i += M) x[i] = 1;", "moves by a number", "line 2"),
+        ("for (int i = 0; i > N; i++) x[i] = 1;", "no end that it surely reaches", "line 2"),
+        ("for (int i = 0; i != N; i++) x[i] = 1;", "no end that it surely reaches", "line 2"),
+        ("for (int i = 0; x[i] < s; i++) x[i] = 1;", "compares its iterator", "line 2"),
+        ("while (s > 0) x[0] = 1;", "While has no translation", "line 2"),
+        ("double y[10];\nx[0] = 1;", "the array y is made in the nest", "line 2"),
+        ("x[0] = s << 2;", "<< has no translation", "line 2"),
+        ("x[0] = (int)s;", "a cast", "line 2"),
+        ("x[0] = *x;", "\\* has no translation", "line 2"),
+        ("double lambda = 1;", "lambda is a word of Python", "line 2"),
+        ("x[0] = wonder(s);", "unknown function 'wonder'", "line 2"),
+        ("x[0] = 1 1;", "this is no C", "line 2"),
+        ("#define Q 3\nx[0] = Q;", "#define is the preprocessor's", "line 2"),
+    ],
+)
+def test_what_is_refused_with_its_line(body, message, line):
+    with pytest.raises(NotAffineProgram, match=message) as error:
+        inside(body)
+    assert line in error.value.where
+
+
+def test_what_is_no_text_and_what_has_no_function():
+    refused = {3: "is a str, not an int", "void f(": "this is no C", "int x;": "the text has 0 functions"}
+    for text, message in refused.items():
+        with pytest.raises(NotAffineProgram, match=message):
+            Program.from_c(text)
