@@ -115,11 +115,9 @@ for name in room.__all__:
     assert "polyvolta" in modules_after(code)
 
 
-FLOORS = {"sets": {"sets"}, "graph": {"sets", "graph"}, "sched": {"sets", "graph", "sched"},
-          "cuda": {"sets", "graph", "sched", "cuda"}, "compiler": {"sets", "graph", "sched", "cuda", "compiler"},
-          "tuner": {"sets", "graph", "sched", "cuda", "compiler", "tuner"},
-          "evaluation": {"sets", "graph", "sched", "cuda", "compiler", "tuner", "evaluation"},
-          "torch": {"sets", "graph", "sched", "cuda", "compiler", "torch"}}  # fmt: skip
+ORDER = ("display", "sets", "graph", "sched", "cuda", "compiler", "tuner", "evaluation")
+FLOORS = {floor: set(ORDER[: n + 1]) for n, floor in enumerate(ORDER)}
+FLOORS["torch"] = FLOORS["compiler"] | {"torch"}
 
 
 @cache
@@ -166,6 +164,12 @@ CIRCLES = (
     {"polyvolta.sets.values.relation"},  # Set and Map: their methods are functions of other modules, which know them
     {"polyvolta.sched.tree", "polyvolta.sched.program.model"},  # Schedule and Program likewise
     {"polyvolta.cuda.pictures.roles.timeline"},  # Timeline draws itself
+    {"polyvolta.graph.expr"},  # expressions, tensors and graphs show themselves
+    {"polyvolta.cuda.target.target"},  # and so do targets,
+    {"polyvolta.cuda.ir.kernel_ir"},
+    {"polyvolta.cuda.machine.stepping"},  # traces,
+    {"polyvolta.compiler.options"},
+    {"polyvolta.compiler.compiled"},  # and kernels
 )
 
 

@@ -122,6 +122,8 @@ def fact(out: Console, name: str, value: str) -> None:
 
 def print_title(out: Console, kernel: Kernel) -> None:
     """One line: what is computed, by which kernel."""
+    from polyvolta.compiler.shown.stages import tile
+
     o = kernel.options
     graph = kernel.graph
     made = ", ".join(f"{t.name} = {e}" for t, e in zip(graph.outputs, graph.roots, strict=True))
@@ -139,53 +141,7 @@ def print_title(out: Console, kernel: Kernel) -> None:
     out.print(f"  {tiles}, {o.macro_mma}{more}, {kernel.target.name}")
 
 
-def tile(sizes: tuple[int, ...]) -> str:
-    """A tile as people write it.
-
-    >>> tile((128, 128, 32))
-    '128x128x32'
-    """
-    return "x".join(map(str, sizes))
-
-
 # ---- trees -------------------------------------------------------------------------------------------------
-
-
-def sentence(stage: str, kernel: Kernel) -> str:
-    """What the pass to a stage did, in one sentence."""
-    o = kernel.options
-    who = "warpgroup" if o.by_blocks else "warp"
-    return {
-        "initial": "One band over all loops. It is permutable, so it can be tiled; i and j are parallel.",
-        "block_tiled": f"Tiles of {tile(o.block_tile)}: a block takes one along i and j, and steps along k.",
-        "hoisted": "The sequence moves up: all of a product runs before what uses it, and each has a tree of its own.",
-        "warp_tiled": f"Inside a block's tile, one tile of {tile(o.warp_tile)} for each {who}.",
-        "mapped": "Parallel tile loops become indices: of the block in the grid, of the warp in its block.",
-        "strip_mined": "A warp's step along k is cut into strips as deep as a macro-MMA.",
-        "contracted": f"One instance stands for a whole macro-MMA {o.macro_mma}: the domain thins out.",
-        "promoted": "Copies enter: global memory, registers, shared memory, fragments; and results back.",
-        "prefetched": _ahead(kernel),
-        "roles": "Who has tiles copied and who multiplies part: each has a program, and waits for the other's phases.",
-        "persistent": "Blocks are as many as run at a time, and each computes one tile after the other.",
-        "clustered": "Blocks form clusters: " + " and ".join(filter(None, (
-            "what several of them read is copied once" if prod(o.cluster) > 1 else "",
-            f"each has one of {o.split_k} parts of K" if o.split_k > 1 else "",
-        ))) + ".",
-        "swapped": "Columns of the result are rows of macro-MMAs: what is computed are its transpose's tiles.",
-        "grouped": f"Blocks start in groups of {o.group} rows, whose operands the second-level cache holds.",
-    }.get(stage, "")
-
-
-def _ahead(kernel: Kernel) -> str:
-    """What pipelining did."""
-    o = kernel.options
-    if o.by_blocks:
-        return "Products are waited for an iteration later than they begin; their slot of the ring is free then."
-    if not o.prefetch:
-        return "The next strip's fragments are loaded beside this one's products."
-    if o.prefetch == 1:
-        return "The copies of the next k tile run one iteration ahead, beside this one's computation."
-    return f"Copies run {o.prefetch} k tiles ahead, through a ring of {o.buffers}, beside the computation."
 
 
 def changed(before: str, after: str) -> list[bool]:
@@ -240,7 +196,7 @@ def print_stages(out: Console, kernel: Kernel, ascii: bool) -> None:
     """Every stage under its name, with what the pass did and which lines it changed."""
     before = ""
     for stage, schedule in kernel.stages.items():
-        heading(out, stage, sentence(stage, kernel))
+        heading(out, stage, kernel.stages.notes.get(stage, ""))
         tree = schedule.show(ascii)
         print_tree(out, tree, changed(before, tree), "|" if ascii else "▌")
         before = tree

@@ -18,6 +18,9 @@ from polyvolta.cuda.ir.kernel_ir import KernelIR, Tiles
 from polyvolta.cuda.ir.walk import walk
 from polyvolta.cuda.machine.turns.tiles import launched
 from polyvolta.cuda.target.target import Target
+from polyvolta.display.code import Cuda
+from polyvolta.display.shown import Record, Shown
+from polyvolta.display.text import filled
 from polyvolta.graph.dag import Graph
 from polyvolta.sched.tree import Schedule
 from polyvolta.sets import PolyvoltaError, UnknownName, nearest
@@ -43,16 +46,24 @@ class MissingSize(PolyvoltaError, TypeError):
 
 
 @dataclass(frozen=True, slots=True)
-class LaunchConfig:
+class LaunchConfig(Record):
     """What a launch needs: blocks (x, y, z), threads of a block (x, y, z), bytes of dynamic shared memory."""
 
     grid: tuple[int, int, int]
     block: tuple[int, int, int]
     shared_bytes: int
 
+    def _facts(self) -> list[tuple[str, object]]:
+        return [("grid", f"{' × '.join(map(str, self.grid))} blocks"),
+                ("block", f"{' × '.join(map(str, self.block))} threads"),
+                ("dynamic shared memory", f"{self.shared_bytes:,} bytes a block")]  # fmt: skip
+
+    def _title(self) -> str:
+        return "a launch"
+
 
 @dataclass(frozen=True, slots=True)
-class Compiled:
+class Compiled(Shown):
     """A compiled graph; `Kernel` is that and can be called.
 
     It takes arrays of any sizes, and views into larger arrays. Its text moves eight values of a tensor at once; for
@@ -86,6 +97,7 @@ class Compiled:
     def __post_init__(self) -> None:
         object.__setattr__(self, "_plans", Plans(self.graph, self.ir))
         object.__setattr__(self, "parameters", parameters(self.ir))
+        object.__setattr__(self, "source", Cuda(self.source))
 
     @property
     def name(self) -> str:
@@ -98,7 +110,12 @@ class Compiled:
         return self.stages[next(reversed(self.stages))]
 
     def __repr__(self) -> str:
-        return f"<Kernel {self.name} for {self.target.name}: {'; '.join(map(str, self.graph.statements))}>"
+        return filled(f"<Kernel {self.name} for {self.target.name}: {'; '.join(map(str, self.graph.statements))}>")
+
+    def _html(self) -> str:
+        from polyvolta.compiler.shown.kernel import page
+
+        return page(self)
 
     def launch_config(self, /, **sizes: int) -> LaunchConfig:
         """Grid, block and shared memory for given sizes, inferred from the mapped schedule dimensions.

@@ -167,9 +167,9 @@ class Kernel(Compiled, Generic[R]):
 
         Returns
         -------
-        An iterator over the steps, each made when it is asked for. Where warps have roles, its `next("producer")` is
-        the next step of one of them, and `standing` where each stands. The results are the steps' own: no array of the
-        caller's is written to.
+        A sequence of steps, each made when it is asked for and kept, some 10 KB: `trace[16]`, `trace[16:19]`, `len`; a
+        notebook shows it with a slider. Where warps have roles, its `next("producer")` is the next step of one of them,
+        and `standing` where each stands. The results are the steps' own: no array of the caller's is written to.
 
         Raises
         ------

@@ -29,6 +29,7 @@ from itertools import chain, count, islice
 from string import ascii_lowercase, ascii_uppercase
 from typing import TYPE_CHECKING
 
+from polyvolta.display.shown import Shown
 from polyvolta.graph.expr import Expr, MatMul, Pointwise, shape_text, walk
 from polyvolta.graph.functions.formula import Formula
 from polyvolta.graph.names import fresh_names
@@ -42,8 +43,8 @@ if TYPE_CHECKING:
 Outputs = Expr | Output | Sequence[Expr | Output] | Mapping[str, Expr | Output]
 
 
-@dataclass(frozen=True, slots=True)
-class Graph:
+@dataclass(frozen=True, slots=True, repr=False)
+class Graph(Shown):
     """A computation DAG; make one with `Graph.of`.
 
     Attributes
@@ -186,6 +187,15 @@ class Graph:
                 f"outputs {', '.join(map(shape_text, self.outputs))}",
             ]
         )
+
+    def __repr__(self) -> str:
+        names = ", ".join(s.name for s in self.statements)
+        return f"<Graph of {names if len(names) < 50 else f'{len(self.statements)} statements'}; print it>"
+
+    def _html(self) -> str:
+        from polyvolta.graph.shown.notebook import graph
+
+        return graph(self)
 
 
 def _statement_roots(nodes: Sequence[Expr], outputs: Sequence[Expr]) -> tuple[Expr, ...]:

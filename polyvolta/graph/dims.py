@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from polyvolta.display.shown import Shown
 from polyvolta.graph.errors import BadSize, NotANumberYet
 from polyvolta.graph.names import check_name
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Size:
+class Size(Shown):
     """A symbolic positive int; equal to every other `Size` of the same name.
 
     Whether it is less than something, and what it is, nobody knows before the kernel is called.
@@ -37,6 +38,12 @@ class Size:
 
     def __str__(self) -> str:
         return self.name
+
+    def _html(self) -> str:
+        from polyvolta.display.formulas import Name, mathml
+        from polyvolta.display.page import words
+
+        return mathml(Name(self.name), False) + words(", a size: known when a kernel is called", "faint")
 
     def _no_arithmetic(self, other: object) -> Size:
         raise BadSize(

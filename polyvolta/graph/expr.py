@@ -15,6 +15,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from polyvolta.display.shown import Shown
 from polyvolta.graph.errors import BadFunction, BadOperand, NoTranspose, ShapeMismatch
 from polyvolta.graph.functions.table import FUNCTIONS
 from polyvolta.graph.interned import Interned
@@ -31,7 +32,7 @@ _BINDING = {"<": 1, "<=": 1, ">": 1, ">=": 1, "|": 2, "&": 3, "+": 4, "-": 4, "*
 _ATOM = 9
 
 
-class Expr(Operators["Expr"]):
+class Expr(Operators["Expr"], Shown):
     """A node of the graph: has a shape, an element type and operands, and the operators that build on it."""
 
     __slots__ = ()
@@ -73,6 +74,16 @@ class Expr(Operators["Expr"]):
 
     def __str__(self) -> str:
         return show(self)
+
+    def _html(self) -> str:
+        from polyvolta.graph.shown.notebook import expression
+
+        return expression(self)
+
+    def _repr_latex_(self) -> str:
+        from polyvolta.graph.shown.notebook import as_latex
+
+        return as_latex(self)
 
 
 class _Node(Interned, Expr):

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from operator import index
-from typing import Literal
+from typing import Any, Literal
 
 from polyvolta.graph.dims import Dim, Size
 from polyvolta.graph.errors import BadSize, NameClash, UnknownLayout, UnsupportedDtype
@@ -59,6 +59,14 @@ class Tensor(Expr):
 
     def __str__(self) -> str:
         return self.name
+
+    def _html(self) -> str:
+        from polyvolta.graph.shown.notebook import tensor
+
+        return tensor(self)
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        printer.text(self.declaration())
 
     def declaration(self) -> str:
         """The tensor as a message shows it.

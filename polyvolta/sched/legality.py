@@ -25,6 +25,7 @@ from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import cast
 
+from polyvolta.display.shown import Record, Shown
 from polyvolta.sched.by_cases import by_cases, parted_relation
 from polyvolta.sched.dependence.model import Dependence, fitting
 from polyvolta.sched.dependence.order import Clock, clocks, parameters, preimage
@@ -55,7 +56,7 @@ from polyvolta.sets.values.space import Space, Tuple
 
 
 @dataclass(frozen=True, slots=True)
-class Violation:
+class Violation(Shown):
     """Two instances that a schedule runs in the wrong order.
 
     Parameters
@@ -97,9 +98,14 @@ class Violation:
             + f" (for {where})" * bool(where)
         )
 
+    def _html(self) -> str:
+        from polyvolta.display.page import said
+
+        return said(str(self), "bad") + self.dependence._html()
+
 
 @dataclass(frozen=True, slots=True)
-class BandFlags:
+class BandFlags(Record):
     """What the dependences allow for a band.
 
     Parameters
@@ -118,6 +124,9 @@ class BandFlags:
     permutable: bool
     coincident: tuple[bool, ...]
     parallel: tuple[bool, ...]
+
+    def _title(self) -> str:
+        return ""
 
 
 def violations(

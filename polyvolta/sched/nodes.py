@@ -12,8 +12,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import Literal, cast, get_args
+from typing import Any, Literal, cast, get_args
 
+from polyvolta.display.shown import Record, Shown
+from polyvolta.display.text import WIDEST
 from polyvolta.sched.cases import Cases
 from polyvolta.sched.errors import BadSchedule
 from polyvolta.sets import Aff, Map, Set, nearest
@@ -38,8 +40,30 @@ def _check_child(node: object, what: str) -> None:
         raise BadSchedule(f"below {what} stands a node, not {kind_of(node)}", where=repr(node), hint="such as Leaf()")
 
 
-@dataclass(frozen=True, slots=True)
-class Leaf:
+class Below(Shown):
+    """A node, which shows itself as the tree from it on."""
+
+    __slots__ = ()
+    tree: Callable[[Any], Shown]  # a schedule of it; `polyvolta.sched.tree` says how, which knows of nodes
+
+    def _html(self) -> str:
+        return Below.tree(self)._html()
+
+    def __str__(self) -> str:
+        return str(Below.tree(self)) or type(self).__name__.upper()
+
+    def __repr__(self) -> str:
+        """What constructs it; where that is long, its first line as `print` shows it."""
+        fields = ", ".join(f"{name}={getattr(self, name)!r}" for name in self.__match_args__)  # type: ignore[attr-defined]
+        if len(text := f"{type(self).__name__}({fields})") <= 3 * WIDEST:
+            return text
+        first, *more = str(self).split("\n")
+        first = first if len(first) <= WIDEST - 30 else f"{first[: WIDEST - 34]} ..."
+        return f"<{first}{'; print it' * bool(more)}>"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Leaf(Below):
     """The end of a branch.
 
     >>> from polyvolta.sched import schedule
@@ -55,7 +79,7 @@ class Leaf:
 
 
 @dataclass(frozen=True, slots=True)
-class Member:
+class Member(Record):
     """One dimension of a band.
 
     Parameters
@@ -135,8 +159,8 @@ class Member:
         return replace(self, exprs=tuple((s, f(s, cast("Aff", e))) for s, e in self.exprs))
 
 
-@dataclass(frozen=True, slots=True)
-class Band:
+@dataclass(frozen=True, slots=True, repr=False)
+class Band(Below):
     """A nest of loops; `permutable` when its members may be interchanged and tiled.
 
     Parameters
@@ -194,8 +218,8 @@ class Band:
         return tuple(m.of(statement) for m in self.members)
 
 
-@dataclass(frozen=True, slots=True)
-class Domain:
+@dataclass(frozen=True, slots=True, repr=False)
+class Domain(Below):
     """The instances of the tree; always the root.
 
     >>> from polyvolta.sched import schedule
@@ -217,8 +241,8 @@ class Domain:
         return (self.child,)
 
 
-@dataclass(frozen=True, slots=True)
-class Context:
+@dataclass(frozen=True, slots=True, repr=False)
+class Context(Below):
     """What is known of the parameters and of the members of the bands above.
 
     Parameters
@@ -246,8 +270,8 @@ class Context:
         return (self.child,)
 
 
-@dataclass(frozen=True, slots=True)
-class Filter:
+@dataclass(frozen=True, slots=True, repr=False)
+class Filter(Below):
     """The instances that go this way: all that there are of some statements, or those of them in a set.
 
     Parameters
@@ -284,8 +308,8 @@ class Filter:
         return (self.child,)
 
 
-@dataclass(frozen=True, slots=True)
-class Sequence:
+@dataclass(frozen=True, slots=True, repr=False)
+class Sequence(Below):
     """Children, filters each, that run one after another.
 
     `children` is a tuple of nodes, as a rule filters; `BadSchedule` is raised for anything else.
@@ -315,8 +339,8 @@ class Sequence:
             _check_child(child, "a sequence")
 
 
-@dataclass(frozen=True, slots=True)
-class SetNode:
+@dataclass(frozen=True, slots=True, repr=False)
+class SetNode(Below):
     """Children, filters each, that run in any order.
 
     `children` is a tuple of nodes, as a rule filters; `BadSchedule` is raised for anything else.
@@ -334,8 +358,8 @@ class SetNode:
             _check_child(child, "a set")
 
 
-@dataclass(frozen=True, slots=True)
-class Mark:
+@dataclass(frozen=True, slots=True, repr=False)
+class Mark(Below):
     """A name for this place.
 
     `name` is a text; `child` the node below.
@@ -363,8 +387,8 @@ class Mark:
         return (self.child,)
 
 
-@dataclass(frozen=True, slots=True)
-class Extension:
+@dataclass(frozen=True, slots=True, repr=False)
+class Extension(Below):
     """Instances added below this node, for each value of the band members above it that `extension` names.
 
     `extension` is a map from the band members above to the instances; `child` is the node below.
@@ -387,8 +411,8 @@ class Extension:
         return (self.child,)
 
 
-@dataclass(frozen=True, slots=True)
-class Guard:
+@dataclass(frozen=True, slots=True, repr=False)
+class Guard(Below):
     """A condition under which the subtree runs: a set over the members of the bands above, outermost first.
 
     `guard` is tested in the generated code; `child` is the node below.

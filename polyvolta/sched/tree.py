@@ -25,10 +25,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
+from polyvolta.display.shown import Shown
 from polyvolta.sched.errors import BadPath, BadSchedule
 from polyvolta.sched.nodes import (
     NODES,
     Band,
+    Below,
     Context,
     Domain,
     Extension,
@@ -73,7 +75,7 @@ __all__ = [
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Schedule:
+class Schedule(Shown):
     """A schedule tree as a value: printing, walking and replacing; made by the scheduler and the passes.
 
     Parameters
@@ -507,7 +509,7 @@ class Schedule:
 
         return rich_tree(self)
 
-    def _repr_html_(self) -> str:
+    def _html(self) -> str:
         """The tree for notebooks, as nodes that fold; see `polyvolta.sched.views.html`."""
         from polyvolta.sched.views.html import html
 
@@ -565,3 +567,6 @@ def _is_number(k: object) -> bool:
 def _plain(at: Iterable[Any]) -> list:
     """A path as plain integers, for messages; what is none stays as it is."""
     return [int(k) if _is_number(k) else k for k in at]
+
+
+Below.tree = Schedule

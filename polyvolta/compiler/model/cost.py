@@ -28,6 +28,7 @@ from polyvolta.compiler.model.columns import Array, Columns, columns_of
 from polyvolta.compiler.model.sizes import work_of
 from polyvolta.compiler.model.traffic import VALUE, ceil_div, fetched, from_memory, outside, tiles
 from polyvolta.cuda.target.instruction import WARPGROUP
+from polyvolta.display.shown import Record
 
 if TYPE_CHECKING:
     from polyvolta.compiler.needs import Needs, Work
@@ -46,7 +47,7 @@ KEPT = 0.6
 
 
 @dataclass(frozen=True, slots=True)
-class Cost:
+class Cost(Record):
     """What a launch is predicted to take, in seconds, by what takes it.
 
     Parameters
@@ -80,6 +81,13 @@ class Cost:
     def __str__(self) -> str:
         parts = ", ".join(f"{f.name} {1e6 * getattr(self, f.name):.1f}" for f in fields(self)[:-1])
         return f"{1e6 * self.seconds:.1f} us in {self.waves} waves: {parts}"
+
+    def _facts(self) -> list[tuple[str, object]]:
+        parts = [(f.name, f"{1e6 * getattr(self, f.name):.2f} us") for f in fields(self)[:-1]]
+        return [("in all", f"{1e6 * self.seconds:.2f} us"), *parts, ("waves", self.waves)]
+
+    def _title(self) -> str:
+        return "what a launch is predicted to take"
 
 
 @dataclass(frozen=True, slots=True)

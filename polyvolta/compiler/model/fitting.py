@@ -17,6 +17,7 @@ import numpy as np
 from polyvolta.compiler.model.columns import Array, Columns
 from polyvolta.compiler.model.cost import predict_all
 from polyvolta.compiler.needs import Needs, Work
+from polyvolta.display.shown import Record
 
 if TYPE_CHECKING:
     from polyvolta.cuda.target.chips import Chip
@@ -98,7 +99,7 @@ def measured(
 
 
 @dataclass(frozen=True, slots=True)
-class Quality:
+class Quality(Record):
     """How well the model's order serves, each size by itself.
 
     Parameters

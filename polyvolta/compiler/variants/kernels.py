@@ -20,6 +20,8 @@ from polyvolta.compiler.plans import Plans
 from polyvolta.compiler.run import bound_launch, interpreted, run, traced
 from polyvolta.compiler.variants.decisions import Decisions
 from polyvolta.compiler.variants.reports import VariedReport, proved
+from polyvolta.display.shown import Shown
+from polyvolta.display.text import filled
 from polyvolta.graph.binding import bind
 from polyvolta.sets import PolyvoltaError
 
@@ -44,7 +46,7 @@ class SeveralAnswers(PolyvoltaError, AttributeError):
 
 
 @dataclass(frozen=True, slots=True)
-class VariedKernel(Generic[R]):
+class VariedKernel(Shown, Generic[R]):
     """The result of `compile(..., over=..., variants=...)`; call it with arrays, as a `Kernel`.
 
     Parameters
@@ -70,7 +72,12 @@ class VariedKernel(Generic[R]):
     def __repr__(self) -> str:
         count = len(self.variants)
         what = f"{count} variant{'s' * (count > 1)} of {self.name} for {self.target.name}"
-        return f"<VariedKernel, {what}: {'; '.join(map(str, self.graph.statements))}>"
+        return filled(f"<VariedKernel, {what}: {'; '.join(map(str, self.graph.statements))}>")
+
+    def _html(self) -> str:
+        from polyvolta.compiler.shown.kernel import page_of_variants
+
+        return page_of_variants(self)
 
     def serving(self, sizes: Mapping[str, int]) -> Kernel[R]:
         """The variant for some sizes, which aren't checked.

@@ -27,6 +27,7 @@ from polyvolta.cuda.target.descriptors import InShared, in_registers
 from polyvolta.cuda.target.index_map import IndexMap
 from polyvolta.cuda.target.instruction import LANE, LANES, LAYOUTS, I, Instruction, held_values, owned
 from polyvolta.cuda.target.matrix_load import MatrixLoad
+from polyvolta.display.shown import Brief, Record
 from polyvolta.sets import Aff, UnknownName, aff, nearest, var
 from polyvolta.sets.values.simplify import simplify
 
@@ -44,7 +45,7 @@ class BadComposition(CudaError, ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class Step(Record):
     """One instruction of a macro-MMA: the values of each lane's fragments that it works on."""
 
     a: tuple[int, ...]
@@ -57,7 +58,7 @@ _BITS = each("tuple of bits, r, q or s and a number", "('r0', 'r1', 'q0', 's0')"
 
 
 @dataclass(frozen=True, slots=True)
-class Interleave:
+class Interleave(Record):
     """Where the bits of a tile's row, column and k come from, the lowest bit first.
 
     Parameters
@@ -126,8 +127,8 @@ def _placed(bits: tuple[str, ...], sources: Mapping[str, Aff]) -> Aff:
     return e
 
 
-@dataclass(frozen=True, slots=True)
-class MacroMma:
+@dataclass(frozen=True, slots=True, repr=False)
+class MacroMma(Brief):
     """A product of a warp, or of a warpgroup, composed of instructions.
 
     Parameters
@@ -170,6 +171,19 @@ class MacroMma:
         """Operations of a warp, a multiply-add being two."""
         return self.instruction.flops * len(self.steps)
 
+    def _facts(self) -> list[tuple[str, object]]:
+        from polyvolta.cuda.shown.targets import macro_facts
+
+        return macro_facts(self)
+
+    def _html(self) -> str:
+        from polyvolta.cuda.shown.targets import macro
+
+        return macro(self)
+
+    def _title(self) -> str:
+        return self.name
+
 
 _RULES = {
     "instructions": every(Instruction, "(mma,)"),
@@ -181,8 +195,8 @@ PAIRS = tuple(product(LAYOUTS, LAYOUTS))
 RUN = 8  # 16-bit values of a 128-bit access
 
 
-@dataclass(frozen=True, slots=True)
-class Composition:
+@dataclass(frozen=True, slots=True, repr=False)
+class Composition(Brief):
     """A macro-MMA for every pair of layouts and kind of elements that its instructions take: `of` makes them.
 
     Parameters
@@ -306,6 +320,19 @@ class Composition:
         kept = next((n for n, bit in enumerate(bits) if bit not in own), len(bits))
         others = permutations(bits[kept:])  # in the order of `bits` first
         return tuple((*bits[:kept], *rest) for rest in others)
+
+    def _facts(self) -> list[tuple[str, object]]:
+        from polyvolta.cuda.shown.targets import composition_facts
+
+        return composition_facts(self)
+
+    def _html(self) -> str:
+        from polyvolta.cuda.shown.targets import composition
+
+        return composition(self)
+
+    def _title(self) -> str:
+        return self.name
 
 
 def _in_lane(own: IndexMap, dimension: int) -> Iterator[int]:

@@ -24,10 +24,11 @@ from polyvolta.cuda.target.macro_mma import NoInstruction
 from polyvolta.cuda.target.target import Target, UnknownTarget
 from polyvolta.cuda.target.turing import SM_75
 from polyvolta.cuda.target.volta import SM_70
+from polyvolta.display.shown import Shown
 from polyvolta.sets import nearest
 
 
-class Targets(Mapping[str, Target]):
+class Targets(Shown, Mapping[str, Target]):
     """Targets by name, in the order in which they were registered; the first one is the default.
 
     >>> targets = Targets(SM_70, SM_75, SM_80, SM_90A)
@@ -114,6 +115,11 @@ class Targets(Mapping[str, Target]):
         if self._targets.setdefault(target.name, target) != target:
             raise BadTarget(f"another target is called {target.name!r}", hint="targets stay as they were registered")
         return target
+
+    def _html(self) -> str:
+        from polyvolta.cuda.shown.targets import targets
+
+        return targets(self.values())
 
 
 targets = Targets(SM_70, SM_75, SM_80, SM_90A)

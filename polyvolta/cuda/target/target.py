@@ -15,6 +15,7 @@ from polyvolta.cuda.target.index_map import IndexMap
 from polyvolta.cuda.target.instruction import KINDS, Instruction
 from polyvolta.cuda.target.macro_mma import Composition
 from polyvolta.cuda.target.warpgroup import Family, WarpgroupMma
+from polyvolta.display.shown import Brief
 from polyvolta.sets import nearest
 
 
@@ -43,8 +44,8 @@ _RULES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
+@dataclass(frozen=True, slots=True, repr=False)
+class Target(Brief):
     """An architecture.
 
     Parameters
@@ -206,6 +207,19 @@ class Target:
         """
         for problem in _problems(self):
             raise BadTarget(f"{self.name!r} is no target: {problem}", hint=_HINT)
+
+    def _facts(self) -> list[tuple[str, object]]:
+        from polyvolta.cuda.shown.targets import target_facts
+
+        return target_facts(self)
+
+    def _html(self) -> str:
+        from polyvolta.cuda.shown.targets import target
+
+        return target(self)
+
+    def _title(self) -> str:
+        return self.name
 
 
 @lru_cache(maxsize=64)

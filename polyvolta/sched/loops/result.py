@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from polyvolta.display.shown import Shown
 from polyvolta.sched.loops.ast import Ast
 from polyvolta.sched.loops.notation.c import c_text
 from polyvolta.sets import Aff
@@ -15,8 +16,8 @@ if TYPE_CHECKING:
     from polyvolta.sched.tree import Schedule
 
 
-@dataclass(frozen=True, slots=True)
-class Scan:
+@dataclass(frozen=True, slots=True, repr=False)
+class Scan(Shown):
     """The result of `scan`.
 
     Parameters
@@ -50,7 +51,11 @@ class Scan:
     def __str__(self) -> str:
         return c_text(self)
 
-    def _repr_html_(self) -> str:
-        from html import escape
+    def __repr__(self) -> str:
+        lines = str(self).count("\n") + 1
+        return f"<Scan, {lines} line{'s' * (lines != 1)}; print it>"
 
-        return f"<pre>{escape(str(self))}</pre>"
+    def _html(self) -> str:
+        from polyvolta.display.code import Code
+
+        return Code(str(self))._html()

@@ -28,6 +28,7 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from polyvolta.display.shown import Shown
 from polyvolta.sched.errors import BadProgram
 from polyvolta.sched.tree import Schedule
 from polyvolta.sets import Map, Set, nearest
@@ -63,7 +64,7 @@ class Access:
 
 
 @dataclass(frozen=True, slots=True)
-class Statement:
+class Statement(Shown):
     """A statement of a loop nest.
 
     Parameters
@@ -133,9 +134,14 @@ class Statement:
 
         return show_statement(self)
 
+    def _html(self) -> str:
+        from polyvolta.display.page import block
+
+        return block(str(self))
+
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Program:
+class Program(Shown):
     """Statements and the order in which they run.
 
     Parameters
@@ -333,7 +339,7 @@ class Program:
     def __repr__(self) -> str:
         return f"<Program {self.name}: {', '.join(s.name for s in self.statements)}; print it>"
 
-    def _repr_html_(self) -> str:
-        from html import escape
+    def _html(self) -> str:
+        from polyvolta.display.page import block
 
-        return f"<pre>{escape(str(self))}</pre>"
+        return block(str(self))

@@ -17,14 +17,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from html import escape
 from itertools import groupby
 from typing import TYPE_CHECKING, Literal
 
+from polyvolta.display.shown import Shown
 from polyvolta.sched.errors import BadArgument
 from polyvolta.sched.tree import Band, Domain, Extension, Filter, Node, Path, Schedule
 from polyvolta.sched.views.align import align
-from polyvolta.sched.views.html import FRAME, LINE, marked_up
+from polyvolta.sched.views.html import marked_up, shortened
 from polyvolta.sched.views.latex import shaded, typeset, whole
 from polyvolta.sched.views.paper import Row, notes, rows
 from polyvolta.sched.views.words import Vocabulary
@@ -34,9 +34,8 @@ from polyvolta.sets.errors import kind_of
 if TYPE_CHECKING:
     from rich.text import Text
 
+LOOK = {"same": "", "new": 'class="pv-new" title="new or changed"', "gone": 'class="pv-gone" title="before"'}
 MARGIN = {"same": "  ", "new": "┃ ", "gone": "- "}
-SHADE = "background:color-mix(in srgb, currentColor 14%, transparent)"
-GONE = "opacity:.5;text-decoration:line-through"
 State = Literal["same", "new", "gone"]
 
 
@@ -50,7 +49,7 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Diff:
+class Diff(Shown):
     """The new tree with the nodes that changed; `str`, `print` in colours, notebooks and LaTeX show it.
 
     Parameters
@@ -131,19 +130,14 @@ class Diff:
                 text.append_text(one)
         return text
 
-    def _repr_html_(self) -> str:
+    def _html(self) -> str:
         words = Vocabulary(self.old, self.new)
         out = []
         for line in self.shown(removed=True):
-            look = {"same": "", "new": SHADE, "gone": GONE}[line.state]
-            note = (
-                ""
-                if line.state == "same"
-                else f' title="{escape({"new": "new or changed", "gone": "before"}[line.state])}"'
-            )
-            indent = f"padding-left:{1.2 * line.row.depth + 0.4:.1f}em"
-            out.append(f'<div style="{LINE};{indent};{look}"{note}>{marked_up(line.row, words, line.flags)}</div>')
-        return f'<div style="{FRAME}">{"".join(out)}</div>'
+            row = shortened(line.row) if line.state == "same" else line.row
+            text = marked_up(row, words, line.flags, MARGIN[line.state], LOOK[line.state])
+            out.append(f'<div class="pv-leaf"><code>{text}</code></div>')
+        return f'<div class="pv-tree">{"".join(out)}</div>'
 
     def to_latex(self, document: bool = False) -> str:
         r"""The new tree as in the paper's figures, changed lines in a `\mybox`; see `Schedule.to_latex`."""

@@ -51,7 +51,7 @@ class Fault:
         return f"block {self.block}, warp {self.warp}, {lanes}{others}"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Bounds(Shown):
     """Accesses that would have left their tensor, tile or register array, or started between two boundaries.
 
@@ -78,7 +78,7 @@ class Bounds(Shown):
         return (_table("bounds: accesses that were not made", self.rows, note),)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Divergence(Shown):
     """Barriers and warp-wide operations that part of the threads miss, and conditions on which threads disagree."""
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from html import escape
 from typing import TYPE_CHECKING
+
+from polyvolta.display.shown import Shown as Displayed
+from polyvolta.display.text import filled
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -13,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class Table(Displayed):
     """A table of texts.
 
     Parameters
@@ -51,6 +53,9 @@ class Table:
             lines.append(f"  {self.note}")
         return "\n".join(lines)
 
+    def _html(self) -> str:
+        return self.html()
+
     def rich(self) -> Group | Text:
         """The table for a terminal, between its title and its note; of one without rows these alone."""
         from rich.box import SIMPLE_HEAD
@@ -68,19 +73,13 @@ class Table:
         return Group(Text(self.title, style="bold"), table, Text(f"{self.note}\n" if self.note else ""))
 
     def html(self) -> str:
-        """The table for a notebook."""
-        cell = 'style="text-align: {}; padding: 1px 8px"'
-        sides = [cell.format("right" if c.startswith(">") else "left") for c in self.columns]
-        heads = "".join(f"<th {s}>{escape(c.removeprefix('>'))}</th>" for c, s in zip(self.columns, sides, strict=True))
-        rows = "".join(
-            "<tr>" + "".join(f"<td {s}>{escape(x)}</td>" for x, s in zip(row, sides, strict=True)) + "</tr>"
-            for row in self.rows
-        )
-        body = f"<table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>" if self.rows else ""
-        return f"<p><b>{escape(self.title)}</b></p>{body}" + (f"<p>{escape(self.note)}</p>" if self.note else "")
+        """The table for a notebook, a fragment."""
+        from polyvolta.display.page import table
+
+        return table(self.columns, self.rows, self.title, self.note)
 
 
-class Shown:
+class Shown(Displayed):
     """What an observer saw, by itself: `tables` as plain text, on a terminal, and in a notebook."""
 
     __slots__ = ()
@@ -96,7 +95,11 @@ class Shown:
         for table in self.tables:
             yield table.rich()
 
-    def _repr_html_(self) -> str:
+    def __repr__(self) -> str:
+        first = self.tables[0].title if self.tables else "nothing"
+        return filled(f"<{type(self).__name__}: {first}; print it>")
+
+    def _html(self) -> str:
         return "".join(t.html() for t in self.tables)
 
 

@@ -60,7 +60,7 @@ class UninitialisedRead:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Uninitialised(Shown):
     """Reads of what nobody wrote, and results that nobody wrote."""
 

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 from polyvolta.cuda.errors import CudaError
 from polyvolta.cuda.ir.walk import IrPath
 from polyvolta.cuda.text.places import Place
+from polyvolta.display.shown import Shown
+from polyvolta.display.text import filled
 from polyvolta.sched.tree import Schedule
 from polyvolta.sets import UnknownName, nearest
 
@@ -30,8 +32,8 @@ class NoMeaning(CudaError, ValueError):
     id = "PV551"
 
 
-@dataclass(frozen=True, slots=True)
-class CounterExample:
+@dataclass(frozen=True, slots=True, repr=False)
+class CounterExample(Shown):
     """One concrete case in which a statement is wrong.
 
     Parameters
@@ -63,6 +65,14 @@ class CounterExample:
     def __str__(self) -> str:
         return case_in_words(self)
 
+    def __repr__(self) -> str:
+        return filled(f"<CounterExample: {self.what}; print it>")
+
+    def _html(self) -> str:
+        from polyvolta.display.page import block
+
+        return block(str(self))
+
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
@@ -85,8 +95,8 @@ class Verdict:
     sizes: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Proof:
+@dataclass(frozen=True, slots=True, repr=False)
+class Proof(Shown):
     """A statement about a kernel that is proved, refuted, or not decided.
 
     Parameters
@@ -114,6 +124,22 @@ class Proof:
 
     def __str__(self) -> str:
         return proof_in_words(self)
+
+    def __repr__(self) -> str:
+        return f"<Proof {self.id}: {outcome(self)}; print it>"
+
+    def _html(self) -> str:
+        from polyvolta.display.page import code, facts, fold, said
+
+        became = outcome(self)
+        kind = {"proved": "good", "refuted": "bad", "not decided": "unsure"}[became]
+        found = self.counter_example
+        case = "" if found is None else found._html()
+        why = [("because", self.reason), ("at", str(self.place) if self.place is not None else "")]
+        relation = fold("the relation", f"<pre>{code(self.relation)}</pre>") if self.relation else ""
+        head = said(f"{SIGNS[became][0]} {self.id}: {'' if self.proved else became + ': '}{self.statement}", kind)
+        rows = [("for", self.sizes), *why, ("time", f"{1000 * self.seconds:.0f} ms")]
+        return head + facts(rows) + relation + case
 
 
 @dataclass(frozen=True, slots=True)
