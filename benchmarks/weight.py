@@ -2,8 +2,8 @@
 
     python3 -m venv fresh && fresh/bin/pip install ".[nvrtc]" && fresh/bin/python benchmarks/weight.py
 
-Sizes are those of the installed files, in MB of 10^6 bytes; byte code, which pip writes beside them, stands in a line of its
-own, and pip and setuptools are left out, for they were there before.
+Sizes are those of the installed files, in MB of 10^6 bytes; byte code, which pip writes beside them, stands in a line
+of its own, and pip and setuptools are left out, for they were there before.
 """
 
 from importlib.metadata import Distribution, distributions

@@ -1,8 +1,8 @@
 """The site: `sphinx-build -W --keep-going docs build/site`, with the extra `site` and without a network.
 
-Guides are the Markdown pages of this folder as they are, so that they read the same on the repository's host. What only the
-site has (sections, the API reference) is reStructuredText beside them. Notebooks are taken as they lie in `notebooks/`;
-those without outputs are run.
+Guides are the Markdown pages of this folder as they are, so that they read the same on the repository's host. What only
+the site has (sections, the API reference) is reStructuredText beside them. Notebooks are taken as they lie in
+`notebooks/`; those without outputs are run.
 """
 
 import os
@@ -78,7 +78,7 @@ html_css_files = ["site.css"]
 html_favicon = "_static/logo.svg"
 html_show_sourcelink = False
 html_copy_source = False
-html_sidebars = {"index": [], "citing": []}
+html_sidebars = {"index": [], "gallery": [], "citing": []}
 html_theme_options = {
     "logo": {"text": "polyvolta", "image_light": "_static/logo.svg", "image_dark": "_static/logo.svg"},
     "navbar_align": "left",

@@ -10,9 +10,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from itertools import takewhile
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from sphinx.application import Sphinx
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
 
 DEFINITIONS = ("Parameters", "Attributes", "Raises", "Warns")
 _LITERAL = re.compile(r"(``.*?``|`[^`]*`)")

@@ -53,7 +53,13 @@ def _with_id(app: Sphinx, what: str, name: str, obj: Any, options: Any, lines: l
         lines[:0] = [f"**{obj.id}**", ""]
 
 
+def _unsigned(app: Sphinx, what: str, name: str, *rest: Any) -> tuple[str, str] | None:
+    """Users catch errors and make none, so that an error stands without its constructor's arguments."""
+    return ("", "") if what == "exception" else None
+
+
 def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("autodoc-process-docstring", _with_id, priority=600)
+    app.connect("autodoc-process-signature", _unsigned)
     app.add_directive("errors-by-id", ErrorsById)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
