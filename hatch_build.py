@@ -2,8 +2,8 @@
 
 A package index shows the README away from its repository, where links to files of it lead nowhere. Whoever builds a
 release says where the repository is hosted, `POLYVOLTA_REPOSITORY=https://... python -m build`, as hosted CI does; then
-these links are absolute, and `[tool.polyvolta.urls]` of pyproject.toml become project.urls. Where nobody says it, nothing is
-guessed: links become the paths that they lead to, and there are no URLs.
+these links are absolute, and `[tool.polyvolta.urls]` of pyproject.toml become project.urls. Where nobody says it,
+nothing is guessed: links become the paths that they lead to, and there are no URLs.
 """
 
 from __future__ import annotations

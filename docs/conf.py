@@ -33,6 +33,7 @@ extensions = [
     "sphinx_design",
     "docstrings",  # of _ext/, in place of napoleon: docstrings here have little markup and much that looks like it
     "errors_by_id",
+    "mathml",
 ]
 exclude_patterns = ["_ext", "_templates", "notebooks/README.md", "**.ipynb_checkpoints"]
 templates_path = ["_templates"]
@@ -40,17 +41,19 @@ nitpicky = False  # types of other libraries have no pages here
 
 # Markdown and notebooks. Headings have the anchors that the repository's host gives them.
 myst_heading_anchors = 4
-myst_enable_extensions = ["colon_fence"]
+myst_enable_extensions = ["dollarmath"]  # in notebooks
 nb_execution_mode = "auto"
 nb_execution_timeout = 300
-nb_execution_raise_on_error = True
+nb_execution_show_tb = True
 nb_merge_streams = True
+os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))  # of their kernels
 
 # The API reference: a page for each name of api/*.rst. Those of names that are gone go, too.
 shutil.rmtree(ROOT / "docs" / "api" / "generated", ignore_errors=True)
 autosummary_generate = True
 autosummary_ignore_module_all = False
 autosummary_imported_members = True
+toc_object_entries_show_parents = "hide"
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
 autodoc_typehints_format = "short"
@@ -73,6 +76,8 @@ autosummary_filename_map = _apart(Counter(f"{r}.{n}".lower() for r, ns in _rooms
 # Looks
 html_theme = "pydata_sphinx_theme"
 html_title = "polyvolta"
+html_context = {"default_mode": "auto"}
+html_math_renderer = "mathml"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_favicon = "_static/logo.svg"
