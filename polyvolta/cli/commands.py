@@ -18,7 +18,6 @@ disk.
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import sys
 from collections.abc import Sequence
@@ -366,7 +365,7 @@ def bench(
 
 def print_error(error: PolyvoltaError) -> None:
     """An error on stderr: its id, what, where and a hint; nothing, if stderr can't be written."""
-    with contextlib.suppress(OSError):
+    try:
         err = terminal.console(stderr=True)
         err.print(f"error {error.id}", style="bold red", end="")
         err.print(f": {error.message}")
@@ -375,6 +374,8 @@ def print_error(error: PolyvoltaError) -> None:
         if error.hint:
             err.print("hint", style="green", end="")
             err.print(f": {terminal.folded(error.hint, ' ' * 6)}")
+    except OSError:
+        terminal.discard(sys.stderr)
 
 
 def main(argv: Sequence[str] | None = None) -> None:

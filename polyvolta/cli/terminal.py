@@ -13,7 +13,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from math import prod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -44,10 +44,15 @@ def console(stderr: bool = False) -> Console:
     return Quiet(stderr=stderr, highlight=False, markup=False, emoji=False, soft_wrap=True)
 
 
+def discard(stream: TextIO | None) -> None:
+    """Have what is still printed to stdout or stderr go nowhere, for Python flushes both when it ends."""
+    if stream is not None:  # which it is where it was closed before
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
 def discard_stdout() -> None:
-    """Have what is still printed go nowhere, for Python flushes stdout when it ends."""
-    if sys.stdout is not None:  # which it is where it was closed before
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    """Have what is still printed go nowhere."""
+    discard(sys.stdout)
 
 
 @contextmanager
