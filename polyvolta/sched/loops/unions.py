@@ -22,8 +22,8 @@ from polyvolta.sched.loops.rows.lanes import Lane
 from polyvolta.sched.loops.rows.linear import Key, System, coefficient, negated, plus, without
 from polyvolta.sched.loops.rows.order import First
 
-MANY = 12  # shadows of which no union is made
-PIECES = 16  # pieces of a union beyond which there is one loop
+MANY = 32  # shadows of which no union is made
+PIECES = 48  # pieces of a union beyond which there is one loop
 FEW = 1  # iterations in a row that may find nothing, in a loop that runs often
 ONCE = 8  # the same, in one that runs once
 

@@ -33,8 +33,8 @@ def precedes(known: Known, p: Lane, q: Lane, k: int, columns: Sequence[int], fir
         if high is not None and low is not None and high < low:
             return True
         twin = known.columns.twin(col)
-        rows = list(a.every_ge())
-        for key, const in b.every_ge():
+        rows = [row for row in a.every_ge() if not known.says(*row)]
+        for key, const in [row for row in b.every_ge() if not known.says(*row)]:
             v = coefficient(key, col)
             rows.append((plus(1, without(key, col), v, ((twin, 1),)), const) if v else (key, const))
         tab = known.tableau(rows)
