@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from polyvolta.sched.errors import NotScannable
 from polyvolta.sched.loops.ast import Ast, Bound, Extreme, For
 from polyvolta.sched.loops.conditions import beyond, guarded, has_rows, implied, stated
-from polyvolta.sched.loops.rows.bounds import Bounds, Side, bounds, constant_span, end, longest, single
+from polyvolta.sched.loops.rows.bounds import Bounds, Side, bounds, constant_span, end, longest, single, stepping
 from polyvolta.sched.loops.rows.groups import Group, groups, isolated
 from polyvolta.sched.loops.rows.interleave import Parts, interleaved
 from polyvolta.sched.loops.rows.known import Known
@@ -120,7 +120,7 @@ class BandLoops:
         shadows = group.classes(k, col)
         if group.cell is not None:
             cell = group.cell.copy()
-            cell.mods += [row for row in shadows[0].mods if all(row in s.mods for s in shadows)]
+            cell.mods += stepping(known, shadows, col)
             shadows = [cell]
         b = bounds(known, shadows, col)
         if b is None:
