@@ -164,3 +164,23 @@ def test_seven_ranges_are_separate_where_they_make_few_cells():
     )
     lines(got, *SIZES)
     assert not scan(got).notes
+
+
+def test_a_value_off_the_grid_cuts_the_loop_and_leaves_the_stride():
+    got = tree(
+        "[N, P] -> { T[i] : 0 <= i < N; S[p] : p = P }",
+        ["T[i] -> [(8*floor(i/8))]; S[p] -> [(p)]"],
+        ["T[i] -> [(i)]; S[p] -> [(0)]"],
+    )
+    text = "\n".join(lines(got, *[{"N": n, "P": p} for n in (0, 1, 9, 24) for p in (-3, 0, 5, 8, 16, 30)]))
+    assert text.count("for (int c0") == text.count("c0 += 8") == 2 and "c0 == P" not in text
+
+
+def test_statements_at_different_residues_of_a_parameter_share_no_loop():
+    got = tree(
+        "[N] -> { T[i] : 0 <= i < N and N mod 2 = 0; S[i] : 0 <= i < N and N mod 2 = 1 }",
+        ["T[i] -> [(i)]; S[i] -> [(2i)]"],
+    )
+    found = lines(got, *SIZES)
+    assert {line for line in found if "if" in line} == {"if ((N + 1) % 2 == 0)", "if (N % 2 == 0)"}
+    assert "\n".join(found).count("for") == 2
