@@ -46,7 +46,7 @@ except ImportError:
     isl = None
 
 MOST = 100_000_000  # tests at which a run is stopped
-LONGEST = 20  # seconds at which making our loops is stopped
+LONGEST = 20  # processor seconds at which making our loops is stopped
 TYPES: tuple[LoopType, ...] = ("atomic", "separate", "unroll")
 
 
@@ -186,13 +186,13 @@ def prepare(one: Input, values: Sequence[int]) -> None:
         one.isls = made.to_C_str()
         text = str(context)
         start = time.thread_time()
-        signal.setitimer(signal.ITIMER_REAL, LONGEST)
+        signal.setitimer(signal.ITIMER_VIRTUAL, LONGEST)
         loops = scan(one.tree, context=None if text == "{  }" else text)
-        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
         one.seconds = time.thread_time() - start, between - begin
         one.ours = str(loops)
     except (PolyvoltaError, NotImplementedError, TimeoutError, isl.Error) as error:
-        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
         one.why = str(error).splitlines()[0][:100]
         return
     codes = re.sub(r"#.*", "", one.ours) + one.isls
@@ -437,7 +437,7 @@ def main() -> None:
     if isl is None or compiler is None:
         lacks = 'islpy (pip install -e ".[bench]")' if isl is None else "a C compiler (cc, gcc or clang)"
         sys.exit(f"benchmarks/loops.py needs {lacks}")
-    signal.signal(signal.SIGALRM, stop)
+    signal.signal(signal.SIGVTALRM, stop)
     values = [int(v) for v in args.values.split(",")]
     found = [one for path in args.paths or [HERE / "loop_inputs"] for one in inputs_of(path)]
     if not args.paths:
