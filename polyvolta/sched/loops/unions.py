@@ -3,6 +3,7 @@
     S1[i] -> [i], S2[i] -> [i + 1]      one loop from 0 to n, with tests inside
     S1[i] -> [i], S2[] -> [1000]        two: no loop runs from n to 1000 to find S2 there
     S1[j] -> [5, j], S2[i] -> [i, i]    of the second member, two: the row at 5, and a point in each other row
+    S1[i] -> [8i], S2[] -> [P]          before P, at P and after P: a loop of step 1 would ask whose each value is
 
 Statements that take turns share a loop (`groups`), which runs from the least to the greatest of their values. Where
 more than a few iterations in between would find nothing, at some values outside, their shadows are looked at as sets
