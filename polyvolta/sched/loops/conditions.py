@@ -145,6 +145,17 @@ def _conjunct(columns: Columns, system: System, gone: set[int]) -> tuple[Conjunc
     return normalise(len(order), (), eqs, [dense(*r) for r in system.ineqs.items()]), kept
 
 
+def implied(known: Known, systems: Sequence[System]) -> System:
+    """The inequalities that some systems over outer columns share: each is of one of them, and all imply it."""
+    found = System()
+    if all(map(has_rows, systems)):
+        there = [known.given(s) for s in systems]
+        for row in [row for s in systems for row in s.every_ge()]:
+            if all(place.implies(*row) for place in there):
+                found.ge(*row)
+    return beyond(known, found) if found.ineqs else found
+
+
 def guarded(conditions: Sequence[Condition], body: tuple[Ast, ...], at: tuple[int, ...]) -> tuple[Ast, ...]:
     """The body under conditions, if there are any."""
     return (If(tuple(conditions), body, at),) if conditions and body else body
