@@ -44,6 +44,8 @@ COUNTERS = {
 SCALES = {"us": 1e-3, "L2 MB": 1e-6, "DRAM MB": 1e-6}
 OURS = "kern0"
 CSV_OF_COUNTERS = "behind.csv"
+CASE = ("target", "benchmark", "sizes", "tuned", "side")
+"""Columns that say in the file whose counters these are."""
 
 Case = tuple[records.Row, str, float]
 
@@ -97,10 +99,20 @@ def table(cases: Sequence[Case], profiled: Sequence[dict[str, str]]) -> str:
     return tables.markdown(["computation", "ratio", "kernel", *COUNTERS], lines)
 
 
+def named(case: Case) -> dict[str, str]:
+    """Whose counters, as the file says it."""
+    row, side, _ = case
+    values = row.target, row.benchmark, "x".join(map(str, row.sizes)), row.tuned, side
+    return dict(zip(CASE, values, strict=True))
+
+
 def of_rows(rows: Sequence[records.Row], target: str, profiled: Sequence[dict[str, str]]) -> str:
-    """The table again, of what was kept: as many of the worst cases as were profiled."""
-    cases = tables.behind([r for r in rows if r.target == target], len(by_case(profiled)))
-    return table(cases, profiled)
+    """The table again, of what was kept: those cases that are still among the rows, with the same kernel."""
+    mine = [r for r in rows if r.target == target]
+    known = {tuple(named(case).values()): case for case in tables.behind(mine, 2 * len(mine))}
+    pairs = [(known.get(tuple(kernels[0].get(c, "") for c in CASE)), kernels) for kernels in by_case(profiled)]
+    there = [(case, kernels) for case, kernels in pairs if case is not None]
+    return table([case for case, _ in there], [k for _, kernels in there for k in kernels])
 
 
 def kept(path: Path) -> list[dict[str, str]]:
@@ -137,10 +149,11 @@ def main() -> int:
     if profiled is None:
         return 1
     with open(args.folder / CSV_OF_COUNTERS, "w", newline="", encoding="utf-8") as file:
-        wanted = ["Kernel Name", *COUNTERS.values()]
+        wanted = [*CASE, "Kernel Name", *COUNTERS.values()]
         lines = csv.DictWriter(file, wanted, extrasaction="ignore", lineterminator="\n")
         lines.writeheader()
-        lines.writerows(profiled)
+        for case, kernels in zip(cases, by_case(profiled), strict=True):
+            lines.writerows(named(case) | kernel for kernel in kernels)
     print(table(cases, profiled))
     return 0
 

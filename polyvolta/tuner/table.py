@@ -24,8 +24,8 @@ class Table(Shown, Sequence[Timed]):
     """How every candidate fared, the fastest first; prints as a table.
 
     Those marked with a * were in the last rounds, in which the best took turns: their times are to be compared with one
-    another, and stand beside the fastest one's. The others' were taken shortly, each when it was ready, while the GPU
-    was cooler: they may be less than the winner's, which was faster when its own was taken like that.
+    another, and stand beside the fastest one's. The others' are from earlier and shorter rounds; clocks change
+    meanwhile, so that they may be less than the winner's.
     """
 
     rows: tuple[Timed, ...]

@@ -7,13 +7,18 @@ import re
 from dataclasses import replace
 from functools import cache
 
+import combinations
 import numpy as np
 import pytest
 
 import polyvolta as pv
+from polyvolta.compiler.model.candidates import candidates
 from polyvolta.compiler.needs import needs_of
-from polyvolta.compiler.options import default_options
+from polyvolta.compiler.options import complete, default_options
+from polyvolta.compiler.rule.warpgroups import lacks, shares
 from polyvolta.compiler.tiling import OPTIONS, BadOption
+from polyvolta.cuda.ir.kernel_ir import GlobalLoad
+from polyvolta.cuda.ir.walk import operations
 from polyvolta.cuda.target.ampere import K16, LDMATRIX, M16N8K16
 from polyvolta.cuda.target.hopper import SM_90A
 from polyvolta.cuda.target.macro_mma import Composition, Interleave
@@ -335,3 +340,56 @@ def test_clusters_along_a_size_that_is_known_take_padded_arrays(cluster, sizes):
     tile = (128, 128, 64)
     kernel = pv.compile(product, target=SM_90A, options=pv.Options(block_tile=tile, cluster=cluster, partial="pad"))
     assert (kernel.options.cluster, kernel.options.partial) == (cluster, "pad")
+
+
+# ---- matrices of an epilogue: room for their boxes, and registers
+
+
+BIASES = {
+    "as the result": pv.relu(A @ B + pv.tensor("r", (M, N))),
+    "the other way": pv.relu(A @ B + pv.tensor("r", (M, N), layout="col")),
+    "two": A @ B + pv.tensor("r", (M, N)) * pv.tensor("s", (M, N)),
+}
+
+
+@pytest.mark.parametrize("name", BIASES)
+@pytest.mark.parametrize("buffers, swap", [(3, False), (5, False), (5, True), (6, True)])
+def test_whether_boxes_have_room_is_known_before_a_kernel_is_made(name, buffers, swap):
+    graph = Graph.of(BIASES[name])
+    needs, block, warp = needs_of(plan(graph)), (128, 128, 64), (64, 128, 64)
+    warp = warp if not swap else (128, 64, 64)
+    given = pv.Options(block_tile=block, warp_tile=warp, macro_mma="m64n128k16", buffers=buffers, swap=swap, group=8)
+    tiling = complete(given, needs, SM_90A)
+    ir = pv.compile(graph, SM_90A, given).ir
+    by_threads = any(isinstance(op, GlobalLoad) for op in operations(ir.body))
+    assert tiling.boxes_operands(needs, SM_90A) != by_threads
+
+
+def test_among_the_candidates_are_rings_that_leave_room_for_a_matrix():
+    needs = needs_of(plan(Graph.of(BIASES["as the result"])))
+    given = {"block_tile": (128, 256, 64), "warp_tile": (64, 256, 64), "cluster": (1, 1), "split_k": 1, "swap": False}
+    found = {(t.buffers, t.boxes_operands(needs, SM_90A)) for t in candidates(needs, SM_90A, given)}
+    assert found == {(4, False), (3, True)}
+    without = {t.buffers for t in candidates(needs_of(plan(Graph.of(A @ B))), SM_90A, given)}
+    assert without == {4}
+
+
+def test_registers_of_a_transposed_result_are_counted_as_it_lies():
+    graph = Graph.of(BIASES["as the result"])
+    needs = needs_of(plan(graph))
+    assert needs.layout == "row" and needs.turned.layout == needs_of(plan(graph.turned())).layout == "col"
+    given = pv.Options(block_tile=(256, 128, 64), warp_tile=(256, 64, 64), macro_mma="m64n256k16", buffers=4, swap=True)
+    tiling = complete(given, needs, SM_90A).mapped
+    assert shares(tiling, needs, SM_90A) == {}
+    assert shares(tiling, needs.turned, SM_90A) == {"consumer": 240, "producer": 24}
+    wide = {"block_tile": (128, 192, 64), "warp_tile": (128, 192, 64), "macro_mma": "m64n192k16"}
+    in_turn = replace(tiling, **wide, persistent=True, pingpong=True)
+    assert lacks(in_turn, needs, SM_90A) > 0 == lacks(in_turn, needs_of(plan(Graph.of(A @ B))), SM_90A)
+
+
+def test_a_single_consumer_has_the_most_that_a_thread_can_have():
+    """All registers of a block shared evenly are 255 for each thread: no more can be had from the producer."""
+    name = "sm_90a/bfloat16/gated, prologues/col.col-row/m64n64k16/k1/128x64x128-128x64x128/b2/g1"
+    (chosen,) = combinations.chosen(name)
+    kernel = chosen.compile()
+    assert "setmaxnreg" not in kernel.source

@@ -76,8 +76,13 @@ def test_counters_that_were_kept_make_the_same_table(tmp_path):
     some = [row(K=64, chain_us=9.0, best_us=20.0), row(K=128, best_us=9.5), row(K=192)]
     profiled = [counted(n, us) for n, us in (("kern0", 10), ("nvjet", 9), ("kern0", 11.5), ("splitk", 5))]
     page = "<!-- counters sm_90a -->\n<!-- end -->\n"
-    made = evaluation.filled(page, some, profiled)
-    assert made.splitlines()[1:-1] == behind.table(worst(some, 2), profiled).splitlines()
+    cases = worst(some, 2)
+    labelled = [behind.named(cases[n // 2]) | kernel for n, kernel in enumerate(profiled)]
+    made = evaluation.filled(page, some, labelled)
+    assert made.splitlines()[1:-1] == behind.table(cases, profiled).splitlines()
+    fewer = evaluation.filled(page, some[1:], labelled)  # counters of a row that isn't there are nobody's
+    assert fewer.splitlines()[1:-1] == behind.table(cases[1:], profiled[2:]).splitlines()
+    assert len(evaluation.filled(page, some, profiled).splitlines()) == 4  # nor are those that don't say whose
     assert behind.kept(tmp_path / "none.csv") == []
     path = tmp_path / "behind.csv"
     path.write_text("Kernel Name,gpu__time_duration.sum\nkern0,\"10,000.00\"\n")
