@@ -164,20 +164,43 @@ def remaining(seconds: float, done: int, of: int) -> str:
     return f"{hours}:{minutes:02}:{rest:02} left" if hours else f"{minutes}:{rest:02} left"
 
 
-def report(out: Console, err: Console, folder: Path) -> None:
-    """The tables on stdout; the page and the figures into the folder, each file said on stderr.
+def rows_of(folder: Path, only: Sequence[str] = ()) -> Sequence[Row]:
+    """What a folder's CSV has, of some benchmarks alone if they are named.
 
     Raises
     ------
-    BadRecords : the folder has no rows, or can't be written.
+    UnknownBenchmark : a name of none.
+    BadRecords : there are no such rows.
     """
-    from polyvolta.evaluation.errors import BadRecords, NoFigures
+    from polyvolta.evaluation.benchmarks import benchmark
+    from polyvolta.evaluation.errors import BadRecords
     from polyvolta.evaluation.records import read
-    from polyvolta.evaluation.report import CSV, page, written
+    from polyvolta.evaluation.report import CSV
 
-    rows: Sequence[Row] = read(folder / CSV)
+    wanted = {benchmark(name).name for name in only}
+    rows = [row for row in read(folder / CSV) if not wanted or row.benchmark in wanted]
     if not rows:
-        raise BadRecords(f"{folder / CSV} has nothing measured", hint="polyvolta bench, on a machine with a GPU")
+        of = f" of {', '.join(only)}" if only else ""
+        raise BadRecords(f"{folder / CSV} has nothing measured{of}", hint="polyvolta bench, on a machine with a GPU")
+    return rows
+
+
+def report(out: Console, err: Console, folder: Path, only: Sequence[str] = ()) -> None:
+    """The tables on stdout; the page and the figures into the folder, each file said on stderr.
+
+    Parameters
+    ----------
+    only : names of benchmarks; all if empty.
+
+    Raises
+    ------
+    UnknownBenchmark : a name of none.
+    BadRecords : the folder has no such rows, or can't be written.
+    """
+    from polyvolta.evaluation.errors import NoFigures
+    from polyvolta.evaluation.report import page, written
+
+    rows = rows_of(folder, only)
     terminal.write(page(rows))
     with err.status("drawing"):
         try:

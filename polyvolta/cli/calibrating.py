@@ -13,12 +13,14 @@ def calibrate_and_print(target: str | None, keep: bool) -> None:
 
     Raises
     ------
-    NoGpu, NothingTimed, and what `target_of` raises.
+    NoGpu, NothingTimed, and what `target_of` raises; NotKept : they are to be kept, and can't be.
     """
     from polyvolta.cuda.target.chips import known
     from polyvolta.tuner.calibrate import calibrate
 
     notes = terminal.console(stderr=True)
+    if keep:
+        known.keepable()  # before a minute's work
     found = calibrate(target or AUTO, lambda line: notes.print(line, style="dim", highlight=False))
     notes.print(f"before: {found.before}", highlight=False)
     notes.print(f"after:  {found.after}", highlight=False)

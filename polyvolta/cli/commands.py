@@ -347,16 +347,16 @@ def bench(
     from polyvolta.cli import benching
 
     out, err = terminal.console(), terminal.console(stderr=True)
+    names = tuple(filter(None, (name.strip() for name in (only or "").split(","))))
     whole = True
     if not report:
         with err.status("loading"):
             from polyvolta.cuda.target.registry import target_of
             from polyvolta.evaluation.choices import Ranked
 
-            names = tuple(filter(None, (only or "").split(",")))
             wanted = benching.Wanted(target_of(target), output, names, count, seed, space, minutes, jobs)
         whole = benching.measure(err, wanted, Ranked(budget, space_most or None))
-    benching.report(out, err, output)
+    benching.report(out, err, output, names)
     if not whole:
         raise typer.Exit(1)
 

@@ -220,8 +220,11 @@ class Choice:
         return _computation(self.idiom, self.layouts, self.dtype, self.output_layout)
 
     def compiled(self, out: Console) -> Kernel:
-        """The idiom compiled so; a terminal shows each stage's name while it is made."""
-        _pair(self.layouts)  # before anything is shown
+        """The idiom compiled so; a terminal shows each stage's name while it is made.
+
+        What needs the least is checked first: a bad name of an idiom, a layout or a target costs none of the compiler.
+        """
+        graph = self.graph()
         given: dict[str, Any] = {
             name: value
             for name in _GIVEN
@@ -234,12 +237,16 @@ class Choice:
         if self.cluster is not None:
             given["cluster"] = numbers(self.cluster, "cluster", "2x1", count=2)
         with out.status("loading") as status:
-            from polyvolta.compiler.driver import compile
+            from polyvolta.cuda.arch import AUTO
+            from polyvolta.cuda.target.registry import target_of
+
+            target = target_of(self.target or AUTO)
             from polyvolta.compiler.options import Options
 
-            graph = self.graph()
             options = Options(**given) if given else None
-            return compile(graph, self.target, options, progress=lambda s: status.update(f"making {s}"))
+            from polyvolta.compiler.driver import compile
+
+            return compile(graph, target, options, progress=lambda s: status.update(f"making {s}"))
 
 
 def _computation(idiom: str, layouts: str, dtype: str, output_layout: str) -> Any:
