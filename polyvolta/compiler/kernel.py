@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -133,13 +133,16 @@ class Kernel(Compiled):
 
         return traced(self, bind(self.graph, arrays, named), block, copies)
 
-    def verify(self, only: str | Iterable[str] | None = None) -> Report:
+    def verify(
+        self, only: str | Iterable[str] | None = None, progress: Callable[[str, int, int], None] | None = None
+    ) -> Report:
         """Prove, for all sizes, that the kernel is right: nothing races, no bank conflict, every element covered once.
 
         Parameters
         ----------
         only : names of proofs, such as "bounds", "bounds, fresh" or ("bounds", "fresh"), at least one; by default all
             that the kernel has a meaning for.
+        progress : called as progress(name, done, total) when a proof begins: its name, and how many are done.
 
         Returns
         -------
@@ -167,7 +170,7 @@ class Kernel(Compiled):
         """
         from polyvolta.cuda.verify.verify import verify
 
-        return verify(self.ir, self.graph, self.stages, only)
+        return verify(self.ir, self.graph, self.stages, only, progress)
 
     def bind(self, /, *arrays: Any, out: Any, stream: Any = None, **named: Any) -> Prepared | Nothing:
         """A launch on these arrays with everything done beforehand: call the result with nothing, as often as wanted.

@@ -88,7 +88,7 @@ def test_the_command_prints_data_and_keeps_it(monkeypatch, tmp_path, capsys):
     monkeypatch.delenv("POLYVOLTA_CACHE_SIZE", raising=False)
     monkeypatch.setattr(calibrate, "gpu_here", lambda: Gpu(0, "NVIDIA H200", "sm_90", "GPU-0"))
     true = other(launch=3e-6, tensor=0.8)
-    monkeypatch.setattr(calibrate, "timed", lambda target, gpu, tilings, say: simulated(target, tilings, true))
+    monkeypatch.setattr(calibrate, "timed", lambda target, gpu, tilings, say, _: simulated(target, tilings, true))
     known.kept.cache_clear()
     with pytest.raises(SystemExit) as left:
         main(["calibrate", "--target", "sm_90a", "--keep"])
