@@ -5,7 +5,8 @@
 needs islpy (pip install -e ".[bench]") and a C compiler. A PATH is a folder, whose folders are classes, or a file.
 Without one, the inputs are those of `benchmarks/loop_inputs` and the trees of PolyBench, as written, scheduled and
 tiled. A file is one of isl's schedule trees (`.st`); or a map, a context and options, as isl's `codegen` takes them
-(`.in`); or many of either, each behind a line `== name` (`.txt`), which are a class of their own.
+(`.in`); or many of either, each behind a line `== name` (`.txt`), which are a class of their own; or an input of CLooG
+(`.cloog`).
 
 Both codes are compiled with every loop test and every comparison of an `if` counted as it is evaluated, and run with
 all parameters at each value, or at the nearest that the context allows. Both must call the same instances. For each
@@ -32,6 +33,8 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 
+from cloog import map_and_context  # noqa: E402
+
 from polyvolta.sched import Band, Domain, Member, Schedule, scan  # noqa: E402
 from polyvolta.sched import Sequence as SequenceNode  # noqa: E402
 from polyvolta.sched.tree import Filter, LoopType, Node  # noqa: E402
@@ -43,7 +46,7 @@ except ImportError:
     isl = None
 
 MOST = 100_000_000  # tests at which a run is stopped
-LONGEST = 20  # seconds at which making our loops is stopped
+LONGEST = 20  # processor seconds at which making our loops is stopped
 TYPES: tuple[LoopType, ...] = ("atomic", "separate", "unroll")
 
 
@@ -85,6 +88,12 @@ def inputs_of(path: Path) -> Iterator[Input]:
             yield from inputs_of(inner)
     elif path.suffix in (".st", ".in"):
         yield Input(f"{path.parent.name} {path.suffix}", path.stem, path.read_text())
+    elif path.suffix == ".cloog":
+        try:
+            text, why = map_and_context(path), ""
+        except (ValueError, IndexError):
+            text, why = "", "none of CLooG's formats"
+        yield Input("CLooG", path.stem, text, why=why)
     elif path.suffix == ".txt":
         for part in re.split(r"^== *", path.read_text(), flags=re.MULTILINE)[1:]:
             name, _, text = part.partition("\n")
@@ -167,6 +176,8 @@ def prepare(one: Input, values: Sequence[int]) -> None:
             lines = [line for line in text.splitlines() if line.strip() and not line.startswith("#")]
             relation, context = named(isl.UnionMap(lines[0])), isl.Set(lines[1] if len(lines) > 1 else "{ : }")
             options = isl.UnionMap(lines[2]) if len(lines) > 2 else isl.UnionMap("{ }")
+            if relation.is_empty():
+                raise NotImplementedError("no instances")
             one.tree, relation = of_map(relation, options)
             build = isl.AstBuild.from_context(context).set_options(options)
             begin = time.thread_time()
@@ -175,13 +186,13 @@ def prepare(one: Input, values: Sequence[int]) -> None:
         one.isls = made.to_C_str()
         text = str(context)
         start = time.thread_time()
-        signal.setitimer(signal.ITIMER_REAL, LONGEST)
+        signal.setitimer(signal.ITIMER_VIRTUAL, LONGEST)
         loops = scan(one.tree, context=None if text == "{  }" else text)
-        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
         one.seconds = time.thread_time() - start, between - begin
         one.ours = str(loops)
     except (PolyvoltaError, NotImplementedError, TimeoutError, isl.Error) as error:
-        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
         one.why = str(error).splitlines()[0][:100]
         return
     codes = re.sub(r"#.*", "", one.ours) + one.isls
@@ -426,7 +437,7 @@ def main() -> None:
     if isl is None or compiler is None:
         lacks = 'islpy (pip install -e ".[bench]")' if isl is None else "a C compiler (cc, gcc or clang)"
         sys.exit(f"benchmarks/loops.py needs {lacks}")
-    signal.signal(signal.SIGALRM, stop)
+    signal.signal(signal.SIGVTALRM, stop)
     values = [int(v) for v in args.values.split(",")]
     found = [one for path in args.paths or [HERE / "loop_inputs"] for one in inputs_of(path)]
     if not args.paths:
@@ -435,7 +446,8 @@ def main() -> None:
     for k, one in enumerate(found):
         if sys.stderr.isatty():
             print(f"\r\x1b[2K{k + 1}/{len(found)} {one.name}", end="", file=sys.stderr, flush=True)
-        prepare(one, values)
+        if not one.why:
+            prepare(one, values)
     ready = [one for one in found if not one.why]
     for k in range(0, len(ready), 10):
         measure(ready[k : k + 10], compiler)

@@ -64,8 +64,8 @@ class Table:
         return self.data.of(range(odd, len(self.sizes), 2))
 
 
-OPTIONS_OF_ROW = ("block_tile", "warp_tile", "buffers", "occupancy", "group", "split_k", "cluster", "persistent", "swap",
-                  "fragments", "pingpong")  # fmt: skip
+OPTIONS_OF_ROW = ("block_tile", "warp_tile", "buffers", "occupancy", "group", "split_k", "cluster", "persistent",
+                  "swap", "fragments", "pingpong")  # fmt: skip
 """What a row of the file says of a tiling, in this order; rows of older runs end before the last."""
 
 

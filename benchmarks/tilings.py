@@ -2,8 +2,8 @@
 
     python benchmarks/tilings.py --only gemm_bias_relu --sizes 100 --most 250 --minutes 3 --out tilings.json
 
-The tilings are those that the model takes for the fastest at any of the sizes, those first that it ranks first at most of
-them, and some that are spread evenly over all others. A time is the lesser of two replays of a CUDA graph of a few
+The tilings are those that the model takes for the fastest at any of the sizes, those first that it ranks first at most
+of them, and some that are spread evenly over all others. A time is the lesser of two replays of a CUDA graph of a few
 launches, on random data; torch.mm is timed before and after those of a size. With its options each tiling has the
 registers that the compiler reports, and the bytes that it spills. A kernel whose result is wrong isn't timed.
 

@@ -132,7 +132,8 @@ __all__ = [  # noqa: F822 (the names are there on first use)
 ]
 
 
-def __getattr__(name: str) -> object:
+def _found(name: str) -> object:
+    """A name of the public face, at its first use."""
     if name in _HOMES:
         value = getattr(import_module(_HOMES[name]), name)
     elif name in _SUBPACKAGES:
@@ -145,6 +146,10 @@ def __getattr__(name: str) -> object:
         raise AttributeError(f"module 'polyvolta' has no attribute {name!r}{hint}")
     globals()[name] = value  # the next look-up finds it here
     return value
+
+
+if not TYPE_CHECKING:  # checkers know the names, and that there are no others
+    __getattr__ = _found
 
 
 def __dir__() -> list[str]:

@@ -21,6 +21,8 @@ settings.register_profile("polyvolta", deadline=None, derandomize="CI" in os.env
 settings.load_profile("polyvolta")
 os.environ.setdefault("POLYVOLTA_CACHE_SIZE", "0")  # tests of the cache itself switch it on in folders of their own
 
+collect_ignore = ["types/programs"]  # which a checker reads, and nobody imports
+
 SAMPLED = {
     "cuda/mutants/test_rings.py": 8,
     "cuda/verify/order/test_tiles.py": 4,
@@ -100,6 +102,8 @@ SAMPLED = {
     "test_matrix.py::test_observers_find_nothing_whenever_copies_arrive": 4,
     "test_matrix.py::test_machine_code": 4,
     "test_provable.py::test_what_changes_nothing_is_no_obstacle": 3,
+    "torch/test_operator.py::test_results_and_gradients": 2,
+    "torch/test_modules.py::test_results_and_gradients_are_the_modules": 2,
     "test_provable.py::test_random_kernels_are_proved": 3,
 }
 """File, or one test of it -> of how many cases of a test one runs."""

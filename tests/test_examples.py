@@ -53,6 +53,13 @@ def test_timing():
     assert not result or result[0].endswith(" ms a run")
 
 
+def test_train_mlp():
+    pytest.importorskip("torch")
+    lines = output_of("train_mlp.py").splitlines()
+    losses = [float(line.rpartition(" ")[2]) for line in lines if line.startswith("step ")]
+    assert lines[0] == "KernelModule(" and len(losses) == 4 and losses[-1] < 0.2 * losses[0]
+
+
 def test_pictures(tmp_path):
     lines = output_of("pictures.py", str(tmp_path)).splitlines()
     written = {path.name: path.read_text(encoding="utf-8") for path in tmp_path.iterdir()}

@@ -17,7 +17,10 @@ import polyvolta
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "polyvolta"
-HEAVY = ("numpy", "sympy", "networkx", "numba", "llvmlite", "matplotlib", "rich", "typer", "cuda")
+HEAVY = (
+    *("numpy", "sympy", "networkx", "numba", "llvmlite", "matplotlib", "rich", "typer", "cuda"),
+    *("torch", "pandas", "IPython", "ipywidgets", "ml_dtypes", "distributed", "nvidia", "pygments", "sqlite3"),
+)
 
 
 def modules_after(code: str) -> set[str]:
@@ -49,6 +52,21 @@ kernel = pv.compile(pv.relu(pv.tensor("A", (M, K)) @ pv.tensor("B", (K, N)) + 0.
 repr(kernel), str(kernel.graph), kernel.source, str(kernel.schedule)"""
     loaded = modules_after(code)
     assert "polyvolta" in loaded
+    assert loaded & set(HEAVY) <= {"numpy"}
+
+
+def test_proving_interpreting_and_drawing_import_what_that_needs():
+    """numpy alone, as docs/install.md says: neither what draws terminals nor what runs on a GPU."""
+    code = """import polyvolta as pv
+import numpy as np
+M, N, K = pv.sizes("M N K")
+options = pv.Options(block_tile=(32, 32, 8), warp_tile=(32, 32, 8), macro_mma="m16n16k8")
+kernel = pv.compile(pv.tensor("A", (M, K)) @ pv.tensor("B", (K, N)), target="sm_70", options=options)
+assert kernel.verify(("bounds", "bank_conflicts")).ok
+kernel.interpret(np.ones((8, 8), np.float16), np.ones((8, 8), np.float16), observe=("races",))
+str(pv.pictures.pipeline(kernel, tiles=2))"""
+    loaded = modules_after(code)
+    assert "numpy" in loaded
     assert loaded & set(HEAVY) <= {"numpy"}
 
 
@@ -114,10 +132,9 @@ for name in room.__all__:
     assert "polyvolta" in modules_after(code)
 
 
-FLOORS = {"sets": {"sets"}, "graph": {"sets", "graph"}, "sched": {"sets", "graph", "sched"},
-          "cuda": {"sets", "graph", "sched", "cuda"}, "compiler": {"sets", "graph", "sched", "cuda", "compiler"},
-          "tuner": {"sets", "graph", "sched", "cuda", "compiler", "tuner"},
-          "evaluation": {"sets", "graph", "sched", "cuda", "compiler", "tuner", "evaluation"}}  # fmt: skip
+ORDER = ("display", "sets", "graph", "sched", "cuda", "compiler", "tuner", "evaluation")
+FLOORS = {floor: set(ORDER[: n + 1]) for n, floor in enumerate(ORDER)}
+FLOORS["torch"] = FLOORS["compiler"] | {"torch"}
 
 
 @cache
@@ -164,6 +181,12 @@ CIRCLES = (
     {"polyvolta.sets.values.relation"},  # Set and Map: their methods are functions of other modules, which know them
     {"polyvolta.sched.tree", "polyvolta.sched.program.model"},  # Schedule and Program likewise
     {"polyvolta.cuda.pictures.roles.timeline"},  # Timeline draws itself
+    {"polyvolta.graph.expr"},  # expressions, tensors and graphs show themselves
+    {"polyvolta.cuda.target.target"},  # and so do targets,
+    {"polyvolta.cuda.ir.kernel_ir"},
+    {"polyvolta.cuda.machine.stepping"},  # traces,
+    {"polyvolta.compiler.options"},
+    {"polyvolta.compiler.compiled"},  # and kernels
 )
 
 

@@ -22,7 +22,6 @@ disk.
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import sys
 from collections.abc import Sequence
@@ -414,7 +413,7 @@ def targets(json: Json = False) -> None:
 
 def print_error(error: PolyvoltaError, as_json: bool = False) -> None:
     """An error on stderr: its id, what, where and a hint; nothing, if stderr can't be written."""
-    with contextlib.suppress(OSError):
+    try:
         err = terminal.console(stderr=True)
         if as_json:
             err.print(values.text_of(values.error(error)))
@@ -427,6 +426,8 @@ def print_error(error: PolyvoltaError, as_json: bool = False) -> None:
         if error.hint:
             err.print("hint", style="green", end="")
             err.print(f": {terminal.folded(error.hint, ' ' * 6, width)}")
+    except OSError:
+        terminal.discard(sys.stderr)
 
 
 def main(argv: Sequence[str] | None = None) -> None:

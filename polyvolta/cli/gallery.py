@@ -15,7 +15,7 @@ from collections.abc import Callable
 from polyvolta.graph.dims import Dim, sizes
 from polyvolta.graph.expr import Expr
 from polyvolta.graph.functions.pointwise import relu
-from polyvolta.graph.tensors import Tensor, tensor
+from polyvolta.graph.tensors import Tensor
 from polyvolta.sets.errors import PolyvoltaError, nearest
 
 
@@ -27,7 +27,7 @@ class UnknownIdiom(PolyvoltaError, ValueError):
 
 def _with(a: Tensor, name: str, dims: tuple[Dim, ...], layout: str = "row") -> Tensor:
     """A tensor of the element type of another."""
-    return tensor(name, dims, layout=layout, dtype=a.dtype)
+    return Tensor(name, dims, layout, a.dtype)
 
 
 def _matmul(a: Tensor, b: Tensor, layouts: tuple[str, str]) -> Expr:
@@ -70,5 +70,5 @@ def idiom(name: str, layouts: tuple[str, str] = ("row", "col"), dtype: str = "fl
     if name not in IDIOMS:
         raise UnknownIdiom(f"there is no idiom {name!r}", hint=nearest(name, IDIOMS))
     M, N, K = sizes("M N K")
-    a, b = (tensor(n, dims, layout=layout, dtype=dtype) for n, dims, layout in zip("AB", ((M, K), (K, N)), layouts))
+    a, b = (Tensor(n, dims, layout, dtype) for n, dims, layout in zip("AB", ((M, K), (K, N)), layouts))
     return IDIOMS[name](a, b, layouts)

@@ -300,14 +300,15 @@ def _computation(idiom: str, layouts: str, dtype: str, output_layout: str) -> An
     from polyvolta.cli.gallery import idiom as made
     from polyvolta.graph.outputs import output
 
-    return output(made(idiom, pair, dtype), layout=output_layout)
+    layout: Any = output_layout  # a text, which `output` checks
+    return output(made(idiom, pair, dtype), layout=layout)
 
 
-def _pair(layouts: str) -> tuple[str, ...]:
-    pair = tuple(layouts.split(","))
+def _pair(layouts: str) -> tuple[str, str]:
+    pair = layouts.split(",")
     if len(pair) != 2:
         raise BadText(f"{layouts!r} is not two layouts, of A and of B", hint=f"row or col each, such as {LAYOUTS}")
-    return pair
+    return pair[0], pair[1]
 
 
 @dataclass(frozen=True, slots=True)

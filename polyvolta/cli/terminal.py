@@ -11,9 +11,9 @@ import os
 import sys
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from math import prod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -44,10 +44,15 @@ def console(stderr: bool = False) -> Console:
     return Quiet(stderr=stderr, highlight=False, markup=False, emoji=False, soft_wrap=True)
 
 
+def discard(stream: TextIO | None) -> None:
+    """Have what is still printed to stdout or stderr go nowhere, for Python flushes both when it ends."""
+    if stream is not None:  # which it is where it was closed before
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
 def discard_stdout() -> None:
-    """Have what is still printed go nowhere, for Python flushes stdout when it ends."""
-    if sys.stdout is not None:  # which it is where it was closed before
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    """Have what is still printed go nowhere."""
+    discard(sys.stdout)
 
 
 @contextmanager
@@ -58,8 +63,10 @@ def warnings_as_notes() -> Iterator[None]:
     def note(message: Warning | str, *_: object) -> None:
         if str(message) not in said:
             said.add(str(message))
-            with suppress(OSError):
+            try:
                 console(stderr=True).print(f"note: {message}", style="yellow")
+            except OSError:
+                discard(sys.stderr)
 
     with warnings.catch_warnings():
         warnings.showwarning = note
@@ -119,6 +126,8 @@ def fact(out: Console, name: str, value: str) -> None:
 
 def print_title(out: Console, kernel: Kernel) -> None:
     """One line: what is computed, by which kernel."""
+    from polyvolta.compiler.shown.stages import tile
+
     o = kernel.options
     graph = kernel.graph
     made = ", ".join(f"{t.name} = {e}" for t, e in zip(graph.outputs, graph.roots, strict=True))
@@ -136,53 +145,7 @@ def print_title(out: Console, kernel: Kernel) -> None:
     out.print(f"  {tiles}, {o.macro_mma}{more}, {kernel.target.name}")
 
 
-def tile(sizes: tuple[int, ...]) -> str:
-    """A tile as people write it.
-
-    >>> tile((128, 128, 32))
-    '128x128x32'
-    """
-    return "x".join(map(str, sizes))
-
-
 # ---- trees -------------------------------------------------------------------------------------------------
-
-
-def sentence(stage: str, kernel: Kernel) -> str:
-    """What the pass to a stage did, in one sentence."""
-    o = kernel.options
-    who = "warpgroup" if o.by_blocks else "warp"
-    return {
-        "initial": "One band over all loops. It is permutable, so it can be tiled; i and j are parallel.",
-        "block_tiled": f"Tiles of {tile(o.block_tile)}: a block takes one along i and j, and steps along k.",
-        "hoisted": "The sequence moves up: all of a product runs before what uses it, and each has a tree of its own.",
-        "warp_tiled": f"Inside a block's tile, one tile of {tile(o.warp_tile)} for each {who}.",
-        "mapped": "Parallel tile loops become indices: of the block in the grid, of the warp in its block.",
-        "strip_mined": "A warp's step along k is cut into strips as deep as a macro-MMA.",
-        "contracted": f"One instance stands for a whole macro-MMA {o.macro_mma}: the domain thins out.",
-        "promoted": "Copies enter: global memory, registers, shared memory, fragments; and results back.",
-        "prefetched": _ahead(kernel),
-        "roles": "Who has tiles copied and who multiplies part: each has a program, and waits for the other's phases.",
-        "persistent": "Blocks are as many as run at a time, and each computes one tile after the other.",
-        "clustered": "Blocks form clusters: " + " and ".join(filter(None, (
-            "what several of them read is copied once" if prod(o.cluster) > 1 else "",
-            f"each has one of {o.split_k} parts of K" if o.split_k > 1 else "",
-        ))) + ".",
-        "swapped": "Columns of the result are rows of macro-MMAs: what is computed are its transpose's tiles.",
-        "grouped": f"Blocks start in groups of {o.group} rows, whose operands the second-level cache holds.",
-    }.get(stage, "")
-
-
-def _ahead(kernel: Kernel) -> str:
-    """What pipelining did."""
-    o = kernel.options
-    if o.by_blocks:
-        return "Products are waited for an iteration later than they begin; their slot of the ring is free then."
-    if not o.prefetch:
-        return "The next strip's fragments are loaded beside this one's products."
-    if o.prefetch == 1:
-        return "The copies of the next k tile run one iteration ahead, beside this one's computation."
-    return f"Copies run {o.prefetch} k tiles ahead, through a ring of {o.buffers}, beside the computation."
 
 
 def changed(before: str, after: str) -> list[bool]:
@@ -237,7 +200,7 @@ def print_stages(out: Console, kernel: Kernel, ascii: bool) -> None:
     """Every stage under its name, with what the pass did and which lines it changed."""
     before = ""
     for stage, schedule in kernel.stages.items():
-        heading(out, stage, sentence(stage, kernel))
+        heading(out, stage, kernel.stages.notes.get(stage, ""))
         tree = schedule.show(ascii)
         print_tree(out, tree, changed(before, tree), "|" if ascii else "▌")
         before = tree

@@ -20,7 +20,29 @@ from polyvolta.cuda.run.views import ITEM, BadArray, leading_dimension, widest
 from polyvolta.sets import PolyvoltaError
 
 if TYPE_CHECKING:
+    from typing import Protocol
+
     import numpy as np
+
+    from polyvolta.graph.operators import Number
+
+    class OfDlpack(Protocol):
+        """An array of torch, cupy, jax or another library with DLPack."""
+
+        def __dlpack__(self) -> Any: ...
+        def __dlpack_device__(self) -> Any: ...
+
+    class OfCuda(Protocol):
+        """An array of numba, or of another library with the CUDA array interface."""
+
+        @property
+        def __cuda_array_interface__(self) -> Any: ...
+
+    Host = np.ndarray[Any, np.dtype[Any]]
+    HostArray = Host | Number
+    """An argument of a call as numpy has it."""
+    Array = HostArray | OfDlpack | OfCuda
+    """An argument of a call, wherever it is."""
 
 LARGEST = 2**31 - 2**13  # of a kernel's int arguments: ints hold the next tiles' ends, too
 WORK: Any = 1000  # steps after which two arrays count as overlapping that lie in one range of addresses
@@ -71,21 +93,29 @@ def places(arrays: dict[str, Any]) -> bool:
 
 
 def on_host(array: Any, tensor: GlobalTensor, name: str) -> Argument:
-    """A numpy array as an argument.
+    """An array in host memory as an argument: of numpy, or of a library that exports DLPack.
 
     Raises
     ------
     BadArray : it is none, is masked, or doesn't fit.
+    NoBfloat16 : its elements are of bf16, for which numpy needs ml_dtypes, and that isn't installed.
     """
     import numpy as np
 
+    from polyvolta.graph.arrays.host import NotInHostMemory, as_numpy, is_foreign
+
     if isinstance(array, np.ma.MaskedArray):
         raise BadArray(f"{name} is a masked array; a kernel knows no masks", hint=f"{name}.filled(0)")
+    if is_foreign(array):
+        try:
+            array = as_numpy(array, lambda: numpy_dtype(BFLOAT16))
+        except NotInHostMemory as wrong:
+            raise BadArray(f"{name} is {wrong}", hint=wrong.hint) from wrong
     if not isinstance(array, np.ndarray):
         kind = f"{type(array).__module__}.{type(array).__name__}".removeprefix("builtins.")
         raise BadArray(
-            f"{name} is of type {kind}: no numpy array, and not on a GPU",
-            hint="pass a numpy array, or an array on the GPU",
+            f"{name} is of type {kind}: no array of numpy, none that exports DLPack, and not on a GPU",
+            hint="pass an array of numpy or torch, or one on the GPU",
         )
     _check_dtype(name, str(array.dtype), tensor)
     if any(s % array.itemsize for s in array.strides):
@@ -116,8 +146,8 @@ def _check_dtype(name: str, dtype: str, tensor: GlobalTensor, on_gpu: bool = Fal
     if dtype == wanted:
         return
     hint = f"{name}.astype('float16')"
+    there = "torch" if on_gpu else "numpy" if wanted == "float16" else "ml_dtypes"
     if BFLOAT16 in (dtype, wanted):
-        there = "torch" if on_gpu else "numpy" if wanted == "float16" else "ml_dtypes"
         call = "to" if on_gpu else "astype"
         hint = f"{name}.{call}({there}.{wanted})"
     if wanted == BFLOAT16 and dtype in ("uint16", "int16", "void16", *WORDS):

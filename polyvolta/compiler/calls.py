@@ -42,7 +42,10 @@ class Call:
     ----------
     kernel, sizes, scalars : what is run, for which values of its sizes and scalar arguments.
     inputs, outputs : its arrays, in the order of the kernel's arguments.
-    results : what the caller gets for each output: the arrays of its own library.
+    results : what the caller gets for each output: the arrays of its own library; or numpy's, which `result` makes
+        arrays of that library of.
+    like : in host memory, an array of the library of which results are that the caller gave no array for.
+    given : for each output whether the caller gave an array for it.
     """
 
     kernel: Compiled
@@ -51,6 +54,8 @@ class Call:
     inputs: tuple[Argument, ...]
     outputs: tuple[Argument, ...]
     results: tuple[Any, ...]
+    like: Any = None
+    given: tuple[bool, ...] = ()
 
     @property
     def arguments(self) -> tuple[Argument, ...]:
@@ -78,7 +83,13 @@ class Call:
 
     @property
     def result(self) -> Any:
-        return self.results[0] if len(self.results) == 1 else self.results
+        """What the caller gets, once everything is computed."""
+        results = self.results
+        if self.like is not None:
+            from polyvolta.graph.arrays.host import in_kind
+
+            results = tuple(r if g else in_kind(r, self.like) for r, g in zip(results, self.given, strict=True))
+        return results[0] if len(results) == 1 else results
 
 
 def _boxes(a: Argument) -> bool:
@@ -122,7 +133,7 @@ def stream_of(kernel: Compiled, bound: Bound, stream: Any) -> Any:
 
 
 def host_call(kernel: Compiled, bound: Bound, outs: Sequence[Any]) -> Call:
-    """A call on numpy arrays."""
+    """A call on arrays in host memory; results are of the library of the first input where `outs` has None."""
     sizes = kernel.check_sizes(bound.sizes)
     inputs = tuple(on_host(bound.arrays[t.name], t, t.name) for t in read(kernel))
     results = []
@@ -132,7 +143,9 @@ def host_call(kernel: Compiled, bound: Bound, outs: Sequence[Any]) -> Call:
         for_output(on_host, a, t, extents(t, sizes), n)
         for a, t, n in zip(results, written(kernel), out_names(kernel), strict=True)
     )
-    return _checked(kernel, bound, inputs, outputs, tuple(results))
+    call = _checked(kernel, bound, inputs, outputs, tuple(results))
+    like, given = bound.arrays[read(kernel)[0].name], tuple(o is not None for o in outs)
+    return call if inputs[0].array is like else replace(call, like=like, given=given)
 
 
 def device_call(kernel: Compiled, bound: Bound, outs: Sequence[Any], stream: Any) -> Call:

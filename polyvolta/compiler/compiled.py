@@ -18,6 +18,9 @@ from polyvolta.cuda.ir.kernel_ir import KernelIR, Tiles
 from polyvolta.cuda.ir.walk import walk
 from polyvolta.cuda.machine.turns.tiles import launched
 from polyvolta.cuda.target.target import Target
+from polyvolta.display.code import Cuda
+from polyvolta.display.shown import Record, Shown
+from polyvolta.display.text import filled
 from polyvolta.graph.dag import Graph
 from polyvolta.sched.tree import Schedule
 from polyvolta.sets import PolyvoltaError, UnknownName, nearest
@@ -43,16 +46,24 @@ class MissingSize(PolyvoltaError, TypeError):
 
 
 @dataclass(frozen=True, slots=True)
-class LaunchConfig:
+class LaunchConfig(Record):
     """What a launch needs: blocks (x, y, z), threads of a block (x, y, z), bytes of dynamic shared memory."""
 
     grid: tuple[int, int, int]
     block: tuple[int, int, int]
     shared_bytes: int
 
+    def _facts(self) -> list[tuple[str, object]]:
+        return [("grid", f"{' × '.join(map(str, self.grid))} blocks"),
+                ("block", f"{' × '.join(map(str, self.block))} threads"),
+                ("dynamic shared memory", f"{self.shared_bytes:,} bytes a block")]  # fmt: skip
+
+    def _title(self) -> str:
+        return "a launch"
+
 
 @dataclass(frozen=True, slots=True)
-class Compiled:
+class Compiled(Shown):
     """A compiled graph; `Kernel` is that and can be called.
 
     It takes arrays of any sizes, and views into larger arrays. Its text moves eight values of a tensor at once; for
@@ -86,6 +97,7 @@ class Compiled:
     def __post_init__(self) -> None:
         object.__setattr__(self, "_plans", Plans(self.graph, self.ir))
         object.__setattr__(self, "parameters", parameters(self.ir))
+        object.__setattr__(self, "source", Cuda(self.source))
 
     @property
     def name(self) -> str:
@@ -98,7 +110,12 @@ class Compiled:
         return self.stages[next(reversed(self.stages))]
 
     def __repr__(self) -> str:
-        return f"<Kernel {self.name} for {self.target.name}: {'; '.join(map(str, self.graph.statements))}>"
+        return filled(f"<Kernel {self.name} for {self.target.name}: {'; '.join(map(str, self.graph.statements))}>")
+
+    def _html(self) -> str:
+        from polyvolta.compiler.shown.kernel import page
+
+        return page(self)
 
     def launch_config(self, /, **sizes: int) -> LaunchConfig:
         """Grid, block and shared memory for given sizes, inferred from the mapped schedule dimensions.
@@ -168,6 +185,8 @@ class Compiled:
         """The blocks of a launch on a GPU, of a kernel with persistent blocks: as many a multiprocessor as the kernel
         is to have on the target's; whole clusters.
 
+        `multiprocessors` is how many the GPU has; `sizes` are all of the kernel's.
+
         Parameters
         ----------
         clusters : for how many the GPU has room at a time; None: for as many as for their blocks.
@@ -187,7 +206,19 @@ class Compiled:
         return launched(replace(self.ir, resident=own * max(1, most)), grid)
 
     def check_sizes(self, sizes: Mapping[str, int]) -> dict[str, int]:
-        """The kernel's sizes, each an int >= 0 that an `int` holds."""
+        """The kernel's sizes, each an int >= 0 that an `int` holds.
+
+        Raises
+        ------
+        MissingSize : a size is missing, unknown or no int >= 0.
+        TooLarge : one is beyond what an `int` counts.
+
+        >>> import polyvolta as pv
+        >>> M, N, K = pv.sizes("M N K")
+        >>> kernel = pv.compile(pv.tensor("A", (M, K)) @ pv.tensor("B", (K, N), layout="col"))
+        >>> kernel.check_sizes({"N": 3, "K": 0, "M": 2})
+        {'M': 2, 'N': 3, 'K': 0}
+        """
         for name in sizes:
             if name not in self.ir.sizes:
                 raise MissingSize(f"the kernel has no size {name!r}", hint=nearest(name, self.ir.sizes))
@@ -204,7 +235,14 @@ class Compiled:
         return {name: int(sizes[name]) for name in self.ir.sizes}
 
     def serving(self, sizes: Mapping[str, int]) -> Self:
-        """The kernel that serves some sizes: itself, any."""
+        """The kernel that serves some sizes: itself, any.
+
+        >>> import polyvolta as pv
+        >>> M, N, K = pv.sizes("M N K")
+        >>> kernel = pv.compile(pv.tensor("A", (M, K)) @ pv.tensor("B", (K, N), layout="col"))
+        >>> kernel.serving({"M": 3, "N": 3, "K": 3}) is kernel
+        True
+        """
         return self
 
     def variant(self, /, **align: int) -> Self:
@@ -222,6 +260,13 @@ class Compiled:
         BadOption : another number.
 
         Cost: that of printing, once for each combination.
+
+        >>> import polyvolta as pv
+        >>> M, N, K = pv.sizes("M N K")
+        >>> kernel = pv.compile(pv.tensor("A", (M, K)) @ pv.tensor("B", (K, N), layout="col"))
+        >>> narrow = kernel.variant(A=2)
+        >>> [(t.name, t.align) for t in narrow.ir.tensors]
+        [('A', 2), ('B', 8), ('C', 8)]
         """
         from polyvolta.compiler.tiling import BadOption
         from polyvolta.cuda.run.views import narrowed
@@ -261,6 +306,12 @@ class Compiled:
         BadTensorMap : the kernel was made by hand, and there is none that copies otherwise.
 
         Cost: that of a compilation, once.
+
+        >>> import polyvolta as pv
+        >>> M, N, K = pv.sizes("M N K")
+        >>> kernel = pv.compile(pv.tensor("A", (M, K)) @ pv.tensor("B", (K, N), layout="col"))
+        >>> kernel.taking(["A"]) is kernel  # no copy engine brings boxes on sm_70
+        True
         """
         from polyvolta.cuda.run.tensor_maps import BadTensorMap
 
@@ -279,6 +330,8 @@ class Compiled:
 
     def compiled(self, arch: str | None = None) -> Cubin:
         """Machine code with the compiler's log, for the kernel's target or a later architecture.
+
+        `arch` is a name such as "sm_86"; by default the target's.
 
         Raises
         ------
@@ -305,7 +358,12 @@ class Compiled:
         return self.compiled().image
 
     def resources(self) -> Resources:
-        """Registers, spills and memory of the machine code for the target, with the dynamic shared memory."""
+        """Registers, spills and memory of the machine code for the target, with the dynamic shared memory.
+
+        Raises
+        ------
+        CompilerMissing, CompileFailed : see `Kernel.cubin`.
+        """
         found = self.compiled().resources(self.name)
         return replace(found, shared_bytes=found.shared_bytes + self.ir.shared_bytes)
 

@@ -106,7 +106,7 @@ def hoisted(tree: Schedule, at: Path, together: PySequence[PySequence[str]] = ()
     inside = {s for loop in loops.values() for s in loop[1:]}
     below = (*at, 0)
     tree = split(tree, at, outer)
-    names = [s for c in chain_below(tree.band(at))[1].children for s in c.statements]
+    names = [s for c in chain_below(tree.band(at))[1].children if isinstance(c, Filter) for s in c.statements]
     parts = [loops.get(s, (s,)) for s in names if s not in inside]
     tree = insert_sequence(tree, below, parts) if len(parts) > 1 else tree
     for n, part in enumerate(parts):

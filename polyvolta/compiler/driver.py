@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from math import gcd, lcm, prod
-from typing import TYPE_CHECKING, overload
+from typing import TYPE_CHECKING, Any, overload
 
 from polyvolta.compiler.arguments import LARGEST, TooLarge
 from polyvolta.compiler.compiled import NotAMultiple
@@ -26,9 +26,10 @@ from polyvolta.compiler.decompose import decompose
 from polyvolta.compiler.kernel import Kernel
 from polyvolta.compiler.model.sizes import BadSizes
 from polyvolta.compiler.needs import needs_of
-from polyvolta.compiler.options import Options, complete, informed
+from polyvolta.compiler.options import Options, Origin, complete, informed
 from polyvolta.compiler.remembered.find import remembered
 from polyvolta.compiler.rule.warpgroups import shares
+from polyvolta.compiler.shown.stages import sentences
 from polyvolta.compiler.stages import Stages
 from polyvolta.compiler.tiling import BadOption, Tiling
 from polyvolta.compiler.variants.compiling import compile_over
@@ -61,8 +62,15 @@ from polyvolta.sched.nodes import Mark
 from polyvolta.sets import Set
 
 if TYPE_CHECKING:
+    from polyvolta.compiler.arguments import Host
     from polyvolta.compiler.variants.kernels import VariedKernel
     from polyvolta.graph.dag import Outputs
+    from polyvolta.graph.expr import Expr
+    from polyvolta.graph.outputs import Output
+
+    One = Expr | Output
+    Several = tuple[One, One, *tuple[One, ...]]
+    """At least two outputs: that a list, a dict or a graph has more than one is no part of its type."""
 
 DEFAULT_NAME = "kern0"
 CALL_NAMES = ("out", "stream", "hook", "observe", "patience", "block")  # a Kernel's arguments beside the tensors
@@ -70,16 +78,40 @@ CALL_NAMES = ("out", "stream", "hook", "observe", "patience", "block")  # a Kern
 
 @overload
 def compile(  # noqa: A001
+    outputs: One, target: str | Target | None = ..., options: Options | None = ..., *,
+    name: str | None = ..., progress: Callable[[str], None] | None = ..., sizes: Mapping[str, int] | None = ...,
+    over: Mapping[str, tuple[int, int] | int] | None = ..., variants: None = ...,
+) -> Kernel[Host]: ...  # fmt: skip
+@overload
+def compile(  # noqa: A001
+    outputs: Several, target: str | Target | None = ..., options: Options | None = ..., *,
+    name: str | None = ..., progress: Callable[[str], None] | None = ..., sizes: Mapping[str, int] | None = ...,
+    over: Mapping[str, tuple[int, int] | int] | None = ..., variants: None = ...,
+) -> Kernel[tuple[Host, ...]]: ...  # fmt: skip
+@overload
+def compile(  # noqa: A001
     outputs: Outputs | Graph, target: str | Target | None = ..., options: Options | None = ..., *,
     name: str | None = ..., progress: Callable[[str], None] | None = ..., sizes: Mapping[str, int] | None = ...,
     over: Mapping[str, tuple[int, int] | int] | None = ..., variants: None = ...,
-) -> Kernel: ...  # fmt: skip
+) -> Kernel[Any]: ...  # fmt: skip
+@overload
+def compile(  # noqa: A001
+    outputs: One, target: str | Target | None = ..., options: Options | None = ..., *,
+    name: str | None = ..., progress: Callable[[str], None] | None = ..., over: Mapping[str, tuple[int, int] | int],
+    variants: int,
+) -> VariedKernel[Host]: ...  # fmt: skip
+@overload
+def compile(  # noqa: A001
+    outputs: Several, target: str | Target | None = ..., options: Options | None = ..., *,
+    name: str | None = ..., progress: Callable[[str], None] | None = ..., over: Mapping[str, tuple[int, int] | int],
+    variants: int,
+) -> VariedKernel[tuple[Host, ...]]: ...  # fmt: skip
 @overload
 def compile(  # noqa: A001
     outputs: Outputs | Graph, target: str | Target | None = ..., options: Options | None = ..., *,
     name: str | None = ..., progress: Callable[[str], None] | None = ..., over: Mapping[str, tuple[int, int] | int],
     variants: int,
-) -> VariedKernel: ...  # fmt: skip
+) -> VariedKernel[Any]: ...  # fmt: skip
 def compile(  # noqa: A001
     outputs: Outputs | Graph,
     target: str | Target | None = AUTO,
@@ -90,7 +122,7 @@ def compile(  # noqa: A001
     sizes: Mapping[str, int] | None = None,
     over: Mapping[str, tuple[int, int] | int] | None = None,
     variants: int | None = None,
-) -> Kernel | VariedKernel:
+) -> Kernel[Any] | VariedKernel[Any]:
     """A tensor-core kernel for matrix products with pointwise operations before and after.
 
     Parameters
@@ -148,13 +180,22 @@ def compile(  # noqa: A001
     given = options or Options()
     if over is None and variants is None:
         found = None if given.given else remembered(graph, target, sizes or {})
-        return _made(graph, target, found or informed(graph, target, given, sizes), name, progress, given=given)
+        taken = found or informed(graph, target, given, sizes)
+        how = "tuning" if found else "rule" if taken is given else "model"
+        return _told(_made(graph, target, taken, name, progress, given=given), given, how, sizes)
 
     def make(options: Options, name: str) -> Kernel:
         _check_names(graph, name)
-        return _made(graph, target, options, name, progress, given=given)
+        return _told(_made(graph, target, options, name, progress, given=given), given, "ranges", None)
 
     return compile_over(graph, target, given, name, make, over, variants, sizes)
+
+
+def _told(kernel: Kernel, given: Options, how: str, sizes: Mapping[str, int] | None) -> Kernel:
+    """The kernel, whose options say where they come from."""
+    origin = Origin(given.given, how, kernel.graph, kernel.target, sizes)
+    object.__setattr__(kernel.options, "origin", origin)  # they are the kernel's own, made by `complete`
+    return kernel
 
 
 def _check_asked(sizes: Mapping[str, int] | None) -> None:
@@ -238,7 +279,8 @@ def _made(
     ir = replace(ir, about=_about(graph), block_order=order, occupancy=options.occupancy, resident=blocks * clusters)
     if ir.maps and otherwise is None:
         otherwise = _WithoutBoxes(asked, target, name, options, given)
-    return Kernel(graph, target, options, Stages(stages), ir, print_cuda(ir), otherwise if ir.maps else None)
+    trees = Stages(stages, sentences(options, target))
+    return Kernel(graph, target, options, trees, ir, print_cuda(ir), otherwise if ir.maps else None)
 
 
 KEPT = ("accumulators", "group", "occupancy", "dependent_launch")

@@ -2,38 +2,60 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 from polyvolta.compiler.compiled import Compiled
 from polyvolta.compiler.run import run
 from polyvolta.graph.binding import bind
 
 if TYPE_CHECKING:
+    from polyvolta.compiler.arguments import Array, HostArray
+    from polyvolta.cuda.machine.observe.observations import Observations
     from polyvolta.cuda.machine.stepping import Trace
     from polyvolta.cuda.run.prepared import Nothing, Prepared
     from polyvolta.cuda.verify.report.report import Report
 
 
+R = TypeVar("R")
+"""What a kernel gives for numpy arrays: an array of one output, a tuple of several."""
+
+
 @dataclass(frozen=True, slots=True, repr=False)
-class Kernel(Compiled):
+class Kernel(Compiled, Generic[R]):
     """The result of `compile`; call it with arrays.
 
     It takes arrays of any sizes, and views into larger arrays. `Compiled` has what it is made of: trees, text and
     machine code.
+
+    >>> import polyvolta as pv
+    >>> M, N, K = pv.sizes("M N K")
+    >>> product = pv.tensor("A", (M, K)) @ pv.tensor("B", (K, N), layout="col")
+    >>> kernel = pv.compile(product)
+    >>> kernel.name, kernel.target.name, list(kernel.stages)[:2]
+    ('kern0', 'sm_70', ['initial', 'block_tiled'])
     """
 
+    @overload
+    def __call__(
+        self, /, *arrays: HostArray, out: HostArray | Sequence[HostArray | None] | None = ..., stream: Any = ...,
+        **named: HostArray,
+    ) -> R: ...  # fmt: skip
+    @overload
+    def __call__(
+        self, /, *arrays: Array, out: Array | Sequence[Array | None] | None = ..., stream: Any = ..., **named: Array
+    ) -> Any: ...
     def __call__(self, /, *arrays: Any, out: Any = None, stream: Any = None, **named: Any) -> Any:
         """Run the kernel: on the GPU if there is one, else interpreted.
 
         Parameters
         ----------
-        arrays : arrays in the order in which the tensors first appear, or by name: numpy arrays, or arrays
-            on the GPU (torch, cupy, numba: CUDA array interface or DLPack). Each has its tensor's element type (fp16;
-            bf16 of torch, or of ml_dtypes in numpy arrays), its shape, and its
-            values are next to one another along the dimension that its layout runs along; views into larger arrays
-            will do. Scalars are numbers.
+        arrays : arrays in the order in which the tensors first appear, or by name: in host memory of numpy, of torch,
+            or of whatever exports DLPack; or on the GPU (torch, cupy, numba: CUDA array interface or DLPack). Each has
+            its tensor's element type (fp16; bf16 of torch, or of ml_dtypes in numpy arrays), its shape, and its values
+            are next to one another along the dimension that its layout runs along; views into larger arrays will do.
+            Scalars are numbers.
         out : where the results go, an array or a sequence of one for each output (None: allocate it); by default all
             are allocated.
         stream : of numba, torch or cupy, or the driver's handle, on a GPU. By default the one on which the first
@@ -41,7 +63,7 @@ class Kernel(Compiled):
 
         Returns
         -------
-        The result, for several outputs a tuple of them in the order asked for.
+        The result, an array of the first input's library; for several outputs a tuple of them in the order asked for.
 
         Raises
         ------
@@ -59,6 +81,18 @@ class Kernel(Compiled):
         """
         return run(self, arrays, named, out, stream)
 
+    @overload
+    def interpret(
+        self, /, *arrays: Array, out: Array | Sequence[Array | None] | None = ...,
+        hook: Callable[..., object] | None = ..., observe: tuple[()] | None = ..., patience: float | None = ...,
+        copies: str | int = ..., **named: Array,
+    ) -> R: ...  # fmt: skip
+    @overload
+    def interpret(
+        self, /, *arrays: Array, out: Array | Sequence[Array | None] | None = ...,
+        hook: Callable[..., object] | None = ..., observe: str | Iterable[str], patience: float | None = ...,
+        copies: str | int = ..., **named: Array,
+    ) -> Observations: ...  # fmt: skip
     def interpret(
         self,
         /,
@@ -70,11 +104,11 @@ class Kernel(Compiled):
         copies: str | int = "lazy",
         **named: Any,
     ) -> Any:
-        """Run the kernel's IR in lockstep on the CPU, numpy arrays in and out; `hook` sees every operation.
+        """Run the kernel's IR in lockstep on the CPU, arrays in host memory in and out; `hook` sees every operation.
 
         Parameters
         ----------
-        arrays, named, out : as of a call; numpy arrays.
+        arrays, named, out : as of a call; in host memory.
         hook : called as hook(machine, op, values) after each operation; see
             `polyvolta.cuda.machine.interpreter.interpret`.
         observe : what to look for meanwhile, some of "bank_conflicts", "races", "coalescing", "bounds",
@@ -102,32 +136,54 @@ class Kernel(Compiled):
             note of it.
         TooLong : all would take longer than the patience.
         ArrayMismatch, BadArguments, BadArray, TooLarge : as of a call.
+
+        >>> import numpy as np
+        >>> import polyvolta as pv
+        >>> M, N, K = pv.sizes("M N K")
+        >>> kernel = pv.compile(pv.tensor("A", (M, K)) @ pv.tensor("B", (K, N), layout="col"))
+        >>> a, b = np.eye(3, dtype=np.float16), np.asfortranarray(np.full((3, 2), 2, np.float16))
+        >>> kernel.interpret(a, b)
+        array([[2., 2.],
+               [2., 2.],
+               [2., 2.]], dtype=float16)
+        >>> seen = kernel.interpret(a, b, observe=("races", "bank_conflicts"))
+        >>> seen.ok, seen.result.shape
+        (True, (3, 2))
         """
         from polyvolta.compiler.run import interpreted
 
         return interpreted(self, bind(self.graph, arrays, named), out, hook, observe, patience, copies)
 
     def trace(
-        self, /, *arrays: Any, block: tuple[int, ...] = (0, 0), copies: str | int = "lazy", **named: Any
+        self, /, *arrays: Array, block: tuple[int, ...] = (0, 0), copies: str | int = "lazy", **named: Array
     ) -> Trace:
         """Run one block step by step: each with its tree node, its CUDA line, and what each warp reads and writes.
 
         Parameters
         ----------
-        arrays, named : as of a call; numpy arrays.
+        arrays, named : as of a call; in host memory.
         block : blockIdx x, y and, if it isn't 0, z.
         copies : when asynchronous copies arrive, and whose turn it is where warps have roles; see `interpret`.
 
         Returns
         -------
-        An iterator over the steps, each made when it is asked for. Where warps have roles, its `next("producer")` is
-        the next step of one of them, and `standing` where each stands. The results are the steps' own: no array of the
-        caller's is written to.
+        A sequence of steps, each made when it is asked for and kept, some 10 KB: `trace[16]`, `trace[16:19]`, `len`; a
+        notebook shows it with a slider. Where warps have roles, its `next("producer")` is the next step of one of them,
+        and `standing` where each stands. The results are the steps' own: no array of the caller's is written to.
 
         Raises
         ------
         BadBlock : it is none, or not in the grid for these sizes; names the nearest one.
         ArrayMismatch, BadArguments, BadArray, TooLarge : as of a call. All are raised at once, not at the first step.
+
+        >>> import numpy as np
+        >>> import polyvolta as pv
+        >>> M, N, K = pv.sizes("M N K")
+        >>> kernel = pv.compile(pv.tensor("A", (M, K)) @ pv.tensor("B", (K, N), layout="col"))
+        >>> a, b = np.eye(3, dtype=np.float16), np.asfortranarray(np.full((3, 2), 2, np.float16))
+        >>> step = next(kernel.trace(a, b, block=(0, 0)))
+        >>> step.number, step.block
+        (0, (0, 0, 0))
         """
         from polyvolta.compiler.run import traced
 
@@ -172,7 +228,9 @@ class Kernel(Compiled):
 
         return verify(self.ir, self.graph, self.stages, only, progress)
 
-    def bind(self, /, *arrays: Any, out: Any, stream: Any = None, **named: Any) -> Prepared | Nothing:
+    def bind(
+        self, /, *arrays: Array, out: Array | Sequence[Array], stream: Any = None, **named: Array
+    ) -> Prepared | Nothing:
         """A launch on these arrays with everything done beforehand: call the result with nothing, as often as wanted.
 
         Each call puts one run on the stream and returns, after one call of the driver; nothing is checked, allocated

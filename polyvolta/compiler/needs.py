@@ -120,7 +120,8 @@ class Needs:
         if not self.extents or not sizes.keys() >= set(self.unknown):
             return None
         known = [tuple(d if isinstance(d, int) else int(sizes[d]) for d in extents) for extents in self.extents]
-        return Work(*known[0][:2], tuple(k for *_, k in known))
+        rows, cols, _ = known[0]
+        return Work(rows, cols, tuple(k for *_, k in known))
 
     def beyond_warpgroups(self, family: Family | None = None) -> Iterator[str]:
         """What warpgroups don't do, and warps do.
@@ -168,6 +169,8 @@ def needs_of(idiom: Plan) -> Needs:
     loaded = {(a.tensor, a.index) for s in idiom.steps for a in s.accesses if a.tensor not in made}
     extents = [[d if isinstance(d, int) else None for d in c.statement.extents] for c in idiom.contractions]
     rows, cols, _ = extents[0]
+    depths = [k for *_, k in extents if k is not None]
+    ahead, back = (tuple(shared(loop, b) for loop in shared_loops(idiom.contractions, b)) for b in (False, True))
     return Needs(
         len(accumulators),
         tuple((_loads(c.left), _loads(c.right)) for c in idiom.contractions),
@@ -179,7 +182,7 @@ def needs_of(idiom: Plan) -> Needs:
         tuple((_prologue(c.left), _prologue(c.right)) for c in idiom.contractions),
         max(map(_functions, idiom.steps), default=0),
         idiom.across,
-        None if any(k is None for *_, k in extents) else max(k for *_, k in extents),
+        max(depths) if len(depths) == len(extents) else None,
         any(c.factor not in (None, 1) for c in idiom.contractions),
         sum(len(index) > 1 for _, index in loaded),
         len({name for s in idiom.steps for name in s.scalars}),
@@ -188,7 +191,8 @@ def needs_of(idiom: Plan) -> Needs:
         _layout(idiom),
         len(idiom.outputs),
         any(_mixed(o) for c in idiom.contractions for o in (c.left, c.right)),
-        *(tuple(shared(loop, back) for loop in shared_loops(idiom.contractions, back)) for back in (False, True)),
+        ahead,
+        back,
         tuple(_extents(c.statement.extents) for c in idiom.contractions),
     )
 

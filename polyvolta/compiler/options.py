@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, field
 from operator import index
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, Never
 
 from polyvolta.compiler.model.ranking import rank
 from polyvolta.compiler.needs import Needs, family_of, needs_of
@@ -19,6 +19,8 @@ from polyvolta.compiler.tiling import OPTIONS, SPLITS, BadOption, Tiling
 from polyvolta.cuda.arch import AUTO
 from polyvolta.cuda.ir.block_order import HIGHEST
 from polyvolta.cuda.target.registry import require, target_of
+from polyvolta.display.shown import Shown
+from polyvolta.display.text import called
 from polyvolta.graph.dag import Graph
 from polyvolta.graph.plans.idioms import plan
 from polyvolta.sets import nearest
@@ -37,8 +39,26 @@ GROUPS = tuple(range(1, HIGHEST + 1))  # rows of blocks that go together
 SIDES = (1, 2, 4, 8)  # blocks of a cluster along rows, and along columns
 
 
-@dataclass(frozen=True, slots=True, init=False)
-class Options(Tiling):
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """How a kernel came to its options.
+
+    Parameters
+    ----------
+    asked : names of the options that somebody gave.
+    how : who chose the others: "rule", "model" (the cost model), "tuning" (what it remembers).
+    graph, target, sizes : for what.
+    """
+
+    asked: frozenset[str]
+    how: str
+    graph: Graph
+    target: Target
+    sizes: Mapping[str, int] | None = field(default=None, hash=False)
+
+
+@dataclass(frozen=True, slots=True, init=False, repr=False)
+class Options(Shown, Tiling):
     """How a kernel is tiled. What isn't given is chosen by the rule of `polyvolta.compiler.rule.defaults`.
 
     Parameters
@@ -90,6 +110,7 @@ class Options(Tiling):
     given : names of the options that were given. `compile` chooses the others for its graph and target, and the
         kernel's options say how; here they are those of a plain product of large matrices. Equality, hash and repr
         look at the values alone, and `dataclasses.replace` gives all of them.
+    origin : of a kernel's options how it came to them; else None. Printing says it, and so does a notebook.
 
     Raises
     ------
@@ -104,6 +125,7 @@ class Options(Tiling):
     """
 
     given: frozenset[str] = field(init=False, repr=False, compare=False)
+    origin: Origin | None = field(init=False, repr=False, compare=False)
 
     def __init__(
         self,
@@ -112,8 +134,8 @@ class Options(Tiling):
         macro_mma: str | None = None,
         split_k: int | None = None,
         buffers: int | None = None,
-        partial: str | None = None,
-        accumulators: str | None = None,
+        partial: Literal["guard", "pad"] | None = None,
+        accumulators: Literal["auto", "one", "separate"] | None = None,
         prefetch: int | None = None,
         fragments: int | None = None,
         group: int | None = None,
@@ -123,7 +145,7 @@ class Options(Tiling):
         pingpong: bool | None = None,
         swap: bool | None = None,
         cluster: tuple[int, int] | None = None,
-        **unknown: object,
+        **unknown: Never,
     ) -> None:
         values = (block_tile, warp_tile, macro_mma, split_k, buffers, partial, accumulators, prefetch, fragments, group,
                   occupancy, dependent_launch, persistent, pingpong, swap, cluster)  # fmt: skip
@@ -133,11 +155,25 @@ class Options(Tiling):
             raise BadOption(f"no option is called {name!r}", hint=nearest(name, OPTIONS))
         given |= {name: _checked(name, value) for name, value in given.items()}
         object.__setattr__(self, "given", frozenset(given))
+        object.__setattr__(self, "origin", None)
         if len(given) < len(OPTIONS):
             chosen = choose(given, Needs(), target_of())
             given = {name: getattr(chosen, name) for name in OPTIONS}
         for name, value in given.items():
             object.__setattr__(self, name, value)
+
+    def __repr__(self) -> str:
+        return called("Options", ((name, getattr(self, name)) for name in OPTIONS))
+
+    def __str__(self) -> str:
+        from polyvolta.compiler.shown.options import as_text
+
+        return as_text(self)
+
+    def _html(self) -> str:
+        from polyvolta.compiler.shown.options import as_html
+
+        return as_html(self)
 
     @classmethod
     def space(

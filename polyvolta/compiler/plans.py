@@ -135,9 +135,9 @@ def look(order: Order, given: tuple, outs: tuple, stream: Any) -> Seen | None:
             key.append(None)
             addresses.append(None)
             continue
-        if (library := library_of(type(array))) is not first:
-            if library is None:
-                return None
+        if (library := library_of(type(array))) is None:
+            return None
+        if library is not first:
             writers[library] = array
         address, signature = library.read(array)
         addresses.append(address)
@@ -300,8 +300,8 @@ def planned(
         (given[m.tensor][0], place, map_of(given[m.tensor][1], m)) for m, place in pack.parameters.maps
     ]  # fmt: skip
     numbers = tuple((at, order.sizes + n) for n, at in enumerate(order.scalars))
-    shapes = (tuple(_without_memory(a) for a in side) for side in (inputs, outputs))
-    return Plan(order, tuple(made), apart, *shapes, out_names, pack, tuple(addresses), numbers, tuple(maps))
+    read, written = (tuple(_without_memory(a) for a in side) for side in (inputs, outputs))
+    return Plan(order, tuple(made), apart, read, written, out_names, pack, tuple(addresses), numbers, tuple(maps))
 
 
 def map_of(a: Argument, m: BoxMap) -> Callable[[int], TensorMap]:

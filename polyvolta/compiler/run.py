@@ -46,7 +46,7 @@ def run(kernel: Compiled | Serving, arrays: tuple, named: dict[str, Any], out: A
         if results is not None:
             return results[0] if len(results) == 1 else results
     bound = bind(kernel.graph, arrays, named)
-    return _first(kernel.serving(bound.sizes), plans, bound, out, stream, seen)
+    return first_call(kernel.serving(bound.sizes), plans, bound, out, stream, seen)
 
 
 class Serving(Protocol):
@@ -61,7 +61,9 @@ class Serving(Protocol):
     def serving(self, sizes: Mapping[str, int]) -> Compiled: ...
 
 
-def _first(kernel: Compiled, plans: Plans, bound: Bound, out: Any, stream: Any, seen: Seen | None) -> Any:
+def first_call(
+    kernel: Compiled, plans: Plans, bound: Bound, out: Any, stream: Any, seen: Seen | None
+) -> Any:
     """A call that no plan is there for: all is checked; what was `seen` of it is what its plan is kept under."""
     outs = outs_of(kernel, out)
     given = {**bound.arrays, **{n: o for n, o in zip(out_names(kernel), outs) if o is not None}}

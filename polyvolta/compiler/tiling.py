@@ -82,7 +82,15 @@ class Tiling:
         return self.turned if self.swap else self
 
     def extents(self, macro: Composition | WarpgroupMma) -> Tile:
-        """Rows, columns and depth of the result that a macro-MMA computes."""
+        """Rows, columns and depth of the result that a macro-MMA computes.
+
+        `macro` is one for given layouts; shapes are in elements.
+
+        >>> import polyvolta as pv
+        >>> options, target = pv.Options(block_tile=(128, 128, 32), split_k=2), pv.targets["sm_80"]
+        >>> options.extents(target.macro_mma(options.macro_mma))
+        (16, 16, 8)
+        """
         return _turned(macro.shape) if self.swap else macro.shape
 
     @property
@@ -95,17 +103,41 @@ class Tiling:
         return self.block_tile[0] // self.warp_tile[0], self.block_tile[1] // self.warp_tile[1], self.split_k
 
     def by_blocks(self, target: Target) -> bool:
-        """Whether the parts of a split K are blocks of a cluster: those of warpgroups, else warps of a block."""
+        """Whether the parts of a split K are blocks of a cluster: those of warpgroups, else warps of a block.
+
+        `target` is whose macro-MMA it is; `UnknownTarget` is raised where it has none of that name.
+
+        >>> import polyvolta as pv
+        >>> options, target = pv.Options(block_tile=(128, 128, 32), split_k=2), pv.targets["sm_80"]
+        >>> options.by_blocks(target)
+        False
+        """
         return isinstance(target.macro_mma(self.macro_mma), WarpgroupMma)
 
     def makers_on(self, target: Target) -> int:
-        """Warps of a block that multiply, or warpgroups: in turn, where each has tiles of its own."""
+        """Warps of a block that multiply, or warpgroups: in turn, where each has tiles of its own.
+
+        `target` is whose macro-MMA it is.
+
+        >>> import polyvolta as pv
+        >>> options, target = pv.Options(block_tile=(128, 128, 32), split_k=2), pv.targets["sm_80"]
+        >>> options.makers_on(target)
+        8
+        """
         if not self.by_blocks(target):
             return prod(self.warps)
         return prod(self.warps[:2]) * (IN_TURN if self.pingpong else 1)
 
     def threads_on(self, target: Target) -> int:
-        """Threads of a block: a warp for each warp tile, or a warpgroup, and then a warp that has tiles brought."""
+        """Threads of a block: a warp for each warp tile, or a warpgroup, and then a warp that has tiles brought.
+
+        `target` is whose macro-MMA it is.
+
+        >>> import polyvolta as pv
+        >>> options, target = pv.Options(block_tile=(128, 128, 32), split_k=2), pv.targets["sm_80"]
+        >>> options.threads_on(target)
+        256
+        """
         macro = target.macro_mma(self.macro_mma)
         makers = self.makers_on(target)
         return macro.instructions[0].scope.threads * makers + LANES if self.by_blocks(target) else LANES * makers
@@ -121,6 +153,13 @@ class Tiling:
         Parameters
         ----------
         needs : of the graph; by default a product's.
+
+        In bytes, on `target`.
+
+        >>> import polyvolta as pv
+        >>> options, target = pv.Options(block_tile=(128, 128, 32), split_k=2), pv.targets["sm_80"]
+        >>> options.tile_bytes(target)
+        32768
         """
         needs = needs or A_PRODUCT
         m, n, k = self.block_tile if self.by_blocks(target) else self.step
@@ -132,7 +171,16 @@ class Tiling:
         return 2 * (lefts * m + rights * n) * k * self.buffers
 
     def exchange_bytes(self, needs: Needs, target: Target) -> int:
-        """Shared memory in which warps exchange accumulators: a fragment for each, of 16 bits if only stored."""
+        """Shared memory in which warps exchange accumulators: a fragment for each, of 16 bits if only stored.
+
+        In bytes; `needs` are the graph's, on `target`.
+
+        >>> from polyvolta.compiler.tiling import A_PRODUCT
+        >>> import polyvolta as pv
+        >>> options, target = pv.Options(block_tile=(128, 128, 32), split_k=2), pv.targets["sm_80"]
+        >>> options.exchange_bytes(A_PRODUCT, target)
+        8192
+        """
         if self.by_blocks(target) and self.split_k > 1:
             return 4 * prod(self.block_tile[:2])
         m, n, _ = makers_of(macro := target.macro_mma(self.macro_mma)).result(macro.shape)
@@ -152,7 +200,16 @@ class Tiling:
 
     def shared_bytes(self, needs: Needs, target: Target) -> int:
         """Shared memory of a block: tiles and exchange buffer, in one place if both don't fit in what it may have, and
-        the next result's tiles don't come while this one's is exchanged."""
+        the next result's tiles don't come while this one's is exchanged.
+
+        In bytes; `needs` are the graph's, on `target`.
+
+        >>> from polyvolta.compiler.tiling import A_PRODUCT
+        >>> import polyvolta as pv
+        >>> options, target = pv.Options(block_tile=(128, 128, 32), split_k=2), pv.targets["sm_80"]
+        >>> options.shared_bytes(A_PRODUCT, target)
+        40960
+        """
         tiles, exchange = self.tile_bytes(target, needs), self.exchange_bytes(needs, target)
         row = PhaseBarriers("", 0, self.buffers, 1).bytes
         barriers = 2 * row if self.by_blocks(target) else 0  # full ones and empty ones
@@ -160,14 +217,31 @@ class Tiling:
         return both if both <= self.shared_limit(target) or self.persistent else max(tiles, exchange) + barriers
 
     def shared_limit(self, target: Target) -> int:
-        """Shared memory that a block may have: the target's, or its part of a multiprocessor's that several share."""
+        """Shared memory that a block may have: the target's, or its part of a multiprocessor's that several share.
+
+        In bytes, on `target`.
+
+        >>> import polyvolta as pv
+        >>> options, target = pv.Options(block_tile=(128, 128, 32), split_k=2), pv.targets["sm_80"]
+        >>> options.shared_limit(target)
+        166912
+        """
         own = reserved(target)
         part = (target.shared_bytes + own) // self.occupancy - own
         return min(part, target.shared_bytes)
 
     def registers(self, needs: Needs, target: Target) -> int:
         """32-bit registers that hold values in the main loop: accumulators, sets of fragments of one strip, staged
-        copies."""
+        copies.
+
+        Of a thread; `needs` are the graph's, on `target`.
+
+        >>> from polyvolta.compiler.tiling import A_PRODUCT
+        >>> import polyvolta as pv
+        >>> options, target = pv.Options(block_tile=(128, 128, 32), split_k=2), pv.targets["sm_80"]
+        >>> options.registers(A_PRODUCT, target)
+        144
+        """
         if self.swap:
             return self.turned.registers(needs.turned, target)
         macro = target.macro_mma(self.macro_mma)
@@ -193,6 +267,14 @@ class Tiling:
         Parameters
         ----------
         given : names of the options that somebody gave, and knows; None: all.
+
+        Sentences, none of them for what `target` does; `needs` are the graph's.
+
+        >>> from polyvolta.compiler.tiling import A_PRODUCT
+        >>> import polyvolta as pv
+        >>> options, target = pv.Options(block_tile=(128, 128, 32), split_k=2), pv.targets["sm_80"]
+        >>> list(options.problems(target, A_PRODUCT))
+        ['prefetch=1 needs 2 buffers: 1 buffer allows 0, or the copies would overwrite a tile that is still read']
         """
         if not target.has(self.macro_mma):
             yield f"{target.name} has no macro-MMA called {self.macro_mma!r}"
@@ -244,6 +326,12 @@ class Tiling:
         Parameters
         ----------
         what : people know that shape as, if not by the macro-MMA's name.
+
+        >>> from polyvolta.compiler.tiling import A_PRODUCT
+        >>> import polyvolta as pv
+        >>> options, target = pv.Options(block_tile=(128, 128, 32), split_k=2), pv.targets["sm_80"]
+        >>> list(options.misfits((16, 16, 16)))
+        []
         """
         what = (what or f"the macro-MMA {self.macro_mma}") + (", swapped," if self.swap else "")
         pairs = (
@@ -273,6 +361,14 @@ class Tiling:
         Parameters
         ----------
         family : the target's products of warpgroups.
+
+        `macro` is the target's, `needs` are the graph's; one sentence for each.
+
+        >>> from polyvolta.compiler.tiling import A_PRODUCT
+        >>> import polyvolta as pv
+        >>> options, target = pv.Options(block_tile=(128, 128, 32), split_k=2), pv.targets["sm_80"]
+        >>> list(options.unsuited(target.macro_mma(options.macro_mma), A_PRODUCT))
+        []
         """
         if not isinstance(macro, WarpgroupMma):
             if self.persistent:
@@ -308,13 +404,29 @@ class Tiling:
             yield f"warpgroups have no fragments of operands in registers: fragments={self.fragments}"
 
     def of_one_tile(self) -> Iterator[str]:
-        """What keeps blocks from computing one tile after the other."""
+        """What keeps blocks from computing one tile after the other.
+
+        One sentence for each; nothing where all is well.
+
+        >>> import polyvolta as pv
+        >>> options, target = pv.Options(block_tile=(128, 128, 32), split_k=2), pv.targets["sm_80"]
+        >>> list(options.of_one_tile())
+        []
+        """
         if self.persistent and self.split_k > 1:
             yield f"blocks of a cluster, which split K, compute one tile each: split_k={self.split_k}, and " \
                   "persistent=True"
 
     def unshared(self, target: Target) -> Iterator[str]:
-        """What of a cluster the target doesn't have."""
+        """What of a cluster the target doesn't have.
+
+        One sentence for each, of `target`.
+
+        >>> import polyvolta as pv
+        >>> options, target = pv.Options(block_tile=(128, 128, 32), split_k=2), pv.targets["sm_80"]
+        >>> list(pv.Options(cluster=(2, 1)).unshared(target))
+        ['a cluster of sm_80 has at most 1 blocks, not 2 x 1']
+        """
         rows, cols = self.cluster
         parts = self.split_k if self.by_blocks(target) else 1
         if rows * cols * parts > target.cluster:
@@ -322,14 +434,31 @@ class Tiling:
             yield f"a cluster of {target.name} has at most {target.cluster} blocks, not {words}"
 
     def too_far(self, asynchronous: bool) -> Iterator[str]:
-        """What of the distance of copies does not fit the buffers."""
+        """What of the distance of copies does not fit the buffers.
+
+        One sentence for each; `asynchronous`: whether copies need no registers.
+
+        >>> import polyvolta as pv
+        >>> options, target = pv.Options(block_tile=(128, 128, 32), split_k=2), pv.targets["sm_80"]
+        >>> list(options.too_far(asynchronous=True))
+        ['prefetch=1 needs 2 buffers: 1 buffer allows 0, or the copies would overwrite a tile that is still read']
+        """
         if self.prefetch > (most := farthest(self.buffers, asynchronous)):
             words = "1 buffer allows" if self.buffers == 1 else f"{self.buffers} buffers allow"
             yield f"prefetch={self.prefetch} needs {self.prefetch + 1} buffers: {words} {most}, or the copies would " \
                   "overwrite a tile that is still read"
 
     def demands(self, target: Target, needs: Needs) -> tuple[tuple[str, int, int], ...]:
-        """(what, how much tiles that fit each other need of it at least, how much the target has)."""
+        """(what, how much tiles that fit each other need of it at least, how much the target has).
+
+        `needs` are the graph's, on `target`.
+
+        >>> import polyvolta as pv
+        >>> from polyvolta.compiler.tiling import A_PRODUCT
+        >>> options = pv.Options(block_tile=(128, 128, 32))
+        >>> options.demands(pv.targets["sm_80"], A_PRODUCT)[0]
+        ('threads', 128, 1024)
+        """
         registers, shared, n = self.registers(needs, target), self.shared_bytes(needs, target), self.occupancy
         threads = self.threads_on(target)
         alone = (
@@ -375,7 +504,8 @@ def turned_options(given: Mapping[str, Any]) -> dict[str, Any]:
     >>> turned_options({"block_tile": (256, 128, 64), "buffers": 3, "swap": True})
     {'block_tile': (128, 256, 64), 'buffers': 3, 'swap': False}
     """
-    tiles = {name: _turned(given[name]) for name in ("block_tile", "warp_tile") if name in given}
+    tiles: dict[str, tuple[int, ...]] = {}
+    tiles |= {name: _turned(given[name]) for name in ("block_tile", "warp_tile") if name in given}
     if "cluster" in given:
         rows, cols = given["cluster"]
         tiles["cluster"] = cols, rows

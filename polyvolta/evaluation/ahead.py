@@ -85,7 +85,7 @@ def _here(tasks: Sequence[Task], arch: str) -> Iterator[tuple[Task, Made | str]]
 
 def _beside(tasks: Sequence[Any], arch: Any, jobs: int | None) -> Iterator[tuple[Task, Made | str]]:
     """By the tuner's processes, whose candidates may be anything that is sent there."""
-    maker: Callable[[Any], Any] = Maker
+    maker: Any = Maker
     with Builds(arch, tasks, maker, jobs) as builds:
         for built in builds:
             task: Any = built.options

@@ -15,6 +15,7 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
+from polyvolta.display.shown import Record
 from polyvolta.evaluation.benchmarks import Sizes
 from polyvolta.evaluation.errors import BadRecords
 
@@ -23,7 +24,7 @@ Key = tuple[str, str, str, Sizes]
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class Row(Record):
     """Times of one benchmark at one size; microseconds a launch, medians, all of them taken in turn.
 
     Attributes

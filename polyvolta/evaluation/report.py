@@ -7,6 +7,7 @@ from pathlib import Path
 
 from polyvolta.cuda.target.chips import chips, is_named
 from polyvolta.cuda.target.registry import targets
+from polyvolta.display.code import Markdown
 from polyvolta.evaluation.errors import BadRecords
 from polyvolta.evaluation.figures import Roof, drawn
 from polyvolta.evaluation.records import Row
@@ -15,9 +16,9 @@ from polyvolta.evaluation.tables import CELLS, gone_through, of_behind, of_choic
 CSV, PAGE = "evaluation.csv", "evaluation.md"
 
 
-def page(rows: Sequence[Row]) -> str:
+def page(rows: Sequence[Row]) -> Markdown:
     """All tables of all targets, as Markdown."""
-    return "\n\n".join(part for target in targets_of(rows) for part in _of_target(rows, target)) + "\n"
+    return Markdown("\n\n".join(part for target in targets_of(rows) for part in _of_target(rows, target)) + "\n")
 
 
 def _of_target(rows: Sequence[Row], target: str) -> Iterator[str]:

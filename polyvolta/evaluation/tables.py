@@ -9,6 +9,8 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from polyvolta.display.code import Markdown
+from polyvolta.display.shown import Record
 from polyvolta.evaluation.benchmarks import BENCHMARKS, Benchmark, Reported
 from polyvolta.evaluation.records import Row
 
@@ -24,7 +26,7 @@ CELLS = "A cell has the geometric mean / the least / at how many sizes it is bel
 
 
 @dataclass(frozen=True, slots=True)
-class Summary:
+class Summary(Record):
     """Ratios of some sizes.
 
     Attributes
@@ -147,7 +149,7 @@ def gone_through(rows: Sequence[Row], target: str) -> str:
     return f"The space was gone through at {sizes} sizes, {many} tilings at each."
 
 
-def markdown(head: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
+def markdown(head: Sequence[str], lines: Sequence[Sequence[str]]) -> Markdown:
     """A table.
 
     >>> print(markdown(["a", "b"], [["1", "2"]]))
@@ -156,7 +158,7 @@ def markdown(head: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
     | 1 | 2 |
     """
     bars: Callable[[Sequence[str]], str] = lambda cells: f"| {' | '.join(cells)} |"  # noqa: E731
-    return "\n".join([bars(head), "|" + "---|" * len(head), *map(bars, lines)])
+    return Markdown("\n".join([bars(head), "|" + "---|" * len(head), *map(bars, lines)]))
 
 
 def _cell(found: Summary | None, count: int) -> str:

@@ -6,6 +6,8 @@
     functions/        what an operation does to one element: functions by name (`table`, `meaning`), users' own
                       functions, read by running them once (`trace`), formulas over numbered inputs, rounding
     plans/            a graph as what a kernel is made from: products, their prologues, pointwise steps
+    gradients/        the gradient of a graph, as graphs: for kernels of its own
+    arrays/           arrays of other libraries in host memory, data frames
     interned          one object for each value, for expressions and formulas
     binding           a call's arrays and numbers -> tensors, scalars and sizes; outputs in any form
     reference         float64 numpy evaluation

@@ -8,11 +8,16 @@ stands alone where several statements use it, or where it would be computed agai
 of a product. What follows from inputs alone is computed in every statement that uses it: in
 `relu(A) @ B + relu(A) @ Q` the relu is part of both products. Then arrays, statements and iterators get names that
 clash with nothing of the user's, and last each operation becomes a `Statement`. The result is a networkx graph in
-topological order, made when it is asked for:
+topological order, `Graph.dag`, made when it is asked for:
 
-    A, B    nodes of the inputs,       attribute `tensor`
-    S       nodes of the operations,   attributes `statement`, `tensor` (what it writes) and `expr`
-    A -> S  edges from who makes an array to who reads it, attribute `array`
+    A, B    nodes of the inputs, by name
+    S       nodes of the operations, by their statements' names
+    A -> S  edges from who makes an array to who reads it
+
+Attributes of every node are `kind` ("input" or "operation"), `tensor` (the input, or what the operation writes: its
+name, shape, layout and element type), `output` (whether that stays when all is done) and `label` (a text). Operations
+have `statement` and `expr`, too. Edges have `array`, its name, and `accesses`, where in it an instance reads. Scalars
+are no nodes: `Graph.scalars` has them.
 """
 
 from __future__ import annotations
@@ -24,6 +29,7 @@ from itertools import chain, count, islice
 from string import ascii_lowercase, ascii_uppercase
 from typing import TYPE_CHECKING
 
+from polyvolta.display.shown import Shown
 from polyvolta.graph.expr import Expr, MatMul, Pointwise, shape_text, walk
 from polyvolta.graph.functions.formula import Formula
 from polyvolta.graph.names import fresh_names
@@ -37,8 +43,8 @@ if TYPE_CHECKING:
 Outputs = Expr | Output | Sequence[Expr | Output] | Mapping[str, Expr | Output]
 
 
-@dataclass(frozen=True, slots=True)
-class Graph:
+@dataclass(frozen=True, slots=True, repr=False)
+class Graph(Shown):
     """A computation DAG; make one with `Graph.of`.
 
     Attributes
@@ -51,6 +57,13 @@ class Graph:
     results : what each statement writes.
     operations : the expression of each statement.
     arguments : inputs and scalars, which have no dimensions, in order of first appearance: the order of a call.
+
+    >>> import polyvolta as pv
+    >>> from polyvolta.graph import Graph
+    >>> M, N, K = pv.sizes("M N K")
+    >>> graph = Graph.of(pv.relu(pv.tensor("A", (M, K)) @ pv.tensor("B", (K, N))))
+    >>> [t.name for t in graph.inputs], [t.name for t in graph.outputs], graph.params
+    (['A', 'B'], ['D'], ('M', 'N', 'K'))
     """
 
     inputs: tuple[Tensor, ...]
@@ -106,7 +119,15 @@ class Graph:
         return cls(inputs, outputs, params, statements, exprs, results, roots, arguments)
 
     def turned(self) -> Graph:
-        """The same graph, with the first two dimensions of its statements' instances the other way round."""
+        """The same graph, with the first two dimensions of its statements' instances the other way round.
+
+        >>> import polyvolta as pv
+        >>> from polyvolta.graph import Graph
+        >>> M, N, K = pv.sizes("M N K")
+        >>> graph = Graph.of(pv.relu(pv.tensor("A", (M, K)) @ pv.tensor("B", (K, N))))
+        >>> print(graph.turned().outputs[0].declaration())
+        D(M, N) float16, layout "row"
+        """
         statements = tuple(s.turned() for s in self.statements)
         return replace(self, statements=statements, _dag=[])
 
@@ -117,7 +138,16 @@ class Graph:
 
     @property
     def dag(self) -> nx.DiGraph:
-        """The graph as a frozen networkx one, see the module; made once."""
+        """The graph as a frozen networkx one, with the attributes that the module lists; made once.
+
+        >>> import polyvolta as pv
+        >>> M, N, K = pv.sizes("M N K")
+        >>> dag = Graph.of(pv.relu(pv.tensor("A", (M, K)) @ pv.tensor("B", (K, N)))).dag
+        >>> [(name, node["kind"], node["tensor"].name) for name, node in dag.nodes.items()]
+        [('A', 'input', 'A'), ('B', 'input', 'B'), ('S1', 'operation', 'C'), ('S2', 'operation', 'D')]
+        >>> dag.edges["A", "S1"]["array"], str(dag.edges["A", "S1"]["accesses"][0])
+        ('A', 'A[i, k]')
+        """
         if not self._dag:
             self._dag.append(_networkx(self))
         return self._dag[0]
@@ -138,7 +168,15 @@ class Graph:
         return {t.name: t for t in (*self.inputs, *self.results)}
 
     def writer(self, array: str) -> Statement | None:
-        """The statement that writes `array`; None for an input."""
+        """The statement that writes `array`; None for an input.
+
+        >>> import polyvolta as pv
+        >>> from polyvolta.graph import Graph
+        >>> M, N, K = pv.sizes("M N K")
+        >>> graph = Graph.of(pv.relu(pv.tensor("A", (M, K)) @ pv.tensor("B", (K, N))))
+        >>> graph.writer("C").name
+        'S1'
+        """
         return next((s for s in self.statements if s.write.tensor == array), None)
 
     def __str__(self) -> str:
@@ -149,6 +187,15 @@ class Graph:
                 f"outputs {', '.join(map(shape_text, self.outputs))}",
             ]
         )
+
+    def __repr__(self) -> str:
+        names = ", ".join(s.name for s in self.statements)
+        return f"<Graph of {names if len(names) < 50 else f'{len(self.statements)} statements'}; print it>"
+
+    def _html(self) -> str:
+        from polyvolta.graph.shown.notebook import graph
+
+        return graph(self)
 
 
 def _statement_roots(nodes: Sequence[Expr], outputs: Sequence[Expr]) -> tuple[Expr, ...]:
@@ -216,11 +263,13 @@ def _networkx(graph: Graph) -> nx.DiGraph:
 
     dag = nx.DiGraph()
     for t in graph.inputs:
-        dag.add_node(t.name, tensor=t)
+        dag.add_node(t.name, kind="input", tensor=t, output=False, label=shape_text(t))
     maker = {t.name: t.name for t in graph.inputs}
     for s, result, root in zip(graph.statements, graph.results, graph.operations, strict=True):
-        dag.add_node(s.name, statement=s, tensor=result, expr=root)
+        stays = result in graph.outputs
+        dag.add_node(s.name, kind="operation", tensor=result, output=stays, label=str(s), statement=s, expr=root)
         for name in dict.fromkeys(a.tensor for a in s.reads if a.tensor != s.write.tensor):
-            dag.add_edge(maker[name], s.name, array=name)
+            accesses = tuple(a for a in s.reads if a.tensor == name)
+            dag.add_edge(maker[name], s.name, array=name, accesses=accesses)
         maker[result.name] = s.name
     return nx.freeze(dag)

@@ -8,14 +8,18 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
+from polyvolta.display.shown import Shown
 from polyvolta.graph.errors import BadSize, NotANumberYet
 from polyvolta.graph.names import check_name
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 
 @dataclass(frozen=True, slots=True)
-class Size:
+class Size(Shown):
     """A symbolic positive int; equal to every other `Size` of the same name.
 
     Whether it is less than something, and what it is, nobody knows before the kernel is called.
@@ -35,6 +39,12 @@ class Size:
     def __str__(self) -> str:
         return self.name
 
+    def _html(self) -> str:
+        from polyvolta.display.formulas import Name, mathml
+        from polyvolta.display.page import words
+
+        return mathml(Name(self.name), False) + words(", a size: known when a kernel is called", "faint")
+
     def _no_arithmetic(self, other: object) -> Size:
         raise BadSize(
             f"there is no arithmetic on sizes: {self.name} with {other!r}",
@@ -46,7 +56,8 @@ class Size:
             f"there is no arithmetic on sizes, nor a sign of {self.name}", hint="a dimension is one size or one int"
         )
 
-    __neg__ = __pos__ = __abs__ = __invert__ = _no_sign
+    if not TYPE_CHECKING:  # to a checker they have none
+        __neg__ = __pos__ = __abs__ = __invert__ = _no_sign
 
     def _no_value(self, text: str) -> NotANumberYet:
         return NotANumberYet(
@@ -74,8 +85,9 @@ class Size:
     def __float__(self) -> NoReturn:
         raise self._no_value(f"float({self.name})")
 
-    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = _no_arithmetic
-    __floordiv__ = __rfloordiv__ = __truediv__ = __rtruediv__ = __mod__ = __rmod__ = __pow__ = _no_arithmetic
+    if not TYPE_CHECKING:
+        __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = _no_arithmetic
+        __floordiv__ = __rfloordiv__ = __truediv__ = __rtruediv__ = __mod__ = __rmod__ = __pow__ = _no_arithmetic
 
 
 def _plainly(x: object) -> str:
@@ -86,8 +98,20 @@ def _plainly(x: object) -> str:
 
 Dim = int | Size
 
+if TYPE_CHECKING:
 
-def sizes(names: str) -> Any:
+    class Sizes(Size):
+        """What `sizes` gives as checkers see it, who don't count the names in a text: a size that unpacks into sizes.
+
+        At run time there is no such class: it is a `Size`, or a tuple of them.
+        """
+
+        def __iter__(self) -> Iterator[Size]: ...
+        def __len__(self) -> int: ...
+        def __getitem__(self, n: int) -> Size: ...
+
+
+def sizes(names: str) -> Sizes:
     """Symbolic sizes from names between blanks or commas: a tuple of `Size`, of a single name the `Size` itself.
 
     Raises
@@ -106,5 +130,5 @@ def sizes(names: str) -> Any:
         raise BadSize("sizes was given no name", hint='write sizes("M N K")')
     if twice := [w for n, w in enumerate(words) if w in words[:n]]:
         raise BadSize(f"sizes was given {twice[0]!r} twice", where=names)
-    made = tuple(Size(w) for w in words)
+    made: Any = tuple(Size(w) for w in words)
     return made[0] if len(made) == 1 else made

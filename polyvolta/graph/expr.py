@@ -15,6 +15,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from polyvolta.display.shown import Shown
 from polyvolta.graph.errors import BadFunction, BadOperand, NoTranspose, ShapeMismatch
 from polyvolta.graph.functions.table import FUNCTIONS
 from polyvolta.graph.interned import Interned
@@ -31,7 +32,7 @@ _BINDING = {"<": 1, "<=": 1, ">": 1, ">=": 1, "|": 2, "&": 3, "+": 4, "-": 4, "*
 _ATOM = 9
 
 
-class Expr(Operators):
+class Expr(Operators["Expr"], Shown):
     """A node of the graph: has a shape, an element type and operands, and the operators that build on it."""
 
     __slots__ = ()
@@ -49,10 +50,10 @@ class Expr(Operators):
     def operands(self) -> tuple[Expr, ...]:
         return ()
 
-    def __matmul__(self, other: object) -> Expr:
+    def __matmul__(self, other: Expr) -> Expr:
         return matmul(self, other)
 
-    def __rmatmul__(self, other: object) -> Expr:
+    def __rmatmul__(self, other: Expr) -> Expr:
         return matmul(other, self)
 
     @property
@@ -68,11 +69,21 @@ class Expr(Operators):
     def _no_transpose(self) -> NoReturn:
         raise _transpose(self)
 
-    def _apply(self, function: str, operands: tuple[object, ...]) -> Any:
+    def _apply(self, function: str, operands: tuple[object, ...]) -> Expr:
         return apply(function, *operands)
 
     def __str__(self) -> str:
         return show(self)
+
+    def _html(self) -> str:
+        from polyvolta.graph.shown.notebook import expression
+
+        return expression(self)
+
+    def _repr_latex_(self) -> str:
+        from polyvolta.graph.shown.notebook import as_latex
+
+        return as_latex(self)
 
 
 class _Node(Interned, Expr):

@@ -10,7 +10,7 @@ object again. Nodes that nobody uses are freed.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, Self
 from weakref import WeakValueDictionary
 
 _INTERNED: WeakValueDictionary[tuple, Any] = WeakValueDictionary()
@@ -23,7 +23,7 @@ class Interned:
     __slots__ = ()
     __match_args__: tuple[str, ...] = ()
 
-    def __new__(cls, *fields: Any, **named: Any) -> Any:
+    def __new__(cls, *fields: Any, **named: Any) -> Self:
         rest = cls.__match_args__[len(fields) :]
         if named.keys() != set(rest):
             return object.__new__(cls)  # and `__init__` says what is wrong

@@ -11,11 +11,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from numbers import Real
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, Generic, NoReturn, Self, TypeVar
 
 from polyvolta.graph.errors import BadFunction, BadOperand
 from polyvolta.graph.functions.table import FUNCTIONS
 from polyvolta.sets.errors import nearest
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    Number = float | Real | np.integer[Any] | np.floating[Any]
+    """What counts as a number beside the operators: of Python, of numpy; sympy's are such, too (`is_number`)."""
+
+E = TypeVar("E", bound="Operators[Any]")
+"""What operations on it make: expressions of expressions, elements of elements."""
 
 _OURS = """sub mul div neg abs pow rsqrt erf where relu leaky_relu elu sigmoid silu softplus
 gelu gelu_tanh""".split()
@@ -57,94 +66,94 @@ INSTEAD |= {"remainder": INSTEAD["mod"], "fmod": "a - b * trunc(a / b), with pv.
 MOST_FACTORS = 8  # x**n is a product up to this n, a call of pow above
 
 
-class Operators:
+class Operators(Generic[E]):
     """The operators; a subclass says in `_apply` what a pointwise function of it is."""
 
     __slots__ = ()
 
-    def _apply(self, function: str, operands: tuple[object, ...]) -> Any:
+    def _apply(self, function: str, operands: tuple[object, ...]) -> E:
         raise NotImplementedError
 
-    def __add__(self, other: object) -> Any:
+    def __add__(self, other: Operators[E] | Number) -> E:
         return self._apply("add", (self, other))
 
-    def __radd__(self, other: object) -> Any:
+    def __radd__(self, other: Number) -> E:
         return self._apply("add", (other, self))
 
-    def __sub__(self, other: object) -> Any:
+    def __sub__(self, other: Operators[E] | Number) -> E:
         return self._apply("sub", (self, other))
 
-    def __rsub__(self, other: object) -> Any:
+    def __rsub__(self, other: Number) -> E:
         return self._apply("sub", (other, self))
 
-    def __mul__(self, other: object) -> Any:
+    def __mul__(self, other: Operators[E] | Number) -> E:
         return self._apply("mul", (self, other))
 
-    def __rmul__(self, other: object) -> Any:
+    def __rmul__(self, other: Number) -> E:
         return self._apply("mul", (other, self))
 
-    def __truediv__(self, other: object) -> Any:
+    def __truediv__(self, other: Operators[E] | Number) -> E:
         return self._apply("div", (self, other))
 
-    def __rtruediv__(self, other: object) -> Any:
+    def __rtruediv__(self, other: Number) -> E:
         return self._apply("div", (other, self))
 
-    def __pow__(self, other: object) -> Any:
+    def __pow__(self, other: Operators[E] | Number) -> E:
         return power(self, other)
 
-    def __rpow__(self, other: object) -> Any:
+    def __rpow__(self, other: Number) -> E:
         return self._apply("pow", (other, self))
 
-    def __neg__(self) -> Any:
+    def __neg__(self) -> E:
         return self._apply("neg", (self,))
 
-    def __pos__(self) -> Any:
+    def __pos__(self) -> Self:
         return self
 
-    def __abs__(self) -> Any:
+    def __abs__(self) -> E:
         return self._apply("abs", (self,))
 
-    def __lt__(self, other: object) -> Any:
+    def __lt__(self, other: Operators[E] | Number) -> E:
         return self._apply("less", (self, other))
 
-    def __le__(self, other: object) -> Any:
+    def __le__(self, other: Operators[E] | Number) -> E:
         return self._apply("less_equal", (self, other))
 
-    def __gt__(self, other: object) -> Any:
+    def __gt__(self, other: Operators[E] | Number) -> E:
         return self._apply("greater", (self, other))
 
-    def __ge__(self, other: object) -> Any:
+    def __ge__(self, other: Operators[E] | Number) -> E:
         return self._apply("greater_equal", (self, other))
 
-    def __and__(self, other: object) -> Any:
+    def __and__(self, other: Operators[E]) -> E:
         return self._logical("logical_and", self, other)
 
-    def __rand__(self, other: object) -> Any:
+    def __rand__(self, other: Operators[E]) -> E:
         return self._logical("logical_and", other, self)
 
-    def __or__(self, other: object) -> Any:
+    def __or__(self, other: Operators[E]) -> E:
         return self._logical("logical_or", self, other)
 
-    def __ror__(self, other: object) -> Any:
+    def __ror__(self, other: Operators[E]) -> E:
         return self._logical("logical_or", other, self)
 
-    def __invert__(self) -> Any:
+    def __invert__(self) -> E:
         return self._apply("logical_not", (self,))
 
-    def __round__(self, digits: object = None) -> Any:
+    def __round__(self, digits: None = None) -> E:
         if digits is not None:
             self._no(f"rounding to {digits} digits", "pv.rint(x * 100) / 100 rounds to two")
         return self._apply("rint", (self,))
 
-    def __floor__(self) -> Any:
+    def __floor__(self) -> E:
         return self._apply("floor", (self,))
 
-    def __ceil__(self) -> Any:
+    def __ceil__(self) -> E:
         return self._apply("ceil", (self,))
 
     # ---- what has no meaning
 
-    def _logical(self, function: str, *operands: object) -> Any:
+    def _logical(self, function: str, *operands: object) -> E:
         """& and | of conditions; of numbers they would be taken for operations on bits."""
         if numbers := [x for x in operands if is_number(x)]:
             self._no(
@@ -153,7 +162,7 @@ class Operators:
             )
         return self._apply(function, operands)
 
-    def __matmul__(self, other: object) -> Any:
+    def __matmul__(self, other: Any) -> Any:
         self._no("product @: it is a single number", "multiply matrices in the graph, and numbers with *")
 
     __rmatmul__ = __matmul__

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Literal
 
+from polyvolta.display.shown import Shown
 from polyvolta.graph.errors import BadOutputs
 from polyvolta.graph.expr import Expr, MatMul, Pointwise
 from polyvolta.graph.names import check_name
@@ -12,15 +14,24 @@ from polyvolta.graph.tensors import Tensor, check_layout
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Output:
+class Output(Shown):
     """An output with more said about it than its expression; make one with `output`."""
 
     expr: Expr
     name: str | None = None
     layout: str = "row"
 
+    def __str__(self) -> str:
+        said = f', layout "{self.layout}"' if self.layout != "row" else ""
+        return f"{self.name} = {self.expr}{said}" if self.name else f"{self.expr}{said}"
 
-def output(expr: Expr, name: str | None = None, *, layout: str = "row") -> Output:
+    def _html(self) -> str:
+        from polyvolta.graph.shown.notebook import output
+
+        return output(self.expr, self.name, self.layout)
+
+
+def output(expr: Expr, name: str | None = None, *, layout: Literal["row", "col"] = "row") -> Output:
     """An output with a name or a layout of its own, in the place of the plain expression.
 
     Parameters

@@ -6,12 +6,13 @@ and this one is the kernel's own rounding (and the rounding of its output to fp1
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from polyvolta.graph.arrays.host import NotInHostMemory, as_numpy, in_kind, is_foreign
 from polyvolta.graph.binding import Bound, bind
 from polyvolta.graph.errors import BadArguments
 from polyvolta.graph.expr import Constant, Expr, MatMul, Pointwise, walk
@@ -26,6 +27,16 @@ if TYPE_CHECKING:
 Float64 = NDArray[np.float64]
 
 
+@overload
+def reference(outputs: Expr | Output, /, *arrays: ArrayLike, **named: ArrayLike) -> Float64: ...
+@overload
+def reference(
+    outputs: Mapping[str, Expr | Output], /, *arrays: ArrayLike, **named: ArrayLike
+) -> dict[str, Float64]: ...
+@overload
+def reference(
+    outputs: Sequence[Expr | Output] | Graph, /, *arrays: ArrayLike, **named: ArrayLike
+) -> tuple[Float64, ...]: ...
 def reference(
     outputs: Outputs | Graph, /, *arrays: Any, **named: Any
 ) -> Float64 | tuple[Float64, ...] | dict[str, Float64]:
@@ -34,12 +45,14 @@ def reference(
     Parameters
     ----------
     outputs : an expression, a sequence of them, or expressions by name.
-    arrays : real arrays and numbers in the order in which tensors and scalars first appear; lists will do.
+    arrays : real arrays and numbers in the order in which tensors and scalars first appear: of numpy, of torch or of
+        any other library that exports DLPack from host memory; lists will do.
     named : the same by name.
 
     Returns
     -------
-    An array for one expression, a tuple for a sequence or a graph, a dict for expressions by name.
+    An array for one expression, a tuple for a sequence or a graph, a dict for expressions by name. They are numpy's,
+    unless the first array given is torch's or another library's: then that library's.
 
     Raises
     ------
@@ -68,9 +81,11 @@ def reference(
     with np.errstate(all="ignore"):
         for node in walk(roots):
             values[node] = value_of(node, values, bound)
+    first = next((x for x in (*arrays, *named.values()) if getattr(x, "shape", ())), None)
+    results = [in_kind(values[e], first) for e in roots]
     if isinstance(outputs, Mapping):
-        return {str(o.name): values[o.expr] for o in asked}
-    return tuple(values[e] for e in roots) if many else values[roots[0]]
+        return {str(o.name): result for o, result in zip(asked, results, strict=True)}
+    return tuple(results) if many else results[0]
 
 
 def value_of(node: Expr, values: Mapping[Expr, Any], bound: Bound) -> Any:
@@ -89,16 +104,25 @@ def value_of(node: Expr, values: Mapping[Expr, Any], bound: Bound) -> Any:
     raise TypeError(type(node).__name__)
 
 
+def _bits() -> np.dtype:
+    """What stands for bf16 until it is widened: it is the upper half of an fp32 number, and needs no other package."""
+    return np.dtype([("bits", np.uint16)])
+
+
 def _real(x: Any, name: str) -> Float64:
     """The array in float64; complex numbers, texts, booleans and ragged lists are refused."""
     try:
-        array = np.asarray(x)
+        array = as_numpy(x, _bits) if is_foreign(x) else np.asarray(x)
+    except NotInHostMemory as wrong:
+        raise BadArguments(f"{name} is {wrong}", hint=wrong.hint) from wrong
     except (TypeError, ValueError) as error:
         raise BadArguments(
             f"{name}: a {type(x).__name__} doesn't convert to a numpy array",
             where=str(error)[:400],
             hint="copy it to the host first",
         ) from error
+    if array.dtype == _bits():
+        return (array["bits"].astype(np.uint32) << 16).view(np.float32).astype(np.float64)
     if array.dtype.kind not in "fiu" and array.dtype.name != "bfloat16":  # ml_dtypes', of which numpy knows no kind
         raise BadArguments(
             f"{name}: its elements are {array.dtype}, not real numbers",

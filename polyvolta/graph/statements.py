@@ -15,6 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from polyvolta.display.shown import Shown
 from polyvolta.graph.dims import Dim, Size
 from polyvolta.graph.expr import Constant, Expr, MatMul, Pointwise
 from polyvolta.graph.functions.formula import Call, Formula, Input, Number, substitute
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Access:
+class Access(Shown):
     """One access of a statement: instances -> elements of an array, on the statement's domain only."""
 
     tensor: str
@@ -50,9 +51,14 @@ class Access:
     def __str__(self) -> str:
         return f"{self.tensor}[{', '.join(self.index)}]"
 
+    def _html(self) -> str:
+        from polyvolta.display.page import Html, code, facts
+
+        return facts([(self.kind, Html(code(self))), ("relation", Html(code(self.relation)))])
+
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Statement:
+class Statement(Shown):
     """An operation of the graph as a statement in a loop nest.
 
     `extents[p]` bounds `iterators[p]`; `reads` are the arrays' elements among the leaves of `tree` from left to right,
@@ -134,6 +140,12 @@ class Statement:
 
     def __repr__(self) -> str:
         return f"<Statement {self}>"
+
+    def _html(self) -> str:
+        from polyvolta.display.page import Html, code, facts
+
+        accesses = [(a.kind + "s", Html(code(a.relation))) for a in (*self.reads, self.write)]
+        return facts([("statement", Html(code(self))), ("instances", Html(code(self.domain))), *accesses])
 
     def __hash__(self) -> int:
         return hash((self.name, self.iterators, self.extents))

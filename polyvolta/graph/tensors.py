@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from operator import index
+from typing import Any, Literal
 
 from polyvolta.graph.dims import Dim, Size
 from polyvolta.graph.errors import BadSize, NameClash, UnknownLayout, UnsupportedDtype
@@ -38,7 +39,7 @@ class Tensor(Expr):
     name: str
     dims: tuple[Dim, ...]
     layout: str = "row"
-    dtype: str = "float16"
+    dtype: str = "float16"  # pyright: ignore[reportIncompatibleMethodOverride]  # what others look for in tensors
 
     def __post_init__(self) -> None:
         check_name(self.name, "tensor")
@@ -59,6 +60,14 @@ class Tensor(Expr):
     def __str__(self) -> str:
         return self.name
 
+    def _html(self) -> str:
+        from polyvolta.graph.shown.notebook import tensor
+
+        return tensor(self)
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        printer.text(self.declaration())
+
     def declaration(self) -> str:
         """The tensor as a message shows it.
 
@@ -68,7 +77,9 @@ class Tensor(Expr):
         return f'{shape_text(self)} {self.dtype}, layout "{self.layout}"' if self.dims else f"{self.name}, a number"
 
 
-def tensor(name: str, shape: Dim | Sequence[Dim], *, layout: str = "row", dtype: object = "float16") -> Tensor:
+def tensor(
+    name: str, shape: Dim | Sequence[Dim], *, layout: Literal["row", "col"] = "row", dtype: object = "float16"
+) -> Tensor:
     """An input of the graph; its array is passed when the kernel is called.
 
     Parameters

@@ -103,7 +103,8 @@ _HOMES = homes(
     }
 )
 _HOMES |= {name: f"passes.{home}" for name, home in _passes._HOMES.items()}
-__getattr__, __dir__ = lazily(__name__, _HOMES)
+if not TYPE_CHECKING:  # checkers know the names, and that there are no others
+    __getattr__, __dir__ = lazily(__name__, _HOMES)
 
 __all__ = [  # noqa: F822 (the names are there on first use)
     "Access",
@@ -152,5 +153,5 @@ __all__ = [  # noqa: F822 (the names are there on first use)
     "to_c",
     "to_python",
     "violations",
-    *_passes.__all__,
 ]
+__all__ += _passes.__all__

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any, TypeVar
 
 from polyvolta.sched.cases import Cases
 from polyvolta.sched.nodes import Band, Domain, Extension, Filter, Member, Node, with_children
@@ -73,7 +74,10 @@ def _split(node: Node, cells: Cells) -> Node:
     return with_children(node, tuple(_split(child, cells) for child in node.children))
 
 
-def _parted(some: Set | Map, cells: Cells) -> Set | Map:
+R = TypeVar("R", Set, Map)
+
+
+def _parted(some: R, cells: Cells) -> R:
     """The instances, or those that a map adds, by cases."""
     out = []
     for space, pieces in some.parts:
@@ -86,7 +90,7 @@ def _parted(some: Set | Map, cells: Cells) -> Set | Map:
             part = one.intersect_range(cell) if isinstance(one, Map) else one & cell
             called = [(Space(s.inp, Tuple(new, s.out.dims, s.out.inner)), cs) for s, cs in part.parts]
             out.append(part._of(part.param_names, called))
-    total = some._of(some.param_names, [])
+    total: Any = some._of(some.param_names, [])
     for part in out:
         total = total | part
     return total
@@ -97,6 +101,7 @@ def _plain(m: Member, cells: Cells) -> Member:
     exprs: list[tuple[str, Aff]] = []
     for s, e in m.exprs:
         if s not in cells:
+            assert isinstance(e, Aff)
             exprs.append((s, e))
             continue
         for new, cell in cells[s]:

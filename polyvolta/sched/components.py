@@ -22,10 +22,12 @@ def strongly_connected(nodes: Sequence[int], arcs: Iterable[Arc]) -> list[tuple[
     [(1, 2), (3,), (0,)]
     """
     place = {v: k for k, v in enumerate(nodes)}
+    between = [(a, b) for a, b in dict.fromkeys(arcs) if a in place and b in place and a != b]
+    if all(place[a] < place[b] for a, b in between):
+        return [(v,) for v in nodes]
     after: dict[int, list[int]] = {v: [] for v in nodes}
-    for a, b in dict.fromkeys(arcs):
-        if a in after and b in after and a != b:
-            after[a].append(b)
+    for a, b in between:
+        after[a].append(b)
     number: dict[int, int] = {}
     low: dict[int, int] = {}
     stack: list[int] = []

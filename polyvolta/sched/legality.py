@@ -23,7 +23,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import product
+from typing import cast
 
+from polyvolta.display.shown import Record, Shown
 from polyvolta.sched.by_cases import by_cases, parted_relation
 from polyvolta.sched.dependence.model import Dependence, fitting
 from polyvolta.sched.dependence.order import Clock, clocks, parameters, preimage
@@ -54,7 +56,7 @@ from polyvolta.sets.values.space import Space, Tuple
 
 
 @dataclass(frozen=True, slots=True)
-class Violation:
+class Violation(Shown):
     """Two instances that a schedule runs in the wrong order.
 
     Parameters
@@ -65,6 +67,19 @@ class Violation:
     at : the node where the order goes wrong.
     member : if that is a band, the member.
     why : how they run instead, in a few words.
+
+    >>> from polyvolta.sched import dependences, nest, violations
+    >>> @nest
+    ... def chain(A, N):
+    ...     for i in range(1, N):
+    ...         A[i] = A[i - 1]
+    >>> from dataclasses import replace
+    >>> tree = chain.schedule
+    >>> band = tree.band((0,))
+    >>> backwards = replace(band.members[0], exprs=(("S", -band.members[0].of("S")),))
+    >>> wrong, *_ = violations(tree.replace((0,), replace(band, members=(backwards,))), dependences(chain))
+    >>> wrong.source, wrong.sink, wrong.at
+    ('S[1]', 'S[2]', (0,))
     """
 
     dependence: Dependence
@@ -83,9 +98,14 @@ class Violation:
             + f" (for {where})" * bool(where)
         )
 
+    def _html(self) -> str:
+        from polyvolta.display.page import said
+
+        return said(str(self), "bad") + self.dependence._html()
+
 
 @dataclass(frozen=True, slots=True)
-class BandFlags:
+class BandFlags(Record):
     """What the dependences allow for a band.
 
     Parameters
@@ -95,11 +115,18 @@ class BandFlags:
         are independent wherever in the band it stands, and so are those of its tiles.
     parallel : for each member, whether all dependences that reach it, distance 0 in the members before it, have
         distance 0 there. Then its iterations are independent where it stands.
+
+    >>> from polyvolta.sched import BandFlags
+    >>> BandFlags(permutable=True, coincident=(True, False), parallel=(True, False)).parallel
+    (True, False)
     """
 
     permutable: bool
     coincident: tuple[bool, ...]
     parallel: tuple[bool, ...]
+
+    def _title(self) -> str:
+        return ""
 
 
 def violations(
@@ -119,6 +146,14 @@ def violations(
 
     Exact, for every tree. Instances that the schedule's domain does not have, as after a contraction, take no part,
     nor do statements that the tree adds in extension nodes. Two emptiness tests a dependence and band member.
+
+    >>> from polyvolta.sched import dependences, nest, schedule, violations
+    >>> @nest
+    ... def chain(A, N):
+    ...     for i in range(1, N):
+    ...         A[i] = A[i - 1]
+    >>> list(violations(schedule(chain), dependences(chain)))
+    []
     """
     walk = _Walk(schedule, dependences, context)
     return walk.down(walk.schedule.root, (), walk.pending, {})
@@ -140,6 +175,15 @@ def check(
     BadProgram, BadSchedule : see `violations`.
 
     Cost: see `violations`.
+
+    `context` is what is known of the parameters.
+
+    >>> from polyvolta.sched import check, dependences, nest, schedule
+    >>> @nest
+    ... def chain(A, N):
+    ...     for i in range(1, N):
+    ...         A[i] = A[i - 1]
+    >>> tree = check(schedule(chain), dependences(chain))
     """
     found = next(violations(schedule, context=context), None) if schedule.dependences else None
     if found is not None:
@@ -186,6 +230,14 @@ def band_flags(schedule: Schedule, at: Path, dependences: Iterable[Dependence] |
     ------
     BadPath : there is no band.
     BadProgram, BadSchedule : see `violations`.
+
+    >>> from polyvolta.sched import band_flags, dependences, nest, schedule
+    >>> @nest
+    ... def chain(A, N):
+    ...     for i in range(1, N):
+    ...         A[i] = A[i - 1]
+    >>> band_flags(schedule(chain), (0,), dependences(chain))
+    BandFlags(permutable=True, coincident=(False,), parallel=(False,))
     """
     walk = _Walk(schedule, dependences, None)
     band = walk.schedule.band(at)
@@ -329,10 +381,10 @@ class _Walk:
 
     def time(self, statement: str, member: Member) -> Time:
         """The iterators of a statement and its expression in a member."""
-        found = dict(member.exprs).get(statement)
-        if found is None:
-            raise BadSchedule(f"a band has no expression for {statement}", where=str(self.schedule))
-        return self.iterators[statement], found
+        for name, found in member.exprs:
+            if name == statement:
+                return self.iterators[statement], cast("Aff", found)
+        raise BadSchedule(f"a band has no expression for {statement}", where=str(self.schedule))
 
     def going(self, pending: list[Pairs], first: Node, second: Node) -> list[Pairs]:
         """The pairs whose source goes by way of one child and whose sink by way of another."""

@@ -12,8 +12,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import Literal, get_args
+from typing import Any, Literal, cast, get_args
 
+from polyvolta.display.shown import Record, Shown
+from polyvolta.display.text import WIDEST
 from polyvolta.sched.cases import Cases
 from polyvolta.sched.errors import BadSchedule
 from polyvolta.sets import Aff, Map, Set, nearest
@@ -22,6 +24,7 @@ from polyvolta.sets.text.tokens import is_spelt
 
 Path = tuple[int, ...]
 LoopType = Literal["default", "atomic", "separate", "unroll"]
+LOOP_TYPES = get_args(LoopType)
 LEVEL = re.compile(r"[A-Za-z_]\w*")
 
 
@@ -37,9 +40,38 @@ def _check_child(node: object, what: str) -> None:
         raise BadSchedule(f"below {what} stands a node, not {kind_of(node)}", where=repr(node), hint="such as Leaf()")
 
 
-@dataclass(frozen=True, slots=True)
-class Leaf:
-    """The end of a branch."""
+class Below(Shown):
+    """A node, which shows itself as the tree from it on."""
+
+    __slots__ = ()
+    tree: Callable[[Any], Shown]  # a schedule of it; `polyvolta.sched.tree` says how, which knows of nodes
+
+    def _html(self) -> str:
+        return Below.tree(self)._html()
+
+    def __str__(self) -> str:
+        return str(Below.tree(self)) or type(self).__name__.upper()
+
+    def __repr__(self) -> str:
+        """What constructs it; where that is long, its first line as `print` shows it."""
+        fields = ", ".join(f"{name}={getattr(self, name)!r}" for name in self.__match_args__)  # type: ignore[attr-defined]
+        if len(text := f"{type(self).__name__}({fields})") <= 3 * WIDEST:
+            return text
+        first, *more = str(self).split("\n")
+        first = first if len(first) <= WIDEST - 30 else f"{first[: WIDEST - 34]} ..."
+        return f"<{first}{'; print it' * bool(more)}>"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Leaf(Below):
+    """The end of a branch.
+
+    >>> from polyvolta.sched import schedule
+    >>> from polyvolta.sets import Set
+    >>> tree = schedule(Set("[N] -> { S[i, j] : 0 <= i < N and 0 <= j <= i }"))
+    >>> tree.band((0,)).child
+    Leaf()
+    """
 
     @property
     def children(self) -> tuple[Node, ...]:
@@ -47,7 +79,7 @@ class Leaf:
 
 
 @dataclass(frozen=True, slots=True)
-class Member:
+class Member(Record):
     """One dimension of a band.
 
     Parameters
@@ -62,6 +94,12 @@ class Member:
         out.
     isolated_type : the same for what the band isolates, isl's option `[isolate[] -> unroll[k]]`; None for the same.
     level : what the dimension is for, such as "block" or "warp": a name to find it by; see `passes.set_level`.
+
+    >>> from polyvolta.sched import schedule
+    >>> from polyvolta.sets import Set
+    >>> tree = schedule(Set("[N] -> { S[i, j] : 0 <= i < N and 0 <= j <= i }"))
+    >>> str(tree.band((0,)).members[1].of("S"))
+    'j'
     """
 
     exprs: tuple[tuple[str, Aff | Cases], ...]
@@ -83,8 +121,8 @@ class Member:
         if self.isolated_type == self.loop_type:
             object.__setattr__(self, "isolated_type", None)
         for loop_type in (self.loop_type, self.isolated_type):
-            if loop_type is not None and loop_type not in get_args(LoopType):
-                hint = nearest(str(loop_type), get_args(LoopType))
+            if loop_type is not None and loop_type not in LOOP_TYPES:
+                hint = nearest(str(loop_type), LOOP_TYPES)
                 raise BadSchedule(f"no loop type is called {loop_type!r}", hint=hint)
         if self.level is not None and not (isinstance(self.level, str) and LEVEL.fullmatch(self.level)):
             raise BadSchedule("the level of a member is one word", where=repr(self.level), hint='such as "warp"')
@@ -95,19 +133,34 @@ class Member:
         Raises
         ------
         BadSchedule : there is none.
+
+        >>> from polyvolta.sched import schedule
+        >>> from polyvolta.sets import Set
+        >>> tree = schedule(Set("[N] -> { S[i, j] : 0 <= i < N and 0 <= j <= i }"))
+        >>> str(tree.band((0,)).members[1].of("S"))
+        'j'
         """
         table = dict(self.exprs)
         if statement not in table:
             raise BadSchedule(f"a member of the band has no expression for {statement}", hint=nearest(statement, table))
-        return table[statement]
+        return cast("Aff", table[statement])  # `Cases` computes likewise
 
     def map(self, f: Callable[[str, Aff], Aff]) -> Member:
-        """The member with `f(statement, expression)` in place of each expression."""
-        return replace(self, exprs=tuple((s, f(s, e)) for s, e in self.exprs))
+        """The member with `f(statement, expression)` in place of each expression.
+
+        `f` is called with each statement's name and expression.
+
+        >>> from polyvolta.sched import schedule
+        >>> from polyvolta.sets import Set
+        >>> tree = schedule(Set("[N] -> { S[i, j] : 0 <= i < N and 0 <= j <= i }"))
+        >>> print(tree.band((0,)).members[1].map(lambda name, e: e + 1).of("S"))
+        j + 1
+        """
+        return replace(self, exprs=tuple((s, f(s, cast("Aff", e))) for s, e in self.exprs))
 
 
-@dataclass(frozen=True, slots=True)
-class Band:
+@dataclass(frozen=True, slots=True, repr=False)
+class Band(Below):
     """A nest of loops; `permutable` when its members may be interchanged and tiled.
 
     Parameters
@@ -115,6 +168,13 @@ class Band:
     isolate : a set over (members of the bands above, outermost first, then this band's members): code for it is
         generated apart from the rest (full tiles from partial ones, say); isl's `isolate` option.
     name : what isl calls the tuple of the members; pet names every band.
+
+    >>> from polyvolta.sched import schedule
+    >>> from polyvolta.sets import Set
+    >>> tree = schedule(Set("[N] -> { S[i, j] : 0 <= i < N and 0 <= j <= i }"))
+    >>> band = tree.band((0,))
+    >>> band.permutable, [str(e) for e in band.schedule("S")]
+    (True, ['i', 'j'])
     """
 
     members: tuple[Member, ...]
@@ -148,13 +208,26 @@ class Band:
         Raises
         ------
         BadSchedule : a member has none.
+
+        >>> from polyvolta.sched import schedule
+        >>> from polyvolta.sets import Set
+        >>> tree = schedule(Set("[N] -> { S[i, j] : 0 <= i < N and 0 <= j <= i }"))
+        >>> [str(e) for e in tree.band((0,)).schedule("S")]
+        ['i', 'j']
         """
         return tuple(m.of(statement) for m in self.members)
 
 
-@dataclass(frozen=True, slots=True)
-class Domain:
-    """The instances of the tree; always the root."""
+@dataclass(frozen=True, slots=True, repr=False)
+class Domain(Below):
+    """The instances of the tree; always the root.
+
+    >>> from polyvolta.sched import schedule
+    >>> from polyvolta.sets import Set
+    >>> tree = schedule(Set("[N] -> { S[i, j] : 0 <= i < N and 0 <= j <= i }"))
+    >>> print(tree.root.domain)
+    [N] -> { S[i, j] : 0 <= i < N and 0 <= j <= i }
+    """
 
     domain: Set
     child: Node = field(default_factory=Leaf)
@@ -168,13 +241,21 @@ class Domain:
         return (self.child,)
 
 
-@dataclass(frozen=True, slots=True)
-class Context:
+@dataclass(frozen=True, slots=True, repr=False)
+class Context(Below):
     """What is known of the parameters and of the members of the bands above.
 
     Parameters
     ----------
     context : a set over the members of the bands above, outermost first; without dimensions at the top.
+
+    >>> from polyvolta.sched import insert_context, schedule
+    >>> from polyvolta.sets import Set
+    >>> tree = schedule(Set("[N] -> { S[i, j] : 0 <= i < N and 0 <= j <= i }"))
+    >>> print(insert_context(tree, (0,), Set("[N] -> { : N >= 8 }")))
+    DOMAIN: S[i, j] : 0 ≤ i < N ∧ 0 ≤ j ≤ i
+      CONTEXT: N ≥ 8
+        BAND: S[i, j] → [i, j]
     """
 
     context: Set
@@ -189,13 +270,21 @@ class Context:
         return (self.child,)
 
 
-@dataclass(frozen=True, slots=True)
-class Filter:
+@dataclass(frozen=True, slots=True, repr=False)
+class Filter(Below):
     """The instances that go this way: all that there are of some statements, or those of them in a set.
 
     Parameters
     ----------
     instances : None for all instances of the statements; a set that holds all of them becomes None.
+
+    >>> from polyvolta.sched import insert_filter, schedule
+    >>> from polyvolta.sets import Set
+    >>> tree = schedule(Set("[N] -> { S[i, j] : 0 <= i < N and 0 <= j <= i }"))
+    >>> print(insert_filter(tree, (0,), "S"))
+    DOMAIN: S[i, j] : 0 ≤ i < N ∧ 0 ≤ j ≤ i
+      FILTER: S[i, j]
+        BAND: S[i, j] → [i, j]
     """
 
     statements: tuple[str, ...]
@@ -219,9 +308,28 @@ class Filter:
         return (self.child,)
 
 
-@dataclass(frozen=True, slots=True)
-class Sequence:
-    """Children, filters each, that run one after another."""
+@dataclass(frozen=True, slots=True, repr=False)
+class Sequence(Below):
+    """Children, filters each, that run one after another.
+
+    `children` is a tuple of nodes, as a rule filters; `BadSchedule` is raised for anything else.
+
+    >>> from polyvolta.sched import nest
+    >>> @nest
+    ... def two(A, B, N):
+    ...     for i in range(N):
+    ...         A[i] = 1.0
+    ...     for i in range(N):
+    ...         B[i] = 2.0
+    >>> print(two.schedule)
+    DOMAIN: S1[i] : 0 ≤ i < N;
+            S2[i] : 0 ≤ i < N
+      SEQUENCE
+        FILTER: S1[i]
+          BAND: S1[i] → [i]
+        FILTER: S2[i]
+          BAND: S2[i] → [i]
+    """
 
     children: tuple[Node, ...]
 
@@ -231,9 +339,16 @@ class Sequence:
             _check_child(child, "a sequence")
 
 
-@dataclass(frozen=True, slots=True)
-class SetNode:
-    """Children, filters each, that run in any order."""
+@dataclass(frozen=True, slots=True, repr=False)
+class SetNode(Below):
+    """Children, filters each, that run in any order.
+
+    `children` is a tuple of nodes, as a rule filters; `BadSchedule` is raised for anything else.
+
+    >>> from polyvolta.sched import Filter, Leaf, SetNode
+    >>> len(SetNode((Filter(("S1",), Leaf()), Filter(("S2",), Leaf()))).children)
+    2
+    """
 
     children: tuple[Node, ...]
 
@@ -243,9 +358,20 @@ class SetNode:
             _check_child(child, "a set")
 
 
-@dataclass(frozen=True, slots=True)
-class Mark:
-    """A name for this place."""
+@dataclass(frozen=True, slots=True, repr=False)
+class Mark(Below):
+    """A name for this place.
+
+    `name` is a text; `child` the node below.
+
+    >>> from polyvolta.sched import insert_mark, schedule
+    >>> from polyvolta.sets import Set
+    >>> tree = schedule(Set("[N] -> { S[i, j] : 0 <= i < N and 0 <= j <= i }"))
+    >>> print(insert_mark(tree, (0,), "here"))
+    DOMAIN: S[i, j] : 0 ≤ i < N ∧ 0 ≤ j ≤ i
+      MARK: here
+        BAND: S[i, j] → [i, j]
+    """
 
     name: str
     child: Node = field(default_factory=Leaf)
@@ -261,9 +387,17 @@ class Mark:
         return (self.child,)
 
 
-@dataclass(frozen=True, slots=True)
-class Extension:
-    """Instances added below this node, for each value of the band members above it that `extension` names."""
+@dataclass(frozen=True, slots=True, repr=False)
+class Extension(Below):
+    """Instances added below this node, for each value of the band members above it that `extension` names.
+
+    `extension` is a map from the band members above to the instances; `child` is the node below.
+
+    >>> from polyvolta.sched import Extension
+    >>> from polyvolta.sets import Map
+    >>> print(Extension(Map("{ [c0] -> copy[x] : x = c0 }")).extension)
+    { [c0] -> copy[c0] }
+    """
 
     extension: Map
     child: Node = field(default_factory=Leaf)
@@ -277,9 +411,17 @@ class Extension:
         return (self.child,)
 
 
-@dataclass(frozen=True, slots=True)
-class Guard:
-    """A condition under which the subtree runs: a set over the members of the bands above, outermost first."""
+@dataclass(frozen=True, slots=True, repr=False)
+class Guard(Below):
+    """A condition under which the subtree runs: a set over the members of the bands above, outermost first.
+
+    `guard` is tested in the generated code; `child` is the node below.
+
+    >>> from polyvolta.sched import Guard
+    >>> from polyvolta.sets import Set
+    >>> print(Guard(Set("[N] -> { : N >= 8 }")).guard)
+    [N] -> { : N >= 8 }
+    """
 
     guard: Set
     child: Node = field(default_factory=Leaf)

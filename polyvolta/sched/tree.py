@@ -25,10 +25,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
+from polyvolta.display.shown import Shown
 from polyvolta.sched.errors import BadPath, BadSchedule
 from polyvolta.sched.nodes import (
     NODES,
     Band,
+    Below,
     Context,
     Domain,
     Extension,
@@ -73,7 +75,7 @@ __all__ = [
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Schedule:
+class Schedule(Shown):
     """A schedule tree as a value: printing, walking and replacing; made by the scheduler and the passes.
 
     Parameters
@@ -84,6 +86,13 @@ class Schedule:
     Raises
     ------
     BadSchedule : the root is no node. Whether the nodes fit each other is checked by `check_structure`.
+
+    >>> from polyvolta.sched import schedule
+    >>> from polyvolta.sets import Set
+    >>> tree = schedule(Set("[N] -> { S[i, j] : 0 <= i < N and 0 <= j <= i }"))
+    >>> print(tree)
+    DOMAIN: S[i, j] : 0 ≤ i < N ∧ 0 ≤ j ≤ i
+      BAND: S[i, j] → [i, j]
     """
 
     root: Node
@@ -153,9 +162,17 @@ class Schedule:
     def parent(self, at: Path) -> Path:
         """The path of the node above a path.
 
+        `at` is the path.
+
         Raises
         ------
         BadPath : the root has no parent, or the path leaves the tree.
+
+        >>> from polyvolta.sched import schedule
+        >>> from polyvolta.sets import Set
+        >>> tree = schedule(Set("[N] -> { S[i, j] : 0 <= i < N and 0 <= j <= i }"))
+        >>> tree.parent((0, 0))
+        (0,)
         """
         self.node(at)
         if not at:
@@ -169,6 +186,13 @@ class Schedule:
         ------
         BadPath : the path leaves the tree.
         BadSchedule : what is put there is no node. What the new tree means is not checked: see `check_structure`.
+
+        >>> from polyvolta.sched import schedule
+        >>> from polyvolta.sets import Set
+        >>> tree = schedule(Set("[N] -> { S[i, j] : 0 <= i < N and 0 <= j <= i }"))
+        >>> from dataclasses import replace
+        >>> tree.replace((0,), replace(tree.band((0,)), permutable=False)).band((0,)).permutable
+        False
         """
         self.node(at)
 
@@ -187,6 +211,12 @@ class Schedule:
         Raises
         ------
         BadPath : the path leaves the tree.
+
+        >>> from polyvolta.sched import schedule
+        >>> from polyvolta.sets import Set
+        >>> tree = schedule(Set("[N] -> { S[i, j] : 0 <= i < N and 0 <= j <= i }"))
+        >>> [(path, type(node).__name__) for path, node in tree.walk()]
+        [((), 'Domain'), ((0,), 'Band'), ((0, 0), 'Leaf')]
         """
 
         def below(at: Path, node: Node) -> Iterator[tuple[Path, Node]]:
@@ -197,7 +227,14 @@ class Schedule:
         return below(tuple(_plain(at)), self.node(at))
 
     def bands(self) -> list[Path]:
-        """The paths of the bands, outermost first."""
+        """The paths of the bands, outermost first.
+
+        >>> from polyvolta.sched import schedule
+        >>> from polyvolta.sets import Set
+        >>> tree = schedule(Set("[N] -> { S[i, j] : 0 <= i < N and 0 <= j <= i }"))
+        >>> tree.bands()
+        [(0,)]
+        """
         return [at for at, node in self.walk() if isinstance(node, Band)]
 
     def band(self, at: Path) -> Band:
@@ -206,6 +243,12 @@ class Schedule:
         Raises
         ------
         BadPath : the node there is no band.
+
+        >>> from polyvolta.sched import schedule
+        >>> from polyvolta.sets import Set
+        >>> tree = schedule(Set("[N] -> { S[i, j] : 0 <= i < N and 0 <= j <= i }"))
+        >>> tree.band((0,)).permutable
+        True
         """
         node = self.node(at)
         if not isinstance(node, Band):
@@ -285,6 +328,14 @@ class Schedule:
         Raises
         ------
         BadPath : the path leaves the tree.
+
+        `at` is the path of a node.
+
+        >>> from polyvolta.sched import schedule
+        >>> from polyvolta.sets import Set
+        >>> tree = schedule(Set("[N] -> { S[i, j] : 0 <= i < N and 0 <= j <= i }"))
+        >>> tree.statements_at((0,))
+        ('S',)
         """
         from polyvolta.sched.structure import statements_at
 
@@ -296,6 +347,14 @@ class Schedule:
         Raises
         ------
         BadPath : the path leaves the tree.
+
+        `at` is the path of a node.
+
+        >>> from polyvolta.sched import schedule
+        >>> from polyvolta.sets import Set
+        >>> tree = schedule(Set("[N] -> { S[i, j] : 0 <= i < N and 0 <= j <= i }"))
+        >>> print(tree.instances_at((0,)))
+        [N] -> { S[i, j] : 0 <= i < N and 0 <= j <= i }
         """
         from polyvolta.sched.structure import instances_at
 
@@ -303,6 +362,8 @@ class Schedule:
 
     def prefix(self, at: Path) -> dict[str, tuple[Aff, ...]]:
         """For each statement that reaches a node the expressions of the band members above it, outermost first.
+
+        `at` is the path of a node.
 
         Raises
         ------
@@ -325,6 +386,14 @@ class Schedule:
         ------
         BadPath : the path leaves the tree.
         BadSchedule : a band above has no expression for a statement that has instances.
+
+        `at` is the path of a node.
+
+        >>> from polyvolta.sched import schedule
+        >>> from polyvolta.sets import Set
+        >>> tree = schedule(Set("[N] -> { S[i, j] : 0 <= i < N and 0 <= j <= i }"))
+        >>> print(tree.prefix_schedule((0, 0)))
+        [N] -> { S[i, j] -> [i, j] : 0 <= i < N and 0 <= j <= i }
         """
         from polyvolta.sched.structure import prefix_schedule
 
@@ -336,6 +405,12 @@ class Schedule:
         Raises
         ------
         BadSchedule : a band has no expression for a statement that has instances, or there is no domain.
+
+        >>> from polyvolta.sched import schedule
+        >>> from polyvolta.sets import Set
+        >>> tree = schedule(Set("[N] -> { S[i, j] : 0 <= i < N and 0 <= j <= i }"))
+        >>> print(tree.to_map())
+        [N] -> { S[i, j] -> [i, j] : 0 <= i < N and 0 <= j <= i }
         """
         from polyvolta.sched.structure import to_map
 
@@ -348,6 +423,12 @@ class Schedule:
         ------
         BadSchedule : a node where it can't stand, filters that overlap or miss an instance, a band without an
             expression for a statement; the tree is shown with the culprit marked.
+
+        >>> from polyvolta.sched import schedule
+        >>> from polyvolta.sets import Set
+        >>> tree = schedule(Set("[N] -> { S[i, j] : 0 <= i < N and 0 <= j <= i }"))
+        >>> tree.check_structure()
+        <Schedule of S, 3 nodes; print it>
         """
         from polyvolta.sched.structure import check_structure
 
@@ -428,26 +509,51 @@ class Schedule:
 
         return rich_tree(self)
 
-    def _repr_html_(self) -> str:
+    def _html(self) -> str:
         """The tree for notebooks, as nodes that fold; see `polyvolta.sched.views.html`."""
         from polyvolta.sched.views.html import html
 
         return html(self)
 
     def to_latex(self, document: bool = False) -> str:
-        """The tree typeset as in the paper's figures; see `polyvolta.sched.views.latex`."""
+        r"""The tree typeset as in the paper's figures; see `polyvolta.sched.views.latex`.
+
+        `document`: whether it is one of its own, not a part of one.
+
+        >>> from polyvolta.sched import schedule
+        >>> from polyvolta.sets import Set
+        >>> tree = schedule(Set("[N] -> { S[i, j] : 0 <= i < N and 0 <= j <= i }"))
+        >>> print(tree.to_latex().splitlines()[0])
+        DOMAIN: $S[i, j] : 0 \le i < N \land 0 \le j \le i$ \\
+        """
         from polyvolta.sched.views.latex import latex
 
         return latex(self, document)
 
     def to_dot(self) -> str:
-        """The tree as a graph for Graphviz; see `polyvolta.sched.views.dot`."""
+        """The tree as a graph for Graphviz; see `polyvolta.sched.views.dot`.
+
+        >>> from polyvolta.sched import schedule
+        >>> from polyvolta.sets import Set
+        >>> tree = schedule(Set("[N] -> { S[i, j] : 0 <= i < N and 0 <= j <= i }"))
+        >>> print(tree.to_dot()[:16])
+        digraph schedule
+        """
         from polyvolta.sched.views.dot import dot
 
         return dot(self)
 
     def diff(self, old: Schedule) -> Diff:
-        """What changed from `old` to this tree; see `polyvolta.sched.views.diff`."""
+        """What changed from `old` to this tree; see `polyvolta.sched.views.diff`.
+
+        >>> from polyvolta.sched import schedule, tile
+        >>> from polyvolta.sets import Set
+        >>> tree = schedule(Set("[N] -> { S[i, j] : 0 <= i < N and 0 <= j <= i }"))
+        >>> print(tile(tree, (0,), (32, 32)).diff(tree))
+          DOMAIN: S[i, j] : 0 ≤ i < N ∧ 0 ≤ j ≤ i
+        ┃   BAND: S[i, j] → [⌊i/32⌋, ⌊j/32⌋]
+        ┃     BAND: S[i, j] → [i - 32⌊i/32⌋, j - 32⌊j/32⌋]
+        """
         from polyvolta.sched.views.diff import diff
 
         return diff(old, self)
@@ -461,3 +567,6 @@ def _is_number(k: object) -> bool:
 def _plain(at: Iterable[Any]) -> list:
     """A path as plain integers, for messages; what is none stays as it is."""
     return [int(k) if _is_number(k) else k for k in at]
+
+
+Below.tree = Schedule

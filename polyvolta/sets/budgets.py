@@ -22,7 +22,7 @@ from contextvars import ContextVar
 from functools import wraps
 from inspect import isfunction, isgeneratorfunction
 from math import inf
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from .errors import BudgetExceeded, SpaceMismatch
 
@@ -33,14 +33,12 @@ C = TypeVar("C", bound=type)
 
 
 class _Budget:
-    """Steps left, and the outermost operation that spends them."""
+    """Steps left, and the outermost operation that spends them; class attributes say what a new one has."""
 
-    __slots__ = ("left", "operands", "operation", "steps")
-
-    def __init__(self, steps: float) -> None:
-        self.steps = self.left = steps
-        self.operation = ""
-        self.operands: tuple = ()
+    steps: float = DEFAULT
+    left: float = DEFAULT
+    operation: str = ""
+    operands: tuple = ()
 
 
 _current: ContextVar[_Budget | None] = ContextVar("budget", default=None)
@@ -73,7 +71,8 @@ def budget(steps: int | None) -> Iterator[None]:
     if steps is not None and (isinstance(steps, bool) or not isinstance(steps, (int, float)) or not steps >= 0):
         raise SpaceMismatch(f"a budget is a number of steps, not {steps!r}", hint="None is no limit")
     outer = _current.get()
-    own = _Budget(min(inf if steps is None else steps, inf if outer is None else outer.left))
+    own = _Budget()
+    own.steps = own.left = min(inf if steps is None else steps, inf if outer is None else outer.left)
     if outer is not None:
         own.operation, own.operands = outer.operation, outer.operands
     token = _current.set(own)
@@ -128,15 +127,16 @@ def metered(f: F) -> F:
             own, found = None, f(*args, **kwargs)
             while True:
                 outer = _current.get()
-                if outer is None and own is None:
-                    own = _Budget(DEFAULT)
+                if outer is None:
+                    own = own or _Budget()
+                    outer = own
                 try:
-                    value = _run(outer or own, f.__name__.strip("_"), args, next, (found,), {})
+                    value = _run(outer, f.__name__.strip("_"), args, next, (found,), {})
                 except StopIteration:
                     return
                 yield value
 
-        return items
+        return cast(F, items)
 
     named = f.__name__.strip("_")
 
@@ -148,7 +148,7 @@ def metered(f: F) -> F:
         name = type(args[0]).__name__ if named == "init" else named
         if current is not None:
             return _run(current, name, args, f, args, kwargs)
-        own = _Budget(DEFAULT)
+        own = _Budget()
         own.operation, own.operands = name, args
         token = _current.set(own)
         try:
@@ -156,7 +156,7 @@ def metered(f: F) -> F:
         finally:
             _current.reset(token)
 
-    return call
+    return cast(F, call)
 
 
 def _run(own: _Budget, name: str, operands: tuple, f: Callable, args: tuple, kwargs: dict) -> Any:

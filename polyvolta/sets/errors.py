@@ -10,8 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from difflib import get_close_matches
 
+from polyvolta.display.shown import Shown
 
-class PolyvoltaError(Exception):
+
+class PolyvoltaError(Shown, Exception):
     """Base class of all polyvolta errors.
 
     Parameters
@@ -38,6 +40,13 @@ class PolyvoltaError(Exception):
         if self.hint:
             lines.append(f"hint: {self.hint}")
         return "\n".join(lines)
+
+    def _html(self) -> str:
+        from polyvolta.display.page import block, code, said, words
+
+        head = f"<p>{words(type(self).__name__, 'bad')} {code(self.id)} {words(self.message, '')}</p>"
+        hint = f"hint: {self.hint}" if self.hint else ""
+        return head + (block(self.where, boxed=True) if self.where else "") + said(hint)
 
 
 def _restored(kind: type[PolyvoltaError], args: tuple[str, ...]) -> PolyvoltaError:

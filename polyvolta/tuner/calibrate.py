@@ -29,6 +29,7 @@ from polyvolta.cuda.target.chips import Chip, chip_of, is_named
 from polyvolta.cuda.target.instruction import WARPGROUP
 from polyvolta.cuda.target.registry import target_of
 from polyvolta.cuda.target.target import Target
+from polyvolta.display.shown import Record
 from polyvolta.graph.dag import Graph
 from polyvolta.graph.dims import sizes as sizes_named
 from polyvolta.graph.plans.idioms import plan
@@ -61,7 +62,7 @@ Times = Sequence[tuple[int, int, float]]
 
 
 @dataclass(frozen=True, slots=True)
-class Calibration:
+class Calibration(Record):
     """What was found out.
 
     Attributes

@@ -20,8 +20,8 @@ PLAIN = 4
 
 
 def guesses(graph: Graph, target: Target, sizes: Mapping[str, int], count: int) -> tuple[Options, ...]:
-    """The first of `Options.space`, of which the first is what `compile` chooses for these sizes by itself; and of these
-    the first with plain launches.
+    """The first of `Options.space`, of which the first is what `compile` chooses for these sizes by itself; and some of
+    these with plain launches, see `worth_timing`.
 
     Parameters
     ----------
@@ -31,8 +31,8 @@ def guesses(graph: Graph, target: Target, sizes: Mapping[str, int], count: int) 
 
 
 def worth_timing(ranked: Iterable[Options], count: int) -> tuple[Options, ...]:
-    """So many of some options, best guesses first: a quarter are the first of them with plain launches, where theirs are
-    dependent.
+    """So many of some options, best guesses first: a quarter are the first of them with plain launches, where theirs
+    are dependent.
 
     >>> some = [Options(group=n, dependent_launch=True) for n in range(1, 9)]
     >>> [(o.group, o.dependent_launch) for o in worth_timing(some, 5)]

@@ -21,7 +21,7 @@ from polyvolta.cuda.errors import NoGpu
 from polyvolta.tuner.errors import Died, DoesNotFit, NoGpuThere
 from polyvolta.tuner.processes.build import Built
 from polyvolta.tuner.processes.children import Child
-from polyvolta.tuner.processes.kept import time_all
+from polyvolta.tuner.processes.kept import ready, time_all
 from polyvolta.tuner.processes.timer import Factory, Timer
 from polyvolta.tuner.spec import Spec
 
@@ -96,6 +96,9 @@ class Crowd:
 
     def times(self, builds: Iterable[Built | Timed], count: int) -> Iterator[Timed]:
         size, batch = max(LEAST, -(-count // (PARTS * self.workers))), []
+        with suppress(Exception):  # a pool that takes nothing is found out by the first candidates
+            for _ in range(min(self.workers, -(-count // size))):
+                self.executor.submit(ready, self.factory, self.spec)
         for b in builds:
             if isinstance(b, Timed):
                 yield b

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from html import escape
-from typing import overload
+from typing import TYPE_CHECKING, overload
 
 from polyvolta.compiler.kernel import Kernel
 from polyvolta.compiler.options import Options
 from polyvolta.compiler.remembered.entries import Timed
 from polyvolta.compiler.tiling import OPTIONS
+from polyvolta.display.shown import Shown
+from polyvolta.display.text import filled
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 NOTE = 60  # letters of a note
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Table(Sequence[Timed]):
+class Table(Shown, Sequence[Timed]):
     """How every candidate fared, the fastest first; prints as a table.
 
     Those marked with a * were in the last rounds, in which the best took turns: their times are to be compared with one
@@ -39,6 +43,20 @@ class Table(Sequence[Timed]):
 
     def __iter__(self) -> Iterator[Timed]:
         return iter(self.rows)
+
+    def to_pandas(self) -> DataFrame:
+        """The table as a data frame of pandas, a row for each candidate: seconds of a launch (NaN without), final,
+        outcome, note, and all options.
+
+        Raises
+        ------
+        NoPandas : it isn't installed.
+        """
+        from polyvolta.graph.arrays.frames import frame
+
+        heads = ("seconds", "final", "outcome", "note")
+        rows = ({**{n: getattr(e, n) for n in heads}, **{n: getattr(e.options, n) for n in OPTIONS}} for e in self.rows)
+        return frame((*heads, *OPTIONS), rows)
 
     @property
     def varied(self) -> tuple[str, ...]:
@@ -68,14 +86,16 @@ class Table(Sequence[Timed]):
         lines = self.cells()
         widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
         body = ["  ".join(cell.ljust(w) for cell, w in zip(line, widths, strict=True)).rstrip() for line in lines]
-        return "\n".join([*([self.title] if self.title else []), *body, f"all with {self.common}"])
+        common = filled(f"all with {self.common}", " " * len("all with "))
+        return "\n".join([*([self.title] if self.title else []), *body, common])
 
     __repr__ = __str__
 
-    def _repr_html_(self) -> str:
-        head, *body = ([f"<td>{escape(c)}</td>" for c in line] for line in self.cells())
-        rows = "".join(f"<tr>{''.join(line)}</tr>" for line in (head, *body))
-        return f"<table><caption>{escape(self.title)}</caption>{rows}</table><p>all with {escape(self.common)}</p>"
+    def _html(self) -> str:
+        from polyvolta.display.page import table
+
+        heads, *rows = self.cells()
+        return table(("time", ">behind", *heads[2:-1], "note"), rows, self.title, f"all with {self.common}", most=40)
 
 
 def _text(value: object) -> str:
@@ -86,7 +106,7 @@ def _text(value: object) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Tuned:
+class Tuned(Shown):
     """The result of `tune`.
 
     Attributes
@@ -103,3 +123,11 @@ class Tuned:
 
     def __str__(self) -> str:
         return str(self.table)
+
+    def __repr__(self) -> str:
+        return filled(f"<Tuned: the fastest of {len(self.table)} is {self.options!r}; print it>")
+
+    def _html(self) -> str:
+        from polyvolta.display.page import fold
+
+        return self.table._html() + fold(f"the fastest: {self.kernel.name}", self.kernel._html())

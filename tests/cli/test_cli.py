@@ -435,6 +435,7 @@ def shell(line: str) -> subprocess.CompletedProcess:
     """A line of the shell, in which `polyvolta` is the command line; its exit code is that of the first command."""
     command = f'polyvolta() {{ "{sys.executable}" -m polyvolta "$@"; }}; {line}; exit ${{PIPESTATUS[0]}}'
     here = {**os.environ, "PYTHONPATH": str(Path(polyvolta.__file__).parent.parent)}
+    here.pop("PYTHONUNBUFFERED", None)  # with which nothing is left for Python's end, where flushing fails
     return subprocess.run(["bash", "-c", command], capture_output=True, text=True, env=here, check=False)
 
 

@@ -12,14 +12,9 @@ import pytest
 
 import polyvolta as pv
 from polyvolta.cuda.run import device_memory, launch
-from polyvolta.cuda.run.device_array import (
-    _capsule_pointer,
-    _DLTensor,
-    is_device_array,
-    read_dlpack,
-    read_interface,
-)
+from polyvolta.cuda.run.device_array import is_device_array, read_dlpack, read_interface
 from polyvolta.cuda.run.views import BadArray
+from polyvolta.graph.arrays.dlpack import DLTensor, capsule_pointer
 from polyvolta.graph.functions.formats import narrowed, widened
 from tests.compiler.test_bfloat16 import OPTIONS, graph, patterns
 from tests.compiler.test_run_on_device import driver as driver
@@ -55,7 +50,7 @@ class Torch:
 
     def __dlpack__(self, stream):
         capsule = self.patterns.__dlpack__()
-        tensor = _DLTensor.from_address(_capsule_pointer(capsule, b"dltensor"))
+        tensor = DLTensor.from_address(capsule_pointer(capsule, b"dltensor"))
         tensor.kind, tensor.bits = self.kind
         return capsule
 

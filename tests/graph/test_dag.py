@@ -217,6 +217,11 @@ def test_the_networkx_graph():
         ("A", "S1", "A"), ("B", "S1", "B"), ("S1", "S2", "C"), ("bias", "S2", "bias")}  # fmt: skip
     assert dag.nodes["S1"]["statement"] is graph.statements[0]
     assert dag.nodes["A"]["tensor"] == A
+    assert [d["kind"] for _, d in dag.nodes(data=True)] == ["input"] * 3 + ["operation"] * 2
+    assert [n for n, stays in dag.nodes(data="output") if stays] == ["S2"]
+    assert dag.nodes["S2"]["label"] == str(graph.statements[1]) and dag.nodes["bias"]["label"] == "bias(M, N)"
+    assert [str(a) for a in dag.edges["B", "S1"]["accesses"]] == ["B[k, j]"]
+    assert dag.nodes["S2"]["expr"] is graph.roots[0] and dag.nodes["S2"]["tensor"] is graph.outputs[0]
     assert graph.writer("C") is graph.statements[0]
     assert graph.writer("A") is None
     assert {n: t.shape for n, t in graph.arrays.items()} == {

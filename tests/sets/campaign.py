@@ -29,7 +29,7 @@ from tests.sets.laws import FAMILIES, LENGTH, load
 
 CHUNK = 25  # inputs that a worker takes at a time
 REPORTS = 3  # printed of a law and outcome
-PATIENCE = 4  # so many times the clock of a case, and nothing at all has been heard: it hangs
+HANGS = 40  # so many times the clock of a case, and nothing at all has been heard: it hangs; others may use the machine
 DRAW = "drawing and parsing"
 
 
@@ -68,13 +68,9 @@ def clock(seconds):
 
     old = signal.signal(signal.SIGVTALRM, stop)
     signal.setitimer(signal.ITIMER_VIRTUAL, seconds, 1)  # and again, should the exception be lost in a callback
-    faulthandler.dump_traceback_later(
-        PATIENCE * seconds, file=sys.__stderr__
-    )  # a long call into C sees no signal: tell at least where
     try:
         yield
     finally:
-        faulthandler.cancel_dump_traceback_later()
         signal.setitimer(signal.ITIMER_VIRTUAL, 0)
         signal.signal(signal.SIGVTALRM, old)
 
@@ -158,7 +154,10 @@ def chunk(job):
     for number in range(first, first + count):
         if time.time() > ends:
             break
+        # a long call into C sees no signal: tell at least where
+        faulthandler.dump_traceback_later(HANGS * seconds, file=sys.__stderr__)
         run_input(load()[name], data_of(seed, name, number), tally, seconds, f"seed {seed}, input {number}")
+    faulthandler.cancel_dump_traceback_later()
     return job, tally
 
 
@@ -177,24 +176,35 @@ def jobs_of(cases, seed, seconds, ends):
     return [job for turn in zip_longest(*columns) for job in turn if job]
 
 
+def answers(todo, jobs, patience):
+    """What chunks return, as they end; None for those under way when none has ended for so many seconds, the last."""
+    with get_context("fork").Pool(jobs) as pool:
+        results, waiting = pool.imap_unordered(chunk, todo), dict.fromkeys(todo)
+        while waiting:
+            try:
+                job, tally = results.next(timeout=patience)
+            except TimeoutError:
+                yield from [(job, None) for job in list(waiting)[:jobs]]
+                return
+            waiting.pop(job)
+            yield job, tally
+
+
 def campaign(cases, jobs, seed, limit, seconds):
     """Run the cases and return their tally; prints progress."""
     began = time.time()
     todo = jobs_of(cases, seed, seconds, began + limit)
     total, shown, last = Tally(), Counter(), began
-    with get_context("fork").Pool(jobs) as pool:
-        results, waiting = pool.imap_unordered(chunk, todo), set(todo)
-        while waiting:
-            try:
-                job, tally = results.next(timeout=2 * PATIENCE * seconds)
-            except TimeoutError:
-                for name, first, count, *_ in sorted(waiting):
-                    total.cases[name, DRAW] += 1
-                    total.slow[name, DRAW] += 1
-                    print(f"hangs: {name} (seed {seed}, inputs {first} to {first + count - 1})", flush=True)
-                pool.terminate()
-                break
-            waiting.discard(job)
+    waiting = dict.fromkeys(todo)
+    while waiting:
+        for job, tally in answers(list(waiting), jobs, HANGS * (1 + seconds)):
+            waiting.pop(job)
+            if tally is None:
+                name, first, count, *_ = job
+                total.cases[name, DRAW] += 1
+                total.slow[name, DRAW] += 1
+                print(f"hangs: {name} (seed {seed}, inputs {first} to {first + count - 1})", flush=True)
+                continue
             total.add(tally)
             for key, text in tally.reports:
                 shown[key] += 1

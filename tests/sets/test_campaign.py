@@ -1,5 +1,7 @@
 """The campaign repeats itself, finds what is wrong, shrinks it and says how to see it again."""
 
+import time
+
 import pytest
 
 from tests.sets import campaign
@@ -57,3 +59,16 @@ def test_a_slow_case_is_stopped():
 def test_summary_and_exit_code(capsys):
     assert campaign.main(["--cases", "14", "--jobs", "2", "--replay", "layouts", "00"]) == 0
     assert "| layouts | layout inverse | 1 | 0 | 0 | 0 |" in capsys.readouterr().out
+
+
+def _sometimes_stuck(job):
+    if job == 1:
+        time.sleep(60)
+    return job, campaign.Tally()
+
+
+def test_what_hangs_is_left_and_the_rest_goes_on(monkeypatch):
+    monkeypatch.setattr(campaign, "chunk", _sometimes_stuck)
+    first = dict(campaign.answers([0, 1, 2], 1, 0.5))
+    assert first[1] is None and first[0].cases == campaign.Tally().cases and 2 not in first
+    assert list(dict(campaign.answers([2], 1, 5))) == [2]

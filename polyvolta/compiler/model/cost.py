@@ -28,6 +28,7 @@ from polyvolta.compiler.model.columns import Array, Columns, columns_of
 from polyvolta.compiler.model.sizes import work_of
 from polyvolta.compiler.model.traffic import VALUE, ceil_div, fetched, from_memory, outside, tiles
 from polyvolta.cuda.target.instruction import WARPGROUP
+from polyvolta.display.shown import Record
 
 if TYPE_CHECKING:
     from polyvolta.compiler.needs import Needs, Work
@@ -46,7 +47,7 @@ KEPT = 0.6
 
 
 @dataclass(frozen=True, slots=True)
-class Cost:
+class Cost(Record):
     """What a launch is predicted to take, in seconds, by what takes it.
 
     Parameters
@@ -81,6 +82,13 @@ class Cost:
         parts = ", ".join(f"{f.name} {1e6 * getattr(self, f.name):.1f}" for f in fields(self)[:-1])
         return f"{1e6 * self.seconds:.1f} us in {self.waves} waves: {parts}"
 
+    def _facts(self) -> list[tuple[str, object]]:
+        parts = [(f.name, f"{1e6 * getattr(self, f.name):.2f} us") for f in fields(self)[:-1]]
+        return [("in all", f"{1e6 * self.seconds:.2f} us"), *parts, ("waves", self.waves)]
+
+    def _title(self) -> str:
+        return "what a launch is predicted to take"
+
 
 @dataclass(frozen=True, slots=True)
 class Costs:
@@ -101,8 +109,9 @@ class Costs:
         return _whole(self)
 
     def __getitem__(self, at: int) -> Cost:
-        *parts, waves = (getattr(self, f.name)[at] for f in fields(self))
-        return Cost(*map(float, parts), int(waves))
+        parts = {f.name: float(getattr(self, f.name)[at]) for f in fields(self)}
+        waves = int(parts.pop("waves"))
+        return Cost(waves=waves, **parts)
 
 
 def _whole(c: Cost | Costs) -> Any:
@@ -235,7 +244,8 @@ def _ends(c: Columns, needs: Needs, chip: Chip) -> tuple[Array, Array]:
     matrices = needs.outputs + needs.matrices
     moved = VALUE * values * matrices / (chip.l2_width * second * fitted.store) + fitted.piece * c.pieces * matrices
     computed = needs.functions * values / 1000 * fitted.function
-    single = np.where(c.swap == (needs.layout == "col"), needs.across, needs.matrices - min(needs.across, needs.matrices))
+    across = min(needs.across, needs.matrices)
+    single = np.where(c.swap == (needs.layout == "col"), across, needs.matrices - across)
     loaded = needs.matrices * c.pieces * fitted.operand + (c.pieces > 0) * single * values / 1000 * fitted.single
     by_threads = needs.operands - np.where(c.boxed, needs.matrices, 0)
     loaded = np.where(c.boxed, 0, loaded) + fitted.latency * (by_threads > 0)
@@ -257,9 +267,9 @@ def _ragged(c: Columns, needs: Needs, work: Work | Any, more: float) -> tuple[Ar
     """By how much more L2 delivers for an operand whose lines don't start at multiples of its own lines."""
     length = work.depths[0]
     extents = {"left": (work.rows, length), "right": (length, work.cols)}
-    layouts = dict(zip(("left", "right"), needs.layouts[0], strict=True))
-    found = {side: np.where(np.asarray(extents[side][layouts[side] == "row"]) * VALUE % LINE > 0, more, 1.0)
-             for side in extents}  # fmt: skip
+    layouts: dict[str, str] = dict(zip(("left", "right"), needs.layouts[0], strict=True))
+    found = {side: np.where(np.asarray(both[layouts[side] == "row"]) * VALUE % LINE > 0, more, 1.0)
+             for side, both in extents.items()}  # fmt: skip
     along, across = (np.where(c.swap, found[a], found[b]) for a, b in (("right", "left"), ("left", "right")))
     return along, across
 

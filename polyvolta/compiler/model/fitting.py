@@ -17,6 +17,7 @@ import numpy as np
 from polyvolta.compiler.model.columns import Array, Columns
 from polyvolta.compiler.model.cost import predict_all
 from polyvolta.compiler.needs import Needs, Work
+from polyvolta.display.shown import Record
 
 if TYPE_CHECKING:
     from polyvolta.cuda.target.chips import Chip
@@ -98,7 +99,7 @@ def measured(
 
 
 @dataclass(frozen=True, slots=True)
-class Quality:
+class Quality(Record):
     """How well the model's order serves, each size by itself.
 
     Parameters
@@ -144,8 +145,9 @@ def fit(chip: Chip, data: Sequence[Measured], names: Sequence[str], rounds: int 
     Cost: twice as many predictions a round as there are names.
     """
     scope, near = data[0].columns.scope, [_near(d) for d in data]
-    at = np.log([getattr(chip.fitted(scope), n) for n in names])
-    start, low, high = at, *np.log([LIMITS.get(n, (1e-12, 1e15)) for n in names]).T
+    at: Array = np.log([getattr(chip.fitted(scope), n) for n in names])
+    start, limits = at, np.log([LIMITS.get(n, (1e-12, 1e15)) for n in names])
+    low, high = limits.T
 
     def made(x: Array) -> Chip:
         return chip.with_fitted(scope, replace(chip.fitted(scope), **dict(zip(names, np.exp(x).tolist(), strict=True))))
@@ -154,20 +156,20 @@ def fit(chip: Chip, data: Sequence[Measured], names: Sequence[str], rounds: int 
         return np.concatenate([*_errors(near, made(x)), PULL / len(x) ** 0.5 * (x - start)])
 
     found = errors(at)
-    damping = 1e-2
+    damping, gain = 1e-2, 0.0
     for _ in range(rounds):
         steps = STEP * np.eye(len(at))
         slopes = np.stack([(errors(at + s) - errors(at - s)) / (2 * STEP) for s in steps], axis=1)
         square, slope = slopes.T @ slopes, slopes.T @ found
         for _ in range(8):
-            step = -np.linalg.solve(square + damping * np.diag(np.diag(square) + 1e-9), slope)
-            to = np.clip(at + np.clip(step, -0.7, 0.7), low, high)
+            step: Array = -np.linalg.solve(square + damping * np.diag(np.diag(square) + 1e-9), slope)
+            to: Array = np.clip(at + np.clip(step, -0.7, 0.7), low, high)
             if np.sum((there := errors(to)) ** 2) < np.sum(found**2):
                 break
             damping *= 4
         else:
             break
-        gain = 1 - np.sum(there**2) / np.sum(found**2)
+        gain = float(1 - np.sum(there**2) / np.sum(found**2))
         at, found, damping = to, there, max(damping / 5, 1e-6)
         if gain < 1e-4:
             break

@@ -19,7 +19,7 @@ VALUE = 2
 """Bytes of a tensor's value."""
 
 
-def ceil_div(a: Array, b: Array | int) -> Array:
+def ceil_div(a: Array | int, b: Array | int) -> Array:
     """⌈a / b⌉."""
     return np.ceil(np.asarray(a) / b)
 

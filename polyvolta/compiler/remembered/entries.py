@@ -8,6 +8,7 @@ from typing import Any
 
 from polyvolta.compiler.options import Options
 from polyvolta.compiler.tiling import OPTIONS
+from polyvolta.display.shown import Record
 from polyvolta.sets import PolyvoltaError
 
 TIMED, WRONG, FAILED, HANGS, DIED = OUTCOMES = "timed", "wrong", "failed", "hangs", "died"
@@ -16,7 +17,7 @@ ended."""
 
 
 @dataclass(frozen=True, slots=True)
-class Timed:
+class Timed(Record):
     """How a candidate fared.
 
     Attributes
@@ -42,6 +43,14 @@ class Timed:
     def timed(self, seconds: float, final: bool = False) -> Timed:
         """The same with a time."""
         return replace(self, outcome=TIMED, seconds=seconds, final=final, note="")
+
+    def _facts(self) -> list[tuple[str, object]]:
+        time = f"{1e6 * self.seconds:.2f} us" if self.seconds is not None else ""
+        return [("outcome", self.outcome), ("time", time), ("of the last rounds", self.final), ("note", self.note),
+                ("options", self.options)]  # fmt: skip
+
+    def _title(self) -> str:
+        return "a candidate of tuning"
 
 
 def text_of(options: Options) -> str:

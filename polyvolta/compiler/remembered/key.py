@@ -12,7 +12,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from typing import TYPE_CHECKING
 
 from polyvolta.cuda.target.registry import targets
@@ -55,7 +55,7 @@ def called(target: Target) -> str:
     """What a target's results are kept under: its name, and of one that isn't registered its data, too, shortened."""
     if targets.get(target.name) == target:
         return target.name
-    return f"{target.name} {hashlib.sha256(repr(target).encode()).hexdigest()[:12]}"
+    return f"{target.name} {hashlib.sha256(repr(astuple(target)).encode()).hexdigest()[:12]}"
 
 
 def key_of(graph: Graph, target: str, sizes: Mapping[str, int], gpu: str) -> Key:

@@ -43,6 +43,7 @@ from polyvolta.cuda.target.instruction import LANES
 from polyvolta.cuda.target.macro_mma import Composition
 from polyvolta.cuda.target.registry import require, targets
 from polyvolta.cuda.target.target import Target
+from polyvolta.cuda.target.warpgroup import WarpgroupMma
 from polyvolta.graph.dag import Graph
 from polyvolta.graph.plans.idioms import plan
 from polyvolta.sets import nearest
@@ -186,7 +187,8 @@ def choose(given: Mapping[str, Any], needs: Needs, target: Target) -> Tiling:
     asked = given.get("macro_mma")
     if (of_warpgroups := _of_warpgroups(given, needs, target)) is not None:
         return of_warpgroups
-    macro = target.macro_mma(asked) if target.has(asked) else _macro_mma(given, needs, target)
+    macro = target.macro_mma(asked) if asked and target.has(asked) else _macro_mma(given, needs, target)
+    assert not isinstance(macro, WarpgroupMma)  # whose tilings were tried above
     name = asked or macro.name  # one that the target doesn't have is a problem of the tiling
     words = given.get("partial", "guard"), given.get("accumulators", "auto")
     early = given.get("dependent_launch", target.dependent_launch)

@@ -20,6 +20,7 @@ from polyvolta.compiler.tiling import OPTIONS
 from polyvolta.compiler.variants.ranges import Ranges
 from polyvolta.cuda.ir.block_order import Lemma
 from polyvolta.cuda.machine.observe.tables import Shown, Table
+from polyvolta.display.shown import Record
 from polyvolta.sets import Set, nearest
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ Axis = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(Record):
     """Sizes, and the variant for them.
 
     Parameters
@@ -80,7 +81,7 @@ class Rule:
 
 
 @dataclass(frozen=True, slots=True)
-class Slowdown:
+class Slowdown(Record):
     """By which factor times are longer than those of the best tilings: the geometric mean, and the largest."""
 
     mean: float
@@ -90,7 +91,7 @@ class Slowdown:
         return f"{self.mean:.3f} (at most {self.worst:.2f})"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Decisions(Shown):
     """Which variant is taken for which sizes; it prints as a table, and shows as one in a notebook.
 

@@ -10,23 +10,27 @@ names them instead of answering for one of them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Generic, Self, overload
 
 from polyvolta.compiler.compiled import LaunchConfig
-from polyvolta.compiler.kernel import Kernel
+from polyvolta.compiler.kernel import Kernel, R
 from polyvolta.compiler.plans import Plans
 from polyvolta.compiler.run import bound_launch, interpreted, run, traced
 from polyvolta.compiler.variants.decisions import Decisions
 from polyvolta.compiler.variants.reports import VariedReport, proved
+from polyvolta.display.shown import Shown
+from polyvolta.display.text import filled
 from polyvolta.graph.binding import bind
 from polyvolta.sets import PolyvoltaError
 
 if TYPE_CHECKING:
+    from polyvolta.compiler.arguments import Array, HostArray
     from polyvolta.compiler.options import Options
     from polyvolta.compiler.stages import Stages
     from polyvolta.cuda.ir.kernel_ir import KernelIR
+    from polyvolta.cuda.machine.observe.observations import Observations
     from polyvolta.cuda.machine.stepping import Trace
     from polyvolta.cuda.run.nvrtc import Cubin, Resources
     from polyvolta.cuda.run.prepared import Nothing, Prepared
@@ -42,7 +46,7 @@ class SeveralAnswers(PolyvoltaError, AttributeError):
 
 
 @dataclass(frozen=True, slots=True)
-class VariedKernel:
+class VariedKernel(Shown, Generic[R]):
     """The result of `compile(..., over=..., variants=...)`; call it with arrays, as a `Kernel`.
 
     Parameters
@@ -51,13 +55,15 @@ class VariedKernel:
     graph, target : what it was compiled from.
     decisions : which variant is taken for which sizes.
     variants : the kernels, each of which takes any sizes.
+
+    Its methods are those of `Kernel`, of which each is about the variant that is taken; see `Kernel`.
     """
 
     name: str
     graph: Graph
     target: Target
     decisions: Decisions
-    variants: tuple[Kernel, ...]
+    variants: tuple[Kernel[R], ...]
     _plans: Plans = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -66,33 +72,66 @@ class VariedKernel:
     def __repr__(self) -> str:
         count = len(self.variants)
         what = f"{count} variant{'s' * (count > 1)} of {self.name} for {self.target.name}"
-        return f"<VariedKernel, {what}: {'; '.join(map(str, self.graph.statements))}>"
+        return filled(f"<VariedKernel, {what}: {'; '.join(map(str, self.graph.statements))}>")
 
-    def serving(self, sizes: Mapping[str, int]) -> Kernel:
-        """The variant for some sizes, which aren't checked."""
+    def _html(self) -> str:
+        from polyvolta.compiler.shown.kernel import page_of_variants
+
+        return page_of_variants(self)
+
+    def serving(self, sizes: Mapping[str, int]) -> Kernel[R]:
+        """The variant for some sizes, which aren't checked.
+
+        See `VariedKernel.at`, which checks them.
+        """
         return self.variants[self.decisions.taken(sizes)]
 
-    def at(self, /, **sizes: int) -> Kernel:
+    def at(self, /, **sizes: int) -> Kernel[R]:
         """The variant that is taken for some sizes.
 
         Raises
         ------
         MissingSize : a size is missing, unknown, or no int >= 0.
+
+        The sizes are those that a call finds in its arrays; see `Kernel.launch_config`.
         """
         return self.variants[self.decisions.choose(**sizes)]
 
     # ---- by the sizes
 
+    @overload
+    def __call__(
+        self, /, *arrays: HostArray, out: HostArray | Sequence[HostArray | None] | None = ..., stream: Any = ...,
+        **named: HostArray,
+    ) -> R: ...  # fmt: skip
+    @overload
+    def __call__(
+        self, /, *arrays: Array, out: Array | Sequence[Array | None] | None = ..., stream: Any = ..., **named: Array
+    ) -> Any: ...
     def __call__(self, /, *arrays: Any, out: Any = None, stream: Any = None, **named: Any) -> Any:
         """Run the variant for these arrays' sizes, see `Kernel.__call__`. The first call of a kind costs the comparison
         of its sizes more, some microseconds; those after it nothing."""
         return run(self, arrays, named, out, stream)
 
-    def bind(self, /, *arrays: Any, out: Any, stream: Any = None, **named: Any) -> Prepared | Nothing:
+    def bind(
+        self, /, *arrays: Array, out: Array | Sequence[Array], stream: Any = None, **named: Array
+    ) -> Prepared | Nothing:
         """A launch of the variant for these arrays' sizes, see `Kernel.bind`: its calls are those of any other."""
         bound = bind(self.graph, arrays, named)
         return bound_launch(self.serving(bound.sizes), bound, out, stream)
 
+    @overload
+    def interpret(
+        self, /, *arrays: Array, out: Array | Sequence[Array | None] | None = ...,
+        hook: Callable[..., object] | None = ..., observe: tuple[()] | None = ..., patience: float | None = ...,
+        copies: str | int = ..., **named: Array,
+    ) -> R: ...  # fmt: skip
+    @overload
+    def interpret(
+        self, /, *arrays: Array, out: Array | Sequence[Array | None] | None = ...,
+        hook: Callable[..., object] | None = ..., observe: str | Iterable[str], patience: float | None = ...,
+        copies: str | int = ..., **named: Array,
+    ) -> Observations: ...  # fmt: skip
     def interpret(
         self, /, *arrays: Any, out: Any = None, hook: Any = None, observe: str | Iterable[str] | None = (),
         patience: float | None = None, copies: str | int = "lazy", **named: Any,
@@ -102,7 +141,7 @@ class VariedKernel:
         return interpreted(self.serving(bound.sizes), bound, out, hook, observe, patience, copies)
 
     def trace(
-        self, /, *arrays: Any, block: tuple[int, ...] = (0, 0), copies: str | int = "lazy", **named: Any
+        self, /, *arrays: Array, block: tuple[int, ...] = (0, 0), copies: str | int = "lazy", **named: Array
     ) -> Trace:
         """The steps of one block of the variant for these arrays' sizes, see `Kernel.trace`."""
         bound = bind(self.graph, arrays, named)
@@ -119,7 +158,10 @@ class VariedKernel:
         return self.serving(self.check_sizes(sizes)).grid_on(multiprocessors, sizes, clusters)
 
     def check_sizes(self, sizes: Mapping[str, int]) -> dict[str, int]:
-        """The kernel's sizes, each an int >= 0 that an `int` holds."""
+        """The kernel's sizes, each an int >= 0 that an `int` holds.
+
+        See `Kernel.check_sizes`.
+        """
         return self.variants[0].check_sizes(sizes)
 
     # ---- of all
@@ -180,7 +222,7 @@ class VariedKernel:
         """The one variant as a device function, see `Kernel.device_function`."""
         return self._one("device_function").device_function(shared, **align)
 
-    def _one(self, what: str) -> Kernel:
+    def _one(self, what: str) -> Kernel[R]:
         """The only variant.
 
         Raises

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 
 from polyvolta.compiler.arguments import LARGEST
 from polyvolta.cuda.ir.kernel_ir import CHUNK
+from polyvolta.display.shown import Record
 from polyvolta.sets import PolyvoltaError, Set, nearest
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ class BadRange(PolyvoltaError, ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Ranges:
+class Ranges(Record):
     """For each size of a graph the least and the largest one, both of them within.
 
     >>> ranges = Ranges(("M", "K"), ((64, 8192), (512, 512)))

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from html import escape
 from time import perf_counter
 from typing import TYPE_CHECKING
 
-from polyvolta.cuda.verify.report.records import SIGNS, CounterExample, Proof, outcome
+from polyvolta.cuda.verify.report.records import COLUMNS, SIGNS, CounterExample, Proof, cells_of, outcome
+from polyvolta.display.shown import Shown
 
 if TYPE_CHECKING:
+    from pandas import DataFrame
     from rich.console import Group
 
     from polyvolta.compiler.variants.decisions import Decisions
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class VariedReport:
+class VariedReport(Shown):
     """The reports of all variants, in their order; it prints as these, one below the other.
 
     Attributes
@@ -56,6 +57,20 @@ class VariedReport:
         """The time of all proofs."""
         return sum(p.seconds for p in self.proofs)
 
+    def to_pandas(self) -> DataFrame:
+        """The proofs as a data frame of pandas, see `Report.to_pandas`; its column `variant` is -1 for that of the
+        decisions.
+
+        Raises
+        ------
+        NoPandas : it isn't installed.
+        """
+        from polyvolta.graph.arrays.frames import frame
+
+        rows = [{"variant": -1, **cells_of(self.taken)}]
+        rows += [{"variant": n, **cells_of(p)} for n, report in enumerate(self.reports) for p in report.proofs]
+        return frame(("variant", *COLUMNS), rows)
+
     def __getitem__(self, variant: int) -> Report:
         """The report of a variant."""
         return self.reports[variant]
@@ -75,11 +90,12 @@ class VariedReport:
         parts = [part for n, report in enumerate(self.reports) for part in (f"variant {n}:", report)]
         return Group(self.decisions, str(self.taken), *parts)
 
-    def _repr_html_(self) -> str:
-        sign = SIGNS[outcome(self.taken)][0]
-        head = f"{self.decisions._repr_html_()}<p>{sign} {escape(self.taken.statement)}</p>"
-        parts = (f"<p>variant {n}:</p>{report._repr_html_()}" for n, report in enumerate(self.reports))
-        return head + "".join(parts)
+    def _html(self) -> str:
+        from polyvolta.display.page import fold, said
+
+        sign, kind = SIGNS[outcome(self.taken)][0], "good" if self.taken.proved else "bad"
+        parts = (fold(f"variant {n}: {report!r}", report._html()) for n, report in enumerate(self.reports))
+        return self.decisions._html() + said(f"{sign} {self.taken.statement}", kind) + "".join(parts)
 
 
 def proved(decisions: Decisions) -> Proof:

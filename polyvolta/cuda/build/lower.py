@@ -395,7 +395,8 @@ class _Lowering:
         table = dict(member.exprs)
         called = [s for s in _called(loop.body) if s in table]
         for s in [s for s in called if self.movements[s].phrase] or called:  # barriers go without saying
-            by_expr.setdefault(show_aff(table[s], PAPER_ASCII), []).append(s)
+            e = table[s]
+            by_expr.setdefault(show_aff(e, PAPER_ASCII) if isinstance(e, Aff) else str(e), []).append(s)
         what = self.comment(loop.body)
         text = "; ".join(f"{', '.join(names)} -> {e}" for e, names in by_expr.items())
         return f"BAND: {text}" + (f"  ({what})" if what and ";" not in what else "")

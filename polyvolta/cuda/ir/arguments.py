@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from polyvolta.cuda.ir.kernel_ir import BoxMap, GlobalTensor, KernelIR
 from polyvolta.cuda.ir.walk import operations
+from polyvolta.display.shown import Record
 
 
 def direct_tensors(ir: KernelIR) -> tuple[GlobalTensor, ...]:
@@ -24,7 +25,7 @@ def direct_tensors(ir: KernelIR) -> tuple[GlobalTensor, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class Parameters:
+class Parameters(Record):
     """Where a kernel's arguments are, by their numbers: the sizes from 0 on, the scalars, and what tensors have.
 
     Parameters

@@ -73,6 +73,7 @@ from polyvolta.cuda.ir.transfers import LoadMatrix as LoadMatrix
 from polyvolta.cuda.ir.transfers import StoreMatrix as StoreMatrix
 from polyvolta.cuda.ir.transfers import WaitCopies as WaitCopies
 from polyvolta.cuda.target.instruction import LANES as LANES
+from polyvolta.display.shown import Shown
 from polyvolta.sets import Aff
 
 Op = Operation
@@ -168,7 +169,7 @@ Stmt = Op | Loop | When | Roles | Tiles
 
 
 @dataclass(frozen=True, slots=True)
-class KernelIR(Memories):
+class KernelIR(Shown, Memories):
     """The definition of a kernel.
 
     Parameters
@@ -206,7 +207,7 @@ class KernelIR(Memories):
     threads: int
     derived: tuple[tuple[str, Aff], ...]
     ranges: Mapping[str, tuple[int, int | None]] = field(hash=False)
-    grid: tuple[Aff, Aff, Aff] = ()
+    grid: tuple[Aff, ...] = ()
     context: tuple[tuple[str, int], ...] = ()
     body: tuple[Stmt, ...] = ()
     scalars: tuple[str, ...] = ()
@@ -232,6 +233,19 @@ class KernelIR(Memories):
     @property
     def warps(self) -> int:
         return self.threads // LANES
+
+    def __repr__(self) -> str:
+        return f"<KernelIR {self.name}, {self.threads} threads a block; print it>"
+
+    def __str__(self) -> str:
+        from polyvolta.cuda.shown.ir import as_text
+
+        return as_text(self)
+
+    def _html(self) -> str:
+        from polyvolta.cuda.shown.ir import as_html
+
+        return as_html(self)
 
 
 class ByIdentity:

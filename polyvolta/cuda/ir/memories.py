@@ -7,7 +7,7 @@ array: a group of 16-bit or fp32 values, eight on the way between memories, more
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from polyvolta.cuda.errors import CudaError
 from polyvolta.cuda.target.boxes import Box
@@ -30,6 +30,8 @@ class Part:
     """A record whose fields may hold expressions in the kernel's names, and further parts: see `walk.put`."""
 
     __slots__ = ()
+    if TYPE_CHECKING:  # each is a dataclass
+        __dataclass_fields__: ClassVar[dict[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)

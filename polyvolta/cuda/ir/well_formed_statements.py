@@ -288,13 +288,14 @@ def _of_mma(ir: KernelIR, op: Mma) -> Iterator[str]:
     instruction = op.macro.instruction
     if op.macro.kind != ir.kind:
         yield f"{instruction.title} multiplies {op.macro.kind}, and the kernel's values are {ir.kind}"
-    owned = op.macro.a, op.macro.b, op.macro.d, instruction.a, instruction.b, instruction.d
-    if not all(isinstance(own, IndexMap) for own in owned):
+    every = op.macro.a, op.macro.b, op.macro.d, instruction.a, instruction.b, instruction.d
+    owned = [own for own in every if isinstance(own, IndexMap)]
+    if len(owned) < len(every):
         yield f"{instruction.title} reads operands from shared memory, and this operation has them in registers"
         return
     for own in owned:
         yield from of_lanes("the ownership", own, 2, ("i", own.inputs[-1][1] if own.inputs else 0))
-    sides = zip("abd", (op.a, op.b, op.d), (instruction.a, instruction.b, instruction.d), op.macro.values, strict=True)
+    sides = zip("abd", (op.a, op.b, op.d), owned[3:], op.macro.values, strict=True)
     for name, e, own, values in sides:
         width, count = _array(ir, e).width, own.inputs[1][1]
         if width != values:

@@ -148,7 +148,7 @@ def _side(composition: Composition, side: int, keys: tuple) -> tuple[tuple[str, 
     for bits in composition.orders(side):
         interleave = replace(composition.interleave, **{("rows", "cols")[side]: bits})
         try:
-            macros = [composition.of(*map(_layout_of, pair), interleave) for pair in keys]
+            macros = [composition.of(_layout_of(a), _layout_of(b), interleave) for a, b in keys]
             owned = [(m.a, m.b)[side] for m in macros]
             return bits, tuple(_operand(m.shape, side, own, pair[side], m.loads)
                                for m, own, pair in zip(macros, owned, keys))  # fmt: skip
@@ -261,6 +261,7 @@ def narrowest_access(composition: Composition, a_layout: str, b_layout: str) -> 
     if load := macro.loads:  # by the preferred interleave, which works for all layouts
         return min(2 * matrix_access(own, orders[layout], load).count
                    for own, layout in ((macro.a, a_layout), (macro.b, b_layout)))  # fmt: skip
+    assert isinstance(macro.a, IndexMap) and isinstance(macro.b, IndexMap)
     return min(access_width(macro.a, orders[a_layout]), access_width(macro.b, orders[b_layout]))
 
 

@@ -228,9 +228,9 @@ def stored_fragment(plan: ResultBoxes, columns: int) -> StoredFragment:
     inputs = (("warp", plan.warps), ("fragment", width // columns), ("lane", LANES), ("n", each))
     warp_rows = rows // plan.warps
     row, col = lines.at(LANE, N)
-    mine = plan.layout.at(row + warp_rows * WARP, col + columns * fragment)
-    whole = plan.lines.at(WARP, LANE, each * fragment + N)
-    if count != plan.count or difference(IndexMap(inputs, (("chunk", *mine),)), IndexMap(inputs, (("chunk", *whole),))):
+    (mine,) = plan.layout.at(row + warp_rows * WARP, col + columns * fragment)
+    (whole,) = plan.lines.at(WARP, LANE, each * fragment + N)
+    if count != plan.count or difference(IndexMap(inputs, (("chunk", mine),)), IndexMap(inputs, (("chunk", whole),))):
         raise LayoutsDiffer(f"fragments of {columns} columns name other lines than a piece of {width}", where=plan.name,
                             hint="fragments of whole instructions")  # fmt: skip
     return StoredFragment(own.simplified(), lines, count)

@@ -101,7 +101,8 @@ def _global_instructions(a: Access, at: GlobalReach) -> Iterator[WarpAccess]:
 def _pieces(a: Access, at: GlobalReach) -> Iterator[WarpAccess]:
     """The pieces of an asynchronous copy, by the lanes for which any of their values is inside."""
     for part in range(a.values // at.width):
-        active = None if at.inside is None else at.inside[..., part * at.width : (part + 1) * at.width].any(-1)
+        run = slice(part * at.width, (part + 1) * at.width)
+        active = None if at.inside is None else np.asarray(at.inside[..., run].any(-1))
         if active is None or active.any():
             yield WarpAccess(a.space, a.kind, a.array, at.address(part * at.width), a.item * at.width, active)
 

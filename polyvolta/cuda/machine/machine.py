@@ -104,10 +104,11 @@ class Machine:
         self.path: IrPath = ()
         self.routes: dict[tuple[int, str], Any] = {}
         self._accesses: dict[int, tuple[kir.Access, ...]] = {}
-        self.shape = (blocks.shape[1], ir.warps, LANES)
+        self.shape: tuple[int, int, int] = (blocks.shape[1], ir.warps, LANES)
         self.behind = np.zeros(self.shape, bool) if ir.dependent else None
         first = tuple(int(x) for x in blocks[:, 0])
-        self.weaver, self.strand = Weaver(arrival, first), None
+        self.weaver = Weaver(arrival, first)
+        self.strand: Strand[Any] | None = None
         self.poison = POISON[ir.kind].view(np.uint16)  # the bits of what nobody wrote in shared memory
         self.memory = np.full((self.shape[0], ir.shared_bytes // CHUNK_BYTES, CHUNK), POISON[ir.kind])
         self.shared = {t.name: self.memory[:, t.start : t.start + t.buffers * t.chunks] for t in ir.tiles}
@@ -115,7 +116,7 @@ class Machine:
         if self.computes and needed(ir):
             self.units = Units(ir, self.shape, self.memory.shape[1], arrival, first)
         self.copies = Copies(self.shape, arrival, first, self.units.proxies.wrote if self.units else None)
-        self.registers = {}
+        self.registers: dict[str, np.ndarray] = {}
         for r in ir.registers:  # in memory, an element of all threads is contiguous; the axes are as documented
             array = np.full((*r.shape, *self.shape, r.width), POISON[r.kind])
             self.registers[r.name] = np.moveaxis(array, (-4, -3, -2), (0, 1, 2))
@@ -166,7 +167,7 @@ class Machine:
                     self.hook(self, s, self.values)
                 yield Step((*at, k), s, mask, reach, "" if self.strand is None else self.strand.name)
 
-    def _roles(self, s: kir.Roles, mask: Mask, at: IrPath, behind: tuple[kir.Stmt, ...]) -> Iterator[Step]:
+    def _roles(self, s: kir.Roles, mask: Mask, at: IrPath, behind: tuple[kir.Stmt, ...]) -> Iterator[Step | Wait]:
         """Each role's warps run its body and then what stands behind, the warps without a role that alone; loop
         variables are their own."""
         strands, warps = [], self.unfolded.warps
@@ -193,7 +194,7 @@ class Machine:
             strand.meetings[op.together] += 1
             every = 1 if op.together == PART else self.shape[1] // self.unfolded.warps
             threads = every * self.unfolded.of.warps * LANES
-            whole = op.together == "role" or bool(sum(s.mask[0].sum() for s in others) == threads)
+            whole = op.together == "role" or bool(sum(s.threads[0].sum() for s in others) == threads)
             alone = self.unfolded.ir is self.unfolded.of
             words = {PART: "block", "block": "block" if alone else "cluster"}.get(op.together, op.together)
             return Meeting(op.together, strand.meetings[op.together], others, whole, words)
@@ -220,7 +221,7 @@ class Machine:
             self.refuse(wrong, mask)
             return ()
 
-    def _loop(self, loop: kir.Loop, mask: Mask, at: IrPath) -> Iterator[Step]:
+    def _loop(self, loop: kir.Loop, mask: Mask, at: IrPath) -> Iterator[Step | Wait]:
         lower = self._uniform(reduce(np.maximum, self.at(loop.lower)), f"a lower bound of loop {loop.var}")
         upper = self._uniform(reduce(np.minimum, self.at(loop.upper)), f"an upper bound of loop {loop.var}")
         for trip in range(int(np.max((upper - lower) // loop.step)) + 1):
@@ -230,7 +231,7 @@ class Machine:
             yield from self._guarded(loop.body, mask, holds, at)
         self.values.pop(loop.var, None)
 
-    def _tiles(self, s: kir.Tiles, mask: Mask, at: IrPath) -> Iterator[Step]:
+    def _tiles(self, s: kir.Tiles, mask: Mask, at: IrPath) -> Iterator[Step | Wait]:
         """The tiles of all blocks, one after the other; names of the tile have its values within."""
         outer = dict(self.values)
         for found, has in turns(s, self.ir, outer, self.blocks, self.launched):
@@ -244,7 +245,7 @@ class Machine:
 
     def _guarded(
         self, body: tuple[kir.Stmt, ...], mask: Mask, holds: Any, at: IrPath, first: int = 0
-    ) -> Iterator[Step]:
+    ) -> Iterator[Step | Wait]:
         """A body, for the threads where the condition holds too."""
         if np.all(holds):
             yield from self._body(body, mask, at, first)
@@ -284,7 +285,7 @@ class Machine:
         elif op.together == PART and (strand is None or not strand.role):
             self._split(op, self._missing(mask), _THREADS[1])
         elif op.together != "warp" and strand is not None and strand.role:
-            self._split(op, mask.any((1, 2), keepdims=True) & strand.mask & ~mask, f"the threads of {strand.name}")
+            self._split(op, mask.any((1, 2), keepdims=True) & strand.threads & ~mask, f"the threads of {strand.name}")
         else:
             self.whole(op, mask, *_TOGETHER[op.together])
 

@@ -7,7 +7,7 @@ elsewhere has its effect entered in `EFFECTS`.
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -18,16 +18,28 @@ from polyvolta.cuda.machine.asynchrony import units
 from polyvolta.cuda.machine.errors import NoProduct, OutOfBounds
 from polyvolta.cuda.machine.machine import POISON, Effect, Machine
 from polyvolta.cuda.machine.reach import GlobalReach, Mask, Reaches, SharedReach
+from polyvolta.cuda.target.descriptors import in_registers
 from polyvolta.cuda.target.macro_mma import MacroMma
 from polyvolta.cuda.target.matrix_load import MatrixLoad, MatrixStore
 from polyvolta.graph.functions.formats import cast, widened
 from polyvolta.graph.functions.meaning import evaluate
 
+R = TypeVar("R", GlobalReach, SharedReach)
+
+
+def _only(found: Reaches, kind: type[R]) -> R:
+    """The one reach of an operation."""
+    (at,) = found
+    assert isinstance(at, kind)
+    return at
+
+
 # ---- global memory
 
 
 def _global_load(m: Machine, op: kir.GlobalLoad, mask: Mask) -> Reaches:
-    (at,) = found = reaches(m, op, mask)
+    found = reaches(m, op, mask)
+    at = _only(found, GlobalReach)
     memory, target = m.tensors[op.tensor], m.element(op.target)
     if at.in_order:
         target[...] = memory.runs[at.first]
@@ -42,7 +54,8 @@ def _global_load(m: Machine, op: kir.GlobalLoad, mask: Mask) -> Reaches:
 
 
 def _global_store(m: Machine, op: kir.GlobalStore, mask: Mask) -> Reaches:
-    (at,) = found = reaches(m, op, mask)
+    found = reaches(m, op, mask)
+    at = _only(found, GlobalReach)
     memory = m.tensors[op.tensor]
     values = cast(m.element(op.source), memory.values.dtype)  # to nearest even
     if at.in_order:
@@ -85,19 +98,22 @@ def _pointwise(m: Machine, op: kir.Pointwise, mask: Mask) -> Reaches:
 
 
 def _shared_store(m: Machine, op: kir.SharedStore, mask: Mask) -> Reaches:
-    (at,) = found = reaches(m, op, mask)
+    found = reaches(m, op, mask)
+    at = _only(found, SharedReach)
     _scatter(m.memory.reshape(-1, CHUNK), _rows(m, at, 0), m.element(op.source), at.mask)
     return found
 
 
 def _shared_load(m: Machine, op: kir.SharedLoad, mask: Mask) -> Reaches:
-    (at,) = found = reaches(m, op, mask)
+    found = reaches(m, op, mask)
+    at = _only(found, SharedReach)
     _write(m.element(op.target), m.memory.reshape(-1, CHUNK).take(_rows(m, at, 0), 0), at.mask)
     return found
 
 
 def _fragment_load(m: Machine, op: kir.FragmentLoad, mask: Mask) -> Reaches:
-    (at,) = found = reaches(m, op, mask)
+    found = reaches(m, op, mask)
+    at = _only(found, SharedReach)
     groups = m.element(op.target).reshape(*m.shape, -1, op.access)
     for g in range(len(at.units)):
         _write(groups[..., g, :], m.memory.reshape(-1, op.access).take(_rows(m, at, g), 0), at.mask)
@@ -106,7 +122,8 @@ def _fragment_load(m: Machine, op: kir.FragmentLoad, mask: Mask) -> Reaches:
 
 def _load_matrix(m: Machine, op: kir.LoadMatrix, mask: Mask) -> Reaches:
     """What the instruction does: chunks from where lanes say, then its own distribution; no ownership map is asked."""
-    (at,) = found = reaches(m, op, mask)
+    found = reaches(m, op, mask)
+    at = _only(found, SharedReach)
     who, each = handed(op.load, op.count, op.transposed), 2 * op.count
     target, rows = m.element(op.target).view(np.uint16), m.memory.view(np.uint16).reshape(-1, CHUNK)
     for n in range(len(at.units)):
@@ -117,7 +134,8 @@ def _load_matrix(m: Machine, op: kir.LoadMatrix, mask: Mask) -> Reaches:
 
 def _store_matrix(m: Machine, op: kir.StoreMatrix, mask: Mask) -> Reaches:
     """What the instruction does: values over chunks by its own distribution, chunks to where lanes say."""
-    (at,) = found = reaches(m, op, mask)
+    found = reaches(m, op, mask)
+    at = _only(found, SharedReach)
     who, each, lines = handed(op.store, op.count, op.transposed), 2 * op.count, 8 * op.count
     values = cast(m.element(op.source), POISON[m.ir.kind].dtype).view(np.uint16)
     rows, taking = m.memory.view(np.uint16).reshape(-1, CHUNK), ... if at.mask is None else at.mask[..., :lines]
@@ -184,7 +202,7 @@ def gathers(macro: MacroMma) -> tuple[tuple[Any, np.ndarray, np.ndarray, np.ndar
         at = np.full((instruction.units, rows, depth), -1), np.full((instruction.units, depth, cols), -1)
         sides = zip("AB", at, (instruction.a, instruction.b), (step.a, step.b), macro.values[:2], strict=True)
         for name, matrix, own, values, width in sides:
-            matrix[unit, *apply(own, lane, np.arange(len(values)))] = lane * width + np.array(values)
+            matrix[unit, *apply(in_registers(own), lane, np.arange(len(values)))] = lane * width + np.array(values)
             if (matrix < 0).any():
                 number, line, run = (int(x) for x in np.argwhere(matrix < 0)[0])
                 raise NoProduct(
@@ -204,7 +222,8 @@ def gathers(macro: MacroMma) -> tuple[tuple[Any, np.ndarray, np.ndarray, np.ndar
 
 def _exchange_store(m: Machine, op: kir.ExchangeStore, mask: Mask) -> Reaches:
     ex, fragment = op.exchange, cast(m.element(op.source), POISON[op.exchange.kind].dtype)
-    (at,) = found = reaches(m, op, mask)
+    found = reaches(m, op, mask)
+    at = _only(found, SharedReach)
     pieces = m.memory.reshape(-1, CHUNK).view(fragment.dtype).reshape(-1, len(ex.pieces[0]))
     for n, values in enumerate(ex.pieces):
         _scatter(pieces, _rows(m, at, n), fragment[..., values], at.mask)
@@ -216,6 +235,7 @@ def _exchange_load(m: Machine, op: kir.ExchangeLoad, mask: Mask) -> Reaches:
     found = reaches(m, op, mask)
     total: Any = None
     for at in found:  # a part each
+        assert isinstance(at, SharedReach)
         loaded = [m.memory.reshape(-1, CHUNK).take(_rows(m, at, n), 0) for n in range(len(at.units))]
         run = np.concatenate([x.view(POISON[ex.kind].dtype) for x in loaded], -1)[..., ex.words]
         total = run if total is None else widened(total) + widened(run)

@@ -2,7 +2,8 @@
 
 The lockstep machine executes one block. Each operation that it has taken comes out as a `TraceStep`: the number of the
 step, the tree node and the line of the CUDA text that it belongs to, the loop variables, and for each warp what it
-has read and written. Nothing runs ahead: who takes ten steps has executed ten operations.
+has read and written. Nothing runs ahead: who takes ten steps has executed ten operations. Steps are kept, so that a
+`Trace` can be looked at from any place.
 
     step 9  frag_A  c2 = 0, c8 = 0
       tree       FILTER: frag_A[by, bx, kt, wy, wx, wz, ks, f]
@@ -21,12 +22,13 @@ where each role stands, and what it waits for.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import groupby
+from itertools import groupby, islice
 from math import prod
 from operator import index
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
@@ -46,6 +48,7 @@ from polyvolta.cuda.machine.touches import Touch, assignment, element_text, touc
 from polyvolta.cuda.machine.turns.standing import Standing, Turns, standing
 from polyvolta.cuda.machine.turns.tiles import launched
 from polyvolta.cuda.text.places import Place, Places
+from polyvolta.display.shown import Shown
 from polyvolta.graph.functions.formats import PATTERNS, widened
 from polyvolta.sched.tree import Schedule
 from polyvolta.sched.views.paper import rows
@@ -59,7 +62,7 @@ class BadBlock(CudaError, ValueError):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class TraceStep:
+class TraceStep(Shown):
     """One operation that a block has taken. Print it.
 
     Parameters
@@ -159,21 +162,18 @@ class TraceStep:
     def __repr__(self) -> str:
         return f"<TraceStep {self.number}: {self.place}>"
 
-    def _repr_html_(self) -> str:
-        """The same for notebooks, as a table."""
-        from html import escape
+    def _html(self) -> str:
+        from polyvolta.display.page import Html, code, facts, heading
 
-        left = "text-align: left; white-space:"
-        body = "".join(
-            f'<tr><th style="{left} nowrap">{escape(label)}</th>'
-            f'<td style="{left} pre-wrap"><code>{escape(text)}</code></td></tr>'
-            for label, text in self.lines()
-        )
-        return f"<table><caption>{escape(self.title)}</caption>{body}</table>"
+        return heading(self.title) + facts((label, Html(code(text))) for label, text in self.lines())
 
 
-class Trace(Iterator["TraceStep"]):
-    """The steps of one block, one after the other; of its roles in turn, or of the one that is asked for.
+class Trace(Shown, Sequence["TraceStep"]):
+    """The steps of one block, a sequence; a notebook shows it with a slider, or as steps to choose from.
+
+    Steps are made when they are asked for, and kept: `for step in trace` begins at the first one, `trace[10]` takes
+    those up to the eleventh, `len(trace)` and `trace[-1]` all. `next(trace)` goes on from where it stands, and
+    `trace.next("producer")` to the next step of one role. What has been made stays in its order.
 
     Attributes
     ----------
@@ -187,13 +187,45 @@ class Trace(Iterator["TraceStep"]):
         self.roles = tuple(n for _, s in walk(machine.ir.body) if isinstance(s, kir.Roles)
                            for role in s.roles for n, _, _ in parts_of(role))  # fmt: skip
         self.passed: tuple[TraceStep, ...] = ()
+        self.block = block
         self._machine, self._places, self._steps = machine, places, _steps(machine, places, block, whole)
         self._whole = whole
         self._turns = machine.weaver = Turns(machine.weaver)  # type: ignore[assignment]
+        self._made: list[TraceStep] = []
+        self._at = 0  # the step that is next
+        self._ended: Exception | None = None
 
     def __next__(self) -> TraceStep:
-        self._turns.wanted = ""
-        return next(self._steps)
+        step = self._step(self._at)
+        self._at += 1
+        return step
+
+    def __iter__(self) -> Iterator[TraceStep]:
+        number = 0
+        with suppress(StopIteration):
+            while True:
+                yield self._step(number)
+                number += 1
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    @overload
+    def __getitem__(self, at: int) -> TraceStep: ...
+    @overload
+    def __getitem__(self, at: slice) -> list[TraceStep]: ...
+    def __getitem__(self, at: int | slice) -> TraceStep | list[TraceStep]:
+        if isinstance(at, slice):
+            known = all(n is None or n >= 0 for n in (at.start, at.stop)) and at.stop is not None
+            return [*islice(self, at.stop if known else None)][at]
+        if (number := index(at)) < 0:
+            number += len(self)
+        try:
+            if number >= 0:
+                return self._step(number)
+        except StopIteration:
+            pass
+        raise IndexError(f"the trace has {len(self)} steps, none of number {at}")
 
     def next(self, role: str) -> TraceStep:
         """The next step of a role; others go on as far as it waits for them.
@@ -207,9 +239,10 @@ class Trace(Iterator["TraceStep"]):
         if role not in self.roles:
             raise UnknownName(f"{self._machine.ir.name} has no role {role!r}", hint=nearest(role, self.roles)
                               or f"its roles are {', '.join(self.roles) or 'none'}")  # fmt: skip
-        self._turns.wanted, passed = role, []
-        while not any(s.role == role and s.ended for s in self.standing):
-            step = next(self._steps)
+        passed: list[TraceStep] = []
+        while self._at < len(self._made) or not any(s.role == role and s.ended for s in self.standing):
+            step = self._step(self._at, role)
+            self._at += 1
             if step.role == role:
                 self.passed = tuple(passed)
                 return step
@@ -219,9 +252,61 @@ class Trace(Iterator["TraceStep"]):
 
     @property
     def standing(self) -> tuple[Standing, ...]:
-        """Where each role stands; () before they begin, and where there are none."""
+        """Where each role stands behind the last step that was made; () before they begin, and where there are none."""
         woven = (s for s in self._turns.woven if s.name in self.roles)
         return tuple(standing(self._machine, self._places, s, self._whole) for s in woven)
+
+    def _step(self, number: int, role: str = "") -> TraceStep:
+        """The step of a number, made if it isn't yet, a role's as soon as can be.
+
+        Raises
+        ------
+        StopIteration : there are less.
+        """
+        while len(self._made) <= number:
+            if self._ended is not None:
+                raise self._ended
+            self._turns.wanted = role
+            try:
+                self._made.append(next(self._steps))
+            except Exception as end:  # the block's end, or what is wrong there: the same whoever asks again
+                self._ended = end
+                raise
+        return self._made[number]
+
+    def __repr__(self) -> str:
+        count = len(self._made)
+        so_far = "" if isinstance(self._ended, StopIteration) else " so far"
+        name = self._machine.ir.name
+        return f"<Trace of {name}, block {self.block}: {count} step{'s' * (count != 1)}{so_far}; print it>"
+
+    def __str__(self) -> str:
+        from polyvolta.cuda.shown.trace import as_text
+
+        return as_text(self)
+
+    def _html(self) -> str:
+        from polyvolta.cuda.shown.trace import as_html
+
+        return as_html(self)
+
+    def slider(self) -> Any:
+        """The trace as a widget: a slider, and the step that it is at.
+
+        A running notebook shows a trace so by itself where ipywidgets are there; this asks for it anywhere.
+
+        Raises
+        ------
+        NoWidgets : they aren't; `pip install "polyvolta[notebook]"`.
+        """
+        from polyvolta.cuda.shown.trace import slider
+
+        return slider(self)
+
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, Any]:
+        from polyvolta.cuda.shown.trace import bundle
+
+        return bundle(self)
 
 
 def trace(

@@ -77,6 +77,12 @@ class Strand(Generic[T]):
     meetings: Counter[str] = field(default_factory=Counter)
     woven: Sequence[Strand] = ()
 
+    @property
+    def threads(self) -> np.ndarray:
+        """The mask, of a strand that is not of all threads."""
+        assert self.mask is not None
+        return self.mask
+
     def met(self, scope: str) -> tuple[Strand, ...]:
         """Who meets at a barrier, itself included: a role, a block of a cluster, or all."""
         same = {"role": lambda s: s.role == self.role, PART: lambda s: s.block == self.block}

@@ -97,6 +97,7 @@ def _k_tile(ir: KernelIR) -> int:
     """How many k a tile has."""
     for _, s in walk(ir.body):
         if isinstance(s, Wgmma):
+            assert isinstance(s.a, SharedOperand)
             layout = ir.tile(s.a.tile).layout
             assert layout is not None
             return layout.inputs[1][1]

@@ -14,6 +14,7 @@ from typing import Any
 from polyvolta.cuda.errors import CudaError
 from polyvolta.cuda.ir.kernel_ir import KernelIR, Loop, Op, Roles, SharedTile, Stmt, Tiles, When
 from polyvolta.cuda.ir.walk import IrPath, operations, replaced, walk
+from polyvolta.display.shown import Brief
 from polyvolta.sched.tree import Schedule
 
 
@@ -35,8 +36,8 @@ class NotAKernel(CudaError, TypeError):
     id = "PV566"
 
 
-@dataclass(frozen=True, slots=True)
-class Mutant:
+@dataclass(frozen=True, slots=True, repr=False)
+class Mutant(Brief):
     """One way to break a kernel.
 
     Parameters
@@ -60,6 +61,13 @@ class Mutant:
     blames: tuple[type, ...] = ()
     ir: Callable[[KernelIR], KernelIR] | None = None
     trees: Callable[[Mapping[str, Schedule]], Mapping[str, Schedule]] | None = None
+
+    def _facts(self) -> list[tuple[str, object]]:
+        changed = "the kernel IR" if self.trees is None else "the schedule trees"
+        return [("breaks", self.about), ("changes", changed), ("refuted", self.proofs), ("seen by", self.observers)]
+
+    def _title(self) -> str:
+        return self.name
 
 
 # ---- changes

@@ -42,7 +42,9 @@ def _filled(ir: KernelIR) -> set[str]:
 
 def _rings(ir: KernelIR) -> set[str]:
     """Those of them whose slots are filled again and again, and the rows that say when they are free."""
-    return {op.phase.barriers for at in _in_loops(ir, Await, Arrive) for op in (dict(walk(ir.body))[at],)}
+    stmts = dict(walk(ir.body))
+    found = (stmts[at] for at in _in_loops(ir, Await, Arrive))
+    return {op.phase.barriers for op in found if isinstance(op, Await | Arrive)}
 
 
 def _in_loops(ir: KernelIR, *kinds: type, where: Callable[[Any], bool] = lambda s: True) -> list[IrPath]:
@@ -125,6 +127,7 @@ def _later_begin(ir: KernelIR) -> KernelIR:
     if not begins or at is None:
         raise NothingToBreak(f"{ir.name} has no roles", where=ir.about)
     guard, roles = stmts[begins[0][:1]], stmts[at]
+    assert isinstance(roles, Roles)
     first: Role = roles.roles[0]
     moved = replace(roles, roles=(replace(first, body=(guard, *first.body)), *roles.roles[1:]))
     body = replaced(ir.body, at, (moved,))

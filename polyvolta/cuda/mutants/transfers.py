@@ -45,6 +45,7 @@ def _placed(ir: KernelIR, change: Callable[[Aff, int], Aff], across: bool) -> Ke
     d = line if across else tile.order[-1]
 
     def moved(s: Any) -> tuple[Stmt]:
+        assert tile.layout is not None
         place = [change(e, tile.layout.inputs[d][1]) if n == d else e for n, e in enumerate(s.place)]
         return (replace(s, place=tuple(place)),)
 

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from polyvolta.cuda.mutants.model import Mutant, NothingToBreak
+from polyvolta.sched.cases import Cases
 from polyvolta.sched.nodes import Domain
 from polyvolta.sched.tree import Schedule
 from polyvolta.sets import Aff, Map, Set, var
@@ -37,11 +38,11 @@ def _summed(stages: Stages) -> dict[str, str]:
     return {space.name: space.dims[2] for space in spaces if space.name and len(space.dims) == 3}
 
 
-def _reversed(statement: str, e: Aff, summed: Mapping[str, str]) -> tuple[str, Aff]:
+def _reversed(statement: str, e: Aff | Cases, summed: Mapping[str, str]) -> tuple[str, Aff | Cases]:
     """A band member's expression, with the opposite sign if it is the number of a k tile."""
     match e:
-        case Aff(((Floor(num, _), 1),), 0) if statement in summed and num == var(summed[statement]):
-            return statement, -e
+        case Aff(((Floor(num, _), 1),), 0) as found if statement in summed and num == var(summed[statement]):
+            return statement, -found
     return statement, e
 
 

@@ -71,6 +71,12 @@ def shared_tile(
     ------
     NotInKernel : no such tile, access, warp, time or part; BadPicture : arguments that have no meaning together.
     NothingToDraw : an access that no lane makes: of boxes, or of operands that tensor cores read.
+
+    >>> import polyvolta as pv
+    >>> M, N, K = pv.sizes("M N K")
+    >>> kernel = pv.compile(pv.tensor("A", (M, K)) @ pv.tensor("B", (K, N), layout="col"))
+    >>> pv.pictures.shared_tile(kernel, "shared_A", "load")[:4]
+    '<svg'
     """
     ir = ir_of(kernel)
     found = _tile(ir, tile)

@@ -15,6 +15,7 @@ from polyvolta.cuda.ir.kernel_ir import KernelIR, Loop
 from polyvolta.cuda.ir.walk import walk
 from polyvolta.cuda.machine.machine import Machine
 from polyvolta.cuda.machine.operations import EFFECTS
+from polyvolta.cuda.machine.reach import Reaches
 from polyvolta.cuda.pictures.errors import BadPicture, NotInKernel
 from polyvolta.sets import PolyvoltaError, nearest
 from polyvolta.sets.errors import kind_of
@@ -79,8 +80,8 @@ def dry_machine(ir: KernelIR, sizes: Mapping[str, int], blocks: Any = ((0,), (0,
     return made
 
 
-def _nothing(*_: Any) -> None:
-    pass
+def _nothing(*_: Any) -> Reaches:
+    return ()
 
 
 def all_sizes(ir: KernelIR, given: Mapping[str, int], default: int) -> dict[str, int]:

@@ -87,6 +87,13 @@ def output_tiles(kernel: Any, output: str | None = None, *, block: tuple[int, ..
     NotInKernel : no such output or size, or a block that stores nothing; BadBlock : no such block.
     TooMuchToDraw : more than 256 blocks, or 2^26 elements; says which sizes are the largest that are drawn.
     NothingToDraw : the output is no matrix, or empty.
+
+    >>> import polyvolta as pv
+    >>> M, N, K = pv.sizes("M N K")
+    >>> kernel = pv.compile(pv.tensor("A", (M, K)) @ pv.tensor("B", (K, N), layout="col"))
+    >>> picture = pv.pictures.output_tiles(kernel, M=256, N=256, K=32)
+    >>> picture[:4], "blockIdx" in picture
+    ('<svg', True)
     """
     ir = ir_of(kernel)
     tensor = _output(ir, output)

@@ -74,6 +74,13 @@ def roles_over_time(kernel: Any, tiles: int = 4, *, clock: Clock | None = None, 
     ------
     NothingToDraw : warps have no roles. Others as `pipeline`.
     BadTensor : of such sizes the kernel takes no arrays, such as an N that is no multiple of 8 where boxes are stored.
+
+    >>> import polyvolta as pv
+    >>> M, N, K = pv.sizes("M N K")
+    >>> product = pv.tensor("A", (M, K)) @ pv.tensor("B", (K, N), layout="col")
+    >>> kernel = pv.compile(product, target="sm_90a")
+    >>> pv.pictures.roles_over_time(kernel, tiles=2).svg()[:4]
+    '<svg'
     """
     ir = ir_of(kernel)
     if not any(isinstance(s, Roles) for s in ir.body):

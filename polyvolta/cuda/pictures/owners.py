@@ -25,6 +25,7 @@ from polyvolta.cuda.ir.walk import operations
 from polyvolta.cuda.pictures.dry import ir_of
 from polyvolta.cuda.pictures.errors import BadPicture, NothingToDraw, NotInKernel
 from polyvolta.cuda.pictures.svg import DEEPER, FAINT, GREY, INK, RED, TINTS, Canvas, Svg
+from polyvolta.cuda.target.descriptors import in_registers
 from polyvolta.cuda.target.index_map import IndexMap
 from polyvolta.cuda.target.instruction import LAYOUTS, Instruction
 from polyvolta.cuda.target.macro_mma import MacroMma
@@ -70,6 +71,7 @@ def ownership(
     True
     """
     loaded: dict[str, Op] = {}
+    brought: dict[str, Any] = {}
     if macro is None or isinstance(macro, str):
         known = target_of(target)
         macro = (known.macro_mmas[0] if macro is None else known.macro_mma(macro)).of(a, b)
@@ -77,9 +79,10 @@ def ownership(
         ir = ir_of(macro, "a macro-MMA, its name, or a kernel")
         product = _of_kernel(ir, statement)
         macro, loaded = product.product, _loaded(ir, product)
-    brought = {name: _brought(ir, op) for name, op in loaded.items()}
-    held = {"A": owners(brought.get("A", macro.a)), "B": owners(brought.get("B", macro.b)), "D": owners(macro.d)}
-    wrong = {name: _differing(held[name], owners(own)) for name, own in (("A", macro.a), ("B", macro.b))}
+        brought = {name: _brought(ir, op) for name, op in loaded.items()}
+    sides = (("A", brought.get("A") or in_registers(macro.a)), ("B", brought.get("B") or in_registers(macro.b)))
+    held = {name: owners(own) for name, own in (*sides, ("D", macro.d))}
+    wrong = {name: _differing(held[name], owners(in_registers(own))) for name, own in (("A", macro.a), ("B", macro.b))}
     made = macro.instruction
     picture = Canvas(
         f"{macro.name}: who owns what",
@@ -125,7 +128,7 @@ def instruction(a: str = "row", b: str = "col", *, quad_pair: int = 0, target: s
         f"{made.title}, {f'{name} {quad_pair}' if made.units > 1 else name}: who owns what", _layouts(made)
     )
     lanes = made.scope.lanes(quad_pair)
-    held = {name: owners(own, lanes) for name, own in (("A", made.a), ("B", made.b), ("D", made.d))}
+    held = {name: owners(in_registers(own), lanes) for name, own in (("A", made.a), ("B", made.b), ("D", made.d))}
     return _drawn(picture, made, held, (quad_pair,))
 
 
@@ -158,10 +161,12 @@ def _loaded(ir: KernelIR, product: Op) -> dict[str, Op]:
     assert macro is not None
     found: dict[str, Op] = {}
     for op in operations(ir.body):
-        *reads, last = op.accesses(ir) or (None,)
+        if not (accesses := op.accesses(ir)):
+            continue
+        *reads, last = accesses
         for name, operand, own in (("A", a, macro.a), ("B", b, macro.b)):
             if any(x.own is not None for x in reads) and last.array == operand.array:
-                if name not in found or owners(_brought(ir, found[name])) == owners(own):
+                if name not in found or owners(_brought(ir, found[name])) == owners(in_registers(own)):
                     found[name] = op
     return found
 
@@ -222,8 +227,8 @@ def _drawn(
     left, top = 0.0, 0.0  # of the accumulator
     a_left, b_top = left - GAP - CELL * k, top - GAP - CELL * k
     a, b = (wrong.get(name, {}) for name in "AB")
-    _matrix(picture, "A", held["A"], (a_left, top), (m, k), ("row", "k"), along(what.a), a)
-    _matrix(picture, "B", held["B"], (left, b_top), (k, n), ("k", "column"), along(what.b), b)
+    _matrix(picture, "A", held["A"], (a_left, top), (m, k), ("row", "k"), along(in_registers(what.a)), a)
+    _matrix(picture, "B", held["B"], (left, b_top), (k, n), ("k", "column"), along(in_registers(what.b)), b)
     _matrix(picture, "D", held["D"], (left, top), (m, n), ("row", "column"), None, {})
     for name, (x, y) in (("A", (a_left, top)), ("B", (left, b_top))):
         for (r, c), lanes in (lines or {}).get(name, {}).items():

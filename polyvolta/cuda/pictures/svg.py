@@ -15,6 +15,9 @@ from dataclasses import dataclass
 from html import escape
 from math import hypot
 from pathlib import Path
+from typing import Any
+
+from polyvolta.display.shown import Shown
 
 INK, GREY, FAINT, PAPER, RED = "#1a1a1a", "#6b6b6b", "#c9c9c9", "#ffffff", "#c1121f"
 TINTS = ("#f7e98e", "#a9d6f5", "#b5dc9a", "#f3bfd3", "#f6c38a", "#c9bce6", "#a3dccb", "#d9d2c3")
@@ -24,7 +27,7 @@ FONT = "Helvetica, Arial, 'DejaVu Sans', sans-serif"
 MARGIN = 18
 
 
-class Svg(str):
+class Svg(Shown, str):
     """A picture as SVG text; notebooks show it, `save` writes it.
 
     >>> picture = Canvas("A box")
@@ -38,6 +41,14 @@ class Svg(str):
     def _repr_svg_(self) -> str:
         return str(self)
 
+    def _html(self) -> str:
+        from polyvolta.display.drawing import scaled
+
+        return scaled(self)
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        printer.text(repr(self))
+
     def __repr__(self) -> str:
         width, height = self.size
         return f"<Svg, {width} x {height} pixels>"
@@ -50,7 +61,16 @@ class Svg(str):
         return width, height
 
     def save(self, path: str | Path) -> None:
-        """Write the picture to a file."""
+        """Write the picture to a file.
+
+        `path` is the file's, which is overwritten; `OSError` is raised where it cannot be.
+
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> import polyvolta as pv
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     pv.pictures.ownership().save(Path(folder) / "owners.svg")
+        """
         Path(path).write_text(self, encoding="utf-8")
 
 

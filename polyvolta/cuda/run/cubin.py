@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from polyvolta.cuda.errors import BadImage
+from polyvolta.display.shown import Record
 
 _NOBITS = 8  # sh_type of a section without content
 _CUDA, _SHIFTED = 190, 8  # e_machine of a cubin; the version of its ABI from which flags are laid out differently
@@ -22,7 +23,7 @@ _RESERVED = 1024  # bytes at the start of .nv.shared.NAME that are the driver's,
 
 
 @dataclass(frozen=True, slots=True)
-class Resources:
+class Resources(Record):
     """What one kernel takes of the machine.
 
     Attributes
@@ -41,6 +42,18 @@ class Resources:
     spill_stores: int | None = None
     spill_loads: int | None = None
     constant_bytes: int = 0
+
+    def _facts(self) -> list[tuple[str, object]]:
+        stores, loads = self.spill_stores or 0, self.spill_loads or 0
+        spills = f"{stores} bytes stored, {loads} loaded" if stores or loads else "none"
+        spills = spills if self.spill_stores is not None else "not known"
+        return [("registers", f"{self.registers} a thread"), ("spills", spills),
+                ("local memory", f"{self.local_bytes} bytes a thread" if self.local_bytes else "none"),
+                ("shared memory", f"{self.shared_bytes:,} bytes a block"),
+                ("constant bank 0", f"{self.constant_bytes} bytes")]  # fmt: skip
+
+    def _title(self) -> str:
+        return "what machine code takes"
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,12 +7,12 @@ stream wait. torch speaks both and tells its stream only through DLPack, cupy an
 first alone. bf16 is a type of DLPack's own; in the interface it is "<V2", two bytes without a meaning, as with
 torch, jax and ml_dtypes.
 
-This module reads both and calls nothing of CUDA: who uses it says how a stream waits for another.
+This module reads both, the struct through `graph.arrays.dlpack`, and calls nothing of CUDA: who uses it says how a
+stream waits for another.
 """
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache
@@ -20,9 +20,9 @@ from typing import Any
 
 from polyvolta.cuda.errors import NotADeviceArray
 from polyvolta.cuda.run.dtypes import BFLOAT16, WORDS
+from polyvolta.graph.arrays.dlpack import NotReadable, compact, read
 
 _GPU_MEMORY = (2, 13)  # DLPack's kDLCUDA, kDLCUDAManaged
-_DLPACK_KINDS = {0: "int", 1: "uint", 2: "float", 4: "bfloat", 5: "complex", 6: "bool"}
 _LEGACY_DEFAULT = 1  # what both protocols call the driver's stream 0
 
 
@@ -126,28 +126,6 @@ def _dtype(typestr: str) -> tuple[str, int]:
     return np.dtype(typestr).name, np.dtype(typestr).itemsize
 
 
-class _DLTensor(ctypes.Structure):
-    """The head of DLPack's DLManagedTensor (dlpack.h, before version 1)."""
-
-    _fields_ = [
-        ("data", ctypes.c_void_p),
-        ("device_type", ctypes.c_int32),
-        ("device_id", ctypes.c_int32),
-        ("ndim", ctypes.c_int32),
-        ("kind", ctypes.c_uint8),
-        ("bits", ctypes.c_uint8),
-        ("lanes", ctypes.c_uint16),
-        ("shape", ctypes.POINTER(ctypes.c_int64)),
-        ("strides", ctypes.POINTER(ctypes.c_int64)),
-        ("byte_offset", ctypes.c_uint64),
-    ]
-
-
-_capsule_pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(
-    ("PyCapsule_GetPointer", ctypes.pythonapi)
-)
-
-
 def read_dlpack(obj: Any, stream: int) -> DeviceArray:
     """Read `__dlpack__`; its library makes the stream with that handle wait for the data.
 
@@ -158,19 +136,8 @@ def read_dlpack(obj: Any, stream: int) -> DeviceArray:
     NotADeviceArray : vector elements, or elements of an opaque type.
     """
     capsule = obj.__dlpack__(stream=stream or _LEGACY_DEFAULT)
-    tensor = _DLTensor.from_address(_capsule_pointer(capsule, b"dltensor"))
-    if tensor.lanes != 1 or tensor.kind not in _DLPACK_KINDS:
-        raise NotADeviceArray(f"elements of DLPack type ({tensor.kind}, {tensor.bits}, {tensor.lanes})")
-    name = "bool" if tensor.kind == 6 else f"{_DLPACK_KINDS[tensor.kind]}{tensor.bits}"
-    shape = tuple(tensor.shape[: tensor.ndim])
-    strides = tuple(tensor.strides[: tensor.ndim]) if tensor.strides else compact(shape)
-    return DeviceArray((tensor.data or 0) + tensor.byte_offset, shape, strides, name, False, (obj, capsule))
-
-
-def compact(shape: tuple[int, ...]) -> tuple[int, ...]:
-    """The strides, in elements, of a C-ordered array without gaps."""
-    strides, step = [], 1
-    for size in reversed(shape):
-        strides.append(step)
-        step *= size
-    return tuple(reversed(strides))
+    try:
+        memory = read(capsule)
+    except NotReadable as wrong:
+        raise NotADeviceArray(str(wrong)) from wrong
+    return DeviceArray(memory.ptr, memory.shape, memory.strides, memory.dtype, memory.readonly, (obj, capsule))

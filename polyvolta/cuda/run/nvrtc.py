@@ -28,6 +28,7 @@ from polyvolta.cuda.run.cubin import Resources as Resources
 from polyvolta.cuda.run.cubin import arch_of as arch_of
 from polyvolta.cuda.run.cubin import is_for
 from polyvolta.cuda.run.cubin import resources as resources
+from polyvolta.display.shown import Record
 from polyvolta.sets import code_cache
 
 _INSTALL = (
@@ -37,7 +38,7 @@ _INSTALL = (
 
 
 @dataclass(frozen=True, slots=True)
-class Cubin:
+class Cubin(Record):
     """Machine code for one GPU architecture.
 
     Attributes
@@ -54,6 +55,14 @@ class Cubin:
     def resources(self, entry: str) -> Resources:
         """What the kernel `entry` takes, spills included; see `resources`."""
         return resources(self.image, entry, log=self.log)
+
+    def _facts(self) -> list[tuple[str, object]]:
+        return [("machine code for", self.arch), ("size", f"{len(self.image):,} bytes")]
+
+    def _html(self) -> str:
+        from polyvolta.display.page import block, facts, fold
+
+        return facts(self._facts()) + fold("what NVRTC said", block(self.log, boxed=True))
 
 
 # ---- the library -------------------------------------------------------------------------------------------

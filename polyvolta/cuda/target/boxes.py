@@ -21,6 +21,7 @@ from functools import lru_cache
 from polyvolta.cuda.errors import CudaError
 from polyvolta.cuda.target.checks import Rule, of, settle, whole
 from polyvolta.cuda.target.index_map import IndexMap
+from polyvolta.display.shown import Record
 from polyvolta.sets import Aff, var, xor
 
 CHUNK = 8  # 16-bit values of a chunk
@@ -41,7 +42,7 @@ _SWIZZLE_RULES = {"bytes": Rule("width of a swizzle, 128, 64, 32 or 0", "128", l
 
 
 @dataclass(frozen=True, slots=True)
-class Swizzle:
+class Swizzle(Record):
     """A permutation of the chunks of shared memory, by their absolute numbers.
 
     Parameters
@@ -112,7 +113,7 @@ SWIZZLES = Swizzle(128), Swizzle(64), Swizzle(32), Swizzle(0)
 
 
 @dataclass(frozen=True, slots=True)
-class Box:
+class Box(Record):
     """What one copy between a tensor and shared memory moves.
 
     Parameters

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from polyvolta.cuda.errors import CudaError
 from polyvolta.cuda.target.index_map import IndexMap
@@ -45,8 +46,8 @@ class Rule:
 
     words: str
     example: str
-    fits: Callable[[object], bool]
-    tidy: Callable[[object], object] = _same
+    fits: Callable[[Any], bool]
+    tidy: Callable[[Any], object] = _same
 
 
 def settle(record: object, rules: Mapping[str, Rule], wrong: type[CudaError]) -> None:

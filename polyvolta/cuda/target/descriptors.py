@@ -25,6 +25,7 @@ from dataclasses import dataclass
 from polyvolta.cuda.target.boxes import CHUNK, SWIZZLES, BadBox, Swizzle
 from polyvolta.cuda.target.checks import Rule, each, of, settle, whole
 from polyvolta.cuda.target.index_map import IndexMap
+from polyvolta.display.shown import Record
 from polyvolta.sets import var
 
 MAJORS = ("k", "mn")
@@ -33,7 +34,7 @@ _LEADING, _STRIDE, _MODE = 16, 32, 62  # first bits; a start is in bits 0 to 13
 
 
 @dataclass(frozen=True, slots=True)
-class Descriptor:
+class Descriptor(Record):
     """A matrix descriptor but for the start.
 
     Parameters
@@ -110,7 +111,7 @@ _RULES = {
 
 
 @dataclass(frozen=True, slots=True)
-class InShared:
+class InShared(Record):
     """Where an operand is that an instruction reads from shared memory itself: what its descriptor may say.
 
     Parameters
@@ -138,3 +139,9 @@ _PLACE_RULES = {
     "major": _RULES["major"],
     "swizzles": each("tuple of swizzles", "(Swizzle(128), Swizzle(64))", lambda v: isinstance(v, Swizzle)),
 }
+
+
+def in_registers(own: IndexMap | InShared) -> IndexMap:
+    """Which lane owns which value, of an operand that is known not to be in shared memory."""
+    assert isinstance(own, IndexMap)
+    return own

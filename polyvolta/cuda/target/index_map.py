@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
+from polyvolta.display.shown import Record
 from polyvolta.sets import Aff, Map, Tuple, var
 from polyvolta.sets.values.build import RowBuilder
 from polyvolta.sets.values.simplify import simplify
@@ -21,7 +22,7 @@ from polyvolta.sets.values.space import Space
 
 
 @dataclass(frozen=True, slots=True)
-class IndexMap:
+class IndexMap(Record):
     """A function of bounded indices.
 
     Parameters
@@ -77,6 +78,12 @@ class IndexMap:
         outputs = ", ".join(f"{n} = {e}" for n, e in self.outputs)
         bounds = " and ".join(f"0 <= {n} < {x}" for n, x in self.inputs)
         return f"{{ [{inputs}] -> [{outputs}] : {bounds} }}"
+
+    def _facts(self) -> list[tuple[str, object]]:
+        return [("inputs", ", ".join(f"0 <= {n} < {x}" for n, x in self.inputs)), *self.outputs]
+
+    def _title(self) -> str:
+        return "an index map"
 
 
 @lru_cache(maxsize=4096)

@@ -23,6 +23,7 @@ from polyvolta.cuda.target.boxes import LANES as LANES
 from polyvolta.cuda.target.checks import COUNT, SIZES, BadTarget, Rule, each, function, known_names, of, settle
 from polyvolta.cuda.target.descriptors import InShared
 from polyvolta.cuda.target.index_map import IndexMap
+from polyvolta.display.shown import Brief, Record
 from polyvolta.sets import Aff, aff, var
 
 WARPS = 4  # of a warpgroup
@@ -45,7 +46,7 @@ def _counted(threads: int) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
+class Scope(Record):
     """Which lanes make a product together.
 
     Parameters
@@ -149,8 +150,8 @@ _RULES = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Instruction:
+@dataclass(frozen=True, slots=True, repr=False)
+class Instruction(Brief):
     """A multiply-accumulate instruction, `mma.sync` of a warp or `wgmma` of a warpgroup, for a pair of operand layouts.
 
     Parameters
@@ -276,6 +277,14 @@ class Instruction:
         """Operations of a warp's instruction, a multiply-add being two."""
         m, n, k = self.shape
         return 2 * m * n * k * self.units
+
+    def _facts(self) -> list[tuple[str, object]]:
+        from polyvolta.cuda.shown.targets import instruction_facts
+
+        return instruction_facts(self)
+
+    def _title(self) -> str:
+        return self.name
 
 
 def held_values(a: IndexMap | InShared, b: IndexMap | InShared, d: IndexMap) -> tuple[int, int, int]:

@@ -23,10 +23,11 @@ from itertools import groupby, permutations, product
 
 from polyvolta.cuda.errors import CudaError
 from polyvolta.cuda.target.checks import Rule, each, every, of, settle, spelled
-from polyvolta.cuda.target.descriptors import InShared
+from polyvolta.cuda.target.descriptors import InShared, in_registers
 from polyvolta.cuda.target.index_map import IndexMap
 from polyvolta.cuda.target.instruction import LANE, LANES, LAYOUTS, I, Instruction, held_values, owned
 from polyvolta.cuda.target.matrix_load import MatrixLoad
+from polyvolta.display.shown import Brief, Record
 from polyvolta.sets import Aff, UnknownName, aff, nearest, var
 from polyvolta.sets.values.simplify import simplify
 
@@ -44,7 +45,7 @@ class BadComposition(CudaError, ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class Step(Record):
     """One instruction of a macro-MMA: the values of each lane's fragments that it works on."""
 
     a: tuple[int, ...]
@@ -57,7 +58,7 @@ _BITS = each("tuple of bits, r, q or s and a number", "('r0', 'r1', 'q0', 's0')"
 
 
 @dataclass(frozen=True, slots=True)
-class Interleave:
+class Interleave(Record):
     """Where the bits of a tile's row, column and k come from, the lowest bit first.
 
     Parameters
@@ -126,8 +127,8 @@ def _placed(bits: tuple[str, ...], sources: Mapping[str, Aff]) -> Aff:
     return e
 
 
-@dataclass(frozen=True, slots=True)
-class MacroMma:
+@dataclass(frozen=True, slots=True, repr=False)
+class MacroMma(Brief):
     """A product of a warp, or of a warpgroup, composed of instructions.
 
     Parameters
@@ -170,6 +171,19 @@ class MacroMma:
         """Operations of a warp, a multiply-add being two."""
         return self.instruction.flops * len(self.steps)
 
+    def _facts(self) -> list[tuple[str, object]]:
+        from polyvolta.cuda.shown.targets import macro_facts
+
+        return macro_facts(self)
+
+    def _html(self) -> str:
+        from polyvolta.cuda.shown.targets import macro
+
+        return macro(self)
+
+    def _title(self) -> str:
+        return self.name
+
 
 _RULES = {
     "instructions": every(Instruction, "(mma,)"),
@@ -181,8 +195,8 @@ PAIRS = tuple(product(LAYOUTS, LAYOUTS))
 RUN = 8  # 16-bit values of a 128-bit access
 
 
-@dataclass(frozen=True, slots=True)
-class Composition:
+@dataclass(frozen=True, slots=True, repr=False)
+class Composition(Brief):
     """A macro-MMA for every pair of layouts and kind of elements that its instructions take: `of` makes them.
 
     Parameters
@@ -302,10 +316,23 @@ class Composition:
             wide = (*mine, *(b for b in bits if b not in mine))
             others = permutations(bits)
             return tuple(dict.fromkeys((wide, *others) if 2 ** len(mine) >= RUN else others))
-        own = {f"r{b}" for i in self.instructions for b in _in_lane((i.a, i.b)[side], side)}
+        own = {f"r{b}" for i in self.instructions for b in _in_lane(in_registers((i.a, i.b)[side]), side)}
         kept = next((n for n, bit in enumerate(bits) if bit not in own), len(bits))
         others = permutations(bits[kept:])  # in the order of `bits` first
         return tuple((*bits[:kept], *rest) for rest in others)
+
+    def _facts(self) -> list[tuple[str, object]]:
+        from polyvolta.cuda.shown.targets import composition_facts
+
+        return composition_facts(self)
+
+    def _html(self) -> str:
+        from polyvolta.cuda.shown.targets import composition
+
+        return composition(self)
+
+    def _title(self) -> str:
+        return self.name
 
 
 def _in_lane(own: IndexMap, dimension: int) -> Iterator[int]:
@@ -367,8 +394,8 @@ def compose(instruction: Instruction, interleave: Interleave, loads: MatrixLoad 
     count_m, count_n, k_steps = interleave.subtiles
     inner, s, step = var("inner"), var("s"), var("step")
     (unit,) = instruction.unit.at(LANE)
-    a_row, a_k = instruction.a.at(LANE, inner)
-    b_k, b_col = instruction.b.at(LANE, inner)
+    a_row, a_k = in_registers(instruction.a).at(LANE, inner)
+    b_k, b_col = in_registers(instruction.b).at(LANE, inner)
     n_d = instruction.values[2]
     d_row, d_col = instruction.d.at(LANE, I % n_d)
     a = {"row": interleave.row(a_row, unit, s), "k": interleave.k(a_k, step)}
@@ -411,7 +438,7 @@ def _operand(
         """How far a bit leads across lines, then along them."""
         there = where.evaluate({**origin, bit[0]: 2 ** bit[1]})
         apart = {d: x - x0 for d, x, x0 in zip(place, there, where.evaluate(origin))}
-        return sum(x for d, x in apart.items() if d != run), apart[run]
+        return sum(x for d, x in apart.items() if d != run), apart[run or ""]
 
     number = {bit: at for at, bit in enumerate(sorted(bits, key=distance) if run else bits)}
     values = {n: _placed_bits([number[n, k] for k in range((c - 1).bit_length())]) for n, c in parts.items()}

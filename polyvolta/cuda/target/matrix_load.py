@@ -22,13 +22,14 @@ from functools import lru_cache
 
 from polyvolta.cuda.target.index_map import IndexMap
 from polyvolta.cuda.target.instruction import LANE, I, owned
+from polyvolta.display.shown import Record
 from polyvolta.sets import aff, var
 
 LINES = 8  # of a matrix, and values of a line
 
 
 @dataclass(frozen=True, slots=True)
-class MatrixLoad:
+class MatrixLoad(Record):
     """An instruction that loads 8x8 matrices of 16-bit values from shared memory, `ldmatrix`.
 
     Parameters
@@ -66,7 +67,7 @@ class MatrixLoad:
 
 
 @dataclass(frozen=True, slots=True)
-class MatrixStore:
+class MatrixStore(Record):
     """An instruction that stores 8x8 matrices of 16-bit values to shared memory, `stmatrix`: a load turned around.
 
     Parameters

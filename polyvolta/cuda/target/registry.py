@@ -24,10 +24,11 @@ from polyvolta.cuda.target.macro_mma import NoInstruction
 from polyvolta.cuda.target.target import Target, UnknownTarget
 from polyvolta.cuda.target.turing import SM_75
 from polyvolta.cuda.target.volta import SM_70
+from polyvolta.display.shown import Shown
 from polyvolta.sets import nearest
 
 
-class Targets(Mapping[str, Target]):
+class Targets(Shown, Mapping[str, Target]):
     """Targets by name, in the order in which they were registered; the first one is the default.
 
     >>> targets = Targets(SM_70, SM_75, SM_80, SM_90A)
@@ -67,7 +68,14 @@ class Targets(Mapping[str, Target]):
         return isinstance(name, str) and name in self._targets
 
     def get(self, name: str, default: Any = None) -> Any:
-        """The target of a name, or the default."""
+        """The target of a name, or the default.
+
+        `default` is given for a name that no target has.
+
+        >>> import polyvolta as pv
+        >>> pv.targets.get("sm_70").shared_bytes, pv.targets.get("sm_60")
+        (98304, None)
+        """
         return self._targets[name] if name in self else default
 
     def __iter__(self) -> Iterator[str]:
@@ -96,6 +104,10 @@ class Targets(Mapping[str, Target]):
         Raises
         ------
         BadTarget : no kernel can be made for it, or another one has its name.
+
+        >>> import polyvolta as pv
+        >>> pv.targets.register(pv.targets["sm_80"]) is pv.targets["sm_80"]
+        True
         """
         if not isinstance(target, Target):
             raise BadTarget(f"{target!r} is no target", hint="make one: Target(name=..., ...)")
@@ -103,6 +115,11 @@ class Targets(Mapping[str, Target]):
         if self._targets.setdefault(target.name, target) != target:
             raise BadTarget(f"another target is called {target.name!r}", hint="targets stay as they were registered")
         return target
+
+    def _html(self) -> str:
+        from polyvolta.cuda.shown.targets import targets
+
+        return targets(self.values())
 
 
 targets = Targets(SM_70, SM_75, SM_80, SM_90A)

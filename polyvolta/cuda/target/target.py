@@ -15,6 +15,7 @@ from polyvolta.cuda.target.index_map import IndexMap
 from polyvolta.cuda.target.instruction import KINDS, Instruction
 from polyvolta.cuda.target.macro_mma import Composition
 from polyvolta.cuda.target.warpgroup import Family, WarpgroupMma
+from polyvolta.display.shown import Brief
 from polyvolta.sets import nearest
 
 
@@ -43,8 +44,8 @@ _RULES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
+@dataclass(frozen=True, slots=True, repr=False)
+class Target(Brief):
     """An architecture.
 
     Parameters
@@ -85,6 +86,11 @@ class Target:
     Raises
     ------
     BadTarget : a field is something else.
+
+    >>> import polyvolta as pv
+    >>> target = pv.targets["sm_80"]
+    >>> target.name, target.shared_bytes, target.registers
+    ('sm_80', 166912, 255)
     """
 
     name: str
@@ -122,11 +128,25 @@ class Target:
         return tuple(m.name for m in self.macro_mmas)
 
     def has(self, name: object) -> bool:
-        """Whether a macro-MMA is called so, its own or one of a family."""
+        """Whether a macro-MMA is called so, its own or one of a family.
+
+        `name` is one such as "m16n32k16".
+
+        >>> import polyvolta as pv
+        >>> pv.targets["sm_80"].has("m16n32k16"), pv.targets["sm_80"].has("m1n1k1")
+        (True, False)
+        """
         return name in self.macro_names or any(name in family.names for family in self.families)
 
     def of_kind(self, kind: str) -> Target:
-        """The target with what multiplies one kind of elements alone; itself where it knows no other."""
+        """The target with what multiplies one kind of elements alone; itself where it knows no other.
+
+        `kind` is "half" or "bfloat16"; without instructions for it there are no macro-MMAs.
+
+        >>> import polyvolta as pv
+        >>> pv.targets["sm_80"].of_kind("bfloat16").kinds
+        ('bfloat16',)
+        """
         return self if self.kinds == (kind,) else _of_kind(self, kind)
 
     def macro_mma(self, name: str) -> Composition | WarpgroupMma:
@@ -135,6 +155,10 @@ class Target:
         Raises
         ------
         UnknownTarget : there is none of that name; suggests the nearest.
+
+        >>> import polyvolta as pv
+        >>> pv.targets["sm_80"].macro_mma("m16n32k16").shape
+        (16, 32, 16)
         """
         for m in self.macro_mmas:
             if m.name == name:
@@ -157,6 +181,10 @@ class Target:
         functions : of the epilogue's largest formula.
         across : matrices that the epilogue reaches across their lines.
         copies : that a thread makes asynchronously for a k tile, at most.
+
+        >>> import polyvolta as pv
+        >>> pv.targets["sm_80"].spare_registers(products=1)
+        58
         """
         first, more, most = self.spare
         tensor, function, matrix = self.spare_formulas
@@ -173,9 +201,25 @@ class Target:
             of its matrices to one value, registers that are half full, types that kernels don't have.
 
         Cost: some milliseconds for each instruction.
+
+        >>> import polyvolta as pv
+        >>> pv.targets["sm_80"].check()
         """
         for problem in _problems(self):
             raise BadTarget(f"{self.name!r} is no target: {problem}", hint=_HINT)
+
+    def _facts(self) -> list[tuple[str, object]]:
+        from polyvolta.cuda.shown.targets import target_facts
+
+        return target_facts(self)
+
+    def _html(self) -> str:
+        from polyvolta.cuda.shown.targets import target
+
+        return target(self)
+
+    def _title(self) -> str:
+        return self.name
 
 
 @lru_cache(maxsize=64)

@@ -22,6 +22,7 @@ from polyvolta.cuda.target.descriptors import InShared
 from polyvolta.cuda.target.index_map import IndexMap
 from polyvolta.cuda.target.instruction import KINDS, LANES, LAYOUTS, THREAD, WARPGROUP, I, Instruction, owned
 from polyvolta.cuda.target.macro_mma import PAIRS, MacroMma, NoInstruction, Step
+from polyvolta.display.shown import Brief, Record
 from polyvolta.sets import UnknownName, nearest
 
 ROWS, DEPTH = 64, 16
@@ -68,8 +69,8 @@ def wgmma(
     return Instruction(shape, layouts, held, b, accumulator(columns), WARPGROUP, (kind, kind, "f32"), volatile=True)
 
 
-@dataclass(frozen=True, slots=True)
-class WarpgroupMma:
+@dataclass(frozen=True, slots=True, repr=False)
+class WarpgroupMma(Brief):
     """The product of a warpgroup for one N, for every pair of layouts and kind of elements; `of` makes macro-MMAs.
 
     It has the attributes of a `Composition` that passes ask for: name, shape, values, layouts, kinds, of_kind, of.
@@ -136,9 +137,22 @@ class WarpgroupMma:
                 return MacroMma(self.name, self.shape, made, made.a, made.b, made.d, (Step(a, b, d),))
         raise NoInstruction(f"{self.name} multiplies no {a_layout}.{b_layout}", hint="a tensor's layout")
 
+    def _facts(self) -> list[tuple[str, object]]:
+        from polyvolta.cuda.shown.targets import composition_facts
+
+        return composition_facts(self)
+
+    def _html(self) -> str:
+        from polyvolta.cuda.shown.targets import composition
+
+        return composition(self)
+
+    def _title(self) -> str:
+        return self.name
+
 
 @dataclass(frozen=True, slots=True)
-class Spare:
+class Spare(Record):
     """Registers that the compiler needs beside accumulators, so that it spills none.
 
     Measured with ptxas 12.9, beside 128 accumulators and with 168 registers a thread in all: A @ B takes 154 of them;
@@ -200,8 +214,8 @@ _RULES = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Family:
+@dataclass(frozen=True, slots=True, repr=False)
+class Family(Brief):
     """The products of a warpgroup for all N.
 
     Parameters
@@ -273,6 +287,14 @@ class Family:
 
     def __iter__(self) -> Iterator[WarpgroupMma]:
         return (self.of(n) for n in self.columns)
+
+    def _facts(self) -> list[tuple[str, object]]:
+        columns = f"{self.columns[0]} to {self.columns[-1]}"
+        rest = [(n, getattr(self, n)) for n in self.__dataclass_fields__ if n not in ("columns", "title")]
+        return [("columns (N)", columns), *rest]
+
+    def _title(self) -> str:
+        return self.title
 
 
 @lru_cache(maxsize=64)

@@ -60,6 +60,7 @@ def _arrive(scope: Scope, op: Arrive) -> str:
 def _box(scope: Scope, op: BoxCopy | BoxStore) -> tuple[str, list[str]]:
     """Where a box is in shared memory, and where in its tensor."""
     tile, tensor = scope.ir.tile(op.tile), scope.ir.tensor(scope.ir.box_map(op.map).tensor)
+    assert tile.layout is not None
     (chunk,) = tile.layout.at(*op.place)
     steps = {n: s for n, s in scope.multiples.items() if s and n in chunk.names()}
     chunk = in_steps(chunk, steps, scope.ranges)

@@ -14,11 +14,12 @@ from functools import cached_property
 from polyvolta.cuda.ir.kernel_ir import KernelIR, Loop, Roles, Stmt, Tiles, When
 from polyvolta.cuda.ir.walk import IrPath, walk
 from polyvolta.cuda.text.printer import Printed, printed
+from polyvolta.display.shown import Record
 from polyvolta.sched.tree import Filter, Path, Schedule
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+@dataclass(frozen=True, slots=True, repr=False)
+class Place(Record):
     """A statement of a kernel in all three forms.
 
     Parameters
@@ -40,6 +41,16 @@ class Place:
 
     def __str__(self) -> str:
         return f"line {self.line}: {self.text}" + (f"  [{self.statement}]" if self.statement else "")
+
+    def __repr__(self) -> str:
+        return f"<Place {self}>"
+
+    def _facts(self) -> list[tuple[str, object]]:
+        path = ", ".join(map(str, self.path))
+        return [(f"line {self.line}", self.text), ("tree", self.statement), ("in the IR", path)]
+
+    def _title(self) -> str:
+        return "a place of a kernel"
 
 
 class Places:

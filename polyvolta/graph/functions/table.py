@@ -49,7 +49,7 @@ _SIGN = "{0} > 0.0f ? 1.0f : {0} < 0.0f ? -1.0f : {0} == 0.0f ? 0.0f : {0}"
 
 
 def _call(function: str, *arguments: Formula | float) -> Call:
-    return Call(function, tuple(Number(x) if isinstance(x, float) else x for x in arguments))
+    return Call(function, tuple(Number(x) if isinstance(x, float | int) else x for x in arguments))
 
 
 _FALLING = _call("exp", _call("neg", _call("abs", X)))

@@ -29,7 +29,7 @@ class Trace:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Element(Operators):
+class Element(Operators["Element"]):
     """A number that is known when the kernel runs: a formula over the operands of the function being traced."""
 
     formula: Formula

@@ -12,6 +12,8 @@ from html import escape
 from math import hypot
 from pathlib import Path
 
+from polyvolta.display.shown import Shown
+
 Point = tuple[float, float]
 
 KINDS = {"RAW": ("#0072B2", ""), "WAR": ("#D55E00", "5 3"), "WAW": ("#009E73", "1.5 3")}
@@ -24,13 +26,18 @@ TEXT = 'font-family="Helvetica, Arial, sans-serif" font-size="13" fill="#222"'
 
 
 @dataclass(frozen=True, slots=True)
-class Svg:
+class Svg(Shown):
     """A picture as SVG text; notebooks show it."""
 
     text: str
 
     def _repr_svg_(self) -> str:
         return self.text
+
+    def _html(self) -> str:
+        from polyvolta.display.drawing import scaled
+
+        return scaled(self.text)
 
     def __repr__(self) -> str:
         return f"<Svg of {len(self.text)} characters; save(path) writes it>"

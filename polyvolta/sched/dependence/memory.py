@@ -98,14 +98,39 @@ def dependences(program: Program | Sequence[Accessing]) -> Dependences:
 
 @metered
 def flow(program: Program | Sequence[Accessing]) -> Flow:
-    """Which instance wrote the value that each instance reads: `dataflow` of a program."""
+    """Which instance wrote the value that each instance reads: `dataflow` of a program.
+
+    `program` is one, or statements with their accesses; see `dependences` for the errors.
+
+    >>> from polyvolta.sched import flow, nest
+    >>> @nest
+    ... def chain(A, N):
+    ...     for i in range(1, N):
+    ...         A[i] = A[i - 1]
+    >>> print(flow(chain))
+    must            [N] -> { S[i] -> S[i + 1] : 1 <= i <= N - 2 }
+    may             [N] -> { S[i] -> S[i + 1] : 1 <= i <= N - 2 }
+    must_no_source  [N] -> { S[i] -> A[0] : N >= 2 and i = 1 }
+    may_no_source   [N] -> { S[i] -> A[0] : N >= 2 and i = 1 }
+    """
     p = _read(program)
     return last_sources(p.reads, p.writes, p.may_writes, p.kills, p.order).flow()
 
 
 @metered
 def live_in(program: Program | Sequence[Accessing]) -> Map:
-    """instance -> element that it reads and that no earlier instance surely wrote; exact."""
+    """instance -> element that it reads and that no earlier instance surely wrote; exact.
+
+    `program` is one, or statements with their accesses; see `dependences` for the errors.
+
+    >>> from polyvolta.sched import live_in, nest
+    >>> @nest
+    ... def chain(A, N):
+    ...     for i in range(1, N):
+    ...         A[i] = A[i - 1]
+    >>> print(live_in(chain))
+    [N] -> { S[i] -> A[0] : N >= 2 and i = 1 }
+    """
     return flow(program).may_no_source
 
 
@@ -114,6 +139,14 @@ def live_out(program: Program | Sequence[Accessing]) -> Map:
     """instance -> element that it writes and that no later one surely overwrites or kills; exact.
 
     Arrays that are local to the program are left out.
+
+    >>> from polyvolta.sched import live_out, nest
+    >>> @nest
+    ... def chain(A, N):
+    ...     for i in range(1, N):
+    ...         A[i] = A[i - 1]
+    >>> print(live_out(chain))
+    [N] -> { S[i] -> A[i] : 1 <= i < N }
     """
     p = _read(program)
     params = _params(p)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from html import escape
 from typing import Literal
 
+from polyvolta.display.shown import Shown
+from polyvolta.display.text import filled
 from polyvolta.sched.errors import BadProgram
 from polyvolta.sets import Map
 from polyvolta.sets.errors import kind_of
@@ -15,7 +16,7 @@ Kind = Literal["RAW", "WAR", "WAW", "validity", "proximity", "coincidence", "con
 
 
 @dataclass(frozen=True, slots=True)
-class Dependence:
+class Dependence(Shown):
     """Instances of `source` that must run before instances of `sink`, because of `array`.
 
     Parameters
@@ -23,6 +24,15 @@ class Dependence:
     kind : "RAW" the sink reads what the source wrote (flow), "WAR" it overwrites what the source read (anti), "WAW" it
         overwrites what the source wrote (output). The others are constraints of no array; see `scheduler.constraints`.
     relation : sources -> sinks; one tuple on either side.
+
+    >>> from polyvolta.sched import dependences, nest
+    >>> @nest
+    ... def chain(A, N):
+    ...     for i in range(1, N):
+    ...         A[i] = A[i - 1]
+    >>> d = dependences(chain)[0]
+    >>> d.kind, d.source, d.sink, str(d.relation)
+    ('RAW', 'S', 'S', '[N] -> { S[i] -> S[i + 1] : 1 <= i <= N - 2 }')
     """
 
     kind: Kind
@@ -34,9 +44,20 @@ class Dependence:
     def __str__(self) -> str:
         return f"{self.kind} {self.array}  {self.relation}"
 
+    def _html(self) -> str:
+        return Dependences((self,))._html()
 
-class Dependences(tuple[Dependence, ...]):
-    """Several dependences: a tuple that prints as a table."""
+class Dependences(Shown, tuple[Dependence, ...]):
+    """Several dependences: a tuple that prints as a table.
+
+    >>> from polyvolta.sched import dependences, nest
+    >>> @nest
+    ... def chain(A, N):
+    ...     for i in range(1, N):
+    ...         A[i] = A[i - 1]
+    >>> [(d.kind, d.array) for d in dependences(chain)]
+    [('RAW', 'A')]
+    """
 
     __slots__ = ()
 
@@ -45,13 +66,15 @@ class Dependences(tuple[Dependence, ...]):
         wide = max((len(array) for _, array, _ in rows), default=0)
         return "\n".join(f"{kind}  {array:{wide}}  {text}" for kind, array, text in rows) or "no dependences"
 
-    def _repr_html_(self) -> str:
-        left = "style='text-align:left'"
-        rows = [f"<tr><th>kind</th><th>array</th><th {left}>source → sink</th></tr>"]
-        for d in self:
-            relation = f"<code>{escape(str(d.relation))}</code>"
-            rows.append(f"<tr><td>{d.kind}</td><td>{escape(d.array)}</td><td {left}>{relation}</td></tr>")
-        return f"<table>{''.join(rows)}</table>"
+    def __repr__(self) -> str:
+        kinds = ", ".join(dict.fromkeys(f"{d.kind} {d.array}" for d in self)) or "none"
+        return filled(f"<Dependences: {kinds}; print them>")
+
+    def _html(self) -> str:
+        from polyvolta.display.page import Html, code, said, table
+
+        rows = [(d.kind, d.array, Html(code(d.relation))) for d in self]
+        return table(("kind", "array", "source → sink"), rows) if rows else said("no dependences")
 
 
 def fitting(dependences: Iterable[Dependence], iterators: Mapping[str, tuple[str, ...]]) -> list[Dependence]:
@@ -86,7 +109,7 @@ FLOWS = ("must", "may", "must_no_source", "may_no_source")
 
 
 @dataclass(frozen=True, slots=True)
-class Flow:
+class Flow(Shown):
     """Where the values of the sinks come from.
 
     Parameters
@@ -95,6 +118,14 @@ class Flow:
     may : source -> sink: the value may come from there; all of `must`, too.
     must_no_source : sink -> element: the value was surely there before; no source, nor kill, runs before the sink.
     may_no_source : sink -> element: the value may have been there before; no sure source, nor kill, runs before it.
+
+    >>> from polyvolta.sched import flow, nest
+    >>> @nest
+    ... def chain(A, N):
+    ...     for i in range(1, N):
+    ...         A[i] = A[i - 1]
+    >>> print(flow(chain).must)
+    [N] -> { S[i] -> S[i + 1] : 1 <= i <= N - 2 }
     """
 
     must: Map
@@ -104,3 +135,8 @@ class Flow:
 
     def __str__(self) -> str:
         return "\n".join(f"{name:14}  {getattr(self, name)}" for name in FLOWS)
+
+    def _html(self) -> str:
+        from polyvolta.display.page import Html, code, facts
+
+        return facts((name.replace("_", " "), Html(code(getattr(self, name)))) for name in FLOWS)

@@ -16,6 +16,7 @@ from polyvolta.sets import Aff, var
 from polyvolta.sets.conjuncts import conjunct as cj
 from polyvolta.sets.conjuncts.conjunct import Conjunct
 from polyvolta.sets.conjuncts.implies import doubtful, implied
+from polyvolta.sets.engine.rows import Row, negate, normal_eq, normal_ineq, replaced
 from polyvolta.sets.values.aff import Atom, Floor, linear
 from polyvolta.sets.values.build import RowBuilder, affs_of, expression
 
@@ -39,6 +40,15 @@ class Pairs:
 
     def equal(self, params: tuple[str, ...], source: Time, sink: Time) -> Pairs | None:
         """The pairs with equal times, which may turn out to be none; this object where these are all."""
+        row = _row(self.conjunct, params, source, sink)
+        if row is not None:
+            if not any(row[1:]):
+                return None if row[0] else self
+            zero = normal_eq(row)
+            if isinstance(zero, bool):  # never, over the integers
+                return None
+            both = cj.conjoin(self.conjunct, Conjunct(self.conjunct.n, (), (zero,), ()))
+            return None if both is None else replace(self, conjunct=both)
         delta = self.distance(params, source, sink)
         if delta.is_constant:
             return None if delta.const else self
@@ -57,6 +67,9 @@ class Pairs:
 
     def signed(self, params: tuple[str, ...], source: Time, sink: Time, sign: int) -> Pairs | None:
         """The pairs, if there are any, whose sink comes earlier (sign -1) or later (1)."""
+        row = _row(self.conjunct, params, source, sink)
+        if row is not None:
+            return self._positive(row if sign > 0 else negate(row))
         delta = self.distance(params, source, sink) * sign
         if delta.is_constant:
             return self if delta.const > 0 and not self.conjunct.is_empty else None
@@ -68,6 +81,56 @@ class Pairs:
             return None
         both = cj.conjoin(self.conjunct, knife)
         return None if both is None or both.is_empty else replace(self, conjunct=both)
+
+    def _positive(self, row: Row) -> Pairs | None:
+        """The pairs, if there are any, on which a form over (1, dimensions) is positive."""
+        c = self.conjunct
+        if not any(row[1:]):
+            return self if row[0] > 0 and not c.is_empty else None
+        other = _half(negate(row))
+        if not doubtful(c, other) or implied(c, other):
+            return None
+        both = cj.conjoin(c, _half((row[0] - 1, *row[1:])))
+        return None if both is None or both.is_empty else replace(self, conjunct=both)
+
+
+def _half(row: Row) -> Conjunct:
+    """The half space in which a form that is not constant is at least 0."""
+    tight = normal_ineq(row)
+    assert not isinstance(tight, bool), "a form that is not constant"
+    return Conjunct(len(row) - 1, (), (), (tight,))
+
+
+@lru_cache(maxsize=1 << 14)
+def _row(c: Conjunct, params: tuple[str, ...], source: Time, sink: Time) -> Row | None:
+    """The distance over (1, dimensions) after what the equalities of the pairs say; None where it has floors."""
+    out = [0] * (1 + c.n + len(c.divs))
+    at = 1 + len(params)
+    for (own, e), first, sign in ((source, at, -1), (sink, at + len(source[0]), 1)):
+        out[0] += sign * e.const
+        for atom, v in e.terms:
+            if atom in own:
+                out[first + own.index(atom)] += sign * v
+            elif atom in params:
+                out[1 + params.index(atom)] += sign * v
+            else:
+                return None
+    plain, row = out[: 1 + c.n], out
+    for col, image in _images(c):
+        if row[col]:
+            row = replaced(row, col, image)
+    return tuple(plain if any(row[1 + c.n :]) else row[: 1 + c.n])
+
+
+@lru_cache(maxsize=1 << 12)
+def _images(c: Conjunct) -> tuple[tuple[int, Row], ...]:
+    """What equalities say of their last columns, the last equality first: column, and a form that is equal to it."""
+    out = []
+    for eq in reversed(c.eqs):
+        col = max([k for k, v in enumerate(eq) if v])
+        if col and eq[col] in (1, -1):
+            out.append((col, tuple([-eq[col] * v if k != col else 0 for k, v in enumerate(eq)])))
+    return tuple(out)
 
 
 def _names(params: tuple[str, ...], xs: tuple[str, ...], ys: tuple[str, ...]) -> tuple[str, ...]:

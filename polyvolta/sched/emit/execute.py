@@ -112,6 +112,25 @@ def build(
 
     Its `text` is the code. Parameters and errors are those of `execute`. The function
     takes arguments of all names, even those of `execute` itself.
+
+    `program` has the names, `schedule` the order, by default its own; `using` is "python" or "c", whose loops
+    `parallel` spreads over cores.
+
+    Raises
+    ------
+    BadArgument, BadProgram : a language, an order or a program that is none.
+
+    >>> import numpy as np
+    >>> from polyvolta.sched import build, nest
+    >>> @nest
+    ... def chain(A, N):
+    ...     for i in range(1, N):
+    ...         A[i] = A[i - 1]
+    >>> compiled = build(chain)
+    >>> a = np.array([7.0, 0.0, 0.0])
+    >>> _ = compiled(A=a, N=3)
+    >>> a
+    array([7., 7., 7.])
     """
     check_program(program, "execute")
     if using not in ("python", "c"):
@@ -140,7 +159,10 @@ def prepared(program: Program, schedule: Schedule | None, using: Language, how: 
 
 
 class Compiled:
-    """A program under a schedule, ready to run; make one with `build` or `compile_c`."""
+    """A program under a schedule, ready to run; make one with `build` or `compile_c`.
+
+    Called with the program's arguments by name; `text` is its code. See `build`.
+    """
 
     def __init__(
         self,

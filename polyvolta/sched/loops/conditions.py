@@ -145,6 +145,17 @@ def _conjunct(columns: Columns, system: System, gone: set[int]) -> tuple[Conjunc
     return normalise(len(order), (), eqs, [dense(*r) for r in system.ineqs.items()]), kept
 
 
+def implied(known: Known, systems: Sequence[System]) -> System:
+    """The inequalities that some systems over outer columns share: each is of one of them, and all imply it."""
+    found = System()
+    if all(map(has_rows, systems)):
+        there = [known.given(s) for s in systems]
+        for row in [row for s in systems for row in s.every_ge()]:
+            if all(place.implies(*row) for place in there):
+                found.ge(*row)
+    return beyond(known, found) if found.ineqs else found
+
+
 def guarded(conditions: Sequence[Condition], body: tuple[Ast, ...], at: tuple[int, ...]) -> tuple[Ast, ...]:
     """The body under conditions, if there are any."""
     return (If(tuple(conditions), body, at),) if conditions and body else body
@@ -184,34 +195,52 @@ def loosened(known: Known, cases: list[System]) -> list[System]:
     return out
 
 
+def _over_names(columns: Columns, systems: list[System], around: System) -> tuple[list[int], list[Conjunct]]:
+    """Systems and the rows around them as conjuncts over the names that they speak of, whose divs are the floors.
+
+    Returns the columns of the names, and the conjuncts that may have points.
+    """
+    used = around.columns().union(*[s.columns() for s in systems])
+    todo = used & columns.floors.keys()
+    while todo:
+        more = {c for col in todo for c, _ in columns.floors[col][1]} - used
+        used |= more
+        todo = more & columns.floors.keys()
+    names, floors = sorted(used - columns.floors.keys()), sorted(used & columns.floors.keys())
+    place = {c: 1 + k for k, c in enumerate((*names, *floors))}
+
+    def dense(key: Key, const: int, width: int = 1 + len(place)) -> tuple[int, ...]:
+        row = [const, *[0] * (width - 1)]
+        for c, v in key:
+            row[place[c]] = v
+        return tuple(row)
+
+    divs = [(den, dense(key, const)) for den, key, const in [columns.floors[c] for c in floors]]
+    out = []
+    for s in systems:
+        strides = [(d, dense(key, const)) for key, const, d in s.mods]
+        width = 1 + len(place) + len(strides)
+        eqs = [dense(*r, width) for r in s.eqs]
+        for k, (d, row) in enumerate(strides, len(place) + 1):
+            eqs.append((*row, *[-d * (j == k) for j in range(len(row), width)]))
+        ineqs = [dense(*r, width) for r in (*s.ineqs.items(), *around.ineqs.items())]
+        c = None if s.empty else normalise(len(names), (*divs, *strides), eqs, ineqs)
+        if c is not None:
+            out.append(c)
+    return names, out
+
+
 def fewer(columns: Columns, known: Known, systems: list[System]) -> list[System]:
     """Fewer systems over outer columns with the same union, within what is known, where two of them make one."""
     if len(systems) < 2:
         return systems
-    kept = sorted({c for s in systems for c in s.columns()} | {c for key in known.ineqs for c, _ in key})
-    for c in list(kept):
-        if c in columns.floors:
-            kept = sorted({*kept, *[k for k, _ in columns.floors[c][1]]})
-    pieces = []
     around = System()
     for row in known.ineqs.items():
         around.ge(*row)
-    for s in systems:
-        both = s.copy().add(around)
-        for c in kept:
-            if c in columns.floors:
-                for row in columns.floor_rows(c):
-                    both.ge(*row)
-        c, order = _conjunct(columns, both, set())
-        if c is not None:
-            pieces.append((c, order))
-    if not pieces or any(order != pieces[0][1] for _, order in pieces):
+    order, pieces = _over_names(columns, systems, around)
+    if not pieces:
         return systems
-    order = pieces[0][1]
-    wide = {c.n for c, _ in pieces}
-    if wide != {len(order)}:
-        return systems
-    merged = Set._of(tuple(f"v{k}" for k in range(len(order))), [(NOWHERE, tuple(c for c, _ in pieces))]).coalesce()
+    merged = Set._of(tuple(f"v{k}" for k in range(len(order))), [(NOWHERE, tuple(pieces))]).coalesce()
     found = [c for _, cs in merged.parts for c in cs]
     if len(found) >= len(systems):
         return systems

@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 
 from polyvolta.sched.errors import NotScannable
 from polyvolta.sched.loops.ast import Ast, Bound, Extreme, For
-from polyvolta.sched.loops.conditions import beyond, guarded, has_rows, stated
-from polyvolta.sched.loops.rows.bounds import Bounds, Side, bounds, constant_span, end, longest, single
+from polyvolta.sched.loops.conditions import beyond, guarded, has_rows, implied, stated
+from polyvolta.sched.loops.rows.bounds import Bounds, Side, bounds, constant_span, end, longest, single, stepping
 from polyvolta.sched.loops.rows.groups import Group, groups, isolated
 from polyvolta.sched.loops.rows.interleave import Parts, interleaved
 from polyvolta.sched.loops.rows.known import Known
@@ -120,11 +120,17 @@ class BandLoops:
         shadows = group.classes(k, col)
         if group.cell is not None:
             cell = group.cell.copy()
-            cell.mods += [row for row in shadows[0].mods if all(row in s.mods for s in shadows)]
+            cell.mods += stepping(known, shadows, col)
             shadows = [cell]
         b = bounds(known, shadows, col)
         if b is None:
             return ()
+        around = self.around(lanes, state, b.system(col))
+        if around.ineqs:
+            state = state.knowing(around)
+            known = state.known
+            conditions += stated(known.columns, around, self.writer.tidy)
+            b = bounds(known, shadows, col) or b
         if len(shadows) == 1 and len(b.low) + len(b.high) > 2:
             shared, simpler = self.simpler(shadows[0], col, b, state)
             if simpler is not None:
@@ -163,16 +169,25 @@ class BandLoops:
             shared.mods = [r for r in first.mods if all(r in e.mods for e in each)]
         return kept, shared
 
+    def around(self, lanes: list[Lane], state: State, inside: System) -> System:
+        """Conditions outside of a loop that some lanes have and the others imply, if the loop does not ensure them."""
+        if len(lanes) == 1:
+            return System()
+        each = [beyond(state.known, lane.piece.system, state.outer) for lane in lanes]
+        found, loop = implied(state.known, each), state.known.given(inside)
+        found.ineqs = {key: const for key, const in found.ineqs.items() if not loop.implies(key, const)}
+        return found
+
     def simpler(self, shadow: System, col: int, b: Bounds, state: State) -> tuple[System, Bounds | None]:
-        """Conditions outside of a loop, which its bounds ensure as they are, if there are fewer bounds with them."""
+        """Conditions outside of a loop, which its bounds ensure as they are, if enough bounds are spared with them."""
         aside = shadow.without((col,))
         aside.eqs, aside.mods = [], []
         rows = beyond(state.known, aside)
         if not rows.ineqs or rows.empty:
             return rows, None
         found = bounds(state.known.given(rows), [shadow], col)
-        fewer = found is not None and len(found.low) + len(found.high) < len(b.low) + len(b.high)
-        return rows, found if fewer else None
+        spared = 0 if found is None else len(b.low) + len(b.high) - len(found.low) - len(found.high)
+        return rows, found if 2 * spared >= len(rows.ineqs) else None
 
     def at_value(self, k: int, parts: Parts, value: Value, state: State) -> tuple[Ast, ...]:
         """The code at one value of the member."""

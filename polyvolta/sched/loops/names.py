@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from math import gcd
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from polyvolta.sched.errors import NotScannable
 from polyvolta.sched.loops.conditions import beyond
@@ -57,7 +57,7 @@ def values_of_names(schedule: Schedule, columns: Columns, known: Known) -> dict[
                 for s, e in m.exprs:
                     for piece in active.get(s, ()):
                         pinned = piece.copy()
-                        pinned.equate(columns.name(m.name), e)
+                        pinned.equate(columns.name(m.name), cast("Aff", e))
                         shadow = pinned.system.without(pinned.locals(), known.low, known.high)
                         if not shadow.empty:
                             found.setdefault(m.name, []).append(shadow)
@@ -79,7 +79,8 @@ def extents(
     for name in mapped_names(schedule.root):
         col = columns.ids[name]
         shadows = values.get(name, [])
-        if isinstance(end := given.get(name), Aff):
+        end = given.get(name)
+        if isinstance(end, Aff):
             found[name] = simplify(end, ranges)
             rows.ge(((col, 1),), 0)
             rows.ge(*columns.row(end - 1 - var(name)))
@@ -88,10 +89,10 @@ def extents(
                 further.ge(*columns.row(end // whole - 1 - var(name) // whole))
             ranges[name] = (0, end.const - 1 if end.is_constant else None)
             continue
-        if name in given:
+        if end is not None:
             shadows = [System()]
             shadows[0].ge(((col, 1),), 0)
-            shadows[0].ge(((col, -1),), given[name] - 1)
+            shadows[0].ge(((col, -1),), end - 1)
         b = bounds(known, _distinct(known, shadows, col), col)
         text = f"the values of {name}"
         if b is None:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from polyvolta.display.shown import Shown
 from polyvolta.sched.loops.ast import Ast
 from polyvolta.sched.loops.notation.c import c_text
 from polyvolta.sets import Aff
@@ -15,8 +16,8 @@ if TYPE_CHECKING:
     from polyvolta.sched.tree import Schedule
 
 
-@dataclass(frozen=True, slots=True)
-class Scan:
+@dataclass(frozen=True, slots=True, repr=False)
+class Scan(Shown):
     """The result of `scan`.
 
     Parameters
@@ -29,6 +30,14 @@ class Scan:
     largest : a bound of what the loops compute where sizes are small, and the expression that has it (`widths`); None
         if it is not known yet.
     tree : what was scanned, whose marks say how loops are wanted (`wishes`); None for loops that come from elsewhere.
+
+    >>> from polyvolta.sched import scan, schedule
+    >>> from polyvolta.sets import Set
+    >>> tree = schedule(Set("[N] -> { S[i, j] : 0 <= i < N and 0 <= j <= i }"))
+    >>> print(scan(tree))
+    for (int c0 = 0; c0 < N; c0 += 1)
+      for (int c1 = 0; c1 <= c0; c1 += 1)
+        S(c0, c1);
     """
 
     body: tuple[Ast, ...]
@@ -42,7 +51,11 @@ class Scan:
     def __str__(self) -> str:
         return c_text(self)
 
-    def _repr_html_(self) -> str:
-        from html import escape
+    def __repr__(self) -> str:
+        lines = str(self).count("\n") + 1
+        return f"<Scan, {lines} line{'s' * (lines != 1)}; print it>"
 
-        return f"<pre>{escape(str(self))}</pre>"
+    def _html(self) -> str:
+        from polyvolta.display.code import Code
+
+        return Code(str(self))._html()

@@ -3,6 +3,7 @@
     S1[i] -> [i], S2[i] -> [i + 1]      one loop from 0 to n, with tests inside
     S1[i] -> [i], S2[] -> [1000]        two: no loop runs from n to 1000 to find S2 there
     S1[j] -> [5, j], S2[i] -> [i, i]    of the second member, two: the row at 5, and a point in each other row
+    S1[i] -> [8i], S2[] -> [P]          before P, at P and after P: a loop of step 1 would ask whose each value is
 
 Statements that take turns share a loop (`groups`), which runs from the least to the greatest of their values. Where
 more than a few iterations in between would find nothing, at some values outside, their shadows are looked at as sets
@@ -15,15 +16,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from polyvolta.sched.loops.rows.bounds import bounds
+from polyvolta.sched.loops.rows.bounds import bounds, common_stride, grid
 from polyvolta.sched.loops.rows.groups import Group, classes, difference, in_order
 from polyvolta.sched.loops.rows.known import Known, always
 from polyvolta.sched.loops.rows.lanes import Lane
 from polyvolta.sched.loops.rows.linear import Key, System, coefficient, negated, plus, without
 from polyvolta.sched.loops.rows.order import First
 
-MANY = 12  # shadows of which no union is made
-PIECES = 16  # pieces of a union beyond which there is one loop
+MANY = 32  # shadows of which no union is made
+PIECES = 48  # pieces of a union beyond which there is one loop
+VALUES = 2  # single values around which loops are cut for their stride
 FEW = 1  # iterations in a row that may find nothing, in a loop that runs often
 ONCE = 8  # the same, in one that runs once
 
@@ -36,10 +38,13 @@ def parted(
     if len(classes(group.lanes, k, col)) < 2:
         return [group]
     shadows = _shadows(known, group.lanes, k, col)
-    if not 1 < len(shadows) <= MANY or _dense(known, shadows, col, few):
+    if not 1 < len(shadows) <= MANY:
         return [group]
+    cells = _around_values(known, group, shadows, k, col)
+    if cells is None:
+        cells = [] if _dense(known, shadows, col, few) else _pieces(known, shadows, col, few)
     items: list[list[Lane]] = []
-    for cell in _pieces(known, shadows, col, few):
+    for cell in cells:
         inside = [lane.restrict(cell, k) for lane in group.lanes]
         inside = [lane for lane in inside if not lane.empty and not known.excludes(lane.shadows[k])]
         if inside:
@@ -65,7 +70,32 @@ def _shadows(known: Known, lanes: Sequence[Lane], k: int, col: int) -> list[Syst
             s.ge(*known.tight(*row))
         s.ineqs = {key: const for key, const in s.ineqs.items() if not known.implies(key, const)}
         found.setdefault((frozenset(s.eqs), frozenset(s.ineqs.items())), s)
-    return sorted(found.values(), key=lambda s: any(coefficient(key, col) for key, _ in s.eqs))
+    return sorted(found.values(), key=lambda s: _valued(s, col))
+
+
+def _around_values(known: Known, group: Group, shadows: Sequence[System], k: int, col: int) -> list[System] | None:
+    """Single values, and what is before, between and after them, if loops there have a stride that is lost with them.
+
+    None where no stride is lost, or there are more than a few values.
+    """
+    each = [grid(known, s, col) for s in group.classes(k, col)]
+    steps = [g for g in each if g[0]]
+    values = [s for s in shadows if _valued(s, col)]
+    if not steps or not 0 < len(values) <= VALUES or len(steps) == len(each):
+        return None
+    if common_stride(known, steps)[0] == common_stride(known, each)[0]:
+        return None
+    out: list[System] = []
+    for piece in [*values, *[s for s in shadows if not _valued(s, col)]]:
+        left = [piece]
+        for old in out:
+            left = [part for whole in left for part in difference(known, whole, _telling(known, whole, old))]
+        out += left
+    return out if len(out) <= PIECES else None
+
+
+def _valued(s: System, col: int) -> bool:
+    return any(coefficient(key, col) for key, _ in s.eqs)
 
 
 def _dense(known: Known, shadows: Sequence[System], col: int, few: int) -> bool:

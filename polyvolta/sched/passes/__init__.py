@@ -100,7 +100,8 @@ _HOMES = homes(
         "order.sink": "sink",
     }
 )
-__getattr__, __dir__ = lazily(__name__, _HOMES)
+if not TYPE_CHECKING:  # checkers know the names, and that there are no others
+    __getattr__, __dir__ = lazily(__name__, _HOMES)
 
 __all__ = [  # noqa: F822 (the names are there on first use)
     "contract",

@@ -27,6 +27,8 @@ Instance = tuple[str, tuple[int, ...]]
 def instances(schedule: Schedule, **params: int) -> list[Instance]:
     """All instances of a schedule in its order; those of equal time in the order of the domain.
 
+    `params` are the values of the parameters by name.
+
     Cost: O(n log n) for n instances at every band; every one is listed.
 
     >>> from polyvolta.sched.program import Program

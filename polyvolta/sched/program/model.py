@@ -28,6 +28,7 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from polyvolta.display.shown import Shown
 from polyvolta.sched.errors import BadProgram
 from polyvolta.sched.tree import Schedule
 from polyvolta.sets import Map, Set, nearest
@@ -46,6 +47,15 @@ class Access:
     array : name of the array; a scalar is an array without dimensions.
     relation : instances -> elements, on the statement's domain only; one tuple on either side.
     must : of a write, whether it surely happens. A write that only may happen hides no earlier one.
+
+    >>> from polyvolta.sched import nest
+    >>> @nest
+    ... def chain(A, N):
+    ...     for i in range(1, N):
+    ...         A[i] = A[i - 1]
+    >>> access = chain.statement("S").reads[0]
+    >>> print(access.relation)
+    [N] -> { S[i] -> A[i - 1] : 1 <= i < N }
     """
 
     array: str
@@ -54,7 +64,7 @@ class Access:
 
 
 @dataclass(frozen=True, slots=True)
-class Statement:
+class Statement(Shown):
     """A statement of a loop nest.
 
     Parameters
@@ -124,9 +134,14 @@ class Statement:
 
         return show_statement(self)
 
+    def _html(self) -> str:
+        from polyvolta.display.page import block
+
+        return block(str(self))
+
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Program:
+class Program(Shown):
     """Statements and the order in which they run.
 
     Parameters
@@ -246,6 +261,14 @@ class Program:
         Raises
         ------
         BadProgram : there is none; the hint names the nearest.
+
+        >>> from polyvolta.sched import nest
+        >>> @nest
+        ... def chain(A, N):
+        ...     for i in range(1, N):
+        ...         A[i] = A[i - 1]
+        >>> chain.statement("S").iterators
+        ('i',)
         """
         for s in self.statements:
             if s.name == name:
@@ -316,7 +339,7 @@ class Program:
     def __repr__(self) -> str:
         return f"<Program {self.name}: {', '.join(s.name for s in self.statements)}; print it>"
 
-    def _repr_html_(self) -> str:
-        from html import escape
+    def _html(self) -> str:
+        from polyvolta.display.page import block
 
-        return f"<pre>{escape(str(self))}</pre>"
+        return block(str(self))

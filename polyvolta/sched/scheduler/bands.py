@@ -90,12 +90,15 @@ def _find_band(
     parallel = Problem(depths, params, edges, "coincident", negative) if outer_parallel else None
     valid: list[Problem] = []
     rows: list[Forms] = []
+    flags: list[bool] = []
     while True:
         fresh = fresh_directions(depths, prior)
         if not any(fresh):
             break
+        found = None
         for wanted in dict.fromkeys((fresh, _longest(fresh))):
             found = parallel.solve(wanted) if parallel is not None else None
+            still = found is not None
             for k in (0, 1):  # with near distances, else, as for unbounded ones, without
                 if found is not None or (k and not any(e.near for e in edges)):
                     break
@@ -109,8 +112,8 @@ def _find_band(
             break
         forms = _upwards(found[0], depths, edges)
         rows.append(forms)
+        flags.append(still or all(e.cone.vanishes(e.delta(forms, depths)) for e in edges if e.coincident))
         prior = extended(prior, forms, depths)
-    flags = [all(e.cone.vanishes(e.delta(forms, depths)) for e in edges if e.coincident) for forms in rows]
     return Found(tuple(rows), tuple(flags))
 
 

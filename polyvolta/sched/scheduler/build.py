@@ -9,7 +9,7 @@ The recursion ends, as every band uses up an iterator of some statement or satis
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from polyvolta.sched.components import connected, strongly_connected
@@ -17,7 +17,7 @@ from polyvolta.sched.errors import NoSchedule
 from polyvolta.sched.nodes import Band, Filter, Leaf, Member, Node, SetNode
 from polyvolta.sched.nodes import Sequence as SequenceNode
 from polyvolta.sched.scheduler.bands import Found, Prior, extended, find_band, find_carrying_row, fresh_directions
-from polyvolta.sched.scheduler.fusion import Fuse, Fusion, Group
+from polyvolta.sched.scheduler.fusion import Explain, Fuse, Fusion, Group
 from polyvolta.sched.scheduler.pieces import Piece, always_zero, distances, left, within
 from polyvolta.sched.scheduler.problem import Edge, Forms
 from polyvolta.sched.scheduler.written import as_written
@@ -34,6 +34,7 @@ class Builder:
     ----------
     names, iterators : of the statements, which everything else calls by their number, in program order.
     written : the tree of the program's own order, if there is one.
+    explain : called with what makes the text of each step.
     failures : why statements kept that order; if it does not respect the dependences, there is no schedule.
     """
 
@@ -44,7 +45,7 @@ class Builder:
     fuse: Fuse
     outer_parallel: bool
     negative: bool
-    explain: Callable[[str], object]
+    explain: Explain
     failures: list[NoSchedule] = field(default_factory=list)
 
     # ---- the tree
@@ -61,17 +62,24 @@ class Builder:
             return self.cluster(group, pieces, prior)
         apart = connected(group, [p.arc for p in pieces]) if self.fuse != "max" else [group]
         if len(apart) > 1 and not (finished and inside):
-            self.explain(f"{' | '.join(map(self.text, apart))} do not depend on each other")
+            self.explain(lambda: f"{' | '.join(map(self.text, apart))} do not depend on each other")
             return SetNode(tuple([self.branch(g, self.node(g, pieces, prior, inside)) for g in apart]))
         if finished:
             return self.ordered(group, pieces, prior)
         fusion = Fusion(
-            group, pieces, self.fuse, lambda g: self.found(g, pieces, prior), self.depths, self.explain, self.text
+            group,
+            pieces,
+            self.fuse,
+            lambda g: self.found(g, pieces, prior),
+            lambda g: fresh_directions(self.depths(g), self.chosen(prior, g)),
+            self.depths,
+            self.explain,
+            self.text,
         )
         clusters = fusion.clusters()
         if len(clusters) == 1:
             return self.band(group, pieces, prior)
-        self.explain(f"in sequence: {', '.join(map(self.text, clusters))}")
+        self.explain(lambda: f"in sequence: {', '.join(map(self.text, clusters))}")
         return SequenceNode(tuple([self.branch(g, self.cluster(g, pieces, prior)) for g in clusters]))
 
     def cluster(self, group: Group, pieces: tuple[Piece, ...], prior: Prior) -> Node:
@@ -85,7 +93,7 @@ class Builder:
         """The band of a cluster, of one carrying row if there is no other, and what stands below."""
         rows = self.found(group, pieces, prior).rows or self.carrying(group, pieces)
         if not rows:
-            self.explain(f"{self.text(group)} keep the order in which they were written")
+            self.explain(lambda: f"{self.text(group)} keep the order in which they were written")
             why = "depends on itself" if len(group) == 1 else "depend on each other"
             why += " in a cycle that no loop takes apart"
             self.failures.append(self.impossible(group, pieces, why))
@@ -98,15 +106,16 @@ class Builder:
         for k, forms in enumerate(rows):
             exprs = tuple([(self.names[v], self.expression(v, form)) for v, form in zip(group, forms)])
             members.append(Member(exprs, all(always_zero(p, d[k]) for p, d in zip(pieces, deltas) if p.coincident)))
-        self.explain(f"band of {self.text(group)}:")
-        self.explain_band(members)
+        self.explain(lambda: f"band of {self.text(group)}:")
+        for m in members:
+            self.explain(lambda m=m: self.describe_member(m))
         own = self.chosen(prior, group)
         for forms in rows:
             own = extended(own, forms, depths)
         mine = dict(zip(group, own))
         rest = left(pieces, deltas)
         for p in rest:
-            self.explain(f"  {self.describe(p)} is left at equal times")
+            self.explain(lambda p=p: f"  {self.describe(p)} is left at equal times")
         below = self.node(group, rest, tuple([mine.get(v, r) for v, r in enumerate(prior)]), True)
         return Band(tuple(members), below, permutable=True)
 
@@ -157,9 +166,10 @@ class Builder:
         if found is None:
             return ()
         forms, carried = found
-        self.explain(f"{self.text(group)}: no row is valid for all dependences and new, one is taken that satisfies")
+        why = "no row is valid for all dependences and new, one is taken that satisfies"
+        self.explain(lambda: f"{self.text(group)}: {why}")
         for k in carried:
-            self.explain(f"  {self.describe(pieces[k])}")
+            self.explain(lambda k=k: f"  {self.describe(pieces[k])}")
         return (forms,)
 
     def expression(self, v: int, form: Row) -> Aff:
@@ -188,10 +198,9 @@ class Builder:
         what = "; ".join(", ".join(k) + f" on {array}" * bool(array) for array, k in kinds.items())
         return f"{self.names[p.source]} -> {self.names[p.sink]} ({what})"
 
-    def explain_band(self, members: Sequence[Member]) -> None:
-        for m in members:
-            rows = "; ".join(f"{s}: {e}" for s, e in m.exprs)
-            self.explain(f"  member {rows}" + "  (parallel)" * m.coincident)
+    def describe_member(self, m: Member) -> str:
+        """A member of a band in a line."""
+        return f"  member {'; '.join(f'{s}: {e}' for s, e in m.exprs)}" + "  (parallel)" * m.coincident
 
     def impossible(self, group: Group, pieces: Sequence[Piece], why: str) -> NoSchedule:
         """The error that these dependences leave no schedule, with a pair of instances of each."""

@@ -17,10 +17,14 @@ Cohen, "Live-Range Reordering" (IMPACT 2016).
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from functools import lru_cache
 
 from polyvolta.sched.dependence.model import Dependence, Kind
 from polyvolta.sched.errors import BadProgram
 from polyvolta.sets import Map
+from polyvolta.sets.conjuncts import conjunct as cj
+from polyvolta.sets.conjuncts.conjunct import Conjunct
+from polyvolta.sets.conjuncts.implies import subtract
 from polyvolta.sets.errors import kind_of
 
 KINDS: dict[str, Kind] = {
@@ -68,10 +72,29 @@ class Constraints:
             if not isinstance(given, Map):
                 raise BadProgram(f"{f.name} is a Map, not {kind_of(given)}", where=repr(given))
             for space, conjuncts in given.parts:
-                relation = Map._of(given.param_names, [(space, conjuncts)])
                 if space.inp is not None and space.inp.key == space.out.key:
-                    relation = relation - relation.domain().identity()
+                    conjuncts = [p for c in conjuncts for p in _of_two(c, len(given.param_names), space.n_out)]
+                relation = Map._of(given.param_names, [(space, conjuncts)])
                 if relation.parts and relation.parts[0][1]:
                     source = (space.inp.name if space.inp else None) or ""
                     out.append(Dependence(KINDS[f.name], "", source, space.out.name or "", relation))
         return out
+
+
+def _of_two(c: Conjunct, params: int, dims: int) -> tuple[Conjunct, ...]:
+    """What a conjunct over (parameters, source, sink) has of pairs of two instances, in disjoint pieces."""
+    same = _same(params, dims)
+    return subtract(c, same) if cj.conjoin(c, same) is not None else (c,)
+
+
+@lru_cache(maxsize=64)
+def _same(params: int, dims: int) -> Conjunct:
+    """The pairs of an instance and itself."""
+    rows = []
+    for k in range(1 + params, 1 + params + dims):
+        row = [0] * (1 + params + 2 * dims)
+        row[k], row[k + dims] = 1, -1
+        rows.append(tuple(row))
+    found = cj.normalise(params + 2 * dims, (), rows, ())
+    assert found is not None, "homogeneous equations have the solution 0"
+    return found

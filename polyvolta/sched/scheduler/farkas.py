@@ -83,11 +83,10 @@ class Cone:
 
     def nonnegative(self, form: Sequence[int]) -> bool:
         """Whether the form is nonnegative at every rational point; O(generators)."""
-        return (
-            all(dot(form, g) >= 0 for g in self.rays)
-            and not any(dot(form, g) for g in self.lines)
-            and self.least(form) >= 0
-        )
+        for g in self.rays:
+            if dot(form, g) < 0:
+                return False
+        return not any(dot(form, g) for g in self.lines) and self.least(form) >= 0
 
     def positive(self, form: Sequence[int]) -> bool:
         """Whether the form is at least 1 at every rational point; O(generators)."""
@@ -95,12 +94,13 @@ class Cone:
 
     def vanishes(self, form: Sequence[int]) -> bool:
         """Whether the form is 0 at every rational point; O(generators)."""
-        moves = [m for group in self.moves for m in group]
-        return (
-            not any(dot(form, g) for g in (*self.rays, *self.lines))
-            and not any(dot(form[1:], m[1:]) for m in moves)
-            and (self.base is None or not dot(form, self.base))
-        )
+        for generators in (self.lines, self.rays):
+            for g in generators:
+                if dot(form, g):
+                    return False
+        if self.base is None:
+            return True
+        return not dot(form, self.base) and not any(dot(form[1:], m[1:]) for moves in self.moves for m in moves)
 
     def bounded(self, form: Sequence[int]) -> bool:
         """Whether the form is at most some constant, whatever the parameters; O(generators)."""
@@ -154,7 +154,7 @@ def _cone(dims: int, n: int, eqs: Sequence[Row], ineqs: Iterable[Row]) -> Cone:
         return NOTHING
     origin, basis = lattice
     k = len(basis)
-    images = [(o, *[b[i] for b in basis]) for i, o in enumerate(origin)]
+    images = list(zip(origin, *basis))
     best = strongest(substitute_all(ineqs, images, k))
     if best is None:
         return NOTHING
@@ -162,10 +162,10 @@ def _cone(dims: int, n: int, eqs: Sequence[Row], ineqs: Iterable[Row]) -> Cone:
     lines: list[Row] = []
     rays: list[Row] = []
     corners: list[list[Row]] = []  # of each factor: its vertices, the denominator in front
-    for columns, rows in _factors(sorted(best.items(), key=lambda item: len(item[0]) - item[0].count(0))):
+    generators = _generators if n == dims else _generators.__wrapped__  # where steps may run out they are all counted
+    for columns, rows in _factors(best.items()):
         free.difference_update(columns)
-        homogeneous = (1, *[0] * len(columns))
-        found = double_description.generators(len(columns) + 1, [homogeneous, *rows])
+        found = generators(len(columns), rows)
         straight, bent = ([(g[0], *_combined(basis, columns, g[1:], dims)) for g in group] for group in found)
         lines += straight
         rays += [g for g in bent if not g[0]]
@@ -188,7 +188,18 @@ def _cone(dims: int, n: int, eqs: Sequence[Row], ineqs: Iterable[Row]) -> Cone:
     )
 
 
-def _factors(rows: Iterable[tuple[Row, int]]) -> list[tuple[list[int], list[Row]]]:
+@lru_cache(maxsize=1 << 12)
+def _generators(n: int, rows: tuple[Row, ...]) -> double_description.Generators:
+    """`double_description.of_polyhedron` of a factor; loop bounds are alike, so many factors are."""
+    return double_description.of_polyhedron(n, (), rows)
+
+
+def _entries(item: tuple[Row, int]) -> int:
+    """How many coefficients of a row (coefficients, constant) are not 0."""
+    return len(item[0]) - item[0].count(0)
+
+
+def _factors(rows: Iterable[tuple[Row, int]]) -> list[tuple[list[int], tuple[Row, ...]]]:
     """The rows (coefficients, constant) in groups that share no column: columns, and rows over (1, these)."""
     groups: list[tuple[set[int], list[tuple[Row, int]]]] = []
     for row in rows:
@@ -205,17 +216,19 @@ def _factors(rows: Iterable[tuple[Row, int]]) -> list[tuple[list[int], list[Row]
     out = []
     for columns, own in groups:
         order = sorted(columns)
-        own.sort(key=lambda item: len(item[0]) - item[0].count(0))
-        out.append((order, [(const, *[key[j] for j in order]) for key, const in own]))
+        own.sort(key=_entries)
+        out.append((order, tuple([(const, *[key[j] for j in order]) for key, const in own])))
     return out
 
 
 def _combined(basis: Sequence[Row], columns: Sequence[int], values: Sequence[int], n: int) -> Row:
     """The first n entries of a combination of some vectors of a basis."""
+    terms = [(v, basis[j]) for v, j in zip(values, columns, strict=True) if v]
+    if len(terms) == 1 and terms[0][0] == 1:
+        return terms[0][1][:n]
     out = [0] * n
-    for v, j in zip(values, columns, strict=True):
-        if v:
-            out = [a + v * b for a, b in zip(out, basis[j])]
+    for v, vector in terms:
+        out = [a + v * b for a, b in zip(out, vector)]
     return tuple(out)
 
 

@@ -21,11 +21,14 @@ from collections.abc import Callable, Sequence
 from typing import Literal
 
 from polyvolta.sched.components import Arc, connected, strongly_connected
-from polyvolta.sched.scheduler.bands import Found
-from polyvolta.sched.scheduler.pieces import Piece, distances, within
+from polyvolta.sched.scheduler.bands import Found, Prior, complement
+from polyvolta.sched.scheduler.pieces import Piece, distances, steps, within
+from polyvolta.sets.engine.rows import dot
 
 Fuse = Literal["paper", "max", "min"]
 Group = tuple[int, ...]
+Explain = Callable[[Callable[[], str]], object]
+"""Called with what makes a step's text, which nobody may want."""
 
 
 class Fusion:
@@ -36,6 +39,7 @@ class Fusion:
     nodes : the statements, in program order.
     pieces : the dependences between them that are to be satisfied.
     band : the band of a group of them.
+    fresh : for each statement of a group the directions that it has no row for.
     depths : how many iterators each statement of a group has.
     """
 
@@ -45,12 +49,13 @@ class Fusion:
         pieces: Sequence[Piece],
         fuse: Fuse,
         band: Callable[[Group], Found],
+        fresh: Callable[[Group], Prior],
         depths: Callable[[Group], tuple[int, ...]],
-        explain: Callable[[str], object],
+        explain: Explain,
         names: Callable[[Group], str],
     ) -> None:
-        self.nodes, self.pieces, self.fuse, self.band, self.depths = nodes, pieces, fuse, band, depths
-        self.explain, self.names = explain, names
+        self.nodes, self.pieces, self.fuse, self.band, self.fresh = nodes, pieces, fuse, band, fresh
+        self.depths, self.explain, self.names = depths, explain, names
         self.arcs: list[Arc] = list(dict.fromkeys([p.arc for p in pieces if p.source != p.sink and p.valid]))
         self.touching: list[Arc] = list(dict.fromkeys([p.arc for p in pieces if p.source != p.sink]))
         self.parts = strongly_connected(nodes, self.arcs)
@@ -61,7 +66,7 @@ class Fusion:
         if len(parts) == 1 or self.fuse == "min":
             return parts
         if len(parts) > 2 and self._accepted(parts, silent=True):
-            self.explain(f"{self.names(self.nodes)} become one cluster")
+            self.explain(lambda: f"{self.names(self.nodes)} become one cluster")
             return [self.nodes]
         done: list[Group] = []
         for part in parts:
@@ -103,26 +108,47 @@ class Fusion:
         whole = self._sorted(*parts)
         verdict = self._objection(parts, whole)
         if not silent:
-            what = " and ".join(self.names(p) for p in parts)
-            self.explain(f"{what} " + ("are fused" if verdict is None else f"stay apart: {verdict}"))
+            what = "are fused" if verdict is None else f"stay apart: {verdict}"
+            self.explain(lambda: f"{' and '.join(map(self.names, parts))} {what}")
         return verdict is None
 
     def _objection(self, parts: Sequence[Group], whole: Group) -> str | None:
-        alone = [self.band(p) for p in parts]
-        if not all(f.width for f in alone):
-            return "one of them has no loop left"
-        wide, parallel = max(f.width for f in alone), max(f.parallel for f in alone)
+        no_loop = "one of them has no loop left"
+        if not all(any(self.fresh(p)) for p in parts):
+            return no_loop
         joint = self.band(whole)
-        if not joint.width:
-            return "they have no band in common"
-        if self.fuse == "paper" and joint.width < wide:
-            return f"together their band has {joint.width} of {wide} members"
-        if self.fuse == "paper" and joint.parallel < parallel:
-            return f"together {joint.parallel} of {parallel} outer members are parallel"
+        if not self._at_best(parts, whole, joint):
+            alone = [self.band(p) for p in parts]
+            if not all(f.width for f in alone):
+                return no_loop
+            wide, parallel = max(f.width for f in alone), max(f.parallel for f in alone)
+            if not joint.width:
+                return "they have no band in common"
+            if self.fuse == "paper" and joint.width < wide:
+                return f"together their band has {joint.width} of {wide} members"
+            if self.fuse == "paper" and joint.parallel < parallel:
+                return f"together {joint.parallel} of {parallel} outer members are parallel"
         components = [p for p in self.parts if {*p} <= {*whole}]
         if len(connected(range(len(components)), self._near(components, whole, joint))) > 1:
             return "there is no loop in which one uses at a constant distance what the other made"
         return None
+
+    def _at_best(self, parts: Sequence[Group], whole: Group, joint: Found) -> bool:
+        """Whether it is plain that each part is one statement with a loop, and has no better band alone.
+
+        A row that is valid for all is valid for each; no band has more members than there are directions left, nor more
+        parallel ones than directions in which no dependence of the statement on itself goes anywhere.
+        """
+        if any(len(part) > 1 for part in parts):
+            return False
+        for k, (v, fresh, depth) in enumerate(zip(whole, self.fresh(whole), self.depths(whole))):
+            rows = [forms[k][len(forms[k]) - depth :] for forms in joint.rows]
+            if len(fresh) > joint.width or not any(dot(h, row) for h in fresh for row in rows):
+                return False
+            own = [p for p in self.pieces if p.arc == (v, v) and p.coincident and not p.conditional]
+            if len(complement(tuple(dict.fromkeys([s for p in own for s in steps(p, depth)])), depth)) > joint.parallel:
+                return False
+        return True
 
     def _near(self, parts: Sequence[Group], whole: Group, joint: Found) -> list[Arc]:
         """Which parts, by position, share a loop at constant distance; with "max" also those that do not touch."""

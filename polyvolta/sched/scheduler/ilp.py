@@ -6,9 +6,10 @@ a few conditions such as "this row of coefficients is no combination of those", 
 The lexicographic dual simplex (Feautrier 1988, without parameters): every unknown is a form of nonnegative *columns*,
 at first of itself. With all columns at 0 the point is as small as can be. A row that is negative there has to be
 raised: of the columns that raise it the one enters for which the unknowns grow least, read lexicographically, so that
-the point stays the least one for the rows met so far. The scheduler's rows are many and few of them ever matter, so
-a row is written in terms of the columns only when it is negative, and forgotten once its slack has become a column:
-the tableau holds the unknowns alone.
+the point stays the least one for the rows met so far. Of several negative rows one goes first that few unknowns can
+raise, which leaves fewer steps. The scheduler's rows are many and few of them ever matter, so a row is written in terms
+of the columns only when it is negative, and forgotten once its slack has become a column: the tableau holds the
+unknowns alone. An unknown that is to be a sum of others, as what is to be least mostly is, needs no column.
 
 Gomory's cuts make fractional unknowns integral; alternatives are tried best first, each a copy of the tableau with its
 own rows. A copy shares all rows, as these are replaced and never modified. The point only ever grows, so a copy is
@@ -17,24 +18,30 @@ left as soon as it has grown beyond the best solution known.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from heapq import heappop, heappush
 from math import gcd, lcm
 
 from polyvolta.sets.budgets import metered, spend, weight
 
-Constraint = tuple[int, tuple[tuple[int, int], ...]]
-"""`const + sum of coefficient * x[unknown] >= 0`, with the pairs (unknown, coefficient)."""
+Terms = tuple[tuple[int, int], ...]
+"""A linear form: pairs (unknown, coefficient)."""
+
+Constraint = tuple[int, Terms]
+"""`const + sum of coefficient * x[unknown] >= 0`."""
 
 Branch = Callable[[Sequence[int], int], "list[list[Constraint]] | None"]
 
 
 @metered
-def lexmin(n: int, constraints: Iterable[Constraint], branch: Branch | None = None) -> tuple[int, ...] | None:
+def lexmin(
+    n: int, constraints: Iterable[Constraint], branch: Branch | None = None, sums: Mapping[int, Terms] | None = None
+) -> tuple[int, ...] | None:
     """The lexicographically least integer `x >= 0` that satisfies the constraints; None if there is none.
 
     Parameters
     ----------
+    sums : the unknowns that are sums of others, these with positive coefficients and themselves no sums.
     branch : for a point, its numerators over a common denominator, the alternatives one of which every solution
         satisfies but the point does not, each a list of constraints; None where the point is all right. They need not
         exclude each other.
@@ -45,11 +52,18 @@ def lexmin(n: int, constraints: Iterable[Constraint], branch: Branch | None = No
     (0, 3)
     >>> lexmin(2, [(-3, ((0, 2),)), (5, ((0, 1), (1, -2))), (-1, ((1, 1),))])
     (2, 1)
+    >>> lexmin(3, [(-3, ((1, 2), (2, 1)))], sums={0: ((1, 1), (2, 1))})
+    (2, 1, 1)
     """
-    rows = [[1, 0] + [0] * n for _ in range(n)]
+    sums = sums or {}
+    column = {v: 2 + k for k, v in enumerate([v for v in range(n) if v not in sums])}
+    rows = []
     for v in range(n):
-        rows[v][2 + v] = 1
-    shared = tuple(constraints)
+        row = [1, 0] + [0] * len(column)
+        for x, c in sums.get(v, ((v, 1),)):
+            row[column[x]] = c
+        rows.append(row)
+    shared = _System(n, constraints)
     best: tuple[int, ...] | None = None
     root = _Node(rows, shared, ())
     if not root.solve(None):
@@ -95,12 +109,44 @@ class _Value:
         return isinstance(other, _Value) and not (self < other or other < self)
 
 
+class _System:
+    """Constraints, and for each unknown those that it occurs in; first those that few unknowns can raise."""
+
+    __slots__ = ("consts", "occurs", "terms")
+
+    def __init__(self, n: int, constraints: Iterable[Constraint]) -> None:
+        rows = sorted(constraints, key=_choices)
+        self.consts = [const for const, _ in rows]
+        self.terms = [terms for _, terms in rows]
+        self.occurs: list[list[tuple[int, int]]] = [[] for _ in range(n)]
+        for k, terms in enumerate(self.terms):
+            for v, c in terms:
+                self.occurs[v].append((k, c))
+
+    def violated(self, numbers: Sequence[int], den: int) -> Constraint | None:
+        """The first constraint that does not hold at a point."""
+        values = [den * c for c in self.consts] if den != 1 else self.consts[:]
+        for x, occurs in zip(numbers, self.occurs, strict=True):
+            if x:
+                for k, c in occurs:
+                    values[k] += c * x
+        if not values or min(values) >= 0:
+            return None
+        k = next(k for k, value in enumerate(values) if value < 0)
+        return self.consts[k], self.terms[k]
+
+
+def _choices(constraint: Constraint) -> int:
+    """How many unknowns can raise a constraint."""
+    return sum([c > 0 for _, c in constraint[1]])
+
+
 class _Node:
     """The unknowns as forms `[den, const, coefficients of the columns]`, and the rows that hold here alone."""
 
     __slots__ = ("own", "rows", "shared")
 
-    def __init__(self, rows: list[list[int]], shared: tuple[Constraint, ...], own: tuple[Constraint, ...]) -> None:
+    def __init__(self, rows: list[list[int]], shared: _System, own: tuple[Constraint, ...]) -> None:
         self.rows, self.shared, self.own = rows, shared, own
 
     def point(self) -> tuple[list[int], int]:
@@ -139,14 +185,11 @@ class _Node:
             if row[1] < 0:
                 return row
         numbers, den = self.point()
-        for group in (self.own, self.shared):
-            for const, terms in group:
-                value = const * den
-                for v, c in terms:
-                    value += c * numbers[v]
-                if value < 0:
-                    return self.express(const, terms)
-        return None
+        for const, terms in self.own:
+            if const * den + sum([c * numbers[v] for v, c in terms]) < 0:
+                return self.express(const, terms)
+        found = self.shared.violated(numbers, den)
+        return None if found is None else self.express(*found)
 
     def express(self, const: int, terms: Sequence[tuple[int, int]]) -> list[int]:
         rows = self.rows

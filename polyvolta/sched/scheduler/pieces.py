@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from polyvolta.sched.dependence.model import Dependence
 from polyvolta.sched.scheduler.farkas import cone
@@ -20,6 +21,8 @@ from polyvolta.sets.conjuncts.implies import implied
 from polyvolta.sets.engine.rows import Row, negate
 
 DATA = ("RAW", "WAR", "WAW")
+NEAR, VALID = ("RAW", "proximity"), (*DATA, "validity", "conditional validity")
+COINCIDENT = (*DATA, "coincidence")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,24 +46,22 @@ class Piece:
     @property
     def near(self) -> bool:
         """Whether the sink uses what the source made, so that they are better close together."""
-        return any(kind in ("RAW", "proximity") for kind, _ in self.labels)
+        return _kinds(self.labels)[0]
 
     @property
     def valid(self) -> bool:
         """Whether the source has to run first."""
-        return any(kind in (*DATA, "validity", "conditional validity") for kind, _ in self.labels)
+        return _kinds(self.labels)[1]
 
     @property
     def coincident(self) -> bool:
         """Whether members that run source and sink at two times are not coincident."""
-        return any(kind in (*DATA, "coincidence") for kind, _ in self.labels)
+        return _kinds(self.labels)[2]
 
     @property
     def conditional(self) -> bool:
         """Whether the source has to run first only where the conditions are not local."""
-        return {kind for kind, _ in self.labels if kind in (*DATA, "validity", "conditional validity")} == {
-            "conditional validity"
-        }
+        return {kind for kind, _ in self.labels if kind in VALID} == {"conditional validity"}
 
     @property
     def condition(self) -> bool:
@@ -69,8 +70,14 @@ class Piece:
 
     def edge(self, number: dict[int, int]) -> Edge:
         """The piece for an integer program that numbers statements otherwise."""
-        kinds = self.near, self.valid, self.coincident
-        return Edge(number[self.source], number[self.sink], cone(self.conjunct), *kinds)
+        return Edge(number[self.source], number[self.sink], cone(self.conjunct), *_kinds(self.labels))
+
+
+@lru_cache(maxsize=1 << 10)
+def _kinds(labels: tuple[tuple[str, str], ...]) -> tuple[bool, bool, bool]:
+    """Whether a piece is to be near, is valid, is coincident."""
+    kinds = {kind for kind, _ in labels}
+    return not kinds.isdisjoint(NEAR), not kinds.isdisjoint(VALID), not kinds.isdisjoint(COINCIDENT)
 
 
 def pieces_of(
@@ -160,3 +167,14 @@ def distances(rows: Sequence[Forms], p: Piece, number: dict[int, int], depths: S
     """The distance of a piece in each member."""
     edge = p.edge(number)
     return [edge.delta(forms, depths) for forms in rows]
+
+
+def steps(p: Piece, depth: int) -> list[Row]:
+    """How far apart, iterator by iterator, the two are at the generators of a piece of one statement; not where they
+    are at one place."""
+    found, sink = cone(p.conjunct), 1 + p.conjunct.n - depth
+    generators = [*found.lines, *found.rays, *[m for group in found.moves for m in group]]
+    if found.base is not None:
+        generators.append(found.base)
+    apart = [tuple([y - x for x, y in zip(g[sink - depth : sink], g[sink:])]) for g in generators]
+    return [step for step in apart if any(step)]

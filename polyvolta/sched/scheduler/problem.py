@@ -27,17 +27,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from polyvolta.sched.scheduler.farkas import Cone
-from polyvolta.sched.scheduler.ilp import Constraint, lexmin
+from polyvolta.sched.scheduler.ilp import Constraint, Terms, lexmin
 from polyvolta.sched.scheduler.unknowns import Sparse, Unknowns
 from polyvolta.sets.engine.rows import Row
 
 Forms = tuple[Row, ...]
 """A row of the schedule: for each statement its form over (1, parameters, iterators)."""
-
-Terms = tuple[tuple[int, int], ...]
-"""A linear form: pairs (column of the integer program, coefficient)."""
 
 
 def _minus(a: Sparse, b: Sparse) -> Sparse:
@@ -73,6 +71,40 @@ class Edge:
         a, b = forms[self.source], forms[self.sink]
         m, n = len(a) - depths[self.source], len(b) - depths[self.sink]
         return (*[y - x for x, y in zip(a[:m], b[:n], strict=True)], *[-x for x in a[m:]], *b[n:])
+
+
+def _distance(g: Row, source: int, ds: int, sink: int, dt: int, params: int) -> Sparse:
+    """The distance at a generator as a combination of the unknowns; `Problem._columns` has the numbers."""
+    out: Sparse = {}
+    for j in range(dt):
+        v = g[1 + params + ds + j]
+        if v:
+            out[sink + j] = v
+    for j in range(ds):
+        v = g[1 + params + j]
+        if v:
+            c = out.get(source + j, 0) - v
+            if c:
+                out[source + j] = c
+            else:
+                del out[source + j]
+    if source != sink:
+        a, b = source + ds, sink + dt
+        for k in range(params):
+            if g[1 + k]:
+                out[b + k], out[a + k] = g[1 + k], -g[1 + k]
+        if g[0]:
+            out[b + params], out[a + params] = g[0], -g[0]
+    return out
+
+
+@lru_cache(maxsize=1 << 12)
+def _distances(
+    cone: Cone, source: int, ds: int, sink: int, dt: int, params: int
+) -> tuple[tuple[Sparse, ...], tuple[tuple[Row, Sparse], ...]]:
+    """The distances at a cone's lines, and its rays with theirs: the problems of one band differ in what these mean."""
+    columns = source, ds, sink, dt, params
+    return tuple([_distance(g, *columns) for g in cone.lines]), tuple([(g, _distance(g, *columns)) for g in cone.rays])
 
 
 class Problem:
@@ -113,13 +145,13 @@ class Problem:
         carry = self.mode == "carry"
         for number, e in enumerate(edges):
             still = e.local or (e.coincident and self.mode == "coincident")
+            lines, rays = _distances(e.cone, *self._columns(e))
             if e.valid or e.near or still:
-                eqs += [self._delta(e, g) for g in e.cone.lines]
-            for g in e.cone.rays:
-                delta = self._delta(e, g)
-                if still:
-                    eqs.append(delta)
-                    continue
+                eqs += lines
+            if still:
+                eqs += [delta for _, delta in rays]
+                rays = ()
+            for g, delta in rays:
                 bound = self._bound(g) if e.near else None
                 if bound is not None and not bound:
                     eqs.append(delta)
@@ -169,33 +201,13 @@ class Problem:
                 far = [[_minus(b, row) for b, row in zip(bs, group)] for bs, group in zip(bounds, rows)]
                 add(0, _minus(self._bound(base), _minus({}, at_base) if back else at_base), far)
 
+    def _columns(self, e: Edge) -> tuple[int, int, int, int, int]:
+        """The first unknowns of an edge's source and sink, how many iterators each has, and the parameters."""
+        return self.first[e.source], self.depths[e.source], self.first[e.sink], self.depths[e.sink], self.params
+
     def _delta(self, e: Edge, g: Row) -> Sparse:
         """The distance at a generator as a combination of the unknowns."""
-        s, t, p = e.source, e.sink, self.params
-        ds, dt = self.depths[s], self.depths[t]
-        out: Sparse = {}
-        at = self.first[t]
-        for j in range(dt):
-            v = g[1 + p + ds + j]
-            if v:
-                out[at + j] = v
-        at = self.first[s]
-        for j in range(ds):
-            v = g[1 + p + j]
-            if v:
-                c = out.get(at + j, 0) - v
-                if c:
-                    out[at + j] = c
-                else:
-                    del out[at + j]
-        if s != t:
-            a, b = self.first[s] + ds, self.first[t] + dt
-            for k in range(p):
-                if g[1 + k]:
-                    out[b + k], out[a + k] = g[1 + k], -g[1 + k]
-            if g[0]:
-                out[b + p], out[a + p] = g[0], -g[0]
-        return out
+        return _distance(g, *self._columns(e))
 
     def _bound(self, g: Row) -> Sparse:
         """u . n + w at a generator."""
@@ -234,7 +246,7 @@ class Problem:
                     return _one_of(rows)
             return None
 
-        point = lexmin(self.size, constraints, branch)
+        point = lexmin(self.size, constraints, branch, self.sums)
         return None if point is None else self._forms(point)
 
     def _program(self) -> None:
@@ -274,14 +286,15 @@ class Problem:
             terms = self._terms(row)
             self.constraints += [(0, terms), (0, _opposite(terms))]
         self.constraints += [(const, self._terms(row)) for const, row in ineqs]
+        self.sums: dict[int, Terms] = {}
         for total, weights in sums:
-            terms = [(part, -k) for v, k in weights.items() for part in self.columns[v] if part >= 0]
-            self.constraints.append((0, ((total, 1), *terms)))
+            parts = [(part, k) for v, k in weights.items() for part in self.columns[v] if part >= 0]
+            self.sums[total] = tuple(parts)
 
     def _place(self, v: int) -> None:
         """Give an unknown the next columns, the negative part first, as it is to be 0 before the other."""
         if v not in self.columns:
-            plus, minus = self.unknowns.plus[v], self.unknowns.minus[v]
+            plus, minus = self.unknowns.sign[v] >= 0, self.unknowns.sign[v] <= 0
             self.columns[v] = (self.size + minus if plus else -1, self.size if minus else -1)
             self.size += plus + minus
 
@@ -306,16 +319,17 @@ class Problem:
         return tuple(out.items())
 
     def _forms(self, point: Sequence[int]) -> tuple[Forms, tuple[int, ...]]:
-        def value(v: int) -> int:
+        numbers = (*point, 0)  # where a part has no column, -1
+        values = []
+        for v in range(self.count):
             v, sign = self.unknowns.find(v)
             plus, minus = self.columns.get(v, (-1, -1))
-            return sign * ((point[plus] if plus >= 0 else 0) - (point[minus] if minus >= 0 else 0))
-
+            values.append(sign * (numbers[plus] - numbers[minus]))
         forms = []
         for at, depth in zip(self.first, self.depths):
-            c, d = range(at, at + depth), range(at + depth, at + depth + self.params)
-            forms.append((value(at + depth + self.params), *map(value, d), *map(value, c)))
-        return tuple(forms), tuple([value(v) for v in range(self.z, self.count)])
+            c, d = at + depth, at + depth + self.params
+            forms.append((values[d], *values[c:d], *values[at:c]))
+        return tuple(forms), tuple(values[self.z :])
 
 
 def _opposite(terms: Terms) -> Terms:

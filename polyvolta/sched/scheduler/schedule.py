@@ -28,7 +28,7 @@ from polyvolta.sched.program import Program
 from polyvolta.sched.program.assuming import assuming
 from polyvolta.sched.scheduler.build import Builder
 from polyvolta.sched.scheduler.constraints import Constraints
-from polyvolta.sched.scheduler.fusion import Fuse
+from polyvolta.sched.scheduler.fusion import Explain, Fuse
 from polyvolta.sched.scheduler.pieces import DATA, pieces_of
 from polyvolta.sched.scheduler.written import in_order
 from polyvolta.sched.tree import Schedule
@@ -106,14 +106,19 @@ def schedule(
         raise BadSchedule(f"there is no way to fuse called {fuse!r}", hint=nearest(str(fuse), get_args(Fuse)))
     if explain is not None and not callable(explain):
         raise BadSchedule(f"explain is called with each step, {explain!r} cannot be", hint="explain=print shows them")
-    say: Callable[[str], object] = explain or (lambda text: None)
+    say: Explain = (lambda text: explain(text())) if explain is not None else (lambda text: None)
     iterators = {s.out.name or "": s.out.dims for s, _ in domain.parts}
     given = Constraints(validity, proximity, coincidence, conditional_validity, conditional_validity_condition)
     if given and dependences is not None:
         raise BadProgram("constraints are given twice", hint="dependences, or validity and the others")
     if given or isinstance(program, Set):
         dependences = _constrained(program, given, iterators) if given else dependences or ()
-    found = tuple(fitting(dependences, iterators) if dependences is not None else dependences_of(program))
+    if dependences is None:
+        assert not isinstance(program, Set)
+        dependences = dependences_of(program)
+    else:
+        dependences = fitting(dependences, iterators)
+    found = tuple(dependences)
     params = tuple(dict.fromkeys([*domain.param_names, *[p for d in found for p in d.relation.param_names]]))
     order = tuple([s.out.name or "" for s, _ in domain.parts])
     order = order if written is None else in_order(written, order)
@@ -132,7 +137,7 @@ def schedule(
     number = {name: k for k, name in enumerate(builder.names)}
     pieces = pieces_of(found, number, params, None if dependences is None else domain)
     for p in pieces:
-        say(f"dependence {builder.describe(p)}")
+        say(lambda p=p: f"dependence {builder.describe(p)}")
     fixed = tuple([_alike(cs, len(params)) if narrow else () for _, cs in parts])
     result = Schedule(
         assuming(domain, context, builder.tree(pieces, fixed) if tuples else Leaf()),
@@ -186,7 +191,13 @@ def _alike(conjuncts: Sequence[Conjunct], params: int) -> tuple[Row, ...]:
 
     No member of a band needs them: of the instances `i = 2 j` one loop runs all.
     """
-    grids = [g for c in conjuncts if (g := lattice.of_conjunct(c)) is not None]
+    grids = []
+    for c in conjuncts:
+        grid = lattice.of_conjunct(c)
+        if grid is not None:
+            if len(grid[1]) == c.n:
+                return ()
+            grids.append(grid)
     if not grids:
         return ()
     found = lattice.equalities(conjuncts[0].n, lattice.joined(grids))
@@ -205,5 +216,14 @@ def initial(statements: Sequence[Accessing]) -> Schedule:
           FILTER: S2[i, j]
 
     Each iterator has a member, also where a size is 1: tiles are of all of them.
+
+    >>> from polyvolta.graph import Graph
+    >>> import polyvolta as pv
+    >>> M, N, K = pv.sizes("M N K")
+    >>> graph = Graph.of(pv.tensor("A", (M, K)) @ pv.tensor("B", (K, N)))
+    >>> from polyvolta.sched import initial
+    >>> print(initial(graph.statements))
+    DOMAIN: S[i, j, k] : 0 ≤ i < M ∧ 0 ≤ j < N ∧ 0 ≤ k < K
+      BAND: S[i, j, k] → [i, j, k]
     """
     return schedule(Program.of(statements), narrow=False)

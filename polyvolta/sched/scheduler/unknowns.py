@@ -7,11 +7,14 @@ is 0, or at most 0, makes all of them 0. Last, an unknown that is to be small an
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from math import gcd
 
 Sparse = dict[int, int]
 """A combination of unknowns: number -> coefficient."""
+
+Key = tuple[tuple[int, int], ...]
+"""A combination in lowest terms, by number."""
 
 
 class Unknowns:
@@ -26,127 +29,136 @@ class Unknowns:
     def __init__(self, count: int, iterators: Sequence[int], negative: bool) -> None:
         self.iterators = tuple(iterators)
         self.parent = [(v, 1) for v in range(count)]
+        self.sign = [1] * count  # of what stands for itself: not negative (1), not positive (-1), open (0)
         self.zero: set[int] = set()
-        self.plus = [True] * count
-        self.minus = [False] * count
+        self.gone: set[int] = set()  # those that vanish or that others stand for
+        self.news: set[int] = set()  # those that are gone or got a sign since the rows were last looked at
         self.eqs: list[Sparse] = []
         self.ineqs: list[tuple[int, Sparse]] = []
-        for v in iterators:
-            self.minus[v] = negative
+        if negative:
+            for v in iterators:
+                self.sign[v] = 0
 
     def add(self) -> int:
         """One more unknown that is not negative."""
         self.parent.append((len(self.parent), 1))
-        self.plus.append(True)
-        self.minus.append(False)
+        self.sign.append(1)
         return len(self.parent) - 1
 
     def find(self, v: int) -> tuple[int, int]:
         """The unknown that stands for v, and its sign."""
-        sign = 1
-        while self.parent[v][0] != v:
-            v, s = self.parent[v]
-            sign *= s
-        return v, sign
+        up = self.parent[v]
+        if up[0] == v:
+            return up
+        top, sign = self.find(up[0])
+        if top != up[0]:
+            up = self.parent[v] = top, sign * up[1]
+        return up
 
     def resolved(self, row: Sparse) -> Sparse:
+        if self.gone.isdisjoint(row):
+            return row
         out: Sparse = {}
         for v, c in row.items():
-            if self.parent[v][0] != v:
+            if v in self.gone:
                 v, s = self.find(v)
                 c *= s
-            if v not in self.zero:
-                out[v] = out.get(v, 0) + c
+                if v in self.zero:
+                    continue
+            out[v] = out.get(v, 0) + c
         return {v: c for v, c in out.items() if c}
 
-    def _limit(self, v: int, up: bool) -> bool:
-        """Unknown v can not be positive (up) or not negative; whether that is news."""
-        signs = self.plus if up else self.minus
-        if not signs[v] or v in self.zero:
-            return False
-        signs[v] = False
-        if not (self.plus[v] or self.minus[v]):
-            self.zero.add(v)
-        return True
+    def _vanish(self, unknowns: Iterable[int]) -> None:
+        for known in (self.zero, self.gone, self.news):
+            known.update(unknowns)
+
+    def _limit(self, v: int, sign: int) -> None:
+        """Unknown v is of this sign or 0."""
+        if self.sign[v] == -sign:
+            self._vanish((v,))
+        elif not self.sign[v]:
+            self.sign[v] = sign
+            self.news.add(v)
 
     def _merge(self, a: int, b: int, sign: int) -> None:
         """a = sign * b."""
         if a < b:
             a, b = b, a
         self.parent[a] = (b, sign)
-        plus, minus = (self.plus[a], self.minus[a]) if sign > 0 else (self.minus[a], self.plus[a])
-        self.plus[b] &= plus
-        self.minus[b] &= minus
-        if not (self.plus[b] or self.minus[b]):
-            self.zero.add(b)
-
-    def _sign(self, v: int, c: int) -> int:
-        """The sign that c * v can have alone, 0 for both."""
-        if self.plus[v] and self.minus[v]:
-            return 0
-        return 1 if (c > 0) == self.plus[v] else -1
+        self.gone.add(a)
+        self.news.update((a, b))
+        if self.sign[a]:
+            self._limit(b, sign * self.sign[a])
 
     def substitute(self, eqs: list[Sparse], ineqs: list[tuple[int, Sparse]]) -> bool:
-        """Merge unknowns until nothing changes; False when plainly nothing can satisfy the conditions."""
-        changed = True
-        while changed:
-            changed = False
-            rest = []
-            for row in eqs:
-                row = self.resolved(row)
-                if not row:
-                    continue
-                signs = {self._sign(v, c) for v, c in row.items()}
-                if len(row) == 1 or (len(signs) == 1 and 0 not in signs):
-                    self.zero.update(row)
-                    changed = True
-                    continue
-                if len(row) == 2:
-                    (a, x), (b, y) = row.items()
-                    if abs(x) == abs(y):
-                        self._merge(a, b, -1 if x == y else 1)
-                        changed = True
-                        continue
-                rest.append(row)
-            eqs = rest
-            found: dict[tuple, int] = {}
-            for const, row in ineqs:
-                row = self.resolved(row)
-                if not row:
-                    if const < 0:
+        """Merge unknowns until nothing changes; False when plainly nothing can satisfy the conditions.
+
+        A row is looked at again only when one of its unknowns has changed since.
+        """
+        eqs = list(map(dict, dict.fromkeys([tuple(row.items()) for row in eqs])))
+        rows: list[tuple[int, Sparse, Key]] = [(const, row, ()) for const, row in ineqs]
+        before: set[int] | None = None
+        while before is None or before:
+            news = self.news = set()
+            eqs = [e for row in eqs if (e := row if _untouched(row, before, news) else self._equal_zero(row))]
+            strongest: dict[Key, tuple[int, Sparse]] = {}
+            for const, row, key in rows:
+                if not _untouched(row, before, news):
+                    row = self.resolved(row)
+                    if not row and const < 0:
                         return False
-                    continue
-                if const >= 0 and all(self._sign(v, c) > 0 for v, c in row.items()):
-                    continue
-                if not const:
-                    if all(self._sign(v, c) < 0 for v, c in row.items()):
-                        self.zero.update(row)
-                        changed = True
+                    if not row or self._settled(const, row):
                         continue
-                    if len(row) == 1:
-                        ((v, c),) = row.items()
-                        changed |= self._limit(v, c < 0)
-                        continue
-                g = gcd(*row.values())
-                key = tuple(sorted([(v, c // g) for v, c in row.items()]))
-                const //= g
-                if found.get(key, const) >= const:
-                    found[key] = const
-            ineqs = [(const, dict(key)) for key, const in found.items()]
-            if not changed and not eqs:
-                changed = self._drop_idle(ineqs)
-        self.eqs, self.ineqs = eqs, ineqs
+                    g = gcd(*row.values())
+                    key = tuple(sorted([(v, c // g) for v, c in row.items()]))
+                    const, row = const // g, dict(key)
+                if key not in strongest or strongest[key][0] > const:
+                    strongest[key] = const, row
+            rows = [(const, row, key) for key, (const, row) in strongest.items()]
+            if not news and not eqs:
+                self._drop_idle([row for _, row, _ in rows])
+            before = news
+        self.eqs, self.ineqs = eqs, [(const, row) for const, row, _ in rows]
         return True
 
-    def _drop_idle(self, ineqs: list[tuple[int, Sparse]]) -> bool:
-        """Unknowns but the c that no row wants positive are 0; whether there are any."""
-        wanted = {v for _, row in ineqs for v, c in row.items() if c > 0}
-        iterators = {self.find(v)[0] for v in self.iterators}
-        idle = [
-            v
-            for _, row in ineqs
-            for v in row
-            if v not in wanted and v not in iterators and v not in self.zero and not self.minus[v]
-        ]
-        self.zero.update(idle)
-        return bool(idle)
+    def _equal_zero(self, row: Sparse) -> Sparse:
+        """What is left of an equality; nothing where it makes unknowns vanish or be merged."""
+        row = self.resolved(row)
+        signs = [c * self.sign[v] for v, c in row.items()] or [0]
+        if len(row) == 1 or min(signs) > 0 or max(signs) < 0:
+            self._vanish(row)
+            return {}
+        if len(row) == 2:
+            (a, x), (b, y) = row.items()
+            if abs(x) == abs(y):
+                self._merge(a, b, -1 if x == y else 1)
+                return {}
+        return row
+
+    def _settled(self, const: int, row: Sparse) -> bool:
+        """Whether an inequality holds for all signs that the unknowns can have, or is said by signs."""
+        signs = [c * self.sign[v] for v, c in row.items()]
+        if const >= 0 and min(signs) > 0:
+            return True
+        if const:
+            return False
+        if max(signs) < 0:
+            self._vanish(row)
+            return True
+        if len(row) == 1:
+            ((v, c),) = row.items()
+            self._limit(v, 1 if c > 0 else -1)
+            return True
+        return False
+
+    def _drop_idle(self, rows: list[Sparse]) -> None:
+        """Unknowns but the c that no row wants positive are 0."""
+        wanted = {v for row in rows for v, c in row.items() if c > 0}
+        wanted.update([self.find(v)[0] for v in self.iterators])
+        found = {v for row in rows for v in row}
+        self._vanish([v for v in found - wanted - self.zero if self.sign[v] == 1])
+
+
+def _untouched(row: Sparse, before: set[int] | None, news: set[int]) -> bool:
+    """Whether nothing has changed for a row since it was looked at."""
+    return before is not None and before.isdisjoint(row) and news.isdisjoint(row)

@@ -17,14 +17,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from html import escape
 from itertools import groupby
 from typing import TYPE_CHECKING, Literal
 
+from polyvolta.display.shown import Shown
 from polyvolta.sched.errors import BadArgument
 from polyvolta.sched.tree import Band, Domain, Extension, Filter, Node, Path, Schedule
 from polyvolta.sched.views.align import align
-from polyvolta.sched.views.html import FRAME, LINE, marked_up
+from polyvolta.sched.views.html import marked_up, shortened
 from polyvolta.sched.views.latex import shaded, typeset, whole
 from polyvolta.sched.views.paper import Row, notes, rows
 from polyvolta.sched.views.words import Vocabulary
@@ -34,9 +34,8 @@ from polyvolta.sets.errors import kind_of
 if TYPE_CHECKING:
     from rich.text import Text
 
+LOOK = {"same": "", "new": 'class="pv-new" title="new or changed"', "gone": 'class="pv-gone" title="before"'}
 MARGIN = {"same": "  ", "new": "┃ ", "gone": "- "}
-SHADE = "background:color-mix(in srgb, currentColor 14%, transparent)"
-GONE = "opacity:.5;text-decoration:line-through"
 State = Literal["same", "new", "gone"]
 
 
@@ -50,13 +49,21 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Diff:
+class Diff(Shown):
     """The new tree with the nodes that changed; `str`, `print` in colours, notebooks and LaTeX show it.
 
     Parameters
     ----------
     changed : the paths in the new tree of nodes that are new or changed.
     removed : the paths in the old tree of nodes that are gone or changed.
+
+    >>> from polyvolta.sched import diff, schedule, tile
+    >>> from polyvolta.sets import Set
+    >>> tree = schedule(Set("[N] -> { S[i, j] : 0 <= i < N and 0 <= j <= i }"))
+    >>> print(diff(tree, tile(tree, (0,), (32, 32))))
+      DOMAIN: S[i, j] : 0 ≤ i < N ∧ 0 ≤ j ≤ i
+    ┃   BAND: S[i, j] → [⌊i/32⌋, ⌊j/32⌋]
+    ┃     BAND: S[i, j] → [i - 32⌊i/32⌋, j - 32⌊j/32⌋]
     """
 
     old: Schedule
@@ -70,11 +77,29 @@ class Diff:
         return bool(self.changed or self.removed)
 
     def shown(self, removed: bool = False) -> list[Line]:
-        """The lines to show; those that are gone only when asked for."""
+        """The lines to show; those that are gone only when asked for.
+
+        `removed`: whether these, too.
+
+        >>> from polyvolta.sched import diff, schedule, tile
+        >>> from polyvolta.sets import Set
+        >>> tree = schedule(Set("[N] -> { S[i, j] : 0 <= i < N and 0 <= j <= i }"))
+        >>> [line.state for line in diff(tree, tile(tree, (0,), (32, 32))).shown(removed=True)]
+        ['same', 'gone', 'new', 'new']
+        """
         return [line for line in self.lines if removed or line.state != "gone"]
 
     def text(self, removed: bool = False) -> str:
-        """The new tree with a bar in the margin of changed lines; with `removed` the old lines too, behind a minus."""
+        """The new tree with a bar in the margin of changed lines; with `removed` the old lines too, behind a minus.
+
+        >>> from polyvolta.sched import diff, schedule, tile
+        >>> from polyvolta.sets import Set
+        >>> tree = schedule(Set("[N] -> { S[i, j] : 0 <= i < N and 0 <= j <= i }"))
+        >>> print(diff(tree, tile(tree, (0,), (32, 32))).text())
+          DOMAIN: S[i, j] : 0 ≤ i < N ∧ 0 ≤ j ≤ i
+        ┃   BAND: S[i, j] → [⌊i/32⌋, ⌊j/32⌋]
+        ┃     BAND: S[i, j] → [i - 32⌊i/32⌋, j - 32⌊j/32⌋]
+        """
         out = []
         for line in self.shown(removed):
             said = f"   ({', '.join(notes(line.row.node)) or 'no flags'})" if line.flags else ""
@@ -105,19 +130,14 @@ class Diff:
                 text.append_text(one)
         return text
 
-    def _repr_html_(self) -> str:
+    def _html(self) -> str:
         words = Vocabulary(self.old, self.new)
         out = []
         for line in self.shown(removed=True):
-            look = {"same": "", "new": SHADE, "gone": GONE}[line.state]
-            note = (
-                ""
-                if line.state == "same"
-                else f' title="{escape({"new": "new or changed", "gone": "before"}[line.state])}"'
-            )
-            indent = f"padding-left:{1.2 * line.row.depth + 0.4:.1f}em"
-            out.append(f'<div style="{LINE};{indent};{look}"{note}>{marked_up(line.row, words, line.flags)}</div>')
-        return f'<div style="{FRAME}">{"".join(out)}</div>'
+            row = shortened(line.row) if line.state == "same" else line.row
+            text = marked_up(row, words, line.flags, MARGIN[line.state], LOOK[line.state])
+            out.append(f'<div class="pv-leaf"><code>{text}</code></div>')
+        return f'<div class="pv-tree">{"".join(out)}</div>'
 
     def to_latex(self, document: bool = False) -> str:
         r"""The new tree as in the paper's figures, changed lines in a `\mybox`; see `Schedule.to_latex`."""
@@ -132,6 +152,8 @@ class Diff:
 
 def diff(old: Schedule, new: Schedule) -> Diff:
     """What changed from one tree to another.
+
+    `old` and `new` are trees.
 
     Cost: the product of the trees' sizes and depths, and a comparison of relations for each node that reads the same.
 

@@ -43,8 +43,9 @@ def noted(mark: Mark) -> Mark | Band:
     band = mark.child
     for head, word, said in ((HEAD, WORD, _noted), (LEVELS, LEVEL_OR_NONE, _of_level)):
         words = [w.strip() for w in mark.name.removeprefix(head).split(",")]
-        fits = isinstance(band, Band) and len(words) == len(band.members) and all(map(word.fullmatch, words))
-        if mark.name.startswith(head) and fits:
+        if not isinstance(band, Band) or len(words) != len(band.members) or not all(map(word.fullmatch, words)):
+            continue
+        if mark.name.startswith(head):
             return replace(band, members=tuple(map(said, band.members, words)))
     return mark
 

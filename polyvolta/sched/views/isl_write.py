@@ -238,7 +238,7 @@ def _head(params: dict[str, None]) -> str:
 def _quoted(r: Set | Map) -> str:
     """A relation in quotes; statements without instances stay in it."""
     params = tuple(map(_word, r.param_names))
-    r = plain(r)
+    r = plain(r) if isinstance(r, Map) else plain(r)
     r = r._of(params, [(_spelt(space, params), pieces) for space, pieces in r.parts])
     texts = [t for part in r.parts for t in piece_texts(r._of(r.param_names, [part]), NAMED)]
     texts = [f"[] {t}".removesuffix(" :") if t.startswith(":") else t for t in texts]

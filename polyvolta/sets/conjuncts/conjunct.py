@@ -60,6 +60,11 @@ class Conjunct:
         """Whether every div is a function of the dimensions."""
         return None not in self.divs
 
+    def known_divs(self) -> list[tuple[int, Row]]:
+        """The divs of a conjunct that has no others."""
+        assert self.known
+        return [div for div in self.divs if div is not None]
+
     def div_rows(self) -> list[Row]:
         """The two inequalities that define each known div."""
         width = 1 + self.n + len(self.divs)
@@ -95,12 +100,17 @@ def nothing(n: int) -> Conjunct:
 
 @lru_cache(maxsize=1 << 16)
 def _is_empty(c: Conjunct) -> bool:
-    return integer.is_empty(c.n + len(c.divs), c.eqs, tuple(c.all_ineqs()), tidy=not c.eqs and not c.divs)
+    ineqs = c.all_ineqs() if c.divs else c.ineqs
+    return integer.is_empty(c.n + len(c.divs), c.eqs, ineqs, tidy=not c.eqs and not c.divs)
 
 
 def sample(c: Conjunct) -> tuple[int, ...] | None:
     """An integer point (the dimensions' values) or None."""
-    point = integer.sample(c.n + len(c.divs), c.eqs, tuple(c.all_ineqs()))
+    if c._empty:
+        return None
+    ineqs = c.all_ineqs() if c.divs else c.ineqs
+    point = integer.sample(c.n + len(c.divs), c.eqs, ineqs, tidy=not c.eqs and not c.divs)
+    c._empty = point is None
     return None if point is None else tuple(point[: c.n])
 
 
@@ -129,6 +139,12 @@ def normalise(n: int, divs: Iterable[Div], eqs: Iterable[Row], ineqs: Iterable[R
     Exact; no linear program, tens of microseconds for a typical conjunct.
     """
     return _normalised(n, tuple(divs), tuple(map(tuple, eqs)), tuple(map(tuple, ineqs)))
+
+
+def sure(c: Conjunct | None) -> Conjunct:
+    """A conjunct that is known to have no plain contradiction."""
+    assert c is not None
+    return c
 
 
 def made(n: int, divs: Sequence[Div], eqs: Iterable[Row], ineqs: Iterable[Row]) -> Conjunct | None:
@@ -166,17 +182,16 @@ def placed(c: Conjunct, n: int, places: tuple[int, ...]) -> Conjunct:
     """`reindex`, not normalised."""
     if n == c.n and places == tuple(range(n)):
         return c
-    base = 1 + c.n
-    source = [base] * n  # a zero behind the dimensions, where none of them goes
+    base, end = 1 + c.n, 1 + c.n + len(c.divs)
+    source = [end] * n  # a zero behind the row, where no dimension goes
     for d, place in enumerate(places):
         source[place] = 1 + d
-    take = picker((0, *source))
-
-    def move(row: Row) -> Row:
-        return take((*row[:base], 0)) + row[base:]
-
-    divs = tuple([None if d is None else (d[0], move(d[1])) for d in c.divs])
-    return Conjunct(n, divs, tuple(map(move, c.eqs)), tuple(map(move, c.ineqs)))
+    take = picker((0, *source, *range(base, end)))
+    divs: list[Div] = []
+    for k, div in enumerate(c.divs):
+        divs.append(div and (div[0], take((*div[1], *(0,) * (end + 1 - len(div[1]))))[: 1 + n + k]))
+    eqs, ineqs = (tuple([take((*r, 0)) for r in rows]) for rows in (c.eqs, c.ineqs))
+    return Conjunct(n, tuple(divs), eqs, ineqs)
 
 
 def conjoin(a: Conjunct, b: Conjunct) -> Conjunct | None:

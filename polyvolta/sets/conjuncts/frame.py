@@ -102,7 +102,10 @@ class Frame:
 
     def is_empty(self, eqs: Sequence[Row], ineqs: Sequence[Row]) -> bool:
         """Whether no integer point satisfies the rows; exact."""
-        return integer.is_empty(self.width - 1, eqs, (*ineqs, *self.given))
+        rows = (*ineqs, *self.given)
+        if not eqs and integer.pushed(self.width - 1, rows) is not None:
+            return False
+        return integer.is_empty(self.width - 1, eqs, rows)
 
 
 class Member:
@@ -113,11 +116,11 @@ class Member:
         self._known: dict[tuple[Row, bool], bool] = {}
         self._tableau: Tableau | None = None
         self.statements = (*self.ineqs, *self.eqs, *map(negate, self.eqs))  # all rows as inequalities
-        self.least: dict[Row, int] = {}  # for each linear part the smallest constant with which a row states it
-        for row in self.statements:
-            key = row[1:]
-            if self.least.get(key, row[0]) >= row[0]:
-                self.least[key] = row[0]
+        # for each linear part the smallest constant with which a row states it
+        self.least: dict[Row, int] = {row[1:]: row[0] for row in self.statements}
+        if len(self.least) < len(self.statements):
+            for row in self.statements:
+                self.least[row[1:]] = min(row[0], self.least[row[1:]])
 
     @property
     def tableau(self) -> Tableau:
@@ -141,12 +144,12 @@ class Member:
         const = self.least.get(row[1:])
         if const is not None and const <= row[0]:
             return True
-        if (row, exact) not in self._known:
+        known = self._known.get((row, exact))
+        if known is None:
             opposite = self.least.get(negate(row[1:]))
-            self._known[row, exact] = not (opposite is not None and opposite + row[0] < 0) and self._searched(
-                row, exact
-            )
-        return self._known[row, exact]
+            denied = opposite is not None and opposite + row[0] < 0
+            known = self._known[row, exact] = not denied and self._searched(row, exact)
+        return known
 
     def denied(self, rows: Iterable[Row], exact: bool = True) -> list[Row]:
         """The rows that it does not imply."""

@@ -15,7 +15,7 @@ from math import gcd
 
 from ..budgets import spend
 from ..engine import integer
-from ..engine.rows import Row, complement, falls, negate, normal_ineq, replaced, strongest
+from ..engine.rows import Row, combine, complement, falls, negate, normal_ineq, replaced, strongest
 from .conjunct import Conjunct, conjoin, juxtaposed, made, shared_divs
 from .inequalities import Stated
 from .normal import defining_rows
@@ -83,7 +83,7 @@ def subtract(a: Conjunct, b: Conjunct) -> tuple[Conjunct, ...]:
         if piece is not None and (known and falls(row, ineqs) or not piece.is_empty):
             pieces.append(piece)
             ineqs.append(row)
-            if known and not known.add_tight(row):
+            if known and row is not rows[-1] and not known.add_tight(row):
                 known = None
     return tuple(pieces)
 
@@ -123,7 +123,7 @@ class _Facts:
             best = strongest(map(self.solved, ineqs) if self.images else ineqs)
         self.empty, self.best = best is None, best or {}
 
-    def solved(self, row: Sequence[int]) -> Sequence[int]:
+    def solved(self, row: Row) -> Row:
         """The row after the equalities are substituted."""
         for at, image in self.images:
             row = replaced(row, at, image)
@@ -131,21 +131,22 @@ class _Facts:
 
     def plainly_imply(self, row: Row) -> bool:
         """Whether `row >= 0` at every integer point can be seen without a search."""
-        row = normal_ineq(self.solved(row))
-        if isinstance(row, bool) or self.empty:
-            return self.empty or row is True
+        tight = normal_ineq(self.solved(row))
+        if type(tight) is bool or self.empty:
+            return self.empty or tight is True
+        row = tight
         normal = row[1:]
         known = self.best.get(normal)
         if known is not None and known <= row[0]:
             return True
-        return self.refuted(-row[0] - 1, [-v for v in normal])
+        return self.refuted(-row[0] - 1, negate(normal))
 
     def imply(self, row: Row) -> bool:
         """Whether `row >= 0` at every integer point."""
         known = [(const, *key) for key, const in self.best.items()]
         return self.empty or integer.is_empty(self.width - 1, (), [*known, complement(self.solved(row))])
 
-    def refuted(self, const: int, normal: list[int]) -> bool:
+    def refuted(self, const: int, normal: Row) -> bool:
         """Whether the sum with some row, one variable gone and tightened, contradicts a row or itself."""
         terms = [(k, v) for k, v in enumerate(normal) if v]
         for key, other in self.best.items():
@@ -154,15 +155,16 @@ class _Facts:
                 if p * q < 0:
                     up, down = abs(q), abs(p)
                     least = up * const + down * other
-                    opposite = [-up * x - down * y for x, y in zip(normal, key, strict=True)]
-                    g = gcd(*opposite)
+                    both = combine(up, normal, down, key)
+                    g = gcd(*both)
+                    if not g:
+                        if least < 0:
+                            return True
+                        continue
                     if g > 1:
                         least //= g
-                        opposite = [v // g for v in opposite]
-                    if g:
-                        known = self.best.get(tuple(opposite))
-                        if known is not None and known + least < 0:
-                            return True
-                    elif least < 0:
+                        both = tuple([v // g for v in both])
+                    known = self.best.get(negate(both))
+                    if known is not None and known + least < 0:
                         return True
         return False

@@ -85,10 +85,11 @@ class Stated:
             self.rows.remove((before, *key))
         insort(self.rows, tight)
         other = best.get(tuple(map(neg, key)))
-        if other is not None and (gap := const + other) <= 0:
+        gap = None if other is None else const + other
+        if gap is not None and gap <= 0:
             return None if gap < 0 else False
         best[key] = const
-        if other is not None and _defines(key, gap):
+        if gap is not None and _defines(key, gap):
             return False
         near = [key]
         if key.count(0) == len(key) - 1:
@@ -96,12 +97,12 @@ class Stated:
             at = key.index(1) if 1 in key else key.index(-1)
             side = key[at]  # it may imply the rows that it bounds from below, and round those with other factors
             near = [k for k in best if (v := k[at]) and (v * side > 0 or max(k) > 1 or min(k) < -1) and k != key]
-            if not near:
-                return True
+        if not near or not (self.bounds.low or self.bounds.high):
+            return True
         count = len(best)
         if not round_rows(best, self.bounds, near):
             return None
-        return len(best) == count and all(k in best for k in near)
+        return len(best) == count and all(map(best.__contains__, near))
 
 
 def _defines(key: Row, gap: int) -> bool:

@@ -18,10 +18,11 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache, reduce
 
 from ..engine.integer import Lattice, Point, pushed, sample, solve_equalities
-from ..engine.rows import Row, dot, evaluate, negate, normal_ineq, replaced, substitute_all
+from ..engine.rows import Row, dot, evaluate, negate, normal_eq, normal_ineq, picker, replaced, substitute_all
 from ..engine.simplex import Tableau, tight_slacks
 from . import conjunct as cj
 from .conjunct import Conjunct
+from .inequalities import opposites
 
 
 def of_points(n: int, eqs: Sequence[Row], ineqs: Sequence[Row]) -> Lattice | None:
@@ -32,14 +33,12 @@ def of_points(n: int, eqs: Sequence[Row], ineqs: Sequence[Row]) -> Lattice | Non
     >>> of_points(2, (), ((2, 3, -3), (1, -3, 3), (0, 1, 0)))
     ((0, 0), ((1, 1),))
     """
-    found = solve_equalities(n, eqs)
+    found = _plainly_solved(n, eqs, ineqs) or _solved(n, eqs, ineqs)
     if found is None:
         return None
-    origin, basis = found
-    m = len(basis)
-    images = [(o, *[b[i] for b in basis]) for i, o in enumerate(origin)]
-    rows = []
-    for row in substitute_all(ineqs, images, m):
+    outer, inside = found
+    m, rows = len(outer[1]), []
+    for row in inside:
         tight = normal_ineq(row)
         if tight is False:
             return None
@@ -47,8 +46,40 @@ def of_points(n: int, eqs: Sequence[Row], ineqs: Sequence[Row]) -> Lattice | Non
             rows.append(tight)
     inner = _of_full(m, list(dict.fromkeys(rows)))
     if inner is None or (len(inner[1]) == m and not any(inner[0])):
-        return inner and found
-    return _composed(found, inner)
+        return inner and outer
+    return _composed(outer, inner)
+
+
+def _solved(n: int, eqs: Sequence[Row], ineqs: Sequence[Row]) -> tuple[Lattice, Iterable[Row]] | None:
+    """The solutions of equalities, and the inequalities in the coordinates of that lattice; None without solution."""
+    found = solve_equalities(n, eqs)
+    if found is None:
+        return None
+    origin, basis = found
+    images = [(o, *[b[i] for b in basis]) for i, o in enumerate(origin)]
+    return found, substitute_all(ineqs, images, len(basis))
+
+
+def _plainly_solved(n: int, eqs: Sequence[Row], ineqs: Sequence[Row]) -> tuple[Lattice, Iterable[Row]] | None:
+    """`_solved` where each equality gives a column that no other row mentions; None where not.
+
+    So are normal conjuncts: their inequalities speak of the other columns, which are the coordinates.
+
+    >>> lattice, rows = _plainly_solved(3, [(5, 2, 0, -1)], [(0, 1, 1, 0)])
+    >>> lattice, list(rows)
+    (((0, 0, 5), ((1, 0, 2), (0, 1, 0))), [(0, 1, 1)])
+    """
+    uses = [len(column) - column.count(0) for column in zip(*eqs, *ineqs, strict=True)]
+    given: dict[int, list[int]] = {}  # column -> what it is
+    for eq in eqs:
+        col = next((k for k in range(n, 0, -1) if uses[k] == 1 and eq[k] in (1, -1)), 0)
+        if not col:
+            return None
+        given[col] = [-eq[col] * v for v in eq]
+    free = [k for k in range(1, n + 1) if k not in given]
+    origin = tuple([given[k][0] if k in given else 0 for k in range(1, n + 1)])
+    basis = tuple([tuple([given[k][f] if k in given else int(k == f) for k in range(1, n + 1)]) for f in free])
+    return (origin, basis), map(picker((0, *free)), ineqs)
 
 
 def _of_full(n: int, ineqs: list[Row]) -> Lattice | None:
@@ -78,7 +109,7 @@ def _of_full(n: int, ineqs: list[Row]) -> Lattice | None:
         return None
     moves: list[Row] = []
     while True:
-        _, still = solve_equalities(n, [(0, *d) for d in moves])  # the forms that are constant on what is seen
+        _, still = _whole(solve_equalities(n, [(0, *d) for d in moves]))  # the forms that are constant on what is seen
         if not still:
             return everything
         form = still[0]
@@ -102,20 +133,21 @@ def _has_corner(n: int, ineqs: Sequence[Row]) -> bool:
     (True, False)
     """
     normals = {row[1:] for row in ineqs}
-    point = pushed(n, [r if negate(r[1:]) in normals else (r[0] - max(map(abs, r[1:])), *r[1:]) for r in ineqs], 4)
+    steps = [max(map(abs, row[1:]), default=0) for row in ineqs]  # what one step takes from a row at most
+    inner = [r if negate(r[1:]) in normals else (r[0] - v, *r[1:]) for r, v in zip(ineqs, steps, strict=True)]
+    point = pushed(n, inner, 4)
     if point is None:
         return False
-    near = []  # the rows that one step may break
-    for row in ineqs:
+    up: set[int] = set()  # the axes along which a row forbids the neighbour on that side
+    down: set[int] = set()
+    for row, step in zip(ineqs, steps, strict=True):
         room = evaluate(row, point)
         if room < 0:
             return False
-        if room < max(map(abs, row[1:]), default=0):
-            near.append((room, row))
-    return all(
-        not any(v + row[i] < 0 for v, row in near) or not any(v - row[i] < 0 for v, row in near)
-        for i in range(1, n + 1)
-    )
+        if room < step:
+            up.update([i for i, v in enumerate(row) if i and v < -room])
+            down.update([i for i, v in enumerate(row) if i and v > room])
+    return up.isdisjoint(down)
 
 
 def _along_slabs(n: int, ineqs: Sequence[Row]) -> Sequence[Row]:
@@ -126,9 +158,9 @@ def _along_slabs(n: int, ineqs: Sequence[Row]) -> Sequence[Row]:
     """
     used: set[int] = set()
     known = {row[1:]: row[0] for row in ineqs}
-    width = {key: c + known[negate(key)] for key, c in known.items() if negate(key) in known and key.count(0) < n - 1}
-    for key in sorted(width, key=lambda key: width[key]):
-        if not any(row[1:] == key for row in ineqs):
+    width = {key: known[key] + known[opposite] for key, opposite in opposites(known).items() if key.count(0) < n - 1}
+    for key in sorted(width, key=width.__getitem__):
+        if key not in {row[1:] for row in ineqs}:
             continue
         at = next((j for j, v in enumerate(key, 1) if abs(v) == 1 and j not in used), 0)
         if at:
@@ -158,10 +190,10 @@ def echelon(vectors: Iterable[Point]) -> tuple[Point, ...]:
     >>> echelon([(4, 2), (6, 3), (0, 5)])
     ((2, 1), (0, 5))
     """
-    rows = [list(v) for v in vectors if any(v)]
+    rows: list[Sequence[int]] = [v for v in vectors if any(v)]
     if _is_echelon(rows):
         return tuple(map(tuple, rows))
-    out: list[list[int]] = []
+    out: list[Sequence[int]] = []
     for col in range(len(rows[0]) if rows else 0):
         live = [r for r in rows if r[col]]
         if not live:
@@ -190,9 +222,12 @@ def _is_echelon(rows: Sequence[Sequence[int]]) -> bool:
     """Whether leading entries are positive and each stands behind the last one's and above entries reduced by it."""
     last = -1
     for at, row in enumerate(rows):
-        lead = next(k for k, v in enumerate(row) if v)
-        if lead <= last or row[lead] < 0 or any(not 0 <= r[lead] < row[lead] for r in rows[:at]):
+        lead = [*map(bool, row)].index(True)
+        if lead <= last or row[lead] < 0:
             return False
+        for r in rows[:at]:
+            if not 0 <= r[lead] < row[lead]:
+                return False
         last = lead
     return True
 
@@ -224,6 +259,12 @@ def of_conjunct(c: Conjunct) -> Lattice | None:
     return found[0][: c.n], echelon([b[: c.n] for b in found[1]])
 
 
+def _whole(lattice: Lattice | None) -> Lattice:
+    """A lattice that has a point, such as that of equalities without constants."""
+    assert lattice is not None
+    return lattice
+
+
 def equalities(n: int, lattice: Lattice) -> list[Row]:
     """The equalities of the least affine subspace with the lattice's points; they say nothing of strides.
 
@@ -231,7 +272,7 @@ def equalities(n: int, lattice: Lattice) -> list[Row]:
     [(-1, -2, 1)]
     """
     origin, basis = lattice
-    _, forms = solve_equalities(n, [(0, *b) for b in basis])
+    _, forms = _whole(solve_equalities(n, [(0, *b) for b in basis]))
     return [(-dot(f, origin), *f) for f in forms]
 
 
@@ -251,10 +292,10 @@ def conjunct(n: int, lattice: Lattice) -> Conjunct:
             for b, k in zip(basis, leads, strict=True):
                 row[0] += b[i] * origin[k]
                 row[1 + k] -= b[i]
-            eqs.append(tuple(row))
-        return cj.normalise(n, (), eqs, ()) or cj.nothing(n)
+            eqs.append(normal_eq(row))
+        return Conjunct(n, (), tuple(sorted(eqs)), ())  # each gives its latest coordinate, which no other mentions
     eqs = equalities(n, lattice)
-    _, whole = solve_equalities(n, [(0, *row[1:]) for row in eqs])
+    _, whole = _whole(solve_equalities(n, [(0, *row[1:]) for row in eqs]))
     if index((origin, whole)) == index(lattice):  # no strides
         return cj.normalise(n, (), eqs, ()) or cj.nothing(n)
     eqs = [(-origin[i], *[int(k == i) for k in range(n)], *[-b[i] for b in basis]) for i in range(n)]

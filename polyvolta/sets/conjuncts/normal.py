@@ -28,7 +28,7 @@ from ..budgets import spend
 from ..engine.columns import Columns, Div, defining_rows, replace_column
 from ..engine.rows import Row, normal_eq, normal_ineq
 from .inequalities import Stated, normal_inequalities, opposites
-from .recognise import Intervals, Quotient, from_equality, from_pair
+from .recognise import UNLIMITED, Intervals, Quotient, from_equality, from_pair
 from .rounding import round_rows, rounded
 
 ROUNDS = 8  # one is enough as a rule; where two rewritings undo each other, the result is exact, not unique
@@ -50,7 +50,7 @@ def normal_form(
     spend(1 + rows * width * (1 + rows // 32) // 16)
     if not divs and not eqs:
         plain = normal_inequalities(ineqs)
-        if plain is not False:
+        if plain is None or isinstance(plain, tuple):
             return None if plain is None else ((), (), plain)
     work = _Work(n, divs, eqs, ineqs)
     return work.frozen() if work.run() else None
@@ -91,6 +91,8 @@ def _cross(row: Sequence[int], pivot_row: Sequence[int], col: int) -> list[int]:
 class _Work(Columns):
     """The mutable state of one normalisation, and its rewritings; those of divs are in `Columns`."""
 
+    bounds: Intervals  # what the inequalities say as `tighten` left them
+
     def run(self) -> bool:
         """Rewrite until nothing changes; False for a contradiction."""
         if not self.unsolved or self.divs.count(None) < len(self.divs):
@@ -117,9 +119,10 @@ class _Work(Columns):
         """Whether nothing is left to rewrite, the inequalities being tightened; else something has been."""
         if self.unsolved or self.round_divs() or self.recognise():
             return False
-        rows = [r[self.base :] for r in (*self.eqs, *self.ineqs)]
-        if self.divs and not (rows and all(map(any, zip(*rows, strict=True)))):
-            self.sort_divs()  # a row that was dropped may have been the last to use a div
+        if self.divs:
+            rows = [r[self.base :] for r in (*self.eqs, *self.ineqs)]
+            if not rows or not all(map(any, zip(*rows, strict=True))):
+                self.sort_divs()  # a row that was dropped may have been the last to use a div
         return True
 
     def resume(self, ineqs: Sequence[Row]) -> bool:
@@ -146,8 +149,9 @@ class _Work(Columns):
         if None in self.divs and not self.solve_unknown():
             return False
         while self.eqs:
-            uses = [self.use(row) for row in self.eqs]
-            if False in uses:
+            every = [self.use(row) for row in self.eqs]
+            uses = [use for use in every if not isinstance(use, bool)]
+            if len(uses) < len(every):
                 return False
             at = min(range(len(uses)), key=uses.__getitem__)
             kind, _, col, row = uses[at]
@@ -177,10 +181,11 @@ class _Work(Columns):
         if known is not None and known[0] is row:
             return known[1]
         primitive = normal_eq(row)
+        found: tuple[int, int, int, Row] | bool = False
         if primitive is True:
             found = (_TRIVIAL, 0, 0, tuple(row))
-        else:
-            found = primitive and (*self.pivot(primitive), primitive)
+        elif primitive is not False:
+            found = (*self.pivot(primitive), primitive)
         self.uses[id(row)] = (row, found)
         return found
 
@@ -195,6 +200,8 @@ class _Work(Columns):
             return (_IDENTIFY, 0, 0)
         used = [c for c in range(1, self.width) if row[c]]
         units = [c for c in used if row[c] in (1, -1)]
+        if units and units[-1] < base:  # the latest dimension, no div
+            return (_DIMENSION, -units[-1], units[-1])
         for col in sorted(units, key=self.rank, reverse=True):
             if col < base:
                 return (_DIMENSION, -col, col)
@@ -227,11 +234,11 @@ class _Work(Columns):
             self.pivots.add(col)
             self.solved.append(row)
             return
-        known = self.divs[k] is not None
-        if known:
-            self.ineqs += [list(r) for r in defining_rows(self.divs[k], col, self.width)]
+        div = self.divs[k]
+        if div is not None:
+            self.ineqs += [list(r) for r in defining_rows(div, col, self.width)]
         self.substitute(col, value)
-        if known:
+        if div is not None:
             self.divs[k] = None  # no row mentions it any more
             self.forget()
 
@@ -260,6 +267,7 @@ class _Work(Columns):
     def tighten(self) -> bool:
         """Reduce inequalities, keep the strongest of parallel ones; False for a contradiction."""
         best: dict[Row, int] = {}
+        floors = self.divs.count(None) < len(self.divs)
         for row in self.ineqs:
             key, const = tuple(row[1:]), row[0]
             g = gcd(*key)
@@ -269,7 +277,7 @@ class _Work(Columns):
                         return False
                     continue
                 key, const = tuple([c // g for c in key]), const // g
-            if self.divs and (1 in (tail := key[self.base - 1 :]) or -1 in tail):
+            if floors and (1 in (tail := key[self.base - 1 :]) or -1 in tail):
                 r = self.without_unit_divs((const, *key))
                 if r is True or r is False:
                     if r:
@@ -278,7 +286,8 @@ class _Work(Columns):
                 key, const = r[1:], r[0]
             if best.get(key, const) >= const:
                 best[key] = const
-        if len(best) > 1 and not round_rows(best, self.bounds(best)):
+        self.bounds = bounds = self.intervals(best)
+        if len(best) > 1 and not round_rows(best, bounds):
             return False
         self.pairs = opposites(best)
         for key, opposite in list(self.pairs.items()):
@@ -318,16 +327,17 @@ class _Work(Columns):
                 out = [den * f - e for f, e in zip(row, numerator, strict=True)]
                 out[0] += den - 1
             out[col] = 0
-            row = normal_ineq(out)
-            if row is True or row is False:
-                return row
+            tight = normal_ineq(out)
+            if tight is True or tight is False:
+                return tight
+            row = tight
         return row
 
     def round_divs(self) -> bool:
         """Simplify a div by the intervals of its argument; whether there was one."""
         if not self.divs or self.divs.count(None) == len(self.divs):
             return False
-        best, bounds = self.best, self.bounds(self.best)
+        best, bounds = self.best, self.bounds
         for k, div in enumerate(self.divs):
             if div is None:
                 continue
@@ -348,7 +358,7 @@ class _Work(Columns):
         """Write one quotient as a floor (see `recognise`); whether there was one."""
         best = self.best
         pairs = {k: o for k, o in self.pairs.items() if k in best and o in best}
-        scaled = any(max(row[1:]) > 1 or min(row[1:]) < -1 for row in self.eqs)
+        scaled = [row for row in self.eqs if max(row[1:]) > 1 or min(row[1:]) < -1]
         if not pairs and not scaled:
             return False
         self.forget()
@@ -362,15 +372,15 @@ class _Work(Columns):
             return True
         if not scaled:
             return False
-        bounds = self.bounds(best)
-        for row in self.eqs:
-            quotient = from_equality(row, place, bounds)
+        self.bounds.limit = UNLIMITED
+        for row in scaled:
+            quotient = from_equality(row, place, self.bounds)
             if quotient is not None:
                 self.define(quotient)
                 return True
         return False
 
-    def bounds(self, best: dict[Row, int]) -> Intervals:
+    def intervals(self, best: dict[Row, int]) -> Intervals:
         """What bounds forms, by these inequalities and the divs."""
         divs = [(self.base + k, *d) for k, d in enumerate(self.divs) if d is not None]
         return Intervals(best, divs[::-1])
@@ -390,7 +400,7 @@ class _Work(Columns):
         """The result, sorted."""
         base = self.base
         divs = tuple([None if d is None else (d[0], tuple(d[1][: base + k])) for k, d in enumerate(self.divs)])
-        eqs = tuple(sorted(normal_eq(r) for r in self.eqs))
+        eqs = tuple(sorted(row for r in self.eqs if isinstance(row := normal_eq(r), tuple)))
         return divs, eqs, tuple(sorted(tuple(r) for r in self.ineqs))
 
 

@@ -64,13 +64,20 @@ def compose(
         eqs += [take((*r, 0)) for r in c.eqs]
         ineqs += [take((*r, 0)) for r in c.ineqs]
         for k in tainted if c is owner else ():
-            if c.divs[k] is not None:
-                spelt_out += [take((*r, 0)) for r in defining_rows(c.divs[k], base + k, end)]
+            if (div := c.divs[k]) is not None:
+                spelt_out += [take((*r, 0)) for r in defining_rows(div, base + k, end)]
         for k in known if c is owner else ():
-            den, row = c.divs[k]
+            den, row = _known(c, k)
             divs.append((den, take((*row, *(0,) * (end + 1 - len(row))))))
     divs += [None] * (len(drop) + len(tainted))
     return eliminate(cj.made(len(kept), divs, eqs, ineqs + spelt_out))
+
+
+def _known(c: Conjunct, k: int) -> tuple[int, Row]:
+    """A div that is known."""
+    div = c.divs[k]
+    assert div is not None
+    return div
 
 
 def _split(c: Conjunct, lost: Container[int]) -> tuple[list[int], list[int]]:
@@ -95,14 +102,14 @@ def _project(c: Conjunct, drop: tuple[int, ...]) -> Conjunct | None:
     known, tainted = _split(c, gone)
     ineqs = list(c.ineqs)
     for k in tainted:
-        if c.divs[k] is not None:
-            ineqs += defining_rows(c.divs[k], base + k, width)
+        if (div := c.divs[k]) is not None:
+            ineqs += defining_rows(div, base + k, width)
     # column order of the result: kept dims, known divs, then lost dims and tainted divs as unknown divs
     unknown = lost + [base + k for k in tainted]
     take = picker((0, *kept, *[base + k for k in known], *unknown))
     divs: list[Div] = []
     for k in known:
-        den, row = c.divs[k]
+        den, row = _known(c, k)
         divs.append((den, take((*row, *(0,) * (width - len(row))))))
     divs += [None] * len(unknown)
     return eliminate(cj.made(len(kept), divs, map(take, c.eqs), map(take, ineqs)))
@@ -199,7 +206,7 @@ def _remove(c: Conjunct, col: int, lower: list[Row], upper: list[Row]) -> Conjun
     order = [k for k, d in enumerate(c.divs) if d is not None]  # known divs stand before unknown ones
     columns = [*range(base), *[base + k for k in order], *range(width - len(new_divs), width), *others]
     take = picker(columns)
-    divs = [(c.divs[k][0], take(wide(c.divs[k][1]))) for k in order]
+    divs: list[Div] = [(den, take(wide(row))) for den, row in (_known(c, k) for k in order)]
     divs += [(den, take(wide(row))) for den, row in new_divs]
     divs += [None] * len(others)
     return cj.made(c.n, divs, [take(wide(r)) for r in c.eqs], [take(wide(r)) for r in rows])
@@ -240,18 +247,20 @@ def _with_moduli(n_param: int, n: int, eqs: Iterable[Row], ineqs: Iterable[Row])
     return tuple(wide_eqs), tuple(wide)
 
 
-@lru_cache(maxsize=1 << 14)
 def with_known_divs(c: Conjunct) -> tuple[Conjunct, ...]:
     """Disjoint conjuncts without unknown divs whose union is `c`; exact, by parametric lexmin."""
-    if c.known:
-        return (c,)
+    return (c,) if c.known else _with_known_divs(c)
+
+
+@lru_cache(maxsize=1 << 14)
+def _with_known_divs(c: Conjunct) -> tuple[Conjunct, ...]:
     base = 1 + c.n
     known = [base + k for k, d in enumerate(c.divs) if d is not None]
     unknown = [base + k for k, d in enumerate(c.divs) if d is None]
     columns = [*range(base), *known, *unknown]
     divs = []
     for k, col in enumerate(known):
-        den, row = c.divs[col - base]
+        den, row = _known(c, col - base)
         divs.append((den, tuple([row[at] for at in columns[: base + k]])))
     eqs = tuple([tuple([r[col] for col in columns]) for r in c.eqs])
     ineqs = tuple([tuple([r[col] for col in columns]) for r in c.ineqs])
@@ -259,6 +268,7 @@ def with_known_divs(c: Conjunct) -> tuple[Conjunct, ...]:
         pieces = lexopt.lexmin(c.n, len(unknown), eqs, ineqs, divs)
     except Unbounded:
         wide = _with_moduli(c.n + len(divs), len(unknown), eqs, ineqs)
-        pieces = lexopt.lexmin(c.n, 2 * len(unknown), *wide, divs)
+        wide_eqs, wide_ineqs = wide
+        pieces = lexopt.lexmin(c.n, 2 * len(unknown), wide_eqs, wide_ineqs, divs)
     out: Iterable[Conjunct | None] = (normalise(c.n, p.divs, p.eqs, p.ineqs) for p in pieces)
     return tuple(p for p in out if p is not None)

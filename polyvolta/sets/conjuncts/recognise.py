@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from ..engine.rows import Row
 
 Range = tuple[int, int, dict[int, int]]
+UNLIMITED = 1 << 60  # no column is so late
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +90,7 @@ class Intervals:
     def __init__(self, rows: dict[Row, int], divs: Iterable[tuple[int, int, list[int]]]) -> None:
         self.low: dict[int, int] = {}
         self.high: dict[int, int] = {}
-        self.limit = 1 << 60  # divs from this column on are not to be used
+        self.limit = UNLIMITED  # divs from this column on are not to be used
         self.others: list[Row] = []  # the rows of several variables
         alone = len(next(iter(rows), ())) - 1  # so many zeros leave one variable
         for key, const in rows.items():

@@ -32,11 +32,11 @@ def round_rows(best: dict[Row, int], bounds: Intervals, only: list[Row] | None =
     ----------
     only : the rows among them that may round, if that is known.
     """
-    lows, highs = bounds.low, bounds.high
+    lows, highs, plain = bounds.low, bounds.high, not bounds.divs
     todo: list[Row] = (bounds.others if only is None else only) if lows or highs else []
     while todo:
         fresh: set[Row] = set()
-        learnt: set[int] = set()
+        learnt: set[tuple[int, int]] = set()  # columns, and 1 for a lower, -1 for an upper bound
         for key in todo:
             const = best.get(key)
             if const is None or len(key) - key.count(0) < 2:
@@ -49,13 +49,18 @@ def round_rows(best: dict[Row, int], bounds: Intervals, only: list[Row] | None =
                     if low is None or high is None:
                         factor = gcd(factor, v)
                     bound = low if v > 0 else high
-                    least = None if bound is None or least is None else least + v * bound
+                    if bound is None:
+                        least = None
+                        if plain and factor == 1:
+                            break  # neither implied nor to be rounded
+                    elif least is not None:
+                        least += v * bound
             if least is not None and least >= 0:  # implied
                 del best[key]
                 continue
-            if factor == 1 and not bounds.divs:
+            if plain and factor == 1:
                 continue
-            value = _rounded((const, *key), bounds) if bounds.divs else _rounded_plainly(const, key, factor, bounds)
+            value = _rounded_plainly(const, key, factor, bounds) if plain else _rounded((const, *key), bounds)
             if value is None:
                 continue
             r = normal_ineq(value)
@@ -68,8 +73,11 @@ def round_rows(best: dict[Row, int], bounds: Intervals, only: list[Row] | None =
                 fresh.add(key)
                 if key.count(0) == len(key) - 1:
                     bounds.learn(key, const)
-                    learnt.add(next(k for k, v in enumerate(key) if v))
-        todo = [k for k in best if k in fresh or any(k[c] for c in learnt)] if fresh else []
+                    learnt.add(next((k, v) for k, v in enumerate(key) if v))
+        for c, side in learnt:  # rows with the other side need both for rounding
+            known = 1 + c in lows and 1 + c in highs
+            fresh.update([k for k in best if k[c] * side > 0 or (known and k[c])])
+        todo = [k for k in best if k in fresh] if fresh else []
     return True
 
 

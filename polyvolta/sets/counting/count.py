@@ -70,6 +70,8 @@ def concrete(relation: Relation, params: dict[str, int]) -> Relation:
 def count(self: Relation, **params: int) -> int:
     """The number of integer points, with the parameters given.
 
+    `params` are the values of the parameters by name.
+
     Exact. Nothing is enumerated but slices of polytopes in three and more variables with large coefficients.
 
     Raises
@@ -118,7 +120,7 @@ def _unit(d: int, n: int) -> Row:
 def _count(c: Conjunct, names: tuple[str, ...]) -> int:
     """The points of one conjunct. Known divs are functions of the point, so they count as variables."""
     if is_box(c) and not any(isinf(end) for ends in box(c) for end in ends):
-        return prod(max(0, high - low + 1) for low, high in box(c))
+        return prod(max(0, int(high) - int(low) + 1) for low, high in box(c))
     if not c.known:
         few = _sieved(c)
         return sum(_count(d, names) for d in with_known_divs(_bounded(c, names))) if few is None else few
@@ -156,7 +158,7 @@ def _sieved(c: Conjunct) -> int | None:
     ranges = [] if rows is None else _spans(n, rows)
     if rows is None or ranges is None:
         return 0 if rows is None else None
-    order = sorted(range(n), key=lambda k: size(ranges[k]))
+    order = [k for _, k in sorted((size(r), k) for k, r in enumerate(ranges))]
     if prod(map(size, ranges)) > CANDIDATES:
         return None
     ranges = [ranges[k] for k in order]
@@ -283,6 +285,8 @@ def _slices(n: int, rows: tuple[Row, ...]) -> int:
 def points(self: Relation, **params: int) -> Iterator[tuple[int, ...]]:
     """The integer points of one tuple in lexicographic order, with the parameters given; inputs before outputs.
 
+    `params` are the values of the parameters by name.
+
     Exact and lazy: errors are raised by the call, points are found when they are asked for, with an emptiness test
     per prefix of a point, except in a box.
 
@@ -324,7 +328,7 @@ def _walk(c: Conjunct, prefix: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
         yield prefix
         return
     if is_box(c):
-        yield from _boxed([range(a, b + 1) for a, b in box(c)], prefix)
+        yield from _boxed([range(int(a), int(b) + 1) for a, b in box(c)], prefix)
         return
     tableau = simplex.Tableau(width)
     for r in c.eqs:

@@ -31,7 +31,7 @@ def polygon(rows: tuple[Row, ...]) -> int:
             own = [normal_ineq(r) for r in (*base, *inner, *outer, above)]
             if False in own:
                 continue
-            first, last = ends(r for r in own if r is not True)
+            first, last = ends(r for r in own if not isinstance(r, bool))
             if first <= last:
                 total += _floors(high[1], high[0], -high[2], first, last)
                 total += _floors(low[1], low[0], low[2], first, last) + last - first + 1

@@ -39,7 +39,14 @@ class QPolynomial:
 
     @classmethod
     def of(cls, value: Aff | Fraction | int) -> QPolynomial:
-        """The quasi-polynomial of an expression or a number."""
+        """The quasi-polynomial of an expression or a number.
+
+        `value` is an expression, a fraction or an int.
+
+        >>> from polyvolta.sets import QPolynomial, var
+        >>> print(QPolynomial.of(var("N") // 2 + 1))
+        1 + floor(N/2)
+        """
         if not isinstance(value, Aff):
             return cls(pl.constant(value))
         value = value.without_xor()
@@ -87,6 +94,8 @@ class QPolynomial:
     def subs(self, values: Mapping[str, Aff | int | str]) -> QPolynomial:
         """With some names replaced by expressions, names or numbers.
 
+        `values` are by name; names that it lacks stay.
+
         >>> print(QPolynomial.of(var("N") // 2).subs({"N": 4 * var("M") + 1}))
         2 * M
         """
@@ -101,7 +110,15 @@ class QPolynomial:
         return QPolynomial(out)
 
     def evaluate(self, values: Mapping[str, int]) -> Fraction:
-        """The value at a point; linear in the size."""
+        """The value at a point; linear in the size.
+
+        `values` has a number for each name; `UnknownName` is raised for one that is missing.
+
+        >>> from polyvolta.sets import QPolynomial, var
+        >>> n = QPolynomial.of(var("N"))
+        >>> print((n * n + 1).evaluate({"N": 3}))
+        10
+        """
         total = Fraction(0)
         for m, c in self._terms.items():
             for atom, e in m:
@@ -122,7 +139,7 @@ class QPolynomial:
         return f"QPolynomial({str(self)!r})"
 
 
-def _terms(value: QPolynomial | Fraction | int) -> Mapping:
+def _terms(value: QPolynomial | Fraction | int) -> pl.Poly:
     return value._terms if isinstance(value, QPolynomial) else pl.constant(value)
 
 
@@ -207,7 +224,14 @@ class PwQPolynomial:
         return int(total) if total.denominator == 1 else total
 
     def only(self, name: str | None) -> PwQPolynomial:
-        """The pieces in the tuple called `name`."""
+        """The pieces in the tuple called `name`.
+
+        `name` is None for the tuple without one; without pieces it is 0 everywhere.
+
+        >>> from polyvolta.sets import Map
+        >>> print(Map("[N] -> { S[i] -> [j] : 0 <= j < i; T[i] -> [j] : 0 <= j < 2 }").cardinality().only("T"))
+        [N] -> { T[i] -> 2 }
+        """
         return PwQPolynomial(self.param_names, [(s, q) for s, q in self.pieces if s.space.out.name == name])
 
     def __add__(self, other: PwQPolynomial | int) -> PwQPolynomial:
@@ -338,15 +362,15 @@ def merged(pieces: Iterable[Piece]) -> list[Piece]:
         found[key] = (found[key][0].union(where) if key in found else where, what)
     points = {key: _few_points(where) if len(found) > 1 else None for key, (where, _) in found.items()}
     few = [key for key, at in points.items() if at is not None]
-    for key in sorted(few, key=lambda key: len(points[key])):
-        (where, what), at = found[key], points[key]
+    for key in sorted(few, key=lambda key: len(points[key] or ())):
+        (where, what), at = found[key], points[key] or []
         values = [what.evaluate(p) for p in at]
         others = (k for k in found if k != key and k[0] == key[0])
         heir = next((k for k in others if [found[k][1].evaluate(p) for p in at] == values), None)
         if heir is not None:
             del found[key]
             found[heir] = (found[heir][0].union(where), found[heir][1])
-            points[heir] = points[heir] and points[heir] + at
+            points[heir] = (joined := points[heir]) and joined + at
     return [(where.coalesce(), what) for where, what in found.values()]
 
 

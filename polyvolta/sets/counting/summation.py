@@ -146,13 +146,13 @@ class Summation:
         found = list(self._leaves(rows, rows, free, constant(times), 1))
         table = self._table()
         atoms = {col: e.terms[0][0] for col, e in table.items()}
-        eqs = [("eq", expression(r, table)) for r in self.eqs]
+        same: list[Constraint] = [("eq", expression(r, table)) for r in self.eqs]
         out = []
         for rows, p in found:
             if not p:
                 continue
             named = {frozenset((atoms[col], e) for col, e in m): c for m, c in p.items()}
-            out.append(([*eqs, *(("ge", expression(r, table)) for r in rows)], named))
+            out.append(([*same, *(("ge", expression(r, table)) for r in rows)], named))
         return out
 
     def _solved(self, eqs: Sequence[Row], rows: Sequence[Row]) -> tuple[list[int], list[Row]] | None:
@@ -162,10 +162,10 @@ class Summation:
         """
         free, todo, rows = list(self.inner), list(eqs), list(rows)
         while todo:
-            todo = [normal_eq(self._pad(r)) for r in todo]
-            if False in todo:
+            primitive = [normal_eq(self._pad(r)) for r in todo]
+            if False in primitive:
                 return None
-            todo = [r for r in todo if r is not True]
+            todo = [r for r in primitive if not isinstance(r, bool)]
             self.eqs += [r for r in todo if not any(r[k] for k in free)]
             todo = [r for r in todo if any(r[k] for k in free)]
             if not todo:
@@ -186,8 +186,8 @@ class Summation:
                 image[k] = 1
             todo = [replaced(r, k, image) for r in todo]
             rows = [replaced(self._pad(r), k, image) for r in rows]
-        rows = self._tidy(rows)
-        return None if rows is None else (free, rows)
+        left = self._tidy(rows)
+        return None if left is None else (free, left)
 
     def _leaves(
         self, rows: list[Row], exact: list[Row], free: list[int], p: Poly, split: int

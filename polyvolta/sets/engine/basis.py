@@ -40,8 +40,9 @@ class Widths:
 
     def __call__(self, form: Sequence[int]) -> tuple[Fraction, list[Fraction]]:
         """(the width along the form, a difference of two points that attains it)."""
-        top = Fraction(*self.tab.maximum((0, *[0] * self.n, *form)))
-        return top, [Fraction(*c) for c in self.tab.sample()[self.n :]]
+        most = self.tab.maximum((0, *[0] * self.n, *form))
+        assert most is not None
+        return Fraction(*most), [Fraction(*c) for c in self.tab.sample()[self.n :]]
 
 
 def thin_direction(n: int, ineqs: Sequence[Row]) -> tuple[list[int], list[list[int]]]:
@@ -103,4 +104,5 @@ def _best_step(
             low, left = guess, line
         else:
             high, right = guess, line
+    assert best is not None
     return best[1], best[0]

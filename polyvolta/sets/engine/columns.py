@@ -14,6 +14,7 @@ from .rows import Row, normal_eq, picker
 
 Div = tuple[int, Row] | None
 
+_UNITS = (1, -1)
 _GONE = (1, [])  # a div that has been replaced everywhere
 
 
@@ -38,20 +39,20 @@ def replace_column(row: Sequence[int], col: int, value: Sequence[int]) -> list[i
     return out
 
 
-def _replaced(rows: list[list[int]], eq: list[int], col: int) -> list[list[int]]:
-    """The rows with column `col`, which has a unit coefficient in the equality `eq`, replaced by what that says."""
-    sign = -eq[col]
-    terms = [(k, sign * v) for k, v in enumerate(eq) if v and k != col]
-    out = []
+def _padded(row: Row, width: int) -> list[int]:
+    """The row with zeros up to a width."""
+    return [*row, *(0,) * (width - len(row))]
+
+
+def _substitute(rows: Iterable[list[int]], eq: Sequence[int], col: int) -> None:
+    """Replace column `col`, which has a unit coefficient in the equality `eq`, in the rows by what that says."""
+    terms = [(k, -v if eq[col] > 0 else v) for k, v in enumerate(eq) if v and k != col]
     for row in rows:
         c = row[col]
         if c:
-            row = row[:]
             row[col] = 0
             for k, v in terms:
                 row[k] += c * v
-        out.append(row)
-    return out
 
 
 class Columns:
@@ -60,9 +61,9 @@ class Columns:
     def __init__(self, n: int, divs: Sequence[Div], eqs: Iterable[Row], ineqs: Iterable[Row]) -> None:
         self.base = 1 + n
         self.width = width = self.base + len(divs)
-        self.divs = [None if d is None else (d[0], [*d[1], *[0] * (width - len(d[1]))]) for d in divs]
-        self.eqs = [[*r, *(0,) * (width - len(r))] for r in eqs]  # in `solve`: those still to be solved
-        self.ineqs = [[*r, *(0,) * (width - len(r))] for r in ineqs]
+        self.divs = [None if d is None else (d[0], _padded(d[1], width)) for d in divs]
+        self.eqs = [list(r) if len(r) == width else _padded(r, width) for r in eqs]  # in `solve`: still to be solved
+        self.ineqs = [list(r) if len(r) == width else _padded(r, width) for r in ineqs]
         self.solved: list[list[int]] = []
         self.memo: dict[int, tuple[int, int]] = {}  # ranks of columns, while no div changes
         self.uses: dict[int, tuple] = {}  # equalities by id, and what they can be used for, while no div changes
@@ -100,7 +101,9 @@ class Columns:
             if value[base + j] and base + j != col and (self.divs[j] is None or self.mentions(j, col)):
                 return  # nor do known divs ever depend on unknown ones
         for k in users:
-            self.divs[k] = (self.divs[k][0], replace_column(self.divs[k][1], col, value))
+            div = self.divs[k]
+            assert div is not None
+            self.divs[k] = (div[0], replace_column(div[1], col, value))
             self.forget()
 
     def solve_unknown(self) -> bool:
@@ -108,26 +111,27 @@ class Columns:
 
         No div mentions them, so they only have to be replaced in the rows.
         """
-        forms = list(map(normal_eq, self.eqs))
-        rows = [list(r) for r in forms if type(r) is tuple]
         unknown = [col for col, d in enumerate(self.divs, self.base) if d is None]
-        at, solvable = 0, False not in forms
-        while solvable and at < len(unknown):
-            col = unknown[at]
-            found = [r for r in rows if r[col] == 1 or r[col] == -1]
-            if not found:
+        rows, users, at = [], self.eqs, 0
+        while True:
+            for form in map(normal_eq, users):
+                if form is False:
+                    return False
+                if form is not True:
+                    rows.append(list(form))
+            pivot = None
+            while pivot is None and at < len(unknown):
+                col = unknown[at]
+                pivot = min([r for r in rows if r[col] in _UNITS], default=None)
                 at += 1
-                continue
-            row = min(found)
-            rows.remove(row)
-            forms = list(map(normal_eq, _replaced([r for r in rows if r[col]], row, col)))
-            rows = [r for r in rows if not r[col]] + [list(r) for r in forms if type(r) is tuple]
-            solvable = False not in forms
-            self.ineqs = _replaced(self.ineqs, row, col)
-            del unknown[at]
+            if pivot is None:
+                self.eqs = rows
+                return True
+            users = [r for r in rows if r[col] and r is not pivot]
+            rows = [r for r in rows if not r[col]]
+            _substitute([*users, *self.ineqs], pivot, col)
+            unknown.remove(col)
             at = 0
-        self.eqs = rows
-        return solvable
 
     def mentions(self, j: int, col: int) -> bool:
         """Whether a column takes part in the definition of div j, directly or by way of other divs."""
@@ -174,7 +178,9 @@ class Columns:
             if div is None:
                 continue
             changed |= self.reduce_div(k)
-            den, row = self.divs[k]
+            div = self.divs[k]
+            assert div is not None
+            den, row = div
             key = (den, tuple(row))
             value = [0] * self.width
             if not any(row[1:]):
@@ -195,12 +201,17 @@ class Columns:
 
         Whether there was something to do.
         """
-        den, row = before = self.divs[k]
+        before = self.divs[k]
+        assert before is not None
+        den, row = before
         base, col = self.base, self.base + k
-        while nested := [j for j, v in enumerate(row[base:]) if v == 1 and self.divs[j] is not None]:
-            if len(nested) > 1:
+        while 1 in row[base:]:
+            nested = [j for j, v in enumerate(row[base:]) if v == 1 and self.divs[j] is not None]
+            if len(nested) != 1:
                 break
-            inner_den, inner = self.divs[nested[0]]
+            deeper = self.divs[nested[0]]
+            assert deeper is not None
+            inner_den, inner = deeper
             row = [v * inner_den for v in row]
             row[base + nested[0]] = 0
             row = [a + b for a, b in zip(row, inner, strict=True)]
@@ -208,11 +219,8 @@ class Columns:
         g = gcd(den, *row[1:])
         if g > 1:
             row, den = [v // g for v in row], den // g
-        quotient = [0] * self.width
-        quotient[0] = row[0] // den
-        for j in range(1, self.width):
-            if row[j]:
-                quotient[j] = (row[j] + (den - 1) // 2) // den  # the rest lies in (-den/2, den/2]
+        half = (den - 1) // 2
+        quotient = [row[0] // den, *[(v + half) // den if v else 0 for v in row[1:]]]  # the rest is in (-den/2, den/2]
         if any(quotient):
             row = [v - den * q for v, q in zip(row, quotient, strict=True)]
         sign = 1
@@ -241,13 +249,15 @@ class Columns:
                 continue
             den, row = div
             col = self.base + k
-            want = row.copy()
-            want[col] = -den
-            opposite = [-v for v in want]
             for eq in self.eqs:
-                if eq[1:] != want[1:] and eq[1:] != opposite[1:]:
+                if abs(eq[col]) != den:
                     continue
-                residue = -eq[0] if eq[1:] == want[1:] else eq[0]
+                sign = 1 if eq[col] < 0 else -1
+                want = [sign * v for v in row]
+                want[col] = eq[col]
+                if eq[1:] != want[1:]:
+                    continue
+                residue = -sign * eq[0]
                 if not 0 <= residue + row[0] < den:  # q would differ from itself
                     self.ineqs.append([-1] + [0] * (self.width - 1))
                 elif row[0]:
@@ -279,7 +289,8 @@ class Columns:
         if any(inner.values()):
             order = self.ordered(used, inner)
         else:
-            order = [k for *_, k in sorted([(divs[k][0], divs[k][1][:base], k) for k in inner])]
+            defined = [(divs[k], k) for k in inner]
+            order = [k for *_, k in sorted([(d[0], d[1][:base], k) for d, k in defined if d is not None])]
             order += sorted(used - inner.keys())
         if order != list(range(len(divs))):
             self.rename_columns(order)
@@ -290,8 +301,8 @@ class Columns:
         while left:
             ready = []
             for k in left & inner.keys():
-                if left.isdisjoint(inner[k]):
-                    den, row = self.divs[k]
+                if left.isdisjoint(inner[k]) and (div := self.divs[k]) is not None:
+                    den, row = div
                     ready.append((den, row[:base], [row[base + j] for j in order], k))
             k = min(ready)[-1] if ready else min(left)
             order.append(k)

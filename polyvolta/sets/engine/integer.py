@@ -112,16 +112,16 @@ def is_empty(n: int, eqs: Sequence[Row], ineqs: Sequence[Row], tidy: bool = Fals
 
 
 @metered
-def sample(n: int, eqs: Sequence[Row], ineqs: Sequence[Row]) -> Point | None:
+def sample(n: int, eqs: Sequence[Row], ineqs: Sequence[Row], tidy: bool = False) -> Point | None:
     """An integer point, or None when there is none.
 
     Exact. Polynomially many LPs for a fixed number of variables, usually one or none; exponential in the
-    number of variables at worst, hence under a budget.
+    number of variables at worst, hence under a budget. `tidy` as for `is_empty`.
 
     >>> sample(2, (), ((0, 0, 1), (-100000, 300000, -299999), (200000, -300000, 299998)))
     (100000, 100000)
     """
-    return _solve(n, eqs, ineqs)
+    return _solve(n, eqs, ineqs, tidy)
 
 
 def _solve(n: int, eqs: Sequence[Row], ineqs: Sequence[Row], tidy: bool = False) -> Point | None:
@@ -146,7 +146,7 @@ def _solve(n: int, eqs: Sequence[Row], ineqs: Sequence[Row], tidy: bool = False)
             if eqs:
                 continue
         tidy = False
-        point = pushed(n, ineqs)
+        point, tab = pushed(n, ineqs), None
         if point is None:
             tab = Tableau(n)
             for row in ineqs:
@@ -154,15 +154,14 @@ def _solve(n: int, eqs: Sequence[Row], ineqs: Sequence[Row], tidy: bool = False)
                 if tab.empty:
                     return None
             point = _rounded(tab.sample(), ineqs)
-        if point is None:
+            if point is None and n <= FLAT:
+                point = _at_corners(n, ineqs, tab)
+        if point is None and tab is not None:
             tight = tight_slacks(tab, 0, len(ineqs))
             eqs = [row for row, t in zip(ineqs, tight, strict=True) if t]
             if eqs:
                 continue
-            point = _at_corners(n, ineqs, tab) if n <= FLAT else None
-            decided = point is not None
-            if not decided:
-                decided, point = residues.search(n, ineqs, tab, sample)
+            decided, point = residues.search(n, ineqs, tab, sample)
             if not decided:
                 point = _full(n, ineqs, tab)
         if point is None:
@@ -207,17 +206,17 @@ def pushed(n: int, ineqs: Sequence[Row], rounds: int = 2) -> Point | None:
             c = row[0]
             if 1 in key:
                 k = key.index(1)
-                if low[k] is None or low[k] < -c:
+                if (least := low[k]) is None or least < -c:
                     low[k] = -c
                     if c < 0:
                         point[k] = -c
             else:
                 k = key.index(-1)
-                if high[k] is None or high[k] > c:
+                if (most := high[k]) is None or most > c:
                     high[k] = c
                     if c < 0:
                         point[k] = c
-            if low[k] is not None and high[k] is not None and low[k] > high[k]:
+            if (least := low[k]) is not None and (most := high[k]) is not None and least > most:
                 return None
         else:
             others.append((row[0], key))
@@ -295,6 +294,7 @@ def _full(n: int, ineqs: Sequence[Row], tab: Tableau) -> Point | None:
         return None
     above = [(evaluate(row[: rank + 1], first), *row[rank + 1 :]) for row, f in zip(rows, flat, strict=True) if not f]
     rest = _solve(n - rank, (), above)
+    assert rest is not None
     return _combination(first + rest, columns, n)
 
 
@@ -332,10 +332,10 @@ def _branch(n: int, ineqs: Sequence[Row], tab: Tableau) -> Point | None:
     for i in range(n):
         unit = [0] * (n + 1)
         unit[i + 1] = 1
-        num, den = tab.minimum(unit)
+        num, den = _ends(tab.minimum(unit))
         low = -(-num // den)
         corners.append(tab.sample())
-        num, den = tab.maximum(unit)
+        num, den = _ends(tab.maximum(unit))
         corners.append(tab.sample())
         spans.append((num // den - low, i, low, num // den))
         if spans[-1][0] < 0:
@@ -348,9 +348,9 @@ def _branch(n: int, ineqs: Sequence[Row], tab: Tableau) -> Point | None:
     columns = [[int(k == j) for k in range(n)] for j in range(n)]
     if span > n + 2 and n > 1:  # else enumeration is cheaper than reduction
         form, columns = thin_direction(n, ineqs)
-        num, den = tab.minimum((0, *form))
+        num, den = _ends(tab.minimum((0, *form)))
         low = -(-num // den)
-        num, den = tab.maximum((0, *form))
+        num, den = _ends(tab.maximum((0, *form)))
         high = num // den
         ineqs = [(row[0], *[dot(row[1:], u) for u in columns]) for row in ineqs]
         i = 0
@@ -360,6 +360,12 @@ def _branch(n: int, ineqs: Sequence[Row], tab: Tableau) -> Point | None:
         if rest is not None:
             return _combination((*rest[:i], value, *rest[i:]), columns, n)
     return None
+
+
+def _ends(end: tuple[int, int] | None) -> tuple[int, int]:
+    """An end of a form's range on a polytope, which has one."""
+    assert end is not None
+    return end
 
 
 def _outwards(low: int, high: int) -> Iterator[int]:

@@ -48,6 +48,7 @@ class System:
             rows, self.ineqs = list(dict.fromkeys(map(normal_ineq, self.ineqs))), []
             for row in rows:
                 if row is not True:
+                    assert row is not False
                     self._keep(row)
             tab = Tableau(len(self.forms[0]) - 1 if self.forms else self.context.n)
             for row in self.ineqs + self._lifted(self.context.eqs + [negate(r) for r in self.context.eqs]):
@@ -85,7 +86,11 @@ class System:
         """Solve the equalities over Z for t; what they say about parameters goes to the context."""
         n = self.n
         while True:
-            clean = [row for row in map(normal_eq, self.eqs) if row is not True]
+            clean: list[Row] = []
+            for row in map(normal_eq, self.eqs):
+                if row is not True:
+                    assert row is not False
+                    clean.append(row)
             for row in clean:
                 if not any(row[1 : n + 1]):
                     self.context.restrict((row[0], *row[n + 1 :]), equality=True)
@@ -93,7 +98,8 @@ class System:
             if not self.eqs:
                 return
             row = min(self.eqs, key=lambda r: (not {1, -1}.intersection(r[1 : n + 1]), len(r) - r.count(0)))
-            k = min((j for j in range(1, n + 1) if row[j]), key=lambda j: abs(row[j]))
+            sizes = {j: abs(row[j]) for j in range(1, n + 1) if row[j]}
+            k = min(sizes, key=sizes.__getitem__)
             c = row[k]
             size, sign = abs(c), 1 if c > 0 else -1
             image = [-sign * ((2 * v + size) // (2 * size)) for v in row]

@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from math import gcd
 from operator import add, itemgetter, mul, neg, sub
+from typing import overload
 
 Row = tuple[int, ...]
 
@@ -78,12 +79,13 @@ def normal_eq(row: Sequence[int]) -> Row | bool:
         return row[0] == 0
     if row[0] % g:
         return False
-    for k in range(1, len(row)):
-        if row[k]:
+    lead = 0
+    for lead in row[1:]:
+        if lead:
             break
     if g == 1:
-        return tuple(row) if row[k] > 0 else tuple(map(neg, row))
-    if row[k] < 0:
+        return tuple(row) if lead > 0 else tuple(map(neg, row))
+    if lead < 0:
         g = -g
     return tuple([c // g for c in row])
 
@@ -94,6 +96,8 @@ def combine(a: int, ra: Sequence[int], b: int, rb: Sequence[int]) -> Row:
     >>> combine(2, (1, 0), -1, (3, 5))
     (-1, -5)
     """
+    if a == 1 == b:
+        return tuple(map(add, ra, rb))
     return tuple([a * x + b * y for x, y in zip(ra, rb, strict=True)])
 
 
@@ -162,6 +166,10 @@ def substitute_all(rows: Iterable[Sequence[int]], images: Sequence[Sequence[int]
     return out
 
 
+@overload
+def replaced(row: Row, k: int, image: Sequence[int]) -> Row: ...
+@overload
+def replaced(row: Sequence[int], k: int, image: Sequence[int]) -> Sequence[int]: ...
 def replaced(row: Sequence[int], k: int, image: Sequence[int]) -> Sequence[int]:
     """The row with entry k replaced by the form `image` over the same entries, which may mention k itself.
 

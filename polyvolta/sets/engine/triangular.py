@@ -23,7 +23,7 @@ from math import gcd
 
 from . import integer
 from .lexopt import Piece
-from .rows import Row, combine, normal_eq, normal_ineq, replaced
+from .rows import Row, combine, negate, normal_eq, normal_ineq, replaced
 
 MOST_ROWS = 48  # of an elimination, and
 MOST_PIECES = 8  # of an answer: beyond these `lexopt` is the better way
@@ -134,14 +134,21 @@ class _Backwards:
         """Project one variable out, after its bounds are kept; exact or `_Inexact`."""
         if col in self.kept:
             return
-        lower = [(c, *k) for k, c in self.rows.items() if k[col - 1] > 0]
-        upper = [(c, *k) for k, c in self.rows.items() if k[col - 1] < 0]
+        lower: list[Row] = []
+        upper: list[Row] = []
+        rest: dict[Row, int] = {}
+        for key, const in self.rows.items():
+            v = key[col - 1]
+            if v:
+                (lower if v > 0 else upper).append((const, *key))
+            else:
+                rest[key] = const
         bounds = lower if self.sign < 0 else upper
         if col - self.n <= self.n_wanted:
             if not bounds:
                 raise _Inexact
             self.kept[col] = (False, bounds)
-        self.rows = {k: c for k, c in self.rows.items() if not k[col - 1]}
+        self.rows = rest
         for low in lower:
             for up in upper:
                 a, b = low[col], -up[col]
@@ -161,10 +168,13 @@ class _Backwards:
                 for low in lower:
                     if low in self.rows and up in self.rows:
                         a, b = low[col], -up[col]
-                        tight = normal_ineq(combine(b, (self.rows[low], *low), a, (self.rows[up], *up)))
-                        if not isinstance(tight, bool) and tight[1:] not in (low, up):
-                            if self.rows.get(tight[1:], tight[0] - 1) >= tight[0]:
-                                del self.rows[tight[1:]]
+                        both = combine(b, low, a, up)
+                        g = gcd(*both)
+                        key = both if g < 2 else tuple([v // g for v in both])
+                        const = self.rows.get(key)
+                        if const is not None and key not in (low, up):
+                            if const >= (b * self.rows[low] + a * self.rows[up]) // g:
+                                del self.rows[key]
 
     def domain(self) -> list[Row]:
         """The inequalities of the parameters."""
@@ -184,14 +194,15 @@ class _Backwards:
 
 def _plainly_solvable(rows: list[Row]) -> bool:
     """Whether far out is a solution: a column of one sign satisfies all rows that it is in."""
-    while rows:
-        for column in zip(*rows, strict=True):
-            if (min(column) >= 0 or max(column) <= 0) and any(column):
-                rows = [r for r, v in zip(rows, column, strict=True) if not v]
-                break
-        else:
-            return False
-    return True
+    before = len(rows) + 1
+    while rows and len(rows) < before:
+        before = len(rows)
+        for k in range(len(rows[0])):
+            column = [r[k] for r in rows]
+            low, high = min(column, default=0), max(column, default=0)
+            if (low >= 0 or high <= 0) and (low or high):
+                rows = [r for r in rows if not r[k]]
+    return not rows
 
 
 def _folded(system: _Backwards) -> tuple[Piece, list[tuple[Row, ...]]]:
@@ -274,7 +285,7 @@ def _candidates(system: _Backwards, leaf: Piece, col: int) -> tuple[Divs, list[R
     divs, values = leaf.divs, []
     for bound in rows:
         a, row = abs(bound[col]), _placed(_without(bound, col), n, leaf)
-        up = row if sign > 0 else tuple(-v for v in row)
+        up = row if sign > 0 else negate(row)
         if a > 1:
             divs, up = _quotient(divs, n, (up[0] + (a - 1 if sign < 0 else 0), *up[1:]), a)
         values.append(up)
@@ -286,7 +297,7 @@ def _candidates(system: _Backwards, leaf: Piece, col: int) -> tuple[Divs, list[R
 def _split(leaf: Piece, n: int, divs: Divs, values: list[Row], given: Sequence[Row], sign: int) -> list[Piece]:
     """The leaf with the next variable's value, one for each candidate that is the best somewhere."""
     if len(values) == 1:
-        return [_with(leaf, divs, values[0], ())]
+        return [Piece(divs, leaf.eqs, leaf.ineqs, (*leaf.values, values[0]))]
     out = []
     for k, v in enumerate(values):
         gaps = [tuple((x - y) * -sign for x, y in zip(v, w, strict=True)) for w in values]
@@ -344,6 +355,8 @@ def _empty_piece(piece: Piece, n: int, given: Sequence[Row]) -> bool:
 
 def _unused_left_out(leaf: Piece, n: int) -> Piece:
     """The piece with rows of one length and without divs that nothing mentions."""
+    if not leaf.divs:
+        return Piece((), leaf.eqs, tuple([_fitted(r, n + 1) for r in leaf.ineqs]), leaf.values)
     rows = [*leaf.ineqs, *leaf.values]
     used = [any(len(r) > n + 1 + k and r[n + 1 + k] for r in rows) for k in range(len(leaf.divs))]
     for k in range(len(leaf.divs) - 1, -1, -1):

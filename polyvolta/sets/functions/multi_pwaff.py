@@ -101,6 +101,12 @@ class MultiPwAff(Piecewise):
         return self._pointwise(other, "a difference", lambda x, y: x - y)
 
     def __neg__(self) -> MultiPwAff:
+        """The function with the opposite sign, in the same cells.
+
+        >>> from polyvolta.sets import MultiPwAff
+        >>> print(-MultiPwAff("{ [i] -> [i + 1] }"))
+        { [i] -> [(-i - 1)] }
+        """
         return self * -1
 
     neg = __neg__
@@ -122,7 +128,14 @@ class MultiPwAff(Piecewise):
     # ---- products
 
     def range_product(self, other: MultiPwAff) -> MultiPwAff:
-        """x -> [this(x) -> other(x)], where both have values; O(m n) conjunctions."""
+        """x -> [this(x) -> other(x)], where both have values; O(m n) conjunctions.
+
+        `other` is a function of the same inputs.
+
+        >>> from polyvolta.sets import MultiPwAff
+        >>> print(MultiPwAff("{ [i] -> [i + 1] }").range_product(MultiPwAff("{ [i] -> [2i] }")))
+        { [i] -> [[(i + 1)] -> [(2*i)]] }
+        """
         both = self._side_by_side(other)
         out = Tuple(None, both.space.out.dims, Space(self.space.out, other.space.out))
         return both._of(both.param_names, Space(both.inp, out), both.cells)
@@ -137,7 +150,14 @@ class MultiPwAff(Piecewise):
         return self._side_by_side(other)
 
     def product(self, other: MultiPwAff) -> MultiPwAff:
-        """[x -> y] -> [this(x) -> other(y)]; O(m n) conjunctions."""
+        """[x -> y] -> [this(x) -> other(y)]; O(m n) conjunctions.
+
+        `other` is any function.
+
+        >>> from polyvolta.sets import MultiPwAff
+        >>> print(MultiPwAff("{ [i] -> [i + 1] }").product(MultiPwAff("{ [j] -> [2j] }")))
+        { [[i] -> [j]] -> [[(i + 1)] -> [(2*j)]] }
+        """
         check_function(other, "a product")
         params = tuple(dict.fromkeys([*self.param_names, *other.param_names]))
         a, b = self.align_params(params), other.align_params(params)
@@ -233,7 +253,12 @@ def lexmin_pw_multi_aff(self: Relation) -> MultiPwAff:
 
 
 def lexmax_pw_multi_aff(self: Relation) -> MultiPwAff:
-    """The lexicographically largest point (of each image, for a map) as a function; see `lexmin_pw_multi_aff`."""
+    """The lexicographically largest point (of each image, for a map) as a function; see `lexmin_pw_multi_aff`.
+
+    >>> from polyvolta.sets import Set
+    >>> print(Set("[N] -> { [i, j] : 0 <= j <= i < N }").lexmax_pw_multi_aff())
+    [N] -> { [(N - 1), (N - 1)] : N >= 1 }
+    """
     return _optimal(self, 1)
 
 

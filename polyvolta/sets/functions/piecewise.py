@@ -125,7 +125,12 @@ class Piecewise:
         return len({values for _, values in self.folded})
 
     def domain(self) -> Set:
-        """The points where the function has a value; linear. A function of parameters alone has one in `params()`."""
+        """The points where the function has a value; linear. A function of parameters alone has one in `params()`.
+
+        >>> from polyvolta.sets import MultiPwAff
+        >>> print(MultiPwAff("{ [i] -> [i + 1] : i > 0 }").domain())
+        { [i] : i >= 1 }
+        """
         return self._set(c for c, _ in self.folded)
 
     def _set(self, cs: Iterable[Conjunct]) -> Set:
@@ -145,7 +150,14 @@ class Piecewise:
         return self._of(self.param_names, space, ((c, tuple(_rename(e, table) for e in vs)) for c, vs in self.cells))
 
     def align_params(self, params: Iterable[str]) -> Self:
-        """The same function with a longer list of parameters, on which it does not depend; linear."""
+        """The same function with a longer list of parameters, on which it does not depend; linear.
+
+        `params` is a list of names; see `Set.align_params`.
+
+        >>> from polyvolta.sets import MultiPwAff
+        >>> MultiPwAff("{ [i] -> [i + 1] }").align_params(["N"]).param_names
+        ('N',)
+        """
         wanted = tuple(dict.fromkeys([*params, *self.param_names]))
         if wanted == self.param_names:
             return self
@@ -187,6 +199,12 @@ class Piecewise:
         OutsideDomain : the function has no value at some point.
         SpaceMismatch : the point has another number of coordinates.
         UnknownName : a parameter has no value, or there is none of that name.
+
+        `params` are the values of parameters by name.
+
+        >>> from polyvolta.sets import MultiPwAff
+        >>> MultiPwAff("[N] -> { [i] -> [i + N, 2i] }").eval((3,), N=4)
+        (7, 6)
         """
         dims = self.inp.dims
         if isinstance(point, str) or not hasattr(point, "__len__"):
@@ -232,16 +250,30 @@ class Piecewise:
         Raises
         ------
         SpaceMismatch : `domain` is of another space.
+
+        >>> from polyvolta.sets import MultiPwAff, Set
+        >>> print(MultiPwAff("{ [i] -> [i + 1] }").intersect_domain(Set("{ [i] : i > 0 }")))
+        { [i] -> [(i + 1)] : i >= 1 }
         """
         a, cs = self._against(domain, "a restriction")
         return a._with((d, vs) for c, vs in a.cells for d in conjoin_all([c], cs) if not d.is_empty)
 
     def intersect_params(self, context: Set) -> Self:
-        """The function for parameter values in `context` alone, a set without dimensions."""
+        """The function for parameter values in `context` alone, a set without dimensions.
+
+        >>> from polyvolta.sets import MultiPwAff, Set
+        >>> print(MultiPwAff("[N] -> { [i] -> [i + N] }").intersect_params(Set("[N] -> { : N > 0 }")))
+        [N] -> { [i] -> [(N + i)] : N >= 1 }
+        """
         return self.intersect_domain(self._set([cj.universe(len(self.names))]).intersect_params(context))
 
     def subtract_domain(self, domain: Set) -> Self:
-        """The function outside `domain`; exact, as `Set.subtract`."""
+        """The function outside `domain`; exact, as `Set.subtract`.
+
+        >>> from polyvolta.sets import MultiPwAff, Set
+        >>> print(MultiPwAff("{ [i] -> [i + 1] }").subtract_domain(Set("{ [i] : i > 0 }")))
+        { [i] -> [(i + 1)] : i <= 0 }
+        """
         a, cs = self._against(domain, "a restriction")
         knives = [k for c in cs for k in with_known_divs(c)]
         return a._with((d, vs) for c, vs in a.cells for d in without(c, knives))
@@ -258,6 +290,10 @@ class Piecewise:
         """A simpler function that agrees with this one wherever `context` holds; cost as `coalesce`, then `Set.gist`.
 
         Elsewhere its value is any, which is why pieces may overlap there.
+
+        >>> from polyvolta.sets import MultiPwAff, Set
+        >>> print(MultiPwAff("{ [i] -> [i + 1] : i > 0 }").gist(Set("{ [i] : i > 0 }")))
+        { [i] -> [(i + 1)] }
         """
         a, cs = self._against(context, "a gist")
         return a._with(gist_cells(a.names, a.cells, cs, a._set))
@@ -267,6 +303,10 @@ class Piecewise:
         agree on the other's points.
 
         Exact; O(m^2) emptiness tests, then as `Set.coalesce`.
+
+        >>> from polyvolta.sets import MultiPwAff
+        >>> print(MultiPwAff("{ [i] -> [0] : i < 0; [i] -> [0] : i >= 0 }").coalesce())
+        { [i] -> [(0)] }
         """
         groups: list[tuple[Values, list[Conjunct]]] = []
         for c, values in self.cells:
@@ -315,7 +355,14 @@ class Piecewise:
         return a._with([*a.cells, *((d, vs) for c, vs in b.cells for d in without(c, knives))])
 
     def union_add(self, other: Self) -> Self:
-        """The sum where both have values, elsewhere the one that has one; exact (isl's `union_add`)."""
+        """The sum where both have values, elsewhere the one that has one; exact (isl's `union_add`).
+
+        `other` is a function of the same space.
+
+        >>> from polyvolta.sets import MultiPwAff
+        >>> print(MultiPwAff("{ [i] -> [i] : i > 0 }").union_add(MultiPwAff("{ [i] -> [1] : i < 9 }")))
+        { [i] -> [(max(i + 1, 1))] : i <= 8; [i] -> [(i)] : i >= 9 }
+        """
         return self._united(other, self._pointwise(other, "a union", lambda x, y: x + y))
 
     def _united(self, other: Piecewise, both: Piecewise) -> Self:
@@ -328,7 +375,14 @@ class Piecewise:
         return a._with(cells)
 
     def is_equal(self, other: Self) -> bool:
-        """Whether both have the same domain and the same values there; exact, O(m n) emptiness tests."""
+        """Whether both have the same domain and the same values there; exact, O(m n) emptiness tests.
+
+        `other` is a function of the same space.
+
+        >>> from polyvolta.sets import MultiPwAff
+        >>> MultiPwAff("{ [i] -> [2i] }").is_equal(MultiPwAff("{ [j] -> [j + j] }"))
+        True
+        """
         check_function(other, "a comparison")
         if self.space.key != other.space.key:
             return False
@@ -338,7 +392,12 @@ class Piecewise:
         return a.domain().is_equal(b.domain())
 
     def as_map(self) -> Map:
-        """The function as a single-valued map, with its graph's constraints; linear."""
+        """The function as a single-valued map, with its graph's constraints; linear.
+
+        >>> from polyvolta.sets import MultiPwAff
+        >>> print(MultiPwAff("{ [i] -> [i + 1] : i > 0; [i] -> [0] : i <= 0 }").as_map())
+        { [i] -> [i + 1] : i >= 1; [i] -> [0] : i <= 0 }
+        """
         from ..values.map import Map
 
         outs = distinct((f"o{k}" for k in range(self.space.n_out)), self.names)

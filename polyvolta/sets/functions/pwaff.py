@@ -53,6 +53,8 @@ class PwAff(Piecewise):
     def on(cls, domain: Set, value: Aff | str | int) -> PwAff:
         """An expression in the names of the domain's dimensions and parameters, as a function on it.
 
+        `value` is an expression, a text or an int.
+
         >>> from polyvolta.sets import Set
         >>> print(PwAff.on(Set("[N] -> { S[i] : 0 <= i < N }"), "max(i, 3) - N"))
         [N] -> { S[i] -> [(max(3 - N, i - N))] : 0 <= i < N }
@@ -111,6 +113,12 @@ class PwAff(Piecewise):
         return self._lifted(other) - self
 
     def __neg__(self) -> PwAff:
+        """The function with the opposite sign, in the same cells.
+
+        >>> from polyvolta.sets import PwAff
+        >>> print(-PwAff("{ [i] -> [i - 2] }"))
+        { [i] -> [(2 - i)] }
+        """
         return self._each(lambda e: -e)
 
     neg = __neg__
@@ -151,7 +159,12 @@ class PwAff(Piecewise):
         raise NotAffine("a quotient may be a fraction", where=f"({self}) / {den}", hint="use // or ceildiv")
 
     def floordiv(self, den: PwAff | int) -> PwAff:
-        """floor(f / den); see `//`."""
+        """floor(f / den); see `//`.
+
+        >>> from polyvolta.sets import PwAff
+        >>> print(PwAff("{ [i] -> [i - 2] }").floordiv(4))
+        { [i] -> [(floor((i + 2)/4) - 1)] }
+        """
         return self // den
 
     def ceildiv(self, den: PwAff | int) -> PwAff:
@@ -163,7 +176,14 @@ class PwAff(Piecewise):
         return self._pointwise(self._lifted(den), "a quotient", lambda x, y: tidy(-(-x // _number(y, "divisor"))))
 
     def min(self, other: PwAff | Aff | int) -> PwAff:
-        """The lesser value, where both have one; see `union_min` and, for the least value of all, `min_val`."""
+        """The lesser value, where both have one; see `union_min` and, for the least value of all, `min_val`.
+
+        `other` is a function of the same inputs.
+
+        >>> from polyvolta.sets import PwAff
+        >>> print(PwAff("{ [i] -> [2i] }").min(PwAff("{ [i] -> [i + 3] }")))
+        { [i] -> [(min(2*i, i + 3))] }
+        """
         return self._chosen(other, -1)
 
     def max(self, other: PwAff | Aff | int) -> PwAff:
@@ -175,7 +195,12 @@ class PwAff(Piecewise):
         return self._chosen(other, 1)
 
     def abs(self) -> PwAff:
-        """The absolute value."""
+        """The absolute value.
+
+        >>> from polyvolta.sets import PwAff
+        >>> print(PwAff("{ [i] -> [i - 2] }").abs())
+        { [i] -> [(max(2 - i, i - 2))] }
+        """
         return self.max(-self)
 
     __abs__ = abs
@@ -191,11 +216,25 @@ class PwAff(Piecewise):
         return a._with(cells)
 
     def union_min(self, other: PwAff) -> PwAff:
-        """The lesser value where both have one, elsewhere the one that has a value; exact (isl's `union_min`)."""
+        """The lesser value where both have one, elsewhere the one that has a value; exact (isl's `union_min`).
+
+        `other` is a function of the same inputs.
+
+        >>> from polyvolta.sets import PwAff
+        >>> print(PwAff("{ [i] -> [2i] }").union_min(PwAff("{ [i] -> [i + 3] }")))
+        { [i] -> [(min(2*i, i + 3))] }
+        """
         return self._united(other, self.min(other))
 
     def union_max(self, other: PwAff) -> PwAff:
-        """The greater value where both have one, elsewhere the one that has a value; exact (isl's `union_max`)."""
+        """The greater value where both have one, elsewhere the one that has a value; exact (isl's `union_max`).
+
+        `other` is a function of the same inputs.
+
+        >>> from polyvolta.sets import PwAff
+        >>> print(PwAff("{ [i] -> [2i] }").union_max(PwAff("{ [i] -> [i + 3] }")))
+        { [i] -> [(max(2*i, i + 3))] }
+        """
         return self._united(other, self.max(other))
 
     def cond(self, then: PwAff | Aff | int, other: PwAff | Aff | int) -> PwAff:
@@ -220,23 +259,58 @@ class PwAff(Piecewise):
         return self._compared(other, lambda d: [[("ge", -d)]])
 
     def lt_set(self, other: PwAff | Aff | int) -> Set:
-        """The points where this is less than the other; exact."""
+        """The points where this is less than the other; exact.
+
+        `other` is a function of the same inputs.
+
+        >>> from polyvolta.sets import PwAff
+        >>> print(PwAff("{ [i] -> [2i] }").lt_set(PwAff("{ [i] -> [i + 3] }")))
+        { [i] : i <= 2 }
+        """
         return self._compared(other, lambda d: [[("ge", -d - 1)]])
 
     def ge_set(self, other: PwAff | Aff | int) -> Set:
-        """The points where this is at least the other; exact."""
+        """The points where this is at least the other; exact.
+
+        `other` is a function of the same inputs.
+
+        >>> from polyvolta.sets import PwAff
+        >>> print(PwAff("{ [i] -> [2i] }").ge_set(PwAff("{ [i] -> [i + 3] }")))
+        { [i] : i >= 3 }
+        """
         return self._compared(other, lambda d: [[("ge", d)]])
 
     def gt_set(self, other: PwAff | Aff | int) -> Set:
-        """The points where this is greater than the other; exact."""
+        """The points where this is greater than the other; exact.
+
+        `other` is a function of the same inputs.
+
+        >>> from polyvolta.sets import PwAff
+        >>> print(PwAff("{ [i] -> [2i] }").gt_set(PwAff("{ [i] -> [i + 3] }")))
+        { [i] : i >= 4 }
+        """
         return self._compared(other, lambda d: [[("ge", d - 1)]])
 
     def eq_set(self, other: PwAff | Aff | int) -> Set:
-        """The points where both are equal; exact."""
+        """The points where both are equal; exact.
+
+        `other` is a function of the same inputs.
+
+        >>> from polyvolta.sets import PwAff
+        >>> print(PwAff("{ [i] -> [2i] }").eq_set(PwAff("{ [i] -> [i + 3] }")))
+        { [3] }
+        """
         return self._compared(other, lambda d: [[("eq", d)]])
 
     def ne_set(self, other: PwAff | Aff | int) -> Set:
-        """The points where both have values that differ; exact."""
+        """The points where both have values that differ; exact.
+
+        `other` is a function of the same inputs.
+
+        >>> from polyvolta.sets import PwAff
+        >>> print(PwAff("{ [i] -> [2i] }").ne_set(PwAff("{ [i] -> [i + 3] }")))
+        { [i] : i >= 4; [i] : i <= 2 }
+        """
         return self._compared(other, lambda d: [[("ge", d - 1)], [("ge", -d - 1)]])
 
     def _compared(self, other: PwAff | Aff | int, atoms: Callable[[Aff], list]) -> Set:
@@ -249,7 +323,12 @@ class PwAff(Piecewise):
     # ---- reading
 
     def is_cst(self) -> bool:
-        """Whether all pieces are numbers (isl's `is_cst`); no search."""
+        """Whether all pieces are numbers (isl's `is_cst`); no search.
+
+        >>> from polyvolta.sets import PwAff
+        >>> PwAff("{ [i] -> [7] }").is_cst(), PwAff("{ [i] -> [i] }").is_cst()
+        (True, False)
+        """
         return all(e.is_constant for _, (e,) in self.cells)
 
     def min_val(self) -> int:
@@ -266,7 +345,12 @@ class PwAff(Piecewise):
         return overall(self, -1)
 
     def max_val(self) -> int:
-        """The greatest value, over all parameters and inputs of the domain; see `min_val`."""
+        """The greatest value, over all parameters and inputs of the domain; see `min_val`.
+
+        >>> from polyvolta.sets import PwAff
+        >>> PwAff("{ [i] -> [2i] : 0 <= i < 9 }").max_val()
+        16
+        """
         return overall(self, 1)
 
 

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ..budgets import spend
+from ..conjuncts import conjunct as cj
 from ..conjuncts import lattice
 from ..conjuncts import project as pj
 from ..conjuncts.conjunct import Conjunct, Div, defining_rows
@@ -28,6 +29,7 @@ from ..errors import Unbounded
 from ..optima.extent import integer_minimum
 from ..values.aff import Aff, var
 from ..values.build import RowBuilder, affs_of, expression
+from ..values.shape import is_map
 
 if TYPE_CHECKING:
     from ..values.map import Map
@@ -64,8 +66,10 @@ class Box:
             if stride > 1:
                 constraints.append(("eq", (var(dim) - low) % stride))
         c = RowBuilder(names).conjunct(constraints)
-        whole = type(of)._of(of.param_names, [(space, (c,))])
-        return whole.intersect_domain(of.domain()) if space.inp else whole.intersect_params(of.params())
+        whole = type(of)._of(of.param_names, [(space, (cj.sure(c),))])
+        if is_map(whole) and is_map(of):
+            return whole.intersect_domain(of.domain())
+        return whole.intersect_params(of.params())
 
 
 def box_hull(self: Map | Set) -> Box:
@@ -95,17 +99,21 @@ def box_hull(self: Map | Set) -> Box:
         raise Unbounded("an empty relation has no box", where=str(self))
     origin, basis = lattice.joined([grid for grid in map(lattice.of_conjunct, pieces) if grid is not None])
     found = []
+    shared: Frame | None = None  # for all outputs of which no row involves another one
     for k, dim in enumerate(space.out.dims):
         columns = [*range(n_head), n_head + k]
-        grid = tuple([origin[j] for j in columns]), lattice.echelon([[b[j] for j in columns] for b in basis])
+        grid = tuple([origin[j] for j in columns]), lattice.echelon([tuple([b[j] for j in columns]) for b in basis])
         stride, residue = _residue(n_head, grid, (*names[:n_head], dim))
         if not stride and residue is not None:
             found.append((1, residue, 1))
             continue
         alone = _alone(pieces, n_head, k)
-        bounds = _bounds(alone, n_head, n_head + k if alone is pieces else n_head, stride or 1, residue or Aff((), 0),
-                         names if alone is pieces else (*names[:n_head], dim))  # fmt: skip
-        best = min(bounds, key=lambda b: (b[0], str(b[1])), default=None)
+        if alone is pieces:
+            shared = shared or Frame(pieces)
+            bounds = _bounds(shared, n_head, n_head + k, stride or 1, residue or Aff((), 0), names)
+        else:
+            bounds = _bounds(Frame(alone), n_head, n_head, stride or 1, residue or Aff((), 0), (*names[:n_head], dim))
+        best = _smallest(list(bounds))
         if best is None:
             raise Unbounded(f"the extent of {dim} is not bounded by a number", where=str(self))
         found.append((*best, stride or 1))
@@ -152,11 +160,10 @@ def _alone(pieces: list[Conjunct], n_head: int, k: int) -> list[Conjunct]:
 
 
 def _bounds(
-    pieces: list[Conjunct], n_head: int, at: int, stride: int, residue: Aff, names: Sequence[str]
+    frame: Frame, n_head: int, at: int, stride: int, residue: Aff, names: Sequence[str]
 ) -> Iterator[tuple[int, Aff]]:
     """All (size, offset) that rows on dimension `at` give."""
     x = 1 + at
-    frame = Frame(pieces)
     outputs = set(range(1 + n_head, 1 + frame.n))
     hidden = (_leaning(frame.n, frame.divs, outputs) | outputs) - {x}
     unit = tuple([int(j == x) for j in range(1, frame.width)])
@@ -169,7 +176,8 @@ def _bounds(
     for key in seen:
         lows, highs = [], []
         for member in frame.members:
-            low, high = member.tableau.minimum((0, *key)), member.tableau.maximum((0, *key))
+            low = member.tableau.minimum((0, *key))
+            high = None if low is None else member.tableau.maximum((0, *key))
             if low is None or high is None:
                 break
             if key == unit:  # at least these are exact
@@ -184,6 +192,13 @@ def _bounds(
             g = expression((-low, *key[:at], 0, *key[at + 1 :]), table)  # a*x + g >= 0 on all pieces
             offset = residue - stride * ((a * residue + g) // (a * stride))
             yield stride * ((max(highs) - low) // (a * stride)) + 1, offset
+
+
+def _smallest(bounds: Sequence[tuple[int, Aff]]) -> tuple[int, Aff] | None:
+    """The bounds of least size, of several those whose offset reads first; None where there are none."""
+    least = min([size for size, _ in bounds], default=0)
+    found = [b for b in bounds if b[0] == least]
+    return min(found, key=lambda b: str(b[1])) if len(found) > 1 else found[0] if found else None
 
 
 def _leaning(n: int, divs: Sequence[Div], on: set[int]) -> set[int]:

@@ -6,9 +6,9 @@ construction, and what else it contains violates a cutting row of A and one of B
 contradictory within H, then H is their union. Most pairs of rows are opposite, `x <= 4` and `x >= 5`, and need no
 search for that.
 
-Where H is too large, two kinds of rows are added to it. Rows of A that cut B are *wrapped*: turned around the facet
-of A behind which B lies until they hold on B. And where both have equalities, those of their affine hull are, which
-knows strides: `i mod 4 = 0` and `i mod 4 = 2` make `i mod 2 = 0`.
+Where H is too large, two kinds of rows are added to it, once no pair is left that makes one without. Rows of A that
+cut B are *wrapped*: turned around the facet of A behind which B lies until they hold on B. And where both have
+equalities, those of their affine hull are, which knows strides: `i mod 4 = 0` and `i mod 4 = 2` make `i mod 2 = 0`.
 
 What is left is decided by the convex hull of two pieces, where its coordinates are few (`joint`).
 
@@ -70,18 +70,21 @@ def coalesce_conjuncts(pieces: tuple[Conjunct, ...]) -> tuple[Conjunct, ...]:
         frame = Frame(pieces)
         todo = [_Piece(m, c) for m, c in zip(frame.members, pieces, strict=True)][::-1]
         done: list[_Piece] = []
+        apart: Unfused = {}
         while todo:
             a = todo.pop()
             for k in reversed(range(len(done))):  # neighbours tend to stand together
-                fused = _fuse(frame, done[k], a)
+                fused = _fuse(frame, done[k], a, apart)
                 if fused is not None:
                     del done[k]
                     todo.append(fused)
                     break
             else:
                 done.append(a)
+            if not todo and apart:
+                todo += _fused_by_wrapping(frame, done, apart)
         done = [p for p in done if p.conjunct is not None]
-        pieces = tuple([p.conjunct for p in done])
+        pieces = tuple([c for p in done if (c := p.conjunct) is not None])
         pair = _fusible_by_strides(frame, done) or _fusible_by_hull(done)
         if pair is None:
             break
@@ -95,9 +98,13 @@ class _Piece:
 
     def __init__(self, member: Member, known: Conjunct | None = None) -> None:
         self.member, self._known = member, known
-        self.opposite = [(negate(key), const) for key, const in member.least.items()]
         # between rows so far apart that no stride bridges the gap, there are other points
         self.stride = max((abs(v) for row in member.eqs for v in row[1:]), default=1)
+
+    @cached_property
+    def opposite(self) -> list[tuple[Row, int]]:
+        """The linear parts of its rows negated, with the constants of the rows."""
+        return [(negate(key), const) for key, const in self.member.least.items()]
 
     @cached_property
     def conjunct(self) -> Conjunct | None:
@@ -120,8 +127,12 @@ class _Piece:
         return False
 
 
-def _fuse(frame: Frame, a: _Piece, b: _Piece) -> _Piece | None:
-    """One piece with exactly the points of both, or None if the rows at hand give none."""
+# pieces A and B of which the rows at hand make no one: rows valid on both, rows of B that cut A, rows of A that cut B
+Unfused = dict[tuple[_Piece, _Piece], tuple[Member, list[Row], list[Row]]]
+
+
+def _fuse(frame: Frame, a: _Piece, b: _Piece, apart: Unfused) -> _Piece | None:
+    """One piece with exactly the points of both; if the rows at hand give none, `apart` remembers them, and None."""
     spend()
     if a.apart(b):
         return None
@@ -135,12 +146,24 @@ def _fuse(frame: Frame, a: _Piece, b: _Piece) -> _Piece | None:
     hull = valid_rows(frame, a.member, b.member, {*cuts_a, *cuts_b})
     if covers(hull, cuts_a, cuts_b):
         return _Piece(hull)
-    wrapped = [*_wrapped(a.member, b.member, cuts_b), *_wrapped(b.member, a.member, cuts_a)]
-    if wrapped:
-        hull = Member(frame, hull.eqs, (*hull.ineqs, *wrapped))
-        if covers(hull, cuts_a, cuts_b):
-            return _Piece(hull)
+    apart[a, b] = hull, cuts_a, cuts_b
     return None
+
+
+def _fused_by_wrapping(frame: Frame, pieces: list[_Piece], apart: Unfused) -> list[_Piece]:
+    """At most one piece, for two that leave the list, of wrapped rows; the pairs that were tried leave `apart`."""
+    for a, b in list(apart):
+        hull, cuts_a, cuts_b = apart.pop((a, b))
+        if a not in pieces or b not in pieces:
+            continue
+        wrapped = [*_wrapped(a.member, b.member, cuts_b), *_wrapped(b.member, a.member, cuts_a)]
+        if wrapped:
+            both = Member(frame, hull.eqs, (*hull.ineqs, *wrapped))
+            if covers(both, cuts_a, cuts_b):
+                pieces.remove(a)
+                pieces.remove(b)
+                return [_Piece(both)]
+    return []
 
 
 def _wrapped(a: Member, b: Member, cuts: list[Row]) -> list[Row]:
@@ -192,16 +215,16 @@ def _fusible_by_hull(pieces: list[_Piece]) -> tuple[int, int, Conjunct] | None:
         for j, q in enumerate(pieces[:at]):
             spend()
             if not p.apart(q, floors=True):
-                fused = joint.fused(q.conjunct, p.conjunct)
+                fused = joint.fused(cj.sure(q.conjunct), cj.sure(p.conjunct))
                 if fused is not None:
                     return j, at, irredundant(fused)
     return None
 
 
 def _fuse_by_strides(frame: Frame, p: _Piece, q: _Piece) -> Conjunct | None:
-    a, b = p.conjunct, q.conjunct
-    grids = [lattice.of_conjunct(c) for c in (a, b)]
-    if lattice.index(grids[0]) != lattice.index(grids[1]):
+    a, b = cj.sure(p.conjunct), cj.sure(q.conjunct)
+    grids = [g for c in (a, b) if (g := lattice.of_conjunct(c)) is not None]
+    if len(grids) < 2 or lattice.index(grids[0]) != lattice.index(grids[1]):
         return None  # a union of two grids is one only where both are translates of one another
     step = lattice.conjunct(a.n, lattice.joined(grids))
     if not any(d is not None for d in step.divs):
@@ -209,7 +232,7 @@ def _fuse_by_strides(frame: Frame, p: _Piece, q: _Piece) -> Conjunct | None:
     cuts = {r for r in p.member.statements if not q.member.implies(r)}
     cuts |= {r for r in q.member.statements if not p.member.implies(r)}
     valid = valid_rows(frame, p.member, q.member, cuts)
-    hull = cj.conjoin(frame.conjunct(valid.eqs, valid.ineqs), step)
+    hull = cj.conjoin(cj.sure(frame.conjunct(valid.eqs, valid.ineqs)), step)
     if hull is None or any(piece for part in subtract(hull, a) for piece in subtract(part, b)):
         return None
     return irredundant(hull)

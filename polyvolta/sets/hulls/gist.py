@@ -79,7 +79,14 @@ def gist_domain(self: Map, context: Set) -> Map:
 
 
 def gist_range(self: Map, context: Set) -> Map:
-    """A simpler map that agrees with this one for outputs in `context`; see `gist`."""
+    """A simpler map that agrees with this one for outputs in `context`; see `gist`.
+
+    `context` says what is known of the outputs.
+
+    >>> from polyvolta.sets import Map, Set
+    >>> print(Map("{ S[i] -> A[i] : 0 <= i < 9 }").gist_range(Set("{ A[j] : j >= 0 }")))
+    { S[i] -> A[i] : i <= 8 }
+    """
     return _within(self, lambda every: every.intersect_range(context))
 
 
@@ -123,7 +130,7 @@ def gist_conjunct(c: Conjunct, context: tuple[Conjunct, ...]) -> Conjunct | None
     left = c
     if len(eqs) < len(c.eqs) or len(ineqs) < len(c.ineqs):
         left = frame.conjunct(eqs, ineqs)
-    if any(k.eqs for k in pieces):
+    if left is not None and any(k.eqs for k in pieces):
         left = _with_smaller_strides(left, context)
     return left
 
@@ -135,6 +142,8 @@ def _plainly(k: Member, row: Row) -> bool:
 
 def _meet(frame: Frame, a: Member, b: Member) -> bool:
     """Whether two members have a point in common."""
+    if not b.eqs and a.has_point(b.ineqs):
+        return True
     tab = frame.tableau((*a.eqs, *b.eqs), (*a.ineqs, *b.ineqs))
     if tab.empty:
         return False

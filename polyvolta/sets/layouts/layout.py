@@ -110,6 +110,8 @@ class Layout:
     def from_map(m: Map) -> Layout:
         """The layout that a map is; see the class for cost and errors.
 
+        `m` is a map, or its text.
+
         >>> from polyvolta.sets import Map
         >>> print(Layout.from_map(Map("{ [t] -> [r, c] : 0 <= t < 32 and t = 4r + c and 0 <= c < 4 }")))
         { [t] -> [r = floor(t/4), c = t mod 4] : 0 <= t < 32 }
@@ -126,6 +128,8 @@ class Layout:
     ) -> Layout:
         """A layout from extents and expressions.
 
+        Each input is independent of the others.
+
         Parameters
         ----------
         inputs : for each name an extent, or the least and the greatest value.
@@ -135,6 +139,10 @@ class Layout:
         >>> lane = var("lane")
         >>> print(Layout.of({"lane": 32}, {"row": lane // 4, "col": "2*(lane mod 4)"}))
         { [lane] -> [row = floor(lane/4), col = 2*(lane mod 4)] : 0 <= lane < 32 }
+
+        Raises
+        ------
+        NotSupported, SpaceMismatch, NotAffine : no box of integers, or outputs that are no expressions of its inputs.
         """
         axes = []
         for name, size in _extents(inputs).items():
@@ -160,6 +168,8 @@ class Layout:
     def identity(inputs: Mapping[str, int | tuple[int, int]], name: str | None = None) -> Layout:
         """Every coordinate where it is.
 
+        `inputs` are extents, or the least and the greatest value, by name; `name` is that of both tuples.
+
         >>> print(Layout.identity({"i": 4}))
         { [i] -> [i] : 0 <= i < 4 }
         """
@@ -170,6 +180,8 @@ class Layout:
         rows: int, width: int, shift: int = 0, bits: int | None = None, names: tuple[str, str] = ("row", "chunk")
     ) -> Layout:
         """`(row, chunk) -> (row, chunk ^ (floor(row / 2**shift) mod 2**bits))`; its own inverse.
+
+        `names` are those of the coordinates.
 
         Parameters
         ----------
@@ -256,10 +268,18 @@ class Layout:
         """The least and the greatest value of an output; exact, by the general engine."""
         image = self.to_map().range()
         value = var(image.space.dims[k])
-        return image.min(value), image.max(value)
+        low, high = image.min(value), image.max(value)
+        assert isinstance(low, int) and isinstance(high, int)  # there are no parameters
+        return low, high
 
     def is_bijective(self) -> bool:
-        """Whether every point of the outputs' box is the image of exactly one point; exact, see `is_injective`."""
+        """Whether every point of the outputs' box is the image of exactly one point; exact, see `is_injective`.
+
+        >>> from polyvolta.sets import Layout
+        >>> layout = Layout("{ [i] -> [i mod 4, floor(i/4)] : 0 <= i < 16 }")
+        >>> layout.is_bijective()
+        True
+        """
         return self.is_injective() and self.is_surjective()
 
     # ---- new ones
@@ -338,11 +358,21 @@ class Layout:
         return Layout._of(self.axes, outputs, (self.names[0], other.names[1]))
 
     def compose(self, inner: Layout | Map | str) -> Layout:
-        """First the inner one, then this; `inner.apply_range(self)`."""
+        """First the inner one, then this; `inner.apply_range(self)`.
+
+        `inner` is a layout, a map or a text; `SpaceMismatch` is raised where it leads elsewhere.
+
+        >>> from polyvolta.sets import Layout
+        >>> half = Layout("{ [i] -> [floor(i/2)] : 0 <= i < 8 }")
+        >>> print(half.compose("{ [j] -> [j + 2] : 0 <= j < 4 }"))
+        { [j] -> [floor(j/2) + 1] : 0 <= j < 4 }
+        """
         return _layout(inner).apply_range(self)
 
     def product(self, other: Layout | Map | str) -> Layout:
         """Both side by side: `{ [x, y] -> [f(x), g(y)] }`, in flat tuples without names. Linear.
+
+        `other` is a layout, a map or a text.
 
         >>> half = Layout("{ [i] -> [floor(i/2)] : 0 <= i < 4 }")
         >>> print(half.product(half))
@@ -365,7 +395,13 @@ class Layout:
     # ---- reading it
 
     def as_affs(self) -> tuple[Aff, ...]:
-        """The outputs as expressions of the inputs, one each, with `mod`, `floor` and `^`. Linear."""
+        """The outputs as expressions of the inputs, one each, with `mod`, `floor` and `^`. Linear.
+
+        >>> from polyvolta.sets import Layout
+        >>> layout = Layout("{ [i] -> [i mod 4, floor(i/4)] : 0 <= i < 16 }")
+        >>> print(*layout.as_affs(), sep=", ")
+        i mod 4, floor(i/4)
+        """
         return self._affs
 
     @cached_property

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from ..conjuncts import conjunct as cj
 from ..conjuncts.conjunct import Conjunct
-from ..engine.rows import combine
+from ..engine.rows import Row, combine
 from ..errors import SpaceMismatch, UnknownName, nearest
 from ..text.expressions import parse_aff
 from ..values.aff import Aff, var
@@ -27,6 +27,8 @@ R = TypeVar("R", bound="Relation")
 
 def fix(self: R, values: Mapping[str | int, int] | None = None, /, **more: int) -> R:
     """The slice at the given values of parameters or dimensions, which stay in place; linear.
+
+    `more` are values by name, as in `values`.
 
     With several tuples, those that lack a name stay whole.
 
@@ -64,7 +66,7 @@ def _fix_one(self: R, name: str, value: int) -> R:
         row = [0] * (1 + len(names))
         row[0], row[1 + names.index(name)] = -value, 1
         knife = cj.normalise(len(names), (), [tuple(row)], ())
-        parts.append((space, conjoin_all(cs, [knife])))
+        parts.append((space, conjoin_all(cs, [cj.sure(knife)])))
     if not found:
         known = [*self.param_names, *(d for s, _ in self.parts for d in s.dims)]
         raise UnknownName(f"no parameter or dimension is called {name!r}", where=str(self), hint=nearest(name, known))
@@ -87,12 +89,19 @@ def lower_bound(self: R, dim: str | int, bound: int | str | Aff) -> R:
 
 
 def upper_bound(self: R, dim: str | int, bound: int | str | Aff) -> R:
-    """The points with dim <= bound; see `lower_bound`."""
+    """The points with dim <= bound; see `lower_bound`.
+
+    >>> from polyvolta.sets import Set
+    >>> print(Set("{ [i] : i >= 0 }").upper_bound("i", 7))
+    { [i] : 0 <= i <= 7 }
+    """
     return _with(self, "ge", _bound(self, bound) - _dimension(self, dim))
 
 
 def equate(self: R, a: str | int, b: str | int) -> R:
     """The points at which two dimensions or parameters are equal; linear.
+
+    `a` and `b` are names or positions.
 
     >>> from polyvolta.sets import Map
     >>> print(Map("{ S[i] -> A[j, k] }").equate("i", "k"))
@@ -107,7 +116,12 @@ def equate(self: R, a: str | int, b: str | int) -> R:
 
 
 def order_lt(self: R, a: str | int, b: str | int) -> R:
-    """The points with a < b for two dimensions or parameters; see `equate`."""
+    """The points with a < b for two dimensions or parameters; see `equate`.
+
+    >>> from polyvolta.sets import Set
+    >>> print(Set("{ [i, j] }").order_lt("i", "j"))
+    { [i, j] : i < j }
+    """
     return _with(self, "ge", _dimension(self, b) - _dimension(self, a) - 1)
 
 
@@ -122,12 +136,22 @@ def order_le(self: R, a: str | int, b: str | int) -> R:
 
 
 def order_gt(self: R, a: str | int, b: str | int) -> R:
-    """The points with a > b for two dimensions or parameters; see `equate`."""
+    """The points with a > b for two dimensions or parameters; see `equate`.
+
+    >>> from polyvolta.sets import Set
+    >>> print(Set("{ [i, j] }").order_gt("i", "j"))
+    { [i, j] : j < i }
+    """
     return order_lt(self, b, a)
 
 
 def order_ge(self: R, a: str | int, b: str | int) -> R:
-    """The points with a >= b for two dimensions or parameters; see `equate`."""
+    """The points with a >= b for two dimensions or parameters; see `equate`.
+
+    >>> from polyvolta.sets import Set
+    >>> print(Set("{ [i, j] }").order_ge("i", "j"))
+    { [i, j] : j <= i }
+    """
     return order_le(self, b, a)
 
 
@@ -159,6 +183,8 @@ def _with(self: R, kind: str, e: Aff) -> R:
 
 def drop_constraints_involving(self: R, *dims: str | int) -> R:
     """Without the constraints that mention some dimensions or parameters, also inside a floor; linear.
+
+    `dims` are names or positions.
 
     A superset of the points. Equalities that mention them are solved for them first, so that a constraint which only
     seems to mention them stays; otherwise this is no projection.
@@ -197,7 +223,7 @@ def _without_columns(c: Conjunct, columns: Iterable[int]) -> Conjunct | None:
     return cj.normalise(c.n, c.divs, filter(free, eqs), filter(free, ineqs))
 
 
-def _cleared(row: Sequence[int], pivot: Sequence[int], col: int) -> Sequence[int]:
+def _cleared(row: Row, pivot: Row, col: int) -> Row:
     """A positive multiple of the row, plus a multiple of an equality, in which a column vanishes."""
     if not row[col]:
         return row

@@ -79,6 +79,7 @@ def fixed_power(self: Map, exponent: int) -> Map:
             result = square if result is None else apply_range(result, square)
         k >>= 1
         if not k:
+            assert result is not None
             return result
         square = apply_range(square, square)
 
@@ -106,7 +107,7 @@ def power(self: Map) -> tuple[Map, bool]:
     n_par, n = len(self.param_names), space.n_in
     places = (*range(n_par), *range(n_par + 1, n_par + 1 + 2 * n), n_par)
     parts = tuple(cj.reindex(c, c.n, places) for _, cs in paths.parts for c in cs)
-    target = spaced(Tuple(None, ("k",)), pair(space.inp, space.out), self.param_names)
+    target = spaced(Tuple(None, ("k",)), pair(space.source, space.out), self.param_names)
     return self._of(self.param_names, [(target, parts)]), exact
 
 
@@ -123,7 +124,7 @@ def reaching_path_lengths(self: Map) -> tuple[Map, bool]:
 
 
 def _check_loop(space: Space) -> None:
-    if space.inp.key != space.out.key:
+    if space.source.key != space.out.key:
         raise SpaceMismatch("a power needs inputs and outputs in one space", where=f"{space.inp}\n{space.out}")
 
 
@@ -144,7 +145,7 @@ def transitive_closure(self: Map) -> tuple[Map, bool]:
     >>> Map("{ [i] -> [2i] : i > 0 }").transitive_closure()[1]
     False
     """
-    loops = {s.inp.key for s, _ in self.parts} & {s.out.key for s, _ in self.parts}
+    loops = {s.source.key for s, _ in self.parts} & {s.out.key for s, _ in self.parts}
     if not loops:
         return self, True
     if len(self.parts) == 1:
@@ -155,17 +156,17 @@ def transitive_closure(self: Map) -> tuple[Map, bool]:
 def _over_tuples(self: Map, loops: set) -> tuple[Map, bool]:
     """Kleene's elimination: paths through one tuple after the other."""
     params, n_par = self.param_names, len(self.param_names)
-    begins, ends = {s.inp.key: s.inp for s, _ in self.parts}, {s.out.key: s.out for s, _ in self.parts}
+    begins, ends = {s.source.key: s.source for s, _ in self.parts}, {s.out.key: s.out for s, _ in self.parts}
     n = {k: len(t.dims) for k, t in (begins | ends).items()}
     known = {s.key: s for s, _ in self.parts}
-    edges = {(s.inp.key, s.out.key): cs for s, cs in self.parts if cs}
+    edges = {(s.source.key, s.out.key): cs for s, cs in self.parts if cs}
     all_exact = True
 
     def space(a: tuple, b: tuple) -> Space:
         return known[a, b] if (a, b) in known else spaced(begins[a], ends[b], params)
 
     places = tuple(range(n_par)), tuple(range(n_par)), n_par
-    for key in [s.inp.key for s, _ in self.parts if s.inp.key in loops]:
+    for key in [s.source.key for s, _ in self.parts if s.source.key in loops]:
         if key not in loops:
             continue
         loops.discard(key)
@@ -212,7 +213,7 @@ def _closed(self: Map, depth: int) -> tuple[Map, bool]:
     if not live.parts[0][1]:
         return live, True
     paths, exact = _paths(live)
-    if exact:
+    if exact and paths is not None:
         closed = _attempt(lambda: _without_length(paths, self))
         if closed is not None:
             return closed, True

@@ -30,14 +30,28 @@ if TYPE_CHECKING:
 
 
 def domain(self: Map) -> Set:
-    """The inputs that are related to something; exact, m projections."""
+    """The inputs that are related to something; exact, m projections.
+
+    A set with a tuple for each input tuple of the map.
+
+    >>> from polyvolta.sets import Map
+    >>> print(Map("[N] -> { S[i] -> [2i] : 0 <= i < N }").domain())
+    [N] -> { S[i] : 0 <= i < N }
+    """
     from ..values.set import Set
 
     return rearranged(Set, self, lambda s: (None, s.inp, range(s.n_in)))
 
 
 def range_(self: Map) -> Set:
-    """The outputs that something is related to; exact, m projections."""
+    """The outputs that something is related to; exact, m projections.
+
+    A set with a tuple for each output tuple of the map.
+
+    >>> from polyvolta.sets import Map
+    >>> print(Map("[N] -> { S[i] -> [2i] : 0 <= i < N }").range())
+    [N] -> { [i0] : i0 mod 2 = 0 and 0 <= i0 <= 2*N - 2 }
+    """
     from ..values.set import Set
 
     return rearranged(Set, self, lambda s: (None, s.out, range(s.n_in, len(s.dims))))
@@ -50,9 +64,8 @@ def reverse(self: Map) -> Map:
     >>> print(Map("{ S[i] -> [i + 1] }").reverse())
     { [i0] -> S[i0 - 1] }
     """
-    origin = getattr(self, "_origin", None)
-    if origin is not None:
-        return origin
+    if self._origin is not None:
+        return self._origin
     turned = _reversed(self)
     turned._origin = self  # what gave outputs plainly may be lost in the normal form with inputs and outputs swapped
     return turned
@@ -76,7 +89,12 @@ def _swapped(n_in: int, n_out: int) -> tuple[int, ...]:
 
 
 def identity(self: Set) -> Map:
-    """The map from each point of the set to itself; linear."""
+    """The map from each point of the set to itself; linear.
+
+    >>> from polyvolta.sets import Set
+    >>> print(Set("{ S[i] : 0 <= i < 4 }").identity())
+    { S[i] -> S[i] : 0 <= i <= 3 }
+    """
     from ..values.map import Map
 
     parts = []
@@ -115,7 +133,7 @@ def _restricted(self: Map, sets: Set, side: str) -> Map:
         return self._of(params, settle())
     (((space, (c,)),), ((_, (d,)),)) = self._rough, sets.parts
     n_par, n = len(params), len(params) + len(space.dims)
-    tup, first = (space.inp, n_par) if side == "domain" else (space.out, n_par + space.n_in)
+    tup, first = (space.source, n_par) if side == "domain" else (space.out, n_par + space.n_in)
     wide = cj.placed(d, n, (*theirs, *range(first, first + len(tup.dims))))
     rough = cj.juxtaposed(cj.placed(c, n, (*ours, *range(n_par, n))), wide)
     return self._later(params, (apart(space, params), (rough,)), settle)
@@ -130,7 +148,7 @@ def _met(self: Map, sets: Set, side: str) -> list[Part]:
 def _widened(a: Map, b: Set, side: str, space: Space) -> list[Conjunct]:
     """What `b` says of one side of a space of `a`, which has the same parameters, over all dimensions."""
     n_par = len(a.param_names)
-    tup, first = (space.inp, n_par) if side == "domain" else (space.out, n_par + space.n_in)
+    tup, first = (space.source, n_par) if side == "domain" else (space.out, n_par + space.n_in)
     places = (*range(n_par), *range(first, first + len(tup.dims)))
     return [cj.reindex(c, n_par + len(space.dims), places) for c in b._find((None, tup.key))]
 
@@ -152,12 +170,23 @@ def intersect_domain(self: Map, sets: Set) -> Map:
     Raises
     ------
     SpaceMismatch : both have one tuple there and these differ.
+
+    >>> from polyvolta.sets import Map, Set
+    >>> print(Map("{ S[i] -> [2i] }").intersect_domain(Set("{ S[i] : 0 <= i < 9 }")))
+    { S[i] -> [2*i] : 0 <= i <= 8 }
     """
     return _restricted(self, sets, "domain")
 
 
 def intersect_range(self: Map, sets: Set) -> Map:
-    """The pairs whose output is in the set; see `intersect_domain`."""
+    """The pairs whose output is in the set; see `intersect_domain`.
+
+    `sets` is a set of output tuples.
+
+    >>> from polyvolta.sets import Map, Set
+    >>> print(Map("{ S[i] -> [2i] }").intersect_range(Set("{ [j] : 0 <= j < 9 }")))
+    { S[i] -> [2*i] : 0 <= i <= 4 }
+    """
     return _restricted(self, sets, "range")
 
 
@@ -172,7 +201,14 @@ def subtract_domain(self: Map, sets: Set) -> Map:
 
 
 def subtract_range(self: Map, sets: Set) -> Map:
-    """The pairs whose output is not in the set; see `subtract_domain`."""
+    """The pairs whose output is not in the set; see `subtract_domain`.
+
+    `sets` is a set of output tuples.
+
+    >>> from polyvolta.sets import Map, Set
+    >>> print(Map("{ S[i] -> [2i] : i >= 0 }").subtract_range(Set("{ [j] : j > 9 }")))
+    { S[i] -> [2*i] : 0 <= i <= 4 }
+    """
     return _without(self, sets, "range")
 
 
@@ -181,6 +217,8 @@ def subtract_range(self: Map, sets: Set) -> Map:
 
 def apply(self: Set, relation: Map) -> Set:
     """The image under a map; exact, O(m n) projections.
+
+    `relation` is a map of the set's tuples.
 
     Raises
     ------
@@ -193,8 +231,8 @@ def apply(self: Set, relation: Map) -> Set:
     if not getattr(relation, "_is_map", False):
         raise SpaceMismatch("a set is applied to a Map", where=str(relation))
     need_set(self, "a map applied to something")
-    spaces = {s.out.key for s, _ in self.parts} & {s.inp.key for s, _ in relation.parts}
-    if len(self.parts) == 1 == len(relation.parts) and not spaces:
+    rough = relation._rough
+    if len(self.parts) == 1 == len(rough) and self.parts[0][0].out.key != rough[0][0].inp.key:
         raise SpaceMismatch(
             "no tuple of the set is in the map's domain",
             where=f"set: {all_spaces(self)}\nmap: {all_spaces(relation)}",
@@ -202,11 +240,11 @@ def apply(self: Set, relation: Map) -> Set:
     params, ours, theirs = self._merged(relation)
     n_par = len(params)
     parts = []
-    for space, cs in relation._rough:
+    for space, cs in rough:
         n = n_par + len(space.dims)
         inside = tuple(range(n_par, n_par + space.n_in))
         everywhere = (*theirs, *range(n_par, n))
-        found = self._find((None, space.inp.key))
+        found = self._find((None, space.source.key))
         done = [pj.compose(c, d, n, everywhere, ours + inside, inside) for c in cs for d in found]
         parts.append((spaced(None, space.out, params), filled(done)))
     return self._of(params, [p for p in parts if p[1]] or parts[:1])
@@ -218,13 +256,17 @@ def apply_range(self: Map, other: Map) -> Map:
     Raises
     ------
     SpaceMismatch : both have one tuple there and these differ.
+
+    >>> from polyvolta.sets import Map
+    >>> print(Map("{ S[i] -> A[i + 1] }").apply_range(Map("{ A[j] -> [floor(j/4)] }")))
+    { S[i] -> [floor((i + 1)/4)] }
     """
     self._check_kind(other, "a composition")
     params, ours, theirs = self._merged(other)
     parts = []
     begins: dict[tuple, list[Part]] = {}
     for right, ds in other._rough:
-        begins.setdefault(right.inp.key, []).append((right, ds))
+        begins.setdefault(right.source.key, []).append((right, ds))
     for left, cs in self._rough:
         for right, ds in begins.get(left.out.key, ()):
             done = composed(cs, ds, (ours, theirs, len(params)), (left.n_in, left.n_out, right.n_out))
@@ -261,7 +303,14 @@ def composed(
 
 
 def apply_domain(self: Map, other: Map) -> Map:
-    """Replace inputs by their images: { z -> y : x -> y here and x -> z there }; see `apply_range`."""
+    """Replace inputs by their images: { z -> y : x -> y here and x -> z there }; see `apply_range`.
+
+    `other` is a map with the same inputs; see `apply_range` for the errors.
+
+    >>> from polyvolta.sets import Map
+    >>> print(Map("{ S[i] -> A[i + 1] }").apply_domain(Map("{ S[i] -> T[2i] }")))
+    { T[i0] -> A[floor(i0/2) + 1] : i0 mod 2 = 0 }
+    """
     need_map(other, "a composition")
     return reverse(apply_range(reverse(self), other))
 
@@ -274,11 +323,15 @@ def is_single_valued(self: Map) -> bool:
 
     Exact. Free where equalities give the outputs; else, unless the reverse is a `Layout`, whose digits tell, this^-1 .
     this must lie in the identity.
+
+    >>> from polyvolta.sets import Map
+    >>> Map("{ S[i] -> [floor(i/2)] }").is_single_valued(), Map("{ S[i] -> [j] : j > i }").is_single_valued()
+    (True, False)
     """
     from ..layouts.recognise_layout import injective_by_digits
     from ..optima.lexrel import solved_outputs
 
-    apart = len({s.inp.key for s, _ in self.parts}) == len(self.parts) and all(len(cs) <= 1 for _, cs in self.parts)
+    apart = len({s.source.key for s, _ in self.parts}) == len(self.parts) and all(len(cs) <= 1 for _, cs in self.parts)
     if apart and all(solved_outputs(c, len(self.param_names), s) is not None for s, cs in self.parts for c in cs):
         return True
     known = None if self.param_names else injective_by_digits(reverse(self))
@@ -286,7 +339,12 @@ def is_single_valued(self: Map) -> bool:
 
 
 def is_injective(self: Map) -> bool:
-    """Whether no output has two inputs; exact. By its digits, if it is a layout; else see `is_single_valued`."""
+    """Whether no output has two inputs; exact. By its digits, if it is a layout; else see `is_single_valued`.
+
+    >>> from polyvolta.sets import Map
+    >>> Map("{ S[i] -> [2i] }").is_injective(), Map("{ S[i] -> [floor(i/2)] }").is_injective()
+    (True, False)
+    """
     from ..layouts.recognise_layout import injective_by_digits
 
     known = injective_by_digits(self)
@@ -310,7 +368,7 @@ def is_identity(self: Map) -> bool:
     >>> Map("{ [i] -> [4*floor(i/4) + i mod 4] : i >= 0 }").is_identity()
     True
     """
-    return all(s.inp.key == s.out.key or not any(not c.is_empty for c in cs) for s, cs in self.parts) and (
+    return all(s.source.key == s.out.key or not any(not c.is_empty for c in cs) for s, cs in self.parts) and (
         self.is_subset(identity(domain(self)))
     )
 
@@ -342,7 +400,7 @@ def _difference(self: Map) -> list[tuple[Space, tuple, Tuple]]:
     found = []
     for space, cs in self.parts:
         n = space.n_in
-        named = space.inp.name and space.out.name and space.inp.name != space.out.name
+        named = space.source.name and space.out.name and space.source.name != space.out.name
         if len(self.parts) > 1 and (n != space.n_out or named):  # of a union what has no differences is left out
             continue
         if n != space.n_out:
@@ -359,8 +417,8 @@ def _difference(self: Map) -> list[tuple[Space, tuple, Tuple]]:
             for d in range(n)
         ]
         knife = cj.normalise(width, (), rows, ())
-        both = conjoin_all((cj.reindex(c, width, tuple(range(n_par + 2 * n))) for c in cs), [knife])
-        name = space.out.name if space.inp.key == space.out.key else None
+        both = conjoin_all((cj.reindex(c, width, tuple(range(n_par + 2 * n))) for c in cs), [cj.sure(knife)])
+        name = space.out.name if space.source.key == space.out.key else None
         found.append((space, both, Tuple(name, tuple(f"d{d}" for d in range(n)))))
     return found
 

@@ -47,7 +47,14 @@ def params(self: Relation) -> Set:
 
 
 def intersect_params(self: R, context: Set) -> R:
-    """The points for parameter values in `context`, a set without dimensions; O(m n) conjunctions."""
+    """The points for parameter values in `context`, a set without dimensions; O(m n) conjunctions.
+
+    `SpaceMismatch` is raised where `context` has dimensions.
+
+    >>> from polyvolta.sets import Set
+    >>> print(Set("[N] -> { [i] : 0 <= i < N }").intersect_params(Set("[N] -> { : N = 8 }")))
+    [N] -> { [i] : N = 8 and 0 <= i <= 7 }
+    """
     need_set(context, "a restriction of the parameters")
     if any(s.dims for s, _ in context.parts):
         raise SpaceMismatch("a context has no dimensions", where=str(context), hint='write "[N] -> { : N > 0 }"')
@@ -61,7 +68,12 @@ def intersect_params(self: R, context: Set) -> R:
 
 
 def known_divs(self: R) -> R:
-    """The same points, every existential a floor; exact, by parametric lexmin, may split pieces."""
+    """The same points, every existential a floor; exact, by parametric lexmin, may split pieces.
+
+    >>> from polyvolta.sets import Set
+    >>> print(Set("{ [i] : exists(k : 3k <= i <= 3k + 1) }").known_divs())
+    { [i] : (i + 1) mod 3 >= 1 }
+    """
     return self._of(
         self.param_names, [(s, tuple(d for c in cs for d in pj.with_known_divs(c))) for s, cs in self.parts]
     )
@@ -69,6 +81,8 @@ def known_divs(self: R) -> R:
 
 def project_out(self: R, *dims: str | int) -> R:
     """Forget some dimensions: a point is in the result when one above it is in this.
+
+    `dims` are names or positions; `UnknownName` is raised for others.
 
     Exact over the integers, m eliminations; existentials that no floor expresses stay existentials.
 
@@ -85,12 +99,19 @@ def project_out(self: R, *dims: str | int) -> R:
     out = without(space.out, {k - n_in for k in gone})
     inp = space.inp and without(space.inp, gone)
     drop = tuple(sorted(len(self.param_names) + k for k in gone))
-    cs = (pj.project(c, drop) for c in self.parts[0][1])
-    return self._of(self.param_names, [(Space(inp, out), tuple(c for c in cs if c is not None))])
+    cs = [pj.project(c, drop) for c in self.parts[0][1]]
+    return self._of(self.param_names, [(Space(inp, out), tuple([c for c in cs if c is not None]))])
 
 
 def project_out_params(self: R, *names: str) -> R:
-    """Forget some parameters, in every space; exact, m eliminations."""
+    """Forget some parameters, in every space; exact, m eliminations.
+
+    `names` are of parameters; `UnknownName` is raised for others.
+
+    >>> from polyvolta.sets import Set
+    >>> print(Set("[N, M] -> { [i] : 0 <= i < N < M }").project_out_param("N"))
+    [M] -> { [i] : 0 <= i <= M - 2 }
+    """
     drop = tuple(sorted(position(p, self.param_names, f"[{', '.join(self.param_names)}]", "parameter") for p in names))
     params = tuple(p for k, p in enumerate(self.param_names) if k not in drop)
     parts = []
@@ -101,7 +122,12 @@ def project_out_params(self: R, *names: str) -> R:
 
 
 def project_out_all_params(self: R) -> R:
-    """Forget all parameters; see `project_out_params`."""
+    """Forget all parameters; see `project_out_params`.
+
+    >>> from polyvolta.sets import Set
+    >>> print(Set("[N] -> { [i] : 0 <= i < N < 9 }").project_out_all_params())
+    { [i] : 0 <= i <= 7 }
+    """
     return project_out_params(self, *self.param_names)
 
 
@@ -147,11 +173,16 @@ def rename_domain(self: Map, name: str | None) -> Map:
     ------
     SpaceMismatch : there are several tuples.
     """
-    return _with_space(self, Space(named(self.space.inp, name), self.space.out))
+    return _with_space(self, Space(named(self.space.source, name), self.space.out))
 
 
 def rename_range(self: Map, name: str | None) -> Map:
-    """The same pairs, the output tuple under another name; see `rename_domain`."""
+    """The same pairs, the output tuple under another name; see `rename_domain`.
+
+    >>> from polyvolta.sets import Map
+    >>> print(Map("{ S[i] -> A[i + 1] }").rename_range("B"))
+    { S[i] -> B[i + 1] }
+    """
     return _with_space(self, Space(self.space.inp, named(self.space.out, name)))
 
 
@@ -179,6 +210,8 @@ def _with_space(self: R, space: Space) -> R:
 def rename_dims(self: R, names: Mapping[str | int, str] | None = None, /, **more: str) -> R:
     """The same points, some dimensions under other names; linear. Names say nothing of the points.
 
+    `more` are new names by old ones, as in the mapping.
+
     >>> from polyvolta.sets import Set
     >>> print(Set("{ S[i, j] : i <= j }").rename_dims(i="row", j="col"))
     { S[row, col] : row <= col }
@@ -200,6 +233,8 @@ def rename_dims(self: R, names: Mapping[str | int, str] | None = None, /, **more
 
 def rename_params(self: R, names: Mapping[str | int, str] | None = None, /, **more: str) -> R:
     """The same relation over parameters of other names; linear.
+
+    `more` are new names by old ones, as in the mapping.
 
     >>> from polyvolta.sets import Set
     >>> print(Set("[N] -> { [i] : 0 <= i < N }").rename_params(N="M"))
@@ -254,6 +289,8 @@ def _distinct(names: Sequence[str], taken: Sequence[str], where: str) -> None:
 def insert_dims(self: R, before: str | int, *names: str) -> R:
     """New unconstrained dimensions in front of another, in its tuple, or at the position behind the last; linear.
 
+    `names` are those of the dimensions, `before` a name or a position.
+
     >>> from polyvolta.sets import Map, Set
     >>> print(Set("{ S[i, j] : i <= j }").insert_dims("j", "k"))
     { S[i, k, j] : i <= j }
@@ -274,6 +311,8 @@ def insert_dims(self: R, before: str | int, *names: str) -> R:
 
 def add_dims(self: R, *names: str, side: str = "out") -> R:
     """New unconstrained dimensions at the end of a tuple, with `side="in"` of a map's input tuple; linear.
+
+    `names` are those of the dimensions.
 
     >>> from polyvolta.sets import Map, Set
     >>> print(Set("{ S[i] : i > 0 }").add_dims("j"))
@@ -301,11 +340,11 @@ def _on_input(space: Space, side: str) -> bool:
 def _inserted(self: R, at: int, names: Sequence[str], on_input: bool) -> R:
     """With dimensions at a position of the inputs and outputs together, in the input or the output tuple."""
     space, n_par = self.space, len(self.param_names)
-    _renamed_list(names, dict(enumerate(names)), {}, str(space), "dimension")
+    _renamed_list(tuple(names), dict(enumerate(names)), {}, str(space), "dimension")
     _distinct((*space.dims, *names), self.param_names, str(space))
     inp, out = space.inp, space.out
     if on_input:
-        inp = _grown(inp, at, names, space)
+        inp = _grown(space.source, at, names, space)
     else:
         out = _grown(out, at - space.n_in, names, space)
     old = len(space.dims)
@@ -325,6 +364,8 @@ def _grown(tup: Tuple, at: int, names: Sequence[str], space: Space) -> Tuple:
 def project_onto(self: R, *dims: str | int) -> R:
     """Forget all other dimensions; those kept stay in their order. Exact, see `project_out`.
 
+    `dims` are names or positions.
+
     >>> from polyvolta.sets import Set
     >>> print(Set("{ S[i, j, k] : 0 <= i < j < k < 9 }").project_onto("j"))
     { S[j] : 1 <= j <= 7 }
@@ -336,6 +377,8 @@ def project_onto(self: R, *dims: str | int) -> R:
 
 def eliminate(self: R, *dims: str | int) -> R:
     """Let dimensions, or parameters by name, take any value: projected out, but they stay in place. Exact.
+
+    `dims` are names or positions.
 
     >>> from polyvolta.sets import Set
     >>> print(Set("{ S[i, j] : 0 <= i < j < 9 }").eliminate("j"))
@@ -368,6 +411,8 @@ def column(self: Relation, dim: str | int) -> int:
 
 def move_dims(self: R, *dims: str, to: str) -> R:
     """Dimensions or parameters, by name, moved to the end of the parameters or of a tuple; linear.
+
+    `dims` are names or positions.
 
     `to` is "params", "in" or "out". Moving to the parameters and back is how isl users treat an outer loop as fixed.
 

@@ -44,7 +44,12 @@ def intersect_factor_domain(self: Set, factor: Set) -> Set:
 
 
 def intersect_factor_range(self: Set, factor: Set) -> Set:
-    """The points [x -> y] with y in the set `factor`; see `intersect_factor_domain`."""
+    """The points [x -> y] with y in the set `factor`; see `intersect_factor_domain`.
+
+    >>> from polyvolta.sets import Set
+    >>> print(Set("{ [A[i] -> B[j]] }").intersect_factor_range(Set("{ B[j] : j > 0 }")))
+    { [A[i] -> B[j]] : j >= 1 }
+    """
     return _restricted(self, need_set(factor, "this factor"), lambda s, what: (None, _half(s, s.out, 0, 1, what)))
 
 
@@ -60,17 +65,32 @@ def intersect_domain_factor_domain(self: Map, factor: Map) -> Map:
 
 
 def intersect_domain_factor_range(self: Map, factor: Map) -> Map:
-    """The pairs [x -> y] -> z with y -> z in `factor`; see `intersect_factor_domain`."""
+    """The pairs [x -> y] -> z with y -> z in `factor`; see `intersect_factor_domain`.
+
+    >>> from polyvolta.sets import Map
+    >>> print(Map("{ [A[i] -> B[j]] -> C[k] }").intersect_domain_factor_range(Map("{ B[j] -> C[k] : j < k }")))
+    { [A[i] -> B[j]] -> C[k] : j < k }
+    """
     return _restricted(self, need_map(factor, "this factor"), lambda s, what: (_of_input(s, 1, what), _output(s)))
 
 
 def intersect_range_factor_domain(self: Map, factor: Map) -> Map:
-    """The pairs x -> [y -> z] with x -> y in `factor`; see `intersect_factor_domain`."""
+    """The pairs x -> [y -> z] with x -> y in `factor`; see `intersect_factor_domain`.
+
+    >>> from polyvolta.sets import Map
+    >>> print(Map("{ A[i] -> [B[j] -> C[k]] }").intersect_range_factor_domain(Map("{ A[i] -> B[j] : i < j }")))
+    { A[i] -> [B[j] -> C[k]] : i < j }
+    """
     return _restricted(self, need_map(factor, "this factor"), lambda s, what: (_input(s), _of_output(s, 0, what)))
 
 
 def intersect_range_factor_range(self: Map, factor: Map) -> Map:
-    """The pairs x -> [y -> z] with x -> z in `factor`; see `intersect_factor_domain`."""
+    """The pairs x -> [y -> z] with x -> z in `factor`; see `intersect_factor_domain`.
+
+    >>> from polyvolta.sets import Map
+    >>> print(Map("{ A[i] -> [B[j] -> C[k]] }").intersect_range_factor_range(Map("{ A[i] -> C[k] : i < k }")))
+    { A[i] -> [B[j] -> C[k]] : i < k }
+    """
     return _restricted(self, need_map(factor, "this factor"), lambda s, what: (_input(s), _of_output(s, 1, what)))
 
 
@@ -86,7 +106,14 @@ def intersect_domain_wrapped_domain(self: Map, sets: Set) -> Map:
 
 
 def intersect_range_wrapped_domain(self: Map, sets: Set) -> Map:
-    """The pairs x -> [y -> z] with y in a set; see `intersect_factor_domain`."""
+    """The pairs x -> [y -> z] with y in a set; see `intersect_factor_domain`.
+
+    `sets` is a set of the tuples that the wrapped range begins with.
+
+    >>> from polyvolta.sets import Map, Set
+    >>> print(Map("{ A[i] -> [B[j] -> C[k]] }").intersect_range_wrapped_domain(Set("{ B[j] : j > 0 }")))
+    { A[i] -> [B[j] -> C[k]] : j >= 1 }
+    """
     return _restricted(self, need_set(sets, "a restriction"), lambda s, what: (None, _of_output(s, 0, what)))
 
 

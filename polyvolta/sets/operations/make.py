@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, SupportsIndex, TypeAlias, TypeVar
 
 from ..conjuncts import conjunct as cj
 from ..conjuncts.conjunct import Conjunct
@@ -134,9 +134,9 @@ def from_points(cls: type[R], space: SpaceLike, points: Iterable[Sequence[int]])
 def _point(point: object, space: Space) -> tuple[int, ...]:
     """The integers of a point."""
     n = len(space.dims)
-    values = point if _is_list(point) else (point,)
+    values = tuple(point) if isinstance(point, Iterable) and _is_list(point) else (point,)
     found = tuple(v for v in map(whole, values) if v is not None)
-    if len(found) != n or len(found) != len(tuple(values)):
+    if len(found) != n or len(found) != len(values):
         raise SpaceMismatch(f"a point is {n} integer{'s' * (n != 1)} here, not {point!r}", where=str(space))
     return found
 
@@ -157,11 +157,13 @@ def _runs(points: Sequence[tuple[int, ...]], n: int) -> Iterable[Conjunct]:
         eqs = [(-v, *(int(k == d) for k in range(n))) for d, v in enumerate(found[0][:-1])]
         low, high = found[0][-1], found[-1][-1]
         gap = (0,) * (n - 1)
-        yield cj.normalise(n, (), eqs, [(-low, *gap, 1), (high, *gap, -1)])
+        yield cj.sure(cj.normalise(n, (), eqs, [(-low, *gap, 1), (high, *gap, -1)]))
 
 
 def from_domain_and_range(cls: type[Map], inputs: Set, outputs: Set) -> Map:
     """Every point of one set with every point of another; O(m n) conjunctions, exact.
+
+    `inputs` and `outputs` are sets.
 
     >>> from polyvolta.sets import Map, Set
     >>> print(Map.from_domain_and_range(Set("{ S[i] : i >= 0 }"), Set("{ A[j] : j <= 4 }")))
@@ -174,6 +176,8 @@ def from_domain_and_range(cls: type[Map], inputs: Set, outputs: Set) -> Map:
 
 def from_affs(cls: type[Map], space: SpaceLike, outputs: Sequence[Aff | int | str], name: str | None = None) -> Map:
     """The function with the given outputs, expressions or their text in the dimensions of a set's space; linear.
+
+    `name` is that of the output tuple.
 
     Names that are no dimensions are parameters, in alphabetical order.
 
@@ -198,7 +202,7 @@ def from_affs(cls: type[Map], space: SpaceLike, outputs: Sequence[Aff | int | st
     dims = distinct((f"o{k}" for k in range(len(affs))), (*params, *inp.dims))
     pins = [("eq", var(d) - e) for d, e in zip(dims, affs, strict=True)]
     rows = RowBuilder((*params, *inp.dims, *dims)).conjunct(pins)
-    return cls._of(params, [(spaced(inp, Tuple(name, dims), params), (rows,))])
+    return cls._of(params, [(spaced(inp, Tuple(name, dims), params), (cj.sure(rows),))])
 
 
 def _expression(e: object, where: Tuple) -> Aff:
@@ -206,7 +210,7 @@ def _expression(e: object, where: Tuple) -> Aff:
         return parse_aff(e)
     if isinstance(e, Aff):
         return e
-    if isinstance(e, bool) or not hasattr(e, "__index__"):
+    if isinstance(e, bool) or not isinstance(e, SupportsIndex):
         raise SpaceMismatch(f"an output is an expression, its text or an integer, not {e!r}", where=str(where))
     return Aff((), e.__index__())
 
@@ -216,6 +220,8 @@ def _expression(e: object, where: Tuple) -> Aff:
 
 def contains(self: Relation, point: object, **params: int) -> bool:
     """Whether a point, a tuple of integers, is in the relation; for a map the inputs and then the outputs.
+
+    `params` are the values of the parameters by name.
 
     Exact; one evaluation per row, and a search only for existentials that are no floors. `point in s` where there
     are no parameters.

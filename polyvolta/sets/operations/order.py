@@ -72,6 +72,8 @@ def _pairs(a: Set, b: Set, what: str, strict: bool, swapped: bool) -> Map:
 def lex_lt_set(self: Set, other: Set) -> Map:
     """{ x -> y : x here, y there, x before y in lexicographic order }; exact, one conjunct a dimension.
 
+    `other` is a set of the same space.
+
     >>> from polyvolta.sets import Set
     >>> square = Set("{ [i, j] : 0 <= i < 3 and 0 <= j < 3 }")
     >>> square.lex_lt_set(square).count()
@@ -85,17 +87,38 @@ def lex_lt_set(self: Set, other: Set) -> Map:
 
 
 def lex_le_set(self: Set, other: Set) -> Map:
-    """{ x -> y : x here, y there, x before y or equal }; see `lex_lt_set`."""
+    """{ x -> y : x here, y there, x before y or equal }; see `lex_lt_set`.
+
+    `other` is a set of the same space.
+
+    >>> from polyvolta.sets import Set
+    >>> print(Set("{ S[i] : 0 <= i < 3 }").lex_le_set(Set("{ S[i] : i = 1 }")))
+    { S[i] -> S[1] : 0 <= i <= 1 }
+    """
     return _pairs(self, other, "an order", strict=False, swapped=False)
 
 
 def lex_gt_set(self: Set, other: Set) -> Map:
-    """{ x -> y : x here, y there, x after y }; see `lex_lt_set`."""
+    """{ x -> y : x here, y there, x after y }; see `lex_lt_set`.
+
+    `other` is a set of the same space.
+
+    >>> from polyvolta.sets import Set
+    >>> print(Set("{ S[i] : 0 <= i < 3 }").lex_gt_set(Set("{ S[i] : i = 1 }")))
+    { S[i] -> S[1] : i = 2 }
+    """
     return _pairs(self, other, "an order", strict=True, swapped=True)
 
 
 def lex_ge_set(self: Set, other: Set) -> Map:
-    """{ x -> y : x here, y there, x after y or equal }; see `lex_lt_set`."""
+    """{ x -> y : x here, y there, x after y or equal }; see `lex_lt_set`.
+
+    `other` is a set of the same space.
+
+    >>> from polyvolta.sets import Set
+    >>> print(Set("{ S[i] : 0 <= i < 3 }").lex_ge_set(Set("{ S[i] : i = 1 }")))
+    { S[i] -> S[1] : 1 <= i <= 2 }
+    """
     return _pairs(self, other, "an order", strict=False, swapped=True)
 
 
@@ -104,6 +127,8 @@ def lex_ge_set(self: Set, other: Set) -> Map:
 
 def lex_lt_map(self: Map, other: Map) -> Map:
     """{ x -> y : some image of x here comes before some image of y there }; exact, two compositions.
+
+    `other` is a map with the same outputs.
 
     With schedules, which take statements to times, that is "runs before".
 
@@ -122,17 +147,38 @@ def lex_lt_map(self: Map, other: Map) -> Map:
 
 
 def lex_le_map(self: Map, other: Map) -> Map:
-    """{ x -> y : some image of x here comes before some image of y there or equals it }; see `lex_lt_map`."""
+    """{ x -> y : some image of x here comes before some image of y there or equals it }; see `lex_lt_map`.
+
+    `other` is a map with the same outputs.
+
+    >>> from polyvolta.sets import Map
+    >>> print(Map("{ A[i] -> [i] }").lex_le_map(Map("{ B[j] -> [2j] }")))
+    { A[i] -> B[j] : i <= 2*j }
+    """
     return _by_images(self, other, lex_le_set)
 
 
 def lex_gt_map(self: Map, other: Map) -> Map:
-    """{ x -> y : some image of x here comes after some image of y there }; see `lex_lt_map`."""
+    """{ x -> y : some image of x here comes after some image of y there }; see `lex_lt_map`.
+
+    `other` is a map with the same outputs.
+
+    >>> from polyvolta.sets import Map
+    >>> print(Map("{ A[i] -> [i] }").lex_gt_map(Map("{ B[j] -> [2j] }")))
+    { A[i] -> B[j] : 2*j < i }
+    """
     return _by_images(self, other, lex_gt_set)
 
 
 def lex_ge_map(self: Map, other: Map) -> Map:
-    """{ x -> y : some image of x here comes after some image of y there or equals it }; see `lex_lt_map`."""
+    """{ x -> y : some image of x here comes after some image of y there or equals it }; see `lex_lt_map`.
+
+    `other` is a map with the same outputs.
+
+    >>> from polyvolta.sets import Map
+    >>> print(Map("{ A[i] -> [i] }").lex_ge_map(Map("{ B[j] -> [2j] }")))
+    { A[i] -> B[j] : 2*j <= i }
+    """
     return _by_images(self, other, lex_ge_set)
 
 
@@ -158,17 +204,32 @@ def lex_lt(cls: type[Map], space: SpaceLike) -> Map:
 
 
 def lex_le(cls: type[Map], space: SpaceLike) -> Map:
-    """The lexicographic order of all points of a space, and equality; see `lex_lt`."""
+    """The lexicographic order of all points of a space, and equality; see `lex_lt`.
+
+    >>> from polyvolta.sets import Map, Set
+    >>> print(Map.lex_le(Set("{ S[i] }").space))
+    { S[i] -> S[i'] : i <= i' }
+    """
     return _of_space(space, lex_le_set)
 
 
 def lex_gt(cls: type[Map], space: SpaceLike) -> Map:
-    """The reversed lexicographic order of all points of a space; see `lex_lt`."""
+    """The reversed lexicographic order of all points of a space; see `lex_lt`.
+
+    >>> from polyvolta.sets import Map, Set
+    >>> print(Map.lex_gt(Set("{ S[i] }").space))
+    { S[i] -> S[i'] : i' < i }
+    """
     return _of_space(space, lex_gt_set)
 
 
 def lex_ge(cls: type[Map], space: SpaceLike) -> Map:
-    """The reversed lexicographic order of all points of a space, and equality; see `lex_lt`."""
+    """The reversed lexicographic order of all points of a space, and equality; see `lex_lt`.
+
+    >>> from polyvolta.sets import Map, Set
+    >>> print(Map.lex_ge(Set("{ S[i] }").space))
+    { S[i] -> S[i'] : i' <= i }
+    """
     return _of_space(space, lex_ge_set)
 
 

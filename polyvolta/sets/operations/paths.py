@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 def _lengths_space(self: Map) -> Space:
     """The space of paths: flat tuples, the length as the last dimension."""
     space = self.space
-    return spaced(Tuple(None, space.inp.dims), Tuple(None, (*space.out.dims, "k")), self.param_names)
+    return spaced(Tuple(None, space.source.dims), Tuple(None, (*space.out.dims, "k")), self.param_names)
 
 
 def is_exact(self: Map, paths: Map) -> bool:
@@ -54,7 +54,7 @@ def _counted(self: Map, counted: Tuple) -> Map:
     count = [0] * (1 + width)
     count[0], count[1 + n_par + n], count[width] = 1, 1, -1
     knife = cj.normalise(width, (), [tuple(count)], ())
-    steps = (cj.conjoin(cj.reindex(c, width, places), knife) for c in self.parts[0][1])
+    steps = (cj.conjoin(cj.reindex(c, width, places), cj.sure(knife)) for c in self.parts[0][1])
     space = spaced(counted, counted, self.param_names)
     return self._of(self.param_names, [(space, tuple(c for c in steps if c is not None))])
 
@@ -87,7 +87,7 @@ def translated(self: Map) -> Map | None:
             out[shift[at_start] + j] = v
         return tuple(out)
 
-    divs = [(den, placed(row, side)) for side in sorted(both, reverse=True) for den, row in c.divs]
+    divs = [(den, placed(row, side)) for side in sorted(both, reverse=True) for den, row in c.known_divs()]
     eqs = [_moved_by(d, offset[d], n_par, n, width) for d in range(n)] + [placed(r, True) for r in c.eqs]
     ineqs = [placed(r, side) for r, side in rows]
     ineqs.append(tuple(-1 if col == 0 else int(col == base) for col in range(width)))
@@ -108,7 +108,7 @@ def _offset(c: Conjunct, n_par: int, n: int) -> list[int] | None:
     for row in c.eqs:
         row = _cleared(row, solved)[0]
         if any(row[1:]):
-            solved.append((next(col for col in range(len(row) - 1, 0, -1) if row[col]), row))
+            solved.append((next(col for col in range(len(row) - 1, 0, -1) if row[col]), tuple(row)))
     found = []
     for d in range(n):
         row = [0] * (1 + c.n + len(c.divs))
@@ -134,7 +134,7 @@ def _cleared(row: Sequence[int], solved: Sequence[tuple[int, Row]]) -> tuple[Seq
 def _change(c: Conjunct, n_par: int, offset: Sequence[int]) -> list[int] | None:
     """By how much every column changes when both ends of a pair move by the offset; None where a floor wavers."""
     change = [0] * (1 + n_par) + [*offset, *offset]
-    for den, row in c.divs:
+    for den, row in c.known_divs():
         total = _along(row, change)
         if total % den:
             return None
@@ -165,9 +165,9 @@ def _ended(self: Map, ends: Set, least: int) -> Map:
     head = tuple(range(n_par))
     found = []
     for a in domain(self).coalesce().parts[0][1] if path is not None else ():
-        start = cj.conjoin(path, cj.reindex(a, width, (*head, *range(n_par, n_par + n))))
+        start = cj.conjoin(cj.sure(path), cj.reindex(a, width, (*head, *range(n_par, n_par + n))))
         for b in ends.coalesce().parts[0][1] if start is not None else ():
-            found.append(cj.conjoin(start, cj.reindex(b, width, (*head, *range(n_par + n, n_par + 2 * n)))))
+            found.append(cj.conjoin(cj.sure(start), cj.reindex(b, width, (*head, *range(n_par + n, n_par + 2 * n)))))
     kept = tuple(c for c in found if c is not None and not c.is_empty)
     return self._of(self.param_names, [(_lengths_space(self), kept)])
 
@@ -197,7 +197,7 @@ def _sums(steps: Sequence[Conjunct], n_par: int, n: int, least: int) -> Conjunct
                         entries[difference[d]] = v * sign
                 entries.update({floors + j: v * sign for j, v in enumerate(row[1 + n_par + n :])})
                 (eqs if still_eq else ineqs).append(_sparse(entries, width))
-        if not alone:
+        if difference is not None:
             ineqs.append(_sparse({count: 1}, width))
             total_k[count] = 1
             for d in range(n):

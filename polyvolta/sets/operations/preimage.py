@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..errors import NotAFunction, SpaceMismatch, kind_of
-from ..values.shape import all_spaces
+from ..values.shape import all_spaces, is_map
 from .compose import apply_range, domain, intersect_range, reverse
 
 if TYPE_CHECKING:
@@ -45,14 +45,21 @@ def preimage_domain(self: Map, function: Piecewise | Map) -> Map:
 
 
 def preimage_range(self: Map, function: Piecewise | Map) -> Map:
-    """{ x -> y : x -> function(y) here }; see `preimage`."""
+    """{ x -> y : x -> function(y) here }; see `preimage`.
+
+    `function` is a single-valued map or a piecewise function.
+
+    >>> from polyvolta.sets import Map
+    >>> print(Map("{ S[i] -> [j] : 0 <= j < 8 }").preimage_range(Map("{ T[k] -> [k + 2] }")))
+    { S[i] -> T[k] : -2 <= k <= 5 }
+    """
     return apply_range(self, reverse(_leading(function, {s.out.key for s, _ in self.parts}, self)))
 
 
 def _leading(function: Piecewise | Map, there: set[tuple], what: Set | Map) -> Map:
     """The function as a map, as far as it leads to some tuples."""
-    found = function.as_map() if hasattr(function, "as_map") else function
-    if not getattr(found, "_is_map", False):
+    found = getattr(function, "as_map", lambda: function)()
+    if not is_map(found):
         raise SpaceMismatch(f"a preimage needs a function, not {kind_of(function)}", where=str(function))
     if found is function and not found.is_single_valued():
         raise NotAFunction("a preimage is one under a function", where=str(function), hint="apply_domain takes any map")

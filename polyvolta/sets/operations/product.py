@@ -62,12 +62,20 @@ def domain_product(self: Map, other: Map) -> Map:
     Raises
     ------
     SpaceMismatch : the ranges have no space in common.
+
+    `other` is a map of the same range; where they lead to different spaces, nothing is left.
+
+    >>> from polyvolta.sets import Map
+    >>> print(Map("{ A[i] -> C[i] }").domain_product(Map("{ B[j] -> C[2j] }")))
+    { [A[i] -> B[j]] -> C[2*floor(i/2)] : i mod 2 = 0 and j = floor(i/2) }
     """
     return _combined(self, other, "a domain product", pair, None)
 
 
 def range_product(self: Map, other: Map) -> Map:
     """{ a -> [b -> c] : a -> b here and a -> c there }; O(m n) conjunctions, exact.
+
+    `other` is a map.
 
     >>> from polyvolta.sets import Map
     >>> print(Map("{ S[i] -> A[i] }").range_product(Map("{ S[i] -> B[i + 1] }")))
@@ -81,7 +89,14 @@ def range_product(self: Map, other: Map) -> Map:
 
 
 def flat_domain_product(self: Map, other: Map) -> Map:
-    """{ [a, c] -> b : a -> b here and c -> b there }; see `domain_product`."""
+    """{ [a, c] -> b : a -> b here and c -> b there }; see `domain_product`.
+
+    `other` is a map of the same range.
+
+    >>> from polyvolta.sets import Map
+    >>> print(Map("{ A[i] -> C[i] }").flat_domain_product(Map("{ B[j] -> C[2j] }")))
+    { [i, j] -> C[2*floor(i/2)] : i mod 2 = 0 and j = floor(i/2) }
+    """
     return _combined(self, other, "a domain product", flat, None)
 
 
@@ -103,12 +118,12 @@ def _combined(self: R, other: R, what: str, inputs: Join | None, outputs: Join |
     parts = []
     for left, cs in a.parts:
         for right, ds in b.parts:
-            if (inputs is None and left.inp.key != right.inp.key) or (
+            if (inputs is None and left.source.key != right.source.key) or (
                 outputs is None and left.out.key != right.out.key
             ):
                 continue
             li, lo, ri, ro = left.n_in, left.n_out, right.n_in, right.n_out
-            inp = left.inp if inputs is None or left.inp is None else inputs(left.inp, right.inp)
+            inp = left.inp if inputs is None or left.inp is None else inputs(left.inp, right.source)
             out = left.out if outputs is None else outputs(left.out, right.out)
             n_in = len(inp.dims) if inp else 0
             width = n_par + n_in + len(out.dims)
@@ -139,10 +154,20 @@ def flatten(self: R) -> R:
 
 
 def flatten_domain(self: Map) -> Map:
-    """The input tuples anonymous and without inner ones; linear. See `flatten`."""
-    return rearranged(type(self), self, lambda s: (flat(s.inp), s.out, range(len(s.dims))))
+    """The input tuples anonymous and without inner ones; linear. See `flatten`.
+
+    >>> from polyvolta.sets import Map
+    >>> print(Map("{ [A[i] -> B[j]] -> C[i + j] }").flatten_domain())
+    { [i, j] -> C[i + j] }
+    """
+    return rearranged(type(self), self, lambda s: (flat(s.source), s.out, range(len(s.dims))))
 
 
 def flatten_range(self: Map) -> Map:
-    """The output tuples anonymous and without inner ones; linear. See `flatten`."""
+    """The output tuples anonymous and without inner ones; linear. See `flatten`.
+
+    >>> from polyvolta.sets import Map
+    >>> print(Map("{ A[i] -> [B[i] -> C[i + 1]] }").flatten_range())
+    { A[i] -> [i, i + 1] }
+    """
     return rearranged(type(self), self, lambda s: (s.inp, flat(s.out), range(len(s.dims))))

@@ -38,7 +38,7 @@ def wrap(self: Map) -> Set:
     """
     from ..values.set import Set
 
-    return rearranged(Set, self, lambda s: (None, pair(s.inp, s.out), range(len(s.dims))))
+    return rearranged(Set, self, lambda s: (None, pair(s.source, s.out), range(len(s.dims))))
 
 
 def unwrap(self: Set) -> Map:
@@ -84,17 +84,38 @@ def _fits(space: Space, change: Change) -> bool:
 
 
 def is_wrapping(self: Set) -> bool:
-    """Whether every tuple of the set is a wrapped relation `[A -> B]`."""
+    """Whether every tuple of the set is a wrapped relation `[A -> B]`.
+
+    A set without a tuple says True.
+
+    >>> from polyvolta.sets import Set
+    >>> Set("{ [A[i] -> B[j]] }").is_wrapping(), Set("{ A[i] }").is_wrapping()
+    (True, False)
+    """
     return all(s.out.inner is not None for s, _ in self.parts)
 
 
 def domain_is_wrapping(self: Map) -> bool:
-    """Whether every input tuple is a wrapped relation `[A -> B]`."""
-    return all(s.inp.inner is not None for s, _ in self.parts)
+    """Whether every input tuple is a wrapped relation `[A -> B]`.
+
+    A map without a tuple says True.
+
+    >>> from polyvolta.sets import Map
+    >>> Map("{ [A[i] -> B[j]] -> C[k] }").domain_is_wrapping(), Map("{ A[i] -> C[k] }").domain_is_wrapping()
+    (True, False)
+    """
+    return all(s.source.inner is not None for s, _ in self.parts)
 
 
 def range_is_wrapping(self: Map) -> bool:
-    """Whether every output tuple is a wrapped relation `[A -> B]`."""
+    """Whether every output tuple is a wrapped relation `[A -> B]`.
+
+    A map without a tuple says True.
+
+    >>> from polyvolta.sets import Map
+    >>> Map("{ A[i] -> [B[j] -> C[k]] }").range_is_wrapping(), Map("{ A[i] -> C[k] }").range_is_wrapping()
+    (True, False)
+    """
     return all(s.out.inner is not None for s, _ in self.parts)
 
 
@@ -111,18 +132,23 @@ def curry(self: Map) -> Map:
     """
 
     def change(s: Space) -> tuple:
-        inner = inside(s.inp, s, "curry")
+        inner = inside(s.source, s, "curry")
         return inner.inp, pair(inner.out, s.out), range(len(s.dims))
 
     return _changed(type(self), self, change)
 
 
 def uncurry(self: Map) -> Map:
-    """A -> [B -> C] as [A -> B] -> C; linear. See `curry`."""
+    """A -> [B -> C] as [A -> B] -> C; linear. See `curry`.
+
+    >>> from polyvolta.sets import Map
+    >>> print(Map("{ A[i] -> [B[j] -> C[i + j]] }").uncurry())
+    { [A[i] -> B[j]] -> C[i + j] }
+    """
 
     def change(s: Space) -> tuple:
         inner = inside(s.out, s, "uncurry")
-        return pair(s.inp, inner.inp), inner.out, range(len(s.dims))
+        return pair(s.source, inner.source), inner.out, range(len(s.dims))
 
     return _changed(type(self), self, change)
 
@@ -137,8 +163,8 @@ def range_curry(self: Map) -> Map:
 
     def change(s: Space) -> tuple:
         outer = inside(s.out, s, "range_curry")
-        inner = inside(outer.inp, s, "range_curry")
-        return s.inp, pair(inner.inp, pair(inner.out, outer.out)), range(len(s.dims))
+        inner = inside(outer.source, s, "range_curry")
+        return s.inp, pair(inner.source, pair(inner.out, outer.out)), range(len(s.dims))
 
     return _changed(type(self), self, change)
 
@@ -156,10 +182,10 @@ def zip_(self: Map) -> Map:
     """
 
     def change(s: Space) -> tuple:
-        left, right = inside(s.inp, s, "zip"), inside(s.out, s, "zip")
-        a, b, c = left.n_in, left.n_in + left.n_out, len(s.inp.dims) + right.n_in
+        left, right = inside(s.source, s, "zip"), inside(s.out, s, "zip")
+        a, b, c = left.n_in, left.n_in + left.n_out, len(s.source.dims) + right.n_in
         order = (*range(a), *range(b, c), *range(a, b), *range(c, len(s.dims)))
-        return pair(left.inp, right.inp), pair(left.out, right.out), order
+        return pair(left.source, right.source), pair(left.out, right.out), order
 
     return _changed(type(self), self, change)
 
@@ -177,7 +203,7 @@ def domain_reverse(self: Map) -> Map:
     """
 
     def change(s: Space) -> tuple:
-        turned, order = _turned(s.inp, s, "domain_reverse")
+        turned, order = _turned(s.source, s, "domain_reverse")
         return turned, s.out, (*order, *range(s.n_in, len(s.dims)))
 
     return _changed(type(self), self, change)
@@ -219,9 +245,9 @@ def wrapped_reverse(self: Set) -> Set:
 def _turned(tup: Tuple, space: Space, what: str) -> tuple[Tuple, tuple[int, ...]]:
     """The wrapped tuple [A -> B] as [B -> A], and where its dimensions were."""
     inner = inside(tup, space, what)
-    name = tup.name if inner.inp.key == inner.out.key else None
+    name = tup.name if inner.source.key == inner.out.key else None
     order = (*range(inner.n_in, len(inner.dims)), *range(inner.n_in))
-    return replace(pair(inner.out, inner.inp), name=name), order
+    return replace(pair(inner.out, inner.source), name=name), order
 
 
 # ---- from pairs to their parts
@@ -234,11 +260,17 @@ def domain_map(self: Map) -> Map:
     >>> print(Map("{ S[i] -> A[j] : i <= j }").domain_map())
     { [S[i] -> A[j]] -> S[i] : i <= j }
     """
-    return _part_map(self, lambda s: (s.inp, 0))
+    return _part_map(self, lambda s: (s.source, 0))
 
 
 def range_map(self: Map) -> Map:
-    """{ [x -> y] -> y } over all pairs; linear. See `domain_map`."""
+    """{ [x -> y] -> y } over all pairs; linear. See `domain_map`.
+
+
+    >>> from polyvolta.sets import Map
+    >>> print(Map("{ S[i] -> A[j] : i <= j }").range_map())
+    { [S[i] -> A[j]] -> A[j] : i <= j }
+    """
     return _part_map(self, lambda s: (s.out, s.n_in))
 
 
@@ -251,7 +283,7 @@ def _part_map(self: Map, pick: Callable[[Space], tuple[Tuple, int]]) -> Map:
         width = n_par + n + more
         equal = linked(width, [(n_par + first + d, n_par + n + d) for d in range(more)])
         wide = (cj.reindex(c, width, tuple(range(n_par + n))) for c in cs)
-        parts.append((spaced(pair(space.inp, space.out), out, self.param_names), conjoin_all(wide, [equal])))
+        parts.append((spaced(pair(space.source, space.out), out, self.param_names), conjoin_all(wide, [equal])))
     return self._of(self.param_names, parts)
 
 
@@ -270,27 +302,62 @@ def factor_domain(self: Map) -> Map:
 
 
 def factor_range(self: Map) -> Map:
-    """[A -> B] -> [C -> D] to B -> D; see `factor_domain`."""
+    """[A -> B] -> [C -> D] to B -> D; see `factor_domain`.
+
+    `SpaceMismatch` is raised where a tuple is not wrapped.
+
+    >>> from polyvolta.sets import Map
+    >>> print(Map("{ [A[i] -> B[j]] -> [C[i] -> D[j + 1]] }").factor_range())
+    { B[j] -> D[j + 1] }
+    """
     return _factor(self, "second", "second", "factor_range")
 
 
 def domain_factor_domain(self: Map) -> Map:
-    """[A -> B] -> C to A -> C; see `factor_domain`."""
+    """[A -> B] -> C to A -> C; see `factor_domain`.
+
+    `SpaceMismatch` is raised where the only input tuple is not wrapped.
+
+    >>> from polyvolta.sets import Map
+    >>> print(Map("{ [A[i] -> B[j]] -> C[i + j] : 0 <= j < 4 }").domain_factor_domain())
+    { A[i] -> C[i0] : i <= i0 <= i + 3 }
+    """
     return _factor(self, "first", "all", "domain_factor_domain")
 
 
 def domain_factor_range(self: Map) -> Map:
-    """[A -> B] -> C to B -> C; see `factor_domain`."""
+    """[A -> B] -> C to B -> C; see `factor_domain`.
+
+    `SpaceMismatch` is raised where the only input tuple is not wrapped.
+
+    >>> from polyvolta.sets import Map
+    >>> print(Map("{ [A[i] -> B[j]] -> C[i + j] : 0 <= i < 4 }").domain_factor_range())
+    { B[j] -> C[i0] : j <= i0 <= j + 3 }
+    """
     return _factor(self, "second", "all", "domain_factor_range")
 
 
 def range_factor_domain(self: Map) -> Map:
-    """A -> [B -> C] to A -> B; see `factor_domain`."""
+    """A -> [B -> C] to A -> B; see `factor_domain`.
+
+    `SpaceMismatch` is raised where the only output tuple is not wrapped.
+
+    >>> from polyvolta.sets import Map
+    >>> print(Map("{ A[i] -> [B[i + 1] -> C[2i]] }").range_factor_domain())
+    { A[i] -> B[i + 1] }
+    """
     return _factor(self, "all", "first", "range_factor_domain")
 
 
 def range_factor_range(self: Map) -> Map:
-    """A -> [B -> C] to A -> C; see `factor_domain`."""
+    """A -> [B -> C] to A -> C; see `factor_domain`.
+
+    `SpaceMismatch` is raised where the only output tuple is not wrapped.
+
+    >>> from polyvolta.sets import Map
+    >>> print(Map("{ A[i] -> [B[i + 1] -> C[2i]] }").range_factor_range())
+    { A[i] -> C[2*i] }
+    """
     return _factor(self, "all", "second", "range_factor_range")
 
 
@@ -300,10 +367,10 @@ def _factor(self: Map, of_input: str, of_output: str, what: str) -> Map:
             return tup, range(first, first + len(tup.dims))
         inner = inside(tup, s, what)
         cut, end = first + inner.n_in, first + len(tup.dims)
-        return (inner.inp, range(first, cut)) if which == "first" else (inner.out, range(cut, end))
+        return (inner.source, range(first, cut)) if which == "first" else (inner.out, range(cut, end))
 
     def change(s: Space) -> tuple:
-        inp, left = chosen(s.inp, of_input, 0, s)
+        inp, left = chosen(s.source, of_input, 0, s)
         out, right = chosen(s.out, of_output, s.n_in, s)
         return inp, out, (*left, *right)
 

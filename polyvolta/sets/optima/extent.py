@@ -108,11 +108,15 @@ def integer_minimum(n: int, eqs: Sequence[Row], rows: Sequence[Row], row: Row) -
         tab.add_eq(eq)
     for r in rows:
         tab.add_ineq(r)
-    num, den = tab.minimum(row)
+    least = tab.minimum(row)
+    assert least is not None
+    num, den = least
     low = -(-num // den)
     if all(d == 1 for _, d in tab.sample()):
         return low
-    high = evaluate(row, integer.sample(n, eqs, rows))
+    point = integer.sample(n, eqs, rows)
+    assert point is not None
+    high = evaluate(row, point)
     while low < high:
         middle = (low + high) // 2
         found = integer.sample(n, eqs, (*rows, (middle - row[0], *negate(row[1:]))))

@@ -18,7 +18,6 @@ from ..engine import lexopt, triangular
 from ..errors import NotAFunction, Unbounded
 from ..functions.cells import Cell, Piece
 from ..functions.extreme import Extreme
-from ..operations.algebra import live
 from ..values.aff import Aff, Floor
 from ..values.build import affs_of, expression
 from ..values.space import Space
@@ -158,7 +157,12 @@ def lexmin(self: R) -> R:
 
 
 def lexmax(self: R) -> R:
-    """The lexicographically largest point (of each image, for a map); see `lexmin`."""
+    """The lexicographically largest point (of each image, for a map); see `lexmin`.
+
+    >>> from polyvolta.sets import Set
+    >>> print(Set("[N] -> { [i, j] : 0 <= j <= i < N }").lexmax())
+    [N] -> { [N - 1, N - 1] : N >= 1 }
+    """
     return optimum(self, 1)
 
 
@@ -169,10 +173,11 @@ def sample(self: R) -> R:
     >>> print(Set("{ [x, y] : 3x + 5y = 1 and 0 <= x < 9 }").sample())
     { [2, -1] }
     """
-    for space, c in live(self):
-        point = cj.sample(c)
-        if point is not None:
-            return self._of(self.param_names, [(space, (_at(point),))])
+    for space, cs in self.parts:
+        for c in cs:
+            point = cj.sample(c)
+            if point is not None:
+                return self._of(self.param_names, [(space, (_at(point),))])
     return self._of(self.param_names, [(s, ()) for s, _ in self.parts])
 
 

@@ -14,7 +14,6 @@ from ..conjuncts import project as pj
 from ..conjuncts.conjunct import Conjunct
 from ..counting.count import concrete
 from ..errors import EmptySet, SpaceMismatch, Unbounded, UnknownName, nearest
-from ..operations.algebra import live
 from ..text.parse import parse_cases
 from ..values.aff import Aff, aff, var
 from ..values.build import RowBuilder
@@ -77,12 +76,21 @@ def dim_min(self: Relation, dim: str | int) -> PwAff:
 
 
 def dim_max(self: Relation, dim: str | int) -> PwAff:
-    """The greatest value of a dimension as a function of the parameters or inputs; see `dim_min`."""
+    """The greatest value of a dimension as a function of the parameters or inputs; see `dim_min`.
+
+    `dim` is a name or a position, which stands among inputs and outputs; see `dim_min` for the errors.
+
+    >>> from polyvolta.sets import Set
+    >>> print(Set("[N] -> { [i] : 0 <= i < N }").dim_max("i"))
+    [N] -> { [(N - 1)] : N >= 1 }
+    """
     return _best_dim(self, dim, 1)
 
 
 def sample_point(self: Set, **params: int) -> tuple[int, ...]:
     """The coordinates of one point, for the given parameter values; exact, one search.
+
+    `params` are the values of the parameters by name.
 
     Raises
     ------
@@ -94,10 +102,11 @@ def sample_point(self: Set, **params: int) -> tuple[int, ...]:
     (2, -1)
     """
     _ = self.space
-    for _, c in live(concrete(self, params)):
-        point = cj.sample(c)
-        if point is not None:
-            return point
+    for _, cs in concrete(self, params).parts:
+        for c in cs:
+            point = cj.sample(c)
+            if point is not None:
+                return point
     raise _no_point(self)
 
 

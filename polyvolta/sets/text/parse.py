@@ -260,7 +260,7 @@ def _added(some: list[Option], more: list[Option]) -> list[Option]:
     if not some:
         return more
     neither = [Node("not", (when,)) for when, _, _ in more]
-    out = [(Node("all", (when, *neither)), value, den) for when, value, den in some]
+    out: list[Option] = [(Node("all", (when, *neither)), value, den) for when, value, den in some]
     for when, value, den in more:
         out.append((Node("all", (when, *(Node("not", (w,)) for w, _, _ in some))), value, den))
         for also, other, d in some:

@@ -35,6 +35,8 @@ GREY = "0.5"  # readable on a light and on a dark page
 def plot_set(self: Set, ax: Any = None, **params: int) -> Any:
     """Draw a set of one or two dimensions, its parameters given numbers; returns matplotlib's Axes.
 
+    `ax` is where to draw, by default a figure of its own; `params` are values by name.
+
     Every integer point is a dot; the rational polygon of each piece is shaded. Tuples, or else pieces, differ in
     colour, and tuples of one dimension have lines of their own. Cost: one search per point, at most 10,000 of them.
 
@@ -79,6 +81,8 @@ def plot_set(self: Set, ax: Any = None, **params: int) -> Any:
 
 def plot_map(self: Map, ax: Any = None, **params: int) -> Any:
     """Draw a map as arrows, its parameters given numbers; returns matplotlib's Axes.
+
+    `ax` is where to draw, by default a figure of its own; `params` are values by name. See `Set.plot`.
 
     From one dimension to one: arrows from a number line to another above it. From two dimensions to two: arrows in
     the plane. An arrow that would run over other points is bent; a point mapped to itself gets a ring.

@@ -16,7 +16,7 @@ from math import gcd
 
 from ..conjuncts.conjunct import Conjunct
 from ..values.aff import Aff, Atom, Floor, Xor, aff, var
-from ..values.build import affs_of, expression
+from ..values.build import affs_of, expression, gathered
 from ..values.digits import mod_parts
 from ..values.relation import Relation
 from ..values.space import Space, Tuple, distinct, fresh, renamed
@@ -59,8 +59,8 @@ def show_aff(e: Aff, style: Style = ISL) -> str:
     if len(e.terms) == 1 and e.terms[0][1] == 1 and not e.const:
         return _atom(e.terms[0][0], style)
     terms, const = _mod_terms(e, style) if style.mod else ([(_atom(a, style), c) for a, c in e.terms], e.const)
-    first_positive = next((k for k, (_, c) in enumerate(terms) if c > 0), None)
-    if terms[0][1] < 0 and first_positive is not None:
+    first_positive = 0 if terms[0][1] > 0 else next((k for k, (_, c) in enumerate(terms) if c > 0), None)
+    if first_positive:
         terms.insert(0, terms.pop(first_positive))
     text = ""
     for body, c in terms:
@@ -183,7 +183,7 @@ def _piece(params: Sequence[str], space: Space, c: Conjunct, style: Style) -> st
 def _tuple_text(space: Space, shown: dict[str, str], style: Style) -> str:
     def one(tup: Tuple) -> str:
         if tup.inner is not None:
-            return f"{tup.name or ''}[{one(tup.inner.inp)} {style.arrow} {one(tup.inner.out)}]"
+            return f"{tup.name or ''}[{one(tup.inner.source)} {style.arrow} {one(tup.inner.out)}]"
         return f"{tup.name or ''}[{', '.join(shown.get(d, d) for d in tup.dims)}]"
 
     if space.inp:
@@ -208,19 +208,20 @@ def _readable(
             table[base + k] = var(existentials[-1])
     inline: dict[str, tuple[Aff, bool]] = {}
     uses = [len(column) - column.count(0) for column in zip(*c.eqs, *c.ineqs)]  # in how many rows each column is
-    reach = _reach(c)
-    mentioned = {col for d in c.divs if d is not None for col, v in enumerate(d[1]) if v}
+    reach, mentioned = _reach(c)
     eqs = []
     for row in c.eqs:
-        used = [col for col, v in enumerate(row) if v and col]
-        last = max([col for col in used if first_out < col < base], default=0)
-        plain = last and abs(row[last]) == 1 and not any(reach[col] >= last for col in used if col >= base)
-        if plain and not is_map:
-            plain = not any(reach[col] > first_out for col in used if col != last)
-        if plain and uses[last] == 1:
-            value = [-row[last] * v for v in row]
-            value[last] = 0
-            inline[names[last - 1]] = (expression(value, table), last in mentioned)
+        terms = [(col, v) for col, v in enumerate(row) if v and col]
+        last = max([col for col, _ in terms if first_out < col < base], default=0)
+        plain = last and abs(row[last]) == 1 and uses[last] == 1
+        if plain and is_map:
+            plain = max([reach[col] for col, _ in terms if col >= base], default=0) < last
+        elif plain:
+            plain = max([reach[col] for col, _ in terms if col != last], default=0) <= first_out
+        if plain:
+            sign = -row[last]
+            rest = [(col, sign * v) for col, v in terms if col != last]
+            inline[names[last - 1]] = (gathered(sign * row[0], rest, table), last in mentioned)
         else:
             eqs.append(row)
     direct = [r for r in eqs if any(r[1:base])]
@@ -230,12 +231,15 @@ def _readable(
     return atoms, existentials, inline
 
 
-def _reach(c: Conjunct) -> list[int]:
-    """For every column the latest dimension that it depends on; for unknown divs a column behind all."""
+def _reach(c: Conjunct) -> tuple[list[int], set[int]]:
+    """For every column the latest dimension that it depends on, for unknown divs one behind all; and what divs use."""
     reach = list(range(1 + c.n))
+    mentioned: set[int] = set()
     for div in c.divs:
-        reach.append(max([reach[k] for k, v in enumerate(div[1]) if v]) if div is not None else 1 << 60)
-    return reach
+        used = () if div is None else [k for k, v in enumerate(div[1]) if v]
+        mentioned.update(used)
+        reach.append(1 << 60 if div is None else max([reach[k] for k in used]))
+    return reach, mentioned
 
 
 def _weight(row: Sequence[int], base: int) -> int:

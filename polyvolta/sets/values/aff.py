@@ -23,7 +23,7 @@ from fractions import Fraction
 from functools import lru_cache
 from math import gcd
 from operator import index
-from typing import Union
+from typing import Any, Union, overload
 
 from ..errors import NotAffine, UnknownName, nearest
 
@@ -76,6 +76,8 @@ class Xor:
 
 @lru_cache(maxsize=65536)
 def _name_place(name: str) -> tuple:
+    if name.isalpha():
+        return (0, name, name)
     return (0, re.sub(r"\d+", lambda m: m.group().zfill(9), name), name)
 
 
@@ -89,7 +91,8 @@ def _order(atom: Atom) -> tuple:
 
 
 def _term_order(term: tuple[Atom, int]) -> tuple:
-    return _order(term[0])
+    atom = term[0]
+    return _name_place(atom) if type(atom) is str else _order(atom)
 
 
 def _flat(aff: Aff) -> tuple:
@@ -126,28 +129,31 @@ class Aff:
     # ---- arithmetic
 
     def __add__(self, other: Aff | int) -> Aff:
-        if isinstance(other, int):
-            return Aff(self.terms, self.const + other)
-        if not isinstance(other, Aff):
-            number = _whole(other, "added")
-            return NotImplemented if number is None else self + number
-        if not other.terms or not self.terms:
-            return Aff(self.terms or other.terms, self.const + other.const)
-        sums = dict(self.terms)
-        for atom, c in other.terms:
-            sums[atom] = sums.get(atom, 0) + c
-        return linear(sums, self.const + other.const)
+        if isinstance(other, Aff):
+            if not other.terms or not self.terms:
+                return Aff(self.terms or other.terms, self.const + other.const)
+            sums = dict(self.terms)
+            for atom, c in other.terms:
+                sums[atom] = sums.get(atom, 0) + c
+            return linear(sums, self.const + other.const)
+        number = other if isinstance(other, int) else _whole(other, "added")
+        return NotImplemented if number is None else Aff(self.terms, self.const + number)
 
     __radd__ = __add__
 
     def __neg__(self) -> Aff:
-        return self * -1
+        return Aff(tuple([(a, -c) for a, c in self.terms]), -self.const)
 
     def __sub__(self, other: Aff | int) -> Aff:
-        if not isinstance(other, (Aff, int)):
-            number = _whole(other, "subtracted")
-            return NotImplemented if number is None else self - number
-        return self + (-other)
+        if isinstance(other, Aff):
+            if not other.terms:
+                return Aff(self.terms, self.const - other.const)
+            sums = dict(self.terms)
+            for atom, c in other.terms:
+                sums[atom] = sums.get(atom, 0) - c
+            return linear(sums, self.const - other.const)
+        number = other if isinstance(other, int) else _whole(other, "subtracted")
+        return NotImplemented if number is None else Aff(self.terms, self.const - number)
 
     def __rsub__(self, other: Aff | int) -> Aff:
         return -self + other
@@ -179,6 +185,10 @@ class Aff:
         Raises
         ------
         NotAffine : den is not positive.
+
+        >>> from polyvolta.sets import var
+        >>> print((var("i") + 1).floordiv(4))
+        floor((i + 1)/4)
         """
         if not isinstance(den, int) or den <= 0:
             raise NotAffine(f"a divisor must be a positive number, not {den}", where=f"floor(({self})/{den})")
@@ -210,14 +220,35 @@ class Aff:
         return not self.terms
 
     def coefficient(self, atom: Atom) -> int:
+        """The number that an atom is multiplied with.
+
+        `atom` is a name, or a floor or an exclusive-or as it stands in `terms`; of others it is 0.
+
+        >>> from polyvolta.sets import var
+        >>> (3 * var("i") - var("j") + 1).coefficient("i")
+        3
+        """
         return next((c for a, c in self.terms if a == atom), 0)
 
     def names(self) -> frozenset[str]:
-        """The dimensions that the expression depends on."""
+        """The dimensions that the expression depends on.
+
+        Those inside floors and exclusive-ors, too.
+
+        >>> from polyvolta.sets import var
+        >>> sorted((var("i") // 4 + var("j")).names())
+        ['i', 'j']
+        """
         return _names(self)
 
-    def evaluate(self, values: Mapping[str, object]) -> object:
+    @overload
+    def evaluate(self, values: Mapping[str, int]) -> int: ...
+    @overload
+    def evaluate(self, values: Mapping[str, Any]) -> Any: ...
+    def evaluate(self, values: Mapping[str, Any]) -> Any:
         """The value at a point: numbers, or numpy arrays of integers, elementwise.
+
+        `values` has a number, or an array of integers, for each name.
 
         >>> (var("i") // 4).evaluate({"i": -1})
         -1
@@ -231,8 +262,8 @@ class Aff:
             raise UnknownName(f"values are a mapping, not {values!r}", where=str(self), hint='evaluate({"i": 3})')
         return self._value(values, {}, self)
 
-    def _value(self, values: Mapping[str, object], done: dict[Atom, object], whole: Aff) -> object:
-        total: object = self.const
+    def _value(self, values: Mapping[str, Any], done: dict[Atom, Any], whole: Aff) -> Any:
+        total: Any = self.const
         for atom, c in self.terms:
             if atom not in done:
                 match atom:
@@ -246,7 +277,18 @@ class Aff:
         return total
 
     def rewrite(self, leaf: Callable[[str], Aff]) -> Aff:
-        """The expression with every dimension replaced by an expression; a floor that recurs is rewritten once."""
+        """The expression with every dimension replaced by an expression; a floor that recurs is rewritten once.
+
+        `leaf` gives the expression for a name; `NotAffine` is raised where it cannot be called.
+
+        Raises
+        ------
+        NotAffine
+
+        >>> from polyvolta.sets import var
+        >>> print((var("i") // 4 + var("j")).rewrite(lambda name: var(name) + 1))
+        j + floor((i + 1)/4) + 1
+        """
         if not callable(leaf):
             raise NotAffine(f"a function gives what replaces a dimension, not {leaf!r}", hint="subs takes a mapping")
         return self._mapped(leaf, {})
@@ -268,14 +310,30 @@ class Aff:
         return total
 
     def subs(self, values: Mapping[str, Aff | int | str]) -> Aff:
-        """The expression with some dimensions replaced by expressions, their text or numbers."""
+        """The expression with some dimensions replaced by expressions, their text or numbers.
+
+        `values` has expressions, texts or ints by name; names that it lacks stay.
+
+        Raises
+        ------
+        NotAffine, UnknownName : a value that is no expression, no mapping.
+
+        >>> from polyvolta.sets import var
+        >>> print((var("i") // 4 + var("j")).subs({"i": 4 * var("k") + 1, "j": 2}))
+        k + 2
+        """
         if not isinstance(values, Mapping):
             raise NotAffine(f"replacements are a mapping, not {values!r}", where=str(self), hint='subs({"i": 3})')
         table = {k: aff(v) for k, v in values.items()}
         return self.rewrite(lambda name: table.get(name) or var(name))
 
     def without_xor(self) -> Aff:
-        """The same function with every exclusive-or written out in floors."""
+        """The same function with every exclusive-or written out in floors.
+
+        >>> from polyvolta.sets import var, xor
+        >>> print(xor(var("i"), var("j"), 1).without_xor())
+        (i + j) mod 2
+        """
         if not self._has_xor():
             return self
         total = Aff((), self.const)
@@ -294,7 +352,10 @@ class Aff:
         return total
 
     def _has_xor(self) -> bool:
-        return any(not isinstance(a, str) and (isinstance(a, Xor) or a.has_xor) for a, _ in self.terms)
+        for atom, _ in self.terms:
+            if not isinstance(atom, str) and (isinstance(atom, Xor) or atom.has_xor):
+                return True
+        return False
 
     def __str__(self) -> str:
         from ..text.show import show_aff
@@ -366,6 +427,10 @@ def var(name: str) -> Aff:
     Raises
     ------
     UnknownName : that is no name.
+
+    >>> from polyvolta.sets import var
+    >>> print(var("i") // 4 + 2)
+    floor(i/4) + 2
     """
     if not isinstance(name, str):
         raise UnknownName(f"a dimension is given by its name, not by {name!r}")
@@ -385,6 +450,8 @@ _NAME = re.compile(r"(?:[^\W\d]|[@#?])[\w'.@#?]*")
 
 def aff(value: Aff | int | str) -> Aff:
     """An expression from an expression, a number, a name or a text.
+
+    `value` is an expression, a text or an int.
 
     >>> print(aff("2i + floor((j + 1)/4)"), aff("i") == var("i"))
     2*i + floor((j + 1)/4) True
@@ -406,7 +473,16 @@ def aff(value: Aff | int | str) -> Aff:
 
 
 def xor(left: Aff | int, right: Aff | int, bits: int) -> Aff:
-    """left ^ right, both with values in 0 <= x < 2**bits; constants fold, or stand behind."""
+    """left ^ right, both with values in 0 <= x < 2**bits; constants fold, or stand behind.
+
+    `left` and `right` are non-negative and below `2**bits`; `NotAffine` is raised where they are no expressions.
+
+    >>> from polyvolta.sets import var, xor
+    >>> print(xor(var("i"), var("j"), 3))
+    (i ^ j)
+    >>> xor(var("i"), var("j"), 3).evaluate({"i": 5, "j": 3})
+    6
+    """
     left, right = aff(left), aff(right)
     if left.is_constant and right.is_constant:
         return aff(left.const ^ right.const)

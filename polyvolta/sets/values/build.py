@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from ..conjuncts.conjunct import Conjunct, Div, Row, normalise
 from ..errors import UnknownName, nearest
-from .aff import Aff, Atom, Floor, linear, var
+from .aff import Aff, Atom, Floor, linear
 
 Constraint = tuple[str, Aff]  # ("eq", e) for e = 0, ("ge", e) for e >= 0
 
@@ -81,25 +81,29 @@ class RowBuilder:
         return normalise(n, [*divs, *[None] * len(tainted)], eqs, ineqs)
 
 
-def affs_of(c: Conjunct, names: Sequence[str]) -> dict[int, Aff | None]:
-    """For every column of a conjunct the expression it stands for; None for unknown divs."""
-    table: dict[int, Aff | None] = {1 + k: var(name) for k, name in enumerate(names)}
+def affs_of(c: Conjunct, names: Sequence[str]) -> dict[int, Aff]:
+    """For every column of a conjunct the expression it stands for, unknown divs left out."""
+    table: dict[int, Aff] = {k: Aff(((name, 1),)) for k, name in enumerate(names, 1)}
     base = 1 + c.n
     for k, div in enumerate(c.divs):
-        table[base + k] = None if div is None else expression(div[1], table).floordiv(div[0])
+        if div is not None:
+            table[base + k] = expression(div[1], table).floordiv(div[0])
     return table
 
 
-def expression(row: Sequence[int], table: Mapping[int, Aff | None]) -> Aff:
+def expression(row: Sequence[int], table: Mapping[int, Aff]) -> Aff:
     """The expression that a row stands for, columns read from `table`."""
-    sums: dict[Atom, int] = {}
-    const = row[0]
-    used = [(col, c) for col, c in enumerate(row) if c and col]
-    if len(used) == 1:
-        ((col, c),) = used
+    return gathered(row[0], [(col, c) for col, c in enumerate(row) if c and col], table)
+
+
+def gathered(const: int, terms: Sequence[tuple[int, int]], table: Mapping[int, Aff]) -> Aff:
+    """The expression `const + sum c * column` of some terms (column, c), columns read from `table`."""
+    if len(terms) == 1:
+        ((col, c),) = terms
         e = table[col] * c
         return e + const if const else e
-    for col, c in used:
+    sums: dict[Atom, int] = {}
+    for col, c in terms:
         e = table[col]
         const += c * e.const
         for atom, k in e.terms:

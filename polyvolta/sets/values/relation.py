@@ -15,7 +15,7 @@ integers. What can be exponential stops with `BudgetExceeded`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Self
+from typing import TYPE_CHECKING, Self, TypeVar
 
 from ..budgets import metered_class
 from ..conjuncts import conjunct as cj
@@ -33,17 +33,39 @@ from ..optima import extent, lexrel, optimise
 from .space import Space, apart
 
 Part = tuple[Space, tuple[Conjunct, ...]]
+R = TypeVar("R", bound="Relation")
+
+
+def _merged_parts(n_par: int, parts: tuple[Part, ...]) -> tuple[Part, ...]:
+    """The parts, one for each space; equal pieces and those that plainly hold no point gone, a universe alone."""
+    if len(parts) == 1 and len(parts[0][1]) < 2:  # nothing to merge
+        space, pieces = parts[0]
+        if pieces and pieces[0] == cj.nothing(pieces[0].n):
+            pieces = ()
+        return ((space, tuple(pieces)),)
+    merged: dict[tuple, tuple[Space, dict[Conjunct, None]]] = {}
+    for space, pieces in parts:
+        _, seen = merged.setdefault(space.key, (space, {}))
+        for c in pieces:
+            seen[c] = None
+        n = n_par + len(space.dims)
+        seen.pop(cj.nothing(n), None)
+        if len(seen) > 1 and cj.universe(n) in seen:
+            merged[space.key] = (space, {cj.universe(n): None})
+    return tuple([(space, tuple(seen)) for space, seen in merged.values()])
 
 
 @metered_class
 class Relation:
     """What `Set` and `Map` share; a value is made from isl's notation or by `_of`."""
 
-    __slots__ = ("_hash", "_origin", "_pending", "param_names", "parts")
+    __slots__ = ("_hash", "_origin", "_rough", "_settle", "param_names", "parts")
     param_names: tuple[str, ...]
     parts: tuple[Part, ...]
+    _rough: tuple[Part, ...]  # the parts, whose pieces need not be normal: what a composition reads
+    _settle: Callable[[], Iterable[Part]]  # gives the parts of what `_later` made
+    _origin: Relation | None  # of what this is the reverse
     _hash: int | None
-    _pending: tuple[Part, Callable[[], Iterable[Part]]]
     _is_map: bool
 
     def __init__(self, text: str) -> None:
@@ -51,8 +73,7 @@ class Relation:
             raise self._no_text(text)
         from ..text.parse import parse
 
-        params, parts = parse(text, self._is_map)
-        self._fill(params, parts)
+        self._fill(*parse(text, self._is_map))
 
     def _no_text(self, value: object) -> SetSyntaxError:
         """The error that this is made from another value than a text."""
@@ -66,23 +87,8 @@ class Relation:
         return SetSyntaxError(f"a {kind} is made from a text in isl's notation, not from {kind_of(value)}", hint=hint)
 
     def _fill(self, params: tuple[str, ...], parts: Iterable[Part]) -> None:
-        self.param_names, self._hash = params, None
-        parts = tuple(parts)
-        if len(parts) == 1 and len(parts[0][1]) < 2:  # nothing to merge
-            space, pieces = parts[0]
-            if pieces and pieces[0] == cj.nothing(pieces[0].n):
-                pieces = ()
-            self.parts = ((space, tuple(pieces)),)
-            return
-        merged: dict[tuple, tuple[Space, dict[Conjunct, None]]] = {}
-        for space, pieces in parts:
-            _, seen = merged.setdefault(space.key, (space, {}))
-            seen.update(dict.fromkeys(pieces))
-            n = len(params) + len(space.dims)
-            seen.pop(cj.nothing(n), None)
-            if len(seen) > 1 and cj.universe(n) in seen:
-                merged[space.key] = (space, {cj.universe(n): None})
-        self.parts = tuple((space, tuple(seen)) for space, seen in merged.values())
+        self.param_names, self._hash, self._origin = params, None, None
+        self.parts = self._rough = _merged_parts(len(params), tuple(parts))
 
     @classmethod
     def _of(cls, params: tuple[str, ...], parts: Iterable[Part]) -> Self:
@@ -97,21 +103,18 @@ class Relation:
         They need not be normal. Its parts are settled when someone asks for them, a composition doesn't (`_rough`).
         """
         self = object.__new__(cls)
-        self.param_names, self._hash, self._pending = params, None, (part, settle)
+        self.param_names, self._hash, self._origin = params, None, None
+        self._rough, self._settle = (part,), settle
         return self
 
-    def __getattr__(self, name: str) -> tuple[Part, ...]:
-        """The parts, asked for the first time."""
-        if name != "parts":
-            raise AttributeError(f"a {type(self).__name__} has no attribute {name!r}", name=name, obj=self)
-        self._fill(self.param_names, self._pending[1]())
-        return self.parts
+    if not TYPE_CHECKING:  # a checker knows what there is
 
-    @property
-    def _rough(self) -> tuple[Part, ...]:
-        """The parts, whose pieces need not be normal and may be contradictory: what a composition reads."""
-        pending = getattr(self, "_pending", None)
-        return self.parts if pending is None else (pending[0],)
+        def __getattr__(self, name: str) -> tuple[Part, ...]:
+            """The parts, asked for the first time."""
+            if name != "parts":
+                raise AttributeError(f"a {type(self).__name__} has no attribute {name!r}", name=name, obj=self)
+            self.parts = _merged_parts(len(self.param_names), tuple(self._settle()))
+            return self.parts
 
     def __reduce__(self) -> tuple[object, ...]:
         """Made anew from its parts, for another process hashes names otherwise."""
@@ -124,7 +127,7 @@ class Relation:
 
     def __eq__(self, other: object) -> bool:
         """Same parameters, spaces and normalised pieces: cheap; implies `is_equal`, not conversely."""
-        if type(self) is not type(other) or self.param_names != other.param_names:
+        if not isinstance(other, Relation) or type(self) is not type(other) or self.param_names != other.param_names:
             return False
         mine, theirs = self.parts, other.parts
         if len(mine) == 1 == len(theirs):
@@ -187,13 +190,31 @@ class Relation:
         return tuple(dict.fromkeys((s.inp or s.out).name for s, _ in self.parts))
 
     def only(self, name: str | None) -> Self:
-        """The part whose (domain) tuple is called `name`; empty when there is none."""
+        """The part whose (domain) tuple is called `name`; empty when there is none.
+
+        `UnknownName` is raised where `name` is neither a name nor None.
+
+        Raises
+        ------
+        UnknownName
+
+        >>> from polyvolta.sets import Set
+        >>> print(Set("{ S[i] : i > 0; T[j] : j < 0 }").only("S"))
+        { S[i] : i >= 1 }
+        """
         if name is not None and not isinstance(name, str):
             raise UnknownName(f"a tuple is given by its name, not by {name!r}", where=str(self))
         return self._of(self.param_names, [(s, p) for s, p in self.parts if (s.inp or s.out).name == name])
 
     def dims(self) -> tuple[str, ...]:
-        """The names of the dimensions, inputs first."""
+        """The names of the dimensions, inputs first.
+
+        `SpaceMismatch` is raised where there are several tuples, or none.
+
+        >>> from polyvolta.sets import Map
+        >>> Map("{ S[i, j] -> [k] : k = i + j }").dims()
+        ('i', 'j', 'k')
+        """
         return self.space.dims
 
     def _map_conjuncts(self, f: Callable[[Conjunct], Conjunct | None]) -> Self:
@@ -202,11 +223,17 @@ class Relation:
     def align_params(self, params: Iterable[str]) -> Self:
         """The same points over a longer list of parameters; those it lacks are unconstrained.
 
+        `params` are names.
+
         A dimension that is called like a parameter gets a prime, in print and for addressing it.
 
         >>> from polyvolta.sets import Set
         >>> print(Set("{ A[i] : i > 0 }") & Set("[i] -> { A[j] : j < i }"))
         [i] -> { A[i'] : 1 <= i' < i }
+
+        Raises
+        ------
+        UnknownName : something that is no list of names.
         """
         if isinstance(params, str) or not isinstance(params, Iterable):
             raise UnknownName(f"parameters are a list of names, not {params!r}", where=str(self), hint='["N", "M"]')
@@ -226,7 +253,7 @@ class Relation:
 
         return self._of(wanted, [(apart(s, wanted), tuple(map(move, cs))) for s, cs in self.parts])
 
-    def _aligned(self, other: Relation) -> tuple[Self, Relation]:
+    def _aligned(self, other: R) -> tuple[Self, R]:
         if self.param_names == other.param_names:
             return self, other
         params = tuple(dict.fromkeys([*self.param_names, *other.param_names]))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, TypeGuard, TypeVar
 
 from ..conjuncts import conjunct as cj
 from ..conjuncts import project as pj
@@ -20,6 +20,7 @@ from .space import Space, Tuple, distinct, renamed
 if TYPE_CHECKING:
     from .map import Map
     from .relation import Relation
+    from .set import Set
 
 R = TypeVar("R", bound="Relation")
 
@@ -71,7 +72,7 @@ def _taken(c: Conjunct, n_par: int, order: Sequence[int]) -> Conjunct | None:
 def linked(n: int, pairs: Iterable[tuple[int, int]]) -> Conjunct:
     """The conjunct over `n` dimensions in which the dimensions of each pair are equal."""
     rows = [(0, *[(k == a) - (k == b) for k in range(n)]) for a, b in pairs]
-    return cj.normalise(n, (), rows, ())
+    return cj.sure(cj.normalise(n, (), rows, ()))
 
 
 def all_spaces(self: Relation) -> str:
@@ -79,15 +80,25 @@ def all_spaces(self: Relation) -> str:
     return "; ".join(str(s) for s, _ in self.parts) or "nothing"
 
 
+def is_map(value: object) -> TypeGuard[Map]:
+    """Whether it is a Map, by its kind: classes are made of the modules that ask."""
+    return not isinstance(value, type) and getattr(value, "_is_map", False)
+
+
+def is_set(value: object) -> TypeGuard[Set]:
+    """Whether it is a Set."""
+    return not isinstance(value, type) and not getattr(value, "_is_map", True)
+
+
 def need_map(value: object, what: str) -> Map:
     """`value`, which must be a Map."""
-    if isinstance(value, type) or not getattr(value, "_is_map", False):
+    if not is_map(value):
         raise SpaceMismatch(f"{what} needs a Map, not {kind_of(value)}", where=str(value))
     return value
 
 
-def need_set(value: object, what: str) -> Relation:
+def need_set(value: object, what: str) -> Set:
     """`value`, which must be a Set."""
-    if isinstance(value, type) or getattr(value, "_is_map", True):
+    if not is_set(value):
         raise SpaceMismatch(f"{what} needs a Set, not {kind_of(value)}", where=str(value))
     return value

@@ -84,7 +84,8 @@ def _checked(ranges: Mapping[str, Range], e: Aff, text: bool) -> Mapping[str, Ra
             raise SpaceMismatch(
                 f"the range of {name} is a pair of integers, not {ends!r}", hint=f"such as {name}: (0, 31)"
             )
-        if None not in ends and ends[0] > ends[1]:
+        low, high = ends
+        if low is not None and high is not None and low > high:
             raise SpaceMismatch(f"the range of {name} is empty: {ends!r}", hint="the least value stands first")
     known = e.names() if text else ()
     if ranges and known and not known & ranges.keys():
@@ -107,7 +108,8 @@ def _ranges_of(domain: Set, e: Aff) -> dict[str, Range]:
         ends: list[int | None] = []
         for best in (points.min, points.max):
             try:
-                ends.append(best(name))
+                end = best(name)
+                ends.append(end if isinstance(end, int) else None)
             except Unbounded:
                 ends.append(None)
         ranges[name] = (ends[0], ends[1])
@@ -240,7 +242,7 @@ def _atom_interval(atom: object, ranges: Mapping[str, Range]) -> Range:
         case Xor(_, _, bits):
             return (0, 2**bits - 1)
         case _:
-            return ranges.get(atom, (None, None))
+            return ranges.get(str(atom), (None, None))
 
 
 def _scaled(part: Range, c: int) -> Range:

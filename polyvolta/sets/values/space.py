@@ -20,6 +20,11 @@ class Tuple:
     """A named tuple of named dimensions: `S[i, j]`; `name` is None for an anonymous one.
 
     `key` is what decides whether two tuples are the same space.
+
+    >>> from polyvolta.sets import Set
+    >>> tup = Set("{ S[i, j] }").space.out
+    >>> tup.name, tup.dims, tup.label
+    ('S', ('i', 'j'), 'S')
     """
 
     name: str | None
@@ -46,7 +51,15 @@ class Tuple:
 
 @dataclass(frozen=True, slots=True)
 class Space:
-    """The space of a set (`inp` is None) or of a map from `inp` to `out`; see `Tuple` for its `key`."""
+    """The space of a set (`inp` is None) or of a map from `inp` to `out`; see `Tuple` for its `key`.
+
+    A set's has one tuple, `out`; `dims` are the names of all dimensions, inputs first.
+
+    >>> from polyvolta.sets import Map
+    >>> space = Map("{ S[i] -> A[j, k] }").space
+    >>> space.n_in, space.dims, str(space.out)
+    (1, ('i', 'j', 'k'), 'A[j, k]')
+    """
 
     inp: Tuple | None
     out: Tuple
@@ -54,6 +67,12 @@ class Space:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "key", (self.inp.key if self.inp else None, self.out.key))
+
+    @property
+    def source(self) -> Tuple:
+        """The input tuple, of a space that is a map's."""
+        assert self.inp is not None
+        return self.inp
 
     @property
     def n_in(self) -> int:
@@ -120,11 +139,13 @@ def apart(space: Space, taken: Iterable[str]) -> Space:
 def without(tup: Tuple, gone: Iterable[int]) -> Tuple:
     """The tuple without the dimensions at some positions, inside a wrapped relation too."""
     gone = set(gone)
+    if gone.isdisjoint(range(len(tup.dims))):
+        return tup
     inner = tup.inner
     if inner is not None:
         split = inner.n_in
         inner = Space(inner.inp and without(inner.inp, gone), without(inner.out, {k - split for k in gone}))
-    return Tuple(tup.name, tuple(d for k, d in enumerate(tup.dims) if k not in gone), inner)
+    return Tuple(tup.name, tuple([d for k, d in enumerate(tup.dims) if k not in gone]), inner)
 
 
 def whole(value: object) -> int | None:

@@ -11,16 +11,17 @@ import atexit
 import pickle
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
 from polyvolta.compiler.remembered.entries import Timed
+from polyvolta.sets import PolyvoltaError
 from polyvolta.tuner.processes.build import Built
 from polyvolta.tuner.processes.timer import Factory, Timer
 from polyvolta.tuner.spec import Spec
 
-SECONDS = 2.0
+SECONDS = 5.0
 """That a timer stays."""
 
 
@@ -105,3 +106,9 @@ def time_all(factory: Factory, spec: Spec, candidates: Iterable[Built], final: b
     candidates = tuple(candidates)
     with HERE.timer(spec, factory) as timer:
         return timer.final(candidates) if final else tuple(timer.time(b) for b in candidates)
+
+
+def ready(factory: Factory, spec: Spec) -> None:
+    """Start a worker's process while the first kernels are still made; what is wrong the first task will say."""
+    with suppress(PolyvoltaError), HERE.timer(spec, factory) as timer:
+        timer.take()

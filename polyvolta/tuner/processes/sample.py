@@ -56,7 +56,7 @@ def sampled(expr: Expr, arrays: Mapping[str, np.ndarray], scalar: float, rows: L
                 return value(left, row, ALL) @ value(right, ALL, col)
             case Pointwise(function=f, arguments=arguments, definition=None):
                 return MEANING[f](*(value(x, row, col) for x in arguments))
-            case Pointwise(arguments=arguments, definition=formula):
+            case Pointwise(arguments=arguments, definition=formula) if formula is not None:
                 return evaluate(formula, [value(x, row, col) for x in arguments], np.float64)
         raise TypeError(type(e).__name__)
 

@@ -75,6 +75,15 @@ class Timer:
                     raise
         raise AssertionError
 
+    def take(self) -> None:
+        """Take a GPU, and make the arrays there.
+
+        Raises
+        ------
+        as `time`.
+        """
+        self._ready()
+
     def time(self, built: Built, keep: bool = False) -> Timed:
         """A candidate's time, or what was wrong with it.
 
@@ -84,7 +93,8 @@ class Timer:
 
         Raises
         ------
-        as `_ready`.
+        NoGpu, NoGpuThere, DoesNotFit : nothing can be timed here.
+        Died, Hangs : the process doesn't start, more than once.
         """
         for last in (False, True):
             child = self._ready()

@@ -156,13 +156,35 @@ def test_sympys_functions():
     np.testing.assert_allclose(got, np.maximum(a + b, 0) / (1 + np.exp(-a)) - 2 * np.sqrt(np.abs(b)) + a**3 / 3)
     pieces = sympy.Lambda(x, sympy.Piecewise((0, x < 0), (x, x <= 1), (1, True)))
     np.testing.assert_allclose(value(pv.pointwise(pieces, X)), np.clip(a, 0, 1))
-    for wrong, says in [(x + y, "not a Add"), (sympy.Lambda(x, x + sympy.I), "I is no real number"),
+    for wrong, says in [(x + y, "has 2 symbols, and 1 operands were given by position"),
+                        (sympy.Lambda(x, x + sympy.I), "I is no real number"),
                         (sympy.Lambda(x, sympy.sinh(x)), "'sinh'"),
                         (sympy.Lambda(x, x + y), "y is no operand"), (sympy.Lambda((x, y), x + y), "takes 2 operands"),
                         (sympy.Lambda(x, sympy.Piecewise((x, x > 0))), "always holds")]:  # fmt: skip
         with pytest.raises(BadFunction) as caught:
             pv.pointwise(wrong, X)
         assert says in str(caught.value)
+
+
+def test_sympys_expressions():
+    x, y, z = sympy.symbols("x y z")
+    e = sympy.Max(x * y, 0) + sympy.Function("silu")(x) / sympy.Function("maximum")(y, 2)
+    a, b = DATA["X"], DATA["row"]
+    expected = np.maximum(a * b, 0) + a / (1 + np.exp(-a)) / np.maximum(b, 2)
+    np.testing.assert_allclose(value(pv.pointwise(e, y=row, x=X)), expected)
+    np.testing.assert_allclose(value(pv.pointwise(sympy.exp(-(x**2) / 2), X)), np.exp(-a * a / 2))
+    large = pv.pointwise(x / (1 + sympy.exp(-x)), pv.tensor("Y", (4,)))
+    assert pv.reference(large, np.array([-2000.0, -1, 0, 2000])).tolist() == [-0.0, -1 / (1 + np.e), 0, 2000]
+    derivative = sympy.diff(x * sympy.tanh(x), x)
+    np.testing.assert_allclose(value(pv.pointwise(derivative, x=X)), np.tanh(a) + a * (1 - np.tanh(a) ** 2), rtol=1e-6)
+    np.testing.assert_allclose(value(pv.pointwise(x + y, x=X, y=0.5)), a + 0.5)
+    for wrong, given, says in [
+        (e, {"x": X}, "no operand was given for y"), (x + 1, {"x": X, "y": X}, "y is no symbol of x"),
+        (np.exp, {"x": X}, "operands by name are for sympy's expressions"),
+        (sympy.Function("softmax")(x), {"x": X}, "'softmax' is no pointwise function"),
+    ]:  # fmt: skip
+        with pytest.raises(BadFunction, match=says):
+            pv.pointwise(wrong, **given)
 
 
 def branches(x):

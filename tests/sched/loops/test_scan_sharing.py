@@ -128,3 +128,59 @@ child:
     sizes = [{"N": n, "b": b, "t": t} for n in (0, 7, 90) for b in (0, 3) for t in (0, 2)]
     assert lines(got, *sizes)[0] == "for (int c0 = 8 * b; c0 < N; c0 += 32)"
     assert nested(scan(got).body) == (2, False)
+
+
+def test_what_one_statement_asks_and_all_others_imply_stands_outside():
+    got = tree(
+        "{ S[i, j] : 0 <= i <= 14 and 8 <= i and 0 <= j <= 4; T[i, j] : i = 10 and 0 <= j <= 4; U[i] : 0 <= i <= 14 }",
+        ["S[i, j] -> [(i)]; T[i, j] -> [(i)]; U[i] -> [(i)]"],
+        ["S[i, j] -> [(j)]; T[i, j] -> [(j)]; U[i] -> [(9)]"],
+    )
+    assert lines(got, {})[:5] == [
+        "for (int c0 = 0; c0 < 15; c0 += 1) {",
+        "  if (c0 >= 8)",
+        "    for (int c1 = 0; c1 < 5; c1 += 1) {",
+        "      S(c0, c1);",
+        "      if (c0 == 10)",
+    ]
+
+
+def test_separate_loops_keep_the_stride_that_all_share():
+    got = tree(
+        "[N] -> { S[i] : 2 <= 2i <= N; T[i] : 4 <= 4i <= N }",
+        ["S[i] -> [(2i)]; T[i] -> [(4i)]"],
+        options="{ separate[x] }",
+    )
+    text = "\n".join(lines(got, *SIZES))
+    assert "c0 += 2" in text and "c0 += 1" not in text and "% 2" not in text
+
+
+def test_seven_ranges_are_separate_where_they_make_few_cells():
+    names = "ABCDEFG"
+    got = tree(
+        "[N] -> { " + "; ".join(f"{n}[i] : 0 <= i < N - {k}" for k, n in enumerate(names)) + " }",
+        ["; ".join(f"{n}[i] -> [(i)]" for n in names)],
+        options="{ separate[x] }",
+    )
+    lines(got, *SIZES)
+    assert not scan(got).notes
+
+
+def test_a_value_off_the_grid_cuts_the_loop_and_leaves_the_stride():
+    got = tree(
+        "[N, P] -> { T[i] : 0 <= i < N; S[p] : p = P }",
+        ["T[i] -> [(8*floor(i/8))]; S[p] -> [(p)]"],
+        ["T[i] -> [(i)]; S[p] -> [(0)]"],
+    )
+    text = "\n".join(lines(got, *[{"N": n, "P": p} for n in (0, 1, 9, 24) for p in (-3, 0, 5, 8, 16, 30)]))
+    assert text.count("for (int c0") == text.count("c0 += 8") == 2 and "c0 == P" not in text
+
+
+def test_statements_at_different_residues_of_a_parameter_share_no_loop():
+    got = tree(
+        "[N] -> { T[i] : 0 <= i < N and N mod 2 = 0; S[i] : 0 <= i < N and N mod 2 = 1 }",
+        ["T[i] -> [(i)]; S[i] -> [(2i)]"],
+    )
+    found = lines(got, *SIZES)
+    assert {line for line in found if "if" in line} == {"if ((N + 1) % 2 == 0)", "if (N % 2 == 0)"}
+    assert "\n".join(found).count("for") == 2

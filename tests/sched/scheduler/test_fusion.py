@@ -5,6 +5,7 @@ import pytest
 from polyvolta.sched.errors import BadSchedule
 from polyvolta.sched.program import Program, nest_from_source
 from polyvolta.sched.scheduler import schedule
+from polyvolta.sched.scheduler.fusion import Fusion
 from polyvolta.sched.tree import SetNode
 from tests.sched.scheduler.brute import check, conflicts
 
@@ -162,3 +163,14 @@ def test_statements_keep_the_order_of_the_program_not_that_of_its_domain():
     tree = schedule(program)
     assert tree.band((0,)).statements == ("A", "B", "C")
     assert [f.statements for f in tree.node((0, 0)).children] == [("A",), ("B",), ("C",)]
+
+
+@pytest.mark.parametrize("name", TEXTS)
+@pytest.mark.parametrize("fuse", ["paper", "max"])
+def test_what_is_plainly_best_is_what_bands_alone_say(name, fuse, monkeypatch):
+    """Where no statement can have a better band alone, these bands are not looked for."""
+    program = nest_from_source(TEXTS[name])
+    steps, others = [], []
+    tree = schedule(program, fuse, explain=steps.append)
+    monkeypatch.setattr(Fusion, "_at_best", lambda *_: False)
+    assert tree == schedule(program, fuse, explain=others.append) and steps == others

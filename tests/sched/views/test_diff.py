@@ -248,8 +248,8 @@ def test_in_latex_the_changed_lines_stand_in_boxes():
 
 def test_in_notebooks_changed_lines_are_shaded_and_old_ones_struck_through():
     html = diff(warp_tile, parametric)._repr_html_()
-    assert html.count("background:") == html.count("line-through") == 2
-    assert html.count("<div") == html.count("</div>") == 1 + 4 + 2
+    assert html.count('class="pv-new"') == html.count('class="pv-gone"') == 2
+    assert html.count("<div") == html.count("</div>") == 2 + 4 + 2
 
 
 def test_in_a_terminal_the_bars_are_there_too():

@@ -193,24 +193,39 @@ class Balanced(HTMLParser):
         assert not self.open
 
     def handle_starttag(self, tag, attrs):
-        self.open.append(tag)
         self.tags.append(tag)
+        if tag == "br":
+            self.text += "\n"
+        else:
+            self.open.append(tag)
 
     def handle_endtag(self, tag):
         assert self.open.pop() == tag
         self.text += "\n" if tag in ("div", "summary") else ""
 
     def handle_data(self, data):
-        self.text += data
+        self.text += "" if self.open[-1] == "style" else data.replace("\N{NO-BREAK SPACE}", " ")
 
 
 def test_in_a_notebook_the_nodes_fold_and_there_are_no_scripts():
     page = Balanced(EVERYTHING._repr_html_())
     assert page.tags.count("details") == page.tags.count("summary") == 9
-    assert set(page.tags) <= {"div", "details", "summary", "span", "b", "i"}
+    assert set(page.tags) <= {"div", "details", "summary", "span", "b", "i", "code", "br", "style"}
     said = [line for line in page.text.splitlines() if line.strip()]
     flags = "   permutable, coincident 1 0"
-    assert [line.replace(flags, "").strip() for line in said] == [line.strip() for line in PAPER.splitlines()]
+    assert [line.replace(flags, "") for line in said] == PAPER.splitlines()  # with the indentation
+
+
+def test_in_a_notebook_long_lines_go_on_below_themselves_and_long_extensions_fold():
+    conditions = " and ".join(f"0 <= i{n} < 1000" for n in range(9))
+    dims = ", ".join(f"i{n}" for n in range(9))
+    long = tree(f"{{ S[{dims}] : {conditions} }}", Mark("here"))
+    first, second, mark = [line for line in Balanced(long._repr_html_()).text.splitlines() if line.strip()]
+    assert first.startswith("DOMAIN: S[i0") and second.startswith(" " * 10 + "∧ 0") and mark == "  MARK: here"
+    copies = "; ".join(f"[] -> copy{n}[i] : 0 <= i < 8" for n in range(9))
+    page = Balanced(tree("{ S[] }", Extension(Map(f"{{ {copies} }}"), Leaf()))._repr_html_())
+    assert "EXTENSION: copy0, copy1, copy2, copy3, copy4, ..., copy8\n" in page.text
+    assert "all of it" in page.text and page.text.count("copy6[i]") == 1 and page.tags.count("details") == 3
 
 
 @pytest.mark.parametrize("mark", ["<script>", "a & b", 'say "no"', "50% of $x_1^2~\\"])
@@ -234,5 +249,5 @@ def test_every_form_has_every_node(data):
     assert len(re.findall(r"^ *[A-Z]{3,}(:|$)", str(schedule), flags=re.M)) == nodes
     assert len(re.findall(r"[A-Z]{3,}(:| |$)", schedule.to_latex(), flags=re.M)) >= nodes
     assert schedule.to_dot().count("[label=") == nodes
-    assert len(re.findall("(summary|div) style=[^>]*pre-wrap", schedule._repr_html_())) == nodes
+    assert schedule._repr_html_().count("<b>") >= nodes
     assert in_terminal(schedule, 10000).count("\x1b[1m") == nodes

@@ -1,5 +1,6 @@
 """Hulls: they contain the points and are no larger than they say."""
 
+import itertools
 import time
 
 import numpy as np
@@ -10,6 +11,8 @@ from hypothesis import strategies as st
 from polyvolta.sets import BudgetExceeded, Map, Set, Unbounded, budget
 from polyvolta.sets.conjuncts import lattice
 from polyvolta.sets.engine import cone
+from polyvolta.sets.engine.integer import solve_equalities
+from polyvolta.sets.engine.rows import evaluate
 from tests.sets.brute import examples
 from tests.sets.draw import Source
 from tests.sets.laws import LENGTH, one, same
@@ -175,3 +178,28 @@ def test_a_bounding_box_is_exact_over_the_integers():
     assert str(thin.bounding_box()) == "{ [i, j] : 2 <= i <= 4 and 2 <= j <= 4 }"
     assert not thin.is_box() and Set("{ [i, j] : 2 <= i <= 4 and 3j = 6 }").is_box()
     assert Set("{ [i] : 5 < 2i < 8 }").is_singleton() and not Set("[N] -> { [i] : i = N }").is_singleton()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[M] -> { [a, x, b] : b = 3a + 2x - M + 4 and 0 <= x < 8 and 0 <= 8a < M }",
+        "[N] -> { [i, j, k] : j = i + N and k = i - N + 7 and 2 <= i < N }",
+        "{ [i, j] : 0 <= i <= j < 9 }",
+        "{ [2, i, -3] : 0 <= i < 5 }",
+    ],
+)
+def test_a_lattice_read_off_a_normal_conjunct(text):
+    (c,) = Set(text).parts[0][1]
+    (origin, basis), rows = lattice._plainly_solved(c.n, c.eqs, c.ineqs)
+    rows = list(rows)
+    assert lattice.echelon(basis) == lattice.echelon(solve_equalities(c.n, c.eqs)[1])
+    for t in itertools.product(range(-2, 10), repeat=len(basis)):
+        point = [o + sum(v * b[k] for v, b in zip(t, basis, strict=True)) for k, o in enumerate(origin)]
+        assert not any(evaluate(row, point) for row in c.eqs)
+        assert [evaluate(row, t) for row in rows] == [evaluate(row, point) for row in c.ineqs]
+
+
+def test_a_lattice_is_not_read_off_where_other_rows_mention_what_an_equality_gives():
+    assert lattice._plainly_solved(2, [(0, 1, -1)], [(5, 1, 1)]) is None
+    assert lattice._plainly_solved(2, [(0, 2, -3)], []) is None

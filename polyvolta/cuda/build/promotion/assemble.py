@@ -313,7 +313,7 @@ def with_result(tree: Schedule, fragments: Fragments, end: Piece, arrays: Arrays
     band = tree.band(at)
     found = [replace(m, exprs=(*m.exprs, (name, own.of(nest.statement)))) for m, own in zip(band.members, nest.members)]
     tree = tree.replace(at, replace(band, members=tuple(found)))
-    tree = tree.replace((), Domain(domain, tree.root.child))
+    tree = tree.replace((), Domain(domain, tree.root.children[0]))
     return tree, replace(end, extensions=tuple(e for e in end.extensions if e.space.out.name != name))
 
 

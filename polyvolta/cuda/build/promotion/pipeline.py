@@ -93,7 +93,7 @@ def _by_tiles(
     by = {s: -ahead for s, w in words.items() if not w & stays}
     first = ("await", "order", "load", "issue", "commit", "multiply") if copying else ("load", "multiply")
     order = _order(schedule, at, words, first)
-    found, fences = (of(schedule, at, movements, arrays) for of in (touched, fences_of))
+    found, fences = touched(schedule, at, movements, arrays), fences_of(schedule, at, movements, arrays)
     schedule = prefetch(schedule, at, by, order, found, fences, context)
     return steady(schedule, at, words, context) if copying else schedule
 

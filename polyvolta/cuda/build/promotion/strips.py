@@ -25,6 +25,7 @@ from polyvolta.cuda.build.promotion.nests import level
 from polyvolta.cuda.build.promotion.operands import Side, buffer_of, fragment_counts
 from polyvolta.cuda.ir.kernel_ir import Element, FragmentLoad, LoadMatrix, Mma, Op, RegisterArray
 from polyvolta.cuda.layouts.fragments import OperandPlan
+from polyvolta.cuda.target.index_map import IndexMap
 from polyvolta.cuda.target.macro_mma import MacroMma
 from polyvolta.sched.nodes import Band, Extension, Filter, Leaf, Member, Node
 from polyvolta.sched.nodes import Sequence as InOrder
@@ -107,6 +108,7 @@ class Strips:
         origin = (simplify(var(self.f) // counts[1], ranges), simplify(var(self.f) % counts[1], ranges))
         local = tuple(w + o * e - b for w, o, e, b in zip(side.warp.offset, origin, extent, side.block.offset))
         own = self.macro.a if side.letter == "a" else self.macro.b
+        assert isinstance(own, IndexMap)
         layout = (self.plan.a, self.plan.b)["ab".index(side.letter)]
         strip = None if self.turn is None else var(str(self.nest.names[self.turn]))
         what = self.fragment(operand, strip, var(self.f)), shared_name(operand), local, side.letter, own

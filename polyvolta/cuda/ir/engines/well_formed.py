@@ -10,7 +10,7 @@ from polyvolta.cuda.ir.engines.boxes import BoxCopy, BoxStore, WaitStores
 from polyvolta.cuda.ir.engines.clusters import ALONE, MOST, blocks
 from polyvolta.cuda.ir.engines.phases import Arrive, Await, InitBarriers, Phase
 from polyvolta.cuda.ir.engines.warpgroups import WARPS, SharedOperand, Wgmma, WgmmaWait
-from polyvolta.cuda.ir.kernel_ir import CHUNK, CHUNK_BYTES, Barrier, ExchangeLoad, KernelIR, Role, Roles, Tiles
+from polyvolta.cuda.ir.kernel_ir import CHUNK, CHUNK_BYTES, Barrier, ExchangeLoad, KernelIR, Op, Role, Roles, Tiles
 from polyvolta.cuda.ir.memories import BoxMap, Element, PhaseBarriers
 from polyvolta.cuda.ir.walk import walk
 from polyvolta.cuda.ir.well_formed_terms import of_map, of_name, unknown
@@ -85,7 +85,7 @@ def of_cluster(ir: KernelIR) -> Iterator[str]:
     for _, s in walk(ir.body):
         meets = isinstance(s, Barrier) and s.scope == "cluster"
         reaches = isinstance(s, Arrive | BoxCopy) and s.to not in (None, ())
-        if ir.cluster == ALONE and (meets or reaches):
+        if ir.cluster == ALONE and (meets or reaches) and isinstance(s, Op):
             yield f"{type(s).__name__} {s.statement} is about other blocks of a cluster, and there is none"
         if isinstance(s, ExchangeLoad) and s.first is not None:
             low, high = interval(s.first, ir.ranges)

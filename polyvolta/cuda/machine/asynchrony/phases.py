@@ -82,7 +82,7 @@ class Phases:
         names = names or tuple(self.rows)
         block, thread = threads_of(m, mask)
         if len(np.unique(block)) < len(block):
-            first = block[np.flatnonzero(np.bincount(block)[block] > 1)[0]]
+            first = int(block[np.flatnonzero(np.bincount(block)[block] > 1)[0]])
             count = int(np.count_nonzero(block == first))
             raise BadPhase(f"{count} threads of {_block(m, first, thread[block == first][0])} begin its barriers",
                            hint="one thread does, before a barrier of the block")  # fmt: skip

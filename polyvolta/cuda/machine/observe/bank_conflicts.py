@@ -84,7 +84,7 @@ class BankRow:
         return self.served - self.ideal
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class BankConflicts(Shown):
     """What the banks of shared memory had to do; rows in the order of the program."""
 

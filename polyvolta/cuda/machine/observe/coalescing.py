@@ -73,7 +73,7 @@ class RequestRow:
         return SECTOR * self.sectors
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Coalescing(Shown):
     """What was moved between global memory and the warps; rows in the order of the program.
 

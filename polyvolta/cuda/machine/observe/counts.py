@@ -74,7 +74,7 @@ class Traffic:
     moved: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Counts(Shown):
     """The costs of a run.
 

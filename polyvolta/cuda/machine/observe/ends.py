@@ -40,7 +40,7 @@ class End:
     blocks: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Ends(Shown):
     """Blocks that ended before their time, by the place and the reason."""
 

@@ -51,7 +51,7 @@ class Fault:
         return f"block {self.block}, warp {self.warp}, {lanes}{others}"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Bounds(Shown):
     """Accesses that would have left their tensor, tile or register array, or started between two boundaries.
 
@@ -78,7 +78,7 @@ class Bounds(Shown):
         return (_table("bounds: accesses that were not made", self.rows, note),)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Divergence(Shown):
     """Barriers and warp-wide operations that part of the threads miss, and conditions on which threads disagree."""
 
@@ -124,9 +124,9 @@ class _FaultObserver(Observer):
         # a name that leaves its range does so before the first statement
         key = m.unfolded.path(m.path) or (0,), type(wrong)
         if key not in self.tallies:
-            block, warp, _ = np.argwhere(threads)[0]
+            block, warp, _ = (int(n) for n in np.argwhere(threads)[0])
             lanes = tuple(int(n) for n in np.flatnonzero(threads[block, warp]))
-            owners = [warp_of(m, block, n) for n in np.flatnonzero(threads[block].any(-1))]
+            owners = [warp_of(m, block, int(n)) for n in np.flatnonzero(threads[block].any(-1))]
             place, own = warp_of(m, block, warp)
             warps = tuple(n for of, n in owners if of == place)
             self.tallies[key] = _Tally(wrong.message, place, own, lanes, warps)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,13 +23,16 @@ from polyvolta.cuda.machine.observe.uninitialised import Uninitialised
 from polyvolta.cuda.machine.observe.values import Values
 from polyvolta.cuda.pictures.errors import NothingToDraw
 from polyvolta.cuda.pictures.svg import Svg
+from polyvolta.display.shown import Shown
+from polyvolta.display.text import filled
 
 if TYPE_CHECKING:
+    from pandas import DataFrame
     from rich.console import Console, ConsoleOptions, RenderResult
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Observations:
+class Observations(Shown):
     """What `kernel.interpret(..., observe=...)` gives.
 
     Parameters
@@ -76,6 +78,21 @@ class Observations:
     def tables(self) -> tuple[Table, ...]:
         """All tables, in the order of `seen`."""
         return tuple(t for s in self.seen for t in s.tables)
+
+    def to_pandas(self) -> DataFrame:
+        """The findings as a data frame of pandas: observer, what happens, how often, and the CUDA line or lines.
+
+        What observers counted is in `tables`, each of which has this method, too.
+
+        Raises
+        ------
+        NoPandas : it isn't installed.
+        """
+        from polyvolta.graph.arrays.frames import frame
+
+        rows = ({"observer": f.observer, "what": f.what, "count": f.count, "places": "\n".join(map(where, f.places))}
+                for f in self.findings)  # fmt: skip
+        return frame(("observer", "what", "count", "places"), rows)
 
     @property
     def verdict(self) -> str:
@@ -123,7 +140,7 @@ class Observations:
         return "\n\n".join([head, findings, *map(str, self.tables)])
 
     def __repr__(self) -> str:
-        return f"<Observations of {self.kernel}: {len(self.findings)} findings>"
+        return filled(f"<Observations of {self.kernel}: {len(self.findings)} findings; print it>")
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         from rich.padding import Padding
@@ -141,26 +158,22 @@ class Observations:
         for table in self.tables:
             yield table.rich()
 
-    def _repr_html_(self) -> str:
-        colour = "#1a7f37" if self.ok else "#cf222e"
+    def _html(self) -> str:
+        from polyvolta.display.page import code, heading, said, words
+
         findings = "".join(
-            f"<li><b>{escape(f.observer)}</b>: {escape(f.what)}"
-            + "".join(f"<br><code>{escape(where(p))}</code>" for p in f.places)
-            + "</li>"
-            for f in self.findings
-        )
-        return (
-            f"<div><p><b>{escape(self.kernel)}</b><br>{escape(self.sizes)}</p>"
-            f'<p style="color: {colour}"><b>{escape(self.verdict)}</b></p>'
-            + (f"<ul>{findings}</ul>" if findings else "")
-            + "".join(t.html() for t in self.tables)
-            + "".join(self._folded())
-            + "</div>"
-        )
+            f"<li><b>{words(f.observer, '')}</b>: {words(f.what, '')}"
+            + "".join(f"<br>{code(where(p))}" for p in f.places) + "</li>" for f in self.findings
+        )  # fmt: skip
+        return "".join([heading(self.kernel, self.sizes), said(self.verdict, "good" if self.ok else "bad"),
+                        f"<ul>{findings}</ul>" if findings else "", *(t.html() for t in self.tables),
+                        *self._folded()])  # fmt: skip
 
     def _folded(self) -> Iterator[str]:
         """The pictures that there are, each folded away."""
+        from polyvolta.display.page import fold
+
         for name in DRAWN:
             if self._by_name[name] is not None:
                 with suppress(NothingToDraw):
-                    yield f"<details><summary>picture of {name}</summary>{self.picture(name)}</details>"
+                    yield fold(f"picture of {name}", self.picture(name)._html())

@@ -23,11 +23,12 @@ from polyvolta.cuda.machine.machine import Machine, Step
 from polyvolta.cuda.machine.observe.tables import Table
 from polyvolta.cuda.machine.observe.warpwide import Accesses
 from polyvolta.cuda.text.places import Place, Places
+from polyvolta.display.shown import Record
 from polyvolta.sets import PolyvoltaError
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(Record):
     """Something that is wrong with a kernel.
 
     Parameters
@@ -45,6 +46,9 @@ class Finding:
 
     def __str__(self) -> str:
         return "\n".join([f"{self.observer}: {self.what}", *(f"  {where(p)}" for p in self.places)])
+
+    def _title(self) -> str:
+        return self.observer
 
 
 class Seen(Protocol):

@@ -167,7 +167,7 @@ def _who(role: str, thread: int, place: Place) -> str:
     return f"{role}, warp {warp}, lane {lane}" if role else f"lane {lane} of warp {warp}"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Races(Shown):
     """The races, by their two places; and what is between accesses that don't race."""
 

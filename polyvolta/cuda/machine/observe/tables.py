@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from html import escape
 from typing import TYPE_CHECKING
 
+from polyvolta.display.shown import Shown as Displayed
+from polyvolta.display.text import filled
+
 if TYPE_CHECKING:
+    from pandas import DataFrame
     from rich.console import Console, ConsoleOptions, Group, RenderResult
     from rich.text import Text
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class Table(Displayed):
     """A table of texts.
 
     Parameters
@@ -28,6 +31,18 @@ class Table:
     rows: tuple[tuple[str, ...], ...]
     note: str = ""
 
+    def to_pandas(self) -> DataFrame:
+        """The table as a data frame of pandas; its cells stay texts.
+
+        Raises
+        ------
+        NoPandas : it isn't installed.
+        """
+        from polyvolta.graph.arrays.frames import frame
+
+        heads = [c.removeprefix(">") for c in self.columns]
+        return frame(heads, (dict(zip(heads, row, strict=True)) for row in self.rows))
+
     def __str__(self) -> str:
         heads = tuple(c.removeprefix(">") for c in self.columns)
         widths = [max(map(len, column)) for column in zip(heads, *self.rows, strict=True)]
@@ -37,6 +52,9 @@ class Table:
         if self.note:
             lines.append(f"  {self.note}")
         return "\n".join(lines)
+
+    def _html(self) -> str:
+        return self.html()
 
     def rich(self) -> Group | Text:
         """The table for a terminal, between its title and its note; of one without rows these alone."""
@@ -55,19 +73,13 @@ class Table:
         return Group(Text(self.title, style="bold"), table, Text(f"{self.note}\n" if self.note else ""))
 
     def html(self) -> str:
-        """The table for a notebook."""
-        cell = 'style="text-align: {}; padding: 1px 8px"'
-        sides = [cell.format("right" if c.startswith(">") else "left") for c in self.columns]
-        heads = "".join(f"<th {s}>{escape(c.removeprefix('>'))}</th>" for c, s in zip(self.columns, sides, strict=True))
-        rows = "".join(
-            "<tr>" + "".join(f"<td {s}>{escape(x)}</td>" for x, s in zip(row, sides, strict=True)) + "</tr>"
-            for row in self.rows
-        )
-        body = f"<table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>" if self.rows else ""
-        return f"<p><b>{escape(self.title)}</b></p>{body}" + (f"<p>{escape(self.note)}</p>" if self.note else "")
+        """The table for a notebook, a fragment."""
+        from polyvolta.display.page import table
+
+        return table(self.columns, self.rows, self.title, self.note)
 
 
-class Shown:
+class Shown(Displayed):
     """What an observer saw, by itself: `tables` as plain text, on a terminal, and in a notebook."""
 
     __slots__ = ()
@@ -83,7 +95,11 @@ class Shown:
         for table in self.tables:
             yield table.rich()
 
-    def _repr_html_(self) -> str:
+    def __repr__(self) -> str:
+        first = self.tables[0].title if self.tables else "nothing"
+        return filled(f"<{type(self).__name__}: {first}; print it>")
+
+    def _html(self) -> str:
         return "".join(t.html() for t in self.tables)
 
 

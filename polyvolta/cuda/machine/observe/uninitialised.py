@@ -60,7 +60,7 @@ class UninitialisedRead:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Uninitialised(Shown):
     """Reads of what nobody wrote, and results that nobody wrote."""
 
@@ -179,8 +179,9 @@ class UninitialisedObserver(Observer):
             warp, lane = divmod(int(at.thread[n]), LANES)
             array = m.unfolded.array(at.access.array)[0]
             byte = int(slots[n, piece]) * self.slot
-            _, where = byte_text(m, at.block[n], warp, byte, f"shared memory in {array}")
-            self._add(m, step.path, array, (at.block[n], warp, lane), int(np.count_nonzero(bad)), where)
+            block = int(at.block[n])
+            _, where = byte_text(m, block, warp, byte, f"shared memory in {array}")
+            self._add(m, step.path, array, (block, warp, lane), int(np.count_nonzero(bad)), where)
 
     def _arrived(self, m: Machine, op: Await, mask: Mask) -> None:
         """A phase is over: the boxes whose bytes it counts are there."""

@@ -90,7 +90,7 @@ class ResultRow:
     unknown: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Values(Shown):
     """What was stored, beside what the graph computes: wrong values by place, and how many of each result."""
 

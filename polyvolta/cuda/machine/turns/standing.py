@@ -11,10 +11,11 @@ from polyvolta.cuda.machine.errors import BadPhase
 from polyvolta.cuda.machine.machine import Machine
 from polyvolta.cuda.machine.strands import Strand, Weaver, stands
 from polyvolta.cuda.text.places import Place, Places
+from polyvolta.display.shown import Record
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class Standing(Record):
     """Where a role, or a warpgroup of one, stands between two steps.
 
     Parameters
@@ -45,6 +46,9 @@ class Standing:
         if not self.taken:
             return f"{self.role} is at {self.place.statement}{loops}, and can go on"
         return f"{self.role} is behind {self.place.statement}{loops}"
+
+    def _title(self) -> str:
+        return self.role
 
 
 def standing(m: Machine, places: Places, s: Strand, whole: Unfolded) -> Standing:

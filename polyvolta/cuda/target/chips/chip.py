@@ -14,6 +14,7 @@ from typing import Any, Self
 
 from polyvolta.cuda.errors import CudaError
 from polyvolta.cuda.target.checks import COUNT, Rule, each, of, settle
+from polyvolta.display.shown import Brief, Record
 
 MEASURED, DATA_SHEET = "measured", "data sheet"
 
@@ -32,7 +33,7 @@ POSITIVE = Rule("number above 0", "1.5e-6", _positive)
 
 
 @dataclass(frozen=True, slots=True)
-class Fitted:
+class Fitted(Record):
     """What is fitted: seconds, shares of a rate, and how sharply the slowest of several things decides.
 
     Parameters
@@ -94,6 +95,9 @@ class Fitted:
     def __post_init__(self) -> None:
         settle(self, dict.fromkeys(self.__slots__, POSITIVE), BadChip)
 
+    def _title(self) -> str:
+        return ""
+
 
 _TEXT = Rule("text", "'H200'", lambda v: isinstance(v, str) and bool(v))
 _RULES = {
@@ -110,8 +114,8 @@ _RULES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Chip:
+@dataclass(frozen=True, slots=True, repr=False)
+class Chip(Brief):
     """A GPU.
 
     Parameters
@@ -221,6 +225,20 @@ class Chip:
         except (TypeError, ValueError) as wrong:
             raise BadChip(f"no chip's data: {wrong}") from None
         return cls(**{**data, **fitted, **made})
+
+    def _title(self) -> str:
+        return self.name
+
+    def _facts(self) -> list[tuple[str, object]]:
+        rates = [f"{rate:g} multiply-adds a cycle, by products of a {scope}" for scope, rate in self.rates]
+        return [
+            ("architecture", self.architecture), ("multiprocessors", self.multiprocessors),
+            ("clock", f"{1e-9 * self.clock:.2f} GHz"), ("tensor cores", "; ".join(rates)),
+            ("shared memory", f"{self.shared_bytes:,} bytes a block, {self.shared_width:g} read a cycle"),
+            ("L2", f"{self.l2_bytes:,} bytes, {1e-12 * self.l2_bandwidth:.2f} TB/s, {self.l2_width:g} bytes a cycle"),
+            ("memory", f"{1e-12 * self.dram_bandwidth:.2f} TB/s"), ("clusters lie in groups of", self.neighbours),
+            ("fitted to warps", self.warps), ("fitted to warpgroups", self.warpgroups), ("source", self.source),
+        ]  # fmt: skip
 
 
 def _data(value: object) -> object:

@@ -78,7 +78,7 @@ def _(value: Unsigned, limit: int) -> Unsigned:
 
 def _infix(operator: str, left: Unsigned | int, right: Unsigned | int, binds: int) -> Unsigned:
     """An operation; what binds less has parentheses, and at its right also what binds as strongly."""
-    kind = type(left if isinstance(left, Unsigned) else right)
+    kind = next(type(x) for x in (left, right) if isinstance(x, Unsigned))
     a, b = (x if isinstance(x, Unsigned) else kind(str(x)) for x in (left, right))
     before, behind = f"({a})" if a.binds < binds else a, f"({b})" if b.binds <= binds else b
     return kind(f"{before} {operator} {behind}", binds)

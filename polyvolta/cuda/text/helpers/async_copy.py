@@ -74,7 +74,11 @@ def behind(
     floor(linearId/8) / 64*c5
     floor(linearId/8) + 4*(c5 mod 2) / 64*floor(c5/2)
     """
-    counted = {n: (low // s, high // s) for n, s in strides.items() for low, high in (ranges[n],)}
+    assert tile.layout is not None
+    counted: dict[str, Range] = {}
+    for n, s in strides.items():
+        low, high = ranges[n]
+        counted[n] = None if low is None else low // s, None if high is None else high // s
     known = {**ranges, **counted}
     moving = tuple(r.subs({n: s * var(n) for n, s in strides.items()}) for r in rest)
     back = {n: var(n) // s for n, s in strides.items()}

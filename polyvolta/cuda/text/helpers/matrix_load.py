@@ -113,6 +113,7 @@ def per_line(tile: SharedTile, op: LoadMatrix, steps: tuple[int, ...]) -> int:
     ----------
     steps : the origin's coordinates, and so many lines, are multiples of these.
     """
+    assert tile.layout is not None
     line = tile.layout.inputs[tile.order[0]][0]
     each, *others = {p.per_line(line) for p in chunks_named(tile.layout, op.lines, steps)}
     return 0 if others else each

@@ -134,13 +134,14 @@ def _fragment(r: Requests, access: Access, order: tuple[int, ...]) -> tuple[str,
     place = elements(access, lambda e: r.split(e)[1])
     shape = (*r.shape, access.own.inputs[1][1])  # type: ignore[union-attr]
     line, run = (np.broadcast_to(place[d], shape).reshape(*r.shape, -1, width) for d in (order[0], order[-1]))
+    last = order[-1]
     apart = (line != line[..., :1]) if len(order) > 1 else np.zeros(run.shape, bool)
     apart = apart | (run != run[..., :1] + np.arange(width))
     what = f"what a lane {_moves(access)} {'to' if access.writes else 'from'} {array} at once isn't an aligned run"
     what += f" of {width} values"
     title = f"{array}, {shape[-1] // width} x {8 * access.bytes} bits at multiples of {width}"
     wrong = apart.any((-1, -2)) if CHUNK_BYTES % access.bytes == 0 else np.ones(r.shape, bool)
-    case = r.first(wrong, what) or _no_multiple(r, r.split(access.index[order[-1]])[0], run[..., 0], width, what)
+    case = r.first(wrong, what) or _no_multiple(r, r.split(access.index[last])[0], run[..., 0], width, what)
     if case is None:
         return title, None
     table = {**case.point, **case.numbers}

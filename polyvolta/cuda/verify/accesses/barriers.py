@@ -71,8 +71,8 @@ class Barriers(Stateless):
             case "role":
                 role = role_of(self.ir, here.path)
                 first, count = (role.first, role.warps) if role is not None else (0, self.ir.warps)
-                some = (np.arange(self.ir.warps) >= first) & (np.arange(self.ir.warps) < first + count)
-        return np.broadcast_to(some[:, None], here.mask.shape)
+                some = np.isin(np.arange(self.ir.warps), range(first, first + count))
+        return np.broadcast_to(np.asarray(some)[:, None], here.mask.shape)
 
     def choose(self, holds: np.ndarray, here: Here) -> None:
         """A condition: all threads agree if it says so."""

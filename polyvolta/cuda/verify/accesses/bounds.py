@@ -135,6 +135,7 @@ class Bounds(Stateless):
         access, tile = x.access, self.ir.tile(x.access.array)
         count = slot_chunks(access, tile) * CHUNK_BYTES // access.bytes
         what = "piece" if access.writes else "vector"
+        assert x.places is not None and x.slot is not None
         at = x.places + np.zeros((*x.slot.shape, 1), np.int64)
         if (where := self.first(here, (at < 0) | (at >= count))) is not None:
             place = f"{what} {int(at[where])} of a slot of {tile.name}"

@@ -144,8 +144,8 @@ def _body(
         elif isinstance(s, Tiles):
             counted = ((s.turn, aff(1)), *s.counters)
             for name, e in counted:
-                yield from _parts(var(name) + s.step * e, loops, ranges | {name: (0, None)}, ints)
-            yield from _body(ir, s.body, loops, ranges | dict.fromkeys((n for n, _ in counted), (0, None)), ints)
+                yield from _parts(var(name) + s.step * e, loops, {**ranges, name: (0, None)}, ints)
+            yield from _body(ir, s.body, loops, {**ranges, **{n: (0, None) for n, _ in counted}}, ints)
         elif isinstance(s, Roles):
             yield from _body(ir, below(s), loops, ranges, ints)
         else:

@@ -179,8 +179,9 @@ class RaceWatch(Watching):
             OVERWRITTEN: "; a copy is issued after a barrier behind all accesses to what it overwrites, and after "
             "copies to the same place have arrived",
         }[proof]
-        case = (found.case, found.at, found.other) if found is not None else ()
-        return Verdict(statement + more, f"{of.relation}; {relation}", *case)
+        if found is None:
+            return Verdict(statement + more, f"{of.relation}; {relation}")
+        return Verdict(statement + more, f"{of.relation}; {relation}", found.case, found.at, found.other)
 
     def counts(self, writes: bool) -> dict[str, str]:
         """For each tile how many accesses were seen, of one trip of a loop over k tiles, and to how many bytes."""

@@ -22,6 +22,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from typing import cast
 
 from polyvolta.cuda.ir.kernel_ir import KernelIR, Wgmma
 from polyvolta.cuda.ir.walk import operations
@@ -29,6 +30,7 @@ from polyvolta.cuda.verify.engine.undecided import Undecided
 from polyvolta.cuda.verify.report.records import CounterExample, NoMeaning, Verdict
 from polyvolta.graph.dag import Graph
 from polyvolta.graph.statements import Statement
+from polyvolta.sched.cases import Cases
 from polyvolta.sched.dependence import Dependence, dependences
 from polyvolta.sched.example import small_point
 from polyvolta.sched.legality import violations
@@ -292,8 +294,8 @@ def of_instances(tree: Schedule, graph: Graph, factors: Factors) -> Schedule:
     statements = {s.name: s for s in graph.statements}
     iterators = {name: tree.domain.only(name).space.out.dims for name in statements}
 
-    def time(name: str, e: Aff) -> Aff:
-        own = e.subs(dict(zip(iterators[name], map(var, statements[name].iterators), strict=True)))
+    def time(name: str, e: Aff | Cases) -> Aff:
+        own = cast("Aff", e).subs(dict(zip(iterators[name], map(var, statements[name].iterators), strict=True)))
         return _of_tile(own, statements[name].iterators, factors[name])
 
     def scalar(node: Node) -> Node:

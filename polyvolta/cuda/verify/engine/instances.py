@@ -37,6 +37,8 @@ class Reached(Protocol):
 
     def numbers(self, e: Aff) -> np.ndarray: ...
 
+    def number(self, e: Aff) -> int: ...
+
 
 class Instances:
     """What a run knows of its operations' accesses.

@@ -31,6 +31,7 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import lcm
 from time import perf_counter
+from typing import cast
 
 import numpy as np
 
@@ -158,7 +159,7 @@ class _Machine:
                     ways = joined([w for way in ways for w in self.when(s, way, mask, path)])
                 else:
                     for way in ways:
-                        self.op(s, way, mask, path)
+                        self.op(cast("Op", s), way, mask, path)  # others are refused by whoever meets them
             except Undecided as undecided:
                 undecided.path = undecided.path or self.places.get(path, path)  # the innermost statement
                 raise

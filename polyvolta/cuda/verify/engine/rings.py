@@ -23,7 +23,7 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 
-from polyvolta.cuda.ir.kernel_ir import CHUNK_BYTES, KernelIR, Loop, When
+from polyvolta.cuda.ir.kernel_ir import CHUNK_BYTES, KernelIR, Loop, Op, When
 from polyvolta.cuda.ir.walk import operations, put, walk
 from polyvolta.cuda.verify.engine.symbols import BLOCKS, all_blocks, tile_names
 from polyvolta.sets import Aff, aff, var
@@ -76,6 +76,7 @@ def rings_of(loop: Loop, ir: KernelIR) -> Rings | None:
     if not slots or not _slots_alone(loop, ir) or not all(e.is_constant for e in loop.lower) or len(bases) > 1:
         return None
     (base,) = bases
+    counts = {e: count for e, (_, count) in relative.items() if count is not None}
     if base is None or base.names() - {*ir.sizes, *BLOCKS, *tile_names(ir)}:
         return None
     for a in found:
@@ -85,7 +86,7 @@ def rings_of(loop: Loop, ir: KernelIR) -> Rings | None:
         mine = _span(ir, a.array)
         if any(a.array != other and not _apart(mine, _span(ir, other)) for other in slots):
             return None
-    fixed = put(loop.body, lambda e: _number(e, loop.var, base, relative[e][1]) if e in said else e)
+    fixed = put(loop.body, lambda e: _number(e, loop.var, base, counts[e]) if e in said else e)
     return Rings(replace(loop, body=fixed), slots, adrift=not base.is_constant)
 
 
@@ -147,7 +148,7 @@ def _slots_alone(loop: Loop, ir: KernelIR) -> bool:
         found: list[Aff] = []
         put(s if control is None else control, lambda e, found=found: found.append(e) or e)
         floors = [e for e in found if any(isinstance(x, Floor) and loop.var in x.num.names() for x, _ in e.terms)]
-        slots = () if control is not None else [a.slot for a in s.accesses(ir) if a.space == "shared"]
+        slots = [a.slot for a in s.accesses(ir) if a.space == "shared"] if isinstance(s, Op) else []
         if any(floors.count(e) > slots.count(e) for e in floors) or len(floors) > max(1, len(slots)):
             return False
     return True

@@ -188,7 +188,7 @@ class Order:
 
 def _renamed(relation: Map, begins: Callable[[str], str] = str, ends: Callable[[str], str] = str) -> Map:
     """A relation with other names of the events in which its pairs begin, and in which they end."""
-    parts = [(Space(Tuple(begins(s.inp.name), s.inp.dims), Tuple(ends(s.out.name), s.out.dims)), p)
+    parts = [(Space(Tuple(begins(s.source.name or ""), s.source.dims), Tuple(ends(s.out.name or ""), s.out.dims)), p)
              for s, p in relation.parts]  # fmt: skip
     return Map._of(relation.param_names, parts)
 

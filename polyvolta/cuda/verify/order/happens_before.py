@@ -140,13 +140,15 @@ class HappensBefore:
         leaves something, a scope's own order decides.
         """
         key: tuple = tuple(map(tuple, ways))
+        last = BLOCK
         for narrower, barriers in ((BLOCK, BARRIERS), *self._narrower(scope)):
+            last = narrower
             if (narrower, key) not in known:
                 left = self.relations.pairs(copy, other, ways) if narrower == BLOCK else known[BLOCK, key]
                 known[narrower, key] = self._rest(left, self._ordered(copy, other, narrower, barriers))
             if known[narrower, key].is_empty():
                 break
-        return known[narrower, key]
+        return known[last, key]
 
     def _narrower(self, scope: str) -> list[tuple[str, tuple[str, ...]]]:
         """The order that there is in a scope beside that of all threads: the scope, and the barriers that count."""

@@ -319,7 +319,7 @@ def _events(
             yield from _events(node.body, (*dims, node.loop.var), (*at, position), inside, counts)
             continue
         k = position + 1
-        touches = [node.touch] if node.touch is not None else []
+        touches: list[Touch] = [node.touch] if node.touch is not None else []
         ops = [node.op] if node.op is not None else []
         while (touches or node.kind == REGISTERS) and k < len(nodes) and _follows(node, nodes[k]):
             touches += [nodes[k].touch] if touches else []  # type: ignore[union-attr, list-item]
@@ -328,8 +328,8 @@ def _events(
             k += 1
         counts[node.kind] = counts.get(node.kind, 0) + 1
         name = f"{node.kind.replace(' ', '_')}{counts[node.kind]}"
-        more = tuple(touches), node.mask, node.pending, tuple(ops)
-        yield Event(name, node.kind, node.path, dims, (*at, position), domain, *more, node.tile)
+        yield Event(name, node.kind, node.path, dims, (*at, position), domain, tuple(touches), node.mask, node.pending,
+                    tuple(ops), node.tile)  # fmt: skip
 
 
 def _follows(first: Leaf, node: Node) -> bool:

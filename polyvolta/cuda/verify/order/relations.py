@@ -165,7 +165,7 @@ def together(maps: Iterable[Map], like: Map) -> Map:
 def then(first: Map, *others: Map) -> Map:
     """One relation after the other; no pair where the one ends at nothing that the other begins with."""
     for other in others:
-        common = {s.out.key for s, _ in first.parts} & {s.inp.key for s, _ in other.parts}
+        common = {s.out.key for s, _ in first.parts} & {s.source.key for s, _ in other.parts}
         first = first.apply_range(other) if common else Map._of(first.param_names, [])
     return first
 

@@ -131,12 +131,12 @@ def _gathered(nodes: Sequence[Node]) -> list[Node]:
     out: list[Node] = []
     groups: dict[tuple, list[Node]] = {}
     for n in nodes:
-        gathers = isinstance(n, Leaf) and n.kind in (READ, STORE, REGISTERS)
-        if not gathers or len({n.kind, *(kind for kind, *_ in groups)} - {REGISTERS}) > 1:
+        leaf = n if isinstance(n, Leaf) and n.kind in (READ, STORE, REGISTERS) else None
+        if leaf is None or len({leaf.kind, *(kind for kind, *_ in groups)} - {REGISTERS}) > 1:
             out += [x for group in groups.values() for x in group]
             groups = {}
-        if gathers:
-            groups.setdefault((n.kind, n.where, n.tile), []).append(n)
+        if leaf is not None:
+            groups.setdefault((leaf.kind, leaf.where, leaf.tile), []).append(leaf)
         else:
             out.append(n if isinstance(n, Leaf) else replace(n, body=_gathered(n.body)))
     return out + [x for group in groups.values() for x in group]

@@ -135,7 +135,8 @@ class Spans:
         """
         mine = [e for e in self.rows.of(AWAIT) if _row(e) == row and party.takes(e)]
         named = [(e, self.meetings.at(e).range()) for e in mine]
-        if not self._one_before(row, [x for x in named if x[0].tile == min((e.tile for e in mine), default=ONE)]):
+        first = min((e.tile or ONE for e in mine), default=ONE)
+        if not self._one_before(row, [x for x in named if (x[0].tile or ONE) == first]):
             return None
         whole = self.relations.instances(self.meetings.nodes[row], [[aff(-1)]])
         for _, phases in named:
@@ -147,7 +148,7 @@ class Spans:
         party the one before in its slot."""
         if not named:
             return False
-        slots, tile = self.rows.ir.phases(row).slots, named[0][0].tile
+        slots, tile = self.rows.ir.phases(row).slots, named[0][0].tile or ONE
         first, end = self.of[row][tile]
         turns = any(not self.every(e) for e, _ in named)
         if turns and (end - first != aff(1) or slots % self.view.period):

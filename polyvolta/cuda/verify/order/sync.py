@@ -44,6 +44,7 @@ from polyvolta.cuda.verify.order.roles import (
     phase_of,
 )
 from polyvolta.sets import Map, var
+from polyvolta.sets.values.relation import Part
 
 SHARED, OF_STRANDS = (BARRIER, ROLE), (OF_PART, WARPGROUP)  # meetings of several strands, and of one each
 
@@ -54,10 +55,15 @@ def _in_order(relation: Map) -> Map:
     parts = [(s, tuple(sorted(p, key=lambda c: (c.eqs, c.ineqs)))) for s, p in relation.parts if p]
     into, onward = Counter[tuple](), Counter[tuple]()
     for s, p in parts:
-        if s.inp.key != s.out.key:
+        if s.source.key != s.out.key:
             into[s.out.key] += len(p)
-            onward[s.inp.key] += len(p)
-    parts.sort(key=lambda x: (into[x[0].inp.key] * onward[x[0].inp.key], x[0].inp.name, x[0].out.name))
+            onward[s.source.key] += len(p)
+
+    def place(part: Part) -> tuple[int, str, str]:
+        begin, end = part[0].source, part[0].out
+        return into[begin.key] * onward[begin.key], begin.name or "", end.name or ""
+
+    parts.sort(key=place)
     return Map._of(relation.param_names, parts)
 
 

@@ -9,12 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 from polyvolta.cuda.errors import CudaError
 from polyvolta.cuda.ir.walk import IrPath
 from polyvolta.cuda.text.places import Place
+from polyvolta.display.shown import Shown
+from polyvolta.display.text import filled
 from polyvolta.sched.tree import Schedule
 from polyvolta.sets import UnknownName, nearest
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 WIDTH = 100  # columns of plain text
 SIGNS = {"proved": ("✓", "bold green"), "refuted": ("✗", "bold red"), "not decided": ("?", "bold yellow")}
@@ -26,8 +32,8 @@ class NoMeaning(CudaError, ValueError):
     id = "PV551"
 
 
-@dataclass(frozen=True, slots=True)
-class CounterExample:
+@dataclass(frozen=True, slots=True, repr=False)
+class CounterExample(Shown):
     """One concrete case in which a statement is wrong.
 
     Parameters
@@ -59,6 +65,14 @@ class CounterExample:
     def __str__(self) -> str:
         return case_in_words(self)
 
+    def __repr__(self) -> str:
+        return filled(f"<CounterExample: {self.what}; print it>")
+
+    def _html(self) -> str:
+        from polyvolta.display.page import block
+
+        return block(str(self))
+
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
@@ -81,8 +95,8 @@ class Verdict:
     sizes: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Proof:
+@dataclass(frozen=True, slots=True, repr=False)
+class Proof(Shown):
     """A statement about a kernel that is proved, refuted, or not decided.
 
     Parameters
@@ -110,6 +124,22 @@ class Proof:
 
     def __str__(self) -> str:
         return proof_in_words(self)
+
+    def __repr__(self) -> str:
+        return f"<Proof {self.id}: {outcome(self)}; print it>"
+
+    def _html(self) -> str:
+        from polyvolta.display.page import code, facts, fold, said
+
+        became = outcome(self)
+        kind = {"proved": "good", "refuted": "bad", "not decided": "unsure"}[became]
+        found = self.counter_example
+        case = "" if found is None else found._html()
+        why = [("because", self.reason), ("at", str(self.place) if self.place is not None else "")]
+        relation = fold("the relation", f"<pre>{code(self.relation)}</pre>") if self.relation else ""
+        head = said(f"{SIGNS[became][0]} {self.id}: {'' if self.proved else became + ': '}{self.statement}", kind)
+        rows = [("for", self.sizes), *why, ("time", f"{1000 * self.seconds:.0f} ms")]
+        return head + facts(rows) + relation + case
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +178,20 @@ class Proofs:
         """The time of all proofs."""
         return sum(p.seconds for p in self.proofs)
 
+    def to_pandas(self) -> DataFrame:
+        """The proofs as a data frame of pandas, a row for each statement.
+
+        Columns are those of `Proof`: id, statement, relation, proved, seconds, sizes, counter_example and reason, which
+        are texts, "" where there is none; and outcome, "proved", "refuted" or "not decided".
+
+        Raises
+        ------
+        NoPandas : it isn't installed.
+        """
+        from polyvolta.graph.arrays.frames import frame
+
+        return frame(COLUMNS, map(cells_of, self.proofs))
+
     def __getitem__(self, name: str) -> Proof:
         """The proof of that name.
 
@@ -159,6 +203,17 @@ class Proofs:
         if name not in known:
             raise UnknownName(f"the report has no proof {name!r}", hint=nearest(name, known))
         return known[name]
+
+
+COLUMNS = ("id", "outcome", "statement", "relation", "proved", "seconds", "sizes", "counter_example", "reason")
+"""Of a report as a data frame."""
+
+
+def cells_of(proof: Proof) -> dict[str, Any]:
+    """A proof as a row of a data frame."""
+    made: dict[str, Any] = {name: getattr(proof, name) for name in COLUMNS if name != "outcome"}
+    case = "" if proof.counter_example is None else str(proof.counter_example)
+    return {**made, "outcome": outcome(proof), "counter_example": case}
 
 
 def outcome(proof: Proof) -> str:

@@ -6,15 +6,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from polyvolta.cuda.verify.report.html import html
-from polyvolta.cuda.verify.report.records import Proofs
+from polyvolta.cuda.verify.report.records import WIDTH, Proofs
 from polyvolta.cuda.verify.report.show import plain, rich_report, summary
+from polyvolta.display.shown import Shown
+from polyvolta.display.text import columns
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Report(Proofs):
+class Report(Shown, Proofs):
     """What `kernel.verify()` gives: proofs in the order of `PROOFS`.
 
     It prints as a table, and shows as one in a notebook; `report["bounds"].relation` is a relation in full length.
@@ -24,12 +26,12 @@ class Report(Proofs):
         return f"<Report of {self.kernel}; {summary(self)}>"
 
     def __str__(self) -> str:
-        return plain(self)
+        return plain(self, columns(WIDTH))
 
     def __rich__(self) -> RenderableType:
         """In colours, for `rich.print`."""
         return rich_report(self)
 
-    def _repr_html_(self) -> str:
+    def _html(self) -> str:
         """For notebooks."""
         return html(self)

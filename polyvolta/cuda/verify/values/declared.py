@@ -105,7 +105,8 @@ def products(ir: KernelIR) -> list[Product]:
             found.append(Product(at, op.macro, op.d[0].array, a, op.b.tile, op))
         elif op.product is not None:
             macro, of = operands(op, op.accesses(ir))
-            found.append(Product(at, macro, *(x.array for x in of), op))
+            d, a, b = (x.array for x in of)
+            found.append(Product(at, macro, d, a, b, op))
     return found
 
 

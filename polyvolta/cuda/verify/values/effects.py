@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -257,7 +258,8 @@ def _fragment(
     op = here.op
     assert isinstance(op, kir.FragmentLoad | kir.LoadMatrix | kir.SharedLoad)
     values, halves, writers = state.load(slots)
-    read = Read(op, values, local, slots, tuple(n for n, _ in layout_of(here.ir.tile(op.tile)).inputs))
+    loaded_by: Any = op  # of a `SharedLoad` nobody asks for its operand
+    read = Read(loaded_by, values, local, slots, tuple(n for n, _ in layout_of(here.ir.tile(op.tile)).inputs))
     active = np.ones(slots.shape, bool) if here.mask is None else np.broadcast_to(here.mask[..., None], slots.shape)
     bad = ((values.kind == UNKNOWN) | (halves != WHOLE)) & active
     if bad.any():

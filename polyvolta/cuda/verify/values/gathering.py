@@ -84,7 +84,7 @@ def held(instruction: Instruction, operand: str) -> Held:
     elements = of_units(instruction, operand)
     flat = elements.reshape(-1, 3)
     lane, value = (np.full(shape, -1) for _ in range(2))
-    inside = ((flat >= 0) & (flat < shape)).all(-1)
+    inside = np.asarray(((flat >= 0) & (flat < shape)).all(-1))
     where = tuple(flat[inside].T)
     (lane[where], value[where]) = (x[inside] for x in np.divmod(np.arange(len(flat)), elements.shape[1]))
     times = np.zeros(shape, np.int64)
@@ -123,14 +123,14 @@ def gathers(macro: MacroMma) -> Gathers:
         for side, values, width in zip(sides, (step.a, step.b, step.d), macro.values, strict=True):
             if len(values) != side.elements.shape[1] or not all(0 <= v < width for v in values):
                 return Gathers((), (f"instruction {number} of {macro.name} takes values {values} of {width}", None))
-        at = [
+        at_a, at_b = (
             side.lane * width + np.array(values)[side.value]
             for side, values, width in zip((a, b), (step.a, step.b), macro.values[:2], strict=True)
-        ]
+        )
         unit, row, col = np.moveaxis(d.elements, -1, 0)
         consecutive = step.d == tuple(range(step.d[0], step.d[0] + len(step.d)))
         values: Any = slice(step.d[0], step.d[-1] + 1) if consecutive else np.array(step.d)
-        found.append(Gather(values, *at, (unit * rows + row) * cols + col, unit))
+        found.append(Gather(values, at_a, at_b, (unit * rows + row) * cols + col, unit))
     return Gathers(tuple(found))
 
 

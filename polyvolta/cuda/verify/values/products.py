@@ -204,7 +204,7 @@ class Products:
             return None
         place, sets, which = self._products(here, arrays, instructions, warps, left, right)
         if self.meaning.products[product].turned:  # lines of the left operand are columns of the result
-            base, place = base[::-1], np.ascontiguousarray(place[..., ::-1])
+            base, place = (base[1], base[0]), np.ascontiguousarray(place[..., ::-1])
         return _Addend(product, base, left.side.bases[1], place, sets, which, self._reaches(warps, left, right))
 
     def _kind(self, here: Here, warps: np.ndarray, arrays: _Arrays, array: str, tags: Tags) -> int | None:

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
+from polyvolta.display.code import Code
 from polyvolta.sched.emit.arrays import check_align
 from polyvolta.sched.emit.c.program import function
 from polyvolta.sched.emit.given import check_program, loops
@@ -38,7 +39,7 @@ def to_c(
     macros: bool = True,
     restrict: bool = False,
     align: int | None = None,
-) -> str:
+) -> Code:
     """The C text of loops; with a program, a function in C99.
 
     The function takes the parameters, then of every array the lengths of its dimensions but the first (`A_1`, ...),
@@ -90,10 +91,10 @@ def to_c(
         check_program(program, "to_c")
     wanted = wanted_of(scan, program)
     if program is None:
-        return c_text(scan, integer, parallel == "openmp", macros, wanted)
+        return Code(c_text(scan, integer, parallel == "openmp", macros, wanted))
     fitting = integer_type(scan, integer)
     lines, used = function(program, scan, fitting, real, parallel, wanted, restrict, align)
-    return headed(lines, used, fitting, macros)
+    return Code(headed(lines, used, fitting, macros))
 
 
 def wanted_of(scan: Scan, program: Program | None) -> dict[Path, Wish] | None:

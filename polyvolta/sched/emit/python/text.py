@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from polyvolta.display.code import Python
 from polyvolta.sched.emit.given import check_program, loops
 from polyvolta.sched.emit.python.printer import HELPERS, PythonPrinter, imported
 from polyvolta.sched.emit.python.program import function
@@ -25,7 +26,7 @@ from polyvolta.sched.tree import Schedule
 if TYPE_CHECKING:
     from polyvolta.sched.program.model import Program
 
-def to_python(scan: Scan | Schedule | Ast | Sequence[Ast], program: Program | None = None) -> str:
+def to_python(scan: Scan | Schedule | Ast | Sequence[Ast], program: Program | None = None) -> Python:
     """The Python text of loops; with a program, a function of its arguments.
 
     A name that band members are mapped to, such as `blockIdx.x`, is a loop over all its values outside of the others.
@@ -51,10 +52,10 @@ def to_python(scan: Scan | Schedule | Ast | Sequence[Ast], program: Program | No
     scan = loops(scan, "to_python")
     if program is not None:
         check_program(program, "to_python")
-        return "\n".join(function(program, scan))
+        return Python("\n".join(function(program, scan)))
     names = {*free_names(scan.body), *statements(scan.body)} - {*scan.extents}
     helpers = spelled(HELPERS, names)
     scan = cleared(scan, {*names, *HELPERS, *helpers.values()})
     printer = PythonPrinter(spelled(sorted(names - statements(scan.body))), helpers=helpers)
     printer.mapped(scan.extents, scan.body, "")
-    return "\n".join([*imported(helpers, printer.out), *printer.out])
+    return Python("\n".join([*imported(helpers, printer.out), *printer.out]))

@@ -144,9 +144,10 @@ class CPrinter:
         self.out.append(head)
         self.block(body, pad + "  ")
         only = body[0] if len(body) == 1 else None
-        if isinstance(only, For | If) or isinstance(only, Call) and len(self.out) == at + 2:
+        called = isinstance(only, Call)
+        if isinstance(only, (For, If)) or called and len(self.out) == at + 2:
             return
-        if isinstance(only, Call) or statements(body) != 1:
+        if called or statements(body) != 1:
             self.out[at] += " {"
             self.out.append(pad + "}")
 

@@ -52,11 +52,11 @@ class Speller:
         """A sum as text: a positive term first, coefficients before their factors, the constant last."""
         if not terms:
             return str(const)
-        if len(terms) == 1 and terms[0][1] > 0:
-            body, c = terms[0]
+        body, c = terms[0]
+        if c > 0 and len(terms) == 1:
             text = body if c == 1 else f"{c} * {body}"
             return text if not const else f"{text} + {const}" if const > 0 else f"{text} - {-const}"
-        if terms[0][1] < 0:
+        if c < 0:
             first = next((k for k, (_, c) in enumerate(terms) if c > 0), None)
             if first is not None:
                 terms = [terms[first], *terms[:first], *terms[first + 1 :]]
@@ -160,6 +160,8 @@ class Speller:
     def bound(self, b: Bound, more: int = 0) -> str:
         """A bound of a loop, plus a number."""
         if isinstance(b, Aff):
+            if not b.terms:
+                return str(b.const + more)
             terms, const = self.terms(b)
             return self.sum(terms, const + more)
         return self.bounds(b.kind, b.terms, more)
@@ -295,8 +297,10 @@ class CSpeller(Speller):
         return found.pop() if len(found) == 1 else None
 
     def turns(self, num: Aff, den: int) -> bool:
-        negative = any(c < 0 for _, c in num.terms)
-        return negative and not self.unsigned(num) and (super().turns(num, den) or self.unsigned(den - 1 - num))
+        for _, c in num.terms:
+            if c < 0:
+                return not self.unsigned(num) and (super().turns(num, den) or self.unsigned(den - 1 - num))
+        return False
 
     def mixed(self, num: Aff) -> bool:
         return super().mixed(num) and not self.unsigned(num)

@@ -260,6 +260,16 @@ def _reduced(key: Key, const: int, d: int) -> Row:
     return tuple([(c, r if 2 * r <= d else r - d) for c, v in key for r in (v % d,) if r]), const % d
 
 
+def stepping(known: Known, shadows: Sequence[System], col: int) -> list[Congruence]:
+    """The congruences that all of some shadows share, and the stride that all their values of a column have."""
+    out = System()
+    out.mods = [row for row in shadows[0].mods if all(row in s.mods for s in shadows)]
+    step, (key, const) = common_stride(known, [grid(known, s, col) for s in shadows])
+    if step > 1:
+        out.mod(plus(1, ((col, 1),), -1, key), -const, step)
+    return out.mods
+
+
 def common_stride(known: Known, each: Sequence[tuple[int, Row]]) -> tuple[int, Row]:
     """The coarsest grid that has all of some residues; a step of 0 is a single value."""
     step, residue = each[0]

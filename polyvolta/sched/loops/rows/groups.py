@@ -28,9 +28,10 @@ from polyvolta.sched.loops.rows.lanes import Lane
 from polyvolta.sched.loops.rows.linear import Key, System, coefficient, negated
 from polyvolta.sched.loops.rows.order import First, ends, precedes
 
-MANY = 6  # classes beyond which values are not cut into cells
+FEW = 6  # classes beyond which values are cut into few cells only
+MANY = 10  # classes beyond which values are not cut into cells
 NUMBERS = 32  # the same, where numbers bound all of them
-CELLS = 64  # cells beyond which that is given up
+CELLS = 64, 16  # cells beyond which that is given up: of few classes or between numbers, and of many
 
 
 @dataclass(slots=True)
@@ -91,8 +92,9 @@ def groups(
             out.append(Group(together))
             continue
         shadows = [shadow(c, k, col) for c in each]
-        most = NUMBERS if all(_between_numbers(s, col) for s in shadows) else MANY
-        found = cells(known, shadows) if len(each) <= most else None
+        numbers = all(_between_numbers(s, col) for s in shadows)
+        most = CELLS[0 if numbers or len(each) <= FEW else 1]
+        found = cells(known, shadows, most) if len(each) <= (NUMBERS if numbers else MANY) else None
         if found is None:
             return None
         items = []
@@ -145,10 +147,10 @@ def _components(
 # ---- cells
 
 
-def cells(known: Known, shadows: Sequence[System]) -> list[System] | None:
+def cells(known: Known, shadows: Sequence[System], most: int = CELLS[0]) -> list[System] | None:
     """Disjoint systems whose union is that of the shadows, each within or apart from every one of them.
 
-    None where there would be too many.
+    None where there would be more than `most`.
     """
     out: list[System] = []
     for s in shadows:
@@ -160,10 +162,10 @@ def cells(known: Known, shadows: Sequence[System]) -> list[System] | None:
                 new.append(both)
             new += difference(known, cell, rows)
             rest = [r for part in rest for r in difference(known, part, list(cell.every_ge()))]
-            if len(rest) + len(new) > CELLS:
+            if len(rest) + len(new) > most:
                 return None
         out = new + rest
-        if len(out) > CELLS:
+        if len(out) > most:
             return None
     return out
 

@@ -9,6 +9,7 @@ each other: they never run at one place.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import gcd
 
 from polyvolta.sched.loops.rows.known import Known
 from polyvolta.sched.loops.rows.lanes import Lane
@@ -30,11 +31,11 @@ def precedes(known: Known, p: Lane, q: Lane, k: int, columns: Sequence[int], fir
             continue
         a, b = p.shadows[at], q.shadows[at]
         high, low = ends(a, col)[1], ends(b, col)[0]
-        if high is not None and low is not None and high < low:
+        if (high is not None and low is not None and high < low) or _apart(a, b, col):
             return True
         twin = known.columns.twin(col)
-        rows = list(a.every_ge())
-        for key, const in b.every_ge():
+        rows = [row for row in a.every_ge() if not known.says(*row)]
+        for key, const in [row for row in b.every_ge() if not known.says(*row)]:
             v = coefficient(key, col)
             rows.append((plus(1, without(key, col), v, ((twin, 1),)), const) if v else (key, const))
         tab = known.tableau(rows)
@@ -46,6 +47,16 @@ def precedes(known: Known, p: Lane, q: Lane, k: int, columns: Sequence[int], fir
         if most[0] < 0:
             return True
     return first is not None and first(p, q)
+
+
+def _apart(a: System, b: System, col: int) -> bool:
+    """Whether two shadows say different residues of what is outside: they never run at one place."""
+    return any(
+        key == other and (const - rest) % gcd(d, e)
+        for key, const, d in a.mods
+        for other, rest, e in b.mods
+        if not coefficient(key, col)
+    )
 
 
 def ends(s: System, col: int) -> tuple[int | None, int | None]:

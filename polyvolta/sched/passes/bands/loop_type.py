@@ -60,6 +60,8 @@ def set_loop_type(schedule: Schedule, at: Path, members: MemberRef | tuple[Membe
 def unroll(schedule: Schedule, at: Path, members: MemberRef | tuple[MemberRef, ...], on: bool = True) -> Schedule:
     """Request that the compiler unrolls the loops of members of the band at a path (`#pragma unroll` above each).
 
+    `on` is False to take the request back.
+
     The loops stay in the code. To have their iterations written out: `set_loop_type(schedule, at, members, "unroll")`.
 
         for (i = 0; i < 4; i++)      =>      #pragma unroll

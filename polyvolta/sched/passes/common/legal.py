@@ -42,6 +42,8 @@ def checked(old: Schedule, new: Schedule, doing: str, at: Path) -> Schedule:
 def reflagged(schedule: Schedule, *places: Path) -> Schedule:
     """The bands at some paths, all bands by default, with the flags that the dependences allow.
 
+    `places` are the paths of the bands.
+
     Which members are coincident and which bands permutable is what the dependences say exactly; flags that were set by
     hand are found out. Without dependences the schedule stays as it is. Of a statement that an extension adds they say
     nothing: a band with one loses flags and gets none.

@@ -179,6 +179,8 @@ def insert_set(schedule: Schedule, at: Path, parts: Sequence[Part]) -> Schedule:
 def insert_filter(schedule: Schedule, at: Path, part: Part, narrow: bool = False) -> Schedule:
     """A filter at a node.
 
+    `part` is what goes this way: the name of a statement, several, or a set of instances.
+
         BAND: S[i] → [i]      =>      FILTER: S[i]
                                         BAND: S[i] → [i]
 

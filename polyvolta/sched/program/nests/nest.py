@@ -78,6 +78,20 @@ def nest(
     NotAffineProgram : a part of the function is not affine, which is shown; or its text is not to be had.
 
     Cost: linear in the text, and a few emptiness tests for each access.
+
+    >>> from polyvolta.sched import nest
+    >>> @nest
+    ... def chain(A, N):
+    ...     for i in range(1, N):
+    ...         A[i] = A[i - 1]
+    >>> print(chain)
+    chain(A, N)
+      S[i] : 1 ≤ i < N
+        A[i] = A[i - 1]
+        reads  A[i - 1]
+        writes A[i]
+      order
+        BAND: S[i] → [i]
     """
     if function is None:
         return lambda f: nest_of(f, context, name)

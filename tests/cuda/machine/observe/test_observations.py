@@ -193,7 +193,7 @@ def test_each_observers_part_is_shown_by_itself(name):
     assert str(part) == "\n\n".join(str(t) for t in part.tables)
     assert str(part) in str(seen)
     assert part.tables[0].title in shown(part, 80)
-    assert part._repr_html_() in seen._repr_html_()
+    assert part._html() in part._repr_html_() and part._html() in seen._repr_html_()
 
 
 @pytest.mark.parametrize("width", [80, 120])

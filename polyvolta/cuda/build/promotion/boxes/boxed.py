@@ -206,7 +206,8 @@ class KLoop:
         ready, close = first.single("ready", WgmmaFence()), first.single("close", WgmmaCommit())
         done = first.single("done", WgmmaWait(0), "until its products are done")
         release = first.single("release", Arrive(first.phase(EMPTY)), "a slot is free")
-        arrivals = (replace(op, to=rank) for op in release.ops for rank in first.sending.ranks)
+        said = [op for op in release.ops if isinstance(op, Arrive)]
+        arrivals = (replace(op, to=rank) for op in said for rank in first.sending.ranks)
         release = replace(release, ops=tuple(arrivals))
         copies = {m.statement: ((var(p.p), s.own_boxes),) for m, (p, s) in zip(boxes, self.sides)}
         before = [Step((m,), by(m, ONE_THREAD)) for m in (empty, expect)]

@@ -364,7 +364,7 @@ class _Builder:
         """The place of a piece: those of a warpgroup take turns in the order in which the tree has the pieces."""
         warpgroup, nest = aff(0), self.fragments.nest
         for k in self.warps():
-            _, high = interval(nest.members[k].of(nest.statement), {})
+            high = interval(nest.members[k].of(nest.statement), {})[1] or 0
             warpgroup = (high + 1) * warpgroup + nest.members[k].of(nest.statement)
         if self.pieces.takers > 1:
             warpgroup = warpgroup + self.pieces.warpgroups * (var(self.turn) % self.pieces.takers)

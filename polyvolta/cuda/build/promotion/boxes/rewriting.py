@@ -123,7 +123,7 @@ class Rewriting:
     def chunk(self) -> tuple[Aff, dict[str, Range]]:
         """The number of the chunk in the names of the copy, the warpgroup and the thread, and what these range over."""
         c, t = self.names
-        number, ranges = var(c), {c: (0, self.copies - 1), t: (0, self.threads - 1)}
+        number, ranges = var(c), dict[str, Range]({c: (0, self.copies - 1), t: (0, self.threads - 1)})
         for k, n in zip(self.loop.mapped, self.extents, strict=True):
             own = str(self.loop.nest.names[k])
             number, ranges[own] = n * number + var(own), (0, n - 1)
@@ -167,6 +167,7 @@ class Rewriting:
         by.append(Member(((apply, var(t)),), True, RANK))
         node = grouped([(made, self.copies, c)])
         if uneven:  # the loop is everybody's, and its last trip some threads'
+            assert isinstance(node, Band)
             node = Band(node.members, Band(tuple(by)))
         else:
             node = Band(tuple(by), node)

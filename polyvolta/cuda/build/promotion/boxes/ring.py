@@ -45,7 +45,7 @@ from polyvolta.sched.nodes import Band
 from polyvolta.sched.nodes import Sequence as InOrder
 from polyvolta.sched.passes.order.prefetch import prefetch
 from polyvolta.sched.passes.order.roles import roles
-from polyvolta.sched.tree import Path, Schedule
+from polyvolta.sched.tree import Filter, Path, Schedule
 from polyvolta.sets import Aff, Map, Tuple, var
 from polyvolta.sets.values.build import RowBuilder
 from polyvolta.sets.values.space import Space, distinct
@@ -185,6 +185,6 @@ def _together(maps: Collection[Map]) -> Map:
 def split(schedule: Schedule, producing: Collection[str]) -> Schedule:
     """The tree with the block's program split between a producer and consumers."""
     at = next(at for at, node in schedule.walk(schedule.find(level=BLOCK)[0]) if isinstance(node, InOrder))
-    there = [s for c in schedule.node(at).children for s in c.statements]
+    there = [s for c in schedule.node(at).children if isinstance(c, Filter) for s in c.statements]
     named = {CONSUMER: [s for s in there if s not in producing], PRODUCER: [s for s in there if s in producing]}
     return roles(schedule, at, named)

@@ -152,7 +152,7 @@ def sharing_of(nest: Nest, tile: Hull, what: str, cluster: Pair, part: Aff = NO_
     if cluster == (1, 1):
         return Sharing(cluster, here, frozenset({(0, 0)}), part)
     meets, same = _shared(nest, tile, cluster)
-    moves = {m: _moved(nest, m, cluster) for m in product(*map(range, cluster))}
+    moves = {m: _moved(nest, m, cluster) for m in product(range(cluster[0]), range(cluster[1]))}
     found = frozenset(m for m, there in moves.items() if there.is_subset(same))
     left = meets
     for m in found:

@@ -22,6 +22,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import reduce
 from operator import or_
+from typing import cast
 
 from polyvolta.cuda.build.promotion.model import STRIP, TILE, Movement
 from polyvolta.cuda.build.promotion.pipeline import instances_of, later, steady, times_of
@@ -87,7 +88,7 @@ def lagging(
 def _simplified(schedule: Schedule, at: Path, ranges: Mapping[str, Range]) -> Schedule:
     """The tree with the expressions of a band in simpler words, where names have ranges."""
     band: Band = schedule.band(at)
-    members = (replace(m, exprs=tuple((s, simplify(e, ranges)) for s, e in m.exprs)) for m in band.members)
+    members = (replace(m, exprs=tuple((s, simplify(cast("Aff", e), ranges)) for s, e in m.exprs)) for m in band.members)
     return schedule.replace(at, replace(band, members=tuple(members)))
 
 

@@ -82,7 +82,8 @@ class BetweenParties:
             case kir.ProxyFence():
                 self.records.fence(block, thread)
             case kir.WgmmaFence():
-                self.accumulators.fence(np.ones(m.shape[:2], bool) if step.mask is None else step.mask.any(2))
+                mask = np.ones(m.shape, bool) if step.mask is None else step.mask
+                self.accumulators.fence(np.asarray(mask.any(2)))
         if op.awaits is not None:
             self._groups_over("copies", block, thread, thread, op.awaits)
         if op.orders is not None:
@@ -116,9 +117,9 @@ class BetweenParties:
         if scope not in ("role", "block", PART) or strand is None or not strand.role:
             self.clocks.meet(scope, step.mask)
             return
-        others = [s.mask for s in strand.met(scope)]
+        others = [s.threads for s in strand.met(scope)]
         name = {"role": strand.role, PART: str(strand.block)}.get(scope, "")
-        self.clocks.meet_others(scope, name, strand.meetings[scope], strand.mask, np.logical_or.reduce(others))
+        self.clocks.meet_others(scope, name, strand.meetings[scope], strand.threads, np.logical_or.reduce(others))
 
     # ---- accesses
 
@@ -153,8 +154,9 @@ class BetweenParties:
         else:
             party, number = self._columns(("stores",), thread), self.closed["stores"][block, thread] + 1
         slots = at.pieces(self.slot)
-        each = (np.broadcast_to(x[:, None], slots.shape).ravel() for x in (row, party, number, thread))
-        found = Touching((slots + self.slots * block[:, None]).ravel(), *each, place, engine=True)
+        each = [np.broadcast_to(x[:, None], slots.shape).ravel() for x in (row, party, number, thread)]
+        row, party, number, thread = each
+        found = Touching((slots + self.slots * block[:, None]).ravel(), row, party, number, thread, place, engine=True)
         yield from self.records.read(found) if at.access.kind == "read" else self.records.write(found, flying=True)
 
     def _product(

@@ -58,8 +58,8 @@ class Touching:
 
     def some(self, which: np.ndarray) -> Touching:
         """Those of some of the slots."""
-        one = (x[which] for x in (self.at, self.row, self.party, self.number, self.thread))
-        return Touching(*one, self.place, self.engine)
+        at, row, party, number, thread = (x[which] for x in (self.at, self.row, self.party, self.number, self.thread))
+        return Touching(at, row, party, number, thread, self.place, self.engine)
 
 
 class _Layer:

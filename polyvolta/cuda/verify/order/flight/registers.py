@@ -52,7 +52,7 @@ class Registers:
 
     def _left_running(self, e: Event, party: Party, covers: Map, why: str) -> Case | None:
         """An instance of which no wait knows the end."""
-        mine = Map._of(covers.param_names, [(s, p) for s, p in covers.parts if s.inp.name == e.name])
+        mine = Map._of(covers.param_names, [(s, p) for s, p in covers.parts if s.source.name == e.name])
         left = self.relations.instances(e)
         point = smallest(left - mine.domain() if mine.parts else left)
         if point is None:

@@ -1,0 +1,1 @@
+"""How a compilation shows itself: its options and why, its stages one by one, and a kernel as a page."""

@@ -1,0 +1,1 @@
+"""How what is of CUDA shows itself: targets and what they multiply with, the kernel IR, traces."""

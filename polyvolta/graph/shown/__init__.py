@@ -1,0 +1,1 @@
+"""How expressions, tensors and graphs look in notebooks: as mathematics, and drawn."""

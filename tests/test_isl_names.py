@@ -1,0 +1,68 @@
+"""The table of isl's methods says of every method of islpy where it is here, and names nothing that is not there."""
+
+import re
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+import pytest
+
+from polyvolta import sched, sets
+
+TEXT = Path(__file__).parent.parent.joinpath("docs", "isl.md").read_text()
+PLAIN = {"len", "for", "int", "str", "name", "children", "f", "s", "m"}  # words in code that are none of ours
+OWN = {**{n: getattr(sched, n) for n in sched.__all__}, **{n: getattr(sets, n) for n in sets.__all__}}
+SECTIONS = re.split(r"^## ", TEXT, flags=re.MULTILINE)[1:]
+EVERY = SECTIONS[0]
+
+
+def spans(text):
+    return re.findall(r"`([^`]+)`", text)
+
+
+def rows(section):
+    """(isl's names, what is here) of a section's table."""
+    cells = [line.strip("|").split(" | ") for line in section.splitlines() if line.startswith("| `")]
+    return [(spans(names), here) for names, here in cells]
+
+
+def same(section):
+    """The methods that a section says are the same, and the class here."""
+    found = re.search(r"^Here `(\w+)`(.*?)$\n^$", section, flags=re.MULTILINE | re.DOTALL)
+    return (found[1], spans(found[2])) if found else (None, [])
+
+
+def methods(section):
+    """All methods that isl's classes of a section have."""
+    isl = pytest.importorskip("islpy")
+    return {m for c in spans(section.splitlines()[0]) for m in dir(getattr(isl, c)) if not m.startswith("_")}
+
+
+@pytest.mark.parametrize("section", SECTIONS[1:], ids=[s.splitlines()[0] for s in SECTIONS[1:]])
+def test_every_method_of_isl_is_said(section):
+    wanted = methods(section)
+    here, shared = same(section)
+    assert shared == sorted(m for m in wanted if here and hasattr(OWN[here], m))
+    patterns = [p for names, _ in [*rows(section), *rows(EVERY)] for p in names]
+    assert not [m for m in sorted(wanted - set(shared)) if not any(fnmatchcase(m, p) for p in patterns)]
+
+
+@pytest.mark.parametrize("section", SECTIONS[1:], ids=[s.splitlines()[0] for s in SECTIONS[1:]])
+def test_no_row_is_of_nothing(section):
+    left = methods(section) - set(same(section)[1])
+    assert not [p for names, _ in rows(section) for p in names if not any(fnmatchcase(m, p) for m in left)]
+
+
+def test_what_is_named_is_there():
+    named = 0
+    for section in SECTIONS:
+        for _, here in rows(section):
+            for span in spans(here):
+                owner, _, attribute = re.match(r"(\w*)(\.?)(\w*)", span).groups()
+                if owner in OWN and attribute:
+                    named += 1
+                    value = getattr(OWN[owner], attribute, None)
+                    assert value is not None or attribute in getattr(OWN[owner], "__slots__", ()), span
+                elif re.match(r"[A-Za-z]\w*", span) and owner not in PLAIN:
+                    named += 1
+                    assert owner in OWN or hasattr(sets.Set, owner), span
+    assert named > 150

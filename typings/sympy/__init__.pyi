@@ -1,0 +1,4 @@
+# sympy has no types that hold in every release: what comes from it is `Any`, installed or not.
+from typing import Any
+
+def __getattr__(name: str) -> Any: ...
