@@ -94,7 +94,7 @@ def test_type_checkers_see_the_names_that_users_do():
     assert sorted(polyvolta.__all__) == sorted(seen)
 
 
-LAZY = ("sched", "sched/passes", "sched/program", "sched/dependence")
+LAZY = ("sets", "sched", "sched/passes", "sched/program", "sched/dependence")
 
 
 @pytest.mark.parametrize("room", LAZY)

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from polyvolta.cli import terminal
+from polyvolta.cli import names, terminal, values
+from polyvolta.cli.progress import Bar
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -74,12 +75,15 @@ def measure(err: Console, wanted: Wanted, choices: Choices, library: Library | N
     until = math.inf if wanted.minutes is None else time.monotonic() + 60 * wanted.minutes
     sizes = draw(wanted.count, wanted.seed)
     keys = {(gpu.name, target.name, b.name, s) for b in chosen for s in sizes}
-    with Bar(err) as bar:
-        course = Course(chosen, target, sizes, choices, library, gpu, wanted.spaced, wanted.jobs, progress=bar.reach)
+    with Bar("loading", err) as bar:
+        def reach(what: str, done: int, of: int) -> None:
+            bar.reach(WORDS[what], done, of)
+
+        course = Course(chosen, target, sizes, choices, library, gpu, wanted.spaced, wanted.jobs, progress=reach)
         for row in course.rows(done, until):
             records.append(path, [row])
             done.add(row.key)
-            bar.say(line(row))
+            err.print(f"{'' if bar.is_shown else f'[{bar.share}] '}{line(row)}")
     for what, why in course.refused.items():
         err.print(f"left out: {what}: {why}", style="yellow")
     left = len(keys - done)
@@ -117,72 +121,67 @@ def line(row: Row) -> str:
     return f"{row.benchmark:16} {size}  {row.tuned_us:8.2f} us  {', '.join(beside)}"
 
 
-class Bar:
-    """How far it is, and for how long it will go on: a bar on a terminal, elsewhere a share in front of each line."""
-
-    def __init__(self, err: Console, now: Callable[[], float] = time.monotonic) -> None:
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
-
-        self._err, self._now = err, now
-        columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[left]}")
-        self._bar = Progress(*columns, console=err, transient=True, disable=not err.is_terminal)
-        self._task = self._bar.add_task("loading", total=None, left="")
-        self._what, self._since, self._share = "", now(), ""
-
-    def __enter__(self) -> Bar:
-        self._bar.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._bar.stop()
-
-    def reach(self, what: str, done: int, of: int) -> None:
-        """So much of something is done."""
-        if what != self._what:
-            self._what, self._since = what, self._now()
-        left = remaining(self._now() - self._since, done, of)
-        self._share = f"{done} of {of}, {left}" if left else f"{done} of {of}"
-        self._bar.update(self._task, description=WORDS[what], completed=done, total=of, left=left)
-
-    def say(self, text: str) -> None:
-        """A line; where there is no bar, with what a bar would say."""
-        share = "" if self._err.is_terminal or self._what != "timing" else f"[{self._share}] "
-        self._err.print(share + text)
-
-
-def remaining(seconds: float, done: int, of: int) -> str:
-    """How long the rest takes at the same pace.
-
-    >>> remaining(50, 20, 100), remaining(1, 0, 100), remaining(7200, 50, 100)
-    ('3:20 left', '', '2:00:00 left')
-    """
-    if not done or done >= of:
-        return ""
-    rest = round(seconds * (of - done) / done)
-    minutes, rest = divmod(rest, 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02}:{rest:02} left" if hours else f"{minutes}:{rest:02} left"
-
-
-def report(out: Console, err: Console, folder: Path) -> None:
-    """The tables on stdout; the page and the figures into the folder, each file said on stderr.
+def rows_of(folder: Path, only: Sequence[str] = ()) -> Sequence[Row]:
+    """What a folder's CSV has, of some benchmarks alone if they are named.
 
     Raises
     ------
-    BadRecords : the folder has no rows, or can't be written.
+    UnknownBenchmark : a name of none.
+    BadRecords : there are no such rows.
     """
-    from polyvolta.evaluation.errors import BadRecords, NoFigures
+    from polyvolta.evaluation.benchmarks import benchmark
+    from polyvolta.evaluation.errors import BadRecords
     from polyvolta.evaluation.records import read
-    from polyvolta.evaluation.report import CSV, page, written
+    from polyvolta.evaluation.report import CSV
 
-    rows: Sequence[Row] = read(folder / CSV)
+    wanted = {benchmark(name).name for name in only}
+    rows = [row for row in read(folder / CSV) if not wanted or row.benchmark in wanted]
     if not rows:
-        raise BadRecords(f"{folder / CSV} has nothing measured", hint="polyvolta bench, on a machine with a GPU")
-    terminal.write(page(rows))
-    with err.status("drawing"):
+        of = f" of {', '.join(only)}" if only else ""
+        raise BadRecords(f"{folder / CSV} has nothing measured{of}", hint="polyvolta bench, on a machine with a GPU")
+    return rows
+
+
+def check(only: Sequence[str]) -> None:
+    """Refuse names of no benchmark.
+
+    Raises
+    ------
+    UnknownBenchmark : suggests the nearest.
+    """
+    if not set(only) <= set(names.BENCHMARKS):
+        from polyvolta.evaluation.benchmarks import benchmark
+
+        for name in only:
+            benchmark(name)
+
+
+def report(out: Console, err: Console, folder: Path, only: Sequence[str] = (), json: bool = False) -> None:
+    """The tables on stdout; the page and the figures into the folder, each file said on stderr.
+
+    Parameters
+    ----------
+    only : names of benchmarks; all if empty.
+    json : whether stdout gets the rows as data instead.
+
+    Raises
+    ------
+    UnknownBenchmark : a name of none.
+    BadRecords : the folder has no such rows, or can't be written.
+    """
+    from polyvolta.evaluation.errors import NoFigures
+    from polyvolta.evaluation.report import page, written
+
+    rows = rows_of(folder, only)
+    if json:
+        values.write(values.rows(rows))
+    else:
+        terminal.write(page(rows))
+    with Bar("drawing", err):
         try:
             for path in written(rows, folder):
                 err.print(f"wrote {path}")
         except NoFigures as missing:
             err.print(f"no figures: {missing.message}; {missing.hint}", style="yellow")
-    out.print()
+    if not json:
+        out.print()

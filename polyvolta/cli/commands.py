@@ -10,6 +10,10 @@
     polyvolta draw      pictures of its maps, tiles and pipeline, as SVG
     polyvolta verify    proofs that the kernel is right, or a counter-example
     polyvolta bench     the paper's evaluation on the GPU here: a table, a CSV file, figures
+    polyvolta targets   the architectures that kernels are made for
+
+With `--json` programs read what most of them print. `polyvolta --install-completion` has the shell complete commands,
+options and names.
 
 Errors go to stderr. The exit code is 2 for bad input, 1 for a result that is wrong or a statement that isn't proved,
 whether or not somebody reads all that is printed; 130 after Ctrl-C; and 1 where stdout can't be written, as on a full
@@ -27,7 +31,7 @@ from typing import Annotated, Any
 import typer
 import typer.core
 
-from polyvolta.cli import terminal
+from polyvolta.cli import names, terminal, values
 from polyvolta.cli.options import (
     DEMO_SIZE,
     FIRST_BLOCK,
@@ -49,6 +53,7 @@ from polyvolta.cli.options import (
     Gpus,
     Interpret,
     Jobs,
+    Json,
     Keep,
     Limit,
     Minutes,
@@ -75,7 +80,8 @@ from polyvolta.cli.options import (
     numbers,
     with_choice,
 )
-from polyvolta.cli.trial import check_memory, run_random
+from polyvolta.cli.progress import Bar
+from polyvolta.cli.trial import check_memory, print_resources, run_random
 from polyvolta.sets.errors import PolyvoltaError
 
 
@@ -86,7 +92,7 @@ class CannotWrite(PolyvoltaError):
 
 
 class _Plain:
-    """Help in which `--help` and arguments show no type; flags of our own have an empty `metavar`."""
+    """Help in which `--help`, completion and arguments show no type; flags of our own have an empty `metavar`."""
 
     def get_help_option(self, ctx: Any) -> Any:
         option = super().get_help_option(ctx)  # type: ignore[misc]  # of the command that this is mixed into
@@ -97,6 +103,8 @@ class _Plain:
     def get_params(self, ctx: Any) -> Any:
         params = super().get_params(ctx)  # type: ignore[misc]
         for p in params:
+            if p.name in ("install_completion", "show_completion"):
+                p.metavar = ""
             if isinstance(p, typer.core.TyperArgument):
                 p.display_type_rich = lambda ctx: None  # type: ignore[method-assign]
         return params
@@ -110,15 +118,19 @@ class _Group(_Plain, typer.core.TyperGroup):
     pass
 
 
+def _with_hyphens(name: str) -> str:
+    """An option's name, which may be written as the API has it: `--block_tile` is `--block-tile`."""
+    return name.replace("_", "-")
+
+
 app = typer.Typer(
     name="polyvolta",
     cls=_Group,
     help="Tensor-core kernels from a graph of matrix products, by integer sets alone.",
     epilog="Start with: polyvolta demo",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings={"help_option_names": ["-h", "--help"], "token_normalize_func": _with_hyphens},
 )
 
 
@@ -154,14 +166,14 @@ def demo(
 ) -> None:
     """The whole way for one computation: every schedule tree, the CUDA text, its resources, a run."""
     out = terminal.console()
-    kernel = choice.compiled(out)
+    kernel = choice.compiled()
     terminal.print_title(out, kernel)
     terminal.print_stages(out, kernel, ascii or terminal.is_ascii(out))
     terminal.heading(out, "CUDA", "The loops are the last tree's; every index is printed from a relation.")
     terminal.print_source(out, kernel)
     sizes = dict(zip("MNK", DEMO_SIZE, strict=True))
     terminal.print_launch(out, kernel, sizes)
-    terminal.print_resources(out, kernel)
+    print_resources(out, kernel)
     run_random(out, kernel, sizes, 0, interpret)
 
 
@@ -170,13 +182,22 @@ def demo(
 def show(
     stage: Stage = None,
     ascii: Ascii = False,
+    json: Json = False,
     *,
     choice: Choice,
 ) -> None:
     """The schedule trees, stage by stage, with what each pass changed."""
     out = terminal.console()
+    if stage is not None:
+        names.checked(stage, names.STAGES, "stage")
+    kernel = choice.compiled()
+    if json:
+        if stage is not None:
+            kernel.stages[stage]
+        found = [s for s in values.stages(kernel, ascii) if stage in (None, s["stage"])]
+        values.write({**values.kernel(kernel), "stages": found})
+        return
     ascii = ascii or terminal.is_ascii(out)
-    kernel = choice.compiled(out)
     if stage is None:
         terminal.print_title(out, kernel)
         terminal.print_stages(out, kernel, ascii)
@@ -189,14 +210,15 @@ def show(
 def emit(
     output: Output = None,
     cubin: CubinFile = None,
+    json: Json = False,
     *,
     choice: Choice,
 ) -> None:
     """The CUDA text on stdout; or files of it, of its machine code, or of both."""
     err = terminal.console(stderr=True)
-    kernel = choice.compiled(err)
     if output is not None and output == cubin:
         raise CannotWrite(f"{output} can't hold both the text and the machine code")
+    kernel = choice.compiled()
     files = {} if output is None else {output: kernel.source.encode()}
     if cubin is not None:
         files[cubin] = kernel.cubin()
@@ -205,9 +227,13 @@ def emit(
             path.write_bytes(content)
         except OSError as wrong:
             raise CannotWrite(f"{path} can't be written: {wrong.strerror}") from wrong
-        err.print(f"wrote {path}, {len(content):,} bytes")
-    if not files:
-        terminal.write(kernel.source)
+        if not json:
+            err.print(f"wrote {path}, {len(content):,} bytes")
+    if json:
+        text = {} if files else {"source": kernel.source}
+        values.write({**values.kernel(kernel), **text, "files": [str(path) for path in files]})
+    elif not files:
+        terminal.print_text(terminal.console(), kernel.source)
 
 
 @app.command(cls=_Command)
@@ -216,17 +242,19 @@ def run(
     size: SizeText = SIZE,
     interpret: Interpret = False,
     seed: Seed = 0,
+    json: Json = False,
     *,
     choice: Choice,
 ) -> None:
     """Run on random data, on the GPU if there is one, else interpreted: error and time."""
     out = terminal.console()
     sizes = dict(zip("MNK", numbers(size, "size", SIZE, least=0), strict=True))
-    kernel = choice.compiled(out)
+    kernel = choice.compiled()
     kernel.check_sizes(sizes)
     check_memory(kernel, sizes)
-    terminal.print_title(out, kernel)
-    run_random(out, kernel, sizes, seed, interpret)
+    if not json:
+        terminal.print_title(out, kernel)
+    run_random(out, kernel, sizes, seed, interpret, json)
 
 
 @app.command(cls=_Command)
@@ -236,6 +264,7 @@ def tune(
     budget: Budget = 16,
     gpus: Gpus = 1,
     limit: Limit = None,
+    json: Json = False,
     *,
     choice: Computation,
 ) -> None:
@@ -244,14 +273,14 @@ def tune(
     sizes = dict(zip("MNK", numbers(size, "size", SIZE), strict=True))
     from polyvolta.cli.tuning import tune_and_print
 
-    tune_and_print(out, choice.graph(), choice.target, sizes, budget, gpus, limit)
+    tune_and_print(out, choice.graph(), choice.target, sizes, budget, gpus, limit, json)
 
 
 @app.command(cls=_Command)
 def calibrate(target: Arch = None, keep: Keep = False) -> None:
     """Fit the cost model's figures to the GPU at hand, in a minute; with --keep this computer's kernels are chosen by
     them."""
-    from polyvolta.cli.calibrating import calibrate_and_print
+    from polyvolta.cli.tuning import calibrate_and_print
 
     calibrate_and_print(target, keep)
 
@@ -261,6 +290,7 @@ def calibrate(target: Arch = None, keep: Keep = False) -> None:
 def verify(
     only: Only = None,
     mutant: Break = None,
+    json: Json = False,
     *,
     choice: Choice,
 ) -> None:
@@ -268,8 +298,9 @@ def verify(
     from polyvolta.cli import proving
 
     out = terminal.console()
-    kernel = proving.broken(choice.compiled(out), mutant, out)
-    if not proving.print_report(out, kernel, only):
+    proving.check(only, mutant)
+    kernel = proving.broken(choice.compiled(), mutant, terminal.console(stderr=True) if json else out)
+    if not proving.print_report(out, kernel, only, json):
         raise typer.Exit(1)
 
 
@@ -282,6 +313,7 @@ def trace(
     steps: Steps = 40,
     statement: Statement = None,
     seed: Seed = 0,
+    json: Json = False,
     *,
     choice: Choice,
 ) -> None:
@@ -289,12 +321,13 @@ def trace(
     out = terminal.console()
     sizes = dict(zip("MNK", numbers(size, "size", TRACE_SIZE, least=0), strict=True))
     at = block_numbers(block)
-    kernel = choice.compiled(out)
+    kernel = choice.compiled()
     check_memory(kernel, kernel.check_sizes(sizes))
     from polyvolta.cli.tracing import trace_random
 
-    terminal.print_title(out, kernel)
-    trace_random(out, kernel, sizes, at, first, steps, statement, seed)
+    if not json:
+        terminal.print_title(out, kernel)
+    trace_random(out, kernel, sizes, at, first, steps, statement, seed, json)
 
 
 @app.command(cls=_Command)
@@ -314,12 +347,14 @@ def draw(
     choice: Choice,
 ) -> None:
     """Pictures as SVG: who owns what, shared memory and its banks, the output's tiles, the k loop in time."""
-    from polyvolta.cli import drawing, proving
-
+    names.checked(picture, names.PICTURES, "picture")
     out = terminal.console()
     sizes = {} if size is None else dict(zip("MNK", numbers(size, "size", SIZE, least=0), strict=True))
     at = block_numbers(block)
-    kernel = proving.broken(choice.compiled(out), mutant, out)
+    from polyvolta.cli import drawing, proving
+
+    proving.check(None, mutant)
+    kernel = proving.broken(choice.compiled(), mutant, out)
     a, b = choice.layouts.split(",")
     wanted = drawing.Wanted(sizes, (a, b), tile, access, warp, not unswizzled, at, tiles)
     drawing.draw(out, kernel, picture, wanted, output)
@@ -338,6 +373,7 @@ def bench(
     jobs: Jobs = None,
     output: BenchFolder = Path("polyvolta-bench"),
     report: ReportOnly = False,
+    json: Json = False,
 ) -> None:
     """The paper's benchmarks at random sizes, beside torch: a table, a CSV file that a later run goes on with, figures.
 
@@ -346,55 +382,74 @@ def bench(
     from polyvolta.cli import benching
 
     out, err = terminal.console(), terminal.console(stderr=True)
+    some = tuple(filter(None, (name.strip() for name in (only or "").split(","))))
+    benching.check(some)
     whole = True
     if not report:
-        with err.status("loading"):
+        with Bar("loading", err):
             from polyvolta.cuda.target.registry import target_of
             from polyvolta.evaluation.choices import Ranked
 
-            names = tuple(filter(None, (only or "").split(",")))
-            wanted = benching.Wanted(target_of(target), output, names, count, seed, space, minutes, jobs)
+            wanted = benching.Wanted(target_of(target), output, some, count, seed, space, minutes, jobs)
         whole = benching.measure(err, wanted, Ranked(budget, space_most or None))
-    benching.report(out, err, output)
+    benching.report(out, err, output, some, json)
     if not whole:
         raise typer.Exit(1)
+
+
+@app.command(cls=_Command)
+def targets(json: Json = False) -> None:
+    """The architectures that kernels are made for, and what they have."""
+    with Bar():
+        from polyvolta.cuda.target.registry import targets as known
+    if json:
+        values.write([values.target(t) for t in known.values()])
+    else:
+        terminal.print_targets(terminal.console(), known)
 
 
 # ---- what they share ---------------------------------------------------------------------------------------
 
 
-def print_error(error: PolyvoltaError) -> None:
+def print_error(error: PolyvoltaError, as_json: bool = False) -> None:
     """An error on stderr: its id, what, where and a hint; nothing, if stderr can't be written."""
     try:
         err = terminal.console(stderr=True)
+        if as_json:
+            err.print(values.text_of(values.error(error)))
+            return
+        width = min(err.width, 100) if err.is_terminal else 100
         err.print(f"error {error.id}", style="bold red", end="")
-        err.print(f": {error.message}")
+        err.print(f": {error.message}", soft_wrap=not err.is_terminal)
         for line in error.where.splitlines():
             err.print(f"  {line}")
         if error.hint:
             err.print("hint", style="green", end="")
-            err.print(f": {terminal.folded(error.hint, ' ' * 6)}")
+            err.print(f": {terminal.folded(error.hint, ' ' * 6, width)}")
     except OSError:
         terminal.discard(sys.stderr)
 
 
 def main(argv: Sequence[str] | None = None) -> None:
     """The entry point: run the command line `argv`, or the process's own, and exit with its code."""
+    arguments = sys.argv[1:] if argv is None else argv
     try:
         if sys.stdout is None:
             raise OSError(errno.EBADF, "it is closed")
         try:
-            app(argv, prog_name="polyvolta")
+            with terminal.warnings_as_notes():
+                app(argv, prog_name="polyvolta")
         finally:
             terminal.write("")  # what is still in the buffer
     except PolyvoltaError as error:
-        print_error(error)
+        print_error(error, "--json" in arguments)
         sys.exit(2)
     except OSError as wrong:
         if wrong.filename is not None:
             raise  # of a file that nobody knows to be stdout
         terminal.discard_stdout()
-        print_error(CannotWrite(f"stdout can't be written: {wrong.strerror or wrong}"))
+        wrote = CannotWrite(f"stdout can't be written: {wrong.strerror or wrong}")
+        print_error(wrote, "--json" in arguments)
         sys.exit(1)
 
 

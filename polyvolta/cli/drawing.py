@@ -7,25 +7,25 @@ to each shared tile among them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, fields
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from polyvolta.cli.names import PICTURES, checked
+from polyvolta.cli.progress import Bar
 from polyvolta.cuda.ir.kernel_ir import Roles
 from polyvolta.cuda.ir.walk import arrays_of, operations
 from polyvolta.cuda.pictures import Svg, instruction, output_tiles, ownership, pipeline, shared_tile
 from polyvolta.cuda.pictures.errors import NothingToDraw
 from polyvolta.cuda.pictures.k_tiles import k_loops
-from polyvolta.sets import PolyvoltaError, UnknownName, nearest
+from polyvolta.sets import PolyvoltaError
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from polyvolta.compiler.kernel import Kernel
-
-PICTURES = ("ownership", "instruction", "tile", "output", "pipeline", "all")
-
 
 READS = {
     "ownership": (),
@@ -92,8 +92,7 @@ def draw(out: Console, kernel: Kernel, what: str, wanted: Wanted, to: Path | Non
     UnknownName : no such picture; UnusedOption : an option that the picture has no use for.
     CannotSave : no such folder, or no right to write there.
     """
-    if what not in PICTURES:
-        raise UnknownName(f"there is no picture {what!r}", hint=nearest(what, PICTURES))
+    checked(what, PICTURES, "picture")
     if what != "all":
         if unused := wanted.unused(what):
             theirs = [p for p in READS if not wanted.unused(p)]
@@ -106,12 +105,15 @@ def draw(out: Console, kernel: Kernel, what: str, wanted: Wanted, to: Path | Non
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as wrong:
         raise CannotSave(f"{folder} is no folder for pictures: {wrong.strerror}") from wrong
-    for name, picture in every(kernel, wanted):
-        try:
-            made = picture()
-        except NothingToDraw:  # a box's access to a tile has no lanes, for one
-            continue
-        _write(out, folder / f"{name}.svg", made)
+    pictures = list(every(kernel, wanted))
+    made: list[tuple[str, Svg]] = []
+    with Bar("drawing") as bar:
+        for n, (name, picture) in enumerate(pictures):
+            bar.reach("drawing", n, len(pictures), name)
+            with suppress(NothingToDraw):  # a box's access to a tile has no lanes, for one
+                made.append((name, picture()))
+    for name, svg in made:
+        _write(out, folder / f"{name}.svg", svg)
 
 
 def one(kernel: Kernel, what: str, wanted: Wanted) -> Svg:

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
+from polyvolta.cli import names
+from polyvolta.cli.progress import Bar
 from polyvolta.sets.errors import PolyvoltaError
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from polyvolta.compiler.kernel import Kernel
 
 BLOCK, LAYOUTS = "128x128x32", "row,col"
@@ -29,21 +29,35 @@ class BadText(PolyvoltaError, ValueError):
     id = "PV601"
 
 
-def _of_kernel(*names: str, metavar: str, help: str) -> typer.models.OptionInfo:
+def _of_kernel(
+    *flags: str, metavar: str, help: str, completed: names.Complete | None = None
+) -> typer.models.OptionInfo:
     """An option that says which kernel is made."""
-    return typer.Option(*names, metavar=metavar, help=help, rich_help_panel="The kernel")
+    return typer.Option(*flags, metavar=metavar, help=help, rich_help_panel="The kernel", autocompletion=completed)
 
 
 def _flag(*names: str, help: str) -> typer.models.OptionInfo:
     return typer.Option(*names, metavar="", help=help)
 
 
-Idiom = Annotated[str, _of_kernel(metavar="NAME", help="matmul, epilogue, prologue or sum.")]
-Layouts = Annotated[str, _of_kernel(metavar="A,B", help="Of A and B: row or col each.")]
-Dtype = Annotated[
-    str, _of_kernel("--dtype", metavar="NAME", help="Element type of all tensors: float16, or bfloat16 from sm_80 on.")
+Idiom = Annotated[
+    str,
+    _of_kernel(
+        metavar="NAME", help="matmul, epilogue, prologue or sum.", completed=names.one_of(names.IDIOMS)
+    ),
 ]
-OutputLayout = Annotated[str, _of_kernel(metavar="LAYOUT", help="Of the result: row or col.")]
+Layouts = Annotated[str, _of_kernel(metavar="A,B", help="Of A and B: row or col each.", completed=names.pairs)]
+Dtype = Annotated[
+    str,
+    _of_kernel(
+        "--dtype", metavar="NAME", help="Element type of all tensors: float16, or bfloat16 from sm_80 on.",
+        completed=names.one_of(names.DTYPES),
+    ),
+]
+OutputLayout = Annotated[
+    str,
+    _of_kernel(metavar="LAYOUT", help="Of the result: row or col.", completed=names.one_of(names.LAYOUTS)),
+]
 BlockTile = Annotated[
     str | None, _of_kernel(metavar="MxNxK", help="Result tile of a block, and its step along K; if missing, chosen.")
 ]
@@ -52,7 +66,8 @@ WarpTile = Annotated[
 ]
 Macro = Annotated[
     str | None,
-    _of_kernel("--macro-mma", metavar="NAME", help="One of the target's, a warp's step; if missing, chosen."),
+    _of_kernel("--macro-mma", metavar="NAME", help="One of the target's, a warp's step; if missing, chosen.",
+               completed=names.macro_mmas),
 ]
 SplitK = Annotated[
     int | None,
@@ -66,10 +81,13 @@ Prefetch = Annotated[
 ]
 Partial = Annotated[
     str | None,
-    _of_kernel(metavar="HOW", help="guard accesses of tiles that reach outside, or pad arrays; guard if missing."),
+    _of_kernel(metavar="HOW", help="guard accesses of tiles that reach outside, or pad arrays; guard if missing.",
+               completed=names.one_of(names.PARTIAL)),
 ]
 Accumulators = Annotated[
-    str | None, _of_kernel(metavar="WHICH", help="auto, or of several products one, or separate; auto if missing.")
+    str | None,
+    _of_kernel(metavar="WHICH", help="auto, or of several products one, or separate; auto if missing.",
+               completed=names.one_of(names.ACCUMULATORS)),
 ]
 Fragments = Annotated[
     int | None, _of_kernel(metavar="N", help="Sets of registers for fragments, 1 or 2; the target's if missing.")
@@ -111,10 +129,17 @@ Cluster = Annotated[
 Arch = Annotated[
     str | None,
     _of_kernel(
-        metavar="ARCH", help="GPU architecture, or auto: of the GPU here, sm_70 without one; auto if missing."
+        metavar="ARCH", help="GPU architecture, or auto: of the GPU here, sm_70 without one; auto if missing.",
+        completed=names.one_of(names.TARGETS),
     ),
 ]
-Stage = Annotated[str | None, typer.Option(metavar="NAME", help="One stage alone, such as warp_tiled.")]
+Stage = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME", help="One stage alone, such as warp_tiled.", autocompletion=names.one_of(names.STAGES)
+    ),
+]
+Json = Annotated[bool, _flag("--json", help="Write the same for programs: JSON on stdout, errors as JSON on stderr.")]
 Keep = Annotated[bool, _flag("--keep", help="Keep the figures in the cache's folder, where compile finds them.")]
 Output = Annotated[Path | None, typer.Option("-o", "--output", metavar="FILE", help="For the CUDA text.")]
 CubinFile = Annotated[
@@ -125,7 +150,13 @@ SizeText = Annotated[
 ]
 Seed = Annotated[int, typer.Option(min=0, metavar="N", help="Of the random data.")]
 Ascii = Annotated[bool, _flag("--ascii", help="Write floor(i/128), <= and -> in trees.")]
-Only = Annotated[str | None, typer.Option(metavar="NAMES", help="Of proofs, such as bounds,fresh; all if missing.")]
+Only = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAMES", help="Of proofs, such as bounds,fresh; all if missing.",
+        autocompletion=names.some_of(names.PROOFS),
+    ),
+]
 Break = Annotated[
     str | None, typer.Option("--break", metavar="NAME", help="Put a defect in first, such as 'swizzle dropped'.")
 ]
@@ -142,7 +173,11 @@ First = Annotated[int, typer.Option("--first", min=0, metavar="N", help="The fir
 Steps = Annotated[int, typer.Option("--steps", min=1, metavar="N", help="How many steps to show.")]
 Statement = Annotated[str | None, typer.Option("--statement", metavar="NAME", help="One alone, such as load_A.")]
 Picture = Annotated[
-    str, typer.Argument(metavar="PICTURE", help="ownership, instruction, tile, output or pipeline; all if missing.")
+    str,
+    typer.Argument(
+        metavar="PICTURE", help="ownership, instruction, tile, output or pipeline; all if missing.",
+        autocompletion=names.one_of(names.PICTURES),
+    ),
 ]
 PictureFile = Annotated[
     Path | None,
@@ -160,7 +195,10 @@ Unswizzled = Annotated[bool, _flag("--unswizzled", help="The tile without its sw
 Tiles = Annotated[int, typer.Option("--tiles", metavar="N", help="How many k tiles the pipeline shows.")]
 Benchmarks = Annotated[
     str | None,
-    typer.Option("--only", metavar="NAMES", help="Benchmarks, such as gemm,add; all if missing."),
+    typer.Option(
+        "--only", metavar="NAMES", help="Benchmarks, such as gemm,add, of tables, too; all if missing.",
+        autocompletion=names.some_of(names.BENCHMARKS),
+    ),
 ]
 SizeCount = Annotated[int, typer.Option("--sizes", min=1, metavar="N", help="How many random sizes.")]
 SizeSeed = Annotated[int, typer.Option("--seed", min=0, metavar="N", help="Of the sizes.")]
@@ -179,7 +217,11 @@ Jobs = Annotated[
 BenchFolder = Annotated[Path, typer.Option("-o", "--output", metavar="FOLDER", help="For the CSV file and all else.")]
 ReportOnly = Annotated[bool, _flag("--report", help="Measure nothing: tables and figures of what the folder has.")]
 BenchTarget = Annotated[
-    str, typer.Option("--target", metavar="ARCH", help="Whose kernels, or auto: the GPU's here.")
+    str,
+    typer.Option(
+        "--target", metavar="ARCH", help="Whose kernels, or auto: the GPU's here.",
+        autocompletion=names.one_of(names.TARGETS),
+    ),
 ]
 
 
@@ -219,9 +261,12 @@ class Choice:
         """The output to be computed."""
         return _computation(self.idiom, self.layouts, self.dtype, self.output_layout)
 
-    def compiled(self, out: Console) -> Kernel:
-        """The idiom compiled so; a terminal shows each stage's name while it is made."""
-        _pair(self.layouts)  # before anything is shown
+    def compiled(self) -> Kernel:
+        """The idiom compiled so; a terminal shows each stage's name while it is made.
+
+        What needs the least is checked first: a bad name of an idiom, a layout or a target costs none of the compiler.
+        """
+        graph = self.graph()
         given: dict[str, Any] = {
             name: value
             for name in _GIVEN
@@ -233,13 +278,20 @@ class Choice:
             given["warp_tile"] = numbers(self.warp_tile, "warp tile", "64x64x32")
         if self.cluster is not None:
             given["cluster"] = numbers(self.cluster, "cluster", "2x1", count=2)
-        with out.status("loading") as status:
-            from polyvolta.compiler.driver import compile
+        with Bar() as bar:
+            from polyvolta.cuda.arch import AUTO
+            from polyvolta.cuda.target.registry import target_of
+
+            target = target_of(self.target or AUTO)
             from polyvolta.compiler.options import Options
 
-            graph = self.graph()
             options = Options(**given) if given else None
-            return compile(graph, self.target, options, progress=lambda s: status.update(f"making {s}"))
+            from polyvolta.compiler.driver import compile
+
+            def reach(stage: str) -> None:
+                bar.reach("making", (1 + names.STAGES.index(stage)) / len(names.STAGES), 1.0, stage)
+
+            return compile(graph, target, options, progress=reach)
 
 
 def _computation(idiom: str, layouts: str, dtype: str, output_layout: str) -> Any:
@@ -297,16 +349,16 @@ def with_choice(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def numbers(text: str, what: str, example: str, least: int = 1, count: int = 3) -> tuple[int, ...]:
-    """Three ints, or so many, written with an x between them, each at least `least`.
+    """Three ints, or so many, written with an x between them, or as the API's tuples, each at least `least`.
 
     Raises
     ------
     BadText : anything else.
 
-    >>> numbers("512x512x256", "size", SIZE)
-    (512, 512, 256)
+    >>> numbers("512x512x256", "size", SIZE), numbers("(512, 512, 256)", "size", SIZE)
+    ((512, 512, 256), (512, 512, 256))
     """
-    parts = text.lower().replace("×", "x").split("x")
+    parts = [part.strip() for part in text.lower().replace("×", "x").replace(",", "x").strip("()").split("x")]
     if len(parts) != count or not all(p.isascii() and p.isdigit() and len(p) < 20 and int(p) >= least for p in parts):
         many = {2: "two", 3: "three"}[count]
         raise BadText(f"{text!r} is no {what}", hint=f"{many} whole numbers, each at least {least}, such as {example}")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from polyvolta.cli import terminal
+from polyvolta.cli import names, terminal, values
+from polyvolta.cli.progress import Bar
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -23,10 +24,30 @@ def broken(kernel: Kernel, mutant: str | None, out: Console) -> Kernel:
     return changed
 
 
-def print_report(out: Console, kernel: Kernel, only: str | None) -> bool:
+def check(only: str | None, mutant: str | None) -> None:
+    """Refuse names of no proof and of no defect, before a kernel is made.
+
+    Raises
+    ------
+    UnknownProof, UnknownMutant : suggest the nearest.
+    """
+    if only is not None and not names.known_only(only, names.PROOFS):
+        from polyvolta.cuda.verify.verify import asked
+
+        asked(only)
+    if mutant is not None:
+        from polyvolta.cuda.mutants import mutant_of
+
+        mutant_of(mutant)
+
+
+def print_report(out: Console, kernel: Kernel, only: str | None, json: bool = False) -> bool:
     """Prove what is asked for and print the report; whether all of it is proved."""
-    with out.status("proving"):
-        report = kernel.verify(only)
+    with Bar("proving") as bar:
+        report = kernel.verify(only, progress=lambda name, done, of: bar.reach("proving", done, of, name))
+    if json:
+        values.write({**values.kernel(kernel), **values.report(report)})
+        return report.ok
     terminal.print_title(out, kernel)
     out.print(report if out.is_terminal else str(report), soft_wrap=not out.is_terminal)
     return report.ok

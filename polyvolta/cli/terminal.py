@@ -10,17 +10,17 @@ from __future__ import annotations
 import os
 import sys
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from math import prod
 from typing import TYPE_CHECKING, TextIO
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from rich.status import Status
     from rich.text import Text
 
     from polyvolta.compiler.kernel import Kernel
+    from polyvolta.cuda.target.target import Target
 
 SHADE = "grey11 on #dcdcdc"  # the paper's shade, readable on light and dark terminals alike
 KINDS = r"^ *(?:DOMAIN|CONTEXT|BAND|FILTER|SEQUENCE|SET|MARK|GUARD|EXTENSION)\b:?"
@@ -56,18 +56,17 @@ def discard_stdout() -> None:
 
 
 @contextmanager
-def warnings_as_notes(status: Status) -> Iterator[None]:
-    """Python's warnings as lines on stderr, without the place in this package at which each was issued.
-
-    Parameters
-    ----------
-    status : what turns meanwhile; it makes room for a line.
-    """
+def warnings_as_notes() -> Iterator[None]:
+    """Python's warnings as lines on stderr, each once, without the place in this package at which it was issued."""
+    said: set[str] = set()
 
     def note(message: Warning | str, *_: object) -> None:
-        status.stop()
-        console(stderr=True).print(f"note: {message}", style="yellow")
-        status.start()
+        if str(message) not in said:
+            said.add(str(message))
+            try:
+                console(stderr=True).print(f"note: {message}", style="yellow")
+            except OSError:
+                discard(sys.stderr)
 
     with warnings.catch_warnings():
         warnings.showwarning = note
@@ -210,6 +209,18 @@ def print_stages(out: Console, kernel: Kernel, ascii: bool) -> None:
 # ---- text and resources ------------------------------------------------------------------------------------
 
 
+def print_text(out: Console, source: str) -> None:
+    """A CUDA text to be copied: highlighted on a terminal, each line as it is; in a pipe byte for byte."""
+    if not out.is_terminal:
+        write(source)
+        return
+    from rich.syntax import Syntax
+
+    text = Syntax("", "cuda", theme="ansi_dark", background_color="default").highlight(source.rstrip("\n"))
+    text.no_wrap, text.overflow = True, "ignore"
+    out.print(text)
+
+
 def print_source(out: Console, kernel: Kernel) -> None:
     """The CUDA text: highlighted and numbered on a terminal, as it is in a pipe."""
     source = kernel.source.rstrip("\n")
@@ -220,7 +231,7 @@ def print_source(out: Console, kernel: Kernel) -> None:
 
     text = Syntax(
         source,
-        "cpp",
+        "cuda",
         theme="ansi_dark",  # the terminal's own colours, on its own background
         background_color="default",
         line_numbers=True,
@@ -249,22 +260,16 @@ def _makers(kernel: Kernel) -> str:
     return groups + (f" for one of {parts} parts of k" if parts > 1 else "") + " and a warp that copies"
 
 
-def print_resources(out: Console, kernel: Kernel) -> None:
-    """What the machine code takes of the target, or why there is none."""
-    from polyvolta.cuda.errors import CompilerMissing, UnsupportedArch
+def print_targets(out: Console, known: Mapping[str, Target]) -> None:
+    """Targets, a line each: what their kernels multiply with, and what a block may have."""
+    for target in known.values():
+        out.print(f"{target.name:<8}", style="bold", end="")
+        out.print(f"{target.shared_bytes // 1024} KiB shared memory and {target.threads} threads a block")
+        mmas = [*target.macro_names, *(f"{f.title} with N = 16, 32, ..., 256" for f in target.families)]
+        for line in folded(", ".join(mmas), "", out.width - 8 if out.is_terminal else 92).splitlines():
+            out.print(f"{'':8}{line}")
+        out.print(f"{'':8}elements: {', '.join(ELEMENTS[kind] for kind in target.kinds)}")
 
-    target = kernel.target
-    heading(out, f"machine code for {target.name}")
-    try:
-        with out.status(f"compiling for {target.name}"):
-            r = kernel.resources()
-    except (CompilerMissing, UnsupportedArch) as missing:
-        out.print("note: no machine code was made; nothing else here needs it.", style="yellow")
-        out.print(str(missing))
-        return
-    stores, loads = r.spill_stores or 0, r.spill_loads or 0
-    spills = f"{stores} bytes stored, {loads} loaded" if stores or loads else "none"
-    fact(out, "registers", f"{r.registers} a thread, of {target.registers}")
-    fact(out, "spills", spills)
-    fact(out, "local memory", f"{r.local_bytes} bytes a thread" if r.local_bytes else "none")
-    fact(out, "shared memory", f"{r.shared_bytes:,} bytes a block, of {target.shared_bytes:,}")
+
+ELEMENTS = {"half": "float16", "bfloat16": "bfloat16"}
+"""What the API calls the kinds of elements."""

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from itertools import chain, islice
 from typing import TYPE_CHECKING
 
-from polyvolta.cli import terminal
+from polyvolta.cli import terminal, values
 from polyvolta.cli.trial import random_arrays
 from polyvolta.cuda.ir.walk import operations
 from polyvolta.cuda.machine.stepping import TraceStep, checked_block, warps_text
@@ -40,6 +40,7 @@ def trace_random(
     steps: int,
     statement: str | None,
     seed: int,
+    json: bool = False,
 ) -> None:
     """Print steps of one block on standard normal data.
 
@@ -62,7 +63,8 @@ def trace_random(
         raise UnknownName(message, hint=nearest(statement, known))
     form = FORMATS[kernel.graph.dtype]
     line = f"Block {block} of {' x '.join(map(str, grid))}; standard normal {form.short} data, seed {seed}."
-    terminal.heading(out, f"trace {' x '.join(str(sizes[n]) for n in 'MNK')}", line)
+    if not json:
+        terminal.heading(out, f"trace {' x '.join(str(sizes[n]) for n in 'MNK')}", line)
     found = (s for s in kernel.trace(*random_arrays(kernel, sizes, seed), block=block)
              if statement in (None, s.statement))  # fmt: skip
     wanted, last = starting(found, first)
@@ -70,6 +72,10 @@ def trace_random(
         of = "" if statement is None else f" of {statement}"
         there = "there is none" if last is None else f"the last is number {last}"
         raise NoSuchStep(f"block {block} takes no step{of} from number {first} on", hint=there)
+    if json:
+        values.write({**values.kernel(kernel), "sizes": sizes, "block": block,
+                      "steps": [values.step(s) for s in islice(wanted, steps)]})  # fmt: skip
+        return
     print_steps(out, islice(wanted, steps))
     if rest := next(wanted, None):
         out.print(f"\nand so on; --first {rest.number} goes on", style="dim")

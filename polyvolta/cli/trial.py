@@ -1,4 +1,4 @@
-"""Trying a kernel on random data: where it ran, its error against float64, and how long it took.
+"""Trying a kernel: what its machine code takes; on random data where it ran, its error against float64, its time.
 
 A run whose data don't fit into memory is refused first. How long interpreting takes is the interpreter's to say, which
 measures it; here its warning is a line like the others.
@@ -7,12 +7,15 @@ measures it; here its warning is a line like the others.
 from __future__ import annotations
 
 import os
+from functools import partial
 from math import prod
+from time import monotonic
 from typing import TYPE_CHECKING
 
 import typer
 
-from polyvolta.cli import terminal
+from polyvolta.cli import terminal, values
+from polyvolta.cli.progress import Bar
 from polyvolta.sets.errors import PolyvoltaError
 
 if TYPE_CHECKING:
@@ -20,6 +23,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from polyvolta.compiler.kernel import Kernel
+    from polyvolta.cuda.machine.machine import Machine
     from polyvolta.graph.tensors import Tensor
 
 TOLERANCE = {"float16": 5e-4, "bfloat16": 4e-3}
@@ -73,8 +77,63 @@ def check_memory(kernel: Kernel, sizes: dict[str, int]) -> None:
         )
 
 
-def run_random(out: Console, kernel: Kernel, sizes: dict[str, int], seed: int, interpret: bool) -> None:
-    """Run on standard normal data; print where, the error against float64 and the time.
+def print_resources(out: Console, kernel: Kernel) -> None:
+    """What the machine code takes of the target, or why there is none."""
+    from polyvolta.cuda.errors import CompilerMissing, UnsupportedArch
+
+    target = kernel.target
+    terminal.heading(out, f"machine code for {target.name}")
+    try:
+        with Bar(f"compiling for {target.name}"):
+            r = kernel.resources()
+    except (CompilerMissing, UnsupportedArch) as missing:
+        out.print("note: no machine code was made; nothing else here needs it.", style="yellow")
+        out.print(str(missing))
+        return
+    stores, loads = r.spill_stores or 0, r.spill_loads or 0
+    spills = f"{stores} bytes stored, {loads} loaded" if stores or loads else "none"
+    terminal.fact(out, "registers", f"{r.registers} a thread, of {target.registers}")
+    terminal.fact(out, "spills", spills)
+    terminal.fact(out, "local memory", f"{r.local_bytes} bytes a thread" if r.local_bytes else "none")
+    terminal.fact(out, "shared memory", f"{r.shared_bytes:,} bytes a block, of {target.shared_bytes:,}")
+
+
+class Steps:
+    """Counts what the interpreter does, as its hook, for a bar: how much that is in all is known beforehand."""
+
+    def __init__(self, bar: Bar) -> None:
+        self._bar, self._shown = bar, 0.0
+        self._machine: Machine | None = None
+        self._before = self._blocks = self._done = 0
+        self._of = self._every = 1
+
+    def __call__(self, machine: Machine, op: object, names: object) -> None:
+        if machine is not self._machine:
+            self._begin(machine)
+        self._done += 1
+        now = monotonic()
+        if now - self._shown > 0.1:
+            self._shown = now
+            share = self._before + self._blocks * min(self._done / self._of, 1.0)
+            self._bar.reach("interpreting", share / self._every, 1.0)
+
+    def _begin(self, machine: Machine) -> None:
+        """Another batch of blocks."""
+        from polyvolta.cuda.machine.forecast import executions
+        from polyvolta.cuda.machine.turns.tiles import launched
+
+        grid = [g.evaluate(machine.values) for g in machine.ir.grid]
+        self._before += self._blocks
+        self._machine, self._blocks, self._done = machine, machine.blocks.shape[1], 0
+        self._every = machine.launched or prod(launched(machine.ir, grid))
+        counted = executions(machine.ir, machine.values, machine.blocks, machine.launched)
+        self._of = max(sum(counted.values()), 1)
+
+
+def run_random(
+    out: Console, kernel: Kernel, sizes: dict[str, int], seed: int, interpret: bool, json: bool = False
+) -> None:
+    """Run on standard normal data; print where, the error against float64 and the time, or write them as data.
 
     Raises
     ------
@@ -95,21 +154,30 @@ def run_random(out: Console, kernel: Kernel, sizes: dict[str, int], seed: int, i
     names = ", ".join(t.name for t in kernel.graph.inputs)
     form = FORMATS[kernel.graph.dtype]
     line = f"{names}: standard normal {form.short} data, seed {seed}."
-    terminal.heading(out, f"run {' x '.join(str(sizes[n]) for n in 'MNK')}", line)
-    with out.status(f"running on the {where}") as status, terminal.warnings_as_notes(status):
+    if not json:
+        terminal.heading(out, f"run {' x '.join(str(sizes[n]) for n in 'MNK')}", line)
+    with Bar(f"running on the {where}") as bar:
         call = kernel if on_gpu else kernel.interpret
+        if bar.is_shown and not on_gpu:
+            call = partial(call, hook=Steps(bar))
         if on_gpu:
             call(*arrays)  # compiles and loads
         start = perf_counter()
         c = call(*arrays)
         seconds = perf_counter() - start
+        bar.pulse("comparing with float64")
         (exact,) = reference(kernel.graph, *arrays)
     error = float(np.linalg.norm(c.astype(np.float64) - exact) / (np.linalg.norm(exact) or 1))
     tolerance = TOLERANCE[kernel.graph.dtype]
     time = f"{seconds:.2f} s" if seconds >= 0.1 else f"{seconds * 1e3:.2f} ms"
-    terminal.fact(out, "ran on", where)
-    terminal.fact(out, "relative error", f"{error:.1e} (L2, against float64; at most {tolerance:.0e})")
-    terminal.fact(out, "time", time + ", with copies to the GPU and back" * on_gpu)
+    if json:
+        found = {"sizes": sizes, "seed": seed, "where": where, "relative_error": error, "tolerance": tolerance,
+                 "seconds": seconds, "ok": error <= tolerance}  # fmt: skip
+        values.write({**values.kernel(kernel), **found})
+    else:
+        terminal.fact(out, "ran on", where)
+        terminal.fact(out, "relative error", f"{error:.1e} (L2, against float64; at most {tolerance:.0e})")
+        terminal.fact(out, "time", time + ", with copies to the GPU and back" * on_gpu)
     if not error <= tolerance:
         message = f"the result is wrong: relative error {error:.1e}, at most {tolerance:.0e}"
         terminal.console(stderr=True).print(message, style="bold red")

@@ -130,7 +130,7 @@ def compile(  # noqa: A001
     outputs : what the kernel computes: one expression or several, some made by `output`, or by name; or their graph.
     target : the architecture the kernel is made for, or its name in `pv.targets`; by default "auto": the newest of
         these that the GPU at hand runs, and without a GPU the first, sm_70.
-    options : tiles and more; what isn't given, the rule of `polyvolta.compiler.tuning` chooses. The kernel's
+    options : tiles and more; what isn't given, the rule of `polyvolta.compiler.rule.defaults` chooses. The kernel's
         `options` are all.
     name : of the C function; "kern0" by default.
     progress : called with each stage's name when the stage is reached.

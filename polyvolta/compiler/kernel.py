@@ -189,13 +189,16 @@ class Kernel(Compiled, Generic[R]):
 
         return traced(self, bind(self.graph, arrays, named), block, copies)
 
-    def verify(self, only: str | Iterable[str] | None = None) -> Report:
+    def verify(
+        self, only: str | Iterable[str] | None = None, progress: Callable[[str, int, int], None] | None = None
+    ) -> Report:
         """Prove, for all sizes, that the kernel is right: nothing races, no bank conflict, every element covered once.
 
         Parameters
         ----------
         only : names of proofs, such as "bounds", "bounds, fresh" or ("bounds", "fresh"), at least one; by default all
             that the kernel has a meaning for.
+        progress : called as progress(name, done, total) when a proof begins: its name, and how many are done.
 
         Returns
         -------
@@ -223,7 +226,7 @@ class Kernel(Compiled, Generic[R]):
         """
         from polyvolta.cuda.verify.verify import verify
 
-        return verify(self.ir, self.graph, self.stages, only)
+        return verify(self.ir, self.graph, self.stages, only, progress)
 
     def bind(
         self, /, *arrays: Array, out: Array | Sequence[Array], stream: Any = None, **named: Array

@@ -1,8 +1,8 @@
 """Options of a compilation, checked on their own and against what a graph needs and a target has.
 
 Options may be given in part. `Options` remembers which were; `complete` chooses the others for a graph and a target, by
-the rule of `tuning`, and `informed` for known sizes, by the cost model of `polyvolta.compiler.model`. Until then they
-have the values that a plain product of large matrices gets.
+the rule of `rule.defaults`, and `informed` for known sizes, by the cost model of `polyvolta.compiler.model`. Until then
+they have the values that a plain product of large matrices gets.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Literal, Never
 
 from polyvolta.compiler.model.ranking import rank
 from polyvolta.compiler.needs import Needs, family_of, needs_of
+from polyvolta.compiler.rule.defaults import OF_BOXES, choose, remedy, tilings
 from polyvolta.compiler.tiling import OPTIONS, SPLITS, BadOption, Tiling
-from polyvolta.compiler.tuning import OF_BOXES, choose, remedy, tilings
 from polyvolta.cuda.arch import AUTO
 from polyvolta.cuda.ir.block_order import HIGHEST
 from polyvolta.cuda.target.registry import require, target_of
@@ -59,7 +59,7 @@ class Origin:
 
 @dataclass(frozen=True, slots=True, init=False, repr=False)
 class Options(Shown, Tiling):
-    """How a kernel is tiled. What isn't given is chosen by the rule of `polyvolta.compiler.tuning`.
+    """How a kernel is tiled. What isn't given is chosen by the rule of `polyvolta.compiler.rule.defaults`.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
 """How a kernel is tiled, and launched: sixteen values, what they need of a target, and what of them doesn't fit.
 
-What a user gives is an `Options` (`options`), in which some values may be missing; the rule of `tuning` compares whole
-tilings.
+What a user gives is an `Options` (`options`), in which some values may be missing; the rule of `rule.defaults` compares
+whole tilings.
 """
 
 from __future__ import annotations

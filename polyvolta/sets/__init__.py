@@ -6,37 +6,65 @@
 True
 >>> print(Set("[N] -> { S[i] : 0 <= i < N }").apply(tile).project_out(1))
 [N] -> { [i0] : 0 <= 32*i0 < N }
+
+Names are imported on first use, so that an error, or a text that is none, costs no algebra.
 """
 
-from .budgets import budget
-from .counting.quasipoly import PwQPolynomial, QPolynomial
-from .errors import (
-    BudgetExceeded,
-    EmptySet,
-    NotAffine,
-    NotAFunction,
-    NotPlottable,
-    NotSupported,
-    OutsideDomain,
-    PolyvoltaError,
-    SetSyntaxError,
-    SpaceMismatch,
-    Unbounded,
-    UnknownName,
-    nearest,
-)
-from .functions.multi_pwaff import MultiPwAff
-from .functions.pwaff import PwAff
-from .layouts.layout import Layout
-from .values.aff import Aff, aff, var, xor
-from .values.map import Map
-from .values.set import Set
-from .values.simplify import simplify
-from .values.space import Space, Tuple
+from __future__ import annotations
 
-PwMultiAff = MultiPwAff  # isl's name of a function whose outputs share their cells
+from importlib import import_module
+from typing import TYPE_CHECKING
 
-__all__ = [
+if TYPE_CHECKING:
+    from polyvolta.sets.budgets import budget as budget
+    from polyvolta.sets.counting.quasipoly import PwQPolynomial as PwQPolynomial
+    from polyvolta.sets.counting.quasipoly import QPolynomial as QPolynomial
+    from polyvolta.sets.errors import BudgetExceeded as BudgetExceeded
+    from polyvolta.sets.errors import EmptySet as EmptySet
+    from polyvolta.sets.errors import NotAffine as NotAffine
+    from polyvolta.sets.errors import NotAFunction as NotAFunction
+    from polyvolta.sets.errors import NotPlottable as NotPlottable
+    from polyvolta.sets.errors import NotSupported as NotSupported
+    from polyvolta.sets.errors import OutsideDomain as OutsideDomain
+    from polyvolta.sets.errors import PolyvoltaError as PolyvoltaError
+    from polyvolta.sets.errors import SetSyntaxError as SetSyntaxError
+    from polyvolta.sets.errors import SpaceMismatch as SpaceMismatch
+    from polyvolta.sets.errors import Unbounded as Unbounded
+    from polyvolta.sets.errors import UnknownName as UnknownName
+    from polyvolta.sets.errors import nearest as nearest
+    from polyvolta.sets.functions.multi_pwaff import MultiPwAff as MultiPwAff
+    from polyvolta.sets.functions.multi_pwaff import PwMultiAff as PwMultiAff
+    from polyvolta.sets.functions.pwaff import PwAff as PwAff
+    from polyvolta.sets.layouts.layout import Layout as Layout
+    from polyvolta.sets.values.aff import Aff as Aff
+    from polyvolta.sets.values.aff import aff as aff
+    from polyvolta.sets.values.aff import var as var
+    from polyvolta.sets.values.aff import xor as xor
+    from polyvolta.sets.values.map import Map as Map
+    from polyvolta.sets.values.set import Set as Set
+    from polyvolta.sets.values.simplify import simplify as simplify
+    from polyvolta.sets.values.space import Space as Space
+    from polyvolta.sets.values.space import Tuple as Tuple
+
+_HOMES = {
+    "budget": "budgets",
+    **dict.fromkeys("PwQPolynomial QPolynomial".split(), "counting.quasipoly"),
+    **dict.fromkeys(
+        "BudgetExceeded EmptySet NotAFunction NotAffine NotPlottable NotSupported OutsideDomain"
+        " PolyvoltaError SetSyntaxError SpaceMismatch Unbounded UnknownName nearest".split(),
+        "errors",
+    ),
+    **dict.fromkeys("MultiPwAff PwMultiAff".split(), "functions.multi_pwaff"),
+    "PwAff": "functions.pwaff",
+    "Layout": "layouts.layout",
+    **dict.fromkeys("Aff aff var xor".split(), "values.aff"),
+    "Map": "values.map",
+    "Set": "values.set",
+    "simplify": "values.simplify",
+    **dict.fromkeys("Space Tuple".split(), "values.space"),
+}
+
+__all__ = [  # noqa: F822 (the names are there on first use)
     "Aff",
     "BudgetExceeded",
     "EmptySet",
@@ -67,3 +95,15 @@ __all__ = [
     "var",
     "xor",
 ]
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    globals()[name] = value  # the next look-up finds it here
+    return value
+
+
+def __dir__() -> list[str]:
+    return [*globals(), *__all__]

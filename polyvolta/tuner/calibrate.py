@@ -55,6 +55,8 @@ OF_WARPGROUPS = ("launch", "block", "latency", "piece", "store", "meet", "togeth
                  "far", "ragged", "tensor", "shared", "l2", "dram", "power", "sharp")  # fmt: skip
 """Figures that times of plain products say something about."""
 Report = Callable[[str], None]
+Reached = Callable[[str, int, int], None]
+"""Called with what is done, how often it was, and of how many times."""
 Times = Sequence[tuple[int, int, float]]
 """(tiling, size, seconds), by numbers of both."""
 
@@ -76,13 +78,16 @@ class Calibration(Record):
     count: int
 
 
-def calibrate(target: str | Target = AUTO, report: Report | None = None) -> Calibration:
+def calibrate(
+    target: str | Target = AUTO, report: Report | None = None, progress: Reached | None = None
+) -> Calibration:
     """Time kernels on the GPU at hand, and fit its chip's figures.
 
     Parameters
     ----------
     target : whose kernels; "auto": the newest that the GPU runs.
     report : called with a line about each step.
+    progress : called with how far it is: ("making kernels", 3, 64), then ("timing", 1, 768).
 
     Raises
     ------
@@ -95,10 +100,11 @@ def calibrate(target: str | Target = AUTO, report: Report | None = None) -> Cali
     if gpu is None:
         raise NoGpu("there is no GPU to be measured", hint="without one kernels are made for the package's chips")
     made, say = target_of(target), report or (lambda _: None)
+    reached: Reached = progress or (lambda what, done, of: None)
     chip = described(chip_of(made, gpu.name), gpu)
     tilings = chosen(made, chip)
     say(f"{gpu.name}: {len(tilings)} tilings of {made.name} at {len(SIZES)} sizes")
-    times = timed(made, gpu, tilings, say)
+    times = timed(made, gpu, tilings, say, reached)
     say(f"{len(times)} times")
     return fitted(made, chip, tilings, times)
 
@@ -119,7 +125,9 @@ def chosen(target: Target, chip: Chip) -> list[Tiling]:
     return list(dict.fromkeys([*best, *others]))
 
 
-def timed(target: Target, gpu: Gpu, tilings: Sequence[Tiling], say: Report) -> list[tuple[int, int, float]]:
+def timed(
+    target: Target, gpu: Gpu, tilings: Sequence[Tiling], say: Report, reached: Reached
+) -> list[tuple[int, int, float]]:
     """Seconds of each tiling at each size, of those that run."""
     graph, _ = product()
     options = [Options(*astuple(t)) for t in tilings]
@@ -130,12 +138,19 @@ def timed(target: Target, gpu: Gpu, tilings: Sequence[Tiling], say: Report) -> l
         return Spec(graph, target, sizes, gpu, limit=limit_of(graph, sizes))
 
     with Builds(spec(SIZES[0]), options) as builds:
-        kernels = [b for b in builds if isinstance(b, Built)]
+        kernels = []
+        for n, made in enumerate(builds, 1):
+            reached("making kernels", n, len(options))
+            if isinstance(made, Built):
+                kernels.append(made)
     say(f"{len(kernels)} kernels made")
     out = []
     for n, size in enumerate(SIZES):
         with Timer(spec(size), Bench) as timer:
-            found: list[Timed] = [timer.time(k) for k in kernels]
+            found: list[Timed] = []
+            for k in kernels:
+                found.append(timer.time(k))
+                reached("timing", n * len(kernels) + len(found), len(SIZES) * len(kernels))
         out += [(number[t.options], n, t.seconds) for t in found if t.seconds is not None]
         say(f"{' x '.join(map(str, size))}: best {1e6 * min((t.seconds or 1.0 for t in found), default=1.0):.1f} us")
     return out

@@ -71,11 +71,12 @@ class Progress:
 def _bar() -> Any:
     """A bar on stderr, if that is a terminal or a notebook."""
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
     from rich.progress import Progress as Bar
 
     console = Console(stderr=True)
     if not (console.is_terminal or console.is_jupyter):
         return None
-    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
-    return Bar(*columns, console=console, transient=True)
+    far = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn()
+    times = TimeElapsedColumn(), TextColumn("left:"), TimeRemainingColumn()
+    return Bar(*far, *times, console=console, transient=True)

@@ -10,7 +10,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from operator import index
@@ -25,10 +25,11 @@ from polyvolta.compiler.remembered.store import Finished, Store
 from polyvolta.cuda.arch import AUTO, newest_for, runs_on
 from polyvolta.cuda.devices import Gpu, gpu_here
 from polyvolta.cuda.errors import NoGpu, WrongGpu
-from polyvolta.cuda.target.registry import target_of, targets
+from polyvolta.cuda.target.registry import require, target_of, targets
 from polyvolta.cuda.target.target import Target
 from polyvolta.graph.dag import Graph
 from polyvolta.graph.plans.idioms import plan
+from polyvolta.sets.errors import kind_of
 from polyvolta.tuner.candidates import guesses
 from polyvolta.tuner.crews import Alone, Crew, Crowd, executor_of, seen
 from polyvolta.tuner.errors import NothingTimed, NothingToTime
@@ -59,7 +60,8 @@ def tune(
     *,
     candidates: Iterable[Options] | None = None,
     limit: float | None = None,
-    **sizes: int,
+    sizes: Mapping[str, int] | None = None,
+    **named: int,
 ) -> Tuned:
     """The fastest kernel for an expression at some sizes: times the best guesses on the GPU at hand, and remembers what
     came out.
@@ -79,7 +81,8 @@ def tune(
     candidates : options to be timed instead of the best guesses, given in whole or in part; the budget then is their
         number.
     limit : seconds that one candidate may take on the GPU; if missing, 20 and one for each 10^11 operations.
-    sizes : of every symbolic size.
+    sizes, named : of every symbolic size, as `compile` takes them, or each by its name: `sizes={"M": 512}`, or
+        `M=512`. A size with the name of another argument, such as "budget", goes into `sizes`.
 
     Returns
     -------
@@ -89,10 +92,10 @@ def tune(
     ------
     NoGpu : there is none, and no executor; says what works without.
     WrongGpu : it can't run the target's kernels.
-    NothingToTime : a size that is missing, unknown or no positive int; no budget, no candidates.
+    NothingToTime : a size that is missing, unknown, given twice or no positive int; no budget, no candidates.
     TooLarge, DoesNotFit : sizes that kernels, or the GPU's memory, can't hold.
     NothingTimed : no candidate could be timed; says why.
-    BadOption and others of `compile`.
+    BadOption and others of `compile`. What is wrong with an argument is said whether there is a GPU or not.
 
     Notes
     -----
@@ -102,14 +105,17 @@ def tune(
     there. Nobody else times on the GPU meanwhile, as far as this package is concerned.
     """
     graph = Graph.of(outputs)
-    values = checked_sizes(graph, sizes)
+    values = checked_sizes(graph, _merged(sizes, named))
     number = _budget(budget)
+    seconds = limit_of(graph, values) if limit is None else _seconds(limit)
+    chosen = None if target is None or target == AUTO else target_of(target)
+    listed = None if candidates is None else _listed(candidates)
+    _check(graph, chosen, listed)
     pool, workers = executor_of(executor) if executor is not None else (None, 1)
     gpu = _gpu(pool)
-    target = _target(target, gpu)
-    given = None if candidates is None else _whole(candidates, graph, target)
-    seconds = limit_of(graph, values) if limit is None else _seconds(limit)
-    spec = Spec(graph, target, values, gpu, alone=pool is None, limit=seconds)
+    made = _target(chosen, gpu)
+    given = None if listed is None else _whole(listed, graph, made)
+    spec = Spec(graph, made, values, gpu, alone=pool is None, limit=seconds)
     alone = Alone(spec, Bench)
     crew = alone if pool is None else Crowd(spec, Bench, pool, alone, workers)
     return Run(spec, crew, Store.here(), Builder, progress).tuned(given, number)
@@ -131,15 +137,52 @@ def _seconds(limit: Any) -> float:
     return float(limit)
 
 
-def _whole(candidates: Iterable[Options], graph: Graph, target: Target) -> tuple[Options, ...]:
-    """Candidates with all of their options, each once."""
-    made = []
-    for options in candidates:
+def _merged(sizes: Any, named: Mapping[str, Any]) -> dict[str, Any]:
+    """The sizes of both ways to give them.
+
+    Raises
+    ------
+    NothingToTime : no mapping, or one size given in both ways.
+    """
+    if sizes is None:
+        return dict(named)
+    if not isinstance(sizes, Mapping):
+        raise NothingToTime(f"sizes is {kind_of(sizes)}", hint='pass sizes={"M": 512, ...}, or M=512')
+    if twice := [n for n in sizes if n in named]:
+        raise NothingToTime(f"the size {twice[0]} is given twice", hint=f"in sizes={{...}}, or as {twice[0]}=...")
+    return {**sizes, **named}
+
+
+def _listed(candidates: Iterable[Options]) -> tuple[Options, ...]:
+    """Candidates as they were given.
+
+    Raises
+    ------
+    NothingToTime : none, or something else than options.
+    """
+    hint = "candidates=[pv.Options(...), ...]"
+    if isinstance(candidates, Options) or not isinstance(candidates, Iterable):
+        raise NothingToTime(f"candidates is {kind_of(candidates)}", hint=hint)
+    made = tuple(candidates)
+    for options in made:
         if not isinstance(options, Options):
-            raise NothingToTime(f"a candidate is a {type(options).__name__}", hint="candidates=[pv.Options(...), ...]")
-        made.append(complete(options, needs_of(plan(graph, options.accumulators)), target))
+            raise NothingToTime(f"a candidate is {kind_of(options)}", hint=hint)
     if not made:
         raise NothingToTime("there are no candidates", hint="without candidates= the best guesses are timed")
+    return made
+
+
+def _check(graph: Graph, target: Target | None, candidates: Sequence[Options] | None) -> None:
+    """Refuse what no kernel can be made of, whichever GPU there is: of "auto", what only the GPU tells stays open."""
+    needs = needs_of(plan(graph))
+    if target is not None:
+        require(target, needs.layouts, needs.kind)
+        _whole(candidates or (), graph, target)
+
+
+def _whole(candidates: Iterable[Options], graph: Graph, target: Target) -> tuple[Options, ...]:
+    """Candidates with all of their options, each once."""
+    made = (complete(o, needs_of(plan(graph, o.accumulators)), target) for o in candidates)
     return tuple(dict.fromkeys(made))
 
 
@@ -168,14 +211,13 @@ def _gpu(pool: Executor | None) -> Gpu:
     return there[0]
 
 
-def _target(target: str | Target | None, gpu: Gpu) -> Target:
-    """The target, of "auto" the newest that the GPU runs."""
-    if target is None or target == AUTO:
+def _target(made: Target | None, gpu: Gpu) -> Target:
+    """The target, by default the newest that the GPU runs."""
+    if made is None:
         name = newest_for(gpu.arch, targets)
         if name is None:
             raise WrongGpu(f"no target's kernels run on {gpu.name}, {gpu.arch}", hint=f"known: {', '.join(targets)}")
         return target_of(name)
-    made = target_of(target)
     if not runs_on(made.name, gpu.arch):
         raise WrongGpu(f"{gpu.name} is {gpu.arch}, which doesn't run kernels for {made.name}", hint='target="auto"')
     return made

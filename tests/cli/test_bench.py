@@ -48,6 +48,14 @@ def test_a_report_has_the_tables_on_stdout_and_all_files_in_the_folder(cli, meas
     assert err.count("wrote") == 7
 
 
+def test_a_report_of_some_benchmarks(cli, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    records.append(tmp_path / "evaluation.csv", rows(2))
+    code, out, _ = cli("--report", "-o", str(tmp_path), "--only", "add, gemm")
+    assert code == 0 and "A @ B + P @ Q" in out and "relu(" not in out
+    assert "relu(" in cli("--report", "-o", str(tmp_path))[1]
+
+
 def test_without_matplotlib_there_are_tables_and_a_note(cli, measured, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     code, out, err = cli("--report", "-o", str(measured))
@@ -67,6 +75,8 @@ def test_without_a_gpu_it_says_what_works(cli, tmp_path):
 @pytest.mark.parametrize(
     ("argv", "words"),
     [(["--report"], "has nothing measured"), (["--only", "gemn"], "did you mean 'gemm'"),
+     (["--report", "--only", "gemn"], "did you mean 'gemm'"),
+     (["--report", "--only", "add"], "nothing measured of add"),
      (["--target", "sm_91"], "no target is called"), (["--sizes", "0"], "Invalid value")],
 )  # fmt: skip
 def test_bad_input_is_refused(cli, tmp_path, argv, words):

@@ -85,9 +85,10 @@ def test_without_a_gpu_nothing_is_measured(monkeypatch):
 
 def test_the_command_prints_data_and_keeps_it(monkeypatch, tmp_path, capsys):
     monkeypatch.setenv("POLYVOLTA_CACHE_DIR", str(tmp_path))
+    monkeypatch.delenv("POLYVOLTA_CACHE_SIZE", raising=False)
     monkeypatch.setattr(calibrate, "gpu_here", lambda: Gpu(0, "NVIDIA H200", "sm_90", "GPU-0"))
     true = other(launch=3e-6, tensor=0.8)
-    monkeypatch.setattr(calibrate, "timed", lambda target, gpu, tilings, say: simulated(target, tilings, true))
+    monkeypatch.setattr(calibrate, "timed", lambda target, gpu, tilings, say, _: simulated(target, tilings, true))
     known.kept.cache_clear()
     with pytest.raises(SystemExit) as left:
         main(["calibrate", "--target", "sm_90a", "--keep"])
@@ -97,3 +98,19 @@ def test_the_command_prints_data_and_keeps_it(monkeypatch, tmp_path, capsys):
     assert chip.measured and chip.name == "H200" and chip != H200
     assert known.kept() == {"H200": chip} and "kept in" in done.err and "first choice" in done.err
     known.kept.cache_clear()
+
+
+@pytest.mark.parametrize(("env", "message"), [
+    ({"POLYVOLTA_CACHE_SIZE": "0"}, "the cache is switched off"),
+    ({"POLYVOLTA_CACHE_DIR": "file/below"}, "can't be kept"),
+], ids=str)  # fmt: skip
+def test_the_command_says_before_it_measures_that_nothing_can_be_kept(monkeypatch, tmp_path, capsys, env, message):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "file").write_text("")
+    monkeypatch.delenv("POLYVOLTA_CACHE_SIZE", raising=False)
+    for name, value in env.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(calibrate, "calibrate", lambda *_: pytest.fail("measured"))
+    with pytest.raises(SystemExit) as left:
+        main(["calibrate", "--target", "sm_90a", "--keep"])
+    assert left.value.code == 2 and message in capsys.readouterr().err

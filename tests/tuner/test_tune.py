@@ -30,6 +30,7 @@ from tests.tuner.fakes import FakeBench, FakeBuilder, option
 M, N, K = pv.sizes("M N K")
 E = pv.tensor("A", (M, K)) @ pv.tensor("B", (K, N), layout="col")
 SIZES = {"M": 512, "N": 256, "K": 128}
+WIDE = pv.Options(block_tile=(1024, 1024, 32))  # of no target
 
 
 @pytest.fixture
@@ -322,12 +323,27 @@ def test_bad_input(given, message):
         pv.tune(E, **given)
 
 
-@pytest.mark.parametrize("given, message", [({"candidates": []}, "no candidates"), ({"candidates": [3]}, "is a int"),
-                                            ({"limit": 0}, "the limit is")])  # fmt: skip
-def test_bad_input_that_needs_a_gpu_to_be_looked_at(monkeypatch, given, message):
-    monkeypatch.setattr(tune, "_gpu", lambda pool: fakes.GPU)
-    with pytest.raises(NothingToTime, match=message):
+@pytest.mark.parametrize("given, message", [
+    ({"candidates": []}, "no candidates"), ({"candidates": [3]}, "a candidate is an int"),
+    ({"candidates": pv.Options()}, "candidates is an Options"), ({"limit": 0}, "the limit is"),
+    ({"sizes": 512}, "sizes is an int"), ({"sizes": {"M": 64}}, "the size M is given twice"),
+    ({"target": "sm_71"}, "no target is called 'sm_71'"), ({"target": "sm_70", "candidates": [WIDE]}, "1024x1024x32"),
+], ids=str)  # fmt: skip
+def test_arguments_are_looked_at_before_a_gpu_is(monkeypatch, given, message):
+    monkeypatch.setattr(tune, "_gpu", lambda pool: pytest.fail("looked for a GPU"))
+    with pytest.raises(pv.PolyvoltaError, match=message):
         pv.tune(E, **SIZES, **given)
+
+
+def test_sizes_may_be_called_as_the_arguments_are(monkeypatch):
+    """Sizes of any name go through `sizes`, beside others that are arguments."""
+    seen = []
+    monkeypatch.setattr(tune, "_gpu", lambda pool: fakes.GPU)
+    monkeypatch.setattr(tune.Run, "tuned", lambda run, given, number: seen.append((run.spec.sizes, number)))
+    budget, target, k = pv.sizes("budget target K")
+    product = pv.tensor("A", (budget, k)) @ pv.tensor("B", (k, target), layout="col")
+    pv.tune(product, "sm_70", 3, sizes={"budget": 512, "target": 256}, K=64)
+    assert seen == [({"budget": 512, "target": 256, "K": 64}, 3)]
     with pytest.raises(WrongGpu):
         pv.tune(E, "sm_90a", **SIZES)
 

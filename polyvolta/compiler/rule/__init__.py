@@ -1,1 +1,1 @@
-"""What the rule of `tuning` goes through: block tiles for sizes, and the tilings of warpgroups."""
+"""The rule by which options are chosen (`defaults`), and what it goes through: block tiles, tilings of warpgroups."""

@@ -39,7 +39,7 @@ def reasons(o: Options) -> dict[str, str]:
 
 
 def _by_rule(o: Options, origin: Origin) -> dict[str, str]:
-    """What the rule of `polyvolta.compiler.tuning` went by."""
+    """What the rule of `polyvolta.compiler.rule.defaults` went by."""
     target, needs = origin.target, needs_of(plan(origin.graph, o.accumulators))
     of, kind = target.of_kind(needs.kind), o.by_blocks(target)
     family = target.families[0] if kind else None

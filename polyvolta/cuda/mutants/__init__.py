@@ -75,9 +75,19 @@ def broken(kernel: K, name: str) -> K:
         hint = "each of its variants is one: kernel.variants[0]" if several else \
                "pv.compile(...) makes a kernel; MUTANTS[name].ir changes an IR alone"
         raise NotAKernel(f"{kind_of(kernel)} where a kernel should be", hint=hint)
+    return _changed(kernel, mutant_of(name))
+
+
+def mutant_of(name: str) -> Mutant:
+    """The mutant of a name.
+
+    Raises
+    ------
+    UnknownMutant : there is none; suggests the nearest.
+    """
     if name not in MUTANTS:
         raise UnknownMutant(f"no mutant is called {name!r}", hint=nearest(str(name), MUTANTS))
-    return _changed(kernel, MUTANTS[name])
+    return MUTANTS[name]
 
 
 def _changed(kernel: Any, mutant: Mutant) -> Any:

@@ -20,7 +20,7 @@ A size is any integer here; that it fits the 32 bits of an `int` is checked at t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from time import perf_counter
@@ -45,6 +45,7 @@ from polyvolta.sets import BudgetExceeded, PolyvoltaError, nearest
 from polyvolta.sets.errors import kind_of
 
 Stages = Mapping[str, Schedule]
+Progress = Callable[[str, int, int], None]
 Prover = Callable[[KernelIR, Graph, Stages], Verdict]
 
 
@@ -68,12 +69,19 @@ class UnknownProof(CudaError, ValueError):
 NO_ANSWER = (Undecided, BudgetExceeded)  # how a prover says that it doesn't know
 
 
-def verify(ir: KernelIR, graph: Graph, stages: Stages, only: str | Iterable[str] | None = None) -> Report:
+def verify(
+    ir: KernelIR,
+    graph: Graph,
+    stages: Stages,
+    only: str | Iterable[str] | None = None,
+    progress: Progress | None = None,
+) -> Report:
     """Decide every statement about a kernel, or some of them.
 
     Parameters
     ----------
     only : names of proofs, or one text with commas between; by default all that the kernel has a use for.
+    progress : called as progress(name, done, total) when a proof begins; with "the rest" when the machine does.
 
     Raises
     ------
@@ -90,7 +98,9 @@ def verify(ir: KernelIR, graph: Graph, stages: Stages, only: str | Iterable[str]
     text = _printed(places)
     found = Found({}, {}, {})
     functions, whole = {**provers(), **orders(ir)}, unfolded(ir)
-    by_functions(functions, whole.ir, graph, stages, wanted, found)
+    by_functions(functions, whole.ir, graph, stages, wanted, found, progress)
+    if progress is not None:
+        progress("the rest", sum(name in functions for name in wanted), len(wanted))
     by_machine(whole.ir, graph, [name for name in wanted if name not in functions], found)
     if only is not None and found.without:
         name, reason = next(iter(found.without.items()))
@@ -192,18 +202,20 @@ def clients() -> tuple[Callable[[KernelIR, Graph], Watcher], ...]:
 
 
 def by_functions(
-    functions: Mapping[str, Prover], ir: KernelIR, graph: Graph, stages: Stages, wanted: Iterable[str], found: Found
-) -> None:
+    functions: Mapping[str, Prover], ir: KernelIR, graph: Graph, stages: Stages, wanted: Sequence[str], found: Found,
+    progress: Progress | None = None,
+) -> None:  # fmt: skip
     """Ask the functions, one proof after the other."""
-    for name in wanted:
-        if name in functions:
-            start = perf_counter()
-            try:
-                found.verdicts[name] = functions[name](ir, graph, stages), perf_counter() - start
-            except NoMeaning as reason:
-                found.without[name] = reason
-            except NO_ANSWER as unknown:
-                found.unknown[name] = unknown
+    for n, name in enumerate(name for name in wanted if name in functions):
+        if progress is not None:
+            progress(name, n, len(wanted))
+        start = perf_counter()
+        try:
+            found.verdicts[name] = functions[name](ir, graph, stages), perf_counter() - start
+        except NoMeaning as reason:
+            found.without[name] = reason
+        except NO_ANSWER as unknown:
+            found.unknown[name] = unknown
 
 
 def by_machine(ir: KernelIR, graph: Graph, wanted: Iterable[str], found: Found) -> None:

@@ -276,3 +276,6 @@ def _optimal(self: Relation, sign: int) -> MultiPwAff:
     return as_multi_pw_aff(
         Map._of(self.param_names, [(whole, tuple(p for c in best for p in with_known_divs(c)))])
     ).coalesce()
+
+
+PwMultiAff = MultiPwAff  # isl's name of a function whose outputs share their cells

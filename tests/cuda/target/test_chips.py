@@ -16,6 +16,7 @@ from polyvolta.cuda.target.registry import targets
 def nothing_at_hand(monkeypatch, tmp_path):
     monkeypatch.setattr(known, "gpu_here", lambda: None)
     monkeypatch.setenv("POLYVOLTA_CACHE_DIR", str(tmp_path))
+    monkeypatch.delenv("POLYVOLTA_CACHE_SIZE", raising=False)
     known.kept.cache_clear()
     yield
     known.kept.cache_clear()
@@ -64,6 +65,23 @@ def test_what_was_kept_goes_before(tmp_path):
     other = known.keep(replace(chips["A100"], source="measured here"))
     assert other == path and chip_of(targets["sm_80"], "A100").measured
     assert chip_of(targets["sm_90a"], "NVIDIA H200") == own
+
+
+def test_a_cache_that_is_switched_off_keeps_no_chips(monkeypatch):
+    known.keep(replace(chips["H200"], clock=1e9))
+    monkeypatch.setenv("POLYVOLTA_CACHE_SIZE", "0")
+    known.kept.cache_clear()
+    assert known.kept() == {} and chip_of(targets["sm_90a"], "NVIDIA H200") == chips["H200"]
+    with pytest.raises(known.NotKept, match="switched off"):
+        known.keep(chips["H200"])
+
+
+def test_a_folder_that_can_not_be_made_keeps_no_chips(monkeypatch, tmp_path):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("POLYVOLTA_CACHE_DIR", str(tmp_path / "file" / "below"))
+    assert known.kept() == {}
+    with pytest.raises(known.NotKept, match="can't be kept"):
+        known.keep(chips["H200"])
 
 
 @pytest.mark.parametrize("text", ["", "{", "[1]", "[{}]", '{"a": 1}', "null", '[{"name": "H200"}]'])

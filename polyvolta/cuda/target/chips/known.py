@@ -10,6 +10,7 @@ chip that was measured, in seconds and shares, and order tilings by what differs
 from __future__ import annotations
 
 import json
+import os
 import re
 import tempfile
 from functools import cache
@@ -19,6 +20,7 @@ from typing import TYPE_CHECKING
 from polyvolta.cuda import arch
 from polyvolta.cuda.devices import gpu_here
 from polyvolta.cuda.target.chips.chip import DATA_SHEET, BadChip, Chip, Fitted
+from polyvolta.sets.errors import PolyvoltaError
 
 if TYPE_CHECKING:
     from polyvolta.cuda.target.target import Target
@@ -116,11 +118,13 @@ def _nearest(target: Target) -> Chip:
 
 @cache
 def kept() -> dict[str, Chip]:
-    """The chips that `keep` has written on this computer; none where there is no such file, or one of something else.
-    """
-    from polyvolta.sets.code_cache import folder
+    """The chips that `keep` has written on this computer; none where there is no such file, or one of something else,
+    or the cache is switched off."""
+    from polyvolta.sets.code_cache import folder, limit
 
     try:
+        if not limit():
+            return {}
         data = json.loads((folder() / FILE).read_text())
         return {chip.name: chip for chip in map(Chip.from_data, data)}
     except (OSError, RuntimeError, ValueError, TypeError, BadChip):
@@ -128,6 +132,35 @@ def kept() -> dict[str, Chip]:
 
 
 FILE = "chips.json"
+ELSEWHERE = "POLYVOLTA_CACHE_DIR names another folder"
+
+
+class NotKept(PolyvoltaError):
+    """Figures of a chip that can't be kept: the cache is switched off, or its folder can't be written."""
+
+    id = "PV583"
+
+
+def keepable() -> Path:
+    """The file that `keep` writes, in a folder that may be written.
+
+    Raises
+    ------
+    NotKept : there is none.
+    BadCacheSize : see `code_cache.limit`.
+    """
+    from polyvolta.sets.code_cache import folder, limit
+
+    if not limit():
+        raise NotKept("figures aren't kept: the cache is switched off", hint="POLYVOLTA_CACHE_SIZE=256M, or unset")
+    try:
+        path = folder() / FILE
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except (OSError, RuntimeError) as wrong:
+        raise NotKept(f"figures can't be kept: {wrong}", hint=ELSEWHERE) from wrong
+    if not os.access(path.parent, os.W_OK):
+        raise NotKept(f"figures can't be kept: {path.parent} can't be written", hint=ELSEWHERE)
+    return path
 
 
 def keep(chip: Chip) -> str:
@@ -135,16 +168,16 @@ def keep(chip: Chip) -> str:
 
     Raises
     ------
-    OSError : it can't be written.
+    NotKept : it can't be written, or the cache is switched off.
     """
-    from polyvolta.sets.code_cache import folder
-
-    path = folder() / FILE
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    path = keepable()
     kept.cache_clear()  # another process may have kept some
     known = {**kept(), chip.name: chip}
-    with tempfile.NamedTemporaryFile("w", dir=path.parent, suffix=".tmp", delete=False) as new:
-        new.write(json.dumps([c.as_data() for c in known.values()], indent=1))
-    Path(new.name).replace(path)
+    try:
+        with tempfile.NamedTemporaryFile("w", dir=path.parent, suffix=".tmp", delete=False) as new:
+            new.write(json.dumps([c.as_data() for c in known.values()], indent=1))
+        Path(new.name).replace(path)
+    except OSError as wrong:
+        raise NotKept(f"{path} can't be written: {wrong.strerror}", hint=ELSEWHERE) from wrong
     kept.cache_clear()
     return str(path)
