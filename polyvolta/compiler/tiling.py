@@ -188,13 +188,31 @@ class Tiling:
 
     def operand_bytes(self, needs: Needs) -> int:
         """Shared memory of a warpgroups' result on its way, if each matrix that its epilogue reads has a place, too,
-        and comes in boxes while products are computed: one that lies as an output has that one's; see `pieces_of`."""
+        and comes in boxes while products are computed: one that lies as an output has that one's; see `pieces_of`.
+
+        In bytes; `needs` are the graph's.
+
+        >>> from polyvolta.compiler.tiling import A_PRODUCT
+        >>> import polyvolta as pv
+        >>> options = pv.Options(block_tile=(128, 256, 64), warp_tile=(64, 256, 64), macro_mma="m64n256k16")
+        >>> options.operand_bytes(A_PRODUCT)
+        65536
+        """
         across = min(needs.across, needs.matrices)
         places = max(needs.outputs, needs.matrices - across) + across
         return 2 * prod(self.block_tile[:2]) * places * (IN_TURN if self.pingpong else 1)
 
     def boxes_operands(self, needs: Needs, target: Target) -> bool:
-        """Whether there is room for that beside a warpgroups' tiles, and so no thread loads these matrices."""
+        """Whether there is room for that beside a warpgroups' tiles, and so no thread loads these matrices.
+
+        `needs` are the graph's, on `target`. Parts of a split K leave no room.
+
+        >>> from polyvolta.compiler.tiling import A_PRODUCT
+        >>> import polyvolta as pv
+        >>> tiles = {"block_tile": (128, 128, 64), "warp_tile": (64, 128, 64), "macro_mma": "m64n128k16"}
+        >>> [pv.Options(**tiles, buffers=n).boxes_operands(A_PRODUCT, pv.targets["sm_90a"]) for n in (6, 7)]
+        [True, False]
+        """
         ring = self.tile_bytes(target, needs) + 3 * PhaseBarriers("", 0, self.buffers, 1).bytes
         return self.split_k == 1 and ring + self.operand_bytes(needs) <= self.shared_limit(target)
 

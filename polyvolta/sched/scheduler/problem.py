@@ -288,8 +288,7 @@ class Problem:
         self.constraints += [(const, self._terms(row)) for const, row in ineqs]
         self.sums: dict[int, Terms] = {}
         for total, weights in sums:
-            parts = [(part, k) for v, k in weights.items() for part in self.columns[v] if part >= 0]
-            self.sums[total] = tuple(parts)
+            self.sums[total] = tuple([(x, k) for v, k in weights.items() for x in self.columns[v] if x >= 0])
 
     def _place(self, v: int) -> None:
         """Give an unknown the next columns, the negative part first, as it is to be 0 before the other."""

@@ -112,18 +112,18 @@ class Columns:
         No div mentions them, so they only have to be replaced in the rows.
         """
         unknown = [col for col, d in enumerate(self.divs, self.base) if d is None]
-        rows, users, at = [], self.eqs, 0
+        rows, users = [], self.eqs
         while True:
             for form in map(normal_eq, users):
                 if form is False:
                     return False
                 if form is not True:
                     rows.append(list(form))
-            pivot = None
-            while pivot is None and at < len(unknown):
-                col = unknown[at]
+            pivot, col = None, -1
+            for col in unknown:
                 pivot = min([r for r in rows if r[col] in _UNITS], default=None)
-                at += 1
+                if pivot is not None:
+                    break
             if pivot is None:
                 self.eqs = rows
                 return True
@@ -131,7 +131,6 @@ class Columns:
             rows = [r for r in rows if not r[col]]
             _substitute([*users, *self.ineqs], pivot, col)
             unknown.remove(col)
-            at = 0
 
     def mentions(self, j: int, col: int) -> bool:
         """Whether a column takes part in the definition of div j, directly or by way of other divs."""

@@ -232,7 +232,7 @@ def apply(self: Set, relation: Map) -> Set:
         raise SpaceMismatch("a set is applied to a Map", where=str(relation))
     need_set(self, "a map applied to something")
     rough = relation._rough
-    if len(self.parts) == 1 == len(rough) and self.parts[0][0].out.key != rough[0][0].inp.key:
+    if len(self.parts) == 1 == len(rough) and self.parts[0][0].out.key != rough[0][0].source.key:
         raise SpaceMismatch(
             "no tuple of the set is in the map's domain",
             where=f"set: {all_spaces(self)}\nmap: {all_spaces(relation)}",

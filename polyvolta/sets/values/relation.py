@@ -64,7 +64,7 @@ class Relation:
     parts: tuple[Part, ...]
     _rough: tuple[Part, ...]  # the parts, whose pieces need not be normal: what a composition reads
     _settle: Callable[[], Iterable[Part]]  # gives the parts of what `_later` made
-    _origin: Relation | None  # of what this is the reverse
+    _origin: Self | None  # of what this is the reverse
     _hash: int | None
     _is_map: bool
 

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 WIDTH = 100  # columns of plain text
 SIGNS = {"proved": ("✓", "bold green"), "refuted": ("✗", "bold red"), "not decided": ("?", "bold yellow")}
+KINDS = {"proved": "good", "refuted": "bad", "not decided": "unsure"}
+"""Classes of the style sheet for what became of a proof."""
 
 
 class NoMeaning(CudaError, ValueError):
@@ -132,12 +134,12 @@ class Proof(Shown):
         from polyvolta.display.page import code, facts, fold, said
 
         became = outcome(self)
-        kind = {"proved": "good", "refuted": "bad", "not decided": "unsure"}[became]
         found = self.counter_example
         case = "" if found is None else found._html()
         why = [("because", self.reason), ("at", str(self.place) if self.place is not None else "")]
         relation = fold("the relation", f"<pre>{code(self.relation)}</pre>") if self.relation else ""
-        head = said(f"{SIGNS[became][0]} {self.id}: {'' if self.proved else became + ': '}{self.statement}", kind)
+        text = f"{'' if self.proved else became + ': '}{self.statement}"
+        head = said(f"{SIGNS[became][0]} {self.id}: {text}", KINDS[became])
         rows = [("for", self.sizes), *why, ("time", f"{1000 * self.seconds:.0f} ms")]
         return head + facts(rows) + relation + case
 
