@@ -105,6 +105,7 @@ SAMPLED = {
     "torch/test_operator.py::test_results_and_gradients": 2,
     "torch/test_modules.py::test_results_and_gradients_are_the_modules": 2,
     "test_provable.py::test_random_kernels_are_proved": 3,
+    "notebooks/test_notebooks.py::test_cells_and_solutions_on_proofs_run": 2,
 }
 """File, or one test of it -> of how many cases of a test one runs."""
 
