@@ -214,7 +214,8 @@ def test_what_the_interpreter_will_do_is_counted_right(product, target, monkeypa
                                   ("verify", "--break", "nope"), ("run", "--size", "1x2"),
                                   ("verify", "--only", "bank_conflicts", *SMALL)], ids=str)  # fmt: skip
 def test_everything_fits_a_terminal_of_60_columns(monkeypatch, capsys, argv):
-    for name, value in {"FORCE_COLOR": "1", "TERM": "xterm", "COLUMNS": "60"}.items():
+    like = {"FORCE_COLOR": "1", "COLORTERM": "truecolor", "TERM": "xterm", "COLUMNS": "60"}  # styles keep their codes
+    for name, value in like.items():
         monkeypatch.setenv(name, value)
     with pytest.raises(SystemExit):
         main(argv)
