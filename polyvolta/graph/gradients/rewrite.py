@@ -53,8 +53,8 @@ def product(a: Expr, b: Expr) -> Expr:
             return apply("where", condition, a, Constant(0.0))
         case Pointwise(function="where", arguments=(condition, Constant(value=0.0), Constant(value=1.0))):
             return apply("where", condition, Constant(0.0), a)
-        case Pointwise(function="sub", arguments=(Constant(value=1.0), Pointwise(function=f) as other)) if f in CONDITIONS:
-            return apply("where", other, Constant(0.0), a)
+        case Pointwise(function="sub", arguments=(Constant(value=1.0), Pointwise(function=f) as c)) if f in CONDITIONS:
+            return apply("where", c, Constant(0.0), a)
     return _apply("mul", (a, b))
 
 
