@@ -94,8 +94,8 @@ def wishes(schedule: Schedule, dependences: Iterable[Dependence] | None = None) 
     Raises
     ------
     IllegalTransformation : iterations that would run at once depend on one another: names two instances.
-    BadSchedule : a mark that is nearly a wish, or stands above no band, or above several members where it means one; a loop that is to be
-        unrolled besides, or so many times that no compiler does it.
+    BadSchedule : a mark that is nearly a wish, or stands above no band, or above several members where it means one; a
+        loop that is to be unrolled besides, or so many times that no compiler does it.
 
     Cost: for each mark that wants a loop parallel or in vectors, the flags of its band.
     """

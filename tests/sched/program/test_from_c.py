@@ -131,25 +131,27 @@ def test_the_c_compiler_computes_the_same(tmp_path):
 
 
 NEAR = "for (int i = 1; i < N - 1; i++) {{ {} }}"
+DOUBLES, SINGLES = (f"int N, {t} x[N], {t} y[N]" for t in ("double", "float"))
 SAME = {
-    "typedef": ("typedef int T; typedef double E;", "T N, E x[N], E y[N]", "T q = i; E t = q; y[i] = q * 0.5 + t * x[i];"),
-    "hexadecimal": ("", "int N, double x[N], double y[N]", "y[i] = x[i] * 0x1p3 + 0x1.8p-1 + 0x1.fp1f;"),
-    "no NaN": ("", "int N, double x[N], double y[N]", "y[i] = fmax(x[i], 0.5) + fmin(0.25, x[i + 1]) + fmax(i, 2) / 4;"),
-    "functions": ("", "int N, double x[N], double y[N]",
+    "typedef": ("typedef int T; typedef double E;", "T N, E x[N], E y[N]",
+                "T q = i; E t = q; y[i] = q * 0.5 + t * x[i];"),
+    "hexadecimal": ("", DOUBLES, "y[i] = x[i] * 0x1p3 + 0x1.8p-1 + 0x1.fp1f;"),
+    "no NaN": ("", DOUBLES, "y[i] = fmax(x[i], 0.5) + fmin(0.25, x[i + 1]) + fmax(i, 2) / 4;"),
+    "functions": ("", DOUBLES,
                   "y[i] = pow(fabs(x[i]), 1.5) + floor(x[i] * 3) / 2 + ceil(i) / 4 + trunc(-x[i]) + abs(i - 3);"),
-    "truth": ("", "int N, double x[N], double y[N]",
-              "y[i] = (x[i] && i) + (x[i] > 0.3 || !x[i - 1]) - (x[i] < x[i + 1]) * 0.5 + (x[i] + 1 && x[i - 1] ? 7 : 8);"),
-    "negated": ("", "int N, double x[N], double y[N]", "double t = 0; int k = 0; y[i] = -t; x[i] = -k;"),
-    "single beside double": ("", "int N, float x[N], float y[N]", "y[i] = x[i] * 0.1 + x[i - 1] / 3.0; y[i] *= 0.7;"),
-    "single": ("", "int N, float x[N], float y[N]",
-               "y[i] = (x[i] * 0.1f + x[i - 1]) / 3 + i * x[i + 1] - fabsf(x[i]); y[i] += sqrtf(fabsf(x[i])) * x[i];"),
-    "comparisons of single": ("", "int N, float x[N], float y[N]",
-                              "x[i] = 0.1; y[i] = (x[i] < 0.1) + 2 * (x[i] == 0.1f) + 4 * (x[i] > 0.1);"),
+    "truth": ("", DOUBLES, "y[i] = (x[i] && i) + (x[i] > 0.3 || !x[i - 1]) - (x[i] < x[i + 1]) * 0.5"
+                         " + (x[i] + 1 && x[i - 1] ? 7 : 8);"),
+    "negated": ("", DOUBLES, "double t = 0; int k = 0; y[i] = -t; x[i] = -k;"),
+    "single beside double": ("", SINGLES, "y[i] = x[i] * 0.1 + x[i - 1] / 3.0; y[i] *= 0.7;"),
+    "single": ("", SINGLES, "y[i] = (x[i] * 0.1f + x[i - 1]) / 3 + i * x[i + 1] - fabsf(x[i]);"
+                            " y[i] += sqrtf(fabsf(x[i])) * x[i];"),
+    "comparisons of single": ("", SINGLES, "x[i] = 0.1; y[i] = (x[i] < 0.1) + 2 * (x[i] == 0.1f) + 4 * (x[i] > 0.1);"),
     "single to double": ("", "int N, float x[N], double y[N]",
                          "double t = x[i]; y[i] = t * t + x[i] * x[i] + (double)x[i] / 3 + 0.1f + (float)0.7;"),
     "choices of single": ("", "int N, float x[N], double y[N]",
                           "y[i] = (x[i] > 0.5f ? x[i] : 0) * x[i - 1] + (x[i] > 0.5 ? x[i] : 0.1) * 0.3;"),
-    "an array of integers": ("", "int N, double x[N], int y[N]", "y[i] = x[i] * 100; y[i] += x[i] * 7.5; int k = y[i]; y[i] = k + 1;"),
+    "an array of integers": ("", "int N, double x[N], int y[N]",
+                             "y[i] = x[i] * 100; y[i] += x[i] * 7.5; int k = y[i]; y[i] = k + 1;"),
 }  # fmt: skip
 
 
@@ -183,7 +185,8 @@ def test_numbers_are_those_of_the_c_compiler(name, tmp_path):
 def test_typedefs_are_resolved():
     head = "typedef int T;\ntypedef T S; typedef float R;\n"
     assert Program.from_c(head + "void f(S n, T a[n]) { for (size_t i = 0; i < n; i++) a[i] = 3; }").params == ("n",)
-    for body, message in (("T q = i; a[i] = q / 2;", "rounds towards zero"), ("a[i] = b[i] / 2;", "rounds towards zero"),
+    for body, message in (("T q = i; a[i] = q / 2;", "rounds towards zero"),
+                          ("a[i] = b[i] / 2;", "rounds towards zero"),
                           ("R q = i; a[i] = q;", "q is float"), ("a[i] = (S)a[i];", "a cast to int")):  # fmt: skip
         with pytest.raises(NotAffineProgram, match=message) as error:
             Program.from_c(f"{head}void f(T n, double a[n], S b[n]) {{\nfor (T i = 0; i < n; i++) {{ {body} }} }}")
@@ -238,7 +241,7 @@ def test_one_of_several_functions():
         ("for (int i = 0; x[i] < s; i++) x[i] = 1;", "compares its iterator", "line 2"),
         ("while (s > 0) x[0] = 1;", "While has no translation", "line 2"),
         ("double y[10];\nx[0] = 1;", "the array y is made in the nest", "line 2"),
-        ("for (int i = 0; i < N; i++) { int t = x[i] * 2.5;\n x[i] = t; }", "t is int, and drops the fraction", "line 2"),
+        ("for (int i = 0; i < N; i++) { int t = x[i] * 2.5;\n x[i] = t; }", "t is int, and drops", "line 2"),
         ("int t = 0;\nfor (int i = 0; i < N; i++) {\nt += x[i]; x[i] = t; }", "t is int, and drops", "line 4"),
         ("long t = 3; x[0] = t;", "t is long, and a local", "line 2"),
         ("x[0] = abs(N) / 2;", "rounds towards zero", "line 2"),
@@ -251,9 +254,12 @@ def test_one_of_several_functions():
         ("x[0] = sqrtf(s);", "single precision", "line 2"),
         ("float t = s; x[0] = t;", "t is float, and a local", "line 2"),
         ("x[0] = 1.0L;", "more than double precision", "line 2"),
-        ("long double t = 1.0;", "t is of type double long", "line 2"),
+        ("long double t = 1.0;", "t is of type long double", "line 2"),
         ("double t = 1;\n{ double t = 2; }\nx[0] = t;", "hides another", "line 3"),
         ("double range = 1; x[0] = range;", "range is a word of Python", "line 2"),
+        ("x[0] = N - 2u;", "never negative in C", "line 2"),
+        ("for (size_t i = 0; i < N; i++) x[i] = -i;", "never negative in C", "line 2"),
+        ("x[0] = a.b(3);", "unknown function", "line 2"),
         ("x[0] = e;", "unknown name 'e'", "line 2"),
         ("for (int i = 0; i < s; i++) x[i] = 1;", "the end s is no integer", "line 2"),
         ("for (double t = 0; t < N; t++) x[0] = t;", "counts in integers", "line 2"),

@@ -57,6 +57,7 @@ class Expressions:
     def __init__(self, lines: Sequence[str], known: Mapping[str, Any]) -> None:
         self.lines, self.known = lines, known
         self.names: dict[str, Name] = {}
+        self.counting = False  # in a bound or a subscript, which are not negative
 
     def refused(self, node: Any, message: str, hint: str = "") -> NotAffineProgram:  # noqa: ANN401
         return NotAffineProgram(message, where=line(self.lines, node.coord.line if node.coord else 0), hint=hint)
@@ -84,7 +85,9 @@ class Expressions:
 
     def integer(self, node: Any, what: str) -> str:  # noqa: ANN401
         """An expression where an integer is wanted, such as a bound."""
+        before, self.counting = self.counting, True
         made = self.value(node)
+        self.counting = before
         if made.kind not in INTEGERS:
             raise self.refused(node, f"the {what} {made.text} is no integer", "a nest counts in integers")
         return made.text
@@ -136,6 +139,20 @@ class Expressions:
         kind: Kind = "rounded" if "rounded" in kinds else "float" if kinds == {"float"} else "single"
         return kind, [n.double if n.kind in INTEGERS else n.text for n in numbers]
 
+    def check_signed(self, node: Any) -> None:  # noqa: ANN401
+        """Refuse a difference of data that is never negative in C."""
+        if not self.counting and self.unsigned(node):
+            raise self.refused(node, "a difference of unsigned numbers is never negative in C", "declare them int")
+
+    def unsigned(self, node: Any) -> bool:  # noqa: ANN401
+        """Whether an expression has a part that is unsigned."""
+        match type(node).__name__:
+            case "ID":
+                return node.name in self.names and "unsigned" in self.names[node.name].words
+            case "Constant":
+                return "unsigned" in node.type
+        return any(self.unsigned(inner) for _, inner in node.children())
+
     # ---- one for each kind of node
 
     def of_ID(self, node: Any) -> Number:  # noqa: ANN401, N802
@@ -181,6 +198,8 @@ class Expressions:
         if node.op not in ("+", "-", "*", "/"):
             raise self.refused(node, f"{node.op} has no translation to a nest")
         kind, a, b = self.joined(node, left, right)
+        if node.op == "-" and kind in INTEGERS:
+            self.check_signed(node)
         return Number(f"({a} {node.op} {b})", kind)
 
     def of_UnaryOp(self, node: Any) -> Number:  # noqa: ANN401, N802
@@ -189,6 +208,8 @@ class Expressions:
         if node.op == "!":
             return Number(f"(1 if {self.truth(node)} else 0)", "int")
         made = self.value(node.expr)
+        if node.op == "-" and made.kind in INTEGERS:
+            self.check_signed(node)
         zero = "0 " if made.kind == "many" else ""  # integers have no -0.0, and a local is a double where C is made
         return Number(f"({zero}{node.op}{zero[1:]}{made.text})", made.kind)
 
@@ -213,7 +234,7 @@ class Expressions:
         return Number(f"float({made.text})", "rounded")
 
     def of_FuncCall(self, node: Any) -> Number:  # noqa: ANN401, N802
-        name = getattr(node.name, "name", "")
+        name = node.name.name if type(node.name).__name__ == "ID" else "of an expression"
         args = [self.value(a) for a in (node.args.exprs if node.args else ())]
         wanted = {**MATH, **NUMPY, **SINGLE, "fabs": 1, **dict.fromkeys(WHOLE, 1)}.get(name)
         if name in ("min", "max") and len(args) > 1:  # macros, as `to_c` prints them

@@ -177,8 +177,11 @@ class Function(Expressions):
                 return 1 if "+" in n.op else -1
             case n, "Assignment" if n.op in ("+=", "-=") and getattr(n.lvalue, "name", "") == name:
                 by, sign = self.value(n.rvalue).text, n.op[0]
-            case n, "Assignment" if n.op == "=" and type(n.rvalue).__name__ == "BinaryOp" and n.rvalue.op in "+-" and (
-                getattr(n.lvalue, "name", "") == getattr(n.rvalue.left, "name", None) == name
+            case n, "Assignment" if (
+                n.op == "="
+                and type(n.rvalue).__name__ == "BinaryOp"
+                and n.rvalue.op in "+-"
+                and (getattr(n.lvalue, "name", "") == getattr(n.rvalue.left, "name", None) == name)
             ):
                 by, sign = self.value(n.rvalue.right).text, n.rvalue.op
             case _:

@@ -82,6 +82,6 @@ def words_of(kind: Any, known: Mapping[str, Any]) -> tuple[tuple[str, ...], bool
             case "IdentifierType" if len(kind.names) == 1 and kind.names[0] in known:
                 kind = known[kind.names[0]]
             case "IdentifierType":
-                return tuple(sorted(kind.names)), array
+                return tuple(kind.names), array
             case other:
                 return (other.lower(),), array
