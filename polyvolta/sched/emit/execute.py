@@ -76,6 +76,7 @@ def execute(
     BadProgram : the body of a statement is not known.
     BadSchedule : the tree does not run exactly the program's instances.
     NotScannable : there are no loops for the tree.
+    IllegalTransformation : parallel=True, and a loop that the tree calls coincident carries a dependence.
     NoCompiler, NotTranslatable : using="c" without a C compiler, or with a body or a constant that C cannot say.
 
     Cost: generating and compiling on the first call with this program and schedule (some milliseconds, or 100 for C);
@@ -187,7 +188,7 @@ class Compiled:
 
             integer_type(scan, "long")
             self._lengths, self._order = lengths(self.face), order(self.face)
-            wanted = (wanted_of(scan, program) or {}).values()
+            wanted = (wanted_of(scan, program, how.parallel) or {}).values()
             openmp = how.parallel or any(w.parallel for w in wanted)
             pragmas = ("-fopenmp",) if openmp else ("-fopenmp-simd",) if wanted else ()
             self._flags = (*pragmas, *how.flags)

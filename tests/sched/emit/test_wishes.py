@@ -6,6 +6,7 @@ and one of them writes it.
 
 import re
 import shutil
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -15,6 +16,7 @@ from polyvolta.sched import (
     Mark,
     Program,
     Schedule,
+    build,
     compile_c,
     execute,
     insert_mark,
@@ -214,6 +216,42 @@ child: { mark: parallel, child: { schedule: "[{ S[i] -> [(i)] }]", coincident: [
 """)
     assert "#pragma omp" in to_c(lying)
     for call in (lambda: to_c(lying, sums), lambda: compile_c(lying, sums)):
+        with pytest.raises(IllegalTransformation, match=r"S\[1\] must run before S\[2\]"):
+            call()
+
+
+def flagged(tree, at, member):
+    """A tree that calls one member of a band coincident, and no other."""
+    band = tree.band(at)
+    members = [replace(m, coincident=n == member) for n, m in enumerate(band.members)]
+    return tree.replace(at, replace(band, members=tuple(members)))
+
+
+@pytest.mark.parametrize(("member", "legal"), [(0, True), (1, True), (2, False)])
+def test_flags_are_checked_where_openmp_believes_them(member, legal):
+    tree = flagged(schedule(product_of), (0,), member)
+    calls = [lambda: to_c(tree, product_of, parallel="openmp"), lambda: to_c(tree, parallel="openmp")]
+    for call in [*calls, lambda: build(product_of, tree, using="c", parallel=True).text]:
+        if legal:
+            assert call().count("#pragma omp parallel for") == 1
+        else:
+            with pytest.raises(IllegalTransformation, match=r"member 2, .* breaks a dependence: S.* must run before S"):
+                call()
+    assert "#pragma" not in to_c(tree, product_of)
+
+
+def test_a_flag_inside_of_a_parallel_loop_is_not_asked_for():
+    tree = flagged(split(schedule(product_of), (0,), 1), (0, 0), 1)
+    assert to_c(flagged(tree, (0,), 0), product_of, parallel="openmp").count("#pragma omp parallel for") == 1
+    with pytest.raises(IllegalTransformation, match="member 1"):
+        to_c(flagged(tree, (0,), None), product_of, parallel="openmp")
+
+
+def test_the_programs_dependences_count_and_not_a_flag():
+    sums = Program.parse("[N] -> { S[i] : 0 < i < N }", bodies="a[i] = a[i - 1] + 1")
+    lying = flagged(sums.schedule, (0,), 0)
+    assert "#pragma omp" in to_c(lying, parallel="openmp")  # nobody knows better
+    for call in (lambda: to_c(lying, sums, parallel="openmp"), lambda: compile_c(lying, sums, parallel=True)):
         with pytest.raises(IllegalTransformation, match=r"S\[1\] must run before S\[2\]"):
             call()
 
