@@ -10,7 +10,7 @@ Statements are calls, which a reader or a macro gives a meaning; with the progra
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
 from polyvolta.display.code import Code
@@ -53,7 +53,8 @@ def to_c(
     scan : what `scan` returns, or loops alone; a tree is scanned.
     integer : the type of loop variables and parameters: int, long, long long, int32_t or int64_t. By default `int`, and
         `long long` where constants ask for it; that sizes fit is for the caller to see.
-    real : the type of elements and scalars, or the type of each by name.
+    real : the type of elements and scalars, or the type of each by name. Scalars are numbers of Python's own: beside
+        elements of single precision they are single.
     parallel : "openmp" puts `#pragma omp parallel for` before the outermost coincident loops; loops of a tree are
         checked as those below marks are, loops alone are believed.
     macros : whether the definitions of min, max, floord and modd stand at the top, those that are used.
@@ -94,8 +95,30 @@ def to_c(
     wanted = wanted_of(scan, program, parallel == "openmp")
     if program is None:
         return Code(c_text(scan, integer, parallel == "openmp", macros, wanted))
+    return code_of(scan, program, wanted, integer, real, parallel, restrict, align, macros=macros)
+
+
+def code_of(
+    scan: Scan,
+    program: Program,
+    wanted: Mapping[Path, Wish] | None,
+    integer: str | None,
+    real: str | Mapping[str, str],
+    parallel: Literal["openmp"] | None,
+    restrict: bool,
+    align: int | None,
+    strong: Collection[str] = (),
+    macros: bool = True,
+) -> Code:
+    """The C function of a program; see `to_c`.
+
+    Parameters
+    ----------
+    wanted : what `wanted_of` returns.
+    strong : the scalars that are numpy's, whose precision elements take on; others are Python's own.
+    """
     fitting = integer_type(scan, integer)
-    lines, used = function(program, scan, fitting, real, parallel, wanted, restrict, align)
+    lines, used = function(program, scan, fitting, real, parallel, wanted, restrict, align, strong)
     return Code(headed(lines, used, fitting, macros))
 
 
