@@ -31,10 +31,12 @@ from polyvolta.sched import (
     split,
     tile,
     to_c,
+    unroll,
     unroll_and_jam,
     vectorise,
 )  # fmt: skip
-from polyvolta.sched.errors import BadPath, BadSchedule, BadTile, IllegalTransformation
+from polyvolta.sched.emit.c.compiler import library
+from polyvolta.sched.errors import BadPath, BadSchedule, BadTile, IllegalTransformation, NoCompiler
 from polyvolta.sched.wishes import Wish, wish
 
 in_c = pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler")
@@ -310,6 +312,25 @@ def test_gcc_takes_every_pragma_where_it_stands():
         for at in ((0,), (0, 0)):
             compile_c(insert_mark(tree, at, name), product_of, flags=["-Wall", "-Werror"])
     compile_c(insert_mark(tree, (0, 0, 0), "unroll"), product_of, flags=["-Wall", "-Werror"])
+
+
+@in_c
+@pytest.mark.parametrize("pragma", ["omp parallell for", "unrol 4", "omp simd\n  a[0] = 1;"])
+def test_all_warnings_as_errors_find_a_pragma_that_is_wrong(pragma):
+    text = f"void f(int *a) {{\n  #pragma {pragma}\n  for (int i = 0; i < 4; i++) a[i] = i;\n}}"
+    library(text)  # otherwise it is ignored
+    with pytest.raises(NoCompiler, match="refuses the text"):
+        library(text, ("-fopenmp", "-Wall", "-Werror"))
+
+
+@in_c
+def test_a_member_that_is_to_be_unrolled_says_so_as_gcc_reads_it():
+    """A pragma is for one loop alone: where it runs on several cores, that counts."""
+    tree = split(unroll(flagged(schedule(product_of), (0,), 1), (0,), (1, 2)), (0,), 1)
+    for parallel, pragmas in ((False, 2), (True, 1)):
+        text = compile_c(tree, product_of, parallel=parallel, flags=["-Wall", "-Werror"]).text
+        assert text.count("#pragma GCC unroll 8") == pragmas and text.count("#pragma omp") == parallel
+    assert to_c(tree).count("#pragma unroll") == 2  # loops alone are for any compiler
 
 
 def test_unroll_and_jam_of_a_band_that_is_not_permutable_is_refused():

@@ -16,7 +16,7 @@ from polyvolta.sched.loops.ast import Ast, Block, Bound, Call, For, If
 from polyvolta.sched.loops.notation.expressions import CSpeller
 from polyvolta.sched.loops.widths import Loops, integer_type
 from polyvolta.sched.tree import Path
-from polyvolta.sched.wishes import PARALLEL, Wish, wish
+from polyvolta.sched.wishes import PARALLEL, USUAL, Wish, wish
 from polyvolta.sched.wrapped import word
 from polyvolta.sets import Aff
 
@@ -110,8 +110,10 @@ class CPrinter:
         outside, self.openmp = self.openmp, self.openmp and not wanted.parallel
         if wanted != Wish():
             self.out.append(pad + wanted.pragma)
-        if node.unroll:
+        if node.unroll and self.statement is None:
             self.out.append(f"{pad}#pragma unroll")
+        elif node.unroll and wanted == Wish():  # gcc knows no other, and takes one beside OpenMP's nowhere
+            self.out.append(pad + Wish(unroll=USUAL).pragma)
         self.head(node, pad)
         self.openmp = outside
 
