@@ -345,11 +345,9 @@ class Tiling:
         ----------
         what : people know that shape as, if not by the macro-MMA's name.
 
-        >>> from polyvolta.compiler.tiling import A_PRODUCT
         >>> import polyvolta as pv
-        >>> options, target = pv.Options(block_tile=(128, 128, 32), split_k=2), pv.targets["sm_80"]
-        >>> list(options.misfits((16, 16, 16)))
-        []
+        >>> list(pv.Options(block_tile=(96, 128, 32), warp_tile=(64, 64, 32)).misfits((16, 16, 8)))
+        ['block_tile is no multiple of warp_tile along M: 96 and 64']
         """
         what = (what or f"the macro-MMA {self.macro_mma}") + (", swapped," if self.swap else "")
         pairs = (
@@ -384,9 +382,9 @@ class Tiling:
 
         >>> from polyvolta.compiler.tiling import A_PRODUCT
         >>> import polyvolta as pv
-        >>> options, target = pv.Options(block_tile=(128, 128, 32), split_k=2), pv.targets["sm_80"]
-        >>> list(options.unsuited(target.macro_mma(options.macro_mma), A_PRODUCT))
-        []
+        >>> macro = pv.targets["sm_80"].macro_mma("m16n16k8")
+        >>> list(pv.Options(persistent=True).unsuited(macro, A_PRODUCT))
+        ['persistent blocks have boxes of their next tile brought, and m16n16k8 takes no boxes']
         """
         if not isinstance(macro, WarpgroupMma):
             if self.persistent:
@@ -427,9 +425,8 @@ class Tiling:
         One sentence for each; nothing where all is well.
 
         >>> import polyvolta as pv
-        >>> options, target = pv.Options(block_tile=(128, 128, 32), split_k=2), pv.targets["sm_80"]
-        >>> list(options.of_one_tile())
-        []
+        >>> list(pv.Options(split_k=2, persistent=True).of_one_tile())
+        ['blocks of a cluster, which split K, compute one tile each: split_k=2, and persistent=True']
         """
         if self.persistent and self.split_k > 1:
             yield f"blocks of a cluster, which split K, compute one tile each: split_k={self.split_k}, and " \
@@ -441,8 +438,7 @@ class Tiling:
         One sentence for each, of `target`.
 
         >>> import polyvolta as pv
-        >>> options, target = pv.Options(block_tile=(128, 128, 32), split_k=2), pv.targets["sm_80"]
-        >>> list(pv.Options(cluster=(2, 1)).unshared(target))
+        >>> list(pv.Options(cluster=(2, 1)).unshared(pv.targets["sm_80"]))
         ['a cluster of sm_80 has at most 1 blocks, not 2 x 1']
         """
         rows, cols = self.cluster
@@ -457,9 +453,8 @@ class Tiling:
         One sentence for each; `asynchronous`: whether copies need no registers.
 
         >>> import polyvolta as pv
-        >>> options, target = pv.Options(block_tile=(128, 128, 32), split_k=2), pv.targets["sm_80"]
-        >>> list(options.too_far(asynchronous=True))
-        ['prefetch=1 needs 2 buffers: 1 buffer allows 0, or the copies would overwrite a tile that is still read']
+        >>> list(pv.Options(prefetch=2, buffers=2).too_far(asynchronous=True))
+        ['prefetch=2 needs 3 buffers: 2 buffers allow 1, or the copies would overwrite a tile that is still read']
         """
         if self.prefetch > (most := farthest(self.buffers, asynchronous)):
             words = "1 buffer allows" if self.buffers == 1 else f"{self.buffers} buffers allow"
@@ -494,7 +489,6 @@ class Tiling:
             (f"bytes of shared memory for {n} blocks", n * (shared + own), target.shared_bytes + own),
             (f"registers for {n} blocks", n * registers * threads, target.block_registers),
         )
-
 
     def _of_products(self, target: Target) -> Iterator[tuple[str, int, int]]:
         """Registers that a product of a warpgroup needs where each thread has as many as any other."""

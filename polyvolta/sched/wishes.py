@@ -121,14 +121,21 @@ def wishes(schedule: Schedule, dependences: Iterable[Dependence] | None = None) 
     return found
 
 
-def independent(schedule: Schedule, at: Path, doing: str) -> None:
-    """Refuse a first member of the band at a path whose iterations depend on one another.
+def independent(
+    schedule: Schedule, at: Path, doing: str, member: int = 0, dependences: Iterable[Dependence] | None = None
+) -> None:
+    """Refuse a member of the band at a path whose iterations depend on one another where it stands.
+
+    Parameters
+    ----------
+    doing : what would run them at once, for the message.
+    dependences : see `wishes`.
 
     Raises
     ------
     IllegalTransformation : see `wishes`.
     """
-    _check(schedule, at, doing, schedule.dependences)
+    _check(schedule, at, doing, schedule.dependences if dependences is None else tuple(dependences), member)
 
 
 def _band_below(schedule: Schedule, at: Path, name: str, wanted: Wish) -> Path:
@@ -145,22 +152,22 @@ def _band_below(schedule: Schedule, at: Path, name: str, wanted: Wish) -> Path:
     return place
 
 
-def _check(schedule: Schedule, at: Path, doing: str, known: tuple[Dependence, ...] | None) -> None:
-    """Refuse a first member whose iterations depend on one another."""
+def _check(schedule: Schedule, at: Path, doing: str, known: tuple[Dependence, ...] | None, k: int = 0) -> None:
+    """Refuse a member whose iterations depend on one another."""
     band = schedule.band(at)
     if known is None:
-        if band.members[0].coincident:
+        if band.members[k].coincident:
             return
         raise IllegalTransformation(
             f"{doing} runs at once what may depend on one another: the band does not say that it is independent",
             where=schedule.marked(at),
             hint="a schedule with dependences finds out: tree.with_dependences(program)",
         )
-    if band_flags(schedule, at, known).parallel[0]:
+    if band_flags(schedule, at, known).parallel[k]:
         return
-    mapped = replace(band, members=(replace(band.members[0], name="cores"), *band.members[1:]))
-    there = schedule.replace(at, mapped)
-    found = next((v for v in violations(there, known) if v.at == at and v.member == 0), None)
+    members = [replace(m, name="cores") if n == k else m for n, m in enumerate(band.members)]
+    there = schedule.replace(at, replace(band, members=tuple(members)))
+    found = next((v for v in violations(there, known) if v.at == at and v.member == k), None)
     if found is not None:
         raise IllegalTransformation(
             f"{doing} breaks a dependence: {replace(found, why='the loop runs them at once')}",

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import ctypes
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from operator import index
 from typing import TYPE_CHECKING, Any, Literal
@@ -77,6 +77,7 @@ def execute(
     BadProgram : the body of a statement is not known.
     BadSchedule : the tree does not run exactly the program's instances.
     NotScannable : there are no loops for the tree.
+    IllegalTransformation : parallel=True, and a loop that the tree calls coincident carries a dependence.
     NoCompiler, NotTranslatable : using="c" without a C compiler, or with a body or a constant that C cannot say.
 
     Cost: generating and compiling on the first call with this program and schedule (some milliseconds, or 100 for C);
@@ -177,7 +178,7 @@ class Compiled(Shown):
         self.how = how
         self.face = Interface.of(program)
         self._python: Callable[..., None] | None = None
-        self._c: dict[tuple[str, ...], Any] = {}  # by the types of arrays and scalars
+        self._c: dict[tuple[str, ...], Any] = {}  # by the types of arrays and scalars, and what is strong
         self._boxes: dict[tuple[int, ...], dict[str, list[tuple[int, int]]]] = {}
         self._sizes: set[tuple[int, ...]] = set()  # values of parameters with which all integers fit
         if using == "python":
@@ -188,7 +189,8 @@ class Compiled(Shown):
 
             integer_type(scan, "long")
             self._lengths, self._order = lengths(self.face), order(self.face)
-            wanted = (wanted_of(scan, program) or {}).values()
+            self._wanted = wanted_of(scan, program, how.parallel)
+            wanted = (self._wanted or {}).values()
             openmp = how.parallel or any(w.parallel for w in wanted)
             pragmas = ("-fopenmp",) if openmp else ("-fopenmp-simd",) if wanted else ()
             self._flags = (*pragmas, *how.flags)
@@ -230,16 +232,17 @@ class Compiled(Shown):
 
     # ---- C
 
-    def _c_text(self, real: str | Mapping[str, str]) -> str:
-        from polyvolta.sched.emit.c.text import to_c
+    def _c_text(self, real: str | Mapping[str, str], strong: Collection[str] = ()) -> str:
+        from polyvolta.sched.emit.c.text import code_of
 
         how = self.how
         parallel: Literal["openmp"] | None = "openmp" if how.parallel else None
-        return to_c(self.scan, self.program, integer="long", real=real, parallel=parallel, restrict=how.restrict,
-                    align=how.align)  # fmt: skip
+        return code_of(self.scan, self.program, self._wanted, "long", real, parallel, how.restrict, how.align, strong)
 
-    def compile(self, types: Mapping[str, str]) -> Any:  # noqa: ANN401 - a function of ctypes
+    def compile(self, types: Mapping[str, str], strong: Collection[str] = ()) -> Any:  # noqa: ANN401 - of ctypes
         """The function of C for some types of arrays and scalars; remembered.
+
+        `strong` are the scalars that are numpy's, and not Python's own.
 
         Raises
         ------
@@ -248,11 +251,11 @@ class Compiled(Shown):
         from polyvolta.sched.emit.c.compiler import WRAPPING, compiled
         from polyvolta.sched.emit.c.program import identifier
 
-        key = tuple(types.values())
+        key = (*types.values(), *strong)
         if key not in self._c:
             wrapping = (WRAPPING,) if {*types.values()} & {"long", "int"} else ()  # of data; loops' own numbers fit
             flags = (*wrapping, *self._flags)
-            self._c[key] = compiled(self._c_text(types), identifier(self.face.function), flags)
+            self._c[key] = compiled(self._c_text(types, strong), identifier(self.face.function), flags)
             self._c[key].restype = None
         return self._c[key]
 
@@ -282,9 +285,11 @@ class Compiled(Shown):
                 raise BadArgument(f"{name} = {values[name]} does not fit 64 bits", hint="using='python' takes it")
             if isinstance(values[name], complex | np.complexfloating):
                 raise BadArgument(f"{name} is complex, and C code takes real numbers", hint="using='python' takes it")
+            if isinstance(values[name], np.longdouble):
+                raise BadArgument(f"{name} is {values[name].dtype}, and C code takes doubles", hint=f"float({name})")
         arrays = {name: values[name] for name in (*face.ranks, *face.cells)}
         check_apart(arrays, face.written if self.how.restrict else (), self.how.align or 1)
-        function = self.compile(types)
+        function = self.compile(types, self._strong(values) if "float" in types.values() else ())
         made: list[object] = []
         for name in self._order:
             value = given[name]
@@ -296,6 +301,13 @@ class Compiled(Shown):
             else:
                 made.append(ctypes.c_long(value))
         function(*made)
+
+    def _strong(self, values: Mapping[str, Any]) -> tuple[str, ...]:
+        """The scalars beside which single precision becomes double: numpy's doubles and wide integers."""
+        import numpy as np
+
+        numpys = [(name, values[name].dtype) for name in self.face.scalars if isinstance(values[name], np.generic)]
+        return tuple([name for name, dtype in numpys if np.result_type(dtype, np.float32) != np.float32])
 
     # ---- arguments
 

@@ -48,7 +48,7 @@ def compile_c(
     ------
     NoCompiler : there is no cc, gcc or clang, nor what the variable CC names; or it refuses the text or a flag.
     NotTranslatable : a body that C cannot say.
-    IllegalTransformation : a mark wants iterations at once that depend on one another.
+    IllegalTransformation : a mark wants iterations at once that depend on one another, or a flag says that they do not.
     BadSchedule : the tree does not run exactly the program's instances; a mark fits no loop.
     BadProgram : a statement has no body; bodies that do not fit.
     BadArgument : this is no tree, no program, no alignment or no list of flags.

@@ -46,6 +46,56 @@ def test_a_program_and_a_tree_of_it(dtype):
     assert np.array_equal(found[0], found[1]) and np.array_equal(found[0], found[2])
 
 
+SCALED = Program.parse(
+    "[N] -> { S[i] : 0 <= i < N }",
+    bodies="A[i] = X[i] * s + X[i] * i\nA[i] += s\nB[i] = X[i] * (s / 3) if X[i] * s > 0.3 else K[i] / 3 * X[i] - K[i]",
+)
+of_c = compile_c(SCALED) if shutil.which("cc") else None
+
+
+@needs
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(
+    "s",
+    [0.7, np.float64(0.7), np.float32(0.7), np.array(0.7), 3, 2**31 + 1, np.int64(2**31 + 1), np.int16(3), np.int32(7)],
+    ids=lambda s: f"{type(s).__name__} {s}",
+)
+def test_scalars_and_integers_meet_single_precision_as_numpys_do(dtype, s):
+    """Python's numbers take on the precision of elements, numpy's doubles and integers make them double."""
+    random = np.random.default_rng(1)
+    X, K = random.random(200).astype(dtype), random.integers(1, 2**40, 200)
+    found = []
+    for run in (SCALED, of_c):
+        A, B = np.zeros(200, dtype), np.zeros(200, dtype)
+        run(A=A, B=B, X=X, K=K, s=s, N=200)
+        found += [A, B]
+    assert np.array_equal(found[0], found[2]) and np.array_equal(found[1], found[3])
+
+
+@needs
+def test_scalars_of_python_and_of_numpy_have_code_of_their_own():
+    program = Program.parse("[N] -> { S[i] : 0 <= i < N }", bodies="A[i] = A[i] * s + A[i]")
+    run, A = compile_c(program), np.full(1, np.float32(0.1))
+    for s in (0.7, np.float64(0.7), 0.7):
+        found = A.copy()
+        run(A=found, s=s, N=1)
+        assert found[0] == np.float32(A[0] * s + A[0])
+    assert len(run._c) == 3  # arrays of doubles, too
+
+
+@needs
+def test_a_local_of_single_precision_takes_no_double():
+    program = Program.parse("[N] -> { S[i] : 0 <= i < N; T[i] : 0 <= i < N }", local=("t",),
+                            schedule="{ S[i] -> [i, 0]; T[i] -> [i, 1] }",
+                            bodies={"S": "t = A[i] * s", "T": "A[i] = t * t"})  # fmt: skip
+    run, A = compile_c(program), np.full(3, 0.1, np.float32)
+    run(A=A, s=0.7, N=3)
+    assert A[0] == (np.float32(0.1) * 0.7) ** 2
+    with pytest.raises(NotTranslatable, match="a double in t, a local of single precision") as error:
+        run(A=A, s=np.float64(0.7), N=3)
+    assert "float(s)" in error.value.hint
+
+
 @needs
 def test_integers_wrap_as_numpys_do():
     run = compile_c(Schedule.parse(LINE), "a[i] = a[i] * a[i - 1]")

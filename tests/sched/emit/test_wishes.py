@@ -6,6 +6,7 @@ and one of them writes it.
 
 import re
 import shutil
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -15,6 +16,7 @@ from polyvolta.sched import (
     Mark,
     Program,
     Schedule,
+    build,
     compile_c,
     execute,
     insert_mark,
@@ -29,10 +31,12 @@ from polyvolta.sched import (
     split,
     tile,
     to_c,
+    unroll,
     unroll_and_jam,
     vectorise,
 )  # fmt: skip
-from polyvolta.sched.errors import BadPath, BadSchedule, BadTile, IllegalTransformation
+from polyvolta.sched.emit.c.compiler import library
+from polyvolta.sched.errors import BadPath, BadSchedule, BadTile, IllegalTransformation, NoCompiler
 from polyvolta.sched.wishes import Wish, wish
 
 in_c = pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler")
@@ -232,6 +236,42 @@ child: { mark: parallel, child: { schedule: "[{ S[i] -> [(i)] }]", coincident: [
             call()
 
 
+def flagged(tree, at, member):
+    """A tree that calls one member of a band coincident, and no other."""
+    band = tree.band(at)
+    members = [replace(m, coincident=n == member) for n, m in enumerate(band.members)]
+    return tree.replace(at, replace(band, members=tuple(members)))
+
+
+@pytest.mark.parametrize(("member", "legal"), [(0, True), (1, True), (2, False)])
+def test_flags_are_checked_where_openmp_believes_them(member, legal):
+    tree = flagged(schedule(product_of), (0,), member)
+    calls = [lambda: to_c(tree, product_of, parallel="openmp"), lambda: to_c(tree, parallel="openmp")]
+    for call in [*calls, lambda: build(product_of, tree, using="c", parallel=True).text]:
+        if legal:
+            assert call().count("#pragma omp parallel for") == 1
+        else:
+            with pytest.raises(IllegalTransformation, match=r"member 2, .* breaks a dependence: S.* must run before S"):
+                call()
+    assert "#pragma" not in to_c(tree, product_of)
+
+
+def test_a_flag_inside_of_a_parallel_loop_is_not_asked_for():
+    tree = flagged(split(schedule(product_of), (0,), 1), (0, 0), 1)
+    assert to_c(flagged(tree, (0,), 0), product_of, parallel="openmp").count("#pragma omp parallel for") == 1
+    with pytest.raises(IllegalTransformation, match="member 1"):
+        to_c(flagged(tree, (0,), None), product_of, parallel="openmp")
+
+
+def test_the_programs_dependences_count_and_not_a_flag():
+    sums = Program.parse("[N] -> { S[i] : 0 < i < N }", bodies="a[i] = a[i - 1] + 1")
+    lying = flagged(sums.schedule, (0,), 0)
+    assert "#pragma omp" in to_c(lying, parallel="openmp")  # nobody knows better
+    for call in (lambda: to_c(lying, sums, parallel="openmp"), lambda: compile_c(lying, sums, parallel=True)):
+        with pytest.raises(IllegalTransformation, match=r"S\[1\] must run before S\[2\]"):
+            call()
+
+
 @pytest.mark.parametrize(
     ("made", "kind", "message"),
     [
@@ -286,6 +326,25 @@ def test_gcc_takes_every_pragma_where_it_stands():
         for at in ((0,), (0, 0)):
             compile_c(insert_mark(tree, at, name), product_of, flags=["-Wall", "-Werror"])
     compile_c(insert_mark(tree, (0, 0, 0), "unroll"), product_of, flags=["-Wall", "-Werror"])
+
+
+@in_c
+@pytest.mark.parametrize("pragma", ["omp parallell for", "unrol 4", "omp simd\n  a[0] = 1;"])
+def test_all_warnings_as_errors_find_a_pragma_that_is_wrong(pragma):
+    text = f"void f(int *a) {{\n  #pragma {pragma}\n  for (int i = 0; i < 4; i++) a[i] = i;\n}}"
+    library(text)  # otherwise it is ignored
+    with pytest.raises(NoCompiler, match="refuses the text"):
+        library(text, ("-fopenmp", "-Wall", "-Werror"))
+
+
+@in_c
+def test_a_member_that_is_to_be_unrolled_says_so_as_gcc_reads_it():
+    """A pragma is for one loop alone: where it runs on several cores, that counts."""
+    tree = split(unroll(flagged(schedule(product_of), (0,), 1), (0,), (1, 2)), (0,), 1)
+    for parallel, pragmas in ((False, 2), (True, 1)):
+        text = compile_c(tree, product_of, parallel=parallel, flags=["-Wall", "-Werror"]).text
+        assert text.count("#pragma GCC unroll 8") == pragmas and text.count("#pragma omp") == parallel
+    assert to_c(tree).count("#pragma unroll") == 2  # loops alone are for any compiler
 
 
 def test_unroll_and_jam_of_a_band_that_is_not_permutable_is_refused():

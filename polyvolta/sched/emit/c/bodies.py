@@ -2,8 +2,9 @@
 
 Python and C agree on what a sum or a product of doubles is, and in which order a sum of several terms is added. Where
 they differ, the translation says what Python says: `/` of integers is a fraction, `//` and `%` round down, a chain
-`a < b < c` compares twice. Elements of single precision stay single when they meet a number that is none of an array,
-as numpy 2 has it. What C cannot say, such as a call of a Python function, is refused with a caret.
+`a < b < c` compares twice. Elements of single precision stay single when they meet a number of Python's own, and
+become double beside numpy's doubles and integers, as numpy 2 has it. What C cannot say, such as a call of a Python
+function, is refused with a caret.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 import ast
 import builtins
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -25,8 +26,9 @@ if TYPE_CHECKING:
     from polyvolta.sched.emit.interface import Interface
     from polyvolta.sched.program.model import Program
 
-# an integer, a number of Python's own (a double that takes on the precision of what it meets), single, double
-Kind = Literal["int", "weak", "float", "double"]
+# integers and doubles of Python's own, which take on the precision of what they meet, and numpy's, which do not
+Kind = Literal["int", "long", "weak", "float", "double"]
+WHOLE = ("int", "long")
 KINDS: dict[str, Kind] = {"float": "float", "double": "double"}
 
 PRIMARY, UNARY, FACTOR, SUM, SHIFT, ORDER, EQUAL, AND, OR, CHOICE = 9, 8, 7, 6, 5, 4, 3, 2, 1, 0
@@ -57,10 +59,18 @@ class Translator:
     Parameters
     ----------
     types : the C type of each array and scalar.
+    strong : the scalars that are numpy's; others are Python's own.
     """
 
-    def __init__(self, program: Program, face: Interface, types: Mapping[str, str], names: Mapping[str, str]) -> None:
-        self.program, self.face, self.types, self.names = program, face, types, names
+    def __init__(
+        self,
+        program: Program,
+        face: Interface,
+        types: Mapping[str, str],
+        names: Mapping[str, str],
+        strong: Collection[str] = (),
+    ) -> None:
+        self.program, self.face, self.types, self.names, self.strong = program, face, types, names, strong
         self.used: set[str] = set()
 
     def lines(self, call: Call, speller: CSpeller) -> list[str]:
@@ -88,8 +98,9 @@ class _Body:
                 return f"{self.place(target).text} = {self.stored(target, self.visit(value))};"
             case ast.AugAssign(target=target, op=ast.Add() | ast.Sub() | ast.Mult() | ast.Div() as op, value=value):
                 place, number = self.place(target), self.visit(value)
-                whole = place.kind == number.kind == "int" and not isinstance(op, ast.Div)
-                if whole or place.kind != "int" and not (place.kind == "float" and number.kind == "double"):
+                whole = place.kind in WHOLE and number.kind in WHOLE and not isinstance(op, ast.Div)
+                wider = place.kind == "float" and number.kind in ("double", "long")
+                if whole or place.kind not in WHOLE and not wider:
                     sign = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/"}[type(op)]
                     return f"{place.text} {sign}= {self.cast(number, place.kind).text};"
                 return f"{place.text} = {self.stored(target, self.binary(self.statement, place, op, number))};"
@@ -108,7 +119,11 @@ class _Body:
 
     def stored(self, target: ast.expr, value: Text) -> str:
         kind = self.place(target).kind
-        return value.text if kind == "int" else self.cast(value, kind).text
+        local = isinstance(target, ast.Name) and target.id in self.whole.face.local
+        if local and kind == "float" and value.kind == "double":  # Python's names take on the precision of their value
+            hint = "scalars that are Python's own, such as float(s), stay single beside single precision"
+            raise self.refused(target, f"a double in {ast.unparse(target)}, a local of single precision,", hint)
+        return value.text if kind in WHOLE else self.cast(value, kind).text
 
     # ---- expressions
 
@@ -171,11 +186,12 @@ class _Body:
             return Text(text, PRIMARY, "int")
         if name in face.ranks:
             raise self.refused(node, f"the array {name} as a whole")
-        kind = KINDS.get(self.whole.types.get(name, "double"), "int")
+        kind = KINDS.get(self.whole.types.get(name, "double"), "long")
         if name in face.cells:
             return Text(f"{text}[0]", PRIMARY, kind)
-        if name in face.scalars:  # a number of Python's own
-            return Text(text, PRIMARY, "weak" if kind == "double" else kind)
+        if name in face.scalars and name not in self.whole.strong:
+            own: dict[Kind, Kind] = {"double": "weak", "long": "int"}
+            return Text(text, PRIMARY, own.get(kind, kind))
         return Text(text, PRIMARY, kind)
 
     def integer(self, e: Aff) -> Text:
@@ -193,7 +209,7 @@ class _Body:
         if not isinstance(base, ast.Name):
             raise self.refused(base, "this array")
         name = self.whole.names.get(base.id, base.id)
-        kind = KINDS.get(self.whole.types.get(base.id, "double"), "int")
+        kind = KINDS.get(self.whole.types.get(base.id, "double"), "long")
         if base.id in face.cells and not subscripts:
             return Text(f"{name}[0]", PRIMARY, kind)
         if len(subscripts) != face.ranks.get(base.id):
@@ -207,7 +223,7 @@ class _Body:
                 raise self.refused(node, "an integer of more than 64 bits")
             return self.speller.text(e)
         made = self.visit(node)
-        if made.kind != "int":
+        if made.kind not in WHOLE:
             raise self.refused(node, "a subscript that is no integer")
         return made.text
 
@@ -216,8 +232,15 @@ class _Body:
     def joined(self, *values: Text) -> tuple[Kind, list[Text]]:
         """The kind of a number that comes of several, and each of them converted where C would not do it."""
         kinds: set[Kind] = {v.kind for v in values}
-        kind: Kind = next(k for k in ("double", "float", "weak", "int") if k in kinds)
+        kind: Kind = next(k for k in ("double", "float", "weak", "long", "int") if k in kinds)
+        if kind in ("float", "weak") and "long" in kinds:
+            kind = "double"
+        if kind == "double" and "float" in kinds:  # C would make integers single
+            return kind, [self.as_double(v) if v.kind in WHOLE else v for v in values]
         return kind, [self.cast(v, kind) for v in values]
+
+    def as_double(self, value: Text) -> Text:
+        return Text(f"(double){value.within(UNARY)}", UNARY, "double")
 
     def cast(self, value: Text, kind: Kind) -> Text:
         """A number of Python's own takes on single precision; C does the other conversions itself."""
@@ -228,7 +251,7 @@ class _Body:
         return value
 
     def binary(self, node: ast.AST, left: Text, op: ast.operator, right: Text) -> Text:
-        whole = left.kind == right.kind == "int"
+        whole = left.kind in WHOLE and right.kind in WHOLE
         kind, (a, b) = self.joined(left, right)
         match op:
             case ast.Add() | ast.Sub():
@@ -238,7 +261,8 @@ class _Body:
                 return Text(f"{a.within(FACTOR)} * {b.within(FACTOR + 1)}", FACTOR, kind)
             case ast.Div():
                 if whole:
-                    return Text(f"(double){a.within(UNARY)} / {b.within(FACTOR + 1)}", FACTOR, "weak")
+                    made = f"(double){a.within(UNARY)} / {b.within(FACTOR + 1)}"
+                    return Text(made, FACTOR, "weak" if kind == "int" else "double")
                 return Text(f"{a.within(FACTOR)} / {b.within(FACTOR + 1)}", FACTOR, kind)
             case ast.FloorDiv() | ast.Mod() if whole:
                 division = isinstance(op, ast.FloorDiv)
@@ -248,7 +272,7 @@ class _Body:
                     macro = "floordiv" if division else "floormod"
                     self.speller.used.add("floordiv")
                 self.speller.used.add(macro)
-                return Text(f"{macro}({a.text}, {b.text})", PRIMARY, "int")
+                return Text(f"{macro}({a.text}, {b.text})", PRIMARY, kind)
             case ast.Pow():
                 self.whole.used.add("math")
                 if whole:
@@ -256,7 +280,7 @@ class _Body:
                 return Text(f"{'powf' if kind == 'float' else 'pow'}({a.text}, {b.text})", PRIMARY, kind)
             case ast.BitAnd() | ast.BitOr() | ast.BitXor() | ast.LShift() | ast.RShift() if whole:
                 sign = {ast.BitAnd: "&", ast.BitOr: "|", ast.BitXor: "^", ast.LShift: "<<", ast.RShift: ">>"}[type(op)]
-                return Text(f"({a.within(PRIMARY)} {sign} {b.within(PRIMARY)})", PRIMARY, "int")
+                return Text(f"({a.within(PRIMARY)} {sign} {b.within(PRIMARY)})", PRIMARY, kind)
         raise self.refused(node, f"{type(op).__name__} of numbers that are no integers")
 
     def compare(self, node: ast.Compare) -> Text:
@@ -292,9 +316,9 @@ class _Body:
             return Text(f"(double){args[0].within(UNARY)}", UNARY, "weak")
         if f is int and len(args) == 1:
             return Text(f"(long){args[0].within(UNARY)}", UNARY, "int")
-        if f is builtins.abs and len(args) == 1 and args[0].kind == "int":
+        if f is builtins.abs and len(args) == 1 and args[0].kind in WHOLE:
             self.speller.used.add("max")
-            return Text(f"max({args[0].text}, -{args[0].within(UNARY + 1)})", PRIMARY, "int")
+            return Text(f"max({args[0].text}, -{args[0].within(UNARY + 1)})", PRIMARY, args[0].kind)
         return self.mathematical(node, f, args)
 
     def resolved(self, node: ast.expr) -> object | None:
@@ -315,7 +339,7 @@ class _Body:
         self.whole.used.add("math")
         kind, values = self.joined(*args)
         single = kind == "float" and origin != "math"
-        if kind == "int" or origin == "math":
+        if kind in WHOLE or origin == "math":
             kind = "weak" if origin == "math" else "double"
         elif origin == "numpy" and kind == "weak":
             kind = "double"

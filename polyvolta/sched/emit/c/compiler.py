@@ -21,7 +21,7 @@ from polyvolta.sched.errors import NoCompiler
 from polyvolta.sets import code_cache
 
 WRAPPING = "-fwrapv"  # integers wrap round as numpy's do; loops that the compiler knows not to wrap run faster
-FLAGS = ("-std=gnu99", "-O3", "-march=native", "-ffp-contract=off", "-w", "-shared", "-fPIC")
+FLAGS = ("-std=gnu99", "-O3", "-march=native", "-ffp-contract=off", "-shared", "-fPIC")
 
 
 def compiler() -> str:

@@ -10,7 +10,7 @@ array will do.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING
 
 from polyvolta.sched.emit.c.bodies import ONE, OTHER, TWO, Translator
@@ -51,14 +51,15 @@ def function(
     wishes: Mapping[Path, Wish] | None = None,
     restrict: bool = False,
     align: int | None = None,
+    strong: Collection[str] = (),
 ) -> tuple[list[str], set[str]]:
-    """The lines of a C function, and the macros that it uses; see `polyvolta.sched.to_c`."""
+    """The lines of a C function, and the macros that it uses; see `polyvolta.sched.to_c` and `Translator`."""
     face = Interface.of(program)
     mine = [*face.names, *lengths(face).values()]
     names = spelled(mine, WORDS)
     scan = cleared(scan, {*mine, *names.values(), *WORDS})
     types = _types(face, real)
-    translator = Translator(program, face, types, names)
+    translator = Translator(program, face, types, names, strong)
     printer = CPrinter(scan.ranges, integer, parallel == "openmp", translator.lines, names, wishes)
     own = identifier(face.function)
     if restrict:

@@ -10,7 +10,7 @@ Statements are calls, which a reader or a macro gives a meaning; with the progra
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
 from polyvolta.display.code import Code
@@ -19,11 +19,11 @@ from polyvolta.sched.emit.c.program import function
 from polyvolta.sched.emit.given import check_program, loops
 from polyvolta.sched.errors import BadArgument
 from polyvolta.sched.loops.ast import Ast
-from polyvolta.sched.loops.notation.c import c_text, headed
+from polyvolta.sched.loops.notation.c import c_text, headed, spread
 from polyvolta.sched.loops.result import Scan
 from polyvolta.sched.loops.widths import integer_type
-from polyvolta.sched.tree import Mark, Path, Schedule
-from polyvolta.sched.wishes import Wish, wish, wishes
+from polyvolta.sched.tree import Band, Mark, Node, Path, Schedule
+from polyvolta.sched.wishes import Wish, independent, wish, wishes
 from polyvolta.sets import nearest
 
 if TYPE_CHECKING:
@@ -53,8 +53,10 @@ def to_c(
     scan : what `scan` returns, or loops alone; a tree is scanned.
     integer : the type of loop variables and parameters: int, long, long long, int32_t or int64_t. By default `int`, and
         `long long` where constants ask for it; that sizes fit is for the caller to see.
-    real : the type of elements and scalars, or the type of each by name.
-    parallel : "openmp" puts `#pragma omp parallel for` before the outermost coincident loops.
+    real : the type of elements and scalars, or the type of each by name. Scalars are numbers of Python's own: beside
+        elements of single precision they are single.
+    parallel : "openmp" puts `#pragma omp parallel for` before the outermost coincident loops; loops of a tree are
+        checked as those below marks are, loops alone are believed.
     macros : whether the definitions of min, max, floord and modd stand at the top, those that are used.
     restrict : whether the function says that its arrays share no element, as schedules take for granted. Statements
         side by side then load what they read of arrays that they write first (`emit.c.loads`).
@@ -62,8 +64,9 @@ def to_c(
 
     Raises
     ------
-    IllegalTransformation : a mark wants a loop parallel or in vectors whose iterations depend on one another, by the
-        dependences of the program, else by those of the tree, else by its flags.
+    IllegalTransformation : a mark wants a loop parallel or in vectors, or a flag says that it is parallel, whose
+        iterations depend on one another, by the dependences of the program, else by those of the tree, else by its
+        flags.
     BadSchedule : a mark of that kind that no loop fits.
     BadProgram : a statement of the loops has no body.
     NotTranslatable : a body that is not C's arithmetic, such as the call of a Python function; a constant that does not
@@ -89,16 +92,40 @@ def to_c(
         check_align(align)
     if program is not None:
         check_program(program, "to_c")
-    wanted = wanted_of(scan, program)
+    wanted = wanted_of(scan, program, parallel == "openmp")
     if program is None:
         return Code(c_text(scan, integer, parallel == "openmp", macros, wanted))
+    return code_of(scan, program, wanted, integer, real, parallel, restrict, align, macros=macros)
+
+
+def code_of(
+    scan: Scan,
+    program: Program,
+    wanted: Mapping[Path, Wish] | None,
+    integer: str | None,
+    real: str | Mapping[str, str],
+    parallel: Literal["openmp"] | None,
+    restrict: bool,
+    align: int | None,
+    strong: Collection[str] = (),
+    macros: bool = True,
+) -> Code:
+    """The C function of a program; see `to_c`.
+
+    Parameters
+    ----------
+    wanted : what `wanted_of` returns.
+    strong : the scalars that are numpy's, whose precision elements take on; others are Python's own.
+    """
     fitting = integer_type(scan, integer)
-    lines, used = function(program, scan, fitting, real, parallel, wanted, restrict, align)
+    lines, used = function(program, scan, fitting, real, parallel, wanted, restrict, align, strong)
     return Code(headed(lines, used, fitting, macros))
 
 
-def wanted_of(scan: Scan, program: Program | None) -> dict[Path, Wish] | None:
+def wanted_of(scan: Scan, program: Program | None, openmp: bool = False) -> dict[Path, Wish] | None:
     """What the marks of the tree that was scanned want of its loops; None for loops without a tree.
+
+    With `openmp` the flags of loops that it spreads over cores are checked, too.
 
     Raises
     ------
@@ -107,9 +134,24 @@ def wanted_of(scan: Scan, program: Program | None) -> dict[Path, Wish] | None:
     if scan.tree is None:
         return None
     known = None
-    if program is not None and any(isinstance(n, Mark) and wish(n.name) for _, n in scan.tree.walk()):
+    if program is not None and any(_asks(node, openmp) for _, node in scan.tree.walk()):
         from polyvolta.sched.dependence.memory import dependences
 
         known = dependences(program)
-    return wishes(scan.tree, known)
+    found = wishes(scan.tree, known)
+    places = dict.fromkeys((loop.at, loop.member) for loop in spread(scan.body, found)) if openmp else ()
+    for at, member in places:
+        doing = f"running member {member}, which the band calls coincident, on several cores"
+        independent(scan.tree, at, doing, member, known)
+    return found
+
+
+def _asks(node: Node, openmp: bool) -> bool:
+    """Whether a node may want a loop's iterations at once."""
+    match node:
+        case Mark(name=name):
+            return wish(name) is not None
+        case Band():
+            return openmp and any(m.coincident for m in node.members)
+    return False
 

@@ -10,13 +10,13 @@ any.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
 from polyvolta.sched.loops.ast import Ast, Block, Bound, Call, For, If
 from polyvolta.sched.loops.notation.expressions import CSpeller
 from polyvolta.sched.loops.widths import Loops, integer_type
 from polyvolta.sched.tree import Path
-from polyvolta.sched.wishes import PARALLEL, Wish, wish
+from polyvolta.sched.wishes import PARALLEL, USUAL, Wish, wish
 from polyvolta.sched.wrapped import word
 from polyvolta.sets import Aff
 
@@ -106,14 +106,14 @@ class CPrinter:
 
     def loop(self, node: For, pad: str) -> None:
         """A loop, with what it asks of the compiler."""
-        wanted = (self.wishes or {}).get(node.at, Wish()) if node.member == 0 else Wish()
-        if self.openmp and node.coincident and not wanted.unroll:
-            wanted |= PARALLEL
+        wanted = _wanted(node, self.wishes, self.openmp)
         outside, self.openmp = self.openmp, self.openmp and not wanted.parallel
         if wanted != Wish():
             self.out.append(pad + wanted.pragma)
-        if node.unroll:
+        if node.unroll and self.statement is None:
             self.out.append(f"{pad}#pragma unroll")
+        elif node.unroll and wanted == Wish():  # gcc knows no other, and takes one beside OpenMP's nowhere
+            self.out.append(pad + Wish(unroll=USUAL).pragma)
         self.head(node, pad)
         self.openmp = outside
 
@@ -150,6 +150,22 @@ class CPrinter:
         if called or statements(body) != 1:
             self.out[at] += " {"
             self.out.append(pad + "}")
+
+
+def spread(body: Sequence[Ast], wishes: Mapping[Path, Wish]) -> Iterator[For]:
+    """The loops that `openmp` runs on several cores because their flags allow it, no mark."""
+    for node in body:
+        if isinstance(node, For) and _wanted(node, wishes, openmp=True).parallel:
+            if not _wanted(node, wishes, openmp=False).parallel:
+                yield node
+        elif not isinstance(node, Call):
+            yield from spread(node.body, wishes)
+
+
+def _wanted(loop: For, wishes: Mapping[Path, Wish] | None, openmp: bool) -> Wish:
+    """What is wanted of a loop: what marks say, and with `openmp` what its flag allows."""
+    wanted = (wishes or {}).get(loop.at, Wish()) if loop.member == 0 else Wish()
+    return wanted | PARALLEL if openmp and loop.coincident and not wanted.unroll else wanted
 
 
 def statements(body: Sequence[Ast]) -> int:
