@@ -134,10 +134,10 @@ def compile(  # noqa: A001
         `options` are all.
     name : of the C function; "kern0" by default.
     progress : called with each stage's name when the stage is reached.
-    sizes : of the products, by name or by `Size`, that the kernel is to be fast for; it takes any others, too. Without options,
-        those that `tune` found the fastest are taken, if it was asked for these sizes on the GPU at hand. Else options
-        that aren't given are the first choice of `Options.space` for these, and so they are on targets with warpgroups
-        where the graph's sizes are numbers and no tiles are given.
+    sizes : of the products, by name or by `Size`, that the kernel is to be fast for; it takes any others, too. Without
+        options, those that `tune` found the fastest are taken, if it was asked for these sizes on the GPU at hand. Else
+        options that aren't given are the first choice of `Options.space` for these, and so they are on targets with
+        warpgroups where the graph's sizes are numbers and no tiles are given.
     over : for each size the range (least, largest), or one number, for which the kernel is to be good: options that
         aren't given are those with which the model predicts the least time there, by the geometric mean. The kernel
         takes any sizes all the same.

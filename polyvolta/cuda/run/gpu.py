@@ -56,7 +56,7 @@ def gpu_available() -> bool:
 
 
 def no_gpu(instead: str) -> NoGpu:
-    """The error that nothing can be timed, where there is no GPU: what is missing, how to get it, what works without."""
+    """The error that nothing can be timed without a GPU: what is missing, how to get it, what works without."""
     what, remedy = _missing() or ("the driver shows no GPU", "nvidia-smi shows what the driver sees")
     if _INSTALL not in remedy:
         remedy += f", and {_INSTALL} brings what kernels need"

@@ -4,8 +4,8 @@
     def gemm(A: Array, B: Array, C: Array, M: int, N: int, K: int) -> None:
         ...
 
-Annotations say nothing to `nest`, which reads what an argument is from how the loops use it. They are for checkers, which
-in strict mode want one on every parameter.
+Annotations say nothing to `nest`, which reads what an argument is from how the loops use it. They are for checkers,
+which in strict mode want one on every parameter.
 """
 
 from __future__ import annotations
