@@ -1,7 +1,7 @@
 """isl's methods that are called otherwise here: what an error about a missing attribute says, by isl's name.
 
-Rows are those of the tables in docs/isl.md, without its backquotes; a test holds them to these. `*` stands for the rest of
-a name. Read only when an attribute is missing, so that those that are there cost nothing more.
+Rows are those of the tables in docs/isl.md, without its backquotes; a test holds them to these. `*` stands for the rest
+of a name. Read only when an attribute is missing, so that those that are there cost nothing more.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Sizes given by themselves or by name mean the same; sizes, steps and options that are asked for wrongly are refused."""
+"""Sizes given by themselves or by name mean the same; what is asked for wrongly is refused; lists show themselves."""
 
 import numpy as np
 import pytest
