@@ -26,8 +26,10 @@ import secrets
 import struct
 import sys
 from dataclasses import dataclass
+from functools import cache
 from itertools import chain
 from pathlib import Path
+from warnings import warn
 
 from polyvolta.sets.errors import PolyvoltaError
 
@@ -135,16 +137,34 @@ def write(key: bytes, image: bytes, log: str) -> None:
         path = _path(key)
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         temporary = path.with_name(f"{path.stem}.{os.getpid()}.{secrets.token_hex(4)}{TEMPORARY}")
-    except (OSError, RuntimeError):
+    except (OSError, RuntimeError) as wrong:
+        _warn(wrong)
         return
     try:
         with open(temporary, "xb") as file:
             file.write(data)
         os.replace(temporary, path)
-    except OSError:
+    except OSError as wrong:
+        if not os.path.exists(path):  # else an entry that is in use stays
+            _warn(wrong)
         _delete(temporary)
         return
     _shrink(path, most)
+
+
+@cache
+def _warn_of(why: str) -> None:
+    warn(
+        f"compiled code is not kept: {why}; set POLYVOLTA_CACHE_DIR to a folder that can be written, or "
+        "POLYVOLTA_CACHE_SIZE=0 to keep none",
+        RuntimeWarning,
+        stacklevel=4,
+    )
+
+
+def _warn(wrong: Exception) -> None:
+    """Say once a process that nothing can be kept, and what to set."""
+    _warn_of(type(wrong).__name__ if not isinstance(wrong, OSError) else str(wrong.strerror or wrong))
 
 
 def usage() -> Usage:

@@ -293,3 +293,13 @@ def test_builds_of_one_version_and_one_size_are_told_apart(tmp_path):
     assert nvrtc._build(str(one)) != nvrtc._build(str(other))
     assert nvrtc._build(str(one)).startswith("300024 bytes")
     assert nvrtc._build("libnvrtc.so.99") == "build unknown"
+
+
+def test_that_nothing_can_be_kept_is_said_once(tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("no folder")
+    monkeypatch.setenv("POLYVOLTA_CACHE_DIR", str(tmp_path / "file"))
+    cache._warn_of.cache_clear()
+    with pytest.warns(RuntimeWarning, match="set POLYVOLTA_CACHE_DIR") as said:
+        cache.write(cache.key_of("one"), b"x", "")
+        cache.write(cache.key_of("another"), b"x", "")
+    assert len(said) == 1
