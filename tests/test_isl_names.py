@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from polyvolta import sched, sets
+from polyvolta.sets.text.of_isl import ROWS
 
 TEXT = Path(__file__).parent.parent.joinpath("docs", "isl.md").read_text()
 PLAIN = {"len", "for", "int", "str", "name", "children", "f", "s", "m"}  # words in code that are none of ours
@@ -66,3 +67,30 @@ def test_what_is_named_is_there():
                     named += 1
                     assert owner in OWN or hasattr(sets.Set, owner), span
     assert named > 150
+
+
+@pytest.mark.parametrize(("kind", "section"), [("", 0), ("Set", 1), ("Map", 2)])
+def test_errors_say_what_the_tables_say(kind, section):
+    said = [(names.split(), here) for names, here in ROWS[kind]]
+    assert said == [(names, here.strip().replace("`", "")) for names, here in rows(SECTIONS[section])]
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "here"),
+    [
+        ("{ S[i] }", "fix_val", "for isl's fix_val there is: Set.fix, by name or position"),
+        ("{ S[i] }", "get_basic_sets", "Set.pieces, len(s)"),
+        ("{ S[i] }", "foreach_point", "for p in s.points()"),
+        ("{ S[i] }", "add_constraint", "s & Set(text): Set.intersect"),
+        ("{ S[i] -> [j] }", "get_basic_maps", "Map.pieces"),
+        ("{ S[i] -> [j] }", "partial_lexmin_pw_multi_aff", "Map.lexmin"),
+        ("{ S[i] }", "get_ctx", "isl's get_ctx is not here: values are immutable"),
+        ("{ S[i] }", "fixx", "a Set has no attribute 'fixx'"),
+    ],
+)
+def test_a_missing_attribute_of_isl_says_what_is_here(text, name, here):
+    value = (sets.Map if "->" in text else sets.Set)(text)
+    with pytest.raises(AttributeError) as missing:
+        getattr(value, name)
+    assert here in str(missing.value) and missing.value.name == name
+    assert ("isl" in str(missing.value)) == (name != "fixx")

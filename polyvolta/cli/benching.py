@@ -99,14 +99,10 @@ def _check_gpu() -> None:
     ------
     NoGpu
     """
-    from polyvolta.cuda.errors import NoGpu
-    from polyvolta.cuda.run import launch
+    from polyvolta.cuda.run import gpu
 
-    try:
-        launch.require_gpu()
-    except NoGpu as missing:
-        hint = "polyvolta bench --report makes tables and figures of a CSV file anywhere"
-        raise NoGpu(missing.message, hint=hint) from None
+    if not gpu.gpu_available():
+        raise gpu.no_gpu("polyvolta bench --report makes tables and figures of a CSV file anywhere")
 
 
 def line(row: Row) -> str:

@@ -143,6 +143,7 @@ def run_random(
 
     import numpy as np
 
+    from polyvolta.cuda.machine.errors import TooLong
     from polyvolta.cuda.run import launch
     from polyvolta.graph.functions.formats import FORMATS
     from polyvolta.graph.reference import reference
@@ -163,7 +164,11 @@ def run_random(
         if on_gpu:
             call(*arrays)  # compiles and loads
         start = perf_counter()
-        c = call(*arrays)
+        try:
+            c = call(*arrays)
+        except TooLong as wrong:
+            hint = f"a smaller --size: {wrong.smaller}" if wrong.smaller else "a smaller --size"
+            raise TooLong(wrong.message, where=wrong.where, hint=hint) from None
         seconds = perf_counter() - start
         bar.pulse("comparing with float64")
         (exact,) = reference(kernel.graph, *arrays)

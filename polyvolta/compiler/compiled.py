@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from math import prod
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Never, Self
 
 from polyvolta.compiler.arguments import LARGEST, TooLarge
 from polyvolta.compiler.options import Options
@@ -22,6 +22,7 @@ from polyvolta.display.code import Cuda
 from polyvolta.display.shown import Record, Shown
 from polyvolta.display.text import filled
 from polyvolta.graph.dag import Graph
+from polyvolta.graph.dims import by_name
 from polyvolta.sched.tree import Schedule
 from polyvolta.sets import PolyvoltaError, UnknownName, nearest
 
@@ -117,11 +118,16 @@ class Compiled(Shown):
 
         return page(self)
 
-    def launch_config(self, /, **sizes: int) -> LaunchConfig:
+    def launch_config(self, /, *unnamed: Never, **sizes: int) -> LaunchConfig:
         """Grid, block and shared memory for given sizes, inferred from the mapped schedule dimensions.
 
         A result without elements has a grid with a 0 in it: there is nothing to launch. Of persistent blocks there are
         as many as the target's GPU has room for, or fewer; on one with more multiprocessors a launch has more.
+
+        Parameters
+        ----------
+        unnamed : none; sizes have names.
+        sizes : every symbolic size of the graph.
 
         Raises
         ------
@@ -135,6 +141,7 @@ class Compiled(Shown):
         >>> kernel.launch_config(M=513, N=255, K=64).grid
         (2, 5, 1)
         """
+        check_named(unnamed, self.ir.sizes)
         checked = self.check_sizes(sizes)
         key = tuple(checked.values())
         if key not in self._configs:
@@ -202,7 +209,7 @@ class Compiled(Shown):
         """
         own, blocks = prod(self.ir.cluster), self.ir.resident * multiprocessors // self.target.multiprocessors
         most = blocks // own if clusters is None else min(blocks // own, clusters)
-        grid: list[Any] = [e.evaluate(padded_sizes(self, dict(sizes))) for e in self.ir.grid]
+        grid: list[Any] = [e.evaluate(padded_sizes(self, by_name(sizes))) for e in self.ir.grid]
         return launched(replace(self.ir, resident=own * max(1, most)), grid)
 
     def check_sizes(self, sizes: Mapping[str, int]) -> dict[str, int]:
@@ -219,15 +226,16 @@ class Compiled(Shown):
         >>> kernel.check_sizes({"N": 3, "K": 0, "M": 2})
         {'M': 2, 'N': 3, 'K': 0}
         """
+        sizes = by_name(sizes)
         for name in sizes:
             if name not in self.ir.sizes:
                 raise MissingSize(f"the kernel has no size {name!r}", hint=nearest(name, self.ir.sizes))
         for name in self.ir.sizes:
             value = sizes.get(name)
             if value is None:
-                raise MissingSize(
-                    f"the size {name} is missing", hint=f"launch_config({', '.join(f'{n}=...' for n in self.ir.sizes)})"
-                )
+                missing = [n for n in self.ir.sizes if sizes.get(n) is None]
+                lack = f"size {name} is" if len(missing) == 1 else f"sizes {', '.join(missing)} are"
+                raise MissingSize(f"the {lack} missing", hint=_by_keywords(self.ir.sizes))
             if isinstance(value, bool) or not hasattr(value, "__index__") or value < 0:
                 raise MissingSize(f"the size {name} is an int, at least 0, not {value!r}")
             if value > LARGEST:
@@ -399,3 +407,19 @@ def padded_sizes(kernel: Compiled, sizes: dict[str, int]) -> dict[str, int]:
     """The sizes that a kernel works on: the next multiples of what its context asks for."""
     multiples = dict(kernel.ir.context)
     return {n: -(-v // multiples.get(n, 1)) * multiples.get(n, 1) for n, v in sizes.items()}
+
+
+def check_named(unnamed: Collection[object], names: Collection[str]) -> None:
+    """Refuse sizes without names.
+
+    Raises
+    ------
+    MissingSize
+    """
+    if unnamed:
+        given = ", ".join(map(repr, unnamed))
+        raise MissingSize(f"sizes are given by name, not as {given}", hint=_by_keywords(names))
+
+
+def _by_keywords(names: Collection[str]) -> str:
+    return f"launch_config({', '.join(f'{n}=...' for n in names)})"

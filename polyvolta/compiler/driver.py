@@ -47,7 +47,7 @@ from polyvolta.cuda.target.warpgroup import WarpgroupMma
 from polyvolta.cuda.text.names import ENGINE_NAMES, FUNCTIONS_OF_C, KERNEL_NAMES, NOT_FOR_KERNELS
 from polyvolta.cuda.text.printer import print_cuda
 from polyvolta.graph.dag import Graph
-from polyvolta.graph.dims import Size
+from polyvolta.graph.dims import Given, Size, by_name
 from polyvolta.graph.errors import BadName
 from polyvolta.graph.expr import shape_text, show
 from polyvolta.graph.functions.formats import FORMATS
@@ -79,37 +79,37 @@ CALL_NAMES = ("out", "stream", "hook", "observe", "patience", "block")  # a Kern
 @overload
 def compile(  # noqa: A001
     outputs: One, target: str | Target | None = ..., options: Options | None = ..., *,
-    name: str | None = ..., progress: Callable[[str], None] | None = ..., sizes: Mapping[str, int] | None = ...,
-    over: Mapping[str, tuple[int, int] | int] | None = ..., variants: None = ...,
+    name: str | None = ..., progress: Callable[[str], None] | None = ..., sizes: Given[int] | None = ...,
+    over: Given[tuple[int, int] | int] | None = ..., variants: None = ...,
 ) -> Kernel[Host]: ...  # fmt: skip
 @overload
 def compile(  # noqa: A001
     outputs: Several, target: str | Target | None = ..., options: Options | None = ..., *,
-    name: str | None = ..., progress: Callable[[str], None] | None = ..., sizes: Mapping[str, int] | None = ...,
-    over: Mapping[str, tuple[int, int] | int] | None = ..., variants: None = ...,
+    name: str | None = ..., progress: Callable[[str], None] | None = ..., sizes: Given[int] | None = ...,
+    over: Given[tuple[int, int] | int] | None = ..., variants: None = ...,
 ) -> Kernel[tuple[Host, ...]]: ...  # fmt: skip
 @overload
 def compile(  # noqa: A001
     outputs: Outputs | Graph, target: str | Target | None = ..., options: Options | None = ..., *,
-    name: str | None = ..., progress: Callable[[str], None] | None = ..., sizes: Mapping[str, int] | None = ...,
-    over: Mapping[str, tuple[int, int] | int] | None = ..., variants: None = ...,
+    name: str | None = ..., progress: Callable[[str], None] | None = ..., sizes: Given[int] | None = ...,
+    over: Given[tuple[int, int] | int] | None = ..., variants: None = ...,
 ) -> Kernel[Any]: ...  # fmt: skip
 @overload
 def compile(  # noqa: A001
     outputs: One, target: str | Target | None = ..., options: Options | None = ..., *,
-    name: str | None = ..., progress: Callable[[str], None] | None = ..., over: Mapping[str, tuple[int, int] | int],
+    name: str | None = ..., progress: Callable[[str], None] | None = ..., over: Given[tuple[int, int] | int],
     variants: int,
 ) -> VariedKernel[Host]: ...  # fmt: skip
 @overload
 def compile(  # noqa: A001
     outputs: Several, target: str | Target | None = ..., options: Options | None = ..., *,
-    name: str | None = ..., progress: Callable[[str], None] | None = ..., over: Mapping[str, tuple[int, int] | int],
+    name: str | None = ..., progress: Callable[[str], None] | None = ..., over: Given[tuple[int, int] | int],
     variants: int,
 ) -> VariedKernel[tuple[Host, ...]]: ...  # fmt: skip
 @overload
 def compile(  # noqa: A001
     outputs: Outputs | Graph, target: str | Target | None = ..., options: Options | None = ..., *,
-    name: str | None = ..., progress: Callable[[str], None] | None = ..., over: Mapping[str, tuple[int, int] | int],
+    name: str | None = ..., progress: Callable[[str], None] | None = ..., over: Given[tuple[int, int] | int],
     variants: int,
 ) -> VariedKernel[Any]: ...  # fmt: skip
 def compile(  # noqa: A001
@@ -119,8 +119,8 @@ def compile(  # noqa: A001
     *,
     name: str | None = None,
     progress: Callable[[str], None] | None = None,
-    sizes: Mapping[str, int] | None = None,
-    over: Mapping[str, tuple[int, int] | int] | None = None,
+    sizes: Given[int] | None = None,
+    over: Given[tuple[int, int] | int] | None = None,
     variants: int | None = None,
 ) -> Kernel[Any] | VariedKernel[Any]:
     """A tensor-core kernel for matrix products with pointwise operations before and after.
@@ -134,10 +134,10 @@ def compile(  # noqa: A001
         `options` are all.
     name : of the C function; "kern0" by default.
     progress : called with each stage's name when the stage is reached.
-    sizes : of the products, by name, that the kernel is to be fast for; it takes any others, too. Without options,
-        those that `tune` found the fastest are taken, if it was asked for these sizes on the GPU at hand. Else options
-        that aren't given are the first choice of `Options.space` for these, and so they are on targets with warpgroups
-        where the graph's sizes are numbers and no tiles are given.
+    sizes : of the products, by name or by `Size`, that the kernel is to be fast for; it takes any others, too. Without
+        options, those that `tune` found the fastest are taken, if it was asked for these sizes on the GPU at hand. Else
+        options that aren't given are the first choice of `Options.space` for these, and so they are on targets with
+        warpgroups where the graph's sizes are numbers and no tiles are given.
     over : for each size the range (least, largest), or one number, for which the kernel is to be good: options that
         aren't given are those with which the model predicts the least time there, by the geometric mean. The kernel
         takes any sizes all the same.
@@ -176,6 +176,7 @@ def compile(  # noqa: A001
     name = check_name(DEFAULT_NAME if name is None else name, "kernel")
     _check_names(graph, name)
     _check_sizes(graph)
+    sizes, over = _by_name(sizes), _by_name(over)
     _check_asked(sizes)
     given = options or Options()
     if over is None and variants is None:
@@ -196,6 +197,11 @@ def _told(kernel: Kernel, given: Options, how: str, sizes: Mapping[str, int] | N
     origin = Origin(given.given, how, kernel.graph, kernel.target, sizes)
     object.__setattr__(kernel.options, "origin", origin)  # they are the kernel's own, made by `complete`
     return kernel
+
+
+def _by_name(given: Any) -> Any:
+    """What is given for sizes, by name; other values stay, for who refuses them."""
+    return by_name(given) if isinstance(given, Mapping) else given
 
 
 def _check_asked(sizes: Mapping[str, int] | None) -> None:

@@ -181,6 +181,8 @@ class Options(Shown, Tiling):
     ) -> Iterator[Options]:
         """Legal combinations: at known sizes those worth trying, the fastest first as far as the cost model can tell.
 
+        An iterator; printed, or at the end of a notebook's cell, it shows the next ones and takes none.
+
         Sizes are known if they are given, or numbers in the graph; then these are the candidates of
         `polyvolta.compiler.model`, some hundreds to thousands, all with registers enough. Else these are tile sizes
         that are powers of 2 from 16 to 256, the target's macro-MMAs, split K by 1, 2, 4 and 8, one and two buffers;
@@ -215,10 +217,12 @@ class Options(Shown, Tiling):
         >>> best.persistent, min(best.block_tile[:2]) >= 128
         (True, True)
         """
+        from polyvolta.compiler.shown.options import Listed
+
         graph, target = Graph.of(graph), target_of(target)
         if not sizes and needs_of(plan(graph)).unknown:
-            return (cls(*astuple(tiling)) for tiling in tilings(graph, target))
-        return (cls(*astuple(tiling)) for tiling, _ in rank(graph, target, sizes))
+            return Listed(cls(*astuple(tiling)) for tiling in tilings(graph, target))
+        return Listed(cls(*astuple(tiling)) for tiling, _ in rank(graph, target, sizes))
 
 
 TILES = frozenset({"block_tile", "warp_tile", "macro_mma"})

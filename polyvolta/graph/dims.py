@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, TypeVar
 
 from polyvolta.display.shown import Shown
 from polyvolta.graph.errors import BadSize, NotANumberYet
 from polyvolta.graph.names import check_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,3 +132,18 @@ def sizes(names: str) -> Sizes:
         raise BadSize(f"sizes was given {twice[0]!r} twice", where=names)
     made: Any = tuple(Size(w) for w in words)
     return made[0] if len(made) == 1 else made
+
+
+V = TypeVar("V")
+Given: TypeAlias = "Mapping[str, V] | Mapping[Size, V] | Mapping[Size | str, V]"
+"""Something for each of some sizes, which are given themselves or by name."""
+
+
+def by_name(sizes: Mapping[Any, V]) -> dict[Any, V]:
+    """Values for sizes, given for the sizes themselves or for their names, by name.
+
+    >>> M, N = sizes("M N")
+    >>> by_name({M: 4, "N": 8})
+    {'M': 4, 'N': 8}
+    """
+    return {key.name if isinstance(key, Size) else key: value for key, value in sizes.items()}

@@ -61,6 +61,7 @@ if TYPE_CHECKING:
     from polyvolta.sched.program.model import Access as Access
     from polyvolta.sched.program.model import Program as Program
     from polyvolta.sched.program.model import Statement as Statement
+    from polyvolta.sched.program.nests.array import Array as Array
     from polyvolta.sched.program.nests.nest import nest as nest
     from polyvolta.sched.program.nests.nest import nest_from_source as nest_from_source
     from polyvolta.sched.scheduler.schedule import initial as initial
@@ -96,6 +97,7 @@ _HOMES = homes(
         "loops.scan": "Scan scan",
         "program.interpret": "instances",
         "program.model": "Access Program Statement",
+        "program.nests.array": "Array",
         "program.nests.nest": "nest nest_from_source",
         "scheduler.schedule": "initial schedule",
         "tree": "Band Context Domain Extension Filter Guard Leaf Mark Member Schedule Sequence SetNode",
@@ -108,6 +110,7 @@ if not TYPE_CHECKING:  # checkers know the names, and that there are no others
 
 __all__ = [  # noqa: F822 (the names are there on first use)
     "Access",
+    "Array",
     "Band",
     "BandFlags",
     "Compiled",

@@ -97,12 +97,14 @@ __all__ = [  # noqa: F822 (the names are there on first use)
 ]
 
 
-def __getattr__(name: str) -> object:
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
-    globals()[name] = value  # the next look-up finds it here
-    return value
+if not TYPE_CHECKING:  # checkers know the names, and that there are no others
+
+    def __getattr__(name: str) -> object:
+        if name not in _HOMES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        value = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+        globals()[name] = value  # the next look-up finds it here
+        return value
 
 
 def __dir__() -> list[str]:

@@ -245,10 +245,19 @@ def nearest(name: str, known: Iterable[str]) -> str:
     "did you mean 'lexmin'?"
     >>> nearest("nope", ["copies", "bounds"])
     'known: copies, bounds'
+    >>> nearest("banks", ["bank_conflicts", "bounds"])
+    "did you mean 'bank_conflicts'?"
     """
-    known = [str(k) for k in known]
+    known = list(dict.fromkeys(str(k) for k in known))
     same = [k for k in known if k.lower() == str(name).lower()]
-    close = same or get_close_matches(str(name), known, n=1, cutoff=NEAR)
+    close = same or get_close_matches(str(name), known, n=1, cutoff=NEAR) or _longer(str(name), known)
     if close:
         return f"did you mean {close[0]!r}?"
     return "known: " + ", ".join(known) if known else ""
+
+
+def _longer(name: str, known: list[str]) -> list[str]:
+    """The one name of which another one, or its singular, is the first word; none where several begin so."""
+    firsts = {name.lower(), name.lower().removesuffix("s")}
+    found = [k for k in known if "_" in k and k.lower().partition("_")[0] in firsts]
+    return found if len(found) == 1 else []

@@ -24,7 +24,7 @@ from polyvolta.compiler.remembered.entries import Timed
 from polyvolta.compiler.tiling import Tiling
 from polyvolta.cuda.arch import AUTO
 from polyvolta.cuda.devices import Gpu, gpu_here
-from polyvolta.cuda.errors import NoGpu
+from polyvolta.cuda.run.gpu import no_gpu
 from polyvolta.cuda.target.chips import Chip, chip_of, is_named
 from polyvolta.cuda.target.instruction import WARPGROUP
 from polyvolta.cuda.target.registry import target_of
@@ -98,7 +98,7 @@ def calibrate(
     """
     gpu = gpu_here()
     if gpu is None:
-        raise NoGpu("there is no GPU to be measured", hint="without one kernels are made for the package's chips")
+        raise no_gpu("without one kernels are made for the package's chips")
     made, say = target_of(target), report or (lambda _: None)
     reached: Reached = progress or (lambda what, done, of: None)
     chip = described(chip_of(made, gpu.name), gpu)

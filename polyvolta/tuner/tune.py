@@ -25,9 +25,11 @@ from polyvolta.compiler.remembered.store import Finished, Store
 from polyvolta.cuda.arch import AUTO, newest_for, runs_on
 from polyvolta.cuda.devices import Gpu, gpu_here
 from polyvolta.cuda.errors import NoGpu, WrongGpu
+from polyvolta.cuda.run.gpu import no_gpu
 from polyvolta.cuda.target.registry import require, target_of, targets
 from polyvolta.cuda.target.target import Target
 from polyvolta.graph.dag import Graph
+from polyvolta.graph.dims import Given, by_name
 from polyvolta.graph.plans.idioms import plan
 from polyvolta.sets.errors import kind_of
 from polyvolta.tuner.candidates import guesses
@@ -60,7 +62,7 @@ def tune(
     *,
     candidates: Iterable[Options] | None = None,
     limit: float | None = None,
-    sizes: Mapping[str, int] | None = None,
+    sizes: Given[int] | None = None,
     **named: int,
 ) -> Tuned:
     """The fastest kernel for an expression at some sizes: times the best guesses on the GPU at hand, and remembers what
@@ -148,6 +150,7 @@ def _merged(sizes: Any, named: Mapping[str, Any]) -> dict[str, Any]:
         return dict(named)
     if not isinstance(sizes, Mapping):
         raise NothingToTime(f"sizes is {kind_of(sizes)}", hint='pass sizes={"M": 512, ...}, or M=512')
+    sizes = by_name(sizes)
     if twice := [n for n in sizes if n in named]:
         raise NothingToTime(f"the size {twice[0]} is given twice", hint=f"in sizes={{...}}, or as {twice[0]}=...")
     return {**sizes, **named}
@@ -191,13 +194,7 @@ def _gpu(pool: Executor | None) -> Gpu:
     if pool is None:
         if (found := gpu_here()) is not None:
             return found
-        from polyvolta.cuda.run import launch
-
-        try:
-            launch.require_gpu()
-            raise NoGpu("the driver shows no GPU")
-        except NoGpu as missing:
-            raise NoGpu(f"nothing can be timed: {missing.message}", hint=WITHOUT) from None
+        raise no_gpu(WITHOUT)
     try:
         there = pool.submit(seen).result()
     except Exception as wrong:  # of workers that die, and pools that are broken: this process may go on alone

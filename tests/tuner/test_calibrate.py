@@ -79,7 +79,7 @@ def test_too_few_times_are_refused(tilings):
 
 def test_without_a_gpu_nothing_is_measured(monkeypatch):
     monkeypatch.setattr(calibrate, "gpu_here", lambda: None)
-    with pytest.raises(NoGpu, match="no GPU to be measured"):
+    with pytest.raises(NoGpu, match=r"nothing can be timed: (?s:.)*polyvolta\[cuda12\](?s:.)*package's chips"):
         calibrate.calibrate("sm_90a")
 
 

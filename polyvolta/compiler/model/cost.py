@@ -29,6 +29,7 @@ from polyvolta.compiler.model.sizes import work_of
 from polyvolta.compiler.model.traffic import VALUE, ceil_div, fetched, from_memory, outside, tiles
 from polyvolta.cuda.target.instruction import WARPGROUP
 from polyvolta.display.shown import Record
+from polyvolta.graph.dims import by_name
 
 if TYPE_CHECKING:
     from polyvolta.compiler.needs import Needs, Work
@@ -152,7 +153,7 @@ def predict(tiling: Tiling, needs: Needs, target: Target, chip: Chip, sizes: Map
     (4, True)
     """
     (columns,) = columns_of([tiling], needs, target)
-    return predict_all(columns, needs, chip, work_of(needs, sizes or {}))[0]
+    return predict_all(columns, needs, chip, work_of(needs, by_name(sizes or {})))[0]
 
 
 def predict_all(c: Columns, needs: Needs, chip: Chip, work: Work) -> Costs:

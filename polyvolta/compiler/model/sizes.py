@@ -40,7 +40,8 @@ def work_of(needs: Needs, sizes: Mapping[str, int]) -> Work:
         if not right:
             raise BadSizes(f"the size {name} is an int, at least 0, not {value!r}")
     if missing := [name for name in names if name not in sizes]:
-        raise BadSizes(f"the size {', '.join(missing)} is missing", hint=f"sizes are {', '.join(names)}")
+        lack = f"the size {missing[0]} is" if len(missing) == 1 else f"the sizes {', '.join(missing)} are"
+        raise BadSizes(f"{lack} missing", hint=f"sizes are {', '.join(names)}")
     found = needs.work({name: index(value) for name, value in sizes.items()})
     assert found is not None  # nothing is missing
     return found

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections import Counter, deque
+from collections.abc import Iterator, Mapping
 from functools import cache
-from typing import TYPE_CHECKING
+from itertools import islice
+from typing import TYPE_CHECKING, Any
 
 from polyvolta.compiler.needs import needs_of
 from polyvolta.compiler.rule.blocks import count
 from polyvolta.compiler.shown.stages import tile
 from polyvolta.compiler.tiling import OPTIONS, Tiling
-from polyvolta.display.page import fold, table
+from polyvolta.display.page import fold, said, table
+from polyvolta.display.shown import Shown
 from polyvolta.display.text import filled
 from polyvolta.graph.plans.idioms import plan
 
@@ -80,21 +83,98 @@ def _split(o: Options, sizes: tuple[int | None, int | None, int], most: int) -> 
     return f"few blocks for {most} multiprocessors, and K = {depth} is long"
 
 
+def said_once(why: Mapping[str, str]) -> tuple[dict[str, str], str]:
+    """The reasons that are some options' own, and in a sentence the one that half of all options share.
+
+    >>> said_once({"buffers": "given", "group": "given"})
+    ({'buffers': '', 'group': ''}, 'All of them: given.')
+    >>> said_once({"buffers": "given", "group": "what the target has"})[1]
+    ''
+    """
+    reason, count = Counter(why.values()).most_common(1)[0]
+    if 2 * count < len(why) or count == 1:
+        return dict(why), ""
+    which = "All of them" if count == len(why) else "Where nothing is said"
+    return {name: "" if own == reason else own for name, own in why.items()}, f"{which}: {reason}."
+
+
+SHOWN, TILES = 10, 3
+"""Of a list the first combinations that are shown; of the options those that are tiles, which come first."""
+
+
+class Listed(Shown, Iterator[Any]):
+    """Options to be taken one after the other; showing the next ones takes none of them.
+
+    >>> import polyvolta as pv
+    >>> M, N, K = pv.sizes("M N K")
+    >>> space = pv.Options.space(pv.tensor("A", (M, K)) @ pv.tensor("B", (K, N), layout="col"))
+    >>> for line in str(space).splitlines()[:3]:
+    ...     print(line)
+    options to iterate over; the next:
+    block_tile  warp_tile  macro_mma  split_k  buffers
+    16x16x16    16x16x16   m16n16k8   1        1
+    >>> next(space).block_tile
+    (16, 16, 16)
+    """
+
+    __slots__ = ("_ahead", "_rest")
+
+    def __init__(self, options: Iterator[Options]) -> None:
+        self._ahead: deque[Options] = deque()
+        self._rest = options
+
+    def __next__(self) -> Options:
+        return self._ahead.popleft() if self._ahead else next(self._rest)
+
+    def _next(self) -> tuple[list[Options], bool]:
+        """The next ones, which stay to be taken, and whether there are more."""
+        self._ahead.extend(islice(self._rest, max(0, SHOWN + 1 - len(self._ahead))))
+        return [*islice(self._ahead, SHOWN)], len(self._ahead) > SHOWN
+
+    def __repr__(self) -> str:
+        return "<options to iterate over; print them for the next>"
+
+    def __str__(self) -> str:
+        found, more = self._next()
+        if not found:
+            return "no more options"
+        names = _telling(found)
+        rows = [names, *([value(getattr(o, n)) for n in names] for o in found)]
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        lines = ("  ".join(x.ljust(w) for x, w in zip(row, widths, strict=True)).rstrip() for row in rows)
+        return "\n".join(["options to iterate over; the next:", *lines, *["..."] * more])
+
+    def _html(self) -> str:
+        found, more = self._next()
+        names = _telling(found)
+        rows = [tuple(value(getattr(o, n)) for n in names) for o in found]
+        what = "options to iterate over; these are next" if found else "no more options"
+        return said(f"{what}{', of more' * more}") + table(tuple(names), rows)
+
+
+def _telling(options: list[Options]) -> list[str]:
+    """The names of the tiles, and of what the options differ in."""
+    return [n for k, n in enumerate(OPTIONS) if k < TILES or len({getattr(o, n) for o in options}) > 1]
+
+
 def as_html(o: Options) -> str:
     """The options as a table, and what they mean in a fold."""
-    why = reasons(o)
-    rows = [(name, value(getattr(o, name)), why[name]) for name in OPTIONS]
+    why, common = said_once(reasons(o))
+    own = any(why.values())
+    rows = [(name, value(getattr(o, name)), *[why[name]] * own) for name in OPTIONS]
     meant = [(name, meaning) for name, meaning in meanings().items() if name in OPTIONS]
-    return table(("option", "value", "why"), rows) + fold("what the options mean", table(("", ""), meant))
+    whole = table(("option", "value", *["why"] * own), rows) + said(common)
+    return whole + fold("what the options mean", table(("", ""), meant))
 
 
 def as_text(o: Options) -> str:
     """The same in lines that fit."""
-    why, wide = reasons(o), max(map(len, OPTIONS))
+    (why, common), wide = said_once(reasons(o)), max(map(len, OPTIONS))
     values = {name: value(getattr(o, name)) for name in OPTIONS}
     room = max(map(len, values.values()))
     heads = {name: f"{name:{wide}}  {values[name]:{room}}  " for name in OPTIONS}
-    return "\n".join(filled(why[name], " " * len(head), head) for name, head in heads.items())
+    lines = [filled(why[name], " " * len(head), head) or head.rstrip() for name, head in heads.items()]
+    return "\n".join([*lines, *[filled(common)] * bool(common)])
 
 
 def value(v: object) -> str:

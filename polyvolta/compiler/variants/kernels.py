@@ -12,9 +12,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Generic, Self, overload
+from typing import TYPE_CHECKING, Any, Generic, Never, Self, overload
 
-from polyvolta.compiler.compiled import LaunchConfig
+from polyvolta.compiler.compiled import LaunchConfig, check_named
 from polyvolta.compiler.kernel import Kernel, R
 from polyvolta.compiler.plans import Plans
 from polyvolta.compiler.run import bound_launch, interpreted, run, traced
@@ -147,8 +147,9 @@ class VariedKernel(Shown, Generic[R]):
         bound = bind(self.graph, arrays, named)
         return traced(self.serving(bound.sizes), bound, block, copies)
 
-    def launch_config(self, /, **sizes: int) -> LaunchConfig:
+    def launch_config(self, /, *unnamed: Never, **sizes: int) -> LaunchConfig:
         """Grid, block and shared memory of the variant for some sizes, see `Kernel.launch_config`."""
+        check_named(unnamed, self.variants[0].ir.sizes)
         return self.serving(self.check_sizes(sizes)).launch_config(**sizes)
 
     def grid_on(

@@ -33,6 +33,7 @@ from typing import Any
 
 import numpy as np
 
+from polyvolta.display.shown import Record
 from polyvolta.sets import Map, var
 
 MOST_BLOCKS = 2**31 - 1  # of a grid in groups: numbers of blocks are ints
@@ -51,7 +52,7 @@ def _(value: np.ndarray, limit: int) -> np.ndarray:
 
 
 @dataclass(frozen=True, slots=True)
-class Lemma:
+class Lemma(Record):
     """A step of a proof.
 
     Parameters
@@ -67,7 +68,7 @@ class Lemma:
 
 
 @dataclass(frozen=True, slots=True)
-class BlockOrder:
+class BlockOrder(Record):
     """Blocks in groups of `group` rows; of one row each it is the plain order.
 
     >>> order = BlockOrder(3)

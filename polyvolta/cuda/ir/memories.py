@@ -13,6 +13,7 @@ from polyvolta.cuda.errors import CudaError
 from polyvolta.cuda.target.boxes import Box
 from polyvolta.cuda.target.index_map import IndexMap
 from polyvolta.cuda.target.instruction import LANES as LANES
+from polyvolta.display.shown import Record
 from polyvolta.sets import Aff, aff, nearest
 
 CHUNK = 8  # 16-bit values in a 128-bit access
@@ -69,7 +70,7 @@ class GlobalTensor:
 
 
 @dataclass(frozen=True, slots=True)
-class SharedTile:
+class SharedTile(Record):
     """A tile in shared memory.
 
     Parameters
@@ -148,7 +149,7 @@ class BoxMap:
 
 
 @dataclass(frozen=True, slots=True)
-class RegisterArray:
+class RegisterArray(Record):
     """An array that each thread has for itself.
 
     Each element is `width` values of `kind` "half" (fp16), "bfloat16" or "float" (fp32): 8 on the way between

@@ -54,9 +54,13 @@ class NoProduct(CudaError, ValueError):
 
 
 class TooLong(CudaError, RuntimeError):
-    """Interpreting would take longer than the caller is patient for."""
+    """Interpreting would take longer than the caller is patient for; `smaller` says which sizes would take less."""
 
     id = "PV554"
+
+    def __init__(self, message: str, *, where: str = "", hint: str = "", smaller: str = "") -> None:
+        super().__init__(message, where=where, hint=hint)
+        self.smaller = smaller
 
 
 class BadPatience(CudaError, TypeError):

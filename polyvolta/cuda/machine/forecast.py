@@ -184,6 +184,7 @@ class Forecast:
                 long,
                 where=f"longer than {duration(self.patience)}",
                 hint=(f"{smaller}; or " if smaller else "") + f"interpret(..., patience={60 * -(-seconds // 60):.0f})",
+                smaller=smaller,
             )
         warn(f"{long}; {smaller}" if smaller else long, RuntimeWarning, stacklevel=8)  # the caller of a kernel
 

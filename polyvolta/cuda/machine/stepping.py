@@ -218,6 +218,8 @@ class Trace(Shown, Sequence["TraceStep"]):
         if isinstance(at, slice):
             known = all(n is None or n >= 0 for n in (at.start, at.stop)) and at.stop is not None
             return [*islice(self, at.stop if known else None)][at]
+        if not hasattr(at, "__index__"):
+            raise TypeError(f"a step is given by its number, trace[3], or steps by a slice, not by {at!r}")
         if (number := index(at)) < 0:
             number += len(self)
         try:

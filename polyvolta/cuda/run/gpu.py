@@ -55,6 +55,14 @@ def gpu_available() -> bool:
     return _missing() is None
 
 
+def no_gpu(instead: str) -> NoGpu:
+    """The error that nothing can be timed without a GPU: what is missing, how to get it, what works without."""
+    what, remedy = _missing() or ("the driver shows no GPU", "nvidia-smi shows what the driver sees")
+    if _INSTALL not in remedy:
+        remedy += f", and {_INSTALL} brings what kernels need"
+    return NoGpu(f"nothing can be timed: {what}", hint=f"{remedy}; {instead}")
+
+
 def require_gpu() -> None:
     """Raise `NoGpu`, naming what's missing, unless kernels can run here."""
     if (missing := _missing()) is not None:

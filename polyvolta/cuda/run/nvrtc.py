@@ -35,6 +35,25 @@ _INSTALL = (
     'pip install "polyvolta[cuda12]"   (the compiler alone, 90 MB, no GPU needed: '
     'pip install "nvidia-cuda-nvrtc-cu12==12.9.*")'
 )
+_INSTALL_13 = 'pip install "polyvolta[cuda13]"   (CUDA 12.9 has no compiler for it)'
+_OF_12 = (50, 52, 53, 60, 61, 62, 70, 72, 75, 80, 86, 87, 89, 90, 100, 101, 103, 120, 121)  # of NVRTC 12.9
+_OF_13_ALONE = (88, 110)
+CHIPS = tuple(sorted(_OF_12 + _OF_13_ALONE))
+"""The numbers of NVIDIA's architectures, from Maxwell on; greater ones than the last may come."""
+
+
+def no_such_chip(arch: str) -> str:
+    """That an architecture is none that NVIDIA made, as a hint with the nearest; "" where it is one, or may be.
+
+    >>> no_such_chip("sm_81"), no_such_chip("sm_80")
+    ('there is no such chip; the nearest are sm_80 and sm_86', '')
+    """
+    number, _ = parsed(arch)
+    if number in CHIPS or number > CHIPS[-1]:
+        return ""
+    below = [f"sm_{c}" for c in CHIPS if c < number][-1:]
+    near = [*below, next(f"sm_{c}" for c in CHIPS if c > number)]
+    return f"there is no such chip; the nearest {'are' if below else 'is'} {' and '.join(near)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,8 +218,11 @@ def _nvrtc_for(arch: str) -> _Nvrtc:
         f"NVRTC {n.version[0]}.{n.version[1]} at {n.path} targets " + ", ".join(f"sm_{t}" for t in n.targets)
         for n in seen
     )
+    if none := no_such_chip(arch):
+        raise UnsupportedArch(f"no GPU has the architecture {arch}", hint=none)
     volta = "; CUDA 12.9 is the last that targets Volta" if arch in ("sm_70", "sm_72") else ""
-    raise UnsupportedArch(f"no installed NVRTC targets {arch}{volta}", where=where, hint=_INSTALL)
+    hint = _INSTALL if number in _OF_12 else _INSTALL_13
+    raise UnsupportedArch(f"no installed NVRTC targets {arch}{volta}", where=where, hint=hint)
 
 
 # ---- compiling ---------------------------------------------------------------------------------------------

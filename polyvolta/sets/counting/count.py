@@ -48,7 +48,7 @@ def concrete(relation: Relation, params: dict[str, int]) -> Relation:
     Raises
     ------
     UnknownName : a value is given to something that is no parameter.
-    Unbounded : a parameter has no value.
+    Unbounded : a parameter has no value, neither given nor by an equality of every piece (`pinned`).
     """
     if not relation.param_names and not params:
         return relation
@@ -62,15 +62,39 @@ def concrete(relation: Relation, params: dict[str, int]) -> Relation:
     fixed = relation.fix(**params) if params else relation
     missing = [p for p in relation.param_names if p not in params]
     live = [p for p in missing if any(cj.uses(c, relation.param_names.index(p)) for _, cs in fixed.parts for c in cs)]
+    live = [p for p in live if pinned(fixed, p) is None]
     if live:
         raise Unbounded(f"the parameter {live[0]} has no value", where=str(relation), hint=f"give one: {live[0]}=...")
     return fixed.project_out_params(*relation.param_names)
 
 
+def pinned(relation: Relation, param: str) -> int | None:
+    """The one number that a parameter can be by the equalities of every piece; None where there is none, or two.
+
+    >>> from polyvolta.sets import Set
+    >>> pinned(Set("[N, M] -> { [i] : N = 2M and M = 3 }"), "N")
+    6
+    >>> pinned(Set("[N] -> { [i] : N = 3; [i] : N = 4 }"), "N") is None
+    True
+    """
+    column = relation.param_names.index(param)
+    found: set[int] = set()
+    for _, pieces in relation.parts:
+        for c in pieces:
+            solved = integer.solve_equalities(c.n + len(c.divs), c.eqs)
+            if solved is None:
+                continue
+            origin, basis = solved
+            if any(direction[column] for direction in basis):
+                return None
+            found.add(origin[column])
+    return found.pop() if len(found) == 1 else None
+
+
 def count(self: Relation, **params: int) -> int:
     """The number of integer points, with the parameters given.
 
-    `params` are the values of the parameters by name.
+    `params` are the values of the parameters by name; one that the relation says itself, as after `fix`, need not be.
 
     Exact. Nothing is enumerated but slices of polytopes in three and more variables with large coefficients.
 
@@ -81,6 +105,8 @@ def count(self: Relation, **params: int) -> int:
     >>> from polyvolta.sets import Set
     >>> Set("[N] -> { [i, j] : 0 <= j <= i < N and i mod 3 = 1 }").count(N=10**9)
     166666666500000000
+    >>> Set("[N] -> { [i, j] : 0 <= j <= i < N }").fix(N=4).count()
+    10
     """
     total = 0
     for space, cs in concrete(self, params).parts:

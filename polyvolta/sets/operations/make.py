@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, SupportsIndex, TypeAlias, TypeVar
 
 from ..conjuncts import conjunct as cj
 from ..conjuncts.conjunct import Conjunct
+from ..counting.count import pinned
 from ..errors import SetSyntaxError, SpaceMismatch, Unbounded, UnknownName, kind_of, nearest
 from ..text.expressions import parse_aff
 from ..values.aff import Aff, var
@@ -223,8 +224,8 @@ def contains(self: Relation, point: object, **params: int) -> bool:
 
     `params` are the values of the parameters by name.
 
-    Exact; one evaluation per row, and a search only for existentials that are no floors. `point in s` where there
-    are no parameters.
+    Exact; one evaluation per row, and a search only for existentials that are no floors. `point in s` where no
+    parameter is left without a value.
 
     >>> from polyvolta.sets import Map, Set
     >>> s = Set("[N] -> { S[i, j] : 0 <= i < N and (i + j) mod 3 = 0 }")
@@ -244,12 +245,15 @@ def contains(self: Relation, point: object, **params: int) -> bool:
     for name in params:
         if name not in self.param_names:
             raise UnknownName(f"no parameter is called {name!r}", where=str(self), hint=nearest(name, self.param_names))
+    known = {**params}
     for k, name in enumerate(self.param_names):
         if name not in params and any(cj.uses(c, k) for c in self.parts[0][1]):
-            raise Unbounded(
-                f"the parameter {name} has no value", where=str(self), hint=f"give one: contains(point, {name}=...)"
-            )
-    numbers = [params.get(name, 0) for name in self.param_names]
+            value = pinned(self, name)
+            if value is None:
+                hint = f"give one: contains(point, {name}=...)"
+                raise Unbounded(f"the parameter {name} has no value", where=str(self), hint=hint)
+            known[name] = value
+    numbers = [known.get(name, 0) for name in self.param_names]
     for name, v in zip(self.param_names, numbers, strict=True):
         if isinstance(v, bool) or not hasattr(v, "__index__"):
             raise SpaceMismatch(f"{name} is an integer, not {v!r}", where=str(self))

@@ -112,9 +112,20 @@ class Relation:
         def __getattr__(self, name: str) -> tuple[Part, ...]:
             """The parts, asked for the first time."""
             if name != "parts":
-                raise AttributeError(f"a {type(self).__name__} has no attribute {name!r}", name=name, obj=self)
+                raise self._lacks(name)
             self.parts = _merged_parts(len(self.param_names), tuple(self._settle()))
             return self.parts
+
+    def _lacks(self, name: str) -> AttributeError:
+        """The error that there is no such attribute; of a method of isl's it says what is here instead."""
+        kind, here = type(self).__name__, ""
+        if not name.startswith("_"):
+            from ..text.of_isl import counterpart
+
+            here = counterpart(kind, name)
+        isl = f"; for isl's {name} there is: {here}" if here and not here.startswith("not here") else ""
+        isl = isl or (f"; isl's {name} is {here}" if here else "")
+        return AttributeError(f"a {kind} has no attribute {name!r}{isl}", name=name, obj=self)
 
     def __reduce__(self) -> tuple[object, ...]:
         """Made anew from its parts, for another process hashes names otherwise."""

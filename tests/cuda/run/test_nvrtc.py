@@ -121,9 +121,15 @@ def test_an_error_of_the_assembler_is_one_too():
 def test_unknown_architectures():
     with pytest.raises(UnsupportedArch, match="'volta' is no GPU architecture"):
         compile_cubin(COPY, "volta", name="k")
-    with pytest.raises(UnsupportedArch, match="no installed NVRTC targets sm_71") as caught:
-        compile_cubin(COPY, "sm_71", name="k")
-    assert caught.value.id == "PV503" and "sm_70" in caught.value.where
+    with pytest.raises(UnsupportedArch, match="no installed NVRTC targets sm_999") as caught:
+        compile_cubin(COPY, "sm_999", name="k")
+    assert caught.value.id == "PV503" and "sm_70" in caught.value.where and "cuda13" in caught.value.hint
+    with pytest.raises(UnsupportedArch, match="there is no such chip; the nearest are sm_80 and sm_86"):
+        compile_cubin(COPY, "sm_81", name="k")
+
+
+def test_every_architecture_that_an_installed_compiler_targets_is_a_chip():
+    assert set(nvrtc._nvrtc_for("sm_80").targets) <= set(nvrtc.CHIPS)
 
 
 def test_an_nvrtc_without_volta_is_passed_over_or_named(monkeypatch):

@@ -10,7 +10,7 @@ import polyvolta as pv
 from polyvolta.compiler.kernel import Kernel
 from polyvolta.cuda.machine.observe.observations import Observations
 from polyvolta.graph import Expr, Size, Tensor
-from polyvolta.sched import Schedule, nest, scan, schedule, tile, to_c
+from polyvolta.sched import Array, Schedule, nest, scan, schedule, tile, to_c
 from polyvolta.sets import Map, Set, Space
 
 Floats = NDArray[np.float64]
@@ -123,6 +123,21 @@ def seidel(A: Floats, T: int, N: int) -> None:
         for i in range(1, N - 1):
             A[i] = (A[i - 1] + A[i] + A[i + 1]) / 3.0
 
+
+@nest(context="[M, N, K] -> { : K > 0 }")
+def gemm(A: Array, B: Array, C: Array, alpha: float, M: int, N: int, K: int) -> None:
+    for i in range(M):
+        for j in range(N):
+            total = 0.0
+            for k in range(K):
+                total += A[i, k] * B[k, j]
+            C[i, j] = alpha * total
+
+
+P, Q = np.ones((3, 4)), np.ones((4, 2))
+R = np.zeros((3, 2))
+gemm(P, Q, R, 2.0, 3, 2, 4)
+assert np.array_equal(R, 2 * P @ Q)
 
 tree = schedule(seidel)
 assert_type(tree, Schedule)

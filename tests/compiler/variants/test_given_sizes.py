@@ -1,0 +1,85 @@
+"""Sizes given by themselves or by name mean the same; what is asked for wrongly is refused; lists show themselves."""
+
+import numpy as np
+import pytest
+
+import polyvolta as pv
+from polyvolta.compiler.model.cost import predict
+from polyvolta.compiler.needs import needs_of
+from polyvolta.compiler.options import Options
+from polyvolta.cuda.target.chips import chips
+from polyvolta.graph.dag import Graph
+from polyvolta.graph.plans.idioms import plan
+from polyvolta.tuner.spec import checked_sizes
+from polyvolta.tuner.tune import _merged
+
+M, N, K = pv.sizes("M N K")
+PRODUCT = pv.tensor("A", (M, K)) @ pv.tensor("B", (K, N), layout="col")
+SIZES = {"M": 512, "N": 256, "K": 64}
+THEMSELVES = {M: 512, N: 256, "K": 64}
+TINY = Options(block_tile=(32, 32, 16))
+
+
+@pytest.fixture(scope="module")
+def kernel():
+    return pv.compile(PRODUCT, "sm_80", TINY)
+
+
+def test_by_themselves_as_by_name(kernel):
+    assert pv.compile(PRODUCT, "sm_80", sizes=THEMSELVES).options == pv.compile(PRODUCT, "sm_80", sizes=SIZES).options
+    assert kernel.check_sizes(THEMSELVES) == SIZES
+    assert kernel.grid_on(108, THEMSELVES) == kernel.grid_on(108, SIZES)
+    assert checked_sizes(Graph.of(PRODUCT), _merged(THEMSELVES, {})) == SIZES
+    needs, target = needs_of(plan(Graph.of(PRODUCT))), pv.targets["sm_90a"]
+    best = next(Options.space(PRODUCT, target, **SIZES))
+    assert predict(best, needs, target, chips["H200"], THEMSELVES) == predict(best, needs, target, chips["H200"], SIZES)
+
+
+def test_sizes_that_are_missing_or_have_no_name(kernel):
+    with pytest.raises(pv.PolyvoltaError, match="the sizes N, K are missing"):
+        kernel.launch_config(M=3)
+    with pytest.raises(pv.PolyvoltaError, match="the size K is missing"):
+        kernel.launch_config(M=3, N=4)
+    with pytest.raises(pv.PolyvoltaError, match=r"by name, not as 1, 2, 3\s+hint: launch_config\(M=\.\.\., N="):
+        kernel.launch_config(1, 2, 3)
+    with pytest.raises(pv.PolyvoltaError, match="the sizes N, K are missing"):
+        pv.compile(PRODUCT, sizes={M: 4})
+
+
+@pytest.mark.parametrize("at", ["a", 1.5, None])
+def test_a_step_is_a_number(kernel, at):
+    trace = kernel.trace(np.ones((3, 4), np.float16), np.asfortranarray(np.ones((4, 2), np.float16)))
+    with pytest.raises(TypeError, match="a step is given by its number"):
+        trace[at]
+    assert trace[0].number == trace[np.int64(0)].number == 0
+
+
+def test_names_that_begin_so(kernel):
+    with pytest.raises(pv.PolyvoltaError, match="did you mean 'warp_tiled'"):
+        kernel.stages["warp"]
+    with pytest.raises(pv.PolyvoltaError, match="did you mean 'bank_conflicts'"):
+        kernel.interpret(np.ones((3, 4), np.float16), np.asfortranarray(np.ones((4, 2), np.float16)), observe="banks")
+
+
+def test_a_space_shows_itself_and_loses_nothing():
+    shown, other = Options.space(PRODUCT, "sm_90a", **SIZES), Options.space(PRODUCT, "sm_90a", **SIZES)
+    first = next(other)
+    assert str(shown).splitlines()[2].split()[0] == "x".join(map(str, first.block_tile))
+    assert "pv-scroll" in shown._repr_html_() and iter(shown) is shown
+    assert list(shown) == [first, *other]
+    assert str(shown) == "no more options" and next(shown, None) is None
+
+
+def test_a_reason_that_all_share_is_said_once():
+    found = pv.compile(PRODUCT, "sm_90a", sizes=SIZES).options
+    assert str(found).count("cost model") == 1 == found._repr_html_().count("cost model")
+    listed = next(Options.space(PRODUCT, "sm_90a", **SIZES))
+    assert str(listed).splitlines()[-1] == "All of them: given." and str(listed).count("given") == 1
+    assert all(name in str(found) for name in ("block_tile", "cluster", "buffers"))
+
+
+def test_parts_of_kernels_show_themselves(kernel):
+    ir = kernel.ir
+    parts = [ir.block_order, ir.block_order.proof()[0], *ir.tiles[:1], *ir.registers[:1]]
+    for part in parts:
+        assert type(part).__name__ in part._repr_html_()
