@@ -25,7 +25,7 @@ collect_ignore = ["types/programs"]  # which a checker reads, and nobody imports
 
 SAMPLED = {
     "cuda/mutants/test_rings.py": 8,
-    "cuda/verify/order/test_tiles.py": 4,
+    "cuda/verify/order/test_tiles.py": 5,
     "cuda/verify/order/test_roles.py": 3,
     "cuda/verify/order/test_happens_before.py": 2,
     "cuda/verify/order/test_random_rings.py": 2,
@@ -36,7 +36,7 @@ SAMPLED = {
     "cuda/verify/values/test_contents.py": 2,
     "cuda/verify/values/test_contents_refuted.py": 2,
     "cuda/verify/values/test_algebra.py": 2,
-    "cuda/machine/test_persistent.py": 5,
+    "cuda/machine/test_persistent.py": 8,
     "cuda/text/test_pointwise_text.py": 2,
     "cuda/text/test_persistent_text.py": 3,
     "cuda/text/test_hopper_text.py": 2,
@@ -44,8 +44,8 @@ SAMPLED = {
     "cuda/text/test_golden_texts.py": 2,
     "cuda/text/test_kernel_text.py": 2,
     "cuda/build/promotion/test_boxed_epilogue.py": 4,
-    "compiler/test_swap.py": 4,
-    "compiler/test_clusters.py": 4,
+    "compiler/test_swap.py": 6,
+    "compiler/test_clusters.py": 5,
     "compiler/test_options_of_warpgroups.py": 2,
     "sched/loops/test_scan_passes.py": 2,
     "sched/test_polybench.py": 2,
@@ -53,28 +53,28 @@ SAMPLED = {
     "cuda/machine/observe/test_observe_roles.py": 2,
     "compiler/test_boxed_launches.py": 2,
     "cuda/host/test_gpu.py": 2,
-    "cuda/mutants/test_engines.py": 3,
+    "cuda/mutants/test_engines.py": 4,
     "cuda/verify/accesses/test_races.py": 2,
     "cuda/host/test_hopper_on_host.py": 3,
-    "cuda/verify/order/test_turns.py": 3,
-    "compiler/test_split_over_cluster.py": 2,
+    "cuda/verify/order/test_turns.py": 5,
+    "compiler/test_split_over_cluster.py": 3,
     "compiler/test_lasting_clusters.py": 3,
     "cuda/build/test_async_rings.py": 3,
     "compiler/test_mixed_loops.py": 5,
     "compiler/test_whole_pieces.py": 2,
-    "cuda/host/test_kernels_on_host.py": 4,
+    "cuda/host/test_kernels_on_host.py": 6,
     "cuda/host/test_broken_kernels.py": 3,
     "cuda/text/test_printed_body.py": 2,
     "cuda/text/test_names.py": 3,
-    "cuda/layouts/test_matrix_fragments.py": 2,
+    "cuda/layouts/test_matrix_fragments.py": 3,
     "cuda/target/test_widths.py": 2,
     "cuda/verify/engine/test_fills.py": 4,
     "cuda/machine/test_copies.py": 2,
     "cuda/mutants/test_mutants.py": 4,
-    "cuda/mutants/test_boxes.py": 4,
+    "cuda/mutants/test_boxes.py": 5,
     "cuda/build/test_rings.py": 2,
     "cuda/build/promotion/test_operands.py": 4,
-    "cuda/build/promotion/test_levels.py": 2,
+    "cuda/build/promotion/test_levels.py": 4,
     "cuda/build/promotion/test_direct_stores.py": 2,
     "cuda/host/test_bfloat16_on_host.py": 2,
     "compiler/test_kernel.py::test_users_may_name_things_as_parts_of_the_kernel_are": 2,
@@ -89,7 +89,7 @@ SAMPLED = {
     "cuda/machine/test_roles.py": 3,
     "cuda/machine/test_engines.py": 2,
     "cuda/machine/test_interpreter_sizes.py": 2,
-    "cuda/host/test_prologues_on_host.py": 2,
+    "cuda/host/test_prologues_on_host.py": 4,
     "cuda/verify/report/test_report.py": 2,
     "sched/scheduler/test_rows.py": 2,
     "sched/program/test_from_c.py::test_what_is_printed_in_c_is_read_again": 5,
@@ -97,8 +97,8 @@ SAMPLED = {
     "cli/test_cli.py::test_a_full_disk_is_one_line_and_exit_code_1": 2,
     "cli/test_cli.py::test_nobody_reads_on": 2,
     "test_matrix.py::test_the_default_rule_chooses_nothing_that_spills": 4,
-    "test_matrix.py::test_interpreted_on_sizes_that_nothing_divides": 4,
-    "test_matrix.py::test_interpreted_for_later_chips": 4,
+    "test_matrix.py::test_interpreted_on_sizes_that_nothing_divides": 6,
+    "test_matrix.py::test_interpreted_for_later_chips": 6,
     "test_matrix.py::test_observers_find_nothing_whenever_copies_arrive": 4,
     "test_matrix.py::test_machine_code": 4,
     "test_provable.py::test_what_changes_nothing_is_no_obstacle": 3,
@@ -108,6 +108,8 @@ SAMPLED = {
     "notebooks/test_notebooks.py::test_cells_and_solutions_on_proofs_run": 2,
 }
 """File, or one test of it -> of how many cases of a test one runs."""
+LONG = ("test_readme.py", "types/", "test_provable.py", "sched/scheduler/test_random_nests.py")
+"""Whose single tests take longest: they begin, so that no process is left with one of them at the end."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -115,7 +117,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Every n-th case of the tests in sampled files; a test with fewer cases than that runs once."""
+    """Long tests first; and every n-th case of the tests in sampled files, once a test with fewer cases than that."""
+    items.sort(key=lambda item: not item.nodeid.partition("tests/")[2].startswith(LONG))
     if config.getoption("--whole"):
         return
     seen: Counter[str] = Counter()

@@ -26,6 +26,7 @@ SHADE = "grey11 on #dcdcdc"  # the paper's shade, readable on light and dark ter
 KINDS = r"^ *(?:DOMAIN|CONTEXT|BAND|FILTER|SEQUENCE|SET|MARK|GUARD|EXTENSION)\b:?"
 MAPPED = r"\b(?:blockIdx\.[xyz]|warpIdx_[xyz]|linearId)\b"
 WITHIN = r"(?<=\S)(?<!;) (?!(?:∧|and|:|→|->) )"  # spaces at which a folded line doesn't break
+LEAST = 34  # columns that the rest of a folded line has, however deep its node is
 HANG = 4  # columns by which the rest of a folded line is indented
 
 
@@ -131,7 +132,6 @@ def print_title(out: Console, kernel: Kernel) -> None:
     o = kernel.options
     graph = kernel.graph
     made = ", ".join(f"{t.name} = {e}" for t, e in zip(graph.outputs, graph.roots, strict=True))
-    out.print(made, style="bold", end="")
     tiles = f"block tile {tile(o.block_tile)}, warp tile {tile(o.warp_tile)}"
     more = f", K split in {o.split_k}" if o.split_k > 1 else ""
     more += f", {o.buffers} buffers" if o.buffers > 1 else ""
@@ -142,7 +142,10 @@ def print_title(out: Console, kernel: Kernel) -> None:
     more += ", persistent" if o.persistent else ""
     more += ", warpgroups in turn" if o.pingpong else ""
     more += ", arrays padded" if o.partial == "pad" else ""
-    out.print(f"  {tiles}, {o.macro_mma}{more}, {kernel.target.name}")
+    from rich.text import Text
+
+    line = Text.assemble((made, "bold"), f"  {tiles}, {o.macro_mma}{more}, {kernel.target.name}")
+    out.print(line, soft_wrap=not out.is_terminal)
 
 
 # ---- trees -------------------------------------------------------------------------------------------------
@@ -181,11 +184,11 @@ def _line(out: Console, line: str, mark: bool, bar: str) -> Iterator[Text]:
     parts, room = [line], 0
     if out.is_terminal:
         head = re.match(rf"(?:{KINDS} )? *", line)
-        indent = " " * (head.end() + HANG if head else 0)
-        room = max(out.width - len(gutter), len(indent) + 30)
+        room = out.width - len(gutter)
+        indent = " " * max(min(head.end() + HANG if head else 0, room - LEAST), 0)
         whole = re.sub(WITHIN, "\0", line)
         folded = wrap(whole, room, subsequent_indent=indent, break_on_hyphens=False, break_long_words=False)
-        parts = [part.replace("\0", " ") for part in folded]
+        parts = [piece for part in folded for piece in _pieces(part.replace("\0", " "), room, indent)]
     for part in parts:
         text = Text(part)
         text.highlight_regex(KINDS, "bold blue")
@@ -194,6 +197,15 @@ def _line(out: Console, line: str, mark: bool, bar: str) -> Iterator[Text]:
             text.pad_right(max(room - len(part), 0))
             text.stylize_before(SHADE)
         yield Text.assemble((gutter, "bold green"), text)
+
+
+def _pieces(part: str, room: int, indent: str) -> list[str]:
+    """What is too long for a narrow terminal, broken at any space."""
+    from textwrap import wrap
+
+    if len(part) <= room:
+        return [part]
+    return wrap(part, room, subsequent_indent=indent, break_on_hyphens=False, break_long_words=False)
 
 
 def print_stages(out: Console, kernel: Kernel, ascii: bool) -> None:
@@ -216,9 +228,9 @@ def print_text(out: Console, source: str) -> None:
         return
     from rich.syntax import Syntax
 
-    text = Syntax("", "cuda", theme="ansi_dark", background_color="default").highlight(source.rstrip("\n"))
-    text.no_wrap, text.overflow = True, "ignore"
-    out.print(text)
+    text = Syntax("", "cuda", theme="ansi_dark", background_color="default").highlight(source)
+    text.rstrip()
+    out.print(text, no_wrap=True, overflow="ignore", crop=False)
 
 
 def print_source(out: Console, kernel: Kernel) -> None:

@@ -81,7 +81,7 @@ def stages(made: Kernel, ascii: bool) -> list[dict[str, Any]]:
         tree = schedule.show(ascii)
         marks = terminal.changed(before, tree)
         lines = [n for n, mark in enumerate(marks) if mark]
-        out.append({"stage": name, "about": terminal.sentence(name, made), "tree": tree, "changed": lines})
+        out.append({"stage": name, "about": made.stages.notes.get(name, ""), "tree": tree, "changed": lines})
         before = tree
     return out
 

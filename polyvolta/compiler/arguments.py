@@ -106,6 +106,7 @@ def on_host(array: Any, tensor: GlobalTensor, name: str) -> Argument:
 
     if isinstance(array, np.ma.MaskedArray):
         raise BadArray(f"{name} is a masked array; a kernel knows no masks", hint=f"{name}.filled(0)")
+    given = array
     if is_foreign(array):
         try:
             array = as_numpy(array, lambda: numpy_dtype(BFLOAT16))
@@ -113,11 +114,14 @@ def on_host(array: Any, tensor: GlobalTensor, name: str) -> Argument:
             raise BadArray(f"{name} is {wrong}", hint=wrong.hint) from wrong
     if not isinstance(array, np.ndarray):
         kind = f"{type(array).__module__}.{type(array).__name__}".removeprefix("builtins.")
+        if getattr(array, "is_meta", False) is True:
+            hint = "polyvolta.torch.operator(...) takes such, and gives their shapes"
+            raise BadArray(f"{name} is a tensor of torch on the device meta: it has a shape, and no values", hint=hint)
         raise BadArray(
             f"{name} is of type {kind}: no array of numpy, none that exports DLPack, and not on a GPU",
             hint="pass an array of numpy or torch, or one on the GPU",
         )
-    _check_dtype(name, str(array.dtype), tensor)
+    _check_dtype(name, str(array.dtype), tensor, of_torch=_of_torch(given))
     if any(s % array.itemsize for s in array.strides):
         raise BadArray(
             f"{name} has strides of {array.strides} bytes, no multiples of its values' {array.itemsize}",
@@ -136,19 +140,23 @@ def on_device(array: Any, tensor: GlobalTensor, name: str, stream: Any) -> Argum
     NotADeviceArray, NoGpu : see `launch.as_device_view`.
     """
     view = launch.as_device_view(array, stream)
-    _check_dtype(name, view.dtype, tensor, on_gpu=True)
+    _check_dtype(name, view.dtype, tensor, on_gpu=True, of_torch=_of_torch(array))
     return _argument(view, tensor, name, view.ptr, view.strides)
 
 
-def _check_dtype(name: str, dtype: str, tensor: GlobalTensor, on_gpu: bool = False) -> None:
+def _of_torch(array: object) -> bool:
+    return any(kind.__module__.partition(".")[0] == "torch" for kind in type(array).__mro__)
+
+
+def _check_dtype(name: str, dtype: str, tensor: GlobalTensor, on_gpu: bool = False, of_torch: bool = False) -> None:
     """Refuse an array of another element type than the tensor's; bits of bf16 under another name are not guessed."""
     wanted = dtype_of(tensor)
     if dtype == wanted:
         return
-    hint = f"{name}.astype('float16')"
-    there = "torch" if on_gpu else "numpy" if wanted == "float16" else "ml_dtypes"
+    hint = f"{name}.to(torch.float16)" if of_torch else f"{name}.astype('float16')"
+    there = "torch" if on_gpu or of_torch else "numpy" if wanted == "float16" else "ml_dtypes"
     if BFLOAT16 in (dtype, wanted):
-        call = "to" if on_gpu else "astype"
+        call = "to" if on_gpu or of_torch else "astype"
         hint = f"{name}.{call}({there}.{wanted})"
     if wanted == BFLOAT16 and dtype in ("uint16", "int16", "void16", *WORDS):
         bits = f"{name}.view({there}.{wanted})"

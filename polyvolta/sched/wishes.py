@@ -7,7 +7,7 @@
 
 A mark speaks of the first member of the band below it. The words are those of OpenMP and of gcc, too, so that trees of
 isl and PPCG that have them mean the same: `omp parallel for`, `omp simd`, `omp parallel for simd`, `GCC unroll 4`. A
-mark of any other name is a name for its place, and no wish.
+mark of any other name is a name for its place, and no wish; one that is nearly a wish, as `unroll x`, is refused.
 
 Iterations that run at once, on several cores or in a vector, must not wait for one another. The dependences decide, as
 for every transformation, each time code is made: a tree that was changed around its marks is asked again.
@@ -18,6 +18,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 
 from polyvolta.sched.dependence.model import Dependence
 from polyvolta.sched.errors import BadSchedule, IllegalTransformation
@@ -54,6 +55,7 @@ WORDS = {
     "omp parallel for simd": PARALLEL | VECTOR,
 }
 UNROLL = re.compile(r"(?:GCC )?unroll(?: ([1-9]\d*))?")
+HEADS = frozenset({"omp", "gcc", "ivdep", "unroll", *(word.split()[0] for word in WORDS)})  # first words of wishes
 
 
 def wish(mark: str) -> Wish | None:
@@ -68,6 +70,19 @@ def wish(mark: str) -> Wish | None:
     return WORDS.get(word)
 
 
+def slip(mark: str) -> bool:
+    """Whether a mark that is no wish seems to be meant as one: it begins with a wish's word, or is nearly one.
+
+    >>> slip("unroll x"), slip("vectorize 4"), slip("paralel"), slip("simd"), slip("kernel")
+    (True, True, True, False, False)
+    """
+    if wish(mark) is not None:
+        return False
+    words = mark.removeprefix("#pragma").casefold().split()
+    near = get_close_matches(" ".join(words), [*WORDS, "unroll"], n=1, cutoff=0.8)
+    return mark.startswith("#pragma") or bool(words) and (words[0] in HEADS or bool(near))
+
+
 def wishes(schedule: Schedule, dependences: Iterable[Dependence] | None = None) -> dict[Path, Wish]:
     """What the marks of a tree want of loops: path of a band -> what is wanted of its first member.
 
@@ -79,15 +94,20 @@ def wishes(schedule: Schedule, dependences: Iterable[Dependence] | None = None) 
     Raises
     ------
     IllegalTransformation : iterations that would run at once depend on one another: names two instances.
-    BadSchedule : a mark that stands above no band, or above several members where it means one; a loop that is to be
-        unrolled besides, or so many times that no compiler does it.
+    BadSchedule : a mark that is nearly a wish, or stands above no band, or above several members where it means one; a
+        loop that is to be unrolled besides, or so many times that no compiler does it.
 
     Cost: for each mark that wants a loop parallel or in vectors, the flags of its band.
     """
     known = schedule.dependences if dependences is None else tuple(dependences)
     found: dict[Path, Wish] = {}
     for at, node in schedule.walk():
-        if not isinstance(node, Mark) or (wanted := wish(node.name)) is None:
+        if not isinstance(node, Mark):
+            continue
+        if (wanted := wish(node.name)) is None:
+            if slip(node.name):
+                hint = f"known: {', '.join(WORDS)}, unroll, unroll 4; any other name is a comment"
+                raise _bad(schedule, at, f"the mark {node.name!r} is no wish that a loop can have", hint)
             continue
         place = _band_below(schedule, at, node.name, wanted)
         both = found.get(place, Wish()) | wanted

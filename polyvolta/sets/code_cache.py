@@ -14,7 +14,8 @@ so by the clock that set them; a file of the future, from before a clock was set
 
 Environment: `POLYVOLTA_CACHE_DIR` is the folder, by default the user's cache folder, which nobody else may enter;
 `POLYVOLTA_CACHE_SIZE` how large it may get, such as 100M or 2G, by default 256M; 0 switches the cache off. A folder
-that can't be written serves what it has. What is read is run: let only those write the folder whom you trust.
+that can't be written serves what it has, and a warning says so once. What is read is run: let only those write the
+folder whom you trust.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ import re
 import secrets
 import struct
 import sys
+import warnings
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -45,6 +47,10 @@ class BadCacheSize(PolyvoltaError, ValueError):
     """`POLYVOLTA_CACHE_SIZE` is no size."""
 
     id = "PV508"
+
+
+class CacheWarning(UserWarning):
+    """A cache folder that can't be written; what is compiled is compiled again by the next process."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +132,12 @@ def read(key: bytes) -> tuple[bytes, str] | None:
 
 
 def write(key: bytes, image: bytes, log: str) -> None:
-    """Add an entry, then delete the least recently used ones beyond the limit. Never raises for the disk's sake."""
+    """Add an entry, then delete the least recently used ones beyond the limit. Never raises for the disk's sake.
+
+    Warns
+    -----
+    CacheWarning : the folder can't be written; once a process.
+    """
     most = limit()
     data = _pack(key, image, log)
     if len(data) > most:
@@ -135,16 +146,35 @@ def write(key: bytes, image: bytes, log: str) -> None:
         path = _path(key)
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         temporary = path.with_name(f"{path.stem}.{os.getpid()}.{secrets.token_hex(4)}{TEMPORARY}")
-    except (OSError, RuntimeError):
+    except (OSError, RuntimeError) as wrong:
+        _warn(wrong)
         return
     try:
         with open(temporary, "xb") as file:
             file.write(data)
         os.replace(temporary, path)
-    except OSError:
+    except OSError as wrong:
         _delete(temporary)
+        if not path.exists():  # else another process has written it, and uses it
+            _warn(wrong)
         return
     _shrink(path, most)
+
+
+_warned: set[str] = set()  # folders of which it was said
+
+
+def _warn(wrong: Exception) -> None:
+    """Say that nothing is kept; of each folder once."""
+    try:
+        where = str(folder())
+    except RuntimeError:
+        where = "the cache folder"
+    if where not in _warned:
+        _warned.add(where)
+        reason = getattr(wrong, "strerror", None) or wrong
+        words = f"{where} can't be written ({reason}): no machine code is kept; POLYVOLTA_CACHE_DIR names another"
+        warnings.warn(words, CacheWarning, stacklevel=4)
 
 
 def usage() -> Usage:

@@ -13,6 +13,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from polyvolta.torch.errors import ChangedModule as ChangedModule
     from polyvolta.torch.errors import NoGradient as NoGradient
     from polyvolta.torch.errors import UnsupportedModule as UnsupportedModule
     from polyvolta.torch.errors import WrongTensor as WrongTensor
@@ -21,11 +22,12 @@ if TYPE_CHECKING:
     from polyvolta.torch.operators import Operator as Operator
     from polyvolta.torch.operators import operator as operator
 
-_HOMES = {"KernelModule": "modules.module", "NoGradient": "errors", "Operator": "operators",
-          "UnsupportedModule": "errors", "WrongTensor": "errors", "from_module": "modules.module",
-          "operator": "operators"}  # fmt: skip
+_HOMES = {"ChangedModule": "errors", "KernelModule": "modules.module", "NoGradient": "errors",
+          "Operator": "operators", "UnsupportedModule": "errors", "WrongTensor": "errors",
+          "from_module": "modules.module", "operator": "operators"}  # fmt: skip
 
-__all__ = ["KernelModule", "NoGradient", "Operator", "UnsupportedModule", "WrongTensor", "from_module", "operator"]
+__all__ = ["ChangedModule", "KernelModule", "NoGradient", "Operator", "UnsupportedModule", "WrongTensor",
+           "from_module", "operator"]  # fmt: skip
 
 
 def __getattr__(name: str) -> object:

@@ -12,6 +12,8 @@ from typing import Any
 
 import torch
 
+from polyvolta.display.page import block
+from polyvolta.display.shown import Shown
 from polyvolta.graph.dag import Graph, Outputs
 from polyvolta.graph.expr import Expr, walk
 from polyvolta.graph.gradients.derive import Gradients, gradients
@@ -22,7 +24,7 @@ from polyvolta.torch.pointwise import evaluated, summed
 from polyvolta.torch.shapes import DTYPES
 
 
-class Backward:
+class Backward(Shown):
     """The gradient of a graph on tensors.
 
     Attributes
@@ -44,6 +46,9 @@ class Backward:
 
     def __str__(self) -> str:
         return str(self.plan)
+
+    def _html(self) -> str:
+        return block(str(self.plan))
 
     def __call__(
         self, wanted: Iterable[str], values: Mapping[str, Any], seeds: Sequence[torch.Tensor]

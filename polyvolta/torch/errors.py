@@ -33,3 +33,9 @@ class BadOperator(PolyvoltaError, ValueError):
     """A name that torch.library doesn't take or has already, or something that no operator can be made of."""
 
     id = "PV905"
+
+
+class ChangedModule(PolyvoltaError, RuntimeError):
+    """A module was changed after its conversion in a way that its kernels can't follow."""
+
+    id = "PV906"

@@ -14,11 +14,14 @@ import re
 from collections.abc import Callable, Sequence
 from itertools import count
 from typing import TYPE_CHECKING, Any, Literal
+from weakref import WeakValueDictionary
 
 import torch
 
 from polyvolta.compiler.plans import Plans, Seen
 from polyvolta.compiler.run import first_call
+from polyvolta.display.page import fold, heading, said
+from polyvolta.display.shown import Shown
 from polyvolta.graph.binding import bind
 from polyvolta.graph.reference import reference
 from polyvolta.torch.backward import Backward
@@ -34,6 +37,7 @@ OnCpu = Literal["kernel", "reference"]
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*::[A-Za-z_][A-Za-z0-9_]*")
 _PLAIN = (torch.Tensor, torch.nn.Parameter)
 _numbers = count()
+_known: WeakValueDictionary[str, Operator] = WeakValueDictionary()
 has_torch_function = torch.overrides.has_torch_function
 
 
@@ -96,7 +100,7 @@ def operator(
                     on_cpu)  # fmt: skip
 
 
-class Operator:
+class Operator(Shown):
     """A kernel as an operator of torch; `operator` makes it.
 
     Attributes
@@ -120,6 +124,11 @@ class Operator:
         self._library = _registered(self)
         namespace, _, word = name.partition("::")
         self.overload = getattr(getattr(torch.ops, namespace), word).default
+        _known[name] = self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Its kernel and name: the operator of that name where there is one, else made once more."""
+        return _restored, (self.kernel, self.name, self.gradient, self.on_cpu)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Operator:
         """Itself: there is one of its name, and it holds no state of a model's."""
@@ -127,6 +136,10 @@ class Operator:
 
     def __repr__(self) -> str:
         return f"<Operator {self.name}: {self.kernel!r}>"
+
+    def _html(self) -> str:
+        gradient = fold("gradient", self.backward._html()) if self.backward is not None else said("no gradient")
+        return heading(self.name, "an operator of torch") + gradient + self.kernel._html()
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
         """The results for tensors and numbers, in order or by name.
@@ -272,6 +285,17 @@ class _Transformed(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *seeds: Any) -> tuple[Any, ...]:
         return (*ctx.op._backward(ctx, *seeds), None)
+
+
+def _restored(kernel: Any, name: str, gradient: Literal["derived", "refused", "second"], on_cpu: OnCpu) -> Operator:
+    """An operator that was pickled: the one there is, of the same text; of another one's name with a number."""
+    same = _known.get(name)
+    if same is not None and (same.gradient, same.on_cpu) == (gradient, on_cpu) and same.kernel == kernel:
+        return same
+    try:
+        return Operator(kernel, name, gradient, on_cpu)
+    except BadOperator:
+        return Operator(kernel, f"{name}_restored{next(_numbers)}", gradient, on_cpu)
 
 
 def _registered(op: Operator) -> torch.library.Library:

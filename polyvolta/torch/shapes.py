@@ -64,6 +64,7 @@ def check(graph: Graph, arguments: Sequence[Any]) -> None:
         if not isinstance(x, torch.Tensor):
             what = f"{t.name} is a tensor, and a {type(x).__name__} was given for it"
             raise WrongTensor(what, where=signature(graph, t), hint="torch.as_tensor(x) makes one of an array")
+        check_strided(x, t.name, signature(graph, t))
         if x.dtype != DTYPES[t.dtype]:
             what = f"{t.name} is of {t.dtype}, and a tensor of {str(x.dtype).removeprefix('torch.')} was given for it"
             hint = f"{t.name}.to(torch.{t.dtype}), which has a gradient, too"
@@ -76,6 +77,19 @@ def check(graph: Graph, arguments: Sequence[Any]) -> None:
         what = "; ".join(f"{', '.join(names)} on {device}" for device, names in devices.items())
         hint = f".to('{next(iter(devices))}') for the others"
         raise WrongTensor(f"tensors on {len(devices)} devices: {what}", where=signature(graph), hint=hint)
+
+
+def check_strided(x: torch.Tensor, name: str, where: str = "") -> None:
+    """That a tensor has memory with strides, as a kernel reads it.
+
+    Raises
+    ------
+    WrongTensor : a sparse one.
+    """
+    if x.layout != torch.strided:
+        kind = str(x.layout).removeprefix("torch.").removeprefix("_")
+        what = f"{name} is a tensor with strides, and a tensor of layout {kind} was given for it"
+        raise WrongTensor(what, where=where, hint=f"{name}.to_dense()")
 
 
 def signature(graph: Graph, culprit: Tensor | None = None) -> str:

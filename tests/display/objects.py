@@ -75,6 +75,7 @@ def schedule_things():
         "to_c of a program": sched.to_c(scan, program), "to_python": sched.to_python(scan, program),
         "diff": sched.diff(stages["mapped"], stages["strip_mined"]), "drawing": sched.draw(_square()),
         "flags": sched.BandFlags(True, (True, False), (True, True)),
+        "code to run": sched.build(program),
     }  # fmt: skip
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -13,7 +15,7 @@ class Made:
     """A timer that notes what happens to it."""
 
     def __init__(self, spec, factory):
-        self.spec, self.factory, self.started, self.closed = spec, factory, False, threading.Event()
+        self.spec, self.factory, self.started, self.closed, self.holds = spec, factory, False, threading.Event(), True
 
     def start(self):
         self.started = True
@@ -25,7 +27,7 @@ class Made:
 
 @pytest.fixture
 def kept():
-    here = Kept(60.0, Made)
+    here = Kept(60.0, 60.0, Made)
     yield here
     here.close()
 
@@ -57,7 +59,7 @@ def test_a_task_that_fails_leaves_none(kept):
 
 
 def test_one_that_nobody_asks_for_is_closed():
-    here = Kept(0.02, Made)
+    here = Kept(0.02, 60.0, Made)
     with here.timer("one", len) as first:
         pass
     assert first.closed.wait(10)
@@ -65,3 +67,51 @@ def test_one_that_nobody_asks_for_is_closed():
         assert second is not first
     here.close()
     assert second.closed.is_set()
+
+
+def test_one_that_holds_no_gpu_stays_longer():
+    here = Kept(0.02, 60.0, Made)
+    with here.timer("one", len) as first:
+        first.holds = False
+    assert not first.closed.wait(0.2)
+    here.close()
+    assert first.closed.is_set()
+
+
+@pytest.mark.parametrize("workers", [1, 6])
+def test_workers_that_share_a_gpu_wait_for_no_idle_one(workers):
+    """More workers than GPUs: what an idle timer holds is given up before long, and nobody holds one for nothing."""
+    gpu = threading.Lock()
+
+    class Holding(Made):
+        def __init__(self, spec, factory):
+            super().__init__(spec, factory)
+            self.holds = False
+
+        def take(self):
+            if not self.holds:
+                gpu.acquire()
+                self.holds = True
+
+        def close(self):
+            if self.holds:
+                gpu.release()
+                self.holds = False
+            super().close()
+
+    here = Kept(0.05, 60.0, Holding)
+
+    def task():
+        with here.timer("one", len) as timer:
+            timer.take()
+            time.sleep(0.01)
+
+    def ready():
+        with here.timer("one", len):
+            pass
+
+    with ThreadPoolExecutor(workers) as pool:
+        for f in [pool.submit(ready) for _ in range(workers)] + [pool.submit(task) for _ in range(12)]:
+            f.result(timeout=60)  # an idle one is waited for 50 ms, by each of the workers once or twice
+    here.close()
+    assert not gpu.locked()

@@ -78,7 +78,7 @@ def gradients(graph: Graph) -> Gradients:
     >>> M, N, K = pv.sizes("M N K")
     >>> A, B, bias = pv.tensor("A", (M, K)), pv.tensor("B", (K, N)), pv.tensor("bias", (N,))
     >>> print(gradients(Graph.of(pv.relu(A @ B + bias))))
-    d_P = d_D * (A @ B + bias > 0)
+    d_P = where(A @ B + bias > 0, d_D, 0)
     gradient of A: d_P @ B_t
     gradient of B: A_t @ d_P
     gradient of bias: d_P

@@ -40,8 +40,21 @@ def _apply(function: str, operands: tuple[Any, ...]) -> Expr:
     return apply(function, *operands)
 
 
+CONDITIONS = frozenset({"greater", "greater_equal", "less", "less_equal", "equal", "not_equal"})
+
+
 def product(a: Expr, b: Expr) -> Expr:
-    """a * b, elementwise; a itself where b is 1."""
+    """a * b, elementwise; a itself where b is 1. Where b is 0 or 1 a is taken, or it isn't: an infinite one is no NaN
+    where it isn't taken."""
+    match b:
+        case Pointwise(function=f) if f in CONDITIONS:
+            return apply("where", b, a, Constant(0.0))
+        case Pointwise(function="where", arguments=(condition, Constant(value=1.0), Constant(value=0.0))):
+            return apply("where", condition, a, Constant(0.0))
+        case Pointwise(function="where", arguments=(condition, Constant(value=0.0), Constant(value=1.0))):
+            return apply("where", condition, Constant(0.0), a)
+        case Pointwise(function="sub", arguments=(Constant(value=1.0), Pointwise(function=f) as c)) if f in CONDITIONS:
+            return apply("where", c, Constant(0.0), a)
     return _apply("mul", (a, b))
 
 

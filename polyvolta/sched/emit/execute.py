@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from operator import index
 from typing import TYPE_CHECKING, Any, Literal
 
+from polyvolta.display.shown import Shown
 from polyvolta.sched.emit.arrays import aligned, check_apart, check_array, check_size, kind, row_lengths, touched
 from polyvolta.sched.emit.complete import assumptions, check_instances
 from polyvolta.sched.emit.given import check_program
@@ -159,7 +160,7 @@ def prepared(program: Program, schedule: Schedule | None, using: Language, how: 
     return Compiled(program, loops, using, how, assumptions(order))
 
 
-class Compiled:
+class Compiled(Shown):
     """A program under a schedule, ready to run; make one with `build` or `compile_c`.
 
     Called with the program's arguments by name; `text` is its code. See `build`.
@@ -196,6 +197,14 @@ class Compiled:
 
     def __repr__(self) -> str:
         return f"<{self.program.name}({', '.join(self.face.passed)}) in {self.using}; print its text>"
+
+    def _html(self) -> str:
+        from polyvolta.display.code import Code, Python
+        from polyvolta.display.page import heading
+
+        called = f"{self.program.name}({', '.join(self.face.passed)})"
+        text = (Python if self.using == "python" else Code)(self.text)
+        return heading(called, f"in {text.called}") + text._html()
 
     @property
     def text(self) -> str:

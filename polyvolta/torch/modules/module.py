@@ -8,12 +8,15 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import nn
 
+from polyvolta.display.page import facts, fold, heading
+from polyvolta.display.shown import Shown
 from polyvolta.graph.plans.plans import Unsupported
 from polyvolta.graph.tensors import dtype_name
-from polyvolta.torch.errors import UnsupportedModule, WrongTensor
+from polyvolta.torch.errors import ChangedModule, UnsupportedModule, WrongTensor
+from polyvolta.torch.modules.state import Followed
 from polyvolta.torch.modules.tracing import Source, Traced, trace
 from polyvolta.torch.operators import OnCpu, Operator, operator
-from polyvolta.torch.shapes import DTYPES
+from polyvolta.torch.shapes import DTYPES, check_strided
 
 if TYPE_CHECKING:
     from polyvolta.compiler.options import Options
@@ -56,6 +59,12 @@ def from_module(
     >>> ours(x).shape, torch.allclose(ours(x), layer(x), atol=1e-3)
     (torch.Size([2, 3, 5]), True)
     """
+    if not isinstance(module, nn.Module):
+        raise UnsupportedModule(
+            f"from_module takes a module of torch.nn, and a {type(module).__name__} was given",
+            hint="Module(), one of that class" if isinstance(module, type)
+            else "a class derived from torch.nn.Module, with it as its forward",
+        )  # fmt: skip
     kind = _dtype(module, dtype)
     traced = trace(module, kind)
     base = name or f"polyvolta::{type(module).__name__.lower()}_{next(_numbers)}"
@@ -84,17 +93,19 @@ def _dtype(module: nn.Module, dtype: object) -> str:
         for name, p in (*module.named_parameters(), *module.named_buffers()):
             if p.is_floating_point():
                 found.setdefault(str(p.dtype).removeprefix("torch."), []).append(name)
+    if not found:
+        found = {"float16": []}  # nothing to multiply by: `trace` says what is there
     if len(found) == 1 and next(iter(found)) in DTYPES:
         return next(iter(found))
     what = "; ".join(f"{', '.join(names[:3])}{', ...' * (len(names) > 3)} of {k}" for k, names in found.items())
     raise UnsupportedModule(
-        f"kernels multiply float16 or bfloat16, one of them: {what or 'there are no weights'}",
+        f"kernels multiply float16 or bfloat16, one of them: {what}",
         where=type(module).__name__,
         hint="module.half() or module.bfloat16(); or from_module(module, dtype=torch.float16) to convert in each call",
     )
 
 
-class KernelModule(nn.Module):
+class KernelModule(Shown, nn.Module):
     """A module that runs on kernels; `from_module` makes it.
 
     Attributes
@@ -107,6 +118,7 @@ class KernelModule(nn.Module):
         super().__init__()
         self.module, self.operators, self._traced, self._dtype = module, operators, traced, dtype
         self._weights = {n: (*_owner(module, s), s.turned) for n, s in traced.sources.items() if s.kind == "weight"}
+        self._followed = Followed(module, traced.reads_training)
         self._inputs = {s.name: n for n, s in traced.sources.items() if s.kind == "input"}
 
     def extra_repr(self) -> str:
@@ -116,15 +128,29 @@ class KernelModule(nn.Module):
         lines = "\n  ".join(self.extra_repr().splitlines())
         return f"{type(self).__name__}(\n  {lines}\n)"
 
+    def _html(self) -> str:
+        taken = [(name, f"rows of {length} values") for name, length in self._traced.inputs.items()]
+        kernels = (fold(f"{s.result} = {s.expression}", self.operators[s.result]._html()) for s in self._traced.steps)
+        return heading(type(self.module).__name__, "a module that runs on kernels") + facts(taken) + "".join(kernels)
+
     def forward(self, *inputs: torch.Tensor, **named: torch.Tensor) -> Any:
         """The module's results, for tensors of any number of dimensions, the last of which is a row's.
 
         Raises
         ------
-        WrongTensor : too few tensors or too many, rows of another length, or inputs of different numbers of rows.
+        WrongTensor : too few tensors or too many, rows of another length, inputs of different numbers of rows; what is
+            no tensor of real numbers in strides.
+        ChangedModule : the module is another one than when it was converted, beyond its weights' values.
         """
+        self._followed.check()
         known, inputs = {}, self._in_order(inputs, named)
         for (name, length), x in zip(self._traced.inputs.items(), inputs, strict=True):
+            if not isinstance(x, torch.Tensor):
+                what = f"{name} is a tensor, and a {type(x).__name__} was given for it"
+                raise WrongTensor(what, hint="torch.as_tensor(x) makes one of an array")
+            check_strided(x, name)
+            if x.is_complex():
+                raise WrongTensor(f"{name} is of real numbers, and a tensor of {x.dtype} was given for it")
             if x.shape[-1:] != (length,):
                 given = f"a tensor of shape {tuple(x.shape)} was given"
                 raise WrongTensor(f"{name} has rows of {length} values, and {given}")
@@ -133,7 +159,11 @@ class KernelModule(nn.Module):
                 raise WrongTensor(f"inputs of different numbers of rows, {shapes}", hint="expand one of them first")
             known[self._inputs[name]] = x.reshape(-1, length).to(self._dtype)
         for name, (owner, attribute, turned) in self._weights.items():
-            known[name] = _matrix(getattr(owner, attribute), turned).to(self._dtype)
+            weight = getattr(owner, attribute, None)
+            if not isinstance(weight, torch.Tensor):
+                what = f"the {type(owner).__name__} has no {attribute}, which its kernels read"
+                raise ChangedModule(what, hint="from_module once more, of the module as it is")
+            known[name] = _matrix(weight, turned).to(self._dtype)
         for name, op in self.operators.items():
             known[name] = op(*[known[n] for n in op.argument_names])
         results = [known[n].reshape(*inputs[0].shape[:-1], known[n].shape[1]) for n in self._traced.outputs]
@@ -143,7 +173,10 @@ class KernelModule(nn.Module):
         rest = [*self._traced.inputs][len(inputs) :]
         if len(inputs) + len(named) != len(self._traced.inputs) or any(n not in named for n in rest):
             names = ", ".join(self._traced.inputs)
-            raise WrongTensor(f"{len(inputs) + len(named)} tensors were given, and the module takes {names}")
+            taken = ", ".join(f"{n}={x!r}" for n, x in self._traced.defaults.items())
+            hint = f"{taken} is what it was converted with: a module around it for another value" if taken else ""
+            message = f"{len(inputs) + len(named)} tensors were given, and the module takes {names}"
+            raise WrongTensor(message, hint=hint)
         return (*inputs, *[named[n] for n in rest])
 
 

@@ -112,6 +112,7 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     operator.add: operator.add, operator.sub: operator.sub, operator.mul: operator.mul,
     operator.truediv: operator.truediv, operator.neg: operator.neg, operator.pow: operator.pow,
     operator.abs: abs, operator.iadd: operator.add, operator.imul: operator.mul, operator.isub: operator.sub,
+    operator.itruediv: operator.truediv, operator.ipow: operator.pow,
     functional.relu: _in_place(pv.relu), functional.gelu: gelu, functional.silu: _in_place(pv.silu),
     functional.sigmoid: pv.sigmoid, functional.tanh: pv.tanh, functional.softplus: softplus,
     functional.leaky_relu: leaky_relu, functional.elu: elu, functional.hardtanh: hardtanh,

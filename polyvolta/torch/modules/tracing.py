@@ -11,7 +11,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -24,8 +23,11 @@ from polyvolta.graph.names import fresh_names
 from polyvolta.graph.tensors import Tensor
 from polyvolta.sets.errors import PolyvoltaError
 from polyvolta.torch.errors import UnsupportedModule
+from polyvolta.torch.modules.inplace import CHANGED, SharedChange, without_changes
 from polyvolta.torch.modules.lengths import lengths_of
+from polyvolta.torch.modules.state import check_state
 from polyvolta.torch.modules.table import FUNCTIONS, INSTEAD, KNOWN, METHODS, MODULES, PRODUCTS, Unfit
+from polyvolta.torch.modules.tracer import lines_of, operations, reads_training
 
 ROWS = Size("rows")
 NUMBER = int | float
@@ -66,6 +68,8 @@ class Traced:
     outputs : for each result of the module the tensor that it is.
     single : whether the module gives one tensor, no tuple.
     sources : by name what each tensor of an expression is.
+    defaults : arguments that have a default, which is taken for them.
+    reads_training : whether it is another module's in the other mode, but for Dropouts.
     """
 
     inputs: dict[str, int]
@@ -73,12 +77,8 @@ class Traced:
     outputs: tuple[str, ...]
     single: bool
     sources: dict[str, Source]
-
-
-class _Tracer(fx.Tracer):
-    """torch.fx's, which notes where in the program each operation stands."""
-
-    record_stack_traces = True
+    defaults: dict[str, Any]
+    reads_training: bool
 
 
 def trace(module: nn.Module, dtype: str) -> Traced:
@@ -93,8 +93,9 @@ def trace(module: nn.Module, dtype: str) -> Traced:
     UnsupportedModule : it can't be traced, or has an operator that kernels don't have; says which, where in the module,
         and what would work.
     """
+    check_state(module)
     try:
-        graph = _Tracer().trace(module)
+        tracer, graph = operations(module)
     except UnsupportedModule:
         raise
     except Exception as wrong:  # whatever a module's own code raises for what it isn't made for
@@ -103,7 +104,9 @@ def trace(module: nn.Module, dtype: str) -> Traced:
             where=f"{type(wrong).__name__} in {type(module).__name__}.forward",
             hint="no conditions on values of tensors, and no sizes; convert the parts without them, each by itself",
         ) from wrong
-    return _Reading(module, graph, dtype).run()
+    reading = _Reading(module, graph, dtype, tracer.defaults)
+    reading.run()
+    return reading.traced(reads_training(module, str(graph)))
 
 
 @dataclass(slots=True)
@@ -113,13 +116,23 @@ class _Reading:
     module: nn.Module
     graph: fx.Graph
     dtype: str
+    defaults: dict[str, Any]
+    inputs: dict[str, int] = field(default_factory=dict)
+    outputs: tuple[str, ...] = ()
+    single: bool = True
     values: dict[fx.Node, Any] = field(default_factory=dict)
     steps: list[Step] = field(default_factory=list)
     sources: dict[str, Source] = field(default_factory=dict)
     known: dict[tuple, Tensor] = field(default_factory=dict)
 
-    def run(self) -> Traced:
-        lengths, inputs, outputs, single = lengths_of(self.module, self.graph), {}, (), True
+    def traced(self, reads_training: bool) -> Traced:
+        return Traced(self.inputs, tuple(self.steps), self.outputs, self.single, self.sources, self.defaults,
+                      reads_training)  # fmt: skip
+
+    def run(self) -> None:
+        self._check_products()
+        self._without_changes()
+        lengths = lengths_of(self.module, self.graph)
         for node in self.graph.nodes:
             match node.op:
                 case "placeholder":
@@ -127,15 +140,42 @@ class _Reading:
                         hint = "an input enters a Linear, or an operation with something that does"
                         raise self.refused(node, f"how long the rows of {node.target} are isn't known", hint)
                     name = self._new(node.target, Source("input", node.target))
-                    inputs[node.target] = length
+                    self.inputs[node.target] = length
                     self.values[node] = Tensor(name, (ROWS, length), "row", self.dtype)
                 case "output":
-                    single = not isinstance(node.args[0], tuple | list)
-                    asked = (node.args[0],) if single else node.args[0]
-                    outputs = tuple(self._output(node, x) for x in asked)
+                    self.single = not isinstance(node.args[0], tuple | list)
+                    asked = (node.args[0],) if self.single else node.args[0]
+                    self.outputs = tuple(self._output(node, x) for x in asked)
                 case _:
-                    self.values[node] = self._stored_for_products(node, self._value(node))
-        return Traced(inputs, tuple(self.steps), outputs, single, self.sources)
+                    value = self._value(node)
+                    if CHANGED in node.meta and value.shape != self.values[node.meta[CHANGED]].shape:
+                        raise self.refused(node, f"{_word(self.module, node)} changes a tensor's shape in place")
+                    self.values[node] = self._stored_for_products(node, value)
+
+    def _check_products(self) -> None:
+        """Say first that there are no products, or what stands in their place."""
+        if any(self._is_product(node) for node in self.graph.nodes):
+            return
+        for node in self.graph.nodes:
+            inner = self.module.get_submodule(str(node.target)) if node.op == "call_module" else None
+            table: Mapping[Any, Any] = METHODS if node.op == "call_method" else FUNCTIONS
+            target = str(node.target).removesuffix("_") if node.op == "call_method" else node.target
+            called = node.op in ("call_method", "call_function") and node.target is not getattr
+            if (inner is not None and type(inner) not in MODULES) or (called and target not in table):
+                raise self.refused(node, f"kernels have no {_word(self.module, node)}")
+        raise UnsupportedModule(
+            f"there is no product in this {type(self.module).__name__}, and kernels are made for products",
+            where="\n".join(_listed(self.module, self.graph.nodes, None)),
+            hint="a Linear in it, or x @ weight; of what is pointwise alone torch.compile makes a kernel",
+        )
+
+    def _without_changes(self) -> None:
+        try:
+            without_changes(self.module, self.graph)
+        except SharedChange as wrong:
+            whose = "an input, which is the caller's" if wrong.tensor.op == "placeholder" else "a weight"
+            message = f"{_word(self.module, wrong.node)} changes {wrong.tensor.target} in place, {whose}"
+            raise self.refused(wrong.node, message, "inplace=False, or x = x * 2 in the place of x.mul_(2)") from None
 
     # ---- values
 
@@ -146,12 +186,13 @@ class _Reading:
                 return _Weight(str(node.target), _at(self.module, str(node.target)))
             if node.op == "call_module":
                 inner = self.module.get_submodule(str(node.target))
+                args, named = self._given(node)
+                x = next(iter((*args, *named.values())), None)
                 if type(inner) is nn.Linear:
                     weights = _Weight(f"{node.target}.weight", inner.weight, True), inner.bias
-                    return self._linear(node, self._given(node)[0][0], *weights, f"{node.target}.bias")
+                    return self._linear(node, x, *weights, f"{node.target}.bias")
                 if type(inner) in MODULES:
-                    args, _ = self._given(node)
-                    return MODULES[type(inner)](inner, self._plain(args[0]))
+                    return MODULES[type(inner)](inner, self._plain(x))
                 raise self.refused(node, f"kernels have no {type(inner).__name__}")
             return self._called(node)
         except Unfit as wrong:
@@ -258,7 +299,7 @@ class _Reading:
         word = _word(self.module, node)
         return UnsupportedModule(
             message,
-            where="\n".join([*_listed(self.module, self.graph.nodes, node), *_lines(node)]),
+            where="\n".join([*_listed(self.module, self.graph.nodes, node), *lines_of(node)]),
             hint=hint or INSTEAD.get(word, "") or f"there are {KNOWN}",
         )
 
@@ -287,8 +328,8 @@ def _word(module: nn.Module, node: fx.Node) -> str:
     return getattr(node.target, "__name__", str(node.target))
 
 
-def _listed(module: nn.Module, nodes: Iterable[fx.Node], culprit: fx.Node) -> list[str]:
-    """The operations around a culprit, which is marked."""
+def _listed(module: nn.Module, nodes: Iterable[fx.Node], culprit: fx.Node | None) -> list[str]:
+    """The operations around a culprit, which is marked, or the first ones."""
     lines, at = [], 0
     for node in nodes:
         if node is culprit:
@@ -300,11 +341,3 @@ def _listed(module: nn.Module, nodes: Iterable[fx.Node], culprit: fx.Node) -> li
         lines.append(shown + ("    <-- here" if node is culprit else ""))
     first, last = max(0, at - 4), at + 3
     return [*(["..."] if first else []), *lines[first:last], *(["..."] if last < len(lines) else [])]
-
-
-def _lines(node: fx.Node) -> list[str]:
-    """Where in the program it stands, of the last frame."""
-    frames = re.findall(r'File "([^"]+)", line (\d+), in .+((?:\n(?! *File ).+)?)', node.stack_trace or "")
-    own = str(Path(torch.__file__).parent)
-    frames = [f for f in frames if not f[0].startswith(own)]
-    return [f"{path}:{line}: {text.strip()}".removesuffix(": ") for path, line, text in frames[-1:]]

@@ -1,8 +1,8 @@
 """Timers that stay for a while between the tasks of an executor's worker: starting one takes seconds.
 
 A task gets the one that a task before it left, if that was of the same computation; one of another computation is
-closed first, since it holds a GPU. One that nobody asks for is closed by itself, so that a GPU isn't held for longer
-than it takes to send the next task.
+closed first, since it holds a GPU. One that nobody asks for is closed by itself: soon, if it holds a GPU, for which
+other workers may wait.
 """
 
 from __future__ import annotations
@@ -11,18 +11,17 @@ import atexit
 import pickle
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
 from polyvolta.compiler.remembered.entries import Timed
-from polyvolta.sets import PolyvoltaError
 from polyvolta.tuner.processes.build import Built
 from polyvolta.tuner.processes.timer import Factory, Timer
 from polyvolta.tuner.spec import Spec
 
-SECONDS = 5.0
-"""That a timer stays."""
+HOLDING, WAITING = 0.5, 30.0
+"""Seconds that a timer stays which holds a GPU: about what it takes to send the next task; and one that doesn't."""
 
 
 @dataclass(slots=True)
@@ -31,11 +30,12 @@ class Kept:
 
     Parameters
     ----------
-    seconds : after which one is closed.
+    holding, waiting : seconds after which one is closed that holds a GPU, and one that doesn't.
     make : a new one, of a spec and a factory.
     """
 
-    seconds: float = SECONDS
+    holding: float = HOLDING
+    waiting: float = WAITING
     make: Callable[[Spec, Factory], Any] = Timer
     _idle: list[tuple[bytes, Any, threading.Timer]] = field(default_factory=list)
     _lock: threading.Lock = field(default_factory=threading.Lock)
@@ -76,7 +76,7 @@ class Kept:
         return timer
 
     def _keep(self, key: bytes, timer: Any) -> None:
-        clock = threading.Timer(self.seconds, self._forget, [timer])
+        clock = threading.Timer(self.holding if timer.holds else self.waiting, self._forget, [timer])
         clock.daemon = True
         with self._lock:
             self._idle.append((key, timer, clock))
@@ -109,6 +109,6 @@ def time_all(factory: Factory, spec: Spec, candidates: Iterable[Built], final: b
 
 
 def ready(factory: Factory, spec: Spec) -> None:
-    """Start a worker's process while the first kernels are still made; what is wrong the first task will say."""
-    with suppress(PolyvoltaError), HERE.timer(spec, factory) as timer:
-        timer.take()
+    """Start a worker's process while the first kernels are still made: imports take a second. No GPU is taken yet."""
+    with HERE.timer(spec, factory):
+        pass

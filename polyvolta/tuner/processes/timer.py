@@ -75,14 +75,10 @@ class Timer:
                     raise
         raise AssertionError
 
-    def take(self) -> None:
-        """Take a GPU, and make the arrays there.
-
-        Raises
-        ------
-        as `time`.
-        """
-        self._ready()
+    @property
+    def holds(self) -> bool:
+        """Whether a GPU is taken."""
+        return bool(self._there)
 
     def time(self, built: Built, keep: bool = False) -> Timed:
         """A candidate's time, or what was wrong with it.
@@ -122,20 +118,25 @@ class Timer:
         """The times of the best, taking turns in more and more rounds; see `rounds`."""
         named = {text_of(b.options): b for b in candidates}
         found: dict[str, Timed] = {}
-        for _ in range(TRIES):  # where one ends the process, all others are to be there again
+        for _ in range(TRIES):
+            self._there_again(named, found)
+            fine = [n for n in named if n in self._there]
+            try:
+                times, last = halving(self._race, fine) if fine else ({}, ())
+            except (Died, Hangs):  # a process that was kept may have ended since
+                self._over()
+                continue
+            for name, seconds in times.items():
+                found[name] = Timed(named[name].options, TIMED, seconds, final=name in last)
+            break
+        return tuple(found.values())
+
+    def _there_again(self, named: dict[str, Built], found: dict[str, Timed]) -> None:
+        """Bring to the process what isn't there; where one candidate ends it, all others are brought again."""
+        for _ in range(TRIES):
             for name, built in named.items():
                 if name not in self._there and (name not in found or found[name].outcome == TIMED):
                     found[name] = self.time(built, keep=True)
-        fine = [n for n in named if n in self._there]
-        if fine:
-            try:
-                times, last = halving(self._race, fine)
-            except (Died, Hangs):
-                self._over()
-                return tuple(found.values())
-            for name, seconds in times.items():
-                found[name] = Timed(named[name].options, TIMED, seconds, final=name in last)
-        return tuple(found.values())
 
     def _race(self, names: Sequence[str], rounds: int) -> dict[str, float]:
         limit = self.spec.limit * len(names)

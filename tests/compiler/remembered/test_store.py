@@ -379,4 +379,6 @@ def test_options_that_are_no_longer_legal_are_not_taken(tuned):
 
 
 def test_targets_of_one_name_that_differ_have_results_of_their_own():
-    assert called(pv.targets["sm_90a"]) == "sm_90a" != called(SM_90A) == called(replace(SM_90A))
+    assert called(pv.targets["sm_90a"]) == "sm_90a" == called(replace(SM_90A))
+    other = replace(SM_90A, multiprocessors=SM_90A.multiprocessors - 1)
+    assert "sm_90a" != called(other) == called(replace(other))

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import time
+import warnings
 from pathlib import Path
 
 import pytest
@@ -127,7 +128,11 @@ def test_the_default_folder_is_the_users(monkeypatch, tmp_path):
 def test_a_folder_that_cannot_be_written_is_no_cache(own):
     own.parent.mkdir(exist_ok=True)
     own.write_text("a file stands where the folder should")
-    cache.write(KEY, b"x", "")
+    with pytest.warns(cache.CacheWarning, match="POLYVOLTA_CACHE_DIR"):
+        cache.write(KEY, b"x", "")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        cache.write(KEY, b"x", "")  # said once
     assert cache.read(KEY) is None and cache.usage().entries == 0
 
 

@@ -103,3 +103,19 @@ def test_what_is_not_needed_is_not_computed():
     made = gradients(Graph.of(alpha * (A @ B) + bias))
     assert made.shared == ()
     assert gradients(Graph.of(pv.floor(A @ B))).parts == {"A": (), "B": ()}
+
+
+@pytest.mark.parametrize("f, x, expected", [
+    (pv.relu, -1.0, 0.0), (pv.relu, 1.0, np.inf), (lambda p: pv.maximum(p, 0.5), 0.0, 0.0),
+    (lambda p: pv.minimum(2.0, p), 3.0, 0.0), (lambda p: pv.where(p > 0, 1.0, p), 1.0, 0.0),
+])  # fmt: skip
+def test_an_infinite_gradient_is_not_taken_where_the_derivative_is_0(f, x, expected):
+    """As in torch, which masks: 0 times infinity would be NaN, and a step with it lost."""
+    A, B = pv.tensor("A", (1, 1)), pv.tensor("B", (1, 1))
+    found = gradients(Graph.of(f(A @ B)))
+    (step,) = found.shared
+    graph = Graph.of(step.expr)
+    values = {"A": [[x]], "B": [[1.0]], **{t.name: [[np.inf]] for t in found.seeds}}
+    with np.errstate(all="ignore"):
+        result = pv.reference(step.expr, *(np.array(values[t.name], np.float16) for t in graph.inputs))
+    assert np.ravel(result).tolist() == [expected]

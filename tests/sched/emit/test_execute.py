@@ -520,3 +520,14 @@ def test_constants_of_a_body_that_64_bits_do_not_hold(body):
     large = Program.parse("[N] -> { S[i] : 0 <= i < N }", None, "{ S[i] -> a[i] }", bodies=body)
     with pytest.raises(NotTranslatable, match="an integer of more than 64 bits"):
         to_c(large.schedule, large)
+
+
+@pytest.mark.parametrize(("using", "language"), [("python", "Python"), ("c", "C")])
+def test_a_notebook_shows_the_code_that_runs(using, language):
+    from html import unescape
+    from re import sub
+
+    made = build(Program.parse("[N] -> { S[i] : 0 <= i < N }", bodies={"S": "a[i] = 1.0"}), using=using)
+    shown = made._repr_html_()
+    assert f"in {language}<" in shown and shown.startswith('<div class="pv">')
+    assert made.text.strip() in unescape(sub("<[^>]*>", "", shown))

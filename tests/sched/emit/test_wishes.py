@@ -97,6 +97,20 @@ def test_other_marks_are_names(mark):
     assert wish(mark) is None
 
 
+@pytest.mark.parametrize(
+    "mark", ["unroll x", "unroll -1", "unroll 0", "vectorise 4", "omp task", "ivdep", "gcc unroll 4", "paralel", "Simd"]
+)
+def test_a_mark_that_is_nearly_a_wish_is_refused(mark):
+    with pytest.raises(BadSchedule, match="no wish that a loop can have") as error:
+        to_c(insert_mark(schedule(smooth), (0,), mark))
+    assert "unroll 4" in error.value.hint and mark in error.value.where
+
+
+def test_names_that_are_no_wishes_stay_comments():
+    for mark in ("tiles", "kernel", "thread", "members: blockIdx.x, unroll", "loop of S"):
+        assert f"// {mark}" in to_c(insert_mark(schedule(smooth), (0,), mark))
+
+
 # ---- pragmas
 
 

@@ -37,7 +37,7 @@ ONE = ("sqrt", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "
 OTHER = {"arcsin": "asin", "arccos": "acos", "arctan": "atan", "arcsinh": "asinh", "arccosh": "acosh",
          "arctanh": "atanh", "absolute": "fabs", "abs": "fabs", "floor": "floor", "ceil": "ceil"}  # fmt: skip
 TWO = {"pow": "pow", "power": "pow", "float_power": "pow", "atan2": "atan2", "arctan2": "atan2", "hypot": "hypot",
-       "fmod": "fmod", "copysign": "copysign"}  # fmt: skip
+       "fmod": "fmod", "copysign": "copysign", "fmin": "fmin", "fmax": "fmax"}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,11 @@ from polyvolta.sets import BudgetExceeded
 LONG = "{ S[i, j, k] -> " + " and ".join(f"x{n} <= {n}" for n in range(60)) + " }"
 
 
+@pytest.fixture(autouse=True)
+def a_wide_terminal(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+
+
 @pytest.fixture(scope="module")
 def kernel():
     return pv.compile(idiom("epilogue"), options=pv.Options(block_tile=(32, 32, 16), warp_tile=(16, 32, 16)))

@@ -1,0 +1,1 @@
+"""Functions of C written as nests of Python: types, expressions, statements."""
