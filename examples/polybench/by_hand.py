@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 from polyvolta.sched import Compiled, Program, scan
@@ -14,7 +14,7 @@ HAND = Path(__file__).with_name("hand_tiled.c")
 class ByHand(Compiled):
     """A program whose C text is a person's; arguments are checked and passed as for ours."""
 
-    def compile(self, types: Mapping[str, str]):  # noqa: ANN201
+    def compile(self, types: Mapping[str, str], strong: Collection[str] = ()):  # noqa: ANN201
         function = compiled(HAND.read_text(encoding="utf-8"), self.face.function, ("-fopenmp-simd",))
         function.restype = None
         return function
