@@ -105,6 +105,17 @@ SAMPLED = {
     "torch/test_operator.py::test_results_and_gradients": 2,
     "torch/test_modules.py::test_results_and_gradients_are_the_modules": 2,
     "test_provable.py::test_random_kernels_are_proved": 3,
+    "test_matrix.py::test_interpreted_on_random_sizes": 2,
+    "compiler/test_compiler.py::test_kernels_compute_what_numpy_computes": 3,
+    "cuda/verify/coverage/test_written_once.py": 3,
+    "cuda/verify/coverage/test_static_schedule.py::test_every_idiom_is_proved": 2,
+    "cuda/verify/accesses/test_static_accesses.py::test_every_idiom_is_proved": 2,
+    "cuda/build/promotion/test_result.py": 2,
+    "cuda/text/test_device_functions.py": 3,
+    "cuda/layouts/test_fragments.py::test_every_tile_has_a_plan_without_conflicts": 2,
+    "compiler/test_options.py::test_defaults_are_legal_and_leave_registers": 2,
+    "cuda/verify/engine/test_symbolic_programs.py": 2,
+    "cli/test_names.py": 2,
     "notebooks/test_notebooks.py::test_cells_and_solutions_on_proofs_run": 2,
 }
 """File, or one test of it -> of how many cases of a test one runs."""
