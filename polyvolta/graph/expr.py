@@ -35,7 +35,7 @@ _ATOM = 9
 class Expr(Operators["Expr"], Shown):
     """A node of the graph: has a shape, an element type and operands, and the operators that build on it."""
 
-    __slots__ = ()
+    __slots__ = ("__weakref__",)
 
     @property
     def dtype(self) -> str:
@@ -98,7 +98,7 @@ class _Node(Interned, Expr):
         return str(self)
 
 
-@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True, repr=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Constant(_Node):
     """A real number in an expression, or an infinite one; rounded to the kernel's type only where it is used."""
 
@@ -116,7 +116,7 @@ class Constant(_Node):
         return ()
 
 
-@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True, repr=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class MatMul(_Node):
     """The matrix product of two expressions with two dimensions each; made by `@`."""
 
@@ -135,7 +135,7 @@ class MatMul(_Node):
         return (self.left, self.right)
 
 
-@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True, repr=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Pointwise(_Node):
     """A function on operands that broadcast as in numpy; made by `+ - *`, `relu` and so on.
 

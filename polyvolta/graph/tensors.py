@@ -26,7 +26,7 @@ _ALIASES = {"float16": "float16", "fp16": "float16", "half": "float16", "f2": "f
             "bfloat": "bfloat16", "nv_bfloat16": "bfloat16", "__nv_bfloat16": "bfloat16"}  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True, weakref_slot=True)
+@dataclass(frozen=True, slots=True)
 class Tensor(Expr):
     """An input of a graph: name, shape, layout and element type. Equal when all four are.
 

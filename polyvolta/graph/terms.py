@@ -30,7 +30,7 @@ class _Node(Interned):
         return text(self, 400)  # type: ignore[arg-type]
 
 
-@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True, repr=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Element(_Node):
     """An array's element at iterators or numbers: `bias[0, j]`."""
 
@@ -41,14 +41,14 @@ class Element(_Node):
         return f"{self.array}[{', '.join(self.index)}]" if self.index else self.array
 
 
-@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True, repr=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Scalar(_Node):
     """An argument without dimensions, by its name."""
 
     name: str
 
 
-@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True, repr=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Value(_Node):
     """A number."""
 
@@ -62,7 +62,7 @@ class Value(_Node):
         return float(field).hex()
 
 
-@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True, repr=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Apply(_Node):
     """An operation, by its name, on operands."""
 

@@ -73,6 +73,12 @@ def test_unused_nodes_are_freed():
     assert len(interned._INTERNED) == before
 
 
+@pytest.mark.parametrize("kind", [Tensor, Constant, MatMul, Pointwise, Call, Input, Number])
+def test_the_slot_of_weak_references_is_not_left_to_dataclass(kind):
+    """Whether `dataclass(weakref_slot=True)` adds one below a generic base differs from Python to Python."""
+    assert "__weakref__" not in kind.__dict__ and kind.__weakrefoffset__
+
+
 def test_walk_has_every_node_once_operands_first_in_linear_time():
     x = pv.tensor("x", (M,))
     y = x

@@ -32,14 +32,14 @@ class _Node(Interned):
         return show(self, [f"x{p}" for p in range(max(inputs(self), default=-1) + 1)])  # type: ignore[arg-type]
 
 
-@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True, repr=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Input(_Node):
     """Operand number `position`."""
 
     position: int
 
 
-@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True, repr=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Number(_Node):
     """A constant; rounded to fp32 where it is used."""
 
@@ -53,7 +53,7 @@ class Number(_Node):
         return float(field).hex()  # 0.0 and -0.0 are two numbers
 
 
-@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True, repr=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Call(_Node):
     """A pointwise function, by its name in `graph.functions.FUNCTIONS`, of formulas."""
 
