@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from polyvolta.compiler.arguments import Argument, check_overlaps, dtype_of, memory_order, span
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from polyvolta.graph.dag import Graph
 
 MOST_PLANS = 1024  # that a kernel remembers; then it starts anew
+MOST_PLACES = 64  # of a plan's array, whose tensor maps are at hand
 _ALIGNMENT = 16  # bytes: no access is wider
 _LEGACY_DEFAULT = 1  # the other handle of stream 0
 
@@ -182,7 +184,7 @@ class Plan:
     Attributes
     ----------
     order : where the arguments are.
-    made : the results to allocate: place among the outputs, shape, dtype, order.
+    made : the results to allocate: place among the outputs, and what makes one beside the first input.
     apart : pairs of arrays that must not overlap, an output first: their numbers and their bytes from first to last.
     inputs, outputs : the arguments, without memory.
     out_names : what errors call the outputs.
@@ -192,7 +194,7 @@ class Plan:
     """
 
     order: Order
-    made: tuple[tuple[int, tuple[int, ...], str, str], ...]
+    made: tuple[tuple[int, Callable[[Any], Any]], ...]
     apart: tuple[tuple[int, int, int, int], ...]
     inputs: tuple[Argument, ...]
     outputs: tuple[Argument, ...]
@@ -215,8 +217,8 @@ class Plan:
         addresses, results = seen.addresses, seen.outs
         if self.made:
             results = list(results)
-            for at, shape, dtype, order in self.made:
-                results[at] = array = launch.empty_like(seen.like, shape, dtype, order)
+            for at, make in self.made:
+                results[at] = array = make(seen.like)
                 address = library_of(type(array)).address(array)  # type: ignore[union-attr]  # known when planned
                 if address % _ALIGNMENT:
                     return None
@@ -236,13 +238,14 @@ class Plan:
             packed = self._idle.pop()  # a list's pop and append are whole: no other thread has these arguments
         except IndexError:
             packed = self._packed()
-        prepared, address_cells, number_cells, map_cells = packed
+        prepared, address_cells, number_cells, of_maps = packed
         for cell, at in address_cells:
             cell.value = addresses[at]
         for cell, at in number_cells:
             cell.value = numbers[at]
-        for cell, at, encoded in map_cells:
-            cell.value = encoded(addresses[at])
+        kept = [(p, encoded(addresses[at])) for p, at, encoded in of_maps]  # until the driver has copied them
+        for p, encoded in kept:
+            prepared.pointers[p] = encoded.address
         prepared()
         self._idle.append(packed)
 
@@ -250,7 +253,7 @@ class Plan:
         prepared = self.pack()  # type: ignore[misc]  # there is something to launch
         cells = prepared.values
         addresses, numbers = ([(cells[p], at) for at, p in side] for side in (self.addresses, self.numbers))
-        return prepared, addresses, numbers, [(cells[p], at, encoded) for at, p, encoded in self.maps]
+        return prepared, addresses, numbers, [(p, at, encoded) for at, p, encoded in self.maps]
 
     def _check_overlap(self, one: int, other: int, addresses: Sequence[int]) -> None:
         """Exactly, for arrays that lie in one range of addresses: views that interleave are apart.
@@ -292,7 +295,8 @@ def planned(
         if given is None:
             if library_of(type(result)) is None or a.ptr % _ALIGNMENT:
                 return None
-            made.append((at, a.shape, dtype_of(a.tensor), memory_order(a.tensor)))
+            like = launch.maker_like(type(seen.like), a.shape, dtype_of(a.tensor), memory_order(a.tensor))
+            made.append((at, like))
     apart = _apart(order, inputs, outputs, [o is not None for o in seen.outs])
     given = {a.tensor.name: (at, a) for at, a in zip((*order.inputs, *order.outputs), (*inputs, *outputs), strict=True)}
     addresses = [] if pack is None else [(given[name][0], place) for name, place in pack.parameters.pointers]
@@ -309,7 +313,7 @@ def map_of(a: Argument, m: BoxMap) -> Callable[[int], TensorMap]:
     lines, run = (a.shape[d] for d in a.tensor.order)
     box = m.box
     rest = a.tensor.kind, (lines, run), ITEM * a.ld, (box.lines, box.run), box.swizzle.bytes
-    return lambda address: encode(address, *rest)
+    return lru_cache(maxsize=MOST_PLACES)(lambda address: encode(address, *rest))
 
 
 def _without_memory(a: Argument) -> Argument:

@@ -93,6 +93,7 @@ def use(monkeypatch: pytest.MonkeyPatch) -> Torch:
     monkeypatch.setattr(gpu, "several_gpus", lambda: False)
     monkeypatch.setattr(launch, "as_device_view", _view)
     monkeypatch.setattr(launch, "empty_like", lambda a, shape, dtype, order: real(_named(a), shape, dtype, order))
+    monkeypatch.setattr(launch, "maker_like", lambda kind, *how: lambda a: launch.empty_like(a, *how))
     monkeypatch.setattr(launch, "current_stream", lambda array: torch.stream)
     monkeypatch.setattr(Tensor, "protocols", 0)
     return torch

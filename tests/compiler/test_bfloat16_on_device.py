@@ -66,6 +66,7 @@ def torch(driver, monkeypatch):
 
     monkeypatch.setattr(launch, "as_device_view", view)
     monkeypatch.setattr(launch, "empty_like", device_memory.empty_like)
+    monkeypatch.setattr(launch, "maker_like", device_memory.maker_like)
     monkeypatch.setattr(device_memory, "require_gpu", lambda: None)
     stream = types.SimpleNamespace(cuda_stream=0)
     cuda = types.SimpleNamespace(current_stream=lambda: stream)

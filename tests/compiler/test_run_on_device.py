@@ -120,6 +120,7 @@ def driver(monkeypatch) -> Driver:
     monkeypatch.setattr(launch, "copy_lines", copy_lines)
     monkeypatch.setattr(launch, "as_device_view", lambda a, stream=None: _view(a))
     monkeypatch.setattr(launch, "empty_like", lambda a, shape, dtype, order: there(np.empty(shape, dtype, order=order)))
+    monkeypatch.setattr(launch, "maker_like", lambda kind, *how: lambda a: launch.empty_like(a, *how))
     monkeypatch.setattr(launch, "to_device", lambda a, stream=None: _view(Exported(a.copy(order="K"))))
     monkeypatch.setattr(launch, "copy_to_host", lambda a, stream=None: a.keepalive.array)
     return fake
@@ -224,7 +225,7 @@ def test_scalars_are_floats(driver):
     a, b = operands(8, 8, 8)
     bound = kernel.bind(there(a), there(b), alpha=0.1, out=there(np.zeros((8, 8), np.float16)))
     assert isinstance(bound, prepared.Prepared)
-    assert [v.value for v in bound._values[1] if isinstance(v, ctypes.c_float)] == [np.float32(0.1)]
+    assert [v.value for v in bound.values if isinstance(v, ctypes.c_float)] == [np.float32(0.1)]
     bound()
     assert len(driver.launches) == 1
 

@@ -7,7 +7,7 @@ travel, both ways, and only there does the host wait.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -229,15 +229,21 @@ def empty_like(array: Any, shape: tuple[int, ...], dtype: str = "float16", order
     NoGpu : there is none.
     """
     require_gpu()
-    library = type(array).__module__.split(".")[0]
+    return maker_like(type(array), shape, dtype, order)(array)
+
+
+def maker_like(kind: type, shape: tuple[int, ...], dtype: str = "float16", order: str = "C") -> Callable[[Any], Any]:
+    """What `empty_like` does for arrays of a type, with everything decided but the array; it takes that."""
+    library = kind.__module__.split(".")[0]
     if library == "torch":
-        return array.new_empty_strided(shape, _strides(shape, order))
+        strides = _strides(shape, order)
+        return lambda array: array.new_empty_strided(shape, strides)
     if dtype == BFLOAT16:
-        return allocate(shape, order, dtype)
+        return lambda array: allocate(shape, order, dtype)
     if library == "cupy":
         import cupy
 
-        return cupy.empty(tuple(shape), dtype=dtype, order=order)
+        return lambda array: cupy.empty(shape, dtype=dtype, order=order)
     from numba import cuda
 
-    return cuda.device_array(tuple(shape), dtype=dtype, order=order)
+    return lambda array: cuda.device_array(shape, dtype=dtype, order=order)

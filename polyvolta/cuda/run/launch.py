@@ -26,6 +26,7 @@ from polyvolta.cuda.run.device_memory import copy_to_host as copy_to_host
 from polyvolta.cuda.run.device_memory import current_stream as current_stream
 from polyvolta.cuda.run.device_memory import device_of as device_of
 from polyvolta.cuda.run.device_memory import empty_like as empty_like
+from polyvolta.cuda.run.device_memory import maker_like as maker_like
 from polyvolta.cuda.run.device_memory import to_device as to_device
 from polyvolta.cuda.run.device_memory import wait as wait
 from polyvolta.cuda.run.gpu import check_block as check_block

@@ -40,9 +40,12 @@ class Prepared:
     grid, block : blocks in the grid, threads in a block, (x, y, z).
     shared_bytes : dynamic shared memory of a block.
     stream : the driver's handle; 0 is the legacy default stream.
+    values : the arguments in memory, in order; a launch takes what they are then. Whoever sets one keeps arrays alive.
+    pointers : the addresses of `values`, which the driver gets. One may be set to that of another value of its kind,
+        which has to live until the launch is made.
     """
 
-    __slots__ = ("_call", "_entry", "_keep", "_launch", "_values", "block", "grid", "shared_bytes", "stream")
+    __slots__ = ("_call", "_entry", "_keep", "_launch", "block", "grid", "pointers", "shared_bytes", "stream", "values")
 
     def __init__(
         self, loaded: Launchable, grid: tuple, block: tuple, shared_bytes: int, values: list, stream: int,
@@ -50,8 +53,8 @@ class Prepared:
     ) -> None:  # fmt: skip
         self.grid, self.block, self.shared_bytes, self.stream = grid, block, shared_bytes, stream
         self._entry = loaded.entry
-        pointers = _pointers(len(values))(*(ctypes.addressof(v) for v in values))
-        self._values, self._keep = (pointers, values), (keep, loaded)
+        self.pointers = pointers = _pointers(len(values))(*(ctypes.addressof(v) for v in values))
+        self.values, self._keep = values, (keep, loaded)
         driver = _driver()
         function = driver.CUfunction(int(loaded.handle))  # the driver takes a kernel's number for a function's
         if loaded.dependent:
@@ -63,11 +66,6 @@ class Prepared:
         self._call = (
             function, *grid, *block, shared_bytes, driver.CUstream(stream), ctypes.addressof(pointers), 0,
         )  # fmt: skip
-
-    @property
-    def values(self) -> list[Any]:
-        """The arguments in memory, in order; a launch takes what they are then. Whoever sets one keeps arrays alive."""
-        return self._values[1]
 
     def __call__(self) -> None:
         """Put one run of the kernel on the stream.

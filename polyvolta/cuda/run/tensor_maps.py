@@ -43,14 +43,22 @@ class BadTensorMap(CudaError, ValueError):
 
 
 class TensorMap(ctypes.Structure):
-    """128 bytes at a multiple of 64, as the driver encodes them; `TensorMap.blank` makes one."""
+    """128 bytes at a multiple of 64, as the driver encodes them; `TensorMap.blank` makes one.
+
+    Attributes
+    ----------
+    address : where they are.
+    """
 
     _fields_ = (("opaque", ctypes.c_uint64 * (BYTES // 8)),)
+    address: int
 
     @classmethod
     def blank(cls) -> TensorMap:
         room = (ctypes.c_char * (BYTES + ALIGN))()
-        return cls.from_buffer(room, -ctypes.addressof(room) % ALIGN)  # keeps the room alive
+        made = cls.from_buffer(room, -ctypes.addressof(room) % ALIGN)  # keeps the room alive
+        made.address = ctypes.addressof(made)
+        return made
 
     @property
     def value(self) -> TensorMap:
@@ -59,7 +67,7 @@ class TensorMap(ctypes.Structure):
 
     @value.setter
     def value(self, other: TensorMap) -> None:
-        ctypes.memmove(ctypes.addressof(self), ctypes.addressof(other), BYTES)
+        ctypes.memmove(self.address, other.address, BYTES)
 
     def copy(self) -> TensorMap:
         """A map that says the same, in memory of its own."""
@@ -125,7 +133,7 @@ def _encoded(
     made = TensorMap.blank()
     lines, run = extents
     status = _function()(
-        ctypes.addressof(made), KINDS[kind], _RANK, pointer,
+        made.address, KINDS[kind], _RANK, pointer,
         (ctypes.c_uint64 * 2)(run, lines), (ctypes.c_uint64 * 1)(stride),
         (ctypes.c_uint32 * 2)(box[1], box[0]), (ctypes.c_uint32 * 2)(1, 1),
         _INTERLEAVE_NONE, NUMBERS[swizzle], _PROMOTION_256_BYTES, _FILL_ZEROS,
