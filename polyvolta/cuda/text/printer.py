@@ -105,7 +105,8 @@ def _kernel(scope: Scope) -> str:
     lines += ["", *numbers(scope, variable=bool(starts))]
     body = []
     for k, s in enumerate(ir.body):
-        body += ["", *(numbers_again(scope) if k in starts else []), *statement(scope, s, 1, (k,))]
+        with scope.followed_by(k < len(ir.body) - 1):
+            body += ["", *(numbers_again(scope) if k in starts else []), *statement(scope, s, 1, (k,))]
     if ir.resident:
         lines += persistent.extents(scope)
     else:

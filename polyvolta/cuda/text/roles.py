@@ -108,6 +108,18 @@ def any_lane(ir: KernelIR, s: When) -> bool:
     return BoxCopy in done and done <= {BoxCopy, Await, Arrive} and not met & own_names(ir)
 
 
+def parts_a_warp(ir: KernelIR, s: When) -> bool:
+    """Whether some lanes of a warp wait there for a phase while its other lanes have nothing to wait for.
+
+    These run ahead: where the lanes meet behind a branch, a compiler's barrier for them gives way to a loop that waits.
+    Compilers take lanes that have met for a warp in step, and keep what they all have in registers of the warp; so the
+    ones ahead overwrite what the one behind, in the branch, is about to copy a box with, and the GPU finds an illegal
+    instruction. An explicit barrier of the warp behind the branch doesn't give way.
+    """
+    apart = any(e.names() & own_names(ir) for e in s.conditions)
+    return apart and any(isinstance(op, Await) for op in operations((s,)))
+
+
 @dataclass(slots=True)
 class NamedBarriers:
     """Gives barriers their numbers.

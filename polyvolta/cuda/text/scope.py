@@ -78,6 +78,7 @@ class Scope:
         self.held = frozenset(e.array for op in products for e in op.d)
         self.begun = frozenset(e.array for op in products for e in op.d if op.adds)
         self.whole = True
+        self.followed = False
         self.role: tuple[Role, IrPath] = (Role("block", 0, ir.warps, ()), ())
         self._barriers = roles.NamedBarriers()
         self._own: dict[str, str] = {}
@@ -142,6 +143,14 @@ class Scope:
         self.whole = outer and not any(e.names() & roles.own_names(self.ir) for e in s.conditions)
         yield
         self.whole = outer
+
+    @contextmanager
+    def followed_by(self, more: bool) -> Iterator[None]:
+        """Within: a statement behind which the kernel does more, another statement or the same once again."""
+        outer = self.followed
+        self.followed = outer or more
+        yield
+        self.followed = outer
 
     @contextmanager
     def acting(self, s: Roles, which: int, at: IrPath) -> Iterator[None]:

@@ -43,7 +43,11 @@ def statement(scope: Scope, s: Stmt, depth: int, at: IrPath) -> list[str]:
 
 
 def _body(scope: Scope, stmts: tuple[Stmt, ...], depth: int, at: IrPath, first: int = 0) -> list[str]:
-    return [line for k, s in enumerate(stmts, first) for line in statement(scope, s, depth + 1, (*at, k))]
+    lines: list[str] = []
+    for k, s in enumerate(stmts, first):
+        with scope.followed_by(k < first + len(stmts) - 1):
+            lines += statement(scope, s, depth + 1, (*at, k))
+    return lines
 
 
 def _when(scope: Scope, s: When, depth: int, at: IrPath) -> list[str]:
@@ -57,7 +61,10 @@ def _when(scope: Scope, s: When, depth: int, at: IrPath) -> list[str]:
             lines += _body(scope, s.body, depth, at)
         if s.orelse:
             lines += [pad + "} else {", *_body(scope, s.orelse, depth, at, len(s.body))]
-    return [*lines, pad + "}"]
+    lines.append(pad + "}")
+    if scope.whole and scope.followed and roles.parts_a_warp(scope.ir, s):
+        lines += [*comment("lanes that wait for no phase don't run ahead", pad), pad + "__syncwarp();"]
+    return lines
 
 
 def _roles(scope: Scope, s: Roles, depth: int, at: IrPath) -> list[str]:
@@ -85,7 +92,8 @@ def _roles(scope: Scope, s: Roles, depth: int, at: IrPath) -> list[str]:
 def _tiles(scope: Scope, s: Tiles, depth: int, at: IrPath) -> list[str]:
     """A loop over a block's tiles; its head is where the statement starts."""
     pad = "  " * depth
-    body = _body(scope, s.body, depth, at)
+    with scope.followed_by(True):
+        body = _body(scope, s.body, depth, at)
     used = {word for line in body for word in re.findall(r"\w+", line)}
     before, head, place, steps = persistent.of_tiles(scope, s, used.__contains__)
     lines = [*comment(s.comment, pad), *(pad + line for line in before), *_marked([pad + head], at)]
@@ -130,7 +138,7 @@ def _loop(scope: Scope, s: Loop, depth: int, at: IrPath) -> list[str]:
     moved = {op: (pointers[p], place) for op, (p, place) in loads.items()}
     turned = {(r.tile, e): f"{name}[{d}]" for r, name in rings.items() for e, d in r.at}
     known = ranges.of_loop(s) | (turned_slots.ranges if turned_slots else {})
-    with scope.within(s, moved, turned), scope.knowing(known):
+    with scope.within(s, moved, turned), scope.knowing(known), scope.followed_by(True):
         for k, inner in enumerate(s.body):
             lines += statement(scope, turned_slots.put(inner) if turned_slots else inner, depth + 1, (*at, k))
             if inner is last:

@@ -47,6 +47,21 @@ def test_a_role_goes_from_tile_to_tile():
     )
 
 
+PARTED = re.compile(
+    r"^( *)if \((?:elected\(\)|lane == 0|rank == 0)\) \{\n((?:(?!\1\}).*\n)*)\1\}\n(?: *//.*\n)*(.*)\n", re.M
+)
+
+
+@pytest.mark.parametrize("name, options", [("product", TILES), ("residual", TILES), ("product", IN_TURN)])
+def test_lanes_that_wait_for_no_phase_do_not_run_ahead(name, options):
+    """A warp whose lanes part to wait for a phase meets behind; one that is done with that has nothing to meet for."""
+    text = body(compiled(name, options=options))
+    parted = [(then, inside) for _, inside, then in PARTED.findall(text) if "await_phase(" in inside]
+    assert parted and all(then.strip() == "__syncwarp();" for then, _ in parted)
+    once = body(pv.compile(outputs(name), target=SM_90A, options=replace(TILES, persistent=False)))
+    assert "await_phase(" in once and "__syncwarp" not in once
+
+
 def test_in_the_plain_order_numbers_along_x_come_first():
     kernel = pv.compile(outputs("product"), target=SM_90A, options=replace(TILES, group=1))
     place = "const int blockIdx_x = number % columns;\n      const int blockIdx_y = number / columns;\n"
