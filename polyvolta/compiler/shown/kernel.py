@@ -12,7 +12,6 @@ from polyvolta.sets import PolyvoltaError
 
 if TYPE_CHECKING:
     from polyvolta.compiler.compiled import Compiled
-    from polyvolta.compiler.variants.kernels import VariedKernel
     from polyvolta.cuda.run.cubin import Resources
     from polyvolta.cuda.target.target import Target
 
@@ -32,14 +31,6 @@ def page(kernel: Compiled) -> str:
         fold(f"CUDA C++: {lines} lines, {ir.threads} threads a block", _source(kernel)),
     ]  # fmt: skip
     return "".join(parts)
-
-
-def page_of_variants(kernel: VariedKernel) -> str:
-    """The page of a kernel of several variants."""
-    count = len(kernel.variants)
-    head = heading(kernel.name, f"{count} variant{'s' * (count > 1)} for {kernel.target.name}") + outputs(kernel.graph)
-    variants = (fold(f"variant {n}", page(k)) for n, k in enumerate(kernel.variants))
-    return head + kernel.decisions._html() + "".join(variants)
 
 
 def launch(kernel: Compiled) -> list[tuple[str, object]]:

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import polyvolta as pv
-from polyvolta.compiler.decompose import decompose
-from polyvolta.compiler.driver import context_of, tensors_of
 from polyvolta.compiler.options import BUFFERS
+from polyvolta.compiler.passes.decompose import decompose
+from polyvolta.compiler.signature import context_of, tensors_of
 from polyvolta.compiler.tiling import BadOption, farthest
 from polyvolta.cuda.build.promotion.assemble import prefetched, promote
 from polyvolta.cuda.ir.kernel_ir import Barrier, FragmentLoad, SharedStore

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import polyvolta as pv
-from polyvolta.compiler.driver import tensors_of
 from polyvolta.compiler.kernel import Kernel
+from polyvolta.compiler.signature import tensors_of
 from polyvolta.cuda.build.promotion.boxes.pieces import pieces_of
 from polyvolta.cuda.build.promotion.makers import makers_of
 from polyvolta.cuda.errors import CudaError
