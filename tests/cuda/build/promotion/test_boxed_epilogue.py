@@ -288,4 +288,3 @@ def test_registers(name, dtype, monkeypatch):
     used = cubin.resources(kernel.ir.name)
     assert used.spill_stores == used.spill_loads == 0 and used.registers <= 168
     assert "serializ" not in cubin.log
-
