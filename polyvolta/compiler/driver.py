@@ -133,20 +133,20 @@ def compile(  # noqa: A001
     name = check_name(DEFAULT_NAME if name is None else name, "kernel")
     check_names(graph, name)
     check_sizes(graph)
-    sizes, over = _by_name(sizes), _by_name(over)
-    _check_asked(sizes)
+    asked, ranges = _by_name(sizes), _by_name(over)
+    _check_asked(asked)
     given = options or Options()
     if over is None and variants is None:
-        found = None if given.given else remembered(graph, target, sizes or {})
-        taken = found or informed(graph, target, given, sizes)
+        found = None if given.given else remembered(graph, target, asked or {})
+        taken = found or informed(graph, target, given, asked)
         how = "tuning" if found else "rule" if taken is given else "model"
-        return _told(made(graph, target, taken, name, progress, given=given), given, how, sizes)
+        return _told(made(graph, target, taken, name, progress, given=given), given, how, asked)
 
     def make(options: Options, name: str) -> Kernel:
         check_names(graph, name)
         return _told(made(graph, target, options, name, progress, given=given), given, "ranges", None)
 
-    return compile_over(graph, target, given, name, make, over, variants, sizes)
+    return compile_over(graph, target, given, name, make, ranges, variants, asked)
 
 
 def _told(kernel: Kernel, given: Options, how: str, sizes: Mapping[str, int] | None) -> Kernel:
