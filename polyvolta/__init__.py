@@ -14,6 +14,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from polyvolta.version import VERSION
+
 if TYPE_CHECKING:
     from polyvolta import sched as sched
     from polyvolta import sets as sets
@@ -61,7 +63,7 @@ if TYPE_CHECKING:
     from polyvolta.sets.errors import PolyvoltaError as PolyvoltaError
     from polyvolta.tuner.tune import tune as tune
 
-__version__ = "0.1.0"
+__version__ = VERSION
 
 _FUNCTIONS = (
     "ceil clamp cos elu equal erf exp exp2 expm1 floor gelu gelu_tanh leaky_relu"
