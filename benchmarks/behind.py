@@ -52,13 +52,13 @@ Case = tuple[records.Row, str, float]
 
 def launches(cases: list[Case]) -> None:
     """Under ncu: both sides of every case, each warmed up before the range that is profiled."""
-    import evaluation
     import torch
+    from searched_library import Given
 
     import polyvolta as pv
     from polyvolta.evaluation.library import Gpu
 
-    library, gpu = evaluation.Given(), Gpu()
+    library, gpu = Given(), Gpu()
     for row, side, _ in cases:
         b, arrays = benchmark(row.benchmark), gpu.arrays(row.sizes)
         target = gpu.like_this(pv.targets[row.target])

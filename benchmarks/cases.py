@@ -13,8 +13,9 @@ from typing import Any
 
 import numpy as np
 from arrays import PRECISIONS, Library, Verdict, guarded, judge, random_values
-from combinations import Combination, expected
+from combinations import Combination
 from families import FAMILIES, Warpgroups
+from idioms import expected
 
 ODD = (1, 2, 3, 7, 9, 15, 17, 31, 33, 63, 65, 100, 127, 129, 200, 255, 257, 500, 513, 1000, 1023, 1025, 2049, 4095)
 KINDS = ("odd", "full", "special", "narrow", "odd")

@@ -8,7 +8,8 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from combinations import Combination, expected, idiom_called
+from combinations import Combination
+from idioms import expected, idiom_called
 
 from polyvolta.compiler.kernel import Kernel
 from polyvolta.cuda.ir.kernel_ir import GlobalTensor, KernelIR

@@ -25,8 +25,9 @@ from functools import cache
 from typing import Any
 
 import workers
-from combinations import Combination, idiom_called
+from combinations import Combination
 from concrete import KERNELS
+from idioms import idiom_called
 
 from polyvolta.compiler.kernel import Kernel
 from polyvolta.cuda.ir.kernel_ir import KernelIR

@@ -1,6 +1,7 @@
 """What differs between the targets' matrices of kernels: macro-MMAs, tiles, rings, element types, limits; as data.
 
-Everything else, idioms, layouts, splits of K and how they take turns, is in `combinations.py`, the same for all.
+Everything else, layouts, splits of K and how they take turns, is in `combinations.py`, the same for all, and idioms
+are in `idioms.py`.
 Where warpgroups multiply (`Warpgroups`) there is no split of K among warps; what takes turns there are the ways in
 which blocks go through the result.
 """

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from combinations import Arrays, Graphs
 from families import FAMILIES, Warpgroups
+from idioms import Arrays, Graphs
 
 import polyvolta as pv
 from polyvolta.graph.dag import Graph

@@ -16,7 +16,7 @@ import time
 from typing import Any
 
 import numpy as np
-from combinations import IDIOMS, graph
+from idioms import IDIOMS, graph
 
 import polyvolta as pv
 from polyvolta.cuda.machine.observe.watch import OBSERVERS

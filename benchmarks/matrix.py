@@ -26,9 +26,11 @@ from typing import Any
 
 import cases
 import combinations
+import idioms
 import workers
-from combinations import IDIOMS, LAYOUTS, Combination
+from combinations import Combination
 from families import FAMILIES
+from idioms import IDIOMS, LAYOUTS
 from workers import Failure
 
 from polyvolta.cuda.target.registry import target_of
@@ -215,9 +217,9 @@ def default_one(task: Default) -> Record:
     import polyvolta as pv
 
     name, a, b, c, at, target = task
-    idiom = combinations.idiom_called(name)
+    idiom = idioms.idiom_called(name)
     start = time.perf_counter()
-    kernel = pv.compile(combinations.graph(idiom, a, b, c, SIZES[at]), target=target)
+    kernel = pv.compile(idioms.graph(idiom, a, b, c, SIZES[at]), target=target)
     return resources(kernel, time.perf_counter() - start) | {"options": short(kernel.options)}
 
 
@@ -233,7 +235,7 @@ def default_tasks(args: argparse.Namespace) -> list[Default]:
     """The kernels of the default rule that a command line asks for."""
     tasks = [
         (idiom.name, a, b, c, n, args.target)
-        for idiom in combinations.known_of(args.target)
+        for idiom in idioms.known_of(args.target)
         for a, b, c in product(LAYOUTS, LAYOUTS, LAYOUTS)
         for n in range(len(SIZES))
         if idiom.accumulators == "auto" and not (idiom.name == "one tensor twice" and a != b)
@@ -262,7 +264,7 @@ def defaults(args: argparse.Namespace) -> int:
 
 def default_name(t: Default) -> str:
     """Such as `bias relu/row.col-row/M=64 N=64 K=16384`."""
-    idiom = combinations.idiom_called(t[0])
+    idiom = idioms.idiom_called(t[0])
     sizes = " ".join(f"{n}={SIZES[t[4]][n]}" for n in idiom.sizes if n in SIZES[t[4]]) or "any size"
     return f"{t[0]}/{t[1]}.{t[2]}-{t[3]}/{sizes}"
 

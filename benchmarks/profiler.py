@@ -36,9 +36,10 @@ import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-import combinations
+import idioms
 import numpy as np
-from combinations import Combination, idiom_called
+from combinations import Combination
+from idioms import idiom_called
 
 import polyvolta as pv
 from polyvolta.cuda.ir.kernel_ir import Barrier, GlobalLoad
@@ -134,7 +135,7 @@ def launch_all(cases: Iterable[Case]) -> None:
         given = c.arguments()
         results = c.kernel()(**given)
         doubles = {n: np.asarray(a, np.float64) for n, a in given.items()}
-        exact = combinations.expected(c.combination.idiom, doubles, np)
+        exact = idioms.expected(c.combination.idiom, doubles, np)
         for result, wanted in zip(results if isinstance(results, tuple) else (results,), exact, strict=True):
             error = np.linalg.norm(result - wanted) / np.linalg.norm(wanted)
             print(f"{c.name}: relative error {error:.1e}", flush=True)

@@ -13,7 +13,7 @@ plainest options that are not proved either, and listed; the exit status is 1 th
 `refused`, with a named error; any other exception is `crashed`.
 
 A formula is a tree of texts, and its text is read three times: with polyvolta's functions it builds a graph, with
-numpy's it is the expected result in float64 (`combinations.Arrays`, which shares no code with the package). With
+numpy's it is the expected result in float64 (`idioms.Arrays`, which shares no code with the package). With
 `--plans` no kernel is made: the graph's plan, which decides what shares an accumulator, is computed in float64 and
 compared with the expected result, and the verifier's combinations (`algebra`) of both are held against one another.
 """

@@ -21,11 +21,13 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import combinations
+import idioms
 import matrix
 import numpy as np
 from arrays import PRECISIONS, Library, outliers, random_values, relative_error
-from combinations import Combination, idioms_of
+from combinations import Combination
 from families import FAMILIES, Warpgroups
+from idioms import idioms_of
 
 from polyvolta.cuda.target.registry import target_of
 
@@ -75,7 +77,7 @@ def run_one(name: str) -> int:
     }
     scalars = dict.fromkeys(c.idiom.scalars, 0.5)
     doubles = {n: a.astype(np.float64) for n, a in inputs.items()}
-    results = combinations.expected(c.idiom, doubles | scalars, np)
+    results = idioms.expected(c.idiom, doubles | scalars, np)
     out = tuple(np.zeros(r.shape, precision.numpy, order="F" if c.c == "col" else "C") for r in results)
     c.compile()(**inputs, **scalars, out=out if len(out) > 1 else out[0])
     library = Library(precision=precision)

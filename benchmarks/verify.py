@@ -20,6 +20,7 @@ import time
 from typing import Any
 
 import combinations
+import idioms
 import matrix
 import workers
 from combinations import Combination
@@ -38,15 +39,15 @@ GROUPS = {
 LIMIT, LARGEST_LIMIT = 3.0, 10.0
 LARGEST = (
     Combination(
-        combinations.idiom_called("gated, prologues, residual"), "row", "col", "row", "m16n16k8", 1,
+        idioms.idiom_called("gated, prologues, residual"), "row", "col", "row", "m16n16k8", 1,
         (128, 64, 32), (64, 32, 32), 2,
     ),
     Combination(
-        combinations.idiom_called("sum, prologues, residual"), "col", "row", "col", "m32n32k8", 2,
+        idioms.idiom_called("sum, prologues, residual"), "col", "row", "col", "m32n32k8", 2,
         (128, 64, 32), (64, 32, 32), 1,
     ),
     Combination(
-        combinations.idiom_called("three, mixed"), "col", "row", "row", "m16n16k8", 2,
+        idioms.idiom_called("three, mixed"), "col", "row", "row", "m16n16k8", 2,
         (64, 64, 32), (32, 32, 32), 2,
     ),
 )  # fmt: skip
@@ -84,8 +85,8 @@ def defaults(args: argparse.Namespace) -> int:
 
     words = [w.strip() for w in args.only.split(",") if w.strip()]
     rows = [
-        (i.name, lambda i=i: pv.compile(combinations.graph(i, "row", "col", "row"), target=args.target), LIMIT)
-        for i in combinations.known_of(args.target)
+        (i.name, lambda i=i: pv.compile(idioms.graph(i, "row", "col", "row"), target=args.target), LIMIT)
+        for i in idioms.known_of(args.target)
         if i.accumulators == "auto"
     ]
     rows += [(c.name, c.compile, LARGEST_LIMIT) for c in LARGEST if c.target == args.target]
@@ -118,7 +119,7 @@ def verify_one(c: Combination) -> matrix.Record:
 def verify_default(task: matrix.Default) -> matrix.Record:
     """The same of a kernel that the default rule chooses."""
     name, a, b, c, at, target = task
-    graph = combinations.graph(combinations.idiom_called(name), a, b, c, matrix.SIZES[at])
+    graph = idioms.graph(idioms.idiom_called(name), a, b, c, matrix.SIZES[at])
     kernel = pv.compile(graph, target=target)
     start = time.perf_counter()
     report = kernel.verify()

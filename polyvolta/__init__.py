@@ -14,6 +14,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from polyvolta.version import VERSION
+
 if TYPE_CHECKING:
     from polyvolta import sched as sched
     from polyvolta import sets as sets
@@ -22,38 +24,38 @@ if TYPE_CHECKING:
     from polyvolta.cuda import pictures as pictures
     from polyvolta.cuda.target.registry import targets as targets
     from polyvolta.graph.dims import sizes as sizes
-    from polyvolta.graph.functions.pointwise import ceil as ceil
-    from polyvolta.graph.functions.pointwise import clamp as clamp
-    from polyvolta.graph.functions.pointwise import cos as cos
-    from polyvolta.graph.functions.pointwise import elu as elu
-    from polyvolta.graph.functions.pointwise import equal as equal
-    from polyvolta.graph.functions.pointwise import erf as erf
-    from polyvolta.graph.functions.pointwise import exp as exp
-    from polyvolta.graph.functions.pointwise import exp2 as exp2
-    from polyvolta.graph.functions.pointwise import expm1 as expm1
-    from polyvolta.graph.functions.pointwise import floor as floor
-    from polyvolta.graph.functions.pointwise import gelu as gelu
-    from polyvolta.graph.functions.pointwise import gelu_tanh as gelu_tanh
-    from polyvolta.graph.functions.pointwise import leaky_relu as leaky_relu
-    from polyvolta.graph.functions.pointwise import log as log
-    from polyvolta.graph.functions.pointwise import log1p as log1p
-    from polyvolta.graph.functions.pointwise import log2 as log2
-    from polyvolta.graph.functions.pointwise import maximum as maximum
-    from polyvolta.graph.functions.pointwise import minimum as minimum
-    from polyvolta.graph.functions.pointwise import not_equal as not_equal
+    from polyvolta.graph.functions.named import ceil as ceil
+    from polyvolta.graph.functions.named import clamp as clamp
+    from polyvolta.graph.functions.named import cos as cos
+    from polyvolta.graph.functions.named import elu as elu
+    from polyvolta.graph.functions.named import equal as equal
+    from polyvolta.graph.functions.named import erf as erf
+    from polyvolta.graph.functions.named import exp as exp
+    from polyvolta.graph.functions.named import exp2 as exp2
+    from polyvolta.graph.functions.named import expm1 as expm1
+    from polyvolta.graph.functions.named import floor as floor
+    from polyvolta.graph.functions.named import gelu as gelu
+    from polyvolta.graph.functions.named import gelu_tanh as gelu_tanh
+    from polyvolta.graph.functions.named import leaky_relu as leaky_relu
+    from polyvolta.graph.functions.named import log as log
+    from polyvolta.graph.functions.named import log1p as log1p
+    from polyvolta.graph.functions.named import log2 as log2
+    from polyvolta.graph.functions.named import maximum as maximum
+    from polyvolta.graph.functions.named import minimum as minimum
+    from polyvolta.graph.functions.named import not_equal as not_equal
+    from polyvolta.graph.functions.named import relu as relu
+    from polyvolta.graph.functions.named import rint as rint
+    from polyvolta.graph.functions.named import rsqrt as rsqrt
+    from polyvolta.graph.functions.named import sigmoid as sigmoid
+    from polyvolta.graph.functions.named import sign as sign
+    from polyvolta.graph.functions.named import silu as silu
+    from polyvolta.graph.functions.named import sin as sin
+    from polyvolta.graph.functions.named import softplus as softplus
+    from polyvolta.graph.functions.named import sqrt as sqrt
+    from polyvolta.graph.functions.named import square as square
+    from polyvolta.graph.functions.named import tanh as tanh
+    from polyvolta.graph.functions.named import where as where
     from polyvolta.graph.functions.pointwise import pointwise as pointwise
-    from polyvolta.graph.functions.pointwise import relu as relu
-    from polyvolta.graph.functions.pointwise import rint as rint
-    from polyvolta.graph.functions.pointwise import rsqrt as rsqrt
-    from polyvolta.graph.functions.pointwise import sigmoid as sigmoid
-    from polyvolta.graph.functions.pointwise import sign as sign
-    from polyvolta.graph.functions.pointwise import silu as silu
-    from polyvolta.graph.functions.pointwise import sin as sin
-    from polyvolta.graph.functions.pointwise import softplus as softplus
-    from polyvolta.graph.functions.pointwise import sqrt as sqrt
-    from polyvolta.graph.functions.pointwise import square as square
-    from polyvolta.graph.functions.pointwise import tanh as tanh
-    from polyvolta.graph.functions.pointwise import where as where
     from polyvolta.graph.outputs import output as output
     from polyvolta.graph.reference import reference as reference
     from polyvolta.graph.tensors import scalar as scalar
@@ -61,11 +63,11 @@ if TYPE_CHECKING:
     from polyvolta.sets.errors import PolyvoltaError as PolyvoltaError
     from polyvolta.tuner.tune import tune as tune
 
-__version__ = "0.1.0"
+__version__ = VERSION
 
 _FUNCTIONS = (
     "ceil clamp cos elu equal erf exp exp2 expm1 floor gelu gelu_tanh leaky_relu"
-    " log log1p log2 maximum minimum not_equal pointwise relu rint rsqrt sigmoid sign silu sin softplus"
+    " log log1p log2 maximum minimum not_equal relu rint rsqrt sigmoid sign silu sin softplus"
     " sqrt square tanh where"
 ).split()
 _HOMES = {
@@ -73,7 +75,8 @@ _HOMES = {
     "scalar": "polyvolta.graph.tensors",
     "tensor": "polyvolta.graph.tensors",
     "output": "polyvolta.graph.outputs",
-    **dict.fromkeys(_FUNCTIONS, "polyvolta.graph.functions.pointwise"),
+    **dict.fromkeys(_FUNCTIONS, "polyvolta.graph.functions.named"),
+    "pointwise": "polyvolta.graph.functions.pointwise",
     "reference": "polyvolta.graph.reference",
     "compile": "polyvolta.compiler.driver",
     "Options": "polyvolta.compiler.options",

@@ -19,8 +19,9 @@ import numpy as np
 import pytest
 from arrays import Library
 from cases import Case
-from combinations import IDIOMS, LAYOUTS, OF_ONE_MATRIX, Combination, idioms_of
+from combinations import Combination
 from families import FAMILIES, HOPPER, Family, Warpgroups
+from idioms import IDIOMS, LAYOUTS, OF_ONE_MATRIX, Idiom, expected, graph, idioms_of
 
 import polyvolta as pv
 
@@ -168,16 +169,16 @@ def test_a_name_of_hopper_s_says_the_kernel() -> None:
 
 
 @pytest.mark.parametrize("idiom", (*IDIOMS, *OF_ONE_MATRIX), ids=lambda i: i.name)
-def test_the_reference_computes_what_a_formula_says(idiom: combinations.Idiom) -> None:
+def test_the_reference_computes_what_a_formula_says(idiom: Idiom) -> None:
     rng = np.random.default_rng(5)
     sizes = dict(zip("MNKLH", (5, 6, 7, 3, 4)))
     values = {
         n: rng.standard_normal([1 if d == "1" else sizes[d] for d in text.split()[0]])
         for n, text in idiom.tensors.items()
     } | dict.fromkeys(idiom.scalars, 0.75)
-    expected = combinations.expected(idiom, values, np)
-    got = pv.reference(combinations.graph(idiom, "row", "col", "row"), **values)
-    for e, g in zip(expected, got if isinstance(got, tuple) else (got,), strict=True):
+    exact = expected(idiom, values, np)
+    got = pv.reference(graph(idiom, "row", "col", "row"), **values)
+    for e, g in zip(exact, got if isinstance(got, tuple) else (got,), strict=True):
         np.testing.assert_allclose(g, e, rtol=1e-12, atol=1e-12)
 
 

@@ -14,7 +14,7 @@ from collections.abc import Callable
 
 from polyvolta.graph.dims import Dim, sizes
 from polyvolta.graph.expr import Expr
-from polyvolta.graph.functions.pointwise import relu
+from polyvolta.graph.functions.named import relu
 from polyvolta.graph.tensors import Tensor
 from polyvolta.sets.errors import PolyvoltaError, nearest
 

@@ -53,6 +53,7 @@ def random_arrays(kernel: Kernel, sizes: dict[str, int], seed: int) -> list[np.n
 
 
 def shape_of(tensor: Tensor, sizes: dict[str, int]) -> tuple[int, ...]:
+    """A tensor's shape at some sizes."""
     return tuple(d if isinstance(d, int) else sizes[d.name] for d in tensor.dims)
 
 
@@ -63,11 +64,8 @@ def check_memory(kernel: Kernel, sizes: dict[str, int]) -> None:
     ------
     TooMuch
     """
-    graph = kernel.graph
-    count = sum(
-        prod(d if isinstance(d, int) else sizes[d.name] for d in t.dims) for t in (*graph.inputs, *graph.outputs)
-    )
-    needed = VALUE_BYTES * count
+    tensors = (*kernel.graph.inputs, *kernel.graph.outputs)
+    needed = VALUE_BYTES * sum(prod(shape_of(t, sizes)) for t in tensors)
     there = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else needed
     if needed > there:
         raise TooMuch(
@@ -90,11 +88,8 @@ def print_resources(out: Console, kernel: Kernel) -> None:
         out.print("note: no machine code was made; nothing else here needs it.", style="yellow")
         out.print(str(missing))
         return
-    stores, loads = r.spill_stores or 0, r.spill_loads or 0
-    spills = f"{stores} bytes stored, {loads} loaded" if stores or loads else "none"
-    terminal.fact(out, "registers", f"{r.registers} a thread, of {target.registers}")
-    terminal.fact(out, "spills", spills)
-    terminal.fact(out, "local memory", f"{r.local_bytes} bytes a thread" if r.local_bytes else "none")
+    for what, taken in r.of_a_thread(target.registers):
+        terminal.fact(out, what, taken)
     terminal.fact(out, "shared memory", f"{r.shared_bytes:,} bytes a block, of {target.shared_bytes:,}")
 
 

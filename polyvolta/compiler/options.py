@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Literal, Never
 from polyvolta.compiler.model.ranking import rank
 from polyvolta.compiler.needs import Needs, family_of, needs_of
 from polyvolta.compiler.rule.defaults import OF_BOXES, choose, remedy, tilings
+from polyvolta.compiler.rule.problems import problems
 from polyvolta.compiler.tiling import OPTIONS, SPLITS, BadOption, Tiling
 from polyvolta.cuda.arch import AUTO
 from polyvolta.cuda.ir.block_order import HIGHEST
@@ -293,12 +294,12 @@ def complete(options: Options, needs: Needs, target: Target) -> Options:
     require(target, (needs.turned if given.get("swap") else needs).layouts, needs.kind)
     target = target.of_kind(needs.kind)
     chosen = choose(given, needs, target)
-    problems = list(chosen.problems(target, needs, given))
-    if not problems:
+    found = list(problems(chosen, target, needs, given))
+    if not found:
         return Options(*astuple(chosen))
     beyond = list(needs.beyond_warpgroups(family_of(target)))
-    first = [*beyond, *(p for p in problems if any(name in p for name in given)), *problems]
-    problem = next(p for p in first if p in problems)
+    first = [*beyond, *(p for p in found if any(name in p for name in given)), *found]
+    problem = next(p for p in first if p in found)
     typed = ", ".join(f"{name}={value!r}" for name, value in given.items())
     left = target.families and "macro_mma" not in given and chosen.macro_mma in target.macro_names  # to warps
     if left and OF_BOXES & given.keys():

@@ -1,23 +1,22 @@
-"""How a kernel is tiled, and launched: sixteen values, what they need of a target, and what of them doesn't fit.
+"""How a kernel is tiled, and launched: sixteen values, and what they take of a target.
 
 What a user gives is an `Options` (`options`), in which some values may be missing; the rule of `rule.defaults` compares
-whole tilings.
+whole tilings, and `rule.problems` says what of one doesn't fit.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from math import prod
 from typing import TYPE_CHECKING, Any, Self
 
-from polyvolta.compiler.needs import Needs, family_of
-from polyvolta.compiler.rule.clusters import undivided
+from polyvolta.compiler.needs import Needs
 from polyvolta.cuda.arch import runs_on
-from polyvolta.cuda.build.promotion.makers import COLUMNS, makers_of
+from polyvolta.cuda.build.promotion.makers import makers_of
 from polyvolta.cuda.ir.memories import PhaseBarriers
 from polyvolta.cuda.target.instruction import LANES
-from polyvolta.cuda.target.warpgroup import Family, WarpgroupMma
+from polyvolta.cuda.target.warpgroup import WarpgroupMma
 from polyvolta.sets import PolyvoltaError
 
 if TYPE_CHECKING:
@@ -72,7 +71,7 @@ class Tiling:
         >>> made.block_tile, made.warp_tile, made.swap
         ((128, 256, 64), (64, 256, 64), False)
         """
-        block, warp = _turned(self.block_tile), _turned(self.warp_tile)
+        block, warp = turned_tile(self.block_tile), turned_tile(self.warp_tile)
         rows, cols = self.cluster
         return replace(self, block_tile=block, warp_tile=warp, swap=not self.swap, cluster=(cols, rows))
 
@@ -91,7 +90,7 @@ class Tiling:
         >>> options.extents(target.macro_mma(options.macro_mma))
         (16, 16, 8)
         """
-        return _turned(macro.shape) if self.swap else macro.shape
+        return turned_tile(macro.shape) if self.swap else macro.shape
 
     @property
     def warps(self) -> tuple[int, int, int]:
@@ -279,232 +278,13 @@ class Tiling:
         chunks = -(-self.block_tile[1] * self.block_tile[2] // (8 * lanes * prod(self.warps[:2])))
         return max(fragments * x.computed + 4 * chunks * x.rewritten for x in needs.loops)
 
-    def problems(self, target: Target, needs: Needs, given: Collection[str] | None = None) -> Iterator[str]:
-        """Everything that the macro-MMA or the target rules out.
-
-        Parameters
-        ----------
-        given : names of the options that somebody gave, and knows; None: all.
-
-        Sentences, none of them for what `target` does; `needs` are the graph's.
-
-        >>> from polyvolta.compiler.tiling import A_PRODUCT
-        >>> import polyvolta as pv
-        >>> options, target = pv.Options(block_tile=(128, 128, 32), split_k=2), pv.targets["sm_80"]
-        >>> list(options.problems(target, A_PRODUCT))
-        ['prefetch=1 needs 2 buffers: 1 buffer allows 0, or the copies would overwrite a tile that is still read']
-        """
-        if not target.has(self.macro_mma):
-            yield f"{target.name} has no macro-MMA called {self.macro_mma!r}"
-            return
-        if self.dependent_launch and not target.dependent_launch:
-            yield f"kernels of {target.name} start when the kernel before is over: dependent_launch=True"
-            return
-        macro = target.macro_mma(self.macro_mma)
-        of_macro = needs.turned.layouts if self.swap else needs.layouts
-        for pair, own in zip(needs.layouts, of_macro, strict=True):
-            if own not in macro.layouts:
-                yield f"{macro.name} of {target.name} doesn't multiply operands that lie {'.'.join(pair)}"
-                return
-        named = given is None or "macro_mma" in given or not target.families
-        shape = self.extents(macro)
-        if named or not isinstance(macro, WarpgroupMma):
-            misfits = self.misfits(shape, "" if named else "what warps multiply")
-        else:
-            narrow = (macro.shape[0], COLUMNS, macro.shape[2])
-            misfits = self.misfits(_turned(narrow) if self.swap else narrow, "what warpgroups multiply")
-        found = (*misfits, *self.too_far(bool(target.copies)), *self.unsuited(macro, needs, family_of(target)),
-                 *self.unshared(target))  # fmt: skip
-        yield from found
-        if found:
-            return
-        yield from undivided(self.mapped.cluster, self.mapped.block_tile, macro, of_macro)
-        known = OPTIONS if given is None or not target.families else given
-        for what, need, limit in self.demands(target, needs):
-            if need > limit:
-                yield f"{self._asking(what, known)} need at least {need} {what}, {target.name} has {limit}"
-
-    def _asking(self, what: str, known: Collection[str]) -> str:
-        """The options that ask for so much of something, those that are known of them if there are any."""
-        memory = "memory" in what
-        block, warp = ("x".join(map(str, tile)) for tile in (self.block_tile, self.warp_tile))
-        tiles = {"block_tile": f"block tiles of {block}", "warp_tile": "" if memory else f"warp tiles of {warp}"}
-        values = {
-            "buffers": self.buffers if memory and self.buffers > 1 else 0,
-            "split_k": self.split_k if self.split_k > 1 else 0,
-            "occupancy": self.occupancy if "blocks" in what else 0,
-        }
-        found = (" in ".join(tiles[n] for n in tiles if tiles[n] and n in known),
-                 *(f"{n}={value}" for n, value in values.items() if value and n in known))  # fmt: skip
-        return " and ".join(filter(None, found)) or self._asking(what, OPTIONS)
-
-    def misfits(self, shape: Tile, what: str = "") -> Iterator[str]:
-        """What of the tiles and the macro-MMA, which has that shape, does not fit what.
-
-        Parameters
-        ----------
-        what : people know that shape as, if not by the macro-MMA's name.
-
-        >>> import polyvolta as pv
-        >>> list(pv.Options(block_tile=(96, 128, 32), warp_tile=(64, 64, 32)).misfits((16, 16, 8)))
-        ['block_tile is no multiple of warp_tile along M: 96 and 64']
-        """
-        what = (what or f"the macro-MMA {self.macro_mma}") + (", swapped," if self.swap else "")
-        pairs = (
-            ("block_tile", self.block_tile, what, shape),
-            ("warp_tile", self.warp_tile, what, shape),
-            ("block_tile", self.block_tile[:2], "warp_tile", self.warp_tile[:2]),
-        )
-        for tile, big, name, small in pairs:
-            for axis, b, s in zip("MNK", big, small):
-                if name == "warp_tile" and s > b:
-                    yield f"warp_tile is larger than block_tile along {axis}: {s} and {b}"
-                elif b % s:
-                    yield f"{tile} is no multiple of {name} along {axis}: {b} and {s}"
-        if self.warp_tile[2] != self.block_tile[2]:
-            depths = f"{self.block_tile[2]} and {self.warp_tile[2]}"
-            yield f"block_tile and warp_tile have different depths, {depths}; split_k makes a block's step deeper"
-        strips, rest = divmod(self.block_tile[2], shape[2])
-        if self.fragments > 1 and not rest and strips % self.fragments:
-            yield f"fragments={self.fragments} take turns by strips, and block_tile has {strips} of {shape[2]} along " \
-                  "K, an odd number"
-
-    def unsuited(
-        self, macro: Composition | WarpgroupMma, needs: Needs, family: Family | None = None
-    ) -> Iterator[str]:
-        """What a graph, or an option, asks for that warpgroups don't do, or that others don't.
-
-        Parameters
-        ----------
-        family : the target's products of warpgroups.
-
-        `macro` is the target's, `needs` are the graph's; one sentence for each.
-
-        >>> from polyvolta.compiler.tiling import A_PRODUCT
-        >>> import polyvolta as pv
-        >>> macro = pv.targets["sm_80"].macro_mma("m16n16k8")
-        >>> list(pv.Options(persistent=True).unsuited(macro, A_PRODUCT))
-        ['persistent blocks have boxes of their next tile brought, and m16n16k8 takes no boxes']
-        """
-        if not isinstance(macro, WarpgroupMma):
-            if self.persistent:
-                yield f"persistent blocks have boxes of their next tile brought, and {macro.name} takes no boxes"
-            elif self.pingpong:
-                yield f"warpgroups take turns at tiles of persistent blocks, and {macro.name} is of warps"
-            if prod(self.cluster) > 1:
-                yield f"blocks of a cluster share boxes, and {macro.name} takes no boxes: cluster={self.cluster}"
-            return
-        if self.pingpong and not self.persistent:
-            yield "warpgroups take turns at tiles of persistent blocks: pingpong=True, and persistent=False"
-        if self.pingpong and self.warps[:2] != (1, 1):
-            yield f"warpgroups that take turns have a block tile each: {self.warps[0]} x {self.warps[1]} warp_tiles " \
-                   "are a block_tile"
-        yield from needs.beyond_warpgroups(family)
-        yield from self.of_one_tile()
-        if self.split_k > 1 and needs.accumulators > 1:
-            yield f"blocks that split K add up one accumulator, and the products add to {needs.accumulators}: " \
-                  f"split_k={self.split_k}"
-        elif self.split_k > 1 and (columns := self.mapped.warp_tile[1]) % (COLUMNS * self.split_k):
-            what = "rows" if self.swap else "columns"
-            yield f"each of the {self.split_k} blocks that split K adds up a part of a warpgroup's {what}, " \
-                  f"{COLUMNS} at a time: warp_tile has {columns}"
-        if macro.shape[1] % COLUMNS:
-            yield f"results of {macro.name} are stored by {COLUMNS} columns, {macro.shape[1]} is no multiple"
-        if self.buffers < FEWEST_BUFFERS:
-            yield f"warpgroups read one buffer while boxes come to another one: buffers={self.buffers}"
-        elif self.prefetch < self.buffers - 1:
-            yield "boxes have a warp of their own, which is as far ahead as there are buffers: " \
-                  f"prefetch={self.prefetch} is less, and buffers={self.buffers}"
-        left = any(a for a, _ in (needs.turned if self.swap else needs).prologues)
-        if self.fragments > 1 and not left:
-            yield f"warpgroups have no fragments of operands in registers: fragments={self.fragments}"
-
-    def of_one_tile(self) -> Iterator[str]:
-        """What keeps blocks from computing one tile after the other.
-
-        One sentence for each; nothing where all is well.
-
-        >>> import polyvolta as pv
-        >>> list(pv.Options(split_k=2, persistent=True).of_one_tile())
-        ['blocks of a cluster, which split K, compute one tile each: split_k=2, and persistent=True']
-        """
-        if self.persistent and self.split_k > 1:
-            yield f"blocks of a cluster, which split K, compute one tile each: split_k={self.split_k}, and " \
-                  "persistent=True"
-
-    def unshared(self, target: Target) -> Iterator[str]:
-        """What of a cluster the target doesn't have.
-
-        One sentence for each, of `target`.
-
-        >>> import polyvolta as pv
-        >>> list(pv.Options(cluster=(2, 1)).unshared(pv.targets["sm_80"]))
-        ['a cluster of sm_80 has at most 1 blocks, not 2 x 1']
-        """
-        rows, cols = self.cluster
-        parts = self.split_k if self.by_blocks(target) else 1
-        if rows * cols * parts > target.cluster:
-            words = f"{rows} x {cols}" + (f" for each of {parts} parts of K" if parts > 1 else "")
-            yield f"a cluster of {target.name} has at most {target.cluster} blocks, not {words}"
-
-    def too_far(self, asynchronous: bool) -> Iterator[str]:
-        """What of the distance of copies does not fit the buffers.
-
-        One sentence for each; `asynchronous`: whether copies need no registers.
-
-        >>> import polyvolta as pv
-        >>> list(pv.Options(prefetch=2, buffers=2).too_far(asynchronous=True))
-        ['prefetch=2 needs 3 buffers: 2 buffers allow 1, or the copies would overwrite a tile that is still read']
-        """
-        if self.prefetch > (most := farthest(self.buffers, asynchronous)):
-            words = "1 buffer allows" if self.buffers == 1 else f"{self.buffers} buffers allow"
-            yield f"prefetch={self.prefetch} needs {self.prefetch + 1} buffers: {words} {most}, or the copies would " \
-                  "overwrite a tile that is still read"
-
-    def demands(self, target: Target, needs: Needs) -> tuple[tuple[str, int, int], ...]:
-        """(what, how much tiles that fit each other need of it at least, how much the target has).
-
-        `needs` are the graph's, on `target`.
-
-        >>> import polyvolta as pv
-        >>> from polyvolta.compiler.tiling import A_PRODUCT
-        >>> options = pv.Options(block_tile=(128, 128, 32))
-        >>> options.demands(pv.targets["sm_80"], A_PRODUCT)[0]
-        ('threads', 128, 1024)
-        """
-        registers, shared, n = self.registers(needs, target), self.shared_bytes(needs, target), self.occupancy
-        threads = self.threads_on(target)
-        alone = (
-            ("threads", threads, target.threads),
-            ("bytes of shared memory", shared, target.shared_bytes),
-            ("registers a thread", registers, target.registers),
-            ("registers a block", registers * threads, target.block_registers),
-            *self._of_products(target),
-        )
-        if n == 1:
-            return alone
-        own = reserved(target)
-        return (
-            *alone,
-            (f"bytes of shared memory for {n} blocks", n * (shared + own), target.shared_bytes + own),
-            (f"registers for {n} blocks", n * registers * threads, target.block_registers),
-        )
-
-    def _of_products(self, target: Target) -> Iterator[tuple[str, int, int]]:
-        """Registers that a product of a warpgroup needs where each thread has as many as any other."""
-        family = next((f for f in target.families if self.macro_mma in f.names), None)
-        if family is not None:
-            (*_, own), warps = target.macro_mma(self.macro_mma).values, self.threads_on(target) // LANES
-            shared = target.block_registers // (self.occupancy * LANES * -(-warps // PARTS) * PARTS)
-            yield f"registers a thread at the start, for {self.macro_mma}", own + family.least, shared // 8 * 8
-
 
 OPTIONS = tuple(f.name for f in fields(Tiling))
 A_PRODUCT = Needs()
 """What a product alone asks for."""
 
 
-def _turned(tile: Tile) -> Tile:
+def turned_tile(tile: Tile) -> Tile:
     """A tile with rows and columns the other way round."""
     m, n, k = tile
     return n, m, k
@@ -517,7 +297,7 @@ def turned_options(given: Mapping[str, Any]) -> dict[str, Any]:
     {'block_tile': (128, 256, 64), 'buffers': 3, 'swap': False}
     """
     tiles: dict[str, tuple[int, ...]] = {}
-    tiles |= {name: _turned(given[name]) for name in ("block_tile", "warp_tile") if name in given}
+    tiles |= {name: turned_tile(given[name]) for name in ("block_tile", "warp_tile") if name in given}
     if "cluster" in given:
         rows, cols = given["cluster"]
         tiles["cluster"] = cols, rows

@@ -14,7 +14,7 @@ from polyvolta.evaluation.errors import UnknownBenchmark
 from polyvolta.graph.dims import Dim
 from polyvolta.graph.dims import sizes as symbols
 from polyvolta.graph.expr import Expr
-from polyvolta.graph.functions.pointwise import relu
+from polyvolta.graph.functions.named import relu
 from polyvolta.graph.tensors import Tensor, tensor
 from polyvolta.sets.errors import nearest
 

@@ -11,7 +11,6 @@ import pytest
 
 import polyvolta
 import polyvolta as pv
-from polyvolta.cli.commands import main
 from polyvolta.cli.trial import TOLERANCE
 from polyvolta.compiler.kernel import Kernel
 from polyvolta.cuda.errors import CompilerMissing
@@ -25,23 +24,6 @@ DOMAIN: S[i, j, k] : 0 ≤ i < M ∧ 0 ≤ j < N ∧ 0 ≤ k < K
       BAND: S[i, j, k] → [i - 64⌊i/64⌋, j - 64⌊j/64⌋, k - 32⌊k/32⌋]
 """
 ESCAPE = "\x1b"
-
-
-@pytest.fixture
-def cli(capsys, monkeypatch):
-    """Runs a command line in this process: (exit code, stdout, stderr)."""
-    for name in ("FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE"):
-        monkeypatch.delenv(name, raising=False)
-
-    def run(*argv: str) -> tuple[int, str, str]:
-        with pytest.raises(SystemExit) as left:
-            main(argv)
-        code = left.value.code or 0
-        out, err = capsys.readouterr()
-        assert "Traceback" not in out + err
-        return code, out, err
-
-    return run
 
 
 @pytest.fixture

@@ -31,20 +31,6 @@ SMALL = ("--block-tile", "32x32x16", "--warp-tile", "16x16x16")
 
 
 @pytest.fixture
-def cli(capsys, monkeypatch):
-    """Runs a command line in this process: (exit code, stdout, stderr)."""
-    for name in ("FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE"):
-        monkeypatch.delenv(name, raising=False)
-
-    def run(*argv: str) -> tuple[int, str, str]:
-        with pytest.raises(SystemExit) as left:
-            main(argv)
-        return left.value.code or 0, *capsys.readouterr()
-
-    return run
-
-
-@pytest.fixture
 def product():
     m, n, k = pv.sizes("M N K")
     return pv.tensor("A", (m, k)) @ pv.tensor("B", (k, n), layout="col")
@@ -217,6 +203,7 @@ def test_everything_fits_a_terminal_of_60_columns(monkeypatch, capsys, argv):
     like = {"FORCE_COLOR": "1", "COLORTERM": "truecolor", "TERM": "xterm", "COLUMNS": "60"}  # styles keep their codes
     for name, value in like.items():
         monkeypatch.setenv(name, value)
+    monkeypatch.setattr("typer.rich_utils.FORCE_TERMINAL", True)  # as a first import finds it in that environment
     with pytest.raises(SystemExit):
         main(argv)
     lines = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", "\n".join(capsys.readouterr())).replace("\r", "\n").splitlines()

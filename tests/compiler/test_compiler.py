@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import polyvolta as pv
-from polyvolta.compiler.driver import NotAMultiple
+from polyvolta.compiler.compiled import NotAMultiple
 from polyvolta.compiler.tiling import BadOption
 from polyvolta.cuda.ir.kernel_ir import FragmentLoad, Scale, SharedStore
 from polyvolta.cuda.target.target import UnknownTarget

@@ -10,6 +10,7 @@ import pytest
 import polyvolta as pv
 from polyvolta.compiler.needs import Needs, needs_of
 from polyvolta.compiler.options import ACCUMULATORS, Options, default_options
+from polyvolta.compiler.rule.problems import fits
 from polyvolta.compiler.tiling import OPTIONS, BadOption
 from polyvolta.cuda.target.registry import target_of
 from polyvolta.graph.dag import Graph
@@ -245,7 +246,7 @@ def test_the_space_is_every_legal_combination(spaces):
             o
             for y, x, p, b in product(sides, sides, (1, 2, 4, 8), (1, 2))
             for o in [pv.Options((*block, k), (y, x, k), macro, p, b)]
-            if not list(o.problems(SM_70, needs))
+            if fits(o, SM_70, needs)
         ]
         found = [o for o in spaces["product"] if (o.macro_mma, o.block_tile) == (macro, (*block, k))]
         assert found == expected and (found or macro == "m32n32k8")
@@ -286,7 +287,7 @@ def test_defaults_are_legal_and_leave_registers(name, sizes):
         p, q = pv.tensor("P", (m, l), layout="col"), pv.tensor("Q", (l, n))
         graph = Graph.of({"sum": a @ b + p @ q, "two": (a @ b) * (p @ q), "outputs": [a @ b, p @ q]}.get(name, a @ b))
     options, needs = default_options(graph), needs_of(plan(graph))
-    assert not list(options.problems(SM_70, needs))
+    assert fits(options, SM_70, needs)
     room = min(255, 65536 // options.threads_on(SM_70)) - options.registers(needs, SM_70)
     assert room >= needs.spare_registers(SM_70)
 

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from polyvolta.compiler.needs import Needs, family_of
 from polyvolta.compiler.rule import warpgroups
+from polyvolta.compiler.rule.problems import fits
 from polyvolta.compiler.tiling import FEWEST_BUFFERS, SPLITS, Tile, Tiling, chunks_of, farthest
 from polyvolta.cuda.target.instruction import WARPGROUP
 
@@ -74,7 +75,7 @@ def _candidates(needs: Needs, target: Target, fixed: frozenset[tuple[str, Any]])
         family = None
     made = _of_warpgroups(given, needs, target, family) if family is not None else _of_warps(given, needs, target)
     found = (t for t in made if all(getattr(t, name) == value for name, value in given.items()))
-    return tuple(dict.fromkeys(t for t in found if next(t.problems(target, needs), None) is None))
+    return tuple(dict.fromkeys(t for t in found if fits(t, target, needs)))
 
 
 def _of_warpgroups(given: Mapping[str, Any], needs: Needs, target: Target, family: Family) -> Iterator[Tiling]:

@@ -100,4 +100,3 @@ def strips(blocks: Array, down: Array, across: Array, group: Array) -> tuple[Arr
     rows = np.minimum(down, whole * group + np.minimum(rest, last))
     cols = np.where(whole > 0, across, ceil_div(rest, last))
     return rows, np.minimum(cols, across)
-

@@ -21,6 +21,7 @@ from polyvolta.graph.dims import Dim
 from polyvolta.graph.expr import Constant, Expr, Pointwise, walk
 from polyvolta.graph.functions.formula import Call, Formula, Input, nodes
 from polyvolta.graph.tensors import Tensor
+from polyvolta.version import VERSION
 
 if TYPE_CHECKING:
     from polyvolta.cuda.target.target import Target
@@ -75,10 +76,8 @@ def key_of(graph: Graph, target: str, sizes: Mapping[str, int], gpu: str) -> Key
     >>> print(key.expression)
     t0(s0, 64) float16 row; t1(64, s1) float16 col; n2 = t0 @ t1; n3 = relu(n2); out n3 row
     """
-    import polyvolta as pv
-
     text, names = canonical(graph)
-    return Key(gpu, target, text, tuple(int(sizes[n]) for n in names), pv.__version__)
+    return Key(gpu, target, text, tuple(int(sizes[n]) for n in names), VERSION)
 
 
 def canonical(graph: Graph) -> tuple[str, tuple[str, ...]]:

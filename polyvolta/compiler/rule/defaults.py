@@ -36,6 +36,7 @@ from polyvolta.compiler.model.candidates import candidates
 from polyvolta.compiler.needs import Needs, family_of, needs_of
 from polyvolta.compiler.rule import warpgroups
 from polyvolta.compiler.rule.blocks import blocks, count
+from polyvolta.compiler.rule.problems import demands, fits, misfits, too_far, unsuited
 from polyvolta.compiler.tiling import SPLITS, Tile, Tiling, chunks_of, farthest, registers, turned_options
 from polyvolta.cuda.arch import runs_on
 from polyvolta.cuda.layouts.fragments import narrowest_access
@@ -67,13 +68,13 @@ def tilings(graph: Graph, target: Target) -> Iterator[Tiling]:
             ahead = farthest(b, bool(target.copies)) if target.copies else 1
             options = Tiling((m, n, k), (y, x, k), name, p, b, "guard", "auto", ahead, f, target.group,
                              dependent_launch=target.dependent_launch)  # fmt: skip
-            if next(options.problems(target, needs), None) is None:
+            if fits(options, target, needs):
                 yield options
     left, listed = any(a for a, _ in needs.prologues), set()
     for options in warpgroups.space(target, TILES):
         if left:  # computed in registers, which take turns
             options = replace(options, fragments=2)
-        if next(options.problems(target, needs), None) is None:
+        if fits(options, target, needs):
             listed.add(options)
             yield options
     if target.families:
@@ -89,7 +90,7 @@ def remedy(given: Mapping[str, Any], needs: Needs, target: Target) -> str:
 
     def works(kept: Mapping[str, Any]) -> Tiling | None:
         found = choose(kept, needs, target)
-        return found if next(found.problems(target, needs), None) is None else None
+        return found if fits(found, target, needs) else None
 
     singly = {name: works({n: v for n, v in given.items() if n != name}) for name in given}
     changes = [f"{name}={getattr(found, name)!r}" for name, found in singly.items() if found is not None]
@@ -133,7 +134,7 @@ def _elsewhere(given: Mapping[str, Any], needs: Needs, target: Target) -> str:
         return ""
     kept = {n: v for n, v in given.items() if n != "macro_mma"}
     other = others[-1]
-    if next(choose(kept, needs, other).problems(other, needs), None) is not None:
+    if not fits(choose(kept, needs, other), other, needs):
         return ""
     return f", or target={other.name!r}, whose warps do that" + (" without macro_mma" if len(kept) < len(given) else "")
 
@@ -144,7 +145,7 @@ def _of_later(given: Mapping[str, Any], needs: Needs, target: Target) -> str:
         return ""
     others = (t.of_kind(needs.kind) for t in targets.values() if t.families and needs.kind in t.kinds)
     for other in others:
-        if next(choose(given, needs, other).problems(other, needs), None) is None:
+        if fits(choose(given, needs, other), other, needs):
             return f", or target={other.name!r}, which does that"
     return ""
 
@@ -159,15 +160,15 @@ def _without_tiles(needs: Needs, target: Target) -> str:
     least = [Tiling(m.shape, m.shape, m.name, 1, 1, "guard", "auto", ahead) for m in target.macro_mmas]
     least = [tiling for tiling in least if set(needs.layouts) <= set(target.macro_mma(tiling.macro_mma).layouts)]
     for tiling in least:
-        if next(tiling.problems(target, needs), None) is None:
+        if fits(tiling, target, needs):
             tile = tiling.block_tile
             return f"try block_tile={tile}, warp_tile={tile}, macro_mma={tiling.macro_mma!r} together"
     plain = Needs(layouts=needs.layouts)
-    if any(next(tiling.problems(target, plain), None) is None for tiling in least):
+    if any(fits(tiling, target, plain) for tiling in least):
         return "there are too many accumulators for any tile: try several kernels"
     tiling = min(least, key=lambda t: _excess(t, plain, target))
-    demands = tiling.demands(target, plain)
-    lacking = [f"{need} {what}, and it has {limit}" for what, need, limit in demands if need > limit]
+    asked = demands(tiling, target, plain)
+    lacking = [f"{need} {what}, and it has {limit}" for what, need, limit in asked if need > limit]
     return f"{target.name} is too small for any product: even one warp with one {tiling.macro_mma} needs " \
            f"{'; '.join(lacking)}"
 
@@ -201,7 +202,7 @@ def choose(given: Mapping[str, Any], needs: Needs, target: Target) -> Tiling:
             for warp in _warps(given, block, macro, split, needs, target, roomy, turns):
                 options = Tiling(block, warp, name, split, buffers, *words, ahead, turns, *launched, cluster=cluster)
                 small = "split_k" in given or split == 1 or options.threads_on(target) <= 256
-                if small and next(options.problems(target, needs), None) is None:
+                if small and fits(options, target, needs):
                     return options
                 tried.append(options)
     return _nearest(tried, needs, target)
@@ -223,7 +224,7 @@ def _first(tilings: Iterator[Tiling], needs: Needs, target: Target) -> tuple[Til
     """The first legal one, and those before."""
     tried: list[Tiling] = []
     for options in tilings:
-        if next(options.problems(target, needs), None) is None:
+        if fits(options, target, needs):
             return options, tried
         tried.append(options)
     return None, tried
@@ -290,11 +291,11 @@ def _excess(options: Tiling, needs: Needs, target: Target) -> list[float]:
     if not target.has(options.macro_mma):
         return [float("inf")]
     shape = options.extents(target.macro_mma(options.macro_mma))
-    if any(options.misfits(shape)) or any(options.too_far(bool(target.copies))):
+    if any(misfits(options, shape)) or any(too_far(options, bool(target.copies))):
         return [float("inf")]
-    if any(options.unsuited(target.macro_mma(options.macro_mma), needs)):
+    if any(unsuited(options, target.macro_mma(options.macro_mma), needs)):
         return [float("inf")]
-    ratios = (need / limit if limit else float("inf") for _, need, limit in options.demands(target, needs))
+    ratios = (need / limit if limit else float("inf") for _, need, limit in demands(options, target, needs))
     return sorted(ratios, reverse=True)
 
 

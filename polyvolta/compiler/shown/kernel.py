@@ -12,9 +12,6 @@ from polyvolta.sets import PolyvoltaError
 
 if TYPE_CHECKING:
     from polyvolta.compiler.compiled import Compiled
-    from polyvolta.compiler.variants.kernels import VariedKernel
-    from polyvolta.cuda.run.cubin import Resources
-    from polyvolta.cuda.target.target import Target
 
 
 def page(kernel: Compiled) -> str:
@@ -34,14 +31,6 @@ def page(kernel: Compiled) -> str:
     return "".join(parts)
 
 
-def page_of_variants(kernel: VariedKernel) -> str:
-    """The page of a kernel of several variants."""
-    count = len(kernel.variants)
-    head = heading(kernel.name, f"{count} variant{'s' * (count > 1)} for {kernel.target.name}") + outputs(kernel.graph)
-    variants = (fold(f"variant {n}", page(k)) for n, k in enumerate(kernel.variants))
-    return head + kernel.decisions._html() + "".join(variants)
-
-
 def launch(kernel: Compiled) -> list[tuple[str, object]]:
     """What a launch has, by the sizes' names."""
     ir = kernel.ir
@@ -56,18 +45,9 @@ def launch(kernel: Compiled) -> list[tuple[str, object]]:
 def machine_code(kernel: Compiled) -> list[tuple[str, object]]:
     """What the machine code takes; why there is none where there is none."""
     try:
-        return used(kernel.resources(), kernel.target)
+        return [*kernel.resources().of_a_thread(kernel.target.registers)]
     except PolyvoltaError as missing:
         return [("machine code", f"none: {missing.message}")]
-
-
-def used(r: Resources, target: Target | None = None) -> list[tuple[str, object]]:
-    """What machine code takes, in words."""
-    stores, loads = r.spill_stores or 0, r.spill_loads or 0
-    spills = f"{stores} bytes stored, {loads} loaded" if stores or loads else "none"
-    of = f", of {target.registers}" if target else ""
-    return [("registers", f"{r.registers} a thread{of}"), ("spills", spills),
-            ("local memory", f"{r.local_bytes} bytes a thread" if r.local_bytes else "none")]  # fmt: skip
 
 
 def _stages(kernel: Compiled) -> str:

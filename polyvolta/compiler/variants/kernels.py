@@ -75,9 +75,15 @@ class VariedKernel(Shown, Generic[R]):
         return filled(f"<VariedKernel, {what}: {'; '.join(map(str, self.graph.statements))}>")
 
     def _html(self) -> str:
-        from polyvolta.compiler.shown.kernel import page_of_variants
+        """The pages of the variants, below what decides between them."""
+        from polyvolta.compiler.shown.kernel import page
+        from polyvolta.display.page import fold, heading
+        from polyvolta.graph.shown.notebook import outputs
 
-        return page_of_variants(self)
+        count = len(self.variants)
+        head = heading(self.name, f"{count} variant{'s' * (count > 1)} for {self.target.name}")
+        pages = (fold(f"variant {n}", page(kernel)) for n, kernel in enumerate(self.variants))
+        return "".join((head, outputs(self.graph), self.decisions._html(), *pages))
 
     def serving(self, sizes: Mapping[str, int]) -> Kernel[R]:
         """The variant for some sizes, which aren't checked.

@@ -86,9 +86,10 @@ class VariedReport(Shown):
     def __rich__(self) -> Group:
         """In colours, for `rich.print`."""
         from rich.console import Group
+        from rich.text import Text
 
         parts = [part for n, report in enumerate(self.reports) for part in (f"variant {n}:", report)]
-        return Group(self.decisions, str(self.taken), *parts)
+        return Group(self.decisions, Text(str(self.taken)), *parts)  # a relation's brackets are no markup
 
     def _html(self) -> str:
         from polyvolta.display.page import fold, said

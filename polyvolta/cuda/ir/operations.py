@@ -48,7 +48,6 @@ class Zero(Operation):
         return Work({CLEAR: ir.register(self.target.array).width})
 
 
-
 @dataclass(frozen=True, slots=True)
 class Scale(Operation):
     """An accumulator fragment is multiplied by a number, in fp32."""
@@ -65,7 +64,6 @@ class Scale(Operation):
 
     def sentence(self, reads: Sequence[str], writes: Sequence[str]) -> str:
         return f"{writes[0]} *= {self.factor:g}"
-
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +103,6 @@ class GlobalLoad(Operation):
 
     def unguarded(self) -> Self:
         return replace(self, guarded=False)
-
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +161,6 @@ class Pointwise(Operation):
         return f"{writes[0]} = {self.name}({operands})"
 
 
-
 @dataclass(frozen=True, slots=True)
 class SharedStore(Operation):
     """Each thread stores one chunk of its registers to buffer number `buffer` of a tile, at tile-local `index`."""
@@ -180,7 +176,6 @@ class SharedStore(Operation):
         along = run[0] if run else None
         place = Access("shared", "write", self.tile, self.index, CHUNK, CHUNK, TENSOR_ITEM, along, slot=self.buffer)
         return of_element(ir, "read", self.source), place
-
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,7 +202,6 @@ class FragmentLoad(Operation):
             slot=self.buffer,
         )  # fmt: skip
         return place, of_element(ir, "write", self.target)
-
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,7 +237,6 @@ class Mma(Operation):
         return f"{d} += {a} @ {b}"
 
 
-
 @dataclass(frozen=True, slots=True)
 class ExchangeStore(Operation):
     """Each lane stores its accumulator fragment to its warp's buffer, at chunk `slot * exchange.chunks`."""
@@ -273,7 +266,6 @@ class ExchangeStore(Operation):
 
     def work(self, ir: Memories) -> Work:
         return Work({CONVERT: ir.register(self.source.array).width} if self.exchange.kind in NARROW else {})
-
 
 
 @dataclass(frozen=True, slots=True)
@@ -320,7 +312,6 @@ class ExchangeLoad(Operation):
         return f"{writes[0]} = {' + '.join(reads)}"
 
 
-
 @dataclass(frozen=True, slots=True)
 class GlobalStore(Operation):
     """Each thread stores 8 values at `index` and further along dimension `along` of a tensor, in its kind.
@@ -344,7 +335,6 @@ class GlobalStore(Operation):
 
     def unguarded(self) -> Self:
         return replace(self, guarded=False)
-
 
 
 @dataclass(frozen=True, slots=True)

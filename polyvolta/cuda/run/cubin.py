@@ -43,13 +43,23 @@ class Resources(Record):
     spill_loads: int | None = None
     constant_bytes: int = 0
 
+    def of_a_thread(self, registers: int | None = None) -> list[tuple[str, str]]:
+        """What a thread takes, in words: registers, of so many that there are, spills, local memory.
+
+        >>> Resources(128, 0, 0, 0, 0).of_a_thread(255)
+        [('registers', '128 a thread, of 255'), ('spills', 'none'), ('local memory', 'none')]
+        """
+        most = "" if registers is None else f", of {registers}"
+        spills = "none"
+        if self.spill_stores is None or self.spill_loads is None:
+            spills = "not known"
+        elif self.spill_stores or self.spill_loads:
+            spills = f"{self.spill_stores} bytes stored, {self.spill_loads} loaded"
+        return [("registers", f"{self.registers} a thread{most}"), ("spills", spills),
+                ("local memory", f"{self.local_bytes} bytes a thread" if self.local_bytes else "none")]  # fmt: skip
+
     def _facts(self) -> list[tuple[str, object]]:
-        stores, loads = self.spill_stores or 0, self.spill_loads or 0
-        spills = f"{stores} bytes stored, {loads} loaded" if stores or loads else "none"
-        spills = spills if self.spill_stores is not None else "not known"
-        return [("registers", f"{self.registers} a thread"), ("spills", spills),
-                ("local memory", f"{self.local_bytes} bytes a thread" if self.local_bytes else "none"),
-                ("shared memory", f"{self.shared_bytes:,} bytes a block"),
+        return [*self.of_a_thread(), ("shared memory", f"{self.shared_bytes:,} bytes a block"),
                 ("constant bank 0", f"{self.constant_bytes} bytes")]  # fmt: skip
 
     def _title(self) -> str:

@@ -34,6 +34,7 @@ from polyvolta.graph.gradients.rewrite import (
 )
 from polyvolta.graph.names import fresh_names
 from polyvolta.graph.outputs import Output
+from polyvolta.graph.plans.idioms import plan
 from polyvolta.graph.tensors import Tensor
 
 _BEFORE, _AFTER = 0, 1  # what a gradient has come to: the first step, or the second
@@ -72,6 +73,10 @@ class Gradients:
 def gradients(graph: Graph) -> Gradients:
     """The gradient of a graph's outputs with respect to each of its inputs; scalars have none.
 
+    Raises
+    ------
+    Unsupported : a graph that no kernel is made for.
+
     Cost: linear in nodes times the largest number of shapes that a node is broadcast to.
 
     >>> import polyvolta as pv
@@ -83,6 +88,7 @@ def gradients(graph: Graph) -> Gradients:
     gradient of B: A_t @ d_P
     gradient of bias: d_P
     """
+    plan(graph)  # what it takes has products of pointwise operands, and broadcasts no product
     return _Backward(graph).run()
 
 

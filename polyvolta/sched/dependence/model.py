@@ -47,6 +47,7 @@ class Dependence(Shown):
     def _html(self) -> str:
         return Dependences((self,))._html()
 
+
 class Dependences(Shown, tuple[Dependence, ...]):
     """Several dependences: a tuple that prints as a table.
 

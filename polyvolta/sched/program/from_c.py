@@ -51,8 +51,8 @@ def from_c(text: str, name: str | None = None, *, context: str | Set | None = No
     ...     for (int j = 0; j < N; j++)
     ...       for (int k = 0; k < N; k++)
     ...         C[i][j] += A[i][k] * B[k][j];
-    ... }''')  # doctest: +SKIP
-    >>> print(matmul)  # doctest: +SKIP
+    ... }''')
+    >>> print(matmul)
     matmul(N, A, B, C)
       S[i, j, k] : 0 ≤ i < N ∧ 0 ≤ j < N ∧ 0 ≤ k < N
         C[i, j] += A[i, k] * B[k, j]

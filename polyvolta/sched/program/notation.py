@@ -29,6 +29,7 @@ from polyvolta.sets import Map, Set, Tuple, nearest
 from polyvolta.sets.errors import kind_of
 
 R = TypeVar("R", Set, Map)
+ROLES = ("read", "write", "may write", "kill")
 TREE = re.compile(r"^\s*[{\[]?\s*[\"']?(domain|context)[\"']?\s*:")
 BAND = re.compile(r"^\s*(\[[^\[\]{}]*\]\s*->\s*)?\[\s*\{")
 
@@ -86,44 +87,20 @@ def parse(
     """
     instances = _read(Set, domain)
     given = _read(Set, "{ : }" if context is None else context)
-    relations = {
-        "read": _read(Map, reads),
-        "write": _read(Map, writes),
-        "may write": _read(Map, may_writes),
-        "kill": _read(Map, kills),
-    }
+    relations = dict(zip(ROLES, (_read(Map, r) for r in (reads, writes, may_writes, kills)), strict=True))
     order = _order(schedule, instances)
     named = [instances, given, *relations.values(), *([order] if isinstance(order, Map) else [])]
     params = tuple(dict.fromkeys(p for r in named for p in r.param_names))
     instances, given = instances.align_params(params), given.align_params(params)
+    relations = {role: relation.align_params(params) for role, relation in relations.items()}
     tuples = _tuples(instances)
-    found: dict[tuple[str, str], list[Access]] = {}
-    for role, relation in relations.items():
-        for at, access in _accesses(relation.align_params(params), role, tuples, instances):
-            found.setdefault((at, role), []).append(access)
+    accesses = _accesses_of(relations, tuples, instances)
     texts = _bodies(bodies, tuple(tuples))
     if texts and not any((reads, writes, may_writes, kills)):
         for s, (some, others) in accesses_of_bodies(instances, texts, functions or {}).items():
-            found[s, "read"], found[s, "write"] = list(some), list(others)
-    statements = tuple(
-        Statement(
-            s,
-            t.dims,
-            instances.only(s),
-            tuple(found.get((s, "read"), ())),
-            (*found.get((s, "write"), ()), *found.get((s, "may write"), ())),
-            tuple(found.get((s, "kill"), ())),
-            texts.get(s),
-        )
-        for s, t in tuples.items()
-    )
-    arrays = tuple(dict.fromkeys(a.array for s in statements for a in s.accesses))
-    for a in (a.array for s in statements for a in s.kills):
-        if a not in arrays:
-            raise BadProgram(f"no statement reads or writes {a}, whose values are killed", hint=nearest(a, arrays))
-    lost = next((a for a in local if a not in arrays), None)
-    if lost is not None:
-        raise BadProgram(f"the local array {lost} is accessed by no statement", hint=nearest(lost, arrays))
+            accesses[s, "read"], accesses[s, "write"] = list(some), list(others)
+    statements = tuple(_statement(s, t, instances, accesses, texts) for s, t in tuples.items())
+    arrays = _arrays(statements, local)
     names = _Names(params, arrays, functions or {})
     for s in statements:
         if s.body is not None:
@@ -144,6 +121,32 @@ def _read(kind: type[R], value: R | str | None) -> R:
     if value is None:
         return kind("{ }")
     return value if isinstance(value, kind) else kind(value)  # type: ignore[arg-type]
+
+
+def _statement(
+    name: str,
+    tup: Tuple,
+    instances: Set,
+    accesses: Mapping[tuple[str, str], Sequence[Access]],
+    bodies: Mapping[str, str],
+) -> Statement:
+    """One of the statements, of all of which there are instances, accesses by role, and bodies."""
+    reads, writes, may_writes, kills = (accesses.get((name, role), ()) for role in ROLES)
+    return Statement(
+        name, tup.dims, instances.only(name), tuple(reads), (*writes, *may_writes), tuple(kills), bodies.get(name)
+    )
+
+
+def _arrays(statements: Sequence[Statement], local: Sequence[str]) -> tuple[str, ...]:
+    """The arrays that statements read or write, which are all that there are."""
+    arrays = tuple(dict.fromkeys(a.array for s in statements for a in s.accesses))
+    for a in (a.array for s in statements for a in s.kills):
+        if a not in arrays:
+            raise BadProgram(f"no statement reads or writes {a}, whose values are killed", hint=nearest(a, arrays))
+    lost = next((a for a in local if a not in arrays), None)
+    if lost is not None:
+        raise BadProgram(f"the local array {lost} is accessed by no statement", hint=nearest(lost, arrays))
+    return arrays
 
 
 def _order(schedule: str | Map | Schedule | None, domain: Set) -> Map | Schedule | None:
@@ -172,6 +175,17 @@ def _tuples(domain: Set) -> dict[str, Tuple]:
     if not out:
         raise BadProgram("a program has at least one statement", where=str(domain))
     return out
+
+
+def _accesses_of(
+    relations: Mapping[str, Map], tuples: dict[str, Tuple], domain: Set
+) -> dict[tuple[str, str], list[Access]]:
+    """(statement, role) -> accesses, in order, of those that have any."""
+    found: dict[tuple[str, str], list[Access]] = {}
+    for role, relation in relations.items():
+        for name, access in _accesses(relation, role, tuples, domain):
+            found.setdefault((name, role), []).append(access)
+    return found
 
 
 def _accesses(relation: Map, role: str, tuples: dict[str, Tuple], domain: Set) -> Iterator[tuple[str, Access]]:

@@ -109,16 +109,7 @@ def schedule(
     say: Explain = (lambda text: explain(text())) if explain is not None else (lambda text: None)
     iterators = {s.out.name or "": s.out.dims for s, _ in domain.parts}
     given = Constraints(validity, proximity, coincidence, conditional_validity, conditional_validity_condition)
-    if given and dependences is not None:
-        raise BadProgram("constraints are given twice", hint="dependences, or validity and the others")
-    if given or isinstance(program, Set):
-        dependences = _constrained(program, given, iterators) if given else dependences or ()
-    if dependences is None:
-        assert not isinstance(program, Set)
-        dependences = dependences_of(program)
-    else:
-        dependences = fitting(dependences, iterators)
-    found = tuple(dependences)
+    found = _respected(program, dependences, given, iterators)
     params = tuple(dict.fromkeys([*domain.param_names, *[p for d in found for p in d.relation.param_names]]))
     order = tuple([s.out.name or "" for s, _ in domain.parts])
     order = order if written is None else in_order(written, order)
@@ -135,7 +126,7 @@ def schedule(
         explain=say,
     )
     number = {name: k for k, name in enumerate(builder.names)}
-    pieces = pieces_of(found, number, params, None if dependences is None else domain)
+    pieces = pieces_of(found, number, params, domain)
     for p in pieces:
         say(lambda p=p: f"dependence {builder.describe(p)}")
     fixed = tuple([_alike(cs, len(params)) if narrow else () for _, cs in parts])
@@ -143,15 +134,49 @@ def schedule(
         assuming(domain, context, builder.tree(pieces, fixed) if tuples else Leaf()),
         tuple([d for d in found if d.kind in (*DATA, "validity")]),
     )
-    wrong = next(violations(result), None) if (verify or builder.failures) and found else None
-    if wrong is not None:
-        if builder.failures:
-            raise builder.failures[0]
-        raise RuntimeError(
-            f"the scheduler made an illegal schedule: {wrong}\n{result}\n"
-            "That is a defect of polyvolta; please report it with the program"
-        )
+    if found and (verify or builder.failures):
+        _verify(result, builder)
     return result
+
+
+def _respected(
+    program: Program | Set,
+    dependences: Sequence[Dependence] | None,
+    given: Constraints,
+    iterators: Mapping[str, tuple[str, ...]],
+) -> tuple[Dependence, ...]:
+    """What the schedule has to respect: constraints or dependences that are given, else the program's own.
+
+    Raises
+    ------
+    BadProgram : both are given, or dependences of other statements' iterators.
+    """
+    if given and dependences is not None:
+        raise BadProgram("constraints are given twice", hint="dependences, or validity and the others")
+    if given:
+        dependences = _constrained(program, given, iterators)
+    elif dependences is None and not isinstance(program, Set):
+        return tuple(dependences_of(program))
+    return tuple(fitting(dependences or (), iterators))
+
+
+def _verify(result: Schedule, builder: Builder) -> None:
+    """Compare a schedule with its dependences.
+
+    Raises
+    ------
+    NoSchedule : what kept the builder from respecting one of them.
+    RuntimeError : it should have.
+    """
+    wrong = next(violations(result), None)
+    if wrong is None:
+        return
+    if builder.failures:
+        raise builder.failures[0]
+    raise RuntimeError(
+        f"the scheduler made an illegal schedule: {wrong}\n{result}\n"
+        "That is a defect of polyvolta; please report it with the program"
+    )
 
 
 def _constrained(

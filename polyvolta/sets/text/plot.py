@@ -46,7 +46,8 @@ def plot_set(self: Set, ax: Any = None, **params: int) -> Any:
     Unbounded : there are infinitely many points, or a parameter has no value.
     BudgetExceeded : there are too many points.
 
-    >>> ax = Set("[N] -> { [i, j] : 0 <= j <= i < N }").plot(N=6)  # doctest: +SKIP
+    >>> from polyvolta.sets import Set
+    >>> ax = Set("[N] -> { [i, j] : 0 <= j <= i < N }").plot(N=6)
     """
     dims = {len(s.dims) for s, _ in self.parts}
     if not dims <= {1, 2} or len(dims) > 1:

@@ -191,4 +191,3 @@ def _matrix(weight: torch.Tensor, turned: bool) -> torch.Tensor:
     if weight.dim() == 0:
         return weight.reshape(1, 1)
     return weight.t() if turned else weight
-

@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from polyvolta.graph.functions import pointwise as pv
+from polyvolta.graph.functions import named as pv
 
 functional = nn.functional
 

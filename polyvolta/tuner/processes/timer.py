@@ -158,4 +158,3 @@ class Timer:
 
     def __exit__(self, *_: object) -> None:
         self.close()
-

@@ -10,11 +10,11 @@ from rich.console import Console
 
 import polyvolta as pv
 from polyvolta.compiler.compiled import MissingSize
-from polyvolta.compiler.driver import DEFAULT_NAME
 from polyvolta.compiler.kernel import Kernel
 from polyvolta.compiler.model import candidates, predict
 from polyvolta.compiler.needs import needs_of
 from polyvolta.compiler.options import complete
+from polyvolta.compiler.signature import DEFAULT_NAME
 from polyvolta.compiler.variants.chosen import BadVariants
 from polyvolta.compiler.variants.compiling import decided
 from polyvolta.compiler.variants.decisions import Decisions, Rule, Slowdown

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import polyvolta as pv
-from polyvolta.compiler.decompose import decompose
-from polyvolta.compiler.driver import context_of, tensors_of
 from polyvolta.compiler.options import BUFFERS
+from polyvolta.compiler.passes.decompose import decompose
+from polyvolta.compiler.signature import context_of, tensors_of
 from polyvolta.compiler.tiling import farthest
 from polyvolta.cuda.build.promotion import pipeline
 from polyvolta.cuda.build.promotion.assemble import awaited, prefetched, promote

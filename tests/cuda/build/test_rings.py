@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import polyvolta as pv
-from polyvolta.compiler.decompose import decompose
-from polyvolta.compiler.driver import context_of, tensors_of
 from polyvolta.compiler.options import BUFFERS
+from polyvolta.compiler.passes.decompose import decompose
+from polyvolta.compiler.signature import context_of, tensors_of
 from polyvolta.compiler.tiling import BadOption, farthest
 from polyvolta.cuda.build.promotion.assemble import prefetched, promote
 from polyvolta.cuda.ir.kernel_ir import Barrier, FragmentLoad, SharedStore
@@ -37,7 +37,7 @@ def kernel_of(buffers, ahead):
     return pv.compile(A @ B, options=pv.Options(**SMALL, buffers=buffers, prefetch=ahead))
 
 
-def right(kernel, expr, sizes):
+def assert_right(kernel, expr, sizes):
     """The kernel's interpretation is the product, exact for small integers."""
     rng = np.random.default_rng(2)
     for m, n, k in sizes:
@@ -51,7 +51,7 @@ def right(kernel, expr, sizes):
 @pytest.mark.parametrize(("buffers", "ahead"), RINGS, ids=NAMES)
 def test_every_legal_ring_computes_the_product(buffers, ahead):
     sizes = [(1, 1, 1), (40, 33, 0), (33, 40, 17), (16, 16, 16 * buffers), (32, 32, 16 * buffers + 1), (48, 20, 300)]
-    right(kernel_of(buffers, ahead), A @ B, sizes)
+    assert_right(kernel_of(buffers, ahead), A @ B, sizes)
 
 
 @pytest.mark.parametrize(("buffers", "ahead"), [r for r in RINGS if r[0] <= 6], ids=lambda x: str(x))
@@ -67,7 +67,7 @@ SEVERAL = [{"buffers": 3, "split_k": 2}, {"buffers": 4, "prefetch": 2, "partial"
 def test_a_ring_of_two_products_with_a_split_k_or_padding(options):
     kernel = pv.compile(A @ B + P @ Q, options=pv.Options(**SMALL, **options))
     assert kernel.verify().ok
-    right(kernel, A @ B + P @ Q, [(32, 32, 96), (32, 64, 0)] + [(33, 40, 77)] * ("partial" not in options))
+    assert_right(kernel, A @ B + P @ Q, [(32, 32, 96), (32, 64, 0)] + [(33, 40, 77)] * ("partial" not in options))
 
 
 @pytest.mark.parametrize(("buffers", "ahead"), RINGS, ids=NAMES)

@@ -12,7 +12,8 @@ from tests.cuda.host.compare import Both
 pytestmark = needs_compiler
 
 
-def compare(kernel, arrays, seeds):
+def assert_same(kernel, arrays, seeds):
+    """What the text makes of arrays, for each seed bit for bit what the interpreter does."""
     bfloat16 = pytest.importorskip("ml_dtypes").bfloat16
     scalars = {n: a for n, a in arrays.items() if not isinstance(a, np.ndarray)}
     inputs = {n: a.view(bfloat16) for n, a in arrays.items() if n not in scalars}
@@ -29,11 +30,11 @@ def compare(kernel, arrays, seeds):
 @pytest.mark.parametrize("idiom", ["epilogue", "rounded prologue", "scaled"])
 def test_the_text_computes_what_the_interpreter_does(idiom, sizes):
     expr = graph(idiom)
-    compare(pv.compile(expr, target="sm_80", options=OPTIONS), patterns(expr, 0, sizes), (1, 2))
+    assert_same(pv.compile(expr, target="sm_80", options=OPTIONS), patterns(expr, 0, sizes), (1, 2))
 
 
 def test_plain_loads():
-    compare(plain("epilogue"), patterns(graph("epilogue"), 0, WIDE), (3,))
+    assert_same(plain("epilogue"), patterns(graph("epilogue"), 0, WIDE), (3,))
 
 
 def test_every_pattern_goes_through_a_prologue_and_back():
@@ -45,7 +46,7 @@ def test_every_pattern_goes_through_a_prologue_and_back():
     a[:, 3] = numbers
     b = np.zeros((8, 8), np.uint16, order="F")
     b[3, :] = one
-    found = compare(kernel, {"A": a, "B": b}, (4,)).view(np.uint16)
+    found = assert_same(kernel, {"A": a, "B": b}, (4,)).view(np.uint16)
     assert (found == numbers[:, None]).all()
     b[3, 0] = narrowed(np.array([np.nan], np.float32))[0]
-    assert (compare(kernel, {"A": a[:40], "B": b}, (5,)).view(np.uint16)[:, 0] == 0x7FFF).all()
+    assert (assert_same(kernel, {"A": a[:40], "B": b}, (5,)).view(np.uint16)[:, 0] == 0x7FFF).all()

@@ -3,7 +3,7 @@
 import re
 
 import cases
-import combinations
+import idioms
 import pytest
 from arrays import Library
 from cases import Case
@@ -16,7 +16,7 @@ from tests.cuda.host.ptx import Untranslatable
 
 pytestmark = needs_compiler
 
-IDIOM = combinations.idiom_called("plain")
+IDIOM = idioms.idiom_called("plain")
 VOLTA = Combination(IDIOM, "row", "row", "row", "m32n32k8", 1, (32, 64, 16), (32, 32, 16))
 AMPERE = Combination(IDIOM, "row", "row", "row", "m16n16k16", 1, (32, 64, 32), (32, 32, 32), 3, target="sm_80")
 KERNELS = {c: c.compile() for c in (VOLTA, AMPERE)}

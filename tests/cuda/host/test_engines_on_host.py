@@ -111,16 +111,16 @@ def small(source):
     return Text(source, "small", 90, own=True)
 
 
-def refused(body, said, seeds=range(3), **more):
+def assert_refused(body, said, seeds=range(3), **more):
     for seed in seeds:
         with pytest.raises(WrongText, match=said):
             run(body, seed, **more)
 
 
-def told(body, said, **how):
+def assert_told(body, said, **how):
     """It is refused, with a message; or, where that is None, fine."""
     if said is not None:
-        refused(body, said, **how)
+        assert_refused(body, said, **how)
         return
     for seed in range(3):
         run(body, seed, **how)
@@ -153,12 +153,12 @@ def test_phases_order_what_two_warps_do(seed):
     ],
 )
 def test_barriers_that_are_used_wrongly(body, said):
-    refused(BEGUN + body, said)
+    assert_refused(BEGUN + body, said)
 
 
 def test_a_barrier_that_begins_beside_who_uses_it():
     body = "if (t == 0) begin(full, 1); if (t == 32) { numbered_wait }"
-    refused(body.replace("numbered_wait", "arrive(full);"), "no barrier has begun|no barrier of threads between")
+    assert_refused(body.replace("numbered_wait", "arrive(full);"), "no barrier has begun|no barrier of threads between")
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -179,7 +179,7 @@ def test_barriers_by_number_are_of_some_warps(seed):
     ],
 )  # fmt: skip
 def test_barriers_by_number_that_are_wrong(body, said):
-    refused(body, said, threads=96)
+    assert_refused(body, said, threads=96)
 
 
 # ---- boxes
@@ -219,7 +219,7 @@ def test_a_stored_box_ends_with_a_whole_unit_of_16_bytes(extent):
 def test_so_a_line_of_another_length_is_no_output_s_own():
     body = WRITTEN + "fence_proxy(); __syncthreads();" + STORED
     run(body, matrix=(20, 48), own=48)
-    refused(body, "argument 1 is written at byte 88, outside of what is its own", matrix=(20, 44), own=44)
+    assert_refused(body, "argument 1 is written at byte 88, outside of what is its own", matrix=(20, 44), own=44)
 
 
 LOADED = BEGUN + "if (t == 0) { expect(full, 1024); load(shared, in, 0, 0, full); }"
@@ -256,11 +256,11 @@ LOADED = BEGUN + "if (t == 0) { expect(full, 1024); load(shared, in, 0, 0, full)
     ],
 )  # fmt: skip
 def test_boxes_and_what_threads_do_beside(body, said):
-    told(body, said)
+    assert_told(body, said)
 
 
 def test_blocks_do_not_end_before_their_boxes():
-    refused(LOADED, "ends while a box comes to byte 0", seeds=[LAZY])
+    assert_refused(LOADED, "ends while a box comes to byte 0", seeds=[LAZY])
 
 
 def test_until_the_wait_bytes_are_poisoned():
@@ -351,7 +351,7 @@ MULTIPLY = f"product(d, {A}, {B}, true);"
     ],
 )  # fmt: skip
 def test_products_and_what_threads_do_beside(body, said):
-    told(FILL + body, said, threads=128)
+    assert_told(FILL + body, said, threads=128)
 
 
 def test_until_the_wait_accumulators_are_poisoned():
@@ -425,7 +425,7 @@ def test_blocks_of_a_cluster_read_one_another_s_memory(seed):
 def test_without_their_barrier_it_is_a_race():
     body = CLUSTER + """((unsigned *)shared)[t] = t; BEFORE
       out[64 * rank + t] = value(of((unsigned *)shared + t, 1 - rank)); together();"""
-    refused(body.replace("BEFORE", "__syncthreads();"), "before it was written|no barrier after", blocks=2)
+    assert_refused(body.replace("BEFORE", "__syncthreads();"), "before it was written|no barrier after", blocks=2)
     ends = CLUSTER + """((unsigned *)shared)[t] = t; together();
       if (rank) out[64 * rank + t] = value(of((unsigned *)shared + t, 1 - rank));"""
     found = []

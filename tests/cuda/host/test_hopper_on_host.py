@@ -16,7 +16,8 @@ import cases
 import pytest
 from arrays import Library
 from cases import Case
-from combinations import LAYOUTS, combinations
+from combinations import combinations
+from idioms import LAYOUTS
 
 from polyvolta.cuda.mutants import broken
 from tests.cuda.host import needs_compiler

@@ -14,7 +14,7 @@ import combinations
 import pytest
 from arrays import Library
 from cases import Case
-from combinations import IDIOMS
+from idioms import IDIOMS
 
 from tests.cuda.host import needs_compiler
 from tests.cuda.host.compare import Both

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import polyvolta as pv
-from polyvolta.compiler.driver import _check_names
+from polyvolta.compiler.signature import check_names
 from polyvolta.cuda.run.nvrtc import _nvrtc_for, compile_cubin
 from polyvolta.cuda.text.names import FUNCTIONS_OF_C, NOT_FOR_KERNELS, c_name
 from polyvolta.graph.dag import Graph
@@ -36,7 +36,7 @@ def accepted(name):
     """Whether a tensor may be called so; if not, the error names the name."""
     try:
         m, n, k = pv.sizes("m_size n_size k_size")
-        _check_names(Graph.of(pv.tensor(name, (m, k)) @ pv.tensor("right_side", (k, n))), "kern0")
+        check_names(Graph.of(pv.tensor(name, (m, k)) @ pv.tensor("right_side", (k, n))), "kern0")
     except BadName as e:
         assert e.id == "PV205" and repr(name) in str(e)
         return False
@@ -98,7 +98,7 @@ def test_kernels_are_called_as_nothing_else_is():
     allowed = []
     for name in (*NAMES, *FUNCTIONS_OF_C):
         try:
-            _check_names(Graph.of(product), check_name(name, "kernel"))
+            check_names(Graph.of(product), check_name(name, "kernel"))
             allowed.append(name)
         except BadName as e:
             assert repr(name) in str(e)

@@ -7,6 +7,7 @@ import polyvolta as pv
 from polyvolta.graph import Graph
 from polyvolta.graph.gradients.derive import gradients, summed_over
 from polyvolta.graph.gradients.rewrite import has_product
+from polyvolta.graph.plans.plans import Unsupported
 from polyvolta.graph.tensors import Tensor
 
 M, N, K, L = pv.sizes("M N K L")
@@ -79,6 +80,12 @@ def test_gradients_are_directional_derivatives(name):
         up, down = (pv.reference(graph, **(values | {t.name: values[t.name] + s * step * along})) for s in (1, -1))
         slope = sum(np.vdot(seed, (a - b) / (2 * step)) for seed, a, b in zip(seeds, up, down, strict=True))
         assert np.vdot(found[t.name], along) == pytest.approx(slope, rel=1e-6, abs=1e-8)
+
+
+@pytest.mark.parametrize("graph", [A @ pv.tensor("x", (K, 1)) * R, A @ B @ pv.tensor("V", (N, K))])
+def test_a_graph_that_no_kernel_is_made_for_is_refused(graph):
+    with pytest.raises(Unsupported):
+        gradients(Graph.of(graph))
 
 
 @pytest.mark.parametrize("name", GRAPHS)

@@ -65,8 +65,7 @@ def test_what_is_printed_in_c_is_read_again(name):
     """Loops of `to_c` through the compiler's reader and back; as many instances, and the same elements."""
     program = KERNELS[name].program
     text = to_c(program.schedule, program, macros=False)
-    if re.search(r"\b(min|max|floord|modd)\(", re.sub(r"= .*;", "", text)):
-        pytest.skip("bounds with macros")
+    assert not re.search(r"\b(min|max|floord|modd)\(", re.sub(r"= .*;", "", text))  # which the reader wouldn't know
     text = re.sub(r"^  (double \w+) = 0;$", r"  \1;", text, flags=re.M)  # of its own: no statements
     again = Program.from_c(re.sub(r"\[\]", "[1]", text))
     assert len(again.statements) == len(program.statements)

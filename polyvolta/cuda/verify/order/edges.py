@@ -206,4 +206,3 @@ def alike(events: Sequence[Event], shape: tuple[int, int]) -> list[np.ndarray]:
     _, which = np.unique(np.stack([m.ravel() for m in masks], -1), axis=0, return_inverse=True)
     which = which.reshape(shape)
     return [which == n for n in range(int(which.max()) + 1)]
-

@@ -224,4 +224,3 @@ def threads_at(a: np.ndarray, b: np.ndarray, threads: int, scope: str) -> tuple[
             if scope == (THREAD if x == y else WARP if x // LANES == y // LANES else BLOCK):
                 return int(place), int(x), int(y)
     raise AssertionError("the two sets meet in that scope")
-

@@ -358,4 +358,3 @@ def _positive(bad: Map, sizes: Sequence[str]) -> Map:
     for n in sizes:
         bad = bad.intersect_params(Set(f"[{n}] -> {{ : {n} >= 1 }}"))
     return bad
-

@@ -161,7 +161,6 @@ def together(maps: Iterable[Map], like: Map) -> Map:
     return Map._of(like.param_names, [p for m in maps for p in m.parts])
 
 
-
 def then(first: Map, *others: Map) -> Map:
     """One relation after the other; no pair where the one ends at nothing that the other begins with."""
     for other in others:

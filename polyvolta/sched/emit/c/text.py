@@ -29,6 +29,7 @@ from polyvolta.sets import nearest
 if TYPE_CHECKING:
     from polyvolta.sched.program.model import Program
 
+
 def to_c(
     scan: Scan | Schedule | Ast | Sequence[Ast],
     program: Program | None = None,
@@ -154,4 +155,3 @@ def _asks(node: Node, openmp: bool) -> bool:
         case Band():
             return openmp and any(m.coincident for m in node.members)
     return False
-

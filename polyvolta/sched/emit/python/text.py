@@ -26,6 +26,7 @@ from polyvolta.sched.tree import Schedule
 if TYPE_CHECKING:
     from polyvolta.sched.program.model import Program
 
+
 def to_python(scan: Scan | Schedule | Ast | Sequence[Ast], program: Program | None = None) -> Python:
     """The Python text of loops; with a program, a function of its arguments.
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 import polyvolta as pv
-from polyvolta.compiler.decompose import decompose
-from polyvolta.compiler.driver import context_of, multiples_of, tensors_of
 from polyvolta.compiler.options import Options
+from polyvolta.compiler.passes.decompose import decompose
+from polyvolta.compiler.signature import context_of, multiples_of, tensors_of
 from polyvolta.cuda.build.lower import lower
 from polyvolta.cuda.build.promotion.assemble import prefetched, promote
 from polyvolta.cuda.build.promotion.model import Promotion

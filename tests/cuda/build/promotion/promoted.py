@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from polyvolta.compiler.decompose import decompose
-from polyvolta.compiler.driver import context_of, multiples_of, tensors_of
 from polyvolta.compiler.options import Options
+from polyvolta.compiler.passes.decompose import decompose
+from polyvolta.compiler.signature import context_of, multiples_of, tensors_of
 from polyvolta.cuda.build.promotion.footprints import together
 from polyvolta.cuda.build.promotion.loops import operand_pieces
 from polyvolta.cuda.build.promotion.model import Movement, Nest, Operands, accumulator_name

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import polyvolta as pv
-from polyvolta.compiler.driver import tensors_of
 from polyvolta.compiler.kernel import Kernel
+from polyvolta.compiler.signature import tensors_of
 from polyvolta.cuda.build.promotion.boxes.pieces import pieces_of
 from polyvolta.cuda.build.promotion.makers import makers_of
 from polyvolta.cuda.errors import CudaError
@@ -288,4 +288,3 @@ def test_registers(name, dtype, monkeypatch):
     used = cubin.resources(kernel.ir.name)
     assert used.spill_stores == used.spill_loads == 0 and used.registers <= 168
     assert "serializ" not in cubin.log
-

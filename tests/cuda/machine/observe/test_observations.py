@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from combinations import IDIOMS, graph
+from idioms import IDIOMS, graph
 
 import polyvolta as pv
 from polyvolta.cuda.ir.kernel_ir import Barrier, KernelIR

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 import polyvolta as pv
-from polyvolta.compiler.driver import tensors_of
+from polyvolta.compiler.signature import tensors_of
 from polyvolta.cuda.ir.kernel_ir import GlobalStore
 from polyvolta.cuda.ir.walk import walk
 from polyvolta.cuda.mutants.model import edited, places, without

@@ -104,8 +104,6 @@ def test_what_a_broken_fill_is_refuted_with_happens(buffers, how):
     assert all(differs(ir, k) == (k in wrong) for k in (case, 1, TILE + 1, buffers * TILE))
 
 
-
-
 @pytest.mark.parametrize("layout", ["row", "col"])
 @pytest.mark.parametrize("buffers", [1, 3, 4])
 def test_one_tensor_that_moves_in_two_ways(buffers, layout):

@@ -303,4 +303,3 @@ def test_accumulators_come_back_behind_a_wait_for_all_products():
         tensors = problem(ir, of)
         interpret(ir, tensors, of, copies=copies)
         assert np.array_equal(tensors["C"], exact(tensors)) == right
-

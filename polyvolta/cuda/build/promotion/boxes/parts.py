@@ -138,4 +138,3 @@ def _share(fragments: Fragments, statements: tuple[str, ...], nests: Mapping[str
         names = nests[s].iterators if s in nests else fragments.nest.iterators
         exprs.append((s, number.subs({i: var(n) for i, n in zip(fragments.nest.iterators, names)})))
     return Member(tuple(exprs), True, PART_OF_CLUSTER)
-

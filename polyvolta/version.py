@@ -1,0 +1,3 @@
+"""The version of the package, for whatever is kept under it."""
+
+VERSION = "0.1.0"
