@@ -278,7 +278,7 @@ def parsed(arguments):
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="processes")
     parser.add_argument("--seed", default="1")
     parser.add_argument("--keep", metavar="FILE", help="keep what is done there, and go on with what is not")
-    parser.add_argument("--seconds", type=float, default=float("inf"), help="stop after this time; 0: tell what is kept")
+    parser.add_argument("--seconds", type=float, default=float("inf"), help="end after this time; 0: tell what is kept")
     parser.add_argument("--case-seconds", type=float, default=20, help="a case that takes longer is slow, and stopped")
     parser.add_argument("--steps", type=int, default=STEPS, help="a case that spends more is put aside; 0: none is")
     parser.add_argument("--whole", type=int, default=WHOLE, help="one in so many of these is run to its end; 0: none")
