@@ -33,7 +33,7 @@ from tests.sched.loops.draw import LENGTH, tree
 from tests.sched.loops.oracle import deviation
 
 CHUNK = 20
-STEPS = 5000  # some 0.1 s
+STEPS = 10_000  # some 0.2 s
 WHOLE = 8
 REFUSALS = ("does not run from 0 to one bound", "cannot be unrolled")  # all drawn trees are bounded
 OUTCOMES = ("good", "wrong", "declined", "aside", "slow")

@@ -134,8 +134,17 @@ class Meaning:
         return self.pairs["dims"]
 
     def points(self, domain):
-        known = {p: v for p, v in self.params.items() if p in domain.param_names}
-        return [(s.out.name, p) for s, _ in domain.parts for p in domain.only(s.out.name).points(**known)]
+        return [(s.out.name, p) for s, cs in domain.parts for p in self.listed(domain, s, cs)]
+
+    def listed(self, relation, space, conjuncts):
+        """The points of a part of a relation, in order."""
+        listers = [lister(len(relation.param_names), c.n, c.eqs, c.ineqs, c.divs) for c in conjuncts]
+        if None in listers:
+            part = relation._of(relation.param_names, [(space, conjuncts)])
+            known = {p: v for p, v in self.params.items() if p in relation.param_names}
+            return list((part.wrap() if hasattr(part, "wrap") else part).points(**known))
+        at = [self.params[p] for p in relation.param_names]
+        return sorted({p for f in listers for p in f(*at)})
 
     def inside(self, chosen, name, point):
         if name not in chosen.tuple_names:
@@ -150,11 +159,9 @@ class Meaning:
         """What an extension adds, by prefix."""
         if path not in self.pairs:
             table = {}
-            known = {p: v for p, v in self.params.items() if p in extension.param_names}
             for space, pieces in extension.parts:
                 n = len(space.inp.dims)
-                pairs = extension._of(extension.param_names, [(space, pieces)]).wrap()
-                for p in pairs.points(**known):
+                for p in self.listed(extension, space, pieces):
                     table.setdefault(p[:n], []).append((space.out.name, p[n:]))
             self.pairs[path] = table
         return self.pairs[path]
@@ -194,6 +201,34 @@ def predicate(n, eqs, ineqs, divs):
         columns.append(f"(({_row(row, columns)})//{den})")
     rows = [f"{_row(r, columns)}{sign}0" for rows, sign in ((eqs, "=="), (ineqs, ">=")) for r in rows]
     return _function(n, " and ".join(rows) or "True")
+
+
+@lru_cache(maxsize=1 << 12)
+def lister(n_params, n, eqs, ineqs, divs):
+    """The points of a conjunct as a function of the parameters: nested loops, each between what rows say of its
+    dimension by those before it, and every row tested inside. None where rows do not bound one so."""
+    text, indent = [], "  "
+    names = [f"v{k}" for k in range(n)]
+    columns = ["1", *names]
+    if None in divs:
+        return None
+    for k in range(n_params, n):
+        lower, upper = [], []
+        for row in (*eqs, *([-v for v in r] for r in eqs), *ineqs):
+            c = row[1 + k]
+            if c and not any(row[2 + k :]):
+                rest = _row(row[: 1 + k], columns)
+                (lower if c > 0 else upper).append(f"-(({rest})//{c})" if c > 0 else f"({rest})//{-c}")
+        if not lower or not upper:
+            return None
+        low, high = (x[0] if len(x) == 1 else f"{f}({', '.join(x)})" for f, x in (("max", lower), ("min", upper)))
+        text.append(f"{indent}for v{k} in range({low}, {high} + 1):")
+        indent += "  "
+    test = f"{indent}if holds({', '.join(names)}): found.append(({''.join(f'{x}, ' for x in names[n_params:])}))"
+    space = {"holds": predicate(n, eqs, ineqs, divs)}
+    head = [f"def points({', '.join(names[:n_params])}):", "  found = []"]
+    exec("\n".join([*head, *text, test, "  return found"]), space)  # noqa: S102
+    return space["points"]
 
 
 @dataclass(frozen=True)
