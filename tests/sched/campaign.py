@@ -3,11 +3,11 @@
 Every tree is decoded from bytes that the seed and a number decide, so that a run repeats exactly with any number of
 jobs. A case is good when its loops, run at several values of the parameters, are the instances of the tree in an order
 that it allows; wrong when they are not, or an error is raised that is none of ours; declined when loops are refused
-(`NotScannable`, `BudgetExceeded`); slow when the clock stops it. One tree in twenty takes as long as the other
-nineteen: a tree whose loops need more than `--steps` of the package's own steps is put aside, and one in `--whole` of
-these is run to its end all the same. A table counts outcomes by what trees and loops contain. Cases that fail are made
-smaller, printed with what repeats them, and decide the exit code. With `--keep`, what is done is kept in a file, and
-the same command goes on with what is not.
+(`NotScannable`, `BudgetExceeded`); slow when the clock stops it. Few trees take most of the time: a tree whose loops
+need more than `--steps` of the package's own steps is put aside, and one in `--whole` of these is run to its end all
+the same. A table counts outcomes by what trees and loops contain. Cases that fail are made smaller, printed with what
+repeats them, and decide the exit code. With `--keep`, what is done is kept in a file, and the same command goes on with
+what is not.
 """
 
 import argparse
