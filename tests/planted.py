@@ -34,7 +34,11 @@ SETS = {  # name: (file below polyvolta, text, what it becomes)
         "const is not None and const <= row[0]",
         "const is not None and const <= row[0] + 1",
     ),
-    "counting skips an end": ("sets/counting/count.py", "return range(low, high + 1)", "return range(low, high)"),
+    "counting skips an end": (
+        "sets/counting/count.py",
+        "        low, high = ends(rows)\n        return max(0, high - low + 1)",
+        "        low, high = ends(rows)\n        return max(0, high - low)",
+    ),
     "floor of a floor multiplies once": (
         "sets/values/aff.py",
         "flat.floordiv(atom.den * den)",
@@ -45,10 +49,10 @@ SETS = {  # name: (file below polyvolta, text, what it becomes)
         "out[0] = (row[0] + low) // g * g",
         "out[0] = -(-(row[0] + low) // g) * g",
     ),
-    "an integer search ends one early": (
-        "sets/engine/integer.py",
-        "for d in range(high - low + 1):",
-        "for d in range(max(1, high - low)):",
+    "residues on a bound are lost": (
+        "sets/engine/residues.py",
+        "if sum(map(mul, key, b)) >= least]",
+        "if sum(map(mul, key, b)) > least]",
     ),
 }
 TREES = {
