@@ -1,22 +1,23 @@
-"""Long random campaigns of loops from trees: `python -m tests.sched.campaign --cases 10000 --jobs 4 --seed 1`.
+"""Long random campaigns of loops from trees: `python -m tests.sched.campaign --cases 100000 --jobs 2 --keep F.jsonl`.
 
 Every tree is decoded from bytes that the seed and a number decide, so that a run repeats exactly with any number of
 jobs. A case is good when its loops, run at several values of the parameters, are the instances of the tree in an order
 that it allows; wrong when they are not, or an error is raised that is none of ours; declined when loops are refused
-(`NotScannable`, `BudgetExceeded`); slow when the clock stops it. A table counts outcomes by what trees and loops
-contain. Cases that fail are made smaller, printed with what repeats them, and decide the exit code.
+(`NotScannable`, `BudgetExceeded`); slow when the clock stops it. Few trees take most of the time: a tree whose loops
+need more than `--steps` of the package's own steps is put aside, and one in `--whole` of these is run to its end all
+the same. A table counts outcomes by what trees and loops contain. Cases that fail are made smaller, printed with what
+repeats them, and decide the exit code. With `--keep`, what is done is kept in a file, and the same command goes on with
+what is not.
 """
 
 import argparse
 import builtins
 import os
-import random
 import re
-import signal
 import sys
 import time
 from collections import Counter
-from contextlib import contextmanager
+from functools import partial
 from multiprocessing import get_context
 
 from polyvolta.sched.emit.python.text import to_python
@@ -25,59 +26,42 @@ from polyvolta.sched.errors import NotScannable
 from polyvolta.sched.loops.ast import AnyOf, Block, Call, Extreme, For, If
 from polyvolta.sched.loops.scan import scan
 from polyvolta.sched.tree import Band, Context, Extension, Filter, Guard, Leaf, Mark, Sequence, SetNode
-from polyvolta.sets import BudgetExceeded
+from polyvolta.sets import BudgetExceeded, budget
 from polyvolta.sets.values.aff import Floor
+from tests.campaigns import RENEWED, Kept, Progress, Slow, clock, drawn_bytes, one_of, shrink, sources
 from tests.sched.loops.draw import LENGTH, tree
 from tests.sched.loops.oracle import deviation
 
 CHUNK = 20
+STEPS = 10_000  # some 0.2 s
+WHOLE = 8
 REFUSALS = ("does not run from 0 to one bound", "cannot be unrolled")  # all drawn trees are bounded
-OUTCOMES = ("good", "wrong", "declined", "slow")
+OUTCOMES = ("good", "wrong", "declined", "aside", "slow")
 NODES = {Sequence: "sequence", SetNode: "set", Mark: "mark", Guard: "guard", Context: "context", Extension: "extension"}
-
-
-class Slow(BaseException):
-    """The clock stopped a case."""
-
-
-@contextmanager
-def clock(seconds):
-    """Raises Slow inside when so much processor time is spent."""
-
-    def stop(*_):
-        raise Slow
-
-    old = signal.signal(signal.SIGVTALRM, stop)
-    signal.setitimer(signal.ITIMER_VIRTUAL, seconds, 1)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
-        signal.signal(signal.SIGVTALRM, old)
 
 
 def data_of(seed, number):
     """The bytes of a case."""
-    return random.Random(f"{seed} {number}").randbytes(LENGTH)
+    return drawn_bytes(LENGTH, seed, number)
 
 
-def attempt(data, rich=True, seconds=20):
+def attempt(data, rich=True, seconds=20, steps=None):
     """The outcome of a case, what there is to say about it, the drawn tree, and what it contains."""
     drawn, features = None, set()
     try:
         with clock(seconds):
             drawn = tree(data, rich)
             features |= of_tree(drawn)
-            found = scan(drawn.schedule, drawn.context)
+            found = scanned(drawn, steps)
             features |= of_loops(found.body)
-            for values in drawn.values:
-                reason = deviation(drawn.schedule, found, values)
+            for values, meaning in zip(drawn.values, drawn.meanings, strict=True):
+                reason = deviation(drawn.schedule, found, values, meaning)
                 if reason:
                     return "wrong", f"at {values} {reason}", drawn, features
             if called(to_python(found), values) != run(found, values):
                 return "wrong", f"at {values} the Python text calls otherwise", drawn, features
     except BudgetExceeded as error:
-        return "declined", f"BudgetExceeded: {error.message}", drawn, features
+        return "declined" if steps is None else "aside", f"BudgetExceeded: {error.message}", drawn, features
     except NotScannable as error:
         fair = any(reason in error.message for reason in REFUSALS)
         return "declined" if fair else "wrong", f"NotScannable: {error.message}", drawn, features
@@ -95,6 +79,14 @@ def attempt(data, rich=True, seconds=20):
             features,
         )
     return "good", "", drawn, features
+
+
+def scanned(drawn, steps):
+    """The loops of a tree, within so many steps."""
+    if steps is None:
+        return scan(drawn.schedule, drawn.context)
+    with budget(steps):
+        return scan(drawn.schedule, drawn.context)
 
 
 def called(text, values):
@@ -162,26 +154,9 @@ def kind_of(outcome, message):
     return outcome, "" if message.startswith("at ") else message.split(":")[0]
 
 
-def shrink(data, kind, rich, seconds):
-    """Shorter bytes, more of them zero, that fail alike."""
-
-    def fails(candidate):
-        return kind_of(*attempt(candidate, rich, seconds)[:2]) == kind
-
-    ends = time.monotonic() + 15
-    size = len(data)
-    while size and time.monotonic() < ends:
-        for at in range(0, len(data), size):
-            shorter = data[:at] + data[at + size :]
-            zeroed = data[:at] + bytes(len(data[at : at + size])) + data[at + size :]
-            for candidate in (shorter, zeroed):
-                if candidate != data and fails(candidate):
-                    data = candidate
-                    break
-            if time.monotonic() > ends:
-                break
-        size //= 2
-    return data
+def fails(kind, rich, seconds, data):
+    """Whether a case fails in a way."""
+    return kind_of(*attempt(data, rich, seconds)[:2]) == kind
 
 
 def report(data, origin, rich, seconds):
@@ -199,46 +174,76 @@ def text_of(drawn):
 
 
 def chunk(job):
-    """Some cases; the result crosses processes."""
-    first, count, seed, rich, seconds, ends, shrinks = job
-    table, reasons, reports = Counter(), Counter(), []
+    """Some cases: the job, how many were run before the end of time, and the counts; the result crosses processes."""
+    first, count, seed, (rich, seconds, steps, whole), ends, shrinks = job
+    table, reasons, reports, done = Counter(), Counter(), [], 0
     for number in range(first, first + count):
         if time.time() > ends:
             break
         data = data_of(seed, number)
-        outcome, message, drawn, features = attempt(data, rich, seconds)
+        outcome, message, drawn, features = attempt(data, rich, seconds, steps)
+        if outcome == "aside" and one_of(whole, seed, number):
+            outcome, message, drawn, features = attempt(data, rich, seconds)
+        done += 1
         for f in (*features, "all"):
             table[f, outcome] += 1
         if drawn is not None:
             table["runs at parameters", outcome] += len(drawn.values)
-        if outcome != "good":
-            reasons[
-                outcome, kind_of(outcome, message)[1] or "other instances or order" if outcome == "wrong" else message
-            ] += 1
+        if outcome not in ("good", "aside"):
+            kind = kind_of(outcome, message)
+            reasons[outcome, kind[1] or "other instances or order" if outcome == "wrong" else message] += 1
         if outcome in ("wrong", "slow"):
-            small = shrink(data, kind_of(outcome, message), rich, seconds) if shrinks and outcome == "wrong" else data
-            reports.append((outcome, report(small, f"seed {seed}, number {number}", rich, seconds)))
-    return table, reasons, reports
+            if shrinks and outcome == "wrong" and table["all", "wrong"] == 1:  # one a chunk: it takes time
+                data = shrink(data, partial(fails, kind, rich, seconds), 15)
+            reports.append((outcome, report(data, f"seed {seed}, number {number}", rich, seconds)))
+    return job, done, (table, reasons, reports)
 
 
-def campaign(cases, jobs, seed, rich=True, limit=float("inf"), seconds=20, shown=5, shrinks=True):
-    """Run the cases; returns (feature, outcome) -> cases, and prints progress and reports."""
-    began = last = time.time()
-    todo = [(at, min(CHUNK, cases - at), seed, rich, seconds, began + limit, shrinks) for at in range(0, cases, CHUNK)]
-    table, reasons, printed = Counter(), Counter(), Counter()
-    with get_context("fork").Pool(jobs) as pool:
-        for found, why, reports in pool.imap_unordered(chunk, todo):
+def kept_so_far(kept):
+    """What a file says: counts, reasons, and how many trees of each chunk are done."""
+    table, reasons, done = Counter(), Counter(), Counter()
+    for line in kept.lines:
+        first, n = line["job"]
+        done[first - first % CHUNK] += n
+        for counter, rows in ((table, line["table"]), (reasons, line["reasons"])):
+            for a, b, count in rows:
+                counter[a, b] += count
+    return table, reasons, done
+
+
+def campaign(cases, jobs, seed, limits, kept, limit=float("inf"), shown=5, shrinks=True):
+    """Run the cases; returns (feature, outcome) -> cases, and prints progress and reports.
+
+    `limits` are (rich, seconds of a case, steps or None, whole).
+    """
+    ends = time.time() + limit
+    table, reasons, done = kept_so_far(kept)
+    printed, todo = Counter(), []
+    for at in range(0, cases if limit > 0 else 0, CHUNK):
+        n = min(CHUNK, cases - at)
+        if done[at] < n:
+            todo.append((at + done[at], n - done[at], seed, limits, ends, shrinks))
+    progress = Progress(len(todo), of_all(table))
+    with get_context("fork").Pool(jobs, maxtasksperchild=RENEWED) as pool:
+        for (first, *_), n, (found, why, reports) in pool.imap_unordered(chunk, todo):
             table += found
             reasons += why
+            if n:
+                rows = ([[*key, count] for key, count in counter.items()] for counter in (found, why))
+                kept.add(dict(zip(("job", "table", "reasons", "reports"), ([first, n], *rows, reports), strict=True)))
             for outcome, text in reports:
                 printed[outcome] += 1
                 if printed[outcome] <= shown:
                     print(text, flush=True)
-            if time.time() - last > 5:
-                last = time.time()
-                n, bad = sum(table["all", o] for o in OUTCOMES), table["all", "wrong"]
-                print(f"{last - began:5.0f} s: {n} of {cases} cases, {bad} wrong", file=sys.stderr, flush=True)
+            progress.tell(of_all(table), table["all", "wrong"])
+            if time.time() > ends:
+                break
     return table, reasons
+
+
+def of_all(table):
+    """How many cases there were."""
+    return sum(table["all", o] for o in OUTCOMES)
 
 
 def summary(table, reasons, elapsed):
@@ -247,32 +252,43 @@ def summary(table, reasons, elapsed):
     lines = [f"| with | {' | '.join(OUTCOMES)} |", "|---|" + "--:|" * len(OUTCOMES)]
     lines += [f"| {f} | {' | '.join(str(table[f, o]) for o in OUTCOMES)} |" for f in names]
     lines += [""] + [f"{n} {outcome}: {why}" for (outcome, why), n in reasons.most_common(12)]
-    return "\n".join(lines) + f"\n\n{elapsed:.0f} s in all."
+    compared = table["all", "good"] + table["all", "wrong"]
+    return "\n".join(lines) + f"\n\n{compared:,} trees were compared. {elapsed:.0f} s in all."
 
 
-def main(arguments=None):
+def parsed(arguments):
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--cases", type=int, default=1000)
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="processes")
     parser.add_argument("--seed", default="1")
-    parser.add_argument("--seconds", type=float, default=float("inf"), help="stop after this time")
+    parser.add_argument("--keep", metavar="FILE", help="keep what is done there, and go on with what is not")
+    parser.add_argument("--seconds", type=float, default=float("inf"), help="end after this time; 0: tell what is kept")
     parser.add_argument("--case-seconds", type=float, default=20, help="a case that takes longer is slow, and stopped")
+    parser.add_argument("--steps", type=int, default=STEPS, help="a tree that spends more is put aside; 0: none is")
+    parser.add_argument("--whole", type=int, default=WHOLE, help="one in so many of these is run to its end; 0: none")
     parser.add_argument("--plain", action="store_true", help="no marks, guards, contexts and extensions")
     parser.add_argument("--show", type=int, default=5, help="how many reports of an outcome are printed")
     parser.add_argument("--no-shrink", action="store_true")
     parser.add_argument("--replay", metavar="HEX", help="run one reported case")
-    options = parser.parse_args(arguments)
+    return parser.parse_args(arguments)
+
+
+def main(arguments=None):
+    options = parsed(arguments)
     if options.replay:
         data = bytes.fromhex(options.replay)
         outcome, message, drawn, features = attempt(data, not options.plain, options.case_seconds)
         print(text_of(drawn), outcome, message, ", ".join(sorted(features)), sep="\n")
         return outcome != "good"
     began = time.time()
+    limits = (not options.plain, options.case_seconds, options.steps or None, options.whole)
+    state = sources("polyvolta/sets", "polyvolta/sched", "tests/sched", "tests/sets")
+    kept = Kept(options.keep, campaign="loops", seed=options.seed, sources=state, limits=list(limits))
     table, reasons = campaign(
-        options.cases, options.jobs, options.seed, not options.plain, options.seconds, options.case_seconds,
-        options.show, not options.no_shrink,
-    )  # fmt: skip
-    print(summary(table, reasons, time.time() - began), f"Seed {options.seed}, {options.jobs} processes.")
+        options.cases, options.jobs, options.seed, limits, kept, options.seconds, options.show, not options.no_shrink
+    )
+    told = f"Seed {options.seed}, {options.jobs} processes, commit {kept.commit}."
+    print(summary(table, reasons, time.time() - began), told)
     return 1 if table["all", "wrong"] else 0
 
 

@@ -1,21 +1,21 @@
-"""Long random campaigns: `python -m tests.sets.campaign --cases 1000000 --jobs 16 --seed 1`.
+"""Long random campaigns: `python -m tests.sets.campaign --cases 1000000 --jobs 2 --seed 1 --keep sets.jsonl`.
 
 Every input is decoded from bytes that the seed, the family and a number decide, so a run repeats exactly with any
 number of jobs. A case is one operation on one random input, compared with its truth table. It ends well, or it is a
 mismatch (a wrong answer or an unexpected error), or it is declined (`BudgetExceeded`, `NotSupported`), or it is slow
-and stopped by the clock. Mismatches are shrunk, printed with what repeats them, and decide the exit code.
+and stopped by the clock. Few cases take most of the time: a case that spends more than `--steps` of the package's own
+steps is put aside, and one in `--whole` of these is run to its end all the same. Mismatches are shrunk, printed with
+what repeats them, and decide the exit code. With `--keep`, what is done is kept in a file, and the same command goes on
+with what is not.
 """
 
 import argparse
 import faulthandler
 import os
-import random
-import signal
 import sys
 import time
 import traceback
 from collections import Counter
-from contextlib import contextmanager
 from contextvars import copy_context
 from dataclasses import dataclass, field
 from functools import partial
@@ -23,18 +23,19 @@ from itertools import zip_longest
 from math import ceil
 from multiprocessing import TimeoutError, get_context
 
-from polyvolta.sets import BudgetExceeded, NotSupported
+from polyvolta.sets import BudgetExceeded, NotSupported, budget
+from tests.campaigns import RENEWED, Kept, Progress, Slow, clock, drawn_bytes, one_of, shrink, sources
 from tests.sets.draw import Source
 from tests.sets.laws import FAMILIES, LENGTH, load
 
 CHUNK = 25  # inputs that a worker takes at a time
 REPORTS = 3  # printed of a law and outcome
 HANGS = 40  # so many times the clock of a case, and nothing at all has been heard: it hangs; others may use the machine
+STEPS = 4000  # some 80 ms
+FOR_DRAWING = 10  # times as many steps: all laws of a family need the input
+WHOLE = 8
 DRAW = "drawing and parsing"
-
-
-class Slow(BaseException):
-    """The clock stopped a case."""
+COUNTS = ("cases", "mismatches", "declined", "aside", "slow", "seconds")
 
 
 @dataclass
@@ -44,44 +45,64 @@ class Tally:
     cases: Counter = field(default_factory=Counter)
     mismatches: Counter = field(default_factory=Counter)
     declined: Counter = field(default_factory=Counter)
+    aside: Counter = field(default_factory=Counter)
     slow: Counter = field(default_factory=Counter)
     seconds: Counter = field(default_factory=Counter)
     reports: list = field(default_factory=list)
 
     def add(self, other):
-        for name in ("cases", "mismatches", "declined", "slow", "seconds"):
+        for name in COUNTS:
             getattr(self, name).update(getattr(other, name))
         self.reports += other.reports
+
+    @property
+    def compared(self):
+        """How many cases came to an answer that was compared with a table."""
+        return self.cases.total() - self.declined.total() - self.aside.total() - self.slow.total()
+
+    def to_json(self):
+        """The tally as rows (family, law, each count), and reports."""
+        rows = [[*key, *(round(getattr(self, name)[key], 6) for name in COUNTS)] for key in self.cases]
+        return {"rows": rows, "reports": self.reports}
+
+    @classmethod
+    def of_json(cls, found):
+        tally = cls(reports=[(tuple(key), text) for key, text in found["reports"]])
+        for family, law, *counts in found["rows"]:
+            for name, n in zip(COUNTS, counts, strict=True):
+                if n:
+                    getattr(tally, name)[family, law] += n
+        return tally
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a case may take: processor time, steps at first (None: as many as the package allows), and which of those
+    that need more are run to the end."""
+
+    seconds: float = 20
+    steps: int | None = None
+    whole: int = WHOLE
 
 
 def data_of(seed, family, number):
     """The bytes of an input."""
-    return random.Random(f"{seed} {family} {number}").randbytes(LENGTH)
+    return drawn_bytes(LENGTH, seed, family, number)
 
 
-@contextmanager
-def clock(seconds):
-    """Raises Slow inside when so much processor time is spent."""
+def within(f, steps):
+    """Call f with so many steps in all."""
+    with budget(steps):
+        return f()
 
-    def stop(*_):
-        raise Slow
 
-    old = signal.signal(signal.SIGVTALRM, stop)
-    signal.setitimer(signal.ITIMER_VIRTUAL, seconds, 1)  # and again, should the exception be lost in a callback
+def attempt(f, seconds, steps=None):
+    """ "good", "declined", "aside", "slow" or "mismatch", with what came out or the message."""
     try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
-        signal.signal(signal.SIGVTALRM, old)
-
-
-def attempt(f, seconds):
-    """ "good", "declined", "slow" or "mismatch", with what came out or the message."""
-    try:
-        with clock(seconds):
-            return "good", copy_context().run(f)  # the clock may strike where a budget is about to be closed
+        with clock(seconds):  # it may strike where a budget is about to be closed: hence a context of its own
+            return "good", copy_context().run(f) if steps is None else copy_context().run(within, f, steps)
     except (BudgetExceeded, NotSupported) as error:
-        return "declined", str(error)
+        return "aside" if steps is not None and isinstance(error, BudgetExceeded) else "declined", str(error)
     except Slow:
         return "slow", f"no answer in {seconds} s"
     except Exception as error:
@@ -89,31 +110,40 @@ def attempt(f, seconds):
         return "mismatch", f"{type(error).__name__}: {error} ({os.path.basename(frame.filename)}:{frame.lineno})"
 
 
-def run_input(family, data, tally, seconds, origin):
+def run_input(family, data, tally, limits, origin):
     """All laws of a family on one input."""
-    outcome, inputs = attempt(lambda: family.draw(Source(data)), seconds)
+
+    def run(name, f):
+        more = FOR_DRAWING if name == DRAW else 1
+        outcome, found = attempt(f, limits.seconds, limits.steps and more * limits.steps)
+        if outcome == "aside" and one_of(limits.whole, family.name, name, data.hex()):
+            outcome, found = attempt(f, limits.seconds)
+        return outcome, found
+
+    outcome, inputs = run(DRAW, lambda: family.draw(Source(data)))
     laws = family.laws if outcome == "good" else {DRAW: None}
     for name, law in laws.items():
         began = time.process_time()
         if law is not None:
-            outcome, message = attempt(partial(law, *inputs), seconds)
+            outcome, message = run(name, partial(law, *inputs))
         else:
             message = inputs
         key = (family.name, name)
         tally.cases[key] += 1
         tally.seconds[key] += time.process_time() - began
-        if outcome != "good":
-            counter = {"mismatch": tally.mismatches, "declined": tally.declined, "slow": tally.slow}[outcome]
-            counter[key] += 1
-            if counter[key] == 1:  # one a chunk: shrinking takes time
-                text = report(family, name, law, data, outcome, message, seconds, origin)
-                tally.reports.append(((*key, outcome), text))
+        if outcome == "good":
+            continue
+        counter = {"mismatch": tally.mismatches, "declined": tally.declined, "slow": tally.slow, "aside": tally.aside}
+        counter[outcome][key] += 1
+        if counter[outcome][key] == 1 and outcome != "aside":  # one a chunk: shrinking takes time
+            text = report(family, name, law, data, outcome, message, limits.seconds, origin)
+            tally.reports.append(((*key, outcome), text))
 
 
 def report(family, name, law, data, outcome, message, seconds, origin):
     """What a person needs to see and repeat a case that did not end well."""
     if outcome == "mismatch":
-        data = shrink(family, law, data, seconds)
+        data = shrink(data, partial(fails, family, law, seconds), seconds)
     found, inputs = attempt(lambda: family.draw(Source(data)), seconds)
     if outcome == "mismatch" and law is not None and found == "good":
         _, message = attempt(partial(law, *inputs), seconds)
@@ -122,43 +152,28 @@ def report(family, name, law, data, outcome, message, seconds, origin):
     return f"{outcome}: {family.name} / {name} ({origin})\n{texts}\n    {message}\n    {replay}"
 
 
-def shrink(family, law, data, seconds):
-    """Shorter bytes, more of them zero, that fail still; at most a few hundred attempts."""
-
-    def fails(candidate):
-        outcome, inputs = attempt(lambda: family.draw(Source(candidate)), seconds)
-        if law is not None and outcome == "good":
-            outcome, _ = attempt(partial(law, *inputs), seconds)
-        return outcome == "mismatch"
-
-    ends = time.monotonic() + seconds
-    size = len(data)
-    while size and time.monotonic() < ends:
-        for at in range(0, len(data), size):
-            shorter = data[:at] + data[at + size :]
-            zeroed = data[:at] + bytes(len(data[at : at + size])) + data[at + size :]
-            for candidate in (shorter, zeroed):
-                if candidate != data and fails(candidate):
-                    data = candidate
-                    break
-            if time.monotonic() > ends:
-                break
-        size //= 2
-    return data
+def fails(family, law, seconds, data):
+    """Whether a law, or the drawing, does not hold of some bytes."""
+    outcome, inputs = attempt(lambda: family.draw(Source(data)), seconds)
+    if law is not None and outcome == "good":
+        outcome, _ = attempt(partial(law, *inputs), seconds)
+    return outcome == "mismatch"
 
 
 def chunk(job):
-    """Run some inputs of one family; the result crosses processes."""
-    name, first, count, seed, seconds, ends = job
-    tally = Tally()
+    """Run some inputs of one family: the job, how many were run before the end of time, and the tally; the result
+    crosses processes."""
+    name, first, count, seed, limits, ends = job
+    tally, done = Tally(), 0
+    # a long call into C sees no signal: tell at least where; every law of an input may take its time
+    faulthandler.dump_traceback_later(HANGS * limits.seconds, file=sys.__stderr__)
     for number in range(first, first + count):
         if time.time() > ends:
             break
-        # a long call into C sees no signal: tell at least where
-        faulthandler.dump_traceback_later(HANGS * seconds, file=sys.__stderr__)
-        run_input(load()[name], data_of(seed, name, number), tally, seconds, f"seed {seed}, input {number}")
+        run_input(load()[name], data_of(seed, name, number), tally, limits, f"seed {seed}, input {number}")
+        done += 1
     faulthandler.cancel_dump_traceback_later()
-    return job, tally
+    return job, done, tally
 
 
 def plan(cases):
@@ -167,54 +182,73 @@ def plan(cases):
     return dict.fromkeys(FAMILIES, ceil(cases / laws))
 
 
-def jobs_of(cases, seed, seconds, ends):
-    """Chunks of all families in turns, so that a run cut short has seen all of them."""
-    columns = [
-        [(name, at, min(CHUNK, n - at), seed, seconds, ends) for at in range(0, n, CHUNK)]
-        for name, n in plan(cases).items()
-    ]
+def jobs_of(cases, seed, limits, ends, done):
+    """Chunks of all families in turns, so that a run cut short has seen all of them; less what is done already, a
+    number of inputs by (family, first)."""
+    columns = []
+    for name, n in plan(cases).items():
+        column = []
+        for at in range(0, n, CHUNK):
+            skip = min(done.get((name, at), 0), n - at)
+            if skip < min(CHUNK, n - at):
+                column.append((name, at + skip, min(CHUNK, n - at) - skip, seed, limits, ends))
+        columns.append(column)
     return [job for turn in zip_longest(*columns) for job in turn if job]
 
 
 def answers(todo, jobs, patience):
     """What chunks return, as they end; None for those under way when none has ended for so many seconds, the last."""
-    with get_context("fork").Pool(jobs) as pool:
+    with get_context("fork").Pool(jobs, maxtasksperchild=RENEWED) as pool:
         results, waiting = pool.imap_unordered(chunk, todo), dict.fromkeys(todo)
         while waiting:
             try:
-                job, tally = results.next(timeout=patience)
+                job, done, tally = results.next(timeout=patience)
             except TimeoutError:
-                yield from [(job, None) for job in list(waiting)[:jobs]]
+                yield from [(job, 0, None) for job in list(waiting)[:jobs]]
                 return
             waiting.pop(job)
-            yield job, tally
+            yield job, done, tally
 
 
-def campaign(cases, jobs, seed, limit, seconds):
+def kept_so_far(kept):
+    """What a file says: the tally, and how many inputs of each chunk are done."""
+    total, done = Tally(), Counter()
+    for line in kept.lines:
+        name, first, n = line["job"]
+        done[name, first - first % CHUNK] += n
+        total.add(Tally.of_json(line))
+    return total, done
+
+
+def hung(job):
+    """The tally of a chunk that hangs."""
+    name, first, count, seed, *_ = job
+    print(f"hangs: {name} (seed {seed}, inputs {first} to {first + count - 1})", flush=True)
+    return Tally(cases=Counter({(name, DRAW): 1}), slow=Counter({(name, DRAW): 1}))
+
+
+def campaign(cases, jobs, seed, limit, limits, kept):
     """Run the cases and return their tally; prints progress."""
-    began = time.time()
-    todo = jobs_of(cases, seed, seconds, began + limit)
-    total, shown, last = Tally(), Counter(), began
+    total, done = kept_so_far(kept)
+    ends = time.time() + limit
+    todo = jobs_of(cases, seed, limits, ends, done) if limit > 0 else []
+    progress, shown = Progress(len(todo), total.cases.total()), Counter()
     waiting = dict.fromkeys(todo)
-    while waiting:
-        for job, tally in answers(list(waiting), jobs, HANGS * (1 + seconds)):
+    while waiting and time.time() < ends:
+        for job, inputs, tally in answers(list(waiting), jobs, HANGS * (1 + limits.seconds)):
             waiting.pop(job)
             if tally is None:
-                name, first, count, *_ = job
-                total.cases[name, DRAW] += 1
-                total.slow[name, DRAW] += 1
-                print(f"hangs: {name} (seed {seed}, inputs {first} to {first + count - 1})", flush=True)
-                continue
+                inputs, tally = job[2], hung(job)
             total.add(tally)
+            if inputs:
+                kept.add({"job": [job[0], job[1], inputs], **tally.to_json()})
             for key, text in tally.reports:
                 shown[key] += 1
                 if shown[key] <= REPORTS:
                     print(text, flush=True)
-            if time.time() - last > 10:
-                last = time.time()
-                n, bad, done = total.cases.total(), total.mismatches.total(), len(todo) - len(waiting)
-                line = f"{last - began:5.0f} s: {n} cases, {bad} mismatches, {done} of {len(todo)} chunks"
-                print(line, file=sys.stderr, flush=True)
+            progress.tell(total.cases.total(), total.mismatches.total())
+            if time.time() > ends:
+                break
     return total
 
 
@@ -228,43 +262,54 @@ def _place(key):
 def summary(tally, elapsed):
     """The tally as Markdown."""
     lines = [
-        "| inputs | operation | cases | mismatches | declined | slow | ms a case |",
-        "|---|---|--:|--:|--:|--:|--:|",
+        "| inputs | operation | cases | mismatches | declined | aside | slow | ms a case |",
+        "|---|---|--:|--:|--:|--:|--:|--:|",
     ]
+    counted = (tally.cases, tally.mismatches, tally.declined, tally.aside, tally.slow)
     for key in sorted(tally.cases, key=_place):
-        n = tally.cases[key]
-        bad, declined, slow = tally.mismatches[key], tally.declined[key], tally.slow[key]
-        lines.append(
-            f"| {key[0]} | {key[1]} | {n} | {bad} | {declined} | {slow} | {1000 * tally.seconds[key] / n:.2f} |"
-        )
-    total = tally.cases.total(), tally.mismatches.total(), tally.declined.total(), tally.slow.total()
-    mean = 1000 * tally.seconds.total() / max(1, total[0])
-    lines.append(f"| all | {len(tally.cases)} laws | {' | '.join(map(str, total))} | {mean:.2f} |")
-    return "\n".join(lines) + f"\n\n{elapsed:.0f} s in all."
+        mean = 1000 * tally.seconds[key] / tally.cases[key]
+        lines.append(f"| {' | '.join([*key, *(str(c[key]) for c in counted)])} | {mean:.2f} |")
+    mean = 1000 * tally.seconds.total() / max(1, tally.cases.total())
+    lines.append(f"| all | {len(tally.cases)} laws | {' | '.join(str(c.total()) for c in counted)} | {mean:.2f} |")
+    return "\n".join(lines) + f"\n\n{tally.compared:,} cases were compared. {elapsed:.0f} s in all."
 
 
-def main(arguments=None):
+def parsed(arguments):
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--cases", type=int, default=100_000, help="how many cases, over all laws")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="processes")
     parser.add_argument("--seed", default="1")
-    parser.add_argument("--seconds", type=float, default=float("inf"), help="stop after this time")
+    parser.add_argument("--keep", metavar="FILE", help="keep what is done there, and go on with what is not")
+    parser.add_argument("--seconds", type=float, default=float("inf"), help="end after this time; 0: tell what is kept")
     parser.add_argument("--case-seconds", type=float, default=20, help="a case that takes longer is slow, and stopped")
+    parser.add_argument("--steps", type=int, default=STEPS, help="a case that spends more is put aside; 0: none is")
+    parser.add_argument("--whole", type=int, default=WHOLE, help="one in so many of these is run to its end; 0: none")
     parser.add_argument("--family", action="append", help="only this family of inputs (may be repeated)")
     parser.add_argument("--replay", nargs=2, metavar=("FAMILY", "HEX"), help="run the laws on one reported input")
-    options = parser.parse_args(arguments)
+    return parser.parse_args(arguments)
+
+
+def main(arguments=None):
+    options = parsed(arguments)
     load()
     began = time.time()
     if options.replay:
         name, data = options.replay
         tally = Tally()
-        run_input(FAMILIES[name], bytes.fromhex(data), tally, options.case_seconds, "replay")
+        run_input(FAMILIES[name], bytes.fromhex(data), tally, Limits(options.case_seconds), "replay")
         print("\n".join(text for _, text in tally.reports))
-    else:
-        for name in set(FAMILIES) - set(options.family or FAMILIES):
-            del FAMILIES[name]
-        tally = campaign(options.cases, options.jobs, options.seed, options.seconds, options.case_seconds)
-    print(summary(tally, time.time() - began), f"Seed {options.seed}, {options.jobs} processes.")
+        print(summary(tally, time.time() - began))
+        return 1 if tally.mismatches else 0
+    for name in set(FAMILIES) - set(options.family or FAMILIES):
+        del FAMILIES[name]
+    limits = Limits(options.case_seconds, options.steps or None, options.whole)
+    state = sources("polyvolta/sets", "tests/sets")
+    kept = Kept(
+        options.keep, campaign="sets", seed=options.seed, sources=state, families=[*FAMILIES],
+        limits=[limits.seconds, limits.steps, limits.whole],
+    )  # fmt: skip
+    tally = campaign(options.cases, options.jobs, options.seed, options.seconds, limits, kept)
+    print(summary(tally, time.time() - began), f"Seed {options.seed}, {options.jobs} processes, commit {kept.commit}.")
     return 1 if tally.mismatches else 0
 
 

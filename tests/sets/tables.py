@@ -2,7 +2,9 @@
 
 `table` evaluates every row of every conjunct at every point of a window, one axis per parameter and dimension, and
 knows nothing of how the relation came about. With truth tables every operation is a law about arrays: projecting is
-`any` over an axis, reversing a map is `moveaxis`. Values are float64, exact below 2**53, which is checked.
+`any` over an axis, reversing a map is `moveaxis`. A row is a sum of arrays along the axes that it uses, so that it
+costs the points of those alone, and the table of a conjunct is kept for the next law that meets the same rows. Values
+are int64, and float64 where existentials are searched; that they are exact there is checked.
 """
 
 from functools import lru_cache, reduce
@@ -14,7 +16,8 @@ LOW, HIGH = -3, 4  # drawn sets live in this box ...
 WINDOW = range(LOW - 1, HIGH + 2)  # ... and are looked at in this window
 PARAMS = range(-1, 4)
 FAR = 60  # how far an existential without bounds of its own is searched
-EXACT = 2.0**50
+EXACT = 2**50  # of float64
+LARGE = 2**62  # of int64
 
 
 def shape(n_params, n_dims):
@@ -28,42 +31,63 @@ def axes(n_params, n_dims):
     return tuple(np.meshgrid(*map(np.array, [PARAMS] * n_params + [WINDOW] * n_dims), indexing="ij", sparse=True))
 
 
-@lru_cache(maxsize=64)
-def _grid(n_params, n_dims):
-    """All points of the window, one a row, with a leading 1."""
-    columns = [np.broadcast_to(a, shape(n_params, n_dims)).ravel() for a in axes(n_params, n_dims)]
-    return np.stack([np.ones(int(np.prod(shape(n_params, n_dims)))), *columns], axis=1)
-
-
 def conjunct_table(c, n_params):
-    """The truth table of one conjunct, from its rows."""
-    return holds(c, _grid(n_params, c.n - n_params)).reshape(shape(n_params, c.n - n_params))
+    """The truth table of one conjunct, from its rows; not to be written to."""
+    return _rows_table(n_params, c.n, tuple(c.eqs), tuple(c.ineqs), tuple(c.divs))
+
+
+@lru_cache(maxsize=512)
+def _rows_table(n_params, n, eqs, ineqs, divs):
+    """The truth table of equalities, inequalities and divs."""
+    found = np.ones(shape(n_params, n - n_params), bool)
+    _narrow(found, [np.int64(1), *axes(n_params, n - n_params)], eqs, ineqs, divs)
+    found.flags.writeable = False
+    return found
 
 
 def holds(c, points):
     """Which of the points, rows (1, dims...), lie in a conjunct."""
-    values = np.zeros((len(points), 1 + c.n + len(c.divs)))
-    values[:, : 1 + c.n] = points
-    unknown = []
-    for k, div in enumerate(c.divs):
+    found = np.ones(len(points), bool)
+    _narrow(found, list(points.T.astype(np.int64)), tuple(c.eqs), tuple(c.ineqs), tuple(c.divs))
+    return found
+
+
+def _narrow(found, columns, eqs, ineqs, divs):
+    """Clear the entries at which rows or divs do not hold; a column is what a coefficient is multiplied with, any
+    array that broadcasts to `found`, and None for an existential."""
+    largest = [int(np.abs(x).max(initial=0)) for x in columns]
+    for div in divs:
         if div is None:
-            unknown.append(1 + c.n + k)
+            columns.append(None)
+            largest.append(0)
         else:
             den, row = div
-            values[:, 1 + c.n + k] = np.floor_divide(values[:, : len(row)] @ np.array(row, float), float(den))
-    rows = [*c.eqs, *(tuple(-v for v in r) for r in c.eqs), *c.ineqs]
-    if not rows:
-        return np.ones(len(points), bool)
-    matrix = np.array(rows, float).T
-    at_most = np.abs(values).max(axis=0, initial=0) @ np.abs(matrix)
-    assert at_most.max(initial=0) < EXACT, f"too large for exact tables: {c}"
-    sums = values @ matrix
-    free = ~matrix[unknown].any(axis=0)
-    found = (sums[:, free] >= 0).all(axis=1)
-    if unknown:
-        (at,) = found.nonzero()
-        found[at] = _some(sums[at][:, ~free], matrix[unknown][:, ~free])
-    return found
+            columns.append(_sum(row, columns, largest) // den)
+            largest.append(sum(abs(c) * m for c, m in zip(row, largest)) // den + 1)
+    unknown = [k for k, x in enumerate(columns) if x is None]
+    searched = []
+    for rows, holds_ in ((eqs, np.equal), (ineqs, np.greater_equal)):
+        for row in rows:
+            if any(row[k] for k in unknown):
+                searched += (row, tuple(-v for v in row)) if holds_ is np.equal else (row,)
+            else:
+                np.logical_and(found, holds_(_sum(row, columns, largest), 0), out=found)
+    if searched:
+        at = found.nonzero()
+        known = [(k, np.broadcast_to(x, found.shape)[at]) for k, x in enumerate(columns) if x is not None]
+        assert all(sum(abs(v) * m for v, m in zip(r, largest)) < EXACT for r in searched), "too large for exact tables"
+        sums = np.stack([sum((r[k] * x for k, x in known), np.zeros(len(at[0]))) for r in searched], axis=1)
+        found[at] = _some(sums, np.array([[r[k] for r in searched] for k in unknown], float))
+
+
+def _sum(row, columns, largest):
+    """A row at the points: the sum of its columns, each times its coefficient."""
+    assert sum(abs(c) * m for c, m in zip(row, largest)) < LARGE, f"too large for exact tables: {row}"
+    total = np.int64(0)
+    for c, x in zip(row, columns):
+        if c:
+            total = total + c * x
+    return total
 
 
 def _some(sums, coefficients):

@@ -45,11 +45,12 @@ class Statement:
 
 @dataclass(frozen=True)
 class Drawn:
-    """A tree and the values of the parameters at which it is run."""
+    """A tree, the values of the parameters at which it is run, and what it means there."""
 
     schedule: Schedule
     context: Set
     values: tuple[dict, ...]
+    meanings: tuple[Meaning, ...]
 
     def __repr__(self):
         return f"{self.schedule}\ncontext {self.context}\nat {list(self.values)}"
@@ -336,10 +337,12 @@ def tree(data, rich=True):
     schedule = Schedule(Domain(Set(f"{hand.head}{{ {pieces} }}"), root))
     found = [(v, Meaning(schedule, v)) for v in chosen]
     found = [(v, m) for v, m in found if m.order.size <= LARGEST] or found[:1]
-    values = tuple(v for v, _ in found)
-    schedule = known(schedule, values, [m for _, m in found], s)
+    values, meanings = tuple(v for v, _ in found), tuple(m for _, m in found)
+    plain, schedule = schedule, known(schedule, values, meanings, s)
+    if schedule is not plain:  # that the contexts hold is checked
+        meanings = tuple(Meaning(schedule, v) for v in values)
     bounds = [f"{p} >= {min(v[p] for v in values)}" for p in params if s.below(3) == 2]
-    return Drawn(schedule, Set(f"{hand.head}{{ : {' and '.join(bounds)} }}"), values)
+    return Drawn(schedule, Set(f"{hand.head}{{ : {' and '.join(bounds)} }}"), values, meanings)
 
 
 def known(schedule, values, meanings, s):

@@ -1,6 +1,7 @@
 """What a schedule tree means, by brute force: the instances are enumerated and sent down the tree one by one.
 
-Nothing here knows how loops are made. At given parameters the tree becomes an `Order`:
+Nothing here knows how loops are made, and expressions and conditions are not evaluated by the library: what a sum, a
+floor and a row mean is said here, as a Python function of each. At given parameters the tree becomes an `Order`:
 
     Ordered     its parts run one after another: the values of a band member, the children of a sequence
     Unordered   its parts run in any order, even interleaved: the children of a set, the values of a mapped member
@@ -11,7 +12,10 @@ and a run is right when it is the same instances, each as often, in an order tha
 
 from collections import Counter
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import product
+
+import numpy as np
 
 from polyvolta.sched.emit.run import run
 from polyvolta.sched.loops.scan import scan
@@ -27,7 +31,9 @@ from polyvolta.sched.tree import (
     Sequence,
     SetNode,
 )
-from polyvolta.sets import Set
+from polyvolta.sets import Aff, Set
+from polyvolta.sets.values.aff import Floor
+from tests.sets.tables import holds
 
 
 @dataclass
@@ -113,7 +119,9 @@ class Meaning:
         return combined("unordered" if m.name else "ordered", parts)
 
     def value(self, e, name, point):
-        return e.evaluate({**self.params, **dict(zip(self.dims[name], point, strict=True))})
+        if not isinstance(e, Aff):  # by cases
+            return e.evaluate({**self.params, **dict(zip(self.dims[name], point, strict=True))})
+        return evaluator(e, (*self.params, *self.dims[name]))(*self.params.values(), *point)
 
     @property
     def dims(self):
@@ -126,8 +134,17 @@ class Meaning:
         return self.pairs["dims"]
 
     def points(self, domain):
-        known = {p: v for p, v in self.params.items() if p in domain.param_names}
-        return [(s.out.name, p) for s, _ in domain.parts for p in domain.only(s.out.name).points(**known)]
+        return [(s.out.name, p) for s, cs in domain.parts for p in self.listed(domain, s, cs)]
+
+    def listed(self, relation, space, conjuncts):
+        """The points of a part of a relation, in order."""
+        listers = [lister(len(relation.param_names), c.n, c.eqs, c.ineqs, c.divs) for c in conjuncts]
+        if None in listers:
+            part = relation._of(relation.param_names, [(space, conjuncts)])
+            known = {p: v for p, v in self.params.items() if p in relation.param_names}
+            return list((part.wrap() if hasattr(part, "wrap") else part).points(**known))
+        at = [self.params[p] for p in relation.param_names]
+        return sorted({p for f in listers for p in f(*at)})
 
     def inside(self, chosen, name, point):
         if name not in chosen.tuple_names:
@@ -135,20 +152,101 @@ class Meaning:
         return self.true(chosen.only(name), point)
 
     def true(self, s, point):
-        return s.contains(point, **{p: v for p, v in self.params.items() if p in s.param_names})
+        at = (*(self.params[p] for p in s.param_names), *point)
+        return any(predicate(c.n, tuple(c.eqs), tuple(c.ineqs), tuple(c.divs))(*at) for _, cs in s.parts for c in cs)
 
     def added(self, path, extension):
         """What an extension adds, by prefix."""
         if path not in self.pairs:
             table = {}
-            known = {p: v for p, v in self.params.items() if p in extension.param_names}
             for space, pieces in extension.parts:
                 n = len(space.inp.dims)
-                pairs = extension._of(extension.param_names, [(space, pieces)]).wrap()
-                for p in pairs.points(**known):
+                for p in self.listed(extension, space, pieces):
                     table.setdefault(p[:n], []).append((space.out.name, p[n:]))
             self.pairs[path] = table
         return self.pairs[path]
+
+
+# ---- what expressions and rows mean
+
+
+@lru_cache(maxsize=1 << 12)
+def evaluator(e, names):
+    """An expression as a function of the values of some names."""
+    return _function(len(names), _text(e, {name: f"v{k}" for k, name in enumerate(names)}))
+
+
+def _text(e, called):
+    parts = [str(e.const)]
+    for atom, c in e.terms:
+        if isinstance(atom, str):
+            part = called[atom]
+        elif isinstance(atom, Floor):
+            part = f"(({_text(atom.num, called)})//{atom.den})"
+        else:
+            part = f"(({_text(atom.left, called)})^({_text(atom.right, called)}))"
+        parts.append(f"{c}*{part}")
+    return "+".join(parts)
+
+
+@lru_cache(maxsize=1 << 12)
+def predicate(n, eqs, ineqs, divs):
+    """The rows of a conjunct as a function that says whether a point is in it."""
+    columns = ["1", *(f"v{k}" for k in range(n))]
+    for div in divs:
+        if div is None:
+            whole = Rows(n, eqs, ineqs, divs)
+            return lambda *point: bool(holds(whole, np.array([[1, *point]]))[0])
+        den, row = div
+        columns.append(f"(({_row(row, columns)})//{den})")
+    rows = [f"{_row(r, columns)}{sign}0" for rows, sign in ((eqs, "=="), (ineqs, ">=")) for r in rows]
+    return _function(n, " and ".join(rows) or "True")
+
+
+@lru_cache(maxsize=1 << 12)
+def lister(n_params, n, eqs, ineqs, divs):
+    """The points of a conjunct as a function of the parameters: nested loops, each between what rows say of its
+    dimension by those before it, and every row tested inside. None where rows do not bound one so."""
+    text, indent = [], "  "
+    names = [f"v{k}" for k in range(n)]
+    columns = ["1", *names]
+    if None in divs:
+        return None
+    for k in range(n_params, n):
+        lower, upper = [], []
+        for row in (*eqs, *([-v for v in r] for r in eqs), *ineqs):
+            c = row[1 + k]
+            if c and not any(row[2 + k :]):
+                rest = _row(row[: 1 + k], columns)
+                (lower if c > 0 else upper).append(f"-(({rest})//{c})" if c > 0 else f"({rest})//{-c}")
+        if not lower or not upper:
+            return None
+        low, high = (x[0] if len(x) == 1 else f"{f}({', '.join(x)})" for f, x in (("max", lower), ("min", upper)))
+        text.append(f"{indent}for v{k} in range({low}, {high} + 1):")
+        indent += "  "
+    test = f"{indent}if holds({', '.join(names)}): found.append(({''.join(f'{x}, ' for x in names[n_params:])}))"
+    space = {"holds": predicate(n, eqs, ineqs, divs)}
+    head = [f"def points({', '.join(names[:n_params])}):", "  found = []"]
+    exec("\n".join([*head, *text, test, "  return found"]), space)  # noqa: S102
+    return space["points"]
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Those of a conjunct."""
+
+    n: int
+    eqs: tuple
+    ineqs: tuple
+    divs: tuple
+
+
+def _row(row, columns):
+    return "+".join(f"{c}*{x}" for c, x in zip(row, columns) if c) or "0"
+
+
+def _function(n, text):
+    return eval(f"lambda {', '.join(f'v{k}' for k in range(n))}: {text}")  # noqa: S307
 
 
 def wrong(order, got, where="the tree"):
@@ -203,21 +301,21 @@ def assert_runs(schedule, found, params):
     assert reason is None, f"at {dict(params)} {reason}\n{schedule}"
 
 
-def deviation(schedule, found, params):
-    """Why loops are not what a tree means, or None. Each index that members are mapped to is looked at by itself, since
-    nothing is said of the order between two of them."""
+def deviation(schedule, found, params, meaning=None):
+    """Why loops are not what a tree means, or None; `meaning` is that of the tree, where it is known. Each index that
+    members are mapped to is looked at by itself, since nothing is said of the order between two of them."""
     names = list(found.extents)
+    if not names:
+        return wrong((meaning or Meaning(schedule, params)).order, run(found, params))
     sizes = [found.extents[n].evaluate(params) for n in names]
     for values in product(*map(range, sizes)):
         mapped = dict(zip(names, values, strict=True))
         reason = wrong(Meaning(schedule, params, mapped).order, run(found, {**params, **mapped}))
         if reason:
-            return f"with {mapped} {reason}" if mapped else reason
-    if names:  # and there are no instances at other indices
-        whole = Meaning(schedule, params).order.instances
-        missed = set(whole) - set(run(found, params))
-        return f"no index runs {_list(sorted(missed))}" if missed else None
-    return None
+            return f"with {mapped} {reason}"
+    whole = (meaning or Meaning(schedule, params)).order.instances  # and there are no instances at other indices
+    missed = set(whole) - set(run(found, params))
+    return f"no index runs {_list(sorted(missed))}" if missed else None
 
 
 def universe(names):
