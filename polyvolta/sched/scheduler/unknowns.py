@@ -138,7 +138,7 @@ class Unknowns:
         return row
 
     def _settled(self, const: int, row: Sparse) -> bool:
-        """Whether an inequality, its constant not negative, holds for all signs of the unknowns, or is said by signs."""
+        """Whether an inequality, its constant at least 0, holds for all signs of the unknowns, or signs say it."""
         sign = self.sign
         signs = [c * sign[v] for v, c in row.items()]
         if min(signs) > 0:
