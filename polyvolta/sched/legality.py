@@ -29,7 +29,7 @@ from polyvolta.display.shown import Record, Shown
 from polyvolta.sched.by_cases import by_cases, parted_relation
 from polyvolta.sched.dependence.model import Dependence, fitting
 from polyvolta.sched.dependence.order import Clock, clocks, parameters, preimage
-from polyvolta.sched.dependence.pairs import Pairs, Time
+from polyvolta.sched.dependence.pairs import Pairs, Time, among
 from polyvolta.sched.errors import BadSchedule, IllegalTransformation
 from polyvolta.sched.example import small_point
 from polyvolta.sched.tree import (
@@ -50,8 +50,6 @@ from polyvolta.sched.tree import (
 )
 from polyvolta.sets import Aff, Set
 from polyvolta.sets.conjuncts import conjunct as cj
-from polyvolta.sets.conjuncts.conjunct import Conjunct
-from polyvolta.sets.conjuncts.implies import implied
 from polyvolta.sets.values.space import Space, Tuple
 
 
@@ -286,7 +284,7 @@ class _Walk:
             if self.context is not None:
                 relation = relation.intersect_params(self.context).align_params(self.params)
             pieces = [Pairs(d, c) for _, cs in relation.parts for c in cs]
-            self.pending += [p for p in self.within(pieces, domain) if not p.conjunct.is_empty]
+            self.pending += self.within(pieces, domain)
 
     # ---- the walk
 
@@ -410,15 +408,15 @@ class _Walk:
         for p in pairs:
             n = p.conjunct.n
             split = n - len(self.iterators[p.dependence.sink])
-            left = [p.conjunct]
-            for wanted, name, places in (
-                (sources, p.dependence.source, range(head, split)),
-                (sinks, p.dependence.sink, range(split, n)),
-            ):
-                if wanted:
-                    knives = [cj.reindex(c, n, (*range(head), *places)) for c in found.get(name, ())]
-                    left = [both for c in left for both in _met(c, knives)]
-            out += [replace(p, conjunct=c) for c in left]
+            sides = [
+                [cj.reindex(c, n, (*range(head), *places)) for c in found.get(name, ())]
+                for wanted, name, places in (
+                    (sources, p.dependence.source, range(head, split)),
+                    (sinks, p.dependence.sink, range(split, n)),
+                )
+                if wanted
+            ]
+            out += [p if c is p.conjunct else replace(p, conjunct=c) for c in among(p.conjunct, sides)]
         return out
 
     def instances(self, known: Set, times: dict[str, tuple[Aff, ...]]) -> Set:
@@ -451,13 +449,6 @@ class _Walk:
             space, n = Space(None, Tuple(name, self.iterators[name])), len(self.params) + len(self.iterators[name])
             parts += [(space, (cj.universe(n),) if c.instances is None else c.instances) for c in found]
         return self.within(pairs, Set._of(self.params, parts))
-
-
-def _met(c: Conjunct, knives: Iterable[Conjunct]) -> list[Conjunct]:
-    """What some conjuncts, the pieces of a set, have of one; itself where one of them holds it."""
-    if any(k.known and implied(c, k) for k in knives):
-        return [c]
-    return [both for k in knives if (both := cj.conjoin(c, k)) is not None]
 
 
 def _instance(statement: str, values: Iterable[int]) -> str:

@@ -218,13 +218,7 @@ class Schedule(Shown):
         >>> [(path, type(node).__name__) for path, node in tree.walk()]
         [((), 'Domain'), ((0,), 'Band'), ((0, 0), 'Leaf')]
         """
-
-        def below(at: Path, node: Node) -> Iterator[tuple[Path, Node]]:
-            yield at, node
-            for k, child in enumerate(node.children):
-                yield from below((*at, k), child)
-
-        return below(tuple(_plain(at)), self.node(at))
+        return _walk(tuple(_plain(at)), self.node(at)) if at else _walk((), self.root)
 
     def bands(self) -> list[Path]:
         """The paths of the bands, outermost first.
@@ -562,6 +556,17 @@ class Schedule(Shown):
 def _is_number(k: object) -> bool:
     """Whether something is an integer of any make, numpy's among them."""
     return not isinstance(k, bool) and (isinstance(k, int) or (hasattr(k, "__index__") and not hasattr(k, "__len__")))
+
+
+def _walk(at: Path, node: Node) -> Iterator[tuple[Path, Node]]:
+    """A node and all below it with their paths, in reading order."""
+    todo = [(at, node)]
+    while todo:
+        at, node = todo.pop()
+        yield at, node
+        children = node.children
+        for k in range(len(children) - 1, -1, -1):
+            todo.append(((*at, k), children[k]))
 
 
 def _plain(at: Iterable[Any]) -> list:

@@ -48,7 +48,7 @@ class Wish:
         return "#pragma omp" + " parallel for" * self.parallel + " simd" * self.vector
 
 
-PARALLEL, VECTOR = Wish(parallel=True), Wish(vector=True)
+NONE, PARALLEL, VECTOR = Wish(), Wish(parallel=True), Wish(vector=True)
 WORDS = {
     **dict.fromkeys(("parallel", "omp parallel for"), PARALLEL),
     **dict.fromkeys(("vectorise", "vectorize", "simd", "omp simd"), VECTOR),
@@ -110,7 +110,7 @@ def wishes(schedule: Schedule, dependences: Iterable[Dependence] | None = None) 
                 raise _bad(schedule, at, f"the mark {node.name!r} is no wish that a loop can have", hint)
             continue
         place = _band_below(schedule, at, node.name, wanted)
-        both = found.get(place, Wish()) | wanted
+        both = found.get(place, NONE) | wanted
         if both.unroll and (both.parallel or both.vector):
             raise _bad(schedule, at, "a loop is unrolled, or it is parallel or in vectors", "mark another loop")
         if both.unroll > MOST:

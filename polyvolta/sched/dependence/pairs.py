@@ -8,6 +8,7 @@ left, floors are compared in couples, for floor(a/d) >= floor(b/d) where a >= b;
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -210,6 +211,24 @@ def _never_positive(c: Conjunct, params: tuple[str, ...], xs: tuple[str, ...], y
     rows = [("ge", f) for f in forms if not (f.is_constant and f.const >= 0)]
     knife = RowBuilder(_names(params, xs, ys)).conjunct(rows)
     return not rows or (knife is not None and knife.known and not doubtful(c, knife))
+
+
+def among(c: Conjunct, sides: Sequence[Sequence[Conjunct]]) -> list[Conjunct]:
+    """The pairs that are in some of the pieces of each side, conjuncts over pairs; `c` itself where these are all."""
+    single = [knives[0] for knives in sides if len(knives) == 1 and knives[0].known]
+    if len(single) == len(sides) == 2 and implied(c, cj.juxtaposed(*single)):  # as a rule, and quicker at once
+        return [c]
+    left = [c]
+    for knives in sides:
+        left = [both for some in left for both in _met(some, knives)]
+    return left
+
+
+def _met(c: Conjunct, knives: Sequence[Conjunct]) -> list[Conjunct]:
+    """What some conjuncts, the pieces of a set, have of one; itself where one of them holds it."""
+    if any(k.known and implied(c, k) for k in knives):
+        return [c]
+    return [both for k in knives if (both := cj.conjoin(c, k)) is not None]
 
 
 def different(c: Conjunct, n_par: int, n: int) -> list[Conjunct]:

@@ -144,14 +144,20 @@ class _Sink:
         self.n_own = self.n_par + len(sink.instance.dims)
         self.plain = _gives_element(sink.conjunct, self.n_own)
         self.n_key = self.n_own if self.plain else sink.conjunct.n
-        key = pj.project(sink.conjunct, tuple(range(self.n_key, sink.conjunct.n)))
-        self.left: Pieces = [] if key is None else [key]  # sinks that nothing covers yet
+        self.left: Pieces = []  # sinks that nothing covers yet
         self.done: Pieces = []  # the others; `left` is often in more pieces than these
         self.whole = True  # whether `left` is still all of them
         self.doubtful: Pieces = []  # sinks that have a possible source
 
     def solve(self, events: Sequence[Accesses]) -> None:
         """Find the sources among the accesses of the array."""
+        sink = self.sink
+        if not events:
+            for name in ("may", "must"):
+                self.found.add(f"{name}_no_source", sink.instance, sink.array, sink.array, [sink.conjunct])
+            return
+        key = pj.project(sink.conjunct, tuple(range(self.n_key, sink.conjunct.n)))
+        self.left = [] if key is None else [key]
         for group in self.places(events):
             if not self.left:
                 break

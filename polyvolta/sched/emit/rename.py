@@ -35,6 +35,7 @@ def cleared(scan: Scan, taken: Collection[str]) -> Scan:
         scan.params,
         scan.largest,
         scan.tree,
+        scan.marked,
     )
 
 

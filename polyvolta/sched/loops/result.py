@@ -30,6 +30,7 @@ class Scan(Shown):
     largest : a bound of what the loops compute where sizes are small, and the expression that has it (`widths`); None
         if it is not known yet.
     tree : what was scanned, whose marks say how loops are wanted (`wishes`); None for loops that come from elsewhere.
+    marked : whether the tree may have marks.
 
     >>> from polyvolta.sched import scan, schedule
     >>> from polyvolta.sets import Set
@@ -47,6 +48,7 @@ class Scan(Shown):
     params: tuple[str, ...] | None = None
     largest: tuple[int, str] | None = field(default=None, compare=False, repr=False)
     tree: Schedule | None = field(default=None, compare=False, repr=False)
+    marked: bool = field(default=True, compare=False, repr=False)
 
     def __str__(self) -> str:
         return c_text(self)

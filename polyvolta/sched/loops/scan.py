@@ -35,7 +35,7 @@ from polyvolta.sched.loops.tidy import tidied
 from polyvolta.sched.loops.walk import Scanner
 from polyvolta.sched.loops.widths import largest
 from polyvolta.sched.structure import names_of
-from polyvolta.sched.tree import Context, Domain, Extension, Schedule
+from polyvolta.sched.tree import Context, Domain, Extension, Mark, Schedule
 from polyvolta.sets import Aff, Set, UnknownName, nearest
 from polyvolta.sets.budgets import metered
 from polyvolta.sets.errors import kind_of
@@ -99,14 +99,16 @@ def scan(
     for name in given:
         if name not in names:
             raise UnknownName(f"no member is mapped to {name}", where=str(schedule), hint=nearest(name, names))
+    marked = any(isinstance(node, Mark) for _, node in schedule.walk())
     try:
-        return replace(_scanned(schedule, context, given, _statements(schedule), parted), tree=schedule)
+        return replace(_scanned(schedule, context, given, _statements(schedule), parted), tree=schedule, marked=marked)
     except NotScannable:
         narrower = _narrowed(schedule, context)
         if narrower is None:
             raise
         try:
-            return replace(_scanned(narrower, context, given, _statements(schedule), parted), tree=schedule)
+            made = _scanned(narrower, context, given, _statements(schedule), parted)
+            return replace(made, tree=schedule, marked=marked)
         except NotScannable:
             pass
         raise

@@ -15,7 +15,7 @@ from polyvolta.sched.tree import Schedule
 from polyvolta.sets import Set
 
 
-def assuming(domain: Set, context: Set, child: Node) -> Domain:
+def assuming(domain: Set, context: Set | None, child: Node) -> Domain:
     """The root of a tree over some instances, with what is assumed, if that is anything and not said there already.
 
     Cost: none, but a comparison where a context stands there.
@@ -27,6 +27,8 @@ def assuming(domain: Set, context: Set, child: Node) -> Domain:
     >>> type(assuming(instances, Set("[N] -> { : }"), Leaf()).child).__name__
     'Leaf'
     """
+    if context is None:
+        return Domain(domain, child)
     says = all(c.eqs or c.ineqs for _, cs in context.parts for c in cs)
     there = isinstance(child, Context) and not child.context.space.n_out and child.context.is_equal(context)
     return Domain(domain, Context(context, child) if says and not there else child)

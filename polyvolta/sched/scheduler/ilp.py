@@ -30,6 +30,10 @@ Terms = tuple[tuple[int, int], ...]
 Constraint = tuple[int, Terms]
 """`const + sum of coefficient * x[unknown] >= 0`."""
 
+Row = dict[int, int]
+"""A form of the columns, sparse: the denominator at 0, the constant at 1, a coefficient, not 0, at each column from 2
+on. Rows are replaced and never modified."""
+
 Branch = Callable[[Sequence[int], int], "list[list[Constraint]] | None"]
 
 
@@ -57,12 +61,7 @@ def lexmin(
     """
     sums = sums or {}
     column = {v: 2 + k for k, v in enumerate([v for v in range(n) if v not in sums])}
-    rows = []
-    for v in range(n):
-        row = [1, 0] + [0] * len(column)
-        for x, c in sums.get(v, ((v, 1),)):
-            row[column[x]] = c
-        rows.append(row)
+    rows = [{0: 1, 1: 0, **{column[x]: c for x, c in sums.get(v, ((v, 1),))}} for v in range(n)]
     shared = _System(n, constraints)
     best: tuple[int, ...] | None = None
     root = _Node(rows, shared, ())
@@ -142,11 +141,11 @@ def _choices(constraint: Constraint) -> int:
 
 
 class _Node:
-    """The unknowns as forms `[den, const, coefficients of the columns]`, and the rows that hold here alone."""
+    """The unknowns as forms of the columns, and the rows that hold here alone."""
 
     __slots__ = ("own", "rows", "shared")
 
-    def __init__(self, rows: list[list[int]], shared: _System, own: tuple[Constraint, ...]) -> None:
+    def __init__(self, rows: list[Row], shared: _System, own: tuple[Constraint, ...]) -> None:
         self.rows, self.shared, self.own = rows, shared, own
 
     def point(self) -> tuple[list[int], int]:
@@ -179,7 +178,7 @@ class _Node:
             if not self.raise_(row):
                 return False
 
-    def violated(self) -> list[int] | None:
+    def violated(self) -> Row | None:
         """A row that is negative at the point, in terms of the columns."""
         for row in self.rows:
             if row[1] < 0:
@@ -191,48 +190,41 @@ class _Node:
         found = self.shared.violated(numbers, den)
         return None if found is None else self.express(*found)
 
-    def express(self, const: int, terms: Sequence[tuple[int, int]]) -> list[int]:
+    def express(self, const: int, terms: Sequence[tuple[int, int]]) -> Row:
         rows = self.rows
         den = 1
         for v, _ in terms:
             den = lcm(den, rows[v][0])
-        out = [0] * len(rows[0])
-        out[1] = const * den
+        out = {0: den, 1: const * den}
         for v, c in terms:
-            row = rows[v]
-            f = c * (den // row[0])
-            out = [a + f * b for a, b in zip(out, row, strict=True)]
-        out[0] = den
-        return _reduced(out) if den != 1 else out
+            _add(out, c * (den // rows[v][0]), rows[v])
+        return _reduced(out)
 
-    def raise_(self, old: list[int]) -> bool:
+    def raise_(self, old: Row) -> bool:
         """Make a negative row the slack of a column: of those that raise it the one that costs least."""
         rows, best = self.rows, 0
-        for j in range(2, len(old)):
-            if old[j] > 0 and (not best or self.less(old, j, best)):
+        for j, c in old.items():
+            if j > 1 and c > 0 and (not best or self.less(old, j, best)):
                 best = j
         if not best:
             return False
         p = old[best]
-        spend(1 + len(rows) * len(old) * weight(p, old[0]) // 128)
-        new = [-c for c in old]
-        new[0], new[best] = p, old[0]
+        spend(1 + len(rows) ** 2 * weight(p, old[0]) // 128)
+        new = {j: -c for j, c in old.items()}
+        new[best] = old[0]
         for i, row in enumerate(rows):
-            f = row[best]
+            f = row.get(best)
             if f:
-                if p == 1:
-                    out = [x + f * y for x, y in zip(row, new, strict=True)]
-                    out[0], out[best] = row[0], f * new[best]
-                else:
-                    out = [p * x + f * y for x, y in zip(row, new, strict=True)]
-                    out[0], out[best] = p * row[0], f * new[best]
-                rows[i] = _reduced(out) if out[0] != 1 else out
+                out = dict(row) if p == 1 else {j: p * x for j, x in row.items()}
+                out[best] = 0
+                _add(out, f, new)
+                rows[i] = _reduced(out)
         return True
 
-    def less(self, pivot: list[int], j: int, k: int) -> bool:
+    def less(self, pivot: Row, j: int, k: int) -> bool:
         """Whether column j / pivot[j], down the unknowns, is lexicographically less than that of k."""
         for row in self.rows:
-            a, b = row[j], row[k]
+            a, b = row.get(j, 0), row.get(k, 0)
             if a or b:
                 order = a * pivot[k] - b * pivot[j]
                 if order:
@@ -243,9 +235,17 @@ class _Node:
         """Gomory's cut for the first unknown that is not integral; False if no integer can be reached."""
         row = next(r for r in self.rows if r[1] % r[0])
         den = row[0]
-        return self.raise_([den, -(-row[1] % den), *[c % den for c in row[2:]]])
+        return self.raise_({0: den, 1: -(-row[1] % den), **{j: c % den for j, c in row.items() if j > 1 and c % den}})
 
 
-def _reduced(row: list[int]) -> list[int]:
-    g = gcd(*row)
-    return row if g == 1 else [c // g for c in row]
+def _add(out: Row, factor: int, row: Row) -> None:
+    """Add a multiple of a row to one with its denominator."""
+    for j, c in row.items():
+        if j:
+            out[j] = out.get(j, 0) + factor * c
+
+
+def _reduced(row: Row) -> Row:
+    """A row in lowest terms, without coefficients that are 0."""
+    g = gcd(*row.values()) if row[0] != 1 else 1
+    return {j: c // g for j, c in row.items() if c or j < 2} if g != 1 or not all(row.values()) else row

@@ -12,12 +12,12 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from polyvolta.sched.dependence.model import Dependence
+from polyvolta.sched.dependence.pairs import among
 from polyvolta.sched.scheduler.farkas import cone
 from polyvolta.sched.scheduler.problem import Edge, Forms
 from polyvolta.sets import Set
 from polyvolta.sets.conjuncts import conjunct as cj
 from polyvolta.sets.conjuncts.conjunct import Conjunct
-from polyvolta.sets.conjuncts.implies import implied
 from polyvolta.sets.engine.rows import Row, negate
 
 DATA = ("RAW", "WAR", "WAW")
@@ -110,16 +110,9 @@ def _inside(
     pieces: Sequence[Conjunct], sides: Sides, instances: dict[str, tuple[Conjunct, ...]], params: int
 ) -> Sequence[Conjunct]:
     """The pairs of which both are instances."""
-    for name, at in sides:
-        out: list[Conjunct] = []
-        for c in pieces:
-            knives = [cj.reindex(k, c.n, (*range(params), *at)) for k in instances[name]]
-            if any(k.known and implied(c, k) for k in knives):
-                out.append(c)
-            else:
-                out += [both for k in knives if (both := cj.conjoin(c, k)) is not None]
-        pieces = out
-    return pieces
+    n = sides[-1][1].stop
+    knives = [[cj.reindex(k, n, (*range(params), *at)) for k in instances[name]] for name, at in sides]
+    return [part for c in pieces for part in among(c, knives)]
 
 
 def within(pieces: Sequence[Piece], group: Iterable[int]) -> tuple[Piece, ...]:

@@ -198,8 +198,8 @@ def _constrained(
     return found
 
 
-def _what(program: Program | Set, context: Set | None) -> tuple[Set, Node | None, Set]:
-    """The instances, the order in which they were written, if they were, and what is assumed."""
+def _what(program: Program | Set, context: Set | None) -> tuple[Set, Node | None, Set | None]:
+    """The instances, the order in which they were written, if they were, and what is assumed, if anything."""
     if isinstance(program, Program):
         return program.domain, program.schedule.root, program.context if context is None else context
     if not isinstance(program, Set):
@@ -208,7 +208,7 @@ def _what(program: Program | Set, context: Set | None) -> tuple[Set, Node | None
             where=repr(program),
             hint="nest(function), Program.parse(text) and Program.of(graph) make one",
         )
-    return program, None, Set.universe("[]").params() if context is None else context
+    return program, None, context
 
 
 def _alike(conjuncts: Sequence[Conjunct], params: int) -> tuple[Row, ...]:

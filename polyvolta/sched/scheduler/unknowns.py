@@ -56,17 +56,18 @@ class Unknowns:
         return up
 
     def resolved(self, row: Sparse) -> Sparse:
-        if self.gone.isdisjoint(row):
+        gone = self.gone
+        if gone.isdisjoint(row):
             return row
         out: Sparse = {}
         for v, c in row.items():
-            if v in self.gone:
+            if v in gone:
                 v, s = self.find(v)
-                c *= s
                 if v in self.zero:
                     continue
+                c *= s
             out[v] = out.get(v, 0) + c
-        return {v: c for v, c in out.items() if c}
+        return out if all(out.values()) else {v: c for v, c in out.items() if c}
 
     def _vanish(self, unknowns: Iterable[int]) -> None:
         for known in (self.zero, self.gone, self.news):
@@ -107,11 +108,12 @@ class Unknowns:
                     row = self.resolved(row)
                     if not row and const < 0:
                         return False
-                    if not row or self._settled(const, row):
+                    if not row or const >= 0 and self._settled(const, row):
                         continue
                     g = gcd(*row.values())
-                    key = tuple(sorted([(v, c // g) for v, c in row.items()]))
-                    const, row = const // g, dict(key)
+                    if g != 1:
+                        const, row = const // g, {v: c // g for v, c in row.items()}
+                    key = tuple(sorted(row.items()))
                 if key not in strongest or strongest[key][0] > const:
                     strongest[key] = const, row
             rows = [(const, row, key) for key, (const, row) in strongest.items()]
@@ -136,9 +138,10 @@ class Unknowns:
         return row
 
     def _settled(self, const: int, row: Sparse) -> bool:
-        """Whether an inequality holds for all signs that the unknowns can have, or is said by signs."""
-        signs = [c * self.sign[v] for v, c in row.items()]
-        if const >= 0 and min(signs) > 0:
+        """Whether an inequality, its constant at least 0, holds for all signs of the unknowns, or signs say it."""
+        sign = self.sign
+        signs = [c * sign[v] for v, c in row.items()]
+        if min(signs) > 0:
             return True
         if const:
             return False

@@ -56,7 +56,8 @@ class Residues:
         for step, period in zip(self.steps, periods, strict=True):
             if period > 1:
                 bases = [tuple([x + r * y for x, y in zip(b, step, strict=True)]) for b in bases for r in range(period)]
-        return Residues([(*b, evaluate(row, b) // den) for b in bases], steps)
+        const, key = row[0], row[1:]
+        return Residues([(*b, (const + sum(map(mul, key, b))) // den) for b in bases], steps)
 
     def where(self, row: Row, equality: bool) -> Residues:
         """Without the bases above which the row, where it does not depend on t, says no."""
@@ -138,6 +139,7 @@ def resolved(
     free = [k for k in range(len(ranges)) if k not in listed]
     found = Residues(list(product(*values)), [tuple([int(j == k) for j in range(len(ranges))]) for k in free])
     waiting = [(max([j for j, v in enumerate(row) if v], default=0), equality, row) for equality, row in rows]
+    waiting = [w for w in waiting if w[1] or not _allowed(w[2], w[0], ranges, free)]
     for width in range(len(ranges), len(ranges) + len(divs) + 1):
         if width > len(ranges):
             found = found.with_div(*divs[width - len(ranges) - 1])
@@ -147,6 +149,13 @@ def resolved(
             if last == width or last < width == len(ranges):
                 found = found.where(row[: width + 1], equality)
     return found
+
+
+def _allowed(row: Row, last: int, ranges: Sequence[tuple[int, int]], free: Sequence[int]) -> bool:
+    """Whether the ranges of listed variables imply `row >= 0`, whose last column is given."""
+    if last > len(ranges) or any(row[1 + k] for k in free):
+        return False
+    return row[0] + sum([v * (low if v > 0 else high) for v, (low, high) in zip(row[1:], ranges)]) >= 0
 
 
 def search(n: int, ineqs: Sequence[Row], tab: Tableau, sample: Sampler) -> tuple[bool, Point | None]:

@@ -134,6 +134,8 @@ def wanted_of(scan: Scan, program: Program | None, openmp: bool = False) -> dict
     """
     if scan.tree is None:
         return None
+    if not (scan.marked or openmp):
+        return {}
     known = None
     if program is not None and any(_asks(node, openmp) for _, node in scan.tree.walk()):
         from polyvolta.sched.dependence.memory import dependences

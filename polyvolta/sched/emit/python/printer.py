@@ -89,8 +89,10 @@ class PythonPrinter:
         elif node.lower == (aff(0),):
             del ends[0]
         self.out.append(f"{pad}for {v} in {self.range}({', '.join(ends)}):")
-        known = v in speller.loops
-        speller.loops.add(v)
+        outer = speller.scope.get(v)
+        speller.scope[v] = node
         self.block(node.body, pad + "    ")
-        if not known:
-            speller.loops.discard(v)
+        if outer is None:
+            del speller.scope[v]
+        else:
+            speller.scope[v] = outer

@@ -16,7 +16,7 @@ from polyvolta.sched.loops.ast import Ast, Block, Bound, Call, For, If
 from polyvolta.sched.loops.notation.expressions import CSpeller
 from polyvolta.sched.loops.widths import Loops, integer_type
 from polyvolta.sched.tree import Path
-from polyvolta.sched.wishes import PARALLEL, USUAL, Wish, wish
+from polyvolta.sched.wishes import NONE, PARALLEL, USUAL, Wish, wish
 from polyvolta.sched.wrapped import word
 from polyvolta.sets import Aff
 
@@ -94,7 +94,10 @@ class CPrinter:
                     else:
                         out += [pad + line for line in self.statement(node, speller)]
                 case For():
-                    self.loop(node, pad)
+                    if node.unroll or self.openmp or self.wishes:
+                        self.asking(node, pad)
+                    else:
+                        self.loop(node, pad)
                 case If(conditions, inner):
                     head = f"{pad}if ({speller.conditions(conditions)})"
                     with speller.assuming(conditions):
@@ -104,20 +107,20 @@ class CPrinter:
                         out.append(f"{pad}// {mark}")
                     self.block(inner, pad)
 
-    def loop(self, node: For, pad: str) -> None:
-        """A loop, with what it asks of the compiler."""
+    def asking(self, node: For, pad: str) -> None:
+        """A loop below what it asks of the compiler."""
         wanted = _wanted(node, self.wishes, self.openmp)
         outside, self.openmp = self.openmp, self.openmp and not wanted.parallel
-        if wanted != Wish():
+        if wanted is not NONE:
             self.out.append(pad + wanted.pragma)
         if node.unroll and self.statement is None:
             self.out.append(f"{pad}#pragma unroll")
-        elif node.unroll and wanted == Wish():  # gcc knows no other, and takes one beside OpenMP's nowhere
+        elif node.unroll and wanted is NONE:  # gcc knows no other, and takes one beside OpenMP's nowhere
             self.out.append(pad + Wish(unroll=USUAL).pragma)
-        self.head(node, pad)
+        self.loop(node, pad)
         self.openmp = outside
 
-    def head(self, node: For, pad: str) -> None:
+    def loop(self, node: For, pad: str) -> None:
         """The loop itself."""
         speller, v = self.speller, node.var
         low = speller.bounds("max", node.lower)
@@ -127,27 +130,22 @@ class CPrinter:
         head = (
             f"{pad}for ({self.integer} {name} = {low}; {name} {'<' if strict else '<='} {high}; {name} += {node.step})"
         )
-        outer, known = speller.scope.get(v), v in speller.loops
+        outer = speller.scope.get(v)
         speller.scope[v] = node
-        speller.loops.add(v)
         self.nested(head, node.body, pad)
         if outer is None:
             del speller.scope[v]
         else:
             speller.scope[v] = outer
-        if not known:
-            speller.loops.discard(v)
 
     def nested(self, head: str, body: Sequence[Ast], pad: str) -> None:
         """A head and its body, in braces unless the body is one statement."""
         at = len(self.out)
         self.out.append(head)
         self.block(body, pad + "  ")
-        only = body[0] if len(body) == 1 else None
-        called = isinstance(only, Call)
-        if isinstance(only, (For, If)) or called and len(self.out) == at + 2:
+        if len(body) == 1 and isinstance(body[0], (For, If)):
             return
-        if called or statements(body) != 1:
+        if statements(body) != 1 or isinstance(body[0], Call) and len(self.out) > at + 2:
             self.out[at] += " {"
             self.out.append(pad + "}")
 
@@ -164,7 +162,7 @@ def spread(body: Sequence[Ast], wishes: Mapping[Path, Wish]) -> Iterator[For]:
 
 def _wanted(loop: For, wishes: Mapping[Path, Wish] | None, openmp: bool) -> Wish:
     """What is wanted of a loop: what marks say, and with `openmp` what its flag allows."""
-    wanted = (wishes or {}).get(loop.at, Wish()) if loop.member == 0 else Wish()
+    wanted = wishes.get(loop.at, NONE) if wishes and loop.member == 0 else NONE
     return wanted | PARALLEL if openmp and loop.coincident and not wanted.unroll else wanted
 
 

@@ -39,46 +39,39 @@ class Speller:
 
     def __init__(self, ranges: Mapping[str, Range], names: Mapping[str, str] | None = None) -> None:
         self.ranges, self.names = ranges, names or {}
-        self.loops: set[str] = set()  # variables that a comparison prefers on its left
+        self.scope: dict[str, For] = {}  # the loops around; a comparison prefers their variables on its left
 
     # ---- sums
 
-    def text(self, e: Aff) -> str:
-        """The text of an expression."""
+    def text(self, e: Aff, more: int = 0) -> str:
+        """The text of an expression, plus a number."""
+        if not e.terms:
+            return str(e.const + more)
         terms, const = self.terms(e)
-        return self.sum(terms, const)
+        return self.sum(terms, const + more)
 
     def sum(self, terms: Sequence[Term], const: int) -> str:
         """A sum as text: a positive term first, coefficients before their factors, the constant last."""
         if not terms:
             return str(const)
-        body, c = terms[0]
-        if c > 0 and len(terms) == 1:
-            text = body if c == 1 else f"{c} * {body}"
-            return text if not const else f"{text} + {const}" if const > 0 else f"{text} - {-const}"
-        if c < 0:
+        if terms[0][1] < 0:
             first = next((k for k, (_, c) in enumerate(terms) if c > 0), None)
             if first is not None:
                 terms = [terms[first], *terms[:first], *terms[first + 1 :]]
         text = ""
         for body, c in terms:
             if text:
-                text += " - " if c < 0 else " + "
+                text += " + " if c > 0 else " - "
             elif c < 0:
                 text = "-"
                 if c == -1 and self.loose_minus and " " in body:
                     body = f"({body})"  # noqa: PLW2901
-            text += body if c in (1, -1) else f"{abs(c)} * {body}"
-        if const:
-            text += f" - {-const}" if const < 0 else f" + {const}"
-        return text
+            text += body if -2 < c < 2 else f"{c} * {body}" if c > 0 else f"{-c} * {body}"
+        return text if not const else f"{text} + {const}" if const > 0 else f"{text} - {-const}"
 
     def terms(self, e: Aff) -> tuple[Sequence[Term], int]:
         """The texts of what an expression is a sum of, with their coefficients, and its constant."""
-        for atom, _ in e.terms:
-            if atom.__class__ is not str:
-                break
-        else:
+        if not e.terms or e.terms[-1][0].__class__ is str:  # names come first
             if not self.names:
                 return e.terms, e.const  # type: ignore[return-value]
             return [(self.names.get(a, a), c) for a, c in e.terms], e.const  # type: ignore[arg-type, call-overload]
@@ -115,9 +108,8 @@ class Speller:
 
     def operand(self, num: Aff) -> str:
         """What stands before a division sign."""
-        text = self.text(num)
         single = len(num.terms) == 1 and not num.const and num.terms[0][1] == 1
-        return text if single else f"({text})"
+        return self.text(num) if single else f"({self.text(num)})"
 
     # ---- what languages differ in
 
@@ -152,33 +144,26 @@ class Speller:
         return True
 
     def extreme(self, kind: str, texts: Sequence[str]) -> str:
-        """The least or the greatest of some values."""
+        """The least or the greatest of two values or more."""
         raise NotImplementedError
 
     # ---- bounds and conditions
 
-    def bound(self, b: Bound, more: int = 0) -> str:
-        """A bound of a loop, plus a number."""
-        if isinstance(b, Aff):
-            if not b.terms:
-                return str(b.const + more)
-            terms, const = self.terms(b)
-            return self.sum(terms, const + more)
-        return self.bounds(b.kind, b.terms, more)
-
     def bounds(self, kind: str, bounds: Sequence[Bound], more: int = 0) -> str:
         """The least or the greatest of some bounds, plus a number; numbers stand first."""
-        if len(bounds) == 1:
-            return self.bound(bounds[0], more)
-        numbers, others = [], []
+        if len(bounds) == 1 and isinstance(bounds[0], Aff):
+            return self.text(bounds[0], more)
+        best, others = None, []
         for b in bounds:
-            if isinstance(b, Aff) and not b.terms:
-                numbers.append(b.const + more)
-            else:
-                others.append(self.bound(b, more))
-        if numbers:
-            others.insert(0, str((min if kind == "min" else max)(numbers)))
-        return self.extreme(kind, others)
+            if not isinstance(b, Aff):
+                others.append(self.bounds(b.kind, b.terms, more))
+            elif b.terms:
+                others.append(self.text(b, more))
+            elif best is None or (b.const < best if kind == "min" else b.const > best):
+                best = b.const
+        if best is not None:
+            others.insert(0, str(best + more))
+        return others[0] if len(others) == 1 else self.extreme(kind, others)
 
     def condition(self, condition: Condition, alone: bool = True) -> str:
         """A condition; in parentheses where it is one of several and needs them."""
@@ -217,7 +202,7 @@ class Speller:
 
     def _inner(self, terms: Sequence[Term]) -> bool:
         """Whether a sum speaks of a loop variable."""
-        return any(t in self.loops or not t.isidentifier() for t, _ in terms)
+        return any(t in self.scope or not t.isidentifier() for t, _ in terms)
 
 
 class CSpeller(Speller):
@@ -226,7 +211,6 @@ class CSpeller(Speller):
     def __init__(self, ranges: Mapping[str, Range], names: Mapping[str, str] | None = None) -> None:
         super().__init__(ranges, names)
         self.used: set[str] = set()
-        self.scope: dict[str, For] = {}  # the loops around
         self.given: tuple[Condition, ...] = ()  # the conditions around
 
     @contextmanager
@@ -327,12 +311,10 @@ class CSpeller(Speller):
         return f"modd({self.text(num)}, {den})"
 
     def extreme(self, kind: str, texts: Sequence[str]) -> str:
-        if len(texts) == 1:
-            return texts[0]
         self.used.add(kind)
-        whole = texts[-1]
-        for t in reversed(texts[:-1]):
-            whole = f"{kind}({t}, {whole})"
+        *rest, whole = texts
+        while rest:
+            whole = f"{kind}({rest.pop()}, {whole})"
         return whole
 
 
@@ -369,4 +351,4 @@ class PythonSpeller(Speller):
         return f"{self.operand(num)} % {den}"
 
     def extreme(self, kind: str, texts: Sequence[str]) -> str:
-        return texts[0] if len(texts) == 1 else f"{kind}({', '.join(texts)})"
+        return f"{kind}({', '.join(texts)})"
