@@ -20,7 +20,7 @@ from polyvolta.cuda.machine.turns.tiles import launched
 from polyvolta.cuda.target.target import Target
 from polyvolta.display.code import Cuda
 from polyvolta.display.shown import Record, Shown
-from polyvolta.display.text import filled
+from polyvolta.display.text import called, filled
 from polyvolta.graph.dag import Graph
 from polyvolta.graph.dims import by_name
 from polyvolta.sched.tree import Schedule
@@ -46,13 +46,16 @@ class MissingSize(PolyvoltaError, TypeError):
     id = "PV404"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class LaunchConfig(Record):
     """What a launch needs: blocks (x, y, z), threads of a block (x, y, z), bytes of dynamic shared memory."""
 
     grid: tuple[int, int, int]
     block: tuple[int, int, int]
     shared_bytes: int
+
+    def __repr__(self) -> str:
+        return called("LaunchConfig", ((name, getattr(self, name)) for name in self.__match_args__))
 
     def _facts(self) -> list[tuple[str, object]]:
         return [("grid", f"{' × '.join(map(str, self.grid))} blocks"),
