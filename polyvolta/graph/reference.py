@@ -74,6 +74,8 @@ def reference(
     inputs = inputs_of(roots)
     check_names(inputs, [o.name for o in asked if o.name is not None])
     names = [t.name for t in inputs]
+    if any(isinstance(x, Mapping) for x in arrays):
+        bind(inputs, arrays[: len(names)])  # which says for what it stands
     by_position = [_real(x, name) for x, name in zip(arrays, names, strict=False)]
     by_name = {name: _real(x, name) if name in names else x for name, x in named.items()}
     bound = bind(inputs, [*by_position, *arrays[len(names) :]], by_name)
