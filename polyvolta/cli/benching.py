@@ -176,7 +176,7 @@ def report(out: Console, err: Console, folder: Path, only: Sequence[str] = (), j
     with Bar("drawing", err):
         try:
             for path in written(rows, folder):
-                err.print(f"wrote {path}")
+                terminal.put(err, f"wrote {path}")
         except NoFigures as missing:
             err.print(f"no figures: {missing.message}; {missing.hint}", style="yellow")
     if not json:

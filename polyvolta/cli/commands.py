@@ -82,6 +82,7 @@ from polyvolta.cli.options import (
 )
 from polyvolta.cli.progress import Bar
 from polyvolta.cli.trial import check_memory, print_resources, run_random
+from polyvolta.display.text import folded
 from polyvolta.sets.errors import PolyvoltaError
 
 
@@ -228,7 +229,7 @@ def emit(
         except OSError as wrong:
             raise CannotWrite(f"{path} can't be written: {wrong.strerror}") from wrong
         if not json:
-            err.print(f"wrote {path}, {len(content):,} bytes")
+            terminal.put(err, f"wrote {path}, {len(content):,} bytes")
     if json:
         text = {} if files else {"source": kernel.source}
         values.write({**values.kernel(kernel), **text, "files": [str(path) for path in files]})
@@ -419,10 +420,11 @@ def print_error(error: PolyvoltaError, as_json: bool = False) -> None:
             err.print(values.text_of(values.error(error)))
             return
         width = min(err.width, 100) if err.is_terminal else 100
-        err.print(f"error {error.id}", style="bold red", end="")
-        err.print(f": {error.message}", soft_wrap=not err.is_terminal)
-        for line in error.where.splitlines():
-            err.print(f"  {line}")
+        from rich.text import Text
+
+        terminal.put(err, Text.assemble((f"error {error.id}", "bold red"), f": {error.message}"))
+        where = "\n".join(f"  {line}" for line in error.where.splitlines())
+        err.print(folded(where, width) if err.is_terminal else where, end="\n" * bool(where))
         if error.hint:
             err.print("hint", style="green", end="")
             err.print(f": {terminal.folded(error.hint, ' ' * 6, width)}")

@@ -88,7 +88,8 @@ def print_resources(out: Console, kernel: Kernel) -> None:
             r = kernel.resources()
     except (CompilerMissing, UnsupportedArch) as missing:
         out.print("note: no machine code was made; nothing else here needs it.", style="yellow")
-        out.print(str(missing))
+        for line in str(missing).splitlines():
+            terminal.put(out, line)
         return
     stores, loads = r.spill_stores or 0, r.spill_loads or 0
     spills = f"{stores} bytes stored, {loads} loaded" if stores or loads else "none"

@@ -1,8 +1,8 @@
 """Text that fits a terminal.
 
-What shows itself by a few lines of its own, such as a report, is written for `columns()`: those of the terminal, at most 80.
-What has lines of its own length, a tree or an error, goes through `fitting`: folded where a terminal is printed to, and
-whole elsewhere, so that a pipe or a file gets the same text on any machine.
+What shows itself by lines made for it, such as a report, is written for `columns()`: those of the terminal, at most 80.
+What has lines of its own length, a tree or an error, goes through `fitting`: folded where a terminal is printed to,
+and whole elsewhere, so that a pipe or a file gets the same text on any machine.
 """
 
 from __future__ import annotations

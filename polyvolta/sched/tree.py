@@ -451,7 +451,9 @@ class Schedule(Shown):
         return show(self, marked=tuple(at))
 
     def show(self, ascii: bool = False) -> str:  # noqa: A002
-        """The tree in the paper's notation, with an ASCII fallback, in whole lines. Linear, besides what writing the sets costs.
+        """The tree in the paper's notation, with an ASCII fallback, in whole lines.
+
+        Linear, besides what writing the sets costs.
 
         >>> tree = Schedule.parse('{ domain: "{ S[i] : 0 <= i < 8 }", child: { schedule: "[{ S[i] -> [(i)] }]" } }')
         >>> print(tree.show(ascii=True))

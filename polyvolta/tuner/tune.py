@@ -10,7 +10,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from operator import index
@@ -137,3 +137,180 @@ def _seconds(limit: Any) -> float:
     if isinstance(limit, bool) or not isinstance(limit, int | float) or not 0 < limit < float("inf"):
         raise NothingToTime(f"the limit is a number of seconds, more than 0, not {limit!r}", hint="limit=20.0")
     return float(limit)
+
+
+def _listed(candidates: Iterable[Options]) -> tuple[Options, ...]:
+    """Candidates as they were given.
+
+    Raises
+    ------
+    NothingToTime : none, or something else than options.
+    """
+    hint = "candidates=[pv.Options(...), ...]"
+    if isinstance(candidates, Options) or not isinstance(candidates, Iterable):
+        raise NothingToTime(f"candidates is {kind_of(candidates)}", hint=hint)
+    made = tuple(candidates)
+    for options in made:
+        if not isinstance(options, Options):
+            raise NothingToTime(f"a candidate is {kind_of(options)}", hint=hint)
+    if not made:
+        raise NothingToTime("there are no candidates", hint="without candidates= the best guesses are timed")
+    return made
+
+
+def _check(graph: Graph, target: Target | None, candidates: Sequence[Options] | None) -> None:
+    """Refuse what no kernel can be made of, whichever GPU there is: of "auto", what only the GPU tells stays open."""
+    needs = needs_of(plan(graph))
+    if target is not None:
+        require(target, needs.layouts, needs.kind)
+        _whole(candidates or (), graph, target)
+
+
+def _whole(candidates: Iterable[Options], graph: Graph, target: Target) -> tuple[Options, ...]:
+    """Candidates with all of their options, each once."""
+    made = (complete(o, needs_of(plan(graph, o.accumulators)), target) for o in candidates)
+    return tuple(dict.fromkeys(made))
+
+
+def _gpu(pool: Executor | None) -> Gpu:
+    """The GPU at hand, or the first one that an executor's worker sees."""
+    if pool is None:
+        if (found := gpu_here()) is not None:
+            return found
+        raise no_gpu(WITHOUT)
+    try:
+        there = pool.submit(seen).result()
+    except Exception as wrong:  # of workers that die, and pools that are broken: this process may go on alone
+        here = gpu_here()
+        if here is None:
+            what = f"nothing can be timed: the executor fails ({wrong}), and no GPU is here"
+            raise NoGpu(what, hint=WITHOUT) from wrong
+        return here
+    if not there:
+        raise NoGpu("nothing can be timed: the executor's worker sees no NVIDIA GPU", hint=WITHOUT)
+    return there[0]
+
+
+def _target(made: Target | None, gpu: Gpu) -> Target:
+    """The target, by default the newest that the GPU runs."""
+    if made is None:
+        name = newest_for(gpu.arch, targets)
+        if name is None:
+            raise WrongGpu(f"no target's kernels run on {gpu.name}, {gpu.arch}", hint=f"known: {', '.join(targets)}")
+        return target_of(name)
+    if not runs_on(made.name, gpu.arch):
+        raise WrongGpu(f"{gpu.name} is {gpu.arch}, which doesn't run kernels for {made.name}", hint='target="auto"')
+    return made
+
+
+@dataclass(slots=True)
+class Run:
+    """A run of the tuner.
+
+    Attributes
+    ----------
+    spec : what is tuned.
+    crew : who times.
+    store : what is known, and where it goes.
+    builder : makes kernels; see `build.Builds`.
+    wanted : how progress is shown; see `Progress`.
+    jobs : processes that make kernels; None: one for each core.
+    """
+
+    spec: Spec
+    crew: Crew
+    store: Store
+    builder: Callable[[Spec], Any]
+    wanted: bool | Reported = False
+    jobs: int | None = None
+    _built: dict[Options, Built] = field(default_factory=dict)
+
+    @property
+    def key(self) -> Key:
+        """What results are kept under."""
+        return key_of(self.spec.graph, called(self.spec.target), self.spec.sizes, self.spec.gpu.name)
+
+    def tuned(self, given: Sequence[Options] | None, budget: int) -> Tuned:
+        """Time what isn't known; see `tune`."""
+        known = {e.options: e for e in self.store.entries(self.key)}
+        ended = self.store.finished(self.key)
+        if ended is not None and _is_enough(ended, known, given, budget):
+            return self._result(known, ended.winner, given)
+        candidates = tuple(given or guesses(self.spec.graph, self.spec.target, self.spec.sizes, budget))
+        todo = [o for o in candidates if o not in known or not known[o].settled]
+        with Progress(self.wanted, len(candidates), len(candidates) - len(todo)) as shown:
+            try:
+                with closing(self._timed(todo)) as outcomes:  # whatever happens here, processes end
+                    for entry in outcomes:
+                        known[entry.options] = entry
+                        self.store.add(self.key, [entry])
+                        shown.one(entry)
+                        if entry not in finalists(known.values()):
+                            self._built.pop(entry.options, None)
+                best = finalists(known.values())
+                shown.racing(len(best))
+                known |= {e.options: e for e in self._raced(best, known)}
+            except KeyboardInterrupt:
+                done = sum(known[o].settled for o in candidates if o in known)
+                shown.say(f"stopped: what is known of {done} of {len(candidates)} is kept; the same call goes on")
+                raise
+            finally:
+                self.crew.close()
+        winner = best_of(tuple(known.values()))
+        if winner is None:
+            raise self._nothing(known, candidates)
+        before = ended.budget if ended else 0  # candidates that were given are no guesses
+        self.store.finish(self.key, before if given else max(budget, before), winner)
+        return self._result(known, winner, given)
+
+    def _timed(self, todo: Sequence[Options]) -> Generator[Timed]:
+        """Each candidate's outcome, as it is there."""
+        if not todo:
+            return
+        with Builds(self.spec, todo, self.builder, self.jobs) as builds:
+            yield from self.crew.times(self._kept(builds), len(todo))
+
+    def _kept(self, builds: Iterable[Built | Timed]) -> Iterator[Built | Timed]:
+        for b in builds:
+            if isinstance(b, Built):
+                self._built[b.options] = b
+            yield b
+
+    def _raced(self, best: Sequence[Timed], known: dict[Options, Timed]) -> tuple[Timed, ...]:
+        """The last times of the best, which go to the store; those of an earlier race are no longer of the last."""
+        missing = [e.options for e in best if e.options not in self._built]
+        with Builds(self.spec, missing, self.builder, self.jobs) as builds:
+            failed = [b for b in self._kept(builds) if isinstance(b, Timed) and b.settled]
+        raced = self.crew.final([self._built[e.options] for e in best if e.options in self._built])
+        fresh = {e.options for e in raced}
+        earlier = [e.timed(e.seconds) for e in known.values() if e.final and e.seconds and e.options not in fresh]
+        found = (*raced, *failed, *earlier) if any(e.outcome == TIMED for e in raced) else ()
+        self.store.add(self.key, found)
+        return found
+
+    def _result(self, known: dict[Options, Timed], winner: Timed, given: Sequence[Options] | None) -> Tuned:
+        rows = [e for e in known.values() if given is None or e.options in given or e.options == winner.options]
+        rows.sort(key=lambda e: (e.seconds is None, not e.final, e.seconds or 0.0))
+        if given is not None:
+            found = best_of(tuple(e for e in rows if e.options in given))
+            if found is None:
+                raise self._nothing(known, given)
+            winner = found
+        sizes = ", ".join(f"{n}={v}" for n, v in self.spec.sizes.items())
+        title = f"{', '.join(map(str, self.spec.graph.roots))} on {self.spec.gpu.name}{f', {sizes}' if sizes else ''}"
+        kernel = compile(self.spec.graph, self.spec.target, winner.options)
+        return Tuned(kernel, winner.options, Table(tuple(rows), title))
+
+    def _nothing(self, known: dict[Options, Timed], candidates: Sequence[Options]) -> NothingTimed:
+        reasons = dict.fromkeys(f"{known[o].outcome}: {known[o].note}" for o in candidates if o in known)
+        return NothingTimed(
+            f"none of {len(candidates)} candidates could be timed", where="\n".join(list(reasons)[:5]),
+            hint="a larger budget, other candidates=, or a longer limit=",
+        )  # fmt: skip
+
+
+def _is_enough(ended: Finished, known: dict[Options, Timed], given: Sequence[Options] | None, budget: int) -> bool:
+    """Whether a run that came to its end answers this one."""
+    if given is None:
+        return ended.budget >= budget
+    return all(o in known and known[o].settled for o in given)

@@ -67,7 +67,8 @@ def shared_tile(
     part : of an operation that takes several instructions which one, from 0.
     at : values of loop variables, {"c8": 1}, that the access is to have; `nth` counts those.
     swizzled : False draws the same without the exclusive-or of the tile's layout.
-    sizes, named : of the matrices: by name, or in a mapping from names or from the sizes themselves; by default large enough for everything to be reached.
+    sizes, named : of the matrices: by name, or in a mapping from names or from the sizes themselves; by default
+        large enough for everything to be reached.
 
     Raises
     ------

@@ -84,7 +84,8 @@ def output_tiles(
     kernel : a kernel, or its IR.
     output : by name, such as "C"; by default the first.
     block : blockIdx x, y and, if it isn't 0, z of the block that is shown large.
-    sizes, named : of the matrices: by name, or in a mapping from names or from the sizes themselves. By default two blocks and a half each way.
+    sizes, named : of the matrices: by name, or in a mapping from names or from the sizes themselves.
+        By default two blocks and a half each way.
 
     Raises
     ------

@@ -43,7 +43,8 @@ def pipeline(
     kernel : a kernel, or its IR.
     tiles : how many k tiles; if there are more, the last trip is shown after the first ones.
     loop : which of a kernel's k loops, from 0, when it has several.
-    sizes, named : of the matrices: by name, or in a mapping from names or from the sizes themselves; by default those for which there are so many k tiles, all full.
+    sizes, named : of the matrices: by name, or in a mapping from names or from the sizes themselves; by
+        default those for which there are so many k tiles, all full.
 
     Raises
     ------

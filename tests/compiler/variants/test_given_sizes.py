@@ -11,8 +11,8 @@ from polyvolta.cuda.target.chips import chips
 from polyvolta.graph.dag import Graph
 from polyvolta.graph.dims import joined
 from polyvolta.graph.plans.idioms import plan
-from polyvolta.tuner.spec import checked_sizes
 from polyvolta.tuner.errors import NothingToTime
+from polyvolta.tuner.spec import checked_sizes
 
 M, N, K = pv.sizes("M N K")
 PRODUCT = pv.tensor("A", (M, K)) @ pv.tensor("B", (K, N), layout="col")
@@ -29,7 +29,8 @@ def kernel():
 def test_by_themselves_as_by_name(kernel):
     assert pv.compile(PRODUCT, "sm_80", sizes=THEMSELVES).options == pv.compile(PRODUCT, "sm_80", sizes=SIZES).options
     assert kernel.check_sizes(THEMSELVES) == SIZES
-    assert kernel.launch_config(THEMSELVES) == kernel.launch_config({M: 512, K: 64}, N=256) == kernel.launch_config(**SIZES)
+    config = kernel.launch_config(**SIZES)
+    assert kernel.launch_config(THEMSELVES) == kernel.launch_config({M: 512, K: 64}, N=256) == config
     assert kernel.grid_on(108, THEMSELVES) == kernel.grid_on(108, SIZES)
     assert checked_sizes(Graph.of(PRODUCT), joined(THEMSELVES, {}, NothingToTime)) == SIZES
     needs, target = needs_of(plan(Graph.of(PRODUCT))), pv.targets["sm_90a"]
