@@ -1,8 +1,8 @@
 """Text that fits a terminal.
 
 What shows itself by lines made for it, such as a report, is written for `columns()`: those of the terminal, at most 80.
-What has lines of its own length, a tree or an error, goes through `fitting`: folded where a terminal is printed to,
-and whole elsewhere, so that a pipe or a file gets the same text on any machine.
+What has lines of its own length, a tree or an error, goes through `for_terminal`: folded where a terminal is printed
+to, and whole elsewhere, so that a pipe or a file gets the same text on any machine.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ WIDEST = 80
 LONGEST = 400  # letters of a value
 LEAST = 34  # columns that the rest of a folded line has, however deep its beginning is
 HANG = 4  # columns by which it is indented
-HEAD = re.compile(r" *(?:[A-Z]+: )?")  # of a line: a tree's kind of node
+HEAD = re.compile(r"[^\w([{]*(?:[A-Z]+: )?")  # of a line: signs in its margin, a tree's kind of node
 POINTED = re.compile(r" *\^[ ^~]*")
 
 
@@ -43,14 +43,14 @@ def terminal() -> int | None:
     return max(there, 40) if there else None
 
 
-def fitting(text: str) -> str:
+def for_terminal(text: str) -> str:
     """A text with lines of its own length: folded where a terminal is printed to, elsewhere as it is."""
     width = terminal()
     return text if width is None else folded(text, width)
 
 
 def labelled(rows: Sequence[tuple[str, str]]) -> str:
-    """A label and a text in each line, as `fitting`; the rest of a text that is folded stands below its beginning."""
+    """A label and a text in each line, as `for_terminal`; the rest of a folded text stands below its beginning."""
     width, room = terminal(), max((len(label) for label, _ in rows), default=0)
     lines = [f"  {label:<{room}}  {text}" for label, text in rows]
     return "\n".join(lines if width is None else (x for line in lines for x in hanging(line, width, room + 4 + HANG)))
@@ -131,12 +131,12 @@ def folded(text: str, width: int | None = None) -> str:
 
     A line with a caret below it isn't folded but cut at both ends.
 
-    >>> print(folded("  FILTER: load_A[c, t]; load_B[c, t]", 26))
-      FILTER: load_A[c, t];
-          load_B[c, t]
-    >>> print(folded("[N] -> { [row] : 0 <= row < N and 0 <= rwo < 4 }\\n" + " " * 39 + "^", 40))
-    ... [row] : 0 <= row < N and 0 <= rwo < 4 }
-                                   ^
+    >>> print(folded("  FILTER: load_A[c, t]; load_B[c, t]; sync_write[kt]", 50))
+      FILTER: load_A[c, t]; load_B[c, t];
+                  sync_write[kt]
+    >>> print(folded("{ [row] : 0 <= rwo < 4 and row mod 2 = 0 }\\n" + " " * 15 + "^", 30))
+    { [row] : 0 <= rwo < 4 and ...
+                   ^
     """
     width = columns() if width is None else width
     lines, out = text.split("\n"), []

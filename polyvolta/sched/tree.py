@@ -26,7 +26,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from polyvolta.display.shown import Shown
-from polyvolta.display.text import fitting
+from polyvolta.display.text import for_terminal
 from polyvolta.sched.errors import BadPath, BadSchedule
 from polyvolta.sched.nodes import (
     NODES,
@@ -500,7 +500,7 @@ class Schedule(Shown):
 
     def __str__(self) -> str:
         """As `show`, with lines that are too long for a terminal folded where one is printed to."""
-        return fitting(self.show())
+        return for_terminal(self.show())
 
     def __repr__(self) -> str:
         names = ", ".join(map(str, self.domain.tuple_names)) if isinstance(self.root, Domain) else "no domain"

@@ -49,7 +49,7 @@ from polyvolta.cuda.machine.turns.standing import Standing, Turns, standing
 from polyvolta.cuda.machine.turns.tiles import launched
 from polyvolta.cuda.text.places import Place, Places
 from polyvolta.display.shown import Shown
-from polyvolta.display.text import filled, fitting, labelled
+from polyvolta.display.text import filled, for_terminal, labelled
 from polyvolta.graph.functions.formats import PATTERNS, widened
 from polyvolta.sched.tree import Schedule
 from polyvolta.sched.views.paper import rows
@@ -156,7 +156,7 @@ class TraceStep(Shown):
         return "  ".join(x for x in (f"step {self.number}", self.role, self.statement, loops) if x)
 
     def __str__(self) -> str:
-        return "\n".join([fitting(self.title), labelled(self.lines())])
+        return "\n".join([for_terminal(self.title), labelled(self.lines())])
 
     def __repr__(self) -> str:
         return filled(f"<TraceStep {self.number}: {self.place}>")

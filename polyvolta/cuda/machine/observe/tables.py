@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import zip_longest
-from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from polyvolta.display.shown import Shown as Displayed
-from polyvolta.display.text import filled, fitting, terminal
+from polyvolta.display.tables import tabulated
+from polyvolta.display.text import filled, for_terminal
 
 if TYPE_CHECKING:
     from pandas import DataFrame
     from rich.console import Console, ConsoleOptions, Group, RenderResult
     from rich.text import Text
-
-WIDE = 1000  # columns, where no terminal is printed to
-GAP = 2  # columns between two
-SHORT = 16  # columns of a cell that isn't broken
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,17 +45,12 @@ class Table(Displayed):
         return frame(heads, (dict(zip(heads, row, strict=True)) for row in self.rows))
 
     def __str__(self) -> str:
-        heads = tuple(c.removeprefix(">") for c in self.columns)
-        most = (terminal() or WIDE) - 2
         lines = [self.title]
         if self.rows:
-            cells = [heads, *self.rows]
-            widths = _widths(cells, most)
-            parts = ([*_lines(self.columns, row, widths, part)] for part in _parts(widths, most) for row in cells)
-            lines += [f"  {line}" for part in parts for line in part]
+            lines += tabulated(self.columns, self.rows, "  ")
         if self.note:
             lines.append(f"  {self.note}")
-        return fitting("\n".join(lines))
+        return for_terminal("\n".join(lines))
 
     def _html(self) -> str:
         return self.html()
@@ -111,33 +100,3 @@ class Shown(Displayed):
 
     def _html(self) -> str:
         return "".join(t.html() for t in self.tables)
-
-
-def _widths(rows: Sequence[tuple[str, ...]], most: int) -> list[int]:
-    """Columns of each column; where a row is to be shorter, cells that are long break at blanks, the longest first."""
-    columns = list(zip(*rows, strict=True))
-    widths = [max(map(len, column)) for column in columns]
-    words = [max((len(word) for cell in column for word in cell.split()), default=0) for column in columns]
-    least = [min(max(word, SHORT), width) for word, width in zip(words, widths, strict=True)]
-    while sum(widths) + GAP * (len(widths) - 1) > most and widths != least:
-        widths[max((k for k, w in enumerate(widths) if w > least[k]), key=widths.__getitem__)] -= 1
-    return widths
-
-
-def _parts(widths: Sequence[int], most: int) -> list[list[int]]:
-    """The columns that fit beside one another, the first in every part, for it says which row it is."""
-    parts: list[list[int]] = [[0]]
-    for k in range(1, len(widths)):
-        if sum(widths[i] + GAP for i in parts[-1]) + widths[k] > most and len(parts[-1]) > 1:
-            parts.append([0])
-        parts[-1].append(k)
-    return parts
-
-
-def _lines(columns: Sequence[str], row: Sequence[str], widths: Sequence[int], part: Sequence[int]) -> Iterator[str]:
-    """A part of a row: one line, or as many as its highest cell has."""
-    cells = [wrap(row[k], widths[k], break_long_words=False, break_on_hyphens=False) or [""] for k in part]
-    for line in zip_longest(*cells, fillvalue=""):
-        texts = (x.rjust(widths[k]) if columns[k].startswith(">") else x.ljust(widths[k])
-                 for k, x in zip(part, line, strict=True))  # fmt: skip
-        yield (" " * GAP).join(texts).rstrip()

@@ -15,7 +15,7 @@ from polyvolta.cuda.errors import CudaError
 from polyvolta.cuda.ir.walk import IrPath
 from polyvolta.cuda.text.places import Place
 from polyvolta.display.shown import Shown
-from polyvolta.display.text import filled, fitting
+from polyvolta.display.text import filled, for_terminal
 from polyvolta.sched.tree import Schedule
 from polyvolta.sets import UnknownName, nearest
 
@@ -65,7 +65,7 @@ class CounterExample(Shown):
     node: tuple[int, ...] | None = None
 
     def __str__(self) -> str:
-        return fitting(case_in_words(self))
+        return for_terminal(case_in_words(self))
 
     def __repr__(self) -> str:
         return filled(f"<CounterExample: {self.what}; print it>")
@@ -125,7 +125,7 @@ class Proof(Shown):
     place: Place | None = None
 
     def __str__(self) -> str:
-        return fitting(proof_in_words(self))
+        return for_terminal(proof_in_words(self))
 
     def __repr__(self) -> str:
         return f"<Proof {self.id}: {outcome(self)}; print it>"
