@@ -172,7 +172,7 @@ def report(out: Console, err: Console, folder: Path, only: Sequence[str] = (), j
     if json:
         values.write(values.rows(rows))
     else:
-        terminal.write(page(rows))
+        terminal.print_page(out, page(rows))
     with Bar("drawing", err):
         try:
             for path in written(rows, folder):

@@ -12,9 +12,11 @@ import sys
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import groupby
 from math import prod
 from typing import TYPE_CHECKING, TextIO
 
+from polyvolta.display.tables import tabulated
 from polyvolta.display.text import HANG, hanging, hung
 
 if TYPE_CHECKING:
@@ -228,6 +230,21 @@ def print_text(out: Console, source: str) -> None:
     text = Syntax("", "cuda", theme="ansi_dark", background_color="default").highlight(source)
     text.rstrip()
     out.print(text, no_wrap=True, overflow="ignore", crop=False)
+
+
+def print_page(out: Console, page: str) -> None:
+    """A page of headings, sentences and tables in Markdown: on a terminal in columns that fit, in a pipe as it is."""
+    if not out.is_terminal:
+        write(page)
+        return
+    for is_table, lines in groupby(page.splitlines(), lambda line: line.startswith("|")):
+        if is_table:
+            heads, _, *rows = ([cell.strip() for cell in line.strip("|").split(" | ")] for line in lines)
+            for line in tabulated(heads, rows):
+                out.print(line)
+            continue
+        for line in lines:
+            put(out, line.lstrip("# "), 0, "bold" if line.startswith("#") else "")
 
 
 def print_source(out: Console, kernel: Kernel) -> None:

@@ -13,7 +13,7 @@ from textwrap import TextWrapper
 from polyvolta.display.text import terminal
 
 GAP = 2  # columns between two
-SHORT = 16  # columns of a cell that isn't broken
+SHORT = 18  # columns of a cell that isn't broken
 
 
 def tabulated(heads: Sequence[str], rows: Sequence[Sequence[str]], margin: str = "") -> list[str]:
@@ -37,7 +37,8 @@ def tabulated(heads: Sequence[str], rows: Sequence[Sequence[str]], margin: str =
     widths = _widths(cells, most)
     right = [head.startswith(">") for head in heads]
     parts = _parts(widths, most)
-    return [margin + line for part in parts for row in cells for line in _lines(right, row, widths, part)]
+    made = [[margin + line for row in cells for line in _lines(right, row, widths, part)] for part in parts]
+    return [line for k, lines in enumerate(made) for line in ([""] * bool(k) + lines)]
 
 
 def _widths(rows: Sequence[Sequence[str]], most: int | None) -> list[int]:
