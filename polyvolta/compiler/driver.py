@@ -60,6 +60,7 @@ from polyvolta.sched import Schedule
 from polyvolta.sched.loops.scan import scan
 from polyvolta.sched.nodes import Mark
 from polyvolta.sets import Set
+from polyvolta.sets.errors import kind_of
 
 if TYPE_CHECKING:
     from polyvolta.compiler.arguments import Host
@@ -170,7 +171,7 @@ def compile(  # noqa: A001
     if isinstance(target, Options):
         raise BadOption("the options stand where the target is expected", hint="pass them as options=...")
     if options is not None and not isinstance(options, Options):
-        raise BadOption(f"options is a {type(options).__name__}", hint="pass pv.Options(block_tile=..., ...)")
+        raise BadOption(f"options is {kind_of(options)}", hint="pass pv.Options(block_tile=..., ...)")
     graph = Graph.of(outputs)
     target = target_of(AUTO if target is None else target)
     name = check_name(DEFAULT_NAME if name is None else name, "kernel")
@@ -214,7 +215,7 @@ def _check_asked(sizes: Mapping[str, int] | None) -> None:
     if sizes is None:
         return
     if not isinstance(sizes, Mapping):
-        raise BadSizes(f"sizes is a {type(sizes).__name__}", hint='pass sizes={"M": 512, ...}')
+        raise BadSizes(f"sizes is {kind_of(sizes)}", hint='pass sizes={"M": 512, ...}')
     for name, value in sizes.items():
         if isinstance(value, int) and value > LARGEST:
             raise TooLarge(f"the size {name} is an int of 32 bits, at most {LARGEST}", where=str(value))

@@ -17,7 +17,7 @@ from polyvolta.graph.errors import ArrayMismatch, BadArguments
 from polyvolta.graph.expr import shape_text
 from polyvolta.graph.operators import is_number
 from polyvolta.graph.tensors import Tensor
-from polyvolta.sets.errors import nearest
+from polyvolta.sets.errors import kind_of, nearest
 
 if TYPE_CHECKING:
     from polyvolta.graph.dag import Graph
@@ -178,4 +178,4 @@ def _kind(x: Any) -> str:
     if x is None:
         return "None"
     shape = getattr(x, "shape", None)
-    return f"a {type(x).__name__}" if shape is None else f"an array of shape {tuple(shape)}"
+    return kind_of(x) if shape is None else f"an array of shape {tuple(shape)}"

@@ -195,7 +195,7 @@ def test_shapes_that_make_no_operation(build, says):
         (lambda: np.remainder(A, 2), "a - b * pv.floor(a / b)"),
         (lambda: np.cbrt(A), "polyvolta.graph.functions.table.FUNCTIONS"),
         (lambda: round(A, 2), "rounding to 2 digits"),
-        (lambda: A @ 2, "a int"),
+        (lambda: A @ 2, "an int"),
         (lambda: A @ np.ones((2, 2)), "a ndarray"),
         (lambda: np.ones((2, 2)) @ A, "a ndarray"),
         (lambda: np.ones((2, 2)) + A, "a ndarray"),
