@@ -182,7 +182,7 @@ def test_shapes_that_make_no_operation(build, says):
         (lambda: A + np.bool_(True), "a bool"),
         (lambda: A - 1j, "a complex"),
         (lambda: A + "B", "a str"),
-        (lambda: A + None, "a NoneType"),
+        (lambda: A + None, "take None as an operand"),
         (lambda: A * float("nan"), "not NaN"),
         (lambda: pv.minimum(np.float32("nan"), A), "not NaN"),
         (lambda: A * 10**400, "beyond every float"),
