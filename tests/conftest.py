@@ -19,6 +19,7 @@ arch._driver = lambda: None
 
 settings.register_profile("polyvolta", deadline=None, derandomize="CI" in os.environ)
 settings.load_profile("polyvolta")
+os.environ.pop("COLUMNS", None)  # texts are whole where no terminal is printed to
 os.environ.setdefault("POLYVOLTA_CACHE_SIZE", "0")  # tests of the cache itself switch it on in folders of their own
 
 collect_ignore = ["types/programs"]  # which a checker reads, and nobody imports

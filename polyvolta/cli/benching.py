@@ -172,11 +172,11 @@ def report(out: Console, err: Console, folder: Path, only: Sequence[str] = (), j
     if json:
         values.write(values.rows(rows))
     else:
-        terminal.write(page(rows))
+        terminal.print_page(out, page(rows))
     with Bar("drawing", err):
         try:
             for path in written(rows, folder):
-                err.print(f"wrote {path}")
+                terminal.put(err, f"wrote {path}")
         except NoFigures as missing:
             err.print(f"no figures: {missing.message}; {missing.hint}", style="yellow")
     if not json:

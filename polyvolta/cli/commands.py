@@ -24,7 +24,8 @@ from __future__ import annotations
 
 import errno
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -82,6 +83,7 @@ from polyvolta.cli.options import (
 )
 from polyvolta.cli.progress import Bar
 from polyvolta.cli.trial import check_memory, print_resources, run_random
+from polyvolta.display.text import folded
 from polyvolta.sets.errors import PolyvoltaError
 
 
@@ -91,8 +93,33 @@ class CannotWrite(PolyvoltaError):
     id = "PV602"
 
 
+UsageError: Any = typer.BadParameter.__base__
+
+
+class WrongUsage(PolyvoltaError):
+    """A command line that asks for nothing that there is, where an error is to be JSON."""
+
+    id = "PV608"
+
+
+@contextmanager
+def _usage_as_json(args: Sequence[str]) -> Iterator[None]:
+    """With `--json` what is wrong with the command line itself is an error as any other."""
+    try:
+        yield
+    except UsageError as wrong:
+        if "--json" not in args:
+            raise
+        command = wrong.ctx.command_path if wrong.ctx is not None else "polyvolta"
+        raise WrongUsage(wrong.format_message(), hint=f"{command} --help") from wrong
+
+
 class _Plain:
     """Help in which `--help`, completion and arguments show no type; flags of our own have an empty `metavar`."""
+
+    def make_context(self, info_name: str | None, args: list[str], *more: Any, **extra: Any) -> Any:
+        with _usage_as_json([*args]):
+            return super().make_context(info_name, args, *more, **extra)  # type: ignore[misc]
 
     def get_help_option(self, ctx: Any) -> Any:
         option = super().get_help_option(ctx)  # type: ignore[misc]  # of the command that this is mixed into
@@ -115,7 +142,9 @@ class _Command(_Plain, typer.core.TyperCommand):
 
 
 class _Group(_Plain, typer.core.TyperGroup):
-    pass
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        with _usage_as_json([*args]):
+            return super().resolve_command(ctx, args)
 
 
 def _with_hyphens(name: str) -> str:
@@ -228,7 +257,7 @@ def emit(
         except OSError as wrong:
             raise CannotWrite(f"{path} can't be written: {wrong.strerror}") from wrong
         if not json:
-            err.print(f"wrote {path}, {len(content):,} bytes")
+            terminal.put(err, f"wrote {path}, {len(content):,} bytes")
     if json:
         text = {} if files else {"source": kernel.source}
         values.write({**values.kernel(kernel), **text, "files": [str(path) for path in files]})
@@ -271,6 +300,7 @@ def tune(
     """Time the best guesses on the GPU at hand and remember the winner; a run that was stopped goes on where it was."""
     out = terminal.console()
     sizes = dict(zip("MNK", numbers(size, "size", SIZE), strict=True))
+    names.check_target(choice.target)
     from polyvolta.cli.tuning import tune_and_print
 
     tune_and_print(out, choice.graph(), choice.target, sizes, budget, gpus, limit, json)
@@ -280,6 +310,7 @@ def tune(
 def calibrate(target: Arch = None, keep: Keep = False) -> None:
     """Fit the cost model's figures to the GPU at hand, in a minute; with --keep this computer's kernels are chosen by
     them."""
+    names.check_target(target)
     from polyvolta.cli.tuning import calibrate_and_print
 
     calibrate_and_print(target, keep)
@@ -384,6 +415,7 @@ def bench(
     out, err = terminal.console(), terminal.console(stderr=True)
     some = tuple(filter(None, (name.strip() for name in (only or "").split(","))))
     benching.check(some)
+    names.check_target(target)
     whole = True
     if not report:
         with Bar("loading", err):
@@ -419,10 +451,11 @@ def print_error(error: PolyvoltaError, as_json: bool = False) -> None:
             err.print(values.text_of(values.error(error)))
             return
         width = min(err.width, 100) if err.is_terminal else 100
-        err.print(f"error {error.id}", style="bold red", end="")
-        err.print(f": {error.message}", soft_wrap=not err.is_terminal)
-        for line in error.where.splitlines():
-            err.print(f"  {line}")
+        from rich.text import Text
+
+        terminal.put(err, Text.assemble((f"error {error.id}", "bold red"), f": {error.message}"))
+        where = "\n".join(f"  {line}" for line in error.where.splitlines())
+        err.print(folded(where, width) if err.is_terminal else where, end="\n" * bool(where))
         if error.hint:
             err.print("hint", style="green", end="")
             err.print(f": {terminal.folded(error.hint, ' ' * 6, width)}")

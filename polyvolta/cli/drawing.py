@@ -13,6 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from polyvolta.cli import terminal
 from polyvolta.cli.names import PICTURES, checked
 from polyvolta.cli.progress import Bar
 from polyvolta.cuda.ir.kernel_ir import Roles
@@ -166,4 +167,4 @@ def _write(out: Console, path: Path, picture: Svg) -> None:
     except OSError as wrong:
         raise CannotSave(f"{path} can't be written: {wrong.strerror}") from wrong
     width, height = picture.size
-    out.print(f"wrote {path}, {width} x {height} pixels")
+    terminal.put(out, f"wrote {path}, {width} x {height} pixels")

@@ -84,6 +84,19 @@ def macro_mmas(incomplete: str) -> list[str]:
     return [name for name in known if name.startswith(incomplete)]
 
 
+def check_target(name: str | None) -> None:
+    """Refuse the name of no target, with the reason that the registry knows.
+
+    Raises
+    ------
+    UnknownTarget
+    """
+    if name is not None and name not in TARGETS:
+        from polyvolta.cuda.target.registry import targets
+
+        targets[name]
+
+
 def known_only(text: str, known: Sequence[str]) -> bool:
     """Whether a text is one known name or several, commas between."""
     given = [name.strip() for name in text.split(",") if name.strip()]

@@ -20,7 +20,7 @@ def broken(kernel: Kernel, mutant: str | None, out: Console) -> Kernel:
     from polyvolta.cuda.mutants import MUTANTS, broken
 
     changed = broken(kernel, mutant)
-    out.print(f"broken on purpose, {mutant}: {MUTANTS[mutant].about}", style="yellow", soft_wrap=not out.is_terminal)
+    terminal.put(out, f"broken on purpose, {mutant}: {MUTANTS[mutant].about}", style="yellow")
     return changed
 
 

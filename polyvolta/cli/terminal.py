@@ -12,8 +12,12 @@ import sys
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import groupby
 from math import prod
 from typing import TYPE_CHECKING, TextIO
+
+from polyvolta.display.tables import tabulated
+from polyvolta.display.text import HANG, hanging, hung
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -25,13 +29,10 @@ if TYPE_CHECKING:
 SHADE = "grey11 on #dcdcdc"  # the paper's shade, readable on light and dark terminals alike
 KINDS = r"^ *(?:DOMAIN|CONTEXT|BAND|FILTER|SEQUENCE|SET|MARK|GUARD|EXTENSION)\b:?"
 MAPPED = r"\b(?:blockIdx\.[xyz]|warpIdx_[xyz]|linearId)\b"
-WITHIN = r"(?<=\S)(?<!;) (?!(?:∧|and|:|→|->) )"  # spaces at which a folded line doesn't break
-LEAST = 34  # columns that the rest of a folded line has, however deep its node is
-HANG = 4  # columns by which the rest of a folded line is indented
 
 
 def console(stderr: bool = False) -> Console:
-    """A console of stdout or stderr that wraps, guesses and highlights nothing on its own.
+    """A console of stdout or stderr that guesses and highlights nothing on its own, and wraps on a terminal alone.
 
     When nobody reads on, as after `| head -2`, the command goes on in silence: its exit code is about what it found.
     """
@@ -42,7 +43,22 @@ def console(stderr: bool = False) -> Console:
             self.quiet = True
             discard_stdout()
 
-    return Quiet(stderr=stderr, highlight=False, markup=False, emoji=False, soft_wrap=True)
+    made = Quiet(stderr=stderr, highlight=False, markup=False, emoji=False)
+    made.soft_wrap = not made.is_terminal
+    return made
+
+
+def put(out: Console, line: Text | str, indent: int = HANG, style: str = "") -> None:
+    """A line; what is too long for a terminal goes on below itself, indented by so many columns."""
+    from rich.text import Text
+
+    text, at = Text(line) if isinstance(line, str) else line, 0
+    parts = hanging(text.plain, out.width, indent) if out.is_terminal else [text.plain]
+    for k, part in enumerate(parts):
+        words = part[indent:] if k else part
+        at = text.plain.index(words, at)
+        out.print(Text(" " * indent * bool(k)) + text[at : at + len(words)], style=style)
+        at += len(words)
 
 
 def discard(stream: TextIO | None) -> None:
@@ -115,14 +131,15 @@ def heading(out: Console, title: str, line: str = "") -> None:
     out.print()
     out.print(rule, width=out.width if out.is_terminal else 80, soft_wrap=False)
     if line:
-        out.print(line, style="italic", soft_wrap=not out.is_terminal)
+        put(out, line, 0, "italic")
         out.print()
 
 
 def fact(out: Console, name: str, value: str) -> None:
     """One aligned line: what, and its value."""
-    out.print(f"{name:<16}", style="dim", end="")
-    out.print(value)
+    from rich.text import Text
+
+    put(out, Text.assemble((f"{name:<16}", "dim"), value), 16)
 
 
 def print_title(out: Console, kernel: Kernel) -> None:
@@ -145,7 +162,7 @@ def print_title(out: Console, kernel: Kernel) -> None:
     from rich.text import Text
 
     line = Text.assemble((made, "bold"), f"  {tiles}, {o.macro_mma}{more}, {kernel.target.name}")
-    out.print(line, soft_wrap=not out.is_terminal)
+    put(out, line)
 
 
 # ---- trees -------------------------------------------------------------------------------------------------
@@ -175,20 +192,11 @@ def print_tree(out: Console, tree: str, marks: Sequence[bool] | None = None, bar
 
 def _line(out: Console, line: str, mark: bool, bar: str) -> Iterator[Text]:
     """A tree's line as it is, or folded to the terminal's width below itself."""
-    import re
-    from textwrap import wrap
-
     from rich.text import Text
 
     gutter = (bar if mark else " " * len(bar)) + " " * len(bar)
-    parts, room = [line], 0
-    if out.is_terminal:
-        head = re.match(rf"(?:{KINDS} )? *", line)
-        room = out.width - len(gutter)
-        indent = " " * max(min(head.end() + HANG if head else 0, room - LEAST), 0)
-        whole = re.sub(WITHIN, "\0", line)
-        folded = wrap(whole, room, subsequent_indent=indent, break_on_hyphens=False, break_long_words=False)
-        parts = [piece for part in folded for piece in _pieces(part.replace("\0", " "), room, indent)]
+    room = out.width - len(gutter) if out.is_terminal else 0
+    parts = hanging(line, room, hung(line, room)) if room else [line]
     for part in parts:
         text = Text(part)
         text.highlight_regex(KINDS, "bold blue")
@@ -197,15 +205,6 @@ def _line(out: Console, line: str, mark: bool, bar: str) -> Iterator[Text]:
             text.pad_right(max(room - len(part), 0))
             text.stylize_before(SHADE)
         yield Text.assemble((gutter, "bold green"), text)
-
-
-def _pieces(part: str, room: int, indent: str) -> list[str]:
-    """What is too long for a narrow terminal, broken at any space."""
-    from textwrap import wrap
-
-    if len(part) <= room:
-        return [part]
-    return wrap(part, room, subsequent_indent=indent, break_on_hyphens=False, break_long_words=False)
 
 
 def print_stages(out: Console, kernel: Kernel, ascii: bool) -> None:
@@ -231,6 +230,21 @@ def print_text(out: Console, source: str) -> None:
     text = Syntax("", "cuda", theme="ansi_dark", background_color="default").highlight(source)
     text.rstrip()
     out.print(text, no_wrap=True, overflow="ignore", crop=False)
+
+
+def print_page(out: Console, page: str) -> None:
+    """A page of headings, sentences and tables in Markdown: on a terminal in columns that fit, in a pipe as it is."""
+    if not out.is_terminal:
+        write(page)
+        return
+    for is_table, lines in groupby(page.splitlines(), lambda line: line.startswith("|")):
+        if is_table:
+            heads, _, *rows = ([cell.strip() for cell in line.strip("|").split(" | ")] for line in lines)
+            for line in tabulated(heads, rows):
+                out.print(line)
+            continue
+        for line in lines:
+            put(out, line.lstrip("# "), 0, "bold" if line.startswith("#") else "")
 
 
 def print_source(out: Console, kernel: Kernel) -> None:

@@ -98,13 +98,19 @@ def print_steps(out: Console, steps: Iterator[TraceStep]) -> None:
     node = place = None
     for step in steps:
         if step.node != node:
-            out.print(Text(step.node or "(not in the tree)", style="bold blue"))
+            terminal.put(out, Text(step.node or "(not in the tree)", style="bold blue"))
         if step.node != node or step.place != place:
-            out.print(Text.assemble("  ", (f"line {step.place.line}", "dim"), "  ", (step.cuda, "green")))
+            line = f"line {step.place.line}"
+            terminal.put(out, Text.assemble("  ", (line, "dim"), "  ", (step.cuda, "green")), len(line) + 8)
         node, place = step.node, step.place
         loops = ", ".join(f"{n} = {v}" for n, v in step.loops.items())
         head = f"    {step.number:>5}  {loops}{'  ' * bool(loops)}"
         does = [(warps_text(warps, len(step.active)), text) for warps, text in step.does]
         room = max((len(label) for label, _ in does), default=0)
+        own = out.is_terminal and any(len(head) + room + 2 + len(text) > out.width for _, text in does)
+        if own:  # the step has a line of its own, and its warps' are not as far to the right
+            terminal.put(out, head.rstrip(), len("    12345  "))
         for k, (label, text) in enumerate(does):
-            out.print(Text.assemble(" " * len(head) if k else head, (f"{label:<{room}}", "magenta"), "  ", text))
+            before = " " * len("    12345  ") if own else " " * len(head) if k else head
+            line = Text.assemble(before, (f"{label:<{room}}", "magenta"), "  ", text)
+            terminal.put(out, line, min(len(before) + room + 6, out.width // 2))

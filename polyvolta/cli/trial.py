@@ -86,7 +86,8 @@ def print_resources(out: Console, kernel: Kernel) -> None:
             r = kernel.resources()
     except (CompilerMissing, UnsupportedArch) as missing:
         out.print("note: no machine code was made; nothing else here needs it.", style="yellow")
-        out.print(str(missing))
+        for line in str(missing).splitlines():
+            terminal.put(out, line)
         return
     for what, taken in r.of_a_thread(target.registers):
         terminal.fact(out, what, taken)

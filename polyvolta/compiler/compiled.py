@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import prod
 from typing import TYPE_CHECKING, Any, Never, Self
@@ -20,11 +20,12 @@ from polyvolta.cuda.machine.turns.tiles import launched
 from polyvolta.cuda.target.target import Target
 from polyvolta.display.code import Cuda
 from polyvolta.display.shown import Record, Shown
-from polyvolta.display.text import filled
+from polyvolta.display.text import called, filled
 from polyvolta.graph.dag import Graph
-from polyvolta.graph.dims import by_name
+from polyvolta.graph.dims import Given, Size, by_name, joined
 from polyvolta.sched.tree import Schedule
 from polyvolta.sets import PolyvoltaError, UnknownName, nearest
+from polyvolta.sets.errors import kind_of
 
 if TYPE_CHECKING:
     from polyvolta.cuda.run.launch import LoadedKernel
@@ -46,13 +47,16 @@ class MissingSize(PolyvoltaError, TypeError):
     id = "PV404"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class LaunchConfig(Record):
     """What a launch needs: blocks (x, y, z), threads of a block (x, y, z), bytes of dynamic shared memory."""
 
     grid: tuple[int, int, int]
     block: tuple[int, int, int]
     shared_bytes: int
+
+    def __repr__(self) -> str:
+        return called("LaunchConfig", ((name, getattr(self, name)) for name in self.__match_args__))
 
     def _facts(self) -> list[tuple[str, object]]:
         return [("grid", f"{' × '.join(map(str, self.grid))} blocks"),
@@ -118,7 +122,7 @@ class Compiled(Shown):
 
         return page(self)
 
-    def launch_config(self, /, *unnamed: Never, **sizes: int) -> LaunchConfig:
+    def launch_config(self, sizes: Given[int] | None = None, /, *unnamed: Never, **named: int) -> LaunchConfig:
         """Grid, block and shared memory for given sizes, inferred from the mapped schedule dimensions.
 
         A result without elements has a grid with a 0 in it: there is nothing to launch. Of persistent blocks there are
@@ -126,8 +130,9 @@ class Compiled(Shown):
 
         Parameters
         ----------
+        sizes, named : every symbolic size of the graph: by name, or in a mapping from names or from the sizes
+            themselves.
         unnamed : none; sizes have names.
-        sizes : every symbolic size of the graph.
 
         Raises
         ------
@@ -140,9 +145,10 @@ class Compiled(Shown):
         >>> kernel = pv.compile(product, options=pv.Options(block_tile=(128, 128, 32)))
         >>> kernel.launch_config(M=513, N=255, K=64).grid
         (2, 5, 1)
+        >>> kernel.launch_config({M: 513, N: 255, K: 64}).grid
+        (2, 5, 1)
         """
-        check_named(unnamed, self.ir.sizes)
-        checked = self.check_sizes(sizes)
+        checked = self.check_sizes(by_names(sizes, unnamed, named, self.ir.sizes))
         key = tuple(checked.values())
         if key not in self._configs:
             if len(self._configs) >= MOST_CONFIGS:
@@ -236,7 +242,7 @@ class Compiled(Shown):
                 missing = [n for n in self.ir.sizes if sizes.get(n) is None]
                 lack = f"size {name} is" if len(missing) == 1 else f"sizes {', '.join(missing)} are"
                 raise MissingSize(f"the {lack} missing", hint=_by_keywords(self.ir.sizes))
-            if isinstance(value, bool) or not hasattr(value, "__index__") or value < 0:
+            if isinstance(value, bool | Size) or not hasattr(value, "__index__") or value < 0:
                 raise MissingSize(f"the size {name} is an int, at least 0, not {value!r}")
             if value > LARGEST:
                 raise TooLarge(f"the size {name} is an int of 32 bits, at most {LARGEST}, not {value}")
@@ -409,16 +415,19 @@ def padded_sizes(kernel: Compiled, sizes: dict[str, int]) -> dict[str, int]:
     return {n: -(-v // multiples.get(n, 1)) * multiples.get(n, 1) for n, v in sizes.items()}
 
 
-def check_named(unnamed: Collection[object], names: Collection[str]) -> None:
-    """Refuse sizes without names.
+def by_names(
+    sizes: object, unnamed: Sequence[object], named: Mapping[str, int], names: Collection[str]
+) -> dict[str, int]:
+    """The sizes that `launch_config` was given, by name.
 
     Raises
     ------
-    MissingSize
+    MissingSize : some have no names, or one is given twice.
     """
-    if unnamed:
-        given = ", ".join(map(repr, unnamed))
+    if unnamed or not (sizes is None or isinstance(sizes, Mapping)):
+        given = ", ".join(repr(x) if isinstance(x, int) else kind_of(x) for x in (sizes, *unnamed))
         raise MissingSize(f"sizes are given by name, not as {given}", hint=_by_keywords(names))
+    return joined(sizes, named, MissingSize)
 
 
 def _by_keywords(names: Collection[str]) -> str:

@@ -13,6 +13,7 @@ from operator import index
 from typing import TYPE_CHECKING, Literal, Never
 
 from polyvolta.compiler.model.ranking import rank
+from polyvolta.compiler.model.sizes import BadSizes
 from polyvolta.compiler.needs import Needs, family_of, needs_of
 from polyvolta.compiler.rule.defaults import OF_BOXES, choose, remedy, tilings
 from polyvolta.compiler.rule.problems import problems
@@ -23,6 +24,7 @@ from polyvolta.cuda.target.registry import require, target_of
 from polyvolta.display.shown import Shown
 from polyvolta.display.text import called
 from polyvolta.graph.dag import Graph
+from polyvolta.graph.dims import Given, joined
 from polyvolta.graph.plans.idioms import plan
 from polyvolta.sets import nearest
 
@@ -178,8 +180,9 @@ class Options(Shown, Tiling):
 
     @classmethod
     def space(
-        cls, graph: Expr | Sequence[Expr] | Graph, target: str | Target = AUTO, **sizes: int
-    ) -> Iterator[Options]:
+        cls, graph: Expr | Sequence[Expr] | Graph, target: str | Target = AUTO, sizes: Given[int] | None = None,
+        **named: int,
+    ) -> Iterator[Options]:  # fmt: skip
         """Legal combinations: at known sizes those worth trying, the fastest first as far as the cost model can tell.
 
         An iterator; printed, or at the end of a notebook's cell, it shows the next ones and takes none.
@@ -198,7 +201,7 @@ class Options(Shown, Tiling):
         ----------
         graph : outputs, as `compile` takes them, or their graph.
         target : as `compile` takes it.
-        sizes : of the products, by name.
+        sizes, named : of the products: by name, or in a mapping from names or from the sizes themselves.
 
         Raises
         ------
@@ -220,10 +223,10 @@ class Options(Shown, Tiling):
         """
         from polyvolta.compiler.shown.options import Listed
 
-        graph, target = Graph.of(graph), target_of(target)
-        if not sizes and needs_of(plan(graph)).unknown:
+        graph, target, given = Graph.of(graph), target_of(target), joined(sizes, named, BadSizes)
+        if not given and needs_of(plan(graph)).unknown:
             return Listed(cls(*astuple(tiling)) for tiling in tilings(graph, target))
-        return Listed(cls(*astuple(tiling)) for tiling, _ in rank(graph, target, sizes))
+        return Listed(cls(*astuple(tiling)) for tiling, _ in rank(graph, target, given))
 
 
 TILES = frozenset({"block_tile", "warp_tile", "macro_mma"})

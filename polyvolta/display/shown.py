@@ -50,8 +50,14 @@ class Record(Shown):
 
         return listed(self._title(), self._facts())
 
+    def __str__(self) -> str:
+        """`repr`, folded to a terminal."""
+        from polyvolta.display.text import for_terminal
+
+        return for_terminal(repr(self))
+
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
-        if cycle or type(self).__str__ is not object.__str__:
+        if cycle or type(self).__str__ is not Record.__str__:
             super()._repr_pretty_(printer, cycle)
         else:
             printer.text(self._text())
@@ -63,7 +69,9 @@ class Brief(Record):
     __slots__ = ()
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__} {self._title()}; print it>"
+        from polyvolta.display.text import filled
+
+        return filled(f"<{type(self).__name__} {self._title()}; print it>")
 
     def __str__(self) -> str:
         return self._text()

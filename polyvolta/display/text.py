@@ -1,10 +1,18 @@
-"""Text that fits a terminal."""
+"""Text that fits a terminal.
+
+What shows itself by lines made for it, such as a report, is written for `columns()`: those of the terminal, at most 80.
+What has lines of its own length, a tree or an error, goes through `for_terminal`: folded where a terminal is printed
+to, and whole elsewhere, so that a pipe or a file gets the same text on any machine.
+"""
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Iterable
+import sys
+from collections.abc import Iterable, Sequence
 from html import unescape
+from itertools import accumulate
 from shutil import get_terminal_size
 from textwrap import wrap
 
@@ -12,11 +20,40 @@ from polyvolta.display.fragment import Html
 
 WIDEST = 80
 LONGEST = 400  # letters of a value
+LEAST = 34  # columns that the rest of a folded line has, however deep its beginning is
+HANG = 4  # columns by which it is indented
+HEAD = re.compile(r"[^\w([{]*(?:[A-Z]+: )?")  # of a line: signs in its margin, a tree's kind of node
+POINTED = re.compile(r" *\^[ ^~]*")
 
 
 def columns(most: int = WIDEST) -> int:
     """Columns that a text may take: the terminal's, at least 40 and at most so many; as many where there is none."""
     return min(max(get_terminal_size((most, 24)).columns, 40), most)
+
+
+def terminal() -> int | None:
+    """Columns of the terminal that is printed to, by COLUMNS or by itself; None in a pipe, a file or a notebook."""
+    said = os.environ.get("COLUMNS", "")
+    try:
+        there = int(said) if said.isdigit() else 0
+        if not there and sys.stdout.isatty():
+            there = os.get_terminal_size(sys.stdout.fileno()).columns
+    except (AttributeError, ValueError, OSError):  # stdout is closed, or another object
+        there = 0
+    return max(there, 40) if there else None
+
+
+def for_terminal(text: str) -> str:
+    """A text with lines of its own length: folded where a terminal is printed to, elsewhere as it is."""
+    width = terminal()
+    return text if width is None else folded(text, width)
+
+
+def labelled(rows: Sequence[tuple[str, str]]) -> str:
+    """A label and a text in each line, as `for_terminal`; the rest of a folded text stands below its beginning."""
+    width, room = terminal(), max((len(label) for label, _ in rows), default=0)
+    lines = [f"  {label:<{room}}  {text}" for label, text in rows]
+    return "\n".join(lines if width is None else (x for line in lines for x in hanging(line, width, room + 4 + HANG)))
 
 
 def filled(text: str, indent: str = "  ", first: str = "", width: int | None = None) -> str:
@@ -53,7 +90,9 @@ def called(name: str, fields: Iterable[tuple[str, object]], width: int | None = 
 
 
 def hanging(line: str, width: int, indent: int) -> list[str]:
-    """A line in parts that fit, those behind the first indented; it breaks at blanks, best before a sign such as ∧.
+    """A line in parts that fit, those behind the first indented.
+
+    It breaks at blanks: where it can before a sign such as ∧ or behind a comma, in as few brackets as possible.
 
     >>> hanging("DOMAIN: S[i, j] : 0 ≤ i < M ∧ 0 ≤ j < N", 30, 8)
     ['DOMAIN: S[i, j] : 0 ≤ i < M', '        ∧ 0 ≤ j < N']
@@ -61,13 +100,19 @@ def hanging(line: str, width: int, indent: int) -> list[str]:
     out: list[str] = []
     while len(line) > width:
         start = len(line) - len(line.lstrip())
-        near = [k for k in _breaks(line, start, width) if k > start + (width - start) // 3]
-        at = max(near, default=max(_blanks(line, start, width), default=-1))
-        if at <= start:
+        deep = _depths(line)
+        near = [(-deep[k], k) for k in _breaks(line, start, width) if k > start + (width - start) // 3]
+        at = max(near)[1] if near else max(_blanks(line, start, width), default=line.find(" ", max(start, width)))
+        if at <= start or not line[at:].strip():
             break
         out.append(line[:at].rstrip())
         line = " " * indent + line[at:].lstrip()
     return [*out, line]
+
+
+def _depths(line: str) -> list[int]:
+    """In how many brackets each letter stands."""
+    return list(accumulate((c in "([{") - (c in ")]}") for c in line))
 
 
 def _breaks(line: str, start: int, width: int) -> list[int]:
@@ -84,13 +129,41 @@ def _blanks(line: str, start: int, width: int) -> list[int]:
 def folded(text: str, width: int | None = None) -> str:
     """A text whose lines are too long for a terminal in more of them, the rest of each below its beginning.
 
-    >>> print(folded("  FILTER: load_A[c, t]; load_B[c, t]", 26))
-      FILTER: load_A[c, t];
-          load_B[c, t]
+    A line with a caret below it isn't folded but cut at both ends.
+
+    >>> print(folded("  FILTER: load_A[c, t]; load_B[c, t]; sync_write[kt]", 50))
+      FILTER: load_A[c, t]; load_B[c, t];
+                  sync_write[kt]
+    >>> print(folded("{ [row] : 0 <= rwo < 4 and row mod 2 = 0 }\\n" + " " * 15 + "^", 30))
+    { [row] : 0 <= rwo < 4 and ...
+                   ^
     """
     width = columns() if width is None else width
-    lines = ((line, len(line) - len(line.lstrip()) + 4) for line in text.split("\n"))
-    return "\n".join(part for line, indent in lines for part in hanging(line, width, indent))
+    lines, out = text.split("\n"), []
+    while lines:
+        line = lines.pop(0)
+        if lines and POINTED.fullmatch(lines[0]):
+            out += _around(line, lines.pop(0), width)
+        else:
+            out += hanging(line, width, hung(line, width))
+    return "\n".join(out)
+
+
+def _around(line: str, marks: str, width: int) -> list[str]:
+    """A line with marks below it: what fits around these, of a line that is too long."""
+    first, last = marks.index("^"), len(marks)
+    start = max(min((first + last - width) // 2, len(line) - width), 0)
+    cut, more = 4 * (start > 0), 4 * (len(line) > start + width)
+    if len(line) <= width or first < start + cut or last > start + width - more:
+        return [line, marks]
+    shown = "... "[:cut] + line[start + cut : start + width - more] + " ..."[4 - more :] * bool(more)
+    return [shown.rstrip(), marks[start:]]
+
+
+def hung(line: str, width: int) -> int:
+    """By how much the rest of a line that is folded is indented, which leaves it some room however deep the line is."""
+    head = HEAD.match(line)
+    return max(min((head.end() if head else 0) + HANG, width - min(LEAST, width // 2)), 0)
 
 
 def listed(title: str, facts: Iterable[tuple[str, object]], width: int | None = None) -> str:

@@ -17,7 +17,7 @@ from polyvolta.graph.errors import ArrayMismatch, BadArguments
 from polyvolta.graph.expr import shape_text
 from polyvolta.graph.operators import is_number
 from polyvolta.graph.tensors import Tensor
-from polyvolta.sets.errors import nearest
+from polyvolta.sets.errors import kind_of, nearest
 
 if TYPE_CHECKING:
     from polyvolta.graph.dag import Graph
@@ -97,6 +97,10 @@ def _signature(tensors: Sequence[Tensor], culprits: Collection[str] = ()) -> str
     return f"{line}\n {'  '.join(marks)}".rstrip() if culprits else line
 
 
+def _sizes_of(tensors: Sequence[Tensor]) -> set[str]:
+    return {dim.name for t in tensors for dim in t.dims if isinstance(dim, Size)}
+
+
 def _match(tensors: Sequence[Tensor], args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
     """What was given, by name, as Python matches arguments to parameters; some may be missing."""
     names = [t.name for t in tensors]
@@ -109,7 +113,7 @@ def _match(tensors: Sequence[Tensor], args: Sequence[Any], kwargs: Mapping[str, 
             raise BadArguments(
                 f"no tensor or scalar of this graph is named {name!r}",
                 where=_signature(tensors),
-                hint=nearest(name, names),
+                hint="sizes are those of the arrays" if name in _sizes_of(tensors) else nearest(name, names),
             )
         if name in names[: len(args)]:
             what = f"{name} was given twice, by position and by name"
@@ -174,4 +178,4 @@ def _kind(x: Any) -> str:
     if x is None:
         return "None"
     shape = getattr(x, "shape", None)
-    return f"a {type(x).__name__}" if shape is None else f"an array of shape {tuple(shape)}"
+    return kind_of(x) if shape is None else f"an array of shape {tuple(shape)}"

@@ -7,15 +7,17 @@ ranges over every M at once, which is why one kernel serves all of them.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, TypeVar
 
 from polyvolta.display.shown import Shown
 from polyvolta.graph.errors import BadSize, NotANumberYet
 from polyvolta.graph.names import check_name
+from polyvolta.sets.errors import kind_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,3 +149,24 @@ def by_name(sizes: Mapping[Any, V]) -> dict[Any, V]:
     {'M': 4, 'N': 8}
     """
     return {key.name if isinstance(key, Size) else key: value for key, value in sizes.items()}
+
+
+def joined(sizes: object, named: Mapping[str, V], error: Callable[..., Exception]) -> dict[str, V]:
+    """What is given for sizes by a mapping, or None, and by keywords, by name.
+
+    Raises
+    ------
+    error : `sizes` is no mapping, or has a size that is among the keywords.
+
+    >>> M, N = sizes("M N")
+    >>> joined({M: 4}, {"N": 8}, BadSize)
+    {'M': 4, 'N': 8}
+    """
+    if sizes is None:
+        return dict(named)
+    if not isinstance(sizes, Mapping):
+        raise error(f"sizes is {kind_of(sizes)}", hint='pass sizes={"M": 512, ...}, or M=512')
+    found: dict[str, V] = by_name(sizes)
+    if twice := [n for n in found if n in named]:
+        raise error(f"the size {twice[0]} is given twice", hint=f"in sizes={{...}}, or as {twice[0]}=...")
+    return {**found, **named}

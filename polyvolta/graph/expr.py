@@ -20,6 +20,7 @@ from polyvolta.graph.errors import BadFunction, BadOperand, NoTranspose, ShapeMi
 from polyvolta.graph.functions.table import FUNCTIONS
 from polyvolta.graph.interned import Interned
 from polyvolta.graph.operators import Operators, is_number, no_function
+from polyvolta.sets.errors import kind_of
 
 if TYPE_CHECKING:
     from polyvolta.graph.dims import Dim
@@ -326,14 +327,13 @@ def _operand(x: object, op: str) -> Expr:
         return x
     if op != "@" and is_number(x):
         return Constant(constant(x, op))
-    kind = type(x).__name__
     if hasattr(x, "shape") and getattr(x, "shape", ()) != ():
         hint = 'arrays are no part of a graph: declare pv.tensor("X", shape), then pass the array to the kernel'
     elif is_number(x):
         hint = "@ multiplies matrices; * scales by a number"
     else:
         hint = operand_hint(x, "tensors, expressions" + ("" if op == "@" else " and real numbers"))
-    raise BadOperand(f"{op} can't take a {kind} as an operand", where=_short(x), hint=hint)
+    raise BadOperand(f"{op} can't take {kind_of(x)} as an operand", where=_short(x), hint=hint)
 
 
 def constant(x: Any, op: str) -> float:

@@ -11,6 +11,7 @@ from polyvolta.graph.errors import BadOutputs
 from polyvolta.graph.expr import Expr, MatMul, Pointwise
 from polyvolta.graph.names import check_name
 from polyvolta.graph.tensors import Tensor, check_layout
+from polyvolta.sets.errors import kind_of
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -52,7 +53,7 @@ def output(expr: Expr, name: str | None = None, *, layout: Literal["row", "col"]
     Z(M, N) float16, layout "col"
     """
     if not isinstance(expr, Expr):
-        raise BadOutputs(f"an output is an expression, not a {type(expr).__name__}",
+        raise BadOutputs(f"an output is an expression, not {kind_of(expr)}",
                          where=str(expr.expr if isinstance(expr, Output) else expr)[:200])  # fmt: skip
     if name is not None:
         check_name(name, "output")
@@ -80,7 +81,7 @@ def as_outputs(outputs: object) -> tuple[Output, ...]:
         o = given if isinstance(given, Output) else Output(given)  # type: ignore[arg-type]  # checked below
         what, e = f"output {at if name is None else name!r}", o.expr
         if not isinstance(e, MatMul | Pointwise):
-            kind = "an input as it is" if isinstance(e, Tensor) else f"a {type(e).__name__}, no expression"
+            kind = "an input as it is" if isinstance(e, Tensor) else f"{kind_of(e)}, no expression"
             raise BadOutputs(f"{what} is {kind}", where=str(e)[:200], hint="an output is an operation such as A @ B")
         if not e.shape:
             raise BadOutputs(f"{what} is a number, {e}", hint="compute numbers before the call; outputs are arrays")

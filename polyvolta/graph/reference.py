@@ -20,6 +20,7 @@ from polyvolta.graph.functions.formula import Call, Input, Number
 from polyvolta.graph.functions.meaning import MEANING, evaluate
 from polyvolta.graph.outputs import Output, as_outputs
 from polyvolta.graph.tensors import Tensor, check_names, inputs_of
+from polyvolta.sets.errors import kind_of
 
 if TYPE_CHECKING:
     from polyvolta.graph.dag import Graph, Outputs
@@ -74,6 +75,8 @@ def reference(
     inputs = inputs_of(roots)
     check_names(inputs, [o.name for o in asked if o.name is not None])
     names = [t.name for t in inputs]
+    if any(isinstance(x, Mapping) for x in arrays):
+        bind(inputs, arrays[: len(names)])  # which says for what it stands
     by_position = [_real(x, name) for x, name in zip(arrays, names, strict=False)]
     by_name = {name: _real(x, name) if name in names else x for name, x in named.items()}
     bound = bind(inputs, [*by_position, *arrays[len(names) :]], by_name)
@@ -117,7 +120,7 @@ def _real(x: Any, name: str) -> Float64:
         raise BadArguments(f"{name} is {wrong}", hint=wrong.hint) from wrong
     except (TypeError, ValueError) as error:
         raise BadArguments(
-            f"{name}: a {type(x).__name__} doesn't convert to a numpy array",
+            f"{name}: {kind_of(x)} doesn't convert to a numpy array",
             where=str(error)[:400],
             hint="copy it to the host first",
         ) from error

@@ -26,6 +26,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from polyvolta.display.shown import Shown
+from polyvolta.display.text import for_terminal
 from polyvolta.sched.errors import BadPath, BadSchedule
 from polyvolta.sched.nodes import (
     NODES,
@@ -444,7 +445,9 @@ class Schedule(Shown):
         return show(self, marked=tuple(at))
 
     def show(self, ascii: bool = False) -> str:  # noqa: A002
-        """The tree in the paper's notation, with an ASCII fallback. Linear, besides what writing the sets costs.
+        """The tree in the paper's notation, with an ASCII fallback, in whole lines.
+
+        Linear, besides what writing the sets costs.
 
         >>> tree = Schedule.parse('{ domain: "{ S[i] : 0 <= i < 8 }", child: { schedule: "[{ S[i] -> [(i)] }]" } }')
         >>> print(tree.show(ascii=True))
@@ -490,7 +493,8 @@ class Schedule(Shown):
         return to_isl(self, block, mapped)
 
     def __str__(self) -> str:
-        return self.show()
+        """As `show`, with lines that are too long for a terminal folded where one is printed to."""
+        return for_terminal(self.show())
 
     def __repr__(self) -> str:
         names = ", ".join(map(str, self.domain.tuple_names)) if isinstance(self.root, Domain) else "no domain"

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 
 from polyvolta.display.shown import Shown
+from polyvolta.display.text import for_terminal
 
 
 class PolyvoltaError(Shown, Exception):
@@ -39,7 +40,7 @@ class PolyvoltaError(Shown, Exception):
             lines += ["  " + line for line in self.where.splitlines()]
         if self.hint:
             lines.append(f"hint: {self.hint}")
-        return "\n".join(lines)
+        return for_terminal("\n".join(lines))
 
     def _html(self) -> str:
         from polyvolta.display.page import block, code, said, words

@@ -22,6 +22,7 @@ from polyvolta.compiler.plans import Plans, Seen
 from polyvolta.compiler.run import first_call
 from polyvolta.display.page import fold, heading, said
 from polyvolta.display.shown import Shown
+from polyvolta.display.text import filled
 from polyvolta.graph.binding import bind
 from polyvolta.graph.reference import reference
 from polyvolta.torch.backward import Backward
@@ -135,7 +136,7 @@ class Operator(Shown):
         return self
 
     def __repr__(self) -> str:
-        return f"<Operator {self.name}: {self.kernel!r}>"
+        return filled(f"<Operator {self.name}: {' '.join(repr(self.kernel).split())}>")
 
     def _html(self) -> str:
         gradient = fold("gradient", self.backward._html()) if self.backward is not None else said("no gradient")

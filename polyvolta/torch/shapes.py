@@ -15,6 +15,7 @@ from polyvolta.graph.dag import Graph
 from polyvolta.graph.dims import Size
 from polyvolta.graph.expr import shape_text
 from polyvolta.graph.tensors import Tensor
+from polyvolta.sets.errors import kind_of
 from polyvolta.torch.errors import WrongTensor
 
 DTYPES = {"float16": torch.float16, "bfloat16": torch.bfloat16}
@@ -58,16 +59,17 @@ def check(graph: Graph, arguments: Sequence[Any]) -> None:
             if isinstance(x, torch.Tensor) or isinstance(x, bool) or not hasattr(x, "__float__"):
                 requires = getattr(x, "requires_grad", False)
                 hint = "a scalar has no gradient: for one, make it a tensor of shape (1, 1)" if requires else ""
-                what = f"{t.name} is a number, and a {type(x).__name__} was given for it"
+                what = f"{t.name} is a number, and {kind_of(x)} was given for it"
                 raise WrongTensor(what, where=signature(graph, t), hint=hint or f"{t.name}.item()")
             continue
         if not isinstance(x, torch.Tensor):
-            what = f"{t.name} is a tensor, and a {type(x).__name__} was given for it"
+            what = f"{t.name} is a tensor, and {kind_of(x)} was given for it"
             raise WrongTensor(what, where=signature(graph, t), hint="torch.as_tensor(x) makes one of an array")
         check_strided(x, t.name, signature(graph, t))
         if x.dtype != DTYPES[t.dtype]:
             what = f"{t.name} is of {t.dtype}, and a tensor of {str(x.dtype).removeprefix('torch.')} was given for it"
-            hint = f"{t.name}.to(torch.{t.dtype}), which has a gradient, too"
+            own = f"{t.name}.real" if x.is_complex() else t.name
+            hint = f"{own}.to(torch.{t.dtype})" + ", which has a gradient, too" * x.is_floating_point()
             raise WrongTensor(what, where=signature(graph, t), hint=hint)
         if x.dim() != len(t.dims):
             what = f"{t.name} has {len(t.dims)} dimensions, and a tensor of shape {tuple(x.shape)} was given for it"

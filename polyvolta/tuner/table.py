@@ -11,7 +11,8 @@ from polyvolta.compiler.options import Options
 from polyvolta.compiler.remembered.entries import Timed
 from polyvolta.compiler.tiling import OPTIONS
 from polyvolta.display.shown import Shown
-from polyvolta.display.text import filled
+from polyvolta.display.tables import tabulated
+from polyvolta.display.text import filled, for_terminal
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -83,11 +84,10 @@ class Table(Shown, Sequence[Timed]):
         return ", ".join(f"{n}={_text(getattr(self.rows[0].options, n))}" for n in same)
 
     def __str__(self) -> str:
-        lines = self.cells()
-        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-        body = ["  ".join(cell.ljust(w) for cell, w in zip(line, widths, strict=True)).rstrip() for line in lines]
+        heads, *rows = self.cells()
+        body = tabulated(heads, rows)
         common = filled(f"all with {self.common}", " " * len("all with "))
-        return "\n".join([*([self.title] if self.title else []), *body, common])
+        return "\n".join([*([for_terminal(self.title)] if self.title else []), *body, common])
 
     __repr__ = __str__
 

@@ -10,7 +10,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from operator import index
@@ -29,7 +29,7 @@ from polyvolta.cuda.run.gpu import no_gpu
 from polyvolta.cuda.target.registry import require, target_of, targets
 from polyvolta.cuda.target.target import Target
 from polyvolta.graph.dag import Graph
-from polyvolta.graph.dims import Given, by_name
+from polyvolta.graph.dims import Given, joined
 from polyvolta.graph.plans.idioms import plan
 from polyvolta.sets.errors import kind_of
 from polyvolta.tuner.candidates import guesses
@@ -107,7 +107,7 @@ def tune(
     there. Nobody else times on the GPU meanwhile, as far as this package is concerned.
     """
     graph = Graph.of(outputs)
-    values = checked_sizes(graph, _merged(sizes, named))
+    values = checked_sizes(graph, joined(sizes, named, NothingToTime))
     number = _budget(budget)
     seconds = limit_of(graph, values) if limit is None else _seconds(limit)
     chosen = None if target is None or target == AUTO else target_of(target)
@@ -137,23 +137,6 @@ def _seconds(limit: Any) -> float:
     if isinstance(limit, bool) or not isinstance(limit, int | float) or not 0 < limit < float("inf"):
         raise NothingToTime(f"the limit is a number of seconds, more than 0, not {limit!r}", hint="limit=20.0")
     return float(limit)
-
-
-def _merged(sizes: Any, named: Mapping[str, Any]) -> dict[str, Any]:
-    """The sizes of both ways to give them.
-
-    Raises
-    ------
-    NothingToTime : no mapping, or one size given in both ways.
-    """
-    if sizes is None:
-        return dict(named)
-    if not isinstance(sizes, Mapping):
-        raise NothingToTime(f"sizes is {kind_of(sizes)}", hint='pass sizes={"M": 512, ...}, or M=512')
-    sizes = by_name(sizes)
-    if twice := [n for n in sizes if n in named]:
-        raise NothingToTime(f"the size {twice[0]} is given twice", hint=f"in sizes={{...}}, or as {twice[0]}=...")
-    return {**sizes, **named}
 
 
 def _listed(candidates: Iterable[Options]) -> tuple[Options, ...]:

@@ -64,6 +64,19 @@ def test_without_matplotlib_there_are_tables_and_a_note(cli, measured, monkeypat
     assert "no figures: figures need matplotlib; pip install polyvolta[plot]" in err
 
 
+def test_tables_fit_a_terminal(cli, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    records.append(tmp_path / "evaluation.csv", rows(2))
+    monkeypatch.chdir(tmp_path)
+    whole = cli("--report", "-o", ".")[1]
+    for name, value in {"FORCE_COLOR": "1", "TERM": "xterm", "COLUMNS": "60"}.items():
+        monkeypatch.setenv(name, value)
+    text = re.sub(r"\x1b\[[0-9;]*m", "", cli("--report", "-o", ".")[1])
+    assert max(map(len, text.split("\n"))) <= 60
+    words = re.findall(r"[\d.]+", text)
+    assert all(words.count(number) >= whole.count(f" {number} ") for number in re.findall(r"\d+\.\d+", whole))
+
+
 @WITHOUT_GPU
 def test_without_a_gpu_it_says_what_works(cli, tmp_path):
     code, out, err = cli("-o", str(tmp_path))

@@ -1,5 +1,6 @@
 """The command line: what it prints on a terminal and in a pipe, its files, errors and exit codes."""
 
+import json
 import os
 import re
 import subprocess
@@ -28,10 +29,11 @@ ESCAPE = "\x1b"
 
 @pytest.fixture
 def terminal(monkeypatch, cli):
-    """The same on what looks like a terminal of 100 columns."""
+    """The same on what looks like a terminal, of 100 columns if nothing else is said."""
+    import typer.rich_utils  # which asks the environment once, when it is imported  # noqa: F401
 
-    def run(*argv: str) -> tuple[int, str, str]:
-        like = {"FORCE_COLOR": "1", "COLORTERM": "truecolor", "TERM": "xterm", "COLUMNS": "100"}
+    def run(*argv: str, columns: int = 100) -> tuple[int, str, str]:
+        like = {"FORCE_COLOR": "1", "COLORTERM": "truecolor", "TERM": "xterm", "COLUMNS": str(columns)}
         for name, value in like.items():
             monkeypatch.setenv(name, value)
         monkeypatch.delenv("NO_COLOR", raising=False)
@@ -125,6 +127,18 @@ def test_a_terminal_gets_colours_folded_trees_and_shading(terminal):
 
 
 # ---- show --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("argv", [
+    ["--help"], ["run", "--help"], ["targets"], ["show", "--stage", "promoted"], ["verify", "--only", "bounds,fresh"],
+    ["trace", "--size", "64x64x64", "--first", "20", "--steps", "9"], ["run", "--size", "64x64x64", "--interpret"],
+    ["emit", "-o", "a-folder-that-is-not-there/and-one-below/kernel.cu"], ["verify", "--only", "nonsense"],
+    ["run", "--size", "3x3"], ["show", "--dtype", "bfloat16"], ["emit", "--block-tile", "63x64x32"],
+], ids=" ".join)  # fmt: skip
+def test_what_people_read_fits_a_terminal_of_60_columns(terminal, argv):
+    _, out, err = terminal(*argv, columns=60)
+    lines = plain(out + err).replace("\r", "\n").split("\n")
+    assert max(map(len, lines)) > 20 and [line for line in lines if len(line.rstrip()) > 60] == []
 
 
 def test_show_prints_one_stage_as_in_the_paper(cli):
@@ -381,6 +395,18 @@ def test_wrong_usage_is_exit_code_2(cli, argv):
     code, _, err = cli(*argv)
     assert code == 2
     assert "Error" in err
+
+
+@pytest.mark.parametrize(("argv", "said"), [
+    (["run", "--json", "--seed", "x"], "valid integer"), (["show", "--json", "--idiom"], "requires an argument"),
+    (["verify", "--stge", "x", "--json"], "No such option"), (["bensch", "--json"], "No such command"),
+    (["run", "--json", "--target", "sm_99"], "no target is called 'sm_99'"),
+])  # fmt: skip
+def test_with_json_wrong_usage_is_json(cli, argv, said):
+    code, out, err = cli(*argv)
+    assert (code, out) == (2, "")
+    error = json.loads(err)["error"]
+    assert said in error["message"] and error["hint"]
 
 
 def test_help_and_version(cli):

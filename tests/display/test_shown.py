@@ -10,15 +10,17 @@ from types import ModuleType, SimpleNamespace
 import pytest
 
 import polyvolta as pv
-from polyvolta import sched
+from polyvolta import sched, sets
 from polyvolta.cuda.ir.operations import GlobalLoad
 from polyvolta.cuda.ir.walk import replaced, walk
 from polyvolta.cuda.shown.trace import NoWidgets
+from polyvolta.cuda.target.index_map import IndexMap
 from polyvolta.display import page, widgets
 from polyvolta.display.code import Code, Cuda, Markdown, Python, marked
 from polyvolta.display.drawing import Box, drawn, scaled
 from polyvolta.display.fragment import Html
 from polyvolta.display.shown import Record, Shown
+from polyvolta.display.tables import tabulated
 from polyvolta.display.text import called, columns, filled, folded, hanging, listed
 from tests.display.objects import arrays, everything, kernel
 
@@ -99,12 +101,48 @@ def test_what_is_long_says_in_one_line_what_it_is():
 
 
 @pytest.mark.parametrize("width", [60, 80])
-def test_reprs_fit_the_terminal(monkeypatch, width):
+def test_texts_fit_the_terminal(monkeypatch, width):
+    """What constructs, code and the notations of sets stay as they are, to be copied; a word may be longer."""
     monkeypatch.setenv("COLUMNS", str(width))
-    for name in ("options", "kernel", "stages", "trace", "launch", "observed", "report"):
-        thing = everything()[name]
-        texts = [repr(thing)] * (name != "report") + [str(thing)] * (name != "observed")
-        assert all(len(line) <= max(width, 68) for text in texts for line in text.split("\n")), name
+    for name, thing in everything().items():
+        texts = [repr(thing)] * repr(thing).startswith("<")
+        texts += [str(thing)] * (not isinstance(thing, Code | str | IndexMap | sets.Aff | sets.Set | sets.Layout))
+        if hasattr(thing, "_repr_pretty_") and not isinstance(thing, Code):
+            thing._repr_pretty_(printer := Printer(), False)
+            texts.append(printer.said)
+        for line in "\n".join(texts).split("\n"):
+            assert len(line) <= width or " " not in line.strip(), (name, line)
+
+
+def test_texts_are_whole_where_no_terminal_is_printed_to(monkeypatch, capsys):
+    monkeypatch.delenv("COLUMNS", raising=False)
+    tree, error = everything()["schedule"], pv.PolyvoltaError("word " * 40, where="place " * 40, hint="a hint " * 20)
+    assert str(tree) == tree.show() and max(map(len, str(tree).split("\n"))) > 80
+    assert len(str(error).split("\n")) == 3
+    monkeypatch.setenv("COLUMNS", "60")
+    assert str(tree) != tree.show() and "".join(str(tree).split()) == "".join(tree.show().split())
+    assert str(error).split() == ["[PV000]", *["word"] * 40, *["place"] * 40, "hint:", *["a", "hint"] * 20]
+
+
+@pytest.mark.parametrize(("text", "width", "shown"), [
+    ("{ [row] : 0 <= rwo < 4 }\n               ^", 60, ["{ [row] : 0 <= rwo < 4 }", " " * 15 + "^"]),
+    ("a" * 30 + " wrong " + "b" * 50 + "\n" + " " * 31 + "^^^^^", 40,
+     ["... " + "a" * 13 + " wrong " + "b" * 12 + " ...", " " * 18 + "^^^^^"]),
+    ("wrong " + "b" * 50 + "\n^^^^^", 40, ["wrong " + "b" * 30 + " ...", "^^^^^"]),
+    ("b" * 50 + " wrong\n" + " " * 51 + "^^^^^", 40, ["... " + "b" * 30 + " wrong", " " * 35 + "^^^^^"]),
+    ("one " + "b" * 50 + " two\n^^^" + " " * 52 + "^^^", 40, ["one " + "b" * 50 + " two", "^^^" + " " * 52 + "^^^"]),
+])  # fmt: skip
+def test_carets_stay_below_what_they_mark(text, width, shown):
+    assert folded(text, width).split("\n") == shown
+
+
+def test_tables_go_on_below_themselves(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "40")
+    rows = [(f"row {k}", *[str(10**6 + k)] * 5, "a note in several words") for k in range(2)]
+    lines = tabulated(("which", *(f">number{n}" for n in range(5)), "note"), rows, "  ")
+    assert max(map(len, lines)) <= 40 and sum(line.startswith("  row 1") for line in lines) == 3
+    monkeypatch.delenv("COLUMNS")
+    assert len(tabulated(("which", "note"), [("a", "b " * 200)])) == 2
 
 
 # ---- escaping

@@ -222,6 +222,8 @@ def test_a_gradient_of_0_where_nothing_depends():
 
 @pytest.mark.parametrize(("change", "error", "message"), [
     (lambda a, b, v: (a.float(), b, v), WrongTensor, r"A is of float16, and a tensor of float32.*\n +\^+\nhint: A.to"),
+    (lambda a, b, v: (a.int(), b, v), WrongTensor, r"a tensor of int32.*hint: A.to\(torch.float16\)$"),
+    (lambda a, b, v: (a + 0j, b, v), WrongTensor, r"a tensor of complex\d+.*hint: A.real.to\(torch.float16\)$"),
     (lambda a, b, v: (a, b, v[None]), WrongTensor, r"bias has 1 dimensions, and a tensor of shape \(1, 24\)"),
     (lambda a, b, v: (a, b, 3.0), WrongTensor, "bias is a tensor, and a float was given for it"),
     (lambda a, b, v: (a, b, v.to("meta")), WrongTensor, "tensors on 2 devices: A, B on cpu; bias on meta"),

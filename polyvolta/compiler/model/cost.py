@@ -29,6 +29,7 @@ from polyvolta.compiler.model.sizes import work_of
 from polyvolta.compiler.model.traffic import VALUE, ceil_div, fetched, from_memory, outside, tiles
 from polyvolta.cuda.target.instruction import WARPGROUP
 from polyvolta.display.shown import Record
+from polyvolta.display.text import for_terminal
 from polyvolta.graph.dims import by_name
 
 if TYPE_CHECKING:
@@ -81,7 +82,7 @@ class Cost(Record):
 
     def __str__(self) -> str:
         parts = ", ".join(f"{f.name} {1e6 * getattr(self, f.name):.1f}" for f in fields(self)[:-1])
-        return f"{1e6 * self.seconds:.1f} us in {self.waves} waves: {parts}"
+        return for_terminal(f"{1e6 * self.seconds:.1f} us in {self.waves} waves: {parts}")
 
     def _facts(self) -> list[tuple[str, object]]:
         parts = [(f.name, f"{1e6 * getattr(self, f.name):.2f} us") for f in fields(self)[:-1]]

@@ -21,6 +21,7 @@ from polyvolta.compiler.variants.ranges import Ranges
 from polyvolta.cuda.ir.block_order import Lemma
 from polyvolta.cuda.machine.observe.tables import Shown, Table
 from polyvolta.display.shown import Record
+from polyvolta.graph.dims import Given, joined
 from polyvolta.sets import Set, nearest
 
 if TYPE_CHECKING:
@@ -119,13 +120,14 @@ class Decisions(Shown):
         """Of the sizes."""
         return self.ranges.names
 
-    def choose(self, /, **sizes: int) -> int:
+    def choose(self, given: Given[int] | None = None, /, **named: int) -> int:
         """The number of the variant for some sizes.
 
         Raises
         ------
         MissingSize : a size is missing, unknown, or no int >= 0.
         """
+        sizes = joined(given, named, MissingSize)
         for name in sizes:
             if name not in self.names:
                 raise MissingSize(f"the kernel has no size {name!r}", hint=nearest(name, self.names))

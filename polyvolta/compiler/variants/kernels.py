@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Generic, Never, Self, overload
 
-from polyvolta.compiler.compiled import LaunchConfig, check_named
+from polyvolta.compiler.compiled import LaunchConfig, by_names
 from polyvolta.compiler.kernel import Kernel, R
 from polyvolta.compiler.plans import Plans
 from polyvolta.compiler.run import bound_launch, interpreted, run, traced
@@ -23,6 +23,7 @@ from polyvolta.compiler.variants.reports import VariedReport, proved
 from polyvolta.display.shown import Shown
 from polyvolta.display.text import filled
 from polyvolta.graph.binding import bind
+from polyvolta.graph.dims import Given
 from polyvolta.sets import PolyvoltaError
 
 if TYPE_CHECKING:
@@ -92,7 +93,7 @@ class VariedKernel(Shown, Generic[R]):
         """
         return self.variants[self.decisions.taken(sizes)]
 
-    def at(self, /, **sizes: int) -> Kernel[R]:
+    def at(self, sizes: Given[int] | None = None, /, **named: int) -> Kernel[R]:
         """The variant that is taken for some sizes.
 
         Raises
@@ -101,7 +102,7 @@ class VariedKernel(Shown, Generic[R]):
 
         The sizes are those that a call finds in its arrays; see `Kernel.launch_config`.
         """
-        return self.variants[self.decisions.choose(**sizes)]
+        return self.variants[self.decisions.choose(sizes, **named)]
 
     # ---- by the sizes
 
@@ -153,10 +154,10 @@ class VariedKernel(Shown, Generic[R]):
         bound = bind(self.graph, arrays, named)
         return traced(self.serving(bound.sizes), bound, block, copies)
 
-    def launch_config(self, /, *unnamed: Never, **sizes: int) -> LaunchConfig:
+    def launch_config(self, sizes: Given[int] | None = None, /, *unnamed: Never, **named: int) -> LaunchConfig:
         """Grid, block and shared memory of the variant for some sizes, see `Kernel.launch_config`."""
-        check_named(unnamed, self.variants[0].ir.sizes)
-        return self.serving(self.check_sizes(sizes)).launch_config(**sizes)
+        found = self.check_sizes(by_names(sizes, unnamed, named, self.variants[0].ir.sizes))
+        return self.serving(found).launch_config(found)
 
     def grid_on(
         self, multiprocessors: int, sizes: Mapping[str, int], clusters: int | None = None

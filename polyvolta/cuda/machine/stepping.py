@@ -49,6 +49,7 @@ from polyvolta.cuda.machine.turns.standing import Standing, Turns, standing
 from polyvolta.cuda.machine.turns.tiles import launched
 from polyvolta.cuda.text.places import Place, Places
 from polyvolta.display.shown import Shown
+from polyvolta.display.text import filled, for_terminal, labelled
 from polyvolta.graph.functions.formats import PATTERNS, widened
 from polyvolta.sched.tree import Schedule
 from polyvolta.sched.views.paper import rows
@@ -155,12 +156,10 @@ class TraceStep(Shown):
         return "  ".join(x for x in (f"step {self.number}", self.role, self.statement, loops) if x)
 
     def __str__(self) -> str:
-        lines = self.lines()
-        room = max(len(label) for label, _ in lines)
-        return "\n".join([self.title, *(f"  {label:<{room}}  {text}" for label, text in lines)])
+        return "\n".join([for_terminal(self.title), labelled(self.lines())])
 
     def __repr__(self) -> str:
-        return f"<TraceStep {self.number}: {self.place}>"
+        return filled(f"<TraceStep {self.number}: {self.place}>")
 
     def _html(self) -> str:
         from polyvolta.display.page import Html, code, facts, heading

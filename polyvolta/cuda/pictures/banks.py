@@ -33,6 +33,7 @@ from polyvolta.cuda.pictures.dry import GENEROUS, all_sizes, ir_of
 from polyvolta.cuda.pictures.errors import BadPicture, NotInKernel
 from polyvolta.cuda.pictures.svg import FAINT, GREY, INK, PAPER, RED, TINTS, Canvas, Svg, text_width
 from polyvolta.cuda.pictures.warp_access import ROW, Taken, taken
+from polyvolta.graph.dims import Given, joined
 from polyvolta.sets import nearest
 
 PER_ROW = ROW // CHUNK_BYTES  # chunks of a row
@@ -50,7 +51,8 @@ def shared_tile(
     part: int = 0,
     at: Mapping[str, int] | None = None,
     swizzled: bool = True,
-    **sizes: int,
+    sizes: Given[int] | None = None,
+    **named: int,
 ) -> Svg:
     """A tile in shared memory, chunk by chunk, and what one access of one warp touches.
 
@@ -65,7 +67,8 @@ def shared_tile(
     part : of an operation that takes several instructions which one, from 0.
     at : values of loop variables, {"c8": 1}, that the access is to have; `nth` counts those.
     swizzled : False draws the same without the exclusive-or of the tile's layout.
-    sizes : of the matrices, by name; by default large enough for everything to be reached.
+    sizes, named : of the matrices: by name, or in a mapping from names or from the sizes themselves; by default
+        large enough for everything to be reached.
 
     Raises
     ------
@@ -90,7 +93,8 @@ def shared_tile(
         )
     if access is None:
         return _layout_alone(ir, found, swizzled)
-    one = taken(ir, found, access, warp, nth, part, at or {}, all_sizes(ir, sizes, GENEROUS))
+    known = all_sizes(ir, joined(sizes, named, BadPicture), GENEROUS)
+    one = taken(ir, found, access, warp, nth, part, at or {}, known)
     return tile_access(ir, found, one, swizzled)
 
 

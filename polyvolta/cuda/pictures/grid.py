@@ -18,8 +18,9 @@ from polyvolta.cuda.ir.engines.clusters import launched
 from polyvolta.cuda.ir.kernel_ir import Access, GlobalTensor, KernelIR, TakeRun
 from polyvolta.cuda.machine.stepping import checked_block
 from polyvolta.cuda.pictures.dry import all_sizes, dry_machine, ir_of
-from polyvolta.cuda.pictures.errors import NothingToDraw, NotInKernel, TooMuchToDraw
+from polyvolta.cuda.pictures.errors import BadPicture, NothingToDraw, NotInKernel, TooMuchToDraw
 from polyvolta.cuda.pictures.svg import GREY, INK, PAPER, RED, TINTS, Canvas, Svg, text_width
+from polyvolta.graph.dims import Given, joined
 from polyvolta.sets import nearest
 
 OVERVIEW, DETAIL, BETWEEN = 420, 460, 70  # pixels
@@ -72,7 +73,10 @@ class Stores:
         return {b: around(boxes) for b, boxes in found.items()}
 
 
-def output_tiles(kernel: Any, output: str | None = None, *, block: tuple[int, ...] = (0, 0), **sizes: int) -> Svg:
+def output_tiles(
+    kernel: Any, output: str | None = None, *, block: tuple[int, ...] = (0, 0), sizes: Given[int] | None = None,
+    **named: int,
+) -> Svg:  # fmt: skip
     """The tiles of an output: all blocks with their warps, and one block with the fragments of its warps.
 
     Parameters
@@ -80,7 +84,8 @@ def output_tiles(kernel: Any, output: str | None = None, *, block: tuple[int, ..
     kernel : a kernel, or its IR.
     output : by name, such as "C"; by default the first.
     block : blockIdx x, y and, if it isn't 0, z of the block that is shown large.
-    sizes : of the matrices, by name. By default two blocks and a half each way.
+    sizes, named : of the matrices: by name, or in a mapping from names or from the sizes themselves.
+        By default two blocks and a half each way.
 
     Raises
     ------
@@ -97,8 +102,9 @@ def output_tiles(kernel: Any, output: str | None = None, *, block: tuple[int, ..
     """
     ir = ir_of(kernel)
     tensor = _output(ir, output)
-    all_sizes(ir, sizes, 0)  # wrong sizes are said before anything else
-    given = all_sizes(ir, {**_two_and_a_half(ir, tensor, sizes), **sizes}, 0)
+    asked = joined(sizes, named, BadPicture)
+    all_sizes(ir, asked, 0)  # wrong sizes are said before anything else
+    given = all_sizes(ir, {**_two_and_a_half(ir, tensor, asked), **asked}, 0)
     found = stores(ir, tensor, given)
     if not found.fragments:
         raise NothingToDraw(f"nothing of {tensor.name} is stored for these sizes", where=str(given))
@@ -112,7 +118,7 @@ def output_tiles(kernel: Any, output: str | None = None, *, block: tuple[int, ..
 
 def _output(ir: KernelIR, name: str | None) -> GlobalTensor:
     outputs = {t.name: t for t in ir.tensors if t.written}
-    if name is not None and name not in outputs:
+    if name is not None and (not isinstance(name, str) or name not in outputs):
         raise NotInKernel(f"{ir.name} has no output {name!r}", hint=nearest(str(name), outputs))
     tensor = outputs[name] if name is not None else next(iter(outputs.values()))
     if len(tensor.dims) != 2:

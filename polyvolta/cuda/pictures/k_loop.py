@@ -24,13 +24,16 @@ from polyvolta.cuda.pictures.k_tiles import Course, Event, course, k_loops, unor
 from polyvolta.cuda.pictures.roles.follow import timeline
 from polyvolta.cuda.pictures.roles.timeline import Clock, Timeline
 from polyvolta.cuda.pictures.svg import DEEPER, FAINT, GREY, INK, PAPER, RED, TINTS, Canvas, Svg, text_width
+from polyvolta.graph.dims import Given, joined
 
 SLOT, NARROW, TRIP_GAP = 22, 12, 14  # pixels of a box, of a barrier, between two trips
 ROW, BOX = 40, 26
 MOST_TILES = 12
 
 
-def pipeline(kernel: Any, tiles: int = 4, *, loop: int = 0, **sizes: int) -> Svg:
+def pipeline(
+    kernel: Any, tiles: int = 4, *, loop: int = 0, sizes: Given[int] | None = None, **named: int
+) -> Svg:
     """A k loop in time: rows for loads, stores, fragment loads and macro-MMAs, columns for its trips.
 
     Where warps have roles, all that they do, each on its own line and by a clock: see `roles_over_time`.
@@ -40,34 +43,37 @@ def pipeline(kernel: Any, tiles: int = 4, *, loop: int = 0, **sizes: int) -> Svg
     kernel : a kernel, or its IR.
     tiles : how many k tiles; if there are more, the last trip is shown after the first ones.
     loop : which of a kernel's k loops, from 0, when it has several.
-    sizes : of the matrices, by name; by default those for which there are so many k tiles, all full.
+    sizes, named : of the matrices: by name, or in a mapping from names or from the sizes themselves; by
+        default those for which there are so many k tiles, all full.
 
     Raises
     ------
     NothingToDraw : the kernel has no k loop, or it makes no trip.
     NotInKernel : no such loop or size; BadPicture : fewer than one or more than 12 tiles.
     """
-    ir = ir_of(kernel)
+    ir, asked = ir_of(kernel), joined(sizes, named, BadPicture)
     _check(tiles)
     if any(isinstance(s, Roles) for s in ir.body):
         if loop != 0 or isinstance(loop, bool):
             raise NotInKernel(f"the loops of {ir.name} are all in one picture, and none is number {loop!r}",
                               hint="its roles go on beside one another")  # fmt: skip
-        return of_roles(ir, tiles, sizes).svg()
+        return of_roles(ir, tiles, asked).svg()
     at, stmt = _k_loop(ir, loop)
-    given = all_sizes(ir, {**_for_tiles(ir, stmt, tiles, sizes), **sizes}, GENEROUS)
+    given = all_sizes(ir, {**_for_tiles(ir, stmt, tiles, asked), **asked}, GENEROUS)
     found = course(ir, at, stmt, given)
     if not found.events:
         raise NothingToDraw(f"the k loop of {ir.name} makes no trip", where=str(given), hint="a larger size")
     return _drawn(ir, stmt, loop, found, tiles, given)
 
 
-def roles_over_time(kernel: Any, tiles: int = 4, *, clock: Clock | None = None, **sizes: int) -> Timeline:
+def roles_over_time(
+    kernel: Any, tiles: int = 4, *, clock: Clock | None = None, sizes: Given[int] | None = None, **named: int
+) -> Timeline:
     """What each role of a kernel does when, by a simple clock: print it, or draw it with `.svg()`.
 
     Parameters
     ----------
-    kernel, tiles, sizes : as of `pipeline`; of several k loops each has so many tiles.
+    kernel, tiles, sizes, named : as of `pipeline`; of several k loops each has so many tiles.
     clock : how long things take; see `roles.timeline.Clock`.
 
     Raises
@@ -86,7 +92,7 @@ def roles_over_time(kernel: Any, tiles: int = 4, *, clock: Clock | None = None, 
     if not any(isinstance(s, Roles) for s in ir.body):
         raise NothingToDraw(f"all warps of {ir.name} do the same", hint="pipeline(kernel) draws its k loop")
     _check(tiles)
-    return of_roles(ir, tiles, sizes, clock)
+    return of_roles(ir, tiles, joined(sizes, named, BadPicture), clock)
 
 
 def _check(tiles: object) -> None:

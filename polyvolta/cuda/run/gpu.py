@@ -14,6 +14,7 @@ from typing import Any
 
 from polyvolta.cuda.arch import newest_for, parsed, runs_on
 from polyvolta.cuda.errors import LaunchFailed, NoGpu, WrongGpu
+from polyvolta.sets.errors import kind_of
 
 _INSTALL = 'pip install "polyvolta[cuda12]" (or cuda13, whose compiler has no Volta)'
 
@@ -292,7 +293,7 @@ def stream_handle(stream: Any) -> int:
     if isinstance(stream, int) and not isinstance(stream, bool) and 0 <= stream < 2**64:
         return stream
     raise LaunchFailed(
-        f"a {type(stream).__name__} is no stream" if not isinstance(stream, int) else f"{stream} is no stream",
+        f"{kind_of(stream)} is no stream" if not isinstance(stream, int) else f"{stream} is no stream",
         hint="numba's, torch's and cupy's are, and the driver's handle",
     )
 

@@ -15,6 +15,7 @@ from typing import Any, Protocol
 
 from polyvolta.cuda.errors import LaunchFailed
 from polyvolta.cuda.run.gpu import stream_handle
+from polyvolta.sets.errors import kind_of
 
 
 class Launchable(Protocol):
@@ -173,6 +174,6 @@ def packed(entry: str, position: int, value: Any) -> Any:
     if isinstance(value, TensorMap):
         return value.copy()
     raise LaunchFailed(
-        f"argument {position} of {entry} is neither a number nor an address, but a {type(value).__name__}",
+        f"argument {position} of {entry} is neither a number nor an address, but {kind_of(value)}",
         hint="as_device_view(array) makes an address of an array",
     )

@@ -15,6 +15,7 @@ from polyvolta.cuda.ir.kernel_ir import KernelIR, Loop, Roles, Stmt, Tiles, When
 from polyvolta.cuda.ir.walk import IrPath, walk
 from polyvolta.cuda.text.printer import Printed, printed
 from polyvolta.display.shown import Record
+from polyvolta.display.text import filled
 from polyvolta.sched.tree import Filter, Path, Schedule
 
 
@@ -43,7 +44,7 @@ class Place(Record):
         return f"line {self.line}: {self.text}" + (f"  [{self.statement}]" if self.statement else "")
 
     def __repr__(self) -> str:
-        return f"<Place {self}>"
+        return filled(f"<Place {self}>")
 
     def _facts(self) -> list[tuple[str, object]]:
         path = ", ".join(map(str, self.path))

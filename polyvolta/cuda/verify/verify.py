@@ -137,6 +137,8 @@ def asked(only: str | Iterable[str] | None) -> tuple[str, ...]:
     """
     if only is None:
         return tuple(PROOFS)
+    if isinstance(only, Mapping):
+        raise UnknownProof("a mapping where names of proofs should be", hint="statements are proved for all sizes")
     if isinstance(only, bytes) or not isinstance(only, Iterable):
         raise UnknownProof(
             f"{kind_of(only)} where names of proofs should be", hint="such as 'bounds' or ('bounds', 'fresh')"

@@ -75,7 +75,8 @@ def as_numpy(x: Any, bfloat16: Callable[[], Any]) -> np.ndarray:
         memory = read(capsule)
         word = "uint16" if memory.dtype == BFLOAT16 else np.dtype(memory.dtype).name
     except (NotReadable, BufferError, RuntimeError, ValueError, TypeError) as wrong:
-        raise NotInHostMemory(f"a {kind} that doesn't give its memory away: {wrong}", "copy it to numpy") from wrong
+        hint = ".to_dense()" if getattr(x, "is_sparse", False) else "copy it to numpy"
+        raise NotInHostMemory(f"a {kind} that doesn't give its memory away: {wrong}", hint) from wrong
     if 0 in memory.shape:
         array = np.empty(memory.shape, word)
     else:

@@ -16,6 +16,7 @@ from polyvolta.graph.functions.named import clamp
 from polyvolta.graph.functions.table import FUNCTIONS
 from polyvolta.graph.names import reserved
 from polyvolta.graph.operators import E, Operators, is_number
+from polyvolta.sets.errors import kind_of
 
 if TYPE_CHECKING:
     import sympy
@@ -73,7 +74,7 @@ def _pointwise(f: Any, operands: tuple[Any, ...], named: dict[str, Any]) -> Any:
         raise BadFunction("pointwise was given no operand", hint="pv.pointwise(f, x, y) computes f(x, y)")
     if not callable(f):
         raise BadFunction(
-            f"pointwise takes a function first, not a {type(f).__name__}",
+            f"pointwise takes a function first, not {kind_of(f)}",
             where=str(f)[:200],
             hint="pv.pointwise(f, x, y): a name, or a function of one element of each operand",
         )

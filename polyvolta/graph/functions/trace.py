@@ -18,6 +18,7 @@ from polyvolta.graph.errors import BadFunction, BadOperand
 from polyvolta.graph.expr import Expr, constant, operand_hint
 from polyvolta.graph.functions.formula import Call, Formula, Input, Number, inputs, show, substitute
 from polyvolta.graph.operators import Operators, is_number
+from polyvolta.sets.errors import kind_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +59,7 @@ class Element(Operators["Element"]):
             case _ if is_number(x):
                 return Number(constant(x, function))
         raise BadOperand(
-            f"{function} can't take a {type(x).__name__} as an operand",
+            f"{function} can't take {kind_of(x)} as an operand",
             where=f"{self}, {x!r}"[:200],
             hint=operand_hint(x, "elements and real numbers"),
         )
@@ -182,5 +183,5 @@ def _result(made: object, at: Trace) -> Formula:
         case int() | float():
             what, hint = f"the number {made}, whatever its operands are", hint
         case _:
-            what = f"a {type(made).__name__}"
+            what = kind_of(made)
     raise BadFunction(f"{at.name} returns {what}"[:300], where=call, hint=hint)

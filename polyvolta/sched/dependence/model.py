@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from polyvolta.display.shown import Shown
-from polyvolta.display.text import filled
+from polyvolta.display.text import filled, for_terminal
 from polyvolta.sched.errors import BadProgram
 from polyvolta.sets import Map
 from polyvolta.sets.errors import kind_of
@@ -42,7 +42,7 @@ class Dependence(Shown):
     relation: Map
 
     def __str__(self) -> str:
-        return f"{self.kind} {self.array}  {self.relation}"
+        return for_terminal(f"{self.kind} {self.array}  {self.relation}")
 
     def _html(self) -> str:
         return Dependences((self,))._html()
@@ -65,7 +65,8 @@ class Dependences(Shown, tuple[Dependence, ...]):
     def __str__(self) -> str:
         rows = [(d.kind, d.array, str(d.relation)) for d in self]
         wide = max((len(array) for _, array, _ in rows), default=0)
-        return "\n".join(f"{kind}  {array:{wide}}  {text}" for kind, array, text in rows) or "no dependences"
+        lines = [f"{kind}  {array:{wide}}  {text}" for kind, array, text in rows]
+        return for_terminal("\n".join(lines)) or "no dependences"
 
     def __repr__(self) -> str:
         kinds = ", ".join(dict.fromkeys(f"{d.kind} {d.array}" for d in self)) or "none"
@@ -135,7 +136,7 @@ class Flow(Shown):
     may_no_source: Map
 
     def __str__(self) -> str:
-        return "\n".join(f"{name:14}  {getattr(self, name)}" for name in FLOWS)
+        return for_terminal("\n".join(f"{name:14}  {getattr(self, name)}" for name in FLOWS))
 
     def _html(self) -> str:
         from polyvolta.display.page import Html, code, facts

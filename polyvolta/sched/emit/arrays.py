@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from polyvolta.sched.errors import BadArgument
 from polyvolta.sets import Map, Unbounded
+from polyvolta.sets.errors import kind_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -49,7 +50,7 @@ def _box_of(relation: Map, params: Mapping[str, int]) -> list[tuple[int, int]] |
 
 def kind(value: object) -> str:
     """What a value is, for messages."""
-    return f"a {type(value).__name__}"
+    return kind_of(value)
 
 
 def check_array(name: str, value: object, rank: int, written: bool, signature: str) -> None:

@@ -21,6 +21,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Literal
 
 from polyvolta.display.shown import Shown
+from polyvolta.display.text import for_terminal
 from polyvolta.sched.errors import BadArgument
 from polyvolta.sched.tree import Band, Domain, Extension, Filter, Node, Path, Schedule
 from polyvolta.sched.views.align import align
@@ -108,7 +109,7 @@ class Diff(Shown):
         return "\n".join(out)
 
     def __str__(self) -> str:
-        return self.text()
+        return for_terminal(self.text())
 
     def __repr__(self) -> str:
         return f"<Diff: {len(self.changed)} nodes new or changed, {len(self.removed)} gone or changed; print it>"

@@ -12,6 +12,7 @@ from polyvolta.display.page import facts, fold, heading
 from polyvolta.display.shown import Shown
 from polyvolta.graph.plans.plans import Unsupported
 from polyvolta.graph.tensors import dtype_name
+from polyvolta.sets.errors import kind_of
 from polyvolta.torch.errors import ChangedModule, UnsupportedModule, WrongTensor
 from polyvolta.torch.modules.state import Followed
 from polyvolta.torch.modules.tracing import Source, Traced, trace
@@ -61,7 +62,7 @@ def from_module(
     """
     if not isinstance(module, nn.Module):
         raise UnsupportedModule(
-            f"from_module takes a module of torch.nn, and a {type(module).__name__} was given",
+            f"from_module takes a module of torch.nn, and {kind_of(module)} was given",
             hint="Module(), one of that class" if isinstance(module, type)
             else "a class derived from torch.nn.Module, with it as its forward",
         )  # fmt: skip
@@ -146,7 +147,7 @@ class KernelModule(Shown, nn.Module):
         known, inputs = {}, self._in_order(inputs, named)
         for (name, length), x in zip(self._traced.inputs.items(), inputs, strict=True):
             if not isinstance(x, torch.Tensor):
-                what = f"{name} is a tensor, and a {type(x).__name__} was given for it"
+                what = f"{name} is a tensor, and {kind_of(x)} was given for it"
                 raise WrongTensor(what, hint="torch.as_tensor(x) makes one of an array")
             check_strided(x, name)
             if x.is_complex():

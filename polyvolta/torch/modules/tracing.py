@@ -11,6 +11,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
+from traceback import extract_tb
 from typing import Any
 
 import torch
@@ -81,6 +83,13 @@ class Traced:
     reads_training: bool
 
 
+def _line_of(wrong: Exception) -> str:
+    """The line of a module's code at which torch.fx gave up: the last that is neither its own nor of these modules."""
+    own = (str(Path(fx.__file__).parent), str(Path(__file__).parent))
+    frames = [f for f in extract_tb(wrong.__traceback__) if not f.filename.startswith(own) and f.name != "_call_impl"]
+    return f"{frames[-1].filename}:{frames[-1].lineno}: {frames[-1].line}" if frames else ""
+
+
 def trace(module: nn.Module, dtype: str) -> Traced:
     """Read a module.
 
@@ -100,8 +109,8 @@ def trace(module: nn.Module, dtype: str) -> Traced:
         raise
     except Exception as wrong:  # whatever a module's own code raises for what it isn't made for
         raise UnsupportedModule(
-            f"torch.fx doesn't trace this {type(module).__name__}: {str(wrong).splitlines()[0][:200]}",
-            where=f"{type(wrong).__name__} in {type(module).__name__}.forward",
+            f"torch.fx doesn't trace this {type(module).__name__}: {str(wrong).split('. ')[0].splitlines()[0][:200]}",
+            where=_line_of(wrong) or f"{type(wrong).__name__} in {type(module).__name__}.forward",
             hint="no conditions on values of tensors, and no sizes; convert the parts without them, each by itself",
         ) from wrong
     reading = _Reading(module, graph, dtype, tracer.defaults)

@@ -9,9 +9,10 @@ from polyvolta.compiler.needs import needs_of
 from polyvolta.compiler.options import Options
 from polyvolta.cuda.target.chips import chips
 from polyvolta.graph.dag import Graph
+from polyvolta.graph.dims import joined
 from polyvolta.graph.plans.idioms import plan
+from polyvolta.tuner.errors import NothingToTime
 from polyvolta.tuner.spec import checked_sizes
-from polyvolta.tuner.tune import _merged
 
 M, N, K = pv.sizes("M N K")
 PRODUCT = pv.tensor("A", (M, K)) @ pv.tensor("B", (K, N), layout="col")
@@ -28,10 +29,17 @@ def kernel():
 def test_by_themselves_as_by_name(kernel):
     assert pv.compile(PRODUCT, "sm_80", sizes=THEMSELVES).options == pv.compile(PRODUCT, "sm_80", sizes=SIZES).options
     assert kernel.check_sizes(THEMSELVES) == SIZES
+    config = kernel.launch_config(**SIZES)
+    assert kernel.launch_config(THEMSELVES) == kernel.launch_config({M: 512, K: 64}, N=256) == config
     assert kernel.grid_on(108, THEMSELVES) == kernel.grid_on(108, SIZES)
-    assert checked_sizes(Graph.of(PRODUCT), _merged(THEMSELVES, {})) == SIZES
+    assert checked_sizes(Graph.of(PRODUCT), joined(THEMSELVES, {}, NothingToTime)) == SIZES
     needs, target = needs_of(plan(Graph.of(PRODUCT))), pv.targets["sm_90a"]
     best = next(Options.space(PRODUCT, target, **SIZES))
+    assert best == next(Options.space(PRODUCT, target, THEMSELVES)) == next(Options.space(PRODUCT, target, sizes=SIZES))
+    pictures = pv.pictures
+    assert pictures.output_tiles(kernel, sizes=THEMSELVES) == pictures.output_tiles(kernel, **SIZES)
+    assert pictures.pipeline(kernel, sizes=THEMSELVES) == pictures.pipeline(kernel, **SIZES)
+    assert pictures.shared_tile(kernel, "shared_A", sizes={K: 64}) == pictures.shared_tile(kernel, "shared_A", K=64)
     assert predict(best, needs, target, chips["H200"], THEMSELVES) == predict(best, needs, target, chips["H200"], SIZES)
 
 
@@ -44,6 +52,21 @@ def test_sizes_that_are_missing_or_have_no_name(kernel):
         kernel.launch_config(1, 2, 3)
     with pytest.raises(pv.PolyvoltaError, match="the sizes N, K are missing"):
         pv.compile(PRODUCT, sizes={M: 4})
+
+
+@pytest.mark.parametrize(("call", "said"), [
+    (lambda k: k.launch_config({M: 3, N: 4}, N=4, K=5), "the size N is given twice"),
+    (lambda k: k.launch_config(np.ones((9, 9)), 3), r"by name, not as a ndarray, 3\s"),
+    (lambda k: k.launch_config(M=M, N=3, K=4), "the size M is an int, at least 0, not Size"),
+    (lambda k: Options.space(PRODUCT, "sm_80", 64), "sizes is an int"),
+    (lambda k: k.verify({M: 3}), "proved for all sizes"),
+    (lambda k: pv.pictures.output_tiles(k, {M: 3}), "has no output"),
+    (lambda k: pv.reference(PRODUCT, {"A": np.ones((3, 3))}), "A is an array, and a dict was given"),
+    (lambda k: k.interpret(np.ones((3, 3)), np.ones((3, 3)), M=3), "sizes are those of the arrays"),
+])  # fmt: skip
+def test_sizes_given_wrongly(kernel, call, said):
+    with pytest.raises(pv.PolyvoltaError, match=said):
+        call(kernel)
 
 
 @pytest.mark.parametrize("at", ["a", 1.5, None])

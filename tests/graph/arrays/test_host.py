@@ -173,6 +173,8 @@ def test_a_tensor_that_requires_a_gradient_says_who_computes_one(kernel):
         kernel.interpret(a, w.t(), v)
     with pytest.raises(BadArguments, match="requires a gradient"):
         pv.reference(A @ B, a, w.t())
+    with pytest.raises(pv.PolyvoltaError, match=r"(?s)doesn't give its memory away.*hint: .to_dense\(\)"):
+        kernel.interpret(a.detach().to_sparse(), w.t(), v)
     with pytest.raises(pv.PolyvoltaError, match="negated"):
         kernel.interpret(torch._neg_view(a.detach()), w.t(), v)
 

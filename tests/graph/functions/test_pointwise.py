@@ -237,7 +237,7 @@ def forgets(x):
         (lambda x: x + 1, [2.0], "numbers alone"),
         ("rleu", [X], "did you mean 'relu'?"),
         ("relu", [X, X], "relu takes 1 operand, not 2"),
-        (3, [X], "takes a function first, not a int"),
+        (3, [X], "takes a function first, not an int"),
         (X, [X], "takes a function first, not a Tensor"),
     ],
 )

@@ -64,6 +64,7 @@ for step in kernel.trace(0.5, a, b, v, block=(0, 0)):
     print(step.cuda, step.place)
     break
 config = kernel.launch_config(M=512, N=255, K=64)
+assert config == kernel.launch_config({M: 512, N: 255}, K=64) == kernel.launch_config({"M": 512, "N": 255, "K": 64})
 assert_type(config.grid, tuple[int, int, int])
 print(kernel.source[:20], kernel.ir.threads, kernel.stages["contracted"], kernel.schedule, kernel.options)
 report = kernel.verify(("bounds", "dependences"))

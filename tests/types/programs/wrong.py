@@ -54,6 +54,7 @@ a, b = np.ones((2, 2), np.float16), np.ones((2, 2), np.float16)
 kernel.interpret(a, b).findings  # expect: reportAttributeAccessIssue
 kernel.interpret(a, b, observe="races").shape  # expect: reportAttributeAccessIssue
 kernel.interpret(a, b, observe=3)  # expect: reportCallIssue reportArgumentType
+kernel.launch_config({M: "512"})  # expect: reportArgumentType
 kernel.launch_config(M="512")  # expect: reportArgumentType
 kernel.sources  # expect: reportAttributeAccessIssue
 kernel.options.blocktile  # expect: reportAttributeAccessIssue

@@ -24,7 +24,7 @@ from polyvolta.cuda.machine.observe.values import Values
 from polyvolta.cuda.pictures.errors import NothingToDraw
 from polyvolta.cuda.pictures.svg import Svg
 from polyvolta.display.shown import Shown
-from polyvolta.display.text import filled
+from polyvolta.display.text import filled, for_terminal
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -137,7 +137,7 @@ class Observations(Shown):
     def __str__(self) -> str:
         head = f"{self.kernel}; {self.sizes}" if self.sizes else self.kernel
         findings = "\n".join([self.verdict, *(str(f) for f in self.findings)])
-        return "\n\n".join([head, findings, *map(str, self.tables)])
+        return "\n\n".join([for_terminal(head), for_terminal(findings), *map(str, self.tables)])
 
     def __repr__(self) -> str:
         return filled(f"<Observations of {self.kernel}: {len(self.findings)} findings; print it>")

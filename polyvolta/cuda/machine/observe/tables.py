@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from polyvolta.display.shown import Shown as Displayed
-from polyvolta.display.text import filled
+from polyvolta.display.tables import tabulated
+from polyvolta.display.text import filled, for_terminal
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -44,14 +45,12 @@ class Table(Displayed):
         return frame(heads, (dict(zip(heads, row, strict=True)) for row in self.rows))
 
     def __str__(self) -> str:
-        heads = tuple(c.removeprefix(">") for c in self.columns)
-        widths = [max(map(len, column)) for column in zip(heads, *self.rows, strict=True)]
         lines = [self.title]
         if self.rows:
-            lines += ["  " + _line(self.columns, cells, widths) for cells in (heads, *self.rows)]
+            lines += tabulated(self.columns, self.rows, "  ")
         if self.note:
             lines.append(f"  {self.note}")
-        return "\n".join(lines)
+        return for_terminal("\n".join(lines))
 
     def _html(self) -> str:
         return self.html()
@@ -101,8 +100,3 @@ class Shown(Displayed):
 
     def _html(self) -> str:
         return "".join(t.html() for t in self.tables)
-
-
-def _line(columns: tuple[str, ...], cells: tuple[str, ...], widths: list[int]) -> str:
-    texts = (x.rjust(w) if c.startswith(">") else x.ljust(w) for c, x, w in zip(columns, cells, widths, strict=True))
-    return "  ".join(texts).rstrip()

@@ -156,7 +156,9 @@ def keepable() -> Path:
     try:
         path = folder() / FILE
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    except (OSError, RuntimeError) as wrong:
+    except OSError as wrong:
+        raise NotKept(f"figures can't be kept in {folder()}: {wrong.strerror}", hint=ELSEWHERE) from wrong
+    except RuntimeError as wrong:  # of a user without a home
         raise NotKept(f"figures can't be kept: {wrong}", hint=ELSEWHERE) from wrong
     if not os.access(path.parent, os.W_OK):
         raise NotKept(f"figures can't be kept: {path.parent} can't be written", hint=ELSEWHERE)

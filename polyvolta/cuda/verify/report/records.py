@@ -15,7 +15,7 @@ from polyvolta.cuda.errors import CudaError
 from polyvolta.cuda.ir.walk import IrPath
 from polyvolta.cuda.text.places import Place
 from polyvolta.display.shown import Shown
-from polyvolta.display.text import filled
+from polyvolta.display.text import filled, for_terminal
 from polyvolta.sched.tree import Schedule
 from polyvolta.sets import UnknownName, nearest
 
@@ -65,7 +65,7 @@ class CounterExample(Shown):
     node: tuple[int, ...] | None = None
 
     def __str__(self) -> str:
-        return case_in_words(self)
+        return for_terminal(case_in_words(self))
 
     def __repr__(self) -> str:
         return filled(f"<CounterExample: {self.what}; print it>")
@@ -125,7 +125,7 @@ class Proof(Shown):
     place: Place | None = None
 
     def __str__(self) -> str:
-        return proof_in_words(self)
+        return for_terminal(proof_in_words(self))
 
     def __repr__(self) -> str:
         return f"<Proof {self.id}: {outcome(self)}; print it>"
@@ -214,7 +214,7 @@ COLUMNS = ("id", "outcome", "statement", "relation", "proved", "seconds", "sizes
 def cells_of(proof: Proof) -> dict[str, Any]:
     """A proof as a row of a data frame."""
     made: dict[str, Any] = {name: getattr(proof, name) for name in COLUMNS if name != "outcome"}
-    case = "" if proof.counter_example is None else str(proof.counter_example)
+    case = "" if proof.counter_example is None else case_in_words(proof.counter_example)
     return {**made, "outcome": outcome(proof), "counter_example": case}
 
 
@@ -247,7 +247,7 @@ def proof_in_words(proof: Proof) -> str:
     if proof.reason:
         lines += [f"  {line}" for line in unknown_in_words(proof).split("\n")]
     if proof.counter_example is not None:
-        lines += [f"  {line}" for line in str(proof.counter_example).split("\n")]
+        lines += [f"  {line}" for line in case_in_words(proof.counter_example).split("\n")]
     return "\n".join(lines)
 
 

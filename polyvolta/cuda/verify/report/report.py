@@ -9,7 +9,7 @@ from polyvolta.cuda.verify.report.html import html
 from polyvolta.cuda.verify.report.records import WIDTH, Proofs
 from polyvolta.cuda.verify.report.show import plain, rich_report, summary
 from polyvolta.display.shown import Shown
-from polyvolta.display.text import columns
+from polyvolta.display.text import columns, filled
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -23,7 +23,7 @@ class Report(Shown, Proofs):
     """
 
     def __repr__(self) -> str:
-        return f"<Report of {self.kernel}; {summary(self)}>"
+        return filled(f"<Report of {self.kernel}; {summary(self)}>")
 
     def __str__(self) -> str:
         return plain(self, columns(WIDTH))
