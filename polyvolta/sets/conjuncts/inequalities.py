@@ -26,7 +26,35 @@ def normal_inequalities(ineqs: Iterable[Row]) -> tuple[Row, ...] | None | bool:
         return None
     if len(best) > 1 and not round_rows(best, Intervals(best, ())):
         return None
-    for key, opposite in opposites(best).items():
+    return _apart(best, opposites(best))
+
+
+def joined(ineqs: Iterable[Row], more: Iterable[Row]) -> tuple[Row, ...] | None | bool:
+    """`normal_inequalities` of some in normal form and others; looks only where those may change something."""
+    best = {row[1:]: row[0] for row in ineqs}
+    fresh: dict[Row, int] = {}
+    for row in more:
+        tight = normal_ineq(row)
+        if tight is False:
+            return None
+        if tight is not True:
+            const, key = tight[0], tight[1:]
+            if best.get(key, const + 1) > const:
+                best[key] = fresh[key] = const
+    bounds, count = Intervals(best, ()), len(best)
+    todo = list(fresh)
+    if any([key.count(0) == len(key) - 1 for key in fresh]):  # a bound may round every other row
+        todo = bounds.others
+    if todo and not round_rows(best, bounds, todo):
+        return None
+    if len(best) == count and all(map(best.__contains__, todo)):  # the others are as they were
+        return _apart(best, {key: opposite for key in fresh if (opposite := tuple(map(neg, key))) in best})
+    return _apart(best, opposites(best))
+
+
+def _apart(best: dict[Row, int], pairs: dict[Row, Row]) -> tuple[Row, ...] | None | bool:
+    """The rows in order unless a pair of opposite ones contradicts itself, None, or is more than two bounds, False."""
+    for key, opposite in pairs.items():
         gap = best[key] + best[opposite]
         if gap < 0:
             return None
@@ -65,18 +93,11 @@ class Stated:
         other.rows, other.best, other.bounds = self.rows.copy(), self.best.copy(), self.bounds.copy()
         return other
 
-    def add(self, row: Row) -> bool | None:
-        """Add one; whether what there is is in normal form then, which it is as a rule. None for a contradiction.
+    def add_tight(self, tight: Row) -> bool | None:
+        """Add a tight one; whether what there is is in normal form then, which it is as a rule. None: a contradiction.
 
         Looks at the rows that share its variable, if it has one only, else at that row alone.
         """
-        tight = normal_ineq(row)
-        if tight is True or tight is False:
-            return tight or None
-        return self.add_tight(tight)
-
-    def add_tight(self, tight: Row) -> bool | None:
-        """`add` of an inequality that is tight."""
         best, const, key = self.best, tight[0], tight[1:]
         before = best.get(key)
         if before is not None:
