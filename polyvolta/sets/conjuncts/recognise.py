@@ -92,12 +92,15 @@ class Intervals:
         self.high: dict[int, int] = {}
         self.limit = UNLIMITED  # divs from this column on are not to be used
         self.others: list[Row] = []  # the rows of several variables
+        low, high, others = self.low, self.high, self.others
         alone = len(next(iter(rows), ())) - 1  # so many zeros leave one variable
         for key, const in rows.items():
-            if key.count(0) == alone:
-                self.learn(key, const)
+            if key.count(0) != alone:
+                others.append(key)
+            elif 1 in key:
+                low[1 + key.index(1)] = -const
             else:
-                self.others.append(key)
+                high[1 + key.index(-1)] = const
         terms = [(col, den, row[0], [(k, v) for k, v in enumerate(row) if k and v]) for col, den, row in divs]
         self.divs = [d for d in terms if d[-1]]  # one of a constant is still to be replaced
 

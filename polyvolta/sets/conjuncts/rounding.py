@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import compress
 from math import gcd
 
 from ..engine.rows import Row, normal_ineq
@@ -30,31 +31,32 @@ def round_rows(best: dict[Row, int], bounds: Intervals, only: list[Row] | None =
 
     Parameters
     ----------
-    only : the rows among them that may round, if that is known.
+    only : the rows of several variables that may round, if that is known.
     """
     lows, highs, plain = bounds.low, bounds.high, not bounds.divs
     todo: list[Row] = (bounds.others if only is None else only) if lows or highs else []
+    columns = range(len(todo[0])) if todo else ()
     while todo:
         fresh: set[Row] = set()
         learnt: set[tuple[int, int]] = set()  # columns, and 1 for a lower, -1 for an upper bound
         for key in todo:
             const = best.get(key)
-            if const is None or len(key) - key.count(0) < 2:
+            if const is None:
                 continue
             least: int | None = const
             factor = 0  # divides the coefficients of the columns without a range, so a factor to round by divides it
-            for c, v in enumerate(key, 1):
-                if v:
-                    low, high = lows.get(c), highs.get(c)
-                    if low is None or high is None:
-                        factor = gcd(factor, v)
-                    bound = low if v > 0 else high
-                    if bound is None:
-                        least = None
-                        if plain and factor == 1:
-                            break  # neither implied nor to be rounded
-                    elif least is not None:
-                        least += v * bound
+            for c in compress(columns, key):
+                v = key[c]
+                low, high = lows.get(c + 1), highs.get(c + 1)
+                if low is None or high is None:
+                    factor = gcd(factor, v)
+                bound = low if v > 0 else high
+                if bound is None:
+                    least = None
+                    if plain and factor == 1:
+                        break  # neither implied nor to be rounded
+                elif least is not None:
+                    least += v * bound
             if least is not None and least >= 0:  # implied
                 del best[key]
                 continue
@@ -77,7 +79,7 @@ def round_rows(best: dict[Row, int], bounds: Intervals, only: list[Row] | None =
         for c, side in learnt:  # rows with the other side need both for rounding
             known = 1 + c in lows and 1 + c in highs
             fresh.update([k for k in best if k[c] * side > 0 or (known and k[c])])
-        todo = [k for k in best if k in fresh] if fresh else []
+        todo = [k for k in best if k in fresh and len(k) - k.count(0) > 1] if fresh else []
     return True
 
 
