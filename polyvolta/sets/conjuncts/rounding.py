@@ -95,11 +95,15 @@ def _rounded(row: Row, bounds: Intervals) -> list[int] | None:
 
 
 def _rounded_plainly(const: int, key: Row, factor: int, bounds: Intervals) -> list[int] | None:
-    """`_rounded` without divs: every column of R needs a range of its own, so that g has to divide `factor`."""
-    terms = [(c, v) for c, v in enumerate(key, 1) if v]
-    for g in sorted({abs(v) for _, v in terms}):
-        if g == 1 or factor % g:
-            continue
+    """`_rounded` without divs: every column of R needs a range of its own, so that g has to divide `factor`.
+
+    Of coefficients that divide one another the greatest that gives something: the others would lead there.
+    """
+    terms = [(c, key[c - 1]) for c in compress(range(1, 1 + len(key)), key)]
+    factors = sorted({g for _, v in terms if (g := abs(v)) > 1 and not factor % g})
+    if len(factors) > 1 and not any([factors[k + 1] % g for k, g in enumerate(factors[:-1])]):
+        factors.reverse()
+    for g in factors:
         least = most = const
         for c, v in terms:
             if v % g:
@@ -107,6 +111,6 @@ def _rounded_plainly(const: int, key: Row, factor: int, bounds: Intervals) -> li
                 if v < 0:
                     low, high = high, low
                 least, most = least + low, most + high
-        if least // g == most // g and any(v % g for _, v in terms):
+        if least // g == most // g and any([v % g for _, v in terms]):
             return [least // g, *[0 if v % g else v // g for v in key]]
     return None
