@@ -124,7 +124,12 @@ def is_subset(self: R, other: R) -> bool:
 
 def _within(a: Relation, b: Relation) -> bool:
     """`is_subset`, the parameters being the same."""
-    return all(_covered(c, b._find(space.key)) for space, cs in a.parts for c in cs)
+    for space, cs in a.parts:
+        others = b._find(space.key)
+        for c in cs:
+            if not _covered(c, others):
+                return False
+    return True
 
 
 def _covered(c: Conjunct, others: tuple[Conjunct, ...]) -> bool:
