@@ -42,12 +42,10 @@ def joined(ineqs: Iterable[Row], more: Iterable[Row]) -> tuple[Row, ...] | None 
             if best.get(key, const + 1) > const:
                 best[key] = fresh[key] = const
     bounds, count = Intervals(best, ()), len(best)
-    todo = list(fresh)
-    if any([key.count(0) == len(key) - 1 for key in fresh]):  # a bound may round every other row
-        todo = bounds.others
-    if todo and not round_rows(best, bounds, todo):
+    learnt = any([key.count(0) == len(key) - 1 for key in fresh])  # a bound may round every other row
+    if not round_rows(best, bounds, None if learnt else list(fresh)):
         return None
-    if len(best) == count and all(map(best.__contains__, todo)):  # the others are as they were
+    if len(best) == count and all(map(best.__contains__, bounds.others)):  # the others are as they were
         return _apart(best, {key: opposite for key in fresh if (opposite := tuple(map(neg, key))) in best})
     return _apart(best, opposites(best))
 

@@ -59,7 +59,10 @@ def from_equality(row: list[int], place: Sequence[int], bounds: Intervals) -> Qu
     used = sorted((c for c, v in enumerate(row) if c and v), key=place.__getitem__)
     for g in sorted({abs(row[c]) for c in used} - {1}, reverse=True):
         rest = [c for c in used if row[c] % g]
-        for k in range(len(rest) + 1):
+        first = 0
+        if rest and not bounds.divs and not (rest[-1] in bounds.low and rest[-1] in bounds.high):
+            first = len(rest)  # the latest has no range, so it cannot be late
+        for k in range(first, len(rest) + 1):
             early, late = rest[:k], rest[k:]
             if not any(abs(row[c]) == g and (not early or place[c] > place[early[-1]]) for c in used):
                 break

@@ -34,11 +34,16 @@ def round_rows(best: dict[Row, int], bounds: Intervals, only: list[Row] | None =
     only : the rows of several variables that may round, if that is known.
     """
     lows, highs, plain = bounds.low, bounds.high, not bounds.divs
-    todo: list[Row] = (bounds.others if only is None else only) if lows or highs else []
+    if not lows and not highs:
+        return True
+    several: list[Row] = []
+    if only is None:  # rows of few variables first: what they come to bounds those of others
+        several = only = sorted(bounds.others, key=_zeros, reverse=True)
+    todo = only
     columns = range(len(todo[0])) if todo else ()
     while todo:
-        fresh: set[Row] = set()
-        learnt: set[tuple[int, int]] = set()  # columns, and 1 for a lower, -1 for an upper bound
+        fresh: list[Row] = []
+        learnt: list[tuple[int, int]] = []  # columns, and 1 for a lower, -1 for an upper bound
         for key in todo:
             const = best.get(key)
             if const is None:
@@ -72,15 +77,27 @@ def round_rows(best: dict[Row, int], bounds: Intervals, only: list[Row] | None =
             if r is not True:
                 const, key = r[0], r[1:]
                 best[key] = const = min(const, best.get(key, const))
-                fresh.add(key)
                 if key.count(0) == len(key) - 1:
                     bounds.learn(key, const)
-                    learnt.add(next((k, v) for k, v in enumerate(key) if v))
+                    at = key.index(1) if 1 in key else key.index(-1)
+                    learnt.append((at, key[at]))
+                else:
+                    fresh.append(key)
+        if not (fresh or learnt):
+            break
+        several = several or [k for k in best if len(k) - k.count(0) > 1]
+        several = [*several, *fresh]
+        again = set(fresh)
         for c, side in learnt:  # rows with the other side need both for rounding
             known = 1 + c in lows and 1 + c in highs
-            fresh.update([k for k in best if k[c] * side > 0 or (known and k[c])])
-        todo = [k for k in best if k in fresh and len(k) - k.count(0) > 1] if fresh else []
+            again.update([k for k in several if k[c] * side > 0 or (known and k[c])])
+        todo = [k for k in several if k in again]
     return True
+
+
+def _zeros(key: Row) -> int:
+    """How many columns a row does not mention."""
+    return key.count(0)
 
 
 def _rounded(row: Row, bounds: Intervals) -> list[int] | None:
