@@ -26,39 +26,50 @@ def normal_inequalities(ineqs: Iterable[Row]) -> tuple[Row, ...] | None | bool:
         return None
     if len(best) > 1 and not round_rows(best, Intervals(best, ())):
         return None
-    return _apart(best, opposites(best))
+    return _apart(best, opposites(best)) and tuple(sorted([(const, *key) for key, const in best.items()]))
 
 
 def joined(ineqs: Iterable[Row], more: Iterable[Row]) -> tuple[Row, ...] | None | bool:
     """`normal_inequalities` of some in normal form and others; looks only where those may change something."""
-    best = {row[1:]: row[0] for row in ineqs}
-    fresh: dict[Row, int] = {}
+    rows = list(ineqs)
+    best = {row[1:]: row[0] for row in rows}
+    fresh: list[Row] = []
     for row in more:
         tight = normal_ineq(row)
         if tight is False:
             return None
-        if tight is not True:
-            const, key = tight[0], tight[1:]
-            if best.get(key, const + 1) > const:
-                best[key] = fresh[key] = const
+        if tight is True:
+            continue
+        const, key = tight[0], tight[1:]
+        before = best.get(key)
+        if before is not None:
+            if before <= const:
+                continue
+            rows.remove((before, *key))
+        best[key] = const
+        insort(rows, tight)
+        fresh.append(key)
+    if not fresh:
+        return tuple(rows)
     bounds, count = Intervals(best, ()), len(best)
-    learnt = any([key.count(0) == len(key) - 1 for key in fresh])  # a bound may round every other row
-    if not round_rows(best, bounds, None if learnt else list(fresh)):
+    learnt = any(key.count(0) == len(key) - 1 for key in fresh)  # a bound may round every other row
+    if not round_rows(best, bounds, None if learnt else fresh):
         return None
     if len(best) == count and all(map(best.__contains__, bounds.others)):  # the others are as they were
-        return _apart(best, {key: opposite for key in fresh if (opposite := tuple(map(neg, key))) in best})
-    return _apart(best, opposites(best))
+        pairs = {key: opposite for key in fresh if (opposite := tuple(map(neg, key))) in best}
+        return _apart(best, pairs) and tuple(rows)
+    return _apart(best, opposites(best)) and tuple(sorted([(const, *key) for key, const in best.items()]))
 
 
-def _apart(best: dict[Row, int], pairs: dict[Row, Row]) -> tuple[Row, ...] | None | bool:
-    """The rows in order unless a pair of opposite ones contradicts itself, None, or is more than two bounds, False."""
+def _apart(best: dict[Row, int], pairs: dict[Row, Row]) -> bool | None:
+    """Whether pairs of opposite rows are two bounds each; False where one says more, None where one contradicts."""
     for key, opposite in pairs.items():
         gap = best[key] + best[opposite]
         if gap < 0:
             return None
         if gap == 0 or _defines(key, gap):
             return False
-    return tuple(sorted([(const, *key) for key, const in best.items()]))
+    return True
 
 
 def opposites(best: dict[Row, int]) -> dict[Row, Row]:

@@ -118,7 +118,7 @@ def _rounded_plainly(const: int, key: Row, factor: int, bounds: Intervals) -> li
     """
     terms = [(c, key[c - 1]) for c in compress(range(1, 1 + len(key)), key)]
     factors = sorted({g for _, v in terms if (g := abs(v)) > 1 and not factor % g})
-    if len(factors) > 1 and not any([factors[k + 1] % g for k, g in enumerate(factors[:-1])]):
+    if len(factors) > 1 and not any(factors[k + 1] % g for k, g in enumerate(factors[:-1])):
         factors.reverse()
     for g in factors:
         least = most = const
@@ -128,6 +128,6 @@ def _rounded_plainly(const: int, key: Row, factor: int, bounds: Intervals) -> li
                 if v < 0:
                     low, high = high, low
                 least, most = least + low, most + high
-        if least // g == most // g and any([v % g for _, v in terms]):
+        if least // g == most // g and any(v % g for _, v in terms):
             return [least // g, *[0 if v % g else v // g for v in key]]
     return None
