@@ -34,6 +34,7 @@ def joined(ineqs: Iterable[Row], more: Iterable[Row]) -> tuple[Row, ...] | None 
     rows = list(ineqs)
     best = {row[1:]: row[0] for row in rows}
     fresh: list[Row] = []
+    bound = False  # whether one of them speaks of one variable, which may round every other row
     for row in more:
         tight = normal_ineq(row)
         if tight is False:
@@ -49,13 +50,14 @@ def joined(ineqs: Iterable[Row], more: Iterable[Row]) -> tuple[Row, ...] | None 
         best[key] = const
         insort(rows, tight)
         fresh.append(key)
+        bound = bound or key.count(0) == len(key) - 1
     if not fresh:
         return tuple(rows)
     bounds, count = Intervals(best, ()), len(best)
-    learnt = any(key.count(0) == len(key) - 1 for key in fresh)  # a bound may round every other row
-    if not round_rows(best, bounds, None if learnt else fresh):
+    asked = bounds.others if bound else fresh
+    if not round_rows(best, bounds, asked):
         return None
-    if len(best) == count and all(map(best.__contains__, bounds.others)):  # the others are as they were
+    if len(best) == count and all(map(best.__contains__, asked)):  # as they were
         pairs = {key: opposite for key in fresh if (opposite := tuple(map(neg, key))) in best}
         return _apart(best, pairs) and tuple(rows)
     return _apart(best, opposites(best)) and tuple(sorted([(const, *key) for key, const in best.items()]))

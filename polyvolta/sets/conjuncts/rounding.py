@@ -40,7 +40,7 @@ def round_rows(best: dict[Row, int], bounds: Intervals, only: list[Row] | None =
     if only is None:  # rows of few variables first: what they come to bounds those of others
         several = only = sorted(bounds.others, key=_zeros, reverse=True)
     todo = only
-    columns = range(len(todo[0])) if todo else ()
+    columns = range(1, 1 + len(todo[0])) if todo else ()
     while todo:
         fresh: list[Row] = []
         learnt: list[tuple[int, int]] = []  # columns, and 1 for a lower, -1 for an upper bound
@@ -51,8 +51,8 @@ def round_rows(best: dict[Row, int], bounds: Intervals, only: list[Row] | None =
             least: int | None = const
             factor = 0  # divides the coefficients of the columns without a range, so a factor to round by divides it
             for c in compress(columns, key):
-                v = key[c]
-                low, high = lows.get(c + 1), highs.get(c + 1)
+                v = key[c - 1]
+                low, high = lows.get(c), highs.get(c)
                 if low is None or high is None:
                     factor = gcd(factor, v)
                 bound = low if v > 0 else high
