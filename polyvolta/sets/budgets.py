@@ -173,11 +173,21 @@ def _run(own: _Budget, name: str, operands: tuple, f: Callable, args: tuple, kwa
 
 
 def metered_class(cls: C) -> C:
-    """The class, each of its public methods and operators metered; properties and class methods are not."""
+    """The class, each of its public methods and operators metered; properties and class methods are not.
+
+    Nor are functions that `meters_itself` marks.
+    """
     for name, f in list(vars(cls).items()):
-        if isfunction(f) and (name == "__init__" or not name.startswith("_") or name in _OPERATORS):
+        public = isfunction(f) and (name == "__init__" or not name.startswith("_") or name in _OPERATORS)
+        if public and not hasattr(f, "meters_itself"):
             setattr(cls, name, metered(f))
     return cls
+
+
+def meters_itself(f: F) -> F:
+    """Mark a method that answers at once or calls what is metered: a budget takes longer than such an answer."""
+    f.meters_itself = True  # type: ignore[attr-defined]
+    return f
 
 
 _OPERATORS = frozenset(f"__{name}__" for name in "or and sub xor le lt ge gt add mul floordiv mod call str".split())

@@ -402,7 +402,17 @@ def test_every_public_method_is_metered(cls):
     for base in cls.__mro__[:-1]:
         for name, f in vars(base).items():
             if isfunction(f) and not name.startswith("_"):
-                assert hasattr(f, "__wrapped__"), f"{base.__name__}.{name}"
+                assert hasattr(f, "__wrapped__") or hasattr(f, "meters_itself"), f"{base.__name__}.{name}"
+
+
+def test_emptiness_meters_itself():
+    needle = Set("{ [x, y] : 0 <= y and -299999y + 300000x >= 100000 and -300000x + 299998y + 200000 >= 0 }")
+    with pytest.raises(BudgetExceeded, match="is_empty of 1 piece .* used up its budget of 3 steps"), budget(3):
+        needle.is_empty()
+    nothing = Set.empty("[x]")
+    with budget(0):
+        assert nothing.is_empty()
+    assert not needle.is_empty()
 
 
 def test_every_memo_is_bounded():

@@ -216,6 +216,13 @@ def _conjoin(a: Conjunct, b: Conjunct) -> Conjunct | None:
     return made_stronger(a.n, both.divs, both.eqs, a.ineqs, both.ineqs[len(a.ineqs) :])
 
 
+def plainly_meet(a: Conjunct, b: Conjunct) -> bool:
+    """Whether a common point is found at once; a False says nothing."""
+    if a.eqs or a.divs or b.eqs or b.divs:
+        return False
+    return integer.pushed(a.n, (*a.ineqs, *b.ineqs)) is not None
+
+
 def juxtaposed(a: Conjunct, b: Conjunct) -> Conjunct:
     """`conjoin`, not normalised: b's divs stand behind those of a, but for those that a has too."""
     if not b.divs:

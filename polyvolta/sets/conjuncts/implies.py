@@ -31,7 +31,10 @@ def implied(a: Conjunct, b: Conjunct) -> bool:
     if not rows:
         return True
     facts = _Facts(a, both)
-    return all(facts.plainly_imply(row) or facts.imply(row) for row in rows)
+    for row in rows:
+        if not (facts.plainly_imply(row) or facts.imply(row)):
+            return False
+    return True
 
 
 @lru_cache(maxsize=1 << 14)
@@ -74,7 +77,7 @@ def subtract(a: Conjunct, b: Conjunct) -> tuple[Conjunct, ...]:
     both = conjoin(a, b)
     if both is None or both.is_empty:
         return (a,)
-    divs = shared_divs(a, b)[0]
+    divs = shared_divs(a, b)[0] if b.divs else a.divs
     pieces, ineqs = [], list(a.ineqs)
     known = None if divs or a.eqs else Stated(ineqs)
     for row in rows:

@@ -26,13 +26,52 @@ def normal_inequalities(ineqs: Iterable[Row]) -> tuple[Row, ...] | None | bool:
         return None
     if len(best) > 1 and not round_rows(best, Intervals(best, ())):
         return None
-    for key, opposite in opposites(best).items():
+    return _apart(best, opposites(best)) and tuple(sorted([(const, *key) for key, const in best.items()]))
+
+
+def joined(ineqs: Iterable[Row], more: Iterable[Row]) -> tuple[Row, ...] | None | bool:
+    """`normal_inequalities` of some in normal form and others; looks only where those may change something."""
+    rows = list(ineqs)
+    best = {row[1:]: row[0] for row in rows}
+    fresh: list[Row] = []
+    bound = False  # whether one of them speaks of one variable, which may round every other row
+    for row in more:
+        tight = normal_ineq(row)
+        if tight is False:
+            return None
+        if tight is True:
+            continue
+        const, key = tight[0], tight[1:]
+        before = best.get(key)
+        if before is not None:
+            if before <= const:
+                continue
+            rows.remove((before, *key))
+        best[key] = const
+        insort(rows, tight)
+        fresh.append(key)
+        bound = bound or key.count(0) == len(key) - 1
+    if not fresh:
+        return tuple(rows)
+    bounds, count = Intervals(best, ()), len(best)
+    asked = bounds.others if bound else fresh
+    if not round_rows(best, bounds, asked):
+        return None
+    if len(best) == count and all(map(best.__contains__, asked)):  # as they were
+        pairs = {key: opposite for key in fresh if (opposite := tuple(map(neg, key))) in best}
+        return _apart(best, pairs) and tuple(rows)
+    return _apart(best, opposites(best)) and tuple(sorted([(const, *key) for key, const in best.items()]))
+
+
+def _apart(best: dict[Row, int], pairs: dict[Row, Row]) -> bool | None:
+    """Whether pairs of opposite rows are two bounds each; False where one says more, None where one contradicts."""
+    for key, opposite in pairs.items():
         gap = best[key] + best[opposite]
         if gap < 0:
             return None
         if gap == 0 or _defines(key, gap):
             return False
-    return tuple(sorted([(const, *key) for key, const in best.items()]))
+    return True
 
 
 def opposites(best: dict[Row, int]) -> dict[Row, Row]:
@@ -65,18 +104,11 @@ class Stated:
         other.rows, other.best, other.bounds = self.rows.copy(), self.best.copy(), self.bounds.copy()
         return other
 
-    def add(self, row: Row) -> bool | None:
-        """Add one; whether what there is is in normal form then, which it is as a rule. None for a contradiction.
+    def add_tight(self, tight: Row) -> bool | None:
+        """Add a tight one; whether what there is is in normal form then, which it is as a rule. None: a contradiction.
 
         Looks at the rows that share its variable, if it has one only, else at that row alone.
         """
-        tight = normal_ineq(row)
-        if tight is True or tight is False:
-            return tight or None
-        return self.add_tight(tight)
-
-    def add_tight(self, tight: Row) -> bool | None:
-        """`add` of an inequality that is tight."""
         best, const, key = self.best, tight[0], tight[1:]
         before = best.get(key)
         if before is not None:

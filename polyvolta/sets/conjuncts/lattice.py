@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import lru_cache, reduce
+from itertools import compress, count
 
 from ..engine.integer import Lattice, Point, pushed, sample, solve_equalities
 from ..engine.rows import Row, dot, evaluate, negate, normal_eq, normal_ineq, picker, replaced, substitute_all
@@ -222,12 +223,12 @@ def _is_echelon(rows: Sequence[Sequence[int]]) -> bool:
     """Whether leading entries are positive and each stands behind the last one's and above entries reduced by it."""
     last = -1
     for at, row in enumerate(rows):
-        lead = [*map(bool, row)].index(True)
+        lead = next(compress(count(), row))
         if lead <= last or row[lead] < 0:
             return False
-        for r in rows[:at]:
-            if not 0 <= r[lead] < row[lead]:
-                return False
+        above = [r[lead] for r in rows[:at]]
+        if any(above) and (min(above) < 0 or max(above) >= row[lead]):
+            return False
         last = lead
     return True
 
@@ -238,6 +239,8 @@ def joined(lattices: Sequence[Lattice]) -> Lattice:
     >>> joined([((0, 0), ((0, 4),)), ((0, 2), ((0, 4),))])
     ((0, 0), ((0, 2),))
     """
+    if len(lattices) == 1:
+        return lattices[0]
     origin = lattices[0][0]
     generators = [b for _, basis in lattices for b in basis]
     generators += [tuple([y - x for x, y in zip(origin, o, strict=True)]) for o, _ in lattices[1:]]

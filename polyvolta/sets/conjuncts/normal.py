@@ -27,7 +27,7 @@ from operator import neg
 from ..budgets import spend
 from ..engine.columns import Columns, Div, defining_rows, replace_column
 from ..engine.rows import Row, normal_eq, normal_ineq
-from .inequalities import Stated, normal_inequalities, opposites
+from .inequalities import joined, normal_inequalities, opposites
 from .recognise import UNLIMITED, Intervals, Quotient, from_equality, from_pair
 from .rounding import round_rows, rounded
 
@@ -57,7 +57,7 @@ def normal_form(
 
 
 def strengthened(
-    n: int, divs: Sequence[Div], eqs: Sequence[Row], ineqs: Sequence[Row], more: Iterable[Row]
+    n: int, divs: Sequence[Div], eqs: Sequence[Row], ineqs: Sequence[Row], more: Sequence[Row]
 ) -> tuple[tuple[Div, ...], tuple[Row, ...], tuple[Row, ...]] | None:
     """A normal form of a conjunction in normal form with more inequalities: its equalities are solved already.
 
@@ -65,14 +65,12 @@ def strengthened(
     """
     if not divs and not eqs:
         spend(1 + len(ineqs) * n // 32)
-        all_of_them = Stated(ineqs)
-        for row in more:
-            kept = all_of_them.add(row)
-            if kept is None:
-                return None
-            if not kept:
-                return normal_form(n, divs, eqs, [*ineqs, *more])
-        return (), (), tuple(all_of_them.rows)
+        plain = joined(ineqs, more)
+        if plain is None or isinstance(plain, tuple):
+            return None if plain is None else ((), (), plain)
+        work = _Work(n, (), (), (*ineqs, *more))
+        spend(1 + len(work.ineqs) * work.width // 16)
+        return work.frozen() if work.run() else None
     work = _Work(n, divs, eqs, more)
     spend(1 + (len(ineqs) + len(eqs)) * work.width // 32)
     if not work.resume(ineqs):

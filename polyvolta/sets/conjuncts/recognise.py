@@ -59,7 +59,10 @@ def from_equality(row: list[int], place: Sequence[int], bounds: Intervals) -> Qu
     used = sorted((c for c, v in enumerate(row) if c and v), key=place.__getitem__)
     for g in sorted({abs(row[c]) for c in used} - {1}, reverse=True):
         rest = [c for c in used if row[c] % g]
-        for k in range(len(rest) + 1):
+        first = 0
+        if rest and not bounds.divs and not (rest[-1] in bounds.low and rest[-1] in bounds.high):
+            first = len(rest)  # the latest has no range, so it cannot be late
+        for k in range(first, len(rest) + 1):
             early, late = rest[:k], rest[k:]
             if not any(abs(row[c]) == g and (not early or place[c] > place[early[-1]]) for c in used):
                 break
@@ -92,12 +95,15 @@ class Intervals:
         self.high: dict[int, int] = {}
         self.limit = UNLIMITED  # divs from this column on are not to be used
         self.others: list[Row] = []  # the rows of several variables
+        low, high, others = self.low, self.high, self.others
         alone = len(next(iter(rows), ())) - 1  # so many zeros leave one variable
         for key, const in rows.items():
-            if key.count(0) == alone:
-                self.learn(key, const)
+            if key.count(0) != alone:
+                others.append(key)
+            elif 1 in key:
+                low[1 + key.index(1)] = -const
             else:
-                self.others.append(key)
+                high[1 + key.index(-1)] = const
         terms = [(col, den, row[0], [(k, v) for k, v in enumerate(row) if k and v]) for col, den, row in divs]
         self.divs = [d for d in terms if d[-1]]  # one of a constant is still to be replaced
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import compress
 from math import gcd
 
 from ..engine.rows import Row, normal_ineq
@@ -30,31 +31,37 @@ def round_rows(best: dict[Row, int], bounds: Intervals, only: list[Row] | None =
 
     Parameters
     ----------
-    only : the rows among them that may round, if that is known.
+    only : the rows of several variables that may round, if that is known.
     """
     lows, highs, plain = bounds.low, bounds.high, not bounds.divs
-    todo: list[Row] = (bounds.others if only is None else only) if lows or highs else []
+    if not lows and not highs:
+        return True
+    several: list[Row] = []
+    if only is None:  # rows of few variables first: what they come to bounds those of others
+        several = only = sorted(bounds.others, key=_zeros, reverse=True)
+    todo = only
+    columns = range(1, 1 + len(todo[0])) if todo else ()
     while todo:
-        fresh: set[Row] = set()
-        learnt: set[tuple[int, int]] = set()  # columns, and 1 for a lower, -1 for an upper bound
+        fresh: list[Row] = []
+        learnt: list[tuple[int, int]] = []  # columns, and 1 for a lower, -1 for an upper bound
         for key in todo:
             const = best.get(key)
-            if const is None or len(key) - key.count(0) < 2:
+            if const is None:
                 continue
             least: int | None = const
             factor = 0  # divides the coefficients of the columns without a range, so a factor to round by divides it
-            for c, v in enumerate(key, 1):
-                if v:
-                    low, high = lows.get(c), highs.get(c)
-                    if low is None or high is None:
-                        factor = gcd(factor, v)
-                    bound = low if v > 0 else high
-                    if bound is None:
-                        least = None
-                        if plain and factor == 1:
-                            break  # neither implied nor to be rounded
-                    elif least is not None:
-                        least += v * bound
+            for c in compress(columns, key):
+                v = key[c - 1]
+                low, high = lows.get(c), highs.get(c)
+                if low is None or high is None:
+                    factor = gcd(factor, v)
+                bound = low if v > 0 else high
+                if bound is None:
+                    least = None
+                    if plain and factor == 1:
+                        break  # neither implied nor to be rounded
+                elif least is not None:
+                    least += v * bound
             if least is not None and least >= 0:  # implied
                 del best[key]
                 continue
@@ -70,15 +77,27 @@ def round_rows(best: dict[Row, int], bounds: Intervals, only: list[Row] | None =
             if r is not True:
                 const, key = r[0], r[1:]
                 best[key] = const = min(const, best.get(key, const))
-                fresh.add(key)
                 if key.count(0) == len(key) - 1:
                     bounds.learn(key, const)
-                    learnt.add(next((k, v) for k, v in enumerate(key) if v))
+                    at = key.index(1) if 1 in key else key.index(-1)
+                    learnt.append((at, key[at]))
+                else:
+                    fresh.append(key)
+        if not (fresh or learnt):
+            break
+        several = several or [k for k in best if len(k) - k.count(0) > 1]
+        several = [*several, *fresh]
+        again = set(fresh)
         for c, side in learnt:  # rows with the other side need both for rounding
             known = 1 + c in lows and 1 + c in highs
-            fresh.update([k for k in best if k[c] * side > 0 or (known and k[c])])
-        todo = [k for k in best if k in fresh] if fresh else []
+            again.update([k for k in several if k[c] * side > 0 or (known and k[c])])
+        todo = [k for k in several if k in again]
     return True
+
+
+def _zeros(key: Row) -> int:
+    """How many columns a row does not mention."""
+    return key.count(0)
 
 
 def _rounded(row: Row, bounds: Intervals) -> list[int] | None:
@@ -93,11 +112,15 @@ def _rounded(row: Row, bounds: Intervals) -> list[int] | None:
 
 
 def _rounded_plainly(const: int, key: Row, factor: int, bounds: Intervals) -> list[int] | None:
-    """`_rounded` without divs: every column of R needs a range of its own, so that g has to divide `factor`."""
-    terms = [(c, v) for c, v in enumerate(key, 1) if v]
-    for g in sorted({abs(v) for _, v in terms}):
-        if g == 1 or factor % g:
-            continue
+    """`_rounded` without divs: every column of R needs a range of its own, so that g has to divide `factor`.
+
+    Of coefficients that divide one another the greatest that gives something: the others would lead there.
+    """
+    terms = [(c, key[c - 1]) for c in compress(range(1, 1 + len(key)), key)]
+    factors = sorted({g for _, v in terms if (g := abs(v)) > 1 and not factor % g})
+    if len(factors) > 1 and not any(factors[k + 1] % g for k, g in enumerate(factors[:-1])):
+        factors.reverse()
+    for g in factors:
         least = most = const
         for c, v in terms:
             if v % g:

@@ -193,7 +193,8 @@ def _sieved(c: Conjunct) -> int | None:
     shuffled = [(r[0], *[r[1 + k] for k in order]) for r in rows]
     for k, span in enumerate(ranges):
         mine = [(r[0], r[1 : 1 + k], r[1 + k]) for r in shuffled if r[1 + k] and not any(r[2 + k :])]
-        found = [(*p, v) for p in found for v in _within(span, p, mine)]
+        mine = [row for row in mine if any(row[1])]  # the span keeps what speaks of this one alone
+        found = [(*p, v) for p in found for v in (_within(span, p, mine) if mine else span)]
         spend(1 + len(found) // 4)
     return len({tuple([evaluate(i, p) for i in images]) for p in found})
 

@@ -46,7 +46,8 @@ def _padded(row: Row, width: int) -> list[int]:
 
 def _substitute(rows: Iterable[list[int]], eq: Sequence[int], col: int) -> None:
     """Replace column `col`, which has a unit coefficient in the equality `eq`, in the rows by what that says."""
-    terms = [(k, -v if eq[col] > 0 else v) for k, v in enumerate(eq) if v and k != col]
+    sign = -eq[col]
+    terms = [(k, sign * v) for k, v in enumerate(eq) if v and k != col]
     for row in rows:
         c = row[col]
         if c:

@@ -200,26 +200,29 @@ def pushed(n: int, ineqs: Sequence[Row], rounds: int = 2) -> Point | None:
     high: list[int | None] = [None] * n
     others = []
     point = [0] * n
+    alone = n - 1  # so many zeros leave one variable
     for row in ineqs:
-        key = row[1:]
-        if key.count(0) == n - 1 and (1 in key or -1 in key):
-            c = row[0]
-            if 1 in key:
-                k = key.index(1)
-                if (least := low[k]) is None or least < -c:
-                    low[k] = -c
-                    if c < 0:
-                        point[k] = -c
-            else:
-                k = key.index(-1)
-                if (most := high[k]) is None or most > c:
-                    high[k] = c
-                    if c < 0:
-                        point[k] = c
-            if (least := low[k]) is not None and (most := high[k]) is not None and least > most:
-                return None
+        c, key = row[0], row[1:]
+        if key.count(0) != alone:
+            others.append((c, key))
+        elif 1 in key:
+            k = key.index(1)
+            if (least := low[k]) is None or least < -c:
+                low[k] = -c
+                if c < 0:
+                    point[k] = -c
+                if (most := high[k]) is not None and most < -c:
+                    return None
+        elif -1 in key:
+            k = key.index(-1)
+            if (most := high[k]) is None or most > c:
+                high[k] = c
+                if c < 0:
+                    point[k] = c
+                if (least := low[k]) is not None and least > c:
+                    return None
         else:
-            others.append((row[0], key))
+            others.append((c, key))
     for _ in range(rounds):
         settled = True
         for const, key in others:

@@ -74,15 +74,13 @@ def normal_eq(row: Sequence[int]) -> Row | bool:
     >>> normal_eq((4, -2, 6)), normal_eq((1, 2, 4)), normal_eq((0, 0))
     ((-2, 1, -3), False, True)
     """
-    g = gcd(*row[1:])
+    tail = row[1:]
+    g = gcd(*tail)
     if g == 0:
         return row[0] == 0
     if row[0] % g:
         return False
-    lead = 0
-    for lead in row[1:]:
-        if lead:
-            break
+    lead = next(filter(None, tail))
     if g == 1:
         return tuple(row) if lead > 0 else tuple(map(neg, row))
     if lead < 0:

@@ -23,7 +23,7 @@ from math import gcd
 
 from . import integer
 from .lexopt import Piece
-from .rows import Row, combine, negate, normal_eq, normal_ineq, replaced
+from .rows import Row, combine, negate, normal_eq, normal_ineq, replaced, strongest
 
 MOST_ROWS = 48  # of an elimination, and
 MOST_PIECES = 8  # of an answer: beyond these `lexopt` is the better way
@@ -86,11 +86,11 @@ class _Backwards:
     ) -> None:
         self.n, self.n_wanted, self.sign = n_param, n_wanted, sign
         self.contradictory = False
-        self.rows: dict[Row, int] = {}
         self.eqs: list[Row] = []
         self.kept: dict[int, tuple[bool, list[Row]]] = {}  # column -> (is it an equality, rows that give the value)
-        for row in self._solved(eqs, list(ineqs)):
-            self.add(row)
+        solved = self._solved(eqs, list(ineqs))
+        best = None if self.contradictory else strongest(solved)
+        self.rows, self.contradictory = best or {}, best is None
         for col in range(n_param + n_var, n_param, -1):
             self.eliminate(col)
         self._prune()

@@ -28,7 +28,9 @@ def refined(c: Conjunct, names: Sequence[str], atoms: Iterable[Constraint]) -> C
     """The points of a conjunct with some more constraints; None when there is none. Exact."""
     more = where(names, atoms)
     both = None if more is None else cj.conjoin(c, more)
-    return None if both is None or both.is_empty else both
+    if more is None or both is None:
+        return None
+    return both if cj.plainly_meet(c, more) or not both.is_empty else None
 
 
 def atoms_of(c: Conjunct, names: Sequence[str]) -> list[Constraint]:

@@ -99,12 +99,15 @@ class _Piece:
     def __init__(self, member: Member, known: Conjunct | None = None) -> None:
         self.member, self._known = member, known
         # between rows so far apart that no stride bridges the gap, there are other points
-        self.stride = max((abs(v) for row in member.eqs for v in row[1:]), default=1)
+        self.stride = max([abs(v) for row in member.eqs for v in row[1:]], default=1)
+        self._opposite: list[tuple[Row, int]] | None = None
 
-    @cached_property
+    @property
     def opposite(self) -> list[tuple[Row, int]]:
         """The linear parts of its rows negated, with the constants of the rows."""
-        return [(negate(key), const) for key, const in self.member.least.items()]
+        if self._opposite is None:
+            self._opposite = [(negate(key), const) for key, const in self.member.least.items()]
+        return self._opposite
 
     @cached_property
     def conjunct(self) -> Conjunct | None:

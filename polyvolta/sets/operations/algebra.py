@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
+from ..budgets import metered, meters_itself
 from ..conjuncts import conjunct as cj
 from ..conjuncts import project as pj
 from ..conjuncts.conjunct import Conjunct
@@ -84,6 +85,7 @@ def symmetric_difference(self: R, other: R) -> R:
     return self.subtract(other).union(other.subtract(self))
 
 
+@meters_itself
 def is_empty(self: Relation) -> bool:
     """Whether there is no integer point for any parameter values; exact, at most m emptiness tests.
 
@@ -91,6 +93,15 @@ def is_empty(self: Relation) -> bool:
     >>> Set("{ [x, y] : 3x - 3y + 2 >= 0 and -3x + 3y - 1 >= 0 }").is_empty()
     True
     """
+    for _, cs in self._rough:
+        if cs:
+            return _is_empty(self)
+    return True
+
+
+@metered
+def _is_empty(self: Relation) -> bool:
+    """`is_empty` of pieces."""
     for _, cs in self.parts:
         for c in cs:
             if not c.is_empty:
@@ -113,7 +124,12 @@ def is_subset(self: R, other: R) -> bool:
 
 def _within(a: Relation, b: Relation) -> bool:
     """`is_subset`, the parameters being the same."""
-    return all(_covered(c, b._find(space.key)) for space, cs in a.parts for c in cs)
+    for space, cs in a.parts:
+        others = b._find(space.key)
+        for c in cs:
+            if not _covered(c, others):
+                return False
+    return True
 
 
 def _covered(c: Conjunct, others: tuple[Conjunct, ...]) -> bool:

@@ -8,6 +8,7 @@ the order. The optimum of a union keeps from each piece's optimum what no other 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from math import gcd
 from typing import TYPE_CHECKING, TypeVar
 
@@ -277,13 +278,18 @@ def _lex_rows(n_fixed: int, n_out: int, sign: int, strict: bool) -> list[tuple[l
 # ---- single-valued maps as expressions
 
 
-def solved_outputs(c: Conjunct, n_params: int, space: Space) -> list[Row] | None:
+def solved_outputs(c: Conjunct, n_params: int, space: Space) -> tuple[Row, ...] | None:
     """For each output the row that gives it from columns that hold no output, if equalities say so plainly.
 
     Divs that lean on an output are unknowns here: Gaussian elimination, divs first, solves
     `b = floor(i/32), p = i mod 32` for i = 32b + p.
     """
-    n_fixed = n_params + space.n_in
+    return _solved_outputs(c, n_params + space.n_in)
+
+
+@lru_cache(maxsize=1 << 12)
+def _solved_outputs(c: Conjunct, n_fixed: int) -> tuple[Row, ...] | None:
+    """`solved_outputs` behind so many parameters and inputs."""
     base = 1 + c.n
     outputs = range(1 + n_fixed, base)
     bound = set(outputs)
@@ -306,7 +312,7 @@ def solved_outputs(c: Conjunct, n_params: int, space: Space) -> list[Row] | None
         value = [-row[col] * v for v in row]
         value[col] = 0
         found.append(tuple(value))
-    return found
+    return tuple(found)
 
 
 def _cleared(row: Row, pivot: Row, col: int) -> Row:

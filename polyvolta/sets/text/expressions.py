@@ -23,7 +23,7 @@ from math import lcm
 from typing import cast
 
 from ..errors import BudgetExceeded, SetSyntaxError, nearest
-from ..values.aff import Aff, var
+from ..values.aff import Aff, named, var
 from ..values.build import Constraint
 from .tokens import CONNECTIVES, END, FUNCTIONS, Cursor, is_name
 
@@ -247,7 +247,7 @@ class Expressions(Cursor):
         self.made += 1
         name = f"#{self.made}"
         self.splits.append((name, options))
-        return var(name)
+        return named(name)
 
     def cases(self, values: list[Aff]) -> list[tuple[tuple[Constraint, ...], list[Aff]]]:
         """What the values are in each case of the min, max and abs that were read since the last call."""

@@ -19,7 +19,7 @@ from ..conjuncts import project as pj
 from ..conjuncts.conjunct import Conjunct
 from ..conjuncts.implies import subtract
 from ..errors import BudgetExceeded
-from ..values.aff import Aff, var
+from ..values.aff import Aff, named
 from ..values.build import Constraint, RowBuilder
 from .expressions import Expressions, scaled
 from .tokens import COMPARISONS, CONNECTIVES, LEXICOGRAPHIC
@@ -179,7 +179,7 @@ class Formulas(Expressions):
                 raise self.wrong("expected a name that is not in use")
             name = self.name("the name of an existential")
             self.made += 1
-            self.scope[name] = var(f"{name}#{self.made}")
+            self.scope[name] = named(f"{name}#{self.made}")
             names.append(name)
             if self.eat("="):
                 trees.append(self.pinned(self.scope[name], self.expression()))

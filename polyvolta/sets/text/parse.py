@@ -24,7 +24,7 @@ begins a comment.
 from __future__ import annotations
 
 from ..conjuncts.conjunct import Conjunct
-from ..values.aff import Aff, var
+from ..values.aff import Aff, named
 from ..values.build import Constraint
 from ..values.space import Space, Tuple, fresh
 from .expressions import parse_aff, parse_cases
@@ -82,7 +82,7 @@ class _Parser(Formulas):
             if self.toks[self.k] in self.scope:
                 raise self.wrong("expected a parameter that is not listed twice")
             name = self.name("the name of a parameter")
-            self.scope[name] = var(name)
+            self.scope[name] = named(name)
             if self.eat("="):
                 context.append(self.value(self.scope[name]))
             if not self.at("]") and not self.eat(","):
@@ -159,13 +159,13 @@ class _Parser(Formulas):
             return self.anonymous(f"i{number}")
         if t not in self.scope and is_name(t) and after not in CONTINUES:
             self.k += 1
-            self.scope[t] = var(t)
+            self.scope[t] = named(t)
             if self.eat("="):
                 self.pins.append(self.value(self.scope[t]))
             return t
         name = fresh(t if t in self.scope and after in (",", "]") else f"i{number}", self.scope)
-        self.pins.append(self.value(var(name)))
-        self.scope[name] = var(name)
+        self.pins.append(self.value(named(name)))
+        self.scope[name] = named(name)
         return name
 
     # ---- values of dimensions
@@ -175,7 +175,8 @@ class _Parser(Formulas):
         if self.eat(":"):
             return YES if self.ends() else self.leaf(["<="], [(name - self.choice(),)])
         cases = [self.case(name)]
-        while self.eat(";"):
+        while self.toks[self.k] == ";":
+            self.k += 1
             cases.append(self.case(name))
         options = [option for options, _ in cases for option in options or ()]
         if len(cases) == len(options) == 1:
@@ -237,7 +238,7 @@ class _Parser(Formulas):
     def anonymous(self, name: str) -> str:
         """A dimension that the text does not name; it must not hide a name in use."""
         name = fresh(name, self.scope)
-        self.scope[name] = var(name)
+        self.scope[name] = named(name)
         return name
 
 
@@ -252,7 +253,7 @@ def _is(name: Aff, option: Option) -> Tree:
     """That a dimension has a value where its condition holds."""
     when, value, den = option
     equal = _when((("eq", value - name * den),))
-    return equal if when == YES else Node("all", (when, equal))
+    return equal if when is YES else Node("all", (when, equal))
 
 
 def _added(some: list[Option], more: list[Option]) -> list[Option]:

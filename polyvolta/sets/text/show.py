@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import compress
 from math import gcd
 
 from ..conjuncts.conjunct import Conjunct
@@ -209,9 +210,9 @@ def _readable(
     inline: dict[str, tuple[Aff, bool]] = {}
     uses = [len(column) - column.count(0) for column in zip(*c.eqs, *c.ineqs)]  # in how many rows each column is
     reach, mentioned = _reach(c)
-    eqs = []
+    eqs, columns = [], range(base + len(c.divs))
     for row in c.eqs:
-        terms = [(col, v) for col, v in enumerate(row) if v and col]
+        terms = [(col, row[col]) for col in compress(columns, row) if col]
         last = max([col for col, _ in terms if first_out < col < base], default=0)
         plain = last and abs(row[last]) == 1 and uses[last] == 1
         if plain and is_map:

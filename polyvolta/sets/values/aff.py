@@ -76,8 +76,9 @@ class Xor:
 
 @lru_cache(maxsize=65536)
 def _name_place(name: str) -> tuple:
-    if name.isalpha():
-        return (0, name, name)
+    head = name.rstrip("0123456789")
+    if head.isalpha():  # no other digits
+        return (0, head + name[len(head) :].zfill(9) if head != name else name, name)
     return (0, re.sub(r"\d+", lambda m: m.group().zfill(9), name), name)
 
 
@@ -436,6 +437,11 @@ def var(name: str) -> Aff:
         raise UnknownName(f"a dimension is given by its name, not by {name!r}")
     if not _is_name(name):
         raise UnknownName(f"{name!r} is no name for a dimension", hint="aff(...) reads an expression")
+    return named(name)
+
+
+def named(name: str) -> Aff:
+    """The expression that is one dimension, whose name is known to be one."""
     return Aff(((name, 1),))
 
 

@@ -22,15 +22,15 @@ class RowBuilder:
 
     def __init__(self, names: Sequence[str], unknown: Sequence[str] = ()) -> None:
         self.names, self.unknown = tuple(names), tuple(unknown)
-        self.column = {name: 1 + k for k, name in enumerate((*self.names, *self.unknown))}
+        self.column: dict[object, int] = {name: 1 + k for k, name in enumerate((*self.names, *self.unknown))}
         self.floors: dict[Floor, int] = {}
         self.divs: list[tuple[int, dict[int, int]]] = []
 
     def sparse(self, e: Aff) -> dict[int, int]:
         row = {0: e.const}
+        column = self.column.get
         for atom, c in e.terms:
-            col = self.column_of(atom)
-            row[col] = row.get(col, 0) + c
+            row[column(atom) or self.column_of(atom)] = c
         return row
 
     def column_of(self, atom: object) -> int:

@@ -293,7 +293,10 @@ class Relation:
             raise SpaceMismatch(f"{what} needs operands of one space", where=f"{self.parts[0][0]}\n{other.parts[0][0]}")
 
     def _find(self, key: tuple) -> tuple[Conjunct, ...]:
-        return next((cs for s, cs in self.parts if s.key == key), ())
+        for space, cs in self.parts:
+            if space.key == key:
+                return cs
+        return ()
 
     # ---- methods: one module a theme
 

@@ -29,7 +29,11 @@ R = TypeVar("R", bound="Relation")
 def spaced(inp: Tuple | None, out: Tuple, params: tuple[str, ...]) -> Space:
     """A space of these tuples whose dimension names are distinct from one another and from the parameters."""
     head = inp.dims if inp else ()
-    names = distinct((*head, *out.dims), params)
+    names = (*head, *out.dims)
+    together = (*names, *params)
+    if len(set(together)) == len(together) and "'" not in "".join(names):
+        return Space(inp, out)
+    names = distinct(names, params)
     return Space(renamed(inp, names[: len(head)]) if inp else None, renamed(out, names[len(head) :]))
 
 

@@ -93,7 +93,7 @@ class Space:
 
 def fresh(name: str, taken: Iterable[str]) -> str:
     """`name`, primed as often as it takes to differ from all `taken`."""
-    taken = set(taken)
+    taken = taken if isinstance(taken, (dict, set, frozenset)) else set(taken)
     while name in taken:
         name += "'"
     return name
