@@ -5,8 +5,12 @@ Kernels for which a test names no target are sm_70's, whatever GPU is there.
 Tests with many parameters whose every case takes long are sampled: of those listed in `SAMPLED` every n-th case runs,
 with `--whole` all of them. Random tests draw half of the examples that they name; POLYVOLTA_EXAMPLES=2 asks for twice
 as many as they name (`sets.brute`).
+
+What collecting leaves, some hundred thousand objects, is there until the end: Python's collector of garbage neither runs
+meanwhile nor looks at them afterwards, and it looks at the young ones less often than by default.
 """
 
+import gc
 import os
 from collections import Counter
 
@@ -16,6 +20,7 @@ from hypothesis import settings
 from polyvolta.cuda import arch
 
 arch._driver = lambda: None
+gc.disable()  # until everything is collected
 
 settings.register_profile("polyvolta", deadline=None, derandomize="CI" in os.environ)
 settings.load_profile("polyvolta")
@@ -143,3 +148,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items[:] = kept
     if left:
         config.hook.pytest_deselected(items=left)
+
+
+def pytest_collection_finish() -> None:
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 20)
+    gc.enable()
