@@ -12,8 +12,10 @@ off until then, never looks at them later, and begins less often than by default
 
 import gc
 import os
+import sys
 from collections import defaultdict
 from collections.abc import Iterator
+from tempfile import TemporaryDirectory
 
 import pytest
 from hypothesis import settings
@@ -34,7 +36,7 @@ SAMPLED = {
     "cuda/verify/order/test_tiles.py": 5,
     "cuda/verify/order/test_roles.py": 4,
     "cuda/verify/order/test_happens_before.py": 2,
-    "cuda/verify/order/test_random_rings.py": 2,
+    "cuda/verify/order/test_random_rings.py": 4,
     "cuda/verify/test_verify.py": 5,
     "cuda/verify/engine/test_rings.py": 3,
     "cuda/verify/engine/test_strands.py": 4,
@@ -84,7 +86,7 @@ SAMPLED = {
     "cuda/build/promotion/test_direct_stores.py": 4,
     "cuda/host/test_bfloat16_on_host.py": 3,
     "compiler/test_kernel.py::test_users_may_name_things_as_parts_of_the_kernel_are": 2,
-    "compiler/test_options_of_targets.py::test_prologues_get_tiles_with_which_nothing_spills": 7,
+    "compiler/test_options_of_targets.py::test_prologues_get_tiles_with_which_nothing_spills": 9,
     "compiler/test_options_of_targets.py::test_what_fits_alone_and_not_eight_times_is_refused_for_that_reason": 5,
     "compiler/test_bfloat16.py": 4,
     "compiler/test_prologues_of_warpgroups.py": 3,
@@ -100,14 +102,14 @@ SAMPLED = {
     "sched/scheduler/test_rows.py": 2,
     "sched/program/test_from_c.py::test_what_is_printed_in_c_is_read_again": 5,
     "test_matrix.py::test_interpreted_for_hopper": 3,
-    "cli/test_cli.py::test_a_full_disk_is_one_line_and_exit_code_1": 2,
+    "cli/test_cli.py::test_a_full_disk_is_one_line_and_exit_code_1": 3,
     "cli/test_cli.py::test_nobody_reads_on": 2,
     "test_matrix.py::test_the_default_rule_chooses_nothing_that_spills": 4,
     "test_matrix.py::test_interpreted_on_sizes_that_nothing_divides": 6,
     "test_matrix.py::test_interpreted_for_later_chips": 6,
     "test_matrix.py::test_observers_find_nothing_whenever_copies_arrive": 4,
     "test_matrix.py::test_machine_code": 4,
-    "test_provable.py::test_what_changes_nothing_is_no_obstacle": 3,
+    "test_provable.py::test_what_changes_nothing_is_no_obstacle": 4,
     "torch/test_operator.py::test_results_and_gradients": 2,
     "torch/test_modules.py::test_results_and_gradients_are_the_modules": 2,
     "test_provable.py::test_random_kernels_are_proved": 3,
@@ -123,9 +125,9 @@ SAMPLED = {
     "cuda/verify/engine/test_symbolic_programs.py": 4,
     "cli/test_names.py": 2,
     "notebooks/test_notebooks.py::test_cells_and_solutions_on_proofs_run": 2,
-    "cuda/text/test_golden_texts.py::test_it_compiles_for_its_target_without_spills": 6,
+    "cuda/text/test_golden_texts.py::test_it_compiles_for_its_target_without_spills": 8,
     "cuda/verify/order/test_tiles.py::test_nothing_is_proved_that_a_graph_of_instances_refutes": 10,
-    "cuda/verify/test_static_matrix.py": 2,
+    "cuda/verify/test_static_matrix.py": 3,
     "cuda/verify/test_whole_kernels.py": 2,
     "cuda/verify/values/test_narrowed.py": 2,
     "cuda/verify/values/test_matrix_loads.py": 2,
@@ -134,11 +136,13 @@ SAMPLED = {
     "compiler/test_options_of_targets.py::test_copies_and_matrices_that_lie_across_spill_nothing": 2,
     "compiler/test_options.py::test_limits_are_told_of_what_kernels_really_take": 3,
     "compiler/test_options.py::test_kernels_of_options_given_in_part_are_legal_and_have_all_options": 3,
-    "sets/text/test_notation.py::test_what_isl_reads_and_prints_is_read_here": 2,
+    "sets/text/test_notation.py::test_what_isl_reads_and_prints_is_read_here": 3,
     "sets/text/test_notation.py::test_what_is_printed_here_reads_back": 2,
     "sets/test_budgets.py::test_twenty_knotted_existentials": 2,
     "test_matrix.py::test_views_at_any_address": 3,
     "test_matrix.py::test_views_at_any_address_for_later_chips": 3,
+    "cuda/verify/test_verify.py::test_no_alarm_on_a_sample_of_the_matrix": 6,
+    "cuda/text/test_pointwise_text.py::test_a_function_of_every_fp16_value": 6,
 }
 """File, or one test of it -> of how many cases of a test one runs; a test's own number goes before its file's."""
 LONG = ("test_readme.py", "types/", "test_provable.py", "sched/scheduler/test_random_nests.py")
@@ -147,6 +151,15 @@ LONG = ("test_readme.py", "types/", "test_provable.py", "sched/scheduler/test_ra
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--whole", action="store_true", help="all cases of tests that are otherwise sampled")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Where nobody wants byte code beside the sources, it has a folder for the run: a hundred processes import them."""
+    if os.environ.get("PYTHONDONTWRITEBYTECODE") and sys.pycache_prefix is None:
+        folder = TemporaryDirectory(prefix="byte-code-")
+        config.add_cleanup(folder.cleanup)
+        del os.environ["PYTHONDONTWRITEBYTECODE"]
+        os.environ["PYTHONPYCACHEPREFIX"] = folder.name
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
