@@ -5,10 +5,17 @@ Kernels for which a test names no target are sm_70's, whatever GPU is there.
 Tests with many parameters whose every case takes long are sampled: of those listed in `SAMPLED` every n-th case runs,
 with `--whole` all of them. Random tests draw half of the examples that they name; POLYVOLTA_EXAMPLES=2 asks for twice
 as many as they name (`sets.brute`).
+
+What is there once tests are collected, some hundred thousand objects, stays to the end: Python's search for garbage is
+off until then, never looks at them later, and begins less often than by default.
 """
 
+import gc
 import os
-from collections import Counter
+import sys
+from collections import defaultdict
+from collections.abc import Iterator
+from tempfile import TemporaryDirectory
 
 import pytest
 from hypothesis import settings
@@ -16,6 +23,7 @@ from hypothesis import settings
 from polyvolta.cuda import arch
 
 arch._driver = lambda: None
+gc.disable()  # until everything is collected
 
 settings.register_profile("polyvolta", deadline=None, derandomize="CI" in os.environ)
 settings.load_profile("polyvolta")
@@ -25,101 +33,128 @@ os.environ.setdefault("POLYVOLTA_CACHE_SIZE", "0")  # tests of the cache itself 
 collect_ignore = ["types/programs"]  # which a checker reads, and nobody imports
 
 SAMPLED = {
-    "cuda/mutants/test_rings.py": 8,
+    "cuda/mutants/test_rings.py": 12,
     "cuda/verify/order/test_tiles.py": 5,
-    "cuda/verify/order/test_roles.py": 3,
+    "cuda/verify/order/test_roles.py": 6,
     "cuda/verify/order/test_happens_before.py": 2,
-    "cuda/verify/order/test_random_rings.py": 2,
-    "cuda/verify/test_verify.py": 3,
-    "cuda/verify/engine/test_rings.py": 2,
-    "cuda/verify/engine/test_strands.py": 2,
+    "cuda/verify/order/test_random_rings.py": 4,
+    "cuda/verify/test_verify.py": 8,
+    "cuda/verify/engine/test_rings.py": 3,
+    "cuda/verify/engine/test_strands.py": 6,
     "cuda/verify/accesses/test_bounds.py": 2,
-    "cuda/verify/values/test_contents.py": 2,
+    "cuda/verify/values/test_contents.py": 6,
     "cuda/verify/values/test_contents_refuted.py": 2,
     "cuda/verify/values/test_algebra.py": 2,
-    "cuda/machine/test_persistent.py": 8,
-    "cuda/text/test_pointwise_text.py": 2,
-    "cuda/text/test_persistent_text.py": 3,
+    "cuda/machine/test_persistent.py": 12,
+    "cuda/text/test_pointwise_text.py": 5,
+    "cuda/text/test_persistent_text.py": 4,
     "cuda/text/test_hopper_text.py": 2,
-    "cuda/text/test_transfers_text.py": 2,
+    "cuda/text/test_transfers_text.py": 4,
     "cuda/text/test_golden_texts.py": 2,
-    "cuda/text/test_kernel_text.py": 2,
-    "cuda/build/promotion/test_boxed_epilogue.py": 4,
-    "compiler/test_swap.py": 6,
-    "compiler/test_clusters.py": 5,
-    "compiler/test_options_of_warpgroups.py": 2,
-    "sched/loops/test_scan_passes.py": 2,
-    "sched/test_polybench.py": 2,
+    "cuda/text/test_kernel_text.py": 4,
+    "cuda/build/promotion/test_boxed_epilogue.py": 8,
+    "compiler/test_swap.py": 8,
+    "compiler/test_clusters.py": 7,
+    "compiler/test_options_of_warpgroups.py": 6,
+    "sched/loops/test_scan_passes.py": 6,
+    "sched/test_polybench.py": 3,
     "sched/test_processor.py": 8,
-    "cuda/machine/observe/test_observe_roles.py": 2,
-    "compiler/test_boxed_launches.py": 2,
-    "cuda/host/test_gpu.py": 2,
-    "cuda/mutants/test_engines.py": 4,
-    "cuda/verify/accesses/test_races.py": 2,
-    "cuda/host/test_hopper_on_host.py": 3,
+    "cuda/machine/observe/test_observe_roles.py": 6,
+    "compiler/test_boxed_launches.py": 3,
+    "cuda/host/test_gpu.py": 4,
+    "cuda/mutants/test_engines.py": 6,
+    "cuda/verify/accesses/test_races.py": 3,
+    "cuda/host/test_hopper_on_host.py": 5,
     "cuda/verify/order/test_turns.py": 5,
-    "compiler/test_split_over_cluster.py": 3,
-    "compiler/test_lasting_clusters.py": 3,
-    "cuda/build/test_async_rings.py": 3,
-    "compiler/test_mixed_loops.py": 5,
-    "compiler/test_whole_pieces.py": 2,
-    "cuda/host/test_kernels_on_host.py": 6,
-    "cuda/host/test_broken_kernels.py": 3,
-    "cuda/text/test_printed_body.py": 2,
+    "compiler/test_split_over_cluster.py": 4,
+    "compiler/test_lasting_clusters.py": 4,
+    "cuda/build/test_async_rings.py": 8,
+    "compiler/test_mixed_loops.py": 12,
+    "compiler/test_whole_pieces.py": 4,
+    "cuda/host/test_kernels_on_host.py": 9,
+    "cuda/host/test_broken_kernels.py": 5,
+    "cuda/text/test_printed_body.py": 4,
     "cuda/text/test_names.py": 3,
-    "cuda/layouts/test_matrix_fragments.py": 3,
-    "cuda/target/test_widths.py": 2,
+    "cuda/layouts/test_matrix_fragments.py": 8,
+    "cuda/target/test_widths.py": 4,
     "cuda/verify/engine/test_fills.py": 4,
-    "cuda/machine/test_copies.py": 2,
-    "cuda/mutants/test_mutants.py": 4,
-    "cuda/mutants/test_boxes.py": 5,
-    "cuda/build/test_rings.py": 2,
-    "cuda/build/promotion/test_operands.py": 4,
-    "cuda/build/promotion/test_levels.py": 4,
-    "cuda/build/promotion/test_direct_stores.py": 2,
-    "cuda/host/test_bfloat16_on_host.py": 2,
+    "cuda/machine/test_copies.py": 4,
+    "cuda/mutants/test_mutants.py": 8,
+    "cuda/mutants/test_boxes.py": 7,
+    "cuda/build/test_rings.py": 8,
+    "cuda/build/promotion/test_operands.py": 6,
+    "cuda/build/promotion/test_levels.py": 6,
+    "cuda/build/promotion/test_direct_stores.py": 4,
+    "cuda/host/test_bfloat16_on_host.py": 3,
     "compiler/test_kernel.py::test_users_may_name_things_as_parts_of_the_kernel_are": 2,
-    "compiler/test_options_of_targets.py::test_prologues_get_tiles_with_which_nothing_spills": 3,
+    "compiler/test_options_of_targets.py::test_prologues_get_tiles_with_which_nothing_spills": 9,
     "compiler/test_options_of_targets.py::test_what_fits_alone_and_not_eight_times_is_refused_for_that_reason": 5,
-    "compiler/test_bfloat16.py": 2,
-    "compiler/test_prologues_of_warpgroups.py": 3,
-    "compiler/test_shared_loops.py": 3,
+    "compiler/test_bfloat16.py": 4,
+    "compiler/test_prologues_of_warpgroups.py": 5,
+    "compiler/test_shared_loops.py": 4,
     "compiler/test_dependent_launch.py": 2,
     "compiler/variants/test_decisions.py": 2,
-    "compiler/model/test_ranking.py": 2,
-    "cuda/machine/test_roles.py": 3,
+    "compiler/model/test_ranking.py": 3,
+    "cuda/machine/test_roles.py": 5,
     "cuda/machine/test_engines.py": 2,
-    "cuda/machine/test_interpreter_sizes.py": 2,
-    "cuda/host/test_prologues_on_host.py": 4,
+    "cuda/machine/test_interpreter_sizes.py": 4,
+    "cuda/host/test_prologues_on_host.py": 6,
     "cuda/verify/report/test_report.py": 2,
     "sched/scheduler/test_rows.py": 2,
     "sched/program/test_from_c.py::test_what_is_printed_in_c_is_read_again": 5,
     "test_matrix.py::test_interpreted_for_hopper": 3,
-    "cli/test_cli.py::test_a_full_disk_is_one_line_and_exit_code_1": 2,
+    "cli/test_cli.py::test_a_full_disk_is_one_line_and_exit_code_1": 3,
     "cli/test_cli.py::test_nobody_reads_on": 2,
     "test_matrix.py::test_the_default_rule_chooses_nothing_that_spills": 4,
     "test_matrix.py::test_interpreted_on_sizes_that_nothing_divides": 6,
     "test_matrix.py::test_interpreted_for_later_chips": 6,
     "test_matrix.py::test_observers_find_nothing_whenever_copies_arrive": 4,
     "test_matrix.py::test_machine_code": 4,
-    "test_provable.py::test_what_changes_nothing_is_no_obstacle": 3,
+    "test_provable.py::test_what_changes_nothing_is_no_obstacle": 4,
     "torch/test_operator.py::test_results_and_gradients": 2,
     "torch/test_modules.py::test_results_and_gradients_are_the_modules": 2,
     "test_provable.py::test_random_kernels_are_proved": 3,
-    "test_matrix.py::test_interpreted_on_random_sizes": 2,
-    "compiler/test_compiler.py::test_kernels_compute_what_numpy_computes": 3,
+    "test_matrix.py::test_interpreted_on_random_sizes": 3,
+    "compiler/test_compiler.py::test_kernels_compute_what_numpy_computes": 5,
     "cuda/verify/coverage/test_written_once.py": 3,
-    "cuda/verify/coverage/test_static_schedule.py::test_every_idiom_is_proved": 2,
-    "cuda/verify/accesses/test_static_accesses.py::test_every_idiom_is_proved": 2,
-    "cuda/build/promotion/test_result.py": 2,
-    "cuda/text/test_device_functions.py": 3,
-    "cuda/layouts/test_fragments.py::test_every_tile_has_a_plan_without_conflicts": 2,
+    "cuda/verify/coverage/test_static_schedule.py::test_every_idiom_is_proved": 5,
+    "cuda/verify/accesses/test_static_accesses.py::test_every_idiom_is_proved": 5,
+    "cuda/build/promotion/test_result.py": 4,
+    "cuda/text/test_device_functions.py": 8,
+    "cuda/layouts/test_fragments.py::test_every_tile_has_a_plan_without_conflicts": 4,
     "compiler/test_options.py::test_defaults_are_legal_and_leave_registers": 2,
-    "cuda/verify/engine/test_symbolic_programs.py": 2,
+    "cuda/verify/engine/test_symbolic_programs.py": 4,
     "cli/test_names.py": 2,
     "notebooks/test_notebooks.py::test_cells_and_solutions_on_proofs_run": 2,
+    "cuda/text/test_golden_texts.py::test_it_compiles_for_its_target_without_spills": 8,
+    "cuda/verify/order/test_tiles.py::test_nothing_is_proved_that_a_graph_of_instances_refutes": 10,
+    "cuda/verify/test_static_matrix.py": 4,
+    "cuda/verify/test_whole_kernels.py": 2,
+    "cuda/verify/values/test_narrowed.py": 2,
+    "cuda/verify/values/test_matrix_loads.py": 2,
+    "cuda/verify/values/test_static_ownership.py::test_every_idiom_is_proved": 3,
+    "cuda/verify/coverage/test_copies.py": 2,
+    "compiler/test_options_of_targets.py::test_copies_and_matrices_that_lie_across_spill_nothing": 2,
+    "compiler/test_options.py::test_limits_are_told_of_what_kernels_really_take": 3,
+    "compiler/test_options.py::test_kernels_of_options_given_in_part_are_legal_and_have_all_options": 3,
+    "sets/text/test_notation.py::test_what_isl_reads_and_prints_is_read_here": 3,
+    "sets/text/test_notation.py::test_what_is_printed_here_reads_back": 2,
+    "sets/test_budgets.py::test_twenty_knotted_existentials": 2,
+    "test_matrix.py::test_views_at_any_address": 3,
+    "test_matrix.py::test_views_at_any_address_for_later_chips": 3,
+    "cuda/verify/test_verify.py::test_no_alarm_on_a_sample_of_the_matrix": 6,
+    "cuda/text/test_pointwise_text.py::test_a_function_of_every_fp16_value": 6,
+    "cuda/layouts/test_exchange.py": 2,
+    "cuda/host/test_clusters_on_host.py": 2,
+    "cuda/machine/observe/test_observations.py": 2,
+    "cuda/machine/observe/test_observe_values.py": 2,
+    "cuda/machine/test_stepping_roles.py": 2,
+    "cuda/test_numba_helpers.py": 2,
+    "cuda/machine/observe/test_forecast.py": 2,
+    "cuda/machine/test_stepping.py": 2,
+    "cuda/machine/test_persistent.py::test_results_that_threads_store": 2,
 }
-"""File, or one test of it -> of how many cases of a test one runs."""
+"""File, or one test of it -> of how many cases of a test one runs; a test's own number goes before its file's."""
 LONG = ("test_readme.py", "types/", "test_provable.py", "sched/scheduler/test_random_nests.py")
 """Whose single tests take longest: they begin, so that no process is left with one of them at the end."""
 
@@ -128,19 +163,51 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--whole", action="store_true", help="all cases of tests that are otherwise sampled")
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Where nobody wants byte code beside the sources, it has a folder for the run: a hundred processes import them."""
+    if os.environ.get("PYTHONDONTWRITEBYTECODE") and sys.pycache_prefix is None:
+        folder = TemporaryDirectory(prefix="byte-code-")
+        config.add_cleanup(folder.cleanup)
+        del os.environ["PYTHONDONTWRITEBYTECODE"]
+        os.environ["PYTHONPYCACHEPREFIX"] = folder.name
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Long tests first; and every n-th case of the tests in sampled files, once a test with fewer cases than that."""
+    """Long tests first; and every n-th case of the tests in sampled files, once a test with fewer cases than that.
+
+    Where a test has several parameters, cases are taken along diagonals: of i values of one and j of another those
+    whose places add up to a multiple of n, so that each value of each comes up where there are cases enough.
+    """
     items.sort(key=lambda item: not item.nodeid.partition("tests/")[2].startswith(LONG))
     if config.getoption("--whole"):
         return
-    seen: Counter[str] = Counter()
+    values: defaultdict[tuple[str, tuple[str, ...]], dict[tuple[int, ...], int]] = defaultdict(dict)
     kept, left = [], []
     for item in items:
         name = item.nodeid.partition("[")[0]
         file, _, function = name.partition("tests/")[2].partition("::")
-        step = SAMPLED.get(file, SAMPLED.get(f"{file}::{function}", 1))
-        (left if seen[name] % step else kept).append(item)
-        seen[name] += 1
+        step = SAMPLED.get(f"{file}::{function}", SAMPLED.get(file, 1))
+        place = 0
+        for names, case in _parameters(item) if step > 1 else ():
+            known = values[name, names]
+            place += known.setdefault(case, len(known))
+        (left if place % step else kept).append(item)
     items[:] = kept
     if left:
         config.hook.pytest_deselected(items=left)
+
+
+def _parameters(item: pytest.Item) -> Iterator[tuple[tuple[str, ...], tuple[int, ...]]]:
+    """Names of parameters that are given together, and which values an item has of them, by identity."""
+    params = dict(item.callspec.params) if hasattr(item, "callspec") else {}
+    together = [mark.args[0] for mark in item.iter_markers("parametrize")]
+    for given in (*together, *params):
+        names = tuple(n.strip() for n in given.split(",")) if isinstance(given, str) else tuple(given)
+        if all(n in params for n in names):
+            yield names, tuple(id(params.pop(n)) for n in names)
+
+
+def pytest_collection_finish() -> None:
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 20)
+    gc.enable()

@@ -140,6 +140,12 @@ class Text:
 # ---- running
 
 
+@cache
+def _texts() -> dict[str, Text]:
+    """By their CUDA C++."""
+    return {}
+
+
 def launched(
     text: Text,
     values: list[Any],
@@ -203,13 +209,13 @@ def run(
     Parameters
     ----------
     change : what is made of the text before it is compiled.
-    texts : where compiled texts are kept.
+    texts : where compiled texts are kept; None: with the process.
     """
     call = host_call(kernel, bind(kernel.graph, (), {**inputs, **scalars}), outs_of(kernel, out))
     if call.is_empty:
         return Counts()
     padded = padded_on_host(call)
-    counts = _launch(padded, seed, change, watch, {} if texts is None else texts)
+    counts = _launch(padded, seed, change, watch, _texts() if texts is None else texts)
     cropped(padded, call)
     return counts
 

@@ -57,19 +57,21 @@ def test_odd_sizes_empty_sums_and_fewer_tiles_than_blocks(sizes):
         assert all(agrees(kernel, given, exact, copies) for copies in ("lazy", 3))
 
 
-def test_results_that_threads_store():
+@pytest.mark.parametrize("options", [TILES, IN_TURN], ids=["alone", "in turns"])
+@pytest.mark.parametrize("name", ["product", "bias"])
+def test_results_that_threads_store(name, options):
     """Lines of 201 values, which boxes would be clipped further on."""
     A, B, bias = pv.tensor("A", (M, K)), pv.tensor("B", (K, 201), layout="col"), pv.tensor("bias", (201,))
-    for out, options in product((A @ B, pv.relu(A @ B + bias)), (TILES, IN_TURN)):
-        whole = pv.compile(out, target=SM_90A, options=options)
-        kernel = replace(whole, ir=replace(whole.ir, resident=BLOCKS))
-        assert not any(isinstance(op, BoxStore) for op in operations(kernel.ir.body))
-        rng = np.random.default_rng(2)
-        shapes = {"A": (500, 200), "B": (200, 201), "bias": (201,)}
-        given = {t.name: rng.integers(-4, 5, shapes[t.name]).astype(np.float16) for t in kernel.graph.inputs}
-        given["B"] = np.asfortranarray(given["B"])
-        exact = pv.reference(out, **given)
-        assert all(np.array_equal(kernel.interpret(**given, copies=copies), exact) for copies in ORDERS)
+    out = {"product": A @ B, "bias": pv.relu(A @ B + bias)}[name]
+    whole = pv.compile(out, target=SM_90A, options=options)
+    kernel = replace(whole, ir=replace(whole.ir, resident=BLOCKS))
+    assert not any(isinstance(op, BoxStore) for op in operations(kernel.ir.body))
+    rng = np.random.default_rng(2)
+    shapes = {"A": (500, 200), "B": (200, 201), "bias": (201,)}
+    given = {t.name: rng.integers(-4, 5, shapes[t.name]).astype(np.float16) for t in kernel.graph.inputs}
+    given["B"] = np.asfortranarray(given["B"])
+    exact = pv.reference(out, **given)
+    assert all(np.array_equal(kernel.interpret(**given, copies=copies), exact) for copies in ORDERS)
 
 
 def test_pieces_of_an_odd_number_take_turns_from_tile_to_tile():
