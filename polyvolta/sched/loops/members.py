@@ -125,7 +125,7 @@ class BandLoops:
         b = bounds(known, shadows, col)
         if b is None:
             return ()
-        around = self.around(lanes, state, b.system(col))
+        around = self.around(k, lanes, state, b.system(col))
         if around.ineqs:
             state = state.knowing(around)
             known = state.known
@@ -169,11 +169,15 @@ class BandLoops:
             shared.mods = [r for r in first.mods if all(r in e.mods for e in each)]
         return kept, shared
 
-    def around(self, lanes: list[Lane], state: State, inside: System) -> System:
+    def around(self, k: int, lanes: list[Lane], state: State, inside: System) -> System:
         """Conditions outside of a loop that some lanes have and the others imply, if the loop does not ensure them."""
         if len(lanes) == 1:
             return System()
-        each = [beyond(state.known, lane.piece.system, state.outer) for lane in lanes]
+        if self.writer.parted:  # what its bounds say of what is outside, too
+            gone, low, high = (self.columns[k],), state.known.low, state.known.high
+            each = [beyond(state.known, lane.shadows[k].without(gone, low, high)) for lane in lanes]
+        else:
+            each = [beyond(state.known, lane.piece.system, state.outer) for lane in lanes]
         found, loop = implied(state.known, each), state.known.given(inside)
         found.ineqs = {key: const for key, const in found.ineqs.items() if not loop.implies(key, const)}
         return found

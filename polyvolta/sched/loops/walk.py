@@ -257,6 +257,7 @@ class Scanner(Writer):
             for m, col in zip(members, columns, strict=True):
                 if col:
                     piece.equate(col, m.of(piece.statement))
+            piece.promote(state.outer)
             if not piece.system.empty:
                 lane = Lane.of(piece, loops, state.known)
                 if not lane.empty:

@@ -176,10 +176,10 @@ class Piece:
         return None
 
     def promote(self, outer: Callable[[int], bool]) -> bool:
-        """Make outer columns of local floors whose arguments are outer; whether there was one."""
-        found = False
+        """Make outer columns of other floors whose arguments are outer; whether there was one."""
+        found, inside = False, lambda key: all(outer(c) for c, _ in key)
         while not self.system.empty:  # a floor may be the argument of another
-            f = next((f for f, v in self.floors.items() if local(v[0]) and all(outer(c) for c, _ in f[1])), None)
+            f = next((f for f, v in self.floors.items() if not inside(v[0]) and inside(f[1])), None)
             if f is None:
                 return found
             column, shift = self.columns.quotient(*f)
