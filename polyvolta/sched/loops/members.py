@@ -10,12 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from collections.abc import Sequence as List
 from dataclasses import dataclass, replace
+from typing import Literal
 
 from polyvolta.sched.errors import NotScannable
-from polyvolta.sched.loops.ast import Ast, Bound, Extreme, For
-from polyvolta.sched.loops.conditions import beyond, guarded, has_rows, implied, stated
-from polyvolta.sched.loops.rows.bounds import Bounds, Side, bounds, constant_span, end, longest, single, stepping
-from polyvolta.sched.loops.rows.groups import Group, groups, isolated
+from polyvolta.sched.loops.ast import Ast, Bound, Choice, Condition, Extreme, For
+from polyvolta.sched.loops.conditions import any_of, beyond, guarded, has_rows, implied, stated, uncovered, widest
+from polyvolta.sched.loops.rows.bounds import Bounds, Partial, Side, bounds, constant_span, end, longest, single, stepping
+from polyvolta.sched.loops.rows.groups import Group, classes, groups, isolated
 from polyvolta.sched.loops.rows.interleave import Parts, interleaved
 from polyvolta.sched.loops.rows.known import Known
 from polyvolta.sched.loops.rows.lanes import Lane
@@ -28,6 +29,7 @@ from polyvolta.sched.tree import Filter, Leaf, LoopType, Member, Node, Path, Seq
 from polyvolta.sets import Aff, var
 
 LONGEST = 4096  # iterations beyond which a loop is not written out
+CASES = 2  # bounds of which each may count or not, beyond which all do
 
 
 @dataclass(slots=True)
@@ -122,27 +124,33 @@ class BandLoops:
             cell = group.cell.copy()
             cell.mods += stepping(known, shadows, col)
             shadows = [cell]
-        b = bounds(known, shadows, col)
+        where = self.where(group, k, state)
+        if where is not None:
+            shadows = [s.copy().add(there) for s, there in zip(shadows, where, strict=True)]
+        b = bounds(known, shadows, col, where)
         if b is None:
             return ()
         around = self.around(k, lanes, state, b.system(col))
-        if around.ineqs:
+        if has_rows(around):
             state = state.knowing(around)
             known = state.known
             conditions += stated(known.columns, around, self.writer.tidy)
-            b = bounds(known, shadows, col) or b
+            where = None if where is None else [beyond(known, there) for there in where]
+            b = bounds(known, shadows, col, where) or b
         if len(shadows) == 1 and len(b.low) + len(b.high) > 2:
             shared, simpler = self.simpler(shadows[0], col, b, state)
             if simpler is not None:
                 b, state = simpler, state.knowing(shared)
                 known = state.known
                 conditions += stated(known.columns, shared, self.writer.tidy)
-        if not (b.low or b.lows and all(b.lows)) or not (b.high or b.highs and all(b.highs)):
+        if not (b.bounded(1) and b.bounded(-1)):
             possible = [lane for lane in lanes if not known.excludes_exactly(lane.piece.system, few=1000)]
             if len(possible) == len(lanes):
                 self.unbounded(k, lanes, b)
             return guarded(conditions, self.group(k, Group(possible), state), self.at)
         value = single(known, b, shadows, col)
+        if value is None and where is not None:
+            conditions += self.somewhere(where, b, state)
         if value is not None:
             body = self.at_value(k, parts, value, state)
         elif unroll:
@@ -173,14 +181,40 @@ class BandLoops:
         """Conditions outside of a loop that some lanes have and the others imply, if the loop does not ensure them."""
         if len(lanes) == 1:
             return System()
-        if self.writer.parted:  # what its bounds say of what is outside, too
-            gone, low, high = (self.columns[k],), state.known.low, state.known.high
-            each = [beyond(state.known, lane.shadows[k].without(gone, low, high)) for lane in lanes]
-        else:
-            each = [beyond(state.known, lane.piece.system, state.outer) for lane in lanes]
+        whole = self.writer.parted and len(classes(lanes, k, self.columns[k])) > 1
+        each = [self.outside(k, lane, state, whole) for lane in lanes]
         found, loop = implied(state.known, each), state.known.given(inside)
         found.ineqs = {key: const for key, const in found.ineqs.items() if not loop.implies(key, const)}
         return found
+
+    def outside(self, k: int, lane: Lane, state: State, whole: bool) -> System:
+        """What a lane says of what is outside of loop k; as a whole, that the loops inside run is a part of that."""
+        known = state.known
+        if whole:
+            return beyond(known, lane.shadows[k].without((self.columns[k],), known.low, known.high))
+        return beyond(known, lane.piece.system, state.outer)
+
+    def where(self, group: Group, k: int, state: State) -> list[System] | None:
+        """For each class of a group what its lanes say of what is outside; None where bounds have no cases."""
+        each = classes(group.lanes, k, self.columns[k])
+        if len(each) == 1 or group.cell is not None or not self.writer.parted:
+            return None
+        out = []
+        for some in each:
+            said = [self.outside(k, lane, state, True) for lane in some]
+            there = said[0] if len(said) == 1 else implied(state.known, said)
+            there.untie()
+            out.append(there)
+        return out
+
+    def somewhere(self, where: list[System], b: Bounds, state: State) -> tuple[Condition, ...]:
+        """The condition that some class has values, if the loop may run where none has."""
+        if not all(map(has_rows, where)):
+            return ()
+        where = widest(state.known, where)
+        if len(where) > CASES or not any(uncovered(state.known.given(loop), where, state.either) for loop in b.cases()):
+            return ()
+        return any_of([stated(state.known.columns, there, self.writer.tidy) for there in where])
 
     def simpler(self, shadow: System, col: int, b: Bounds, state: State) -> tuple[System, Bounds | None]:
         """Conditions outside of a loop, which its bounds ensure as they are, if enough bounds are spared with them."""
@@ -245,7 +279,7 @@ class BandLoops:
         with writer.ranging(name, low, high, b.step, known.columns.aff(*b.residue)):
             body: list[Ast] = []
             for shift, lanes in parts:
-                inner = state.knowing(inside).below(var(name) + shift)
+                inner = state.knowing(inside).within(list(b.cases())).below(var(name) + shift)
                 for lane in lanes:
                     if lane.piece.floors and lane.piece.promote(inner.outer) and k + 1 < len(self.members):
                         lane.project(self.columns, inner.known, k + 1)
@@ -260,17 +294,18 @@ class BandLoops:
         return str(self.writer.columns.affs[self.columns[k]])
 
     def ends(
-        self, known: Known, some: list[Side], each: list[list[Side]], col: int, sign: int, b: Bounds
+        self, known: Known, some: list[Side], each: list[Partial], col: int, sign: int, b: Bounds
     ) -> tuple[Bound, ...]:
         """The bounds of a loop on one side as expressions."""
         if some:
             return tuple(dict.fromkeys(self.end(known, s, col, sign, b) for s in some))
-        terms: list[Bound] = []
-        for sides in each:
+        terms: dict[Bound, tuple[Condition, ...]] = {}
+        for where, sides in each:
             one = tuple(dict.fromkeys(self.end(known, s, col, sign, b) for s in sides))
-            terms.append(one[0] if len(one) == 1 else Extreme("max" if sign == 1 else "min", one))
-        terms = list(dict.fromkeys(terms))
-        return (terms[0] if len(terms) == 1 else Extreme("min" if sign == 1 else "max", tuple(terms)),)
+            bound = one[0] if len(one) == 1 else Extreme("max" if sign == 1 else "min", one)
+            cases = stated(known.columns, where, self.writer.tidy)
+            terms[bound] = () if not terms.get(bound, cases) else cases
+        return (furthest("min" if sign == 1 else "max", list(terms.items())),)
 
     def end(self, known: Known, side: Side, col: int, sign: int, b: Bounds) -> Aff:
         """One bound as an expression."""
@@ -283,7 +318,7 @@ class BandLoops:
         return self.writer.tidy(e)
 
     def unbounded(self, k: int, lanes: list[Lane], b: Bounds) -> None:
-        low = not (b.low or (b.lows and all(b.lows)))
+        low = not b.bounded(1)
         names = ", ".join(dict.fromkeys(lane.piece.statement for lane in lanes))
         raise NotScannable(
             f"the loop {self.name(k)} over {names} has no {'lower' if low else 'upper'} bound",
@@ -292,3 +327,19 @@ class BandLoops:
             if bool(b.high or b.highs) != bool(b.low or b.lows)
             else f"nothing bounds member {k}",
         )
+
+
+def furthest(kind: Literal["min", "max"], each: list[tuple[Bound, tuple[Condition, ...]]]) -> Bound:
+    """The least or the greatest of the bounds whose conditions hold, or any of them where none does."""
+    always = [bound for bound, cases in each if not cases]
+    partial = [(bound, cases) for bound, cases in each if cases]
+    if len(partial) > CASES:
+        always, partial = [bound for bound, _ in each], []
+    if always:
+        terms = [*always, *(Choice(cases, bound, always[0]) for bound, cases in partial)]
+        return terms[0] if len(terms) == 1 else Extreme(kind, tuple(terms))
+    (first, cases), *rest = partial
+    if not rest:
+        return first
+    terms = [first, *(Choice(some, bound, first) for bound, some in rest)]
+    return Choice(cases, Extreme(kind, tuple(terms)), furthest(kind, rest))

@@ -103,14 +103,7 @@ def _dense(known: Known, shadows: Sequence[System], col: int, few: int) -> bool:
     b = bounds(known, shadows, col)
     if b is None:
         return True
-    for low in [b.low] if b.low else b.lows:
-        for high in [b.high] if b.high else b.highs:
-            loop = System()
-            for key, const, _ in (*low, *high):
-                loop.ge(key, const)
-            if not _narrow(known, loop, shadows, col, few):
-                return False
-    return True
+    return all(_narrow(known, loop, shadows, col, few) for loop in b.cases())
 
 
 def _narrow(known: Known, where: System, shadows: Sequence[System], col: int, few: int) -> bool:
