@@ -20,7 +20,7 @@ from polyvolta.sched.loops.rows.groups import Group, classes, groups, isolated
 from polyvolta.sched.loops.rows.interleave import Parts, interleaved
 from polyvolta.sched.loops.rows.known import Known
 from polyvolta.sched.loops.rows.lanes import Lane
-from polyvolta.sched.loops.rows.linear import System, without
+from polyvolta.sched.loops.rows.linear import System, coefficient, without
 from polyvolta.sched.loops.rows.pieces import Value
 from polyvolta.sched.loops.state import State
 from polyvolta.sched.loops.unions import parted
@@ -29,7 +29,8 @@ from polyvolta.sched.tree import Filter, Leaf, LoopType, Member, Node, Path, Seq
 from polyvolta.sets import Aff, var
 
 LONGEST = 4096  # iterations beyond which a loop is not written out
-CASES = 2  # bounds of which each may count or not, beyond which all do
+CASES = 6  # bounds of which each may count or not, beyond which all do
+FEW = 2  # the same, where a bound must be chosen for each of their combinations
 
 
 @dataclass(slots=True)
@@ -63,7 +64,7 @@ class BandLoops:
         if not col:
             return self.visit(k + 1, lanes, state.below(m.of(lanes[0].piece.statement)))
         parts = [lanes]
-        for r, shadows in enumerate(self.regions):
+        for r, shadows in enumerate(() if self.settled(k, lanes) else self.regions):
             parts = [p for part in parts for p in isolated(state.known, part, r, k, col, shadows[k])]
         out: list[Ast] = []
         for part in parts:
@@ -82,6 +83,11 @@ class BandLoops:
             for group in found:
                 out += self.group(k, group, state)
         return tuple(out)
+
+    def settled(self, k: int, lanes: list[Lane]) -> bool:
+        """Whether no member from k on has a loop: then there is none that could be isolated."""
+        columns = [(j, col) for j, col in enumerate(self.columns) if j >= k and col]
+        return all(any(coefficient(r, col) for r, _ in lane.shadows[j].eqs) for lane in lanes for j, col in columns)
 
     def loop_type(self, k: int, lanes: list[Lane]) -> LoopType:
         """How code is generated for member k: lanes in a region that the band isolates may have another type."""
@@ -212,7 +218,7 @@ class BandLoops:
         if not all(map(has_rows, where)):
             return ()
         where = widest(state.known, where)
-        if len(where) > CASES or not any(uncovered(state.known.given(loop), where, state.either) for loop in b.cases()):
+        if len(where) > FEW or not any(uncovered(state.known.given(loop), where, state.either) for loop in b.cases()):
             return ()
         return any_of([stated(state.known.columns, there, self.writer.tidy) for there in where])
 
@@ -273,8 +279,7 @@ class BandLoops:
         """One loop."""
         m, col, known, writer = self.members[k], self.columns[k], state.known, self.writer
         name = self.name(k)
-        low = self.ends(known, b.low, b.lows, col, 1, b)
-        high = self.ends(known, b.high, b.highs, col, -1, b)
+        low, high = self.ends(known, col, 1, b), self.ends(known, col, -1, b)
         inside = b.system(col)
         with writer.ranging(name, low, high, b.step, known.columns.aff(*b.residue)):
             body: list[Ast] = []
@@ -293,19 +298,19 @@ class BandLoops:
         """The variable of a member's loop."""
         return str(self.writer.columns.affs[self.columns[k]])
 
-    def ends(
-        self, known: Known, some: list[Side], each: list[Partial], col: int, sign: int, b: Bounds
-    ) -> tuple[Bound, ...]:
-        """The bounds of a loop on one side as expressions."""
+    def ends(self, known: Known, col: int, sign: int, b: Bounds) -> tuple[Bound, ...]:
+        """The bounds of a loop on one side, the lower one for a sign of 1, as expressions."""
+        (some, each), (others, _) = ((b.low, b.lows), (b.high, b.highs))[::sign]
         if some:
             return tuple(dict.fromkeys(self.end(known, s, col, sign, b) for s in some))
+        beyond = self.end(known, others[0], col, -sign, b) + sign if len(others) == 1 else None
         terms: dict[Bound, tuple[Condition, ...]] = {}
         for where, sides in each:
             one = tuple(dict.fromkeys(self.end(known, s, col, sign, b) for s in sides))
             bound = one[0] if len(one) == 1 else Extreme("max" if sign == 1 else "min", one)
             cases = stated(known.columns, where, self.writer.tidy)
             terms[bound] = () if not terms.get(bound, cases) else cases
-        return (furthest("min" if sign == 1 else "max", list(terms.items())),)
+        return (furthest("min" if sign == 1 else "max", list(terms.items()), beyond),)
 
     def end(self, known: Known, side: Side, col: int, sign: int, b: Bounds) -> Aff:
         """One bound as an expression."""
@@ -329,17 +334,20 @@ class BandLoops:
         )
 
 
-def furthest(kind: Literal["min", "max"], each: list[tuple[Bound, tuple[Condition, ...]]]) -> Bound:
-    """The least or the greatest of the bounds whose conditions hold, or any of them where none does."""
+def furthest(
+    kind: Literal["min", "max"], each: list[tuple[Bound, tuple[Condition, ...]]], beyond: Bound | None
+) -> Bound:
+    """The least or the greatest of the bounds whose conditions hold; any of them, or what is beyond, where none does."""
     always = [bound for bound, cases in each if not cases]
     partial = [(bound, cases) for bound, cases in each if cases]
-    if len(partial) > CASES:
+    if len(partial) > (CASES if always or beyond is not None else FEW):
         always, partial = [bound for bound, _ in each], []
-    if always:
-        terms = [*always, *(Choice(cases, bound, always[0]) for bound, cases in partial)]
+    default = always[0] if always else beyond if len(partial) > FEW else None
+    if default is not None:
+        terms = [*always, *(Choice(cases, bound, default) for bound, cases in partial)]
         return terms[0] if len(terms) == 1 else Extreme(kind, tuple(terms))
     (first, cases), *rest = partial
     if not rest:
         return first
     terms = [first, *(Choice(some, bound, first) for bound, some in rest)]
-    return Choice(cases, Extreme(kind, tuple(terms)), furthest(kind, rest))
+    return Choice(cases, Extreme(kind, tuple(terms)), furthest(kind, rest, None))
