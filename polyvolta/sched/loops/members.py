@@ -214,7 +214,7 @@ class BandLoops:
         return out
 
     def somewhere(self, where: list[System], b: Bounds, state: State) -> tuple[Condition, ...]:
-        """The condition that some class has values, if the loop may run where none has."""
+        """The condition that one of some systems holds, if the loop may run where none does."""
         if not all(map(has_rows, where)):
             return ()
         where = widest(state.known, where)
