@@ -15,7 +15,16 @@ from typing import Literal
 from polyvolta.sched.errors import NotScannable
 from polyvolta.sched.loops.ast import Ast, Bound, Choice, Condition, Extreme, For
 from polyvolta.sched.loops.conditions import any_of, beyond, guarded, has_rows, implied, stated, uncovered, widest
-from polyvolta.sched.loops.rows.bounds import Bounds, Partial, Side, bounds, constant_span, end, longest, single, stepping
+from polyvolta.sched.loops.rows.bounds import (
+    Bounds,
+    Side,
+    bounds,
+    constant_span,
+    end,
+    longest,
+    single,
+    stepping,
+)
 from polyvolta.sched.loops.rows.groups import Group, classes, groups, isolated
 from polyvolta.sched.loops.rows.interleave import Parts, interleaved
 from polyvolta.sched.loops.rows.known import Known
@@ -337,7 +346,7 @@ class BandLoops:
 def furthest(
     kind: Literal["min", "max"], each: list[tuple[Bound, tuple[Condition, ...]]], beyond: Bound | None
 ) -> Bound:
-    """The least or the greatest of the bounds whose conditions hold; any of them, or what is beyond, where none does."""
+    """The least or the greatest of the bounds whose conditions hold; any bound, or what is beyond, where none does."""
     always = [bound for bound, cases in each if not cases]
     partial = [(bound, cases) for bound, cases in each if cases]
     if len(partial) > (CASES if always or beyond is not None else FEW):

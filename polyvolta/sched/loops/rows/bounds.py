@@ -117,8 +117,10 @@ def bounds(
     tab = known.tableau([(k, c) for k, c, _ in (*low, *high)])
     high = _needed(tab, len(low), high, 0)
     step, residue = common_stride(known, [grid(known, s, col) for s, *_ in found])
-    lows = [] if low else _outermost(known, [(_telling(known, there, lo, high), lo) for _, lo, _, _, there in found], col, 1)
-    highs = [] if high else _outermost(known, [(_telling(known, there, hi, low), hi) for _, _, hi, _, there in found], col, -1)
+    partial = [(_telling(known, there, lo, high), lo) for _, lo, _, _, there in found]
+    lows = [] if low else _outermost(known, partial, col, 1)
+    partial = [(_telling(known, there, hi, low), hi) for _, _, hi, _, there in found]
+    highs = [] if high else _outermost(known, partial, col, -1)
     if len(lows) == 1:
         low, lows, tab = lows[0][1], [], None
     if len(highs) == 1:

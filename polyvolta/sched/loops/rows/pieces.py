@@ -192,7 +192,9 @@ class Piece:
         return found
 
     def tie(self, columns: Sequence[int]) -> None:
-        """Equate floors that are always as far from a column or its negative, or from 0: e and floor((i + 3)/4) where i <= 4*e <= i + 3.
+        """Equate floors that are always as far from a column or its negative, or from 0.
+
+        Such as e and floor((i + 3)/4) where i <= 4*e <= i + 3.
 
         Parameters
         ----------
