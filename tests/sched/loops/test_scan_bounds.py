@@ -78,8 +78,8 @@ def test_two_floors_of_one_number_are_one():
 
 def test_nothing_is_isolated_where_no_loop_is_left():
     tree = Schedule.parse(
-        '{ domain: "[N] -> { S[i] : 0 <= i <= N }", child: { schedule: "[N] -> [{ S[i] -> [(i)] }]", child: { schedule: '
-        '"[N] -> [{ S[i] -> [(2*i + N)] }]", options: "[N] -> { isolate[[p] -> [q]] : 2 <= q <= 4 }" } } }'
+        '{ domain: "[N] -> { S[i] : 0 <= i <= N }", child: { schedule: "[N] -> [{ S[i] -> [(i)] }]", child: {'
+        ' schedule: "[N] -> [{ S[i] -> [(2*i + N)] }]", options: "[N] -> { isolate[[p] -> [q]] : 2 <= q <= 4 }" } } }'
     )
     found = assert_scans(tree, [{"N": n} for n in (-1, 0, 3, 9)])
     assert to_c(found) == "for (int c0 = 0; c0 <= N; c0 += 1)\n  S(c0);"
