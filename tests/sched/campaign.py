@@ -23,7 +23,7 @@ from multiprocessing import get_context
 from polyvolta.sched.emit.python.text import to_python
 from polyvolta.sched.emit.run import run
 from polyvolta.sched.errors import NotScannable
-from polyvolta.sched.loops.ast import AnyOf, Block, Call, Extreme, For, If
+from polyvolta.sched.loops.ast import AnyOf, Block, Call, Choice, Extreme, For, If
 from polyvolta.sched.loops.scan import scan
 from polyvolta.sched.tree import Band, Context, Extension, Filter, Guard, Leaf, Mark, Sequence, SetNode
 from polyvolta.sets import BudgetExceeded, budget
@@ -140,6 +140,8 @@ def of_loops(body):
                     found.add("max of lower or min of upper bounds")
                 if any(isinstance(b, Extreme) for b in (*lower, *upper)):
                     found.add("min of lower or max of upper bounds")
+                if any(isinstance(t, Choice) for b in (*lower, *upper) for t in (b, *getattr(b, "terms", ()))):
+                    found.add("a bound that counts at some places")
             case If(conditions, inner):
                 found |= {"a condition"} | of_loops(inner)
                 if any(isinstance(c, AnyOf) for c in conditions):

@@ -13,7 +13,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from keyword import iskeyword
 
-from polyvolta.sched.loops.ast import AnyOf, Ast, Block, Bound, Call, Condition, Extreme, For, If
+from polyvolta.sched.loops.ast import AnyOf, Ast, Block, Bound, Call, Choice, Condition, Extreme, For, If
 from polyvolta.sched.loops.result import Scan
 from polyvolta.sets import Aff, aff, var
 
@@ -102,7 +102,12 @@ def _aff(e: Aff, values: Mapping[str, Aff]) -> Aff:
 
 
 def _bound(b: Bound, values: Mapping[str, Aff]) -> Bound:
-    return Extreme(b.kind, tuple(_bound(t, values) for t in b.terms)) if isinstance(b, Extreme) else _aff(b, values)
+    match b:
+        case Extreme(kind, terms):
+            return Extreme(kind, tuple(_bound(t, values) for t in terms))
+        case Choice(conditions, then, other):
+            return Choice(tuple(_condition(c, values) for c in conditions), _bound(then, values), _bound(other, values))
+    return _aff(b, values)
 
 
 def _condition(c: Condition, values: Mapping[str, Aff]) -> Condition:

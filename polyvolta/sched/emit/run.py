@@ -18,7 +18,7 @@ from operator import index
 
 from polyvolta.sched.emit.given import loops
 from polyvolta.sched.errors import BadArgument
-from polyvolta.sched.loops.ast import AnyOf, Ast, Block, Bound, Call, Condition, Extreme, For, If
+from polyvolta.sched.loops.ast import AnyOf, Ast, Block, Bound, Call, Choice, Condition, Extreme, For, If
 from polyvolta.sched.loops.result import Scan
 from polyvolta.sched.tree import Schedule
 from polyvolta.sets import Aff, BudgetExceeded, NotAffine, UnknownName, nearest
@@ -107,7 +107,13 @@ def free_names(body: Sequence[Ast]) -> set[str]:
 def _bound_names(bounds: Sequence[Bound]) -> set[str]:
     found: set[str] = set()
     for b in bounds:
-        found |= _bound_names(b.terms) if isinstance(b, Extreme) else b.names()
+        match b:
+            case Extreme(_, terms):
+                found |= _bound_names(terms)
+            case Choice(conditions, then, other):
+                found |= _condition_names(conditions) | _bound_names((then, other))
+            case _:
+                found |= b.names()
     return found
 
 
@@ -168,6 +174,8 @@ def bound(b: Bound, values: Mapping[str, int]) -> int:
     """The value of a bound of a loop."""
     if isinstance(b, Aff):
         return b.evaluate(values)  # type: ignore[return-value]
+    if isinstance(b, Choice):
+        return bound(b.then if all(holds(c, values) for c in b.conditions) else b.other, values)
     return (min if b.kind == "min" else max)(bound(t, values) for t in b.terms)
 
 

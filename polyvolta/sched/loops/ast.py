@@ -22,13 +22,22 @@ class Extreme:
 
 
 @dataclass(frozen=True, slots=True)
+class Choice:
+    """One bound of a loop where all conditions hold, another one elsewhere: a statement may have no instance here."""
+
+    conditions: tuple[Condition, ...]
+    then: Bound
+    other: Bound
+
+
+@dataclass(frozen=True, slots=True)
 class AnyOf:
     """Holds where all conditions of at least one alternative hold."""
 
     alternatives: tuple[tuple[Condition, ...], ...]
 
 
-Bound = Aff | Extreme
+Bound = Aff | Extreme | Choice
 Condition = tuple[Literal["ge", "eq"], Aff] | AnyOf  # e >= 0, e = 0
 
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 
 from polyvolta.sched.loops.ast import AnyOf, Ast, Condition, If
 from polyvolta.sched.loops.rows.columns import Columns
+from polyvolta.sched.loops.rows.groups import difference
 from polyvolta.sched.loops.rows.known import Known, always
 from polyvolta.sched.loops.rows.linear import FLOOR, LOCAL, Congruence, Key, System, negated, plus
 from polyvolta.sched.loops.rows.pieces import system_of
@@ -19,6 +20,7 @@ from polyvolta.sets.conjuncts.project import project, with_known_divs
 from polyvolta.sets.values.space import Space, Tuple
 
 NOWHERE = Space(None, Tuple(None, ()))
+PLACES = 16  # combinations of bounds of loops that are looked at one by one
 FACTORS = 64  # multiples of an equality that are tried
 
 
@@ -86,7 +88,7 @@ def _multiple(row: Congruence, eqs: Sequence[tuple[Key, int]]) -> bool:
 
 def has_rows(system: System) -> bool:
     """Whether a system says anything."""
-    return bool(system.empty or system.eqs or system.ineqs or system.mods)
+    return not system.everywhere
 
 
 def stated(columns: Columns, system: System, tidy: Callable[[Aff], Aff]) -> tuple[Condition, ...]:
@@ -146,14 +148,16 @@ def _conjunct(columns: Columns, system: System, gone: set[int]) -> tuple[Conjunc
 
 
 def implied(known: Known, systems: Sequence[System]) -> System:
-    """The inequalities that some systems over outer columns share: each is of one of them, and all imply it."""
+    """The rows that some systems over outer columns share: each is of one of them, and all imply it."""
     found = System()
     if all(map(has_rows, systems)):
         there = [known.given(s) for s in systems]
         for row in [row for s in systems for row in s.every_ge()]:
             if all(place.implies(*row) for place in there):
                 found.ge(*row)
-    return beyond(known, found) if found.ineqs else found
+        found.mods = [row for row in systems[0].mods if all(row in s.mods for s in systems)]
+        found.untie()
+    return beyond(known, found) if has_rows(found) else found
 
 
 def guarded(conditions: Sequence[Condition], body: tuple[Ast, ...], at: tuple[int, ...]) -> tuple[Ast, ...]:
@@ -170,6 +174,33 @@ def any_of(cases: Sequence[tuple[Condition, ...]]) -> tuple[Condition, ...]:
     if len(rest) == 1:
         return (*common, *rest[0])
     return (*common, AnyOf(tuple(rest)))
+
+
+def widest(known: Known, systems: Sequence[System]) -> list[System]:
+    """The systems that do not imply another one, of equal ones the first."""
+    out: list[System] = []
+    for s in systems:
+        if all(has_rows(beyond(known.given(s), o)) for o in out):
+            out = [o for o in out if has_rows(beyond(known.given(o), s))]
+            out.append(s)
+    return out
+
+
+def uncovered(known: Known, systems: Sequence[System], either: Sequence[Sequence[System]] = ()) -> bool:
+    """Whether there is a place, as far as is known, at which none of some systems over outer columns holds.
+
+    Parameters
+    ----------
+    either : of each of these systems one holds.
+    """
+    left = [System()]
+    for cases in either:
+        if len(left) * len(cases) <= PLACES:
+            left = [s.copy().add(case) for s in left for case in cases]
+    for s in systems:
+        rows = list(known.columns.without_mods(s).every_ge())
+        left = [part for whole in left for part in difference(known, whole, rows)]
+    return bool(left)
 
 
 def loosened(known: Known, cases: list[System]) -> list[System]:

@@ -10,16 +10,26 @@ from __future__ import annotations
 from collections.abc import Callable
 from collections.abc import Sequence as List
 from dataclasses import dataclass, replace
+from typing import Literal
 
 from polyvolta.sched.errors import NotScannable
-from polyvolta.sched.loops.ast import Ast, Bound, Extreme, For
-from polyvolta.sched.loops.conditions import beyond, guarded, has_rows, implied, stated
-from polyvolta.sched.loops.rows.bounds import Bounds, Side, bounds, constant_span, end, longest, single, stepping
-from polyvolta.sched.loops.rows.groups import Group, groups, isolated
+from polyvolta.sched.loops.ast import Ast, Bound, Choice, Condition, Extreme, For
+from polyvolta.sched.loops.conditions import any_of, beyond, guarded, has_rows, implied, stated, uncovered, widest
+from polyvolta.sched.loops.rows.bounds import (
+    Bounds,
+    Side,
+    bounds,
+    constant_span,
+    end,
+    longest,
+    single,
+    stepping,
+)
+from polyvolta.sched.loops.rows.groups import Group, classes, groups, isolated
 from polyvolta.sched.loops.rows.interleave import Parts, interleaved
 from polyvolta.sched.loops.rows.known import Known
 from polyvolta.sched.loops.rows.lanes import Lane
-from polyvolta.sched.loops.rows.linear import System, without
+from polyvolta.sched.loops.rows.linear import System, coefficient, without
 from polyvolta.sched.loops.rows.pieces import Value
 from polyvolta.sched.loops.state import State
 from polyvolta.sched.loops.unions import parted
@@ -28,6 +38,8 @@ from polyvolta.sched.tree import Filter, Leaf, LoopType, Member, Node, Path, Seq
 from polyvolta.sets import Aff, var
 
 LONGEST = 4096  # iterations beyond which a loop is not written out
+CASES = 6  # bounds of which each may count or not, beyond which all do
+FEW = 2  # the same, where a bound must be chosen for each of their combinations
 
 
 @dataclass(slots=True)
@@ -61,7 +73,7 @@ class BandLoops:
         if not col:
             return self.visit(k + 1, lanes, state.below(m.of(lanes[0].piece.statement)))
         parts = [lanes]
-        for r, shadows in enumerate(self.regions):
+        for r, shadows in enumerate(() if self.settled(k, lanes) else self.regions):
             parts = [p for part in parts for p in isolated(state.known, part, r, k, col, shadows[k])]
         out: list[Ast] = []
         for part in parts:
@@ -80,6 +92,11 @@ class BandLoops:
             for group in found:
                 out += self.group(k, group, state)
         return tuple(out)
+
+    def settled(self, k: int, lanes: list[Lane]) -> bool:
+        """Whether no member from k on has a loop: then there is none that could be isolated."""
+        columns = [(j, col) for j, col in enumerate(self.columns) if j >= k and col]
+        return all(any(coefficient(r, col) for r, _ in lane.shadows[j].eqs) for lane in lanes for j, col in columns)
 
     def loop_type(self, k: int, lanes: list[Lane]) -> LoopType:
         """How code is generated for member k: lanes in a region that the band isolates may have another type."""
@@ -122,27 +139,33 @@ class BandLoops:
             cell = group.cell.copy()
             cell.mods += stepping(known, shadows, col)
             shadows = [cell]
-        b = bounds(known, shadows, col)
+        where = self.where(group, k, state)
+        if where is not None:
+            shadows = [s.copy().add(there) for s, there in zip(shadows, where, strict=True)]
+        b = bounds(known, shadows, col, where)
         if b is None:
             return ()
-        around = self.around(lanes, state, b.system(col))
-        if around.ineqs:
+        around = self.around(k, lanes, state, b.system(col))
+        if has_rows(around):
             state = state.knowing(around)
             known = state.known
             conditions += stated(known.columns, around, self.writer.tidy)
-            b = bounds(known, shadows, col) or b
+            where = None if where is None else [beyond(known, there) for there in where]
+            b = bounds(known, shadows, col, where) or b
         if len(shadows) == 1 and len(b.low) + len(b.high) > 2:
             shared, simpler = self.simpler(shadows[0], col, b, state)
             if simpler is not None:
                 b, state = simpler, state.knowing(shared)
                 known = state.known
                 conditions += stated(known.columns, shared, self.writer.tidy)
-        if not (b.low or b.lows and all(b.lows)) or not (b.high or b.highs and all(b.highs)):
+        if not (b.bounded(1) and b.bounded(-1)):
             possible = [lane for lane in lanes if not known.excludes_exactly(lane.piece.system, few=1000)]
             if len(possible) == len(lanes):
                 self.unbounded(k, lanes, b)
             return guarded(conditions, self.group(k, Group(possible), state), self.at)
         value = single(known, b, shadows, col)
+        if value is None and where is not None:
+            conditions += self.somewhere(where, b, state)
         if value is not None:
             body = self.at_value(k, parts, value, state)
         elif unroll:
@@ -169,14 +192,44 @@ class BandLoops:
             shared.mods = [r for r in first.mods if all(r in e.mods for e in each)]
         return kept, shared
 
-    def around(self, lanes: list[Lane], state: State, inside: System) -> System:
+    def around(self, k: int, lanes: list[Lane], state: State, inside: System) -> System:
         """Conditions outside of a loop that some lanes have and the others imply, if the loop does not ensure them."""
         if len(lanes) == 1:
             return System()
-        each = [beyond(state.known, lane.piece.system, state.outer) for lane in lanes]
+        whole = self.writer.parted and len(classes(lanes, k, self.columns[k])) > 1
+        each = [self.outside(k, lane, state, whole) for lane in lanes]
         found, loop = implied(state.known, each), state.known.given(inside)
         found.ineqs = {key: const for key, const in found.ineqs.items() if not loop.implies(key, const)}
         return found
+
+    def outside(self, k: int, lane: Lane, state: State, whole: bool) -> System:
+        """What a lane says of what is outside of loop k; as a whole, that the loops inside run is a part of that."""
+        known = state.known
+        if whole:
+            return beyond(known, lane.shadows[k].without((self.columns[k],), known.low, known.high))
+        return beyond(known, lane.piece.system, state.outer)
+
+    def where(self, group: Group, k: int, state: State) -> list[System] | None:
+        """For each class of a group what its lanes say of what is outside; None where bounds have no cases."""
+        each = classes(group.lanes, k, self.columns[k])
+        if len(each) == 1 or group.cell is not None or not self.writer.parted:
+            return None
+        out = []
+        for some in each:
+            said = [self.outside(k, lane, state, True) for lane in some]
+            there = said[0] if len(said) == 1 else implied(state.known, said)
+            there.untie()
+            out.append(there)
+        return out
+
+    def somewhere(self, where: list[System], b: Bounds, state: State) -> tuple[Condition, ...]:
+        """The condition that one of some systems holds, if the loop may run where none does."""
+        if not all(map(has_rows, where)):
+            return ()
+        where = widest(state.known, where)
+        if len(where) > FEW or not any(uncovered(state.known.given(loop), where, state.either) for loop in b.cases()):
+            return ()
+        return any_of([stated(state.known.columns, there, self.writer.tidy) for there in where])
 
     def simpler(self, shadow: System, col: int, b: Bounds, state: State) -> tuple[System, Bounds | None]:
         """Conditions outside of a loop, which its bounds ensure as they are, if enough bounds are spared with them."""
@@ -235,13 +288,12 @@ class BandLoops:
         """One loop."""
         m, col, known, writer = self.members[k], self.columns[k], state.known, self.writer
         name = self.name(k)
-        low = self.ends(known, b.low, b.lows, col, 1, b)
-        high = self.ends(known, b.high, b.highs, col, -1, b)
+        low, high = self.ends(known, col, 1, b), self.ends(known, col, -1, b)
         inside = b.system(col)
         with writer.ranging(name, low, high, b.step, known.columns.aff(*b.residue)):
             body: list[Ast] = []
             for shift, lanes in parts:
-                inner = state.knowing(inside).below(var(name) + shift)
+                inner = state.knowing(inside).within(list(b.cases())).below(var(name) + shift)
                 for lane in lanes:
                     if lane.piece.floors and lane.piece.promote(inner.outer) and k + 1 < len(self.members):
                         lane.project(self.columns, inner.known, k + 1)
@@ -255,18 +307,19 @@ class BandLoops:
         """The variable of a member's loop."""
         return str(self.writer.columns.affs[self.columns[k]])
 
-    def ends(
-        self, known: Known, some: list[Side], each: list[list[Side]], col: int, sign: int, b: Bounds
-    ) -> tuple[Bound, ...]:
-        """The bounds of a loop on one side as expressions."""
+    def ends(self, known: Known, col: int, sign: int, b: Bounds) -> tuple[Bound, ...]:
+        """The bounds of a loop on one side, the lower one for a sign of 1, as expressions."""
+        (some, each), (others, _) = ((b.low, b.lows), (b.high, b.highs))[::sign]
         if some:
             return tuple(dict.fromkeys(self.end(known, s, col, sign, b) for s in some))
-        terms: list[Bound] = []
-        for sides in each:
+        beyond = self.end(known, others[0], col, -sign, b) + sign if len(others) == 1 else None
+        terms: dict[Bound, tuple[Condition, ...]] = {}
+        for where, sides in each:
             one = tuple(dict.fromkeys(self.end(known, s, col, sign, b) for s in sides))
-            terms.append(one[0] if len(one) == 1 else Extreme("max" if sign == 1 else "min", one))
-        terms = list(dict.fromkeys(terms))
-        return (terms[0] if len(terms) == 1 else Extreme("min" if sign == 1 else "max", tuple(terms)),)
+            bound = one[0] if len(one) == 1 else Extreme("max" if sign == 1 else "min", one)
+            cases = stated(known.columns, where, self.writer.tidy)
+            terms[bound] = () if not terms.get(bound, cases) else cases
+        return (furthest("min" if sign == 1 else "max", list(terms.items()), beyond),)
 
     def end(self, known: Known, side: Side, col: int, sign: int, b: Bounds) -> Aff:
         """One bound as an expression."""
@@ -279,7 +332,7 @@ class BandLoops:
         return self.writer.tidy(e)
 
     def unbounded(self, k: int, lanes: list[Lane], b: Bounds) -> None:
-        low = not (b.low or (b.lows and all(b.lows)))
+        low = not b.bounded(1)
         names = ", ".join(dict.fromkeys(lane.piece.statement for lane in lanes))
         raise NotScannable(
             f"the loop {self.name(k)} over {names} has no {'lower' if low else 'upper'} bound",
@@ -288,3 +341,22 @@ class BandLoops:
             if bool(b.high or b.highs) != bool(b.low or b.lows)
             else f"nothing bounds member {k}",
         )
+
+
+def furthest(
+    kind: Literal["min", "max"], each: list[tuple[Bound, tuple[Condition, ...]]], beyond: Bound | None
+) -> Bound:
+    """The least or the greatest of the bounds whose conditions hold; any bound, or what is beyond, where none does."""
+    always = [bound for bound, cases in each if not cases]
+    partial = [(bound, cases) for bound, cases in each if cases]
+    if len(partial) > (CASES if always or beyond is not None else FEW):
+        always, partial = [bound for bound, _ in each], []
+    default = always[0] if always else beyond if len(partial) > FEW else None
+    if default is not None:
+        terms = [*always, *(Choice(cases, bound, default) for bound, cases in partial)]
+        return terms[0] if len(terms) == 1 else Extreme(kind, tuple(terms))
+    (first, cases), *rest = partial
+    if not rest:
+        return first
+    terms = [first, *(Choice(some, bound, first) for bound, some in rest)]
+    return Choice(cases, Extreme(kind, tuple(terms)), furthest(kind, rest, None))

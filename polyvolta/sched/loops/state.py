@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import NoReturn
 
@@ -14,11 +15,17 @@ from polyvolta.sets import Aff, PolyvoltaError
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """The instances that come this way, what holds here, and the values of the band members above."""
+    """The instances that come this way, what holds here, and the values of the band members above.
+
+    Parameters
+    ----------
+    either : for each loop above whose bounds are extremes what may bound it; one of these systems holds.
+    """
 
     pieces: tuple[Piece, ...]
     known: Known
     prefix: tuple[Aff, ...] = ()
+    either: tuple[tuple[System, ...], ...] = ()
 
     def outer(self, col: int) -> bool:
         """Whether a column stands for something outside of this place."""
@@ -31,6 +38,10 @@ class State:
     def knowing(self, rows: System) -> State:
         """The state where some rows hold, too."""
         return replace(self, known=self.known.given(rows))
+
+    def within(self, cases: Sequence[System]) -> State:
+        """The state in a loop with several cases of bounds, one of which holds."""
+        return replace(self, either=(*self.either, tuple(cases))) if len(cases) > 1 else self
 
     def with_pieces(self, pieces: list[Piece]) -> State:
         """The state with other instances."""

@@ -38,7 +38,7 @@ def _inside(node: Ast) -> Ast:
         return node
     if isinstance(node, If) and isinstance(inner, If):
         new = tuple(c for c in inner.conditions if c not in node.conditions)
-        return If((*node.conditions, *new), inner.body, node.at)
+        return If(_selective((*node.conditions, *new)), inner.body, node.at)
     return replace(node, body=body)
 
 
@@ -46,6 +46,11 @@ def _rest(node: If, without: tuple[Condition, ...]) -> tuple[Ast, ...]:
     """The condition less some of its tests."""
     left = tuple(c for c in node.conditions if c not in without)
     return (replace(node, conditions=left),) if left else node.body
+
+
+def _selective(conditions: tuple[Condition, ...]) -> tuple[Condition, ...]:
+    """Conditions in an order in which what seldom holds, equalities, is tested first."""
+    return tuple(sorted(conditions, key=lambda c: isinstance(c, AnyOf) or c[0] != "eq"))
 
 
 def _mentions(condition: Condition, name: str) -> bool:

@@ -40,11 +40,11 @@ def parted(
     shadows = _shadows(known, group.lanes, k, col)
     if not 1 < len(shadows) <= MANY:
         return [group]
-    cells = _around_values(known, group, shadows, k, col)
-    if cells is None:
-        cells = [] if _dense(known, shadows, col, few) else _pieces(known, shadows, col, few)
+    cells = _around_values(known, group, shadows, k, col, few)
+    if cells is None and not _dense(known, shadows, col, few):
+        cells = _disjoint(known, _joined(known, shadows, col, few))
     items: list[list[Lane]] = []
-    for cell in cells:
+    for cell in cells or ():
         inside = [lane.restrict(cell, k) for lane in group.lanes]
         inside = [lane for lane in inside if not lane.empty and not known.excludes(lane.shadows[k])]
         if inside:
@@ -73,25 +73,23 @@ def _shadows(known: Known, lanes: Sequence[Lane], k: int, col: int) -> list[Syst
     return sorted(found.values(), key=lambda s: _valued(s, col))
 
 
-def _around_values(known: Known, group: Group, shadows: Sequence[System], k: int, col: int) -> list[System] | None:
+def _around_values(
+    known: Known, group: Group, shadows: Sequence[System], k: int, col: int, few: int
+) -> list[System] | None:
     """Single values, and what is before, between and after them, if loops there have a stride that is lost with them.
 
-    None where no stride is lost, or there are more than a few values.
+    None where no stride is lost, or there are more than a few values that are not on it.
     """
-    each = [grid(known, s, col) for s in group.classes(k, col)]
-    steps = [g for g in each if g[0]]
-    values = [s for s in shadows if _valued(s, col)]
-    if not steps or not 0 < len(values) <= VALUES or len(steps) == len(each):
+    steps = [g for g in (grid(known, s, col) for s in group.classes(k, col)) if g[0]]
+    step = common_stride(known, steps)[0] if steps else 1
+    if step == 1:
         return None
-    if common_stride(known, steps)[0] == common_stride(known, each)[0]:
+    apart = lambda s: common_stride(known, [*steps, grid(known, s, col)])[0] != step  # noqa: E731
+    values = [s for s in shadows if _valued(s, col) and apart(s)]
+    if not 0 < len(values) <= VALUES:
         return None
-    out: list[System] = []
-    for piece in [*values, *[s for s in shadows if not _valued(s, col)]]:
-        left = [piece]
-        for old in out:
-            left = [part for whole in left for part in difference(known, whole, _telling(known, whole, old))]
-        out += left
-    return out if len(out) <= PIECES else None
+    rest = [s for s in shadows if all(s is not v for v in values)]
+    return _disjoint(known, [*values, *_joined(known, rest, col, few)])
 
 
 def _valued(s: System, col: int) -> bool:
@@ -103,14 +101,7 @@ def _dense(known: Known, shadows: Sequence[System], col: int, few: int) -> bool:
     b = bounds(known, shadows, col)
     if b is None:
         return True
-    for low in [b.low] if b.low else b.lows:
-        for high in [b.high] if b.high else b.highs:
-            loop = System()
-            for key, const, _ in (*low, *high):
-                loop.ge(key, const)
-            if not _narrow(known, loop, shadows, col, few):
-                return False
-    return True
+    return all(_narrow(known, loop, shadows, col, few) for loop in b.cases())
 
 
 def _narrow(known: Known, where: System, shadows: Sequence[System], col: int, few: int) -> bool:
@@ -142,16 +133,16 @@ def _width(known: Known, part: System, col: int, few: int) -> bool:
     return always(known, known.tableau(rows), ((col, 1), (twin, -1)), few - 1)
 
 
-def _pieces(known: Known, shadows: Sequence[System], col: int, few: int) -> list[System]:
-    """Disjoint systems whose union is that of shadows, but for a few values; none where they would be too many."""
+def _disjoint(known: Known, systems: Sequence[System]) -> list[System] | None:
+    """Disjoint systems whose union is that of some; None where they would be too many."""
     out: list[System] = []
-    for piece in _joined(known, shadows, col, few):
+    for piece in systems:
         left = [piece]
         for old in out:
             left = [part for whole in left for part in difference(known, whole, _telling(known, whole, old))]
         out += left
         if len(out) > PIECES:
-            return []
+            return None
     return out
 
 

@@ -257,6 +257,9 @@ class Scanner(Writer):
             for m, col in zip(members, columns, strict=True):
                 if col:
                     piece.equate(col, m.of(piece.statement))
+            piece.promote(state.outer)
+            if self.parted:
+                piece.tie([col for col in columns if col])
             if not piece.system.empty:
                 lane = Lane.of(piece, loops, state.known)
                 if not lane.empty:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol
 
 from polyvolta.sched.errors import BadArgument, NotTranslatable
-from polyvolta.sched.loops.ast import AnyOf, Ast, Bound, Call, Condition, Extreme, For, If
+from polyvolta.sched.loops.ast import AnyOf, Ast, Bound, Call, Choice, Condition, Extreme, For, If
 from polyvolta.sets import Aff, nearest
 from polyvolta.sets.values.aff import Atom, Floor
 from polyvolta.sets.values.simplify import Range
@@ -117,7 +117,13 @@ class _Walk:
         return self.value(atom.left, known) + self.value(atom.right, known)  # type: ignore[union-attr]
 
     def bound(self, b: Bound, known: Mapping[str, int]) -> int:
-        return max([self.bound(t, known) for t in b.terms]) if isinstance(b, Extreme) else self.value(b, known)
+        match b:
+            case Extreme(_, terms):
+                return max([self.bound(t, known) for t in terms])
+            case Choice(conditions, then, other):
+                self.conditions(conditions, known)
+                return max(self.bound(then, known), self.bound(other, known))
+        return self.value(b, known)
 
     def condition(self, c: Condition, known: Mapping[str, int]) -> None:
         if isinstance(c, AnyOf):

@@ -161,7 +161,7 @@ def test_fused_tiles_without_a_context():
         "          if (c2 >= 0 && 32 * c2 < K)",
         "            for (int c5 = 0; c5 < min(32, K - 32 * c2); c5 += 1)",
         "              S1(128 * c0 + c3, 128 * c1 + c4, 32 * c2 + c5);",
-        "          if (32 * c2 + 31 >= K)",
+        "          if (c2 == floord(K, 32))",
         "            S2(128 * c0 + c3, 128 * c1 + c4);",
         "        }",
     ]

@@ -108,7 +108,7 @@ def test_a_row_and_a_diagonal_share_a_loop_where_they_meet():
     )
     body = "\n".join(lines(got, *SIZES))
     assert body.count("for (int c1") == 1
-    assert "if (c0 == 5)\n    for (int c1" in body
+    assert "if (c0 == 5)\n      for (int c1" in body and body.startswith("if (N >= 1)\n  for (int c0")
 
 
 def test_a_filter_of_blocks_and_threads_makes_strides():

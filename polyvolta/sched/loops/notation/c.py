@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
-from polyvolta.sched.loops.ast import Ast, Block, Bound, Call, For, If
+from polyvolta.sched.loops.ast import Ast, Block, Bound, Call, Extreme, For, If
 from polyvolta.sched.loops.notation.expressions import CSpeller
 from polyvolta.sched.loops.widths import Loops, integer_type
 from polyvolta.sched.tree import Path
@@ -175,7 +175,7 @@ def _strict(lower: Sequence[Bound], upper: Sequence[Bound], step: int) -> bool:
     """Whether `<` reads better than `<=`: below N, not up to N - 1; below 32 from 0 on."""
     symbolic = False
     for b in upper:
-        for e in (b,) if isinstance(b, Aff) else b.terms:
+        for e in b.terms if isinstance(b, Extreme) else (b,):
             if isinstance(e, Aff) and e.terms:
                 if e.const == -1:
                     return True

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
-from polyvolta.sched.loops.ast import AnyOf, Bound, Condition, For
+from polyvolta.sched.loops.ast import AnyOf, Bound, Choice, Condition, Extreme, For
 from polyvolta.sets import Aff, var
 from polyvolta.sets.values.aff import Atom, Floor, Xor
 from polyvolta.sets.values.digits import Part, mod_parts
@@ -147,16 +147,28 @@ class Speller:
         """The least or the greatest of two values or more."""
         raise NotImplementedError
 
+    def choice(self, condition: str, then: str, other: str) -> str:
+        """One value where a condition holds, another elsewhere; in parentheses."""
+        raise NotImplementedError
+
     # ---- bounds and conditions
+
+    def bound(self, b: Bound, more: int = 0) -> str:
+        """A bound of a loop, plus a number."""
+        if isinstance(b, Aff):
+            return self.text(b, more)
+        if isinstance(b, Choice):
+            return self.choice(self.conditions(b.conditions), self.bound(b.then, more), self.bound(b.other, more))
+        return self.bounds(b.kind, b.terms, more)
 
     def bounds(self, kind: str, bounds: Sequence[Bound], more: int = 0) -> str:
         """The least or the greatest of some bounds, plus a number; numbers stand first."""
-        if len(bounds) == 1 and isinstance(bounds[0], Aff):
-            return self.text(bounds[0], more)
+        if len(bounds) == 1:
+            return self.bound(bounds[0], more)
         best, others = None, []
         for b in bounds:
             if not isinstance(b, Aff):
-                others.append(self.bounds(b.kind, b.terms, more))
+                others.append(self.bound(b, more))
             elif b.terms:
                 others.append(self.text(b, more))
             elif best is None or (b.const < best if kind == "min" else b.const > best):
@@ -317,20 +329,28 @@ class CSpeller(Speller):
             whole = f"{kind}({rest.pop()}, {whole})"
         return whole
 
+    def choice(self, condition: str, then: str, other: str) -> str:
+        return f"({condition} ? {then} : {other})"
+
 
 def _leaves(bounds: Sequence[Bound]) -> Iterator[Aff]:
     """The expressions of which bounds are extremes."""
     for b in bounds:
-        if isinstance(b, Aff):
-            yield b
-        else:
-            yield from _leaves(b.terms)
+        match b:
+            case Aff():
+                yield b
+            case Extreme(_, terms):
+                yield from _leaves(terms)
+            case Choice(_, then, other):
+                yield from _leaves((then, other))
 
 
 def _end(b: Bound, which: int, ranges: Mapping[str, Range]) -> int | None:
     """The least (0) or greatest (1) value of a bound, None where there is none."""
     if isinstance(b, Aff):
         return interval(b, ranges)[which]
+    if isinstance(b, Choice):
+        b = Extreme("max" if which else "min", (b.then, b.other))
     ends = [_end(t, which, ranges) for t in b.terms]
     best = min if b.kind == "min" else max
     if (b.kind == "min") == (which == 0):  # the least of a minimum needs all, the greatest any
@@ -352,3 +372,6 @@ class PythonSpeller(Speller):
 
     def extreme(self, kind: str, texts: Sequence[str]) -> str:
         return f"{kind}({', '.join(texts)})"
+
+    def choice(self, condition: str, then: str, other: str) -> str:
+        return f"({then} if {condition} else {other})"

@@ -3,7 +3,8 @@
 One shadow gives rows a*c + f >= 0, which are the bounds ceil(-f/a), and -b*c + f >= 0, floor(f/b); those that follow
 from the others and from what is known outside are left out, by linear programs on one warm tableau. For several
 shadows, the rows of each that hold on all others bound the union. Where no row does, the bound is the least of the
-shadows' lower (the greatest of their upper) bounds, an `Extreme`.
+shadows' lower (the greatest of their upper) bounds, an `Extreme`; those of a shadow that has no values at some places
+outside count where it has some, a `Choice`.
 
 Congruences a*c + f = 0 mod d make the stride: c = r mod d. Loops over several shadows step through the coarsest grid
 that has all of theirs; a shadow of one value is on any grid that has it.
@@ -11,7 +12,7 @@ that has all of theirs; a shadow of one value is on any grid that has it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import gcd, lcm
 
@@ -21,6 +22,7 @@ from polyvolta.sched.loops.rows.linear import Congruence, Key, System, coefficie
 from polyvolta.sets.engine.simplex import Tableau
 
 Side = tuple[Key, int, int]  # a row and the absolute value of its coefficient of the loop's column
+Partial = tuple[System, list[Side]]  # bounds, and the conditions on what is outside under which they count
 
 
 @dataclass(slots=True)
@@ -30,19 +32,33 @@ class Bounds:
     Parameters
     ----------
     rows : bounds that are rows, lower and upper ones.
-    lows, highs : the bounds of each shadow where no row bounds the union: one of their extremes.
+    lows, highs : the bounds of each shadow and where they count, if no row bounds the union: one of their extremes.
     step, residue : the values are `residue` modulo `step`.
     mods : congruences that the stride ensures.
     """
 
     low: list[Side]
     high: list[Side]
-    lows: list[list[Side]]
-    highs: list[list[Side]]
+    lows: list[Partial]
+    highs: list[Partial]
     step: int
     residue: Row
     mods: list[Congruence]
     tableau: Tableau | None
+
+    def cases(self) -> Iterator[System]:
+        """The rows that may bound the loop, for each of its least lower and greatest upper bounds."""
+        for low in [self.low] if self.low else [some for _, some in self.lows]:
+            for high in [self.high] if self.high else [some for _, some in self.highs]:
+                out = System()
+                for key, const, _ in (*low, *high):
+                    out.ge(key, const)
+                yield out
+
+    def bounded(self, sign: int) -> bool:
+        """Whether the loop has a lower (sign 1) or an upper (-1) bound."""
+        some, each = (self.low, self.lows) if sign == 1 else (self.high, self.highs)
+        return bool(some or each and all(sides for _, sides in each))
 
     def system(self, col: int) -> System:
         """The rows that hold in the loop."""
@@ -73,34 +89,42 @@ def sides(system: System, col: int) -> tuple[list[Side], list[Side]]:
     return low, high
 
 
-def bounds(known: Known, shadows: Sequence[System], col: int) -> Bounds | None:
-    """The bounds of a loop over the union of shadows that differ in what they say of the column.
+def bounds(
+    known: Known, shadows: Sequence[System], col: int, where: Sequence[System] | None = None
+) -> Bounds | None:
+    """The bounds of a loop over the union of shadows that differ in what they say of its column.
 
     None where there is nothing to visit.
+
+    Parameters
+    ----------
+    where : for each shadow conditions on what is outside without which it has no values.
     """
     found = []
-    for s in shadows:
+    for s, there in zip(shadows, where or [System()] * len(shadows), strict=True):
         one = _of_one(known, s, col)
         if one is not None:
-            found.append((s, *one))
+            found.append((s, *one, there))
     if not found:
         return None
     if len(found) == 1:
-        shadow, low, high, tab = found[0]
+        shadow, low, high, tab, _ = found[0]
         return Bounds(low, high, [], [], *stride(known, shadow, col), tab)
-    low = _common(known, [(s, lo) for s, lo, _, _ in found])
-    high = _common(known, [(s, hi) for s, _, hi, _ in found])
+    low = _common(known, [(s, lo) for s, lo, _, _, _ in found])
+    high = _common(known, [(s, hi) for s, _, hi, _, _ in found])
     tab = known.tableau([(k, c) for k, c, _ in (*low, *high)])
     low, high = _needed(tab, 0, low, len(high)), high
     tab = known.tableau([(k, c) for k, c, _ in (*low, *high)])
     high = _needed(tab, len(low), high, 0)
-    step, residue = common_stride(known, [grid(known, s, col) for s, _, _, _ in found])
-    lows = [] if low else _outermost(known, [lo for _, lo, _, _ in found], col, 1)
-    highs = [] if high else _outermost(known, [hi for _, _, hi, _ in found], col, -1)
+    step, residue = common_stride(known, [grid(known, s, col) for s, *_ in found])
+    partial = [(_telling(known, there, lo, high), lo) for _, lo, _, _, there in found]
+    lows = [] if low else _outermost(known, partial, col, 1)
+    partial = [(_telling(known, there, hi, low), hi) for _, _, hi, _, there in found]
+    highs = [] if high else _outermost(known, partial, col, -1)
     if len(lows) == 1:
-        low, lows, tab = lows[0], [], None
+        low, lows, tab = lows[0][1], [], None
     if len(highs) == 1:
-        high, highs, tab = highs[0], [], None
+        high, highs, tab = highs[0][1], [], None
     return Bounds(low, high, lows, highs, step, residue, [], tab)
 
 
@@ -189,17 +213,37 @@ def _common(known: Known, each: Sequence[tuple[System, list[Side]]]) -> list[Sid
     return list(best.values())
 
 
-def _outermost(known: Known, each: list[list[Side]], col: int, sign: int) -> list[list[Side]]:
-    """The lower (sign 1) or upper (-1) bounds of shadows without those that are always within another one's."""
-    values = [[end(known, side, col, sign, 1, ((), 0)) for side in some] for some in each]
+def _telling(known: Known, where: System, some: list[Side], others: list[Side]) -> System:
+    """The conditions without which bounds on one side leave something to a loop that has some bounds on the other."""
+    out, ends = where.copy(), [(key, const) for key, const, _ in (*some, *others)]
+    for key, const in where.ineqs.items() if others else ():
+        if known.tableau([(negated(key), -const - 1), *ends]).empty:
+            del out.ineqs[key]
+    return out
 
-    def beyond(a: Row, b: Row) -> bool:
-        return known.implies(plus(sign, b[0], -sign, a[0]), sign * (b[1] - a[1]))
+
+def _outermost(known: Known, each: list[Partial], col: int, sign: int) -> list[Partial]:
+    """The lower (sign 1) or upper (-1) bounds of shadows without those that are always within another one's."""
+    values = [[end(known, side, col, sign, 1, ((), 0)) for side in some] for _, some in each]
+
+    def within(p: int, q: int, known: Known) -> bool:
+        def beyond(a: Row, b: Row) -> bool:
+            return known.implies(plus(sign, b[0], -sign, a[0]), sign * (b[1] - a[1]))
+
+        return bool(values[q]) and all(any(beyond(a, b) for b in values[p]) for a in values[q])
 
     kept = list(range(len(each)))
     for p in range(len(each) - 1, -1, -1):
-        if any(q != p and values[q] and all(any(beyond(a, b) for b in values[p]) for a in values[q]) for q in kept):
+        others = [q for q in kept if q != p and each[q][0].everywhere]
+        if any(within(p, q, known) for q in others):
             kept.remove(p)
+            continue
+        where = each[p][0]
+        for key, const in list(where.ineqs.items()) if others else ():
+            elsewhere = System()
+            elsewhere.ge(negated(key), -const - 1)
+            if any(within(p, q, known.given(elsewhere)) for q in others):
+                del where.ineqs[key]
     return [each[k] for k in kept]
 
 

@@ -185,6 +185,11 @@ class System:
 
     # ---- reading
 
+    @property
+    def everywhere(self) -> bool:
+        """Whether it says nothing."""
+        return not (self.empty or self.eqs or self.ineqs or self.mods)
+
     def columns(self) -> set[int]:
         """The columns that a row mentions."""
         rows = [*self.ineqs, *[k for k, _ in self.eqs], *[k for k, _, _ in self.mods]]

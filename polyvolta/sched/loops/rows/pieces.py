@@ -13,7 +13,7 @@ function of loop variables outside becomes an outer column itself.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from math import gcd
 
 from polyvolta.sched.loops.rows.columns import Columns, reduced_floor
@@ -31,6 +31,7 @@ from polyvolta.sched.loops.rows.linear import (
 )
 from polyvolta.sets import Aff
 from polyvolta.sets.conjuncts.conjunct import Conjunct
+from polyvolta.sets.engine.simplex import Tableau
 from polyvolta.sets.values.aff import Floor
 
 Value = tuple[Key, int, int]  # (key . x + const) / den, a whole number
@@ -176,10 +177,10 @@ class Piece:
         return None
 
     def promote(self, outer: Callable[[int], bool]) -> bool:
-        """Make outer columns of local floors whose arguments are outer; whether there was one."""
-        found = False
+        """Make outer columns of other floors whose arguments are outer; whether there was one."""
+        found, inside = False, lambda key: all(outer(c) for c, _ in key)
         while not self.system.empty:  # a floor may be the argument of another
-            f = next((f for f, v in self.floors.items() if local(v[0]) and all(outer(c) for c, _ in f[1])), None)
+            f = next((f for f, v in self.floors.items() if not inside(v[0]) and inside(f[1])), None)
             if f is None:
                 return found
             column, shift = self.columns.quotient(*f)
@@ -189,6 +190,48 @@ class Piece:
             self.settle()
             found = True
         return found
+
+    def tie(self, columns: Sequence[int]) -> None:
+        """Equate floors that are always as far from a column or its negative, or from 0.
+
+        Such as e and floor((i + 3)/4) where i <= 4*e <= i + 3.
+
+        Parameters
+        ----------
+        columns : those that are tried, of floors with the same denominator.
+        """
+        while not self.system.empty:
+            row = next(self._tied(columns), None)
+            if row is None:
+                return
+            self.system.eq(*row)
+            self.settle()
+
+    def _tied(self, columns: Sequence[int]) -> Iterator[tuple[Key, int]]:
+        """Rows that are 0 of floors with local values, by linear programs."""
+        locals_ = [(d, v) for (d, _, _), v in self.floors.items() if len(v[0]) and local(v[0]) and v[2] == 1]
+        if not locals_:
+            return
+        place = {c: 1 + k for k, c in enumerate(sorted(self.system.columns()))}
+        tab = Tableau(len(place))
+
+        def dense(key: Key, const: int) -> list[int]:
+            row = [const, *[0] * len(place)]
+            for c, v in key:
+                row[place[c]] = v
+            return row
+
+        for row in self.system.every_ge():
+            tab.add_ineq(dense(*row))
+        for den, (value, const, _) in () if tab.empty else locals_:
+            said = {c for (d, _, _), v in self.floors.items() if d == den and not local(v[0]) for c, _ in v[0]}
+            for other in ((), *(((c, sign),) for c in columns if c in said for sign in (-1, 1))):
+                key = plus(1, value, 1, other)
+                if all(c in place for c, _ in key):
+                    row = dense(key, const)
+                    low, high = tab.minimum(row), tab.maximum(row)
+                    if low is not None and high is not None and -(-low[0] // low[1]) == high[0] // high[1]:
+                        yield key, const - high[0] // high[1]
 
     def locals(self) -> set[int]:
         """The local columns in the constraints."""
