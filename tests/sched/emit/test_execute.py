@@ -262,7 +262,7 @@ GOOD = {"A": np.ones((5, 7)), "B": np.ones((7, 4)), "C": np.ones((5, 4)), "alpha
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"C": None}, "C is an array, not a NoneType"),
+        ({"C": None}, "C is an array, not None"),
         ({"C": [[0.0] * 4] * 5}, r"C is an array, not a list"),
         ({"A": np.ones(5)}, "A has 2 dimensions in gemm, not 1"),
         ({"K": 7.0}, "the parameter K is an integer, not 7.0"),
