@@ -50,6 +50,8 @@ def gist(self: R, context: R) -> R:
     """
     self._check_space(context, "a gist")
     a, b = self._aligned(context)
+    if any(len(cs) > 1 for _, cs in a.parts):  # what a context takes from one piece alone would keep two apart
+        a = a.coalesce()
     parts = []
     for space, cs in a.parts:
         known = b._find(space.key)
