@@ -295,7 +295,8 @@ class Piecewise:
         >>> print(MultiPwAff("{ [i] -> [i + 1] : i > 0 }").gist(Set("{ [i] : i > 0 }")))
         { [i] -> [(i + 1)] }
         """
-        a, cs = self._against(context, "a gist")
+        need_set(context, "a gist")
+        a, cs = self._against(context.coalesce() if len(context.pieces) > 1 else context, "a gist")
         return a._with(gist_cells(a.names, a.cells, cs, a._set))
 
     def coalesce(self) -> Self:
