@@ -2,6 +2,8 @@
 
 from fractions import Fraction
 
+from itertools import product
+
 import pytest
 
 from polyvolta.sets import BudgetExceeded, Map, MultiPwAff, PwAff, Set, SetSyntaxError
@@ -275,3 +277,13 @@ def test_choices_in_formulas_and_functions():
     assert MultiPwAff("{ [a] -> [a : a > 0; 7 : a < 0] }").domain().is_equal(Set("{ [a] : a != 0 }"))
     with pytest.raises(SetSyntaxError, match="a choice by a condition with 'exists'"):
         Set("{ [a] : ((exists b : a = b + 2 * floor(b/3)) ? a : 3) < 5 }")
+
+
+def test_an_existential_of_a_condition_that_several_cases_deny():
+    """The condition stands in the formula once for each case of the minimum, its existential being one."""
+    text = "{ [i, j] -> [(3i : ceil(j/2) <= j; min(j, 1) : not (exists e : i < 4 and 0 <= e <= 6))] }"
+    m = Map(text)
+    for i, j in product(range(-2, 7), range(-8, 4)):
+        values = ([3 * i] if j >= 0 else []) + ([min(j, 1)] if i >= 4 else [])
+        found = {p[0] for p in m.intersect_domain(Set(f"{{ [{i}, {j}] }}")).range().points()}
+        assert found == ({sum(values)} if values else set())
