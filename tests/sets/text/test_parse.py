@@ -1,7 +1,6 @@
 """isl's notation: what it means, and what is said of a text that is none."""
 
 from fractions import Fraction
-
 from itertools import product
 
 import pytest
