@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from polyvolta import sched, sets
-from polyvolta.sets.text.of_isl import ROWS
+from polyvolta.sets.text.isl_rows import ROWS
 
 TEXT = Path(__file__).parent.parent.joinpath("docs", "isl.md").read_text()
 PLAIN = {"len", "for", "int", "str", "name", "children", "f", "s", "m"}  # words in code that are none of ours
@@ -69,7 +69,7 @@ def test_what_is_named_is_there():
     assert named > 150
 
 
-@pytest.mark.parametrize(("kind", "section"), [("", 0), ("Set", 1), ("Map", 2)])
+@pytest.mark.parametrize(("kind", "section"), [("", 0), ("Set", 1), ("Map", 2), ("PwAff", 4), ("MultiPwAff", 5)])
 def test_errors_say_what_the_tables_say(kind, section):
     said = [(names.split(), here) for names, here in ROWS[kind]]
     assert said == [(names, here.strip().replace("`", "")) for names, here in rows(SECTIONS[section])]
@@ -94,3 +94,39 @@ def test_a_missing_attribute_of_isl_says_what_is_here(text, name, here):
         getattr(value, name)
     assert here in str(missing.value) and missing.value.name == name
     assert ("isl" in str(missing.value)) == (name != "fixx")
+
+
+@pytest.mark.parametrize(
+    ("owner", "name", "here"),
+    [
+        (sets.PwAff("{ [i] -> [i] }"), "nonneg_set", "PwAff.ge_set"),
+        (sets.MultiPwAff("{ [i] -> [i] }"), "range_factor_domain", "of the graph, MultiPwAff.as_map"),
+        (sets.MultiPwAff("{ [i] -> [i] }"), "_values", "a MultiPwAff has no attribute"),
+        (sets.Set, "box_from_points", "Set.from_points"),
+        (sets.Map, "lex_lt_first", "Map.lex_lt"),
+        (sets, "dim_type", "named or counted"),
+        (sets, "DEFAULT_CONTEXT", "belong to no context"),
+        (sets, "MultiUnionPwAff", "of several, a Map"),
+        (sets, "Sett", "has no attribute 'Sett'"),
+    ],
+)
+def test_so_do_functions_classes_and_the_module(owner, name, here):
+    with pytest.raises(AttributeError) as missing:
+        getattr(owner, name)
+    assert here in str(missing.value)
+
+
+def test_classes_of_isl_that_are_one_class_here():
+    assert sets.BasicSet is sets.UnionSet is sets.Set and sets.BasicMap is sets.UnionMap is sets.Map
+    text = "[N] -> { S[i] : 0 <= i < N }"
+    s = sets.BasicSet.read_from_str(None, text)
+    assert s == sets.Set(text) == sets.Set.read_from_str(text) and sets.UnionSet.from_basic_set(s) is s
+    assert sets.Map.from_domain(s) == sets.Map("[N] -> { S[i] -> [] : 0 <= i < N }")
+    assert sets.Map.from_range(s) == sets.Map("[N] -> { [] -> S[i] : 0 <= i < N }")
+    f = sets.MultiAff("{ S[i] -> [i + 1, 2i] }")
+    m = sets.BasicMap.from_multi_aff(f)
+    assert m == sets.Map("{ S[i] -> [i + 1, 2i] }") and sets.PwMultiAff.from_map(m).is_equal(f)
+    assert sets.MultiPwAff.from_pw_aff(f[1]).as_map() == sets.Map("{ S[i] -> [2i] }")
+    for wrong in (m, text):
+        with pytest.raises((TypeError, sets.SetSyntaxError), match="a Set is"):
+            sets.Set.from_set(wrong)

@@ -64,6 +64,12 @@ _HOMES = {
     **dict.fromkeys("Space Tuple".split(), "values.space"),
 }
 
+_CLASSES_OF_ISL = {  # isl's classes that are one class here
+    **dict.fromkeys(("BasicSet", "UnionSet"), "Set"),
+    **dict.fromkeys(("BasicMap", "UnionMap"), "Map"),
+    "MultiAff": "MultiPwAff",
+}
+
 __all__ = [  # noqa: F822 (the names are there on first use)
     "Aff",
     "BudgetExceeded",
@@ -100,9 +106,11 @@ __all__ = [  # noqa: F822 (the names are there on first use)
 if not TYPE_CHECKING:  # checkers know the names, and that there are no others
 
     def __getattr__(name: str) -> object:
-        if name not in _HOMES:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        value = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+        known = _CLASSES_OF_ISL.get(name, name)
+        if known not in _HOMES:
+            of_isl = "" if name.startswith("_") else import_module(f"{__name__}.text.of_isl").of_module(name)
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}{of_isl}", name=name)
+        value = getattr(import_module(f"{__name__}.{_HOMES[known]}"), known)
         globals()[name] = value  # the next look-up finds it here
         return value
 

@@ -25,6 +25,7 @@ from ..conjuncts.project import with_known_divs
 from ..errors import OutsideDomain, SpaceMismatch, UnknownName, kind_of, nearest
 from ..operations.algebra import conjoin_all
 from ..values.aff import Aff, var
+from ..values.named import Named
 from ..values.shape import need_set
 from ..values.space import Space, Tuple, distinct, renamed
 from .cells import Cell, Piece, Values, agree, apart, atoms_of, holds, refined, where, without
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 
 
 @metered_class
-class Piecewise:
+class Piecewise(metaclass=Named):
     """A piecewise quasi-affine function; immutable."""
 
     __slots__ = ("_cells", "folded", "param_names", "space")
@@ -45,6 +46,14 @@ class Piecewise:
     space: Space
     folded: tuple[Piece, ...]
     _cells: tuple[Cell, ...] | None
+
+    if not TYPE_CHECKING:  # a checker knows what there is
+
+        def __getattr__(self, name: str) -> object:
+            from ..text.of_isl import lacking
+
+            said = f"a {type(self).__name__} has no attribute {name!r}" if name.startswith("_") else ""
+            raise AttributeError(said or lacking(type(self).__name__, name), name=name, obj=self)
 
     @classmethod
     def _of(cls, params: tuple[str, ...], space: Space, cells: Iterable[Cell]) -> Self:
@@ -295,7 +304,8 @@ class Piecewise:
         >>> print(MultiPwAff("{ [i] -> [i + 1] : i > 0 }").gist(Set("{ [i] : i > 0 }")))
         { [i] -> [(i + 1)] }
         """
-        a, cs = self._against(context, "a gist")
+        need_set(context, "a gist")
+        a, cs = self._against(context.coalesce() if len(context.pieces) > 1 else context, "a gist")
         return a._with(gist_cells(a.names, a.cells, cs, a._set))
 
     def coalesce(self) -> Self:

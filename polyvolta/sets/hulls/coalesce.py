@@ -59,13 +59,22 @@ def coalesce(self: R) -> R:
     """
     parts = []
     for space, cs in self.parts:
-        parts.append((space, coalesce_conjuncts(tuple([p for c in cs for p in with_known_divs(c)]))))
+        pieces = [_with_strides(p) for c in cs for p in with_known_divs(c)]
+        parts.append((space, coalesce_conjuncts(tuple(pieces))))
     return self._of(self.param_names, parts)
+
+
+def _with_strides(c: Conjunct) -> Conjunct:
+    """The conjunct with an equality for each row that leaves one remainder: `i mod 4 <= 0` is a stride."""
+    eqs = [row for row in c.div_rows() if negate(row) in c.ineqs] if c.divs else []
+    return cj.normalise(c.n, c.divs, (*c.eqs, *eqs), c.ineqs) or cj.nothing(c.n) if eqs else c
 
 
 @lru_cache(maxsize=1 << 10)
 def coalesce_conjuncts(pieces: tuple[Conjunct, ...]) -> tuple[Conjunct, ...]:
-    """Fewer conjuncts with the same points; these have known divs. Of several, those without a point go."""
+    """Fewer conjuncts with the same points; these have known divs. Those without a point go."""
+    if len(pieces) == 1 and pieces[0].is_empty:
+        return ()
     while len(pieces) > 1:
         frame = Frame(pieces)
         todo = [_Piece(m, c) for m, c in zip(frame.members, pieces, strict=True)][::-1]

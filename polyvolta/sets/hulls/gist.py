@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, TypeVar
 from ..conjuncts import conjunct as cj
 from ..conjuncts.conjunct import Conjunct
 from ..conjuncts.frame import Frame, Member
-from ..conjuncts.implies import subtract
+from ..conjuncts.implies import implied, subtract
 from ..engine.rows import Row, complement, negate
 from ..engine.simplex import Tableau
 
@@ -50,12 +50,25 @@ def gist(self: R, context: R) -> R:
     """
     self._check_space(context, "a gist")
     a, b = self._aligned(context)
+    # what a context takes from one piece alone would keep two apart; and of its pieces each is looked at
+    a, b = (r.coalesce() if any(len(cs) > 1 for _, cs in r.parts) else r for r in (a, b))
     parts = []
     for space, cs in a.parts:
         known = b._find(space.key)
-        simple = [gist_conjunct(c, known) for c in cs]
-        parts.append((space, tuple(c for c in simple if c is not None)))
+        simple = [(c, short) for c in cs if (short := gist_conjunct(c, known)) is not None]
+        parts.append((space, _uncovered(simple, known)))
     return a._of(a.param_names, parts)
+
+
+def _uncovered(simple: list[tuple[Conjunct, Conjunct]], context: Sequence[Conjunct]) -> tuple[Conjunct, ...]:
+    """The gists of some pieces, (piece, gist), without those of pieces that lie in another one within the context."""
+    left = list(simple)
+    for pair in simple:
+        others = [whole for whole, _ in left if whole is not pair[0] and whole.known]
+        inside = [both for k in context if (both := cj.conjoin(pair[0], k)) is not None]
+        if any(all(implied(both, whole) for both in inside) for whole in others):
+            left.remove(pair)
+    return tuple([short for _, short in left])
 
 
 def gist_params(self: R, context: Set) -> R:

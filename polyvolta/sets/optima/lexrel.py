@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, TypeVar
 from ..conjuncts import conjunct as cj
 from ..conjuncts.conjunct import Conjunct, Row, defining_rows
 from ..conjuncts.project import project, prune
-from ..engine import lexopt, triangular
+from ..engine import lexopt, strips, triangular
 from ..errors import NotAFunction, Unbounded
 from ..functions.cells import Cell, Piece
 from ..functions.extreme import Extreme
@@ -73,6 +73,10 @@ def conjunct_optimum(c: Conjunct, n_fixed: int, sign: int) -> list[tuple[tuple, 
     n_var, n_wanted = c.n + len(c.divs) - n_par, c.n - n_fixed
     pieces = triangular.optimum(n_par, n_var, eqs, ineqs, given, n_wanted, sign)
     if pieces is None:
+        eqs, ineqs, given, lead = _determined(n_fixed, n_par, eqs, ineqs, given, lead)
+        n_par = n_fixed + len(lead)
+        pieces = triangular.optimum(n_par, n_var, eqs, ineqs, given, n_wanted, sign)
+    if pieces is None:
         solve = lexopt.lexmin if sign < 0 else lexopt.lexmax
         own = [(den, row[: 1 + n_fixed + k]) for k, (den, row) in enumerate(lead)]
         pieces, lead = solve(n_fixed, n_var, eqs, ineqs, own), ()
@@ -80,6 +84,22 @@ def conjunct_optimum(c: Conjunct, n_fixed: int, sign: int) -> list[tuple[tuple, 
     for piece in pieces:
         out.append(((*lead, *piece.divs), piece.values[: c.n - n_fixed], piece))
     return out
+
+
+def _determined(n_fixed: int, n_par: int, eqs: list[Row], ineqs: list[Row], given: list[Row], lead: tuple) -> tuple:
+    """The rows with the forms of variables that the parameters determine, each a floor of these and so a div."""
+    forms = strips.determined(n_par, eqs, ineqs)
+    end = n_par + 1
+
+    def wide(row: Row) -> Row:
+        return (*row[:end], *(0,) * len(forms), *row[end:])
+
+    eqs, ineqs, given = ([wide(r) for r in rows] for rows in (eqs, ineqs, given))
+    for k, (form, den, row) in enumerate(forms):
+        eqs.append((*(0,) * (end + k), -1, *(0,) * (len(forms) - k - 1), *form))
+        given += defining_rows((den, row), end + k, end + len(forms))
+        lead = (*lead, (den, row))
+    return eqs, ineqs, given, lead
 
 
 def folded_optimum(c: Conjunct, n_fixed: int, sign: int, names: Sequence[str], space: object) -> list[Piece]:

@@ -125,7 +125,7 @@ class Expressions(Cursor):
         if len(t) > MOST_DIGITS:
             raise self.error(f"a number of {len(t)} digits", f"at most {MOST_DIGITS}")
         self.k += 1
-        value = sign * int(t)
+        value = int(t)
         if self.toks[self.k] == "^":
             self.k += 1
             power = self.toks[self.k]
@@ -133,7 +133,7 @@ class Expressions(Cursor):
                 raise self.wrong(f"expected an exponent up to {MOST_DIGITS}")
             self.k += 1
             value **= int(power)
-        return Aff((), value)
+        return Aff((), sign * value)
 
     def factor(self) -> Aff:
         t = self.toks[self.k]

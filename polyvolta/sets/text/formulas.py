@@ -314,11 +314,13 @@ def _all(formulas: Iterable[Formula]) -> Formula:
 
 
 def _joined(parts: Sequence[Clause]) -> Clause:
+    """All clauses at once. A tree may stand in several places, as a condition of a case does: what makes it true in
+    one makes it true in all, so its existentials are the same ones."""
     if len(parts) == 1:
         return parts[0]
     return Clause(
         tuple([a for c in parts for a in c.atoms]),
-        tuple([e for c in parts for e in c.exists]),
+        tuple(dict.fromkeys([e for c in parts for e in c.exists])),
         tuple([s for c in parts for s in c.solid]),
     )
 

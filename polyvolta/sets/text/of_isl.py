@@ -1,386 +1,16 @@
-"""isl's methods that are called otherwise here: what an error about a missing attribute says, by isl's name.
+"""isl's names that are no attributes here: what makes a value, and what an error about a missing attribute says.
 
-Rows are those of the tables in docs/isl.md, without its backquotes; a test holds them to these. `*` stands for the rest
-of a name. Read only when an attribute is missing, so that those that are there cost nothing more.
+Read only when an attribute is missing, so that those that are there cost nothing more.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fnmatch import fnmatchcase
+from functools import partial
+from typing import Any
 
-ROWS = {
-    "": (
-        (
-            "copy dump get_ctx reset_user alloc empty_ctx zero_ctx",
-            "not here: values are immutable and belong to no context",
-        ),
-        (
-            "read_from_str to_str",
-            "the constructor, str(x)",
-        ),
-        (
-            "plain_is_equal plain_cmp",
-            "==, structural and cheap; no order",
-        ),
-        (
-            "get_space get_domain_space get_local_space get_domain_local_space",
-            "Set.space, Map.space, PwAff.space; a union has several, Set.parts",
-        ),
-        (
-            "dim n_dim n_param total_dim tuple_dim domain_tuple_dim range_tuple_dim",
-            "len(s.dims()), Space.n_in, Space.n_out, len(s.param_names)",
-        ),
-        (
-            "get_dim_name get_var_names get_var_names_not_none get_var_dict get_var_ids get_dim_id get_id_dict "
-            "has_dim_name has_dim_id find_dim_by_name find_dim_by_id",
-            "Set.dims, Set.param_names: names, no ids",
-        ),
-        (
-            "get_tuple_name get_tuple_id has_tuple_name has_tuple_id get_domain_tuple_id get_range_tuple_id "
-            "has_domain_tuple_id has_range_tuple_id",
-            "Set.tuple_names, Space.out, Space.inp and their name",
-        ),
-        (
-            "set_tuple_name set_tuple_id reset_tuple_id set_domain_tuple_id set_range_tuple_id reset_range_tuple_id",
-            "Set.rename, Map.rename_domain, Map.rename_range",
-        ),
-        (
-            "set_dim_name set_dim_id",
-            "Set.rename_dims, Set.rename_params",
-        ),
-        (
-            "drop_dims remove_dims remove_inputs drop_unused_params",
-            "Set.project_out, Set.project_out_param; a parameter without a constraint may stay",
-        ),
-        (
-            "has_equal_space reset_space reset_domain_space",
-            "== of spaces; another space is made by rename, move_dims, unwrap",
-        ),
-        (
-            "involves_dims involves_locals involves_param_id involves_param_id_list",
-            "not here: equal objects that differ in what they mention are the same value",
-        ),
-        (
-            "to_list get_div",
-            "not here: Python's lists; divs are no property of a value",
-        ),
-        (
-            "project_out_except eliminate_except",
-            "Set.project_onto",
-        ),
-        (
-            "add_dims insert_dims move_dims insert_domain split_dims",
-            "Set.add_dims, Set.insert_dims, Set.move_dims of sets and relations",
-        ),
-        (
-            "unbind_params* bind*",
-            "Set.move_dims goes between parameters and dimensions",
-        ),
-    ),
-    "Set": (
-        (
-            "project_out_param_id project_out_param_id_list",
-            "Set.project_out_param",
-        ),
-        (
-            "fix_val fix_dim_si",
-            "Set.fix, by name or position",
-        ),
-        (
-            "lower_bound_val upper_bound_val",
-            "Set.lower_bound, Set.upper_bound, with an expression if need be",
-        ),
-        (
-            "lower_bound_multi_* upper_bound_multi_*",
-            "the same, a dimension at a time",
-        ),
-        (
-            "eliminate_dims",
-            "Set.eliminate",
-        ),
-        (
-            "neg",
-            "Set.apply with { [i] -> [-i] }",
-        ),
-        (
-            "drop_constraints_involving_dims drop_constraints_not_involving_dims",
-            "Set.drop_constraints_involving",
-        ),
-        (
-            "remove_divs* remove_unknown_divs compute_divs align_divs",
-            "Set.known_divs; divs are no property of a value here",
-        ),
-        (
-            "dim_max_val dim_min_val max_val min_val max_multi_pw_aff min_multi_pw_aff min_multi_union_pw_aff",
-            "Set.dim_max, Set.dim_min, Set.max, Set.min: functions of the parameters",
-        ),
-        (
-            "count_val",
-            "Set.count; Set.cardinality with parameters",
-        ),
-        (
-            "foreach_point",
-            "for p in s.points(): Set.points",
-        ),
-        (
-            "foreach_basic_set get_basic_sets get_basic_set_list n_basic_set make_disjoint",
-            "Set.pieces, len(s); disjoint: each less those before it",
-        ),
-        (
-            "foreach_set every_set get_set_list n_set extract_set isa_set as_set to_set to_union_set",
-            "Set.only and Set.tuple_names; a Set is a union already",
-        ),
-        (
-            "add_set union_disjoint sum",
-            "Set.union, Set.product and Map.apply_range for sums",
-        ),
-        (
-            "gist_basic_set",
-            "Set.gist",
-        ),
-        (
-            "plain_is_empty plain_is_universe plain_is_disjoint is_universe",
-            "Set.is_empty, Set.is_disjoint, Set.is_equal",
-        ),
-        (
-            "plain_unshifted_simple_hull bounded_simple_hull unshifted_simple_hull_from_set_list",
-            "Set.unshifted_simple_hull, Set.simple_hull",
-        ),
-        (
-            "plain_get_val_if_fixed get_plain_multi_val_if_fixed",
-            "Set.is_singleton, Set.sample_point",
-        ),
-        (
-            "get_stride get_stride_info get_lattice_tile dim_residue_class_val",
-            "Set.box_hull, with strides",
-        ),
-        (
-            "dim_is_bounded dim_has_*",
-            "Set.is_bounded; of one dimension, after Set.project_onto",
-        ),
-        (
-            "is_params from_params",
-            "a Set without a tuple, { : }, as Set.params gives",
-        ),
-        (
-            "lex_*_union_set",
-            "Set.lex_lt_set, Set.lex_le_set, Set.lex_gt_set, Set.lex_ge_set",
-        ),
-        (
-            "follows_at compare_at",
-            "Set.lex_lt_set and Set.is_subset",
-        ),
-        (
-            "partial_lexmax* partial_lexmin*",
-            "Set.lexmin or Map.lexmin, and a difference of domains for where there is none",
-        ),
-        (
-            "as_pw_multi_aff from_multi_aff from_pw_aff from_pw_multi_aff from_multi_pw_aff",
-            "MultiPwAff.as_map, Map.range",
-        ),
-        (
-            "from_basic_set from_set from_union_set",
-            "nothing to do: one class",
-        ),
-        (
-            "from_point box_from_points",
-            "Set.from_points",
-        ),
-        (
-            "empty_space nat_universe positive_orthant",
-            "Set.universe, Set.empty; { [i] : i >= 0 }",
-        ),
-        (
-            "flatten_map wrapped_domain_map",
-            "Set.flatten; of a wrapped set Map.domain_map of Set.unwrap",
-        ),
-        (
-            "translation project_onto_map identity_union_pw_multi_aff",
-            "Set.identity, Map.from_affs",
-        ),
-        (
-            "pw_aff_on_domain_val pw_multi_aff_on_domain_multi_val param_pw_aff_on_domain_id",
-            "Set.indicator_function, a constant times it; PwAff.on",
-        ),
-        (
-            "add_constraint add_constraints foreach_constraint get_constraints get_constraint_list n_constraint "
-            "from_constraint from_constraint_matrices equalities_matrix inequalities_matrix foreach_bound_pair "
-            "foreach_opposite_constraint_pair",
-            "s & Set(text): Set.intersect; rows are no part of the interface",
-        ),
-        (
-            "compute_vertices reduced_basis coefficients solutions is_rational",
-            "not here: all points are integer ones",
-        ),
-        (
-            "lift",
-            "not here: existentials cannot become dimensions; write them as dimensions and Set.project_out",
-        ),
-        (
-            "apply_*_fold",
-            "not here: no bounds of polynomials; Set.cardinality counts",
-        ),
-        (
-            "compute_schedule",
-            "schedule(instances, validity=...)",
-        ),
-    ),
-    "Map": (
-        (
-            "project_out_param_id project_out_param_id_list",
-            "Map.project_out_param",
-        ),
-        (
-            "fix_val fix_input_si",
-            "Map.fix",
-        ),
-        (
-            "lower_bound_val upper_bound_val lower_bound_si upper_bound_si lower_bound_multi_pw_aff "
-            "upper_bound_multi_pw_aff",
-            "Map.lower_bound, Map.upper_bound",
-        ),
-        (
-            "equal",
-            "Map.identity, Map.equate",
-        ),
-        (
-            "less_at more_at oppose",
-            "Map.order_lt, Map.order_gt, Map.equate",
-        ),
-        (
-            "lex_*_first",
-            "Map.lex_lt, Map.lex_le, Map.lex_gt, Map.lex_ge, of the first dimensions of a product",
-        ),
-        (
-            "lex_*_union_map lex_*_at_multi_*",
-            "Map.lex_lt_map, Map.lex_le_map, Map.lex_gt_map, Map.lex_ge_map",
-        ),
-        (
-            "eq_at_multi_*",
-            "Map.intersect with f.as_map() composed: Map.apply_range",
-        ),
-        (
-            "drop_constraints_involving_dims drop_constraints_not_involving_dims",
-            "Map.drop_constraints_involving",
-        ),
-        (
-            "remove_divs* remove_unknown_divs compute_divs align_divs",
-            "Map.known_divs",
-        ),
-        (
-            "max_multi_pw_aff min_multi_pw_aff",
-            "Map.dim_max, Map.dim_min",
-        ),
-        (
-            "fixed_power_val",
-            "Map.fixed_power",
-        ),
-        (
-            "neg",
-            "Map.apply_range with { [i] -> [-i] }",
-        ),
-        (
-            "floordiv_val sum",
-            "Map.apply_range with the relation of the arithmetic",
-        ),
-        (
-            "foreach_basic_map get_basic_maps get_basic_map_list n_basic_map make_disjoint",
-            "Map.pieces",
-        ),
-        (
-            "foreach_map every_map get_map_list n_map extract_map isa_map as_map to_map to_union_map remove_map_if",
-            "Map.only, Map.parts; a Map is a union already",
-        ),
-        (
-            "add_map union_disjoint",
-            "Map.union",
-        ),
-        (
-            "gist_basic_map",
-            "Map.gist",
-        ),
-        (
-            "plain_is_empty plain_is_universe is_universe",
-            "Map.is_empty, Map.is_equal",
-        ),
-        (
-            "plain_is_injective plain_is_single_valued",
-            "Map.is_injective, Map.is_single_valued",
-        ),
-        (
-            "plain_unshifted_simple_hull unshifted_simple_hull_from_map_list",
-            "Map.unshifted_simple_hull",
-        ),
-        (
-            "plain_get_val_if_fixed has_defining_equality",
-            "Map.dim_min, Map.dim_max, Map.as_affs",
-        ),
-        (
-            "get_range_stride_info get_range_lattice_tile",
-            "Map.box_hull, with strides",
-        ),
-        (
-            "can_curry can_uncurry can_range_curry can_zip is_product",
-            "Map.domain_is_wrapping, Map.range_is_wrapping",
-        ),
-        (
-            "is_translation image_is_bounded",
-            "Map.deltas and Set.is_singleton; Map.range and Set.is_bounded",
-        ),
-        (
-            "intersect_*_space intersect_*_union_set intersect_*_wrapped_domain_union_set",
-            "Map.only, Map.intersect_domain, Map.intersect_range, Map.intersect_domain_wrapped_domain, "
-            "Map.intersect_range_wrapped_domain",
-        ),
-        (
-            "partial_lexmax* partial_lexmin*",
-            "Map.lexmin, and a difference of domains",
-        ),
-        (
-            "as_multi_union_pw_aff as_union_pw_multi_aff",
-            "Map.as_multi_pw_aff, Map.as_pw_multi_aff",
-        ),
-        (
-            "from_aff* from_multi_aff from_pw_aff from_pw_multi_aff from_multi_pw_aff from_union_pw_aff "
-            "from_union_pw_multi_aff from_multi_union_pw_aff from_qpolynomial",
-            "PwAff.as_map, MultiPwAff.as_map, Map.from_affs",
-        ),
-        (
-            "from_basic_map from_map from_union_map",
-            "nothing to do: one class",
-        ),
-        (
-            "from_domain from_range",
-            "Map.from_domain_and_range with a Set of an empty tuple",
-        ),
-        (
-            "empty_space nat_universe",
-            "Map.universe, Map.empty",
-        ),
-        (
-            "domain_map_union_pw_multi_aff",
-            "Map.domain_map",
-        ),
-        (
-            "add_constraint add_constraints foreach_constraint get_constraints get_constraint_list n_constraint "
-            "from_constraint from_constraint_matrices equalities_matrix inequalities_matrix",
-            "m & Map(text): Map.intersect; rows are no part of the interface",
-        ),
-        (
-            "is_rational",
-            "not here: all points are integer ones",
-        ),
-        (
-            "apply_*_fold",
-            "not here: no bounds of polynomials",
-        ),
-        (
-            "compute_flow",
-            "dataflow(reads, writes, order=...)",
-        ),
-    ),
-}
-"""By the class here, "" for both: isl's names with blanks between, and what is here."""
+from .isl_rows import ROWS
 
 
 def counterpart(kind: str, name: str) -> str:
@@ -394,4 +24,103 @@ def counterpart(kind: str, name: str) -> str:
     for patterns, here in (*ROWS.get(kind, ()), *ROWS[""]):
         if any(fnmatchcase(name, p) for p in patterns.split()):
             return here
+    return ""
+
+
+def lacking(kind: str, name: str) -> str:
+    """What an error says of a missing attribute of a class or a value of it.
+
+    >>> lacking("Set", "foreach_point")
+    "a Set has no attribute 'foreach_point'; for isl's foreach_point there is: for p in s.points(): Set.points"
+    """
+    here = counterpart(kind, name)
+    isl = f"; for isl's {name} there is: {here}" if here and not here.startswith("not here") else ""
+    return f"a {kind} has no attribute {name!r}" + (isl or (f"; isl's {name} is {here}" if here else ""))
+
+
+# ---- what makes a value, by isl's names of functions of the class
+
+
+def maker(cls: type, name: str) -> Callable[..., Any] | None:
+    """The function of a class that isl calls so, None where there is none.
+
+    >>> from polyvolta.sets import Map, PwAff
+    >>> print(Map.from_pw_aff(PwAff("{ S[i] -> [i // 2] }")))
+    { S[i] -> [floor(i/2)] }
+    """
+    for kind, names, make in _MAKERS:
+        if kind in ("", cls.__name__) and name in names.split():
+            return partial(make, cls)
+    return None
+
+
+def _read(cls: Any, *context_and_text: Any) -> Any:  # noqa: ANN401 - any of the classes
+    """The value that a text says; isl's context, before the text, means nothing here."""
+    return cls(context_and_text[-1])
+
+
+def _same(cls: Any, value: Any) -> Any:  # noqa: ANN401
+    """The value itself, for isl's classes of one kind are one class here."""
+    if not isinstance(value, cls):
+        cls(value)  # says what is wrong with it
+        raise TypeError(f"a {cls.__name__} is wanted, not {type(value).__name__}")
+    return value
+
+
+def _graph(cls: Any, f: Any) -> Any:  # noqa: ANN401
+    return f.as_map()
+
+
+def _without_range(cls: Any, s: Any) -> Any:  # noqa: ANN401
+    return cls.from_domain_and_range(s, type(s)("{ [] }"))
+
+
+def _without_domain(cls: Any, s: Any) -> Any:  # noqa: ANN401
+    return cls.from_domain_and_range(type(s)("{ [] }"), s)
+
+
+def _function(cls: Any, m: Any) -> Any:  # noqa: ANN401
+    return m.as_pw_multi_aff()
+
+
+def _alone(cls: Any, f: Any) -> Any:  # noqa: ANN401
+    return cls.of(f)
+
+
+_MAKERS = (
+    ("", "read_from_str", _read),
+    ("Set", "from_basic_set from_set from_union_set from_params", _same),
+    ("Map", "from_basic_map from_map from_union_map", _same),
+    ("Map", "from_multi_aff from_multi_pw_aff from_pw_aff from_pw_multi_aff", _graph),
+    ("Map", "from_domain", _without_range),
+    ("Map", "from_range", _without_domain),
+    ("MultiPwAff", "from_multi_aff from_multi_pw_aff from_pw_multi_aff", _same),
+    ("MultiPwAff", "from_map from_union_map", _function),
+    ("MultiPwAff", "from_pw_aff", _alone),
+)
+
+CLASSES = (
+    ("Context DEFAULT_CONTEXT", "values belong to no context, and take none"),
+    ("dim_type", "dimensions are named or counted, as in s.project_out('j') or s.project_out(1)"),
+    ("Val", "numbers are Python's int"),
+    ("Point", "a point is a tuple of numbers"),
+    ("Id MultiId", "names are texts"),
+    ("Constraint Mat Vec LocalSpace", "rows are no part of the interface: s & Set(text)"),
+    ("UnionPwAff UnionPwMultiAff MultiUnionPwAff", "a function is of one tuple: MultiPwAff; of several, a Map"),
+    ("Schedule* ScheduleNode* Ast* Union*Flow UnionAccessInfo Flow AccessInfo", "see polyvolta.sched"),
+    ("Printer", "str(x)"),
+    ("make_zero_and_vars affs_from_space", "var('i') is an expression, PwAff a function"),
+)
+"""isl's classes and the like that are none here: names, and what is here."""
+
+
+def of_module(name: str) -> str:
+    """What an error says of a name that isl's module has; "" of one that it hasn't.
+
+    >>> of_module("Val")
+    "; isl's Val is not here: numbers are Python's int"
+    """
+    for patterns, here in CLASSES:
+        if any(fnmatchcase(name, p) for p in patterns.split()):
+            return f"; isl's {name} is not here: {here}"
     return ""

@@ -30,6 +30,7 @@ from ..hulls import gist as gisting
 from ..operations import algebra, bounds, dimensions, make
 from ..operations import product as products
 from ..optima import extent, lexrel, optimise
+from .named import Named
 from .space import Space, apart
 
 Part = tuple[Space, tuple[Conjunct, ...]]
@@ -56,7 +57,7 @@ def _merged_parts(n_par: int, parts: tuple[Part, ...]) -> tuple[Part, ...]:
 
 
 @metered_class
-class Relation:
+class Relation(metaclass=Named):
     """What `Set` and `Map` share; a value is made from isl's notation or by `_of`."""
 
     __slots__ = ("_hash", "_origin", "_rough", "_settle", "param_names", "parts")
@@ -118,14 +119,12 @@ class Relation:
 
     def _lacks(self, name: str) -> AttributeError:
         """The error that there is no such attribute; of a method of isl's it says what is here instead."""
-        kind, here = type(self).__name__, ""
+        kind, said = type(self).__name__, ""
         if not name.startswith("_"):
-            from ..text.of_isl import counterpart
+            from ..text.of_isl import lacking
 
-            here = counterpart(kind, name)
-        isl = f"; for isl's {name} there is: {here}" if here and not here.startswith("not here") else ""
-        isl = isl or (f"; isl's {name} is {here}" if here else "")
-        return AttributeError(f"a {kind} has no attribute {name!r}{isl}", name=name, obj=self)
+            said = lacking(kind, name)
+        return AttributeError(said or f"a {kind} has no attribute {name!r}", name=name, obj=self)
 
     def __reduce__(self) -> tuple[object, ...]:
         """Made anew from its parts, for another process hashes names otherwise."""

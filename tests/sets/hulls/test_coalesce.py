@@ -39,6 +39,8 @@ ONE = [
     ("{ [i] : i mod 4 = 0; [i] : i mod 4 = 2 }", "{ [i] : i mod 2 = 0 }"),
     ("{ [i] : i mod 6 = 1; [i] : i mod 6 = 3; [i] : i mod 6 = 5 }", "{ [i] : i mod 2 = 1 }"),
     ("{ [i] : i mod 4 <= 1; [i] : i mod 4 >= 2 }", "{ [i] }"),
+    ("{ [i] : i mod 4 <= 0 and i < 1; [i] : i mod 4 <= 0 and i >= 3 }", "{ [i] : i mod 4 = 0 }"),
+    ("{ [i] : i mod 3 >= 2 and i <= 2; [i] : i mod 3 = 2 and i > 2 }", "{ [i] : i mod 3 = 2 }"),
     ("{ [i, b] : b = floor(i/8) and 0 <= i < 32; [i, b] : b = floor(i/8) and 32 <= i < 70 }",
      "{ [i, b] : b = floor(i/8) and 0 <= i < 70 }"),
     ("{ [i, j] : i = 2j and 0 <= j < 5; [i, j] : i = 2j and 5 <= j < 9 }", "{ [i, j] : i = 2j and 0 <= j < 9 }"),
@@ -53,6 +55,10 @@ MORE = ["{ [i] : i = 0; [i] : i = 2 }", "{ [i, j] : i = 0 and 0 <= j < 9; [i, j]
 def test_pieces_that_make_one(pieces, whole):
     fused = Set(pieces).coalesce()
     assert len(fused.pieces) == 1 and fused.is_equal(Set(whole))
+
+
+def test_a_piece_without_points_goes():
+    assert Set("[N] -> { [j] : j mod 2 = 1 and 5 <= j <= N and 2N < j }").coalesce().pieces == ()
 
 
 @pytest.mark.parametrize("pieces", MORE)

@@ -59,3 +59,19 @@ def test_a_gist_is_as_short_as_isls(this, context):
     ours = Set(this).gist(Set(context))
     rows = sum(len(c.eqs) + len(c.ineqs) for _, cs in ours.parts for c in cs)
     assert rows <= sum(len(piece.get_constraints()) for piece in pieces)
+
+
+@pytest.mark.parametrize(
+    ("pieces", "context", "left"),
+    [
+        ("{ [i] : i mod 2 = 0 and 2 <= i <= 9; [i] : i mod 2 = 1 and 2 <= i <= 9 }", "{ [i] : i >= 6 or i mod 3 = 2 }",
+         "{ [i] : 2 <= i <= 9 }"),
+        ("[N] -> { [i] : N >= -2 and 0 <= i <= 2; [i] : N >= -2 and 3 <= i <= 7 }",
+         "[N] -> { [i] : 3 <= i <= 9; [i] : N >= 2 and i = 2 }", "[N] -> { [i] : N >= -2 and i <= 7 }"),
+    ],
+)  # fmt: skip
+def test_pieces_that_make_one_are_one_before_the_context_tells_them_apart(pieces, context, left):
+    pieces, context = Set(pieces), Set(context)
+    found = pieces.gist(context)
+    assert len(found.pieces) == 1
+    assert (found & context).is_equal(pieces & context) and (Set(left) & context).is_equal(pieces & context)

@@ -1,6 +1,7 @@
 """isl's notation: what it means, and what is said of a text that is none."""
 
 from fractions import Fraction
+from itertools import product
 
 import pytest
 
@@ -54,6 +55,7 @@ SAME = [
     ("{ [i] : ceild(i, 3) = 1 }", "{ [1]; [2]; [3] }"),
     ("{ [i] : max(i/2, 1) = 3/2 }", "{ [3] }"),
     ("{ [i] : i = 2^10 }", "{ [1024] }"),
+    ("{ [-3^2 : 1 - 2^3] }", "{ [i] : -9 <= i <= -7 }"),
     ("{ [i] : i >= 0 implies 4 <= i <= 5 }", "{ [i] : i < 0 or 4 <= i <= 5 }"),
     ("{ [i] : not (i >= 0 implies i >= 3) }", "{ [0]; [1]; [2] }"),
     ("{ [i] : 0 <= i <= 9 and (i > 3 => i > 7) }", "{ [0]; [1]; [2]; [3]; [8]; [9] }"),
@@ -274,3 +276,13 @@ def test_choices_in_formulas_and_functions():
     assert MultiPwAff("{ [a] -> [a : a > 0; 7 : a < 0] }").domain().is_equal(Set("{ [a] : a != 0 }"))
     with pytest.raises(SetSyntaxError, match="a choice by a condition with 'exists'"):
         Set("{ [a] : ((exists b : a = b + 2 * floor(b/3)) ? a : 3) < 5 }")
+
+
+def test_an_existential_of_a_condition_that_several_cases_deny():
+    """The condition stands in the formula once for each case of the minimum, its existential being one."""
+    text = "{ [i, j] -> [(3i : ceil(j/2) <= j; min(j, 1) : not (exists e : i < 4 and 0 <= e <= 6))] }"
+    m = Map(text)
+    for i, j in product(range(-2, 7), range(-8, 4)):
+        values = ([3 * i] if j >= 0 else []) + ([min(j, 1)] if i >= 4 else [])
+        found = {p[0] for p in m.intersect_domain(Set(f"{{ [{i}, {j}] }}")).range().points()}
+        assert found == ({sum(values)} if values else set())
