@@ -72,7 +72,7 @@ def conjunct_optimum(c: Conjunct, n_fixed: int, sign: int) -> list[tuple[tuple, 
     eqs, ineqs, given, n_par, lead = _programme(c, n_fixed)
     n_var, n_wanted = c.n + len(c.divs) - n_par, c.n - n_fixed
     pieces = triangular.optimum(n_par, n_var, eqs, ineqs, given, n_wanted, sign)
-    if pieces is None:
+    if pieces is None and n_fixed:  # where there are no parameters, a search by numbers is as fast
         eqs, ineqs, given, lead = _determined(n_fixed, n_par, eqs, ineqs, given, lead)
         n_par = n_fixed + len(lead)
         pieces = triangular.optimum(n_par, n_var, eqs, ineqs, given, n_wanted, sign)
@@ -229,6 +229,7 @@ def optimum(relation: R, sign: int) -> R:
 def _pinned(n: int, n_fixed: int, divs: tuple, values: tuple[Row, ...], piece: lexopt.Piece) -> Conjunct | None:
     """The conjunct `domain of the piece, and the free dimensions equal their values`."""
     if not n_fixed:
+        assert not any(any(row[1:]) for row in values)  # numbers, and no div of numbers
         return _at([row[0] for row in values])
     gap = (0,) * (n - n_fixed)
 

@@ -59,3 +59,25 @@ def test_what_an_input_of_the_same_output_has_itself_is_its_own_optimum(texts, f
     for n in SIZES:
         wanted = {(*y, *y) for _, y in values(f, dims, n)}
         assert set(same.fix(N=n).wrap().flatten().points()) == wanted
+
+
+THIN = [
+    ("-33 <= -17i - 11j - 29k - N <= -31 and 0 <= -17i + 7j + 7k <= 12",
+     lambda i, j, k, n: -33 <= -17 * i - 11 * j - 29 * k - n <= -31 and 0 <= -17 * i + 7 * j + 7 * k <= 12),
+    ("-37i + 7j + 31k = N - 14", lambda i, j, k, n: -37 * i + 7 * j + 31 * k == n - 14),
+    ("0 <= 7i - 37j - 11k - N <= 1 and -14 <= -17i + 7j - 17k <= 26",
+     lambda i, j, k, n: 0 <= 7 * i - 37 * j - 11 * k - n <= 1 and -14 <= -17 * i + 7 * j - 17 * k <= 26),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "holds"), THIN)
+@pytest.mark.parametrize("pick", [min, max])
+def test_the_optimum_of_a_thin_set_with_a_parameter_and_with_a_number_in_its_place(text, holds, pick):
+    box = "-3 <= i <= 4 and -3 <= j <= 4 and -3 <= k <= 4"
+    optimum = "lexmin" if pick is min else "lexmax"
+    whole = getattr(Set(f"[N] -> {{ [i, j, k] : {box} and {text} and 0 <= N <= 9 }}"), optimum)()
+    for n in range(10):
+        found = [p for p in product(range(-3, 5), repeat=3) if holds(*p, n)]
+        wanted = {pick(found)} if found else set()
+        one = getattr(Set(f"{{ [i, j, k] : {box} and {text.replace('N', str(n))} }}"), optimum)()
+        assert set(one.points()) == wanted == set(whole.points(N=n))
