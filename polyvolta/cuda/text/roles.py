@@ -114,7 +114,9 @@ def parts_a_warp(ir: KernelIR, s: When) -> bool:
     These run ahead: where the lanes meet behind a branch, a compiler's barrier for them gives way to a loop that waits.
     Compilers take lanes that have met for a warp in step, and keep what they all have in registers of the warp; so the
     ones ahead overwrite what the one behind, in the branch, is about to copy a box with, and the GPU finds an illegal
-    instruction. An explicit barrier of the warp behind the branch doesn't give way.
+    instruction, or a misaligned address. An explicit barrier of the warp behind the branch doesn't give way; but what
+    comes behind it, compilers may begin before it. So in a loop no lane is to be ahead: one lane goes through all of it
+    (`statements._tiles_of_one_lane`), and the others have nothing left to do but to meet it.
     """
     apart = any(e.names() & own_names(ir) for e in s.conditions)
     return apart and any(isinstance(op, Await) for op in operations((s,)))

@@ -63,7 +63,7 @@ def _when(scope: Scope, s: When, depth: int, at: IrPath) -> list[str]:
             lines += [pad + "} else {", *_body(scope, s.orelse, depth, at, len(s.body))]
     lines.append(pad + "}")
     if scope.whole and scope.followed and roles.parts_a_warp(scope.ir, s):
-        lines += [*comment("lanes that wait for no phase don't run ahead", pad), pad + "__syncwarp();"]
+        lines += _meeting(pad)
     return lines
 
 
@@ -91,13 +91,41 @@ def _roles(scope: Scope, s: Roles, depth: int, at: IrPath) -> list[str]:
 
 def _tiles(scope: Scope, s: Tiles, depth: int, at: IrPath) -> list[str]:
     """A loop over a block's tiles; its head is where the statement starts."""
-    pad = "  " * depth
+    if scope.warpgroups and scope.whole and all(isinstance(x, When) and roles.any_lane(scope.ir, x) for x in s.body):
+        return _tiles_of_one_lane(scope, s, depth, at)
     with scope.followed_by(True):
-        body = _body(scope, s.body, depth, at)
+        return _over_tiles(scope, s, depth, at, _body(scope, s.body, depth, at))
+
+
+def _tiles_of_one_lane(scope: Scope, s: Tiles, depth: int, at: IrPath) -> list[str]:
+    """The loop where all that is done in it is one lane's: that one alone goes from tile to tile.
+
+    So its warp has no lanes that are ahead; see `roles.parts_a_warp`.
+    """
+    pad = "  " * depth
+    body: list[str] = []
+    for k, one in enumerate(s.body):
+        assert isinstance(one, When)
+        with scope.where(one), scope.knowing(ranges.of_conditions(one.conditions, scope.ranges)):
+            body += [*comment(one.comment, pad + "    "), *_body(scope, one.body, depth + 1, (*at, k))]
+    lines = [f"{pad}if ({scope.call(boxes.ELECTED)}) {{"]
+    for k in range(len(s.body)):
+        lines = _marked(lines, (*at, k))
+    lines += [*_over_tiles(scope, s, depth + 1, at, body), pad + "}"]
+    return [*lines, *(_meeting(pad) if scope.followed else [])]
+
+
+def _over_tiles(scope: Scope, s: Tiles, depth: int, at: IrPath, body: list[str]) -> list[str]:
+    pad = "  " * depth
     used = {word for line in body for word in re.findall(r"\w+", line)}
     before, head, place, steps = persistent.of_tiles(scope, s, used.__contains__)
     lines = [*comment(s.comment, pad), *(pad + line for line in before), *_marked([pad + head], at)]
     return [*lines, *(f"{pad}  {line}" for line in place), *body, *(f"{pad}  {line}" for line in steps), pad + "}"]
+
+
+def _meeting(pad: str) -> list[str]:
+    """Where lanes of a warp that have parted to wait meet."""
+    return [*comment("lanes that wait for no phase don't run ahead", pad), pad + "__syncwarp();"]
 
 
 def _strip(scope: Scope, s: Loop, strip: Strip, pad: str, at: IrPath) -> list[str]:
