@@ -173,9 +173,9 @@ def prepare(one: Input, values: Sequence[int]) -> None:
             begin = time.thread_time()
             made = build.node_from_schedule(node)
         else:
-            lines = [line for line in text.splitlines() if line.strip() and not line.startswith("#")]
-            relation, context = named(isl.UnionMap(lines[0])), isl.Set(lines[1] if len(lines) > 1 else "{ : }")
-            options = isl.UnionMap(lines[2]) if len(lines) > 2 else isl.UnionMap("{ }")
+            given = written(text)
+            relation, context = named(isl.UnionMap(given[0])), isl.Set(given[1] if len(given) > 1 else "{ : }")
+            options = isl.UnionMap(given[2]) if len(given) > 2 else isl.UnionMap("{ }")
             if relation.is_empty():
                 raise NotImplementedError("no instances")
             one.tree, relation = of_map(relation, options)
@@ -198,6 +198,12 @@ def prepare(one: Input, values: Sequence[int]) -> None:
     codes = re.sub(r"#.*", "", one.ours) + one.isls
     one.params = tuple(p for p in names_of(made, context, one.tree) if re.search(rf"\b{re.escape(p)}\b", codes))
     one.points = [point(context, one.params, v) for v in values]
+
+
+def written(text: str) -> list[str]:
+    """The relations and sets of a text, each up to its closing brace, on as many lines as it takes."""
+    text = re.sub(r"(#|//).*", "", text)
+    return [part.strip() for part in re.findall(r"[^{}]*\{[^{}]*\}", text)]
 
 
 def names_of(made: object, context: object, tree: Schedule) -> list[str]:
