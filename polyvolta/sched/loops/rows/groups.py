@@ -26,7 +26,7 @@ from polyvolta.sched.components import strongly_connected
 from polyvolta.sched.loops.rows.known import Known
 from polyvolta.sched.loops.rows.lanes import Lane
 from polyvolta.sched.loops.rows.linear import Key, System, coefficient, negated
-from polyvolta.sched.loops.rows.order import First, ends, precedes
+from polyvolta.sched.loops.rows.order import Compared, First, ends
 
 FEW = 6  # classes beyond which values are cut into few cells only
 MANY = 10  # classes beyond which values are not cut into cells
@@ -137,8 +137,10 @@ def _components(
 ) -> list[tuple[int, ...]]:
     """The strongly connected components of "must not run wholly after", in order."""
 
+    compared = Compared(known, k, columns, first)
+
     def before(p: int, q: int) -> bool:
-        return all(precedes(known, a, b, k, columns, first) for a in items[p] for b in items[q])
+        return all(compared.precedes(a, b) for a in items[p] for b in items[q])
 
     numbers = range(len(items))
     return strongly_connected(numbers, [(p, q) for p, q in permutations(numbers, 2) if not before(q, p)])
