@@ -158,6 +158,12 @@ class BandLoops:
                 b, state = simpler, state.knowing(shared)
                 known = state.known
                 conditions += stated(known.columns, shared, self.writer.tidy)
+        if where is None and self.writer.parted:
+            shared, narrower = self.narrower(shadows, col, b, state)
+            if narrower is not None:
+                b, state = narrower, state.knowing(shared)
+                known = state.known
+                conditions += stated(known.columns, shared, self.writer.tidy)
         if not (b.bounded(1) and b.bounded(-1)):
             possible = [lane for lane in lanes if not known.excludes_exactly(lane.piece.system, few=1000)]
             if len(possible) == len(lanes):
@@ -241,6 +247,23 @@ class BandLoops:
         found = bounds(state.known.given(rows), [shadow], col)
         spared = 0 if found is None else len(b.low) + len(b.high) - len(found.low) - len(found.high)
         return rows, found if 2 * spared >= len(rows.ineqs) else None
+
+    def narrower(self, shadows: List[System], col: int, b: Bounds, state: State) -> tuple[System, Bounds | None]:
+        """Conditions outside without which the loops inside do not run, if a loop runs but a few times under them.
+
+        Only if there is no limit to how often it would run without.
+        """
+        rows = System()
+        if len(shadows) == 1 and b.bounded(1) and b.bounded(-1) and longest(state.known, b, col) is None:
+            aside = shadows[0].without((col,), state.known.low, state.known.high)
+            aside.eqs, aside.mods = [], []
+            rows = beyond(state.known, aside)
+            ensured = state.known.given(b.system(col))
+            rows.ineqs = {key: const for key, const in rows.ineqs.items() if not ensured.implies(key, const)}
+        if not rows.ineqs or rows.empty:
+            return rows, None
+        found = bounds(state.known.given(rows), shadows, col)
+        return rows, found if found is None or longest(state.known.given(rows), found, col) is not None else None
 
     def at_value(self, k: int, parts: Parts, value: Value, state: State) -> tuple[Ast, ...]:
         """The code at one value of the member."""

@@ -99,7 +99,8 @@ def groups(
         plain = [shadow(c, k, col) for c in each]
         found = None
         if sum(map(len, whose)) > len(each):
-            found = _cells(known, [s.copy().add(rows) for s, some in zip(plain, whose, strict=True) for rows in some], col)
+            finer = [s.copy().add(rows) for s, some in zip(plain, whose, strict=True) for rows in some]
+            found = _cells(known, finer, col)
         if found is None:
             found = _cells(known, plain, col)
         if found is None:
@@ -124,7 +125,7 @@ def _cells(known: Known, shadows: Sequence[System], col: int) -> list[System] | 
 
 
 def _tested(known: Known, lanes: Sequence[Lane], inside: Sequence[int]) -> list[System]:
-    """The conditions of lanes on what is outside of a loop that no loop ensures, each once; `inside` are its columns."""
+    """What lanes say of what is outside of a loop and is not known, each once; `inside` are columns from the loop on."""
     found: dict[tuple, System] = {}
     for lane in lanes:
         rows = [
