@@ -125,7 +125,7 @@ def _cells(known: Known, shadows: Sequence[System], col: int) -> list[System] | 
 
 
 def _tested(known: Known, lanes: Sequence[Lane], inside: Sequence[int]) -> list[System]:
-    """What lanes say of what is outside of a loop and is not known, each once; `inside` are columns from the loop on."""
+    """What lanes say of what is outside of a loop and not known, each once; `inside` are columns from the loop on."""
     found: dict[tuple, System] = {}
     for lane in lanes:
         rows = [
