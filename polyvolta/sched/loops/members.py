@@ -159,7 +159,7 @@ class BandLoops:
                 known = state.known
                 conditions += stated(known.columns, shared, self.writer.tidy)
         if where is None and self.writer.parted:
-            shared, narrower = self.narrower(shadows, col, b, state)
+            shared, narrower = self.narrower(k, lanes, shadows, b, state)
             if narrower is not None:
                 b, state = narrower, state.knowing(shared)
                 known = state.known
@@ -248,13 +248,19 @@ class BandLoops:
         spared = 0 if found is None else len(b.low) + len(b.high) - len(found.low) - len(found.high)
         return rows, found if 2 * spared >= len(rows.ineqs) else None
 
-    def narrower(self, shadows: List[System], col: int, b: Bounds, state: State) -> tuple[System, Bounds | None]:
-        """Conditions outside without which the loops inside do not run, if a loop runs but a few times under them.
+    def narrower(
+        self, k: int, lanes: list[Lane], shadows: List[System], b: Bounds, state: State
+    ) -> tuple[System, Bounds | None]:
+        """Conditions outside without which nothing runs in a loop, where they are worth a test before it.
 
-        Only if there is no limit to how often it would run without.
+        They are if the loop runs but a few times under them, and there is no limit without. And where what is inside is
+        written out: no loop would ensure them, and each iteration had to test them.
         """
-        rows = System()
-        if len(shadows) == 1 and b.bounded(1) and b.bounded(-1) and longest(state.known, b, col) is None:
+        rows, col = System(), self.columns[k]
+        inner = [j for j in range(k + 1, len(self.members)) if self.columns[j]]
+        written = isinstance(self.child, Leaf) and inner and all(self.loop_type(j, lanes) == "unroll" for j in inner)
+        endless = b.bounded(1) and b.bounded(-1) and longest(state.known, b, col) is None
+        if len(shadows) == 1 and (written or endless):
             aside = shadows[0].without((col,), state.known.low, state.known.high)
             aside.eqs, aside.mods = [], []
             rows = beyond(state.known, aside)
@@ -262,8 +268,9 @@ class BandLoops:
             rows.ineqs = {key: const for key, const in rows.ineqs.items() if not ensured.implies(key, const)}
         if not rows.ineqs or rows.empty:
             return rows, None
-        found = bounds(state.known.given(rows), shadows, col)
-        return rows, found if found is None or longest(state.known.given(rows), found, col) is not None else None
+        known = state.known.given(rows)
+        found = bounds(known, shadows, col)
+        return rows, found if found is None or written or longest(known, found, col) is not None else None
 
     def at_value(self, k: int, parts: Parts, value: Value, state: State) -> tuple[Ast, ...]:
         """The code at one value of the member."""
