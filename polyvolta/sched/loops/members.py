@@ -343,13 +343,16 @@ class BandLoops:
         if some:
             return tuple(dict.fromkeys(self.end(known, s, col, sign, b) for s in some))
         beyond = self.end(known, others[0], col, -sign, b) + sign if len(others) == 1 else None
-        terms: dict[Bound, tuple[Condition, ...]] = {}
+        terms: list[tuple[Bound, tuple[Condition, ...]]] = []
         for where, sides in each:
             one = tuple(dict.fromkeys(self.end(known, s, col, sign, b) for s in sides))
             bound = one[0] if len(one) == 1 else Extreme("max" if sign == 1 else "min", one)
             cases = stated(known.columns, where, self.writer.tidy)
-            terms[bound] = () if not terms.get(bound, cases) else cases
-        return (furthest("min" if sign == 1 else "max", list(terms.items()), beyond),)
+            if not cases:
+                terms = [term for term in terms if term[0] != bound]
+            if (bound, cases) not in terms and (bound, ()) not in terms:
+                terms.append((bound, cases))
+        return (furthest("min" if sign == 1 else "max", terms, beyond),)
 
     def end(self, known: Known, side: Side, col: int, sign: int, b: Bounds) -> Aff:
         """One bound as an expression."""
