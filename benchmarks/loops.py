@@ -173,9 +173,9 @@ def prepare(one: Input, values: Sequence[int]) -> None:
             begin = time.thread_time()
             made = build.node_from_schedule(node)
         else:
-            lines = [line for line in text.splitlines() if line.strip() and not line.startswith("#")]
-            relation, context = named(isl.UnionMap(lines[0])), isl.Set(lines[1] if len(lines) > 1 else "{ : }")
-            options = isl.UnionMap(lines[2]) if len(lines) > 2 else isl.UnionMap("{ }")
+            given = written(text)
+            relation, context = named(isl.UnionMap(given[0])), isl.Set(given[1] if len(given) > 1 else "{ : }")
+            options = isl.UnionMap(given[2]) if len(given) > 2 else isl.UnionMap("{ }")
             if relation.is_empty():
                 raise NotImplementedError("no instances")
             one.tree, relation = of_map(relation, options)
@@ -198,6 +198,12 @@ def prepare(one: Input, values: Sequence[int]) -> None:
     codes = re.sub(r"#.*", "", one.ours) + one.isls
     one.params = tuple(p for p in names_of(made, context, one.tree) if re.search(rf"\b{re.escape(p)}\b", codes))
     one.points = [point(context, one.params, v) for v in values]
+
+
+def written(text: str) -> list[str]:
+    """The relations and sets of a text, each up to its closing brace, on as many lines as it takes."""
+    text = re.sub(r"(#|//).*", "", text)
+    return [part.strip() for part in re.findall(r"[^{}]*\{[^{}]*\}", text)]
 
 
 def names_of(made: object, context: object, tree: Schedule) -> list[str]:
@@ -235,18 +241,20 @@ def maps_of(relation: object) -> list:
 
 
 def of_map(relation: object, options: object) -> tuple[Schedule, object]:
-    """A relation as a tree of one band, and the relation; its cases become statements of their own where they must."""
+    """A relation as a tree of one band, and the relation; its cases become statements of their own where they must.
+
+    Where an instance has several times, or one that is no expression, the instances of a case are pairs with the time.
+    """
     rows, domain, used = {}, None, isl.UnionMap("{ }")
     for m in maps_of(relation):
         pieces = [m]
-        try:
-            Map(str(m)).as_affs()
-        except NotAFunction:
+        if not is_function(m):
             pieces, name = [], m.get_tuple_name(isl.dim_type.in_)
             m.make_disjoint().foreach_basic_map(pieces.append)
             pieces = [isl.Map.from_basic_map(p) for p in pieces]
             pieces = [p.set_tuple_name(isl.dim_type.in_, f"{name}_{k}") for k, p in enumerate(pieces)]
         for p in pieces:
+            p = p if is_function(p) else timed(p)  # noqa: PLW2901
             used, ours = used.union(p), Map(str(p))
             here = ours.domain()
             names = {old: var(new) for old, new in zip(ours.space.inp.dims, here.space.out.dims, strict=True)}
@@ -254,21 +262,43 @@ def of_map(relation: object, options: object) -> tuple[Schedule, object]:
             rows[here.space.out.name] = [e.rewrite(own) for e in ours.as_affs()]
             domain = here if domain is None else domain | here
     width = len(next(iter(rows.values())))
-    types = types_of(options, width)
+    types = types_of(options, width, used)
     members = (Member(tuple((n, row[k]) for n, row in rows.items()), loop_type=types[k]) for k in range(width))
     return Schedule(Domain(domain, Band(tuple(members)))), used
 
 
-def types_of(options: object, width: int) -> list[LoopType]:
-    """The types of loops that options ask for at some values."""
+def is_function(m: object) -> bool:
+    """Whether a map has one expression for each of its outputs."""
+    try:
+        Map(str(m)).as_affs()
+    except NotAFunction:
+        return False
+    return True
+
+
+def timed(m: object) -> object:
+    """A map whose instances are the pairs of an instance and its time."""
+    name = m.get_tuple_name(isl.dim_type.in_)
+    pairs = m.range_map().flatten_domain()
+    return pairs.set_tuple_name(isl.dim_type.in_, name)
+
+
+def types_of(options: object, width: int, relation: object) -> list[LoopType]:
+    """The types of loops that options ask for at all values of a member; ours have no types at some."""
     out: list[LoopType] = ["default"] * width
+    values = [relation.range().apply(isl.UnionMap(f"{{ [{dims(width)}] -> [i{k}] }}")) for k in range(width)]
     for m in maps_of(options):
         name = m.get_tuple_name(isl.dim_type.out) if m.has_tuple_name(isl.dim_type.out) else ""
         if name in TYPES:
             for k in range(width):
-                if not m.fix_val(isl.dim_type.out, 0, isl.Val(k)).is_empty():
+                there = isl.UnionSet.from_set(m.fix_val(isl.dim_type.out, 0, isl.Val(k)).domain())
+                if values[k].is_subset(there.apply(isl.UnionMap(f"{{ [{dims(width)}] -> [i{k}] }}"))):
                     out[k] = name
     return out
+
+
+def dims(width: int) -> str:
+    return ", ".join(f"i{k}" for k in range(width))
 
 
 def point(context: object, params: Sequence[str], value: int) -> list[int]:

@@ -27,7 +27,7 @@ def test_what_spends_much_is_put_aside():
 
 
 def test_a_wrong_order_is_shrunk_and_told(monkeypatch):
-    monkeypatch.setattr("polyvolta.sched.loops.rows.groups.precedes", lambda *_: True)
+    monkeypatch.setattr("polyvolta.sched.loops.rows.groups.Compared.precedes", lambda *_: True)
     _, _, (table, reasons, reports) = run((False, 5, None, 0), 8, "1")
     assert table["all", "wrong"] and reasons["wrong", "other instances or order"]
     text = reports[0][1]

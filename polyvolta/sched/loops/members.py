@@ -158,6 +158,12 @@ class BandLoops:
                 b, state = simpler, state.knowing(shared)
                 known = state.known
                 conditions += stated(known.columns, shared, self.writer.tidy)
+        if where is None and self.writer.parted:
+            shared, narrower = self.narrower(k, lanes, shadows, b, state)
+            if narrower is not None:
+                b, state = narrower, state.knowing(shared)
+                known = state.known
+                conditions += stated(known.columns, shared, self.writer.tidy)
         if not (b.bounded(1) and b.bounded(-1)):
             possible = [lane for lane in lanes if not known.excludes_exactly(lane.piece.system, few=1000)]
             if len(possible) == len(lanes):
@@ -242,6 +248,30 @@ class BandLoops:
         spared = 0 if found is None else len(b.low) + len(b.high) - len(found.low) - len(found.high)
         return rows, found if 2 * spared >= len(rows.ineqs) else None
 
+    def narrower(
+        self, k: int, lanes: list[Lane], shadows: List[System], b: Bounds, state: State
+    ) -> tuple[System, Bounds | None]:
+        """Conditions outside without which nothing runs in a loop, where they are worth a test before it.
+
+        They are if the loop runs but a few times under them, and there is no limit without. And where what is inside is
+        written out: no loop would ensure them, and each iteration had to test them.
+        """
+        rows, col = System(), self.columns[k]
+        inner = [j for j in range(k + 1, len(self.members)) if self.columns[j]]
+        written = isinstance(self.child, Leaf) and inner and all(self.loop_type(j, lanes) == "unroll" for j in inner)
+        endless = b.bounded(1) and b.bounded(-1) and longest(state.known, b, col) is None
+        if len(shadows) == 1 and (written or endless):
+            aside = shadows[0].without((col,), state.known.low, state.known.high)
+            aside.eqs, aside.mods = [], []
+            rows = beyond(state.known, aside)
+            ensured = state.known.given(b.system(col))
+            rows.ineqs = {key: const for key, const in rows.ineqs.items() if not ensured.implies(key, const)}
+        if not rows.ineqs or rows.empty:
+            return rows, None
+        known = state.known.given(rows)
+        found = bounds(known, shadows, col)
+        return rows, found if found is None or written or longest(known, found, col) is not None else None
+
     def at_value(self, k: int, parts: Parts, value: Value, state: State) -> tuple[Ast, ...]:
         """The code at one value of the member."""
         out: list[Ast] = []
@@ -313,13 +343,16 @@ class BandLoops:
         if some:
             return tuple(dict.fromkeys(self.end(known, s, col, sign, b) for s in some))
         beyond = self.end(known, others[0], col, -sign, b) + sign if len(others) == 1 else None
-        terms: dict[Bound, tuple[Condition, ...]] = {}
+        terms: list[tuple[Bound, tuple[Condition, ...]]] = []
         for where, sides in each:
             one = tuple(dict.fromkeys(self.end(known, s, col, sign, b) for s in sides))
             bound = one[0] if len(one) == 1 else Extreme("max" if sign == 1 else "min", one)
             cases = stated(known.columns, where, self.writer.tidy)
-            terms[bound] = () if not terms.get(bound, cases) else cases
-        return (furthest("min" if sign == 1 else "max", list(terms.items()), beyond),)
+            if not cases:
+                terms = [term for term in terms if term[0] != bound]
+            if (bound, cases) not in terms and (bound, ()) not in terms:
+                terms.append((bound, cases))
+        return (furthest("min" if sign == 1 else "max", terms, beyond),)
 
     def end(self, known: Known, side: Side, col: int, sign: int, b: Bounds) -> Aff:
         """One bound as an expression."""

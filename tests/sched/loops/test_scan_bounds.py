@@ -1,6 +1,9 @@
 """What bounds loops over statements that have instances at some places only, and what floors say of members."""
 
 from polyvolta.sched.emit.c.text import to_c
+from polyvolta.sched.emit.run import bound, holds
+from polyvolta.sched.loops.ast import For, If
+from polyvolta.sched.loops.rows import order
 from polyvolta.sched.tree import Schedule
 from tests.sched.loops.oracle import assert_scans
 
@@ -83,3 +86,76 @@ def test_nothing_is_isolated_where_no_loop_is_left():
     )
     found = assert_scans(tree, [{"N": n} for n in (-1, 0, 3, 9)])
     assert to_c(found) == "for (int c0 = 0; c0 <= N; c0 += 1)\n  S(c0);"
+
+
+def test_a_bound_counts_only_where_its_statement_has_values():
+    """S runs from 0 to 2, T from 0 to N where N is odd: where N is even, no loop goes to N."""
+    domain = "[N] -> { S[i] : 0 <= i <= 2; T[i] : N mod 2 = 1 and 0 <= i <= N }"
+    sizes = [{"N": n} for n in (-1, 0, 1, 2, 3, 5, 6)]
+    got = lines(domain, "[N] -> [{ S[i] -> [(i)]; T[i] -> [(i)] }]", sizes=sizes)
+    assert not any("c0 <= max(2, N)" in line for line in got), got
+    tree = Schedule.parse(
+        '{ domain: "[N] -> { S[i] : N mod 3 = 2 and 0 <= i <= N; S[i] : i mod 2 = 1 and 1 <= i <= 3 }", '
+        'child: { schedule: "[N] -> [{ S[i] -> [(floor((2 - 2*i)/3) - 1)] }, { S[i] -> [(-2*i - 1)] }]" } }'
+    )
+    found = assert_scans(tree, [{"N": n} for n in (-1, 0, 1, 2, 5, 6, 7, 8)])
+    few, many = (list(trips(found.body, {"N": n})) for n in (30, 90))
+    assert len(few) == len(many)
+
+
+def trips(body, values):
+    """The iterations of all loops at some values."""
+    for node in body:
+        if isinstance(node, For):
+            low, high = max(bound(b, values) for b in node.lower), min(bound(b, values) for b in node.upper)
+            for v in range(low, high + 1, node.step):
+                yield node.var, v
+                yield from trips(node.body, {**values, node.var: v})
+        elif isinstance(node, If) and all(holds(c, values) for c in node.conditions):
+            yield from trips(node.body, values)
+
+
+def test_one_bound_may_count_under_several_conditions():
+    """S and T run to M, each at its own sizes: the loop does where either has values."""
+    domain = (
+        "[N, M] -> { S[i] : N mod 2 = 0 and 0 <= i <= M; T[i] : N mod 2 = 0 and N mod 3 = 0 and -1 <= i <= M; "
+        "U[i] : 0 <= i <= 2 }"
+    )
+    sizes = [{"N": n, "M": m} for n in range(7) for m in (-1, 0, 2, 5)]
+    lines(domain, "[N, M] -> [{ S[i] -> [(i)]; T[i] -> [(i)]; U[i] -> [(i)] }]", "atomic", sizes)
+
+
+def test_sizes_at_which_an_inner_loop_runs_are_tested_before_a_long_one():
+    """The loop over i runs for N <= 2 only: without the test, the one over j goes to N for nothing."""
+    domain = "[N] -> { S[i, j] : N - 1 <= i <= 1 and 1 <= j <= N }"
+    got = lines(domain, "[N] -> [{ S[i, j] -> [(j)] }]", sizes=[{"N": n} for n in (-1, 0, 1, 2, 3, 9)])
+    assert got[0] == "if (N <= 2)", got
+
+
+def test_what_all_that_is_written_out_tests_is_tested_before_the_loop():
+    domain = "[N, M] -> { S[i, j] : 0 <= i < M and 0 <= j <= 3 and j < N }"
+    tree = Schedule.parse(
+        f'{{ domain: "{domain}", child: {{ schedule: "[N, M] -> [{{ S[i, j] -> [(i)] }}, {{ S[i, j] -> [(j)] }}]", '
+        'options: "{ unroll[1] }" } }'
+    )
+    got = to_c(assert_scans(tree, SIZES), macros=False).split("\n")
+    assert got[0].startswith("if (N >= 1)") and not any("N >= 1" in line for line in got[1:]), got
+
+
+def test_separate_decides_conditions_of_sizes_before_the_loop():
+    domain = "[N] -> { S[i] : 0 <= i <= 9 and N >= 2; T[i] : 0 <= i <= 9 }"
+    tree = f'{{ domain: "{domain}", child: {{ schedule: "[N] -> [{{ S[i] -> [(i)]; T[i] -> [(i)] }}]", '
+    tree = Schedule.parse(tree + 'options: "{ separate[0] }" } }')
+    got = to_c(assert_scans(tree, [{"N": n} for n in (0, 1, 2, 3)]), macros=False).split("\n")
+    assert [line for line in got if line.startswith(("if", "for", "}"))] == ["if (N >= 2)", "if (N <= 1)"], got
+
+
+def test_lanes_that_say_the_same_are_compared_once(monkeypatch):
+    """A hundred statements with one range are one loop without ten thousand linear programs."""
+    asked = []
+    furthest = order._furthest
+    monkeypatch.setattr(order, "_furthest", lambda *given: asked.append(given) or furthest(*given))
+    names = [f"S{k}" for k in range(100)]
+    domain = "[N] -> { " + "; ".join(f"{n}[i] : 0 <= i < N" for n in names) + " }"
+    found = lines(domain, "[N] -> [{ " + "; ".join(f"{n}[i] -> [(i)]" for n in names) + " }]", sizes=[{"N": 2}])
+    assert len([line for line in found if "for" in line]) == 1 and len(asked) < 10

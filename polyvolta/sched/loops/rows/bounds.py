@@ -110,8 +110,8 @@ def bounds(
     if len(found) == 1:
         shadow, low, high, tab, _ = found[0]
         return Bounds(low, high, [], [], *stride(known, shadow, col), tab)
-    low = _common(known, [(s, lo) for s, lo, _, _, _ in found])
-    high = _common(known, [(s, hi) for s, _, hi, _, _ in found])
+    low = _common(known, [(s, lo, there) for s, lo, _, _, there in found], col)
+    high = _common(known, [(s, hi, there) for s, _, hi, _, there in found], col)
     tab = known.tableau([(k, c) for k, c, _ in (*low, *high)])
     low, high = _needed(tab, 0, low, len(high)), high
     tab = known.tableau([(k, c) for k, c, _ in (*low, *high)])
@@ -184,16 +184,16 @@ def _needed_of_integers(known: Known, some: list[Side], others: list[Side]) -> l
     return some
 
 
-def _common(known: Known, each: Sequence[tuple[System, list[Side]]]) -> list[Side]:
-    """Bounds of some shadow that hold on all."""
+def _common(known: Known, each: Sequence[tuple[System, list[Side], System]], col: int) -> list[Side]:
+    """Bounds of some shadow that hold on all; none where they are far beyond all that counts at some places."""
     out: list[Side] = []
     tabs: list[Tableau | None] = [None] * len(each)
-    for s, some in each:
+    for s, some, _ in each:
         for side in some:
             key, const, _ = side
             if side in out:
                 continue
-            for k, (other, _) in enumerate(each):
+            for k, (other, _, _) in enumerate(each):
                 if other is s:
                     continue
                 stated = other.ineqs.get(key)
@@ -206,11 +206,41 @@ def _common(known: Known, each: Sequence[tuple[System, list[Side]]]) -> list[Sid
                     break
             else:
                 out.append(side)
+    if out and _far(known, out, _alone(known, each), col):
+        return []
     best: dict[Key, Side] = {}
     for side in out:
         if side[0] not in best or side[1] < best[side[0]][1]:
             best[side[0]] = side
     return list(best.values())
+
+
+def _alone(known: Known, each: Sequence[tuple[System, list[Side], System]]) -> list[tuple[System, list[Side]]]:
+    """The shadows that have values at places at which no other one is known to have any, and their bounds."""
+    if all(there.everywhere for _, _, there in each):
+        return []
+    out = []
+    for k, (s, some, where) in enumerate(each):
+        beside = known.given(where)
+        others = [there for j, (_, _, there) in enumerate(each) if j != k]
+        if not any(
+            all(beside.implies(*row) for row in there.every_ge()) and all(beside.implies_mod(*r) for r in there.mods)
+            for there in others
+        ):
+            out.append((s, some))
+    return out
+
+
+def _far(known: Known, common: Sequence[Side], alone: Sequence[tuple[System, list[Side]]], col: int) -> bool:
+    """Whether bounds are any distance from those of a shadow that may have values where no other one has."""
+    gap = known.columns.twin(col)
+    beyond = [(plus(1, key, -1, ((gap, 1),)), const) for key, const, _ in common]
+    for s, some in alone:
+        for key, const, _ in [side for side in some if side not in common]:
+            tab = known.tableau([*s.every_ge(), (negated(key), -const), *beyond])
+            if not tab.empty and tab.maximum(known._dense(tab, ((gap, 1),), 0)) is None:
+                return True
+    return False
 
 
 def _telling(known: Known, where: System, some: list[Side], others: list[Side]) -> System:

@@ -5,8 +5,9 @@ of which neither can run wholly before the other (`order`) are interleaved and m
 connected components of "does not run wholly after" are the groups, in topological order.
 
 The types of loops change what the items are. With `atomic` each statement is one, whatever its lanes say. `separate`
-then cuts the values of a group into cells, in each of which the same classes have values throughout. And what a band
-isolates is cut out beforehand:
+then cuts the values of a group into cells, in each of which the same classes have values throughout and what lanes say
+of sizes and of loops outside is decided, too, if the cells are not too many with that. And what a band isolates is cut
+out beforehand:
 
     elsewhere   nothing is isolated at these values outside
     before      below a lower bound of what is isolated
@@ -25,8 +26,8 @@ from itertools import permutations
 from polyvolta.sched.components import strongly_connected
 from polyvolta.sched.loops.rows.known import Known
 from polyvolta.sched.loops.rows.lanes import Lane
-from polyvolta.sched.loops.rows.linear import Key, System, coefficient, negated
-from polyvolta.sched.loops.rows.order import First, ends, precedes
+from polyvolta.sched.loops.rows.linear import LOCAL, Key, System, coefficient, negated
+from polyvolta.sched.loops.rows.order import Compared, First, ends
 
 FEW = 6  # classes beyond which values are cut into few cells only
 MANY = 10  # classes beyond which values are not cut into cells
@@ -87,14 +88,21 @@ def groups(
     col = columns[k]
     out = []
     for together in in_order(known, _alike(lanes, k, col, loop_type == "atomic"), k, columns, first):
-        each = classes(together, k, col)
-        if len(each) == 1 or loop_type != "separate":
+        if loop_type != "separate" or len(together) == 1:
             out.append(Group(together))
             continue
-        shadows = [shadow(c, k, col) for c in each]
-        numbers = all(_between_numbers(s, col) for s in shadows)
-        most = CELLS[0 if numbers or len(each) <= FEW else 1]
-        found = cells(known, shadows, most) if len(each) <= (NUMBERS if numbers else MANY) else None
+        each = classes(together, k, col)
+        whose = [_tested(known, some, columns[k:]) for some in each]
+        if len(each) == 1 and len(whose[0]) == 1:
+            out.append(Group(together))
+            continue
+        plain = [shadow(c, k, col) for c in each]
+        found = None
+        if sum(map(len, whose)) > len(each):
+            finer = [s.copy().add(rows) for s, some in zip(plain, whose, strict=True) for rows in some]
+            found = _cells(known, finer, col)
+        if found is None:
+            found = _cells(known, plain, col)
         if found is None:
             return None
         items = []
@@ -107,6 +115,26 @@ def groups(
             shared = [lane for at in some for lane in items[at][1]]
             out.append(Group(shared, items[some[0]][0] if len(some) == 1 else None))
     return out
+
+
+def _cells(known: Known, shadows: Sequence[System], col: int) -> list[System] | None:
+    """The cells of some shadows; None where these are too many."""
+    numbers = all(_between_numbers(s, col) for s in shadows)
+    most = CELLS[0 if numbers or len(shadows) <= FEW else 1]
+    return cells(known, shadows, most) if len(shadows) <= (NUMBERS if numbers else MANY) else None
+
+
+def _tested(known: Known, lanes: Sequence[Lane], inside: Sequence[int]) -> list[System]:
+    """What lanes say of what is outside of a loop and not known, each once; `inside` are columns from the loop on."""
+    found: dict[tuple, System] = {}
+    for lane in lanes:
+        rows = [
+            row
+            for row in lane.piece.system.every_ge()
+            if all(c < LOCAL and c not in inside for c, _ in row[0]) and not known.implies(*row)
+        ]
+        found.setdefault(tuple(sorted(rows)), _of_rows(rows))
+    return list(found.values())
 
 
 def _between_numbers(s: System, col: int) -> bool:
@@ -137,8 +165,10 @@ def _components(
 ) -> list[tuple[int, ...]]:
     """The strongly connected components of "must not run wholly after", in order."""
 
+    compared = Compared(known, k, columns, first)
+
     def before(p: int, q: int) -> bool:
-        return all(precedes(known, a, b, k, columns, first) for a in items[p] for b in items[q])
+        return all(compared.precedes(a, b) for a in items[p] for b in items[q])
 
     numbers = range(len(items))
     return strongly_connected(numbers, [(p, q) for p, q in permutations(numbers, 2) if not before(q, p)])

@@ -253,6 +253,8 @@ class System:
             if not present:
                 break
             col = present.pop() if len(present) == 1 else min(present, key=lambda c: (out._effort(c), c))
+            if low or high:
+                out._round(col, low or {}, high or {})
             out._fourier_motzkin(col)
             if len(out.ineqs) > 2:
                 out.drop_plain(low or {}, high or {})
@@ -273,6 +275,17 @@ class System:
         down = [-v for key in self.ineqs for c, v in key if c == col and v < 0]
         exact = max(up, default=1) == 1 or max(down, default=1) == 1
         return (not exact, len(up) * len(down) - len(up) - len(down))
+
+    def _round(self, col: int, low: Ends, high: Ends) -> None:
+        """Make constants of bounds of a column that are always within one unit: of 0 <= 16*t + c where 0 <= c <= 15."""
+        for key, const in list(self.ineqs.items()):
+            v = coefficient(key, col)
+            if abs(v) > 1:
+                rest = without(key, col)
+                least, most = _least(rest, const, low, high), _least(negated(rest), -const, low, high)
+                if least is not None and most is not None and least // abs(v) == -most // abs(v):
+                    del self.ineqs[key]
+                    self.ge(((col, v // abs(v)),), least // abs(v))
 
     def _fourier_motzkin(self, col: int) -> None:
         lows, highs = [], []
@@ -330,12 +343,18 @@ class System:
 
 def least_is(key: Key, const: int, low: Ends, high: Ends) -> bool:
     """Whether constant bounds of the columns imply `key . x + const >= 0`."""
+    least = _least(key, const, low, high)
+    return least is not None and least >= 0
+
+
+def _least(key: Key, const: int, low: Ends, high: Ends) -> int | None:
+    """The least value of `key . x + const` by constant bounds of the columns, None where they give none."""
     for c, v in key:
         end = (low if v > 0 else high).get(c)
         if end is None:
-            return False
+            return None
         const += v * end
-    return const >= 0
+    return const
 
 
 def solve(system: System, free: Callable[[int], bool], replace: Callable[[int, Key, int, int], None]) -> None:

@@ -8,45 +8,76 @@ each other: they never run at one place.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from math import gcd
 
 from polyvolta.sched.loops.rows.known import Known
 from polyvolta.sched.loops.rows.lanes import Lane
-from polyvolta.sched.loops.rows.linear import System, coefficient, plus, without
+from polyvolta.sched.loops.rows.linear import Key, System, coefficient, plus, without
 
 First = Callable[[Lane, Lane], bool]  # whether, at equal values of all members, one lane may run before another
 
 
-def precedes(known: Known, p: Lane, q: Lane, k: int, columns: Sequence[int], first: First | None) -> bool:
-    """Whether no instance of p comes after one of q from member k of a band on.
+class Compared:
+    """Lanes that are compared in pairs from member k of a band on: shadows that say the same are compared once.
 
     Parameters
     ----------
     columns : of the members, 0 for those at which all have one value.
     """
-    for at in range(k, len(columns)):
-        col = columns[at]
-        if not col:
-            continue
-        a, b = p.shadows[at], q.shadows[at]
-        high, low = ends(a, col)[1], ends(b, col)[0]
-        if (high is not None and low is not None and high < low) or _apart(a, b, col):
-            return True
-        twin = known.columns.twin(col)
-        rows = [row for row in a.every_ge() if not known.says(*row)]
-        for key, const in [row for row in b.every_ge() if not known.says(*row)]:
-            v = coefficient(key, col)
-            rows.append((plus(1, without(key, col), v, ((twin, 1),)), const) if v else (key, const))
-        tab = known.tableau(rows)
-        if tab.empty:  # at no place outside do both run
-            return True
-        most = tab.maximum(known._dense(tab, ((col, 1), (twin, -1)), 0))
-        if most is None or most[0] >= most[1]:
-            return False
-        if most[0] < 0:
-            return True
-    return first is not None and first(p, q)
+
+    __slots__ = ("_found", "_rows", "columns", "first", "k", "known")
+
+    def __init__(self, known: Known, k: int, columns: Sequence[int], first: First | None) -> None:
+        self.known, self.k, self.columns, self.first = known, k, columns, first
+        self._rows: dict[int, tuple[tuple[Key, int], ...]] = {}  # by the identity of shadows, which lanes keep
+        self._found: dict[tuple, int | None] = {}
+
+    def precedes(self, p: Lane, q: Lane) -> bool:
+        """Whether no instance of p comes after one of q."""
+        for at in range(self.k, len(self.columns)):
+            col = self.columns[at]
+            if not col:
+                continue
+            a, b = p.shadows[at], q.shadows[at]
+            high, low = ends(a, col)[1], ends(b, col)[0]
+            if (high is not None and low is not None and high < low) or _apart(a, b, col):
+                return True
+            key = col, self._said(a), self._said(b)
+            if key not in self._found:
+                self._found[key] = _furthest(self.known, *key)
+            most = self._found[key]
+            if most is None or most < 0:  # at no place outside do both run, or p always before
+                return True
+            if most > 0:
+                return False
+        return self.first is not None and self.first(p, q)
+
+    def _said(self, s: System) -> tuple[tuple[Key, int], ...]:
+        """The rows of a shadow that are not known."""
+        found = self._rows.get(id(s))
+        if found is None:
+            found = self._rows[id(s)] = tuple([row for row in s.every_ge() if not self.known.says(*row)])
+        return found
+
+
+def _furthest(known: Known, col: int, some: Iterable[tuple[Key, int]], others: Iterable[tuple[Key, int]]) -> int | None:
+    """Whether values of a column by some rows are beyond those by others: 1 if so, 0 if at most equal, -1 if before.
+
+    None where both hold at no place.
+    """
+    twin = known.columns.twin(col)
+    rows = list(some)
+    for key, const in others:
+        v = coefficient(key, col)
+        rows.append((plus(1, without(key, col), v, ((twin, 1),)), const) if v else (key, const))
+    tab = known.tableau(rows)
+    if tab.empty:
+        return None
+    most = tab.maximum(known._dense(tab, ((col, 1), (twin, -1)), 0))
+    if most is None or most[0] >= most[1]:
+        return 1
+    return -1 if most[0] < 0 else 0
 
 
 def _apart(a: System, b: System, col: int) -> bool:
