@@ -45,10 +45,12 @@ class Speller:
 
     def text(self, e: Aff, more: int = 0) -> str:
         """The text of an expression, plus a number."""
-        if not e.terms:
-            return str(e.const + more)
-        terms, const = self.terms(e)
-        return self.sum(terms, const + more)
+        terms, const = e.terms, e.const
+        if not terms:
+            return str(const + more)
+        if self.names or terms[-1][0].__class__ is not str:  # names come first, and stand for themselves
+            terms, const = self.terms(e)  # type: ignore[assignment]
+        return self.sum(terms, const + more)  # type: ignore[arg-type]
 
     def sum(self, terms: Sequence[Term], const: int) -> str:
         """A sum as text: a positive term first, coefficients before their factors, the constant last."""
@@ -58,15 +60,14 @@ class Speller:
             first = next((k for k, (_, c) in enumerate(terms) if c > 0), None)
             if first is not None:
                 terms = [terms[first], *terms[:first], *terms[first + 1 :]]
-        text = ""
+        text = sign = ""
         for body, c in terms:
-            if text:
-                text += " + " if c > 0 else " - "
-            elif c < 0:
-                text = "-"
-                if c == -1 and self.loose_minus and " " in body:
+            if c < 0:
+                if not text and c == -1 and self.loose_minus and " " in body:
                     body = f"({body})"  # noqa: PLW2901
-            text += body if -2 < c < 2 else f"{c} * {body}" if c > 0 else f"{-c} * {body}"
+                sign, c = " - " if text else "-", -c  # noqa: PLW2901
+            text += f"{sign}{body}" if c == 1 else f"{sign}{c} * {body}"
+            sign = " + "
         return text if not const else f"{text} + {const}" if const > 0 else f"{text} - {-const}"
 
     def terms(self, e: Aff) -> tuple[Sequence[Term], int]:
@@ -97,13 +98,14 @@ class Speller:
         match atom:
             case str():
                 return self.names.get(atom, atom), c
-            case Floor(num, den):
+            case Floor():
+                num, den = atom.num, atom.den
                 if self.turns(num, den) or c < 0 and self.mixed(num):
                     num, c = den - 1 - num, -c
                 text, closed = self.quotient(num, den)
-                return (text if closed or abs(c) == 1 else f"({text})"), c
-            case Xor(left, right, _):
-                return f"({self.text(left)} ^ {self.text(right)})", c
+                return (text if closed or -2 < c < 2 else f"({text})"), c
+            case Xor():
+                return f"({self.text(atom.left)} ^ {self.text(atom.right)})", c
         raise TypeError(type(atom).__name__)
 
     def operand(self, num: Aff) -> str:
@@ -164,10 +166,11 @@ class Speller:
     def bounds(self, kind: str, bounds: Sequence[Bound], more: int = 0) -> str:
         """The least or the greatest of some bounds, plus a number; numbers stand first."""
         if len(bounds) == 1:
-            return self.bound(bounds[0], more)
+            b = bounds[0]
+            return self.text(b, more) if b.__class__ is Aff else self.bound(b, more)
         best, others = None, []
         for b in bounds:
-            if not isinstance(b, Aff):
+            if b.__class__ is not Aff:
                 others.append(self.bound(b, more))
             elif b.terms:
                 others.append(self.text(b, more))
@@ -220,10 +223,11 @@ class Speller:
 class CSpeller(Speller):
     """C: `/` and `%` where the dividend is not negative, macros elsewhere; `used` tells which macros."""
 
+    given: tuple[Condition, ...] = ()  # the conditions around
+
     def __init__(self, ranges: Mapping[str, Range], names: Mapping[str, str] | None = None) -> None:
-        super().__init__(ranges, names)
+        self.ranges, self.names, self.scope = ranges, names or {}, {}
         self.used: set[str] = set()
-        self.given: tuple[Condition, ...] = ()  # the conditions around
 
     @contextmanager
     def assuming(self, conditions: Sequence[Condition]) -> Iterator[None]:
@@ -253,7 +257,7 @@ class CSpeller(Speller):
         ranges = self.ranges
         if num.const >= 0:  # a sum of what is not negative, at a glance
             for atom, c in num.terms:
-                low = ranges.get(atom, UNKNOWN)[0] if isinstance(atom, str) else None
+                low = ranges.get(atom, UNKNOWN)[0] if atom.__class__ is str else None
                 if c < 0 or low is None or low < 0:
                     break
             else:
@@ -324,9 +328,9 @@ class CSpeller(Speller):
 
     def extreme(self, kind: str, texts: Sequence[str]) -> str:
         self.used.add(kind)
-        *rest, whole = texts
-        while rest:
-            whole = f"{kind}({rest.pop()}, {whole})"
+        whole = texts[-1]
+        for text in texts[-2::-1]:
+            whole = f"{kind}({text}, {whole})"
         return whole
 
     def choice(self, condition: str, then: str, other: str) -> str:
