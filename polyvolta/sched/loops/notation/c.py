@@ -104,8 +104,8 @@ class CPrinter:
                         out.append(f"{pad}// {mark}")
                     self.block(inner, pad)
 
-    def pragmas(self, node: For, pad: str) -> bool:
-        """What a loop asks of the compiler; returns whether loops inside may ask for cores."""
+    def pragmas(self, node: For, pad: str) -> None:
+        """What a loop asks of the compiler; where it asks for cores, loops inside do not."""
         wanted = _wanted(node, self.wishes, self.openmp)
         if wanted is not NONE:
             self.out.append(pad + wanted.pragma)
@@ -113,34 +113,33 @@ class CPrinter:
             self.out.append(f"{pad}#pragma unroll")
         elif node.unroll and wanted is NONE:  # gcc knows no other, and takes one beside OpenMP's nowhere
             self.out.append(pad + Wish(unroll=USUAL).pragma)
-        return self.openmp and not wanted.parallel
+        self.openmp = self.openmp and not wanted.parallel
 
     def loop(self, node: For, pad: str) -> None:
-        """A loop below what it asks of the compiler."""
-        speller, v, openmp = self.speller, node.var, self.openmp
-        if openmp or self.wishes or node.unroll:
-            self.openmp = self.pragmas(node, pad)
-        strict = _strict(node)
-        low, high = speller.bounds("max", node.lower), speller.bounds("min", node.upper, strict)
-        name, compare = speller.names.get(v, v), "<" if strict else "<="
-        outer = speller.scope.get(v)
-        speller.scope[v] = node
-        self.nested(
-            f"{pad}for ({self.integer} {name} = {low}; {name} {compare} {high}; {name} += {node.step})", node.body, pad
-        )
-        if outer is None:
-            del speller.scope[v]
-        else:
-            speller.scope[v] = outer
-        self.openmp = openmp
+        """A loop below what it asks of the compiler, and so on as long as another loop is all that it does."""
+        speller, out, integer, openmp = self.speller, self.out, self.integer, self.openmp
+        names, outside = speller.names, speller.scope
+        speller.scope = scope = dict(outside)
+        while True:
+            if node.unroll or self.openmp or self.wishes:
+                self.pragmas(node, pad)
+            v, strict = node.var, _strict(node)
+            low, high = speller.bounds("max", node.lower), speller.bounds("min", node.upper, strict)
+            name, less = names.get(v, v) if names else v, "<" if strict else "<="
+            head = f"{pad}for ({integer} {name} = {low}; {name} {less} {high}; {name} += {node.step})"
+            scope[v] = node
+            body = node.body
+            if len(body) != 1 or body[0].__class__ is not For:
+                break
+            out.append(head)
+            node, pad = body[0], pad + "  "
+        self.nested(head, body, pad)
+        speller.scope, self.openmp = outside, openmp
 
     def nested(self, head: str, body: Sequence[Ast], pad: str) -> None:
         """A head and its body, in braces unless the body is one statement."""
         out, at = self.out, len(self.out)
         out.append(head)
-        if len(body) == 1 and body[0].__class__ is For:
-            self.loop(body[0], pad + "  ")
-            return
         self.block(body, pad + "  ")
         if statements(body) != 1 or isinstance(body[0], Call) and len(out) > at + 2:
             out[at] += " {"

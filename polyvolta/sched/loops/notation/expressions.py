@@ -60,14 +60,17 @@ class Speller:
             first = next((k for k, (_, c) in enumerate(terms) if c > 0), None)
             if first is not None:
                 terms = [terms[first], *terms[:first], *terms[first + 1 :]]
-        text = sign = ""
+        text = ""
         for body, c in terms:
-            if c < 0:
-                if not text and c == -1 and self.loose_minus and " " in body:
-                    body = f"({body})"  # noqa: PLW2901
-                sign, c = " - " if text else "-", -c  # noqa: PLW2901
-            text += f"{sign}{body}" if c == 1 else f"{sign}{c} * {body}"
-            sign = " + "
+            if c > 0:
+                term = body if c == 1 else f"{c} * {body}"
+                text = f"{text} + {term}" if text else term
+            elif text:
+                text = f"{text} - {body}" if c == -1 else f"{text} - {-c} * {body}"
+            elif c < -1:
+                text = f"-{-c} * {body}"
+            else:
+                text = f"-({body})" if self.loose_minus and " " in body else f"-{body}"
         return text if not const else f"{text} + {const}" if const > 0 else f"{text} - {-const}"
 
     def terms(self, e: Aff) -> tuple[Sequence[Term], int]:
@@ -95,22 +98,19 @@ class Speller:
 
     def _term(self, atom: Atom, c: int) -> Term:
         """An atom as it stands behind its coefficient: a quotient needs parentheses unless that is 1."""
-        match atom:
-            case str():
-                return self.names.get(atom, atom), c
-            case Floor():
-                num, den = atom.num, atom.den
-                if self.turns(num, den) or c < 0 and self.mixed(num):
-                    num, c = den - 1 - num, -c
-                text, closed = self.quotient(num, den)
-                return (text if closed or -2 < c < 2 else f"({text})"), c
-            case Xor():
-                return f"({self.text(atom.left)} ^ {self.text(atom.right)})", c
-        raise TypeError(type(atom).__name__)
+        if atom.__class__ is Floor:
+            num, den = atom.num, atom.den
+            if self.turns(num, den) or c < 0 and self.mixed(num):
+                num, c = den - 1 - num, -c
+            text, closed = self.quotient(num, den)
+            return (text if closed or -2 < c < 2 else f"({text})"), c
+        if atom.__class__ is Xor:
+            return f"({self.text(atom.left)} ^ {self.text(atom.right)})", c
+        return self.names.get(atom, atom), c
 
     def operand(self, num: Aff) -> str:
         """What stands before a division sign."""
-        single = len(num.terms) == 1 and not num.const and num.terms[0][1] == 1
+        single = not num.const and len(num.terms) == 1 and num.terms[0][1] == 1
         return self.text(num) if single else f"({self.text(num)})"
 
     # ---- what languages differ in
@@ -165,20 +165,19 @@ class Speller:
 
     def bounds(self, kind: str, bounds: Sequence[Bound], more: int = 0) -> str:
         """The least or the greatest of some bounds, plus a number; numbers stand first."""
-        if len(bounds) == 1:
-            b = bounds[0]
-            return self.text(b, more) if b.__class__ is Aff else self.bound(b, more)
-        best, others = None, []
+        best, texts = None, []
         for b in bounds:
             if b.__class__ is not Aff:
-                others.append(self.bound(b, more))
+                texts.append(self.bound(b, more))
             elif b.terms:
-                others.append(self.text(b, more))
+                texts.append(self.text(b, more))
             elif best is None or (b.const < best if kind == "min" else b.const > best):
                 best = b.const
         if best is not None:
-            others.insert(0, str(best + more))
-        return others[0] if len(others) == 1 else self.extreme(kind, others)
+            if not texts:
+                return str(best + more)
+            texts.insert(0, str(best + more))
+        return texts[0] if len(texts) == 1 else self.extreme(kind, texts)
 
     def condition(self, condition: Condition, alone: bool = True) -> str:
         """A condition; in parentheses where it is one of several and needs them."""
