@@ -118,10 +118,10 @@ class CPrinter:
     def loop(self, node: For, pad: str) -> None:
         """A loop below what it asks of the compiler, and so on as long as another loop is all that it does."""
         speller, out, integer, openmp = self.speller, self.out, self.integer, self.openmp
-        names, outside = speller.names, speller.scope
+        names, outside, asking = speller.names, speller.scope, openmp or self.wishes
         speller.scope = scope = dict(outside)
         while True:
-            if node.unroll or self.openmp or self.wishes:
+            if asking or node.unroll:
                 self.pragmas(node, pad)
             v, strict = node.var, _strict(node)
             low, high = speller.bounds("max", node.lower), speller.bounds("min", node.upper, strict)
@@ -141,7 +141,8 @@ class CPrinter:
         out, at = self.out, len(self.out)
         out.append(head)
         self.block(body, pad + "  ")
-        if statements(body) != 1 or isinstance(body[0], Call) and len(out) > at + 2:
+        alone = len(body) == 1 and body[0].__class__ is Call  # which may be several lines
+        if len(out) > at + 2 if alone else statements(body) != 1:
             out[at] += " {"
             out.append(pad + "}")
 

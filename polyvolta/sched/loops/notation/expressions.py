@@ -165,6 +165,8 @@ class Speller:
 
     def bounds(self, kind: str, bounds: Sequence[Bound], more: int = 0) -> str:
         """The least or the greatest of some bounds, plus a number; numbers stand first."""
+        if len(bounds) == 1 and bounds[0].__class__ is Aff:
+            return self.text(bounds[0], more)
         best, texts = None, []
         for b in bounds:
             if b.__class__ is not Aff:
@@ -174,9 +176,7 @@ class Speller:
             elif best is None or (b.const < best if kind == "min" else b.const > best):
                 best = b.const
         if best is not None:
-            if not texts:
-                return str(best + more)
-            texts.insert(0, str(best + more))
+            texts = [str(best + more), *texts]
         return texts[0] if len(texts) == 1 else self.extreme(kind, texts)
 
     def condition(self, condition: Condition, alone: bool = True) -> str:
