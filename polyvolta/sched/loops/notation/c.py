@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
-from polyvolta.sched.loops.ast import Ast, Block, Bound, Call, Extreme, For, If
+from polyvolta.sched.loops.ast import Ast, Block, Call, Extreme, For, If
 from polyvolta.sched.loops.notation.expressions import CSpeller
 from polyvolta.sched.loops.widths import Loops, integer_type
 from polyvolta.sched.tree import Path
@@ -129,7 +129,7 @@ class CPrinter:
             head = f"{pad}for ({integer} {name} = {low}; {name} {less} {high}; {name} += {node.step})"
             scope[v] = node
             body = node.body
-            if len(body) != 1 or body[0].__class__ is not For:
+            if len(body) != 1 or not isinstance(body[0], For):
                 break
             out.append(head)
             node, pad = body[0], pad + "  "
@@ -141,7 +141,7 @@ class CPrinter:
         out, at = self.out, len(self.out)
         out.append(head)
         self.block(body, pad + "  ")
-        alone = len(body) == 1 and body[0].__class__ is Call  # which may be several lines
+        alone = len(body) == 1 and isinstance(body[0], Call)  # which may be several lines
         if len(out) > at + 2 if alone else statements(body) != 1:
             out[at] += " {"
             out.append(pad + "}")
@@ -172,12 +172,12 @@ def _strict(loop: For) -> bool:
     """Whether `<` reads better than `<=`: below N, not up to N - 1; below 32 from 0 on."""
     symbolic = False
     for b in loop.upper:
-        for e in b.terms if b.__class__ is Extreme else (b,):
-            if e.__class__ is Aff and e.terms:
+        for e in b.terms if isinstance(b, Extreme) else (b,):
+            if isinstance(e, Aff) and e.terms:
                 if e.const == -1:
                     return True
                 symbolic = True
-    if symbolic or len(loop.lower) > 1 or loop.step > 1:
+    low, *more = loop.lower
+    if symbolic or more or loop.step > 1:
         return False
-    low = loop.lower[0]
     return isinstance(low, Aff) and not low.terms and not low.const

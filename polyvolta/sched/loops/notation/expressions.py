@@ -98,13 +98,13 @@ class Speller:
 
     def _term(self, atom: Atom, c: int) -> Term:
         """An atom as it stands behind its coefficient: a quotient needs parentheses unless that is 1."""
-        if atom.__class__ is Floor:
+        if isinstance(atom, Floor):
             num, den = atom.num, atom.den
             if self.turns(num, den) or c < 0 and self.mixed(num):
                 num, c = den - 1 - num, -c
             text, closed = self.quotient(num, den)
             return (text if closed or -2 < c < 2 else f"({text})"), c
-        if atom.__class__ is Xor:
+        if isinstance(atom, Xor):
             return f"({self.text(atom.left)} ^ {self.text(atom.right)})", c
         return self.names.get(atom, atom), c
 
@@ -165,11 +165,11 @@ class Speller:
 
     def bounds(self, kind: str, bounds: Sequence[Bound], more: int = 0) -> str:
         """The least or the greatest of some bounds, plus a number; numbers stand first."""
-        if len(bounds) == 1 and bounds[0].__class__ is Aff:
+        if len(bounds) == 1 and isinstance(bounds[0], Aff):
             return self.text(bounds[0], more)
         best, texts = None, []
         for b in bounds:
-            if b.__class__ is not Aff:
+            if not isinstance(b, Aff):
                 texts.append(self.bound(b, more))
             elif b.terms:
                 texts.append(self.text(b, more))
@@ -256,7 +256,7 @@ class CSpeller(Speller):
         ranges = self.ranges
         if num.const >= 0:  # a sum of what is not negative, at a glance
             for atom, c in num.terms:
-                low = ranges.get(atom, UNKNOWN)[0] if atom.__class__ is str else None
+                low = ranges.get(atom, UNKNOWN)[0] if isinstance(atom, str) else None
                 if c < 0 or low is None or low < 0:
                     break
             else:
