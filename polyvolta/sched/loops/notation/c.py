@@ -172,7 +172,7 @@ def _strict(loop: For) -> bool:
     """Whether `<` reads better than `<=`: below N, not up to N - 1; below 32 from 0 on."""
     symbolic = False
     for b in loop.upper:
-        for e in b.terms if isinstance(b, Extreme) else (b,):
+        for e in (b,) if isinstance(b, Aff) else b.terms if isinstance(b, Extreme) else ():
             if isinstance(e, Aff) and e.terms:
                 if e.const == -1:
                     return True
