@@ -52,12 +52,13 @@ def integer_type(scan: Loops, wanted: str | None) -> str:
             hint=nearest(str(wanted), list(BITS)),
         )
     most, what = scan.largest or largest(scan)
-    bits = 32 if most < 2**30 else 64
-    if most >= 2**62 or bits > BITS.get(wanted or "long long", 64):
+    if most < 2**30:
+        return wanted or "int"
+    if most >= 2**62 or BITS.get(wanted or "long long", 64) < 64:
         fits = "64 bits" if most >= 2**62 else f"{wanted}, of 32 bits"
         hint = "to_python and using='python' know no largest integer" if most >= 2**62 else "integer='long long'"
         raise NotTranslatable(f"a value of the loops does not fit {fits}", where=what, hint=hint)
-    return wanted or ("int" if bits == 32 else "long long")
+    return wanted or "long long"
 
 
 def check_sizes(scan: Loops, params: Mapping[str, int]) -> None:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
-from polyvolta.sched.loops.ast import Ast, Block, Bound, Call, Extreme, For, If
+from polyvolta.sched.loops.ast import Ast, Block, Call, Extreme, For, If
 from polyvolta.sched.loops.notation.expressions import CSpeller
 from polyvolta.sched.loops.widths import Loops, integer_type
 from polyvolta.sched.tree import Path
@@ -49,7 +49,7 @@ def c_text(
 def headed(lines: Sequence[str], used: Collection[str], integer: str, macros: bool) -> str:
     """Some lines below the macros that they use, and below what defines the type of loop variables."""
     used = {*used, "stdint"} if integer.endswith("_t") else used
-    head = [MACROS[m] for m in MACROS if m in used] if macros else []
+    head = [text for name, text in MACROS.items() if name in used] if used and macros else None
     return "\n".join([*head, "", *lines] if head else lines)
 
 
@@ -88,16 +88,13 @@ class CPrinter:
             return
         for node in body:
             match node:
-                case Call(name, args):
+                case For():
+                    self.loop(node, pad)
+                case Call():
                     if self.statement is None:
-                        out.append(f"{pad}{word(name)}({', '.join([speller.text(e) for e in args])});")
+                        out.append(f"{pad}{word(node.statement)}({', '.join([speller.text(e) for e in node.args])});")
                     else:
                         out += [pad + line for line in self.statement(node, speller)]
-                case For():
-                    if node.unroll or self.openmp or self.wishes:
-                        self.asking(node, pad)
-                    else:
-                        self.loop(node, pad)
                 case If(conditions, inner):
                     head = f"{pad}if ({speller.conditions(conditions)})"
                     with speller.assuming(conditions):
@@ -107,47 +104,47 @@ class CPrinter:
                         out.append(f"{pad}// {mark}")
                     self.block(inner, pad)
 
-    def asking(self, node: For, pad: str) -> None:
-        """A loop below what it asks of the compiler."""
+    def pragmas(self, node: For, pad: str) -> None:
+        """What a loop asks of the compiler; where it asks for cores, loops inside do not."""
         wanted = _wanted(node, self.wishes, self.openmp)
-        outside, self.openmp = self.openmp, self.openmp and not wanted.parallel
         if wanted is not NONE:
             self.out.append(pad + wanted.pragma)
         if node.unroll and self.statement is None:
             self.out.append(f"{pad}#pragma unroll")
         elif node.unroll and wanted is NONE:  # gcc knows no other, and takes one beside OpenMP's nowhere
             self.out.append(pad + Wish(unroll=USUAL).pragma)
-        self.loop(node, pad)
-        self.openmp = outside
+        self.openmp = self.openmp and not wanted.parallel
 
     def loop(self, node: For, pad: str) -> None:
-        """The loop itself."""
-        speller, v = self.speller, node.var
-        low = speller.bounds("max", node.lower)
-        strict = _strict(node.lower, node.upper, node.step)
-        high = speller.bounds("min", node.upper, strict)
-        name = speller.names.get(v, v)
-        head = (
-            f"{pad}for ({self.integer} {name} = {low}; {name} {'<' if strict else '<='} {high}; {name} += {node.step})"
-        )
-        outer = speller.scope.get(v)
-        speller.scope[v] = node
-        self.nested(head, node.body, pad)
-        if outer is None:
-            del speller.scope[v]
-        else:
-            speller.scope[v] = outer
+        """A loop below what it asks of the compiler, and so on as long as another loop is all that it does."""
+        speller, out, integer, openmp = self.speller, self.out, self.integer, self.openmp
+        names, outside, asking = speller.names, speller.scope, openmp or self.wishes
+        speller.scope = scope = dict(outside)
+        while True:
+            if asking or node.unroll:
+                self.pragmas(node, pad)
+            v, strict = node.var, _strict(node)
+            low, high = speller.bounds("max", node.lower), speller.bounds("min", node.upper, strict)
+            name, less = names.get(v, v) if names else v, "<" if strict else "<="
+            head = f"{pad}for ({integer} {name} = {low}; {name} {less} {high}; {name} += {node.step})"
+            scope[v] = node
+            body = node.body
+            if len(body) != 1 or not isinstance(body[0], For):
+                break
+            out.append(head)
+            node, pad = body[0], pad + "  "
+        self.nested(head, body, pad)
+        speller.scope, self.openmp = outside, openmp
 
     def nested(self, head: str, body: Sequence[Ast], pad: str) -> None:
         """A head and its body, in braces unless the body is one statement."""
-        at = len(self.out)
-        self.out.append(head)
+        out, at = self.out, len(self.out)
+        out.append(head)
         self.block(body, pad + "  ")
-        if len(body) == 1 and isinstance(body[0], (For, If)):
-            return
-        if statements(body) != 1 or isinstance(body[0], Call) and len(self.out) > at + 2:
-            self.out[at] += " {"
-            self.out.append(pad + "}")
+        alone = len(body) == 1 and isinstance(body[0], Call)  # which may be several lines
+        if len(out) > at + 2 if alone else statements(body) != 1:
+            out[at] += " {"
+            out.append(pad + "}")
 
 
 def spread(body: Sequence[Ast], wishes: Mapping[Path, Wish]) -> Iterator[For]:
@@ -171,16 +168,16 @@ def statements(body: Sequence[Ast]) -> int:
     return sum([statements(node.body) if isinstance(node, Block) else 1 for node in body])
 
 
-def _strict(lower: Sequence[Bound], upper: Sequence[Bound], step: int) -> bool:
+def _strict(loop: For) -> bool:
     """Whether `<` reads better than `<=`: below N, not up to N - 1; below 32 from 0 on."""
     symbolic = False
-    for b in upper:
-        for e in b.terms if isinstance(b, Extreme) else (b,):
+    for b in loop.upper:
+        for e in (b,) if isinstance(b, Aff) else b.terms if isinstance(b, Extreme) else ():
             if isinstance(e, Aff) and e.terms:
                 if e.const == -1:
                     return True
                 symbolic = True
-    if symbolic or len(lower) > 1 or step > 1:
+    low, *more = loop.lower
+    if symbolic or more or loop.step > 1:
         return False
-    low = lower[0]
     return isinstance(low, Aff) and not low.terms and not low.const

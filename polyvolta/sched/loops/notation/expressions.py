@@ -45,10 +45,12 @@ class Speller:
 
     def text(self, e: Aff, more: int = 0) -> str:
         """The text of an expression, plus a number."""
-        if not e.terms:
-            return str(e.const + more)
-        terms, const = self.terms(e)
-        return self.sum(terms, const + more)
+        terms, const = e.terms, e.const
+        if not terms:
+            return str(const + more)
+        if self.names or terms[-1][0].__class__ is not str:  # names come first, and stand for themselves
+            terms, const = self.terms(e)  # type: ignore[assignment]
+        return self.sum(terms, const + more)  # type: ignore[arg-type]
 
     def sum(self, terms: Sequence[Term], const: int) -> str:
         """A sum as text: a positive term first, coefficients before their factors, the constant last."""
@@ -60,13 +62,15 @@ class Speller:
                 terms = [terms[first], *terms[:first], *terms[first + 1 :]]
         text = ""
         for body, c in terms:
-            if text:
-                text += " + " if c > 0 else " - "
-            elif c < 0:
-                text = "-"
-                if c == -1 and self.loose_minus and " " in body:
-                    body = f"({body})"  # noqa: PLW2901
-            text += body if -2 < c < 2 else f"{c} * {body}" if c > 0 else f"{-c} * {body}"
+            if c > 0:
+                term = body if c == 1 else f"{c} * {body}"
+                text = f"{text} + {term}" if text else term
+            elif text:
+                text = f"{text} - {body}" if c == -1 else f"{text} - {-c} * {body}"
+            elif c < -1:
+                text = f"-{-c} * {body}"
+            else:
+                text = f"-({body})" if self.loose_minus and " " in body else f"-{body}"
         return text if not const else f"{text} + {const}" if const > 0 else f"{text} - {-const}"
 
     def terms(self, e: Aff) -> tuple[Sequence[Term], int]:
@@ -94,21 +98,19 @@ class Speller:
 
     def _term(self, atom: Atom, c: int) -> Term:
         """An atom as it stands behind its coefficient: a quotient needs parentheses unless that is 1."""
-        match atom:
-            case str():
-                return self.names.get(atom, atom), c
-            case Floor(num, den):
-                if self.turns(num, den) or c < 0 and self.mixed(num):
-                    num, c = den - 1 - num, -c
-                text, closed = self.quotient(num, den)
-                return (text if closed or abs(c) == 1 else f"({text})"), c
-            case Xor(left, right, _):
-                return f"({self.text(left)} ^ {self.text(right)})", c
-        raise TypeError(type(atom).__name__)
+        if isinstance(atom, Floor):
+            num, den = atom.num, atom.den
+            if self.turns(num, den) or c < 0 and self.mixed(num):
+                num, c = den - 1 - num, -c
+            text, closed = self.quotient(num, den)
+            return (text if closed or -2 < c < 2 else f"({text})"), c
+        if isinstance(atom, Xor):
+            return f"({self.text(atom.left)} ^ {self.text(atom.right)})", c
+        return self.names.get(atom, atom), c
 
     def operand(self, num: Aff) -> str:
         """What stands before a division sign."""
-        single = len(num.terms) == 1 and not num.const and num.terms[0][1] == 1
+        single = not num.const and len(num.terms) == 1 and num.terms[0][1] == 1
         return self.text(num) if single else f"({self.text(num)})"
 
     # ---- what languages differ in
@@ -163,19 +165,19 @@ class Speller:
 
     def bounds(self, kind: str, bounds: Sequence[Bound], more: int = 0) -> str:
         """The least or the greatest of some bounds, plus a number; numbers stand first."""
-        if len(bounds) == 1:
-            return self.bound(bounds[0], more)
-        best, others = None, []
+        if len(bounds) == 1 and isinstance(bounds[0], Aff):
+            return self.text(bounds[0], more)
+        best, texts = None, []
         for b in bounds:
             if not isinstance(b, Aff):
-                others.append(self.bound(b, more))
+                texts.append(self.bound(b, more))
             elif b.terms:
-                others.append(self.text(b, more))
+                texts.append(self.text(b, more))
             elif best is None or (b.const < best if kind == "min" else b.const > best):
                 best = b.const
         if best is not None:
-            others.insert(0, str(best + more))
-        return others[0] if len(others) == 1 else self.extreme(kind, others)
+            texts = [str(best + more), *texts]
+        return texts[0] if len(texts) == 1 else self.extreme(kind, texts)
 
     def condition(self, condition: Condition, alone: bool = True) -> str:
         """A condition; in parentheses where it is one of several and needs them."""
@@ -220,10 +222,11 @@ class Speller:
 class CSpeller(Speller):
     """C: `/` and `%` where the dividend is not negative, macros elsewhere; `used` tells which macros."""
 
+    given: tuple[Condition, ...] = ()  # the conditions around
+
     def __init__(self, ranges: Mapping[str, Range], names: Mapping[str, str] | None = None) -> None:
-        super().__init__(ranges, names)
+        self.ranges, self.names, self.scope = ranges, names or {}, {}
         self.used: set[str] = set()
-        self.given: tuple[Condition, ...] = ()  # the conditions around
 
     @contextmanager
     def assuming(self, conditions: Sequence[Condition]) -> Iterator[None]:
@@ -324,9 +327,9 @@ class CSpeller(Speller):
 
     def extreme(self, kind: str, texts: Sequence[str]) -> str:
         self.used.add(kind)
-        *rest, whole = texts
-        while rest:
-            whole = f"{kind}({rest.pop()}, {whole})"
+        whole = texts[-1]
+        for text in texts[-2::-1]:
+            whole = f"{kind}({text}, {whole})"
         return whole
 
     def choice(self, condition: str, then: str, other: str) -> str:
