@@ -13,6 +13,7 @@ calls of several threads at once have some each.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from ctypes import addressof
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from polyvolta.graph.dag import Graph
 
 MOST_PLANS = 1024  # that a kernel remembers; then it starts anew
-MOST_PLACES = 64  # of a plan's array, whose tensor maps are at hand
+MOST_PLACES = 8  # of a plan's array, whose tensor maps are at hand
 _ALIGNMENT = 16  # bytes: no access is wider
 _LEGACY_DEFAULT = 1  # the other handle of stream 0
 
@@ -245,7 +246,7 @@ class Plan:
             cell.value = numbers[at]
         kept = [(p, encoded(addresses[at])) for p, at, encoded in of_maps]  # until the driver has copied them
         for p, encoded in kept:
-            prepared.pointers[p] = encoded.address
+            prepared.pointers[p] = addressof(encoded)
         prepared()
         self._idle.append(packed)
 

@@ -43,22 +43,14 @@ class BadTensorMap(CudaError, ValueError):
 
 
 class TensorMap(ctypes.Structure):
-    """128 bytes at a multiple of 64, as the driver encodes them; `TensorMap.blank` makes one.
-
-    Attributes
-    ----------
-    address : where they are.
-    """
+    """128 bytes at a multiple of 64, as the driver encodes them; `TensorMap.blank` makes one."""
 
     _fields_ = (("opaque", ctypes.c_uint64 * (BYTES // 8)),)
-    address: int
 
     @classmethod
     def blank(cls) -> TensorMap:
         room = (ctypes.c_char * (BYTES + ALIGN))()
-        made = cls.from_buffer(room, -ctypes.addressof(room) % ALIGN)  # keeps the room alive
-        made.address = ctypes.addressof(made)
-        return made
+        return cls.from_buffer(room, -ctypes.addressof(room) % ALIGN)  # keeps the room alive
 
     @property
     def value(self) -> TensorMap:
@@ -67,7 +59,7 @@ class TensorMap(ctypes.Structure):
 
     @value.setter
     def value(self, other: TensorMap) -> None:
-        ctypes.memmove(self.address, other.address, BYTES)
+        ctypes.memmove(ctypes.addressof(self), ctypes.addressof(other), BYTES)
 
     def copy(self) -> TensorMap:
         """A map that says the same, in memory of its own."""
@@ -133,7 +125,7 @@ def _encoded(
     made = TensorMap.blank()
     lines, run = extents
     status = _function()(
-        made.address, KINDS[kind], _RANK, pointer,
+        ctypes.addressof(made), KINDS[kind], _RANK, pointer,
         (ctypes.c_uint64 * 2)(run, lines), (ctypes.c_uint64 * 1)(stride),
         (ctypes.c_uint32 * 2)(box[1], box[0]), (ctypes.c_uint32 * 2)(1, 1),
         _INTERLEAVE_NONE, NUMBERS[swizzle], _PROMOTION_256_BYTES, _FILL_ZEROS,
