@@ -2,8 +2,8 @@
 
 Kernels for which a test names no target are sm_70's, whatever GPU is there.
 
-Tests with many parameters whose every case takes long are sampled: of those listed in `SAMPLED` every n-th case runs,
-with `--whole` all of them. Random tests draw half of the examples that they name; POLYVOLTA_EXAMPLES=2 asks for twice
+Tests with many parameters whose every case takes long are sampled: of those listed in `SAMPLED` one case in n runs, and
+each value of a parameter that has few (`tests.sampled`); with `--whole` all of them. Random tests draw half of the examples that they name; POLYVOLTA_EXAMPLES=2 asks for twice
 as many as they name (`sets.brute`).
 
 What is there once tests are collected, some hundred thousand objects, stays to the end: Python's search for garbage is
@@ -14,13 +14,13 @@ import gc
 import os
 import sys
 from collections import defaultdict
-from collections.abc import Iterator
 from tempfile import TemporaryDirectory
 
 import pytest
 from hypothesis import settings
 
 from polyvolta.cuda import arch
+from tests.sampled import same, sample
 
 arch._driver = lambda: None
 gc.disable()  # until everything is collected
@@ -154,7 +154,7 @@ SAMPLED = {
     "cuda/machine/test_stepping.py": 2,
     "cuda/machine/test_persistent.py::test_results_that_threads_store": 2,
 }
-"""File, or one test of it -> of how many cases of a test one runs; a test's own number goes before its file's."""
+"""File, or one test of it -> of how many cases of a test one at least runs; a test's own number goes before its file's."""
 LONG = ("test_readme.py", "types/", "test_provable.py", "sched/scheduler/test_random_nests.py")
 """Whose single tests take longest: they begin, so that no process is left with one of them at the end."""
 
@@ -173,38 +173,23 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Long tests first; and every n-th case of the tests in sampled files, once a test with fewer cases than that.
-
-    Where a test has several parameters, cases are taken along diagonals: of i values of one and j of another those
-    whose places add up to a multiple of n, so that each value of each comes up where there are cases enough.
-    """
+    """Long tests first; and a sample of the cases of tests in sampled files (`tests.sampled`)."""
     items.sort(key=lambda item: not item.nodeid.partition("tests/")[2].startswith(LONG))
     if config.getoption("--whole"):
         return
-    values: defaultdict[tuple[str, tuple[str, ...]], dict[tuple[int, ...], int]] = defaultdict(dict)
-    kept, left = [], []
+    tests: defaultdict[str, list[pytest.Item]] = defaultdict(list)
     for item in items:
-        name = item.nodeid.partition("[")[0]
-        file, _, function = name.partition("tests/")[2].partition("::")
+        tests[item.nodeid.partition("[")[0]].append(item)
+    left = set()
+    for test, cases in tests.items():
+        file, _, function = test.partition("tests/")[2].partition("::")
         step = SAMPLED.get(f"{file}::{function}", SAMPLED.get(file, 1))
-        place = 0
-        for names, case in _parameters(item) if step > 1 else ():
-            known = values[name, names]
-            place += known.setdefault(case, len(known))
-        (left if place % step else kept).append(item)
-    items[:] = kept
+        if step > 1 and len(cases) > 1:
+            kept = sample([{name: same(value) for name, value in case.callspec.params.items()} for case in cases], step)
+            left |= {case for place, case in enumerate(cases) if place not in kept}
     if left:
-        config.hook.pytest_deselected(items=left)
-
-
-def _parameters(item: pytest.Item) -> Iterator[tuple[tuple[str, ...], tuple[int, ...]]]:
-    """Names of parameters that are given together, and which values an item has of them, by identity."""
-    params = dict(item.callspec.params) if hasattr(item, "callspec") else {}
-    together = [mark.args[0] for mark in item.iter_markers("parametrize")]
-    for given in (*together, *params):
-        names = tuple(n.strip() for n in given.split(",")) if isinstance(given, str) else tuple(given)
-        if all(n in params for n in names):
-            yield names, tuple(id(params.pop(n)) for n in names)
+        items[:], gone = [item for item in items if item not in left], [item for item in items if item in left]
+        config.hook.pytest_deselected(items=gone)
 
 
 def pytest_collection_finish() -> None:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import polyvolta as pv
-from polyvolta.compiler import driver
+from polyvolta.compiler import making
 from polyvolta.cuda.build.promotion.model import CannotPromote
 from polyvolta.sched.passes import insert_mark, set_level, tile
 from polyvolta.sched.tree import Band, Mark, Schedule
@@ -37,13 +37,13 @@ def marked(tree):
 
 def compiled(monkeypatch, graph, at_stage, change, options=OPTIONS):
     """A kernel whose tree is changed at a stage, on the way to promotion."""
-    decompose = driver.decompose
+    decompose = making.decompose
 
     def changing(graph, tiling, shape, context, reach, *more):
         changed = lambda name, t: reach(name, change(t) if name == at_stage else t)  # noqa: E731
         return decompose(graph, tiling, shape, context, changed, *more)
 
-    monkeypatch.setattr(driver, "decompose", changing)
+    monkeypatch.setattr(making, "decompose", changing)
     return pv.compile(graph, options=options)
 
 
