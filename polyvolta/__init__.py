@@ -12,6 +12,7 @@ milliseconds and brings in neither numba nor sympy nor numpy:
 from __future__ import annotations
 
 from importlib import import_module
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 from polyvolta.version import VERSION
@@ -156,4 +157,6 @@ if not TYPE_CHECKING:  # checkers know the names, and that there are no others
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    """The names of the package and of its modules that are there, without what it imports for itself."""
+    there = (n for n, v in globals().items() if n.startswith("__") or isinstance(v, ModuleType))
+    return sorted({*there, *__all__})

@@ -107,9 +107,14 @@ def on_host(array: Any, tensor: GlobalTensor, name: str) -> Argument:
     if isinstance(array, np.ma.MaskedArray):
         raise BadArray(f"{name} is a masked array; a kernel knows no masks", hint=f"{name}.filled(0)")
     given = array
+
+    def bfloat16() -> Any:
+        _check_dtype(name, BFLOAT16, tensor, of_torch=_of_torch(given))  # what isn't wanted needs no package
+        return numpy_dtype(BFLOAT16)
+
     if is_foreign(array):
         try:
-            array = as_numpy(array, lambda: numpy_dtype(BFLOAT16))
+            array = as_numpy(array, bfloat16)
         except NotInHostMemory as wrong:
             raise BadArray(f"{name} is {wrong}", hint=wrong.hint) from wrong
     if not isinstance(array, np.ndarray):

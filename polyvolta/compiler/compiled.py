@@ -232,7 +232,7 @@ class Compiled(Shown):
         >>> kernel.check_sizes({"N": 3, "K": 0, "M": 2})
         {'M': 2, 'N': 3, 'K': 0}
         """
-        sizes = by_name(sizes)
+        sizes = by_name(sizes, MissingSize)
         for name in sizes:
             if name not in self.ir.sizes:
                 raise MissingSize(f"the kernel has no size {name!r}", hint=nearest(name, self.ir.sizes))

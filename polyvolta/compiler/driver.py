@@ -12,7 +12,7 @@ from polyvolta.compiler.model.sizes import BadSizes
 from polyvolta.compiler.options import Options, Origin, informed
 from polyvolta.compiler.remembered.find import remembered
 from polyvolta.compiler.signature import DEFAULT_NAME, check_names, check_sizes
-from polyvolta.compiler.tiling import BadOption
+from polyvolta.compiler.tiling import OPTIONS, BadOption
 from polyvolta.compiler.variants.compiling import compile_over
 from polyvolta.cuda.arch import AUTO
 from polyvolta.cuda.target.registry import target_of
@@ -20,7 +20,7 @@ from polyvolta.cuda.target.target import Target
 from polyvolta.graph.dag import Graph
 from polyvolta.graph.dims import Given, by_name
 from polyvolta.graph.names import check_name
-from polyvolta.sets.errors import kind_of
+from polyvolta.sets.errors import kind_of, nearest
 
 if TYPE_CHECKING:
     from polyvolta.compiler.arguments import Host
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     One = Expr | Output
     Several = tuple[One, One, *tuple[One, ...]]
     """At least two outputs: that a list, a dict or a graph has more than one is no part of its type."""
+
+ARGUMENTS = ("outputs", "target", "options", "name", "progress", "sizes", "over", "variants")
 
 
 @overload
@@ -80,6 +82,7 @@ def compile(  # noqa: A001
     sizes: Given[int] | None = None,
     over: Given[tuple[int, int] | int] | None = None,
     variants: int | None = None,
+    **unknown: object,
 ) -> Kernel[Any] | VariedKernel[Any]:
     """A tensor-core kernel for matrix products with pointwise operations before and after.
 
@@ -101,6 +104,7 @@ def compile(  # noqa: A001
         takes any sizes all the same.
     variants : how many tilings it may have for these ranges, at least 1; one of them is taken at each launch, as its
         `decisions` say. If missing, it is a kernel of one tiling.
+    unknown : none; options have a class of their own.
 
     Raises
     ------
@@ -112,7 +116,7 @@ def compile(  # noqa: A001
         `over` and `sizes`.
     NotAMultiple : with `partial="pad"`, a size given as a number that its tile does not divide.
     TooLarge : a size given as a number that is beyond what an `int` of the kernel's text can count.
-    BadSizes : of `sizes` one is missing, unknown, or no number.
+    BadSizes : of `sizes` one is missing, unknown, or no number; or one is given twice, in `over`, too.
 
     Cost: about a quarter of a second, 0.1 s more for each product beyond the first, no compiler involved; with `over`
     a second or two for a look at all tilings, and as much as a kernel for each of the variants.
@@ -125,6 +129,8 @@ def compile(  # noqa: A001
       BAND: S[i, j, k] → [⌊i/128⌋, ⌊j/128⌋, ⌊k/32⌋]
         BAND: S[i, j, k] → [i - 128⌊i/128⌋, j - 128⌊j/128⌋, k - 32⌊k/32⌋]
     """
+    if unknown:
+        raise _no_such(unknown)
     if isinstance(target, Options):
         raise BadOption("the options stand where the target is expected", hint="pass them as options=...")
     if options is not None and not isinstance(options, Options):
@@ -150,6 +156,16 @@ def compile(  # noqa: A001
     return compile_over(graph, target, given, name, make, ranges, variants, asked)
 
 
+def _no_such(unknown: Mapping[str, object]) -> BadOption:
+    """The error that `compile` takes no such keywords; of options it says where they belong."""
+    if options := [f"{n}={v!r}" for n, v in unknown.items() if n in OPTIONS]:
+        name = next(n for n in unknown if n in OPTIONS)
+        return BadOption(f"{name} is no argument of compile, but an option",
+                         hint=f"options=pv.Options({', '.join(options)})")  # fmt: skip
+    name = next(iter(unknown))
+    return BadOption(f"compile has no argument {name!r}", hint=nearest(name, (*ARGUMENTS, *OPTIONS)))
+
+
 def _told(kernel: Kernel, given: Options, how: str, sizes: Mapping[str, int] | None) -> Kernel:
     """The kernel, whose options say where they come from."""
     origin = Origin(given.given, how, kernel.graph, kernel.target, sizes)
@@ -158,8 +174,13 @@ def _told(kernel: Kernel, given: Options, how: str, sizes: Mapping[str, int] | N
 
 
 def _by_name(given: Any) -> Any:
-    """What is given for sizes, by name; other values stay, for who refuses them."""
-    return by_name(given) if isinstance(given, Mapping) else given
+    """What is given for sizes, by name; other values stay, for who refuses them.
+
+    Raises
+    ------
+    BadSizes : a size is given twice.
+    """
+    return by_name(given, BadSizes) if isinstance(given, Mapping) else given
 
 
 def _check_asked(sizes: Mapping[str, int] | None) -> None:

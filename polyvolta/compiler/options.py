@@ -180,9 +180,8 @@ class Options(Shown, Tiling):
 
     @classmethod
     def space(
-        cls, graph: Expr | Sequence[Expr] | Graph, target: str | Target = AUTO, sizes: Given[int] | None = None,
-        **named: int,
-    ) -> Iterator[Options]:  # fmt: skip
+        cls, graph: Expr | Sequence[Expr] | Graph, target: str | Target = AUTO, *sizes: Given[int] | None, **named: int
+    ) -> Iterator[Options]:
         """Legal combinations: at known sizes those worth trying, the fastest first as far as the cost model can tell.
 
         An iterator; printed, or at the end of a notebook's cell, it shows the next ones and takes none.
@@ -201,12 +200,13 @@ class Options(Shown, Tiling):
         ----------
         graph : outputs, as `compile` takes them, or their graph.
         target : as `compile` takes it.
-        sizes, named : of the products: by name, or in a mapping from names or from the sizes themselves.
+        sizes, named : of the products: by name, or in one mapping from names or from the sizes themselves, which has
+            no keyword, so that a size may be called "sizes".
 
         Raises
         ------
         Unsupported, UnknownTarget, NoInstruction : as in `compile`.
-        BadSizes : some sizes are given, and another one is missing; or no size is called so.
+        BadSizes : some sizes are given, and another one is missing; or no size is called so, or one is given twice.
 
         Cost: some 15 µs for each of 18,000 combinations; at known sizes some tenths of a second for the first graph of
         its kind, then 10 ms.
@@ -223,7 +223,9 @@ class Options(Shown, Tiling):
         """
         from polyvolta.compiler.shown.options import Listed
 
-        graph, target, given = Graph.of(graph), target_of(target), joined(sizes, named, BadSizes)
+        if len(sizes) > 1:
+            raise BadSizes(f"{len(sizes)} mappings of sizes are given", hint='pass one, as {"M": 512, ...}, or M=512')
+        graph, target, given = Graph.of(graph), target_of(target), joined(next(iter(sizes), None), named, BadSizes)
         if not given and needs_of(plan(graph)).unknown:
             return Listed(cls(*astuple(tiling)) for tiling in tilings(graph, target))
         return Listed(cls(*astuple(tiling)) for tiling, _ in rank(graph, target, given))

@@ -74,6 +74,7 @@ def first_call(
         if seen is not None and (pack is not None or call.is_empty):
             plans.keep(seen, call.inputs, call.outputs, call.results, out_names(kernel), pack)
         return call.result
+    launch.stream_handle(stream)  # what is no stream is refused, whether or not there is a GPU to use it
     call = host_call(kernel, bound, outs)
     if call.is_empty:
         return call.result

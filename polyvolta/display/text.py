@@ -2,7 +2,8 @@
 
 What shows itself by lines made for it, such as a report, is written for `columns()`: those of the terminal, at most 80.
 What has lines of its own length, a tree or an error, goes through `for_terminal`: folded where a terminal is printed
-to, and whole elsewhere, so that a pipe or a file gets the same text on any machine.
+to, and whole elsewhere, so that a pipe or a file gets the same text on any machine. An exported COLUMNS stands for a
+terminal: it folds what a pipe or a file gets, too.
 """
 
 from __future__ import annotations

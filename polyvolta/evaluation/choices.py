@@ -85,6 +85,6 @@ class Ranked:
         """The first so many; the three of them ask one after the other for the same ones."""
         if self._of != (key := (benchmark.name, target, sizes)):
             known = dict(zip("MNK", sizes, strict=True))
-            self._of, self._found, self._others = key, [], Options.space(benchmark.expression, target, **known)
+            self._of, self._found, self._others = key, [], Options.space(benchmark.expression, target, known)
         self._found += islice(self._others, None if count is None else max(0, count - len(self._found)))
         return self._found[:count]

@@ -18,6 +18,7 @@ Names are imported on first use, so that writing an expression costs neither sym
 from __future__ import annotations
 
 from importlib import import_module
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -45,4 +46,6 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    """The names of the package and of its modules that are there, without what it imports for itself."""
+    there = (n for n, v in globals().items() if n.startswith("__") or isinstance(v, ModuleType))
+    return sorted({*there, *__all__})

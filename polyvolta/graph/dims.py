@@ -141,14 +141,22 @@ Given: TypeAlias = "Mapping[str, V] | Mapping[Size, V] | Mapping[Size | str, V]"
 """Something for each of some sizes, which are given themselves or by name."""
 
 
-def by_name(sizes: Mapping[Any, V]) -> dict[Any, V]:
+def by_name(sizes: Mapping[Any, V], error: Callable[..., Exception] = BadSize) -> dict[Any, V]:
     """Values for sizes, given for the sizes themselves or for their names, by name.
+
+    Raises
+    ------
+    error : a size is given by itself and by its name.
 
     >>> M, N = sizes("M N")
     >>> by_name({M: 4, "N": 8})
     {'M': 4, 'N': 8}
     """
-    return {key.name if isinstance(key, Size) else key: value for key, value in sizes.items()}
+    found = {key.name if isinstance(key, Size) else key: value for key, value in sizes.items()}
+    if len(found) < len(sizes):
+        twice = next(key.name for key in sizes if isinstance(key, Size) and key.name in sizes)
+        raise error(f"the size {twice} is given twice", hint="by itself, or by its name")
+    return found
 
 
 def joined(sizes: object, named: Mapping[str, V], error: Callable[..., Exception]) -> dict[str, V]:
@@ -156,17 +164,20 @@ def joined(sizes: object, named: Mapping[str, V], error: Callable[..., Exception
 
     Raises
     ------
-    error : `sizes` is no mapping, or has a size that is among the keywords.
+    error : `sizes` is no mapping, or stands among the keywords; or a size is given twice.
 
     >>> M, N = sizes("M N")
     >>> joined({M: 4}, {"N": 8}, BadSize)
     {'M': 4, 'N': 8}
     """
+    if isinstance(named.get("sizes"), Mapping):  # of callers that take the mapping by its place
+        raise error(f"the size called sizes is {kind_of(named['sizes'])}",
+                    hint='pass a mapping of sizes by its place, without "sizes="')  # fmt: skip
     if sizes is None:
         return dict(named)
     if not isinstance(sizes, Mapping):
-        raise error(f"sizes is {kind_of(sizes)}", hint='pass sizes={"M": 512, ...}, or M=512')
-    found: dict[str, V] = by_name(sizes)
+        raise error(f"sizes is {kind_of(sizes)}", hint='pass a mapping such as {"M": 512, ...}, or M=512')
+    found: dict[str, V] = by_name(sizes, error)
     if twice := [n for n in found if n in named]:
-        raise error(f"the size {twice[0]} is given twice", hint=f"in sizes={{...}}, or as {twice[0]}=...")
+        raise error(f"the size {twice[0]} is given twice", hint=f"in the mapping, or as {twice[0]}=...")
     return {**found, **named}

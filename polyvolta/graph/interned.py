@@ -20,10 +20,11 @@ LONGEST = 4000  # characters of a repr that constructs; a node that is shared is
 class Interned:
     """A frozen dataclass without defaults whose equal instances are one object; `eq=False`, `repr=False`.
 
-    The slot for weak references stands here: which dataclasses add one by themselves differs between Pythons.
+    A class that derives from it has a slot for weak references, or a base with one: which dataclasses add one by
+    themselves differs between Pythons.
     """
 
-    __slots__ = ("__weakref__",)
+    __slots__ = ()
     __match_args__: tuple[str, ...] = ()
 
     def __new__(cls, *fields: Any, **named: Any) -> Self:

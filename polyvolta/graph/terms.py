@@ -21,7 +21,7 @@ MUL_ACC = "mul_acc"
 class _Node(Interned):
     """A tree, as what is interned."""
 
-    __slots__ = ()
+    __slots__ = ("__weakref__",)
 
     def _nodes(self) -> tuple[Term, ...]:
         return postorder(self)  # type: ignore[arg-type]  # all kinds of it are terms

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping
 from importlib import import_module
+from types import ModuleType
 
 
 def homes(names: Mapping[str, str]) -> dict[str, str]:
@@ -28,6 +29,7 @@ def lazily(package: str, where: Mapping[str, str]) -> tuple[Callable[[str], obje
         return value
 
     def __dir__() -> list[str]:
-        return sorted({*found, *where})
+        there = (n for n, v in found.items() if n.startswith("__") or isinstance(v, ModuleType))
+        return sorted({*there, *where})
 
     return __getattr__, __dir__

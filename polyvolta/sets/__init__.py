@@ -13,6 +13,7 @@ Names are imported on first use, so that an error, or a text that is none, costs
 from __future__ import annotations
 
 from importlib import import_module
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -116,4 +117,6 @@ if not TYPE_CHECKING:  # checkers know the names, and that there are no others
 
 
 def __dir__() -> list[str]:
-    return [*globals(), *__all__]
+    """The names of the package and of its modules that are there, without what it imports for itself."""
+    there = (n for n, v in globals().items() if n.startswith("__") or isinstance(v, ModuleType))
+    return sorted({*there, *__all__})

@@ -239,13 +239,18 @@ def kind_of(value: object) -> str:
 NEAR = 0.61  # of the letters of both names, how many are the same in order; short names share three of five by chance
 
 
-def nearest(name: str, known: Iterable[str]) -> str:
-    """A hint that names the known name nearest to `name`, or lists what is known if none is near.
+LISTED = 12  # of the names that are known, in a hint
+
+
+def nearest(name: str, known: Iterable[str], most: int = LISTED) -> str:
+    """A hint that names the known name nearest to `name`, or lists what is known, at most so many, if none is near.
 
     >>> nearest("lexmn", ["lexmin", "apply"])
     "did you mean 'lexmin'?"
     >>> nearest("nope", ["copies", "bounds"])
     'known: copies, bounds'
+    >>> nearest("nope", (f"x{n}" for n in range(15)))
+    'known: x0, x1, x2, x3, x4, x5, x6, x7, x8, x9, x10, x11 and 3 more'
     >>> nearest("banks", ["bank_conflicts", "bounds"])
     "did you mean 'bank_conflicts'?"
     """
@@ -254,7 +259,8 @@ def nearest(name: str, known: Iterable[str]) -> str:
     close = same or get_close_matches(str(name), known, n=1, cutoff=NEAR) or _longer(str(name), known)
     if close:
         return f"did you mean {close[0]!r}?"
-    return "known: " + ", ".join(known) if known else ""
+    more = f" and {len(known) - most} more" if len(known) > most else ""
+    return "known: " + ", ".join(known[:most]) + more if known else ""
 
 
 def _longer(name: str, known: list[str]) -> list[str]:

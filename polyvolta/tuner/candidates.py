@@ -27,7 +27,7 @@ def guesses(graph: Graph, target: Target, sizes: Mapping[str, int], count: int) 
     ----------
     count : how many, at most.
     """
-    return worth_timing(Options.space(graph, target, **sizes), count)
+    return worth_timing(Options.space(graph, target, sizes), count)
 
 
 def worth_timing(ranked: Iterable[Options], count: int) -> tuple[Options, ...]:

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import polyvolta as pv
-from polyvolta.compiler import driver as driver_of_kernels
+from polyvolta.compiler import making
 from polyvolta.cuda.errors import WrongGpu
 from polyvolta.cuda.ir.kernel_ir import GlobalTensor, KernelIR
 from polyvolta.cuda.run import launch as launches
@@ -320,8 +320,8 @@ def test_a_variant_without_boxes_keeps_what_was_given_and_means_the_same_there()
 def test_kernels_without_boxes_are_made_once(monkeypatch):
     """However it comes about that no operand has boxes, it is one kernel; so are results without, by either way."""
     made = []
-    whole = driver_of_kernels.lower
-    monkeypatch.setattr(driver_of_kernels, "lower", lambda *a: made.append(a[0]) or whole(*a))
+    whole = making.lower
+    monkeypatch.setattr(making, "lower", lambda *a: made.append(a[0]) or whole(*a))
     R = pv.tensor("R", (M, N))
     D = pv.relu(pv.tensor("A", (M, K)) @ pv.tensor("B", (K, N), layout="col") + R)
     kernel = pv.compile(pv.output(D, "D"), target=SM_90A, options=OPTIONS)

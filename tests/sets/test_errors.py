@@ -40,6 +40,11 @@ def test_the_nearest_name_or_all_of_them():
     assert nearest("lexmn", ["lexmin", "apply"]) == "did you mean 'lexmin'?"
     assert nearest("zzz", ["lexmin", "apply"]) == "known: lexmin, apply"
     assert nearest("zzz", []) == ""
+    many = [f"name{n}" for n in range(40)]
+    assert nearest("zzz", many) == f"known: {', '.join(many[:12])} and 28 more"
+    assert nearest("zzz", many[:12]) == f"known: {', '.join(many[:12])}"
+    assert nearest("name391", many) == "did you mean 'name39'?"
+    assert nearest("zzz", many, most=40) == f"known: {', '.join(many)}"
 
 
 KINDS = [k for k in vars(errors).values() if isinstance(k, type) and issubclass(k, PolyvoltaError)]

@@ -49,7 +49,7 @@ from polyvolta.cuda.ir.kernel_ir import (
     When,
 )
 from polyvolta.cuda.ir.walk import operations, put
-from polyvolta.sched.loops.ast import AnyOf, Ast, Block, Bound, Call, For, If
+from polyvolta.sched.loops.ast import AnyOf, Ast, Block, Bound, Call, Extreme, For, If
 from polyvolta.sched.loops.scan import Scan
 from polyvolta.sched.tree import Schedule
 from polyvolta.sets import Aff, Set, Tuple, aff, var
@@ -373,10 +373,13 @@ class _Lowering:
 
     def single(self, bounds: tuple[Bound, ...], loop: For) -> tuple[Aff, ...]:
         """Bounds that are one expression each."""
-        return tuple(
-            b if isinstance(b, Aff) else self.refuse(f"a bound that is a {b.kind}imum", loop, '"separate" loops')
-            for b in bounds
-        )
+        def one(b: Bound) -> Aff:
+            if not isinstance(b, Aff):
+                kind = f"is a {b.kind}imum" if isinstance(b, Extreme) else "differs by conditions"
+                self.refuse(f"a bound that {kind}", loop, '"separate" loops')
+            return b
+
+        return tuple(map(one, bounds))
 
     def refuse(self, what: str, node: For | If, instead: str) -> NoReturn:
         """A kernel's loops and conditions are plainer than those of a scan."""

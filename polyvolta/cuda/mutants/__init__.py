@@ -86,7 +86,7 @@ def mutant_of(name: str) -> Mutant:
     UnknownMutant : there is none; suggests the nearest.
     """
     if name not in MUTANTS:
-        raise UnknownMutant(f"no mutant is called {name!r}", hint=nearest(str(name), MUTANTS))
+        raise UnknownMutant(f"no mutant is called {name!r}", hint=nearest(str(name), MUTANTS, most=len(MUTANTS)))
     return MUTANTS[name]
 
 

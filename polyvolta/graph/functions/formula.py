@@ -23,7 +23,7 @@ _V = TypeVar("_V")
 class _Node(Interned):
     """A formula, as what is interned."""
 
-    __slots__ = ()
+    __slots__ = ("__weakref__",)
 
     def _nodes(self) -> tuple[Formula, ...]:
         return nodes(self)  # type: ignore[arg-type]  # all kinds of it are formulas

@@ -285,7 +285,7 @@ class Compiled(Shown):
                 raise BadArgument(f"{name} = {values[name]} does not fit 64 bits", hint="using='python' takes it")
             if isinstance(values[name], complex | np.complexfloating):
                 raise BadArgument(f"{name} is complex, and C code takes real numbers", hint="using='python' takes it")
-            if isinstance(values[name], np.longdouble):
+            if isinstance(values[name], np.floating) and values[name].dtype.char == "g":
                 raise BadArgument(f"{name} is {values[name].dtype}, and C code takes doubles", hint=f"float({name})")
         arrays = {name: values[name] for name in (*face.ranks, *face.cells)}
         check_apart(arrays, face.written if self.how.restrict else (), self.how.align or 1)

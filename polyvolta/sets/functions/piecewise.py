@@ -53,7 +53,7 @@ class Piecewise(metaclass=Named):
             from ..text.of_isl import lacking
 
             said = f"a {type(self).__name__} has no attribute {name!r}" if name.startswith("_") else ""
-            raise AttributeError(said or lacking(type(self).__name__, name), name=name, obj=self)
+            raise AttributeError(said or lacking(type(self), name), name=name, obj=self)
 
     @classmethod
     def _of(cls, params: tuple[str, ...], space: Space, cells: Iterable[Cell]) -> Self:

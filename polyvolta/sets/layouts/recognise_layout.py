@@ -7,6 +7,7 @@ general engine is a search; the two agree wherever both have one.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -130,7 +131,7 @@ def _bound(c: Conjunct, row: Row) -> tuple[int, bool, int] | None:
     return inner[0], v > 0, (den * value if v > 0 else den * value + den - 1) - num[0]
 
 
-def _read_rows(reader: Reader, c: Conjunct, rows: list[Row], others: list[Row]) -> list[DigitSum]:
+def _read_rows(reader: Reader, c: Conjunct, rows: Sequence[Row], others: Sequence[Row]) -> list[DigitSum]:
     base = 1 + c.n
     n_in = len(reader.axes)
     columns: dict[int, DigitSum] = {1 + k: s for k, s in enumerate(reader.inputs)}

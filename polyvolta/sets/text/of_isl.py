@@ -7,10 +7,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fnmatch import fnmatchcase
-from functools import partial
 from typing import Any
 
+from ..errors import SetSyntaxError, SpaceMismatch, kind_of
 from .isl_rows import ROWS
+
+SETS = __name__.partition(".text.")[0] + "."  # where the classes are that rows and makers are of
+
+
+def own(cls: type) -> type:
+    """The class of polyvolta's that a class is, or that it derives from.
+
+    >>> from polyvolta.sets import Set
+    >>> own(type("Mine", (Set,), {})) is own(Set) is Set
+    True
+    """
+    return next((c for c in cls.__mro__ if c.__module__.startswith(SETS)), cls)
 
 
 def counterpart(kind: str, name: str) -> str:
@@ -27,69 +39,134 @@ def counterpart(kind: str, name: str) -> str:
     return ""
 
 
-def lacking(kind: str, name: str) -> str:
+def lacking(cls: type, name: str) -> str:
     """What an error says of a missing attribute of a class or a value of it.
 
-    >>> lacking("Set", "foreach_point")
+    >>> from polyvolta.sets import Set
+    >>> lacking(Set, "foreach_point")
     "a Set has no attribute 'foreach_point'; for isl's foreach_point there is: for p in s.points(): Set.points"
     """
-    here = counterpart(kind, name)
+    here = counterpart(own(cls).__name__, name)
     isl = f"; for isl's {name} there is: {here}" if here and not here.startswith("not here") else ""
-    return f"a {kind} has no attribute {name!r}" + (isl or (f"; isl's {name} is {here}" if here else ""))
+    return f"a {cls.__name__} has no attribute {name!r}" + (isl or (f"; isl's {name} is {here}" if here else ""))
 
 
 # ---- what makes a value, by isl's names of functions of the class
 
 
 def maker(cls: type, name: str) -> Callable[..., Any] | None:
-    """The function of a class that isl calls so, None where there is none.
+    """The function of a class, or of one that it derives from, that isl calls so; None where there is none.
 
     >>> from polyvolta.sets import Map, PwAff
     >>> print(Map.from_pw_aff(PwAff("{ S[i] -> [i // 2] }")))
     { S[i] -> [floor(i/2)] }
+    >>> Map.from_pw_aff("{ S[i] -> [i // 2] }")
+    Traceback (most recent call last):
+        ...
+    polyvolta.sets.errors.SpaceMismatch: [PV102] Map.from_pw_aff needs a PwAff or MultiPwAff, not a str
+      '{ S[i] -> [i // 2] }'
+    hint: a map becomes one by as_multi_pw_aff()
     """
-    for kind, names, make in _MAKERS:
-        if kind in ("", cls.__name__) and name in names.split():
-            return partial(make, cls)
+    kind = own(cls).__name__
+    for kinds, names, make in _MAKERS:
+        if kinds in ("", kind) and name in names.split():
+            return _checked(cls, name, make)
     return None
 
 
-def _read(cls: Any, *context_and_text: Any) -> Any:  # noqa: ANN401 - any of the classes
-    """The value that a text says; isl's context, before the text, means nothing here."""
-    return cls(context_and_text[-1])
+def _checked(cls: type, name: str, make: Callable[..., Any]) -> Callable[..., Any]:
+    """The function that counts its arguments, makes the value, and gives one of the class."""
+    called = f"{cls.__name__}.{name}"
+    most = 2 if make is _read else 1
+
+    def made(*values: Any, **named: Any) -> Any:  # noqa: ANN401 - any of the classes
+        if named or not 1 <= len(values) <= most:
+            given = ", ".join([kind_of(v) for v in values] + [f"{n}=..." for n in named]) or "nothing"
+            what = "one text in isl's notation" if make is _read else "one value"
+            raise SetSyntaxError(f"{called} takes {what}, not {given}")
+        value = make(cls, called, values[-1])
+        return value if type(value) is cls else cls(str(value))  # one of the two derives from the other
+
+    made.__name__, made.__qualname__, made.__doc__ = name, called, make.__doc__
+    return made
 
 
-def _same(cls: Any, value: Any) -> Any:  # noqa: ANN401
+def _read(cls: Any, called: str, text: Any) -> Any:  # noqa: ANN401
+    """The value that a text in isl's notation says; isl's context, before the text, means nothing here."""
+    return cls(text)
+
+
+def _same(cls: Any, called: str, value: Any) -> Any:  # noqa: ANN401
     """The value itself, for isl's classes of one kind are one class here."""
-    if not isinstance(value, cls):
-        cls(value)  # says what is wrong with it
-        raise TypeError(f"a {cls.__name__} is wanted, not {type(value).__name__}")
+    kind = own(cls)
+    if not isinstance(value, kind):
+        other = _OTHERS.get((kind.__name__, own(type(value)).__name__), "")
+        hint = f"{cls.__name__}(text) reads one" if isinstance(value, str) else other
+        raise SpaceMismatch(f"{called} needs a {kind.__name__}, not {kind_of(value)}", where=str(value), hint=hint)
     return value
 
 
-def _graph(cls: Any, f: Any) -> Any:  # noqa: ANN401
+def _of_params(cls: Any, called: str, value: Any) -> Any:  # noqa: ANN401
+    """The set itself, which is of parameters alone: it has no tuple."""
+    _same(cls, called, value)
+    if any(space.dims or space.out.name is not None or space.out.inner is not None for space, _ in value.parts):
+        raise SpaceMismatch(f"{called} needs a set of parameters alone", where=str(value),
+                            hint="s.params() says what the parameters of a set are")  # fmt: skip
+    return value
+
+
+def _graph(cls: Any, called: str, f: Any) -> Any:  # noqa: ANN401
+    """The graph of a function: the pairs of an input and its value."""
+    from ..functions.piecewise import check_function
+
+    check_function(f, called)
     return f.as_map()
 
 
-def _without_range(cls: Any, s: Any) -> Any:  # noqa: ANN401
-    return cls.from_domain_and_range(s, type(s)("{ [] }"))
+def _without_range(cls: Any, called: str, s: Any) -> Any:  # noqa: ANN401
+    """The relation of each point of a set to a tuple of nothing."""
+    return cls.from_domain_and_range(s, _nothing(called, s))
 
 
-def _without_domain(cls: Any, s: Any) -> Any:  # noqa: ANN401
-    return cls.from_domain_and_range(type(s)("{ [] }"), s)
+def _without_domain(cls: Any, called: str, s: Any) -> Any:  # noqa: ANN401
+    """The relation of a tuple of nothing to each point of a set."""
+    return cls.from_domain_and_range(_nothing(called, s), s)
 
 
-def _function(cls: Any, m: Any) -> Any:  # noqa: ANN401
-    return m.as_pw_multi_aff()
+def _nothing(called: str, s: Any) -> Any:  # noqa: ANN401
+    """The set of the tuple of nothing, of the class of a set."""
+    from ..values.shape import need_set
+
+    return type(need_set(s, called))("{ [] }")
 
 
-def _alone(cls: Any, f: Any) -> Any:  # noqa: ANN401
+def _function(cls: Any, called: str, m: Any) -> Any:  # noqa: ANN401
+    """The function that a relation is, which has at most one value anywhere."""
+    from ..values.shape import need_map
+
+    return need_map(m, called).as_pw_multi_aff()
+
+
+def _alone(cls: Any, called: str, f: Any) -> Any:  # noqa: ANN401
+    """The function with one value, which another one is."""
+    from ..functions.piecewise import check_function
+
+    check_function(f, called)
     return cls.of(f)
 
 
+_OTHERS = {
+    ("Set", "Map"): "m.wrap() is its pairs as a set",
+    ("Map", "Set"): "s.identity() or s.unwrap() is a map",
+    ("MultiPwAff", "PwAff"): "MultiPwAff.from_pw_aff(f) has its value alone",
+    ("MultiPwAff", "Map"): "MultiPwAff.from_map(m) is the function that a relation is",
+}
+"""Of a kind that is needed, and one that is given: how to come from it."""
+
 _MAKERS = (
     ("", "read_from_str", _read),
-    ("Set", "from_basic_set from_set from_union_set from_params", _same),
+    ("Set", "from_basic_set from_set from_union_set", _same),
+    ("Set", "from_params", _of_params),
     ("Map", "from_basic_map from_map from_union_map", _same),
     ("Map", "from_multi_aff from_multi_pw_aff from_pw_aff from_pw_multi_aff", _graph),
     ("Map", "from_domain", _without_range),

@@ -25,7 +25,7 @@ from math import gcd
 from operator import index
 from typing import Any, Union, overload
 
-from ..errors import NotAffine, UnknownName, nearest
+from ..errors import NotAffine, UnknownName, kind_of, nearest
 
 Atom = Union[str, "Floor", "Xor"]
 
@@ -108,6 +108,10 @@ class Aff:
     terms : pairs (atom, coefficient), coefficients not 0, sorted; use `aff`, `var` and the operators.
     const : the constant term.
 
+    Raises
+    ------
+    NotAffine : `terms` is a text, or no tuple.
+
     >>> i = var("i")
     >>> print((i - 128 * (i // 128)) // 64)
     floor(i/64) mod 2
@@ -119,6 +123,9 @@ class Aff:
     __match_args__ = ("terms", "const")
 
     def __init__(self, terms: tuple[tuple[Atom, int], ...], const: int = 0) -> None:
+        if type(terms) is not tuple:
+            raise NotAffine(f"an Aff is made from a tuple of terms, not from {kind_of(terms)}", where=repr(terms),
+                            hint=f"aff({terms!r}) reads it" if isinstance(terms, str | int) else "")  # fmt: skip
         self.terms, self.const = terms, const
 
     def __hash__(self) -> int:

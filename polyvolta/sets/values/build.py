@@ -22,7 +22,7 @@ class RowBuilder:
 
     def __init__(self, names: Sequence[str], unknown: Sequence[str] = ()) -> None:
         self.names, self.unknown = tuple(names), tuple(unknown)
-        self.column: dict[object, int] = {name: 1 + k for k, name in enumerate((*self.names, *self.unknown))}
+        self.column: dict[Atom, int] = {name: 1 + k for k, name in enumerate((*self.names, *self.unknown))}
         self.floors: dict[Floor, int] = {}
         self.divs: list[tuple[int, dict[int, int]]] = []
 
@@ -36,7 +36,7 @@ class RowBuilder:
     def column_of(self, atom: object) -> int:
         if isinstance(atom, str):
             if atom not in self.column:
-                raise UnknownName(f"{atom!r} is not a dimension here", hint=nearest(atom, self.column))
+                raise UnknownName(f"{atom!r} is not a dimension here", hint=nearest(atom, (*self.names, *self.unknown)))
             return self.column[atom]
         assert isinstance(atom, Floor), "exclusive-ors are written out before rows are built"
         if atom not in self.floors:

@@ -21,5 +21,5 @@ class Named(type):
                 made = maker(cls, name)
                 if made is not None:
                     return made
-                raise AttributeError(lacking(cls.__name__, name), name=name, obj=cls)
+                raise AttributeError(lacking(cls, name), name=name, obj=cls)
             raise AttributeError(f"type object {cls.__name__!r} has no attribute {name!r}", name=name, obj=cls)

@@ -123,7 +123,7 @@ class Relation(metaclass=Named):
         if not name.startswith("_"):
             from ..text.of_isl import lacking
 
-            said = lacking(kind, name)
+            said = lacking(type(self), name)
         return AttributeError(said or f"a {kind} has no attribute {name!r}", name=name, obj=self)
 
     def __reduce__(self) -> tuple[object, ...]:

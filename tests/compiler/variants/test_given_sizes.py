@@ -35,7 +35,8 @@ def test_by_themselves_as_by_name(kernel):
     assert checked_sizes(Graph.of(PRODUCT), joined(THEMSELVES, {}, NothingToTime)) == SIZES
     needs, target = needs_of(plan(Graph.of(PRODUCT))), pv.targets["sm_90a"]
     best = next(Options.space(PRODUCT, target, **SIZES))
-    assert best == next(Options.space(PRODUCT, target, THEMSELVES)) == next(Options.space(PRODUCT, target, sizes=SIZES))
+    assert best == next(Options.space(PRODUCT, target, THEMSELVES))
+    assert best == next(Options.space(PRODUCT, target=target, **SIZES))
     pictures = pv.pictures
     assert pictures.output_tiles(kernel, sizes=THEMSELVES) == pictures.output_tiles(kernel, **SIZES)
     assert pictures.pipeline(kernel, sizes=THEMSELVES) == pictures.pipeline(kernel, **SIZES)
@@ -56,6 +57,15 @@ def test_sizes_that_are_missing_or_have_no_name(kernel):
 
 @pytest.mark.parametrize(("call", "said"), [
     (lambda k: k.launch_config({M: 3, N: 4}, N=4, K=5), "the size N is given twice"),
+    (lambda k: k.launch_config({M: 5, "M": 600, N: 4, K: 5}), "the size M is given twice"),
+    (lambda k: k.check_sizes({M: 5, "M": 600, N: 4, K: 5}), "the size M is given twice"),
+    (lambda k: k.launch_config(sizes=SIZES), "the size called sizes is a dict\\s+hint: pass a mapping of sizes by its"),
+    (lambda k: Options.space(PRODUCT, "sm_80", sizes=SIZES), "the size called sizes is a dict"),
+    (lambda k: Options.space(PRODUCT, "sm_80", {M: 5, "M": 6}), "the size M is given twice"),
+    (lambda k: Options.space(PRODUCT, "sm_80", SIZES, SIZES), "2 mappings of sizes are given"),
+    (lambda k: pv.compile(PRODUCT, sizes={M: 5, "M": 5}), "the size M is given twice"),
+    (lambda k: pv.compile(PRODUCT, over={M: 5, "M": 5}), "the size M is given twice"),
+    (lambda k: pv.pictures.output_tiles(k, sizes={M: 5}, M=5), "is given twice\\s+hint: in the mapping, or as M="),
     (lambda k: k.launch_config(np.ones((9, 9)), 3), r"by name, not as a ndarray, 3\s"),
     (lambda k: k.launch_config(M=M, N=3, K=4), "the size M is an int, at least 0, not Size"),
     (lambda k: Options.space(PRODUCT, "sm_80", 64), "sizes is an int"),
@@ -67,6 +77,35 @@ def test_sizes_that_are_missing_or_have_no_name(kernel):
 def test_sizes_given_wrongly(kernel, call, said):
     with pytest.raises(pv.PolyvoltaError, match=said):
         call(kernel)
+
+
+def test_a_size_called_sizes():
+    rows = pv.sizes("sizes")
+    graph = pv.tensor("A", (rows, K)) @ pv.tensor("B", (K, N), layout="col")
+    best = next(Options.space(graph, "sm_80", sizes=5, N=6, K=7))
+    assert best == next(Options.space(graph, "sm_80", {rows: 5, N: 6, K: 7}))
+    assert best == next(Options.space(PRODUCT, "sm_80", M=5, N=6, K=7))
+    tiny = pv.compile(graph, "sm_80", TINY)
+    assert tiny.launch_config(sizes=65, N=6, K=7).grid == tiny.launch_config({"sizes": 65}, N=6, K=7).grid == (1, 3, 1)
+
+
+@pytest.mark.parametrize(("keywords", "said"), [
+    ({"block_tile": (64, 64, 32)}, r"block_tile is no argument(.|\n)*options=pv\.Options\(block_tile=\(64, 64, 32\)\)"),
+    ({"nope": 1, "split_k": 2, "buffers": 3}, r"options=pv\.Options\(split_k=2, buffers=3\)"),
+    ({"blok_tile": 3}, "no argument 'blok_tile'\\s+hint: did you mean 'block_tile'"),
+    ({"sises": {}}, "did you mean 'sizes'"),
+])  # fmt: skip
+def test_options_stand_in_options(keywords, said):
+    with pytest.raises(pv.PolyvoltaError, match=said):
+        pv.compile(PRODUCT, "sm_80", **keywords)
+
+
+@pytest.mark.parametrize("stream", ["foo", 1.5, True, -1])
+def test_a_stream_is_one_without_a_gpu_too(kernel, stream):
+    a, b = np.ones((3, 4), np.float16), np.asfortranarray(np.ones((4, 2), np.float16))
+    with pytest.raises(pv.PolyvoltaError, match="is no stream"):
+        kernel(a, b, stream=stream)
+    assert kernel(a, b, stream=None).tolist() == [[4, 4]] * 3
 
 
 @pytest.mark.parametrize("at", ["a", 1.5, None])

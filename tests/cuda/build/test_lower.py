@@ -6,7 +6,7 @@ from polyvolta.cuda.build.lower import FULL, NotLowered, _Lowering, chosen, deri
 from polyvolta.cuda.build.promotion.model import Movement
 from polyvolta.cuda.ir.kernel_ir import Barrier, Element, GlobalStore, Loop, When
 from polyvolta.cuda.ir.walk import operations
-from polyvolta.sched.loops.ast import AnyOf, Block, Call, Extreme, For, If
+from polyvolta.sched.loops.ast import AnyOf, Block, Call, Choice, Extreme, For, If
 from polyvolta.sched.loops.result import Scan
 from polyvolta.sched.tree import Band, Domain, Member, Schedule
 from polyvolta.sets import Set, aff, var
@@ -123,6 +123,7 @@ def test_rounds_are_loops_of_a_movement(lowering):
     ("node", "what"),
     [
         (loop(SYNC, upper=Extreme("max", (var("N"), var("M")))), "a bound that is a maximum"),
+        (loop(SYNC, upper=Choice((("ge", var("N")),), var("N"), var("M"))), "a bound that differs by conditions"),
         (If((AnyOf(((("ge", var("N")),), (("ge", var("M")),))),), (SYNC,), (0,)), "a condition with alternatives"),
     ],
 )

@@ -1,5 +1,6 @@
 """Arrays of other libraries in host memory: a library that exports numpy's capsules, and torch where it is."""
 
+import sys
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from polyvolta.graph.errors import BadArguments
 M, N, K = pv.sizes("M N K")
 A, B, bias = pv.tensor("A", (M, K)), pv.tensor("B", (K, N), layout="col"), pv.tensor("bias", (N,))
 OPTIONS = pv.Options(block_tile=(32, 32, 16), warp_tile=(16, 16, 16), macro_mma="m16n16k8")
+OPTIONS_80 = pv.Options(block_tile=(32, 32, 16), warp_tile=(16, 16, 16))
 
 
 class Library:
@@ -139,6 +141,25 @@ def test_old_and_new_capsules_say_the_same():
     assert new == old and new.strides == (1, 4)
 
 
+class OfBfloat16(Library):
+    """An array whose library says that its elements of two bytes are of bf16."""
+
+    def __dlpack__(self, **asked):
+        capsule = self.array.__dlpack__()
+        dlpack.DLTensor.from_address(dlpack.capsule_pointer(capsule, b"dltensor")).kind = 4
+        return capsule
+
+
+def test_bf16_that_is_not_wanted_needs_no_package(kernel, monkeypatch):
+    monkeypatch.setitem(sys.modules, "ml_dtypes", None)
+    given = OfBfloat16(np.ones((4, 4), np.uint16))
+    with pytest.raises(pv.PolyvoltaError, match=r"A has dtype bfloat16, the kernel works on float16\s+hint: A\.astype"):
+        kernel.interpret(given, random(4, 4, order="F"), random(4))
+    wide = pv.tensor("A", (M, K), dtype="bfloat16") @ pv.tensor("B", (K, N), dtype="bfloat16")
+    with pytest.raises(pv.PolyvoltaError, match="ml_dtypes, which isn't installed"):
+        pv.compile(wide, "sm_80", OPTIONS_80).interpret(given, given)
+
+
 # ---- torch
 
 
@@ -158,12 +179,19 @@ def test_bfloat16_of_torch():
     torch = pytest.importorskip("torch")
     pytest.importorskip("ml_dtypes")
     A, B = pv.tensor("A", (M, K), dtype=torch.bfloat16), pv.tensor("B", (K, N), dtype=torch.bfloat16)
-    kernel = pv.compile(A @ B, target="sm_80", options=pv.Options(block_tile=(32, 32, 16), warp_tile=(16, 16, 16)))
+    kernel = pv.compile(A @ B, target="sm_80", options=OPTIONS_80)
     a, b = torch.randn(20, 33).bfloat16(), torch.randn(33, 17).bfloat16()
     made, exact = kernel.interpret(a, b), pv.reference(A @ B, a, b)
     assert made.dtype == torch.bfloat16
     torch.testing.assert_close(exact, a.double() @ b.double(), rtol=1e-12, atol=1e-12)
     assert torch.linalg.norm(made - exact) <= 4e-3 * torch.linalg.norm(exact)
+
+
+def test_bfloat16_of_torch_for_fp16(kernel, monkeypatch):
+    torch = pytest.importorskip("torch")
+    monkeypatch.setitem(sys.modules, "ml_dtypes", None)
+    with pytest.raises(pv.PolyvoltaError, match=r"A has dtype bfloat16, .*float16\s+hint: A\.to\(torch\.float16\)"):
+        kernel.interpret(torch.ones(4, 4).bfloat16(), torch.ones(4, 4).half().t(), torch.ones(4).half())
 
 
 def test_a_tensor_that_requires_a_gradient_says_who_computes_one(kernel):

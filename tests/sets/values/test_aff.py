@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polyvolta.sets import NotAffine, aff, var, xor
+from polyvolta.sets import Aff, NotAffine, aff, var, xor
 from polyvolta.sets.text.expressions import parse_aff
 from tests.sets.brute import examples, expressions
 
@@ -71,6 +71,15 @@ def test_what_is_not_affine():
         i // 0
     assert xor(5, 3, 3) == aff(6) and xor(i, 0, 3) == i
     assert (i + j // 2).names() == {"i", "j"} and (3 * i).coefficient("i") == 3 and aff(7).is_constant
+
+
+@pytest.mark.parametrize(
+    ("terms", "hint"), [("i + 1", r"aff\('i \+ 1'\) reads it"), (3, r"aff\(3\)"), ([("i", 1)], "")]
+)
+def test_an_expression_is_made_from_terms(terms, hint):
+    with pytest.raises(NotAffine, match=rf"from a tuple of terms, not from(.|\n)*{hint}"):
+        Aff(terms)
+    assert Aff((("i", 1),), 1) == aff("i + 1")
 
 
 def test_texts_are_expressions_and_names_are_names():
