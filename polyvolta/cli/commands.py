@@ -79,10 +79,11 @@ from polyvolta.cli.options import (
     Warp,
     block_numbers,
     numbers,
+    unwritable,
     with_choice,
 )
 from polyvolta.cli.progress import Bar
-from polyvolta.cli.trial import check_memory, print_resources, run_random
+from polyvolta.cli.trial import check_memory, check_time, print_resources, run_random
 from polyvolta.display.text import folded
 from polyvolta.sets.errors import PolyvoltaError
 
@@ -92,6 +93,8 @@ class CannotWrite(PolyvoltaError):
 
     id = "PV602"
 
+
+STDOUT = Path("-")
 
 UsageError: Any = typer.BadParameter.__base__
 
@@ -247,8 +250,14 @@ def emit(
     err = terminal.console(stderr=True)
     if output is not None and output == cubin:
         raise CannotWrite(f"{output} can't hold both the text and the machine code")
+    to_stdout = output == STDOUT or (output is None and cubin is None)
+    for path in (output, cubin):
+        if path not in (None, STDOUT) and (why := unwritable(path)):
+            raise CannotWrite(f"{path} can't be written: {why}")
+    if cubin == STDOUT:
+        raise CannotWrite("machine code is written to files alone", hint="--cubin kernel.cubin")
     kernel = choice.compiled()
-    files = {} if output is None else {output: kernel.source.encode()}
+    files = {} if output is None or to_stdout else {output: kernel.source.encode()}
     if cubin is not None:
         files[cubin] = kernel.cubin()
     for path, content in files.items():
@@ -259,9 +268,9 @@ def emit(
         if not json:
             terminal.put(err, f"wrote {path}, {len(content):,} bytes")
     if json:
-        text = {} if files else {"source": kernel.source}
+        text = {"source": kernel.source} if to_stdout else {}
         values.write({**values.kernel(kernel), **text, "files": [str(path) for path in files]})
-    elif not files:
+    elif to_stdout:
         terminal.print_text(terminal.console(), kernel.source)
 
 
@@ -281,6 +290,7 @@ def run(
     kernel = choice.compiled()
     kernel.check_sizes(sizes)
     check_memory(kernel, sizes)
+    check_time(kernel, sizes, interpret)
     if not json:
         terminal.print_title(out, kernel)
     run_random(out, kernel, sizes, seed, interpret, json)
@@ -385,6 +395,7 @@ def draw(
     from polyvolta.cli import drawing, proving
 
     proving.check(None, mutant)
+    drawing.check_place(picture, output)
     kernel = proving.broken(choice.compiled(), mutant, out)
     a, b = choice.layouts.split(",")
     wanted = drawing.Wanted(sizes, (a, b), tile, access, warp, not unswizzled, at, tiles)
@@ -474,6 +485,8 @@ def main(argv: Sequence[str] | None = None) -> None:
                 app(argv, prog_name="polyvolta")
         finally:
             terminal.write("")  # what is still in the buffer
+    except KeyboardInterrupt:
+        sys.exit(130)
     except PolyvoltaError as error:
         print_error(error, "--json" in arguments)
         sys.exit(2)

@@ -6,6 +6,8 @@ to each shared tile among them.
 
 from __future__ import annotations
 
+import errno
+import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, fields
@@ -15,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from polyvolta.cli import terminal
 from polyvolta.cli.names import PICTURES, checked
+from polyvolta.cli.options import unwritable
 from polyvolta.cli.progress import Bar
 from polyvolta.cuda.ir.kernel_ir import Roles
 from polyvolta.cuda.ir.walk import arrays_of, operations
@@ -78,6 +81,27 @@ class Wanted:
         names = [f.name for f in fields(self) if f.name not in ("layouts", *READS[what])]
         option = {"sizes": "size", "swizzled": "unswizzled"}
         return [f"--{option.get(n, n)}" for n in names if getattr(self, n) != getattr(usual, n)]
+
+
+def check_place(what: str, to: Path | None) -> None:
+    """Refuse a place for `draw` to write to, before a kernel is made.
+
+    Raises
+    ------
+    CannotSave : no such folder, or no right to write there.
+    """
+    if what != "all":
+        path = to or Path(f"{what}.svg")
+        if why := unwritable(path):
+            raise CannotSave(f"{path} can't be written: {why}")
+        return
+    folder = to or Path("pictures")
+    there = next(p for p in (folder, *folder.absolute().parents) if p.exists())
+    if not there.is_dir():
+        why = os.strerror(errno.EEXIST if there == folder else errno.ENOTDIR)
+        raise CannotSave(f"{folder} is no folder for pictures: {why}")
+    if not os.access(there, os.W_OK | os.X_OK):
+        raise CannotSave(f"{folder} is no folder for pictures: {os.strerror(errno.EACCES)}")
 
 
 def draw(out: Console, kernel: Kernel, what: str, wanted: Wanted, to: Path | None) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from functools import wraps
@@ -141,7 +143,7 @@ Stage = Annotated[
 ]
 Json = Annotated[bool, _flag("--json", help="Write the same for programs: JSON on stdout, errors as JSON on stderr.")]
 Keep = Annotated[bool, _flag("--keep", help="Keep the figures in the cache's folder, where compile finds them.")]
-Output = Annotated[Path | None, typer.Option("-o", "--output", metavar="FILE", help="For the CUDA text.")]
+Output = Annotated[Path | None, typer.Option("-o", "--output", metavar="FILE", help="For the CUDA text; - is stdout.")]
 CubinFile = Annotated[
     Path | None, typer.Option("--cubin", metavar="FILE", help="For machine code; needs NVRTC, no GPU.")
 ]
@@ -363,6 +365,20 @@ def numbers(text: str, what: str, example: str, least: int = 1, count: int = 3) 
         many = {2: "two", 3: "three"}[count]
         raise BadText(f"{text!r} is no {what}", hint=f"{many} whole numbers, each at least {least}, such as {example}")
     return tuple(map(int, parts))
+
+
+def unwritable(path: Path) -> str:
+    """Why a file can't be written, as the system says it; "" where nothing speaks against it yet.
+
+    >>> unwritable(Path("no such folder/kernel.cu"))
+    'No such file or directory'
+    """
+    if os.path.isdir(path):
+        return os.strerror(errno.EISDIR)
+    if not os.path.isdir(path.parent):
+        return os.strerror(errno.ENOTDIR if os.path.exists(path.parent) else errno.ENOENT)
+    allowed = os.access(path if os.path.exists(path) else path.parent, os.W_OK)
+    return "" if allowed else os.strerror(errno.EACCES)
 
 
 def block_numbers(text: str) -> tuple[int, ...]:

@@ -7,10 +7,13 @@ measures it; here its warning is a line like the others.
 from __future__ import annotations
 
 import os
+import warnings
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import partial
 from math import prod
 from time import monotonic
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -30,6 +33,7 @@ TOLERANCE = {"float16": 5e-4, "bfloat16": 4e-3}
 """Relative L2 error against float64, by element type: 2^-11 and 2^-8, what the results' rounding may come to at most.
 On normal data it comes to less than half of that, which leaves room for the roundings of sums and prologues."""
 VALUE_BYTES = 30  # that a run takes for each value: random in fp32, 16 bits, and float64 with what is in between
+MANY_VALUES = 1 << 22  # of all inputs, whose random data take some tenths of a second
 
 
 class TooMuch(PolyvoltaError, MemoryError):
@@ -73,6 +77,53 @@ def check_memory(kernel: Kernel, sizes: dict[str, int]) -> None:
             f"reference in float64; this machine has {there / 2**30:,.0f} GiB",
             hint="a smaller --size",
         )
+
+
+def check_time(kernel: Kernel, sizes: dict[str, int], interpret: bool) -> None:
+    """Refuse a run that would be interpreted for too long, before its data are made: zeros cost nothing.
+
+    Where the data are made in a moment nothing is tried: the run itself refuses.
+
+    Raises
+    ------
+    TooLong
+    """
+    import numpy as np
+
+    from polyvolta.cuda.machine.forecast import MOMENT
+    from polyvolta.cuda.run import launch
+    from polyvolta.cuda.run.dtypes import numpy_dtype
+
+    shapes = [shape_of(t, sizes) for t in kernel.graph.inputs]
+    if sum(map(prod, shapes)) < MANY_VALUES or (launch.gpu_available() and not interpret):
+        return
+    layouts = ["F" if t.layout == "col" else "C" for t in kernel.graph.inputs]
+    types = [numpy_dtype(t.dtype) for t in kernel.graph.inputs]
+    zeros = [np.zeros(shape, t, order) for shape, t, order in zip(shapes, types, layouts, strict=True)]
+    start = monotonic()
+
+    def stop(machine: Machine, op: object, names: object) -> None:
+        if monotonic() - start > 2 * MOMENT:  # after one it's known to take not too long
+            raise _LongEnough
+
+    with Bar("estimating"), suppress(_LongEnough), warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # of a long run, which says so itself
+        interpreted(partial(kernel.interpret, hook=stop), zeros)
+
+
+class _LongEnough(Exception):
+    """A run on zeros has gone on for so long that it is known how long all of it takes."""
+
+
+def interpreted(call: Callable[..., Any], arrays: Sequence[np.ndarray]) -> Any:
+    """What a call gives; where it would take too long, sizes that would not are an option of the command line."""
+    from polyvolta.cuda.machine.errors import TooLong
+
+    try:
+        return call(*arrays)
+    except TooLong as wrong:
+        hint = f"a smaller --size: {wrong.smaller}" if wrong.smaller else "a smaller --size"
+        raise TooLong(wrong.message, where=wrong.where, hint=hint) from None
 
 
 def print_resources(out: Console, kernel: Kernel) -> None:
@@ -139,7 +190,6 @@ def run_random(
 
     import numpy as np
 
-    from polyvolta.cuda.machine.errors import TooLong
     from polyvolta.cuda.run import launch
     from polyvolta.graph.functions.formats import FORMATS
     from polyvolta.graph.reference import reference
@@ -160,11 +210,7 @@ def run_random(
         if on_gpu:
             call(*arrays)  # compiles and loads
         start = perf_counter()
-        try:
-            c = call(*arrays)
-        except TooLong as wrong:
-            hint = f"a smaller --size: {wrong.smaller}" if wrong.smaller else "a smaller --size"
-            raise TooLong(wrong.message, where=wrong.where, hint=hint) from None
+        c = interpreted(call, arrays)
         seconds = perf_counter() - start
         bar.pulse("comparing with float64")
         (exact,) = reference(kernel.graph, *arrays)

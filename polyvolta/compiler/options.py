@@ -325,6 +325,17 @@ def _whole(value: object) -> int | None:
         return None
 
 
+def _meant(value: object) -> int | None:
+    """The number that something which is none may stand for: of "2" and 2.0 it's 2, of others None.
+
+    >>> _meant("2"), _meant(2.0), _meant(2.5), _meant("two"), _meant(True)
+    (2, 2, None, None, None)
+    """
+    if isinstance(value, str):
+        return int(value) if value.isdecimal() else None
+    return int(value) if isinstance(value, float) and value.is_integer() else _whole(value)
+
+
 def _checked(name: str, value: object) -> object:
     """An option's value, tiles as tuples, if it makes sense on its own."""
     match name:
@@ -352,7 +363,7 @@ def _checked(name: str, value: object) -> object:
             numbers = known[name]
             if (whole := _whole(value)) in numbers:
                 return whole
-            near = max((n for n in numbers if whole is not None and n <= whole), default=1)
+            near = max((n for n in numbers if (meant := _meant(value)) is not None and n <= meant), default=1)
             words = f"{', '.join(map(str, numbers[:-1]))} or {numbers[-1]}" if len(numbers) < 10 else \
                     f"{numbers[0]} to {numbers[-1]}"
             raise BadOption(f"{name} is {words}, not {value!r}", hint=f"try {name}={near}")

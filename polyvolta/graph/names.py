@@ -27,8 +27,11 @@ C_KEYWORDS = frozenset(
     const_cast consteval constexpr constinit decltype delete dynamic_cast explicit export false friend
     mutable namespace new noexcept not not_eq nullptr operator or or_eq private protected public
     reflexpr reinterpret_cast requires static_assert static_cast synchronized template this thread_local
-    throw true try typeid typename typeof using virtual wchar_t xor xor_eq main NULL""".split()
+    throw true try typeid typename typeof using virtual wchar_t xor xor_eq""".split()
 )
+
+NOT_FREE = frozenset(("main", "NULL"))
+"""Identifiers that compilers of C++ refuse or replace, though they are no keywords."""
 
 CUDA_RESERVED = frozenset(
     """threadIdx blockIdx blockDim gridDim warpSize warpIdx laneIdx clusterIdx clusterDim dim3 half half2
@@ -41,6 +44,14 @@ CUDA_RESERVED = frozenset(
 )  # fmt: skip
 CUDA_BEGINNINGS = re.compile(r"cuda[A-Z]|CUDA_|CUDART|CU_|NV_")
 """Of macros, types, enumerators and functions that NVRTC declares by itself, some hundreds of them."""
+
+GIVEN = {
+    "tensor": 'pass the tensor\'s name first, as in pv.tensor("A", (M, K))',
+    "output": 'pass the output\'s name after its expression, as in pv.output(A @ B, "C")',
+    "size": 'such as M, N = pv.sizes("M N")',
+    "kernel": 'such as pv.compile(..., name="matmul")',
+}
+"""How a name is given, by what it names."""
 
 SET_WORDS = frozenset(
     "and or not exists implies mod floor ceil floord ceild min max abs infty NaN true false rat".split()
@@ -66,7 +77,7 @@ def check_name(name: object, role: str) -> str:
     if not isinstance(name, str):
         raise BadName(
             f"{name!r} can't name {what}: a name is a str, not {type(name).__name__}",
-            hint=f'pass the {role}\'s name first, as in pv.tensor("A", (M, K))',
+            hint=GIVEN.get(role, f"a text of ASCII letters, digits and _, such as {role!r}"),
         )
     if not _IDENTIFIER.fullmatch(name):
         fixed = re.sub(r"[^A-Za-z0-9_]+", "_", name).strip("_")
@@ -90,6 +101,8 @@ def reserved(name: str) -> str | None:
     """
     if name in C_KEYWORDS:
         return "it is a keyword of C++"
+    if name in NOT_FREE:
+        return "it is the name of C++ programs themselves" if name == "main" else "it is a macro of C++"
     if name in CUDA_RESERVED or CUDA_BEGINNINGS.match(name):
         return "CUDA reserves it"
     if keyword.iskeyword(name):

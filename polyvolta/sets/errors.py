@@ -82,6 +82,7 @@ class SpaceMismatch(PolyvoltaError):
     polyvolta.sets.errors.SpaceMismatch: [PV102] no tuple of the set is in the map's domain
       set: A[i]
       map: B[i] -> C[i']
+    hint: only the tuples' names differ: the set's .rename('B')
     """
 
     id = "PV102"

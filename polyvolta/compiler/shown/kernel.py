@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from polyvolta.compiler.shown.options import as_html
-from polyvolta.compiler.shown.stages import tile
+from polyvolta.compiler.shown.stages import stepper, tile
 from polyvolta.display.page import Html, code, facts, fold, heading, said
 from polyvolta.graph.shown.notebook import outputs, tensors
 from polyvolta.sets import PolyvoltaError
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def page(kernel: Compiled) -> str:
-    """The page of a kernel. Cost: that of machine code where its compiler is there, and of comparing the stages."""
+    """The page of a kernel: nothing is compiled for it, and its stages aren't compared, so it's there in a moment."""
     graph, o, ir = kernel.graph, kernel.options, kernel.ir
     lines = kernel.source.count("\n")
     parts = [
@@ -31,6 +31,16 @@ def page(kernel: Compiled) -> str:
     return "".join(parts)
 
 
+def brief(kernel: Compiled, called: str) -> str:
+    """What a kernel among others is; `called` is what gives it, whose page has the rest."""
+    o = kernel.options
+    return "".join((
+        facts([*launch(kernel), *machine_code(kernel, called)]),
+        fold(f"options: block tile {tile(o.block_tile)}, warp tile {tile(o.warp_tile)}, {o.macro_mma}", as_html(o)),
+        said(f"{called} shows its stages and its text", "faint"),
+    ))  # fmt: skip
+
+
 def launch(kernel: Compiled) -> list[tuple[str, object]]:
     """What a launch has, by the sizes' names."""
     ir = kernel.ir
@@ -42,17 +52,24 @@ def launch(kernel: Compiled) -> list[tuple[str, object]]:
             ("shared memory", f"{ir.shared_bytes:,} bytes a block")]  # fmt: skip
 
 
-def machine_code(kernel: Compiled) -> list[tuple[str, object]]:
-    """What the machine code takes; why there is none where there is none."""
+def machine_code(kernel: Compiled, called: str = "kernel") -> list[tuple[str, object]]:
+    """What the machine code takes where it is in memory or in the cache; why there is none where there can't be."""
+    from polyvolta.cuda.arch import code_for
+    from polyvolta.cuda.run.nvrtc import known_cubin
+
+    arch = kernel.target.name
     try:
-        return [*kernel.resources().of_a_thread(kernel.target.registers)]
+        found = known_cubin(kernel.source, code_for(arch, arch), name=kernel.name)
     except PolyvoltaError as missing:
         return [("machine code", f"none: {missing.message}")]
+    if found is None:
+        return [("machine code", Html(f"{code(f'{called}.resources()')} compiles it and says what it takes"))]
+    return [*found.resources(kernel.name).of_a_thread(kernel.target.registers)]
 
 
 def _stages(kernel: Compiled) -> str:
-    shown = getattr(kernel.stages, "_html", None)  # broken kernels may have trees in a plain mapping
-    return shown() if shown else said(", ".join(kernel.stages))
+    notes = getattr(kernel.stages, "notes", {})  # broken kernels may have trees in a plain mapping
+    return said("kernel.stages marks what each pass changed", "faint") + stepper(kernel.stages, notes, changes=False)
 
 
 def _source(kernel: Compiled) -> str:

@@ -47,14 +47,14 @@ def tile(sizes: tuple[int, ...]) -> str:
     return "x".join(map(str, sizes))
 
 
-def stepper(trees: Mapping[str, Schedule], notes: Mapping[str, str]) -> str:
-    """The stages as steps: each tree with what is new or gone in it. Cost: that of `diff`, some tenths of a second."""
+def stepper(trees: Mapping[str, Schedule], notes: Mapping[str, str], changes: bool = True) -> str:
+    """The stages as steps: each tree, with `changes` what is new or gone in it. Cost: that of `diff`, up to a second."""
     from polyvolta.display.page import said, steps
 
     panels, before = [], None
     for stage, tree in trees.items():
         panels.append((stage, said(notes.get(stage, ""), "faint") + _changes(before, tree)))
-        before = tree
+        before = tree if changes else None
     return steps(panels)
 
 

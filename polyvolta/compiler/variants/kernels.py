@@ -76,14 +76,14 @@ class VariedKernel(Shown, Generic[R]):
         return filled(f"<VariedKernel, {what}: {'; '.join(map(str, self.graph.statements))}>")
 
     def _html(self) -> str:
-        """The pages of the variants, below what decides between them."""
-        from polyvolta.compiler.shown.kernel import page
+        """What decides between the variants, and below it what each is; its own page has its stages and text."""
+        from polyvolta.compiler.shown.kernel import brief
         from polyvolta.display.page import fold, heading
         from polyvolta.graph.shown.notebook import outputs
 
         count = len(self.variants)
         head = heading(self.name, f"{count} variant{'s' * (count > 1)} for {self.target.name}")
-        pages = (fold(f"variant {n}", page(kernel)) for n, kernel in enumerate(self.variants))
+        pages = (fold(f"variant {n}", brief(kernel, f"kernel.variants[{n}]")) for n, kernel in enumerate(self.variants))
         return "".join((head, outputs(self.graph), self.decisions._html(), *pages))
 
     def serving(self, sizes: Mapping[str, int]) -> Kernel[R]:

@@ -10,7 +10,7 @@ from collections.abc import Container, Iterable, Iterator
 
 from polyvolta.cuda.ir.memories import LANES
 from polyvolta.cuda.target.index_map import IndexMap
-from polyvolta.graph.names import C_KEYWORDS
+from polyvolta.graph.names import C_KEYWORDS, NOT_FREE
 from polyvolta.sets import Aff
 
 IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -20,7 +20,7 @@ MOST_THREADS, MOST_SHARED, MOST_VALUES, MOST_INT = 1024, 2**20, 2**16, 2**31 - 1
 
 def of_name(what: str, name: str, taken: Container[str] = ()) -> Iterator[str]:
     """A name that the text may have, and that nothing else has."""
-    if not IDENTIFIER.fullmatch(name) or name in C_KEYWORDS:
+    if not IDENTIFIER.fullmatch(name) or name in C_KEYWORDS | NOT_FREE:
         yield f"{name!r} can't name {what}: it is no identifier of C"
     elif name in taken:
         yield f"{name!r} can't name {what}: something else is called so"

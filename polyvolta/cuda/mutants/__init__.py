@@ -14,7 +14,10 @@ A proof that never fails proves nothing. `MUTANTS` are ways to break a kernel, e
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
+from difflib import SequenceMatcher
+from itertools import islice
 from typing import Any, TypeVar
 
 from polyvolta.cuda.mutants import (
@@ -42,6 +45,7 @@ from polyvolta.sets import nearest
 from polyvolta.sets.errors import kind_of
 
 K = TypeVar("K")
+SOME = 4  # mutants that apply, which an error about one that doesn't names
 
 MUTANTS: dict[str, Mutant] = {
     m.name: m
@@ -66,7 +70,7 @@ def broken(kernel: K, name: str) -> K:
     ------
     NotAKernel : it is no compiled kernel, such as its IR alone.
     UnknownMutant : there is none of that name; suggests the nearest.
-    NothingToBreak : the kernel has nothing of the kind that the mutant breaks.
+    NothingToBreak : the kernel has nothing of the kind that the mutant breaks; names some mutants that apply to it.
 
     Cost: that of printing.
     """
@@ -75,7 +79,29 @@ def broken(kernel: K, name: str) -> K:
         hint = "each of its variants is one: kernel.variants[0]" if several else \
                "pv.compile(...) makes a kernel; MUTANTS[name].ir changes an IR alone"
         raise NotAKernel(f"{kind_of(kernel)} where a kernel should be", hint=hint)
-    return _changed(kernel, mutant_of(name))
+    mutant = mutant_of(name)
+    try:
+        return _changed(kernel, mutant)
+    except NothingToBreak as wrong:
+        if some := list(islice(applying(kernel, name), SOME)):
+            wrong = NothingToBreak(wrong.message, where=wrong.where, hint="mutants that apply: " + ", ".join(map(repr, some)))
+        raise wrong from None
+
+
+def applying(kernel: Any, near: str = "") -> Iterator[str]:
+    """The names of the mutants that apply to a kernel, those first that read like `near`.
+
+    Cost: for each one asked for some changes of the kernel's IR, milliseconds each.
+    """
+    def unlike(name: str) -> float:
+        return -SequenceMatcher(None, near, name).ratio()
+
+    for name in sorted(MUTANTS, key=unlike):
+        try:
+            _broken_parts(kernel, MUTANTS[name])
+        except NothingToBreak:
+            continue
+        yield name
 
 
 def mutant_of(name: str) -> Mutant:
@@ -90,9 +116,16 @@ def mutant_of(name: str) -> Mutant:
     return MUTANTS[name]
 
 
-def _changed(kernel: Any, mutant: Mutant) -> Any:
+def _broken_parts(kernel: Any, mutant: Mutant) -> dict[str, Any]:
+    """What a mutant changes: the stages, or the IR."""
     if mutant.trees is not None:
-        return replace(kernel, stages=type(kernel.stages)(mutant.trees(kernel.stages)))
+        return {"stages": type(kernel.stages)(mutant.trees(kernel.stages))}
     assert mutant.ir is not None
-    ir = mutant.ir(kernel.ir)
+    return {"ir": mutant.ir(kernel.ir)}
+
+
+def _changed(kernel: Any, mutant: Mutant) -> Any:
+    parts = _broken_parts(kernel, mutant)
+    if (ir := parts.get("ir")) is None:
+        return replace(kernel, **parts)
     return replace(kernel, ir=ir, source=print_cuda(ir), _variants={}, _loaded={}, _configs={})

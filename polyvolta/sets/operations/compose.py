@@ -17,7 +17,7 @@ from ..conjuncts.conjunct import Conjunct
 from ..errors import SpaceMismatch
 from ..values.aff import Aff
 from ..values.shape import all_spaces, linked, need_map, need_set, rearranged, spaced
-from ..values.space import Space, Tuple, apart
+from ..values.space import Space, Tuple, apart, renaming
 from .algebra import conjoin_all, filled
 
 if TYPE_CHECKING:
@@ -120,7 +120,9 @@ def _meet(a: Relation, side: str, b: Relation) -> None:
     if len(a._rough) == 1 == len(b._rough):
         here, there = getattr(a._rough[0][0], "inp" if side == "domain" else "out"), b._rough[0][0].out
         if here.key != there.key:
-            raise SpaceMismatch(f"the set is not in the space of the {side}", where=f"{side}: {here}\nset: {there}")
+            hint = renaming(there, here, "the set")
+            where = f"{side}: {here}\nset: {there}"
+            raise SpaceMismatch(f"the set is not in the space of the {side}", where=where, hint=hint)
 
 
 def _restricted(self: Map, sets: Set, side: str) -> Map:
@@ -236,6 +238,7 @@ def apply(self: Set, relation: Map) -> Set:
         raise SpaceMismatch(
             "no tuple of the set is in the map's domain",
             where=f"set: {all_spaces(self)}\nmap: {all_spaces(relation)}",
+            hint=renaming(self.parts[0][0].out, rough[0][0].source, "the set"),
         )
     params, ours, theirs = self._merged(relation)
     n_par = len(params)
@@ -275,6 +278,7 @@ def apply_range(self: Map, other: Map) -> Map:
         raise SpaceMismatch(
             "nothing of the first map's range is in the second map's domain",
             where=f"first: {all_spaces(self)}\nsecond: {all_spaces(other)}",
+            hint=renaming(other._rough[0][0].source, self._rough[0][0].out, "the second", "rename_domain"),
         )
     return self._of(params, parts)
 

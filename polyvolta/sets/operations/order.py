@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from ..conjuncts import conjunct as cj
 from ..errors import SpaceMismatch
 from ..values.shape import all_spaces, need_set, spaced
-from ..values.space import Space
+from ..values.space import Space, renamings
 from .algebra import conjoin_all
 from .compose import apply_range, reverse
 from .make import SpaceLike, everything
@@ -49,7 +49,9 @@ def _pairs(a: Set, b: Set, what: str, strict: bool, swapped: bool) -> Map:
     need_set(a, what)
     need_set(b, what)
     if len(a.parts) == 1 == len(b.parts) and not {s.key for s, _ in a.parts} & {s.key for s, _ in b.parts}:
-        raise SpaceMismatch(f"{what} needs two sets of one space", where=f"{all_spaces(a)}\n{all_spaces(b)}")
+        hint = renamings(b.parts[0][0], a.parts[0][0])
+        where = f"{all_spaces(a)}\n{all_spaces(b)}"
+        raise SpaceMismatch(f"{what} needs two sets of one space", where=where, hint=hint)
     a, b = a._aligned(b)
     n_par = len(a.param_names)
     parts = []

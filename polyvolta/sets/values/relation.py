@@ -31,7 +31,7 @@ from ..operations import algebra, bounds, dimensions, make
 from ..operations import product as products
 from ..optima import extent, lexrel, optimise
 from .named import Named
-from .space import Space, apart
+from .space import Space, apart, renamings
 
 Part = tuple[Space, tuple[Conjunct, ...]]
 R = TypeVar("R", bound="Relation")
@@ -289,7 +289,9 @@ class Relation(metaclass=Named):
         """Refuse two single spaces that differ; several may lack a counterpart."""
         self._check_kind(other, what)
         if len(self.parts) == 1 == len(other.parts) and self.parts[0][0].key != other.parts[0][0].key:
-            raise SpaceMismatch(f"{what} needs operands of one space", where=f"{self.parts[0][0]}\n{other.parts[0][0]}")
+            here, there = self.parts[0][0], other.parts[0][0]
+            hint = renamings(there, here)
+            raise SpaceMismatch(f"{what} needs operands of one space", where=f"{here}\n{there}", hint=hint)
 
     def _find(self, key: tuple) -> tuple[Conjunct, ...]:
         for space, cs in self.parts:

@@ -91,6 +91,34 @@ class Space:
         return f"{self.inp} -> {self.out}" if self.inp else str(self.out)
 
 
+def renaming(given: Tuple, wanted: Tuple, whose: str, method: str = "rename") -> str:
+    """A hint on the method that makes a tuple another one; "" where more than their names differ.
+
+    `whose` says of what operand the tuple is.
+
+    >>> from polyvolta.sets import Set
+    >>> one, other, longer = (Set(t).space.out for t in ("{ S[i] }", "{ [j] }", "{ [i, j] }"))
+    >>> renaming(other, one, "the second"), renaming(longer, one, "the second")
+    ("only the tuples' names differ: the second's .rename('S')", '')
+    """
+    if given.name == wanted.name or given.key[1:] != wanted.key[1:]:
+        return ""
+    return f"only the tuples' names differ: {whose}'s .{method}({wanted.name!r})"
+
+
+def renamings(given: Space, wanted: Space) -> str:
+    """The same of the two spaces of two operands, "the second" being of the first: both sides of maps."""
+    if given.inp is None or wanted.inp is None:
+        return renaming(given.out, wanted.out, "the second")
+    if given.inp.key == wanted.inp.key:
+        return renaming(given.out, wanted.out, "the second", "rename_range")
+    first = renaming(given.inp, wanted.inp, "the second", "rename_domain")
+    if not first or given.out.key == wanted.out.key:
+        return first
+    more = renaming(given.out, wanted.out, "the second", "rename_range")
+    return more and f"{first}{more[more.rindex('.'):]}"
+
+
 def fresh(name: str, taken: Iterable[str]) -> str:
     """`name`, primed as often as it takes to differ from all `taken`."""
     taken = taken if isinstance(taken, (dict, set, frozenset)) else set(taken)
