@@ -6,7 +6,7 @@ from itertools import product
 import pytest
 
 import polyvolta as pv
-from polyvolta.compiler import driver
+from polyvolta.compiler import signature
 from polyvolta.compiler.arguments import LARGEST as LARGEST_ARGUMENT
 from polyvolta.compiler.arguments import TooLarge
 from polyvolta.cuda.ir.kernel_ir import (
@@ -187,7 +187,7 @@ def test_overflow_with_sizes_that_are_numbers(monkeypatch):
     assert product_of_depth(LARGEST).verify("bounds").ok
     with pytest.raises(TooLarge, match=rf"PV405.*{LARGEST + 1}(.|\n)*A\(8, {LARGEST + 1}\)"):
         product_of_depth(LARGEST + 1)
-    monkeypatch.setattr(driver, "LARGEST", INT)
+    monkeypatch.setattr(signature, "LARGEST", INT)
     case = product_of_depth(INT).verify("bounds")["bounds"].counter_example
     assert case.what.endswith(f"and an int holds {INT} at most") and case.sizes == {}
 
