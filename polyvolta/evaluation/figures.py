@@ -94,7 +94,7 @@ def _pyplot() -> Any:
     try:
         import matplotlib
     except ImportError:
-        raise NoFigures("figures need matplotlib", hint="pip install polyvolta[plot]") from None
+        raise NoFigures("figures need matplotlib", hint="pip install 'polyvolta[plot]'") from None
     matplotlib.use("Agg", force=False)
     import matplotlib.pyplot as plt
 

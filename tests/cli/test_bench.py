@@ -61,7 +61,7 @@ def test_without_matplotlib_there_are_tables_and_a_note(cli, measured, monkeypat
     code, out, err = cli("--report", "-o", str(measured))
     assert code == 0
     assert "| A @ B + P @ Q | mm, mm, add |" in out
-    assert "no figures: figures need matplotlib; pip install polyvolta[plot]" in err
+    assert "no figures: figures need matplotlib; pip install 'polyvolta[plot]'" in err
 
 
 def test_tables_fit_a_terminal(cli, tmp_path, monkeypatch):

@@ -12,6 +12,8 @@ import pytest
 
 import polyvolta
 import polyvolta as pv
+from polyvolta.cli import trial
+from polyvolta.cli.options import Choice
 from polyvolta.cli.trial import TOLERANCE
 from polyvolta.compiler.kernel import Kernel
 from polyvolta.cuda.errors import CompilerMissing
@@ -492,3 +494,48 @@ def test_a_launch_says_who_computes_a_block_s_tile(given, words):
     out = Console(record=True, width=200)
     print_launch(out, kernel, {"M": 128, "N": 128, "K": 128})
     assert f"{kernel.ir.threads} threads, {words} and a warp that copies" in out.export_text()
+
+
+# ---- before a kernel is made
+
+
+@pytest.mark.parametrize("argv", [("emit", "-o"), ("emit", "--cubin"), ("draw", "output", "-o"), ("draw", "all", "-o")])
+def test_places_that_cannot_be_written_are_refused_first(cli, monkeypatch, tmp_path, argv):
+    monkeypatch.setattr(Choice, "compiled", lambda choice: pytest.fail("a kernel was made"))
+    (tmp_path / "file").touch()
+    code, out, err = cli(*argv, str(tmp_path / "file" / "in it"))
+    assert (code, out) == (2, "") and err.startswith("error PV60") and "Not a directory" in err
+    if argv[1] != "all":
+        assert "Is a directory" in cli(*argv, str(tmp_path))[2]
+        assert "No such file" in cli(*argv, str(tmp_path / "none" / "in it"))[2]
+
+
+def test_the_text_goes_to_stdout_where_that_is_the_file(cli, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(Kernel, "cubin", lambda kernel: b"code")
+    text = cli("emit")[1]
+    assert cli("emit", "-o", "-") == (0, text, "")
+    assert cli("emit", "-o", "-", "--cubin", "kern.cubin")[:2] == (0, text)
+    assert [p.name for p in tmp_path.iterdir()] == ["kern.cubin"]
+    assert cli("emit", "--cubin", "-")[0] == 2
+
+
+def test_a_run_that_takes_too_long_is_refused_before_its_data_are_made(cli, monkeypatch):
+    clock = iter(range(0, 10**9, 2))
+    monkeypatch.setattr(interpreter, "perf_counter", lambda: next(clock))
+    monkeypatch.setattr(trial, "random_arrays", lambda *_: pytest.fail("data were made"))
+    code, out, err = cli("run", "--interpret", "--size", "2048x2048x2048")
+    assert (code, out) == (2, "") and "error PV554" in err and "hint: a smaller --size" in err
+
+
+def test_ctrl_c_ends_quietly_while_modules_load(monkeypatch, capsys):
+    from polyvolta import __main__ as entry
+
+    def interrupted():
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("polyvolta.cli.commands.main", interrupted)
+    with pytest.raises(SystemExit) as left:
+        entry.main()
+    assert left.value.code == 130
+    assert capsys.readouterr() == ("", "")

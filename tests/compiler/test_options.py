@@ -59,6 +59,13 @@ def test_options_that_mean_nothing(options, words):
         pv.Options(**options)
 
 
+@pytest.mark.parametrize("value, near", [("2", 2), ("3", 2), (4.0, 4), (100, 8), (-1, 1), ("two", 1), (True, 1)])
+def test_hints_take_what_is_no_number_for_the_one_it_means(value, near):
+    with pytest.raises(BadOption) as caught:
+        pv.Options(split_k=value)
+    assert caught.value.hint == f"try split_k={near}"
+
+
 def test_whatever_counts_is_an_int():
     """Numbers of numpy, as loops over sizes give them."""
     wanted = pv.Options((64, 64, 32), (32, 32, 32), split_k=2, buffers=2, prefetch=1, fragments=1, group=4, occupancy=2)

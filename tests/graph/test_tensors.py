@@ -194,6 +194,15 @@ def test_reserved_words_are_told_apart_from_names():
     assert list(fresh_names(iter(["i", "int", "j"]), {"i"})) == ["j"]
 
 
+def test_hints_and_reasons_are_of_what_is_named():
+    calls = {"tensor": "pv.tensor(", "output": "pv.output(", "size": "pv.sizes(", "kernel": "pv.compile("}
+    for role, hint in calls.items():
+        with pytest.raises(BadName, match="not int") as caught:
+            check_name(3, role)
+        assert hint in caught.value.hint
+    assert "C++ programs" in str(reserved("main")) and "macro" in str(reserved("NULL"))
+
+
 def test_a_tensor_named_like_its_own_size():
     with pytest.raises(NameClash, match="'M' names both"):
         pv.tensor("M", (M, K))

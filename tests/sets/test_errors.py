@@ -8,7 +8,7 @@ import pytest
 
 from polyvolta.cuda.errors import CompileFailed, CompilerMissing
 from polyvolta.sets import Map, NotAffine, Set, aff, errors, var
-from polyvolta.sets.errors import PolyvoltaError, UnknownName, nearest
+from polyvolta.sets.errors import PolyvoltaError, SpaceMismatch, UnknownName, nearest
 
 
 def test_str_has_id_message_place_and_hint():
@@ -154,3 +154,24 @@ def test_operands_that_know_better_are_asked():
     with pytest.raises(NotAffine, match="product"):
         i * i
     assert i * aff(2) == aff(2) * i == 2 * i
+
+
+@pytest.mark.parametrize(
+    "asked, hint",
+    [
+        (lambda: Set("{ S[i] }") & Set("{ [j] }"), "the second's .rename('S')"),
+        (lambda: Set("{ S[i] }") - Set("{ T[i, j] }"), ""),
+        (lambda: Set("{ S[i] }").lex_lt_set(Set("{ [j] }")), "the second's .rename('S')"),
+        (lambda: Set("{ [i] }").apply(Map("{ S[i] -> [i] }")), "the set's .rename('S')"),
+        (lambda: Map("{ S[i] -> A[i] }").apply_range(Map("{ B[i] -> [i] }")), "the second's .rename_domain('A')"),
+        (lambda: Map("{ S[i] -> A[i] }").intersect_range(Set("{ B[i] }")), "the set's .rename('A')"),
+        (lambda: Map("{ S[i] -> A[i] }") & Map("{ S[i] -> [i] }"), "the second's .rename_range('A')"),
+        (lambda: Map("{ S[i] -> A[i] }") & Map("{ T[i] -> [i] }"), "the second's .rename_domain('S')"
+         ".rename_range('A')"),
+        (lambda: Map("{ S[i] -> A[i] }") & Map("{ T[i] -> [i, j] }"), ""),
+    ],
+)
+def test_tuples_of_which_the_names_alone_differ_are_to_be_renamed(asked, hint):
+    with pytest.raises(SpaceMismatch) as caught:
+        asked()
+    assert caught.value.hint == (hint and f"only the tuples' names differ: {hint}")

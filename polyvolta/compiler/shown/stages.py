@@ -48,7 +48,7 @@ def tile(sizes: tuple[int, ...]) -> str:
 
 
 def stepper(trees: Mapping[str, Schedule], notes: Mapping[str, str], changes: bool = True) -> str:
-    """The stages as steps: each tree, with `changes` what is new or gone in it. Cost: that of `diff`, up to a second."""
+    """The stages as steps: each tree, with `changes` what is new or gone in it. Cost: that of `diff`."""
     from polyvolta.display.page import said, steps
 
     panels, before = [], None

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from difflib import SequenceMatcher
 from itertools import islice
 from typing import Any, TypeVar
 
@@ -84,19 +83,18 @@ def broken(kernel: K, name: str) -> K:
         return _changed(kernel, mutant)
     except NothingToBreak as wrong:
         if some := list(islice(applying(kernel, name), SOME)):
-            wrong = NothingToBreak(wrong.message, where=wrong.where, hint="mutants that apply: " + ", ".join(map(repr, some)))
-        raise wrong from None
+            hint = f"mutants that apply: {', '.join(map(repr, some))}"
+            raise NothingToBreak(wrong.message, where=wrong.where, hint=hint) from None
+        raise
 
 
 def applying(kernel: Any, near: str = "") -> Iterator[str]:
-    """The names of the mutants that apply to a kernel, those first that read like `near`.
+    """The names of the mutants that apply to a kernel, those first that have words of `near`.
 
     Cost: for each one asked for some changes of the kernel's IR, milliseconds each.
     """
-    def unlike(name: str) -> float:
-        return -SequenceMatcher(None, near, name).ratio()
-
-    for name in sorted(MUTANTS, key=unlike):
+    words = set(near.split())
+    for name in sorted(MUTANTS, key=lambda name: -len(words & set(name.split()))):
         try:
             _broken_parts(kernel, MUTANTS[name])
         except NothingToBreak:

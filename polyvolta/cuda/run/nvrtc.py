@@ -58,8 +58,14 @@ def no_such_chip(arch: str) -> str:
     return f"there is no such chip; the nearest {'are' if below else 'is'} {' and '.join(near)}"
 
 
-@dataclass(frozen=True, slots=True, weakref_slot=True)
-class Cubin(Record):
+class _Kept(Record):
+    """What may be kept for as long as somebody else has it."""
+
+    __slots__ = ("__weakref__",)
+
+
+@dataclass(frozen=True, slots=True)
+class Cubin(_Kept):
     """Machine code for one GPU architecture.
 
     Attributes
@@ -350,8 +356,8 @@ def _offending_lines(source: str, file: str, log: str, most: int = 5) -> tuple[s
 def _few(lines: Iterable[str], most: int = 8) -> str:
     """The first `most` lines, of those that say the same of different places one with their number.
 
-    >>> print(_few(["ptxas k.ptx, line 3; error : no such thing", "ptxas k.ptx, line 9; error : no such thing", "done"]))
-    ptxas k.ptx, line 3; error : no such thing   (2 times)
+    >>> print(_few(["k.ptx, line 3; error : no such thing", "k.ptx, line 9; error : no such thing", "done"]))
+    k.ptx, line 3; error : no such thing   (2 times)
     done
     """
     first: dict[str, str] = {}

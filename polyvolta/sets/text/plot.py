@@ -194,7 +194,7 @@ def _axes(ax: Any) -> Any:
     try:
         import matplotlib.pyplot as plt
     except ImportError:
-        raise NotPlottable("pictures need matplotlib", hint="pip install polyvolta[plot]") from None
+        raise NotPlottable("pictures need matplotlib", hint="pip install 'polyvolta[plot]'") from None
     if ax is not None and not hasattr(ax, "scatter"):
         raise NotPlottable(
             f"ax is matplotlib's Axes, not {kind_of(ax)}", hint="leave it out, or make one by plt.subplots()"

@@ -15,7 +15,7 @@ from polyvolta.compiler.kernel import Kernel
 from polyvolta.cuda.ir.walk import walk
 from polyvolta.cuda.machine.observe.watch import OBSERVERS
 from polyvolta.cuda.mutants import MUTANTS as ALL
-from polyvolta.cuda.mutants import Mutant, NotAKernel, NothingToBreak, UnknownMutant, broken
+from polyvolta.cuda.mutants import Mutant, NotAKernel, NothingToBreak, UnknownMutant, applying, broken
 from polyvolta.cuda.text.printer import print_cuda
 from polyvolta.cuda.verify.report.records import PROOFS
 from tests.cuda.mutants.names import AMPERE, BOXES, CLUSTERS, PROLOGUES, ROLES, TILES
@@ -195,8 +195,12 @@ def test_mutants_differ_from_one_another():
 
 
 def test_a_mutant_is_refused_where_there_is_nothing_to_break_or_no_such_mutant():
-    with pytest.raises(NothingToBreak, match="PV564.*doesn't split K"):
+    with pytest.raises(NothingToBreak, match="PV564.*doesn't split K") as refused:
         broken(kernel_of("product"), "warp barrier in a split K's exchange")
+    named = [name.strip("'\"") for name in refused.value.hint.removeprefix("mutants that apply: ").split(", ")]
+    assert named == list(itertools.islice(applying(kernel_of("product"), "warp barrier in a split K's exchange"), 4))
+    assert all(broken(kernel_of("product"), name) != kernel_of("product") for name in named)
+    assert list(applying(kernel_of("product"), "swizzle dropped"))[0] == "swizzle dropped"
     with pytest.raises(UnknownMutant, match="no mutant is called(.|\n)*did you mean 'swizzle dropped'"):
         broken(kernel_of("product"), "swizle dropped")
     with pytest.raises(UnknownMutant, match="no mutant is called 7"):

@@ -11,7 +11,7 @@ import pytest
 
 from polyvolta.cuda.errors import BadImage, CompileFailed, CompilerMissing, UnsupportedArch
 from polyvolta.cuda.run import nvrtc
-from polyvolta.cuda.run.nvrtc import Cubin, Resources, compile_cubin, resources
+from polyvolta.cuda.run.nvrtc import Cubin, Resources, compile_cubin, known_cubin, resources
 from polyvolta.sets.errors import PolyvoltaError
 
 COPY = """
@@ -110,6 +110,31 @@ def test_many_errors_are_counted():
     with pytest.raises(CompileFailed, match="9 errors") as caught:
         compile_cubin(f"__global__ void k() {{\n{body}\n}}", name="k")
     assert caught.value.where.endswith("and 4 more")
+
+
+def test_what_is_said_of_equal_lines_stands_there_once():
+    wrong = "  v[0] = ;\n" * 40 + "  v[0] = x;\n"
+    with pytest.raises(CompileFailed, match="41 errors") as caught:
+        compile_cubin(f'extern "C" __global__ void k(float *v) {{\n{wrong}}}', name="k")
+    lines = caught.value.where.splitlines()
+    assert len(lines) == 4 and lines[0].split() == ["2", "|", "v[0]", "=", ";"]
+    assert lines[1].endswith("error: expected an expression   (40 times, the last in line 41)")
+    assert lines[2].split()[0] == "42" and "times" not in lines[3]
+    assert caught.value.log.count("expected an expression") == 40
+
+
+def test_machine_code_is_known_where_it_is_in_memory_or_on_disk(monkeypatch, tmp_path):
+    monkeypatch.setenv("POLYVOLTA_CACHE_DIR", str(tmp_path))
+    monkeypatch.delenv("POLYVOLTA_CACHE_SIZE", raising=False)
+    text = COPY.replace("copy", "known")
+    assert known_cubin(text, "sm_70", name="known") is None
+    made = compile_cubin(text, "sm_70", name="known")
+    assert known_cubin(text, "sm_70", name="known") is made
+    assert known_cubin(text, "sm_80", name="known") is known_cubin(text + " ", "sm_70", name="known") is None
+    monkeypatch.setattr(nvrtc, "_in_memory", {})
+    assert known_cubin(text, "sm_70", name="known") == made
+    monkeypatch.setenv("POLYVOLTA_CACHE_SIZE", "0")
+    assert known_cubin(text, "sm_70", name="known") is None
 
 
 def test_an_error_of_the_assembler_is_one_too():
