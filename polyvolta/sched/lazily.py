@@ -29,7 +29,7 @@ def lazily(package: str, where: Mapping[str, str]) -> tuple[Callable[[str], obje
         return value
 
     def __dir__() -> list[str]:
-        there = (n for n, v in found.items() if n.startswith("__") or isinstance(v, ModuleType))
-        return sorted({*there, *where})
+        modules = {n for n, v in found.items() if isinstance(v, ModuleType) and not n.startswith("_")}
+        return sorted({*modules, *(n for n in found if n.startswith("__")), *where})
 
     return __getattr__, __dir__
