@@ -21,6 +21,7 @@ from polyvolta.compiler.variants.decisions import Decisions, Rule, Slowdown
 from polyvolta.compiler.variants.kernels import SeveralAnswers, VariedKernel
 from polyvolta.compiler.variants.ranges import BadRange, Ranges, ranges_of
 from polyvolta.cuda.mutants import broken
+from polyvolta.cuda.run import nvrtc
 from polyvolta.cuda.run.prepared import Nothing
 from polyvolta.cuda.target.chips import chip_of
 from polyvolta.graph.dag import Graph
@@ -208,6 +209,15 @@ def test_pictures_and_defects_are_of_one_variant(kernel):
             draw(kernel)
         assert "kernel.variants[0]" in caught.value.hint
     assert "<svg" in str(pv.pictures.output_tiles(kernel.variants[1]))
+
+
+def test_its_page_compiles_nothing_and_names_what_shows_a_variant(kernel, monkeypatch, tmp_path):
+    monkeypatch.setenv("POLYVOLTA_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(nvrtc, "_in_memory", {})
+    monkeypatch.setattr(nvrtc, "_compile", lambda *_: pytest.fail("it was compiled"))
+    page = kernel._repr_html_()
+    assert "<code>kernel.variants[1].resources()</code> compiles it" in page
+    assert "kernel.variants[1] shows its stages" in page and 'class="pv-step"' not in page
 
 
 def test_it_says_what_it_is(kernel):

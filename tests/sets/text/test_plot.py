@@ -115,5 +115,5 @@ def test_what_cannot_be_drawn(ax):
 def test_without_matplotlib(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
-    with pytest.raises(NotPlottable, match="pip install polyvolta\\[plot\\]"):
+    with pytest.raises(NotPlottable, match="pip install 'polyvolta\\[plot\\]'"):
         TRIANGLE.plot(N=3)
