@@ -15,8 +15,7 @@ from collections import Counter, defaultdict
 from collections.abc import Hashable, Mapping, Sequence
 
 FEW = 5
-"""Up to how many values of one parameter are kinds, each of which runs: as many as there are idioms; eight take twice
-the time."""
+"""Up to how many values of one parameter are kinds, each of which runs: as many as there are idioms."""
 PLAIN = (bool, int, float, str, bytes, type(None))
 
 
@@ -34,8 +33,8 @@ def sample(cases: Sequence[Mapping[str, Hashable]], step: int) -> list[int]:
     """Places, in order, of those of a test's cases that run: one in `step`, more where a kind needs it.
 
     The next is always the case that brings most kinds which none before it has; of such cases, one whose values came
-    least often; of these, the first in strides of `step`. As often as not this takes no more cases than the parameter
-    with most kinds has values; with one parameter it is every n-th case.
+    least often; of these, the first in strides of `step`. Of all combinations of some values it takes no
+    more than one in `step`, or than the parameter with most kinds has; with one parameter it is every n-th case.
 
     >>> sample([{"a": a, "b": b} for a in "xy" for b in range(20)], 10)  # both of a; b is a list
     [0, 1, 30, 31]
