@@ -265,9 +265,9 @@ def compile_cubin(source: str, arch: str | None = None, *, name: str) -> Cubin:
         from polyvolta.cuda.target.registry import targets  # brings in numpy, for which who names one need not wait
 
         arch = targets.default
-    cubin = known_cubin(source, arch, name=name)
+    nvrtc = _nvrtc_for(arch)
+    cubin = _on_disk(nvrtc, source, arch, name)
     if cubin is None:
-        nvrtc = _nvrtc_for(arch)
         options = _options(nvrtc, arch)
         cubin = Cubin(*_compile(nvrtc, source, options, f"{name}.cu", arch))
         code_cache.write(_key(nvrtc, source, options, name), cubin.image, cubin.log)
@@ -292,7 +292,11 @@ def known_cubin(source: str, arch: str, *, name: str) -> Cubin | None:
     """
     if (cubin := _in_memory.get((source, arch, name))) is not None:
         return cubin
-    nvrtc = _nvrtc_for(arch)
+    return _on_disk(_nvrtc_for(arch), source, arch, name)
+
+
+def _on_disk(nvrtc: _Nvrtc, source: str, arch: str, name: str) -> Cubin | None:
+    """The machine code that `code_cache` has."""
     found = code_cache.read(_key(nvrtc, source, _options(nvrtc, arch), name))
     return Cubin(found[0], arch, found[1]) if found is not None and is_for(found[0], arch) else None
 
