@@ -29,7 +29,7 @@ from searched_library import Given
 import polyvolta as pv
 from polyvolta.cli import benching, terminal
 from polyvolta.compiler.options import Options, default_options
-from polyvolta.compiler.tiling import BadOption
+from polyvolta.compiler.rule.values import BadOption
 from polyvolta.cuda.target.target import Target
 from polyvolta.evaluation import records, tables
 from polyvolta.evaluation.benchmarks import Benchmark, Sizes

@@ -36,7 +36,8 @@ from concrete import BOXED, CHUNK_VALUES, KERNELS, SIZES, sizes_of, whole, whole
 from matrix import write_csv
 
 from polyvolta.cuda.ir.kernel_ir import KernelIR
-from polyvolta.cuda.verify.report.records import PROOFS, Proof
+from polyvolta.cuda.verify.report.asked import PROOFS
+from polyvolta.cuda.verify.report.records import Proof
 from polyvolta.cuda.verify.report.report import Report
 from polyvolta.cuda.verify.verify import verify
 from polyvolta.sets import PolyvoltaError

@@ -197,8 +197,8 @@ def demo(
     choice: Choice,
 ) -> None:
     """The whole way for one computation: every schedule tree, the CUDA text, its resources, a run."""
-    out = terminal.console()
     kernel = choice.compiled()
+    out = terminal.console()
     terminal.print_title(out, kernel)
     terminal.print_stages(out, kernel, ascii or terminal.is_ascii(out))
     terminal.heading(out, "CUDA", "The loops are the last tree's; every index is printed from a relation.")
@@ -219,10 +219,10 @@ def show(
     choice: Choice,
 ) -> None:
     """The schedule trees, stage by stage, with what each pass changed."""
-    out = terminal.console()
     if stage is not None:
         names.checked(stage, names.STAGES, "stage")
     kernel = choice.compiled()
+    out = terminal.console()
     if json:
         if stage is not None:
             kernel.stages[stage]
@@ -247,7 +247,6 @@ def emit(
     choice: Choice,
 ) -> None:
     """The CUDA text on stdout; or files of it, of its machine code, or of both."""
-    err = terminal.console(stderr=True)
     if output is not None and output == cubin:
         raise CannotWrite(f"{output} can't hold both the text and the machine code")
     to_stdout = output == STDOUT or (output is None and cubin is None)
@@ -256,6 +255,7 @@ def emit(
             raise CannotWrite(f"{path} can't be written: {why}")
     if cubin == STDOUT:
         raise CannotWrite("machine code is written to files alone", hint="--cubin kernel.cubin")
+    err = terminal.console(stderr=True)
     kernel = choice.compiled()
     files = {} if output is None or to_stdout else {output: kernel.source.encode()}
     if cubin is not None:
@@ -285,9 +285,9 @@ def run(
     choice: Choice,
 ) -> None:
     """Run on random data, on the GPU if there is one, else interpreted: error and time."""
-    out = terminal.console()
     sizes = dict(zip("MNK", numbers(size, "size", SIZE, least=0), strict=True))
     kernel = choice.compiled()
+    out = terminal.console()
     kernel.check_sizes(sizes)
     check_memory(kernel, sizes)
     check_time(kernel, sizes, interpret)
@@ -308,12 +308,10 @@ def tune(
     choice: Computation,
 ) -> None:
     """Time the best guesses on the GPU at hand and remember the winner; a run that was stopped goes on where it was."""
-    out = terminal.console()
     sizes = dict(zip("MNK", numbers(size, "size", SIZE), strict=True))
-    names.check_target(choice.target)
     from polyvolta.cli.tuning import tune_and_print
 
-    tune_and_print(out, choice.graph(), choice.target, sizes, budget, gpus, limit, json)
+    tune_and_print(terminal.console(), choice.graph(), choice.target, sizes, budget, gpus, limit, json)
 
 
 @app.command(cls=_Command)
@@ -338,8 +336,8 @@ def verify(
     """Prove for all sizes that the kernel is right; exit code 1 if it isn't, with a counter-example, or not decided."""
     from polyvolta.cli import proving
 
-    out = terminal.console()
     proving.check(only, mutant)
+    out = terminal.console()
     kernel = proving.broken(choice.compiled(), mutant, terminal.console(stderr=True) if json else out)
     if not proving.print_report(out, kernel, only, json):
         raise typer.Exit(1)
@@ -359,9 +357,9 @@ def trace(
     choice: Choice,
 ) -> None:
     """One block step by step, interpreted: tree node, CUDA line, what each warp reads and writes."""
-    out = terminal.console()
     sizes = dict(zip("MNK", numbers(size, "size", TRACE_SIZE, least=0), strict=True))
     at = block_numbers(block)
+    out = terminal.console()
     kernel = choice.compiled()
     check_memory(kernel, kernel.check_sizes(sizes))
     from polyvolta.cli.tracing import trace_random
@@ -389,16 +387,18 @@ def draw(
 ) -> None:
     """Pictures as SVG: who owns what, shared memory and its banks, the output's tiles, the k loop in time."""
     names.checked(picture, names.PICTURES, "picture")
-    out = terminal.console()
     sizes = {} if size is None else dict(zip("MNK", numbers(size, "size", SIZE, least=0), strict=True))
     at = block_numbers(block)
-    from polyvolta.cli import drawing, proving
+    from polyvolta.cli import pictures, proving
 
     proving.check(None, mutant)
-    drawing.check_place(picture, output)
-    kernel = proving.broken(choice.compiled(), mutant, out)
     a, b = choice.layouts.split(",")
-    wanted = drawing.Wanted(sizes, (a, b), tile, access, warp, not unswizzled, at, tiles)
+    wanted = pictures.Wanted(sizes, (a, b), tile, access, warp, not unswizzled, at, tiles)
+    pictures.check(picture, wanted, output)
+    out = terminal.console()
+    kernel = proving.broken(choice.compiled(), mutant, out)
+    from polyvolta.cli import drawing
+
     drawing.draw(out, kernel, picture, wanted, output)
 
 
@@ -423,10 +423,10 @@ def bench(
     """
     from polyvolta.cli import benching
 
-    out, err = terminal.console(), terminal.console(stderr=True)
     some = tuple(filter(None, (name.strip() for name in (only or "").split(","))))
     benching.check(some)
     names.check_target(target)
+    out, err = terminal.console(), terminal.console(stderr=True)
     whole = True
     if not report:
         with Bar("loading", err):
@@ -456,17 +456,21 @@ def targets(json: Json = False) -> None:
 
 def print_error(error: PolyvoltaError, as_json: bool = False) -> None:
     """An error on stderr: its id, what, where and a hint; nothing, if stderr can't be written."""
+    where = "\n".join(f"  {line}" for line in error.where.splitlines())
     try:
-        err = terminal.console(stderr=True)
-        if as_json:
-            err.print(values.text_of(values.error(error)))
+        if as_json or not terminal.is_terminal(sys.stderr):  # which need no rich
+            lines = [f"error {error.id}: {error.message}", *[where][: bool(where)],
+                     *[f"hint: {terminal.folded(error.hint, ' ' * 6)}"][: bool(error.hint)]]  # fmt: skip
+            text = values.text_of(values.error(error)) if as_json else "\n".join(lines)
+            if sys.stderr is not None:  # which it is where it was closed before
+                print(text, file=sys.stderr, flush=True)
             return
-        width = min(err.width, 100) if err.is_terminal else 100
+        err = terminal.console(stderr=True)
+        width = min(err.width, 100)
         from rich.text import Text
 
         terminal.put(err, Text.assemble((f"error {error.id}", "bold red"), f": {error.message}"))
-        where = "\n".join(f"  {line}" for line in error.where.splitlines())
-        err.print(folded(where, width) if err.is_terminal else where, end="\n" * bool(where))
+        err.print(folded(where, width), end="\n" * bool(where))
         if error.hint:
             err.print("hint", style="green", end="")
             err.print(f": {terminal.folded(error.hint, ' ' * 6, width)}")

@@ -6,102 +6,25 @@ to each shared tile among them.
 
 from __future__ import annotations
 
-import errno
-import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, fields
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from polyvolta.cli import terminal
-from polyvolta.cli.names import PICTURES, checked
-from polyvolta.cli.options import unwritable
+from polyvolta.cli.pictures import CannotSave, Wanted
 from polyvolta.cli.progress import Bar
 from polyvolta.cuda.ir.kernel_ir import Roles
 from polyvolta.cuda.ir.walk import arrays_of, operations
 from polyvolta.cuda.pictures import Svg, instruction, output_tiles, ownership, pipeline, shared_tile
 from polyvolta.cuda.pictures.errors import NothingToDraw
 from polyvolta.cuda.pictures.k_tiles import k_loops
-from polyvolta.sets import PolyvoltaError
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from polyvolta.compiler.kernel import Kernel
-
-READS = {
-    "ownership": (),
-    "instruction": (),
-    "tile": ("sizes", "tile", "access", "warp", "swizzled"),
-    "output": ("sizes", "block"),
-    "pipeline": ("sizes", "tiles"),
-}
-"""Which fields of `Wanted` a picture by itself has a use for, beside the layouts."""
-
-
-class UnusedOption(PolyvoltaError, ValueError):
-    """An option that the picture at hand has no use for."""
-
-    id = "PV607"
-
-
-class CannotSave(PolyvoltaError):
-    """A file or folder for pictures that can't be written."""
-
-    id = "PV605"
-
-
-@dataclass(frozen=True, slots=True)
-class Wanted:
-    """What a picture is to show, of those things that not every picture has.
-
-    Parameters
-    ----------
-    sizes : of the matrices; empty: the picture's own.
-    layouts : of A and B, for the instruction.
-    tile, access, warp, swizzled : see `shared_tile`.
-    block : see `output_tiles`.
-    tiles : see `pipeline`.
-    """
-
-    sizes: Mapping[str, int]
-    layouts: tuple[str, str]
-    tile: str
-    access: str | None
-    warp: int
-    swizzled: bool
-    block: tuple[int, ...]
-    tiles: int
-
-    def unused(self, what: str) -> list[str]:
-        """The options that are given, and that a picture has no use for."""
-        usual = Wanted({}, self.layouts, "shared_A", None, 0, True, (0, 0), 4)
-        names = [f.name for f in fields(self) if f.name not in ("layouts", *READS[what])]
-        option = {"sizes": "size", "swizzled": "unswizzled"}
-        return [f"--{option.get(n, n)}" for n in names if getattr(self, n) != getattr(usual, n)]
-
-
-def check_place(what: str, to: Path | None) -> None:
-    """Refuse a place for `draw` to write to, before a kernel is made.
-
-    Raises
-    ------
-    CannotSave : no such folder, or no right to write there.
-    """
-    if what != "all":
-        path = to or Path(f"{what}.svg")
-        if why := unwritable(path):
-            raise CannotSave(f"{path} can't be written: {why}")
-        return
-    folder = to or Path("pictures")
-    there = next(p for p in (folder, *folder.absolute().parents) if p.exists())
-    if not there.is_dir():
-        why = os.strerror(errno.EEXIST if there == folder else errno.ENOTDIR)
-        raise CannotSave(f"{folder} is no folder for pictures: {why}")
-    if not os.access(there, os.W_OK | os.X_OK):
-        raise CannotSave(f"{folder} is no folder for pictures: {os.strerror(errno.EACCES)}")
 
 
 def draw(out: Console, kernel: Kernel, what: str, wanted: Wanted, to: Path | None) -> None:
@@ -109,20 +32,14 @@ def draw(out: Console, kernel: Kernel, what: str, wanted: Wanted, to: Path | Non
 
     Parameters
     ----------
-    what : one of `PICTURES`.
+    what, wanted : what `pictures.check` found no fault with.
     to : a file, or for "all" a folder; by default named after the picture, in the folder one works in.
 
     Raises
     ------
-    UnknownName : no such picture; UnusedOption : an option that the picture has no use for.
     CannotSave : no such folder, or no right to write there.
     """
-    checked(what, PICTURES, "picture")
     if what != "all":
-        if unused := wanted.unused(what):
-            theirs = [p for p in READS if not wanted.unused(p)]
-            hint = f"the picture that has is {' or '.join(theirs)}" if theirs else ""
-            raise UnusedOption(f"the picture {what!r} has no use for {', '.join(unused)}", hint=hint)
         _write(out, to or Path(f"{what}.svg"), one(kernel, what, wanted))
         return
     folder = to or Path("pictures")

@@ -15,6 +15,7 @@ import typer
 
 from polyvolta.cli import names
 from polyvolta.cli.progress import Bar
+from polyvolta.compiler.rule.values import checked
 from polyvolta.sets.errors import PolyvoltaError
 
 if TYPE_CHECKING:
@@ -160,7 +161,11 @@ Only = Annotated[
     ),
 ]
 Break = Annotated[
-    str | None, typer.Option("--break", metavar="NAME", help="Put a defect in first, such as 'swizzle dropped'.")
+    str | None,
+    typer.Option(
+        "--break", metavar="NAME", help="Put a defect in first, such as 'swizzle dropped'.",
+        autocompletion=names.one_of(names.MUTANTS),
+    ),
 ]
 Interpret = Annotated[bool, _flag("--interpret", help="Interpret even where there is a GPU.")]
 
@@ -259,16 +264,30 @@ class Choice:
     cluster: Cluster = None
     target: Arch = None
 
+    def __post_init__(self) -> None:
+        """Refuse what is wrong by itself, whatever the rest is, at no cost of the compiler.
+
+        Raises
+        ------
+        PolyvoltaError : of an idiom, a layout, an element type, a target, or an option's value.
+        """
+        self.graph()
+        names.check_target(self.target)
+        for name, value in self.given().items():
+            checked(name, value)
+        names.check_macro_mma(self.macro_mma, self.target)
+
     def graph(self) -> Any:
         """The output to be computed."""
         return _computation(self.idiom, self.layouts, self.dtype, self.output_layout)
 
-    def compiled(self) -> Kernel:
-        """The idiom compiled so; a terminal shows each stage's name while it is made.
+    def given(self) -> dict[str, Any]:
+        """The options of the compiler that are given, as it takes them.
 
-        What needs the least is checked first: a bad name of an idiom, a layout or a target costs none of the compiler.
+        Raises
+        ------
+        BadText : a tile or a cluster doesn't read as one.
         """
-        graph = self.graph()
         given: dict[str, Any] = {
             name: value
             for name in _GIVEN
@@ -280,6 +299,11 @@ class Choice:
             given["warp_tile"] = numbers(self.warp_tile, "warp tile", "64x64x32")
         if self.cluster is not None:
             given["cluster"] = numbers(self.cluster, "cluster", "2x1", count=2)
+        return given
+
+    def compiled(self) -> Kernel:
+        """The idiom compiled so; a terminal shows each stage's name while it is made."""
+        graph, given = self.graph(), self.given()
         with Bar() as bar:
             from polyvolta.cuda.arch import AUTO
             from polyvolta.cuda.target.registry import target_of
@@ -322,6 +346,11 @@ class Computation:
     dtype: Dtype = "float16"
     output_layout: OutputLayout = "row"
     target: Arch = None
+
+    def __post_init__(self) -> None:
+        """Refuse an idiom, a layout, an element type or a target that there is none of, at no cost of the compiler."""
+        self.graph()
+        names.check_target(self.target)
 
     def graph(self) -> Any:
         """The output to be computed."""

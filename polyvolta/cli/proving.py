@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 from polyvolta.cli import names, terminal, values
 from polyvolta.cli.progress import Bar
+from polyvolta.cuda.errors import UnknownMutant
+from polyvolta.cuda.verify.report.asked import asked
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -31,14 +33,9 @@ def check(only: str | None, mutant: str | None) -> None:
     ------
     UnknownProof, UnknownMutant : suggest the nearest.
     """
-    if only is not None and not names.known_only(only, names.PROOFS):
-        from polyvolta.cuda.verify.verify import asked
-
-        asked(only)
+    asked(only)
     if mutant is not None:
-        from polyvolta.cuda.mutants import mutant_of
-
-        mutant_of(mutant)
+        names.checked(mutant, names.MUTANTS, "mutant", UnknownMutant, len(names.MUTANTS))
 
 
 def print_report(out: Console, kernel: Kernel, only: str | None, json: bool = False) -> bool:

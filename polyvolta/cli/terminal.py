@@ -48,6 +48,11 @@ def console(stderr: bool = False) -> Console:
     return made
 
 
+def is_terminal(stream: TextIO | None) -> bool:
+    """Whether a console of a stream may be one of a terminal; rich's to say where the environment has a word in it."""
+    return any(map(os.environ.get, ("FORCE_COLOR", "TTY_COMPATIBLE"))) or (stream is not None and stream.isatty())
+
+
 def put(out: Console, line: Text | str, indent: int = HANG, style: str = "") -> None:
     """A line; what is too long for a terminal goes on below itself, indented by so many columns."""
     from rich.text import Text

@@ -282,7 +282,7 @@ class Compiled(Shown):
         >>> [(t.name, t.align) for t in narrow.ir.tensors]
         [('A', 2), ('B', 8), ('C', 8)]
         """
-        from polyvolta.compiler.tiling import BadOption
+        from polyvolta.compiler.rule.values import BadOption
         from polyvolta.cuda.run.views import narrowed
         from polyvolta.cuda.text.printer import print_cuda
 

@@ -11,8 +11,9 @@ from polyvolta.compiler.making import made
 from polyvolta.compiler.model.sizes import BadSizes
 from polyvolta.compiler.options import Options, Origin, informed
 from polyvolta.compiler.remembered.find import remembered
+from polyvolta.compiler.rule.values import BadOption
 from polyvolta.compiler.signature import DEFAULT_NAME, check_names, check_sizes
-from polyvolta.compiler.tiling import OPTIONS, BadOption
+from polyvolta.compiler.tiling import OPTIONS
 from polyvolta.compiler.variants.compiling import compile_over
 from polyvolta.cuda.arch import AUTO
 from polyvolta.cuda.target.registry import target_of

@@ -17,13 +17,11 @@ from polyvolta.cuda.build.promotion.makers import makers_of
 from polyvolta.cuda.ir.memories import PhaseBarriers
 from polyvolta.cuda.target.instruction import LANES
 from polyvolta.cuda.target.warpgroup import WarpgroupMma
-from polyvolta.sets import PolyvoltaError
 
 if TYPE_CHECKING:
     from polyvolta.cuda.target.macro_mma import Composition
     from polyvolta.cuda.target.target import Target
 
-SPLITS = (1, 2, 4, 8)
 RESERVED = 1024
 """Bytes of a multiprocessor's shared memory that every block on it takes beside its own, from sm_80 on."""
 PARTS = 4
@@ -33,12 +31,6 @@ IN_TURN = 2
 FEWEST_BUFFERS = 2
 """That boxes come to: products read one of them."""
 Tile = tuple[int, int, int]
-
-
-class BadOption(PolyvoltaError, ValueError):
-    """An option that does not exist, has no meaning, or that the target cannot serve."""
-
-    id = "PV401"
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,10 +14,12 @@ import ctypes
 import re
 import sys
 from collections.abc import Iterable
+from contextlib import suppress
 from functools import cache
 from typing import Any
 
 from polyvolta.cuda.errors import UnsupportedArch
+from polyvolta.sets.errors import nearest
 
 _MAJOR, _MINOR = 75, 76  # CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_*
 AUTO = "auto"
@@ -80,6 +82,25 @@ def newest_for(gpu: str, names: Iterable[str]) -> str | None:
     ('sm_80', None)
     """
     return max((name for name in names if runs_on(name, gpu)), key=parsed, default=None)
+
+
+def instead(name: str, names: Iterable[str]) -> str:
+    """What to take of some architectures in the place of another name: what a GPU of that name runs, or the nearest.
+
+    >>> print(*(instead(name, ["sm_70", "sm_80", "sm_90a"]) for name in ("sm_86", "sm_90", "sm_60")), sep="\\n")
+    take 'sm_80': its kernels run on sm_86, too
+    take 'sm_90a': its kernels are for sm_90
+    no target's kernels run on sm_60; known: sm_70, sm_80, sm_90a, auto
+    """
+    names = list(names)
+    known = [*names, AUTO]
+    with suppress(UnsupportedArch):
+        older = newest_for(name, names)
+        if older is None:
+            return f"no target's kernels run on {name}; known: {', '.join(known)}"
+        same = parsed(older)[0] == parsed(name)[0]
+        return f"take {older!r}: its kernels {f'are for {name}' if same else f'run on {name}, too'}"
+    return nearest(name, known)
 
 
 def gpu_at_hand() -> str | None:

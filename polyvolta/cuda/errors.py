@@ -1,7 +1,8 @@
 """What can go wrong between a kernel's text and its run on a GPU, each with a stable id: PV5xx.
 
 PV501, 502, 503 and 507 come from compiling and from reading machine code (`nvrtc`), which need no GPU; PV504, 505 and
-506 from running (`launch`). Modules that have errors of their own define them: the cache, views, the interpreter.
+506 from running (`launch`). Two are of names that the command line refuses before it loads
+what has the names. Modules that have errors of their own define them: the cache, views, the interpreter.
 """
 
 from __future__ import annotations
@@ -71,3 +72,15 @@ class BadImage(CudaError, ValueError):
     """Bytes that are no cubin, or a cubin without that kernel."""
 
     id = "PV507"
+
+
+class UnknownTarget(CudaError, ValueError):
+    """No target, or no macro-MMA of a target, of that name."""
+
+    id = "PV514"
+
+
+class UnknownMutant(CudaError, LookupError):
+    """No mutant has that name."""
+
+    id = "PV565"

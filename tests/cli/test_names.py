@@ -16,10 +16,9 @@ from polyvolta.cli import names, terminal, trial, values
 from polyvolta.cli.commands import main
 from polyvolta.cli.gallery import IDIOMS
 from polyvolta.cli.progress import Bar
-from polyvolta.compiler.options import ACCUMULATORS, PARTIAL
 from polyvolta.cuda.arch import AUTO
 from polyvolta.cuda.errors import NoGpu
-from polyvolta.cuda.verify.report.records import PROOFS
+from polyvolta.cuda.mutants import MUTANTS
 from polyvolta.evaluation import records
 from polyvolta.evaluation.benchmarks import BENCHMARKS
 from polyvolta.graph.functions.formats import FORMATS
@@ -43,8 +42,9 @@ def test_names_are_those_of_the_api():
     assert tuple(IDIOMS) == names.IDIOMS
     assert tuple(FORMATS) == names.DTYPES
     assert (*pv.targets, AUTO) == names.TARGETS
-    assert (PARTIAL, ACCUMULATORS) == (names.PARTIAL, names.ACCUMULATORS)
-    assert tuple(PROOFS) == names.PROOFS
+    assert tuple(MUTANTS) == names.MUTANTS
+    assert {t.name: (*t.macro_names, *(m.name for f in t.families for m in f)) for t in pv.targets.values()} \
+        == names.MACRO_MMAS
     assert tuple(b.name for b in BENCHMARKS) == names.BENCHMARKS
 
 
@@ -87,18 +87,47 @@ def test_names_are_refused_before_a_kernel_is_made(cli, monkeypatch, argv, messa
     assert (code, out) == (2, "") and message in err
 
 
-def test_a_bad_idiom_is_refused_before_anything_heavy_is_loaded():
+REFUSED = {
+    "show --idiom matmull": "did you mean 'matmul'?", "show --layouts rw,col": "no layout 'rw'",
+    "show --dtype float61": "did you mean 'float16'?", "show --output-layout rw": "no layout 'rw'",
+    "show --block-tile 1x2": "no block tile", "show --warp-tile 0x1x1": "no warp tile",
+    "show --cluster 3x1": "cluster is",
+    "show --macro-mma m16n16k7": "no target has a macro-MMA called",
+    "show --macro-mma m64n65k16 --target sm_90a": "sm_90a has no macro-MMA",
+    "show --target sm_86": "take 'sm_80'", "show --partial gard": "did you mean 'guard'?",
+    "show --accumulators two": "accumulators is", "show --split-k 3": "split_k is", "show --buffers 0": "buffers is",
+    "show --prefetch -1": "prefetch is", "show --fragments 3": "fragments is", "show --group 65": "group is",
+    "show --occupancy 9": "occupancy is", "show --stage warp_tild": "did you mean 'warp_tiled'?",
+    "verify --only bonds": "did you mean 'bounds'?", "verify --only bounds,frsh": "did you mean 'fresh'?",
+    "verify --break swizle": "no mutant is called", "draw pipline": "did you mean 'pipeline'?",
+    "draw output --tile shared_B": "has no use for --tile", "draw -o /dev/null/x": "no folder",
+    "draw --break x": "no mutant",
+    "run --size 1x2": "no size", "trace --block 1": "no block", "trace --size 1": "no size",
+    "tune --size 0x1x1": "no size", "tune --target sm_71": "take 'sm_70'",
+    "calibrate --target sm_9": "target is called", "bench --target sm_99": "'sm_80'",
+    "bench --only gem": "did you mean 'gemm'?", "emit --cubin -": "to files alone", "emit -o /dev/null/x": "be written",
+}  # fmt: skip
+
+
+def test_what_is_wrong_by_itself_is_refused_before_anything_heavy_is_loaded():
+    """In one process after the other's refusal: what one of them loads is seen at the next."""
     code = """import sys
 from polyvolta.cli.commands import main
-try:
-    main(["emit", "--idiom", "matmull"])
-except SystemExit:
-    print(*sys.modules)"""
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    loaded = set(done.stdout.split())
-    assert "did you mean 'matmul'?" in done.stderr and "polyvolta.cli.gallery" in loaded
-    heavy = {"numpy", "sympy", "networkx", "numba", "polyvolta.compiler", "polyvolta.cuda", "polyvolta.sets.values"}
-    assert not heavy & loaded
+for line in sys.stdin.read().splitlines():
+    try:
+        main(line.split())
+    except SystemExit as left:
+        print(left.code, *sys.modules)
+        print(file=sys.stderr)"""
+    lines = "\n".join(REFUSED)
+    done = subprocess.run([sys.executable, "-c", code], input=lines, capture_output=True, text=True, check=True)
+    heavy = {"numpy", "sympy", "networkx", "numba", "rich.console", "polyvolta.sets.values", "polyvolta.sched.tree",
+             "polyvolta.cuda.ir.kernel_ir", "polyvolta.cuda.target", "polyvolta.compiler.options"}  # fmt: skip
+    errors = done.stderr.strip().split("\n\n")
+    for (line, words), error, ended in zip(REFUSED.items(), errors, done.stdout.splitlines(), strict=True):
+        code, *loaded = ended.split()
+        assert code == "2" and words in error, (line, error)
+        assert not heavy & {*loaded}, line
 
 
 # ---- for programs

@@ -9,8 +9,8 @@ import pytest
 
 import polyvolta as pv
 from polyvolta.compiler.arguments import TooLarge
-from polyvolta.compiler.tiling import BadOption
-from polyvolta.cuda.ir.block_order import BlockOrder
+from polyvolta.compiler.rule.values import GROUPS, BadOption
+from polyvolta.cuda.ir.block_order import HIGHEST, BlockOrder
 from polyvolta.cuda.ir.well_formed import IllFormed, check
 from polyvolta.cuda.run.device_function import device_text
 from polyvolta.cuda.verify.verify import verify
@@ -53,6 +53,10 @@ def test_the_text_computes_the_places_of_the_order(group):
                     names[name] = eval(text, {}, names)  # noqa: S307
                     assert 0 <= names[name] < 2**31
                 assert (names["blockIdx_x"], names["blockIdx_y"]) == order.place(columns * y + x, columns, rows)
+
+
+def test_a_group_may_have_as_many_rows_as_an_order_takes():
+    assert GROUPS == tuple(range(1, HIGHEST + 1))
 
 
 def test_row_by_row_is_the_plain_text():

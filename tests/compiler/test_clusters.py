@@ -11,7 +11,7 @@ import pytest
 
 import polyvolta as pv
 from polyvolta.compiler.compiled import NotAMultiple
-from polyvolta.compiler.tiling import BadOption
+from polyvolta.compiler.rule.values import BadOption
 from polyvolta.cuda.build.promotion.boxes.sharing import ranks
 from polyvolta.cuda.ir.engines.clusters import members, own, placed, ranked
 from polyvolta.cuda.ir.engines.unfolded import unfolded

@@ -5,9 +5,9 @@ import pytest
 
 import polyvolta as pv
 from polyvolta.compiler.compiled import NotAMultiple
-from polyvolta.compiler.tiling import BadOption
+from polyvolta.compiler.rule.values import BadOption
+from polyvolta.cuda.errors import UnknownTarget
 from polyvolta.cuda.ir.kernel_ir import FragmentLoad, Scale, SharedStore
-from polyvolta.cuda.target.target import UnknownTarget
 from polyvolta.graph.dag import Graph
 from polyvolta.graph.errors import BadName
 from polyvolta.graph.plans.plans import Unsupported

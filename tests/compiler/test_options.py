@@ -9,9 +9,10 @@ import pytest
 
 import polyvolta as pv
 from polyvolta.compiler.needs import Needs, needs_of
-from polyvolta.compiler.options import ACCUMULATORS, Options, default_options
+from polyvolta.compiler.options import Options, default_options
 from polyvolta.compiler.rule.problems import fits
-from polyvolta.compiler.tiling import OPTIONS, BadOption
+from polyvolta.compiler.rule.values import ACCUMULATORS, BadOption
+from polyvolta.compiler.tiling import OPTIONS
 from polyvolta.cuda.target.registry import target_of
 from polyvolta.graph.dag import Graph
 from polyvolta.graph.plans.idioms import ACCUMULATORS as KINDS_OF_ACCUMULATORS

@@ -10,7 +10,7 @@ import pytest
 import polyvolta as pv
 from polyvolta.compiler.needs import needs_of
 from polyvolta.compiler.options import default_options
-from polyvolta.compiler.tiling import BadOption
+from polyvolta.compiler.rule.values import BadOption
 from polyvolta.cuda.text.c_expr import NotPrintable
 from polyvolta.cuda.text.head.kernel_head import ONE_BLOCK
 from polyvolta.graph.dag import Graph

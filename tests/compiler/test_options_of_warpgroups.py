@@ -15,8 +15,9 @@ import polyvolta as pv
 from polyvolta.compiler.model.candidates import candidates
 from polyvolta.compiler.needs import needs_of
 from polyvolta.compiler.options import complete, default_options
+from polyvolta.compiler.rule.values import BadOption
 from polyvolta.compiler.rule.warpgroups import lacks, shares
-from polyvolta.compiler.tiling import OPTIONS, BadOption
+from polyvolta.compiler.tiling import OPTIONS
 from polyvolta.cuda.ir.kernel_ir import GlobalLoad
 from polyvolta.cuda.ir.walk import operations
 from polyvolta.cuda.target.ampere import K16, LDMATRIX, M16N8K16

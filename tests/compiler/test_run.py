@@ -17,8 +17,8 @@ from polyvolta.compiler import arguments
 from polyvolta.compiler.arguments import TooLarge
 from polyvolta.compiler.compiled import MissingSize
 from polyvolta.compiler.kernel import Kernel
+from polyvolta.compiler.rule.values import BadOption
 from polyvolta.compiler.stages import Stages
-from polyvolta.compiler.tiling import BadOption
 from polyvolta.cuda.errors import NoGpu
 from polyvolta.cuda.ir.kernel_ir import Element, GlobalStore, GlobalTensor
 from polyvolta.cuda.machine.interpreter import BadHook

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import polyvolta as pv
-from polyvolta.compiler.tiling import BadOption
+from polyvolta.compiler.rule.values import BadOption
 from polyvolta.cuda.ir.kernel_ir import Arrive, BoxCopy, LoadMatrix, SharedLoad, Wgmma, WgmmaCommit
 from polyvolta.cuda.ir.walk import operations
 from polyvolta.cuda.run.nvrtc import compile_cubin

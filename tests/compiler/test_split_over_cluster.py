@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import polyvolta as pv
-from polyvolta.compiler.tiling import BadOption
+from polyvolta.compiler.rule.values import BadOption
 from polyvolta.cuda.ir.engines.unfolded import unfolded
 from polyvolta.cuda.ir.kernel_ir import Barrier, BoxCopy, ExchangeLoad, ExchangeStore
 from polyvolta.cuda.ir.walk import operations

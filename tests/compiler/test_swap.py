@@ -12,7 +12,7 @@ import pytest
 
 import polyvolta as pv
 from polyvolta.compiler.options import default_options
-from polyvolta.compiler.tiling import BadOption
+from polyvolta.compiler.rule.values import BadOption
 from polyvolta.cuda.ir.arguments import parameters
 from polyvolta.cuda.ir.kernel_ir import BoxStore, GlobalStore, StoreMatrix, Wgmma
 from polyvolta.cuda.ir.walk import operations

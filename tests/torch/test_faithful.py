@@ -307,7 +307,8 @@ def test_what_is_no_module_or_no_tensor_is_said():
         from_module(nn.ReLU)
     ours, x = converted(nn.Linear(8, 8).half()), torch.randn(3, 8).half()
     (op,) = ours.operators.values()
-    for wrong, message in ((x.numpy(), "(?s)input is a tensor, and a ndarray.*torch.as_tensor"), (None, "and None was given"),
+    for wrong, message in ((x.numpy(), "(?s)input is a tensor, and a ndarray.*torch.as_tensor"),
+                           (None, "and None was given"),
                            (x.to_sparse(), "(?s)layout sparse_coo was given.*input.to_dense()"),
                            (x.to(torch.complex64), "real numbers")):  # fmt: skip
         with pytest.raises(WrongTensor, match=message):

@@ -20,7 +20,8 @@ from typing import TYPE_CHECKING, Any
 from polyvolta.compiler.needs import Needs, family_of
 from polyvolta.compiler.rule import warpgroups
 from polyvolta.compiler.rule.problems import fits
-from polyvolta.compiler.tiling import FEWEST_BUFFERS, SPLITS, Tile, Tiling, chunks_of, farthest
+from polyvolta.compiler.rule.values import SPLITS
+from polyvolta.compiler.tiling import FEWEST_BUFFERS, Tile, Tiling, chunks_of, farthest
 from polyvolta.cuda.target.instruction import WARPGROUP
 
 if TYPE_CHECKING:

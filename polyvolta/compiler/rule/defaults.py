@@ -37,7 +37,8 @@ from polyvolta.compiler.needs import Needs, family_of, needs_of
 from polyvolta.compiler.rule import warpgroups
 from polyvolta.compiler.rule.blocks import blocks, count
 from polyvolta.compiler.rule.problems import demands, fits, misfits, too_far, unsuited
-from polyvolta.compiler.tiling import SPLITS, Tile, Tiling, chunks_of, farthest, registers, turned_options
+from polyvolta.compiler.rule.values import SPLITS
+from polyvolta.compiler.tiling import Tile, Tiling, chunks_of, farthest, registers, turned_options
 from polyvolta.cuda.arch import runs_on
 from polyvolta.cuda.layouts.fragments import narrowest_access
 from polyvolta.cuda.target.instruction import LANES

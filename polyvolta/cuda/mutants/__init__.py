@@ -19,6 +19,7 @@ from dataclasses import replace
 from itertools import islice
 from typing import Any, TypeVar
 
+from polyvolta.cuda.errors import UnknownMutant as UnknownMutant
 from polyvolta.cuda.mutants import (
     accumulators,
     arguments,
@@ -38,7 +39,6 @@ from polyvolta.cuda.mutants.engines import clusters, grids, prologues, tiles
 from polyvolta.cuda.mutants.model import Mutant as Mutant
 from polyvolta.cuda.mutants.model import NotAKernel as NotAKernel
 from polyvolta.cuda.mutants.model import NothingToBreak as NothingToBreak
-from polyvolta.cuda.mutants.model import UnknownMutant as UnknownMutant
 from polyvolta.cuda.text.printer import print_cuda
 from polyvolta.sets import nearest
 from polyvolta.sets.errors import kind_of

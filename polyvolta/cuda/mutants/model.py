@@ -24,12 +24,6 @@ class NothingToBreak(CudaError, ValueError):
     id = "PV564"
 
 
-class UnknownMutant(CudaError, LookupError):
-    """No mutant has that name."""
-
-    id = "PV565"
-
-
 class NotAKernel(CudaError, TypeError):
     """Something that isn't a compiled kernel, with its text and its trees, was to be broken."""
 

@@ -12,6 +12,7 @@
 `docs/extending.md` adds one, and so does `examples/new_target.py`.
 """
 
+from polyvolta.cuda.errors import UnknownTarget as UnknownTarget
 from polyvolta.cuda.target.boxes import Box as Box
 from polyvolta.cuda.target.checks import BadTarget as BadTarget
 from polyvolta.cuda.target.descriptors import Descriptor as Descriptor
@@ -33,5 +34,4 @@ from polyvolta.cuda.target.matrix_load import MatrixLoad as MatrixLoad
 from polyvolta.cuda.target.matrix_load import MatrixStore as MatrixStore
 from polyvolta.cuda.target.registry import targets as targets
 from polyvolta.cuda.target.target import Target as Target
-from polyvolta.cuda.target.target import UnknownTarget as UnknownTarget
 from polyvolta.cuda.target.warpgroup import Family as Family

@@ -10,22 +10,20 @@ pv.compile(A @ B)                           # target="auto": the newest that the
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import suppress
 from functools import lru_cache
 from typing import Any
 
 from polyvolta.cuda import arch
 from polyvolta.cuda.arch import AUTO
-from polyvolta.cuda.errors import UnsupportedArch
+from polyvolta.cuda.errors import UnknownTarget
 from polyvolta.cuda.target.ampere import SM_80
 from polyvolta.cuda.target.checks import BadTarget
 from polyvolta.cuda.target.hopper import SM_90A
 from polyvolta.cuda.target.macro_mma import NoInstruction
-from polyvolta.cuda.target.target import Target, UnknownTarget
+from polyvolta.cuda.target.target import Target
 from polyvolta.cuda.target.turing import SM_75
 from polyvolta.cuda.target.volta import SM_70
 from polyvolta.display.shown import Shown
-from polyvolta.sets import nearest
 
 
 class Targets(Shown, Mapping[str, Target]):
@@ -55,14 +53,7 @@ class Targets(Shown, Mapping[str, Target]):
         take 'sm_90a': its kernels are for sm_90
         no target's kernels run on sm_60; known: sm_70, sm_80, sm_90a, auto
         """
-        known = [*self._targets, AUTO]
-        with suppress(UnsupportedArch):
-            older = arch.newest_for(name, self)
-            if older is None:
-                return f"no target's kernels run on {name}; known: {', '.join(known)}"
-            same = arch.parsed(older)[0] == arch.parsed(name)[0]
-            return f"take {older!r}: its kernels {f'are for {name}' if same else f'run on {name}, too'}"
-        return nearest(name, known)
+        return arch.instead(name, self)
 
     def __contains__(self, name: object) -> bool:
         return isinstance(name, str) and name in self._targets

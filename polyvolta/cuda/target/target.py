@@ -8,7 +8,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from polyvolta.cuda.errors import CudaError
+from polyvolta.cuda.errors import UnknownTarget
 from polyvolta.cuda.target.checks import COUNT, SIZES, BadTarget, each, every, of, settle, spelled, whole
 from polyvolta.cuda.target.descriptors import InShared
 from polyvolta.cuda.target.index_map import IndexMap
@@ -17,13 +17,6 @@ from polyvolta.cuda.target.macro_mma import Composition
 from polyvolta.cuda.target.warpgroup import Family, WarpgroupMma
 from polyvolta.display.shown import Brief
 from polyvolta.sets import nearest
-
-
-class UnknownTarget(CudaError, ValueError):
-    """No target, or no macro-MMA of a target, of that name."""
-
-    id = "PV514"
-
 
 _RULES = {
     "name": spelled("name that the compiler has for an architecture", "'sm_80'", r"sm_[0-9]{2,3}[af]?"),

@@ -26,7 +26,6 @@ from functools import cache
 from time import perf_counter
 from typing import Any, Protocol
 
-from polyvolta.cuda.errors import CudaError
 from polyvolta.cuda.ir.engines.unfolded import Unfolded, unfolded
 from polyvolta.cuda.ir.kernel_ir import KernelIR
 from polyvolta.cuda.ir.well_formed import IllFormed, check
@@ -37,12 +36,12 @@ from polyvolta.cuda.verify.engine.symbolic import Client, Refutation
 from polyvolta.cuda.verify.engine.symbols import loops_over_tiles
 from polyvolta.cuda.verify.engine.turns import in_turn, whole_of
 from polyvolta.cuda.verify.engine.undecided import Undecided
-from polyvolta.cuda.verify.report.records import PROOFS, CounterExample, NoMeaning, Proof, Verdict
+from polyvolta.cuda.verify.report.asked import PROOFS, asked
+from polyvolta.cuda.verify.report.records import CounterExample, NoMeaning, Proof, Verdict
 from polyvolta.cuda.verify.report.report import Report
 from polyvolta.graph.dag import Graph
 from polyvolta.sched.tree import Schedule
-from polyvolta.sets import BudgetExceeded, PolyvoltaError, nearest
-from polyvolta.sets.errors import kind_of
+from polyvolta.sets import BudgetExceeded, PolyvoltaError
 
 Stages = Mapping[str, Schedule]
 Progress = Callable[[str, int, int], None]
@@ -58,12 +57,6 @@ class Watcher(Client, Protocol):
     def shown(self, proof: str) -> Verdict:
         """The statement and the relation of a proof, about the kernel at hand."""
         ...
-
-
-class UnknownProof(CudaError, ValueError):
-    """No kind of proof has that name."""
-
-    id = "PV550"
 
 
 NO_ANSWER = (Undecided, BudgetExceeded)  # how a prover says that it doesn't know
@@ -121,35 +114,6 @@ def _printed(places: Places) -> str:
         return places.printed.text
     except NotPrintable as wrong:
         raise IllFormed(f"it has no text: {wrong.message}", where=wrong.where, hint=wrong.hint) from wrong
-
-
-def asked(only: str | Iterable[str] | None) -> tuple[str, ...]:
-    """The names of the proofs that are asked for, in the report's order.
-
-    >>> asked(("bounds", "fresh"))
-    ('fresh', 'bounds')
-    >>> asked("bounds, fresh")
-    ('fresh', 'bounds')
-
-    Raises
-    ------
-    UnknownProof : no names, or something that is none.
-    """
-    if only is None:
-        return tuple(PROOFS)
-    if isinstance(only, Mapping):
-        raise UnknownProof("a mapping where names of proofs should be", hint="statements are proved for all sizes")
-    if isinstance(only, bytes) or not isinstance(only, Iterable):
-        raise UnknownProof(
-            f"{kind_of(only)} where names of proofs should be", hint="such as 'bounds' or ('bounds', 'fresh')"
-        )
-    names = [n for part in only.split(",") if (n := part.strip())] if isinstance(only, str) else list(only)
-    if not names:
-        raise UnknownProof("no proof was asked for", hint=f"without `only` all are; known: {', '.join(PROOFS)}")
-    for name in names:
-        if not isinstance(name, str) or name not in PROOFS:
-            raise UnknownProof(f"there is no proof {name!r}", hint=nearest(str(name), PROOFS))
-    return tuple(name for name in PROOFS if name in names)
 
 
 # ---- who decides what

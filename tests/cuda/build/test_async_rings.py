@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import polyvolta as pv
-from polyvolta.compiler.options import BUFFERS
 from polyvolta.compiler.passes.decompose import decompose
+from polyvolta.compiler.rule.values import BUFFERS
 from polyvolta.compiler.signature import context_of, tensors_of
 from polyvolta.compiler.tiling import farthest
 from polyvolta.cuda.build.promotion import pipeline

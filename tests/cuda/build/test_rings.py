@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import polyvolta as pv
-from polyvolta.compiler.options import BUFFERS
 from polyvolta.compiler.passes.decompose import decompose
+from polyvolta.compiler.rule.values import BUFFERS, BadOption
 from polyvolta.compiler.signature import context_of, tensors_of
-from polyvolta.compiler.tiling import BadOption, farthest
+from polyvolta.compiler.tiling import farthest
 from polyvolta.cuda.build.promotion.assemble import prefetched, promote
 from polyvolta.cuda.ir.kernel_ir import Barrier, FragmentLoad, SharedStore
 from polyvolta.cuda.ir.walk import replaced, walk

@@ -17,7 +17,7 @@ from polyvolta.cuda.machine.observe.watch import OBSERVERS
 from polyvolta.cuda.mutants import MUTANTS as ALL
 from polyvolta.cuda.mutants import Mutant, NotAKernel, NothingToBreak, UnknownMutant, applying, broken
 from polyvolta.cuda.text.printer import print_cuda
-from polyvolta.cuda.verify.report.records import PROOFS
+from polyvolta.cuda.verify.report.asked import PROOFS
 from tests.cuda.mutants.names import AMPERE, BOXES, CLUSTERS, PROLOGUES, ROLES, TILES
 
 M, N, K, L = pv.sizes("M N K L")

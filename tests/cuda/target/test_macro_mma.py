@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from polyvolta.cuda.errors import UnknownTarget
 from polyvolta.cuda.target.macro_mma import Interleave
 from polyvolta.cuda.target.registry import targets
-from polyvolta.cuda.target.target import UnknownTarget
 from polyvolta.cuda.target.volta import m8n8k4
 from polyvolta.sets import UnknownName, var
 from tests.cuda.macros import COMPOSITIONS, MACRO_MMAS, interleaved, m16n16k8, macro_mma

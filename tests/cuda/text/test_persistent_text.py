@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 import polyvolta as pv
-from polyvolta.compiler.tiling import BadOption
+from polyvolta.compiler.rule.values import BadOption
 from polyvolta.cuda.ir.kernel_ir import Roles, Tiles
 from polyvolta.cuda.ir.well_formed import IllFormed
 from polyvolta.cuda.target.hopper import SM_90A

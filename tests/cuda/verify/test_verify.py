@@ -8,8 +8,7 @@ import pytest
 import polyvolta as pv
 from polyvolta.cli.gallery import IDIOMS, idiom
 from polyvolta.cuda.mutants import broken
-from polyvolta.cuda.verify.report.records import PROOFS
-from polyvolta.cuda.verify.verify import UnknownProof
+from polyvolta.cuda.verify.report.asked import PROOFS, UnknownProof
 
 LITTLE = [c for c in combinations.combinations() if c.block[0] * c.block[1] <= 64 * 64]
 OF_HOPPER = ("layouts", "phases", "deadlock", "in_flight", "proxies", "grids")

@@ -13,7 +13,8 @@ from polyvolta.cuda.ir.kernel_ir import Barrier, FragmentLoad, GlobalStore, Shar
 from polyvolta.cuda.ir.walk import walk
 from polyvolta.cuda.verify import verify as verifying
 from polyvolta.cuda.verify.engine.undecided import Undecided
-from polyvolta.cuda.verify.report.records import PROOFS, CounterExample, NoMeaning, Proof, Verdict
+from polyvolta.cuda.verify.report.asked import PROOFS
+from polyvolta.cuda.verify.report.records import CounterExample, NoMeaning, Proof, Verdict
 from polyvolta.cuda.verify.report.report import Report
 from polyvolta.sets import BudgetExceeded
 

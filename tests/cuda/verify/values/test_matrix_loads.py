@@ -10,7 +10,7 @@ from polyvolta.cuda.ir.kernel_ir import AsyncCopy, CommitCopies, LoadMatrix, Wai
 from polyvolta.cuda.ir.walk import replaced, walk
 from polyvolta.cuda.target.matrix_load import LDMATRIX
 from polyvolta.cuda.verify.fragments.matrix_loads import manual
-from polyvolta.cuda.verify.report.records import PROOFS
+from polyvolta.cuda.verify.report.asked import PROOFS
 from polyvolta.cuda.verify.verify import Found, by_functions, by_machine, provers
 from tests.cuda.verify.rings import BK, Ring, graph, ring
 
