@@ -484,6 +484,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     try:
         if sys.stdout is None:
             raise OSError(errno.EBADF, "it is closed")
+        terminal.printable_anyway()
         try:
             with terminal.warnings_as_notes():
                 app(argv, prog_name="polyvolta")

@@ -7,17 +7,19 @@ margin says either way what changed.
 
 from __future__ import annotations
 
+import codecs
 import os
 import sys
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from io import TextIOWrapper
 from itertools import groupby
 from math import prod
 from typing import TYPE_CHECKING, TextIO
 
 from polyvolta.display.tables import tabulated
-from polyvolta.display.text import HANG, hanging, hung
+from polyvolta.display.text import HANG, hanging, hung, plain
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
 
 SHADE = "grey11 on #dcdcdc"  # the paper's shade, readable on light and dark terminals alike
 KINDS = r"^ *(?:DOMAIN|CONTEXT|BAND|FILTER|SEQUENCE|SET|MARK|GUARD|EXTENSION)\b:?"
+IN_ASCII = "polyvolta.ascii"
 MAPPED = r"\b(?:blockIdx\.[xyz]|warpIdx_[xyz]|linearId)\b"
 
 
@@ -51,6 +54,15 @@ def console(stderr: bool = False) -> Console:
 def is_terminal(stream: TextIO | None) -> bool:
     """Whether a console of a stream may be one of a terminal; rich's to say where the environment has a word in it."""
     return any(map(os.environ.get, ("FORCE_COLOR", "TTY_COMPATIBLE"))) or (stream is not None and stream.isatty())
+
+
+def printable_anyway() -> None:
+    """Have stdout and stderr write in ASCII what their encodings lack, as that of the C locale lacks the paper's signs;
+    else a file's name could end a command."""
+    codecs.register_error(IN_ASCII, lambda wrong: (plain(wrong.object[wrong.start : wrong.end]), wrong.end))  # type: ignore[attr-defined]
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper) and stream.errors != IN_ASCII:
+            stream.reconfigure(errors=IN_ASCII)
 
 
 def put(out: Console, line: Text | str, indent: int = HANG, style: str = "") -> None:

@@ -4,6 +4,8 @@ What shows itself by lines made for it, such as a report, is written for `column
 What has lines of its own length, a tree or an error, goes through `for_terminal`: folded where a terminal is printed
 to, and whole elsewhere, so that a pipe or a file gets the same text on any machine. An exported COLUMNS stands for a
 terminal: it folds what a pipe or a file gets, too.
+
+Where stdout's encoding lacks a sign, as ASCII lacks ≤, a text is written without: `printable`.
 """
 
 from __future__ import annotations
@@ -25,6 +27,12 @@ LEAST = 34  # columns that the rest of a folded line has, however deep its begin
 HANG = 4  # columns by which it is indented
 HEAD = re.compile(r"[^\w([{]*(?:[A-Z]+: )?")  # of a line: signs in its margin, a tree's kind of node
 POINTED = re.compile(r" *\^[ ^~]*")
+PLAIN = {
+    "≤": "<=", "≥": ">=", "≠": "!=", "∧": "and", "∨": "or", "¬": "not ", "→": "->", "⌊": "floor(", "⌋": ")",
+    "⌈": "ceil(", "⌉": ")", "×": "x", "·": "*", "−": "-", "–": "-", "…": "...", "⋯": "...", "✓": "+", "✗": "-",
+    "┃": "|", "▌": "|", "µ": "u",
+}  # fmt: skip
+"""Signs as ASCII has them."""
 
 
 def columns(most: int = WIDEST) -> int:
@@ -44,9 +52,36 @@ def terminal() -> int | None:
     return max(there, 40) if there else None
 
 
+def plain(text: str) -> str:
+    """A text in ASCII: signs by `PLAIN`, others as question marks; in a line with a caret below each is one letter.
+
+    >>> print(plain("S[i] → [2⌊i/4⌋] : 0 ≤ i < N ∧ i ≠ 3"))
+    S[i] -> [2*floor(i/4)] : 0 <= i < N and i != 3
+    """
+    lines = text.split("\n")
+    for k, line in enumerate(lines):
+        if not POINTED.fullmatch(lines[k + 1] if k + 1 < len(lines) else ""):
+            line = re.sub(r"(?<=[\w)])(?=[⌊⌈])", "*", line)
+            line = "".join(PLAIN.get(c, c) for c in line)
+        lines[k] = line.encode("ascii", "replace").decode()
+    return "\n".join(lines)
+
+
+def printable(text: str) -> str:
+    """A text as it is if stdout's encoding has its letters, else in ASCII, where printing it would raise."""
+    try:
+        text.encode(getattr(sys.stdout, "encoding", None) or "utf-8")
+    except UnicodeEncodeError:
+        return plain(text)
+    except LookupError:
+        pass
+    return text
+
+
 def for_terminal(text: str) -> str:
-    """A text with lines of its own length: folded where a terminal is printed to, elsewhere as it is."""
-    width = terminal()
+    """A text with lines of its own length: folded where a terminal is printed to, elsewhere as it is, if it can be
+    printed there."""
+    text, width = printable(text), terminal()
     return text if width is None else folded(text, width)
 
 

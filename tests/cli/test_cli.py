@@ -166,6 +166,21 @@ def test_an_encoding_without_the_signs_gets_ascii():
     assert done.stdout.isascii()
 
 
+@pytest.mark.parametrize("set_by", [
+    {"PYTHONIOENCODING": "ascii"}, {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
+], ids=str)  # fmt: skip
+@pytest.mark.parametrize(("argv", "code", "words"), [
+    ("verify --only bounds", 0, b"+  bounds"),
+    ("verify --only partition --break MUTANT", 1, b"-  partition"), ("show --idiom matm\u00fcl", 2, b"matm"),
+], ids=["proved", "refuted", "a name"])  # fmt: skip
+def test_no_encoding_ends_a_command(set_by, argv, code, words):
+    command = [part.replace("MUTANT", "macro tiles one row down") for part in argv.split()]
+    env = {**set_by, "PYTHONPATH": ":".join(filter(None, sys.path))}
+    done = subprocess.run([sys.executable, "-m", "polyvolta", *command], capture_output=True, env=env)
+    assert done.returncode == code and b"Traceback" not in done.stderr
+    assert words in done.stdout + done.stderr and done.stdout.isascii() and done.stderr.isascii()
+
+
 def test_show_marks_what_a_pass_changed(cli):
     out = cli("show")[1]
     assert re.findall(r"^(\w+) ─+$", out, re.M) == STAGES

@@ -5,6 +5,7 @@ import re
 import sys
 from dataclasses import replace
 from html.parser import HTMLParser
+from io import BytesIO, TextIOWrapper
 from types import ModuleType, SimpleNamespace
 
 import pytest
@@ -21,7 +22,7 @@ from polyvolta.display.drawing import Box, drawn, scaled
 from polyvolta.display.fragment import Html
 from polyvolta.display.shown import Record, Shown
 from polyvolta.display.tables import tabulated
-from polyvolta.display.text import called, columns, filled, folded, hanging, listed
+from polyvolta.display.text import called, columns, filled, folded, hanging, listed, plain
 from tests.display.objects import arrays, everything, kernel
 
 VOID = {"br", "input", "mspace"}
@@ -400,3 +401,37 @@ def test_pages_of_kernels_compile_and_compare_nothing(monkeypatch, tmp_path):
     monkeypatch.setattr(nvrtc, "resources", lambda *_, **__: nvrtc.Resources(99, 0, 0, 0, 0))
     made = one.compiled()  # kept, for as long as somebody has it
     assert "99 a thread, of 255" in Page(one._repr_html_()).text and made.arch == "sm_70"
+
+
+# ---- an encoding that lacks the signs
+
+
+def test_what_stdout_cannot_encode_is_printed_in_ascii(monkeypatch):
+    things = everything()
+    trees = [x for x in things.values() if isinstance(x, sched.Schedule)]
+    signed = [*trees, kernel().verify("bounds"), kernel().verify("bounds")["bounds"], sched.diff(*trees[:1] * 2)]
+    assert trees and all("≤" in str(x) or "✓" in str(x) for x in signed)
+    meant = [(str(x), x.show(ascii=True)) for x in trees]
+    monkeypatch.setattr("sys.stdout", TextIOWrapper(BytesIO(), encoding="ascii"))
+    for x in signed:
+        print(x, flush=True)
+        assert str(x).isascii() and "?" not in str(x)
+    for x, (signs, text) in zip(trees, meant, strict=True):
+        assert spelled(str(x)) == spelled(text), text
+        assert plain(signs) == str(x)
+    monkeypatch.setattr("sys.stdout", TextIOWrapper(BytesIO(), encoding="utf-8"))
+    assert [str(x) for x in trees] == [signs for signs, _ in meant]
+
+
+def spelled(text):
+    """A tree's text without signs of products, which `show(ascii=True)` writes everywhere."""
+    return text.replace("*", "")
+
+
+def test_a_caret_stays_below_what_it_points_at(monkeypatch):
+    with pytest.raises(sets.SetSyntaxError) as found:
+        sets.Set("{ [i] : 0 ≤ i ≤ 4 ∧ j ≥ 0 }")
+    lines = str(found.value).splitlines()
+    monkeypatch.setattr("sys.stdout", TextIOWrapper(BytesIO(), encoding="ascii"))
+    assert str(found.value).splitlines() == [line.translate(dict.fromkeys(map(ord, "≤≥∧"), "?")) for line in lines]
+    assert "^" in lines[2] and str(found.value).isascii()

@@ -9,7 +9,7 @@ from polyvolta.cuda.verify.report.html import html
 from polyvolta.cuda.verify.report.records import WIDTH, Proofs
 from polyvolta.cuda.verify.report.show import plain, rich_report, summary
 from polyvolta.display.shown import Shown
-from polyvolta.display.text import columns, filled
+from polyvolta.display.text import columns, filled, printable
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -26,7 +26,7 @@ class Report(Shown, Proofs):
         return filled(f"<Report of {self.kernel}; {summary(self)}>")
 
     def __str__(self) -> str:
-        return plain(self, columns(WIDTH))
+        return printable(plain(self, columns(WIDTH)))
 
     def __rich__(self) -> RenderableType:
         """In colours, for `rich.print`."""

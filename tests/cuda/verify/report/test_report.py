@@ -13,7 +13,7 @@ from polyvolta.cuda.ir.kernel_ir import Barrier, FragmentLoad, GlobalStore, Shar
 from polyvolta.cuda.ir.walk import walk
 from polyvolta.cuda.verify import verify as verifying
 from polyvolta.cuda.verify.engine.undecided import Undecided
-from polyvolta.cuda.verify.report.asked import PROOFS
+from polyvolta.cuda.verify.report.asked import PROOFS, UnknownProof
 from polyvolta.cuda.verify.report.records import CounterExample, NoMeaning, Proof, Verdict
 from polyvolta.cuda.verify.report.report import Report
 from polyvolta.sets import BudgetExceeded
@@ -309,7 +309,7 @@ def test_proofs_come_in_the_reports_order_whatever_is_asked(kernel, answer):
                                          ("nope", "known: "), (b"bounds", "such as 'bounds'"),
                                          (["bounds", None], "known: ")])  # fmt: skip
 def test_an_unknown_proof_suggests_the_nearest(kernel, answer, wrong, said):
-    with pytest.raises(verifying.UnknownProof) as error:
+    with pytest.raises(UnknownProof) as error:
         kernel.verify(wrong)
     assert said in error.value.hint and not error.value.where
 
