@@ -20,7 +20,7 @@ from polyvolta.cuda.machine.turns.tiles import launched
 from polyvolta.cuda.target.target import Target
 from polyvolta.display.code import Cuda
 from polyvolta.display.shown import Record, Shown
-from polyvolta.display.text import called, filled
+from polyvolta.display.text import brief, called, filled
 from polyvolta.graph.dag import Graph
 from polyvolta.graph.dims import Given, Size, by_name, joined
 from polyvolta.sched.tree import Schedule
@@ -115,7 +115,8 @@ class Compiled(Shown):
         return self.stages[next(reversed(self.stages))]
 
     def __repr__(self) -> str:
-        return filled(f"<Kernel {self.name} for {self.target.name}: {'; '.join(map(str, self.graph.statements))}>")
+        statements = brief("; ".join(map(str, self.graph.statements)))
+        return filled(f"<Kernel {self.name} for {self.target.name}: {statements}>")
 
     def _html(self) -> str:
         from polyvolta.compiler.shown.kernel import page

@@ -85,6 +85,15 @@ def for_terminal(text: str) -> str:
     return text if width is None else folded(text, width)
 
 
+def brief(text: str) -> str:
+    """A text, or the beginning of one that is longer than `LONGEST`.
+
+    >>> brief("a + b"), len(brief("a" * 1000)), brief("a + " * 1000)[-9:]
+    ('a + b', 400, '+ a + ...')
+    """
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 4].rstrip()} ..."
+
+
 def labelled(rows: Sequence[tuple[str, str]]) -> str:
     """A label and a text in each line, as `for_terminal`; the rest of a folded text stands below its beginning."""
     width, room = terminal(), max((len(label) for label, _ in rows), default=0)
@@ -225,4 +234,4 @@ def _plain(value: object) -> str:
     if isinstance(value, tuple) and all(isinstance(x, str | int) for x in value):
         return ", ".join(map(str, value))
     text = unescape(re.sub("<[^>]*>", "", value)) if isinstance(value, Html) else str(value)
-    return text if len(text) <= LONGEST else f"{text[: LONGEST - 4]} ..."
+    return brief(text)

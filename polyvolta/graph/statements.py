@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from polyvolta.display.shown import Shown
+from polyvolta.display.text import brief
 from polyvolta.graph.dims import Dim, Size
 from polyvolta.graph.expr import Constant, Expr, MatMul, Pointwise
 from polyvolta.graph.functions.formula import Call, Formula, Input, Number, substitute
@@ -139,7 +140,7 @@ class Statement(Shown):
         return f"{self.name}: {self.write} = {text(self.tree)}"
 
     def __repr__(self) -> str:
-        return f"<Statement {self}>"
+        return f"<Statement {brief(str(self))}>"
 
     def _html(self) -> str:
         from polyvolta.display.page import Html, code, facts

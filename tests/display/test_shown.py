@@ -435,3 +435,18 @@ def test_a_caret_stays_below_what_it_points_at(monkeypatch):
     monkeypatch.setattr("sys.stdout", TextIOWrapper(BytesIO(), encoding="ascii"))
     assert str(found.value).splitlines() == [line.translate(dict.fromkeys(map(ord, "≤≥∧"), "?")) for line in lines]
     assert "^" in lines[2] and str(found.value).isascii()
+
+
+# ---- lengths
+
+
+def test_a_repr_has_a_bound_however_deep_the_expression_is():
+    m, n, k = pv.sizes("M N K")
+    deep = pv.tensor("A", (m, k)) @ pv.tensor("B", (k, n), layout="col")
+    for _ in range(60):
+        deep = pv.relu(deep + 1)
+    made = pv.compile(deep)
+    varied = pv.compile(deep, variants=1, over={"M": (1, 64), "N": (1, 64), "K": (1, 64)})
+    assert len(str(made.graph)) > 900
+    for thing in (made, varied, made.graph.statements[-1], deep):
+        assert len(repr(thing)) < 500 and "..." in repr(thing)

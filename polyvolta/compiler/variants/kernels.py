@@ -21,7 +21,7 @@ from polyvolta.compiler.run import bound_launch, interpreted, run, traced
 from polyvolta.compiler.variants.decisions import Decisions
 from polyvolta.compiler.variants.reports import VariedReport, proved
 from polyvolta.display.shown import Shown
-from polyvolta.display.text import filled
+from polyvolta.display.text import brief, filled
 from polyvolta.graph.binding import bind
 from polyvolta.graph.dims import Given
 from polyvolta.sets import PolyvoltaError
@@ -73,7 +73,7 @@ class VariedKernel(Shown, Generic[R]):
     def __repr__(self) -> str:
         count = len(self.variants)
         what = f"{count} variant{'s' * (count > 1)} of {self.name} for {self.target.name}"
-        return filled(f"<VariedKernel, {what}: {'; '.join(map(str, self.graph.statements))}>")
+        return filled(f"<VariedKernel, {what}: {brief('; '.join(map(str, self.graph.statements)))}>")
 
     def _html(self) -> str:
         """What decides between the variants, and below it what each is; its own page has its stages and text."""
