@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import reduce
 from math import prod
 from typing import Any
@@ -31,7 +32,9 @@ OVERHEAD = 3e-5  # seconds that an operation takes for the smallest batch
 EACH = 64  # trips of a long loop that are walked at its start, in its middle and at its end
 
 
-def executions(ir: KernelIR, values: Mapping[str, Any], blocks: np.ndarray, count: int = 0) -> Counter[IrPath]:
+def executions(
+    ir: KernelIR, values: Mapping[str, Any], blocks: np.ndarray, count: int = 0, exact: bool = False
+) -> Counter[IrPath]:
     """How often each operation is executed for a batch of blocks.
 
     Parameters
@@ -39,48 +42,60 @@ def executions(ir: KernelIR, values: Mapping[str, Any], blocks: np.ndarray, coun
     values : of sizes and scalars.
     blocks : [3, block], their blockIdx.
     count : how many blocks are launched, where each has several tiles.
+    exact : whether each trip is walked on which something depends, and each tile.
 
     Notes
     -----
-    Exact, but for loops of more than three times `EACH` trips whose conditions change with the trip: of the trips in
-    their middle some stand for all; and of more than three tiles of a block one does for those in the middle.
+    Exact but, without `exact`, for loops of more than three times `EACH` trips whose conditions change with the trip:
+    of the trips in their middle some stand for all; and of more than three tiles of a block one does for those in the
+    middle.
     """
     def tiles(s: Tiles, values: Mapping[str, Any]) -> Turns:
         return list(turns(s, ir, values, blocks, count))
 
-    return _count(ir.body, names(ir, values, blocks), True, (), tiles)
+    return _count(ir.body, names(ir, values, blocks), True, (), Walk(tiles, exact))
 
 
 Turns = list[tuple[dict[str, Any], np.ndarray]]
 """Of each of a batch's tiles the names' values, and which blocks have it."""
-Tiling = Callable[[Tiles, Mapping[str, Any]], Turns]
+
+
+@dataclass(frozen=True, slots=True)
+class Walk:
+    """How a body is walked: which tiles there are, and whether some stand for all."""
+
+    tiles: Callable[[Tiles, Mapping[str, Any]], Turns]
+    exact: bool
 
 
 def _count(
-    body: tuple[Stmt, ...], values: dict[str, Any], mask: Any, at: IrPath, tiles: Tiling, first: int = 0
+    body: tuple[Stmt, ...], values: dict[str, Any], mask: Any, at: IrPath, how: Walk, first: int = 0
 ) -> Counter[Any]:
     out: Counter[Any] = Counter()
     for k, s in enumerate(body, first):
         if isinstance(s, Loop):
-            out += _loop(s, values, mask, (*at, k), tiles)
+            out += _loop(s, values, mask, (*at, k), how)
         elif isinstance(s, When):
             tests: list[Any] = [e.evaluate(values) for e in s.conditions]
             holds = reduce(np.logical_and, (x >= 0 for x in tests), True)
             if np.any(both := np.logical_and(holds, mask)):
-                out += _count(s.body, values, both, (*at, k), tiles)
+                out += _count(s.body, values, both, (*at, k), how)
             if s.orelse and np.any(both := np.logical_and(np.logical_not(holds), mask)):
-                out += _count(s.orelse, values, both, (*at, k), tiles, len(s.body))
+                out += _count(s.orelse, values, both, (*at, k), how, len(s.body))
         elif isinstance(s, Tiles):
-            every = tiles(s, values)
+            every = how.tiles(s, values)
             some = sorted({0, len(every) // 2, len(every) - 1}) if every else []
-            for number, weight in zip(some, _shares(len(every), len(some)), strict=True):
+            weights = _shares(len(every), len(some))
+            if how.exact:
+                some, weights = [*range(len(every))], [1] * len(every)
+            for number, weight in zip(some, weights, strict=True):
                 found, has = every[number]
-                inside = _count(s.body, {**values, **found}, np.logical_and(has, mask), (*at, k), tiles)
+                inside = _count(s.body, {**values, **found}, np.logical_and(has, mask), (*at, k), how)
                 out += Counter({path: n * weight for path, n in inside.items()})
         elif isinstance(s, Roles):
             start = 0
             for role in s.roles:
-                inside = _count(role.body, values, mask, (*at, k), tiles, start)
+                inside = _count(role.body, values, mask, (*at, k), how, start)
                 for _ in parts_of(role):
                     out += inside
                 start += len(role.body)
@@ -89,7 +104,7 @@ def _count(
     return out
 
 
-def _loop(loop: Loop, values: dict[str, Any], mask: Any, at: IrPath, tiles: Tiling) -> Counter[IrPath]:
+def _loop(loop: Loop, values: dict[str, Any], mask: Any, at: IrPath, how: Walk) -> Counter[IrPath]:
     lowers: list[Any] = [e.evaluate(values) for e in loop.lower]
     uppers: list[Any] = [e.evaluate(values) for e in loop.upper]
     lower, upper = reduce(np.maximum, lowers), reduce(np.minimum, uppers)
@@ -99,7 +114,7 @@ def _loop(loop: Loop, values: dict[str, Any], mask: Any, at: IrPath, tiles: Tili
     every: list[tuple[range, float]] = [(range(trips), 1.0)]
     if loop.var not in _names(loop.body):
         every = [(range(1), float(trips))]
-    elif trips > 3 * EACH:
+    elif trips > 3 * EACH and not how.exact:
         middle = range(EACH, trips - EACH, max((trips - 2 * EACH) // EACH, 1))
         every = [(range(EACH), 1.0), (middle, (trips - 2 * EACH) / len(middle)), (range(trips - EACH, trips), 1.0)]
     out: dict[IrPath, float] = {}
@@ -108,7 +123,7 @@ def _loop(loop: Loop, values: dict[str, Any], mask: Any, at: IrPath, tiles: Tili
             value = lower + trip * loop.step
             here = np.logical_and(mask, value <= upper)
             if np.any(here):
-                for path, n in _count(loop.body, {**values, loop.var: value}, here, at, tiles).items():
+                for path, n in _count(loop.body, {**values, loop.var: value}, here, at, how).items():
                     out[path] = out.get(path, 0.0) + n * weight
     return Counter({path: round(n) for path, n in out.items()})
 

@@ -39,6 +39,7 @@ from polyvolta.cuda.ir.kernel_ir import LANES, KernelIR
 from polyvolta.cuda.ir.walk import IrPath, walk
 from polyvolta.cuda.machine.access import instructions
 from polyvolta.cuda.machine.copies import Arrival, checked_arrival
+from polyvolta.cuda.machine.forecast import executions
 from polyvolta.cuda.machine.interpreter import prepared_memory
 from polyvolta.cuda.machine.machine import Machine, Step
 from polyvolta.cuda.machine.operations import EFFECTS
@@ -171,8 +172,10 @@ class Trace(Shown, Sequence["TraceStep"]):
     """The steps of one block, a sequence; a notebook shows it with a slider, or as steps to choose from.
 
     Steps are made when they are asked for, and kept: `for step in trace` begins at the first one, `trace[10]` takes
-    those up to the eleventh, `len(trace)` and `trace[-1]` all. `next(trace)` goes on from where it stands, and
-    `trace.next("producer")` to the next step of one role. What has been made stays in its order.
+    those up to the eleventh, `trace[-1]` all, each of which costs some half a millisecond and some 10 KB. `len(trace)`
+    takes none: it counts what the loops execute, in a hundredth of that time; of a run that is known to go wrong it
+    raises what is wrong. `next(trace)` goes on from where it stands, and `trace.next("producer")` to the next step of
+    one role. What has been made stays in its order.
 
     Attributes
     ----------
@@ -189,6 +192,7 @@ class Trace(Shown, Sequence["TraceStep"]):
         self.block = block
         self._machine, self._places, self._steps = machine, places, _steps(machine, places, block, whole)
         self._whole = whole
+        self._values = dict(machine.values)  # before a loop has set its variable
         self._turns = machine.weaver = Turns(machine.weaver)  # type: ignore[assignment]
         self._made: list[TraceStep] = []
         self._at = 0  # the step that is next
@@ -207,7 +211,12 @@ class Trace(Shown, Sequence["TraceStep"]):
                 number += 1
 
     def __len__(self) -> int:
-        return sum(1 for _ in self)
+        if self._ended is not None:
+            if not isinstance(self._ended, StopIteration):
+                raise self._ended
+            return len(self._made)
+        m = self._machine
+        return sum(executions(m.ir, self._values, m.blocks, m.launched, exact=True).values())
 
     @overload
     def __getitem__(self, at: int) -> TraceStep: ...

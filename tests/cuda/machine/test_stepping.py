@@ -355,3 +355,20 @@ def test_every_kind_of_operation_is_told(scalar):
     assert set(told) == {type(op).__name__ for op in operations(kernel.ir.body)}
     assert told["Scale"] == f"hmma_C *= {scalar:g}"
     assert told["Zero"] == "hmma_C = 0"
+
+
+@pytest.mark.parametrize(("target", "options", "sizes", "block"), [
+    ("sm_70", {}, (70, 33, 65), (0, 0)), ("sm_70", {"split_k": 2, "buffers": 2}, (70, 33, 0), (0, 0)),
+    ("sm_80", {"group": 2}, (140, 130, 4000), (0, 1)), ("sm_90a", {}, (140, 300, 200), (0, 0)),
+    ("sm_90a", {"persistent": True}, (2200, 3000, 64), (0, 0)),
+    ("sm_90a", {"pingpong": True}, (2400, 3000, 64), (7, 0)),
+    ("sm_90a", {"cluster": (2, 1), "buffers": 3}, (300, 300, 130), (0, 1)),
+], ids=str)  # fmt: skip
+def test_a_trace_counts_its_steps_without_taking_them(target, options, sizes, block):
+    kernel = pv.compile(pv.tensor("A", (M, K)) @ pv.tensor("B", (K, N), layout="col"), target, pv.Options(**options))
+    trace = kernel.trace(*arrays(*sizes), block=block)
+    several = [next(trace) for _ in range(5)]
+    counted = len(trace)
+    assert repr(trace).endswith("5 steps so far; print it>") and several[-1] is trace[4]
+    assert counted == sum(1 for _ in trace) == len(trace)
+    assert trace[-1].number == counted - 1
