@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from polyvolta import sched, sets
+from polyvolta.sched.of_isl import CLASSES, of_module
 from polyvolta.sets.text.isl_rows import ROWS
 
 TEXT = Path(__file__).parent.parent.joinpath("docs", "isl.md").read_text()
@@ -114,6 +115,34 @@ def test_so_do_functions_classes_and_the_module(owner, name, here):
     with pytest.raises(AttributeError) as missing:
         getattr(owner, name)
     assert here in str(missing.value)
+
+
+@pytest.mark.parametrize(("name", "here"), [
+    ("ScheduleNode", "tree.node(path)"), ("ScheduleNodeBand", "tree.node(path)"), ("AstBuild", "scan(tree)"),
+    ("ScheduleConstraints", "schedule(instances, validity=..."), ("UnionAccessInfo", "dependences(program)"),
+    ("UnionFlow", "Flow, which dataflow gives"), ("AstExpr", "polyvolta.sets.Aff"), ("ast_loop_type", "set_loop_type"),
+    ("Set", "it is polyvolta.sets.Set"), ("UnionMap", "it is polyvolta.sets.UnionMap"), ("Val", "Python's int"),
+    ("Skedule", "has no attribute 'Skedule'"), ("_Band", "has no attribute '_Band'"),
+])
+def test_of_classes_for_schedules_the_package_says_what_is_here(name, here):
+    with pytest.raises(AttributeError) as missing:
+        getattr(sched, name)
+    assert str(missing.value).startswith(f"module 'polyvolta.sched' has no attribute {name!r}")
+    assert here in str(missing.value) and missing.value.name == name
+    assert (";" in str(missing.value)) == (name not in ("Skedule", "_Band")) and not hasattr(sched, name)
+
+
+def test_every_class_of_isl_for_schedules_is_said():
+    isl = pytest.importorskip("islpy")
+    heads = [c for section in SECTIONS for c in spans(section.splitlines()[0])]
+    headed = [c for c in heads if c.startswith(("Sch", "Ast", "UnionA"))]
+    assert len(headed) > 6 and {*headed} <= {*dir(isl)}
+    for name in dir(isl):
+        if re.match("Schedule|Ast|schedule_|ast_|.*Flow|.*AccessInfo", name) or name in headed:
+            assert hasattr(sched, name) or "; isl's " in of_module(name), name
+    for patterns, here in CLASSES:
+        for word in re.findall(r"[A-Za-z_]+(?=\(|\.)", here):
+            assert word in {*sched.__all__, "tree", "walk", "node", "polyvolta", "sets"}, (patterns, word)
 
 
 def test_classes_of_isl_that_are_one_class_here():

@@ -106,7 +106,18 @@ _HOMES = homes(
 )
 _HOMES |= {name: f"passes.{home}" for name, home in _passes._HOMES.items()}
 if not TYPE_CHECKING:  # checkers know the names, and that there are no others
-    __getattr__, __dir__ = lazily(__name__, _HOMES)
+    _here, __dir__ = lazily(__name__, _HOMES)
+
+    def __getattr__(name: str) -> object:
+        try:
+            return _here(name)
+        except AttributeError as missing:
+            if name in _HOMES or name.startswith("_"):
+                raise
+            from polyvolta.sched.of_isl import of_module
+
+            missing.args = (f"{missing}{of_module(name)}",)
+            raise
 
 __all__ = [  # noqa: F822 (the names are there on first use)
     "Access",
