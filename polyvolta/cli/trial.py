@@ -13,7 +13,7 @@ from contextlib import suppress
 from functools import partial
 from math import prod
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import typer
 
@@ -97,7 +97,7 @@ def check_time(kernel: Kernel, sizes: dict[str, int], interpret: bool) -> None:
     shapes = [shape_of(t, sizes) for t in kernel.graph.inputs]
     if sum(map(prod, shapes)) < MANY_VALUES or (launch.gpu_available() and not interpret):
         return
-    layouts = ["F" if t.layout == "col" else "C" for t in kernel.graph.inputs]
+    layouts: list[Literal["C", "F"]] = ["F" if t.layout == "col" else "C" for t in kernel.graph.inputs]
     types = [numpy_dtype(t.dtype) for t in kernel.graph.inputs]
     zeros = [np.zeros(shape, t, order) for shape, t, order in zip(shapes, types, layouts, strict=True)]
     start = monotonic()
