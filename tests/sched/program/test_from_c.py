@@ -179,6 +179,13 @@ def test_numbers_are_those_of_the_c_compiler(name, tmp_path):
         found = [a.copy() for a in given]
         run(N=24, x=found[0], y=found[1])
         assert [a.tobytes() for a in found] == [a.tobytes() for a in expected]
+    real = {n: {"f4": "float", "i4": "int"}.get(t.str[1:], "double") for n, t in zip("xy", types, strict=True)}
+    printed = to_c(program.schedule, program, real=real)
+    (tmp_path / "g.c").write_text(f"#include <math.h>\n#include <stdlib.h>\n{printed}")
+    subprocess.run([*command[:5], "g.c", "-o", "g.so", "-lm", "-Wall", "-Werror"], cwd=tmp_path, check=True)
+    found = [a.copy() for a in given]
+    ctypes.CDLL(str(tmp_path / "g.so")).f(24, *(P(a.ctypes.data) for a in found))
+    assert [a.tobytes() for a in found] == [a.tobytes() for a in expected]
 
 
 def test_typedefs_are_resolved():
