@@ -145,9 +145,11 @@ def _found(name: str) -> object:
     else:
         from difflib import get_close_matches
 
-        close = get_close_matches(name, __all__, n=1)
-        hint = f"; did you mean {close[0]!r}?" if close and not name.startswith("_") else ""
-        raise AttributeError(f"module 'polyvolta' has no attribute {name!r}{hint}")
+        from polyvolta.graph.functions.elsewhere import of_package
+
+        close = [] if name.startswith("_") else get_close_matches(name, __all__, n=1)
+        here = of_package(name) or (f"did you mean {close[0]!r}?" if close else "")
+        raise AttributeError(f"module 'polyvolta' has no attribute {name!r}" + (f"; {here}" if here else ""), name=name)
     globals()[name] = value  # the next look-up finds it here
     return value
 

@@ -84,16 +84,37 @@ def newest_for(gpu: str, names: Iterable[str]) -> str | None:
     return max((name for name in names if runs_on(name, gpu)), key=parsed, default=None)
 
 
+GPUS = {
+    "sm_70": "volta v100 titanv", "sm_75": "turing t4 rtx20", "sm_80": "ampere a100 a30",
+    "sm_86": "a2 a10 a16 a40 a6000 rtx30", "sm_89": "ada lovelace l4 l40 l40s rtx40", "sm_90": "hopper h100 h200 gh200",
+    "sm_100": "blackwell b200 gb200",
+}  # fmt: skip
+"""What people call chips and their families."""
+
+
+def called(name: str) -> str:
+    """The architecture of a chip, a family or a number, as people write them; the name itself where that is unknown.
+
+    >>> called("NVIDIA H100"), called("sm90"), called("compute_80"), called("8.6"), called("RTX 3090"), called("mi300")
+    ('sm_90', 'sm_90', 'sm_80', 'sm_86', 'sm_86', 'mi300')
+    """
+    plain = re.sub(r"[^a-z0-9]", "", name.lower()).removeprefix("nvidia").removeprefix("geforce")
+    if number := re.fullmatch(r"(?:sm|compute|cc)?(\d{2,3}[af]?)", plain):
+        return f"sm_{number[1]}"
+    plain = re.sub(r"^(rtx\d\d)\d\d.*$", r"\1", plain)
+    return next((arch for arch, chips in GPUS.items() if plain in chips.split()), name)
+
+
 def instead(name: str, names: Iterable[str]) -> str:
     """What to take of some architectures in the place of another name: what a GPU of that name runs, or the nearest.
 
-    >>> print(*(instead(name, ["sm_70", "sm_80", "sm_90a"]) for name in ("sm_86", "sm_90", "sm_60")), sep="\\n")
+    >>> print(*(instead(name, ["sm_70", "sm_80", "sm_90a"]) for name in ("sm_86", "H100", "sm_60")), sep="\\n")
     take 'sm_80': its kernels run on sm_86, too
     take 'sm_90a': its kernels are for sm_90
     no target's kernels run on sm_60; known: sm_70, sm_80, sm_90a, auto
     """
     names = list(names)
-    known = [*names, AUTO]
+    known, name = [*names, AUTO], called(name)
     with suppress(UnsupportedArch):
         older = newest_for(name, names)
         if older is None:

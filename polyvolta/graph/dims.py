@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Never, NoReturn, TypeAlias, TypeVar
 
 from polyvolta.display.shown import Shown
 from polyvolta.graph.errors import BadSize, NotANumberYet
@@ -113,18 +113,23 @@ if TYPE_CHECKING:
         def __getitem__(self, n: int) -> Size: ...
 
 
-def sizes(names: str) -> Sizes:
+def sizes(names: str, *more: Never) -> Sizes:
     """Symbolic sizes from names between blanks or commas: a tuple of `Size`, of a single name the `Size` itself.
+
+    There are no `more` of them than one text.
 
     Raises
     ------
-    BadSize : no name at all, or a name twice.
+    BadSize : no name at all, a name twice, or several texts.
     BadName : a name that can't stand in C++ or in a set.
 
     >>> M, N, K = sizes("M N K")
     >>> print(M, sizes("batch"))
     M batch
     """
+    if more:
+        words = " ".join(map(str, (names, *more)))
+        raise BadSize("sizes takes one str of names, not several", hint=f'write sizes("{words}")')
     if not isinstance(names, str):
         raise BadSize(f"sizes takes one str of names, not {type(names).__name__}", hint='write sizes("M N K")')
     words = [w for w in re.split(r"[\s,]+", names) if w]

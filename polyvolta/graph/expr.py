@@ -70,6 +70,17 @@ class Expr(Operators["Expr"], Shown):
     def _no_transpose(self) -> NoReturn:
         raise _transpose(self)
 
+    if not TYPE_CHECKING:  # checkers know the names, and that there are no others
+
+        def __getattr__(self, name: str) -> NoReturn:
+            if name == "T":
+                self._no_transpose()
+            from polyvolta.graph.functions.elsewhere import of_expression
+
+            here = "" if name.startswith("_") else of_expression(name)
+            missing = f"{type(self).__name__!r} object has no attribute {name!r}"
+            raise AttributeError(f"{missing}; {here}" if here else missing, name=name, obj=self)
+
     def _apply(self, function: str, operands: tuple[object, ...]) -> Expr:
         return apply(function, *operands)
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from operator import index
-from typing import Any, Literal
+from typing import Any, Literal, Never
 
 from polyvolta.graph.dims import Dim, Size
 from polyvolta.graph.errors import BadSize, NameClash, UnknownLayout, UnsupportedDtype
@@ -78,7 +78,11 @@ class Tensor(Expr):
 
 
 def tensor(
-    name: str, shape: Dim | Sequence[Dim], *, layout: Literal["row", "col"] = "row", dtype: object = "float16"
+    name: str,
+    shape: Dim | Sequence[Dim],
+    *more: Never,
+    layout: Literal["row", "col"] = "row",
+    dtype: object = "float16",
 ) -> Tensor:
     """An input of the graph; its array is passed when the kernel is called.
 
@@ -86,6 +90,7 @@ def tensor(
     ----------
     name : an identifier that is reserved neither in C++ nor in CUDA.
     shape : sizes and positive ints. Shapes such as (N,) and (M, 1) broadcast as in numpy; () is a `scalar`.
+    more : there are none: a shape is one tuple.
     layout : "row", the last index contiguous in memory, or "col", the first one.
     dtype : "float16" or "bfloat16", or what numpy, ml_dtypes and torch have for them, for all tensors of a kernel the
         same; a scalar is of float32 whatever is said.
@@ -107,6 +112,9 @@ def tensor(
     polyvolta.graph.errors.UnsupportedDtype: [PV202] tensor A: there are no kernels for dtype float32
     hint: use dtype="float16" or "bfloat16"; products are accumulated in float32
     """
+    if more:
+        shape_of_all = ", ".join(map(str, (shape, *more)))
+        raise BadSize(f"tensor {name}: a shape is one tuple", hint=f'pv.tensor("{name}", ({shape_of_all}))')
     return Tensor(name, shape, layout, dtype)  # type: ignore[arg-type]  # a bare dimension becomes a tuple of one
 
 
