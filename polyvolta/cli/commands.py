@@ -480,14 +480,16 @@ def print_error(error: PolyvoltaError, as_json: bool = False) -> None:
 
 def main(argv: Sequence[str] | None = None) -> None:
     """The entry point: run the command line `argv`, or the process's own, and exit with its code."""
-    arguments = sys.argv[1:] if argv is None else argv
+    arguments = [*(sys.argv[1:] if argv is None else argv)]
+    if arguments[:1] == ["help"]:
+        arguments = [*arguments[1:], "--help"]
     try:
         if sys.stdout is None:
             raise OSError(errno.EBADF, "it is closed")
         terminal.printable_anyway()
         try:
             with terminal.warnings_as_notes():
-                app(argv, prog_name="polyvolta")
+                app(arguments, prog_name="polyvolta")
         finally:
             terminal.write("")  # what is still in the buffer
     except KeyboardInterrupt:

@@ -147,6 +147,11 @@ def test_show_prints_one_stage_as_in_the_paper(cli):
     assert cli("show", "--stage", "warp_tiled") == (0, WARP_TILED, "")
 
 
+def test_help_may_be_asked_for_by_a_word(cli):
+    assert cli("help") == cli("--help") and cli("help", "show") == cli("show", "--help")
+    assert cli("help")[0] == 0 and "--stage" in cli("help", "show")[1]
+
+
 def test_show_in_ascii(cli):
     signs = {"⌊i/64⌋": "floor(i/64)", "≤": "<=", "→": "->", "∧": "and"}
     out = cli("show", "--stage", "warp_tiled", "--ascii")[1]
