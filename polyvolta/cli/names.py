@@ -15,7 +15,7 @@ from polyvolta.compiler.rule.values import BadOption
 from polyvolta.cuda import arch
 from polyvolta.cuda.errors import UnknownTarget
 from polyvolta.cuda.verify.report.asked import PROOFS as KINDS_OF_PROOFS
-from polyvolta.sets.errors import LISTED, PolyvoltaError, UnknownName, nearest
+from polyvolta.sets.errors import UnknownName, nearest
 
 IDIOMS = ("matmul", "epilogue", "prologue", "sum")
 LAYOUTS = ("row", "col")
@@ -174,14 +174,12 @@ def check_target(name: str | None) -> None:
         raise UnknownTarget(f"no target is called {name!r}", hint=arch.instead(name, MACRO_MMAS))
 
 
-def checked(
-    name: str, known: Sequence[str], what: str, kind: type[PolyvoltaError] = UnknownName, most: int = LISTED
-) -> str:
+def checked(name: str, known: Sequence[str], what: str) -> str:
     """A name that is known.
 
     Raises
     ------
-    UnknownName, or `kind` : it isn't; suggests the nearest, else so many of them.
+    UnknownName : it isn't; suggests the nearest.
 
     >>> checked("warp_tild", STAGES, "stage")
     Traceback (most recent call last):
@@ -190,5 +188,5 @@ def checked(
     hint: did you mean 'warp_tiled'?
     """
     if name not in known:
-        raise kind(f"no {what} is called {name!r}", hint=nearest(name, known, most))
+        raise UnknownName(f"no {what} is called {name!r}", hint=nearest(name, known))
     return name

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from polyvolta.cli import names, terminal, values
 from polyvolta.cli.progress import Bar
-from polyvolta.cuda.errors import UnknownMutant
+from polyvolta.cuda.errors import unknown_mutant
 from polyvolta.cuda.verify.report.asked import asked
 
 if TYPE_CHECKING:
@@ -34,8 +34,8 @@ def check(only: str | None, mutant: str | None) -> None:
     UnknownProof, UnknownMutant : suggest the nearest.
     """
     asked(only)
-    if mutant is not None:
-        names.checked(mutant, names.MUTANTS, "mutant", UnknownMutant, len(names.MUTANTS))
+    if mutant is not None and mutant not in names.MUTANTS:
+        raise unknown_mutant(mutant, names.MUTANTS)
 
 
 def print_report(out: Console, kernel: Kernel, only: str | None, json: bool = False) -> bool:

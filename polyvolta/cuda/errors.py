@@ -7,7 +7,9 @@ what has the names. Modules that have errors of their own define them: the cache
 
 from __future__ import annotations
 
-from polyvolta.sets.errors import PolyvoltaError
+from collections.abc import Collection
+
+from polyvolta.sets.errors import PolyvoltaError, nearest
 
 
 class CudaError(PolyvoltaError):
@@ -84,3 +86,16 @@ class UnknownMutant(CudaError, LookupError):
     """No mutant has that name."""
 
     id = "PV565"
+
+
+def unknown_mutant(name: object, known: Collection[str]) -> UnknownMutant:
+    """The error for the name of no mutant: suggests the nearest, else those with its words, else all.
+
+    >>> unknown_mutant("stores", ["no barrier", "no barrier before the stores", "tiles overlap"]).hint
+    "those with this word: 'no barrier before the stores'"
+    """
+    words = set(str(name).split())
+    hint = nearest(str(name), known, most=len(known))
+    if hint.startswith("known") and (some := [k for k in known if words and words <= set(k.split())]):
+        hint = f"those with {'this word' if len(words) == 1 else 'these words'}: {', '.join(map(repr, some))}"
+    return UnknownMutant(f"no mutant is called {name!r}", hint=hint)

@@ -71,6 +71,13 @@ class VariedReport(Shown):
         rows += [{"variant": n, **cells_of(p)} for n, report in enumerate(self.reports) for p in report.proofs]
         return frame(("variant", *COLUMNS), rows)
 
+    def __bool__(self) -> bool:
+        """As `ok`."""
+        return self.ok
+
+    def __len__(self) -> int:
+        return len(self.reports)
+
     def __getitem__(self, variant: int) -> Report:
         """The report of a variant."""
         return self.reports[variant]

@@ -20,6 +20,7 @@ from itertools import islice
 from typing import Any, TypeVar
 
 from polyvolta.cuda.errors import UnknownMutant as UnknownMutant
+from polyvolta.cuda.errors import unknown_mutant
 from polyvolta.cuda.mutants import (
     accumulators,
     arguments,
@@ -40,7 +41,6 @@ from polyvolta.cuda.mutants.model import Mutant as Mutant
 from polyvolta.cuda.mutants.model import NotAKernel as NotAKernel
 from polyvolta.cuda.mutants.model import NothingToBreak as NothingToBreak
 from polyvolta.cuda.text.printer import print_cuda
-from polyvolta.sets import nearest
 from polyvolta.sets.errors import kind_of
 
 K = TypeVar("K")
@@ -107,10 +107,10 @@ def mutant_of(name: str) -> Mutant:
 
     Raises
     ------
-    UnknownMutant : there is none; suggests the nearest.
+    UnknownMutant : there is none; suggests the nearest, or those with its words.
     """
     if name not in MUTANTS:
-        raise UnknownMutant(f"no mutant is called {name!r}", hint=nearest(str(name), MUTANTS, most=len(MUTANTS)))
+        raise unknown_mutant(name, MUTANTS)
     return MUTANTS[name]
 
 

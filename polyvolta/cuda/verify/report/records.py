@@ -7,7 +7,7 @@ look together is the matter of `show` and `html`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -124,6 +124,10 @@ class Proof(Shown):
     reason: str = ""
     place: Place | None = None
 
+    def __bool__(self) -> bool:
+        """Whether it is proved, so that `assert report["bounds"]` is no empty one."""
+        return self.proved
+
     def __str__(self) -> str:
         return for_terminal(proof_in_words(self))
 
@@ -193,6 +197,16 @@ class Proofs:
         from polyvolta.graph.arrays.frames import frame
 
         return frame(COLUMNS, map(cells_of, self.proofs))
+
+    def __bool__(self) -> bool:
+        """As `ok`, so that `assert kernel.verify()` is no empty one."""
+        return self.ok
+
+    def __len__(self) -> int:
+        return len(self.proofs)
+
+    def __iter__(self) -> Iterator[Proof]:
+        return iter(self.proofs)
 
     def __getitem__(self, name: str) -> Proof:
         """The proof of that name.

@@ -20,6 +20,7 @@ class Report(Shown, Proofs):
     """What `kernel.verify()` gives: proofs in the order of `PROOFS`.
 
     It prints as a table, and shows as one in a notebook; `report["bounds"].relation` is a relation in full length.
+    It is true if all is proved, as `ok` is, and a proof if that is.
     """
 
     def __repr__(self) -> str:

@@ -26,6 +26,18 @@ def a_wide_terminal(monkeypatch):
     monkeypatch.setenv("COLUMNS", "200")
 
 
+def test_a_report_is_true_if_all_is_proved():
+    """Not because it is there: `assert kernel.verify()` is what people write."""
+    proved = Proof("bounds", "", "", True, 0.5, "all M >= 1")
+    refuted = Proof("fresh", "", "", False, 0.5, "all M >= 1", CounterExample("it is stale"))
+    unknown = Proof("sums", "", "", False, 0.5, "all M >= 1", reason="nobody knows")
+    for proofs in ((proved,), (proved, refuted), (unknown, proved), ()):
+        report = Report("kern0", proofs)
+        assert bool(report) == report.ok == (proofs == (proved,))
+        assert len(report) == len(proofs) and (*report,) == proofs
+    assert proved and not refuted and not unknown
+
+
 @pytest.fixture(scope="module")
 def kernel():
     return pv.compile(idiom("epilogue"), options=pv.Options(block_tile=(32, 32, 16), warp_tile=(16, 32, 16)))
