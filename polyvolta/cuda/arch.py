@@ -84,11 +84,11 @@ def newest_for(gpu: str, names: Iterable[str]) -> str | None:
     return max((name for name in names if runs_on(name, gpu)), key=parsed, default=None)
 
 
-GPUS = {
+CHIPS = {chip: arch for arch, chips in {
     "sm_70": "volta v100 titanv", "sm_75": "turing t4 rtx20", "sm_80": "ampere a100 a30",
     "sm_86": "a2 a10 a16 a40 a6000 rtx30", "sm_89": "ada lovelace l4 l40 l40s rtx40", "sm_90": "hopper h100 h200 gh200",
     "sm_100": "blackwell b200 gb200",
-}  # fmt: skip
+}.items() for chip in chips.split()}  # fmt: skip
 """What people call chips and their families."""
 
 
@@ -98,11 +98,16 @@ def called(name: str) -> str:
     >>> called("NVIDIA H100"), called("sm90"), called("compute_80"), called("8.6"), called("RTX 3090"), called("mi300")
     ('sm_90', 'sm_90', 'sm_80', 'sm_86', 'sm_86', 'mi300')
     """
-    plain = re.sub(r"[^a-z0-9]", "", name.lower()).removeprefix("nvidia").removeprefix("geforce")
+    plain = _plain(name)
     if number := re.fullmatch(r"(?:sm|compute|cc)?(\d{2,3}[af]?)", plain):
         return f"sm_{number[1]}"
-    plain = re.sub(r"^(rtx\d\d)\d\d.*$", r"\1", plain)
-    return next((arch for arch, chips in GPUS.items() if plain in chips.split()), name)
+    return CHIPS.get(plain, name)
+
+
+def _plain(name: str) -> str:
+    """A chip's name as `CHIPS` has it: of one for games its series."""
+    plain = re.sub(r"[^a-z0-9]", "", name.lower()).removeprefix("nvidia").removeprefix("geforce")
+    return re.sub(r"^(rtx\d\d)\d\d.*$", r"\1", plain)
 
 
 def instead(name: str, names: Iterable[str]) -> str:
@@ -114,14 +119,17 @@ def instead(name: str, names: Iterable[str]) -> str:
     no target's kernels run on sm_60; known: sm_70, sm_80, sm_90a, auto
     """
     names = list(names)
-    known, name = [*names, AUTO], called(name)
+    known = [*names, AUTO]
+    near = nearest(name, known)
+    if not near.startswith("did you mean") or _plain(name) in CHIPS:
+        name = called(name)
     with suppress(UnsupportedArch):
         older = newest_for(name, names)
         if older is None:
             return f"no target's kernels run on {name}; known: {', '.join(known)}"
         same = parsed(older)[0] == parsed(name)[0]
         return f"take {older!r}: its kernels {f'are for {name}' if same else f'run on {name}, too'}"
-    return nearest(name, known)
+    return near
 
 
 def gpu_at_hand() -> str | None:

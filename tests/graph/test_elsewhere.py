@@ -88,7 +88,7 @@ def test_several_where_one_belongs(call, hint):
 
 
 @pytest.mark.parametrize(("name", "taken"), [
-    ("h100", "sm_90a"), ("NVIDIA A100", "sm_80"), ("hopper", "sm_90a"), ("rtx 4090", "sm_80"), ("sm75", "sm_75"),
+    ("h100", "sm_90a"), ("NVIDIA A100", "sm_80"), ("hopper", "sm_90a"), ("rtx 4090", "sm_80"), ("compute_75", "sm_75"),
     ("9.0", "sm_90a"), ("V100", "sm_70"), ("B200", "sm_80"),
 ])
 def test_a_target_by_the_name_of_a_chip_is_refused_with_the_one_to_take(name, taken):

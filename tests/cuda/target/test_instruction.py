@@ -239,7 +239,7 @@ def test_targets_are_a_mapping():
         ("sm_72", "take 'sm_70': its kernels run on sm_72, too"),
         ("sm_61", "no target's kernels run on sm_61; known: sm_70, sm_75, sm_80, auto"),
         ("sm70", "did you mean 'sm_70'?"),
-        ("ampere", "known: sm_70, sm_75, sm_80, auto"),
+        ("ampere", "take 'sm_80': its kernels are for sm_80"), ("pascal", "known: sm_70, sm_75, sm_80, auto"),
     ],
 )
 def test_of_a_target_that_is_unknown_the_newest_that_runs_there_is_named(name, hint):
@@ -255,7 +255,8 @@ def test_of_a_target_that_is_unknown_the_newest_that_runs_there_is_named(name, h
         ("sm_60", "no target's kernels run on sm_60; known: sm_70, sm_75, sm_80, sm_90a, auto"),
         ("sm_100", "take 'sm_80': its kernels run on sm_100, too"),
         ("sm_90b", "did you mean 'sm_90a'?"),
-        ("hopper", "known: sm_70, sm_75, sm_80, sm_90a, auto"),
+        ("hopper", "take 'sm_90a': its kernels are for sm_90"),
+        ("pascal", "known: sm_70, sm_75, sm_80, sm_90a, auto"),
     ],
 )
 def test_where_letters_count_a_gpu_of_that_number_takes_them(name, hint):
