@@ -14,6 +14,7 @@ import gc
 import os
 import sys
 from collections import defaultdict
+from collections.abc import Generator
 from tempfile import TemporaryDirectory
 
 import pytest
@@ -159,6 +160,10 @@ SAMPLED = {
 LONG = ("test_readme.py", "types/", "test_provable.py", "sched/scheduler/test_random_nests.py")
 """Whose single tests take longest: they begin, so that no process is left with one of them at the end."""
 
+Report = pytest.CollectReport
+THAWS = "test_every_memo_is_bounded"
+"""Looks for objects among all; if they stayed where it has them, each search for garbage would take a second or two."""
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--whole", action="store_true", help="all cases of tests that are otherwise sampled")
@@ -173,8 +178,19 @@ def pytest_configure(config: pytest.Config) -> None:
         os.environ["PYTHONPYCACHEPREFIX"] = folder.name
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(collector: pytest.Collector) -> Generator[None, Report, Report]:
+    """Of parallel processes every second one imports from the end: each finds byte code of half of the files there."""
+    report = yield
+    if isinstance(collector, pytest.Directory) and int(os.environ.get("PYTEST_XDIST_WORKER", "gw0")[2:]) % 2:
+        report.result.reverse()
+    return report
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Long tests first; and a sample of the cases of tests in sampled files (`tests.sampled`)."""
+    if "PYTEST_XDIST_WORKER" in os.environ:  # one order in all processes
+        items.sort(key=lambda item: (item.nodeid.partition("::")[0], isinstance(item, pytest.Function)))
     items.sort(key=lambda item: not item.nodeid.partition("tests/")[2].startswith(LONG))
     if config.getoption("--whole"):
         return
@@ -192,6 +208,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         left = [item for item in items if item.nodeid in gone]
         items[:] = [item for item in items if item.nodeid not in gone]
         config.hook.pytest_deselected(items=left)
+
+
+def pytest_runtest_teardown(item: pytest.Item) -> None:
+    if item.name == THAWS:
+        gc.collect()
+        gc.freeze()
 
 
 def pytest_collection_finish() -> None:
