@@ -17,6 +17,12 @@ from polyvolta.tuner.errors import WrongResult
 from tests.evaluation.fakes import FAST, ILLEGAL, MIDDLE, SIZES, SLOW, SM_80, FakeGpu, FakeLibrary, Given
 
 
+@pytest.fixture(autouse=True, scope="module")
+def frozen():
+    """Each course searches for garbage: not in what other tests left, half a second each time."""
+    gc.freeze()
+
+
 def course(choices, names=("gemm",), sizes=SIZES, **more):
     some, gpu = [benchmark(n) for n in names], more.pop("gpu", FakeGpu())
     return Course(some, SM_80, sizes, choices, FakeLibrary(), gpu, jobs=0, **more)
