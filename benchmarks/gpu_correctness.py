@@ -1,6 +1,7 @@
 """The matrix of kernels on the GPU: random sizes, everything around the arrays poisoned, against float64.
 
     python benchmarks/gpu_correctness.py --jobs 16 [--part 1/2] [--only "bias relu,m32n32k8"] [--csv FILE]
+    python benchmarks/gpu_correctness.py --jobs 16 --target sm_90a --persistent --launches 2000
 
 Each of several processes takes a combination, makes its cubin for the GPU at hand and runs some cases: sizes that are
 odd or just beside a tile (1, 7, 17, 129, 1000, 4095, ...), or multiples of the tile. Arrays lie inside larger
@@ -9,6 +10,10 @@ allocations at random offsets with random leading dimensions, multiples of 8, 4,
 a guard band around every array hold NaN of a pattern that no computation makes; afterwards every value of an output
 must be written, and every word elsewhere, inputs included, must be what it was. The expected result is computed in
 float64 by torch, or by numpy for arrays in host memory; arrays are torch's, cupy's, numba's and numpy's in turn.
+
+With --launches each kernel is then launched so often in a row at one size, more tiles than the GPU has multiprocessors,
+and every result must be that of the first launch, bit for bit: what goes wrong once in thousands of launches, because
+of an order of lanes or warps that is rare, shows there.
 
 Prints Markdown tables; the worst cases stand there with the command that runs them again. The exit status is 1 when
 anything failed. On chips after Volta `mma.m8n8k4` is emulated: right, and slow.
@@ -32,7 +37,9 @@ from workers import Failure
 import polyvolta as pv
 from polyvolta.cuda.run import launch
 
-Task = tuple[Combination, int, int, int, tuple[str, ...]]  # combination, seed, cases, multiply-adds, libraries
+# combination, seed, cases, multiply-adds, libraries, launches in a row
+Task = tuple[Combination, int, int, int, tuple[str, ...], int]
+TILES = 19  # in each direction, of a kernel that is launched many times
 
 
 def libraries() -> tuple[str, ...]:
@@ -67,7 +74,7 @@ def call(kernel: Any, inputs: dict[str, Any], scalars: dict[str, float], out: An
 
 def work(task: Task) -> list[tuple[str, str, arrays.Verdict, float]]:
     """All cases of one combination: (case, library, verdict, seconds)."""
-    c, seed, count, most, names = task
+    c, seed, count, most, names, launches = task
     kernel, kinds = c.compile(), cases.kinds_of(c)
     found = []
     for n in range(count):
@@ -84,7 +91,43 @@ def work(task: Task) -> list[tuple[str, str, arrays.Verdict, float]]:
                 raise workers.Broken(f"{case}, {library}: {wrong}") from wrong
             raise RuntimeError(f"{case}, {library}: {wrong}") from wrong
         found.append((str(case), library, verdict, time.perf_counter() - start))
+    if launches:
+        start = time.perf_counter()
+        try:
+            case, verdict = repeated(kernel, c, seed, launches)
+        except Exception as wrong:
+            raise workers.Broken(f"{launches} launches: {wrong}") from wrong
+        found.append((f"{case}, {launches} launches", "torch", verdict, time.perf_counter() - start))
     return found
+
+
+def repeated(kernel: Any, c: Combination, seed: int, launches: int) -> tuple[cases.Case, arrays.Verdict]:
+    """Many launches in a row of several tiles a block; the results of all are those of the first, which are judged."""
+
+    def often(kernel: Any, inputs: dict[str, Any], scalars: dict[str, float], out: Any) -> None:
+        run, outputs = kernel.bind(**inputs, **scalars, out=out), out if isinstance(out, tuple) else (out,)
+        run()
+        first = [o.clone() for o in outputs]
+        differ = first[0].new_zeros((), dtype=int)
+        for n in range(1, launches):
+            run()
+            if n % 8 == 0 or n == launches - 1:
+                for o, f in zip(outputs, first):
+                    differ += (bits(o) != bits(f)).sum()
+        if int(differ):
+            raise RuntimeError(f"{int(differ)} values differ from those of the first launch")
+
+    m, n, k = c.step
+    sizes = {"M": m * TILES, "N": n * TILES} | dict.fromkeys("KLH", 4 * k)
+    case = cases.Case({s: sizes[s] for s in c.idiom.sizes}, (0,) * (len(c.idiom.tensors) + 2), "normal", seed)
+    return case, cases.run(kernel, c, case, arrays.Library(gpu=True), often, lambda a: a)
+
+
+def bits(array: Any) -> Any:
+    """The words of an array of torch, whose NaNs are equal where their bits are."""
+    import torch
+
+    return array.view(torch.int16)
 
 
 def healthy() -> bool:
@@ -103,6 +146,8 @@ def main() -> int:
     parser.add_argument("--cases", type=int, default=4, help="cases of a combination")
     parser.add_argument("--most", type=int, default=2**34, help="multiply-adds of a case, at most")
     parser.add_argument("--minutes", type=float, default=8, help="begin no combination after that")
+    parser.add_argument("--launches", type=int, default=0, help="launches in a row of each kernel, besides")
+    parser.add_argument("--persistent", action="store_true", help="kernels of persistent blocks alone")
     parser.add_argument("--csv", help="write one line for each case to this file")
     parser.add_argument("--worst", type=int, default=8, help="how many of the worst cases to list")
     args = parser.parse_args()
@@ -113,7 +158,8 @@ def main() -> int:
         return 2
     names = libraries()
     chosen = combinations.chosen(args.only, args.part, args.limit, args.target)
-    tasks = [(c, args.seed, args.cases, args.most, names) for c in chosen]
+    chosen = tuple(c for c in chosen if c.persistent) if args.persistent else chosen
+    tasks = [(c, args.seed, args.cases, args.most, names, args.launches) for c in chosen]
     begun, until = time.monotonic(), time.monotonic() + 60 * args.minutes
     rows, failures, done = [], [], []
     for n, (task, answer, seconds) in enumerate(workers.run(work, tasks, args.jobs, args.seconds, until), 1):

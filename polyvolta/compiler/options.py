@@ -8,7 +8,8 @@ they have the values that a plain product of large matrices gets.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import astuple, dataclass, field
+from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import TYPE_CHECKING, Literal, Never
 
 from polyvolta.compiler.model.ranking import rank
@@ -48,6 +49,9 @@ class Origin:
     graph: Graph
     target: Target
     sizes: Mapping[str, int] | None = field(default=None, hash=False)
+
+
+_values = attrgetter(*OPTIONS)
 
 
 @dataclass(frozen=True, slots=True, init=False, repr=False)
@@ -217,8 +221,8 @@ class Options(Shown, Tiling):
             raise BadSizes(f"{len(sizes)} mappings of sizes are given", hint='pass one, as {"M": 512, ...}, or M=512')
         graph, target, given = Graph.of(graph), target_of(target), joined(next(iter(sizes), None), named, BadSizes)
         if not given and needs_of(plan(graph)).unknown:
-            return Listed(cls(*astuple(tiling)) for tiling in tilings(graph, target))
-        return Listed(cls(*astuple(tiling)) for tiling, _ in rank(graph, target, given))
+            return Listed(cls(*_values(tiling)) for tiling in tilings(graph, target))
+        return Listed(cls(*_values(tiling)) for tiling, _ in rank(graph, target, given))
 
 
 TILES = frozenset({"block_tile", "warp_tile", "macro_mma"})
@@ -246,7 +250,7 @@ def informed(graph: Graph, target: Target, options: Options, sizes: Mapping[str,
     if len(given) == len(OPTIONS) or given.get("partial") == "pad":
         return options
     best = rank(graph, target, sizes or {}, limit=1, given=given)
-    return Options(*astuple(best[0][0])) if best else options
+    return Options(*_values(best[0][0])) if best else options
 
 
 def default_options(graph: Graph, target: Target | str = AUTO, options: Options | None = None) -> Options:
@@ -291,7 +295,7 @@ def complete(options: Options, needs: Needs, target: Target) -> Options:
     chosen = choose(given, needs, target)
     found = list(problems(chosen, target, needs, given))
     if not found:
-        return Options(*astuple(chosen))
+        return Options(*_values(chosen))
     beyond = list(needs.beyond_warpgroups(family_of(target)))
     first = [*beyond, *(p for p in found if any(name in p for name in given)), *found]
     problem = next(p for p in first if p in found)

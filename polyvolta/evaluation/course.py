@@ -98,12 +98,14 @@ class Course:
         left = [(b, s) for s in self.sizes for b in self.benchmarks if (*here, b.name, s) not in done]
         tried = self._tried(left)
         kernels = self._kernels(tried)
+        others = gc.get_freeze_count()
         gc.collect()
         gc.freeze()  # whoever collects while graphs are captured needn't go through all these kernels
         try:
             yield from self._timed(left, tried, kernels, until)
         finally:
-            gc.unfreeze()
+            if not others:  # what somebody else had frozen stays so
+                gc.unfreeze()
 
     def _tried(self, cases: Sequence[Case]) -> dict[tuple[str, Sizes], Tried]:
         spaced, out = set(self.sizes[: self.spaced]), {}

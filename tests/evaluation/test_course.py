@@ -1,5 +1,6 @@
 """An evaluation's course, on a GPU that is none: its times are a formula, its results right but where a test says."""
 
+import gc
 import math
 
 import pytest
@@ -14,6 +15,12 @@ from polyvolta.evaluation.library import in_turn
 from polyvolta.evaluation.spelling import read_options, spelled
 from polyvolta.tuner.errors import WrongResult
 from tests.evaluation.fakes import FAST, ILLEGAL, MIDDLE, SIZES, SLOW, SM_80, FakeGpu, FakeLibrary, Given
+
+
+@pytest.fixture(autouse=True, scope="module")
+def frozen():
+    """Each course searches for garbage: not in what other tests left, half a second each time."""
+    gc.freeze()
 
 
 def course(choices, names=("gemm",), sizes=SIZES, **more):
@@ -142,6 +149,21 @@ def test_rows_go_through_a_file(tmp_path):
     for row in course(Given(SLOW, (SLOW, MIDDLE)), spaced=0).rows():
         records.append(path, [row])
     assert [r.tuned_us for r in records.read(path)] == [12.5, 12.5]
+
+
+def test_objects_are_frozen_while_kernels_are_timed_and_those_of_others_stay_so(monkeypatch):
+    seen, frozen = [], 0
+    monkeypatch.setattr(gc, "freeze", lambda: seen.append("freeze"))
+    monkeypatch.setattr(gc, "unfreeze", lambda: seen.append("unfreeze"))
+    monkeypatch.setattr(gc, "get_freeze_count", lambda: frozen)
+    rows = course(Given(FAST, (FAST,)), spaced=0).rows()
+    next(rows)
+    assert seen == ["freeze"]
+    rows.close()
+    assert seen == ["freeze", "unfreeze"]
+    frozen = 1
+    list(course(Given(FAST, (FAST,)), spaced=0).rows())
+    assert seen == ["freeze", "unfreeze", "freeze"]
 
 
 def test_kernels_made_in_other_processes_are_those_made_here():

@@ -168,7 +168,7 @@ class Tiles(Part):
 Stmt = Op | Loop | When | Roles | Tiles
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, weakref_slot=True)
 class KernelIR(Shown, Memories):
     """The definition of a kernel.
 

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from polyvolta.cuda.ir import well_formed
 from polyvolta.cuda.ir.kernel_ir import (
     AsyncCopy,
     Barrier,
@@ -193,3 +194,12 @@ def test_says_which_statement():
     with pytest.raises(IllFormed) as refused:
         check(edited(Loop, step=lambda s: -1))
     assert f"statement {first(Loop)[0]}" in str(refused.value)
+
+
+def test_the_same_object_is_looked_at_once_and_an_equal_one_for_itself(monkeypatch):
+    ir = replace(kernel("split K").ir)
+    check(ir)
+    monkeypatch.setattr(well_formed, "misfits", lambda ir: iter(["it was looked at"]))
+    check(ir)
+    with pytest.raises(IllFormed, match="it was looked at"):
+        check(replace(ir))

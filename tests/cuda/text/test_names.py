@@ -2,6 +2,7 @@
 
 import keyword
 import re
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -44,12 +45,17 @@ def accepted(name):
 
 
 NAMES = identifiers()
-FREE = [n for n in NAMES if accepted(n)]
+
+
+@cache
+def free():
+    """Those of the names that tensors may have."""
+    return [n for n in NAMES if accepted(n)]
 
 
 def test_names_were_found_and_some_are_refused():
-    assert {"half8", "fp16", "shared_memory", "private_A", "load_global_128", "ldA"} <= set(NAMES) - set(FREE)
-    assert {"at", "x0", "t0", "matrix", "relu_add", "expf"} <= set(FREE)
+    assert {"half8", "fp16", "shared_memory", "private_A", "load_global_128", "ldA"} <= set(NAMES) - set(free())
+    assert {"at", "x0", "t0", "matrix", "relu_add", "expf"} <= set(free())
 
 
 def function(name, number):
@@ -65,7 +71,7 @@ def function(name, number):
 def kernel(number):
     """A kernel with names in each role, as what is compiled together with other kernels."""
     sizes, tensors, scalars = (
-        [FREE[(ROLES * (number + shift) + n) % len(FREE)] for n in range(ROLES)] for shift in range(3)
+        [free()[(ROLES * (number + shift) + n) % len(free())] for n in range(ROLES)] for shift in range(3)
     )
     functions = [NAMES[(2 * ROLES * number + n) % len(NAMES)] for n in range(2 * ROLES)]
     m, n, k, depth = pv.sizes(" ".join(sizes))
@@ -83,11 +89,11 @@ PARTS = 6
 @pytest.mark.parametrize("part", range(PARTS))
 def test_every_identifier_is_a_users_too(part):
     """As a size, a tensor, a scalar and a function, in kernels that a namespace each keeps apart."""
-    count = max(-(-len(FREE) // ROLES), -(-len(NAMES) // (2 * ROLES)))
+    count = max(-(-len(free()) // ROLES), -(-len(NAMES) // (2 * ROLES)))
     kernels = [kernel(n) for n in range(count) if n % PARTS == part]
     for k, n in zip(kernels, range(part, count, PARTS)):
         used = {*k.ir.sizes, *k.ir.scalars, *(t.name for t in k.ir.tensors)}
-        assert {FREE[(ROLES * n + i) % len(FREE)] for i in range(ROLES)} <= used
+        assert {free()[(ROLES * n + i) % len(free())] for i in range(ROLES)} <= used
     texts = [f"namespace space_{n} {{\n{k.source}\n}}" for n, k in enumerate(kernels)]
     compile_cubin("\n".join(texts), "sm_70", name=kernels[0].name)
 
