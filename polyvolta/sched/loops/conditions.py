@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from polyvolta.sched.loops.ast import AnyOf, Ast, Condition, If
 from polyvolta.sched.loops.rows.columns import Columns
 from polyvolta.sched.loops.rows.groups import difference
-from polyvolta.sched.loops.rows.known import Known, always
+from polyvolta.sched.loops.rows.known import Known
 from polyvolta.sched.loops.rows.linear import FLOOR, LOCAL, Congruence, Key, System, negated, plus
 from polyvolta.sched.loops.rows.pieces import system_of
 from polyvolta.sets import Aff, Set
@@ -57,7 +57,7 @@ def beyond(known: Known, system: System, outer: Callable[[int], bool] | None = N
             rows = [r for k, r in enumerate(rows) if k not in gone]
             for row in rows if len(rows) > 1 and any(abs(v) > 1 for key, _ in rows for _, v in key) else ():
                 rest = [r for r in rows if r is not row]
-                if always(known, known.tableau([*out.every_ge(), *rest]), *row):  # never missed by as much as 1
+                if known.ensures([*out.every_ge(), *rest], *row):  # never missed by as much as 1
                     rows = rest
     out.ineqs = dict(rows)
     return out
