@@ -55,12 +55,12 @@ class Known:
         self.columns, self._parent, self._tab = columns, parent, None
         self._new: list[tuple[Key, int]] = []
         self._several: list[tuple[Key, int]] | None = None
-        self.ineqs: dict[Key, int] = dict(parent.ineqs) if parent else {}
-        self.mods = list(parent.mods) if parent else []
-        self.residues = dict(parent.residues) if parent else {}
-        self.low: Ends = dict(parent.low) if parent else {}
-        self.high: Ends = dict(parent.high) if parent else {}
-        self._floors = set(parent._floors) if parent else set()
+        self.ineqs: dict[Key, int] = parent.ineqs.copy() if parent else {}
+        self.mods = parent.mods[:] if parent else []
+        self.residues = parent.residues.copy() if parent else {}
+        self.low: Ends = parent.low.copy() if parent else {}
+        self.high: Ends = parent.high.copy() if parent else {}
+        self._floors = parent._floors.copy() if parent else set()
         if new is not None:
             for key, const, d in new.mods:
                 self.mods.append((key, const, d))
