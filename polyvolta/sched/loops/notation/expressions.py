@@ -56,21 +56,22 @@ class Speller:
         """A sum as text: a positive term first, coefficients before their factors, the constant last."""
         if not terms:
             return str(const)
-        if terms[0][1] < 0:
-            first = next((k for k, (_, c) in enumerate(terms) if c > 0), None)
-            if first is not None:
-                terms = [terms[first], *terms[:first], *terms[first + 1 :]]
-        text = ""
-        for body, c in terms:
+        body, c = terms[0]
+        if c < 0 and len(terms) > 1:
+            first = next((k for k, (_, c) in enumerate(terms) if c > 0), 0)
+            terms = [terms[first], *terms[:first], *terms[first + 1 :]]
+            body, c = terms[0]
+        if c == 1:
+            text = body
+        elif c > 0 or c < -1:
+            text = f"{c} * {body}"
+        else:
+            text = f"-({body})" if self.loose_minus and " " in body else f"-{body}"
+        for body, c in terms[1:]:
             if c > 0:
-                term = body if c == 1 else f"{c} * {body}"
-                text = f"{text} + {term}" if text else term
-            elif text:
-                text = f"{text} - {body}" if c == -1 else f"{text} - {-c} * {body}"
-            elif c < -1:
-                text = f"-{-c} * {body}"
+                text = f"{text} + {body}" if c == 1 else f"{text} + {c} * {body}"
             else:
-                text = f"-({body})" if self.loose_minus and " " in body else f"-{body}"
+                text = f"{text} - {body}" if c == -1 else f"{text} - {-c} * {body}"
         return text if not const else f"{text} + {const}" if const > 0 else f"{text} - {-const}"
 
     def terms(self, e: Aff) -> tuple[Sequence[Term], int]:
