@@ -48,8 +48,14 @@ class Speller:
         terms, const = e.terms, e.const
         if not terms:
             return str(const + more)
-        if self.names or terms[-1][0].__class__ is not str:  # names come first, and stand for themselves
-            terms, const = self.terms(e)  # type: ignore[assignment]
+        if terms[-1][0].__class__ is not str or self.names:  # names come first, and stand for themselves
+            if len(terms) == 1:
+                body, c = self._term(*terms[0])
+                if c == 1 and const == -more:
+                    return body
+                terms = ((body, c),)
+            else:
+                terms, const = self.terms(e)  # type: ignore[assignment]
         return self.sum(terms, const + more)  # type: ignore[arg-type]
 
     def sum(self, terms: Sequence[Term], const: int) -> str:
@@ -63,16 +69,21 @@ class Speller:
             body, c = terms[0]
         if c == 1:
             text = body
-        elif c > 0 or c < -1:
-            text = f"{c} * {body}"
-        else:
+        elif c == -1:
             text = f"-({body})" if self.loose_minus and " " in body else f"-{body}"
-        for body, c in terms[1:]:
-            if c > 0:
-                text = f"{text} + {body}" if c == 1 else f"{text} + {c} * {body}"
-            else:
-                text = f"{text} - {body}" if c == -1 else f"{text} - {-c} * {body}"
-        return text if not const else f"{text} + {const}" if const > 0 else f"{text} - {-const}"
+        else:
+            text = f"{c} * {body}"
+        if len(terms) > 1:
+            for body, c in terms[1:]:
+                if c == 1:
+                    text = f"{text} + {body}"
+                elif c == -1:
+                    text = f"{text} - {body}"
+                else:
+                    text = f"{text} + {c} * {body}" if c > 0 else f"{text} - {-c} * {body}"
+        if not const:
+            return text
+        return f"{text} + {const}" if const > 0 else f"{text} - {-const}"
 
     def terms(self, e: Aff) -> tuple[Sequence[Term], int]:
         """The texts of what an expression is a sum of, with their coefficients, and its constant."""
@@ -296,6 +307,12 @@ class CSpeller(Speller):
                 todo += [(num + c * (start - var(v)), at) for start in _leaves(loops[at].lower)]
         return found.pop() if len(found) == 1 else None
 
+    def _term(self, atom: Atom, c: int) -> Term:
+        if isinstance(atom, Floor) and self.unsigned(atom.num):  # as most are: the shortest way
+            text = f"{self.operand(atom.num)} / {atom.den}"
+            return (text if -2 < c < 2 else f"({text})"), c
+        return super()._term(atom, c)
+
     def turns(self, num: Aff, den: int) -> bool:
         for _, c in num.terms:
             if c < 0:
@@ -328,6 +345,8 @@ class CSpeller(Speller):
 
     def extreme(self, kind: str, texts: Sequence[str]) -> str:
         self.used.add(kind)
+        if len(texts) == 2:
+            return f"{kind}({texts[0]}, {texts[1]})"
         whole = texts[-1]
         for text in texts[-2::-1]:
             whole = f"{kind}({text}, {whole})"
