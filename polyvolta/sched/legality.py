@@ -32,6 +32,7 @@ from polyvolta.sched.dependence.order import Clock, clocks, parameters, preimage
 from polyvolta.sched.dependence.pairs import Pairs, Time, among
 from polyvolta.sched.errors import BadSchedule, IllegalTransformation
 from polyvolta.sched.example import small_point
+from polyvolta.sched.points import is_empty
 from polyvolta.sched.tree import (
     Band,
     Context,
@@ -323,7 +324,7 @@ class _Walk:
                 case _:
                     pending = self.passing(node, pending, times)
             node = node.children[k]
-        return [p for p in pending if not p.conjunct.is_empty]
+        return [p for p in pending if not is_empty(p.conjunct)]
 
     def passing(self, node: Node, pending: list[Pairs], times: dict[str, tuple[Aff, ...]]) -> list[Pairs]:
         """The pairs that go on below a node with one child that is no band."""
@@ -433,8 +434,8 @@ class _Walk:
         self, d: Dependence, pairs: list[Pairs], at: Path, member: int | None, why: str
     ) -> Iterator[Violation]:
         """One of the pairs, with small numbers, if there are any whose instances both run."""
-        pairs = [p for p in pairs if not p.conjunct.is_empty]
-        pieces = [p.conjunct for p in self.running(pairs) if not p.conjunct.is_empty] if pairs else []
+        pairs = [p for p in pairs if not is_empty(p.conjunct)]
+        pieces = [p.conjunct for p in self.running(pairs) if not is_empty(p.conjunct)] if pairs else []
         if pieces:
             point = small_point(pieces)
             n, split = len(self.params), len(self.params) + len(self.iterators[d.source])

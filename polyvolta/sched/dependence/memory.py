@@ -33,6 +33,7 @@ from polyvolta.sched.dependence.pairs import different
 from polyvolta.sched.dependence.sources import last_sources
 from polyvolta.sched.errors import BadProgram, BadSchedule
 from polyvolta.sched.example import small_point
+from polyvolta.sched.points import is_empty
 from polyvolta.sched.program.assuming import without_assumptions
 from polyvolta.sched.program.model import Program
 from polyvolta.sets import Aff, Map, Set, var
@@ -272,9 +273,9 @@ def _ordered(a: Accesses, b: Accesses, params: tuple[str, ...], order: Order) ->
     cases = list(compare(pairs, params, (a.clock, n_par), (b.clock, split), frozenset({BEFORE, EQUAL, APART})))
     same = a.instance.key == b.instance.key
     for _, case, c in cases:
-        if case != BEFORE and (open_pairs := different(c, n_par, n_a) if same else [c] if not c.is_empty else []):
+        if case != BEFORE and (open_pairs := different(c, n_par, n_a) if same else [c] if not is_empty(c) else []):
             raise _without_order(a, b, open_pairs, params, order)
-    return [c for _, case, c in cases if case == BEFORE and not c.is_empty]
+    return [c for _, case, c in cases if case == BEFORE and not is_empty(c)]
 
 
 def _without_order(

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from polyvolta.sched.dependence.model import Dependence
+from polyvolta.sched.points import is_empty
 from polyvolta.sets import Aff, var
 from polyvolta.sets.conjuncts import conjunct as cj
 from polyvolta.sets.conjuncts.conjunct import Conjunct
@@ -73,7 +74,7 @@ class Pairs:
             return self._positive(row if sign > 0 else negate(row))
         delta = self.distance(params, source, sink) * sign
         if delta.is_constant:
-            return self if delta.const > 0 and not self.conjunct.is_empty else None
+            return self if delta.const > 0 and not is_empty(self.conjunct) else None
         if _never_positive(self.conjunct, params, source[0], sink[0], delta):
             return None
         names = _names(params, source[0], sink[0])
@@ -81,18 +82,18 @@ class Pairs:
         if knife is None or (other is not None and implied(self.conjunct, other)):
             return None
         both = cj.conjoin(self.conjunct, knife)
-        return None if both is None or both.is_empty else replace(self, conjunct=both)
+        return None if both is None or is_empty(both) else replace(self, conjunct=both)
 
     def _positive(self, row: Row) -> Pairs | None:
         """The pairs, if there are any, on which a form over (1, dimensions) is positive."""
         c = self.conjunct
         if not any(row[1:]):
-            return self if row[0] > 0 and not c.is_empty else None
+            return self if row[0] > 0 and not is_empty(c) else None
         other = _half(negate(row))
         if not doubtful(c, other) or implied(c, other):
             return None
         both = cj.conjoin(c, _half((row[0] - 1, *row[1:])))
-        return None if both is None or both.is_empty else replace(self, conjunct=both)
+        return None if both is None or is_empty(both) else replace(self, conjunct=both)
 
 
 def _half(row: Row) -> Conjunct:
@@ -242,6 +243,6 @@ def different(c: Conjunct, n_par: int, n: int) -> list[Conjunct]:
         for sign in (1, -1):
             row = (-1, *(sign * v for v in ahead[1:]))
             part = cj.normalise(c.n, c.divs, c.eqs, (*c.ineqs, row))
-            if part is not None and not part.is_empty:
+            if part is not None and not is_empty(part):
                 out.append(part)
     return out

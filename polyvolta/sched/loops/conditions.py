@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from polyvolta.sched.loops.ast import AnyOf, Ast, Condition, If
 from polyvolta.sched.loops.rows.columns import Columns
 from polyvolta.sched.loops.rows.groups import difference
-from polyvolta.sched.loops.rows.known import Known, always
+from polyvolta.sched.loops.rows.known import Known
 from polyvolta.sched.loops.rows.linear import FLOOR, LOCAL, Congruence, Key, System, negated, plus
 from polyvolta.sched.loops.rows.pieces import system_of
 from polyvolta.sets import Aff, Set
@@ -24,13 +24,12 @@ PLACES = 16  # combinations of bounds of loops that are looked at one by one
 FACTORS = 64  # multiples of an equality that are tried
 
 
-def beyond(known: Known, system: System, outer: Callable[[int], bool] | None = None) -> System:
-    """The rows of a system that what is known and the others do not imply; of those over outer columns only."""
-    mine = (lambda key: all(outer(c) for c, _ in key)) if outer else (lambda key: True)
+def beyond(known: Known, system: System, mine: Callable[[Key], bool] | None = None) -> System:
+    """The rows of a system that what is known and the others do not imply; of those that are `mine` only."""
     out = System()
     out.empty = system.empty
     for key, const in system.eqs:
-        if mine(key) and not known.implies_zero(key, const):
+        if (mine is None or mine(key)) and not known.implies_zero(key, const):
             out.eqs.append((key, const))
     for row in out.eqs[::-1] if len(out.eqs) > 1 else ():
         rest = System()
@@ -38,9 +37,9 @@ def beyond(known: Known, system: System, outer: Callable[[int], bool] | None = N
         if known.given(rest).implies_zero(*row):
             out.eqs = rest.eqs
     for row in system.mods:
-        if mine(row[0]) and not known.implies_mod(*row) and not _multiple(row, out.eqs):
+        if (mine is None or mine(row[0])) and not known.implies_mod(*row) and not _multiple(row, out.eqs):
             out.mods.append(row)
-    rows = [r for r in system.ineqs.items() if mine(r[0]) and not known.implies(*r)]
+    rows = [r for r in system.ineqs.items() if (mine is None or mine(r[0])) and not known.implies(*r)]
     if rows and known.residues:
         rows = _tied(known, out, rows)
     if rows and out.mods:
@@ -57,7 +56,7 @@ def beyond(known: Known, system: System, outer: Callable[[int], bool] | None = N
             rows = [r for k, r in enumerate(rows) if k not in gone]
             for row in rows if len(rows) > 1 and any(abs(v) > 1 for key, _ in rows for _, v in key) else ():
                 rest = [r for r in rows if r is not row]
-                if always(known, known.tableau([*out.every_ge(), *rest]), *row):  # never missed by as much as 1
+                if known.ensures([*out.every_ge(), *rest], *row):  # never missed by as much as 1
                     rows = rest
     out.ineqs = dict(rows)
     return out

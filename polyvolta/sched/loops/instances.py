@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from polyvolta.sched.errors import BadSchedule
 from polyvolta.sched.loops.conditions import exactly
 from polyvolta.sched.loops.rows.columns import Columns, Row
-from polyvolta.sched.loops.rows.linear import FLOOR, LOCAL, LOOP, System
+from polyvolta.sched.loops.rows.linear import System, outside
 from polyvolta.sched.loops.rows.pieces import Piece, system_of
 from polyvolta.sched.tree import Node, Schedule
 from polyvolta.sets import Aff, Map, Set
@@ -32,7 +32,7 @@ def instances(columns: Columns, s: Set | Map, prefix: Sequence[Aff]) -> Iterator
         values = [(*v, 1) for v in rows(columns, s.param_names, prefix if space.inp else ())]
         for c in disjoint(s, space, conjuncts):
             piece = Piece.of(columns, space.out.name or "", space.out.dims, values, c)
-            piece.promote(lambda col: col < LOOP + len(prefix) or FLOOR <= col < LOCAL)
+            piece.promote(lambda key: outside(key, len(prefix)))
             if not piece.system.empty:
                 yield piece
 

@@ -259,14 +259,13 @@ class BandLoops:
         rows, col = System(), self.columns[k]
         inner = [j for j in range(k + 1, len(self.members)) if self.columns[j]]
         written = isinstance(self.child, Leaf) and inner and all(self.loop_type(j, lanes) == "unroll" for j in inner)
-        endless = b.bounded(1) and b.bounded(-1) and longest(state.known, b, col) is None
-        if len(shadows) == 1 and (written or endless):
+        if len(shadows) == 1 and (written or (b.bounded(1) and b.bounded(-1) and not b.limited)):
             aside = shadows[0].without((col,), state.known.low, state.known.high)
             aside.eqs, aside.mods = [], []
             rows = beyond(state.known, aside)
             ensured = state.known.given(b.system(col))
             rows.ineqs = {key: const for key, const in rows.ineqs.items() if not ensured.implies(key, const)}
-        if not rows.ineqs or rows.empty:
+        if not rows.ineqs or rows.empty or not (written or longest(state.known, b, col) is None):
             return rows, None
         known = state.known.given(rows)
         found = bounds(known, shadows, col)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NoReturn
 
 from polyvolta.sched.loops.rows.known import Known
-from polyvolta.sched.loops.rows.linear import FLOOR, LOCAL, LOOP, System
+from polyvolta.sched.loops.rows.linear import Key, System, outside
 from polyvolta.sched.loops.rows.pieces import Piece
 from polyvolta.sched.tree import Path, Schedule
 from polyvolta.sets import Aff, PolyvoltaError
@@ -27,25 +27,27 @@ class State:
     prefix: tuple[Aff, ...] = ()
     either: tuple[tuple[System, ...], ...] = ()
 
-    def outer(self, col: int) -> bool:
-        """Whether a column stands for something outside of this place."""
-        return col < LOOP + len(self.prefix) or FLOOR <= col < LOCAL
+    def outer(self, key: Key) -> bool:
+        """Whether a row speaks of nothing but what is outside of this place."""
+        return outside(key, len(self.prefix))
 
     def below(self, value: Aff) -> State:
         """The state below a band member that has a value."""
-        return replace(self, prefix=(*self.prefix, value))
+        return State(self.pieces, self.known, (*self.prefix, value), self.either)
 
     def knowing(self, rows: System) -> State:
         """The state where some rows hold, too."""
-        return replace(self, known=self.known.given(rows))
+        return State(self.pieces, self.known.given(rows), self.prefix, self.either)
 
     def within(self, cases: Sequence[System]) -> State:
         """The state in a loop with several cases of bounds, one of which holds."""
-        return replace(self, either=(*self.either, tuple(cases))) if len(cases) > 1 else self
+        if len(cases) < 2:
+            return self
+        return State(self.pieces, self.known, self.prefix, (*self.either, tuple(cases)))
 
     def with_pieces(self, pieces: list[Piece]) -> State:
         """The state with other instances."""
-        return replace(self, pieces=tuple(pieces))
+        return State(tuple(pieces), self.known, self.prefix, self.either)
 
     @property
     def statements(self) -> tuple[str, ...]:

@@ -10,17 +10,20 @@ from polyvolta.sched.loops.ast import AnyOf, Ast, Call, Condition, For, If
 def tidied(body: tuple[Ast, ...]) -> tuple[Ast, ...]:
     """The same code with neighbouring conditions joined and conditions hoisted out of loops."""
     out: list[Ast] = []
+    same = True
     for inside in body:
         node = _inside(inside)
+        same &= node is inside
         last = out[-1] if out else None
         if isinstance(node, If) and isinstance(last, If):
             shared = tuple(c for c in last.conditions if c in node.conditions)
             if shared:
                 inner = (*_rest(last, shared), *_rest(node, shared))
                 out[-1] = If(shared, tidied(inner) if len(inner) > 1 else inner, last.at)
+                same = False
                 continue
         out.append(node)
-    return tuple(out)
+    return body if same else tuple(out)
 
 
 def _inside(node: Ast) -> Ast:
@@ -30,7 +33,7 @@ def _inside(node: Ast) -> Ast:
     body = tidied(node.body)
     inner = body[0] if len(body) == 1 else None
     if isinstance(node, For):
-        node = replace(node, body=body)
+        node = node if body is node.body else replace(node, body=body)
         if isinstance(inner, If):
             fixed = tuple(c for c in inner.conditions if not _mentions(c, node.var))
             if fixed:
@@ -39,7 +42,7 @@ def _inside(node: Ast) -> Ast:
     if isinstance(node, If) and isinstance(inner, If):
         new = tuple(c for c in inner.conditions if c not in node.conditions)
         return If(_selective((*node.conditions, *new)), inner.body, node.at)
-    return replace(node, body=body)
+    return node if body is node.body else replace(node, body=body)
 
 
 def _rest(node: If, without: tuple[Condition, ...]) -> tuple[Ast, ...]:

@@ -130,7 +130,7 @@ def _width(known: Known, part: System, col: int, few: int) -> bool:
         v = coefficient(key, col)
         if v:
             rows.append((plus(1, without(key, col), v, ((twin, 1),)), const))
-    return always(known, known.tableau(rows), ((col, 1), (twin, -1)), few - 1)
+    return known.ensures(rows, ((col, 1), (twin, -1)), few - 1)
 
 
 def _disjoint(known: Known, systems: Sequence[System]) -> list[System] | None:
@@ -180,6 +180,6 @@ def _telling(known: Known, where: System, system: System) -> list[tuple[Key, int
     ties = [row for key, const in system.eqs for row in ((key, const), (negated(key), -const))]
     for row in sorted(rows, key=lambda r: -len(r[0])):
         rest = [r for r in rows if r is not row]
-        if always(known, known.tableau([*where.every_ge(), *ties, *rest]), *row):
+        if known.ensures([*where.every_ge(), *ties, *rest], *row):
             rows = rest
     return [*ties, *rows]

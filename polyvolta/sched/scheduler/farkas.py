@@ -149,7 +149,7 @@ def cone(c: Conjunct) -> Cone:
 
 def _cone(dims: int, n: int, eqs: Sequence[Row], ineqs: Iterable[Row]) -> Cone:
     """The cone of rows over n columns, the first `dims` of which are kept."""
-    lattice = solve_equalities(n, eqs)
+    lattice = _solved(n, eqs) or solve_equalities(n, eqs)
     if lattice is None:
         return NOTHING
     origin, basis = lattice
@@ -186,6 +186,21 @@ def _cone(dims: int, n: int, eqs: Sequence[Row], ineqs: Iterable[Row]) -> Cone:
     return Cone(
         tuple(dict.fromkeys(straight)), tuple(dict.fromkeys(_reduced(g) for g in rays if any(g))), base, moves, integral
     )
+
+
+def _solved(n: int, eqs: Sequence[Row]) -> tuple[Row, tuple[Row, ...]] | None:
+    """The lattice of equalities each of which is of a column that no other one has; None where they are not."""
+    heads: dict[int, Row] = {}
+    for row in eqs:
+        col = next(
+            (k for k, v in enumerate(row) if k and v in (1, -1) and not any(o[k] for o in eqs if o is not row)), 0
+        )
+        if not col:
+            return None
+        heads[col] = row if row[col] < 0 else tuple([-v for v in row])
+    origin = tuple([heads[k][0] if k in heads else 0 for k in range(1, n + 1)])
+    free = [k for k in range(1, n + 1) if k not in heads]
+    return origin, tuple([tuple([heads[k][j] if k in heads else int(k == j) for k in range(1, n + 1)]) for j in free])
 
 
 @lru_cache(maxsize=1 << 12)
@@ -235,6 +250,8 @@ def _combined(basis: Sequence[Row], columns: Sequence[int], values: Sequence[int
 def _sum(points: Sequence[Row]) -> Row:
     """The sum of points that have their denominators in front."""
     den = lcm(*[g[0] for g in points])
+    if den == 1:
+        return (1, *list(map(sum, zip(*points)))[1:])
     return (
         den,
         *[sum([(den // g[0]) * v for g, v in zip(points, column)]) for column in zip(*[g[1:] for g in points])],

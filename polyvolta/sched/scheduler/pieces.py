@@ -13,6 +13,7 @@ from functools import lru_cache
 
 from polyvolta.sched.dependence.model import Dependence
 from polyvolta.sched.dependence.pairs import among
+from polyvolta.sched.points import is_empty
 from polyvolta.sched.scheduler.farkas import cone
 from polyvolta.sched.scheduler.problem import Edge, Forms
 from polyvolta.sets import Set
@@ -133,7 +134,7 @@ def left(pieces: Iterable[Piece], deltas: Iterable[Sequence[Row]]) -> tuple[Piec
         if moving:
             pad = (0,) * len(p.conjunct.divs)
             c = cj.normalise(c.n, c.divs, (*c.eqs, *[(*f, *pad) for f in moving]), c.ineqs)
-        if c is not None and not c.is_empty:
+        if c is not None and not is_empty(c):
             out.append(p if c is p.conjunct else replace(p, conjunct=c))
     return tuple(out)
 
@@ -146,14 +147,14 @@ def always_zero(p: Piece, delta: Row) -> bool:
     if edge.vanishes(delta):
         return True
     if edge.attains(delta):
-        return p.conjunct.is_empty
+        return is_empty(p.conjunct)
     return _never_positive(p, delta)
 
 
 def _never_positive(p: Piece, delta: Row) -> bool:
     c = p.conjunct
     away = cj.normalise(c.n, c.divs, c.eqs, (*c.ineqs, (delta[0] - 1, *delta[1:], *(0,) * len(c.divs))))
-    return away is None or away.is_empty
+    return away is None or is_empty(away)
 
 
 def distances(rows: Sequence[Forms], p: Piece, number: dict[int, int], depths: Sequence[int]) -> list[Row]:

@@ -24,6 +24,7 @@ from polyvolta.sched.dependence.model import Dependence, fitting
 from polyvolta.sched.errors import BadProgram, BadSchedule
 from polyvolta.sched.legality import violations
 from polyvolta.sched.nodes import Leaf, Node
+from polyvolta.sched.points import unbounded
 from polyvolta.sched.program import Program
 from polyvolta.sched.program.assuming import assuming
 from polyvolta.sched.scheduler.build import Builder
@@ -218,6 +219,8 @@ def _alike(conjuncts: Sequence[Conjunct], params: int) -> tuple[Row, ...]:
     """
     grids = []
     for c in conjuncts:
+        if not (c.eqs or c.divs) and unbounded(c.ineqs):
+            return ()
         grid = lattice.of_conjunct(c)
         if grid is not None:
             if len(grid[1]) == c.n:

@@ -104,8 +104,9 @@ class Unknowns:
             eqs = [e for row in eqs if (e := row if _untouched(row, before, news) else self._equal_zero(row))]
             strongest: dict[Key, tuple[int, Sparse]] = {}
             for const, row, key in rows:
-                if not _untouched(row, before, news):
-                    row = self.resolved(row)
+                if before is None or not (before.isdisjoint(row) and news.isdisjoint(row)):
+                    if not self.gone.isdisjoint(row):
+                        row = self.resolved(row)
                     if not row and const < 0:
                         return False
                     if not row or const >= 0 and self._settled(const, row):

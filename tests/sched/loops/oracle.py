@@ -169,6 +169,8 @@ class Meaning:
 
 # ---- what expressions and rows mean
 
+NESTED = 20  # loops in one another that CPython compiles
+
 
 @lru_cache(maxsize=1 << 12)
 def evaluator(e, names):
@@ -206,11 +208,12 @@ def predicate(n, eqs, ineqs, divs):
 @lru_cache(maxsize=1 << 12)
 def lister(n_params, n, eqs, ineqs, divs):
     """The points of a conjunct as a function of the parameters: nested loops, each between what rows say of its
-    dimension by those before it, and every row tested inside. None where rows do not bound one so."""
+    dimension by those before it, and every row tested inside. None where rows do not bound one so, or Python nests no
+    such loops."""
     text, indent = [], "  "
     names = [f"v{k}" for k in range(n)]
     columns = ["1", *names]
-    if None in divs:
+    if None in divs or n - n_params > NESTED:
         return None
     for k in range(n_params, n):
         lower, upper = [], []

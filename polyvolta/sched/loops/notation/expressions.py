@@ -48,30 +48,42 @@ class Speller:
         terms, const = e.terms, e.const
         if not terms:
             return str(const + more)
-        if self.names or terms[-1][0].__class__ is not str:  # names come first, and stand for themselves
-            terms, const = self.terms(e)  # type: ignore[assignment]
+        if terms[-1][0].__class__ is not str or self.names:  # names come first, and stand for themselves
+            if len(terms) == 1:
+                body, c = self._term(*terms[0])
+                if c == 1 and const == -more:
+                    return body
+                terms = ((body, c),)
+            else:
+                terms, const = self.terms(e)  # type: ignore[assignment]
         return self.sum(terms, const + more)  # type: ignore[arg-type]
 
     def sum(self, terms: Sequence[Term], const: int) -> str:
         """A sum as text: a positive term first, coefficients before their factors, the constant last."""
         if not terms:
             return str(const)
-        if terms[0][1] < 0:
-            first = next((k for k, (_, c) in enumerate(terms) if c > 0), None)
-            if first is not None:
-                terms = [terms[first], *terms[:first], *terms[first + 1 :]]
-        text = ""
-        for body, c in terms:
-            if c > 0:
-                term = body if c == 1 else f"{c} * {body}"
-                text = f"{text} + {term}" if text else term
-            elif text:
-                text = f"{text} - {body}" if c == -1 else f"{text} - {-c} * {body}"
-            elif c < -1:
-                text = f"-{-c} * {body}"
-            else:
-                text = f"-({body})" if self.loose_minus and " " in body else f"-{body}"
-        return text if not const else f"{text} + {const}" if const > 0 else f"{text} - {-const}"
+        body, c = terms[0]
+        if c < 0 and len(terms) > 1:
+            first = next((k for k, (_, c) in enumerate(terms) if c > 0), 0)
+            terms = [terms[first], *terms[:first], *terms[first + 1 :]]
+            body, c = terms[0]
+        if c == 1:
+            text = body
+        elif c == -1:
+            text = f"-({body})" if self.loose_minus and " " in body else f"-{body}"
+        else:
+            text = f"{c} * {body}"
+        if len(terms) > 1:
+            for body, c in terms[1:]:
+                if c == 1:
+                    text = f"{text} + {body}"
+                elif c == -1:
+                    text = f"{text} - {body}"
+                else:
+                    text = f"{text} + {c} * {body}" if c > 0 else f"{text} - {-c} * {body}"
+        if not const:
+            return text
+        return f"{text} + {const}" if const > 0 else f"{text} - {-const}"
 
     def terms(self, e: Aff) -> tuple[Sequence[Term], int]:
         """The texts of what an expression is a sum of, with their coefficients, and its constant."""
@@ -295,6 +307,12 @@ class CSpeller(Speller):
                 todo += [(num + c * (start - var(v)), at) for start in _leaves(loops[at].lower)]
         return found.pop() if len(found) == 1 else None
 
+    def _term(self, atom: Atom, c: int) -> Term:
+        if isinstance(atom, Floor) and self.unsigned(atom.num):  # as most are: the shortest way
+            text = f"{self.operand(atom.num)} / {atom.den}"
+            return (text if -2 < c < 2 else f"({text})"), c
+        return super()._term(atom, c)
+
     def turns(self, num: Aff, den: int) -> bool:
         for _, c in num.terms:
             if c < 0:
@@ -327,6 +345,8 @@ class CSpeller(Speller):
 
     def extreme(self, kind: str, texts: Sequence[str]) -> str:
         self.used.add(kind)
+        if len(texts) == 2:
+            return f"{kind}({texts[0]}, {texts[1]})"
         whole = texts[-1]
         for text in texts[-2::-1]:
             whole = f"{kind}({text}, {whole})"

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from math import gcd, lcm
+from math import gcd, inf, lcm
 
 from polyvolta.sched.loops.rows.columns import Row
 from polyvolta.sched.loops.rows.known import Known, always
@@ -60,6 +60,12 @@ class Bounds:
         some, each = (self.low, self.lows) if sign == 1 else (self.high, self.highs)
         return bool(some or each and all(sides for _, sides in each))
 
+    @property
+    def limited(self) -> bool:
+        """Whether a lower and an upper bound are plainly a number apart."""
+        opposite = [negated(key) for key, _, _ in self.high]
+        return any(key in opposite for key, _, _ in self.low)
+
     def system(self, col: int) -> System:
         """The rows that hold in the loop."""
         out = System()
@@ -89,9 +95,7 @@ def sides(system: System, col: int) -> tuple[list[Side], list[Side]]:
     return low, high
 
 
-def bounds(
-    known: Known, shadows: Sequence[System], col: int, where: Sequence[System] | None = None
-) -> Bounds | None:
+def bounds(known: Known, shadows: Sequence[System], col: int, where: Sequence[System] | None = None) -> Bounds | None:
     """The bounds of a loop over the union of shadows that differ in what they say of its column.
 
     None where there is nothing to visit.
@@ -142,6 +146,14 @@ def _of_one(known: Known, shadow: System, col: int) -> tuple[list[Side], list[Si
         high = [(*grid.tight(key, const), a) for key, const, a in high]
     if len(low) <= 1 and len(high) <= 1:
         return low, high, None
+    plain = known.plainly([(k, c) for k, c, _ in (*low, *high)], ())
+    if plain == -inf:
+        return None
+    if plain is not None:
+        fewer = _plainly_needed(known, low, high)
+        more = None if fewer is None else _plainly_needed(known, high, fewer)
+        if fewer is not None and more is not None:
+            return fewer, more, None
     tab = known.tableau([(k, c) for k, c, _ in (*low, *high)])
     if tab.empty:
         return None
@@ -171,6 +183,20 @@ def _needed(tab: Tableau, before: int, some: list[Side], behind: int) -> list[Si
     return [side for k, side in enumerate(some) if k not in out]
 
 
+def _plainly_needed(known: Known, some: list[Side], others: list[Side]) -> list[Side] | None:
+    """`_needed`, of integers too; None where it takes linear programs."""
+    for side in sorted(some, key=lambda t: -len(t[0])) if len(some) > 1 else ():
+        rest = [t for t in some if t is not side]
+        if rest:
+            rows = [(k, c) for k, c, _ in (*rest, *others)]
+            top = known.plainly(rows, negated(side[0]))
+            if top is None:
+                return None
+            if top <= side[1]:
+                some = rest
+    return some
+
+
 def _needed_of_integers(known: Known, some: list[Side], others: list[Side]) -> list[Side]:
     """Bounds without those that never miss by as much as 1, given the others."""
     if len(some) == 1 or not any(abs(v) > 1 for key, _, _ in (*some, *others) for _, v in key):
@@ -178,8 +204,7 @@ def _needed_of_integers(known: Known, some: list[Side], others: list[Side]) -> l
     for side in sorted(some, key=lambda t: -len(t[0])):
         rest = [t for t in some if t is not side]
         if rest:
-            tab = known.tableau([(k, c) for k, c, _ in (*rest, *others)])
-            if always(known, tab, side[0], side[1]):
+            if known.ensures([(k, c) for k, c, _ in (*rest, *others)], side[0], side[1]):
                 some = rest
     return some
 
@@ -376,6 +401,9 @@ def single(known: Known, b: Bounds, shadows: Sequence[System], col: int) -> tupl
             if c_high // h + c_low // a >= b.step:
                 return None
     if tab is None:
+        twice = [*[(k, c) for k, c, _ in b.low], *[(k, c - a * b.step) for k, c, a in b.high]]
+        if known.plainly(twice, ()) == 0:  # somewhere all bounds hold at a value, and at the next one, too
+            return None
         tab = known.tableau([(k, c) for k, c, _ in (*b.low, *b.high)])
     if tab.empty:
         return None
@@ -400,15 +428,14 @@ def end(known: Known, side: Side, col: int, sign: int, step: int, residue: Row) 
 
 def longest(known: Known, b: Bounds, col: int) -> tuple[Side, int] | None:
     """A lower bound and how many steps further the loop goes at most, if that has a limit."""
-    tab = known.tableau([(k, c) for k, c, _ in (*b.low, *b.high)])
-    if tab.empty:
-        return None
-    best = None
+    rows, best = [(k, c) for k, c, _ in (*b.low, *b.high)], None
     for side in b.low:
         key, const, a = side
-        top = tab.maximum(known._dense(tab, key, const))
-        if top is not None:
-            steps = top[0] // (top[1] * a) // b.step
+        top = known.greatest(rows, key)
+        if top == -inf:
+            return None
+        if top != inf:
+            steps = int((top + const) // a) // b.step
             if best is None or steps < best[1]:
                 best = (side, steps)
     return best

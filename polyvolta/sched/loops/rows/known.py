@@ -10,10 +10,12 @@ Values of integers are integers: a row whose minimum is above -1 is never negati
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from math import gcd
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+from math import gcd, inf
 
 from polyvolta.sched.loops.rows.columns import Columns
+from polyvolta.sched.loops.rows.glance import greatest
 from polyvolta.sched.loops.rows.linear import (
     Ends,
     Key,
@@ -35,17 +37,30 @@ ALMOST = 4096  # a row's minimum is compared with -1 + 1/ALMOST
 class Known:
     """Rows over outer columns that hold; immutable but for what it learns of itself."""
 
-    __slots__ = ("_floors", "_new", "_parent", "_tab", "columns", "high", "ineqs", "low", "mods", "residues")
+    __slots__ = (
+        "_floors",
+        "_new",
+        "_parent",
+        "_several",
+        "_tab",
+        "columns",
+        "high",
+        "ineqs",
+        "low",
+        "mods",
+        "residues",
+    )
 
     def __init__(self, columns: Columns, parent: Known | None = None, new: System | None = None) -> None:
         self.columns, self._parent, self._tab = columns, parent, None
         self._new: list[tuple[Key, int]] = []
-        self.ineqs: dict[Key, int] = dict(parent.ineqs) if parent else {}
-        self.mods = list(parent.mods) if parent else []
-        self.residues = dict(parent.residues) if parent else {}
-        self.low: Ends = dict(parent.low) if parent else {}
-        self.high: Ends = dict(parent.high) if parent else {}
-        self._floors = set(parent._floors) if parent else set()
+        self._several: list[tuple[Key, int]] | None = None
+        self.ineqs: dict[Key, int] = parent.ineqs.copy() if parent else {}
+        self.mods = parent.mods[:] if parent else []
+        self.residues = parent.residues.copy() if parent else {}
+        self.low: Ends = parent.low.copy() if parent else {}
+        self.high: Ends = parent.high.copy() if parent else {}
+        self._floors = parent._floors.copy() if parent else set()
         if new is not None:
             for key, const, d in new.mods:
                 self.mods.append((key, const, d))
@@ -168,6 +183,33 @@ class Known:
 
     # ---- questions
 
+    def plainly(self, rows: Sequence[tuple[Key, int]], key: Key) -> float | None:
+        """`greatest` where it takes no linear program; None elsewhere."""
+        if self.columns.floors:
+            return None
+        if self._several is None:
+            self._several = [row for row in self.ineqs.items() if len(row[0]) != 1]
+        return greatest((*self._several, *rows), key, self.low, self.high)
+
+    def greatest(self, rows: Sequence[tuple[Key, int]], key: Key) -> float | Fraction:
+        """The greatest value of `key . x` where some rows `>= 0` hold besides, over the rationals.
+
+        Infinity where there is none, its negative where the rows hold nowhere.
+        """
+        plain = self.plainly(rows, key)
+        if plain is not None:
+            return plain
+        tab = self.tableau(rows)
+        if tab.empty:
+            return -inf
+        top = tab.maximum(self._dense(tab, key, 0))
+        return inf if top is None else Fraction(*top)
+
+    def ensures(self, rows: Sequence[tuple[Key, int]], key: Key, const: int) -> bool:
+        """Whether `key . x + const >= 0` always where some rows hold besides."""
+        plain = self.plainly(rows, negated(key))
+        return plain < const + 1 if plain is not None else always(self, self.tableau(rows), key, const)
+
     def range(self, col: int) -> tuple[int | None, int | None]:
         """The least and the greatest value of a column, None where there is no bound or nothing holds anywhere."""
         if all(coefficient(key, col) == 0 or len(key) == 1 for key in self.ineqs):
@@ -227,7 +269,8 @@ class Known:
             opposite = self.ineqs.get(negated(key))
             if opposite is not None and opposite + const < 0:
                 return True
-        return self.tableau(rows).empty
+        plain = self.plainly(rows, ())
+        return plain == -inf if plain is not None else self.tableau(rows).empty
 
     def excludes_exactly(self, system: System, few: int = FEW) -> bool:
         """The same over the integers, congruences and floors included, as long as there are few columns.

@@ -88,6 +88,18 @@ def put(key: Key, const: int, col: int, image: Key, shift: int, den: int = 1) ->
     return plus(den, without(key, col), v, image), den * const + v * shift
 
 
+def outside(key: Key, depth: int) -> bool:
+    """Whether a row speaks of nothing but names, loops above number `depth`, and floors of these."""
+    if not key or key[-1][0] < LOOP + depth:
+        return True
+    if key[-1][0] >= LOCAL:
+        return False
+    for c, _ in key:
+        if LOOP + depth <= c < FLOOR:
+            return False
+    return True
+
+
 class System:
     """Equalities, inequalities and congruences over columns; `empty` once a contradiction is plain.
 
@@ -120,12 +132,10 @@ class System:
             if const < 0:
                 self.empty = True
             return
-        if len(key) == 1:
-            g = abs(key[0][1])
-        else:
+        if not -2 < key[0][1] < 2:
             g = gcd(*[v for _, v in key])
-        if g > 1:
-            key, const = tuple([(c, v // g) for c, v in key]), const // g
+            if g > 1:
+                key, const = tuple([(c, v // g) for c, v in key]), const // g
         old = self.ineqs.get(key)
         if old is None or const < old:
             self.ineqs[key] = const

@@ -9,7 +9,7 @@ each other: they never run at one place.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from math import gcd
+from math import gcd, inf
 
 from polyvolta.sched.loops.rows.known import Known
 from polyvolta.sched.loops.rows.lanes import Lane
@@ -71,13 +71,10 @@ def _furthest(known: Known, col: int, some: Iterable[tuple[Key, int]], others: I
     for key, const in others:
         v = coefficient(key, col)
         rows.append((plus(1, without(key, col), v, ((twin, 1),)), const) if v else (key, const))
-    tab = known.tableau(rows)
-    if tab.empty:
+    most = known.greatest(rows, ((col, 1), (twin, -1)))
+    if most == -inf:
         return None
-    most = tab.maximum(known._dense(tab, ((col, 1), (twin, -1)), 0))
-    if most is None or most[0] >= most[1]:
-        return 1
-    return -1 if most[0] < 0 else 0
+    return 1 if most >= 1 else -1 if most < 0 else 0
 
 
 def _apart(a: System, b: System, col: int) -> bool:

@@ -176,11 +176,11 @@ class Piece:
                     return value, shift, 1
         return None
 
-    def promote(self, outer: Callable[[int], bool]) -> bool:
+    def promote(self, outer: Callable[[Key], bool]) -> bool:
         """Make outer columns of other floors whose arguments are outer; whether there was one."""
-        found, inside = False, lambda key: all(outer(c) for c, _ in key)
+        found = False
         while not self.system.empty:  # a floor may be the argument of another
-            f = next((f for f, v in self.floors.items() if not inside(v[0]) and inside(f[1])), None)
+            f = next((f for f, v in self.floors.items() if not outer(v[0]) and outer(f[1])), None)
             if f is None:
                 return found
             column, shift = self.columns.quotient(*f)
@@ -241,7 +241,7 @@ class Piece:
 def system_of(columns: Columns, c: Conjunct, values: Sequence[tuple[Key, int]]) -> System:
     """A conjunct over outer columns, its dimensions given as rows; local columns are left for unknown divs alone."""
     piece = Piece.of(columns, "", (), [(*v, 1) for v in values], c)
-    piece.promote(LOCAL.__gt__)
+    piece.promote(lambda key: not local(key))
     if not c.known or not piece.locals():
         return piece.system
     out = System()  # equalities have tied floors together: as it stands, then
