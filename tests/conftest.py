@@ -170,8 +170,6 @@ LONG = ("test_readme.py", "types/", "test_provable.py", "sched/scheduler/test_ra
 """Whose single tests take longest: they begin, so that no process is left with one of them at the end."""
 
 Report = pytest.CollectReport
-THAWS = "test_every_memo_is_bounded"
-"""Looks for objects among all; if they stayed where it has them, each search for garbage would take a second or two."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -217,12 +215,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         left = [item for item in items if item.nodeid in gone]
         items[:] = [item for item in items if item.nodeid not in gone]
         config.hook.pytest_deselected(items=left)
-
-
-def pytest_runtest_teardown(item: pytest.Item) -> None:
-    if item.name == THAWS:
-        gc.collect()
-        gc.freeze()
 
 
 def pytest_collection_finish() -> None:

@@ -244,17 +244,27 @@ def _delete(path: str | Path) -> bool:
     return True
 
 
+_unseen: dict[Path, int] = {}  # bytes written to a folder since all of it was looked at
+
+
 def _shrink(new: Path, most: int) -> None:
     """Delete what was left behind, and if a folder holds more than `most` bytes the least recently used entries.
+
+    A process looks at a whole folder when it first writes there, and again after each 1/16 of `most`: with many entries
+    that takes longer than the writing.
 
     Parameters
     ----------
     new : the entry just written; it stays.
     """
     try:
-        now = new.stat().st_mtime
+        now, size = new.stat().st_mtime, new.stat().st_size
     except OSError:
         return  # another process deletes here
+    unseen = _unseen.get(new.parent, most) + size
+    _unseen[new.parent] = unseen if 16 * unseen <= most else 0
+    if _unseen[new.parent]:
+        return
 
     def age(entry: File) -> float:
         seconds = now - entry[1].st_mtime

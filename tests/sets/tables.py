@@ -18,6 +18,7 @@ PARAMS = range(-1, 4)
 FAR = 60  # how far an existential without bounds of its own is searched
 EXACT = 2**50  # of float64
 LARGE = 2**62  # of int64
+MOST = 2**22  # rows that are looked at at once
 
 
 def shape(n_params, n_dims):
@@ -93,7 +94,8 @@ def _sum(row, columns, largest):
 def _some(sums, coefficients):
     """Whether integers e exist with sums + e @ coefficients >= 0, for each row of `sums`.
 
-    Bounds are propagated, the narrowest unknown is given all its values at once, and so on with the others.
+    Bounds are propagated, the narrowest unknown is given all its values at once, and so on with the others. Where these
+    would be more than `MOST` rows, they are looked at in portions, for memory.
     """
     found = np.zeros(len(sums), bool)
     owner = np.arange(len(sums))
@@ -108,6 +110,10 @@ def _some(sums, coefficients):
         far = stop - start > 4 * FAR
         start, stop = np.where(far, np.maximum(start, -FAR), start), np.where(far, np.minimum(stop, FAR), stop)
         width = np.maximum(stop - start + 1, 0).astype(int)
+        if width.sum() > MOST and len(owner) > 1:
+            for part in np.array_split(np.arange(len(owner)), min(len(owner), -(-width.sum() // MOST))):
+                found[owner[part][_some(sums[part], coefficients)]] = True  # an owner may have several rows
+            return found
         row = np.repeat(np.arange(len(owner)), width)
         e = start[row] + np.arange(len(row)) - np.repeat(width.cumsum() - width, width)
         owner, sums = owner[row], sums[row] + e[:, None] * coefficients[narrow]

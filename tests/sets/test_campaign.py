@@ -3,11 +3,12 @@
 import json
 import time
 
+import numpy as np
 import pytest
 
 from polyvolta.sets.budgets import spend
 from tests.campaigns import Kept
-from tests.sets import campaign
+from tests.sets import campaign, tables
 from tests.sets.laws import FAMILIES, Family, family, load
 
 load()
@@ -123,3 +124,14 @@ def test_what_hangs_is_left_and_the_rest_goes_on(monkeypatch):
     first = {job: tally for job, _, tally in campaign.answers([0, 1, 2], 1, 0.5)}
     assert first[1] is None and first[0].cases == campaign.Tally().cases and 2 not in first
     assert [job for job, *_ in campaign.answers([2], 1, 5)] == [2]
+
+
+@pytest.mark.parametrize("most", [1, 7, 50])
+def test_tables_in_portions_are_the_same(monkeypatch, most):
+    rng = np.random.default_rng(3)
+    one, value = rng.integers(-3, 4, (3, 2)), rng.integers(-9, 10, (60, 2))
+    coefficients = np.hstack([one, -one, np.eye(3), -np.eye(3)])  # equal to a value, and each unknown from -2 to 2
+    sums = np.hstack([value, -value, np.full((60, 6), 2)]).astype(float)
+    whole = tables._some(sums, coefficients)
+    monkeypatch.setattr(tables, "MOST", most)
+    assert (tables._some(sums, coefficients) == whole).all() and 0 < whole.sum() < len(whole)

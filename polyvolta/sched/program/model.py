@@ -130,9 +130,10 @@ class Statement(Shown):
         return (*self.reads, *self.writes)
 
     def __str__(self) -> str:
+        from polyvolta.display.text import printable
         from polyvolta.sched.program.show import show_statement
 
-        return show_statement(self)
+        return printable(show_statement(self))
 
     def _html(self) -> str:
         from polyvolta.display.page import block
@@ -332,9 +333,10 @@ class Program(Shown):
     # ---- showing it
 
     def __str__(self) -> str:
+        from polyvolta.display.text import printable
         from polyvolta.sched.program.show import show_program
 
-        return show_program(self)
+        return printable(show_program(self))
 
     def __repr__(self) -> str:
         return f"<Program {self.name}: {', '.join(s.name for s in self.statements)}; print it>"
