@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import prod
-from typing import TYPE_CHECKING, Any, Never, NoReturn, Self
+from typing import TYPE_CHECKING, Any, Never, Self
 
 from polyvolta.compiler.arguments import LARGEST, TooLarge
 from polyvolta.compiler.options import Options
@@ -67,21 +67,6 @@ class LaunchConfig(Record):
         return "a launch"
 
 
-ELSEWHERE = (
-    ("ptx sass asm binary code_object module", "source is the CUDA text, cubin() the machine code"),
-    ("cuda text code src cuda_source", "source is the CUDA text"),
-    ("grid block blocks threads shared shared_memory shared_bytes", "launch_config(M=..., ...) says it for sizes"),
-    ("tree schedule_tree trees passes", "stages has the tree of each pass by name, schedule is the last one"),
-    ("registers regs spills local_bytes occupancy", "resources() has what the machine code takes"),
-    ("benchmark bench time timeit profile", "bind(...) launches with all done before; pv.tune(x, M=..., ...) times"),
-    ("save dump write to_file export", "source and cubin() are what to write; pickle keeps a whole kernel"),
-    ("run launch execute call forward", "a kernel is called: kernel(a, b); interpret(...) never takes a GPU"),
-    ("check prove proofs validate", "verify() proves it"),
-    ("draw plot show picture", "pv.pictures draws a kernel; print(stages['mapped']) shows a tree"),
-)
-"""Names that others have for what a kernel has, and what has it here."""
-
-
 @dataclass(frozen=True, slots=True)
 class Compiled(Shown):
     """A compiled graph; `Kernel` is that and can be called.
@@ -121,10 +106,11 @@ class Compiled(Shown):
 
     if not TYPE_CHECKING:  # checkers know the names, and that there are no others
 
-        def __getattr__(self, name: str) -> NoReturn:
-            here = next((here for names, here in ELSEWHERE if name in names.split()), "")
-            missing = f"{type(self).__name__!r} object has no attribute {name!r}"
-            raise AttributeError(f"{missing}; {here}" if here else missing, name=name, obj=self)
+        def __getattr__(self, name: str) -> object:
+            from polyvolta.compiler.shown.elsewhere import of_kernel
+            from polyvolta.graph.functions.elsewhere import missing
+
+            return missing(self, name, of_kernel)
 
     @property
     def name(self) -> str:

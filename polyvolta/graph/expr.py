@@ -72,14 +72,10 @@ class Expr(Operators["Expr"], Shown):
 
     if not TYPE_CHECKING:  # checkers know the names, and that there are no others
 
-        def __getattr__(self, name: str) -> NoReturn:
-            if name == "T":
-                self._no_transpose()
-            from polyvolta.graph.functions.elsewhere import of_expression
+        def __getattr__(self, name: str) -> object:
+            from polyvolta.graph.functions.elsewhere import missing, of_expression
 
-            here = "" if name.startswith("_") else of_expression(name)
-            missing = f"{type(self).__name__!r} object has no attribute {name!r}"
-            raise AttributeError(f"{missing}; {here}" if here else missing, name=name, obj=self)
+            return missing(self, name, of_expression)
 
     def _apply(self, function: str, operands: tuple[object, ...]) -> Expr:
         return apply(function, *operands)

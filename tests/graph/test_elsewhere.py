@@ -9,8 +9,10 @@ import re
 import pytest
 
 import polyvolta as pv
-from polyvolta.compiler.compiled import ELSEWHERE
+from polyvolta.compiler.compiled import Compiled
+from polyvolta.compiler.shown.elsewhere import ELSEWHERE
 from polyvolta.graph.errors import BadSize, NoTranspose
+from polyvolta.graph.expr import Expr
 from polyvolta.graph.functions.elsewhere import EXPRESSIONS, PACKAGE, of_expression
 from polyvolta.graph.functions.table import FUNCTIONS
 
@@ -38,6 +40,17 @@ def test_names_of_nobody_say_no_more():
         for name in ("nothing_of_the_kind", "_private", "__array__"):
             with pytest.raises(AttributeError, match=f"^'{type(thing).__name__}' object has no attribute '{name}'$"):
                 getattr(thing, name)
+
+
+def test_what_goes_wrong_in_a_property_is_said(monkeypatch):
+    """Python asks `__getattr__` then, too, which knows nothing of it."""
+    empty = object.__new__(Compiled)  # as when it is unpickled
+    with pytest.raises(AttributeError, match="stages"):
+        empty.schedule  # noqa: B018
+    for thing, kind, name in ((PRODUCT, Expr, "dtype"), (pv.compile(PRODUCT), Compiled, "schedule")):
+        monkeypatch.setattr(kind, name, property(lambda _: [].nothing_here))
+        with pytest.raises(AttributeError, match="^'list' object has no attribute 'nothing_here'$"):
+            getattr(thing, name)
 
 
 def test_what_is_called_a_function_is_one():

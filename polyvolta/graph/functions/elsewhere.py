@@ -5,6 +5,8 @@ Read only when a name is missing.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from polyvolta.graph.functions.table import FUNCTIONS
 
 OPERATORS = frozenset(
@@ -15,7 +17,7 @@ OPERATORS = frozenset(
 EXPRESSIONS = (
     ("sum mean prod var std norm any all cumsum argmax argmin amax amin softmax log_softmax logsumexp layernorm "
      "layer_norm rmsnorm rms_norm batchnorm batch_norm",
-     "a kernel adds up products alone, and has pointwise functions around them; this is computed of its result"),
+     "a kernel adds up products alone, and has pointwise functions around them; this is computed from its result"),
     ("matmul dot mm bmm einsum gemm linear tensordot", "A @ B is the product of two matrices"),
     ("reshape view flatten ravel squeeze unsqueeze expand permute broadcast_to concatenate concat "
      "cat stack split chunk pad roll tile repeat copy contiguous",
@@ -61,3 +63,19 @@ def of_expression(name: str) -> str:
     if name in FUNCTIONS and name not in OPERATORS:
         return f"pv.{name}(x) is a function"
     return next((here for names, here in (("max min", PACKAGE[0][1]), *EXPRESSIONS) if name in names.split()), "")
+
+
+def missing(thing: object, name: str, here: Callable[[str], str]) -> object:
+    """What `__getattr__` gives for a name that an object was asked for in vain: an error that says what is here.
+
+    Where its class has the name, a property went wrong with an AttributeError of its own: it is raised, not hidden.
+
+    Parameters
+    ----------
+    here : what there is in the place of a name; not asked about names of protocols, such as `__array__`.
+    """
+    if any(name in vars(kind) for kind in type(thing).__mro__):
+        return object.__getattribute__(thing, name)
+    words = "" if name.startswith("_") else here(name)
+    message = f"{type(thing).__name__!r} object has no attribute {name!r}"
+    raise AttributeError(f"{message}; {words}" if words else message, name=name, obj=thing)
