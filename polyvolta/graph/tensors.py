@@ -113,9 +113,21 @@ def tensor(
     hint: use dtype="float16" or "bfloat16"; products are accumulated in float32
     """
     if more:
-        shape_of_all = ", ".join(map(str, (shape, *more)))
-        raise BadSize(f"tensor {name}: a shape is one tuple", hint=f'pv.tensor("{name}", ({shape_of_all}))')
+        raise _several(name, shape, more)
     return Tensor(name, shape, layout, dtype)  # type: ignore[arg-type]  # a bare dimension becomes a tuple of one
+
+
+def _several(name: object, shape: object, more: Sequence[object]) -> BadSize:
+    """The error for dimensions that are no tuple, or for what stands behind a shape without its name."""
+    if not isinstance(shape, tuple | list):
+        dims = ", ".join(map(str, (shape, *more)))
+        return BadSize(f"tensor {name}: a shape is one tuple", hint=f'pv.tensor("{name}", ({dims}))')
+    dims = ", ".join(map(str, shape)) + "," * (len(shape) == 1)
+    layout = next((x for x in more if isinstance(x, str) and x in ("row", "col")), "")
+    dtype = next((kind for x in more if (kind := dtype_name(x)) in DTYPES), "")
+    said = [f'{option}="{value}"' for option, value in (("layout", layout), ("dtype", dtype)) if value]
+    hint = f'pv.tensor("{name}", ({dims}), {", ".join(said)})' if said else 'such as layout="col", dtype="bfloat16"'
+    return BadSize(f"tensor {name}: a layout and an element type are given by name, behind the shape", hint=hint)
 
 
 def scalar(name: str) -> Tensor:

@@ -6,6 +6,7 @@ import copy
 import pickle
 import re
 
+import numpy as np
 import pytest
 
 import polyvolta as pv
@@ -93,6 +94,9 @@ def test_copies_are_none_the_worse():
 @pytest.mark.parametrize(("call", "hint"), [
     (lambda: pv.sizes("M", "N", "K"), 'write sizes("M N K")'), (lambda: pv.sizes(M, N), 'write sizes("M N")'),
     (lambda: pv.tensor("A", M, 4), 'pv.tensor("A", (M, 4))'),
+    (lambda: pv.tensor("A", (M, 4), "col"), 'pv.tensor("A", (M, 4), layout="col")'),
+    (lambda: pv.tensor("A", (M,), "row", np.float16), 'pv.tensor("A", (M,), layout="row", dtype="float16")'),
+    (lambda: pv.tensor("A", [M, 4], (4, M)), 'such as layout="col", dtype="bfloat16"'),
 ])
 def test_several_where_one_belongs(call, hint):
     with pytest.raises(BadSize) as wrong:
