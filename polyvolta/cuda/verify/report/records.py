@@ -208,6 +208,10 @@ class Proofs:
     def __iter__(self) -> Iterator[Proof]:
         return iter(self.proofs)
 
+    def __contains__(self, name: object) -> bool:
+        """Whether there is a proof of that name, or this proof."""
+        return any(name in (p.id, p) for p in self.proofs)
+
     def __getitem__(self, name: str) -> Proof:
         """The proof of that name.
 

@@ -35,6 +35,8 @@ def test_a_report_is_true_if_all_is_proved():
         report = Report("kern0", proofs)
         assert bool(report) == report.ok == (proofs == (proved,))
         assert len(report) == len(proofs) and (*report,) == proofs
+        assert all(p in report and p.id in report and report[p.id] is p for p in proofs)
+        assert "exchange" not in report and None not in report
     assert proved and not refuted and not unknown
 
 
