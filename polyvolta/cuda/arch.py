@@ -85,29 +85,36 @@ def newest_for(gpu: str, names: Iterable[str]) -> str | None:
 
 
 CHIPS = {chip: arch for arch, chips in {
-    "sm_70": "volta v100 titanv", "sm_75": "turing t4 rtx20", "sm_80": "ampere a100 a30",
-    "sm_86": "a2 a10 a16 a40 a6000 rtx30", "sm_89": "ada lovelace l4 l40 l40s rtx40", "sm_90": "hopper h100 h200 gh200",
-    "sm_100": "blackwell b200 gb200",
+    "sm_70": "volta v100 titanv", "sm_75": "turing t4 rtx20", "sm_80": "ampere a100 a30 a800",
+    "sm_86": "a2 a10 a10g a16 a40 a6000 rtx30", "sm_89": "ada lovelace l4 l40 l40s rtx40",
+    "sm_90": "hopper h20 h100 h200 h800 gh200", "sm_100": "blackwell b200 gb200", "sm_120": "rtx50",
 }.items() for chip in chips.split()}  # fmt: skip
-"""What people call chips and their families."""
+"""What people call chips and their families; of those for games by their series."""
 
 
 def called(name: str) -> str:
-    """The architecture of a chip, a family or a number, as people write them; the name itself where that is unknown.
+    """The architecture of a chip, a family or a number, as people and drivers write them; else the name itself.
 
-    >>> called("NVIDIA H100"), called("sm90"), called("compute_80"), called("8.6"), called("RTX 3090"), called("mi300")
-    ('sm_90', 'sm_90', 'sm_80', 'sm_86', 'sm_86', 'mi300')
+    >>> called("NVIDIA H100 80GB HBM3"), called("sm90"), called("compute_80"), called("8.6"), called("RTX 3090")
+    ('sm_90', 'sm_90', 'sm_80', 'sm_86', 'sm_86')
+    >>> called("RTX 2000 Ada"), called("Quadro RTX 4000"), called("mi300")
+    ('sm_89', 'Quadro RTX 4000', 'mi300')
     """
-    plain = _plain(name)
-    if number := re.fullmatch(r"(?:sm|compute|cc)?(\d{2,3}[af]?)", plain):
+    if number := re.fullmatch(r"(?:sm|compute|cc)?(\d{2,3}[af]?)", _plain(name)):
         return f"sm_{number[1]}"
-    return CHIPS.get(plain, name)
+    return CHIPS.get(_chip(name), name)
 
 
 def _plain(name: str) -> str:
-    """A chip's name as `CHIPS` has it: of one for games its series."""
-    plain = re.sub(r"[^a-z0-9]", "", name.lower()).removeprefix("nvidia").removeprefix("geforce")
-    return re.sub(r"^(rtx\d\d)\d\d.*$", r"\1", plain)
+    """A name without what stands between its letters, and without its maker's."""
+    return re.sub(r"[^a-z0-9]", "", name.lower()).removeprefix("nvidia").removeprefix("geforce")
+
+
+def _chip(name: str) -> str:
+    """A chip as `CHIPS` has it, "" of one that it hasn't; behind its name there may be how it is built in."""
+    plain = _plain(name)
+    series = re.sub(r"^(rtx\d0)[5-9]0.*$", r"\1", plain)
+    return next((x for x in (plain, series, *re.findall(r"[a-z0-9]+", name.lower())) if x in CHIPS), "")
 
 
 def instead(name: str, names: Iterable[str]) -> str:
@@ -121,7 +128,7 @@ def instead(name: str, names: Iterable[str]) -> str:
     names = list(names)
     known = [*names, AUTO]
     near = nearest(name, known)
-    if not near.startswith("did you mean") or _plain(name) in CHIPS:
+    if not near.startswith("did you mean") or _chip(name):
         name = called(name)
     with suppress(UnsupportedArch):
         older = newest_for(name, names)

@@ -106,7 +106,9 @@ def test_several_where_one_belongs(call, hint):
 
 @pytest.mark.parametrize(("name", "taken"), [
     ("h100", "sm_90a"), ("NVIDIA A100", "sm_80"), ("hopper", "sm_90a"), ("rtx 4090", "sm_80"), ("compute_75", "sm_75"),
-    ("9.0", "sm_90a"), ("V100", "sm_70"), ("B200", "sm_80"),
+    ("9.0", "sm_90a"), ("V100", "sm_70"), ("B200", "sm_80"), ("Tesla V100-SXM2-16GB", "sm_70"),
+    ("NVIDIA A100-SXM4-80GB", "sm_80"), ("NVIDIA H100 80GB HBM3", "sm_90a"), ("NVIDIA RTX A6000", "sm_80"),
+    ("NVIDIA GeForce RTX 4090 Laptop GPU", "sm_80"), ("NVIDIA RTX 2000 Ada Generation", "sm_80"), ("RTX 5090", "sm_80"),
 ])
 def test_a_target_by_the_name_of_a_chip_is_refused_with_the_one_to_take(name, taken):
     with pytest.raises(pv.PolyvoltaError, match=f"take '{taken}'"):
