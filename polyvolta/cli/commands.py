@@ -458,24 +458,27 @@ def print_error(error: PolyvoltaError, as_json: bool = False) -> None:
     """An error on stderr: its id, what, where and a hint; nothing, if stderr can't be written."""
     where = "\n".join(f"  {line}" for line in error.where.splitlines())
     try:
-        if as_json or not terminal.is_terminal(sys.stderr):  # which need no rich
-            lines = [f"error {error.id}: {error.message}", *[where][: bool(where)],
-                     *[f"hint: {terminal.folded(error.hint, ' ' * 6)}"][: bool(error.hint)]]  # fmt: skip
-            text = values.text_of(values.error(error)) if as_json else "\n".join(lines)
-            if sys.stderr is not None:  # which it is where it was closed before
-                print(text, file=sys.stderr, flush=True)
-            return
-        err = terminal.console(stderr=True)
-        width = min(err.width, 100)
-        from rich.text import Text
-
-        terminal.put(err, Text.assemble((f"error {error.id}", "bold red"), f": {error.message}"))
-        err.print(folded(where, width), end="\n" * bool(where))
-        if error.hint:
-            err.print("hint", style="green", end="")
-            err.print(f": {terminal.folded(error.hint, ' ' * 6, width)}")
+        if as_json:
+            terminal.write_error(values.text_of(values.error(error)))
+        elif terminal.may_be_terminal(sys.stderr) and (err := terminal.console(stderr=True)).is_terminal:
+            _print_in_colours(err, error, where)
+        else:  # which needs no rich
+            hint = f"hint: {terminal.folded(error.hint, ' ' * 6)}" if error.hint else ""
+            terminal.write_error("\n".join(filter(None, (f"error {error.id}: {error.message}", where, hint))))
     except OSError:
         terminal.discard(sys.stderr)
+
+
+def _print_in_colours(err: Any, error: PolyvoltaError, where: str) -> None:
+    from rich.text import Text
+
+    width = min(err.width, 100)
+    terminal.put(err, Text.assemble((f"error {error.id}", "bold red"), f": {error.message}"))
+    if where:
+        err.print(folded(where, width))
+    if error.hint:
+        err.print("hint", style="green", end="")
+        err.print(f": {terminal.folded(error.hint, ' ' * 6, width)}")
 
 
 def main(argv: Sequence[str] | None = None) -> None:

@@ -51,8 +51,8 @@ def console(stderr: bool = False) -> Console:
     return made
 
 
-def is_terminal(stream: TextIO | None) -> bool:
-    """Whether a console of a stream may be one of a terminal; rich's to say where the environment has a word in it."""
+def may_be_terminal(stream: TextIO | None) -> bool:
+    """Whether a stream is a terminal, or taken for one; rich's to say where the environment has a word in it."""
     return any(map(os.environ.get, ("FORCE_COLOR", "TTY_COMPATIBLE"))) or (stream is not None and stream.isatty())
 
 
@@ -128,6 +128,12 @@ def folded(text: str, indent: str, width: int = 100) -> str:
 
     whole = ", ".join(part.replace(" ", "\0") for part in text.split(", ")) if text.startswith("known: ") else text
     return f"\n{indent}".join(wrap(whole, width - len(indent), break_on_hyphens=False)).replace("\0", " ")
+
+
+def write_error(text: str) -> None:
+    """A text in lines to stderr as it is; nothing, where stderr was closed before."""
+    if sys.stderr is not None:
+        print(text, file=sys.stderr, flush=True)
 
 
 def is_ascii(out: Console) -> bool:

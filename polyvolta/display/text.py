@@ -73,7 +73,7 @@ def printable(text: str) -> str:
         text.encode(getattr(sys.stdout, "encoding", None) or "utf-8")
     except UnicodeEncodeError:
         return plain(text)
-    except LookupError:
+    except (LookupError, TypeError):  # no encoding that Python knows, as of what stands for stdout in a test
         pass
     return text
 

@@ -22,7 +22,7 @@ from polyvolta.display.drawing import Box, drawn, scaled
 from polyvolta.display.fragment import Html
 from polyvolta.display.shown import Record, Shown
 from polyvolta.display.tables import tabulated
-from polyvolta.display.text import called, columns, filled, folded, hanging, listed, plain
+from polyvolta.display.text import called, columns, filled, folded, hanging, listed, plain, printable
 from tests.display.objects import arrays, everything, kernel
 
 VOID = {"br", "input", "mspace"}
@@ -422,6 +422,14 @@ def test_what_stdout_cannot_encode_is_printed_in_ascii(monkeypatch):
         assert plain(signs) == str(x)
     monkeypatch.setattr("sys.stdout", TextIOWrapper(BytesIO(), encoding="utf-8"))
     assert [str(x) for x in trees] == [signs for signs, _ in meant]
+
+
+@pytest.mark.parametrize("stdout", [
+    None, object(), SimpleNamespace(encoding=None), SimpleNamespace(encoding="nobody's"), SimpleNamespace(encoding=1),
+])  # fmt: skip
+def test_a_stdout_without_an_encoding_gets_the_signs(monkeypatch, stdout):
+    monkeypatch.setattr("sys.stdout", stdout)
+    assert printable("0 ≤ i") == "0 ≤ i"
 
 
 def spelled(text):
