@@ -143,15 +143,20 @@ def _found(name: str) -> object:
     elif name in _SUBPACKAGES:
         value = import_module(_SUBPACKAGES[name])
     else:
-        from difflib import get_close_matches
-
-        from polyvolta.graph.functions.elsewhere import of_package
-
-        close = [] if name.startswith("_") else get_close_matches(name, __all__, n=1)
-        here = of_package(name) or (f"did you mean {close[0]!r}?" if close else "")
+        here = "" if name.startswith("_") else _instead(name)
         raise AttributeError(f"module 'polyvolta' has no attribute {name!r}" + (f"; {here}" if here else ""), name=name)
     globals()[name] = value  # the next look-up finds it here
     return value
+
+
+def _instead(name: str) -> str:
+    """What an error says of a name that is none here; "" where nothing is near."""
+    from difflib import get_close_matches
+
+    from polyvolta.graph.functions.elsewhere import of_package
+
+    close = get_close_matches(name, __all__, n=1)
+    return of_package(name) or (f"did you mean {close[0]!r}?" if close else "")
 
 
 if not TYPE_CHECKING:  # checkers know the names, and that there are no others
