@@ -12,8 +12,8 @@ must be written, and every word elsewhere, inputs included, must be what it was.
 float64 by torch, or by numpy for arrays in host memory; arrays are torch's, cupy's, numba's and numpy's in turn.
 
 With --launches each kernel is then launched so often in a row at one size, more tiles than the GPU has multiprocessors,
-and every result must be that of the first launch, bit for bit: what goes wrong once in thousands of launches, because
-of an order of lanes or warps that is rare, shows there.
+and every eighth result, and the last one, must be that of the first launch, bit for bit: what goes wrong once in
+thousands of launches, because of an order of lanes or warps that is rare, shows there, if not the first time.
 
 Prints Markdown tables; the worst cases stand there with the command that runs them again. The exit status is 1 when
 anything failed. On chips after Volta `mma.m8n8k4` is emulated: right, and slow.
@@ -102,7 +102,7 @@ def work(task: Task) -> list[tuple[str, str, arrays.Verdict, float]]:
 
 
 def repeated(kernel: Any, c: Combination, seed: int, launches: int) -> tuple[cases.Case, arrays.Verdict]:
-    """Many launches in a row of several tiles a block; the results of all are those of the first, which are judged."""
+    """Many launches in a row, of several tiles a block, compared with the first one; the last result is judged."""
 
     def often(kernel: Any, inputs: dict[str, Any], scalars: dict[str, float], out: Any) -> None:
         run, outputs = kernel.bind(**inputs, **scalars, out=out), out if isinstance(out, tuple) else (out,)
