@@ -1,8 +1,8 @@
 """What can go wrong between a kernel's text and its run on a GPU, each with a stable id: PV5xx.
 
 PV501, 502, 503 and 507 come from compiling and from reading machine code (`nvrtc`), which need no GPU; PV504, 505 and
-506 from running (`launch`). Two are of names that the command line refuses before it loads
-what has the names. Modules that have errors of their own define them: the cache, views, the interpreter.
+506 from running (`launch`); PV514 and 565 are about names, which the command line refuses before it loads what has
+them. Modules that have errors of their own define them: the cache, views, the interpreter.
 """
 
 from __future__ import annotations
