@@ -13,6 +13,7 @@ import pytest
 import polyvolta
 import polyvolta as pv
 from polyvolta.cli import trial
+from polyvolta.cli.commands import print_error
 from polyvolta.cli.options import Choice
 from polyvolta.cli.trial import TOLERANCE
 from polyvolta.compiler.kernel import Kernel
@@ -404,6 +405,19 @@ def test_bad_input_is_an_error_and_exit_code_2(cli, monkeypatch, argv, id, fragm
     assert ESCAPE not in err
     for fragment in fragments:
         assert fragment in err
+
+
+@pytest.mark.parametrize(("name", "value"), [("TTY_COMPATIBLE", "0"), ("FORCE_COLOR", "1")])
+def test_where_an_error_is_folds_on_what_is_taken_for_a_terminal_alone(monkeypatch, capsys, name, value):
+    """Environments that have a word in it have rich loaded, which decides."""
+    monkeypatch.setenv(name, value)
+    monkeypatch.setenv("COLUMNS", "60")
+    print_error(pv.PolyvoltaError("no", where="somewhere far away " * 6, hint="go there"))
+    err = capsys.readouterr().err
+    if value == "0":
+        assert err == f"error {pv.PolyvoltaError.id}: no\n  {'somewhere far away ' * 6}\nhint: go there\n"
+    else:
+        assert len(err.splitlines()) > 3 and "hint" in err
 
 
 def test_an_errors_id_is_red_on_a_terminal(terminal):

@@ -5,6 +5,8 @@ from __future__ import annotations
 import copy
 import pickle
 import re
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -52,6 +54,13 @@ def test_what_goes_wrong_in_a_property_is_said(monkeypatch):
         monkeypatch.setattr(kind, name, property(lambda _: [].nothing_here))
         with pytest.raises(AttributeError, match="^'list' object has no attribute 'nothing_here'$"):
             getattr(thing, name)
+
+
+def test_private_names_cost_no_tables():
+    """Doctest, mocks and importers ask each module for some."""
+    code = "import sys, polyvolta as pv; hasattr(pv, '__wrapped__'); print('polyvolta.graph' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"
 
 
 def test_what_is_called_a_function_is_one():
