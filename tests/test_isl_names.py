@@ -122,14 +122,15 @@ def test_so_do_functions_classes_and_the_module(owner, name, here):
     ("ScheduleConstraints", "schedule(instances, validity=..."), ("UnionAccessInfo", "dependences(program)"),
     ("UnionFlow", "Flow, which dataflow gives"), ("AstExpr", "polyvolta.sets.Aff"), ("ast_loop_type", "set_loop_type"),
     ("Set", "it is polyvolta.sets.Set"), ("UnionMap", "it is polyvolta.sets.UnionMap"), ("Val", "Python's int"),
-    ("Skedule", "has no attribute 'Skedule'"), ("_Band", "has no attribute '_Band'"),
+    ("schedul", "did you mean schedule?"), ("AstNode2", "has no attribute"),
+    ("Qwerty", "has no attribute"), ("_Band", "has no attribute '_Band'"),
 ])
 def test_of_classes_for_schedules_the_package_says_what_is_here(name, here):
     with pytest.raises(AttributeError) as missing:
         getattr(sched, name)
     assert str(missing.value).startswith(f"module 'polyvolta.sched' has no attribute {name!r}")
     assert here in str(missing.value) and missing.value.name == name
-    assert (";" in str(missing.value)) == (name not in ("Skedule", "_Band")) and not hasattr(sched, name)
+    assert (";" in str(missing.value)) == (name not in ("Qwerty", "_Band")) and not hasattr(sched, name)
 
 
 def test_every_class_of_isl_for_schedules_is_said():

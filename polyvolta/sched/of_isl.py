@@ -26,15 +26,25 @@ CLASSES = (
 
 
 def of_module(name: str) -> str:
-    """What an error says of a name that isl's module has, or `polyvolta.sets`; "" of one that neither has.
+    """What an error says of a name that isl's module or `polyvolta.sets` has, or that is nearly one of here.
 
-    >>> of_module("UnionFlow"), of_module("Set"), of_module("Skedule")
-    ("; isl's UnionFlow is not here: Flow, which dataflow gives", '; it is polyvolta.sets.Set', '')
+    >>> of_module("UnionFlow"), of_module("Set")
+    ("; isl's UnionFlow is not here: Flow, which dataflow gives", '; it is polyvolta.sets.Set')
+    >>> of_module("schedul")
+    '; did you mean schedule?'
     """
     for patterns, here in CLASSES:
         if any(fnmatchcase(name, p) for p in patterns.split()):
             return f"; isl's {name} is not here: {here}"
-    import polyvolta.sets as sets
-    from polyvolta.sets.text.of_isl import of_module
+    from difflib import get_close_matches
 
-    return f"; it is polyvolta.sets.{name}" if name[:1].isupper() and hasattr(sets, name) else of_module(name)
+    from polyvolta import sched, sets
+    from polyvolta.sets.text import of_isl
+
+    if hasattr(sets, name):
+        return f"; it is polyvolta.sets.{name}"
+    said = of_isl.of_module(name)
+    if said and sched.__name__ not in said:  # patterns for what would be here fit what isl hasn't, too
+        return said
+    close = get_close_matches(name, sched.__all__, n=1)
+    return f"; did you mean {close[0]}?" if close else ""
