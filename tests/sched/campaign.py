@@ -35,7 +35,8 @@ from tests.sched.loops.oracle import deviation
 CHUNK = 20
 STEPS = 10_000  # some 0.2 s
 WHOLE = 8
-REFUSALS = ("does not run from 0 to one bound", "cannot be unrolled")  # all drawn trees are bounded
+# all drawn trees are bounded
+REFUSALS = ("does not run from 0 to one bound", "cannot be unrolled", "has no value, and instances run there")
 OUTCOMES = ("good", "wrong", "declined", "aside", "slow")
 NODES = {Sequence: "sequence", SetNode: "set", Mark: "mark", Guard: "guard", Context: "context", Extension: "extension"}
 

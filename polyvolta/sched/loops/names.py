@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from math import gcd
 from typing import TYPE_CHECKING, cast
 
 from polyvolta.sched.errors import NotScannable
-from polyvolta.sched.loops.conditions import beyond
+from polyvolta.sched.loops.conditions import NOWHERE, beyond
+from polyvolta.sched.loops.instances import systems
 from polyvolta.sched.loops.rows.bounds import bounds
 from polyvolta.sched.loops.rows.columns import Columns
 from polyvolta.sched.loops.rows.known import Known
 from polyvolta.sched.loops.rows.linear import System, without
 from polyvolta.sched.loops.rows.pieces import Piece
-from polyvolta.sched.tree import Band, Extension, Node, Schedule
+from polyvolta.sched.tree import Band, Context, Extension, Filter, Guard, Node, Schedule
 from polyvolta.sets import Aff, Set, aff, var
+from polyvolta.sets.functions.cells import where
 from polyvolta.sets.values.simplify import simplify
 
 if TYPE_CHECKING:
@@ -72,6 +74,11 @@ def extents(
 
     A name without values, where no instance comes, has the one value 0: the rest of the tree runs there. Of several
     bounds a number counts; conditions inside see to the others.
+
+    Raises
+    ------
+    NotScannable : no range from 0; or a name has no values at some parameters where instances run that no member mapped
+        to it is above: they would run for each of them, that is never.
     """
     found: dict[str, Aff] = {}
     rows, further = System(), System()
@@ -111,8 +118,52 @@ def extents(
             rows.ge(*row[:2])
         last = found[name] - 1
         ranges[name] = (0, last.const if last.is_constant else None)
+    for name, size in found.items():
+        _check_some(schedule, columns, known, name, size)
     known = known.given(beyond(known, rows)) if found else known
     return found, known.given(further) if further.ineqs else known
+
+
+def _check_some(schedule: Schedule, columns: Columns, known: Known, name: str, size: Aff) -> None:
+    """Raise where a name has no value and instances run that no member mapped to it is above."""
+    if known.implies(*columns.row(size - 1)):
+        return
+    none = _where(-size)
+    for there in _beside(schedule, name):
+        if not all(known.excludes_exactly(s) for s in systems(columns, there & none, (), schedule)):
+            raise NotScannable(
+                f"where {size} is 0 or less {name} has no value, and instances run there under none of its members",
+                where=str(schedule),
+                hint=f"assume that it has one: scan(tree, context=Set({str(_where(size - 1))!r}))",
+            )
+
+
+def _where(e: Aff) -> Set:
+    """The parameters at which an expression is 0 or more."""
+    names = tuple(sorted(e.names()))
+    found = where(names, [("ge", e)])
+    return Set._of(names, [(NOWHERE, () if found is None else (found,))])
+
+
+def _beside(schedule: Schedule, name: str) -> Iterator[Set]:
+    """The parameters at which instances come to leaves that no member mapped to a name is above, leaf by leaf."""
+    stack = [(schedule.root, schedule.domain)]
+    while stack:
+        node, active = stack.pop()
+        match node:
+            case Band(members) if any(m.name == name for m in members):
+                continue
+            case Filter(statements, instances=instances):
+                parts = [(space, cs) for space, cs in active.parts if space.out.name in statements]
+                active = Set._of(active.param_names, parts)
+                active = active if instances is None else active.intersect(instances)
+            case Guard(s) | Context(s) if not s.space.n_out:
+                active = active.intersect_params(s)
+            case Extension(extension):
+                active = active.union(extension.range())
+        if not node.children:
+            yield active.params()
+        stack += [(child, active) for child in node.children]
 
 
 def _distinct(known: Known, shadows: list[System], col: int) -> list[System]:

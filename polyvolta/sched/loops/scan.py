@@ -66,7 +66,8 @@ def scan(
 
     Raises
     ------
-    NotScannable : an unbounded loop, or one that is to be unrolled and has no constant number of iterations.
+    NotScannable : an unbounded loop, or one that is to be unrolled and has no constant number of iterations; a name
+        that members are mapped to has no value where other instances run.
     BadSchedule : a statement that a band has no expression for, or that no child of a sequence takes; a context, a
         guard or what is isolated has other dimensions than there are members.
     UnknownName : an extent is given of a name that no member is mapped to.

@@ -353,3 +353,18 @@ def test_a_name_without_values_leaves_the_rest_to_run():
     schedule = tree("{ S[i] : 0 <= i < 3; T[i] : false }", order)
     assert scan(schedule).extents["t"] == aff(1)
     assert run(scan(schedule)) == [("S", (i,)) for i in range(3)]
+
+
+def test_what_runs_for_each_value_of_a_name_without_values_would_never_run():
+    """T is mapped to t, which has N values; S runs beside it, for each of them."""
+    mapped = Band((Member((("T", aff("i")),), True, "t"),))
+
+    def beside(condition):
+        s = Filter(("S",), band(S=["i"]), Set(f"[N] -> {{ S[i] : {condition} }}"))
+        return tree("[N] -> { S[i] : 0 <= i < 3; T[i] : 0 <= i < N }", Sequence((Filter(("T",), mapped), s)))
+
+    with pytest.raises(NotScannable, match="where N is 0 or less t has no value, and instances run there") as found:
+        scan(beside("i >= 1"))
+    assert "context=Set('[N] -> { : N >= 1 }')" in str(found.value)
+    assert_scans(beside("i >= 1"), [{"N": 1}, {"N": 5}], context=Set("[N] -> { : N >= 1 }"))
+    assert_scans(beside("N >= 1"), [{"N": n} for n in (-1, 0, 1, 5)])
