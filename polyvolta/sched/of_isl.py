@@ -38,7 +38,8 @@ def of_module(name: str) -> str:
             return f"; isl's {name} is not here: {here}"
     from difflib import get_close_matches
 
-    from polyvolta import sched, sets
+    import polyvolta.sched as sched
+    import polyvolta.sets as sets
     from polyvolta.sets.text import of_isl
 
     if hasattr(sets, name):

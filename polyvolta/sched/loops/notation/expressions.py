@@ -49,13 +49,7 @@ class Speller:
         if not terms:
             return str(const + more)
         if terms[-1][0].__class__ is not str or self.names:  # names come first, and stand for themselves
-            if len(terms) == 1:
-                body, c = self._term(*terms[0])
-                if c == 1 and const == -more:
-                    return body
-                terms = ((body, c),)
-            else:
-                terms, const = self.terms(e)  # type: ignore[assignment]
+            terms, const = self.terms(e)  # type: ignore[assignment]
         return self.sum(terms, const + more)  # type: ignore[arg-type]
 
     def sum(self, terms: Sequence[Term], const: int) -> str:
@@ -306,12 +300,6 @@ class CSpeller(Speller):
                 v, c = loops[at].var, left[loops[at].var]
                 todo += [(num + c * (start - var(v)), at) for start in _leaves(loops[at].lower)]
         return found.pop() if len(found) == 1 else None
-
-    def _term(self, atom: Atom, c: int) -> Term:
-        if isinstance(atom, Floor) and self.unsigned(atom.num):  # as most are: the shortest way
-            text = f"{self.operand(atom.num)} / {atom.den}"
-            return (text if -2 < c < 2 else f"({text})"), c
-        return super()._term(atom, c)
 
     def turns(self, num: Aff, den: int) -> bool:
         for _, c in num.terms:
