@@ -259,15 +259,13 @@ class CSpeller(Speller):
 
     def unsigned(self, num: Aff) -> bool:
         """Whether an expression is known not to be negative."""
-        ranges = self.ranges
-        if num.const >= 0:  # a sum of what is not negative, at a glance
-            for atom, c in num.terms:
-                low = ranges.get(atom, UNKNOWN)[0] if isinstance(atom, str) else None
-                if c < 0 or low is None or low < 0:
-                    break
-            else:
-                return True
-        low, _ = interval(num, ranges)
+        ranges, low = self.ranges, num.const
+        for atom, c in num.terms:  # of names alone at a glance
+            end = ranges.get(atom, UNKNOWN)[c < 0] if isinstance(atom, str) else None
+            if end is None:
+                low = None if isinstance(atom, str) else interval(num, ranges)[0]
+                break
+            low += c * end
         if low is None and self.scope and not num.names().isdisjoint(self.scope):
             low, _ = interval(num, self._closer())
         return low is not None and low >= 0
