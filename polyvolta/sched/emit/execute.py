@@ -24,11 +24,12 @@ from polyvolta.sched.emit.given import check_program
 from polyvolta.sched.emit.interface import Interface
 from polyvolta.sched.emit.run import free_names
 from polyvolta.sched.errors import BadArgument, BadSchedule
+from polyvolta.sched.loops.names import beside
 from polyvolta.sched.loops.result import Scan
 from polyvolta.sched.loops.scan import scan
 from polyvolta.sched.loops.widths import check_sizes, integer_type
 from polyvolta.sched.tree import Schedule
-from polyvolta.sets import Set, nearest
+from polyvolta.sets import Set, aff, nearest
 from polyvolta.sets.errors import kind_of
 
 if TYPE_CHECKING:
@@ -157,6 +158,10 @@ def prepared(program: Program, schedule: Schedule | None, using: Language, how: 
     used = free_names(loops.body).union(*[e.names() for e in loops.extents.values()])
     for name in sorted(used - {*loops.extents, *program.params}):
         raise BadSchedule(f"the tree speaks of {name}, no parameter of the program", where=str(order))
+    for name, size in loops.extents.items():
+        if size != aff(1) and any(not s.is_empty() for s in beside(order, name)):
+            what = f"instances that no member mapped to {name} is above would run once for each of its values"
+            raise BadSchedule(what, where=str(order), hint="map a member above them, too, or run the tree unmapped")
     return Compiled(program, loops, using, how, assumptions(order))
 
 

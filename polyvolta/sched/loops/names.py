@@ -129,7 +129,7 @@ def _check_some(schedule: Schedule, columns: Columns, known: Known, name: str, s
     if known.implies(*columns.row(size - 1)):
         return
     none = _where(-size)
-    for there in _beside(schedule, name):
+    for there in beside(schedule, name):
         if not all(known.excludes_exactly(s) for s in systems(columns, there & none, (), schedule)):
             raise NotScannable(
                 f"where {size} is 0 or less {name} has no value, and instances run there under none of its members",
@@ -145,7 +145,7 @@ def _where(e: Aff) -> Set:
     return Set._of(names, [(NOWHERE, () if found is None else (found,))])
 
 
-def _beside(schedule: Schedule, name: str) -> Iterator[Set]:
+def beside(schedule: Schedule, name: str) -> Iterator[Set]:
     """The parameters at which instances come to leaves that no member mapped to a name is above, leaf by leaf."""
     stack = [(schedule.root, schedule.domain)]
     while stack:

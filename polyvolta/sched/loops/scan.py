@@ -20,14 +20,14 @@ shares a loop between statements whose values interleave and tests inside, unles
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from operator import index
 
 from polyvolta.sched.by_cases import by_cases
 from polyvolta.sched.errors import BadArgument, NotScannable
 from polyvolta.sched.loops.ast import Ast, Call
-from polyvolta.sched.loops.instances import instances
+from polyvolta.sched.loops.instances import instances, parameters
 from polyvolta.sched.loops.names import mapped_names
 from polyvolta.sched.loops.result import Scan
 from polyvolta.sched.loops.state import State
@@ -52,6 +52,10 @@ def scan(
     parted: bool = True,
 ) -> Scan:
     """Loops that visit exactly the instances of a schedule tree in its order.
+
+    Members that are mapped to a name, as to `threadIdx.x`, have no loop: for each value of the name the loops visit the
+    instances with this value, and those that no member mapped to it is above. All instances come where the name takes
+    all its values, as many as the result's `extents` says; extents that are given are taken as they are.
 
     Loop variables are called c0, c1, ... by their depth; one that the tree has as a name of something else gets an
     underscore.
@@ -100,6 +104,7 @@ def scan(
     for name in given:
         if name not in names:
             raise UnknownName(f"no member is mapped to {name}", where=str(schedule), hint=nearest(name, names))
+    _check_extents(given, [*parameters(schedule.root), *(context.param_names if context is not None else ())])
     marked = any(isinstance(node, Mark) for _, node in schedule.walk())
     try:
         return replace(_scanned(schedule, context, given, _statements(schedule), parted), tree=schedule, marked=marked)
@@ -171,13 +176,23 @@ def _context(context: object) -> Set | None:
 
 def _extents(given: object) -> dict[str, int | Aff]:
     """The extents as integers, or as expressions."""
-    hint = 'such as extents={"blockIdx.x": 16}'
+    hint = 'such as extents={"blockIdx.x": 16}, or aff("N") for the parameter N'
     if not isinstance(given, Mapping):
         raise BadArgument(f"extents are numbers by name, not {kind_of(given)}", where=repr(given), hint=hint)
     try:
-        return {str(n): v if isinstance(v, Aff) else index(v) for n, v in given.items()}
+        return {str(n): v if isinstance(v, Aff | bool) else index(v) for n, v in given.items()}
     except TypeError:
-        raise BadArgument("an extent is an integer", where=repr(dict(given)), hint=hint) from None
+        raise BadArgument("an extent is an integer or an Aff", where=repr(dict(given)), hint=hint) from None
+
+
+def _check_extents(given: Mapping[str, int | Aff], params: Sequence[str]) -> None:
+    """Numbers that count something, and expressions of the parameters."""
+    for name, size in given.items():
+        if isinstance(size, bool) or not isinstance(size, Aff) and size < 1:
+            hint = "an extent is a positive integer, or an Aff"
+            raise BadArgument(f"{name} has at least one value, not {size}", hint=hint)
+        for n in sorted(size.names() - {*params}) if isinstance(size, Aff) else ():
+            raise UnknownName(f"the extent of {name} speaks of {n}, no parameter", hint=nearest(n, params))
 
 
 def _statements(schedule: Schedule) -> set[str]:

@@ -91,7 +91,7 @@ def pinned(relation: Relation, param: str) -> int | None:
     return found.pop() if len(found) == 1 else None
 
 
-def count(self: Relation, **params: int) -> int:
+def count(self: Relation, /, **params: int) -> int:
     """The number of integer points, with the parameters given.
 
     `params` are the values of the parameters by name; one that the relation says itself, as after `fix`, need not be.
@@ -309,7 +309,7 @@ def _slices(n: int, rows: tuple[Row, ...]) -> int:
 # ---- listing
 
 
-def points(self: Relation, **params: int) -> Iterator[tuple[int, ...]]:
+def points(self: Relation, /, **params: int) -> Iterator[tuple[int, ...]]:
     """The integer points of one tuple in lexicographic order, with the parameters given; inputs before outputs.
 
     `params` are the values of the parameters by name.

@@ -189,7 +189,7 @@ class PwQPolynomial:
         """The pieces, their polynomials in the positions of the dimensions."""
         return {(s, q.subs({d: f"#{k}" for k, d in enumerate(s.dims())})) for s, q in self.pieces}
 
-    def __call__(self, **values: int) -> int | Fraction:
+    def __call__(self, /, **values: int) -> int | Fraction:
         """The value at a point, all parameters and dimensions given by name; 0 outside all pieces. Exact.
 
         Raises

@@ -186,7 +186,7 @@ class Piecewise(metaclass=Named):
 
     # ---- values
 
-    def __call__(self, *point: object, **values: object) -> object:
+    def __call__(self, /, *point: object, **values: object) -> object:
         """The value where the inputs, given in order or by name, and the parameters have these values; see `eval`."""
         if point:
             return self.eval(point, **values)
@@ -198,7 +198,7 @@ class Piecewise(metaclass=Named):
             raise UnknownName(f"{name!r} {text}", where=str(self), hint=hint)
         return self._value([_coordinate(values[n], n) for n in self.names])
 
-    def eval(self, point: Sequence[object] = (), **params: object) -> object:
+    def eval(self, /, point: Sequence[object] = (), **params: object) -> object:
         """The value at a point: numbers, or numpy arrays of integers (then elementwise, in their own arithmetic).
 
         Exact for Python ints; O(constraints).

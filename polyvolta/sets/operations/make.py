@@ -219,7 +219,7 @@ def _expression(e: object, where: Tuple) -> Aff:
 # ---- membership
 
 
-def contains(self: Relation, point: object, **params: int) -> bool:
+def contains(self: Relation, /, point: object, **params: int) -> bool:
     """Whether a point, a tuple of integers, is in the relation; for a map the inputs and then the outputs.
 
     `params` are the values of the parameters by name.

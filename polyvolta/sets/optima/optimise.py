@@ -87,7 +87,7 @@ def dim_max(self: Relation, dim: str | int) -> PwAff:
     return _best_dim(self, dim, 1)
 
 
-def sample_point(self: Set, **params: int) -> tuple[int, ...]:
+def sample_point(self: Set, /, **params: int) -> tuple[int, ...]:
     """The coordinates of one point, for the given parameter values; exact, one search.
 
     `params` are the values of the parameters by name.

@@ -14,7 +14,7 @@ from polyvolta.sched import build, execute
 from polyvolta.sched.emit.c.text import to_c
 from polyvolta.sched.errors import BadArgument, BadProgram, BadSchedule, NoCompiler, NotTranslatable
 from polyvolta.sched.loops.scan import scan
-from polyvolta.sched.passes import contract, tile
+from polyvolta.sched.passes import contract, insert_context, map_members, tile
 from polyvolta.sched.program import nest
 from polyvolta.sched.program.model import Program
 from polyvolta.sched.scheduler import schedule as best
@@ -531,3 +531,22 @@ def test_a_notebook_shows_the_code_that_runs(using, language):
     shown = made._repr_html_()
     assert f"in {language}<" in shown and shown.startswith('<div class="pv">')
     assert made.text.strip() in unescape(sub("<[^>]*>", "", shown))
+
+
+@nest
+def apart(x, y, z, N, M):
+    for i in range(N):
+        y[i] = x[i]
+    for j in range(M):
+        z[j] = z[j] + x[j]
+
+
+def test_what_would_run_once_for_each_value_of_a_name_is_refused():
+    """One statement is mapped, the other one stands beside it; both are mapped, and the results are right."""
+    mapped = map_members(best(apart), (0, 0, 0), {0: "threadIdx.x"})
+    with pytest.raises(BadSchedule, match="once for each of its values"):
+        build(apart, insert_context(mapped, (0,), Set("[N] -> { : N >= 1 }")))
+    both = map_members(mapped, (0, 1, 0), {0: "threadIdx.x"})
+    x, y, z = np.arange(1.0, 5.0), np.zeros(4), np.ones(4)
+    execute(apart, insert_context(both, (0,), Set("[N, M] -> { : N = M and M >= 1 }")), x=x, y=y, z=z, N=4, M=4)
+    assert (y == x).all() and (z == x + 1).all()

@@ -4,7 +4,7 @@ import pytest
 
 from polyvolta.sched.emit.c.text import to_c
 from polyvolta.sched.emit.run import run
-from polyvolta.sched.errors import BadSchedule, NotScannable
+from polyvolta.sched.errors import BadArgument, BadSchedule, NotScannable
 from polyvolta.sched.loops.scan import scan
 from polyvolta.sched.tree import (
     Band,
@@ -368,3 +368,14 @@ def test_what_runs_for_each_value_of_a_name_without_values_would_never_run():
     assert "context=Set('[N] -> { : N >= 1 }')" in str(found.value)
     assert_scans(beside("i >= 1"), [{"N": 1}, {"N": 5}], context=Set("[N] -> { : N >= 1 }"))
     assert_scans(beside("N >= 1"), [{"N": n} for n in (-1, 0, 1, 5)])
+
+
+@pytest.mark.parametrize(("size", "error", "said"), [
+    (0, BadArgument, "at least one value, not 0"), (-4, BadArgument, "not -4"), (True, BadArgument, "not True"),
+    ("N", BadArgument, r'aff\("N"\) for the parameter N'), (aff("Q"), UnknownName, "speaks of Q, no parameter"),
+    (aff("t"), UnknownName, "speaks of t, no parameter"),
+])  # fmt: skip
+def test_extents_that_count_nothing_are_refused(size, error, said):
+    mapped = Band((Member((("S", aff("i")),), True, "t"),))
+    with pytest.raises(error, match=said):
+        scan(tree("[N] -> { S[i] : 0 <= i < N }", mapped), extents={"t": size})
