@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from typing import cast
 
 from polyvolta.sched.loops.ast import AnyOf, Bound, Choice, Condition, Extreme, For
 from polyvolta.sets import Aff, var
@@ -259,13 +260,16 @@ class CSpeller(Speller):
 
     def unsigned(self, num: Aff) -> bool:
         """Whether an expression is known not to be negative."""
-        ranges, low = self.ranges, num.const
-        for atom, c in num.terms:  # of names alone at a glance
-            end = ranges.get(atom, UNKNOWN)[c < 0] if isinstance(atom, str) else None
+        ranges, terms = self.ranges, num.terms
+        low: int | None = num.const
+        if terms and not isinstance(terms[-1][0], str):  # names come first: there are floors, and remainders of names
+            low, terms = interval(num, ranges)[0], ()
+        for atom, c in terms:
+            end = ranges.get(cast("str", atom), UNKNOWN)[c < 0]
             if end is None:
-                low = None if isinstance(atom, str) else interval(num, ranges)[0]
+                low = None
                 break
-            low += c * end
+            low = cast("int", low) + c * end
         if low is None and self.scope and not num.names().isdisjoint(self.scope):
             low, _ = interval(num, self._closer())
         return low is not None and low >= 0
