@@ -6,10 +6,12 @@ whole band. What then speaks of the column of loop k are its bounds; what does n
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from math import gcd
 
+from polyvolta.sched.loops.rows.columns import Columns, Row
 from polyvolta.sched.loops.rows.known import Known
-from polyvolta.sched.loops.rows.linear import LOCAL, Key, System
+from polyvolta.sched.loops.rows.linear import LOCAL, LOOP, Key, System, negated, outside, plus
 from polyvolta.sched.loops.rows.pieces import Piece
 
 
@@ -42,10 +44,30 @@ class Lane:
         if gone:
             rest = rest.without(gone, known.low, known.high)
         for k in range(len(columns) - 1, start - 1, -1):
-            shadows[k] = rest
+            exact = self.resolved(k, columns, known) if not rest.exact and columns[k] else None
+            shadows[k] = exact or rest
             if k > start and columns[k]:
                 rest = rest.without((columns[k],), known.low, known.high)
         self.shadows = shadows
+
+    def resolved(self, k: int, columns: Sequence[int], known: Known) -> System | None:
+        """The shadow of loop k with the values that two inequalities leave put in; None where they leave none.
+
+        Projecting e away from 0 <= N - 4*(c + 3*e) <= 3 loses that c is floor(N/4) modulo 3.
+        """
+        depth, found = columns[k] - LOOP, False
+
+        def resolve(system: System) -> bool:
+            nonlocal found
+            row = next(tight(known.columns, system, depth), None)
+            if row is not None:
+                system.eq(*row)
+                found = True
+            return row is not None
+
+        gone = {c for c in self.piece.system.columns() if c >= LOCAL}.union(filter(None, columns[k + 1 :]))
+        rest = self.piece.system.without(gone, known.low, known.high, resolve)
+        return rest if found else None
 
     def copy(self) -> Lane:
         """One that can be changed."""
@@ -76,3 +98,21 @@ class Lane:
             s.replace(col, key, const, den)
             s.mod(key, const, den)
         return out
+
+
+def tight(columns: Columns, system: System, depth: int) -> Iterator[Row]:
+    """Rows that are 0 by opposite inequalities between which there is one multiple of a number.
+
+    0 <= f + g*h + c <= g - 1 says that h is -floor((f + c)/g). Here f is of what is outside of loop `depth`, and h of two
+    columns or more that are not: one alone is its loop's to bound.
+    """
+    for key, low in system.ineqs.items():
+        f = tuple([t for t in key if outside((t,), depth)])
+        if not f or len(f) + 2 > len(key):
+            continue
+        h = tuple([t for t in key if t not in f])
+        g = gcd(*[v for _, v in h])
+        high = system.ineqs.get(negated(key))
+        if g > 1 and high is not None and low + high < g:
+            whole, shift = columns.quotient(g, f, low)
+            yield plus(1, whole, 1, tuple([(c, v // g) for c, v in h])), shift

@@ -242,12 +242,19 @@ class System:
                 else:
                     self.mod(key, const, d)
 
-    def without(self, gone: Iterable[int], low: Ends | None = None, high: Ends | None = None) -> System:
+    def without(
+        self,
+        gone: Iterable[int],
+        low: Ends | None = None,
+        high: Ends | None = None,
+        resolve: Callable[[System], bool] | None = None,
+    ) -> System:
         """The system that holds where values of the columns `gone` satisfy this one (see the module).
 
         Parameters
         ----------
         low, high : constant bounds of columns that hold besides, for leaving out what follows from them.
+        resolve : may add equalities that follow, and says whether it has; asked as long as it does.
         """
         out = self.copy()
         gone = set(gone)
@@ -257,6 +264,8 @@ class System:
             gone.add(t)
             out.eqs.append((plus(1, row[0], row[2], ((t, 1),)), row[1]))
         solve(out, gone.__contains__, out.replace)
+        while resolve is not None and not out.empty and resolve(out):
+            solve(out, gone.__contains__, out.replace)
         first = True
         while not out.empty:
             present = {c for key in out.ineqs for c, _ in key if c in gone}
