@@ -208,8 +208,17 @@ class Piece:
             self.settle()
 
     def _tied(self, columns: Sequence[int]) -> Iterator[tuple[Key, int]]:
-        """Rows that are 0 of floors with local values, by linear programs."""
+        """Rows that are 0 of floors with local values, by linear programs; and of what is in steps beyond a member.
+
+        Such as e where a member has the value i - 4*e and 0 <= i <= 1: floor(i/4), which is no floor of what is left.
+        """
         locals_ = [(d, v) for (d, _, _), v in self.floors.items() if len(v[0]) and local(v[0]) and v[2] == 1]
+        steps = {c: 0 for c in self.locals()}
+        for key, _ in self.system.every_ge() if steps else ():
+            for c, v in key:
+                if c in steps:
+                    steps[c] = gcd(steps[c], v)
+        locals_ += [(0, (((c, 1),), 0, 1)) for c, g in steps.items() if g > 1]
         if not locals_:
             return
         place = {c: 1 + k for k, c in enumerate(sorted(self.system.columns()))}
