@@ -253,23 +253,26 @@ class BandLoops:
     ) -> tuple[System, Bounds | None]:
         """Conditions outside without which nothing runs in a loop, where they are worth a test before it.
 
-        They are if the loop runs but a few times under them, and there is no limit without. And where what is inside is
-        written out: no loop would ensure them, and each iteration had to test them.
+        They are if the loop runs but a few times under them, and there is no limit without; if it is an outermost one
+        that always runs a number of times, often for nothing. And where what is inside is written out: no loop would
+        ensure them, and each iteration had to test them.
         """
         rows, col = System(), self.columns[k]
+        always = b.limited and len(b.low) == len(b.high) == 1 and not any(e.names() for e in state.prefix)
+        always = always and single(state.known, b, shadows, col) is None
         inner = [j for j in range(k + 1, len(self.members)) if self.columns[j]]
         written = isinstance(self.child, Leaf) and inner and all(self.loop_type(j, lanes) == "unroll" for j in inner)
-        if len(shadows) == 1 and (written or (b.bounded(1) and b.bounded(-1) and not b.limited)):
+        if len(shadows) == 1 and (written or always or (b.bounded(1) and b.bounded(-1) and not b.limited)):
             aside = shadows[0].without((col,), state.known.low, state.known.high)
             aside.eqs, aside.mods = [], []
             rows = beyond(state.known, aside)
             ensured = state.known.given(b.system(col))
             rows.ineqs = {key: const for key, const in rows.ineqs.items() if not ensured.implies(key, const)}
-        if not rows.ineqs or rows.empty or not (written or longest(state.known, b, col) is None):
+        if not rows.ineqs or rows.empty or not (written or always or longest(state.known, b, col) is None):
             return rows, None
         known = state.known.given(rows)
         found = bounds(known, shadows, col)
-        return rows, found if found is None or written or longest(known, found, col) is not None else None
+        return rows, found if found is None or written or always or longest(known, found, col) is not None else None
 
     def at_value(self, k: int, parts: Parts, value: Value, state: State) -> tuple[Ast, ...]:
         """The code at one value of the member."""
