@@ -103,8 +103,8 @@ class Lane:
 def tight(columns: Columns, system: System, depth: int) -> Iterator[Row]:
     """Rows that are 0 by opposite inequalities between which there is one multiple of a number.
 
-    0 <= f + g*h + c <= g - 1 says that h is -floor((f + c)/g). Here f is of what is outside of loop `depth`, and h of two
-    columns or more that are not: one alone is its loop's to bound.
+    0 <= f + g*h + c <= g - 1 says that h is -floor((f + c)/g). Here f is of what is outside of loop `depth`, and h of
+    two columns or more that are not: one alone is its loop's to bound.
     """
     for key, low in system.ineqs.items():
         f = tuple([t for t in key if outside((t,), depth)])

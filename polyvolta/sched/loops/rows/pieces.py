@@ -213,7 +213,7 @@ class Piece:
         Such as e where a member has the value i - 4*e and 0 <= i <= 1: floor(i/4), which is no floor of what is left.
         """
         locals_ = [(d, v) for (d, _, _), v in self.floors.items() if len(v[0]) and local(v[0]) and v[2] == 1]
-        steps = {c: 0 for c in self.locals()}
+        steps = dict.fromkeys(self.locals(), 0)
         for key, _ in self.system.every_ge() if steps else ():
             for c, v in key:
                 if c in steps:
