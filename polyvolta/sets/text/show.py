@@ -141,6 +141,8 @@ def _piece_texts(r: Relation, style: Style) -> list[str]:
     texts = [_piece(r.param_names, s, c, style) for s, cs in r.parts for c in cs]
     if not texts and r.parts:
         return [f"{_tuple_text(r.parts[0][0], {}, style)} : false".lstrip()]
+    if len(r.parts) > 1:  # isl reads a bare `:` only where it stands alone
+        return [f"[] {t}".removesuffix(" :") if t.startswith(":") else t for t in texts]
     return texts
 
 

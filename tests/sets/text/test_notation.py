@@ -117,6 +117,8 @@ def test_tuples_as_isl_writes_them():
         assert Map(theirs).is_equal(Map(text))
     for text in ("[N = 5] -> { [i] : i < N }", "{ A[] }", "[n] -> { : n > 3 }", "{ T[[i] -> [[j] -> [k]]] }"):
         assert Set(str(isl.Set(text))).is_equal(Set(text))
+    for text in ("{ : ; S[2] }", "[N] -> { S[i] : 0 <= i < N; : N > 3 }", "[N] -> { : N > 3; : N < 0 }"):
+        assert Set(str(isl.UnionSet(str(Set(text))))).is_equal(Set(text))
 
 
 def test_the_box_is_enumerated_as_brute_force_does():

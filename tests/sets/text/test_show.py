@@ -11,7 +11,7 @@ import pytest
 
 import polyvolta.sets
 from polyvolta.sets import Map, Set, var
-from polyvolta.sets.text.show import PAPER, PAPER_ASCII, show_relation
+from polyvolta.sets.text.show import PAPER, PAPER_ASCII, piece_texts, show_relation
 from polyvolta.sets.values.space import Space, Tuple
 from tests.sets.texts import drawn
 
@@ -171,6 +171,17 @@ def test_tuples_without_dimensions():
     assert Set("{ [[] -> []] }") != Set("{ : }") and str(Set("{ [[] -> []] : false }")) == "{ [[] -> []] : false }"
     for s in (Set("{ [] }"), Map("{ [] -> A[i] }").domain(), Set("{ [i] : 0 <= i < 3 }").project_out(0)):
         assert Set(str(s)) == s and s == Set("{ [] }")
+
+
+def test_no_tuple_among_others_is_an_empty_one():
+    """A bare `:` among other pieces is no text of isl's."""
+    for tuples, text in (
+        (Set("{ : }") | Set("{ S[2] }"), "{ []; S[2] }"),
+        (Set("[N] -> { S[i] : 0 <= i < N; : N > 3; : N < 0 }"), "[N] -> { S[i] : 0 <= i < N; [] : N >= 4; [] : N <= -1 }"),
+        (Set("[N] -> { : N > 3; : N < 0 }"), "[N] -> { : N >= 4; : N <= -1 }"),
+    ):
+        assert str(tuples) == text and Set(text) == tuples
+        assert piece_texts(tuples) == text[text.index("{") + 2 : -2].split("; ")
 
 
 def test_a_bound_is_said_once():
