@@ -34,6 +34,7 @@ from polyvolta.sched.loops.state import State
 from polyvolta.sched.loops.tidy import tidied
 from polyvolta.sched.loops.walk import Scanner
 from polyvolta.sched.loops.widths import largest
+from polyvolta.sched.of_a_tree import need_schedule
 from polyvolta.sched.structure import names_of
 from polyvolta.sched.tree import Context, Domain, Extension, Mark, Schedule
 from polyvolta.sets import Aff, Set, UnknownName, nearest
@@ -92,10 +93,7 @@ def scan(
     >>> print(*inner.lower, *inner.upper, *inner.body[0].args)
     32*c0 N - 1 32*c0 + 31 c1
     """
-    if not isinstance(schedule, Schedule):
-        orders = hasattr(schedule, "schedule")  # a program, which has one
-        hint = "scan(program.schedule) is the order as written, scan(schedule(program)) a better one" if orders else ""
-        raise BadArgument(f"scan takes a Schedule, not {kind_of(schedule)}", hint=hint)
+    need_schedule(schedule, "scan", "")
     if not isinstance(schedule.root, Domain):
         raise NotScannable("a tree starts with its Domain", where=str(schedule))
     context = _context(context)

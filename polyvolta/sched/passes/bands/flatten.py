@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from polyvolta.sched.errors import BadPath, BadTile
+from polyvolta.sched.of_a_tree import of_a_tree
 from polyvolta.sched.passes.bands.levels import Levels, of_level
 from polyvolta.sched.passes.common.arguments import whole
 from polyvolta.sched.passes.common.legal import reflagged
@@ -19,6 +20,7 @@ from polyvolta.sets.values.simplify import interval
 from polyvolta.sets.values.space import Space
 
 
+@of_a_tree
 def flatten(schedule: Schedule, at: Path, length: int, level: Levels = None) -> Schedule:
     """The two members of the band at a path as one, the inner one running from 0 to `length` - 1; no order changes.
 

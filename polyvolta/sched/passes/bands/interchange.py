@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from polyvolta.sched.errors import BadPath, IllegalTransformation
 from polyvolta.sched.legality import band_flags
+from polyvolta.sched.of_a_tree import of_a_tree
 from polyvolta.sched.passes.common.arguments import items
 from polyvolta.sched.passes.common.legal import checked
 from polyvolta.sched.passes.common.places import MemberRef, members_at
@@ -18,6 +19,7 @@ from polyvolta.sched.tree import Path, Schedule
 from polyvolta.sets import var
 
 
+@of_a_tree
 def interchange(schedule: Schedule, at: Path, order: Sequence[MemberRef]) -> Schedule:
     """The members of the band at a path in another order, outermost first.
 

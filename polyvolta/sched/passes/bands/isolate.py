@@ -21,6 +21,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from polyvolta.sched.errors import BadPath
+from polyvolta.sched.of_a_tree import of_a_tree
 from polyvolta.sched.passes.common.arguments import relation
 from polyvolta.sched.passes.common.places import depth
 from polyvolta.sched.structure import names_of
@@ -31,6 +32,7 @@ from polyvolta.sets.conjuncts import conjunct as cj
 R = TypeVar("R", Map, Set)
 
 
+@of_a_tree
 def isolate_full_tiles(schedule: Schedule, at: Path, context: Set | str | None = None) -> Schedule:
     """Let code for the full tiles of the band at a path be generated apart: the band's `isolate` is the set of them.
 

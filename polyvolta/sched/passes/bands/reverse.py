@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from polyvolta.sched.errors import IllegalTransformation
 from polyvolta.sched.legality import band_flags
+from polyvolta.sched.of_a_tree import of_a_tree
 from polyvolta.sched.passes.bands.tile import not_mapped
 from polyvolta.sched.passes.common.legal import checked, reflagged
 from polyvolta.sched.passes.common.places import MemberRef, member_at
@@ -17,6 +18,7 @@ from polyvolta.sched.tree import Path, Schedule
 from polyvolta.sets import var
 
 
+@of_a_tree
 def reverse(schedule: Schedule, at: Path, member: MemberRef) -> Schedule:
     """Run a member of the band at a path backwards.
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from polyvolta.sched.of_a_tree import of_a_tree
 from polyvolta.sched.passes.common.arguments import table
 from polyvolta.sched.passes.common.legal import settled, unflagged
 from polyvolta.sched.passes.common.places import MemberRef, member_at, tuples_of
@@ -17,6 +18,7 @@ from polyvolta.sched.tree import Band, Path, Schedule
 from polyvolta.sets import Aff, UnknownName, aff, nearest, var
 
 
+@of_a_tree
 def shift(schedule: Schedule, at: Path, member: MemberRef, by: Mapping[str, int | Aff | str]) -> Schedule:
     """Add a constant to one member's expression, by statement.
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from polyvolta.sched.errors import BadPath, BadTile, IllegalTransformation
+from polyvolta.sched.of_a_tree import of_a_tree
 from polyvolta.sched.passes.bands.tile import not_mapped
 from polyvolta.sched.passes.common.arguments import whole
 from polyvolta.sched.passes.common.legal import checked, reflagged
@@ -19,6 +20,7 @@ from polyvolta.sched.tree import Path, Schedule
 from polyvolta.sets import var
 
 
+@of_a_tree
 def skew(schedule: Schedule, at: Path, member: MemberRef, other: MemberRef, factor: int = 1) -> Schedule:
     """Add `factor` times another member to a member of the band at a path.
 

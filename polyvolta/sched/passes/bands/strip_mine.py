@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from polyvolta.sched.of_a_tree import of_a_tree
 from polyvolta.sched.passes.bands.levels import Levels, of_level
 from polyvolta.sched.passes.bands.tile import not_mapped, two_levels
 from polyvolta.sched.passes.common.arguments import positive, table
@@ -25,6 +26,7 @@ from polyvolta.sched.tree import Member, Path, Schedule
 from polyvolta.sets import aff, var
 
 
+@of_a_tree
 def strip_mine(
     schedule: Schedule, at: Path, sizes: Mapping[MemberRef, int], nested: bool = True, level: Levels = None
 ) -> Schedule:

@@ -14,6 +14,7 @@ from dataclasses import replace
 
 from polyvolta.sched.errors import BadArgument, BadTile, IllegalTransformation
 from polyvolta.sched.legality import band_flags
+from polyvolta.sched.of_a_tree import of_a_tree
 from polyvolta.sched.passes.bands.levels import Levels, of_level
 from polyvolta.sched.passes.common.arguments import items, positive
 from polyvolta.sched.passes.common.legal import checked, reflagged
@@ -24,6 +25,7 @@ from polyvolta.sets import var
 Marks = tuple[str | None, str | None]
 
 
+@of_a_tree
 def tile(
     schedule: Schedule,
     at: Path,

@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from polyvolta.sched.errors import BadTile
+from polyvolta.sched.of_a_tree import of_a_tree
 from polyvolta.sched.passes.bands.isolate import isolate_full_tiles
 from polyvolta.sched.passes.bands.tile import tile
 from polyvolta.sched.passes.common.arguments import table, whole
@@ -24,6 +25,7 @@ from polyvolta.sets import Set
 from polyvolta.sets.values.space import distinct
 
 
+@of_a_tree
 def unroll_and_jam(
     schedule: Schedule, at: Path, times: Mapping[MemberRef, int], context: Set | str | None = None
 ) -> Schedule:

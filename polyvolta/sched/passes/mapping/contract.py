@@ -19,6 +19,7 @@ from dataclasses import replace
 from polyvolta.sched.dependence.model import Dependence
 from polyvolta.sched.errors import IllegalTransformation
 from polyvolta.sched.example import example
+from polyvolta.sched.of_a_tree import of_a_tree
 from polyvolta.sched.passes.common.arguments import positive, relation, table
 from polyvolta.sched.passes.common.legal import checked, reflagged, unflagged
 from polyvolta.sched.structure import names_of
@@ -31,6 +32,7 @@ from polyvolta.sets.values.build import RowBuilder
 from polyvolta.sets.values.space import Space
 
 
+@of_a_tree
 def contract(
     schedule: Schedule,
     statement: str,

@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from polyvolta.sched.errors import BadSchedule
+from polyvolta.sched.of_a_tree import of_a_tree
 from polyvolta.sched.passes.common.arguments import items, relation, table
 from polyvolta.sched.passes.common.places import depth, inserted_at, tuples_of
 from polyvolta.sched.structure import names_of
@@ -26,6 +27,7 @@ from polyvolta.sets import Aff, Map, UnknownName, aff, nearest
 from polyvolta.sets.values.space import Space, distinct, renamed
 
 
+@of_a_tree
 def insert_extension(
     schedule: Schedule,
     at: Path,

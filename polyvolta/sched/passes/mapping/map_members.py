@@ -19,6 +19,7 @@ from dataclasses import replace
 from polyvolta.sched.dependence.model import Dependence
 from polyvolta.sched.errors import BadArgument, IllegalTransformation
 from polyvolta.sched.legality import band_flags, violations
+from polyvolta.sched.of_a_tree import of_a_tree
 from polyvolta.sched.passes.common.arguments import items, table
 from polyvolta.sched.passes.common.legal import checked
 from polyvolta.sched.passes.common.places import MemberRef, bands_above, members_at, words_of
@@ -28,6 +29,7 @@ from polyvolta.sets.values.build import RowBuilder
 from polyvolta.sets.values.space import Space, Tuple
 
 
+@of_a_tree
 def map_members(
     schedule: Schedule, at: Path, names: Mapping[MemberRef, str], reduction: str | Sequence[str] = ()
 ) -> Schedule:

@@ -18,6 +18,7 @@ from dataclasses import replace
 
 from polyvolta.sched.errors import BadPath
 from polyvolta.sched.legality import band_flags
+from polyvolta.sched.of_a_tree import of_a_tree
 from polyvolta.sched.passes.common.arguments import whole
 from polyvolta.sched.passes.common.legal import settled
 from polyvolta.sched.passes.order.distribute import chain_below, flags_allow, pushed
@@ -26,6 +27,7 @@ from polyvolta.sched.tree import Sequence as InOrder
 from polyvolta.sets.errors import kind_of
 
 
+@of_a_tree
 def hoist(schedule: Schedule, at: Path, keep: int | None = None) -> Schedule:
     """Move the sequence below the band at a path up to behind its first `keep` members.
 

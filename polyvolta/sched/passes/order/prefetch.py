@@ -36,6 +36,7 @@ from itertools import product
 from types import MappingProxyType
 
 from polyvolta.sched.errors import BadArgument, BadPath, BadTile, IllegalTransformation
+from polyvolta.sched.of_a_tree import of_a_tree
 from polyvolta.sched.passes.bands.shift import shift
 from polyvolta.sched.passes.common.arguments import table, whole
 from polyvolta.sched.passes.common.legal import settled
@@ -54,6 +55,7 @@ Fences = Mapping[str, Collection[str]]
 """Statements between whose sides accesses of all threads are in order, each with the arrays for which that holds."""
 
 
+@of_a_tree
 def prefetch(
     schedule: Schedule,
     at: Path,
