@@ -32,8 +32,8 @@ from polyvolta.sched.dependence.order import Clock, clocks, parameters, preimage
 from polyvolta.sched.dependence.pairs import Pairs, Time, among
 from polyvolta.sched.errors import BadSchedule, IllegalTransformation
 from polyvolta.sched.example import small_point
-from polyvolta.sched.of_a_tree import of_a_tree
 from polyvolta.sched.points import is_empty
+from polyvolta.sched.structure import of_a_tree
 from polyvolta.sched.tree import (
     Band,
     Context,

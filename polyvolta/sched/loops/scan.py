@@ -34,8 +34,7 @@ from polyvolta.sched.loops.state import State
 from polyvolta.sched.loops.tidy import tidied
 from polyvolta.sched.loops.walk import Scanner
 from polyvolta.sched.loops.widths import largest
-from polyvolta.sched.of_a_tree import need_schedule
-from polyvolta.sched.structure import names_of
+from polyvolta.sched.structure import names_of, need_schedule
 from polyvolta.sched.tree import Context, Domain, Extension, Mark, Schedule
 from polyvolta.sets import Aff, Set, UnknownName, nearest
 from polyvolta.sets.budgets import metered

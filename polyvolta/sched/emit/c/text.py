@@ -46,6 +46,9 @@ def to_c(
     The function takes the parameters, then of every array the lengths of its dimensions but the first (`A_1`, ...),
     then the arrays and the scalars, in the order of the program's arguments.
 
+    Names of parameters, statements and loop variables that are none in C get another spelling: `for` is `_for`, `N'` is
+    `N_`. Names that members are mapped to, such as `threadIdx.x`, stay in loops without a program.
+
     Marks of the tree that say how a loop is wanted (`parallel`, `vectorise`, `unroll 4`, ...) become pragmas above it;
     see `polyvolta.sched.wishes`. Other marks are comments.
 

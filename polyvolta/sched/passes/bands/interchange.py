@@ -10,11 +10,11 @@ from dataclasses import replace
 
 from polyvolta.sched.errors import BadPath, IllegalTransformation
 from polyvolta.sched.legality import band_flags
-from polyvolta.sched.of_a_tree import of_a_tree
 from polyvolta.sched.passes.common.arguments import items
 from polyvolta.sched.passes.common.legal import checked
 from polyvolta.sched.passes.common.places import MemberRef, members_at
 from polyvolta.sched.passes.common.subtree import rebased
+from polyvolta.sched.structure import of_a_tree
 from polyvolta.sched.tree import Path, Schedule
 from polyvolta.sets import var
 

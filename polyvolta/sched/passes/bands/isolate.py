@@ -21,10 +21,9 @@ from dataclasses import replace
 from typing import TypeVar
 
 from polyvolta.sched.errors import BadPath
-from polyvolta.sched.of_a_tree import of_a_tree
 from polyvolta.sched.passes.common.arguments import relation
 from polyvolta.sched.passes.common.places import depth
-from polyvolta.sched.structure import names_of
+from polyvolta.sched.structure import names_of, of_a_tree
 from polyvolta.sched.tree import Band, Extension, Filter, Leaf, Node, Path, Schedule
 from polyvolta.sets import Aff, Map, Set, Unbounded, var
 from polyvolta.sets.conjuncts import conjunct as cj

@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from polyvolta.sched.errors import BadPath
-from polyvolta.sched.of_a_tree import of_a_tree
 from polyvolta.sched.passes.common.legal import reflagged
+from polyvolta.sched.structure import of_a_tree
 from polyvolta.sched.tree import Band, Path, Schedule
 from polyvolta.sets.errors import kind_of
 

@@ -15,8 +15,8 @@ from dataclasses import replace
 from typing import get_args
 
 from polyvolta.sched.errors import BadPath
-from polyvolta.sched.of_a_tree import of_a_tree
 from polyvolta.sched.passes.common.places import MemberRef, members_at
+from polyvolta.sched.structure import of_a_tree
 from polyvolta.sched.tree import LoopType, Member, Path, Schedule
 from polyvolta.sets import nearest
 

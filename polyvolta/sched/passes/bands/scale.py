@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from polyvolta.sched.of_a_tree import of_a_tree
 from polyvolta.sched.passes.bands.tile import not_mapped
 from polyvolta.sched.passes.common.arguments import positive, table
 from polyvolta.sched.passes.common.places import MemberRef, members_at
 from polyvolta.sched.passes.common.subtree import rebased
+from polyvolta.sched.structure import of_a_tree
 from polyvolta.sched.tree import Path, Schedule
 from polyvolta.sets import var
 

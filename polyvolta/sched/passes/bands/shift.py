@@ -8,12 +8,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from polyvolta.sched.of_a_tree import of_a_tree
 from polyvolta.sched.passes.common.arguments import table
 from polyvolta.sched.passes.common.legal import settled, unflagged
 from polyvolta.sched.passes.common.places import MemberRef, member_at, tuples_of
 from polyvolta.sched.passes.common.subtree import Change, rebased
-from polyvolta.sched.structure import names_of
+from polyvolta.sched.structure import names_of, of_a_tree
 from polyvolta.sched.tree import Band, Path, Schedule
 from polyvolta.sets import Aff, UnknownName, aff, nearest, var
 

@@ -10,12 +10,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from polyvolta.sched.errors import BadPath, BadTile, IllegalTransformation
-from polyvolta.sched.of_a_tree import of_a_tree
 from polyvolta.sched.passes.bands.tile import not_mapped
 from polyvolta.sched.passes.common.arguments import whole
 from polyvolta.sched.passes.common.legal import checked, reflagged
 from polyvolta.sched.passes.common.places import MemberRef, member_at
 from polyvolta.sched.passes.common.subtree import rebased
+from polyvolta.sched.structure import of_a_tree
 from polyvolta.sched.tree import Path, Schedule
 from polyvolta.sets import var
 

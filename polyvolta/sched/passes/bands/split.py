@@ -7,9 +7,9 @@ BAND: S → [a, b, c]       =>      BAND: S → [a, b]
 from __future__ import annotations
 
 from polyvolta.sched.errors import BadPath
-from polyvolta.sched.of_a_tree import of_a_tree
 from polyvolta.sched.passes.common.arguments import whole
 from polyvolta.sched.passes.common.legal import reflagged
+from polyvolta.sched.structure import of_a_tree
 from polyvolta.sched.tree import Band, Path, Schedule
 
 

@@ -15,13 +15,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from polyvolta.sched.of_a_tree import of_a_tree
 from polyvolta.sched.passes.bands.levels import Levels, of_level
 from polyvolta.sched.passes.bands.tile import not_mapped, two_levels
 from polyvolta.sched.passes.common.arguments import positive, table
 from polyvolta.sched.passes.common.legal import reflagged
 from polyvolta.sched.passes.common.places import MemberRef, members_at
 from polyvolta.sched.passes.common.subtree import rebased
+from polyvolta.sched.structure import of_a_tree
 from polyvolta.sched.tree import Member, Path, Schedule
 from polyvolta.sets import aff, var
 

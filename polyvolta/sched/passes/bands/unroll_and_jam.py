@@ -15,11 +15,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from polyvolta.sched.errors import BadTile
-from polyvolta.sched.of_a_tree import of_a_tree
 from polyvolta.sched.passes.bands.isolate import isolate_full_tiles
 from polyvolta.sched.passes.bands.tile import tile
 from polyvolta.sched.passes.common.arguments import table, whole
 from polyvolta.sched.passes.common.places import MemberRef, members_at
+from polyvolta.sched.structure import of_a_tree
 from polyvolta.sched.tree import Path, Schedule
 from polyvolta.sets import Set
 from polyvolta.sets.values.space import distinct

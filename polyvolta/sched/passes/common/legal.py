@@ -12,8 +12,7 @@ from dataclasses import replace
 
 from polyvolta.sched.errors import IllegalTransformation
 from polyvolta.sched.legality import band_flags, check, violations
-from polyvolta.sched.of_a_tree import of_a_tree
-from polyvolta.sched.structure import names_of
+from polyvolta.sched.structure import names_of, of_a_tree
 from polyvolta.sched.tree import Band, Path, Schedule
 
 

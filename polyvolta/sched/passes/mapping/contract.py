@@ -19,10 +19,9 @@ from dataclasses import replace
 from polyvolta.sched.dependence.model import Dependence
 from polyvolta.sched.errors import IllegalTransformation
 from polyvolta.sched.example import example
-from polyvolta.sched.of_a_tree import of_a_tree
 from polyvolta.sched.passes.common.arguments import positive, relation, table
 from polyvolta.sched.passes.common.legal import checked, reflagged, unflagged
-from polyvolta.sched.structure import names_of
+from polyvolta.sched.structure import names_of, of_a_tree
 from polyvolta.sched.tree import Band, Filter, Schedule
 from polyvolta.sets import Aff, Map, Set, Tuple, UnknownName, nearest, var
 from polyvolta.sets.conjuncts import conjunct as cj

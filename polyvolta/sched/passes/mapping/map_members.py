@@ -19,10 +19,10 @@ from dataclasses import replace
 from polyvolta.sched.dependence.model import Dependence
 from polyvolta.sched.errors import BadArgument, IllegalTransformation
 from polyvolta.sched.legality import band_flags, violations
-from polyvolta.sched.of_a_tree import of_a_tree
 from polyvolta.sched.passes.common.arguments import items, table
 from polyvolta.sched.passes.common.legal import checked
 from polyvolta.sched.passes.common.places import MemberRef, bands_above, members_at, words_of
+from polyvolta.sched.structure import of_a_tree
 from polyvolta.sched.tree import Band, Path, Schedule
 from polyvolta.sets import Aff, Map, UnknownName, nearest, var
 from polyvolta.sets.values.build import RowBuilder

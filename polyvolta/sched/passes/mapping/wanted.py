@@ -8,9 +8,9 @@ BAND: S[i, j] → [i, j]      =>      MARK: parallel
 
 from __future__ import annotations
 
-from polyvolta.sched.of_a_tree import of_a_tree
 from polyvolta.sched.passes.bands.split import split
 from polyvolta.sched.passes.common.places import MemberRef, member_at
+from polyvolta.sched.structure import of_a_tree
 from polyvolta.sched.tree import Mark, Path, Schedule
 from polyvolta.sched.wishes import independent
 

@@ -14,10 +14,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from polyvolta.sched.errors import BadPath, IllegalTransformation
-from polyvolta.sched.of_a_tree import of_a_tree
 from polyvolta.sched.passes.common.arguments import whole
 from polyvolta.sched.passes.common.legal import settled
 from polyvolta.sched.passes.common.places import sequence_at
+from polyvolta.sched.structure import of_a_tree
 from polyvolta.sched.tree import Band, Filter, Member, Node, Path, Schedule
 
 

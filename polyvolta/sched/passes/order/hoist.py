@@ -18,10 +18,10 @@ from dataclasses import replace
 
 from polyvolta.sched.errors import BadPath
 from polyvolta.sched.legality import band_flags
-from polyvolta.sched.of_a_tree import of_a_tree
 from polyvolta.sched.passes.common.arguments import whole
 from polyvolta.sched.passes.common.legal import settled
 from polyvolta.sched.passes.order.distribute import chain_below, flags_allow, pushed
+from polyvolta.sched.structure import of_a_tree
 from polyvolta.sched.tree import Band, Path, Schedule, SetNode
 from polyvolta.sched.tree import Sequence as InOrder
 from polyvolta.sets.errors import kind_of

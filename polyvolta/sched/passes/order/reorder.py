@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from polyvolta.sched.errors import BadPath
-from polyvolta.sched.of_a_tree import of_a_tree
 from polyvolta.sched.passes.common.arguments import items, whole
 from polyvolta.sched.passes.common.legal import checked
 from polyvolta.sched.passes.common.places import sequence_at
+from polyvolta.sched.structure import of_a_tree
 from polyvolta.sched.tree import Path, Schedule
 
 

@@ -11,10 +11,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from polyvolta.sched.errors import IllegalTransformation
-from polyvolta.sched.of_a_tree import of_a_tree
 from polyvolta.sched.passes.common.legal import settled
 from polyvolta.sched.passes.common.subtree import not_anchored
 from polyvolta.sched.passes.order.distribute import over
+from polyvolta.sched.structure import of_a_tree
 from polyvolta.sched.tree import Band, Filter, Leaf, Node, Path, Schedule, with_children
 
 
