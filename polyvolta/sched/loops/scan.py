@@ -62,7 +62,8 @@ def scan(
 
     Parameters
     ----------
-    context : what may be assumed of the parameters, a set without dimensions, or its text.
+    context : what may be assumed of the parameters, a set without dimensions, or its text. Of one without points there
+        are no loops.
     extents : numbers of values of names that members are mapped to, where they are given and not inferred; each a
         number, or an expression of the parameters.
     parted : whether statements that take turns get several loops where one would run through values at which there is
@@ -129,7 +130,9 @@ def _scanned(
         return replace(made, body=tuple(_called(node, split.names) for node in made.body))
     scanner = Scanner(schedule, context, given, parted)
     scanner.columns.avoid(avoided)
-    state = State(tuple(instances(scanner.columns, schedule.root.domain, ())), scanner.known)
+    never = context is not None and context.is_empty()
+    pieces = () if never else tuple(instances(scanner.columns, schedule.root.domain, ()))
+    state = State(pieces, scanner.known)
     body = scanner.visit(schedule.root.child, (0,), state)
     ranges = {**scanner.ranges, **scanner.seen}
     made = Scan(tidied(body), scanner.extents, ranges, tuple(scanner.notes), scanner.params)

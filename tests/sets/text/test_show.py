@@ -177,7 +177,7 @@ def test_no_tuple_among_others_is_an_empty_one():
     """A bare `:` among other pieces is no text of isl's."""
     for tuples, text in (
         (Set("{ : }") | Set("{ S[2] }"), "{ []; S[2] }"),
-        (Set("[N] -> { S[i] : 0 <= i < N; : N > 3; : N < 0 }"), "[N] -> { S[i] : 0 <= i < N; [] : N >= 4; [] : N <= -1 }"),
+        (Set("[N] -> { S[i] : i < N; : N > 3; : N < 0 }"), "[N] -> { S[i] : i < N; [] : N >= 4; [] : N <= -1 }"),
         (Set("[N] -> { : N > 3; : N < 0 }"), "[N] -> { : N >= 4; : N <= -1 }"),
     ):
         assert str(tuples) == text and Set(text) == tuples

@@ -26,6 +26,9 @@ from polyvolta.sched.wishes import Wish
 if TYPE_CHECKING:
     from polyvolta.sched.program.model import Program
 
+TYPES = ("double", "float", "long", "int")
+"""The types of elements and scalars."""
+
 WORDS = (
     *KEYWORDS,
     "NAN",
