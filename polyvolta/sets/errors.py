@@ -241,8 +241,8 @@ def kind_of(value: object) -> str:
 def no_name(package: str, name: str, here: str) -> AttributeError | ImportError:
     """The error of a package's `__getattr__` that it has no such name; `here` is what it says besides, or "".
 
-    `from package import name` asks for the name, looks for a module then, and ends in an error of Python's own, whatever
-    the first answer was. Where there is something to say, and no such module, the answer is this error.
+    `from package import name` asks for the name, then for a module, and ends in an error of Python's own, whatever the
+    first answer was. Where there is something to say, and no such module, the answer is this error.
     """
     from importlib.util import find_spec
 
