@@ -144,7 +144,7 @@ def _found(name: str) -> object:
         value = import_module(_SUBPACKAGES[name])
     else:
         here = "" if name.startswith("_") else _instead(name)
-        raise AttributeError(f"module 'polyvolta' has no attribute {name!r}" + (f"; {here}" if here else ""), name=name)
+        raise import_module("polyvolta.sets.errors").no_name("polyvolta", name, here and f"; {here}")
     globals()[name] = value  # the next look-up finds it here
     return value
 

@@ -8,6 +8,7 @@ import pytest
 
 from polyvolta import sched, sets
 from polyvolta.sched.of_isl import CLASSES, of_module
+from polyvolta.sets.text import of_isl
 from polyvolta.sets.text.isl_rows import ROWS
 
 TEXT = Path(__file__).parent.parent.joinpath("docs", "isl.md").read_text()
@@ -108,6 +109,11 @@ def test_a_missing_attribute_of_isl_says_what_is_here(text, name, here):
         (sets, "dim_type", "named or counted"),
         (sets, "DEFAULT_CONTEXT", "belong to no context"),
         (sets, "MultiUnionPwAff", "of several, a Map"),
+        (sets, "UnionPwQPolynomial", "PwQPolynomial, which Set.cardinality gives"),
+        (sets, "PwQPolynomialFold", "polynomials have no bounds"),
+        (sets, "StrideInfo", "box_hull().stride"),
+        (sets, "FixedBox", "what Set.box_hull and Map.box_hull give"),
+        (sets, "BasicSetList", "a list of Python's"),
         (sets, "Sett", "has no attribute 'Sett'"),
     ],
 )
@@ -144,6 +150,44 @@ def test_every_class_of_isl_for_schedules_is_said():
     for patterns, here in CLASSES:
         for word in re.findall(r"[A-Za-z_]+(?=\(|\.)", here):
             assert word in {*sched.__all__, "tree", "walk", "node", "polyvolta", "sets"}, (patterns, word)
+
+
+def test_every_class_of_isl_is_said_by_the_sets():
+    isl = pytest.importorskip("islpy")
+    own = [n for n, v in vars(isl).items() if isinstance(v, type) and v.__module__.startswith("islpy")]
+    classes = [n for n in own if n[0].isupper()]  # others are numbers that have names
+    assert len(classes) > 60
+    for name in classes:
+        found = hasattr(sets, name) or "; isl's " in of_isl.of_module(name)
+        assert found or name in ("Error", "Alignable"), name  # an exception, and islpy's own
+    for patterns, here in of_isl.CLASSES:
+        for owner, attribute in re.findall(r"\b([A-Z]\w+)\.(\w+)", here):
+            assert hasattr(getattr(sets, owner), attribute), (patterns, owner, attribute)
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("from polyvolta.sched import AstBuild", "'AstBuild' from 'polyvolta.sched'; isl's AstBuild is not here: scan"),
+        ("from polyvolta.sched import Band, schedul", "'schedul' from 'polyvolta.sched'; did you mean schedule?"),
+        ("from polyvolta.sets import Set, StrideInfo", "'StrideInfo' from 'polyvolta.sets'; isl's StrideInfo is not"),
+        ("from polyvolta import einsum", "'einsum' from 'polyvolta'; A @ B is the product"),
+        ("from polyvolta.sched import Qwerty", r"'Qwerty' from 'polyvolta.sched' \("),
+    ],
+)
+def test_imports_of_missing_names_say_so_too(line, said):
+    with pytest.raises(ImportError, match=f"^cannot import name {said}"):
+        exec(line, {})  # noqa: S102
+
+
+def test_imports_of_modules_and_of_all_are_what_they_were():
+    found = {}
+    code = "from polyvolta.sched import *\nfrom polyvolta.sched import emit, views\nfrom polyvolta.sets import hulls\n"
+    code += "import polyvolta.compiler\nfrom polyvolta import evaluation"
+    exec(code, found)  # noqa: S102
+    assert {"tile", "scan", "emit", "views", "hulls", "evaluation"} <= {*found}
+    with pytest.raises(ModuleNotFoundError, match="No module named 'polyvolta.sched.AstBuild'"):
+        exec("import polyvolta.sched.AstBuild", {})  # noqa: S102
 
 
 def test_classes_of_isl_that_are_one_class_here():

@@ -85,7 +85,7 @@ from polyvolta.cli.options import (
 from polyvolta.cli.progress import Bar
 from polyvolta.cli.trial import check_memory, check_time, print_resources, run_random
 from polyvolta.display.text import folded
-from polyvolta.sets.errors import PolyvoltaError
+from polyvolta.sets.errors import PolyvoltaError, UnknownName
 
 
 class CannotWrite(PolyvoltaError):
@@ -222,10 +222,10 @@ def show(
     if stage is not None:
         names.checked(stage, names.STAGES, "stage")
     kernel = choice.compiled()
+    if stage is not None and stage not in kernel.stages:  # another kernel's
+        raise UnknownName(f"this kernel has no stage {stage!r}", hint=f"it has {', '.join(kernel.stages)}")
     out = terminal.console()
     if json:
-        if stage is not None:
-            kernel.stages[stage]
         found = [s for s in values.stages(kernel, ascii) if stage in (None, s["stage"])]
         values.write({**values.kernel(kernel), "stages": found})
         return

@@ -136,6 +136,8 @@ def compile(  # noqa: A001
         raise BadOption("the options stand where the target is expected", hint="pass them as options=...")
     if options is not None and not isinstance(options, Options):
         raise BadOption(f"options is {kind_of(options)}", hint="pass pv.Options(block_tile=..., ...)")
+    if progress is not None and not callable(progress):
+        raise BadOption(f"progress is {kind_of(progress)}", hint="pass a function of a stage's name, such as print")
     graph = Graph.of(outputs)
     target = target_of(AUTO if target is None else target)
     name = check_name(DEFAULT_NAME if name is None else name, "kernel")

@@ -109,15 +109,12 @@ if not TYPE_CHECKING:  # checkers know the names, and that there are no others
     _here, __dir__ = lazily(__name__, _HOMES)
 
     def __getattr__(name: str) -> object:
-        try:
+        if name in _HOMES or name.startswith("_"):
             return _here(name)
-        except AttributeError as missing:
-            if name in _HOMES or name.startswith("_"):
-                raise
-            from polyvolta.sched.of_isl import of_module
+        from polyvolta.sched.of_isl import of_module
+        from polyvolta.sets.errors import no_name
 
-            missing.args = (f"{missing}{of_module(name)}",)
-            raise
+        raise no_name(__name__, name, of_module(name))
 
 __all__ = [  # noqa: F822 (the names are there on first use)
     "Access",

@@ -33,6 +33,7 @@ from polyvolta.sched.dependence.pairs import Pairs, Time, among
 from polyvolta.sched.errors import BadSchedule, IllegalTransformation
 from polyvolta.sched.example import small_point
 from polyvolta.sched.points import is_empty
+from polyvolta.sched.structure import of_a_tree
 from polyvolta.sched.tree import (
     Band,
     Context,
@@ -128,6 +129,7 @@ class BandFlags(Record):
         return ""
 
 
+@of_a_tree
 def violations(
     schedule: Schedule, dependences: Iterable[Dependence] | None = None, context: Set | None = None
 ) -> Iterator[Violation]:
@@ -158,6 +160,7 @@ def violations(
     return walk.down(walk.schedule.root, (), walk.pending, {})
 
 
+@of_a_tree
 def check(
     schedule: Schedule, doing: str = "scheduling", at: Path | None = None, context: Set | None = None
 ) -> Schedule:
@@ -216,6 +219,7 @@ def _hint(schedule: Schedule, found: Violation, doing: str) -> str:
     return "skewing, or another order of the members, can make all distances positive"
 
 
+@of_a_tree
 def band_flags(schedule: Schedule, at: Path, dependences: Iterable[Dependence] | None = None) -> BandFlags:
     """What the dependences allow for the band at a path.
 

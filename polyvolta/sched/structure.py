@@ -12,10 +12,12 @@ written by hand or by other programs may not.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import wraps
+from typing import ParamSpec, TypeVar
 
 from polyvolta.sched.cases import Cases
-from polyvolta.sched.errors import BadSchedule
+from polyvolta.sched.errors import BadArgument, BadSchedule
 from polyvolta.sched.example import example
 from polyvolta.sched.nodes import (
     Band,
@@ -34,6 +36,52 @@ from polyvolta.sched.nodes import (
 from polyvolta.sched.tree import Schedule
 from polyvolta.sets import Aff, Map, Set, Space, Tuple, aff, nearest
 from polyvolta.sets.errors import kind_of
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+# ---- what is a tree
+
+
+def need_schedule(given: object, doing: str, more: str = ", ...") -> None:
+    """Refuse what is no tree.
+
+    Parameters
+    ----------
+    doing : the function that takes one.
+    more : what it takes besides, for the hint.
+
+    Raises
+    ------
+    BadArgument : it is something else; a program has two trees to take.
+    """
+    if not isinstance(given, Schedule):
+        hint = "schedule(program) and Schedule.parse(text) make one"
+        if hasattr(given, "schedule"):
+            written, better = f"{doing}(program.schedule{more})", f"{doing}(schedule(program){more})"
+            hint = f"{written} is of the order as written, {better} of a better one"
+        raise BadArgument(f"{doing} takes a Schedule, not {kind_of(given)}", hint=hint)
+
+
+def of_a_tree(f: Callable[P, T]) -> Callable[P, T]:
+    """The function, whose first argument, `schedule`, is refused where it is none.
+
+    Raises
+    ------
+    BadArgument : see `need_schedule`.
+    """
+
+    @wraps(f)
+    def call(*args: P.args, **kwargs: P.kwargs) -> T:
+        if args or "schedule" in kwargs:
+            need_schedule(args[0] if args else kwargs["schedule"], f.__name__)
+        return f(*args, **kwargs)
+
+    return call
+
+
+# ---- places
 
 
 def way(schedule: Schedule, at: Path) -> list[Node]:

@@ -110,7 +110,7 @@ if not TYPE_CHECKING:  # checkers know the names, and that there are no others
         known = _CLASSES_OF_ISL.get(name, name)
         if known not in _HOMES:
             of_isl = "" if name.startswith("_") else import_module(f"{__name__}.text.of_isl").of_module(name)
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}{of_isl}", name=name)
+            raise import_module(f"{__name__}.errors").no_name(__name__, name, of_isl)
         value = getattr(import_module(f"{__name__}.{_HOMES[known]}"), known)
         globals()[name] = value  # the next look-up finds it here
         return value

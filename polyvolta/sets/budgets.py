@@ -54,7 +54,7 @@ def budget(steps: int | None) -> Iterator[None]:
     Raises
     ------
     BudgetExceeded : by the operation that spends the last step; it names that operation and the sizes of its operands.
-    SpaceMismatch : the number of steps is no number, or negative.
+    SpaceMismatch : the number of steps is no integer, or negative.
 
     >>> from polyvolta.sets import Set, budget
     >>> needle = Set("{ [x, y] : 0 <= y and -299999y + 300000x >= 100000 and -300000x + 299998y + 200000 >= 0 }")
@@ -68,8 +68,8 @@ def budget(steps: int | None) -> Iterator[None]:
     ...     print(needle.sample())
     { [100000, 100000] }
     """
-    if steps is not None and (isinstance(steps, bool) or not isinstance(steps, (int, float)) or not steps >= 0):
-        raise SpaceMismatch(f"a budget is a number of steps, not {steps!r}", hint="None is no limit")
+    if steps is not None and (isinstance(steps, bool) or not isinstance(steps, int) or steps < 0):
+        raise SpaceMismatch(f"a budget is a whole number of steps, not {steps!r}", hint="None is no limit")
     outer = _current.get()
     own = _Budget()
     own.steps = own.left = min(inf if steps is None else steps, inf if outer is None else outer.left)

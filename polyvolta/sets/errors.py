@@ -7,6 +7,7 @@ raise the same family; `polyvolta.PolyvoltaError` is this class.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable
 from difflib import get_close_matches
 
@@ -235,6 +236,20 @@ def kind_of(value: object) -> str:
         return f"the class {value.__name__}"
     name = type(value).__name__
     return f"{'an' if name[0] in 'aeiouAEIOU' else 'a'} {name}"
+
+
+def no_name(package: str, name: str, here: str) -> AttributeError | ImportError:
+    """The error of a package's `__getattr__` that it has no such name; `here` is what it says besides, or "".
+
+    `from package import name` asks for the name, then for a module, and ends in an error of Python's own, whatever the
+    first answer was. Where there is something to say, and no such module, the answer is this error.
+    """
+    from importlib.util import find_spec
+
+    asks = sys._getframe(2)  # what asked `__getattr__`
+    if here and asks.f_code.co_name == "_handle_fromlist" and find_spec(f"{package}.{name}") is None:
+        return ImportError(f"cannot import name {name!r} from {package!r}{here}", name=package)
+    return AttributeError(f"module {package!r} has no attribute {name!r}{here}", name=name, obj=sys.modules[package])
 
 
 NEAR = 0.61  # of the letters of both names, how many are the same in order; short names share three of five by chance

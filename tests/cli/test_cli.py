@@ -369,6 +369,8 @@ def test_verify_on_a_terminal_is_coloured_and_fits(terminal):
         (["run", "--size", "100000x100000x10"], "PV604", ["takes about 279 GiB", "this machine has 8 GiB"]),
         (["run", "--size", "128x128x-32"], "PV601", ["'128x128x-32'"]),
         (["run", "--split-k", "3"], "PV401", ["split_k is 1, 2, 4 or 8, not 3"]),
+        (["show", "--stage", "swapped"], "PV103", ["no stage 'swapped'", "\nhint: it has initial, block_tiled, warp_"]),
+        (["show", "--stage", "hoisted"], "PV103", ["no stage 'hoisted'", "warp_tiled, mapped, strip_mined"]),
         (["show", "--idiom", "epilog"], "PV603", ["'epilog'", "did you mean 'epilogue'?"]),
         (["show", "--layouts", "row"], "PV601", ["'row' is not two layouts", "row,col"]),
         (["show", "--layouts", "row,column"], "PV204", ["'column'"]),
@@ -405,6 +407,14 @@ def test_bad_input_is_an_error_and_exit_code_2(cli, monkeypatch, argv, id, fragm
     assert ESCAPE not in err
     for fragment in fragments:
         assert fragment in err
+
+
+def test_a_stage_of_another_kernel_is_an_error_in_json(cli):
+    code, out, err = cli("show", "--stage", "hoisted", "--json")
+    assert (code, out) == (2, "")
+    found = json.loads(err)["error"]
+    assert (found["id"], found["message"]) == ("PV103", "this kernel has no stage 'hoisted'")
+    assert found["hint"].removeprefix("it has ").split(", ") == list(Choice().compiled().stages)
 
 
 @pytest.mark.parametrize(("name", "value"), [("TTY_COMPATIBLE", "0"), ("FORCE_COLOR", "1")])

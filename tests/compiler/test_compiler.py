@@ -233,6 +233,13 @@ def test_options_in_the_wrong_place():
         pv.compile(A @ B, pv.Options(**SMALL))
 
 
+@pytest.mark.parametrize("progress", [3, "stages", True])
+def test_progress_is_a_function(progress):
+    with pytest.raises(BadOption, match="progress is an? (int|str|bool)") as error:
+        pv.compile(A @ B, progress=progress)
+    assert "such as print" in error.value.hint
+
+
 def test_a_set_has_no_truth_value():
     with pytest.raises(PolyvoltaError, match="is_empty"):
         bool(pv.sets.Set("{ S[i] : false }"))

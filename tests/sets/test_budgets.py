@@ -427,7 +427,7 @@ def test_every_memo_is_bounded():
         assert f.cache_parameters()["maxsize"] is not None, f.__qualname__
 
 
-@pytest.mark.parametrize("steps", [-1, "x", float("nan"), True])
+@pytest.mark.parametrize("steps", [-1, 1.5, 3.0, "x", float("nan"), float("inf"), True])
 def test_a_budget_is_a_number_of_steps(steps):
-    with pytest.raises(SpaceMismatch, match="a number of steps"), budget(steps):
+    with pytest.raises(SpaceMismatch, match="a whole number of steps"), budget(steps):
         pass

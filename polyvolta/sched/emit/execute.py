@@ -22,9 +22,9 @@ from polyvolta.sched.emit.arrays import aligned, check_apart, check_array, check
 from polyvolta.sched.emit.complete import assumptions, check_instances
 from polyvolta.sched.emit.given import check_program
 from polyvolta.sched.emit.interface import Interface
-from polyvolta.sched.emit.run import free_names
 from polyvolta.sched.errors import BadArgument, BadSchedule
 from polyvolta.sched.loops.names import beside
+from polyvolta.sched.loops.notation.names import free_names
 from polyvolta.sched.loops.result import Scan
 from polyvolta.sched.loops.scan import scan
 from polyvolta.sched.loops.widths import check_sizes, integer_type

@@ -9,11 +9,10 @@ is a loop with its uses; the same name outside of the loop is another thing and 
 
 from __future__ import annotations
 
-import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from keyword import iskeyword
+from collections.abc import Collection, Iterable, Mapping
 
 from polyvolta.sched.loops.ast import AnyOf, Ast, Block, Bound, Call, Choice, Condition, Extreme, For, If
+from polyvolta.sched.loops.notation.names import spelled, variables
 from polyvolta.sched.loops.result import Scan
 from polyvolta.sets import Aff, aff, var
 
@@ -37,45 +36,6 @@ def cleared(scan: Scan, taken: Collection[str]) -> Scan:
         scan.tree,
         scan.marked,
     )
-
-
-def spelled(names: Sequence[str], taken: Collection[str] = ()) -> dict[str, str]:
-    """Other spellings of the names that are no identifiers or that are taken."""
-    table: dict[str, str] = {}
-    used = {*names, *taken}
-    for name in names:
-        if name.isidentifier() and not iskeyword(name) and name not in taken:
-            continue
-        new = re.sub(r"\W", "_", name)
-        if not new[:1].isidentifier() or iskeyword(new):
-            new = f"_{new}"
-        while new in used:
-            new += "_"
-        used.add(new)
-        table[name] = new
-    return table
-
-
-def variables(body: Sequence[Ast]) -> list[str]:
-    """The loop variables, each once, in the order in which they appear."""
-    found: dict[str, None] = {}
-    for node in body:
-        if isinstance(node, For):
-            found[node.var] = None
-        if not isinstance(node, Call):
-            found.update(dict.fromkeys(variables(node.body)))
-    return list(found)
-
-
-def statements(body: Sequence[Ast]) -> set[str]:
-    """The statements that are called."""
-    found: set[str] = set()
-    for node in body:
-        if isinstance(node, Call):
-            found.add(node.statement)
-        else:
-            found |= statements(node.body)
-    return found
 
 
 def _body(body: Iterable[Ast], inner: Mapping[str, Aff], table: Mapping[str, str]) -> tuple[Ast, ...]:

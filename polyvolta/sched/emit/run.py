@@ -18,7 +18,8 @@ from operator import index
 
 from polyvolta.sched.emit.given import loops
 from polyvolta.sched.errors import BadArgument
-from polyvolta.sched.loops.ast import AnyOf, Ast, Block, Bound, Call, Choice, Condition, Extreme, For, If
+from polyvolta.sched.loops.ast import AnyOf, Ast, Block, Bound, Call, Choice, Condition, For, If
+from polyvolta.sched.loops.notation.names import free_names
 from polyvolta.sched.loops.result import Scan
 from polyvolta.sched.tree import Schedule
 from polyvolta.sets import Aff, BudgetExceeded, NotAffine, UnknownName, nearest
@@ -86,45 +87,6 @@ def run(
     for at in product(*map(range, sizes)):  # type: ignore[arg-type]
         out += interpreter.block(body, {**values, **dict(zip(mapped, at, strict=True))})
     return out
-
-
-def free_names(body: Sequence[Ast]) -> set[str]:
-    """The names that an AST uses and that no loop of it binds."""
-    found: set[str] = set()
-    for node in body:
-        match node:
-            case Call(args=args):
-                found.update(*(e.names() for e in args))
-            case If(conditions, inner):
-                found |= _condition_names(conditions) | free_names(inner)
-            case For(v, lower, upper, body=inner):
-                found |= _bound_names((*lower, *upper)) | (free_names(inner) - {v})
-            case Block(body=inner):
-                found |= free_names(inner)
-    return found
-
-
-def _bound_names(bounds: Sequence[Bound]) -> set[str]:
-    found: set[str] = set()
-    for b in bounds:
-        match b:
-            case Extreme(_, terms):
-                found |= _bound_names(terms)
-            case Choice(conditions, then, other):
-                found |= _condition_names(conditions) | _bound_names((then, other))
-            case _:
-                found |= b.names()
-    return found
-
-
-def _condition_names(conditions: Sequence[Condition]) -> set[str]:
-    found: set[str] = set()
-    for c in conditions:
-        if isinstance(c, AnyOf):
-            found.update(*map(_condition_names, c.alternatives))
-        else:
-            found |= c[1].names()
-    return found
 
 
 def _integers(given: Mapping[str, object]) -> dict[str, int]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, cast
 from polyvolta.sched.errors import NotScannable
 from polyvolta.sched.loops.conditions import NOWHERE, beyond
 from polyvolta.sched.loops.instances import systems
-from polyvolta.sched.loops.rows.bounds import bounds
+from polyvolta.sched.loops.rows.bounds import Bounds, bounds
 from polyvolta.sched.loops.rows.columns import Columns
 from polyvolta.sched.loops.rows.known import Known
 from polyvolta.sched.loops.rows.linear import System, without
@@ -101,7 +101,6 @@ def extents(
             shadows[0].ge(((col, 1),), 0)
             shadows[0].ge(((col, -1),), end - 1)
         b = bounds(known, _distinct(known, shadows, col), col)
-        text = f"the values of {name}"
         if b is None:
             found[name], ranges[name] = aff(1), (0, 0)
             rows.ge(((col, 1),), 0)
@@ -110,7 +109,9 @@ def extents(
         high = b.high if len(b.high) == 1 else [side for side in b.high if len(side[0]) == 1]
         if len(b.low) != 1 or len(high) != 1 or b.low[0][:2] != (((col, 1),), 0) or b.step != 1:
             raise NotScannable(
-                f"{name} does not run from 0 to one bound in steps of 1", where=str(schedule), hint=f"shift {text}"
+                f"{name} does not run from 0 to one bound in steps of 1",
+                where=str(schedule),
+                hint=_instead(name, b, len(b.low) == len(high) == 1 and b.low[0][2] == 1),
             )
         key, const, a = high[0]
         found[name] = simplify(columns.aff(without(key, col), const) // a + 1, ranges)
@@ -122,6 +123,15 @@ def extents(
         _check_some(schedule, columns, known, name, size)
     known = known.given(beyond(known, rows)) if found else known
     return found, known.given(further) if further.ineqs else known
+
+
+def _instead(name: str, found: Bounds, one: bool) -> str:
+    """What makes values run from 0 to one bound in steps of 1; `one` says whether they have one bound on each side."""
+    if found.step != 1:
+        return f"divide the values of {name} by {found.step}"
+    if one:
+        return f"shift the values of {name}, so that the first is 0"
+    return f"say how many values it has, extents={{{name!r}: ...}}, or which bound counts, in a context"
 
 
 def _check_some(schedule: Schedule, columns: Columns, known: Known, name: str, size: Aff) -> None:

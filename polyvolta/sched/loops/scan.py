@@ -34,7 +34,7 @@ from polyvolta.sched.loops.state import State
 from polyvolta.sched.loops.tidy import tidied
 from polyvolta.sched.loops.walk import Scanner
 from polyvolta.sched.loops.widths import largest
-from polyvolta.sched.structure import names_of
+from polyvolta.sched.structure import names_of, need_schedule
 from polyvolta.sched.tree import Context, Domain, Extension, Mark, Schedule
 from polyvolta.sets import Aff, Set, UnknownName, nearest
 from polyvolta.sets.budgets import metered
@@ -62,7 +62,8 @@ def scan(
 
     Parameters
     ----------
-    context : what may be assumed of the parameters, a set without dimensions, or its text.
+    context : what may be assumed of the parameters, a set without dimensions, or its text. Of one without points there
+        are no loops.
     extents : numbers of values of names that members are mapped to, where they are given and not inferred; each a
         number, or an expression of the parameters.
     parted : whether statements that take turns get several loops where one would run through values at which there is
@@ -92,10 +93,7 @@ def scan(
     >>> print(*inner.lower, *inner.upper, *inner.body[0].args)
     32*c0 N - 1 32*c0 + 31 c1
     """
-    if not isinstance(schedule, Schedule):
-        orders = hasattr(schedule, "schedule")  # a program, which has one
-        hint = "scan(program.schedule) is the order as written, scan(schedule(program)) a better one" if orders else ""
-        raise BadArgument(f"scan takes a Schedule, not {kind_of(schedule)}", hint=hint)
+    need_schedule(schedule, "scan", "")
     if not isinstance(schedule.root, Domain):
         raise NotScannable("a tree starts with its Domain", where=str(schedule))
     context = _context(context)
@@ -132,7 +130,9 @@ def _scanned(
         return replace(made, body=tuple(_called(node, split.names) for node in made.body))
     scanner = Scanner(schedule, context, given, parted)
     scanner.columns.avoid(avoided)
-    state = State(tuple(instances(scanner.columns, schedule.root.domain, ())), scanner.known)
+    never = context is not None and context.is_empty()
+    pieces = () if never else tuple(instances(scanner.columns, schedule.root.domain, ()))
+    state = State(pieces, scanner.known)
     body = scanner.visit(schedule.root.child, (0,), state)
     ranges = {**scanner.ranges, **scanner.seen}
     made = Scan(tidied(body), scanner.extents, ranges, tuple(scanner.notes), scanner.params)

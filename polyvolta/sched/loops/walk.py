@@ -176,6 +176,8 @@ class Scanner(Writer):
     def context(self, context: Set, child: Node, at: Path, state: State) -> tuple[Ast, ...]:
         """A subtree of which something is known."""
         reached = None if self.of_sizes_alone(context, state) else self.reached(state)
+        if context.is_empty():  # nothing comes by
+            return ()
         conditions: tuple[Condition, ...] = ()
         if reached is not None:
             if not reached:

@@ -32,6 +32,9 @@ class Loops(Protocol):
     def ranges(self) -> Mapping[str, Range]: ...
 
     @property
+    def params(self) -> Sequence[str] | None: ...
+
+    @property
     def largest(self) -> tuple[int, str] | None: ...
 
 

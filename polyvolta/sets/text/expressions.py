@@ -8,9 +8,9 @@ The value of an expression is one `Aff`, with two things that an `Aff` proper ca
   stands for: of the options' conditions one holds, or several whose values agree. `cases` puts the options in where the
   whole formula is known.
 
-`mod`, `%` and `//` bind tighter than a leading number, as in isl: `2i mod 4` is 2*(i mod 4). Other factors are taken
-from the left: `i*2 mod 4` is (2i) mod 4. A sign belongs to a number that follows it: `-3 mod 5` is 2, but
-`-i mod 5` is -(i mod 5).
+A leading number multiplies a factor that is divided already, as in isl: `2i mod 4` is 2*(i mod 4). What follows is
+taken from the left: `i*2 mod 4` is (2i) mod 4, `2i mod 4 mod 3` the remainder by 3 of 2*(i mod 4). A sign belongs to
+a number that follows it and begins a term: `-3 mod 5` is 2, but `-i mod 5` is -(i mod 5) and `2*-3 mod 5` -2*(3 mod 5).
 """
 
 from __future__ import annotations
@@ -66,36 +66,43 @@ class Expressions(Cursor):
         return self.expression()
 
     def term(self) -> Aff:
+        value = self.divided(self.multiple())
+        while self.toks[self.k] == "*":
+            self.k += 1
+            at = self.k
+            value = self.divided(self.times(value, self.factor(), at - 1))
+        return value
+
+    def multiple(self, first: bool = True) -> Aff:
+        """A factor, divided once, with the signs and numbers before it."""
         toks, sign = self.toks, 1
         while toks[self.k] == "-" or toks[self.k] == "+":
             sign = -sign if toks[self.k] == "-" else sign
             self.k += 1
         t = toks[self.k]
         if not t[:1].isdigit():
-            return self.product(self.factor()) * sign
-        number = self.product(self.number(sign))
+            return self.divided(self.factor(), 1) * sign
+        number = self.divided(self.number(sign), 1) if first else self.divided(self.number(), 1) * sign
         t = toks[self.k]
-        if t == "*" or t in QUOTED or is_name(t):  # a number before anything else multiplies the rest of the term
+        if t == "*" or t in QUOTED or is_name(t):
             self.k += t == "*"
-            return self.times(number, self.term(), self.k - 1)
+            return self.times(number, self.multiple(False), self.k - 1)
         return number
 
-    def product(self, value: Aff) -> Aff:
-        """Apply `*`, `/`, `mod` and `//` from the left; a number leaves `*` to its caller."""
-        while True:
+    def divided(self, value: Aff, most: int = -1) -> Aff:
+        """Apply `/`, `mod` and `//` from the left, at most so many; of a negative number of them all."""
+        while most:
             t = self.toks[self.k]
-            if t == "*" and value.terms:
-                self.k += 1
-                at = self.k
-                value = self.times(value, self.factor(), at - 1)
-            elif t == "mod":
+            if t == "mod":
                 value = self.whole(value) % self.divisor()
             elif t == "//":
                 value = self.floored(value, self.divisor())
             elif t == "/":
                 value = self.quotient(value, self.divisor())
             else:
-                return value
+                break
+            most -= 1
+        return value
 
     def times(self, left: Aff, right: Aff, at: int) -> Aff:
         if not left.terms:

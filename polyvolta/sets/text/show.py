@@ -1,9 +1,9 @@
 """Printing: expressions, conjuncts and relations in isl's notation, or in the paper's.
 
-What is printed parses back to an equal object. An expression says `i mod 32` where the rows say
+What is printed parses back to an equal set, map or expression. It says `i mod 32` where the rows say
 `i - 32*floor(i/32)`; outputs that are functions of the inputs stand in the tuple; bounds are chained
-(`0 <= i < N`); a stride is `i mod 16 = 0`. The paper's style writes `⌊i/64⌋`, `∧` and `≤` instead, without
-mod, and has an ASCII fallback.
+(`0 <= i < N`); a stride is `i mod 16 = 0`, and so is 3i mod 16 = 0. The paper's style writes `⌊i/64⌋`, `∧` and `≤`
+instead, without mod, and has an ASCII fallback.
 """
 
 from __future__ import annotations
@@ -16,9 +16,10 @@ from itertools import compress
 from math import gcd
 
 from ..conjuncts.conjunct import Conjunct
+from ..engine.rows import normal_ineq
 from ..values.aff import Aff, Atom, Floor, Xor, aff, var
 from ..values.build import affs_of, expression, gathered
-from ..values.digits import mod_parts
+from ..values.digits import congruence, mod_parts, vanishing
 from ..values.relation import Relation
 from ..values.space import Space, Tuple, distinct, fresh, renamed
 from .tokens import is_spelt
@@ -141,6 +142,8 @@ def _piece_texts(r: Relation, style: Style) -> list[str]:
     texts = [_piece(r.param_names, s, c, style) for s, cs in r.parts for c in cs]
     if not texts and r.parts:
         return [f"{_tuple_text(r.parts[0][0], {}, style)} : false".lstrip()]
+    if len(r.parts) > 1:  # isl reads a bare `:` only where it stands alone
+        return [f"[] {t}".removesuffix(" :") if t.startswith(":") else t for t in texts]
     return texts
 
 
@@ -227,7 +230,7 @@ def _readable(
             eqs.append(row)
     direct = [r for r in eqs if any(r[1:base])]
     eqs = [r if any(r[1:base]) else _unsubstituted(r, direct, base) for r in eqs]
-    ineqs = [_spelt_out(_unsubstituted(r, eqs, base), c) for r in c.ineqs]
+    ineqs = [_spelt_out(_tight(_unsubstituted(r, eqs, base)), c) for r in c.ineqs]
     atoms = [("eq", expression(r, table)) for r in eqs] + [("ge", expression(r, table)) for r in ineqs]
     return atoms, existentials, inline
 
@@ -267,11 +270,15 @@ def _spelt_out(row: Sequence[int], c: Conjunct) -> Sequence[int]:
     return row
 
 
+def _tight(row: Sequence[int]) -> Sequence[int]:
+    """2x >= 3 as x >= 2."""
+    found = normal_ineq(row)
+    return row if isinstance(found, bool) else found
+
+
 def _unsubstituted(row: Sequence[int], eqs: Iterable[Sequence[int]], base: int) -> Sequence[int]:
-    """Undo `x = 32q + y` in a row where that makes it shorter: it then speaks of x, not of the div q."""
+    """Undo `x = 32q + y` in a row where that makes it shorter: it then speaks of x, not of the div q; so of 3x = 8q."""
     for eq in eqs:
-        if not any(abs(v) == 1 for v in eq[1:base]):
-            continue
         for q in range(base, len(eq)):
             if not eq[q] or not row[q]:
                 continue
@@ -313,7 +320,7 @@ def constraint_texts(
     bounds: dict[tuple[int, str], dict[int, _Bounds]] = {}
     for kind, e in atoms:
         at = place(e)
-        if kind == "eq":
+        if kind == "eq" or vanishing(e):
             last = style.equalities_last
             texts.append((at >= n_params, last, len(order) + at if last else at, 0, _equality(e, order, style)))
             continue
@@ -404,6 +411,7 @@ def _chain(subject: str, lower: Aff | None, upper: Aff | None, style: Style) -> 
 
 def _equality(e: Aff, order: dict[str, int], style: Style) -> str:
     """`x = ...` for a dimension, `x mod 4 = ...` for a remainder, else terms = number."""
+    e = congruence(e)
     floors = [(a, c) for a, c in e.terms if isinstance(a, Floor)]
     if not style.mod and len(floors) == 1:  # the paper writes a stride as 16⌊i/16⌋ = i
         (atom, c) = floors[0]

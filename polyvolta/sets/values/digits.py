@@ -11,6 +11,8 @@ a person would have written, and what an interval analysis can bound tightly bec
 
 from __future__ import annotations
 
+from math import gcd
+
 from .aff import Aff, Atom, Floor, linear
 
 Part = tuple[int, Aff, int | None, Aff]
@@ -129,3 +131,44 @@ def _digits(chain: list[tuple[Atom, int, int]]) -> list[tuple[int, Atom, int | N
             digits.append((value, atom, radix))
         end = den * radix if radix is not None else 0
     return digits
+
+
+# ---- congruences
+
+
+def vanishing(e: Aff) -> bool:
+    """Whether an inequality e >= 0 says that a remainder is at most 0.
+
+    >>> from polyvolta.sets import var
+    >>> vanishing(-(var("i") % 6)), vanishing(1 - var("i") % 6)
+    (True, False)
+    """
+    if not any(c > 0 and isinstance(a, Floor) for a, c in e.terms) or len(e.terms) < 2:
+        return False
+    parts = mod_parts(-e)
+    return len(parts) == 1 and parts[0][2] is not None and parts[0][0] > 0
+
+
+def congruence(e: Aff) -> Aff:
+    """What an equality says of the remainder of a sum, by the multiple that reads best: 2x mod 5 = 3 is x mod 5 = 4.
+
+    A coefficient that has no factor in common with d has an inverse modulo d: the sum times this says the same, and so
+    it does with coefficients of d/2 at most. Other equalities e = 0 stay as they are.
+
+    >>> from polyvolta.sets import var
+    >>> print(congruence((2 * var("i") - 3 * var("j")) % 7 - 1))
+    ((i + 2*j) mod 7) - 4
+    """
+    atom, c = next(((a, c) for a, c in e.terms if isinstance(a, Floor)), (None, 0))
+    if atom is None or abs(c) != atom.den or all(k in (1, -1) for _, k in atom.num.terms):
+        return e
+    num, den, rest = atom.num, atom.den, e - Aff(((atom, c),))
+    if c > 0:
+        rest = rest * -1
+    if rest.terms != num.terms or not 0 <= num.const - rest.const < den:
+        return e
+    scales = [1, *(sign * pow(k, -1, den) for _, k in num.terms if gcd(k, den) == 1 for sign in (1, -1))]
+    near = lambda k: k - den if 2 * k > den else k  # noqa: E731
+    multiples = [Aff(tuple([(a, near(k * u % den)) for a, k in num.terms])) for u in scales]
+    best = min(range(len(scales)), key=lambda k: sum([abs(v) + (v < 0) for _, v in multiples[k].terms]))
+    return multiples[best] % den - scales[best] * -rest.const % den if best else e

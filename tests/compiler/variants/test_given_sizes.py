@@ -67,6 +67,7 @@ def test_sizes_that_are_missing_or_have_no_name(kernel):
     (lambda k: pv.compile(PRODUCT, over={M: 5, "M": 5}), "the size M is given twice"),
     (lambda k: pv.pictures.output_tiles(k, sizes={M: 5}, M=5), "is given twice\\s+hint: in the mapping, or as M="),
     (lambda k: k.launch_config(np.ones((9, 9)), 3), r"by name, not as a ndarray, 3\s"),
+    (lambda k: k.launch_config(M=2, N=3, K=-3), "the size K is an int, at least 0, not -3"),
     (lambda k: k.launch_config(M=M, N=3, K=4), "the size M is an int, at least 0, not Size"),
     (lambda k: Options.space(PRODUCT, "sm_80", 64), "sizes is an int"),
     (lambda k: k.verify({M: 3}), "proved for all sizes"),

@@ -1,6 +1,7 @@
 """What loop variables are called: like nothing else in the tree, the program or the language of the text."""
 
 import shutil
+import subprocess
 
 import numpy as np
 import pytest
@@ -176,3 +177,50 @@ def test_names_that_c_and_its_library_have_already(using, name, arguments):
     a = np.ones((3, 2))
     execute(program, using=using, a=a, N=3, **arguments)
     np.testing.assert_array_equal(a[:, 0], [np.exp(1.0) + sum(arguments.values())] * 3)
+
+
+# ---- texts without a program
+
+
+WORDS = [  # a parameter, a statement, the loop variable, and how C and Python spell the first two
+    ("int", "for", "c0", ("int_", "_for"), ("int", "_for")),
+    ("N'", "S'", "c0", ("N_", "S_"), ("N_", "S_")),
+    ("c0'", "while", "c0_", ("c0__", "_while"), ("c0_", "_while")),
+    ("min_", "lambda", "min", ("min_", "_lambda"), ("min_", "_lambda")),
+    ("N", "S[A -> B]", "double", ("N", "S"), ("N", "S")),
+    ("max", "modd", "if", ("max_", "modd_"), ("max", "modd")),
+]
+
+
+@pytest.mark.parametrize(("param", "statement", "variable", "c", "python"), WORDS)
+def test_names_that_are_none_in_c_or_in_python(param, statement, variable, c, python, tmp_path):
+    """The loops with other names, compiled and run, call what those with plain names do."""
+    v, N = var(variable), var(param)
+    loop = For(variable, (aff(1), N - 7), (N - 1, aff(6)), 1, False, (Call(statement, (v, 2 * N - v)),))
+    expected = [args for _, args in run(loop, {param: 9})]
+    assert expected == [(i, 18 - i) for i in range(2, 7)]
+    found = []
+    exec(to_python(loop), {python[1]: lambda *args: found.append(args), python[0]: 9})  # noqa: S102
+    assert found == expected
+    if shutil.which("cc") is None:
+        pytest.skip("needs a C compiler")
+    call = f'static void {c[1]}(int a, int b) {{ printf("%d %d\\n", a, b); }}'
+    text = f"#include <stdio.h>\n{call}\nint main(void) {{\nint {c[0]} = 9;\n{to_c(loop)}\nreturn 0;\n}}"
+    (tmp_path / "loop.c").write_text(text)
+    subprocess.run(["cc", "-o", tmp_path / "loop", tmp_path / "loop.c"], check=True)
+    printed = subprocess.run([tmp_path / "loop"], capture_output=True, text=True, check=True).stdout
+    assert [tuple(map(int, line.split())) for line in printed.splitlines()] == expected
+
+
+def test_names_of_a_tree_that_are_none_in_c():
+    s = Set("[N', int] -> { for[i] : 0 <= i < N' and i < int; S'[i] : 0 <= i < int }")
+    tree = Schedule(Domain(s, Band((Member((("for", var("i")), ("S'", var("i")))),))))
+    text = "for (int c0 = 0; c0 < int_; c0 += 1) {\n  if (c0 < N_)\n    _for(c0);\n  S_(c0);\n}"
+    assert to_c(tree) == str(scan(tree)) == text
+    assert to_python(tree) == "for c0 in range(int):\n    if c0 < N_:\n        _for(c0)\n    S_(c0)"
+
+
+def test_mapped_names_stay_in_loops_without_a_program():
+    member = Member((("for", var("i")),), name="blockIdx.x")
+    tree = Schedule(Domain(Set("{ for[i] : 0 <= i < 8 }"), Band((member,))))
+    assert to_c(tree) == "_for(blockIdx.x);"

@@ -2,8 +2,8 @@
 
 import pytest
 
-from polyvolta.sched import Schedule
-from polyvolta.sched.errors import NotScannable
+from polyvolta.sched import Schedule, insert_context, scan
+from polyvolta.sched.errors import BadSchedule, NotScannable
 from polyvolta.sets import Set
 from tests.sched.loops.oracle import assert_scans
 
@@ -53,3 +53,25 @@ def test_a_bound_that_each_case_of_a_context_gives():
     assert "for" not in str(found)
     with pytest.raises(NotScannable, match="no constant bounds how often it runs"):
         assert_scans(Schedule.parse(text % "n"), [])
+
+
+@pytest.mark.parametrize("never", ["[N] -> { : 1 = 0 }", "{ : false }", "{ }", "[N] -> { : N <= 3 and 2N = 7 }"])
+def test_where_nothing_is_possible_there_is_no_code(never):
+    domain = "[N] -> { S[i] : 0 <= i < N; T[i] : 0 <= i < N }"
+    both = "{ S[i] -> [(i)]; T[i] -> [(i)] }"
+    tree = Schedule.parse(f'{{ domain: "{domain}", child: {{ schedule: "[{both}]" }} }}')
+    assert scan(tree).body and scan(tree, never).body == ()
+    if never != "{ }":
+        assert scan(insert_context(tree, (0,), never)).body == ()
+    below = "[N] -> { [p] : p < 0 and p > N and N > 0 }"
+    text = f"""{{ domain: "{domain}", child: {{ sequence: [
+        {{ filter: "{{ S[i] }}", child: {{ schedule: "[{both}]", child: {{ context: "{below}" }} }} }},
+        {{ filter: "{{ T[i] }}", child: {{ schedule: "[{both}]" }} }} ] }} }}"""
+    assert str(scan(Schedule.parse(text))) == "for (int c0 = 0; c0 < N; c0 += 1)\n  T(c0);"
+
+
+def test_an_impossible_context_is_one_of_parameters_all_the_same():
+    tree = parsed("[N] -> { S[i] : 0 <= i < N }", "{ S[i] -> [(i)] }", "{ [p] }")
+    for never in ("{ [p] : false }", "{ S[i] : false }"):
+        with pytest.raises(BadSchedule, match="a set over 1 members stands below 0"):
+            scan(tree, never)

@@ -20,6 +20,7 @@ from polyvolta.sched.tree import (
     Sequence,
 )
 from polyvolta.sets import BudgetExceeded, Map, Set, UnknownName, aff, budget
+from polyvolta.sets.text.expressions import parse_aff
 from tests.sched.loops.oracle import assert_scans
 
 
@@ -379,3 +380,26 @@ def test_extents_that_count_nothing_are_refused(size, error, said):
     mapped = Band((Member((("S", aff("i")),), True, "t"),))
     with pytest.raises(error, match=said):
         scan(tree("[N] -> { S[i] : 0 <= i < N }", mapped), extents={"t": size})
+
+
+@pytest.mark.parametrize(
+    ("domain", "order", "said", "helps"),
+    [
+        ("[N] -> { S[i] : 1 <= i < N }", "i", "shift the values of t,", {"order": "i - 1"}),
+        ("[N, M] -> { S[i] : M <= i < N }", "i", "shift the values of t,", {"order": "i - M"}),
+        ("[N] -> { S[i] : 0 <= i < N }", "4*i + 1", "divide the values of t by 4", {"order": "i"}),
+        ("[N, M] -> { S[i] : 0 <= i < N and i < M }", "i", "extents={'t': ...}", {"extents": {"t": 8}}),
+        ("[N, M] -> { S[i] : 0 <= i < N and i < M }", "i", "in a context", {"context": "[N, M] -> { : N <= M }"}),
+        ("[N] -> { S[i] : 0 <= i }", "i", "extents={'t': ...}", {"extents": {"t": aff("N")}}),
+    ],
+)
+def test_what_is_said_of_values_that_do_not_run_from_0_to_one_bound(domain, order, said, helps):
+    def mapped(order):
+        member = Member((("S", parse_aff(order)),), name="t")
+        return Schedule(Domain(Set(domain), Band((member,))))
+
+    with pytest.raises(NotScannable, match="t does not run from 0 to one bound") as error:
+        scan(mapped(order))
+    assert said in error.value.hint
+    assert ("shift" in error.value.hint) == ("order" in helps and order == "i")
+    assert scan(mapped(helps.pop("order", order)), **helps).extents["t"]

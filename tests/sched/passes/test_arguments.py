@@ -1,10 +1,12 @@
 """What is passed is looked at before the tree: whatever it is, a transformation happens or says what it takes."""
 
 from dataclasses import replace
+from inspect import signature
 
 import numpy as np
 import pytest
 
+from polyvolta import sched
 from polyvolta.sched import passes as p
 from polyvolta.sched import schedule
 from polyvolta.sched.errors import BadArgument, BadPath, BadSchedule, BadTile, IllegalTransformation
@@ -248,3 +250,19 @@ def test_an_article_fits_its_word():
     added = p.insert_extension(LINE, (0,), "{ [] -> copy[] }")
     with pytest.raises(BadPath, match="is an Extension, no Band"):
         added.band((0,))
+
+
+@pytest.mark.parametrize("name", [*sorted(p.__all__), "band_flags", "check", "violations"])
+def test_what_is_no_tree(name):
+    f = getattr(sched, name)
+    takes = signature(f).parameters.values()
+    required = [a for a in takes if a.kind is a.POSITIONAL_OR_KEYWORD and a.default is a.empty]
+    rest = [()] * (len(required) - 1)
+    for given, said in ((None, "None"), (rows, "a Program"), (TREE.root, "a Domain"), ("{ S1[i] }", "a str")):
+        for call in (lambda: f(given, *rest), lambda: f(schedule=given, **{a.name: () for a in required[1:]})):  # noqa: B023
+            with pytest.raises(BadArgument, match=f"{name} takes a Schedule, not {said}") as error:
+                call()
+            hint = f"{name}(program.schedule, ...)" if given is rows else "schedule(program)"
+            assert hint in error.value.hint
+    with pytest.raises(TypeError, match=rf"{name}\(\) missing \d+ required positional argument"):
+        f()

@@ -4,10 +4,11 @@ Optional: needs islpy, which is an oracle only.
 """
 
 import itertools
+import random
 
 import pytest
 
-from polyvolta.sets import Map, Set
+from polyvolta.sets import Map, Set, SetSyntaxError
 from tests.sets.texts import drawn
 
 isl = pytest.importorskip("islpy")
@@ -79,12 +80,45 @@ def test_isl_reads_products_and_remainders_as_we_do():
         assert mine(text, 1, False) == members(text, 1, False), text
 
 
+def product_of(rng: random.Random, depth: int = 0) -> str:
+    """A sum of products, remainders and quotients; isl does not take all of them."""
+    atoms = ["i", "i", f"floor(i/{rng.randint(2, 3)})", "max(i, 2)", str(rng.randint(0, 4))]
+    text = ""
+    for k in range(rng.randint(1, 2)):
+        text += rng.choice([" + ", " - "]) if k else ""
+        text += rng.choice(["", "", "-", "- "])
+        text += f"({product_of(rng, depth + 1)})" if depth < 2 and rng.random() < 0.2 else rng.choice(atoms)
+        for _ in range(rng.randint(0, 3)):
+            n = rng.randint(1, 5)
+            text += rng.choice([f" mod {n}", f"*{n}", f"*-{n}", f"/{n}", f"*({n})", f"*{rng.choice(atoms)}"])
+    return text
+
+
+def test_isl_reads_any_product_and_remainder_as_we_do():
+    rng, read = random.Random(5), 0
+    while read < 400:
+        text = f"[N] -> {{ [i, j] : j = {product_of(rng)} }}"
+        try:
+            expected = members(text, 2, False)
+        except isl.Error:
+            continue  # such as 2 mod 3 * 4
+        try:
+            found = mine(text, 2, False)
+        except SetSyntaxError as error:
+            assert "a remainder of a quotient" in str(error), text
+            continue
+        read += 1
+        assert found == expected, text
+
+
 def test_tuples_as_isl_writes_them():
     for text in ("{ [[i] -> [j]] -> [i, j] }", "{ T[[i] -> [[j] -> [k]]] -> A[] }", "{ [i, *] -> [*] }"):
         theirs = str(isl.Map(text))
         assert Map(theirs).is_equal(Map(text))
     for text in ("[N = 5] -> { [i] : i < N }", "{ A[] }", "[n] -> { : n > 3 }", "{ T[[i] -> [[j] -> [k]]] }"):
         assert Set(str(isl.Set(text))).is_equal(Set(text))
+    for text in ("{ : ; S[2] }", "[N] -> { S[i] : 0 <= i < N; : N > 3 }", "[N] -> { : N > 3; : N < 0 }"):
+        assert Set(str(isl.UnionSet(str(Set(text))))).is_equal(Set(text))
 
 
 def test_the_box_is_enumerated_as_brute_force_does():

@@ -1,8 +1,11 @@
 """What people read: each text is printed as it stands here, and parses back."""
 
 import html
+import itertools
+import math
 import os
 import pickle
+import random
 import re
 import subprocess
 import sys
@@ -11,7 +14,7 @@ import pytest
 
 import polyvolta.sets
 from polyvolta.sets import Map, Set, var
-from polyvolta.sets.text.show import PAPER, PAPER_ASCII, show_relation
+from polyvolta.sets.text.show import PAPER, PAPER_ASCII, piece_texts, show_relation
 from polyvolta.sets.values.space import Space, Tuple
 from tests.sets.texts import drawn
 
@@ -133,6 +136,53 @@ def test_what_is_printed_reads_back(block):
         assert (Map if is_map else Set)(str(first)).is_equal(first), text
 
 
+@pytest.mark.parametrize(
+    ("body", "text"),
+    [
+        ("(2i) mod 5 = 0", "i mod 5 = 0"),
+        ("(3i + 1) mod 5 = 0", "i mod 5 = 3"),
+        ("exists a : 3i = 5a + 2", "i mod 5 = 4"),
+        ("2i mod 6 <= 1", "i mod 6 = 0"),
+        ("(2i) mod 6 <= 1", "i mod 3 = 0"),
+        ("(4i) mod 6 = 2", "i mod 3 = 2"),
+        ("(2i + 4j) mod 7 = 1", "(i + 2*j) mod 7 = 4"),
+        ("(5i + 2j) mod 7 = 0", "(i - j) mod 7 = 0"),
+        ("(7i) mod 10 = 3 and 0 <= i < 100", "i mod 10 = 9 and 3 <= i <= 99"),
+        ("(2i + 3j) mod 7 = 1 and 0 <= i, j < 20", "(i - 2*j) mod 7 = 4 and 0 <= i <= 19 and 0 <= j <= 19"),
+        ("(3 floor(i/2) + 1) mod 4 = 0", "floor(i/2) mod 4 = 1"),
+    ],
+)
+def test_a_congruence_is_said_by_its_simplest_multiple(body, text):
+    dims = "i, j" if "j" in body else "i"
+    s = Set(f"{{ [{dims}] : {body} }}")
+    assert str(s) == f"{{ [{dims}] : {text} }}" and Set(str(s)).is_equal(s)
+
+
+def test_congruences_as_printed_hold_where_they_do():
+    """Python reads the text as it stands: `2*i mod 5 = 1` is `2*i % 5 == 1` there."""
+    rng, seen = random.Random(11), set()
+    for _ in range(400):
+        dims, d = "ijk"[: rng.randint(1, 3)], rng.randint(2, 13)
+        sums = " + ".join([f"{rng.randint(-9, 9)}*{x}" for x in dims] + [str(rng.randint(-9, 9))])
+        compared = rng.choice([f"== {rng.randrange(d)}", "== 0", "<= 0", f"<= {rng.randrange(d)}"])
+        bounds = rng.choice(["", f" and 0 <= {dims[0]} <= {rng.randint(3, 9)}", f" and -1 <= {' + '.join(dims)} <= 3"])
+        s = Set(f"{{ [{', '.join(dims)}] : ({sums}) mod {d} {compared}{bounds} }}")
+        assert Set(str(s)).is_equal(s)
+        told = []
+        for text in (str(s), show_relation(s, PAPER_ASCII)):
+            tuples, _, body = text[2:-2].partition(" : ")
+            entries = zip(dims, tuples[1:-1].split(", "), strict=True)
+            body = " and ".join([*(f"{x} = {e}" for x, e in entries), body or "True"])
+            seen.add((len(dims), "mod" in body, "floor" in body))
+            body = re.sub(r"(?<![<>])=", "==", body).replace("false", "False").replace("mod", "%")
+            told.append(compile(body, text, "eval"))
+        plain = compile(f"({sums}) % {d} {compared}{bounds}", "", "eval")
+        for point in itertools.product(range(-2, d), repeat=len(dims)):
+            at = {"floor": math.floor, **dict(zip(dims, point, strict=True))}
+            assert {eval(text, at) for text in told} == {eval(plain, at)}, (str(s), at)  # noqa: S307
+    assert {(n, True, False) for n in (1, 2, 3)} <= seen
+
+
 PICKLED = """
 (
     Set("[N] -> { S[i] : 0 <= i < N and i mod 4 = 1 }"),
@@ -171,6 +221,17 @@ def test_tuples_without_dimensions():
     assert Set("{ [[] -> []] }") != Set("{ : }") and str(Set("{ [[] -> []] : false }")) == "{ [[] -> []] : false }"
     for s in (Set("{ [] }"), Map("{ [] -> A[i] }").domain(), Set("{ [i] : 0 <= i < 3 }").project_out(0)):
         assert Set(str(s)) == s and s == Set("{ [] }")
+
+
+def test_no_tuple_among_others_is_an_empty_one():
+    """A bare `:` among other pieces is no text of isl's."""
+    for tuples, text in (
+        (Set("{ : }") | Set("{ S[2] }"), "{ []; S[2] }"),
+        (Set("[N] -> { S[i] : i < N; : N > 3; : N < 0 }"), "[N] -> { S[i] : i < N; [] : N >= 4; [] : N <= -1 }"),
+        (Set("[N] -> { : N > 3; : N < 0 }"), "[N] -> { : N >= 4; : N <= -1 }"),
+    ):
+        assert str(tuples) == text and Set(text) == tuples
+        assert piece_texts(tuples) == text[text.index("{") + 2 : -2].split("; ")
 
 
 def test_a_bound_is_said_once():

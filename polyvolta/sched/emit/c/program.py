@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING
 from polyvolta.sched.emit.c.bodies import ONE, OTHER, TWO, Translator
 from polyvolta.sched.emit.c.loads import LoadsFirst
 from polyvolta.sched.emit.interface import Interface
-from polyvolta.sched.emit.rename import cleared, spelled, variables
+from polyvolta.sched.emit.rename import cleared
 from polyvolta.sched.loops.notation.c import CPrinter
+from polyvolta.sched.loops.notation.names import KEYWORDS, spelled, variables
 from polyvolta.sched.loops.result import Scan
 from polyvolta.sched.tree import Path
 from polyvolta.sched.wishes import Wish
@@ -25,12 +26,15 @@ from polyvolta.sched.wishes import Wish
 if TYPE_CHECKING:
     from polyvolta.sched.program.model import Program
 
-WORDS = tuple(
-    "auto break case char const continue default do double else enum extern float for goto if inline int long register "
-    "restrict return short signed sizeof static struct switch typedef union unsigned void volatile while main "
-    "asm typeof linux unix _Bool _Complex _Imaginary bool true false nullptr NULL "
-    "floord modd floordiv floormod min max NAN INFINITY".split()
-) + tuple(f"{n}{single}" for n in {*ONE, *OTHER.values(), *TWO.values()} for single in ("", "f"))
+TYPES = ("double", "float", "long", "int")
+"""The types of elements and scalars."""
+
+WORDS = (
+    *KEYWORDS,
+    "NAN",
+    "INFINITY",
+    *(f"{n}{single}" for n in {*ONE, *OTHER.values(), *TWO.values()} for single in ("", "f")),
+)
 
 # other functions of the library, beside which a function of that name cannot stand
 LIBRARY = tuple(

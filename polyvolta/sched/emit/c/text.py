@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Literal
 
 from polyvolta.display.code import Code
 from polyvolta.sched.emit.arrays import check_align
-from polyvolta.sched.emit.c.program import function
+from polyvolta.sched.emit.c.program import TYPES, function
 from polyvolta.sched.emit.given import check_program, loops
+from polyvolta.sched.emit.interface import Interface
 from polyvolta.sched.errors import BadArgument
 from polyvolta.sched.loops.ast import Ast
 from polyvolta.sched.loops.notation.c import c_text, headed, spread
@@ -46,6 +47,9 @@ def to_c(
     The function takes the parameters, then of every array the lengths of its dimensions but the first (`A_1`, ...),
     then the arrays and the scalars, in the order of the program's arguments.
 
+    Names of parameters, statements and loop variables that are none in C get another spelling: `for` is `_for`, `N'` is
+    `N_`. Names that members are mapped to, such as `threadIdx.x`, stay in loops without a program.
+
     Marks of the tree that say how a loop is wanted (`parallel`, `vectorise`, `unroll 4`, ...) become pragmas above it;
     see `polyvolta.sched.wishes`. Other marks are comments.
 
@@ -54,8 +58,8 @@ def to_c(
     scan : what `scan` returns, or loops alone; a tree is scanned.
     integer : the type of loop variables and parameters: int, long, long long, int32_t or int64_t. By default `int`, and
         `long long` where constants ask for it; that sizes fit is for the caller to see.
-    real : the type of elements and scalars, or the type of each by name. Scalars are numbers of Python's own: beside
-        elements of single precision they are single.
+    real : the type of elements and scalars, double, float, long or int, or the type of each by name. Scalars are
+        numbers of Python's own: beside elements of single precision they are single.
     parallel : "openmp" puts `#pragma omp parallel for` before the outermost coincident loops; loops of a tree are
         checked as those below marks are, loops alone are believed.
     macros : whether the definitions of min, max, floord and modd stand at the top, those that are used.
@@ -93,10 +97,26 @@ def to_c(
         check_align(align)
     if program is not None:
         check_program(program, "to_c")
+    _check_real(real, program)
     wanted = wanted_of(scan, program, parallel == "openmp")
     if program is None:
         return Code(c_text(scan, integer, parallel == "openmp", macros, wanted))
     return code_of(scan, program, wanted, integer, real, parallel, restrict, align, macros=macros)
+
+
+def _check_real(real: object, program: Program | None) -> None:
+    """Types of C that elements and scalars can have, and names that are some."""
+    for name, given in real.items() if isinstance(real, Mapping) else (("", real),):
+        if given not in TYPES:
+            what = f"real={given!r}" if name == "" else f"the type of {name}, {given!r},"
+            hint = nearest(given, TYPES) if isinstance(given, str) else 'real="float", or real={"A": "float"}'
+            raise BadArgument(f"{what} is no type of elements", where=", ".join(TYPES), hint=hint)
+    if isinstance(real, Mapping) and program is not None:
+        face = Interface.of(program)
+        numbers = (*face.ranks, *face.cells, *face.scalars)
+        for name in real:
+            if name not in numbers:
+                raise BadArgument(f"the program has no array or scalar {name}", hint=nearest(str(name), numbers))
 
 
 def code_of(

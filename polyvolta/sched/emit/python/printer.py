@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 
 from polyvolta.sched.loops.ast import Ast, Block, Call, For, If
 from polyvolta.sched.loops.notation.expressions import PythonSpeller
+from polyvolta.sched.wrapped import word
 from polyvolta.sets import Aff, aff
 
 HELPERS = ("range", "min", "max")  # what the text itself calls
@@ -65,6 +66,8 @@ class PythonPrinter:
             match node:
                 case Call(name, args):
                     if self.statement is None:
+                        name = word(name)
+                        name = speller.names.get(name, name)
                         out.append(f"{pad}{name}({', '.join([speller.text(e) for e in args])})")
                     else:
                         out += [pad + line for line in self.statement(node, speller)]

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from polyvolta.sched.emit.bodies import python_lines
 from polyvolta.sched.emit.interface import Interface
 from polyvolta.sched.emit.python.printer import HELPERS, PythonPrinter, imported
-from polyvolta.sched.emit.rename import cleared, spelled
+from polyvolta.sched.emit.rename import cleared
+from polyvolta.sched.loops.notation.names import spelled
 from polyvolta.sched.loops.result import Scan
 
 if TYPE_CHECKING:

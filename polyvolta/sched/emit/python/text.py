@@ -17,11 +17,12 @@ from polyvolta.display.code import Python
 from polyvolta.sched.emit.given import check_program, loops
 from polyvolta.sched.emit.python.printer import HELPERS, PythonPrinter, imported
 from polyvolta.sched.emit.python.program import function
-from polyvolta.sched.emit.rename import cleared, spelled, statements
-from polyvolta.sched.emit.run import free_names
+from polyvolta.sched.emit.rename import cleared
 from polyvolta.sched.loops.ast import Ast
+from polyvolta.sched.loops.notation.names import free_names, spelled, statements
 from polyvolta.sched.loops.result import Scan
 from polyvolta.sched.tree import Schedule
+from polyvolta.sched.wrapped import word
 
 if TYPE_CHECKING:
     from polyvolta.sched.program.model import Program
@@ -32,6 +33,7 @@ def to_python(scan: Scan | Schedule | Ast | Sequence[Ast], program: Program | No
 
     A name that band members are mapped to, such as `blockIdx.x`, is a loop over all its values outside of the others.
     Where a parameter or statement is called `min`, `max` or `range`, the text imports Python's under another name.
+    Names that are none in Python get another spelling.
 
     Parameters
     ----------
@@ -54,9 +56,9 @@ def to_python(scan: Scan | Schedule | Ast | Sequence[Ast], program: Program | No
     if program is not None:
         check_program(program, "to_python")
         return Python("\n".join(function(program, scan)))
-    names = {*free_names(scan.body), *statements(scan.body)} - {*scan.extents}
-    helpers = spelled(HELPERS, names)
-    scan = cleared(scan, {*names, *HELPERS, *helpers.values()})
-    printer = PythonPrinter(spelled(sorted(names - statements(scan.body))), helpers=helpers)
+    names = {*free_names(scan.body), *map(word, statements(scan.body))} - {*scan.extents}
+    helpers, ours = spelled(HELPERS, names), spelled(sorted(names))
+    scan = cleared(scan, {*names, *ours.values(), *HELPERS, *helpers.values()})
+    printer = PythonPrinter(ours, helpers=helpers)
     printer.mapped(scan.extents, scan.body, "")
     return Python("\n".join([*imported(helpers, printer.out), *printer.out]))

@@ -14,6 +14,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
 from polyvolta.sched.loops.ast import Ast, Block, Call, Extreme, For, If
 from polyvolta.sched.loops.notation.expressions import CSpeller
+from polyvolta.sched.loops.notation.names import in_c
 from polyvolta.sched.loops.widths import Loops, integer_type
 from polyvolta.sched.tree import Path
 from polyvolta.sched.wishes import NONE, PARALLEL, USUAL, Wish, wish
@@ -39,9 +40,9 @@ def c_text(
     macros: bool = True,
     wishes: Mapping[Path, Wish] | None = None,
 ) -> str:
-    """Loops with the macros that they use; see `polyvolta.sched.to_c`."""
+    """Loops with the macros that they use, their names as C spells them; see `polyvolta.sched.to_c`."""
     fitting = integer_type(loops, integer)
-    printer = CPrinter(loops.ranges, fitting, openmp, wishes=wishes)
+    printer = CPrinter(loops.ranges, fitting, openmp, names=in_c(loops), wishes=wishes)
     printer.block(loops.body, "")
     return headed(printer.out, printer.speller.used, fitting, macros)
 
@@ -92,7 +93,9 @@ class CPrinter:
                     self.loop(node, pad)
                 case Call():
                     if self.statement is None:
-                        out.append(f"{pad}{word(node.statement)}({', '.join([speller.text(e) for e in node.args])});")
+                        name = word(node.statement)
+                        name = speller.names.get(name, name)
+                        out.append(f"{pad}{name}({', '.join([speller.text(e) for e in node.args])});")
                     else:
                         out += [pad + line for line in self.statement(node, speller)]
                 case If(conditions, inner):

@@ -12,6 +12,7 @@ from polyvolta.sched.passes.bands.levels import Levels, of_level
 from polyvolta.sched.passes.common.arguments import whole
 from polyvolta.sched.passes.common.legal import reflagged
 from polyvolta.sched.passes.common.subtree import rebased
+from polyvolta.sched.structure import of_a_tree
 from polyvolta.sched.tree import Band, Path, Schedule
 from polyvolta.sets import Aff, Set, Tuple, var
 from polyvolta.sets.values.build import RowBuilder
@@ -19,6 +20,7 @@ from polyvolta.sets.values.simplify import interval
 from polyvolta.sets.values.space import Space
 
 
+@of_a_tree
 def flatten(schedule: Schedule, at: Path, length: int, level: Levels = None) -> Schedule:
     """The two members of the band at a path as one, the inner one running from 0 to `length` - 1; no order changes.
 

@@ -14,10 +14,12 @@ from polyvolta.sched.passes.common.arguments import items
 from polyvolta.sched.passes.common.legal import checked
 from polyvolta.sched.passes.common.places import MemberRef, members_at
 from polyvolta.sched.passes.common.subtree import rebased
+from polyvolta.sched.structure import of_a_tree
 from polyvolta.sched.tree import Path, Schedule
 from polyvolta.sets import var
 
 
+@of_a_tree
 def interchange(schedule: Schedule, at: Path, order: Sequence[MemberRef]) -> Schedule:
     """The members of the band at a path in another order, outermost first.
 

@@ -23,7 +23,7 @@ from typing import TypeVar
 from polyvolta.sched.errors import BadPath
 from polyvolta.sched.passes.common.arguments import relation
 from polyvolta.sched.passes.common.places import depth
-from polyvolta.sched.structure import names_of
+from polyvolta.sched.structure import names_of, of_a_tree
 from polyvolta.sched.tree import Band, Extension, Filter, Leaf, Node, Path, Schedule
 from polyvolta.sets import Aff, Map, Set, Unbounded, var
 from polyvolta.sets.conjuncts import conjunct as cj
@@ -31,6 +31,7 @@ from polyvolta.sets.conjuncts import conjunct as cj
 R = TypeVar("R", Map, Set)
 
 
+@of_a_tree
 def isolate_full_tiles(schedule: Schedule, at: Path, context: Set | str | None = None) -> Schedule:
     """Let code for the full tiles of the band at a path be generated apart: the band's `isolate` is the set of them.
 

@@ -10,10 +10,12 @@ from dataclasses import replace
 
 from polyvolta.sched.errors import BadPath
 from polyvolta.sched.passes.common.legal import reflagged
+from polyvolta.sched.structure import of_a_tree
 from polyvolta.sched.tree import Band, Path, Schedule
 from polyvolta.sets.errors import kind_of
 
 
+@of_a_tree
 def join(schedule: Schedule, at: Path) -> Schedule:
     """The band at a path and the band that is its child as one band; the order of instances is the same.
 

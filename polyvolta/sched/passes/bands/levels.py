@@ -22,6 +22,7 @@ from polyvolta.sched.errors import BadArgument
 from polyvolta.sched.nodes import LEVEL
 from polyvolta.sched.passes.common.arguments import table
 from polyvolta.sched.passes.common.places import MemberRef, members_at
+from polyvolta.sched.structure import of_a_tree
 from polyvolta.sched.tree import Member, Path, Schedule
 from polyvolta.sets.errors import kind_of
 
@@ -29,6 +30,7 @@ Levels = str | Iterable[str | None] | None
 """One level for all members, one for each of them, or None: they stay as they are."""
 
 
+@of_a_tree
 def set_level(schedule: Schedule, at: Path, levels: Mapping[MemberRef, str | None]) -> Schedule:
     """Say of which level members of the band at a path are.
 

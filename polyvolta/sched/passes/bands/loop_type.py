@@ -16,10 +16,12 @@ from typing import get_args
 
 from polyvolta.sched.errors import BadPath
 from polyvolta.sched.passes.common.places import MemberRef, members_at
+from polyvolta.sched.structure import of_a_tree
 from polyvolta.sched.tree import LoopType, Member, Path, Schedule
 from polyvolta.sets import nearest
 
 
+@of_a_tree
 def set_loop_type(schedule: Schedule, at: Path, members: MemberRef | tuple[MemberRef, ...], kind: LoopType) -> Schedule:
     """Say how code is generated for members of the band at a path.
 
@@ -57,6 +59,7 @@ def set_loop_type(schedule: Schedule, at: Path, members: MemberRef | tuple[Membe
     return _changed(schedule, at, members, lambda m: replace(m, loop_type=kind, isolated_type=None))
 
 
+@of_a_tree
 def unroll(schedule: Schedule, at: Path, members: MemberRef | tuple[MemberRef, ...], on: bool = True) -> Schedule:
     """Request that the compiler unrolls the loops of members of the band at a path (`#pragma unroll` above each).
 

@@ -13,10 +13,12 @@ from polyvolta.sched.passes.bands.tile import not_mapped
 from polyvolta.sched.passes.common.legal import checked, reflagged
 from polyvolta.sched.passes.common.places import MemberRef, member_at
 from polyvolta.sched.passes.common.subtree import rebased
+from polyvolta.sched.structure import of_a_tree
 from polyvolta.sched.tree import Path, Schedule
 from polyvolta.sets import var
 
 
+@of_a_tree
 def reverse(schedule: Schedule, at: Path, member: MemberRef) -> Schedule:
     """Run a member of the band at a path backwards.
 

@@ -12,10 +12,12 @@ from polyvolta.sched.passes.bands.tile import not_mapped
 from polyvolta.sched.passes.common.arguments import positive, table
 from polyvolta.sched.passes.common.places import MemberRef, members_at
 from polyvolta.sched.passes.common.subtree import rebased
+from polyvolta.sched.structure import of_a_tree
 from polyvolta.sched.tree import Path, Schedule
 from polyvolta.sets import var
 
 
+@of_a_tree
 def scale(schedule: Schedule, at: Path, factors: Mapping[MemberRef, int]) -> Schedule:
     """Multiply members of the band at a path by positive factors; the order and the flags stay.
 

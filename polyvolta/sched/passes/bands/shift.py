@@ -12,11 +12,12 @@ from polyvolta.sched.passes.common.arguments import table
 from polyvolta.sched.passes.common.legal import settled, unflagged
 from polyvolta.sched.passes.common.places import MemberRef, member_at, tuples_of
 from polyvolta.sched.passes.common.subtree import Change, rebased
-from polyvolta.sched.structure import names_of
+from polyvolta.sched.structure import names_of, of_a_tree
 from polyvolta.sched.tree import Band, Path, Schedule
 from polyvolta.sets import Aff, UnknownName, aff, nearest, var
 
 
+@of_a_tree
 def shift(schedule: Schedule, at: Path, member: MemberRef, by: Mapping[str, int | Aff | str]) -> Schedule:
     """Add a constant to one member's expression, by statement.
 

@@ -15,10 +15,12 @@ from polyvolta.sched.passes.common.arguments import whole
 from polyvolta.sched.passes.common.legal import checked, reflagged
 from polyvolta.sched.passes.common.places import MemberRef, member_at
 from polyvolta.sched.passes.common.subtree import rebased
+from polyvolta.sched.structure import of_a_tree
 from polyvolta.sched.tree import Path, Schedule
 from polyvolta.sets import var
 
 
+@of_a_tree
 def skew(schedule: Schedule, at: Path, member: MemberRef, other: MemberRef, factor: int = 1) -> Schedule:
     """Add `factor` times another member to a member of the band at a path.
 

@@ -9,9 +9,11 @@ from __future__ import annotations
 from polyvolta.sched.errors import BadPath
 from polyvolta.sched.passes.common.arguments import whole
 from polyvolta.sched.passes.common.legal import reflagged
+from polyvolta.sched.structure import of_a_tree
 from polyvolta.sched.tree import Band, Path, Schedule
 
 
+@of_a_tree
 def split(schedule: Schedule, at: Path, where: int) -> Schedule:
     """The first `where` members in a band of their own around the rest; the order of instances is the same.
 

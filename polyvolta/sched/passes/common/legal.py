@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from polyvolta.sched.errors import IllegalTransformation
 from polyvolta.sched.legality import band_flags, check, violations
-from polyvolta.sched.structure import names_of
+from polyvolta.sched.structure import names_of, of_a_tree
 from polyvolta.sched.tree import Band, Path, Schedule
 
 
@@ -39,6 +39,7 @@ def checked(old: Schedule, new: Schedule, doing: str, at: Path) -> Schedule:
     )
 
 
+@of_a_tree
 def reflagged(schedule: Schedule, *places: Path) -> Schedule:
     """The bands at some paths, all bands by default, with the flags that the dependences allow.
 

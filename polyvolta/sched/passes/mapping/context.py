@@ -13,10 +13,12 @@ from polyvolta.sched.errors import BadSchedule
 from polyvolta.sched.example import example
 from polyvolta.sched.passes.common.arguments import relation
 from polyvolta.sched.passes.common.places import depth, inserted_at
+from polyvolta.sched.structure import of_a_tree
 from polyvolta.sched.tree import Context, Guard, Path, Schedule
 from polyvolta.sets import Map, Set
 
 
+@of_a_tree
 def insert_context(schedule: Schedule, at: Path, context: Set | str) -> Schedule:
     """Say at a node what is known of the parameters and of the members of the bands above.
 
@@ -47,6 +49,7 @@ def insert_context(schedule: Schedule, at: Path, context: Set | str) -> Schedule
     return schedule.replace(at, Context(context, schedule.node(at)))
 
 
+@of_a_tree
 def insert_guard(schedule: Schedule, at: Path, guard: Set | str) -> Schedule:
     """Say at a node what the generated code tests there.
 

@@ -21,7 +21,7 @@ from polyvolta.sched.errors import IllegalTransformation
 from polyvolta.sched.example import example
 from polyvolta.sched.passes.common.arguments import positive, relation, table
 from polyvolta.sched.passes.common.legal import checked, reflagged, unflagged
-from polyvolta.sched.structure import names_of
+from polyvolta.sched.structure import names_of, of_a_tree
 from polyvolta.sched.tree import Band, Filter, Schedule
 from polyvolta.sets import Aff, Map, Set, Tuple, UnknownName, nearest, var
 from polyvolta.sets.conjuncts import conjunct as cj
@@ -31,6 +31,7 @@ from polyvolta.sets.values.build import RowBuilder
 from polyvolta.sets.values.space import Space
 
 
+@of_a_tree
 def contract(
     schedule: Schedule,
     statement: str,

@@ -22,12 +22,14 @@ from polyvolta.sched.legality import band_flags, violations
 from polyvolta.sched.passes.common.arguments import items, table
 from polyvolta.sched.passes.common.legal import checked
 from polyvolta.sched.passes.common.places import MemberRef, bands_above, members_at, words_of
+from polyvolta.sched.structure import of_a_tree
 from polyvolta.sched.tree import Band, Path, Schedule
 from polyvolta.sets import Aff, Map, UnknownName, nearest, var
 from polyvolta.sets.values.build import RowBuilder
 from polyvolta.sets.values.space import Space, Tuple
 
 
+@of_a_tree
 def map_members(
     schedule: Schedule, at: Path, names: Mapping[MemberRef, str], reduction: str | Sequence[str] = ()
 ) -> Schedule:

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from polyvolta.sched.errors import BadPath
 from polyvolta.sched.passes.common.places import inserted_at
+from polyvolta.sched.structure import of_a_tree
 from polyvolta.sched.tree import Mark, Path, Schedule
 from polyvolta.sets.errors import kind_of
 
 
+@of_a_tree
 def insert_mark(schedule: Schedule, at: Path, name: str) -> Schedule:
     """Put a mark above the node at a path; the path is the mark's then.
 
@@ -38,6 +40,7 @@ def insert_mark(schedule: Schedule, at: Path, name: str) -> Schedule:
     return schedule.replace(at, Mark(name, schedule.node(at)))
 
 
+@of_a_tree
 def remove_mark(schedule: Schedule, at: Path) -> Schedule:
     """Take out the mark at a path.
 

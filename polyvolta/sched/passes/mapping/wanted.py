@@ -10,10 +10,12 @@ from __future__ import annotations
 
 from polyvolta.sched.passes.bands.split import split
 from polyvolta.sched.passes.common.places import MemberRef, member_at
+from polyvolta.sched.structure import of_a_tree
 from polyvolta.sched.tree import Mark, Path, Schedule
 from polyvolta.sched.wishes import independent
 
 
+@of_a_tree
 def parallelise(schedule: Schedule, at: Path, member: MemberRef = 0) -> Schedule:
     """Run the iterations of a member of the band at a path on all cores: `#pragma omp parallel for` in C.
 
@@ -43,6 +45,7 @@ def parallelise(schedule: Schedule, at: Path, member: MemberRef = 0) -> Schedule
     return _marked(schedule, at, "parallel", "running it on several cores")
 
 
+@of_a_tree
 def vectorise(schedule: Schedule, at: Path, member: MemberRef = -1) -> Schedule:
     """Run the iterations of a member of the band at a path in vectors: `#pragma omp simd` in C.
 

@@ -17,9 +17,11 @@ from polyvolta.sched.errors import BadPath, IllegalTransformation
 from polyvolta.sched.passes.common.arguments import whole
 from polyvolta.sched.passes.common.legal import settled
 from polyvolta.sched.passes.common.places import sequence_at
+from polyvolta.sched.structure import of_a_tree
 from polyvolta.sched.tree import Band, Filter, Member, Node, Path, Schedule
 
 
+@of_a_tree
 def fuse(schedule: Schedule, at: Path, members: int | None = None) -> Schedule:
     """Fuse the bands in the children of the sequence at a path.
 

@@ -21,11 +21,13 @@ from polyvolta.sched.legality import band_flags
 from polyvolta.sched.passes.common.arguments import whole
 from polyvolta.sched.passes.common.legal import settled
 from polyvolta.sched.passes.order.distribute import chain_below, flags_allow, pushed
+from polyvolta.sched.structure import of_a_tree
 from polyvolta.sched.tree import Band, Path, Schedule, SetNode
 from polyvolta.sched.tree import Sequence as InOrder
 from polyvolta.sets.errors import kind_of
 
 
+@of_a_tree
 def hoist(schedule: Schedule, at: Path, keep: int | None = None) -> Schedule:
     """Move the sequence below the band at a path up to behind its first `keep` members.
 

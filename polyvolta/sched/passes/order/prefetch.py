@@ -40,7 +40,7 @@ from polyvolta.sched.passes.bands.shift import shift
 from polyvolta.sched.passes.common.arguments import table, whole
 from polyvolta.sched.passes.common.legal import settled
 from polyvolta.sched.passes.order.reorder import permutation
-from polyvolta.sched.structure import prefix_schedule
+from polyvolta.sched.structure import of_a_tree, prefix_schedule
 from polyvolta.sched.tree import Extension, Filter, Node, Path, Schedule
 from polyvolta.sched.tree import Sequence as InOrder
 from polyvolta.sets import Map, Set, Space, Tuple, UnknownName, nearest, var
@@ -54,6 +54,7 @@ Fences = Mapping[str, Collection[str]]
 """Statements between whose sides accesses of all threads are in order, each with the arrays for which that holds."""
 
 
+@of_a_tree
 def prefetch(
     schedule: Schedule,
     at: Path,

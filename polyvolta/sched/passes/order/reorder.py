@@ -14,9 +14,11 @@ from polyvolta.sched.errors import BadPath
 from polyvolta.sched.passes.common.arguments import items, whole
 from polyvolta.sched.passes.common.legal import checked
 from polyvolta.sched.passes.common.places import sequence_at
+from polyvolta.sched.structure import of_a_tree
 from polyvolta.sched.tree import Path, Schedule
 
 
+@of_a_tree
 def reorder(schedule: Schedule, at: Path, order: Sequence[int]) -> Schedule:
     """Put the children of the sequence at a path in another order.
 

@@ -21,7 +21,7 @@ from polyvolta.sched.passes.common.arguments import items, of_kind
 from polyvolta.sched.passes.common.legal import settled
 from polyvolta.sched.passes.common.places import inserted_at, tuples_of
 from polyvolta.sched.passes.common.subtree import not_anchored, restricted
-from polyvolta.sched.structure import names_of, only
+from polyvolta.sched.structure import names_of, of_a_tree, only
 from polyvolta.sched.tree import Extension, Filter, Node, Path, Schedule, SetNode
 from polyvolta.sched.tree import Sequence as InOrder
 from polyvolta.sets import Set, UnknownName, nearest
@@ -31,6 +31,7 @@ Part = str | Iterable[str] | Set
 Kind = type[InOrder] | type[SetNode]
 
 
+@of_a_tree
 def order_before(schedule: Schedule, at: Path, first: Part) -> Schedule:
     """Run some of what arrives at a node before the rest.
 
@@ -64,6 +65,7 @@ def order_before(schedule: Schedule, at: Path, first: Part) -> Schedule:
     return _ordered(schedule, at, first, "ordering some instances before the rest", True)
 
 
+@of_a_tree
 def order_after(schedule: Schedule, at: Path, last: Part) -> Schedule:
     """Run some of what arrives at a node after the rest; see `order_before`.
 
@@ -112,6 +114,7 @@ def _ordered(schedule: Schedule, at: Path, part: Part, doing: str, first: bool) 
     return _inserted(schedule, at, parts if first else parts[::-1], InOrder, doing)
 
 
+@of_a_tree
 def insert_sequence(schedule: Schedule, at: Path, parts: Sequence[Part]) -> Schedule:
     """A sequence at a node: some of what arrives, then some more, and so on.
 
@@ -148,6 +151,7 @@ def insert_sequence(schedule: Schedule, at: Path, parts: Sequence[Part]) -> Sche
     return _inserted(schedule, at, parts, InOrder, "inserting a sequence")
 
 
+@of_a_tree
 def insert_set(schedule: Schedule, at: Path, parts: Sequence[Part]) -> Schedule:
     """A set node at a node: parts that run in any order; see `insert_sequence`.
 
@@ -176,6 +180,7 @@ def insert_set(schedule: Schedule, at: Path, parts: Sequence[Part]) -> Schedule:
     return _inserted(schedule, at, parts, SetNode, "inserting a set")
 
 
+@of_a_tree
 def insert_filter(schedule: Schedule, at: Path, part: Part, narrow: bool = False) -> Schedule:
     """A filter at a node.
 
