@@ -7,7 +7,7 @@ of one operand one at a time, so that its pieces are disjoint. Comparisons are e
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..budgets import metered, meters_itself
 from ..conjuncts import conjunct as cj
@@ -19,11 +19,13 @@ from ..values.space import Space
 
 if TYPE_CHECKING:
     from ..values.relation import Relation
+    from ..values.united import United
 
 R = TypeVar("R", bound="Relation")
+U = TypeVar("U", bound="United[Any]")
 
 
-def union(self: R, other: R) -> R:
+def union(self: U, other: U) -> U:
     """All points of either. O(m + n); nothing is merged but equal conjuncts (see `coalesce`).
 
     `other` is of the same kind; its spaces may be others. `SpaceMismatch` is raised for a set and a map.
@@ -73,7 +75,7 @@ def subtract(self: R, other: R) -> R:
     return a._of(a.param_names, parts)
 
 
-def symmetric_difference(self: R, other: R) -> R:
+def symmetric_difference(self: U, other: U) -> U:
     """The points in exactly one of both; two subtractions.
 
     `other` is of the same kind; `SpaceMismatch` says that the operands are of two kinds, or of no common space.
@@ -162,7 +164,7 @@ def is_equal(self: R, other: R) -> bool:
     return _within(a, b) and _within(b, a)
 
 
-def is_strict_subset(self: R, other: R) -> bool:
+def is_strict_subset(self: U, other: U) -> bool:
     """Whether every point is a point of the other, which has more; exact, two subtractions.
 
     `other` is of the same kind; also `<`.
@@ -174,19 +176,19 @@ def is_strict_subset(self: R, other: R) -> bool:
     return self.is_subset(other) and not other.is_subset(self)
 
 
-def is_superset(self: R, other: R) -> bool:
+def is_superset(self: U, other: U) -> bool:
     """Whether every point of the other is a point of this; see `is_subset`."""
     self._check_kind(other, "a comparison")
     return other.is_subset(self)
 
 
-def is_strict_superset(self: R, other: R) -> bool:
+def is_strict_superset(self: U, other: U) -> bool:
     """Whether every point of the other is a point of this, which has more; see `is_strict_subset`."""
     self._check_kind(other, "a comparison")
     return other.is_strict_subset(self)
 
 
-def is_disjoint(self: R, other: R) -> bool:
+def is_disjoint(self: U, other: U) -> bool:
     """Whether no point is in both; exact, O(m n) emptiness tests.
 
     `other` is of the same kind.

@@ -7,7 +7,7 @@ name. Names are for people: renaming changes no point, and two relations need no
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..conjuncts import conjunct as cj
 from ..conjuncts import project as pj
@@ -21,8 +21,10 @@ if TYPE_CHECKING:
     from ..values.map import Map
     from ..values.relation import Relation
     from ..values.set import Set
+    from ..values.united import United
 
 R = TypeVar("R", bound="Relation")
+U = TypeVar("U", bound="United[Any]")
 
 
 def params(self: Relation) -> Set:
@@ -79,7 +81,7 @@ def known_divs(self: R) -> R:
     )
 
 
-def project_out(self: R, *dims: str | int) -> R:
+def project_out(self: U, *dims: str | int) -> U:
     """Forget some dimensions: a point is in the result when one above it is in this.
 
     `dims` are names or positions; `UnknownName` is raised for others.
@@ -99,11 +101,11 @@ def project_out(self: R, *dims: str | int) -> R:
     out = without(space.out, {k - n_in for k in gone})
     inp = space.inp and without(space.inp, gone)
     drop = tuple(sorted(len(self.param_names) + k for k in gone))
-    cs = [pj.project(c, drop) for c in self.parts[0][1]]
+    cs = [self._project(c, drop) for c in self.parts[0][1]]
     return self._of(self.param_names, [(Space(inp, out), tuple([c for c in cs if c is not None]))])
 
 
-def project_out_params(self: R, *names: str) -> R:
+def project_out_params(self: U, *names: str) -> U:
     """Forget some parameters, in every space; exact, m eliminations.
 
     `names` are of parameters; `UnknownName` is raised for others.
@@ -116,12 +118,12 @@ def project_out_params(self: R, *names: str) -> R:
     params = tuple(p for k, p in enumerate(self.param_names) if k not in drop)
     parts = []
     for s, cs in self.parts:
-        done = (pj.project(c, drop) for c in cs)
+        done = (self._project(c, drop) for c in cs)
         parts.append((s, tuple(c for c in done if c is not None)))
     return self._of(params, parts)
 
 
-def project_out_all_params(self: R) -> R:
+def project_out_all_params(self: U) -> U:
     """Forget all parameters; see `project_out_params`.
 
     >>> from polyvolta.sets import Set
@@ -131,7 +133,7 @@ def project_out_all_params(self: R) -> R:
     return project_out_params(self, *self.param_names)
 
 
-def complement(self: R) -> R:
+def complement(self: U) -> U:
     """The points of the same spaces that are not in this relation; exact, by subtraction.
 
     >>> from polyvolta.sets import Map, Set
@@ -141,14 +143,14 @@ def complement(self: R) -> R:
     { [i] -> [j] : j < i }
     """
     n_par = len(self.param_names)
-    everything = [(s, (cj.universe(n_par + len(s.dims)),)) for s, _ in self.parts]
+    everything = [(s, (self._universe(n_par + len(s.dims)),)) for s, _ in self.parts]
     return self._of(self.param_names, everything).subtract(self)
 
 
 # ---- names
 
 
-def rename(self: Set, name: str | None) -> Set:
+def rename(self: U, name: str | None) -> U:
     """The same points in a tuple of another name, None for an anonymous one; the set has one tuple. Linear.
 
     >>> from polyvolta.sets import Set
@@ -203,11 +205,11 @@ def is_name(name: object) -> bool:
     return isinstance(name, str) and is_spelt(name)
 
 
-def _with_space(self: R, space: Space) -> R:
+def _with_space(self: U, space: Space) -> U:
     return self._of(self.param_names, [(space, self.parts[0][1])])
 
 
-def rename_dims(self: R, names: Mapping[str | int, str] | None = None, /, **more: str) -> R:
+def rename_dims(self: U, names: Mapping[str | int, str] | None = None, /, **more: str) -> U:
     """The same points, some dimensions under other names; linear. Names say nothing of the points.
 
     `more` are new names by old ones, as in the mapping.
@@ -231,7 +233,7 @@ def rename_dims(self: R, names: Mapping[str | int, str] | None = None, /, **more
     return _with_space(self, Space(inp, renamed(space.out, dims[n:])))
 
 
-def rename_params(self: R, names: Mapping[str | int, str] | None = None, /, **more: str) -> R:
+def rename_params(self: U, names: Mapping[str | int, str] | None = None, /, **more: str) -> U:
     """The same relation over parameters of other names; linear.
 
     `more` are new names by old ones, as in the mapping.
@@ -252,7 +254,7 @@ def rename_params(self: R, names: Mapping[str | int, str] | None = None, /, **mo
     return self._of(params, self.parts)
 
 
-def _params_text(self: Relation) -> str:
+def _params_text(self: United[Any]) -> str:
     return f"[{', '.join(self.param_names)}]"
 
 
@@ -286,7 +288,7 @@ def _distinct(names: Sequence[str], taken: Sequence[str], where: str) -> None:
 # ---- adding, moving and forgetting dimensions
 
 
-def insert_dims(self: R, before: str | int, *names: str) -> R:
+def insert_dims(self: U, before: str | int, *names: str) -> U:
     """New unconstrained dimensions in front of another, in its tuple, or at the position behind the last; linear.
 
     `names` are those of the dimensions, `before` a name or a position.
@@ -309,7 +311,7 @@ def insert_dims(self: R, before: str | int, *names: str) -> R:
     return _inserted(self, at, names, on_input=at < space.n_in)
 
 
-def add_dims(self: R, *names: str, side: str = "out") -> R:
+def add_dims(self: U, *names: str, side: str = "out") -> U:
     """New unconstrained dimensions at the end of a tuple, with `side="in"` of a map's input tuple; linear.
 
     `names` are those of the dimensions.
@@ -337,7 +339,7 @@ def _on_input(space: Space, side: str) -> bool:
     return side == "in"
 
 
-def _inserted(self: R, at: int, names: Sequence[str], on_input: bool) -> R:
+def _inserted(self: U, at: int, names: Sequence[str], on_input: bool) -> U:
     """With dimensions at a position of the inputs and outputs together, in the input or the output tuple."""
     space, n_par = self.space, len(self.param_names)
     _renamed_list(tuple(names), dict(enumerate(names)), {}, str(space), "dimension")
@@ -349,7 +351,7 @@ def _inserted(self: R, at: int, names: Sequence[str], on_input: bool) -> R:
         out = _grown(out, at - space.n_in, names, space)
     old = len(space.dims)
     places = (*range(n_par + at), *range(n_par + at + len(names), n_par + old + len(names)))
-    wide = tuple(cj.reindex(c, n_par + old + len(names), places) for c in self.parts[0][1])
+    wide = tuple(self._reindex(c, n_par + old + len(names), places) for c in self.parts[0][1])
     return self._of(self.param_names, [(Space(inp, out), wide)])
 
 
@@ -361,7 +363,7 @@ def _grown(tup: Tuple, at: int, names: Sequence[str], space: Space) -> Tuple:
     return Tuple(tup.name, (*tup.dims[:at], *names, *tup.dims[at:]))
 
 
-def project_onto(self: R, *dims: str | int) -> R:
+def project_onto(self: U, *dims: str | int) -> U:
     """Forget all other dimensions; those kept stay in their order. Exact, see `project_out`.
 
     `dims` are names or positions.
@@ -375,7 +377,7 @@ def project_onto(self: R, *dims: str | int) -> R:
     return project_out(self, *(k for k in range(len(space.dims)) if k not in kept))
 
 
-def eliminate(self: R, *dims: str | int) -> R:
+def eliminate(self: U, *dims: str | int) -> U:
     """Let dimensions, or parameters by name, take any value: projected out, but they stay in place. Exact.
 
     `dims` are names or positions.
@@ -392,12 +394,12 @@ def eliminate(self: R, *dims: str | int) -> R:
     space, n_par = self.space, len(self.param_names)
     columns = tuple(sorted({column(self, d) for d in dims}))
     kept = tuple(k for k in range(n_par + len(space.dims)) if k not in columns)
-    done = (pj.project(c, columns) for c in self.parts[0][1])
-    wide = (cj.reindex(c, n_par + len(space.dims), kept) for c in done if c is not None)
+    done = (self._project(c, columns) for c in self.parts[0][1])
+    wide = (self._reindex(c, n_par + len(space.dims), kept) for c in done if c is not None)
     return self._of(self.param_names, [(space, tuple(wide))])
 
 
-def column(self: Relation, dim: str | int) -> int:
+def column(self: United[Any], dim: str | int) -> int:
     """The position, parameters first, of a parameter or dimension by name, or of a dimension by position."""
     space = self.space
     if isinstance(dim, str) and dim in self.param_names:
@@ -409,7 +411,7 @@ def column(self: Relation, dim: str | int) -> int:
     return len(self.param_names) + position(dim, space.dims, space)
 
 
-def move_dims(self: R, *dims: str, to: str) -> R:
+def move_dims(self: U, *dims: str, to: str) -> U:
     """Dimensions or parameters, by name, moved to the end of the parameters or of a tuple; linear.
 
     `dims` are names or positions.
@@ -445,6 +447,6 @@ def move_dims(self: R, *dims: str, to: str) -> R:
             tuples[key] = _grown(Tuple(tup.name, (), tup.inner), 0, [names[k] for k in after[key]], space)
     order = [*after["params"], *after["in"], *after["out"]]
     places = tuple(order.index(k) for k in range(len(names)))
-    moved = tuple(cj.reindex(c, c.n, places) for c in self.parts[0][1])
+    moved = tuple(self._reindex(c, c.n, places) for c in self.parts[0][1])
     params = tuple(names[k] for k in after["params"])
     return self._of(params, [(Space(tuples["in"], tuples["out"]), moved)])

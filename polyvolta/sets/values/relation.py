@@ -1,11 +1,8 @@
 """What `Set` and `Map` share: finite unions of conjuncts, in one or several spaces, over named parameters.
 
-A relation is immutable: every method returns a new one. Operands are aligned on the union of their parameters
-first, and dimension names never matter for what an operation means, only tuple names and arities do. `==`
-compares structure, which is cheap; `is_equal` compares points, which is the mathematics.
-
-The class holds the structure; its methods are functions of the modules below, one theme each (`algebra`, `dimensions`,
-`lexrel`, `gist`, `coalesce`, `count`), whose first argument is the relation.
+What does not depend on what the pieces are is in `united`: parts, parameters and names. Methods are functions of the
+modules below, one theme each (`algebra`, `dimensions`, `lexrel`, `gist`, `coalesce`, `count`), whose first argument is
+the relation.
 
 Costs are stated in conjuncts (m and n for the two operands); what happens per conjunct is in `conjunct`,
 `project`, `integer` and `lexopt`, which also hold the exactness arguments. Everything is exact over the
@@ -14,15 +11,16 @@ integers. What can be exponential stops with `BudgetExceeded`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, Self, TypeVar
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Self
 
 from ..budgets import metered_class
 from ..conjuncts import conjunct as cj
+from ..conjuncts import project as pj
 from ..conjuncts.conjunct import Conjunct
 from ..counting import cardinality as cardinalities
 from ..counting import count as counting
-from ..errors import SetSyntaxError, SpaceMismatch, UnknownName, kind_of
+from ..errors import SetSyntaxError, kind_of
 from ..functions import multi_pwaff
 from ..hulls import box, hull
 from ..hulls import coalesce as coalescing
@@ -30,11 +28,10 @@ from ..hulls import gist as gisting
 from ..operations import algebra, bounds, dimensions, make
 from ..operations import product as products
 from ..optima import extent, lexrel, optimise
-from .named import Named
-from .space import Space, apart, renamings
+from .space import Space
+from .united import United
 
 Part = tuple[Space, tuple[Conjunct, ...]]
-R = TypeVar("R", bound="Relation")
 
 
 def _merged_parts(n_par: int, parts: tuple[Part, ...]) -> tuple[Part, ...]:
@@ -57,16 +54,13 @@ def _merged_parts(n_par: int, parts: tuple[Part, ...]) -> tuple[Part, ...]:
 
 
 @metered_class
-class Relation(metaclass=Named):
+class Relation(United[Conjunct]):
     """What `Set` and `Map` share; a value is made from isl's notation or by `_of`."""
 
-    __slots__ = ("_hash", "_origin", "_rough", "_settle", "param_names", "parts")
-    param_names: tuple[str, ...]
-    parts: tuple[Part, ...]
+    __slots__ = ("_origin", "_rough", "_settle")
     _rough: tuple[Part, ...]  # the parts, whose pieces need not be normal: what a composition reads
     _settle: Callable[[], Iterable[Part]]  # gives the parts of what `_later` made
     _origin: Self | None  # of what this is the reverse
-    _hash: int | None
     _is_map: bool
 
     def __init__(self, text: str) -> None:
@@ -117,157 +111,13 @@ class Relation(metaclass=Named):
             self.parts = _merged_parts(len(self.param_names), tuple(self._settle()))
             return self.parts
 
-    def _lacks(self, name: str) -> AttributeError:
-        """The error that there is no such attribute; of a method of isl's it says what is here instead."""
-        kind, said = type(self).__name__, ""
-        if not name.startswith("_"):
-            from ..text.of_isl import lacking
-
-            said = lacking(type(self), name)
-        return AttributeError(said or f"a {kind} has no attribute {name!r}", name=name, obj=self)
-
-    def __reduce__(self) -> tuple[object, ...]:
-        """Made anew from its parts, for another process hashes names otherwise."""
-        return self._of, (self.param_names, self.parts)
-
-    def __hash__(self) -> int:
-        if self._hash is None:
-            self._hash = hash((self.param_names, frozenset([(s.key, frozenset(p)) for s, p in self.parts])))
-        return self._hash
-
-    def __eq__(self, other: object) -> bool:
-        """Same parameters, spaces and normalised pieces: cheap; implies `is_equal`, not conversely."""
-        if not isinstance(other, Relation) or type(self) is not type(other) or self.param_names != other.param_names:
-            return False
-        mine, theirs = self.parts, other.parts
-        if len(mine) == 1 == len(theirs):
-            ((space, cs),), ((other_space, ds),) = mine, theirs
-            return space.key == other_space.key and (cs == ds or (len(cs) > 1 and set(cs) == set(ds)))
-        return {s.key: set(p) for s, p in mine} == {s.key: set(p) for s, p in theirs}
-
-    def __bool__(self) -> bool:
-        raise SpaceMismatch(f"a {self._kind()} has no truth value", where=str(self), hint="ask not r.is_empty()")
-
-    def __len__(self) -> int:
-        raise SpaceMismatch(f"a {self._kind()} has no length", where=str(self), hint="count() counts its points")
-
-    def __iter__(self) -> Iterator[tuple[int, ...]]:
-        hint = "points() lists its points, pieces its conjuncts"
-        raise SpaceMismatch(f"a {self._kind()} is not iterated by itself", where=str(self), hint=hint)
-
-    def _kind(self) -> str:
-        return type(self).__name__.lower()
-
     def __str__(self) -> str:
         from ..text.show import show_relation
 
         return show_relation(self)
 
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({str(self)!r})"
-
-    def _repr_html_(self) -> str:
-        from ..text.notebook import html
-
-        return html(str(self))
-
-    # ---- structure
-
-    @property
-    def pieces(self) -> tuple[Self, ...]:
-        """The conjuncts, each as an object of its own."""
-        return tuple(self._of(self.param_names, [(s, (c,))]) for s, cs in self.parts for c in cs)
-
-    @property
-    def space(self) -> Space:
-        """The one space of this object.
-
-        Raises
-        ------
-        SpaceMismatch : it has several tuples, or none.
-        """
-        if len(self.parts) != 1:
-            found = "; ".join(str(s) for s, _ in self.parts) or "nothing"
-            hint = (
-                "pick one with .only(name)" if self.parts else "it is empty, without a tuple: { S[i] : false } has one"
-            )
-            raise SpaceMismatch("this operation needs a single space", where=found, hint=hint)
-        return self.parts[0][0]
-
-    @property
-    def tuple_names(self) -> tuple[str | None, ...]:
-        """The names of the domain tuples (of the tuples, for a set), in order."""
-        return tuple(dict.fromkeys((s.inp or s.out).name for s, _ in self.parts))
-
-    def only(self, name: str | None) -> Self:
-        """The part whose (domain) tuple is called `name`; empty when there is none.
-
-        `UnknownName` is raised where `name` is neither a name nor None.
-
-        Raises
-        ------
-        UnknownName
-
-        >>> from polyvolta.sets import Set
-        >>> print(Set("{ S[i] : i > 0; T[j] : j < 0 }").only("S"))
-        { S[i] : i >= 1 }
-        """
-        if name is not None and not isinstance(name, str):
-            raise UnknownName(f"a tuple is given by its name, not by {name!r}", where=str(self))
-        return self._of(self.param_names, [(s, p) for s, p in self.parts if (s.inp or s.out).name == name])
-
-    def dims(self) -> tuple[str, ...]:
-        """The names of the dimensions, inputs first.
-
-        `SpaceMismatch` is raised where there are several tuples, or none.
-
-        >>> from polyvolta.sets import Map
-        >>> Map("{ S[i, j] -> [k] : k = i + j }").dims()
-        ('i', 'j', 'k')
-        """
-        return self.space.dims
-
     def _map_conjuncts(self, f: Callable[[Conjunct], Conjunct | None]) -> Self:
         return self._of(self.param_names, [(s, tuple(d for d in map(f, cs) if d is not None)) for s, cs in self.parts])
-
-    def align_params(self, params: Iterable[str]) -> Self:
-        """The same points over a longer list of parameters; those it lacks are unconstrained.
-
-        `params` are names.
-
-        A dimension that is called like a parameter gets a prime, in print and for addressing it.
-
-        >>> from polyvolta.sets import Set
-        >>> print(Set("{ A[i] : i > 0 }") & Set("[i] -> { A[j] : j < i }"))
-        [i] -> { A[i'] : 1 <= i' < i }
-
-        Raises
-        ------
-        UnknownName : something that is no list of names.
-        """
-        if isinstance(params, str) or not isinstance(params, Iterable):
-            raise UnknownName(f"parameters are a list of names, not {params!r}", where=str(self), hint='["N", "M"]')
-        params = tuple(params)
-        wrong = [p for p in params if not isinstance(p, str)]
-        if wrong:
-            raise UnknownName(f"a parameter is given by its name, not by {wrong[0]!r}", where=str(self))
-        wanted = tuple(dict.fromkeys([*params, *self.param_names]))
-        if wanted == self.param_names:
-            return self
-        shift = len(wanted) - len(self.param_names)
-        head = tuple(wanted.index(p) for p in self.param_names)
-
-        def move(c: Conjunct) -> Conjunct:
-            places = head + tuple(range(len(wanted), c.n + shift))
-            return cj.reindex(c, c.n + shift, places)
-
-        return self._of(wanted, [(apart(s, wanted), tuple(map(move, cs))) for s, cs in self.parts])
-
-    def _aligned(self, other: R) -> tuple[Self, R]:
-        if self.param_names == other.param_names:
-            return self, other
-        params = tuple(dict.fromkeys([*self.param_names, *other.param_names]))
-        return self.align_params(params), other.align_params(params)
 
     def _merged(self, other: Relation) -> tuple[tuple[str, ...], tuple[int, ...], tuple[int, ...]]:
         """The parameters of both, and where those of each stand among them."""
@@ -277,27 +127,11 @@ class Relation(metaclass=Named):
         params = tuple(dict.fromkeys([*ours, *theirs]))
         return params, tuple(range(len(ours))), tuple(map(params.index, theirs))
 
-    def _check_kind(self, other: object, what: str) -> None:
-        if type(other) is not type(self):
-            kind = type(self).__name__
-            raise SpaceMismatch(
-                f"{what} needs two {kind}s, not a {kind} and {kind_of(other)}",
-                where=f"{self}\n{other}",
-            )
+    # ---- pieces
 
-    def _check_space(self, other: Relation, what: str) -> None:
-        """Refuse two single spaces that differ; several may lack a counterpart."""
-        self._check_kind(other, what)
-        if len(self.parts) == 1 == len(other.parts) and self.parts[0][0].key != other.parts[0][0].key:
-            here, there = self.parts[0][0], other.parts[0][0]
-            hint = renamings(there, here)
-            raise SpaceMismatch(f"{what} needs operands of one space", where=f"{here}\n{there}", hint=hint)
-
-    def _find(self, key: tuple) -> tuple[Conjunct, ...]:
-        for space, cs in self.parts:
-            if space.key == key:
-                return cs
-        return ()
+    _counted, _listed = "count() counts its points", "points() lists its points, pieces its conjuncts"
+    _reindex, _project = staticmethod(cj.reindex), staticmethod(pj.project)
+    _universe = staticmethod(cj.universe)
 
     # ---- methods: one module a theme
 

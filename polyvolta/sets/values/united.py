@@ -1,0 +1,223 @@
+"""What sets and relations share whatever their points are: pieces in one or several spaces, over named parameters.
+
+A value is immutable: every method returns a new one. Operands are aligned on the union of their parameters first, and
+dimension names never matter for what an operation means, only tuple names and arities do. `==` compares structure,
+which is cheap; `is_equal` compares points, which is the mathematics.
+
+What a piece is, the classes say: a conjunct of integer points (`relation`), or a polyhedron of rational ones
+(`rationals`). They say how a piece is moved to other columns, projected, and what piece has all points.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, Self, TypeVar
+
+from ..budgets import metered_class
+from ..errors import SpaceMismatch, UnknownName, kind_of
+from .named import Named
+from .space import Space, apart, renamings
+
+
+class Piece(Hashable, Protocol):
+    """Some points over `n` columns, parameters first."""
+
+    @property
+    def n(self) -> int: ...
+
+
+P = TypeVar("P", bound=Piece)
+R = TypeVar("R", bound="United[Any]")
+
+
+@metered_class
+class United(Generic[P], metaclass=Named):
+    """A finite union of pieces, by space."""
+
+    __slots__ = ("_hash", "param_names", "parts")
+    param_names: tuple[str, ...]
+    parts: tuple[tuple[Space, tuple[P, ...]], ...]
+    _hash: int | None
+    _counted: ClassVar[str]  # what counts, and what lists its points or pieces, for errors
+    _listed: ClassVar[str]
+    _reindex: Callable[[P, int, tuple[int, ...]], P]  # of `n` columns, its column k at the place k
+    _project: Callable[[P, tuple[int, ...]], P | None]  # without some columns
+    _universe: Callable[[int], P]
+
+    if TYPE_CHECKING:  # the classes have them
+
+        def union(self, other: Self) -> Self: ...
+        def intersect(self, other: Self) -> Self: ...
+        def subtract(self, other: Self) -> Self: ...
+        def is_empty(self) -> bool: ...
+        def is_subset(self, other: Self) -> bool: ...
+        def is_strict_subset(self, other: Self) -> bool: ...
+
+    @classmethod
+    def _of(cls, params: tuple[str, ...], parts: Iterable[tuple[Space, tuple[P, ...]]]) -> Self:
+        raise NotImplementedError
+
+    def _lacks(self, name: str) -> AttributeError:
+        """The error that there is no such attribute; of a method of isl's it says what is here instead."""
+        kind, said = type(self).__name__, ""
+        if not name.startswith("_"):
+            from ..text.of_isl import lacking
+
+            said = lacking(type(self), name)
+        return AttributeError(said or f"a {kind} has no attribute {name!r}", name=name, obj=self)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Made anew from its parts, for another process hashes names otherwise."""
+        return self._of, (self.param_names, self.parts)
+
+    def __hash__(self) -> int:
+        if self._hash is None:
+            self._hash = hash((self.param_names, frozenset([(s.key, frozenset(p)) for s, p in self.parts])))
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        """Same parameters, spaces and normalised pieces: cheap; implies `is_equal`, not conversely."""
+        if not isinstance(other, United) or type(self) is not type(other) or self.param_names != other.param_names:
+            return False
+        mine, theirs = self.parts, other.parts
+        if len(mine) == 1 == len(theirs):
+            ((space, cs),), ((other_space, ds),) = mine, theirs
+            return space.key == other_space.key and (cs == ds or (len(cs) > 1 and set(cs) == set(ds)))
+        return {s.key: set(p) for s, p in mine} == {s.key: set(p) for s, p in theirs}
+
+    def __bool__(self) -> bool:
+        raise SpaceMismatch(f"a {self._kind()} has no truth value", where=str(self), hint="ask not r.is_empty()")
+
+    def __len__(self) -> int:
+        raise SpaceMismatch(f"a {self._kind()} has no length", where=str(self), hint=self._counted)
+
+    def __iter__(self) -> Iterator[Any]:
+        raise SpaceMismatch(f"a {self._kind()} is not iterated by itself", where=str(self), hint=self._listed)
+
+    def _kind(self) -> str:
+        return type(self).__name__.lower()
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({str(self)!r})"
+
+    def _repr_html_(self) -> str:
+        from ..text.notebook import html
+
+        return html(str(self))
+
+    # ---- structure
+
+    @property
+    def pieces(self) -> tuple[Self, ...]:
+        """The pieces, each as an object of its own."""
+        return tuple(self._of(self.param_names, [(s, (c,))]) for s, cs in self.parts for c in cs)
+
+    @property
+    def space(self) -> Space:
+        """The one space of this object.
+
+        Raises
+        ------
+        SpaceMismatch : it has several tuples, or none.
+        """
+        if len(self.parts) != 1:
+            found = "; ".join(str(s) for s, _ in self.parts) or "nothing"
+            hint = (
+                "pick one with .only(name)" if self.parts else "it is empty, without a tuple: { S[i] : false } has one"
+            )
+            raise SpaceMismatch("this operation needs a single space", where=found, hint=hint)
+        return self.parts[0][0]
+
+    @property
+    def tuple_names(self) -> tuple[str | None, ...]:
+        """The names of the domain tuples (of the tuples, for a set), in order."""
+        return tuple(dict.fromkeys((s.inp or s.out).name for s, _ in self.parts))
+
+    def only(self, name: str | None) -> Self:
+        """The part whose (domain) tuple is called `name`; empty when there is none.
+
+        `UnknownName` is raised where `name` is neither a name nor None.
+
+        Raises
+        ------
+        UnknownName
+
+        >>> from polyvolta.sets import Set
+        >>> print(Set("{ S[i] : i > 0; T[j] : j < 0 }").only("S"))
+        { S[i] : i >= 1 }
+        """
+        if name is not None and not isinstance(name, str):
+            raise UnknownName(f"a tuple is given by its name, not by {name!r}", where=str(self))
+        return self._of(self.param_names, [(s, p) for s, p in self.parts if (s.inp or s.out).name == name])
+
+    def dims(self) -> tuple[str, ...]:
+        """The names of the dimensions, inputs first.
+
+        `SpaceMismatch` is raised where there are several tuples, or none.
+
+        >>> from polyvolta.sets import Map
+        >>> Map("{ S[i, j] -> [k] : k = i + j }").dims()
+        ('i', 'j', 'k')
+        """
+        return self.space.dims
+
+    def align_params(self, params: Iterable[str]) -> Self:
+        """The same points over a longer list of parameters; those it lacks are unconstrained.
+
+        `params` are names.
+
+        A dimension that is called like a parameter gets a prime, in print and for addressing it.
+
+        >>> from polyvolta.sets import Set
+        >>> print(Set("{ A[i] : i > 0 }") & Set("[i] -> { A[j] : j < i }"))
+        [i] -> { A[i'] : 1 <= i' < i }
+
+        Raises
+        ------
+        UnknownName : something that is no list of names.
+        """
+        if isinstance(params, str) or not isinstance(params, Iterable):
+            raise UnknownName(f"parameters are a list of names, not {params!r}", where=str(self), hint='["N", "M"]')
+        params = tuple(params)
+        wrong = [p for p in params if not isinstance(p, str)]
+        if wrong:
+            raise UnknownName(f"a parameter is given by its name, not by {wrong[0]!r}", where=str(self))
+        wanted = tuple(dict.fromkeys([*params, *self.param_names]))
+        if wanted == self.param_names:
+            return self
+        shift = len(wanted) - len(self.param_names)
+        head = tuple(wanted.index(p) for p in self.param_names)
+
+        def move(c: P) -> P:
+            places = head + tuple(range(len(wanted), c.n + shift))
+            return self._reindex(c, c.n + shift, places)
+
+        return self._of(wanted, [(apart(s, wanted), tuple(map(move, cs))) for s, cs in self.parts])
+
+    def _aligned(self, other: R) -> tuple[Self, R]:
+        if self.param_names == other.param_names:
+            return self, other
+        params = tuple(dict.fromkeys([*self.param_names, *other.param_names]))
+        return self.align_params(params), other.align_params(params)
+
+    def _check_kind(self, other: object, what: str) -> None:
+        if type(other) is not type(self):
+            kind = type(self).__name__
+            raise SpaceMismatch(
+                f"{what} needs two {kind}s, not a {kind} and {kind_of(other)}",
+                where=f"{self}\n{other}",
+            )
+
+    def _check_space(self, other: United[Any], what: str) -> None:
+        """Refuse two single spaces that differ; several may lack a counterpart."""
+        self._check_kind(other, what)
+        if len(self.parts) == 1 == len(other.parts) and self.parts[0][0].key != other.parts[0][0].key:
+            here, there = self.parts[0][0], other.parts[0][0]
+            hint = renamings(there, here)
+            raise SpaceMismatch(f"{what} needs operands of one space", where=f"{here}\n{there}", hint=hint)
+
+    def _find(self, key: tuple) -> tuple[P, ...]:
+        for space, cs in self.parts:
+            if space.key == key:
+                return cs
+        return ()
