@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from polyvolta.sets.functions.multi_pwaff import PwMultiAff as PwMultiAff
     from polyvolta.sets.functions.pwaff import PwAff as PwAff
     from polyvolta.sets.layouts.layout import Layout as Layout
+    from polyvolta.sets.rationals.rational import RationalSet as RationalSet
     from polyvolta.sets.values.aff import Aff as Aff
     from polyvolta.sets.values.aff import aff as aff
     from polyvolta.sets.values.aff import var as var
@@ -58,6 +59,7 @@ _HOMES = {
     **dict.fromkeys("MultiPwAff PwMultiAff".split(), "functions.multi_pwaff"),
     "PwAff": "functions.pwaff",
     "Layout": "layouts.layout",
+    "RationalSet": "rationals.rational",
     **dict.fromkeys("Aff aff var xor".split(), "values.aff"),
     "Map": "values.map",
     "Set": "values.set",
@@ -88,6 +90,7 @@ __all__ = [  # noqa: F822 (the names are there on first use)
     "PwMultiAff",
     "PwQPolynomial",
     "QPolynomial",
+    "RationalSet",
     "Set",
     "SetSyntaxError",
     "Space",

@@ -15,6 +15,7 @@ from ..conjuncts import project as pj
 from ..conjuncts.conjunct import Conjunct
 from ..conjuncts.implies import implied
 from ..conjuncts.implies import subtract as subtract_conjunct
+from ..values.shape import is_rational_set, is_set
 from ..values.space import Space
 
 if TYPE_CHECKING:
@@ -48,6 +49,7 @@ def intersect(self: R, other: R) -> R:
     >>> print(Set("{ S[i] : 0 <= i < 9 }").intersect(Set("{ S[i] : i mod 2 = 0 }")))
     { S[i] : i mod 2 = 0 and 0 <= i <= 8 }
     """
+    other = _beside(self, other)
     self._check_space(other, "an intersection")
     a, b = self._aligned(other)
     parts = []
@@ -64,6 +66,7 @@ def subtract(self: R, other: R) -> R:
     >>> print(Set("{ [i] : 0 <= i < 10 }") - Set("{ [i] : 3 <= i < 5 }"))
     { [i] : 0 <= i <= 2; [i] : 5 <= i <= 9 }
     """
+    other = _beside(self, other)
     self._check_space(other, "a difference")
     a, b = self._aligned(other)
     parts = []
@@ -120,6 +123,7 @@ def is_subset(self: R, other: R) -> bool:
     >>> Set("{ [i] : 0 < i < 5 }").is_subset(Set("{ [i] : 0 <= i < 9 }"))
     True
     """
+    other = _beside(self, other)
     self._check_kind(other, "a comparison")
     return self == other or _within(*self._aligned(other))
 
@@ -157,6 +161,8 @@ def is_equal(self: R, other: R) -> bool:
     >>> Set("{ [i] : i mod 2 = 0 }").is_equal(Set("{ [i] : exists(k : i = 2k) }"))
     True
     """
+    if _differ(self, other):
+        return other.is_equal(self)
     self._check_kind(other, "a comparison")
     if self == other:
         return True
@@ -178,13 +184,15 @@ def is_strict_subset(self: U, other: U) -> bool:
 
 def is_superset(self: U, other: U) -> bool:
     """Whether every point of the other is a point of this; see `is_subset`."""
-    self._check_kind(other, "a comparison")
+    if not _differ(self, other):
+        self._check_kind(other, "a comparison")
     return other.is_subset(self)
 
 
 def is_strict_superset(self: U, other: U) -> bool:
     """Whether every point of the other is a point of this, which has more; see `is_strict_subset`."""
-    self._check_kind(other, "a comparison")
+    if not _differ(self, other):
+        self._check_kind(other, "a comparison")
     return other.is_strict_subset(self)
 
 
@@ -198,6 +206,18 @@ def is_disjoint(self: U, other: U) -> bool:
     True
     """
     return self.intersect(other).is_empty()
+
+
+def _differ(self: object, other: object) -> bool:
+    """Whether one is a set of integer points, and one of rational ones."""
+    if type(self) is type(other):
+        return False
+    return is_rational_set(other) if is_set(self) else is_rational_set(self) and is_set(other)
+
+
+def _beside(self: R, other: R) -> R:
+    """The other operand; of rational points beside a set of integer ones, its integer points."""
+    return other.integer_points() if _differ(self, other) else other  # type: ignore[attr-defined, union-attr]
 
 
 def without_empty(self: R) -> R:

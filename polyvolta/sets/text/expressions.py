@@ -40,6 +40,8 @@ QUOTED = frozenset({"(", "⌊", *FUNCTIONS})  # what may follow a number without
 class Expressions(Cursor):
     """A parser of expressions; `scope` says what each name stands for, None that any name may be used."""
 
+    integral = True  # whether names stand for integers, so that v > w is v >= w + 1
+
     def __init__(self, text: str, names: Iterable[str] | None = ()) -> None:
         super().__init__(text)
         self.scope: dict[str, Aff] | None = None if names is None else {n: var(n) for n in names}
@@ -246,7 +248,7 @@ class Expressions(Cursor):
             return scaled(Aff((), max(v.const for v in values)), scale)
         split: list[Case] = []
         for k, v in enumerate(values):
-            split.append((tuple(("ge", v - w - (j < k)) for j, w in enumerate(values) if j != k), v))
+            split.append((tuple(("ge", v - w - (j < k and self.integral)) for j, w in enumerate(values) if j != k), v))
         return scaled(self.one_of(split), scale)
 
     def one_of(self, options: list[Case]) -> Aff:

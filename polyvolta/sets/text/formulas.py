@@ -8,7 +8,7 @@ each clause becomes a conjunct whose existentials are projected out. A negated `
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
@@ -138,8 +138,9 @@ class Formulas(Expressions):
         """An expression, or one of two: `i > 0 ? i : -i`, where the last may be a choice again."""
         if not self.asks or not self.chooses():
             return self.expression()
-        mark = self.k
+        mark, self.splits, outer = self.k, [], self.splits
         condition = self.formula()
+        self.splits = outer
         self.expect("?")
         values = [self.choice()]
         self.expect(":")
@@ -148,11 +149,15 @@ class Formulas(Expressions):
         den = lcm(*(d for _, d in pairs))
         options = []
         for (value, own), holds in zip(pairs, (True, False), strict=True):
-            for clause in clauses(condition, holds):
-                if clause.exists or clause.solid:
-                    raise self.error("a choice by a condition with 'exists'", "write floors, or a piece for each", mark)
-                options.append((clause.atoms, value * (den // own)))
+            options += [(atoms, value * (den // own)) for atoms in self.conditions(condition, holds, mark)]
         return scaled(self.one_of(options), Fraction(1, den) if den > 1 else 1)
+
+    def conditions(self, tree: Tree, holds: bool, mark: int) -> list[tuple[Constraint, ...]]:
+        """The alternatives of a condition at token `mark` that holds, or doesn't."""
+        found = clauses(tree, holds)
+        if any(c.exists or c.solid for c in found):
+            raise self.error("a choice by a condition with 'exists'", "write floors, or a piece for each", mark)
+        return [c.atoms for c in found]
 
     def chooses(self) -> bool:
         """Whether a `?` comes before the expression at this token ends."""
@@ -276,7 +281,7 @@ def clauses(tree: Tree, positive: bool = True) -> Formula:
         return tuple(
             Clause((*when, *atoms))
             for when, values in tree.cases
-            for atoms in _alternatives(tree.operators, values, positive)
+            for atoms in alternatives(tree.operators, values, positive)
         )
     if tree.kind == "not":
         return clauses(tree.trees[0], not positive)
@@ -325,20 +330,28 @@ def _joined(parts: Sequence[Clause]) -> Clause:
     )
 
 
-def _alternatives(
-    operators: Sequence[str], values: Sequence[tuple[Aff, ...]], positive: bool
+def _above(value: Aff) -> Constraint:
+    """That an integer is above 0."""
+    return ("ge", value - 1)
+
+
+def alternatives(
+    operators: Sequence[str],
+    values: Sequence[tuple[Aff, ...]],
+    positive: bool,
+    above: Callable[[Aff], Constraint] = _above,
 ) -> list[list[Constraint]]:
-    """The chain of comparisons with 0, or its negation, as a disjunction."""
+    """The chain of comparisons with 0, or its negation, as a disjunction; `above` says that a value is above 0."""
     if not positive:
-        return [a for op, vs in zip(operators, values, strict=True) for a in _compared(NEGATED[op], vs)]
+        return [a for op, vs in zip(operators, values, strict=True) for a in _compared(NEGATED[op], vs, above)]
     out: list[list[Constraint]] = [[]]
     for op, vs in zip(operators, values, strict=True):
-        found = _compared(op, vs)
+        found = _compared(op, vs, above)
         out = [a + b for a in out for b in found] if len(found) > 1 else [a + found[0] for a in out]
     return out
 
 
-def _compared(op: str, values: tuple[Aff, ...]) -> list[list[Constraint]]:
+def _compared(op: str, values: tuple[Aff, ...], above: Callable[[Aff], Constraint]) -> list[list[Constraint]]:
     """`values op 0` as a disjunction; the first value that is not 0 decides a lexicographic comparison."""
     d = values[0]
     match op:
@@ -347,18 +360,19 @@ def _compared(op: str, values: tuple[Aff, ...]) -> list[list[Constraint]]:
         case ">=":
             return [[("ge", d)]]
         case "<":
-            return [[("ge", -d - 1)]]
+            return [[above(-d)]]
         case ">":
-            return [[("ge", d - 1)]]
+            return [[above(d)]]
         case "=":
             return [[("eq", d)]]
         case "!=":
-            return [[("ge", d - 1)], [("ge", -d - 1)]]
+            return [[above(d)], [above(-d)]]
     strict = "<" if op[0] == "<" else ">"
     out = []
     for k, v in enumerate(values):
         before: list[Constraint] = [("eq", w) for w in values[:k]]
-        out += [before + a for a in _compared(strict if k < len(values) - 1 or len(op) == 2 else strict + "=", (v,))]
+        last = strict if k < len(values) - 1 or len(op) == 2 else strict + "="
+        out += [before + a for a in _compared(last, (v,), above)]
     return out
 
 

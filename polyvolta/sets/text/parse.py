@@ -23,6 +23,8 @@ begins a comment.
 
 from __future__ import annotations
 
+from typing import Generic, TypeVar
+
 from ..conjuncts.conjunct import Conjunct
 from ..values.aff import Aff, named
 from ..values.build import Constraint
@@ -33,12 +35,13 @@ from .tokens import COMPARISONS, CONNECTIVES, KEYWORDS, is_name
 
 __all__ = ["parse", "parse_aff", "parse_cases"]
 
-Parts = list[tuple[Space, tuple[Conjunct, ...]]]
+P = TypeVar("P")  # what a text is made of: conjuncts, or others
 Option = tuple[Tree, Aff, int]  # (when, numerator, denominator) of a value
+OPERATORS = {"eq": "=", "ge": ">=", "gt": ">"}  # of constraints
 CONTINUES = frozenset({"+", "-", "*", "/", "//", "mod", "(", "^"})  # after a name, these make it an expression
 
 
-def parse(text: str, is_map: bool) -> tuple[tuple[str, ...], Parts]:
+def parse(text: str, is_map: bool) -> tuple[tuple[str, ...], list[tuple[Space, tuple[Conjunct, ...]]]]:
     """Parameters and parts of a set or map.
 
     Cost: linear in the text, times what projecting the existentials takes.
@@ -48,23 +51,33 @@ def parse(text: str, is_map: bool) -> tuple[tuple[str, ...], Parts]:
     SetSyntaxError : with the line, a caret and what was expected.
     BudgetExceeded : the formula has thousands of alternatives.
     """
-    parser = _Parser(text)
-    try:
-        return parser.relation(is_map)
-    except RecursionError:
-        raise parser.error("the text is nested too deeply") from None
+    return _Parser(text).relation(is_map)
 
 
-class _Parser(Formulas):
+class Parser(Formulas, Generic[P]):
+    """A parser of sets and maps, which says what the pieces of a formula are."""
+
     params: tuple[str, ...] = ()
     pins: list[Tree]  # what the present part's tuples say
+    no_map = ("this is a map, not a set", "use Map(...)")
 
-    def relation(self, is_map: bool) -> tuple[tuple[str, ...], Parts]:
+    def pieces(self, tree: Tree, names: tuple[str, ...]) -> tuple[P, ...]:
+        """What a formula over the parameters and dimensions says."""
+        raise NotImplementedError
+
+    def relation(self, is_map: bool) -> tuple[tuple[str, ...], list[tuple[Space, tuple[P, ...]]]]:
+        """Parameters and parts of a text."""
+        try:
+            return self.read(is_map)
+        except RecursionError:
+            raise self.error("the text is nested too deeply") from None
+
+    def read(self, is_map: bool) -> tuple[tuple[str, ...], list[tuple[Space, tuple[P, ...]]]]:
         context: list[Tree] = []
         if self.toks[self.k] == "[":
             context = self.parameters()
         self.expect("{")
-        parts: Parts = []
+        parts: list[tuple[Space, tuple[P, ...]]] = []
         while not self.at("}"):
             parts.append(self.part(is_map, context))
             if not self.eat(";"):
@@ -95,7 +108,7 @@ class _Parser(Formulas):
         self.params = tuple(self.scope)
         return context
 
-    def part(self, is_map: bool, context: list[Tree]) -> tuple[Space, tuple[Conjunct, ...]]:
+    def part(self, is_map: bool, context: list[Tree]) -> tuple[Space, tuple[P, ...]]:
         self.scope = {p: self.scope[p] for p in self.params}
         pins = self.pins = list(context)
         start, inp, out = self.k, None, Tuple(None, ())
@@ -103,7 +116,7 @@ class _Parser(Formulas):
             out = self.tuple()
             if self.at("->"):
                 if not is_map:
-                    raise self.error("this is a map, not a set", "use Map(...)")
+                    raise self.error(*self.no_map)
                 self.k += 1
                 inp, out = out, self.tuple()
         if is_map and inp is None:
@@ -114,7 +127,7 @@ class _Parser(Formulas):
         elif not self.at(";", "}"):
             raise self.wrong("expected ':', ';' or '}'" if inp else "expected ':', '->', ';' or '}'")
         space = Space(inp, out)
-        return space, conjuncts(clauses(Node("all", tuple(pins))), (*self.params, *space.dims))
+        return space, self.pieces(Node("all", tuple(pins)), (*self.params, *space.dims))
 
     # ---- tuples
 
@@ -122,8 +135,8 @@ class _Parser(Formulas):
         name = self.tuple_name()
         if self.toks[self.k] != "[":
             if name == "rat" and self.at(":"):
-                hint = "all points are integer ones here; without 'rat:' the text says its integer points"
-                raise self.error("sets of rational points are not supported", hint, self.k - 1)
+                hint = "pairs of rational points are points of a set: Set('{ rat: [[i] -> [j]] : ... }')"
+                raise self.error("only sets have rational points", hint, self.k - 1)
             hint = "a tuple is written S[i, j] or [i, j]"
             raise self.wrong("expected a tuple such as 'S[i, j]'" if name is None else "expected '['", hint)
         nested = self.nested()
@@ -242,11 +255,16 @@ class _Parser(Formulas):
         return name
 
 
+class _Parser(Parser[Conjunct]):
+    def pieces(self, tree: Tree, names: tuple[str, ...]) -> tuple[Conjunct, ...]:
+        return conjuncts(clauses(tree), names)
+
+
 def _when(atoms: tuple[Constraint, ...]) -> Tree:
     """Some atoms as a tree."""
     if not atoms:
         return YES
-    return Leaf(tuple("=" if kind == "eq" else ">=" for kind, _ in atoms), (((), tuple((e,) for _, e in atoms)),))
+    return Leaf(tuple(OPERATORS[kind] for kind, _ in atoms), (((), tuple((e,) for _, e in atoms)),))
 
 
 def _is(name: Aff, option: Option) -> Tree:

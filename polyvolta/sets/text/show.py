@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import compress
 from math import gcd
+from typing import Any, TypeVar
 
 from ..conjuncts.conjunct import Conjunct
 from ..engine.rows import normal_ineq
@@ -22,7 +23,10 @@ from ..values.build import affs_of, expression, gathered
 from ..values.digits import congruence, mod_parts, vanishing
 from ..values.relation import Relation
 from ..values.space import Space, Tuple, distinct, fresh, renamed
+from ..values.united import United
 from .tokens import is_spelt
+
+U = TypeVar("U", bound=United[Any])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -122,7 +126,7 @@ def _mod_terms(e: Aff, style: Style) -> tuple[list[tuple[str, int]], int]:
 
 def show_relation(r: Relation, style: Style = ISL) -> str:
     """A set or map in isl's notation."""
-    r = _readable_names(r)
+    r = readable_names(r)
     head = f"[{', '.join(r.param_names)}] {style.arrow} " if r.param_names else ""
     texts = _piece_texts(r, style)
     return f"{head}{{ {'; '.join(texts)} }}" if texts else f"{head}{{ }}"
@@ -135,19 +139,19 @@ def piece_texts(r: Relation, style: Style = ISL) -> list[str]:
     """
     names = {*r.param_names, *(d for s, _ in r.parts for d in s.dims)}
     own = style != ISL and all(_speakable(n) or n.isidentifier() for n in names)
-    return _piece_texts(r if own else _readable_names(r), style)
+    return _piece_texts(r if own else readable_names(r), style)
 
 
 def _piece_texts(r: Relation, style: Style) -> list[str]:
     texts = [_piece(r.param_names, s, c, style) for s, cs in r.parts for c in cs]
     if not texts and r.parts:
-        return [f"{_tuple_text(r.parts[0][0], {}, style)} : false".lstrip()]
+        return [f"{tuple_text(r.parts[0][0], {}, style)} : false".lstrip()]
     if len(r.parts) > 1:  # isl reads a bare `:` only where it stands alone
         return [f"[] {t}".removesuffix(" :") if t.startswith(":") else t for t in texts]
     return texts
 
 
-def _readable_names(r: Relation) -> Relation:
+def readable_names(r: U) -> U:
     """The relation itself, unless a program gave names that the notation can't say, such as `by@` or `mod`."""
     names = {*r.param_names, *(d for s, _ in r.parts for d in s.dims)}
     if all(map(_speakable, names)):
@@ -177,14 +181,14 @@ def _piece(params: Sequence[str], space: Space, c: Conjunct, style: Style) -> st
     shown = {
         name: f"{name} = {show_aff(e, style)}" if named else show_aff(e, style) for name, (e, named) in inline.items()
     }
-    tuples = _tuple_text(space, shown, style)
+    tuples = tuple_text(space, shown, style)
     body = style.land.join(constraint_texts(atoms, names, style, len(params)))
     if existentials:
         body = f"exists ({', '.join(existentials)} : {body})"
     return (f"{tuples} : {body}" if body else tuples) if tuples else f": {body}".rstrip()
 
 
-def _tuple_text(space: Space, shown: dict[str, str], style: Style) -> str:
+def tuple_text(space: Space, shown: dict[str, str], style: Style) -> str:
     def one(tup: Tuple) -> str:
         if tup.inner is not None:
             return f"{tup.name or ''}[{one(tup.inner.source)} {style.arrow} {one(tup.inner.out)}]"

@@ -19,6 +19,7 @@ SPELLINGS = {
     "∧": "and", "&&": "and", "&": "and", "∨": "or", "||": "or", "|": "or", "¬": "not", "!": "not", "∃": "exists",
     "→": "->", "≤": "<=", "≥": ">=", "≠": "!=", "<>": "!=", "==": "=", "%": "mod", "=>": "implies", "⇒": "implies",
     "True": "true", "False": "false", "AND": "and", "OR": "or", "NOT": "not", "EXISTS": "exists",
+    "TRUE": "true", "FALSE": "false",
 }  # fmt: skip
 FUNCTIONS = frozenset({"floor", "ceil", "floord", "ceild", "min", "max", "abs"})
 CONNECTIVES = frozenset({"and", "or", "not", "exists", "implies", "true", "false"})
@@ -52,6 +53,22 @@ def _blank(found: re.Match[str]) -> str:
 def places(text: str) -> list[int]:
     """Where each token of the text starts; the end of the text comes last."""
     return [m.start() for m in TOKEN.finditer(COMMENT.sub(_blank, text))] + [len(text.rstrip())]
+
+
+def says_rational(text: str) -> bool:
+    """Whether a piece of a text begins with `rat:`, which makes its points rational ones. Linear.
+
+    >>> says_rational("{ [i] : i > 0; rat: [i] : 2i = 1 }"), says_rational("[rat] -> { [1 : rat > 0; rat : rat < 0] }")
+    (True, False)
+    """
+    depth, before = 0, ""
+    found = tokens(text)
+    for k, t in enumerate(found):
+        if t == "rat" and not depth and before in ("{", ";") and found[k + 1] == ":":
+            return True
+        depth += (t in ("(", "[")) - (t in (")", "]"))
+        before = t
+    return False
 
 
 def is_name(token: str) -> bool:

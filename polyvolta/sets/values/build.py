@@ -8,7 +8,7 @@ from ..conjuncts.conjunct import Conjunct, Div, Row, normalise
 from ..errors import UnknownName, nearest
 from .aff import Aff, Atom, Floor, linear
 
-Constraint = tuple[str, Aff]  # ("eq", e) for e = 0, ("ge", e) for e >= 0
+Constraint = tuple[str, Aff]  # ("eq", e) for e = 0, ("ge", e) for e >= 0; of rational points ("gt", e) for e > 0
 
 
 class RowBuilder:

@@ -77,6 +77,8 @@ class Relation(United[Conjunct]):
             hint = f"it is a {kind} already"
         elif isinstance(value, Relation):
             hint = "m.wrap() is its pairs as a set" if value._is_map else "s.identity() or s.unwrap() is a map"
+        elif isinstance(value, United):
+            hint = value._beside
         else:
             hint = f"{kind}(str(x)) reads what prints in isl's notation"
         return SetSyntaxError(f"a {kind} is made from a text in isl's notation, not from {kind_of(value)}", hint=hint)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Self
+
 from ..budgets import metered_class
 from ..functions import pwaff
 from ..hulls import box
@@ -10,6 +12,9 @@ from ..operations import preimage as preimages
 from ..optima import optimise
 from ..text import plot as plotting
 from .relation import Relation
+
+if TYPE_CHECKING:
+    from ..rationals.rational import RationalSet
 
 
 @metered_class
@@ -24,6 +29,24 @@ class Set(Relation):
     __slots__ = ()
     _is_map = False
 
+    def __new__(cls, text: str) -> Self:
+        if "rat" in text if isinstance(text, str) else False:
+            from ..text.tokens import says_rational
+
+            if says_rational(text):
+                from ..rationals.rational import RationalSet
+
+                return RationalSet(text)  # type: ignore[return-value]  # shares what both have
+        return object.__new__(cls)
+
+    def is_rational(self) -> bool:
+        """Whether its points are rational ones, which those of a `RationalSet` are; here they are integers.
+
+        >>> Set("{ [i] }").is_rational()
+        False
+        """
+        return False
+
     # ---- methods: one module a theme
 
     apply, identity = compose.apply, compose.identity
@@ -37,3 +60,20 @@ class Set(Relation):
     simple_fixed_box_hull = get_simple_fixed_box_hull = box.box_hull
     indicator_function, sample_point = pwaff.indicator_function, optimise.sample_point
     plot = plotting.plot_set
+
+    def coefficients(self) -> RationalSet:
+        """The coefficients of all affine constraints that follow from those of the set, as a `RationalSet`.
+
+        What follows for rational numbers is meant, as in isl: of `convex_hull()` they are all that hold at the points.
+
+        Raises
+        ------
+        NotSupported : a constraint is of a floor, a remainder or an existential.
+        SpaceMismatch : there are several tuples.
+
+        >>> print(Set("[N] -> { S[i] : 0 <= i <= N }").coefficients())
+        { rat: coefficients[[c_cst, c_N] -> S[c_i]] : c_cst >= 0 and c_N >= 0 and c_i >= -c_N }
+        """
+        from ..rationals.duals import coefficients_of_set
+
+        return coefficients_of_set(self)

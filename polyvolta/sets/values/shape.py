@@ -18,6 +18,7 @@ from ..errors import SpaceMismatch, kind_of
 from .space import Space, Tuple, distinct, renamed
 
 if TYPE_CHECKING:
+    from ..rationals.rational import RationalSet
     from .map import Map
     from .relation import Relation
     from .set import Set
@@ -94,15 +95,22 @@ def is_set(value: object) -> TypeGuard[Set]:
     return not isinstance(value, type) and not getattr(value, "_is_map", True)
 
 
+def is_rational_set(value: object) -> TypeGuard[RationalSet]:
+    """Whether it is a RationalSet."""
+    return not isinstance(value, type) and getattr(value, "_rational", False)
+
+
 def need_map(value: object, what: str) -> Map:
     """`value`, which must be a Map."""
     if not is_map(value):
-        raise SpaceMismatch(f"{what} needs a Map, not {kind_of(value)}", where=str(value))
+        hint = getattr(value, "_beside", "")
+        raise SpaceMismatch(f"{what} needs a Map, not {kind_of(value)}", where=str(value), hint=hint)
     return value
 
 
 def need_set(value: object, what: str) -> Set:
     """`value`, which must be a Set."""
     if not is_set(value):
-        raise SpaceMismatch(f"{what} needs a Set, not {kind_of(value)}", where=str(value))
+        hint = getattr(value, "_beside", "")
+        raise SpaceMismatch(f"{what} needs a Set, not {kind_of(value)}", where=str(value), hint=hint)
     return value
