@@ -174,6 +174,8 @@ class RationalSet(United[Polyhedron]):
     def is_equal(self, other: RationalSet | Set) -> bool:
         """Whether both have the same points; exact, two differences. `==` compares how both are written.
 
+        `other` may be a `Set`, see `is_subset`.
+
         >>> RationalSet("{ rat: [0:2]; rat: [1:3] }").is_equal(RationalSet("{ rat: [0:3] }"))
         True
         """

@@ -200,7 +200,11 @@ ROWS = {
             "s & Set(text): Set.intersect; rows are no part of the interface",
         ),
         (
-            "compute_vertices reduced_basis coefficients solutions is_rational",
+            "solutions",
+            "RationalSet.solutions, of what Set.coefficients gives",
+        ),
+        (
+            "compute_vertices reduced_basis",
             "not here: all points are integer ones",
         ),
         (
@@ -350,7 +354,7 @@ ROWS = {
         ),
         (
             "is_rational",
-            "not here: all points are integer ones",
+            "not here: relations have integer points; of pairs there are RationalSets",
         ),
         (
             "apply_*_fold",

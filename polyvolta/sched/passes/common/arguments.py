@@ -15,6 +15,7 @@ from polyvolta.sched.errors import BadArgument, BadTile
 from polyvolta.sched.tree import Path, Schedule
 from polyvolta.sets import Map, Set
 from polyvolta.sets.errors import kind_of
+from polyvolta.sets.values.united import United
 
 T = TypeVar("T")
 R = TypeVar("R", Set, Map)
@@ -35,13 +36,13 @@ def whole(value: object) -> int | None:
 
 
 def items(given: Any, what: str, such_as: str) -> tuple:  # noqa: ANN401
-    """What is listed; a text is no list of its letters.
+    """What is listed; a text is no list of its letters, nor a relation or another set one of its points.
 
     Raises
     ------
     BadArgument : it is no list.
     """
-    if isinstance(given, (str, bytes)) or not isinstance(given, Iterable):
+    if isinstance(given, (str, bytes, United)) or not isinstance(given, Iterable):
         raise BadArgument(f"{what} are listed, not {kind_of(given)}", where=repr(given), hint=f"such as {such_as}")
     return tuple(given)
 
