@@ -7,7 +7,7 @@ of one operand one at a time, so that its pieces are disjoint. Comparisons are e
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
 from ..budgets import metered, meters_itself
 from ..conjuncts import conjunct as cj
@@ -19,11 +19,28 @@ from ..values.shape import is_rational_set, is_set
 from ..values.space import Space
 
 if TYPE_CHECKING:
+    from ..rationals.rational import RationalSet
     from ..values.relation import Relation
     from ..values.united import United
 
 R = TypeVar("R", bound="Relation")
 U = TypeVar("U", bound="United[Any]")
+
+
+class Comparable(Protocol):
+    """What has the operations of which the others are made."""
+
+    def union(self, other: Any, /) -> Any: ...  # noqa: ANN401
+    def intersect(self, other: Any, /) -> Any: ...  # noqa: ANN401
+    def subtract(self, other: Any, /) -> Any: ...  # noqa: ANN401
+    def is_empty(self) -> bool: ...
+    def is_equal(self, other: Any, /) -> bool: ...  # noqa: ANN401
+    def is_subset(self, other: Any, /) -> bool: ...  # noqa: ANN401
+    def is_strict_subset(self, other: Any, /) -> bool: ...  # noqa: ANN401
+    def _check_kind(self, other: object, what: str) -> None: ...
+
+
+V = TypeVar("V", bound=Comparable)
 
 
 def union(self: U, other: U) -> U:
@@ -40,10 +57,11 @@ def union(self: U, other: U) -> U:
     return a._of(a.param_names, [*a.parts, *b.parts])
 
 
-def intersect(self: R, other: R) -> R:
+def intersect(self: R, other: R | RationalSet) -> R:
     """The points in both. O(m n) conjunctions.
 
-    `other` is of the same kind; `SpaceMismatch` says that the operands are of two kinds, or of no common space.
+    `other` is of the same kind; `SpaceMismatch` says that the operands are of two kinds, or of no common space. Of a
+    `RationalSet` beside a set, here and below, the integer points are meant.
 
     >>> from polyvolta.sets import Set
     >>> print(Set("{ S[i] : 0 <= i < 9 }").intersect(Set("{ S[i] : i mod 2 = 0 }")))
@@ -59,7 +77,7 @@ def intersect(self: R, other: R) -> R:
     return a._of(a.param_names, [p for p in parts if p[1]] or parts[:1])
 
 
-def subtract(self: R, other: R) -> R:
+def subtract(self: R, other: R | RationalSet) -> R:
     """The points of this and not of the other, exactly; O(m n rows) emptiness tests.
 
     >>> from polyvolta.sets import Set
@@ -78,7 +96,7 @@ def subtract(self: R, other: R) -> R:
     return a._of(a.param_names, parts)
 
 
-def symmetric_difference(self: U, other: U) -> U:
+def symmetric_difference(self: V, other: V) -> V:
     """The points in exactly one of both; two subtractions.
 
     `other` is of the same kind; `SpaceMismatch` says that the operands are of two kinds, or of no common space.
@@ -114,7 +132,7 @@ def _is_empty(self: Relation) -> bool:
     return True
 
 
-def is_subset(self: R, other: R) -> bool:
+def is_subset(self: R, other: R | RationalSet) -> bool:
     """Whether every point is a point of the other; exact, O(m n) implications, subtraction from a union.
 
     `other` is of the same kind; also `<=`.
@@ -152,25 +170,26 @@ def _covered(c: Conjunct, others: tuple[Conjunct, ...]) -> bool:
     return all(piece.is_empty for piece in left)
 
 
-def is_equal(self: R, other: R) -> bool:
+def is_equal(self: R, other: R | RationalSet) -> bool:
     """Whether both have the same points; exact, two subtractions.
 
-    `other` is of the same kind; `==` compares how both are written, which is cheaper and stricter.
+    `other` is of the same kind, or a `RationalSet`, all of whose points are then integers; `==` compares how both are
+    written, which is cheaper and stricter.
 
     >>> from polyvolta.sets import Set
     >>> Set("{ [i] : i mod 2 = 0 }").is_equal(Set("{ [i] : exists(k : i = 2k) }"))
     True
     """
     if _differ(self, other):
-        return other.is_equal(self)
+        return cast(Comparable, other).is_equal(self)
     self._check_kind(other, "a comparison")
     if self == other:
         return True
-    a, b = self._aligned(other)
+    a, b = self._aligned(cast(R, other))
     return _within(a, b) and _within(b, a)
 
 
-def is_strict_subset(self: U, other: U) -> bool:
+def is_strict_subset(self: V, other: V | RationalSet) -> bool:
     """Whether every point is a point of the other, which has more; exact, two subtractions.
 
     `other` is of the same kind; also `<`.
@@ -179,24 +198,24 @@ def is_strict_subset(self: U, other: U) -> bool:
     >>> Set("{ [i] : 0 < i < 5 }").is_strict_subset(Set("{ [i] : 1 <= i <= 4 }"))
     False
     """
-    return self.is_subset(other) and not other.is_subset(self)
+    return self.is_subset(other) and not cast(Comparable, other).is_subset(self)
 
 
-def is_superset(self: U, other: U) -> bool:
+def is_superset(self: V, other: V | RationalSet) -> bool:
     """Whether every point of the other is a point of this; see `is_subset`."""
     if not _differ(self, other):
         self._check_kind(other, "a comparison")
-    return other.is_subset(self)
+    return cast(Comparable, other).is_subset(self)
 
 
-def is_strict_superset(self: U, other: U) -> bool:
+def is_strict_superset(self: V, other: V | RationalSet) -> bool:
     """Whether every point of the other is a point of this, which has more; see `is_strict_subset`."""
     if not _differ(self, other):
         self._check_kind(other, "a comparison")
-    return other.is_strict_subset(self)
+    return cast(Comparable, other).is_strict_subset(self)
 
 
-def is_disjoint(self: U, other: U) -> bool:
+def is_disjoint(self: V, other: V | RationalSet) -> bool:
     """Whether no point is in both; exact, O(m n) emptiness tests.
 
     `other` is of the same kind.
@@ -215,9 +234,9 @@ def _differ(self: object, other: object) -> bool:
     return is_rational_set(other) if is_set(self) else is_rational_set(self) and is_set(other)
 
 
-def _beside(self: R, other: R) -> R:
+def _beside(self: R, other: R | RationalSet) -> R:
     """The other operand; of rational points beside a set of integer ones, its integer points."""
-    return other.integer_points() if _differ(self, other) else other  # type: ignore[attr-defined, union-attr]
+    return cast(R, other.integer_points() if is_rational_set(other) and is_set(self) else other)
 
 
 def without_empty(self: R) -> R:

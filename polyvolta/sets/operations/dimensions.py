@@ -144,7 +144,8 @@ def complement(self: U) -> U:
     """
     n_par = len(self.param_names)
     everything = [(s, (self._universe(n_par + len(s.dims)),)) for s, _ in self.parts]
-    return self._of(self.param_names, everything).subtract(self)
+    whole: Any = self._of(self.param_names, everything)
+    return whole.subtract(self)
 
 
 # ---- names

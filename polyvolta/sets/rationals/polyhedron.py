@@ -150,7 +150,7 @@ def _strongest(eqs: Iterable[Row], ineqs: Iterable[Row], strict: Iterable[Row]) 
                 continue
             key, bound = tuple([c // g for c in row[1:]]), Fraction(row[0], g)
             old = best.get(key)
-            if old is None or (bound, not is_strict) < (old[0], not old[1]):
+            if old is None or bound <= old[0]:  # strict ones come last
                 best[key] = (bound, is_strict, row)
     return {row: is_strict for _, is_strict, row in sorted(best.values(), key=lambda b: b[2][1:], reverse=True)}
 

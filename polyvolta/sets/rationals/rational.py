@@ -92,7 +92,7 @@ class RationalSet(United[Polyhedron]):
     # ---- shared with sets of integer points
 
     union, symmetric_difference = algebra.union, algebra.symmetric_difference
-    is_disjoint, is_strict_subset = algebra.is_disjoint, algebra.is_strict_subset
+    is_strict_subset = algebra.is_strict_subset
     __lt__, __ge__, __gt__ = is_strict_subset, algebra.is_superset, algebra.is_strict_superset
     __or__, __xor__ = union, symmetric_difference
     complement = __invert__ = dimensions.complement
@@ -141,7 +141,8 @@ class RationalSet(United[Polyhedron]):
         a, b = self._aligned(other)
         return a._of(a.param_names, [(s, tuple(ph.subtract_all(ps, b._find(s.key)))) for s, ps in a.parts])
 
-    __and__, __sub__ = intersect, subtract
+    __and__ = __rand__ = intersect  # a Set on the left answers itself: the latter is for type checkers
+    __sub__ = subtract
 
     def is_empty(self) -> bool:
         """Whether there is no point for any parameter values; O(1), for every piece has one.
@@ -180,6 +181,14 @@ class RationalSet(United[Polyhedron]):
         True
         """
         return self.is_subset(other) and other.is_subset(self)
+
+    def is_disjoint(self, other: RationalSet | Set) -> bool:
+        """Whether no point is in both, of a `Set` no integer point; exact, O(m n) linear programs. See `intersect`.
+
+        >>> RationalSet("{ rat: [i] : i < 1 }").is_disjoint(RationalSet("{ rat: [i] : i >= 1 }"))
+        True
+        """
+        return self.intersect(other).is_empty()
 
     def coalesce(self) -> RationalSet:
         """The same points in fewer pieces: pairs whose union is one polyhedron become it, until there is no such pair.

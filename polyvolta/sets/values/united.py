@@ -11,7 +11,7 @@ What a piece is, the classes say: a conjunct of integer points (`relation`), or 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, Self, TypeVar
+from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 
 from ..budgets import metered_class
 from ..errors import SpaceMismatch, UnknownName, kind_of
@@ -44,15 +44,6 @@ class United(Generic[P], metaclass=Named):
     _reindex: Callable[[P, int, tuple[int, ...]], P]  # of `n` columns, its column k at the place k
     _project: Callable[[P, tuple[int, ...]], P | None]  # without some columns
     _universe: Callable[[int], P]
-
-    if TYPE_CHECKING:  # the classes have them, some for operands of another class, too
-
-        def union(self, other: Any) -> Self: ...
-        def intersect(self, other: Any) -> Any: ...
-        def subtract(self, other: Any) -> Self: ...
-        def is_empty(self) -> bool: ...
-        def is_subset(self, other: Any) -> bool: ...
-        def is_strict_subset(self, other: Any) -> bool: ...
 
     @classmethod
     def _of(cls, params: tuple[str, ...], parts: Iterable[tuple[Space, tuple[P, ...]]]) -> Self:

@@ -85,6 +85,16 @@ def test_isl_solutions(dual, points):
     assert Set(dual).solutions() == Set(points)
 
 
+def test_points_inside_a_set_of_integer_points():
+    corners = Set("{ rat: A[0, 1]; rat: B[2] }")
+    assert corners <= Set("[N] -> { A[i, j] : 0 <= i < j; B[i] }") and not corners <= Set("{ A[i, j] : 0 <= i < j }")
+    assert corners <= Set("{ A[0, 1]; B[2]; C[] }") and not corners.is_equal(Set("{ A[0, 1]; B[2]; C[] }"))
+    assert corners.is_equal(Set("{ A[0, 1]; B[2] }")) and Set("{ A[0, 1]; B[2] }").is_equal(corners)
+    assert Set("{ rat: [i, j] : i = j = 3 }") <= Set("{ [3, i] }") and not Set("{ rat: [i, i] }") <= Set("{ [i, j] }")
+    assert not Set("[N] -> { rat: [0] : N > 0 }") <= Set("{ [0] }") and not Set("{ rat: [0] }") <= Set("[N] -> { [N] }")
+    assert Set("{ rat: [i] : 3 < i < 3 }") <= Set("{ [7] }")
+
+
 # ---- beside isl, where it is right: closed sets
 
 
@@ -237,6 +247,9 @@ def test_names_and_parameters():
     assert s.project_out_param("N").is_equal(RationalSet("{ rat: S[i, j] : 0 <= i <= j }"))
     assert (s & RationalSet("[M] -> { rat: S[i, j] : i = M }")).param_names == ("N", "M")
     assert s.fix({1: HALF}).is_equal(s & RationalSet("{ rat: S[i, 1/2] }"))
+    line = RationalSet("{ rat: S[i, j] : j = 2i and 0 < i <= 1 }")
+    turned = RationalSet("{ rat: S[j, i] : 0 < i <= 1 and j = 2i }")
+    assert line.move_dims("i", to="params").move_dims("i", to="out") == turned
     both = s | RationalSet("{ rat: T[] }")
     assert both.tuple_names == ("S", "T") and both.only("T").is_equal(RationalSet("{ rat: T[] }"))
     assert both.fix(i=0).only("T") == both.only("T") and [p.tuple_names for p in both.pieces] == [("S",), ("T",)]
