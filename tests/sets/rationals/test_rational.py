@@ -126,7 +126,7 @@ def test_isl_says_the_same_of_closed_sets(seed):
     last = len(dims) - 1
     assert a.project_out(last).rename("S").is_equal(read(x.project_out(isl.dim_type.set, last, 1).set_tuple_name("S")))
     assert a.is_empty() is x.is_empty() and a.is_disjoint(b) is (a & b).is_empty()
-    if not params:  # isl takes parameters for integers here
+    if not params and len(a.pieces) == 1:  # isl takes parameters for integers here, and values that it compares
         assert a.lexmin().is_equal(read(x.lexmin())) and a.lexmax().is_equal(read(x.lexmax()))
     if len(a.pieces) == len(x.get_basic_sets()) == 1:
         dual = x.get_basic_sets()[0].coefficients()
