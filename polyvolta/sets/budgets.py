@@ -204,7 +204,7 @@ def _sizes(operands: tuple) -> str:
         else:
             pieces = [c for _, cs in getattr(x, "_rough", ()) for c in cs]
             if pieces:
-                rows = [r for c in pieces for r in (*c.eqs, *c.ineqs)]
+                rows = [r for c in pieces for r in (*c.eqs, *c.ineqs, *getattr(c, "strict", ()))]
                 found.append(f"{len(pieces)} piece{'s' * (len(pieces) > 1)} ({_grid(rows)})")
     return " of " + " and ".join(found) if found else ""
 

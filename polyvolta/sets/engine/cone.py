@@ -50,14 +50,16 @@ def generators(n: int, rows: Iterable[Row]) -> Generators:
             continue
         kept = [(ray, zeros) for _, ray, zeros in above]
         kept += [(ray, zeros | bit) for v, ray, zeros in values if not v]
-        spend(1 + len(above) * len(below) * len(rays) // 64)
+        spend(1 + len(above) * len(below) // 64)
         least = n - len(lines) - 2  # hyperplanes that adjacent rays share
         for v, ray, zeros in above:
             for w, other, there in below:
                 common = zeros & there
-                if common.bit_count() >= least and sum([common & z == common for _, _, z in values]) == 2:
-                    mixed = [v * y - w * x for x, y in zip(ray, other, strict=True)]
-                    kept.append((_primitive(mixed), common | bit))
+                if common.bit_count() >= least:
+                    spend(len(rays) // 64)
+                    if sum([common & z == common for _, _, z in values]) == 2:
+                        mixed = [v * y - w * x for x, y in zip(ray, other, strict=True)]
+                        kept.append((_primitive(mixed), common | bit))
         rays = kept
     return lines, [ray for ray, _ in rays]
 

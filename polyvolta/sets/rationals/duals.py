@@ -17,7 +17,7 @@ from ..engine import cone
 from ..errors import NotSupported, SpaceMismatch
 from ..values.shape import spaced
 from ..values.space import Space, Tuple, renamed
-from .polyhedron import Polyhedron, conjoin, polyhedron, universe
+from .polyhedron import Polyhedron, conjoin, minimal, polyhedron, universe
 
 if TYPE_CHECKING:
     from ..values.set import Set
@@ -66,14 +66,13 @@ def _of_pieces(
     second = renamed(space.out, [PREFIX + d for d in space.out.dims])
     inner = spaced(first, second, ())
     n = len(inner.dims)
-    dual: Polyhedron | None = universe(n)
+    dual = universe(n)
     for p in pieces:
         if p is not None:
             lines, rays = cone.of_polyhedron(p.n, p.eqs, (*p.ineqs, *p.strict))
-            more = polyhedron(n, [(0, *g) for g in lines], [(0, *g) for g in rays])
-            assert dual is not None and more is not None  # both have the point 0
-            dual = conjoin(dual, more)
-    assert dual is not None
+            more = minimal(n, [(0, *g) for g in lines], [(0, *g) for g in rays])
+            dual = more if dual == universe(n) else conjoin(dual, more)
+            assert dual is not None  # all of them have the point 0
     return kind._of((), [(Space(None, Tuple(NAME, inner.dims, inner)), (dual,))])
 
 

@@ -20,13 +20,16 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from math import gcd, lcm
+from math import gcd
 
 from ..budgets import spend
+from ..engine import cone
 from ..engine.rows import Row, combine, dot, negate, picker
 from ..engine.simplex import Tableau, redundant_rows, tight_slacks
 
 Point = tuple[Fraction, ...]
+
+MANY = 100  # rows that eliminating one of several dimensions makes, where a double description is faster
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,11 +255,11 @@ def reindex(p: Polyhedron, n: int, places: tuple[int, ...]) -> Polyhedron:
 
 
 def project(p: Polyhedron, columns: tuple[int, ...]) -> Polyhedron:
-    """The polyhedron without some dimensions: all points below its own. Exact, by Fourier and Motzkin.
+    """The polyhedron without some dimensions: all points below its own. Exact.
 
-    A dimension that an equality has is put in from that. Else each lower bound is held against each upper one: between
-    two there is a number when the one is at most the other, or less than it if either is strict. At worst doubly
-    exponential in the dimensions, as are results; needless rows go after each dimension.
+    A dimension that an equality has is put in from that. Else by Fourier and Motzkin each lower bound is held against
+    each upper one: between two there is a number when the one is at most the other, or less than it if either is
+    strict. Where that makes many rows, vertices are projected instead. At worst exponential in the dimensions.
 
     >>> project(polyhedron(2, (), [(0, 0, 1), (0, 1, -1)], [(3, -1, 0)]), (1,))
     Polyhedron(n=1, eqs=(), ineqs=((0, 1),), strict=((3, -1),))
@@ -264,6 +267,9 @@ def project(p: Polyhedron, columns: tuple[int, ...]) -> Polyhedron:
     left = set(columns)
     while left:
         col = min(left, key=lambda k: _cost(p, 1 + k))
+        if _cost(p, 1 + col) > MANY * (1 if len(left) > 1 else 4):
+            p = _by_generators(p, [1 + k for k in range(p.n) if k not in left])
+            break
         left.remove(col)
         done = _eliminated(p, 1 + col)
         assert done is not None
@@ -271,6 +277,40 @@ def project(p: Polyhedron, columns: tuple[int, ...]) -> Polyhedron:
     take = picker((0, *[1 + k for k in range(p.n) if k not in columns]))
     eqs, ineqs, strict = (tuple([take(r) for r in rows]) for rows in (p.eqs, p.ineqs, p.strict))
     return Polyhedron(p.n - len(set(columns)), eqs, ineqs, strict)
+
+
+def _by_generators(p: Polyhedron, kept: Sequence[int]) -> Polyhedron:
+    """The polyhedron with all columns free but some, by double description.
+
+    With one dimension more, e with 0 <= e <= 1 and `r >= e` for each strict row, it is a closed polyhedron: the points
+    are those above which e may be positive (R. Bagnara, P. Hill, E. Zaffanella, "Not necessarily closed convex
+    polyhedra and the double description method", 2005). With an e there is any smaller one, so its projection, too,
+    bounds e by 0 from below and by rows from above, of which each says that without e it is positive.
+    """
+    take = picker((0, *kept, p.n + 1))
+    below = [(0, *[0] * p.n, 1), (1, *[0] * p.n, -1)]
+    rows = [*((*r, 0) for r in p.ineqs), *((*r, -1) for r in p.strict), *below]
+    lines, rays = cone.of_polyhedron(p.n + 1, [(*r, 0) for r in p.eqs], rows)
+    eqs, ineqs = cone.to_polyhedron(len(kept) + 1, map(take, lines), map(take, rays))
+    source = [len(kept) + 1] * p.n  # a zero, where a column is free
+    for at, col in enumerate(kept, 1):
+        source[col - 1] = at
+    spread = picker((0, *source))
+    wide = lambda found: [spread((*r[:-1], 0)) for r in found]  # noqa: E731
+    closed, strict = wide(r for r in ineqs if not r[-1]), wide(r for r in ineqs if r[-1] < 0)
+    if not p.strict:
+        return minimal(p.n, wide(eqs), closed)
+    done = polyhedron(p.n, wide(eqs), closed, strict)
+    assert done is not None
+    return done
+
+
+def minimal(n: int, eqs: Iterable[Row], ineqs: Iterable[Row]) -> Polyhedron:
+    """The polyhedron of rows that are known to have a point, none to leave out and no further equality."""
+    solved = _solved(eqs)
+    rows = solved is not None and _strongest(solved, ineqs, ())
+    assert solved is not None and isinstance(rows, dict)
+    return Polyhedron(n, solved, tuple(rows))
 
 
 def _cost(p: Polyhedron, col: int) -> int:
@@ -339,9 +379,3 @@ def _joined(p: Polyhedron, q: Polyhedron) -> Polyhedron | None:
                 rows[row] = is_strict and not meets
     hull = polyhedron(p.n, (), [r for r, s in rows.items() if not s], [r for r, s in rows.items() if s])
     return hull if hull is not None and not subtract_all([hull], (p, q)) else None
-
-
-def scaled(values: Sequence[Fraction]) -> Row:
-    """The least integer multiple of some fractions, by a positive number."""
-    den = lcm(*(v.denominator for v in values))
-    return _primitive([int(v * den) for v in values])

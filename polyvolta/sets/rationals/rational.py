@@ -71,6 +71,11 @@ class RationalSet(United[Polyhedron]):
         self._fill(params, parts)
         return self
 
+    @property
+    def _rough(self) -> tuple[Part, ...]:
+        """What a budget measures."""
+        return self.parts
+
     if not TYPE_CHECKING:  # a checker knows what there is
 
         def __getattr__(self, name: str) -> object:

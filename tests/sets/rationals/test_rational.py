@@ -310,7 +310,7 @@ def test_an_operation_has_a_budget():
     random, dims = Random(1), "vwxyz"
     rows = [" + ".join(f"{random.randint(-9, 9)}{d}" for d in dims) + " < 20" for _ in range(30)]
     s = RationalSet(f"{{ rat: [{', '.join(dims)}] : {' and '.join(rows)} }}")
-    with pytest.raises(BudgetExceeded, match="project_out of .* used up its budget"), budget(3000):
+    with pytest.raises(BudgetExceeded, match=r"project_out of 1 piece \(28 rows, 5 columns\) .* used up its budget"), budget(3000):
         s.project_out("v", "w")
 
 

@@ -9,11 +9,13 @@ from fractions import Fraction
 from itertools import combinations, product
 from operator import eq, ge, gt, le, lt, ne
 from random import Random
+from unittest.mock import patch
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from polyvolta.sets import RationalSet, Set
+from polyvolta.sets.rationals import polyhedron
 from tests.sets.brute import examples
 
 COMPARE = {"<=": le, "<": lt, ">=": ge, ">": gt, "=": eq, "!=": ne}
@@ -184,8 +186,32 @@ def test_projections_are_over_rational_numbers(seed):
     for x in {*LINE[::5], *first(f)}:
         assert shadow.contains(x) is above(f, x)
         assert wide.contains((x, 7)) is above(f, x)
+    with patch.object(polyhedron, "MANY", -9):
+        assert s.project_out("j") == shadow and s.eliminate("j") == wide
     param = s.move_dims("i", to="params")
     assert param.project_out_param("i").is_equal(s.project_out("i"))
+
+
+@given(SEEDS)
+@examples(100)
+def test_projections_by_two_methods(seed):
+    random = Random(seed)
+    n = random.choice((3, 4))
+    names = ["v", "w", "x", "y"][:n]
+    rows = [
+        " + ".join(f"{random.randint(-3, 3)}{x}" for x in names)
+        + f" + {random.randint(-2, 6)} {random.choice(['>=', '>=', '>', '>', '='])} 0"
+        for _ in range(random.randint(2, 7))
+    ]
+    s = RationalSet(f"{{ rat: [{', '.join(names)}] : {' and '.join(rows)} }}")
+    gone = random.sample(names, random.randint(1, n - 1))
+    shadow = s.project_out(*gone)
+    with patch.object(polyhedron, "MANY", -9):
+        other = s.project_out(*gone)
+    assert shadow.is_equal(other) and s.is_empty() is shadow.is_empty()
+    if not s.is_empty():
+        lifted = s.fix(dict(zip(other.dims(), other.sample_point())))
+        assert not lifted.is_empty()
 
 
 @given(SEEDS)
