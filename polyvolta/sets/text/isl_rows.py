@@ -205,7 +205,7 @@ ROWS = {
         ),
         (
             "compute_vertices reduced_basis",
-            "not here: all points are integer ones",
+            "not here: a set is its constraints",
         ),
         (
             "lift",

@@ -11,6 +11,7 @@ from ..operations import compose, dimensions, factors, order, wrapping
 from ..operations import preimage as preimages
 from ..optima import optimise
 from ..text import plot as plotting
+from ..text.tokens import says_rational
 from .relation import Relation
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 @metered_class
 class Set(Relation):
-    """A set of integer points, from isl's notation.
+    """A set of integer points, from isl's notation; a text that says `rat:` gives a `RationalSet`.
 
     >>> S = Set("[N] -> { S[i, j] : 0 <= i < N and 0 <= j < i }")
     >>> S.count(N=4)
@@ -30,13 +31,10 @@ class Set(Relation):
     _is_map = False
 
     def __new__(cls, text: str) -> Self:
-        if "rat" in text if isinstance(text, str) else False:
-            from ..text.tokens import says_rational
+        if isinstance(text, str) and "rat" in text and says_rational(text):
+            from ..rationals.rational import RationalSet
 
-            if says_rational(text):
-                from ..rationals.rational import RationalSet
-
-                return RationalSet(text)  # type: ignore[return-value]  # shares what both have
+            return RationalSet(text)  # type: ignore[return-value]  # to a checker it is what both share
         return object.__new__(cls)
 
     def is_rational(self) -> bool:
