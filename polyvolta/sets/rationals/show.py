@@ -21,6 +21,8 @@ def show(s: RationalSet) -> str:
     s = readable_names(s)
     head = f"[{', '.join(s.param_names)}] -> " if s.param_names else ""
     texts = [_piece(s.param_names, space, p) for space, ps in s.parts for p in ps]
+    if len(s.parts) > 1:  # isl reads a bare `:` only where it stands alone
+        texts = [f"[] {t}".removesuffix(" :") if t.startswith(":") else t for t in texts]
     if not texts and s.parts:
         texts = [f"{tuple_text(s.parts[0][0], {}, ISL)} : false".lstrip()]
     return f"{head}{{ {'; '.join(f'rat: {t}' for t in texts)} }}" if texts else f"{head}{{ }}"
