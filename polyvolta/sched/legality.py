@@ -27,6 +27,7 @@ from typing import cast
 
 from polyvolta.display.shown import Record, Shown
 from polyvolta.sched.by_cases import by_cases, parted_relation
+from polyvolta.sched.contexts import context_of
 from polyvolta.sched.dependence.model import Dependence, fitting
 from polyvolta.sched.dependence.order import Clock, clocks, parameters, preimage
 from polyvolta.sched.dependence.pairs import Pairs, Time, among
@@ -131,14 +132,14 @@ class BandFlags(Record):
 
 @of_a_tree
 def violations(
-    schedule: Schedule, dependences: Iterable[Dependence] | None = None, context: Set | None = None
+    schedule: Schedule, dependences: Iterable[Dependence] | None = None, context: Set | str | None = None
 ) -> Iterator[Violation]:
     """The dependences that a schedule does not respect, one pair of instances for each at each node.
 
     Parameters
     ----------
     dependences : by default those that the schedule carries.
-    context : what is known of the parameters, a set without dimensions.
+    context : what is known of the parameters, a set without dimensions, or its text.
 
     Raises
     ------
@@ -156,13 +157,13 @@ def violations(
     >>> list(violations(schedule(chain), dependences(chain)))
     []
     """
-    walk = _Walk(schedule, dependences, context)
+    walk = _Walk(schedule, dependences, context_of(context))
     return walk.down(walk.schedule.root, (), walk.pending, {})
 
 
 @of_a_tree
 def check(
-    schedule: Schedule, doing: str = "scheduling", at: Path | None = None, context: Set | None = None
+    schedule: Schedule, doing: str = "scheduling", at: Path | None = None, context: Set | str | None = None
 ) -> Schedule:
     """The schedule, if it respects the dependences it carries, or carries none.
 

@@ -25,6 +25,7 @@ from dataclasses import replace
 from operator import index
 
 from polyvolta.sched.by_cases import by_cases
+from polyvolta.sched.contexts import context_of
 from polyvolta.sched.errors import BadArgument, NotScannable
 from polyvolta.sched.loops.ast import Ast, Call
 from polyvolta.sched.loops.instances import instances, parameters
@@ -96,7 +97,7 @@ def scan(
     need_schedule(schedule, "scan", "")
     if not isinstance(schedule.root, Domain):
         raise NotScannable("a tree starts with its Domain", where=str(schedule))
-    context = _context(context)
+    context = context_of(context)
     given = _extents(extents or {})
     names = mapped_names(schedule.root)
     for name in given:
@@ -162,16 +163,6 @@ def _narrowed(schedule: Schedule, context: Set | None) -> Schedule | None:
         if len(s.parts) == 1 and not s.space.n_out and len(s.parts[0][1]) > 1:
             domain = domain.intersect_params(s)
     return None if domain is schedule.root.domain else schedule.replace((), replace(schedule.root, domain=domain))
-
-
-def _context(context: object) -> Set | None:
-    """The context as a set."""
-    if isinstance(context, str):
-        context = Set(context)
-    if context is None or isinstance(context, Set):
-        return context
-    hint = 'such as "[N] -> { : N >= 1 }"'
-    raise BadArgument(f"a context is a Set or its text, not {kind_of(context)}", where=repr(context), hint=hint)
 
 
 def _extents(given: object) -> dict[str, int | Aff]:

@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import get_args
 
+from polyvolta.sched.contexts import context_of
 from polyvolta.sched.dependence import Accessing
 from polyvolta.sched.dependence import dependences as dependences_of
 from polyvolta.sched.dependence.model import Dependence, fitting
@@ -50,7 +51,7 @@ def schedule(
     coincidence: Map | None = None,
     conditional_validity: Map | None = None,
     conditional_validity_condition: Map | None = None,
-    context: Set | None = None,
+    context: Set | str | None = None,
     outer_parallel: bool = True,
     negative: bool = True,
     narrow: bool = True,
@@ -71,7 +72,7 @@ def schedule(
     validity, proximity, coincidence, conditional_validity, conditional_validity_condition : instead of dependences, as
         union maps, isl's schedule constraints (module `constraints`). Where none says what is valid, a program's
         dependences are respected, and the others come on top.
-    context : what is assumed of the parameters, instead of what the program does.
+    context : what is assumed of the parameters, instead of what the program does; a set or its text.
     outer_parallel : whether a row without any distance is taken before others.
     negative : whether iterators may have negative coefficients, as in `[t, t - i]`; if not, they have them only where
         nothing else satisfies the dependences.
@@ -102,7 +103,7 @@ def schedule(
     DOMAIN: S[t, i] : 0 ≤ t < T ∧ 1 ≤ i ≤ N - 2
       BAND: S[t, i] → [t, i + t]
     """
-    domain, written, context = _what(program, context)
+    domain, written, context = _what(program, context_of(context))
     if fuse not in get_args(Fuse):
         raise BadSchedule(f"there is no way to fuse called {fuse!r}", hint=nearest(str(fuse), get_args(Fuse)))
     if explain is not None and not callable(explain):

@@ -35,6 +35,7 @@ from functools import lru_cache
 from itertools import product
 from types import MappingProxyType
 
+from polyvolta.sched.contexts import context_of
 from polyvolta.sched.errors import BadArgument, BadPath, BadTile, IllegalTransformation
 from polyvolta.sched.passes.bands.shift import shift
 from polyvolta.sched.passes.common.arguments import table, whole
@@ -62,7 +63,7 @@ def prefetch(
     order: Sequence[int],
     touches: Touches,
     fences: Fences = MappingProxyType({}),
-    context: Set | None = None,
+    context: Set | str | None = None,
     period: int = 1,
 ) -> Schedule:
     """Shift statements along the one member of the band at a path and reorder the sequence below it.
@@ -118,6 +119,7 @@ def prefetch(
     band = schedule.band(at)
     by = table(by, "the shifts by statement", '{"load": -1}')
     touches = table(touches, "reads and writes by statement", '{"load": (frozenset(), frozenset({"tile"}))}')
+    context = context_of(context)
     fences = table(fences, "arrays by fence", '{"barrier": ("tile",)}')
     if len(band.members) != 1 or not isinstance(band.child, InOrder):
         raise BadPath("prefetching needs a band of one member above a sequence", where=schedule.marked(at))
