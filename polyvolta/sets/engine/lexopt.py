@@ -284,7 +284,10 @@ class _Search:
         fractions = [a % den for a in rows[i][2:base]]
         e = [-c % den for c in rows[i][base:]]
         shift = [-c for c in e]
-        if any(e[1:]):
+        known = context.remainder(den, tuple(e)) if any(e[1:]) else None
+        if known:
+            shift = [-known, *[0] * (len(e) - 1)]
+        elif any(e[1:]):
             q = context.add_div(den, tuple(e))
             if q + 2 > len(e):
                 for k, row in enumerate(rows):
