@@ -79,7 +79,7 @@ def conjunct_optimum(c: Conjunct, n_fixed: int, sign: int) -> list[tuple[tuple, 
     if pieces is None:
         solve = lexopt.lexmin if sign < 0 else lexopt.lexmax
         own = [(den, row[: 1 + n_fixed + k]) for k, (den, row) in enumerate(lead)]
-        pieces, lead = solve(n_fixed, n_var, eqs, ineqs, own), ()
+        pieces, lead = solve(n_fixed, n_var, eqs, ineqs, own, n_wanted), ()
     out = []
     for piece in pieces:
         out.append(((*lead, *piece.divs), piece.values[: c.n - n_fixed], piece))
