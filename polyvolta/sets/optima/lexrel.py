@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 from ..conjuncts import conjunct as cj
 from ..conjuncts.conjunct import Conjunct, Row, defining_rows
-from ..conjuncts.project import project, prune
+from ..conjuncts.implies import subtract
+from ..conjuncts.project import project, prune, with_known_divs
 from ..engine import lexopt, strips, triangular
 from ..errors import NotAFunction, Unbounded
 from ..functions.cells import Cell, Piece
@@ -245,55 +246,69 @@ def _pinned(n: int, n_fixed: int, divs: tuple, values: tuple[Row, ...], piece: l
 
 
 def _better(a: R, b: R, sign: int) -> R:
-    """From two optima over the same space, the better one at each input."""
-    return _unbeaten(a, b, sign, ties=True) | _unbeaten(b, a, sign, ties=False)
-
-
-def _unbeaten(mine: R, theirs: R, sign: int, ties: bool) -> R:
-    """The points of `mine` at whose input `theirs` has nothing better (or nothing as good, without ties)."""
-    space = mine.parts[0][0]
-    n_fixed = len(mine.param_names) + space.n_in
-    n_out = space.n_out
-    rows = _lex_rows(n_fixed, n_out, sign, strict=ties)
+    """From two optima over the same space, the better one at each input; of two alike, that of `a`."""
+    space = a.parts[0][0]
+    n_fixed, n_out = len(a.param_names) + space.n_in, space.n_out
     width = n_fixed + 2 * n_out
-    places = (*range(n_fixed), *range(n_fixed + n_out, width))
-    beaten = []
-    for c in theirs.parts[0][1]:
-        wide = cj.reindex(c, width, places)
-        for eqs, ineqs in rows:
-            both = cj.normalise(
-                width,
-                wide.divs,
-                [*wide.eqs, *(_pad(r, wide) for r in eqs)],
-                [*wide.ineqs, *(_pad(r, wide) for r in ineqs)],
-            )
-            if both is not None:
-                done = project(both, tuple(range(n_fixed + n_out, width)))
-                if done is not None:
-                    beaten.append(done)
-    left = mine - mine._of(mine.param_names, [(space, tuple(beaten))])
-    return left._map_conjuncts(prune)
-
-
-def _pad(row: Row, c: Conjunct) -> Row:
-    return row + (0,) * len(c.divs)
-
-
-def _lex_rows(n_fixed: int, n_out: int, sign: int, strict: bool) -> list[tuple[list[Row], list[Row]]]:
-    """`theirs` before `mine` in the order (for lexmin), as conjuncts over (fixed, mine, theirs)."""
-    width = 1 + n_fixed + 2 * n_out
-
-    def difference(k: int, const: int) -> Row:
-        row = [0] * width
-        row[0], row[1 + n_fixed + k], row[1 + n_fixed + n_out + k] = const, -sign, sign
-        return tuple(row)
-
+    places = tuple(range(n_fixed, n_fixed + n_out)), tuple(range(n_fixed + n_out, width))
+    mine, theirs = a.parts[0][1], b.parts[0][1]
+    own = [cj.reindex(c, width, (*range(n_fixed), *places[0])) for c in mine]
+    other = [cj.reindex(c, width, (*range(n_fixed), *places[1])) for c in theirs]
+    knives: tuple[list[list], list[list]] = ([[] for _ in mine], [[] for _ in theirs])
+    for i, x in enumerate(own):
+        for j, y in enumerate(other):
+            worse, rest = _compared(x, y, n_fixed, n_out, sign)
+            for beaten, winner, orders, kept in ((knives[0][i], y, worse, rest), (knives[1][j], x, rest, worse)):
+                if orders:  # wholly, or in some of the orders
+                    beaten += [winner] if not kept else [_narrowed(winner, *order) for order in orders]
     out = []
+    for cs, beaten, gone in zip((mine, theirs), knives, (places[1], places[0]), strict=True):
+        for c, found in zip(cs, beaten, strict=True):
+            left = [c]
+            for knife in sorted(filter(None, found), key=lambda k: len(k.eqs) + len(k.ineqs)):
+                domain = project(knife, gone)
+                for k in with_known_divs(domain) if domain is not None and left else ():
+                    left = [piece for x in left for piece in subtract(x, k)]
+            out += left
+    return a._of(a.param_names, [(space, tuple(out))])._map_conjuncts(prune)
+
+
+Order = tuple[list[Row], list[Row]]  # equalities and inequalities
+
+
+def _compared(x: Conjunct, y: Conjunct, n_fixed: int, n_out: int, sign: int) -> tuple[list[Order], list[Order]]:
+    """Where both are, the orders of their outputs that occur: those in which y is better, and the others.
+
+    An order is one of the first outputs that differ and how they do, or that none does.
+    """
+    both = cj.conjoin(x, y)
+    point = None if both is None else cj.sample(both)
+    if both is None or point is None:
+        return [], []
+    gaps = [sign * (point[n_fixed + n_out + k] - point[n_fixed + k]) for k in range(n_out)]
+    first = next((k for k, gap in enumerate(gaps) if gap), n_out)  # the order of the point occurs
+    better: list[Order] = []
+    rest: list[Order] = []
+    alike: list[Row] = []
     for k in range(n_out):
-        out.append(([difference(j, 0) for j in range(k)], [difference(k, -1)]))
-    if not strict:
-        out.append(([difference(j, 0) for j in range(n_out)], []))
-    return out
+        equal = [0] * (1 + n_fixed + 2 * n_out)
+        equal[1 + n_fixed + k], equal[1 + n_fixed + n_out + k] = -sign, sign
+        for found, way in ((better, 1), (rest, -1)):
+            strict = (-1, *[way * v for v in equal[1:]])
+            if (k == first and gaps[k] * way > 0) or _narrowed(both, [], [strict]) is not None:
+                found.append(([*alike], [strict]))
+        alike.append(tuple(equal))
+        both = _narrowed(both, [alike[-1]], [])
+        if both is None:
+            return better, rest
+    return better, [*rest, (alike, [])]
+
+
+def _narrowed(c: Conjunct, eqs: Sequence[Row], ineqs: Sequence[Row]) -> Conjunct | None:
+    """The conjunct with more rows over its dimensions; None if it has no point."""
+    pad = (0,) * len(c.divs)
+    new = cj.normalise(c.n, c.divs, [*c.eqs, *(r + pad for r in eqs)], [*c.ineqs, *(r + pad for r in ineqs)])
+    return None if new is None or new.is_empty else new
 
 
 # ---- single-valued maps as expressions
