@@ -40,6 +40,7 @@ class Context:
         self.tab = Tableau(n)
         self.signs: dict[Row, int] = {}
         self.lines: Progressions | None = None
+        self.along: list[Progressions | None] = []  # of a leaf: its lines, and those of leaves that became one with it
         self.residues: Residues | None = None  # a superset of all points, by residue classes, where these are few
 
     def fork(self) -> Context:

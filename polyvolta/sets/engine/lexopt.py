@@ -48,11 +48,10 @@ from . import integer
 from .columns import defining_rows
 from .context import Context
 from .parametric import System
-from .periodic import cost, told
+from .periodic import SHORT, cost, told
 from .rows import Row, complement, negate
 
 _PATIENCE = 12  # cuts between two checks that the branch has an integer point at all
-_SHORT = 8  # as much as need not be told anew
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,9 +128,9 @@ def lexmin(
     search = _Search(system, n_var if n_wanted is None else n_wanted)
     leaves = search.solve(search.rows, system.context)
     pieces = [leaf.finished(values) for leaf, values in leaves]
-    if n_param == 1 and cost(pieces) > _SHORT:
-        lines = [(leaf.lines, values) for leaf, values in leaves if leaf.lines is not None]
-        anew = told(lines) if len(lines) == len(leaves) else None
+    if n_param == 1 and cost(pieces) > SHORT:
+        lines = [(at, values) for leaf, values in leaves for at in leaf.along if at is not None]
+        anew = told(lines) if len(lines) == sum([len(leaf.along) for leaf, _ in leaves]) else None
         if anew is not None and cost(anew) < cost(pieces):
             pieces = anew
     return tuple([Piece(*piece) for piece in pieces])
@@ -216,6 +215,7 @@ class _Search:
             if cut is None:
                 if any(row[1] for row in rows[: self.n]):
                     return []
+                context.along = [context.lines]
                 return [(context, [tuple([c // r[0] for c in r[self.base :]]) for r in rows[: self.n_wanted]])]
             cuts += 1
             if cuts % _PATIENCE == 0 and self.system.barren(context, ()):
@@ -343,5 +343,6 @@ def _merged(left: list, right: list, last: tuple[Row, Row]) -> list:
         same = values == others and a.divs == b.divs and a.eqs == b.eqs
         if same and set(rest) == set(b.ineqs) - {sides[1]}:
             a.ineqs = rest
+            a.along += b.along
             return left
     return left + right

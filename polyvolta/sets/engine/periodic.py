@@ -26,6 +26,7 @@ MOST_SEGMENTS = 1500  # progressions of a function
 LONGEST = 720  # a common period, and a stretch that is listed
 STARTS = 24  # places at which runs around a circle are begun, for trial
 STRIDES = 8
+SHORT = 8  # a cost that need not be brought down
 MOST_CUTS = 60
 
 Vector = tuple[int, ...]
@@ -77,14 +78,68 @@ def told(leaves: Iterable[tuple[Progressions, Sequence[Row]]]) -> list[Told] | N
     ((3, (0, 1)),) () ((1, -1, 3),) ((0, 1, 0),)
     ((3, (0, 1)),) ((-2, 1, -3),) () ((1, 0, 3),)
     """
-    segments = _segments(leaves)
-    stretches = None if segments is None else _stretches(segments)
-    if stretches is None:
+    return best([leaves], 1)
+
+
+def best(functions: Iterable[Iterable[tuple[Progressions, Sequence[Row]]]], sign: int) -> list[Told] | None:
+    """The lexicographically greatest (sign 1) or least value that some functions of one parameter have; see `told`."""
+    found: list[_Stretch] | None = None
+    for leaves in functions:
+        segments = _segments(leaves)
+        new = None if segments is None else _stretches(segments)
+        found = new if found is None or new is None else _better(found, new, sign)
+        if found is None:
+            return None
+    return [piece for stretch in _joined(found or ()) for piece in _shortest(stretch)]
+
+
+def _better(a: Sequence[_Stretch], b: Sequence[_Stretch], sign: int) -> list[_Stretch] | None:
+    """The better of two functions; None where values part at some N, or where it takes too long a table."""
+    cuts = {s.low for s in (*a, *b) if s.low is not None} | {s.high + 1 for s in (*a, *b) if s.high is not None}
+    ends = sorted(cuts)
+    if len(ends) > MOST_CUTS:
         return None
-    out: list[Told] = []
-    for stretch in _joined(stretches):
-        out += _shortest(stretch)
+    out = []
+    for low, high in zip([None, *ends], [*[c - 1 for c in ends], None], strict=True):
+        here = [next((s for s in group if _reaches(s, low, high)), None) for group in (a, b)]
+        tables = [s for s in here if s is not None]
+        if len(tables) == 2:
+            both = _best_table(tables[0], tables[1], low, high, sign)
+            if both is None:
+                return None
+            tables = [both]
+        out += [_Stretch(low, high, s.period, s.table) for s in tables]
     return out
+
+
+def _reaches(s: _Stretch, low: int | None, high: int | None) -> bool:
+    """Whether a stretch holds all of these N, none of which is its end."""
+    return (s.low is None or (low is not None and s.low <= low)) and (
+        s.high is None or (high is not None and high <= s.high)
+    )
+
+
+def _best_table(a: _Stretch, b: _Stretch, low: int | None, high: int | None, sign: int) -> _Stretch | None:
+    """The better of two tables on a stretch."""
+    period = lcm(a.period, b.period)
+    listed = low is not None and high is not None and high - low < period
+    if listed:
+        period = high - low + 1  # pyright: ignore[reportOperatorIssue, reportOptionalOperand]
+    if period > LONGEST:
+        return None
+    table: dict[int, Form] = {}
+    spend(1 + period // 8)
+    for n in range(low, low + period) if listed and low is not None else range(period):
+        forms = []
+        for s in (a, b):
+            value, form = s.at(n), s.table.get(n % s.period)
+            if value is not None and form is not None:
+                forms.append((value, tuple([0 if listed else v * (period // s.period) for v in form[1]])))
+        if len(forms) == 2 and forms[0][1] != forms[1][1]:
+            return None
+        if forms:
+            table[n % period] = max(forms, key=lambda form: [sign * v for v in form[0]])
+    return _Stretch(low, high, period, table)
 
 
 def cost(pieces: Iterable[Told]) -> int:
@@ -186,7 +241,7 @@ def _shortest(stretch: _Stretch) -> list[Told]:
     period, table = _reduced(stretch.period, stretch.table)
     if low is not None and high is not None and high - low < LONGEST:
         values = {n - low: (v, (0,) * len(v)) for n in range(low, high + 1) if (v := stretch.at(n)) is not None}
-        options.append([_straight(low + k, *run) for k, *run in _greedy(values, 0, high - low + 1)])
+        options.append([_straight(low, run) for run in _greedy(values, 0, high - low + 1)])
         if period > high - low:
             period, table = _repeating(values, low, high - low + 1)
     for stride in range(1, min(period, STRIDES) + 1):
@@ -289,8 +344,10 @@ def _ends(low: int | None, high: int | None) -> list[Row]:
     return [*([(-low, 1)] if low is not None else ()), *([(high, -1)] if high is not None else ())]
 
 
-def _straight(n: int, count: int, value: Vector, step: Vector, _: Vector) -> Told:
-    """The piece n <= N < n + count with values on a line."""
+def _straight(low: int, run: Run) -> Told:
+    """The piece of a run of N - low."""
+    start, count, value, step, _ = run
+    n = low + start
     if count == 1:
         return (), ((-n, 1),), (), tuple([(v, 0) for v in value])
     return (), (), ((-n, 1), (n + count - 1, -1)), tuple([(v - n * d, d) for v, d in zip(value, step, strict=True)])

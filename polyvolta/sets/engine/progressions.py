@@ -11,8 +11,10 @@ from collections.abc import Sequence
 from itertools import compress
 
 from ..budgets import spend
-from .residues import Point, Residues
+from .columns import defining_rows
+from .residues import Div, Point, Residues, resolved
 from .rows import Row
+from .simplex import Tableau
 
 MOST = 1000  # progressions
 
@@ -171,3 +173,22 @@ def progressions(found: Residues, rows: Sequence[tuple[bool, Row]], few: int) ->
     for equality, row in rows:
         lines = lines and lines.where(row, equality)
     return lines and lines.listed(few)
+
+
+def along(divs: Sequence[Div], eqs: Sequence[Row], ineqs: Sequence[Row], few: int = 300) -> Progressions | None:
+    """The points of rows over one parameter and floors of it; None if these are too many progressions.
+
+    >>> along([(2, (0, 1))], [(0, 1, -2)], [(0, 1, 0)]).intervals
+    [(0, None)]
+    """
+    tab = Tableau(1 + len(divs))
+    for row in eqs:
+        tab.add_eq(row)
+    for k, (den, row) in enumerate(divs):
+        for bound in defining_rows((den, row), 2 + k, 2 + len(divs)):
+            tab.add_ineq(bound)
+    for row in ineqs:
+        tab.add_ineq(row)
+    rows = [*((True, r) for r in eqs), *((False, r) for r in ineqs)]
+    found = None if tab.empty else resolved(tab, (0,), divs, rows, few)
+    return found and progressions(found, rows, few)

@@ -102,8 +102,8 @@ def _gathered(steps: Sequence[Point], slopes: Sequence[int], den: int) -> tuple[
             return steps, slopes
         k = min(live, key=lambda k: slopes[k] % den)
         if len(live) == 1:
-            for group in steps, slopes:
-                group.insert(0, group.pop(k))
+            steps.insert(0, steps.pop(k))
+            slopes.insert(0, slopes.pop(k))
             return steps, slopes
         for j in live:
             q = slopes[j] % den // (slopes[k] % den) if j != k else 0

@@ -16,7 +16,8 @@ from ..conjuncts import conjunct as cj
 from ..conjuncts.conjunct import Conjunct, Row, defining_rows
 from ..conjuncts.implies import subtract
 from ..conjuncts.project import project, prune, with_known_divs
-from ..engine import lexopt, strips, triangular
+from ..engine import lexopt, periodic, strips, triangular
+from ..engine.progressions import along
 from ..errors import NotAFunction, Unbounded
 from ..functions.cells import Cell, Piece
 from ..functions.extreme import Extreme
@@ -217,22 +218,43 @@ def optimum(relation: R, sign: int) -> R:
     for space, cs in relation.parts:
         n_fixed = n_par + space.n_in
         best: R | None = None
-        for c in cs:
-            pieces = []
-            for divs, values, piece in _bounded_optimum(c, n_fixed, sign, space):
-                pieces.append(_pinned(c.n, n_fixed, divs, values, piece))
-            one = relation._of(relation.param_names, [(space, tuple(p for p in pieces if p is not None))])
+        found = [_bounded_optimum(c, n_fixed, sign, space) for c in cs]
+        for pieces in found:
+            pinned = [_pinned(space.n_out, n_fixed, *piece) for piece in pieces]
+            one = relation._of(relation.param_names, [(space, tuple([p for p in pinned if p is not None]))])
             best = one if best is None else _better(best, one, sign)
+        if n_fixed == 1 and len(cs) > 1 and best is not None:
+            best = _told_anew(best, found, sign)
         parts.append((space, best.parts[0][1] if best is not None else ()))
     return relation._of(relation.param_names, parts)
 
 
-def _pinned(n: int, n_fixed: int, divs: tuple, values: tuple[Row, ...], piece: lexopt.Piece) -> Conjunct | None:
+def _told_anew(union: R, found: list[list], sign: int) -> R:
+    """An optimum of one parameter or input that the pieces `found` have together; as `union` says it, or shorter."""
+    space, cs = union.parts[0]
+    effort = sum([1 + len(c.divs) + len(c.eqs) - space.n_out + len(c.ineqs) for c in cs])
+    if effort <= periodic.SHORT:
+        return union
+    leaves = []
+    for pieces in found:
+        lines = [(along(divs, p.eqs, p.ineqs), values) for divs, values, p in pieces]
+        leaves.append([(at, values) for at, values in lines if at is not None])
+        if len(leaves[-1]) < len(lines):
+            return union
+    told = periodic.best(leaves, sign)
+    if told is None or periodic.cost(told) >= effort:
+        return union
+    pieces = [lexopt.Piece(*piece) for piece in told]
+    pinned = [_pinned(space.n_out, 1, p.divs, p.values, p) for p in pieces]
+    return union._of(union.param_names, [(space, tuple([p for p in pinned if p is not None]))])
+
+
+def _pinned(n_out: int, n_fixed: int, divs: tuple, values: tuple[Row, ...], piece: lexopt.Piece) -> Conjunct | None:
     """The conjunct `domain of the piece, and the free dimensions equal their values`."""
     if not n_fixed:
         assert not any(any(row[1:]) for row in values)  # numbers, and no div of numbers
         return _at([row[0] for row in values])
-    gap = (0,) * (n - n_fixed)
+    n, gap = n_fixed + n_out, (0,) * n_out
 
     def wide(row: Row) -> Row:
         return (*row[: 1 + n_fixed], *gap, *row[1 + n_fixed :])
