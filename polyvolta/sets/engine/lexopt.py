@@ -30,7 +30,11 @@ Cuts
     column_j` is at least 0 and congruent to -C(p), so at least `-C(p) mod den`. The latter is `e - den *
     floor(e / den)` with `e = -C mod den` taken coefficient by coefficient: an affine form of a new div. That
     is Gomory's cut with a symbolic constant. It is never positive at the present point, so it is pivoted on
-    at once.
+    at once. Where the context knows that `-C mod den` is one number everywhere, this takes no div.
+
+Telling
+    A div stands for what a cut needed, and a chain of cuts makes floors of floors. In one parameter the
+    leaves are known point by point (`progressions`), and are told anew where that is shorter (`periodic`).
 
 Equalities are solved beforehand over the integers (`parametric`): x becomes a form of fewer free t, and the
 objective rows keep the lexicographic meaning whatever was eliminated.

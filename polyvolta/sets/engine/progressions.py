@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import compress
+from math import gcd
 
 from ..budgets import spend
 from .columns import defining_rows
@@ -71,9 +72,7 @@ class Progressions:
         ([[0, 1], [0, 0]], (2, 1), [(None, 2), (None, 1)])
         """
         values, slope = self.values(row)
-        period = 1
-        while slope * period % den:
-            period += 1
+        period = den // gcd(den, slope)
         if period == 1:
             return Progressions([*self.columns, [v // den for v in values]], (*self.step, slope // den), self.intervals)
         if len(values) * period > MOST:
