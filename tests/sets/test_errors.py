@@ -166,8 +166,10 @@ def test_operands_that_know_better_are_asked():
         (lambda: Map("{ S[i] -> A[i] }").apply_range(Map("{ B[i] -> [i] }")), "the second's .rename_domain('A')"),
         (lambda: Map("{ S[i] -> A[i] }").intersect_range(Set("{ B[i] }")), "the set's .rename('A')"),
         (lambda: Map("{ S[i] -> A[i] }") & Map("{ S[i] -> [i] }"), "the second's .rename_range('A')"),
-        (lambda: Map("{ S[i] -> A[i] }") & Map("{ T[i] -> [i] }"), "the second's .rename_domain('S')"
-         ".rename_range('A')"),
+        (
+            lambda: Map("{ S[i] -> A[i] }") & Map("{ T[i] -> [i] }"),
+            "the second's .rename_domain('S').rename_range('A')",
+        ),
         (lambda: Map("{ S[i] -> A[i] }") & Map("{ T[i] -> [i, j] }"), ""),
     ],
 )

@@ -265,10 +265,10 @@ def _with_known_divs(c: Conjunct) -> tuple[Conjunct, ...]:
     eqs = tuple([tuple([r[col] for col in columns]) for r in c.eqs])
     ineqs = tuple([tuple([r[col] for col in columns]) for r in c.ineqs])
     try:
-        pieces = lexopt.lexmin(c.n, len(unknown), eqs, ineqs, divs)
+        pieces = lexopt.lexmin(c.n, len(unknown), eqs, ineqs, divs, 0)
     except Unbounded:
         wide = _with_moduli(c.n + len(divs), len(unknown), eqs, ineqs)
         wide_eqs, wide_ineqs = wide
-        pieces = lexopt.lexmin(c.n, 2 * len(unknown), wide_eqs, wide_ineqs, divs)
+        pieces = lexopt.lexmin(c.n, 2 * len(unknown), wide_eqs, wide_ineqs, divs, 0)
     out: Iterable[Conjunct | None] = (normalise(c.n, p.divs, p.eqs, p.ineqs) for p in pieces)
     return tuple(p for p in out if p is not None)

@@ -15,6 +15,7 @@ from math import gcd
 
 from ..budgets import spend
 from . import integer
+from .progressions import Progressions, progressions
 from .residues import Residues, resolved
 from .rows import Row, complement, evaluate, normal_eq, normal_ineq
 from .simplex import Tableau, redundant_rows, tight_slacks
@@ -25,7 +26,8 @@ _FEW = 300  # parameter values that are rather listed than reasoned about
 class Context:
     """The integer parameters (and divs) still possible: constraints, a warm tableau and known integer points.
 
-    Never empty. Rows are over (const, params, divs).
+    Never empty. Rows are over (const, params, divs). Where there are `lines`, these are all points, and the tableau
+    and the known points rest.
     """
 
     def __init__(self, n: int) -> None:
@@ -37,14 +39,18 @@ class Context:
         self.points: list[tuple[int, ...]] = []
         self.tab = Tableau(n)
         self.signs: dict[Row, int] = {}
-        self.residues: Residues | None = None  # all points, by residue classes, where these are few
+        self.lines: Progressions | None = None
+        self.along: list[Progressions | None] = []  # of a leaf: its lines, and those of leaves that became one with it
+        self.residues: Residues | None = None  # a superset of all points, by residue classes, where these are few
 
     def fork(self) -> Context:
         """An independent copy; O(size)."""
         new = Context(self.n)
         new.divs, new.eqs, new.ineqs, new.bounds = self.divs[:], self.eqs[:], self.ineqs[:], self.bounds[:]
-        new.points, new.signs, new.residues = self.points[:], self.signs.copy(), self.residues
-        new.tab.rollback(self.tab.mark())
+        new.points, new.signs = self.points[:], self.signs.copy()
+        new.lines, new.residues = self.lines, self.residues
+        if self.lines is None:
+            new.tab.rollback(self.tab.mark())
         return new
 
     def add_div(self, den: int, row: Row) -> int:
@@ -61,16 +67,29 @@ class Context:
         """Append the div floor(row / den)."""
         self.divs.append((den, row))
         self.n += 1
-        if not self.complete:
-            self.tab.add_var()
         self.eqs, self.ineqs, self.bounds = ([(*r, 0) for r in rows] for rows in (self.eqs, self.ineqs, self.bounds))
         self.signs = {(*r, 0): s for r, s in self.signs.items()}
+        bounds = (*row, -den), (den - 1 - row[0], *[-c for c in row[1:]], den)
+        self.bounds += bounds
+        if self.lines is not None:
+            point = self.lines.point()
+            self.lines = self.lines.with_div(den, row)
+            if self.lines is None:
+                self._resume((*point, evaluate(row, point) // den))
+            return
+        self.tab.add_var()
+        for bound in bounds:
+            self.tab.add_ineq(bound)
         self.points = [(*p, evaluate(row, p) // den) for p in self.points]
-        for bound in ((*row, -den), (den - 1 - row[0], *[-c for c in row[1:]], den)):
-            self.bounds.append(bound)
-            if not self.complete:
-                self.tab.add_ineq(bound)
         self.residues = self.residues and self.residues.with_div(den, row)
+
+    def _resume(self, point: tuple[int, ...]) -> None:
+        """Go on without progressions: a tableau of all rows, and a point."""
+        self.points, self.tab = [point], Tableau(self.n)
+        for row in self.eqs:
+            self.tab.add_eq(row)
+        for row in (*self.bounds, *self.ineqs):
+            self.tab.add_ineq(row)
 
     def restrict(self, row: Row, equality: bool = False) -> bool:
         """Add a constraint; False, with the context unchanged, when no integer point would be left."""
@@ -78,9 +97,13 @@ class Context:
         if isinstance(tight, bool):
             return tight
         eqs, ineqs = ([*self.eqs, tight], self.ineqs) if equality else (self.eqs, [*self.ineqs, tight])
+        if self.lines is not None:
+            lines = self.lines.where(tight, equality)
+            if lines is None:
+                return False
+            self.eqs, self.ineqs, self.lines = eqs, ineqs, lines
+            return True
         points = [p for p in self.points if (v := evaluate(tight, p)) == 0 or (v > 0 and not equality)]
-        if not points and self.complete:
-            return False
         if not points:
             point = self._find(eqs, ineqs)
             if point is None:
@@ -89,24 +112,21 @@ class Context:
         if self.residues is not None:
             self.residues = self.residues.where(tight, equality)
         self.eqs, self.ineqs, self.points = eqs, ineqs, points
-        if not self.complete:
-            (self.tab.add_eq if equality else self.tab.add_ineq)(tight)
+        (self.tab.add_eq if equality else self.tab.add_ineq)(tight)
         return True
 
     def count(self) -> None:
         """Resolve the parameters into residue classes, or into points if they are few; two LPs per parameter."""
-        if self.complete or self.tab.empty:
-            return
-        rows = [*((True, r) for r in self.eqs), *((False, r) for r in self.ineqs)]
-        found = resolved(self.tab, range(self.n - len(self.divs)), self.divs, rows, _FEW)
-        if found is not None and not found.steps:
-            self.points = list(found.bases)
-        self.residues = found
+        if self.lines is not None:
+            self.lines = self.lines.listed(_FEW)
+        elif not self.tab.empty:
+            rows = [*((True, r) for r in self.eqs), *((False, r) for r in self.ineqs)]
+            self.residues = resolved(self.tab, range(self.n - len(self.divs)), self.divs, rows, _FEW)
+            self.lines = self.residues and progressions(self.residues, rows, _FEW)
 
-    @property
-    def complete(self) -> bool:
-        """Whether `points` is all there is; the tableau then rests."""
-        return self.residues is not None and not self.residues.steps
+    def remainder(self, den: int, row: Row) -> int | None:
+        """What the row leaves modulo `den`, if that is known to be the same everywhere."""
+        return None if self.lines is None else self.lines.remainder(den, row)
 
     def _find(self, eqs: Sequence[Row], ineqs: Sequence[Row]) -> tuple[int, ...] | None:
         """A point of the context under other rows than its own."""
@@ -122,20 +142,22 @@ class Context:
         known = self.signs.get(tight)
         if known is not None:
             return known
-        spend(1 + len(self.points) // 8)
-        values = [evaluate(tight, p) >= 0 for p in self.points]
-        if not any(values) and not self._possible(tight):
-            self.signs[tight] = -1
-        elif all(values) and not self._possible(complement(tight)):
-            self.signs[tight] = 1
+        if self.lines is not None:
+            some, less = self.lines.signs(tight)
+            sign = some - less
         else:
-            return 0
-        return self.signs[tight]
+            spend(1 + len(self.points) // 8)
+            values = [evaluate(tight, p) >= 0 for p in self.points]
+            if not any(values) and not self._possible(tight):
+                sign = -1
+            else:
+                sign = int(all(values) and not self._possible(complement(tight)))
+        if sign:
+            self.signs[tight] = sign
+        return sign
 
     def _possible(self, row: Row) -> bool:
         """Whether some integer point of the context has row >= 0; keeps the point."""
-        if self.complete:
-            return False
         token = self.tab.mark()
         self.tab.add_ineq(row)
         empty = self.tab.empty

@@ -30,7 +30,11 @@ Cuts
     column_j` is at least 0 and congruent to -C(p), so at least `-C(p) mod den`. The latter is `e - den *
     floor(e / den)` with `e = -C mod den` taken coefficient by coefficient: an affine form of a new div. That
     is Gomory's cut with a symbolic constant. It is never positive at the present point, so it is pivoted on
-    at once.
+    at once. Where the context knows that `-C mod den` is one number everywhere, this takes no div.
+
+Telling
+    A div stands for what a cut needed, and a chain of cuts makes floors of floors. In one parameter the
+    leaves are known point by point (`progressions`), and are told anew where that is shorter (`periodic`).
 
 Equalities are solved beforehand over the integers (`parametric`): x becomes a form of fewer free t, and the
 objective rows keep the lexicographic meaning whatever was eliminated.
@@ -48,6 +52,7 @@ from . import integer
 from .columns import defining_rows
 from .context import Context
 from .parametric import System
+from .periodic import SHORT, cost, told
 from .rows import Row, complement, negate
 
 _PATIENCE = 12  # cuts between two checks that the branch has an integer point at all
@@ -61,7 +66,7 @@ class Piece:
     ----------
     divs : (den, row) of each floor(row / den); row i is over (const, params, divs before i).
     eqs, ineqs : the domain, rows over (const, params, divs).
-    values : the optimal variables, rows over (const, params, divs).
+    values : the optimal variables, those wanted, rows over (const, params, divs).
     """
 
     divs: tuple[tuple[int, Row], ...]
@@ -77,6 +82,7 @@ def lexmin(
     eqs: Sequence[Row],
     ineqs: Sequence[Row],
     divs: Sequence[tuple[int, Row]] = (),
+    n_wanted: int | None = None,
 ) -> tuple[Piece, ...]:
     """The lexicographically least integer variables as a function of the integer parameters.
 
@@ -85,6 +91,7 @@ def lexmin(
     n_param, n_var : rows are over (const, params, divs, variables), all unrestricted integers.
     eqs, ineqs : rows without variables restrict the parameters.
     divs : (den, row) of floors of parameters; row i is over (const, params, divs before i).
+    n_wanted : how many of the variables, the first ones, to give the values of; None for all.
 
     Returns
     -------
@@ -110,7 +117,7 @@ def lexmin(
     """
     used = [j for j in range(1, n_param + 1) if any(r[j] for r in (*eqs, *ineqs, *[row for _, row in divs]))]
     if len(used) < n_param:
-        return _without_idle(n_param, n_var, eqs, ineqs, divs, used)
+        return _without_idle(n_param, n_var, eqs, ineqs, divs, used, n_wanted)
     first = n_param + len(divs) + 1
     bounds = [r for k, div in enumerate(divs) for r in defining_rows(div, n_param + 1 + k, first + n_var)]
     point = integer.sample(first - 1 + n_var, eqs, [*ineqs, *bounds])
@@ -122,9 +129,15 @@ def lexmin(
 
     system = System(n_param, n_var, [turned(r) for r in eqs], [turned(r) for r in ineqs], divs, point)
     system.simplify()
-    search = _Search(system)
+    search = _Search(system, n_var if n_wanted is None else n_wanted)
     leaves = search.solve(search.rows, system.context)
-    return tuple([Piece(*leaf.finished(values)) for leaf, values in leaves])
+    pieces = [leaf.finished(values) for leaf, values in leaves]
+    if n_param == 1 and cost(pieces) > SHORT:
+        lines = [(at, values) for leaf, values in leaves for at in leaf.along if at is not None]
+        anew = told(lines) if len(lines) == sum([len(leaf.along) for leaf, _ in leaves]) else None
+        if anew is not None and cost(anew) < cost(pieces):
+            pieces = anew
+    return tuple([Piece(*piece) for piece in pieces])
 
 
 @metered
@@ -134,6 +147,7 @@ def lexmax(
     eqs: Sequence[Row],
     ineqs: Sequence[Row],
     divs: Sequence[tuple[int, Row]] = (),
+    n_wanted: int | None = None,
 ) -> tuple[Piece, ...]:
     """The lexicographically greatest integer variables: `lexmin` of their negatives, with the same contract.
 
@@ -145,7 +159,7 @@ def lexmax(
         first = n_param + len(divs) + 1
         return (*row[:first], *[-c for c in row[first:]])
 
-    pieces = lexmin(n_param, n_var, [mirrored(r) for r in eqs], [mirrored(r) for r in ineqs], divs)
+    pieces = lexmin(n_param, n_var, [mirrored(r) for r in eqs], [mirrored(r) for r in ineqs], divs, n_wanted)
     return tuple([Piece(p.divs, p.eqs, p.ineqs, tuple(map(negate, p.values))) for p in pieces])
 
 
@@ -156,6 +170,7 @@ def _without_idle(
     ineqs: Sequence[Row],
     divs: Sequence[tuple[int, Row]],
     used: Sequence[int],
+    n_wanted: int | None,
 ) -> tuple[Piece, ...]:
     """`lexmin` in the parameters `used` (columns) alone: an idle one would keep the context from being listed."""
     place = {j: k for k, j in enumerate(used, 1)}
@@ -168,7 +183,7 @@ def _without_idle(
 
     own = [(den, narrow(row)) for den, row in divs]
     out = []
-    for p in lexmin(len(used), n_var, [narrow(r) for r in eqs], [narrow(r) for r in ineqs], own):
+    for p in lexmin(len(used), n_var, [narrow(r) for r in eqs], [narrow(r) for r in ineqs], own, n_wanted):
         rows = [tuple(map(wide, group)) for group in (p.eqs, p.ineqs, p.values)]
         out.append(Piece(tuple([(den, wide(row)) for den, row in p.divs]), *rows))
     return tuple(out)
@@ -177,8 +192,8 @@ def _without_idle(
 class _Search:
     """The lexicographic dual simplex over the tree of contexts."""
 
-    def __init__(self, system: System) -> None:
-        self.system, self.n = system, system.n
+    def __init__(self, system: System, n_wanted: int) -> None:
+        self.system, self.n, self.n_wanted = system, system.n, n_wanted
         self.rows = system.tableau()
         self.base = len(self.rows[0]) - system.context.n - 1 if self.rows else 2  # where the constants begin
 
@@ -204,7 +219,8 @@ class _Search:
             if cut is None:
                 if any(row[1] for row in rows[: self.n]):
                     return []
-                return [(context, [tuple([c // r[0] for c in r[self.base :]]) for r in rows[: self.n]])]
+                context.along = [context.lines]
+                return [(context, [tuple([c // r[0] for c in r[self.base :]]) for r in rows[: self.n_wanted]])]
             cuts += 1
             if cuts % _PATIENCE == 0 and self.system.barren(context, ()):
                 return []
@@ -284,7 +300,10 @@ class _Search:
         fractions = [a % den for a in rows[i][2:base]]
         e = [-c % den for c in rows[i][base:]]
         shift = [-c for c in e]
-        if any(e[1:]):
+        known = context.remainder(den, tuple(e)) if any(e[1:]) else None
+        if known:
+            shift = [-known, *[0] * (len(e) - 1)]
+        elif any(e[1:]):
             q = context.add_div(den, tuple(e))
             if q + 2 > len(e):
                 for k, row in enumerate(rows):
@@ -328,5 +347,6 @@ def _merged(left: list, right: list, last: tuple[Row, Row]) -> list:
         same = values == others and a.divs == b.divs and a.eqs == b.eqs
         if same and set(rest) == set(b.ineqs) - {sides[1]}:
             a.ineqs = rest
+            a.along += b.along
             return left
     return left + right

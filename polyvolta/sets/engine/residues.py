@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from itertools import product
-from math import gcd, prod
+from math import gcd
 from operator import mul
 
 from ..budgets import spend
@@ -46,16 +46,17 @@ class Residues:
         >>> Residues([(0,)], [(1,)]).with_div(2, (0, 1)).bases
         [(0, 0), (1, 0)]
         """
-        slopes = [dot(row[1:], step) for step in self.steps]
-        periods = [den // gcd(den, a) for a in slopes]
-        if len(self.bases) * prod(periods) > MANY:
+        steps, slopes = _gathered(self.steps, [dot(row[1:], step) for step in self.steps], den)
+        period = den // gcd(den, slopes[0]) if steps else 1
+        if len(self.bases) * period > MANY:
             return None
-        spend(1 + len(self.bases) * prod(periods) // 16)
-        steps = [(*[p * x for x in s], p * a // den) for s, p, a in zip(self.steps, periods, slopes, strict=True)]
+        spend(1 + len(self.bases) * period // 16)
         bases = self.bases
-        for step, period in zip(self.steps, periods, strict=True):
-            if period > 1:
-                bases = [tuple([x + r * y for x, y in zip(b, step, strict=True)]) for b in bases for r in range(period)]
+        if period > 1:
+            bases = [tuple([x + r * y for x, y in zip(b, steps[0], strict=True)]) for b in bases for r in range(period)]
+            steps = [tuple([period * x for x in steps[0]]), *steps[1:]]
+            slopes = [period * slopes[0], *slopes[1:]]
+        steps = [(*s, a // den) for s, a in zip(steps, slopes, strict=True)]
         const, key = row[0], row[1:]
         return Residues([(*b, (const + sum(map(mul, key, b))) // den) for b in bases], steps)
 
@@ -84,6 +85,31 @@ class Residues:
                     moves = [[t_j * x for x in step] for t_j, step in zip(t, self.steps, strict=True)]
                     return tuple(map(sum, zip(base, *moves, strict=True)))
         return None
+
+
+def _gathered(steps: Sequence[Point], slopes: Sequence[int], den: int) -> tuple[Sequence[Point], Sequence[int]]:
+    """Steps that make the same lattice, their slopes 0 modulo `den` but for the first: Euclid's algorithm.
+
+    So N + 3M is known modulo 6 after 6 classes of (N, M), where those of each number would be 12.
+
+    >>> _gathered([(1, 0), (0, 1)], [1, 3], 6)
+    ([(1, 0), (-3, 1)], [1, 0])
+    """
+    steps, slopes = list(steps), list(slopes)
+    while True:
+        live = [k for k, a in enumerate(slopes) if a % den]
+        if not live:
+            return steps, slopes
+        k = min(live, key=lambda k: slopes[k] % den)
+        if len(live) == 1:
+            steps.insert(0, steps.pop(k))
+            slopes.insert(0, slopes.pop(k))
+            return steps, slopes
+        for j in live:
+            q = slopes[j] % den // (slopes[k] % den) if j != k else 0
+            if q:
+                steps[j] = tuple([x - q * y for x, y in zip(steps[j], steps[k], strict=True)])
+                slopes[j] -= q * slopes[k]
 
 
 def _solution(n: int, rows: Sequence[Row], sample: Sampler) -> Point | None:

@@ -14,8 +14,10 @@ from typing import TYPE_CHECKING, TypeVar
 
 from ..conjuncts import conjunct as cj
 from ..conjuncts.conjunct import Conjunct, Row, defining_rows
-from ..conjuncts.project import project, prune
-from ..engine import lexopt, strips, triangular
+from ..conjuncts.implies import subtract
+from ..conjuncts.project import project, prune, with_known_divs
+from ..engine import lexopt, periodic, strips, triangular
+from ..engine.progressions import along
 from ..errors import NotAFunction, Unbounded
 from ..functions.cells import Cell, Piece
 from ..functions.extreme import Extreme
@@ -79,7 +81,7 @@ def conjunct_optimum(c: Conjunct, n_fixed: int, sign: int) -> list[tuple[tuple, 
     if pieces is None:
         solve = lexopt.lexmin if sign < 0 else lexopt.lexmax
         own = [(den, row[: 1 + n_fixed + k]) for k, (den, row) in enumerate(lead)]
-        pieces, lead = solve(n_fixed, n_var, eqs, ineqs, own), ()
+        pieces, lead = solve(n_fixed, n_var, eqs, ineqs, own, n_wanted), ()
     out = []
     for piece in pieces:
         out.append(((*lead, *piece.divs), piece.values[: c.n - n_fixed], piece))
@@ -216,22 +218,43 @@ def optimum(relation: R, sign: int) -> R:
     for space, cs in relation.parts:
         n_fixed = n_par + space.n_in
         best: R | None = None
-        for c in cs:
-            pieces = []
-            for divs, values, piece in _bounded_optimum(c, n_fixed, sign, space):
-                pieces.append(_pinned(c.n, n_fixed, divs, values, piece))
-            one = relation._of(relation.param_names, [(space, tuple(p for p in pieces if p is not None))])
+        found = [_bounded_optimum(c, n_fixed, sign, space) for c in cs]
+        for pieces in found:
+            pinned = [_pinned(space.n_out, n_fixed, *piece) for piece in pieces]
+            one = relation._of(relation.param_names, [(space, tuple([p for p in pinned if p is not None]))])
             best = one if best is None else _better(best, one, sign)
+        if n_fixed == 1 and len(cs) > 1 and best is not None:
+            best = _told_anew(best, found, sign)
         parts.append((space, best.parts[0][1] if best is not None else ()))
     return relation._of(relation.param_names, parts)
 
 
-def _pinned(n: int, n_fixed: int, divs: tuple, values: tuple[Row, ...], piece: lexopt.Piece) -> Conjunct | None:
+def _told_anew(union: R, found: list[list], sign: int) -> R:
+    """An optimum of one parameter or input that the pieces `found` have together; as `union` says it, or shorter."""
+    space, cs = union.parts[0]
+    effort = sum([1 + len(c.divs) + len(c.eqs) - space.n_out + len(c.ineqs) for c in cs])
+    if effort <= periodic.SHORT:
+        return union
+    leaves = []
+    for pieces in found:
+        lines = [(along(divs, p.eqs, p.ineqs), values) for divs, values, p in pieces]
+        leaves.append([(at, values) for at, values in lines if at is not None])
+        if len(leaves[-1]) < len(lines):
+            return union
+    told = periodic.best(leaves, sign)
+    if told is None or periodic.cost(told) >= effort:
+        return union
+    pieces = [lexopt.Piece(*piece) for piece in told]
+    pinned = [_pinned(space.n_out, 1, p.divs, p.values, p) for p in pieces]
+    return union._of(union.param_names, [(space, tuple([p for p in pinned if p is not None]))])
+
+
+def _pinned(n_out: int, n_fixed: int, divs: tuple, values: tuple[Row, ...], piece: lexopt.Piece) -> Conjunct | None:
     """The conjunct `domain of the piece, and the free dimensions equal their values`."""
     if not n_fixed:
         assert not any(any(row[1:]) for row in values)  # numbers, and no div of numbers
         return _at([row[0] for row in values])
-    gap = (0,) * (n - n_fixed)
+    n, gap = n_fixed + n_out, (0,) * n_out
 
     def wide(row: Row) -> Row:
         return (*row[: 1 + n_fixed], *gap, *row[1 + n_fixed :])
@@ -245,55 +268,69 @@ def _pinned(n: int, n_fixed: int, divs: tuple, values: tuple[Row, ...], piece: l
 
 
 def _better(a: R, b: R, sign: int) -> R:
-    """From two optima over the same space, the better one at each input."""
-    return _unbeaten(a, b, sign, ties=True) | _unbeaten(b, a, sign, ties=False)
-
-
-def _unbeaten(mine: R, theirs: R, sign: int, ties: bool) -> R:
-    """The points of `mine` at whose input `theirs` has nothing better (or nothing as good, without ties)."""
-    space = mine.parts[0][0]
-    n_fixed = len(mine.param_names) + space.n_in
-    n_out = space.n_out
-    rows = _lex_rows(n_fixed, n_out, sign, strict=ties)
+    """From two optima over the same space, the better one at each input; of two alike, that of `a`."""
+    space = a.parts[0][0]
+    n_fixed, n_out = len(a.param_names) + space.n_in, space.n_out
     width = n_fixed + 2 * n_out
-    places = (*range(n_fixed), *range(n_fixed + n_out, width))
-    beaten = []
-    for c in theirs.parts[0][1]:
-        wide = cj.reindex(c, width, places)
-        for eqs, ineqs in rows:
-            both = cj.normalise(
-                width,
-                wide.divs,
-                [*wide.eqs, *(_pad(r, wide) for r in eqs)],
-                [*wide.ineqs, *(_pad(r, wide) for r in ineqs)],
-            )
-            if both is not None:
-                done = project(both, tuple(range(n_fixed + n_out, width)))
-                if done is not None:
-                    beaten.append(done)
-    left = mine - mine._of(mine.param_names, [(space, tuple(beaten))])
-    return left._map_conjuncts(prune)
-
-
-def _pad(row: Row, c: Conjunct) -> Row:
-    return row + (0,) * len(c.divs)
-
-
-def _lex_rows(n_fixed: int, n_out: int, sign: int, strict: bool) -> list[tuple[list[Row], list[Row]]]:
-    """`theirs` before `mine` in the order (for lexmin), as conjuncts over (fixed, mine, theirs)."""
-    width = 1 + n_fixed + 2 * n_out
-
-    def difference(k: int, const: int) -> Row:
-        row = [0] * width
-        row[0], row[1 + n_fixed + k], row[1 + n_fixed + n_out + k] = const, -sign, sign
-        return tuple(row)
-
+    places = tuple(range(n_fixed, n_fixed + n_out)), tuple(range(n_fixed + n_out, width))
+    mine, theirs = a.parts[0][1], b.parts[0][1]
+    own = [cj.reindex(c, width, (*range(n_fixed), *places[0])) for c in mine]
+    other = [cj.reindex(c, width, (*range(n_fixed), *places[1])) for c in theirs]
+    knives: tuple[list[list], list[list]] = ([[] for _ in mine], [[] for _ in theirs])
+    for i, x in enumerate(own):
+        for j, y in enumerate(other):
+            worse, rest = _compared(x, y, n_fixed, n_out, sign)
+            for beaten, winner, orders, kept in ((knives[0][i], y, worse, rest), (knives[1][j], x, rest, worse)):
+                if orders:  # wholly, or in some of the orders
+                    beaten += [winner] if not kept else [_narrowed(winner, *order) for order in orders]
     out = []
+    for cs, beaten, gone in zip((mine, theirs), knives, (places[1], places[0]), strict=True):
+        for c, found in zip(cs, beaten, strict=True):
+            left = [c]
+            for knife in sorted(filter(None, found), key=lambda k: len(k.eqs) + len(k.ineqs)):
+                domain = project(knife, gone)
+                for k in with_known_divs(domain) if domain is not None and left else ():
+                    left = [piece for x in left for piece in subtract(x, k)]
+            out += left
+    return a._of(a.param_names, [(space, tuple(out))])._map_conjuncts(prune)
+
+
+Order = tuple[list[Row], list[Row]]  # equalities and inequalities
+
+
+def _compared(x: Conjunct, y: Conjunct, n_fixed: int, n_out: int, sign: int) -> tuple[list[Order], list[Order]]:
+    """Where both are, the orders of their outputs that occur: those in which y is better, and the others.
+
+    An order is one of the first outputs that differ and how they do, or that none does.
+    """
+    both = cj.conjoin(x, y)
+    point = None if both is None else cj.sample(both)
+    if both is None or point is None:
+        return [], []
+    gaps = [sign * (point[n_fixed + n_out + k] - point[n_fixed + k]) for k in range(n_out)]
+    first = next((k for k, gap in enumerate(gaps) if gap), n_out)  # the order of the point occurs
+    better: list[Order] = []
+    rest: list[Order] = []
+    alike: list[Row] = []
     for k in range(n_out):
-        out.append(([difference(j, 0) for j in range(k)], [difference(k, -1)]))
-    if not strict:
-        out.append(([difference(j, 0) for j in range(n_out)], []))
-    return out
+        equal = [0] * (1 + n_fixed + 2 * n_out)
+        equal[1 + n_fixed + k], equal[1 + n_fixed + n_out + k] = -sign, sign
+        for found, way in ((better, 1), (rest, -1)):
+            strict = (-1, *[way * v for v in equal[1:]])
+            if (k == first and gaps[k] * way > 0) or _narrowed(both, [], [strict]) is not None:
+                found.append(([*alike], [strict]))
+        alike.append(tuple(equal))
+        both = _narrowed(both, [alike[-1]], [])
+        if both is None:
+            return better, rest
+    return better, [*rest, (alike, [])]
+
+
+def _narrowed(c: Conjunct, eqs: Sequence[Row], ineqs: Sequence[Row]) -> Conjunct | None:
+    """The conjunct with more rows over its dimensions; None if it has no point."""
+    pad = (0,) * len(c.divs)
+    new = cj.normalise(c.n, c.divs, [*c.eqs, *(r + pad for r in eqs)], [*c.ineqs, *(r + pad for r in ineqs)])
+    return None if new is None or new.is_empty else new
 
 
 # ---- single-valued maps as expressions

@@ -116,7 +116,7 @@ def renamings(given: Space, wanted: Space) -> str:
     if not first or given.out.key == wanted.out.key:
         return first
     more = renaming(given.out, wanted.out, "the second", "rename_range")
-    return more and f"{first}{more[more.rindex('.'):]}"
+    return more and f"{first}{more[more.rindex('.') :]}"
 
 
 def fresh(name: str, taken: Iterable[str]) -> str:
