@@ -27,13 +27,13 @@ from typing import cast
 
 from polyvolta.display.shown import Record, Shown
 from polyvolta.sched.by_cases import by_cases, parted_relation
-from polyvolta.sched.contexts import context_of
 from polyvolta.sched.dependence.model import Dependence, fitting
 from polyvolta.sched.dependence.order import Clock, clocks, parameters, preimage
 from polyvolta.sched.dependence.pairs import Pairs, Time, among
 from polyvolta.sched.errors import BadSchedule, IllegalTransformation
 from polyvolta.sched.example import small_point
 from polyvolta.sched.points import is_empty
+from polyvolta.sched.program.assuming import context_of
 from polyvolta.sched.structure import of_a_tree
 from polyvolta.sched.tree import (
     Band,

@@ -25,7 +25,6 @@ from dataclasses import replace
 from operator import index
 
 from polyvolta.sched.by_cases import by_cases
-from polyvolta.sched.contexts import context_of
 from polyvolta.sched.errors import BadArgument, NotScannable
 from polyvolta.sched.loops.ast import Ast, Call
 from polyvolta.sched.loops.instances import instances, parameters
@@ -35,6 +34,7 @@ from polyvolta.sched.loops.state import State
 from polyvolta.sched.loops.tidy import tidied
 from polyvolta.sched.loops.walk import Scanner
 from polyvolta.sched.loops.widths import largest
+from polyvolta.sched.program.assuming import context_of
 from polyvolta.sched.structure import names_of, need_schedule
 from polyvolta.sched.tree import Context, Domain, Extension, Mark, Schedule
 from polyvolta.sets import Aff, Set, UnknownName, nearest

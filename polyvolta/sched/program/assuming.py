@@ -10,9 +10,30 @@ at the same place.
 
 from __future__ import annotations
 
+from polyvolta.sched.errors import BadArgument
 from polyvolta.sched.nodes import Context, Domain, Node
 from polyvolta.sched.tree import Schedule
 from polyvolta.sets import Set
+from polyvolta.sets.errors import kind_of
+
+
+def context_of(given: object) -> Set | None:
+    """What is assumed of parameters, a set without dimensions or its text, as a set; None, for nothing, is itself.
+
+    Raises
+    ------
+    BadArgument : it is neither.
+    SetSyntaxError : the text is no set.
+
+    >>> context_of("[N] -> { : N >= 1 }")
+    Set('[N] -> { : N >= 1 }')
+    """
+    if isinstance(given, str):
+        given = Set(given)
+    if given is None or isinstance(given, Set):
+        return given
+    hint = 'such as "[N] -> { : N >= 1 }"'
+    raise BadArgument(f"a context is a Set or its text, not {kind_of(given)}", where=repr(given), hint=hint)
 
 
 def assuming(domain: Set, context: Set | None, child: Node) -> Domain:

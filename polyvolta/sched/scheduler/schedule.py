@@ -18,7 +18,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import get_args
 
-from polyvolta.sched.contexts import context_of
 from polyvolta.sched.dependence import Accessing
 from polyvolta.sched.dependence import dependences as dependences_of
 from polyvolta.sched.dependence.model import Dependence, fitting
@@ -27,7 +26,7 @@ from polyvolta.sched.legality import violations
 from polyvolta.sched.nodes import Leaf, Node
 from polyvolta.sched.points import unbounded
 from polyvolta.sched.program import Program
-from polyvolta.sched.program.assuming import assuming
+from polyvolta.sched.program.assuming import assuming, context_of
 from polyvolta.sched.scheduler.build import Builder
 from polyvolta.sched.scheduler.constraints import Constraints
 from polyvolta.sched.scheduler.fusion import Explain, Fuse

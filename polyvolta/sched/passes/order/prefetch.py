@@ -35,12 +35,12 @@ from functools import lru_cache
 from itertools import product
 from types import MappingProxyType
 
-from polyvolta.sched.contexts import context_of
 from polyvolta.sched.errors import BadArgument, BadPath, BadTile, IllegalTransformation
 from polyvolta.sched.passes.bands.shift import shift
 from polyvolta.sched.passes.common.arguments import table, whole
 from polyvolta.sched.passes.common.legal import settled
 from polyvolta.sched.passes.order.reorder import permutation
+from polyvolta.sched.program.assuming import context_of
 from polyvolta.sched.structure import of_a_tree, prefix_schedule
 from polyvolta.sched.tree import Extension, Filter, Node, Path, Schedule
 from polyvolta.sched.tree import Sequence as InOrder
