@@ -7,6 +7,7 @@ whole band. What then speaks of the column of loop k are its bounds; what does n
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from math import gcd
 
 from polyvolta.sched.loops.rows.columns import Columns, Row
@@ -43,29 +44,29 @@ class Lane:
         gone = [c for c in rest.columns() if c >= LOCAL]
         if gone:
             rest = rest.without(gone, known.low, known.high)
+        outermost = next((col for col in columns[start:] if col), LOOP)
         for k in range(len(columns) - 1, start - 1, -1):
-            exact = self.resolved(k, columns, known) if not rest.exact and columns[k] else None
+            exact = None if rest.exact or not columns[k] else self.resolved(columns[k + 1 :], outermost - LOOP, known)
             shadows[k] = exact or rest
             if k > start and columns[k]:
                 rest = rest.without((columns[k],), known.low, known.high)
         self.shadows = shadows
 
-    def resolved(self, k: int, columns: Sequence[int], known: Known) -> System | None:
-        """The shadow of loop k with the values that two inequalities leave put in; None where they leave none.
+    def resolved(self, inner: Sequence[int], depth: int, known: Known) -> System | None:
+        """The system without the inner loops, the values that two inequalities leave put in; None if they leave none.
 
         Projecting e away from 0 <= N - 4*(c + 3*e) <= 3 loses that c is floor(N/4) modulo 3.
         """
-        depth, found = columns[k] - LOOP, False
+        found: list[Row] = []
 
         def resolve(system: System) -> bool:
-            nonlocal found
-            row = next(tight(known.columns, system, depth), None)
-            if row is not None:
+            rows = [*islice(tight(known.columns, system, depth), 1)]
+            for row in rows:
                 system.eq(*row)
-                found = True
-            return row is not None
+            found.extend(rows)
+            return bool(rows)
 
-        gone = {c for c in self.piece.system.columns() if c >= LOCAL}.union(filter(None, columns[k + 1 :]))
+        gone = {c for c in self.piece.system.columns() if c >= LOCAL}.union(filter(None, inner))
         rest = self.piece.system.without(gone, known.low, known.high, resolve)
         return rest if found else None
 
@@ -103,8 +104,8 @@ class Lane:
 def tight(columns: Columns, system: System, depth: int) -> Iterator[Row]:
     """Rows that are 0 by opposite inequalities between which there is one multiple of a number.
 
-    0 <= f + g*h + c <= g - 1 says that h is -floor((f + c)/g). Here f is of what is outside of loop `depth`, and h of
-    two columns or more that are not: one alone is its loop's to bound.
+    0 <= f + g*h + c <= g - 1 says that h is -floor((f + c)/g). Here f is of what is outside of loop `depth`, which has
+    its value already, and h of two columns or more that are not: one alone is its loop's to bound.
     """
     for key, low in system.ineqs.items():
         f = tuple([t for t in key if outside((t,), depth)])
