@@ -58,15 +58,15 @@ class Lane:
         Projecting e away from 0 <= N - 4*(c + 3*e) <= 3 loses that c is floor(N/4) modulo 3.
         """
         found: list[Row] = []
+        gone = {c for c in self.piece.system.columns() if c >= LOCAL}.union(filter(None, inner))
 
         def resolve(system: System) -> bool:
-            rows = [*islice(tight(known.columns, system, depth), 1)]
+            rows = [*islice(tight(known.columns, system, depth, gone), 1)]
             for row in rows:
                 system.eq(*row)
             found.extend(rows)
             return bool(rows)
 
-        gone = {c for c in self.piece.system.columns() if c >= LOCAL}.union(filter(None, inner))
         rest = self.piece.system.without(gone, known.low, known.high, resolve)
         return rest if found else None
 
@@ -101,17 +101,17 @@ class Lane:
         return out
 
 
-def tight(columns: Columns, system: System, depth: int) -> Iterator[Row]:
+def tight(columns: Columns, system: System, depth: int, gone: set[int]) -> Iterator[Row]:
     """Rows that are 0 by opposite inequalities between which there is one multiple of a number.
 
     0 <= f + g*h + c <= g - 1 says that h is -floor((f + c)/g). Here f is of what is outside of loop `depth`, which has
-    its value already, and h of two columns or more that are not: one alone is its loop's to bound.
+    its value already, and h of two columns or more that are not, one of which is to go: the row takes it away.
     """
     for key, low in system.ineqs.items():
         f = tuple([t for t in key if outside((t,), depth)])
-        if not f or len(f) + 2 > len(key):
-            continue
         h = tuple([t for t in key if t not in f])
+        if not f or len(h) < 2 or not any(c in gone or c >= LOCAL for c, _ in h):
+            continue
         g = gcd(*[v for _, v in h])
         high = system.ineqs.get(negated(key))
         if g > 1 and high is not None and low + high < g:
