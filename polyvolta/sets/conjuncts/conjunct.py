@@ -240,11 +240,11 @@ def juxtaposed(a: Conjunct, b: Conjunct) -> Conjunct:
 def shared_divs(a: Conjunct, b: Conjunct) -> tuple[tuple[Div, ...], list[int]]:
     """The divs of both in one list, a's first, and in which column each of b's stands; known ones are shared."""
     base, divs, columns = 1 + a.n, list(a.divs), []
-    found = {(d[0], _trimmed(d[1], base)): base + k for k, d in enumerate(a.divs) if d is not None}
+    found = {(d[0], trimmed(d[1], base)): base + k for k, d in enumerate(a.divs) if d is not None}
     for div in b.divs:
         at = base + len(divs)
         if div is not None:
-            div = (div[0], _trimmed(moved_divs(div[1], base, columns, at), base))
+            div = (div[0], trimmed(moved_divs(div[1], base, columns, at), base))
             at = found.setdefault(div, at)
         columns.append(at)
         if at == base + len(divs):
@@ -252,7 +252,7 @@ def shared_divs(a: Conjunct, b: Conjunct) -> tuple[tuple[Div, ...], list[int]]:
     return tuple(divs), columns
 
 
-def _trimmed(row: Row, base: int) -> Row:
+def trimmed(row: Row, base: int) -> Row:
     """The row without the zeros at its end, behind the dimensions."""
     end = len(row)
     while end > base and not row[end - 1]:

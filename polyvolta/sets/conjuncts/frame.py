@@ -1,8 +1,9 @@
 """Several conjuncts over the same columns, so that their rows can be compared and put into one tableau.
 
 Each conjunct has columns for its own divs. A *frame* lists every distinct known div once, by its definition, and
-rewrites all rows over (const, dims, those divs); a known div is a function of the point, so its two defining rows
-hold wherever it is mentioned. Unknown divs are existentials of one conjunct and keep columns of their own.
+rewrites all rows over (const, dims, those divs), also those of a conjunct that is not in normal form and has a div
+twice; a known div is a function of the point, so its two defining rows hold wherever it is mentioned. Unknown divs are
+existentials of one conjunct and keep columns of their own.
 
 Most questions between two conjuncts are then answered without a search: the same linear part with another
 constant implies or contradicts (`Member.least`), a linear program decides most of the rest (`Member.tableau`), and
@@ -16,7 +17,7 @@ from collections.abc import Iterable, Sequence
 from ..engine import integer
 from ..engine.rows import Row, complement, evaluate, negate
 from ..engine.simplex import Tableau
-from .conjunct import Conjunct, Div, defining_rows, normalise
+from .conjunct import Conjunct, Div, defining_rows, moved_divs, normalise, trimmed
 
 
 class Frame:
@@ -34,7 +35,7 @@ class Frame:
         base = 1 + self.n
         divs = conjuncts[0].divs
         if None not in divs and all(c.divs == divs for c in conjuncts):
-            places = [tuple(range(len(divs)))] * len(conjuncts)
+            places = [[*range(base, base + len(divs))]] * len(conjuncts)
             self.divs: list[Div] = list(divs)
         else:
             self.divs, places = [], []
@@ -49,41 +50,31 @@ class Frame:
         self.members = []
         for c, p in zip(conjuncts, places, strict=True):
             eqs, ineqs = c.eqs, c.ineqs
-            if p != tuple(range(len(self.divs))):
-                eqs, ineqs = [self._moved(r, p) for r in eqs], [self._moved(r, p) for r in ineqs]
+            if p != [*range(base, self.width)]:  # a row that compares two divs, which here are one, may say nothing
+                eqs, ineqs = (
+                    [m for r in rows if any(m := moved_divs(r, base, p, self.width))] for rows in (eqs, ineqs)
+                )
             self.members.append(Member(self, eqs, ineqs))
 
-    def _place(self, c: Conjunct, seen: dict[tuple, int]) -> tuple[int, ...]:
-        """Where the divs of a conjunct stand in the frame; new ones are appended."""
+    def _place(self, c: Conjunct, seen: dict[tuple, int]) -> list[int]:
+        """The columns of the divs of a conjunct in the frame; new ones are appended."""
         base = 1 + c.n
         places: list[int] = []
         for div in c.divs:
+            end = base + len(self.divs)
             if div is None:
-                places.append(len(self.divs))
+                places.append(end)
                 self.divs.append(None)
                 continue
-            row = [*div[1][:base], *[0] * len(self.divs)]
-            for k, v in enumerate(div[1][base:]):
-                if v:
-                    row[base + places[k]] = v
-            while len(row) > base and not row[-1]:
-                row.pop()
-            key = (div[0], tuple(row))
+            key = (div[0], trimmed(moved_divs(div[1], base, places, end), base))
             if key not in seen:
-                seen[key] = len(self.divs)
-                self.divs.append((div[0], tuple(row)))
+                seen[key] = end
+                self.divs.append(key)
             places.append(seen[key])
-        return tuple(places)
+        return places
 
     def _padded(self, row: Row) -> Row:
         return row + (0,) * (self.width - len(row))
-
-    def _moved(self, row: Row, places: tuple[int, ...]) -> Row:
-        base = 1 + self.n
-        out = [*row[:base], *[0] * (self.width - base)]
-        for k, v in enumerate(row[base:]):
-            out[base + places[k]] = v
-        return tuple(out)
 
     def conjunct(self, eqs: Iterable[Row], ineqs: Iterable[Row]) -> Conjunct | None:
         """The normal conjunct of rows over the frame's columns."""

@@ -172,6 +172,15 @@ class Columns:
         self.sort_divs()
         if not any(self.divs):
             return
+        changed = self.merge_divs()
+        if self.settle_strides():  # without its constant a floor may be one that there is already
+            self.sort_divs()
+            changed = self.merge_divs()
+        if changed:
+            self.sort_divs()
+
+    def merge_divs(self) -> bool:
+        """Reduce every known div, replace constant ones, merge equal ones; whether there was something to do."""
         seen: dict[tuple, int] = {}
         changed = False
         for k, div in enumerate(self.divs):
@@ -193,8 +202,7 @@ class Columns:
             self.substitute(self.base + k, value)
             self.divs[k] = _GONE
             changed = True
-        if self.settle_strides() or changed:
-            self.sort_divs()
+        return changed
 
     def reduce_div(self, k: int) -> bool:
         """q = floor(row/den): flatten nested floors, cancel the gcd, reduce coefficients, the first > 0.

@@ -84,8 +84,11 @@ class Context:
         self.residues = self.residues and self.residues.with_div(den, row)
 
     def _resume(self, point: tuple[int, ...]) -> None:
-        """Go on without progressions: a tableau of all rows, and a point."""
-        self.points, self.tab = [point], Tableau(self.n)
+        """Go on without progressions: a tableau of all rows, and a point.
+
+        Residue classes lack the divs made since there were progressions; `count` finds them anew.
+        """
+        self.points, self.tab, self.residues = [point], Tableau(self.n), None
         for row in self.eqs:
             self.tab.add_eq(row)
         for row in (*self.bounds, *self.ineqs):

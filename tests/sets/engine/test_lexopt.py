@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import product
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from polyvolta.sets.budgets import budget
@@ -171,3 +171,44 @@ def test_floors_of_the_parameters(problem, solver, bounded):
             point = (*point, at(row, point) // den)
         solutions = [(x,) for x in range(-BOX, BOX + 1) if holds(eqs, ineqs, (*point, x))]
         assert optima(pieces, params) == ([best(solutions)] if solutions else [])
+
+
+@st.composite
+def problems_of_large_numbers(draw):
+    """Least x and y with x at least some quotients of parameters, y between quotients of these and x."""
+    n_param = draw(st.integers(1, 2))
+    size = draw(st.sampled_from([30, 150, 500]))
+    head = st.tuples(st.integers(-9, 9), *[st.integers(-5, 5)] * n_param)
+    ineqs = [(*draw(head), draw(st.integers(1, size)), 0) for _ in range(draw(st.integers(2, 4)))]
+    ineqs += [(*draw(head), -draw(st.integers(0, size)), draw(st.integers(1, size))) for _ in range(2)]
+    slopes = draw(st.tuples(*[st.integers(-2, 2)] * n_param))
+    return n_param, [*ineqs, (40, *slopes, -draw(st.integers(1, 3)), -draw(st.integers(1, 3)))]
+
+
+LARGE = 2, [(-7, 2, -2, 328, 0), (0, 5, -5, 209, 0), (-5, 5, 1, 401, 0), (-1, -3, -4, 418, 0),
+            (-9, 0, -1, -408, 363), (4, 5, 3, -155, 78), (40, 0, 1, -1, -2)]  # fmt: skip
+
+
+def least_of_two(ineqs, params):
+    """The interval of y shrinks as x grows: there is a point above the least x, or none."""
+    heads = [(at(r[:-2], params), r[-2], r[-1]) for r in ineqs]
+    x = max(-(c // a) for c, a, b in heads if not b)
+    low = max(-((c + a * x) // b) for c, a, b in heads if b > 0)
+    high = min((c + a * x) // -b for c, a, b in heads if b < 0)
+    return [(x, low)] if low <= high else []
+
+
+@settings(max_examples=40, deadline=None)
+@given(problems_of_large_numbers())
+@example(LARGE)
+def test_more_residues_than_are_listed(problem):
+    """Large divisors end the listing of points, or of residues, on the way."""
+    n_param, ineqs = problem
+    try:
+        with budget(40_000):
+            pieces = lexmin(n_param, 2, (), ineqs)
+    except (BudgetExceeded, Unbounded):
+        return
+    steps = range(-150, 151, 7) if n_param == 1 else range(-40, 41, 8)
+    for params in product(steps, repeat=n_param):
+        assert optima(pieces, params) == least_of_two(ineqs, params)
