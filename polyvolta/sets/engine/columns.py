@@ -172,15 +172,6 @@ class Columns:
         self.sort_divs()
         if not any(self.divs):
             return
-        changed = self.merge_divs()
-        if self.settle_strides():  # without its constant a floor may be one that there is already
-            self.sort_divs()
-            changed = self.merge_divs()
-        if changed:
-            self.sort_divs()
-
-    def merge_divs(self) -> bool:
-        """Reduce every known div, replace constant ones, merge equal ones; whether there was something to do."""
         seen: dict[tuple, int] = {}
         changed = False
         for k, div in enumerate(self.divs):
@@ -202,7 +193,8 @@ class Columns:
             self.substitute(self.base + k, value)
             self.divs[k] = _GONE
             changed = True
-        return changed
+        if self.settle_strides() or changed:
+            self.sort_divs()
 
     def reduce_div(self, k: int) -> bool:
         """q = floor(row/den): flatten nested floors, cancel the gcd, reduce coefficients, the first > 0.
@@ -250,7 +242,10 @@ class Columns:
         return (den, row) != before
 
     def settle_strides(self) -> bool:
-        """Where an equality says `lin = den*q + k` for q = floor((lin + c)/den), make c = 0."""
+        """Where an equality says `lin = den*q + k` for q = floor((lin + c)/den), make c = 0.
+
+        If there is a div floor(lin/den) already, it takes the place of q.
+        """
         changed = False
         for k, div in enumerate(self.divs):
             if div is None or not div[1]:
@@ -269,10 +264,12 @@ class Columns:
                 if not 0 <= residue + row[0] < den:  # q would differ from itself
                     self.ineqs.append([-1] + [0] * (self.width - 1))
                 elif row[0]:
-                    self.divs[k] = (den, [0, *row[1:]])
+                    plain = (den, [0, *row[1:]])
+                    twin = self.divs.index(plain) if plain in self.divs else k
+                    self.divs[k] = plain if twin == k else _GONE
                     value = [0] * self.width
-                    value[0], value[col] = -(residue // den), 1
-                    if value[0]:
+                    value[0], value[self.base + twin] = -(residue // den), 1
+                    if value[0] or twin != k:
                         self.substitute(col, value)
                     changed = True
                 break
