@@ -22,7 +22,7 @@ def context_of(given: object) -> Set | None:
 
     Raises
     ------
-    BadArgument : it is neither.
+    BadArgument : it is neither, or speaks of something else than parameters.
     SetSyntaxError : the text is no set.
 
     >>> context_of("[N] -> { : N >= 1 }")
@@ -30,10 +30,12 @@ def context_of(given: object) -> Set | None:
     """
     if isinstance(given, str):
         given = Set(given)
-    if given is None or isinstance(given, Set):
-        return given
     hint = 'such as "[N] -> { : N >= 1 }"'
-    raise BadArgument(f"a context is a Set or its text, not {kind_of(given)}", where=repr(given), hint=hint)
+    if given is not None and not isinstance(given, Set):
+        raise BadArgument(f"a context is a Set or its text, not {kind_of(given)}", where=repr(given), hint=hint)
+    if given is not None and any(space.out.dims or space.out.name for space, _ in given.parts):
+        raise BadArgument("a context speaks of the parameters, of no tuple", where=str(given), hint=hint)
+    return given
 
 
 def assuming(domain: Set, context: Set | None, child: Node) -> Domain:

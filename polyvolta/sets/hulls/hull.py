@@ -4,8 +4,9 @@
   the least affine subspace that contains them, and it keeps strides: the hull of the points 0 and 4 is `i mod 4 = 0`.
 - The *simple hull* has translates of the constraints at hand: each is moved out until it holds on every piece.
   The *unshifted* one has only those that hold as they are. Both take linear programs alone.
-- The *convex hull* is the rational one: of the rational solutions of all pieces, existentials forgotten. It is exact
-  as such, by double description (module `cone`), which can take exponentially many rays.
+- The *convex hull* is the rational one: of the rational solutions of all pieces, existentials forgotten. Inequalities
+  are first as tight as the grid of their conjunct allows (`0 <= 2i <= 5` ends at 2, and beside `i mod 4 = 1` at 1).
+  It is exact as such, by double description (module `cone`), which can take exponentially many rays.
 - The *polyhedral hull* is the affine and the convex hull together.
 
 Parameters count as dimensions: a hull may relate them. Hulls are taken of each space of a relation on its own.
@@ -22,7 +23,7 @@ from ..conjuncts.conjunct import Conjunct
 from ..conjuncts.frame import Frame
 from ..conjuncts.project import prune, with_known_divs
 from ..engine import cone
-from ..engine.rows import Row
+from ..engine.rows import Row, dot, normal_ineq, substitute_all
 
 if TYPE_CHECKING:
     from ..values.relation import Relation
@@ -128,8 +129,8 @@ def unshifted_simple_hull(self: R) -> R:
 def convex_hull(self: R) -> R:
     """The integer points of the rational convex hull, as one conjunct without existentials in each space.
 
-    Of the rational solutions: exact as such, closed, and not the hull of the integer points alone. Double
-    description, exponential at worst, after Motzkin et al. (1953).
+    Of the rational solutions, each inequality as tight as the grid of its conjunct allows: exact as such, closed, and
+    not the hull of the integer points alone. Double description, exponential at worst, after Motzkin et al. (1953).
 
     Raises
     ------
@@ -199,8 +200,28 @@ def _convex(cs: list[Conjunct]) -> Conjunct:
     lines: list[Row] = []
     rays: list[Row] = []
     for c in cs:
-        more_lines, more_rays = cone.of_polyhedron(n + len(c.divs), c.eqs, c.all_ineqs())
-        lines += [line[: 1 + n] for line in more_lines if any(line[: 1 + n])]
-        rays += [ray[: 1 + n] for ray in more_rays if any(ray[: 1 + n])]
+        more_lines, more_rays = _generators(c)
+        lines += [line for line in more_lines if any(line)]
+        rays += [ray for ray in more_rays if any(ray)]
     eqs, ineqs = cone.to_polyhedron(n, lines, rays)
     return cj.normalise(n, (), eqs, ineqs) or cj.nothing(n)
+
+
+def _generators(c: Conjunct) -> cone.Generators:
+    """What generates the dimensions' values of a conjunct with points, found in the coordinates of their grid.
+
+    There the equalities are gone, and dividing a row by its coefficients' divisor tightens it to a value it takes.
+
+    >>> from polyvolta.sets import Set
+    >>> _generators(Set("{ [i] : -5 <= i <= 6 and i mod 4 = 1 }").parts[0][1][0])
+    ([], [(1, 5), (1, -3)])
+    """
+    grid = lattice.of_points(c.n + len(c.divs), c.eqs, c.all_ineqs())
+    assert grid is not None
+    origin, basis = grid
+    images = list(zip(origin, *basis, strict=True))
+    tight = map(normal_ineq, substitute_all(c.all_ineqs(), images, len(basis)))
+    rows = [row for row in tight if not isinstance(row, bool)]
+    dims = [(1, *(0,) * len(basis)), *images[: c.n]]
+    lines, rays = cone.of_polyhedron(len(basis), (), rows)
+    return [tuple([dot(d, v) for d in dims]) for v in lines], [tuple([dot(d, v) for d in dims]) for v in rays]

@@ -3,7 +3,7 @@
 import pytest
 
 from polyvolta.sched import Schedule, insert_context, scan
-from polyvolta.sched.errors import BadSchedule, NotScannable
+from polyvolta.sched.errors import BadArgument, NotScannable
 from polyvolta.sets import Set
 from tests.sched.loops.oracle import assert_scans
 
@@ -73,5 +73,5 @@ def test_where_nothing_is_possible_there_is_no_code(never):
 def test_an_impossible_context_is_one_of_parameters_all_the_same():
     tree = parsed("[N] -> { S[i] : 0 <= i < N }", "{ S[i] -> [(i)] }", "{ [p] }")
     for never in ("{ [p] : false }", "{ S[i] : false }"):
-        with pytest.raises(BadSchedule, match="a set over 1 members stands below 0"):
+        with pytest.raises(BadArgument, match="a context speaks of the parameters, of no tuple"):
             scan(tree, never)

@@ -68,6 +68,16 @@ def test_the_convex_hull_of_points_is_what_half_planes_cut_out(data):
         same(a.r.convex_hull() & union.convex_hull(), inside(np.array(corners)))
 
 
+def test_the_convex_hull_starts_from_bounds_that_are_values_on_the_grid():
+    """4i = 5j + 6 and i even leaves i = 4 from -4 to 4, whatever bound is written; isl says so as well."""
+    point = Set("{ [i, j] : -3 <= i <= 4 and -3 <= j <= 4 and 4i = 5j + 6 and i mod 2 = 0 }")
+    assert point.convex_hull().is_equal(Set("{ [4, 2] }"))
+    around = (point | Set("{ [i, j] : -3 <= i <= 0 and -3 <= j <= 4 }")).convex_hull()
+    assert around.is_equal(Set("{ [i, j] : i >= -3 and -3 <= j <= 4 and 2j <= 8 - i and 4j >= -12 + 5i }"))
+    grid = Set("[N] -> { [N] : -5 <= N <= 9 and exists a: N = 6a + 1 }")
+    assert grid.convex_hull().is_equal(Set("[N] -> { [N] : -5 <= N <= 7 }"))
+
+
 def inside(corners):
     """The table of the convex hull of points of the plane: every half-plane through two of them that holds all."""
     x, y = np.meshgrid(np.array(WINDOW), np.array(WINDOW), indexing="ij")

@@ -14,7 +14,7 @@ from polyvolta.sched.loops.ast import AnyOf, Ast, Block, Bound, Call, Choice, Co
 from polyvolta.sched.loops.widths import Loops
 from polyvolta.sched.wrapped import word
 
-KEYWORDS = tuple(
+KEYWORDS = frozenset(
     "auto break case char const continue default do double else enum extern float for goto if inline int long register "
     "restrict return short signed sizeof static struct switch typedef union unsigned void volatile while main "
     "asm typeof linux unix _Bool _Complex _Imaginary bool true false nullptr NULL "
@@ -43,10 +43,9 @@ def in_c(loops: Loops) -> dict[str, str]:
 def spelled(names: Sequence[str], taken: Collection[str] = ()) -> dict[str, str]:
     """Other spellings of the names that are no identifiers or that are taken."""
     table: dict[str, str] = {}
-    used = {*names, *taken}
-    for name in names:
-        if name.isidentifier() and not iskeyword(name) and name not in taken:
-            continue
+    others = [name for name in names if not name.isidentifier() or iskeyword(name) or name in taken]
+    used = {*names, *taken} if others else set()
+    for name in others:
         new = re.sub(r"\W", "_", name)
         if not new[:1].isidentifier() or iskeyword(new):
             new = f"_{new}"

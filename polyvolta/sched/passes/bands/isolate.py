@@ -21,8 +21,8 @@ from dataclasses import replace
 from typing import TypeVar
 
 from polyvolta.sched.errors import BadPath
-from polyvolta.sched.passes.common.arguments import relation
 from polyvolta.sched.passes.common.places import depth
+from polyvolta.sched.program.assuming import context_of
 from polyvolta.sched.structure import names_of, of_a_tree
 from polyvolta.sched.tree import Band, Extension, Filter, Leaf, Node, Path, Schedule
 from polyvolta.sets import Aff, Map, Set, Unbounded, var
@@ -60,8 +60,7 @@ def isolate_full_tiles(schedule: Schedule, at: Path, context: Set | str | None =
     [N] -> { [o0] : 0 <= 32*o0 <= N - 32 }
     """
     band = schedule.band(at)
-    if context is not None:
-        context = relation(context, Set, "a context", '"[N] -> { : N > 0 }"')
+    context = context_of(context)
     n = depth(schedule, at) + len(band.members)
     above = schedule.prefix(at)
     reach, everything = _reaching(schedule, at)

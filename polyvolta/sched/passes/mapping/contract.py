@@ -19,8 +19,9 @@ from dataclasses import replace
 from polyvolta.sched.dependence.model import Dependence
 from polyvolta.sched.errors import IllegalTransformation
 from polyvolta.sched.example import example
-from polyvolta.sched.passes.common.arguments import positive, relation, table
+from polyvolta.sched.passes.common.arguments import positive, table
 from polyvolta.sched.passes.common.legal import checked, reflagged, unflagged
+from polyvolta.sched.program.assuming import context_of
 from polyvolta.sched.structure import names_of, of_a_tree
 from polyvolta.sched.tree import Band, Filter, Schedule
 from polyvolta.sets import Aff, Map, Set, Tuple, UnknownName, nearest, var
@@ -92,8 +93,7 @@ def contract_each(
     DOMAIN: S[i, k] : 0 ≤ i ≤ 48 ∧ 0 ≤ k ≤ 56 ∧ 16⌊i/16⌋ = i ∧ 8⌊k/8⌋ = k;
             T[i] : 0 ≤ i ≤ 48 ∧ 16⌊i/16⌋ = i
     """
-    if context is not None:
-        context = relation(context, Set, "a context", '"[M] -> { : M mod 16 = 0 }"')
+    context = context_of(context)
     domain = schedule.domain
     sizes: dict[Tuple, dict[str, int]] = {}
     for statement, given in table(factors, "the factors by statement", '{"S": {"i": 16}}').items():
