@@ -106,6 +106,8 @@ def to_c(
 
 def _check_real(real: object, program: Program | None) -> None:
     """Types of C that elements and scalars can have, and names that are some."""
+    if isinstance(real, str) and real in TYPES:
+        return
     for name, given in real.items() if isinstance(real, Mapping) else (("", real),):
         if given not in TYPES:
             what = f"real={given!r}" if name == "" else f"the type of {name}, {given!r},"

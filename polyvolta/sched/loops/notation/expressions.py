@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import cast
 
 from polyvolta.sched.loops.ast import AnyOf, Bound, Choice, Condition, Extreme, For
 from polyvolta.sets import Aff, var
@@ -50,7 +49,13 @@ class Speller:
         if not terms:
             return str(const + more)
         if terms[-1][0].__class__ is not str or self.names:  # names come first, and stand for themselves
-            terms, const = self.terms(e)  # type: ignore[assignment]
+            if len(terms) == 1:
+                body, c = self._term(*terms[0])
+                if c == 1 and const + more == 0:
+                    return body
+                terms = ((body, c),)
+            else:
+                terms, const = self.terms(e)  # type: ignore[assignment]
         return self.sum(terms, const + more)  # type: ignore[arg-type]
 
     def sum(self, terms: Sequence[Term], const: int) -> str:
@@ -173,7 +178,8 @@ class Speller:
     def bounds(self, kind: str, bounds: Sequence[Bound], more: int = 0) -> str:
         """The least or the greatest of some bounds, plus a number; numbers stand first."""
         if len(bounds) == 1 and isinstance(bounds[0], Aff):
-            return self.text(bounds[0], more)
+            alone = bounds[0]
+            return self.text(alone, more) if alone.terms else str(alone.const + more)
         best, texts = None, []
         for b in bounds:
             if not isinstance(b, Aff):
@@ -265,11 +271,11 @@ class CSpeller(Speller):
         if terms and not isinstance(terms[-1][0], str):  # names come first: there are floors, and remainders of names
             low, terms = interval(num, ranges)[0], ()
         for atom, c in terms:
-            end = ranges.get(cast("str", atom), UNKNOWN)[c < 0]
-            if end is None:
+            end = ranges.get(atom, UNKNOWN)[c < 0]  # type: ignore[call-overload]
+            if low is None or end is None:
                 low = None
                 break
-            low = cast("int", low) + c * end
+            low += c * end
         if low is None and self.scope and not num.names().isdisjoint(self.scope):
             low, _ = interval(num, self._closer())
         return low is not None and low >= 0

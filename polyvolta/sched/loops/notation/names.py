@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Sequence
-from keyword import iskeyword
+from keyword import iskeyword, kwlist
 
 from polyvolta.sched.loops.ast import AnyOf, Ast, Block, Bound, Call, Choice, Condition, Extreme, For, If
 from polyvolta.sched.loops.widths import Loops
@@ -22,6 +22,9 @@ KEYWORDS = frozenset(
 )
 """C's own, those of gcc, and the macros of a text of loops."""
 
+RESERVED = KEYWORDS.union(kwlist)
+"""What no text of loops calls anything, in C or in Python."""
+
 
 def in_c(loops: Loops) -> dict[str, str]:
     """How C spells the names of loops, of their parameters and statements, that are none in it.
@@ -33,9 +36,12 @@ def in_c(loops: Loops) -> dict[str, str]:
     >>> in_c(Scan((Call("for", (var("N'"), var("c0"))),)))
     {"N'": 'N_', 'for': '_for'}
     """
-    called = {word(s) for s in statements(loops.body)}
-    if loops.params is not None and not spelled((*loops.params, *called), KEYWORDS):
-        return {}  # the variables that scan makes are names in any language
+    found = statements(loops.body)
+    if loops.params is not None:
+        given = found.union(loops.params)
+        if RESERVED.isdisjoint(given) and all(map(str.isidentifier, given)):
+            return {}  # the variables that scan makes are names in any language
+    called = set(map(word, found))
     names = (free_names(loops.body) | {*variables(loops.body)}).difference(loops.extents)
     return spelled(sorted(names | called), (*KEYWORDS, *loops.extents))
 
@@ -70,11 +76,12 @@ def variables(body: Sequence[Ast]) -> list[str]:
 def statements(body: Sequence[Ast]) -> set[str]:
     """The statements that are called."""
     found: set[str] = set()
-    for node in body:
+    inner = list(body)
+    for node in inner:  # which grows
         if isinstance(node, Call):
             found.add(node.statement)
         else:
-            found |= statements(node.body)
+            inner += node.body
     return found
 
 
