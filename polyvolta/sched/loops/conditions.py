@@ -12,7 +12,7 @@ from polyvolta.sched.loops.ast import AnyOf, Ast, Condition, If
 from polyvolta.sched.loops.rows.columns import Columns
 from polyvolta.sched.loops.rows.groups import difference
 from polyvolta.sched.loops.rows.known import Known
-from polyvolta.sched.loops.rows.linear import FLOOR, LOCAL, Congruence, Key, System, negated, plus
+from polyvolta.sched.loops.rows.linear import FLOOR, LOCAL, Congruence, Key, System, dense, negated, plus
 from polyvolta.sched.loops.rows.pieces import system_of
 from polyvolta.sets import Aff, Set
 from polyvolta.sets.conjuncts.conjunct import Conjunct, normalise
@@ -133,17 +133,10 @@ def _conjunct(columns: Columns, system: System, gone: set[int]) -> tuple[Conjunc
     fresh = {row: k for k, row in enumerate(system.mods)}
     order = [*kept, *sorted(gone), *range(-len(fresh), 0)]
     place = {c: 1 + k for k, c in enumerate(order)}
-
-    def dense(key: Key, const: int) -> tuple[int, ...]:
-        row = [const, *[0] * len(order)]
-        for c, v in key:
-            row[place[c]] = v
-        return tuple(row)
-
-    eqs = [dense(*r) for r in system.eqs]
+    eqs = [dense(place, *r) for r in system.eqs]
     for k, (key, const, d) in enumerate(system.mods):
-        eqs.append(dense((*key, (k - len(fresh), d)), const))
-    return normalise(len(order), (), eqs, [dense(*r) for r in system.ineqs.items()]), kept
+        eqs.append(dense(place, (*key, (k - len(fresh), d)), const))
+    return normalise(len(order), (), eqs, [dense(place, *r) for r in system.ineqs.items()]), kept
 
 
 def implied(known: Known, systems: Sequence[System]) -> System:
@@ -238,22 +231,14 @@ def _over_names(columns: Columns, systems: list[System], around: System) -> tupl
         todo = more & columns.floors.keys()
     names, floors = sorted(used - columns.floors.keys()), sorted(used & columns.floors.keys())
     place = {c: 1 + k for k, c in enumerate((*names, *floors))}
-
-    def dense(key: Key, const: int, width: int = 1 + len(place)) -> tuple[int, ...]:
-        row = [const, *[0] * (width - 1)]
-        for c, v in key:
-            row[place[c]] = v
-        return tuple(row)
-
-    divs = [(den, dense(key, const)) for den, key, const in [columns.floors[c] for c in floors]]
+    divs = [(den, dense(place, key, const)) for den, key, const in [columns.floors[c] for c in floors]]
     out = []
     for s in systems:
-        strides = [(d, dense(key, const)) for key, const, d in s.mods]
-        width = 1 + len(place) + len(strides)
-        eqs = [dense(*r, width) for r in s.eqs]
-        for k, (d, row) in enumerate(strides, len(place) + 1):
-            eqs.append((*row, *[-d * (j == k) for j in range(len(row), width)]))
-        ineqs = [dense(*r, width) for r in (*s.ineqs.items(), *around.ineqs.items())]
+        strides = [(d, dense(place, key, const)) for key, const, d in s.mods]
+        pad = (0,) * len(strides)
+        eqs = [(*dense(place, *r), *pad) for r in s.eqs]
+        eqs += [(*row, *[-d * (j == k) for j in range(len(strides))]) for k, (d, row) in enumerate(strides)]
+        ineqs = [(*dense(place, *r), *pad) for r in (*s.ineqs.items(), *around.ineqs.items())]
         c = None if s.empty else normalise(len(names), (*divs, *strides), eqs, ineqs)
         if c is not None:
             out.append(c)

@@ -233,7 +233,7 @@ class BandLoops:
         if not all(map(has_rows, where)):
             return ()
         where = widest(state.known, where)
-        if len(where) > FEW or not any(uncovered(state.known.given(loop), where, state.either) for loop in b.cases()):
+        if len(where) > CASES or not any(uncovered(state.known.given(loop), where, state.either) for loop in b.cases()):
             return ()
         return any_of([stated(state.known.columns, there, self.writer.tidy) for there in where])
 

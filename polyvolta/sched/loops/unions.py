@@ -4,6 +4,7 @@
     S1[i] -> [i], S2[] -> [1000]        two: no loop runs from n to 1000 to find S2 there
     S1[j] -> [5, j], S2[i] -> [i, i]    of the second member, two: the row at 5, and a point in each other row
     S1[i] -> [8i], S2[] -> [P]          before P, at P and after P: a loop of step 1 would ask whose each value is
+    S1[i] -> [8i], S2[i] -> [P + i]     the same around the values of S2 where i has two, or a few
 
 Statements that take turns share a loop (`groups`), which runs from the least to the greatest of their values. Where
 more than a few iterations in between would find nothing, at some values outside, their shadows are looked at as sets
@@ -15,6 +16,7 @@ Verdoolaege and Cohen, TOPLAS 37, 2015, section 4).
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import compress
 
 from polyvolta.sched.loops.rows.bounds import bounds, common_stride, grid
 from polyvolta.sched.loops.rows.groups import Group, classes, difference, in_order
@@ -25,7 +27,8 @@ from polyvolta.sched.loops.rows.order import First
 
 MANY = 32  # shadows of which no union is made
 PIECES = 48  # pieces of a union beyond which there is one loop
-VALUES = 2  # single values around which loops are cut for their stride
+PLACES = 2  # places around which loops are cut for their stride
+SHORT = 4  # values in a row that such a place may have
 FEW = 1  # iterations in a row that may find nothing, in a loop that runs often
 ONCE = 8  # the same, in one that runs once
 
@@ -40,7 +43,7 @@ def parted(
     shadows = _shadows(known, group.lanes, k, col)
     if not 1 < len(shadows) <= MANY:
         return [group]
-    cells = _around_values(known, group, shadows, k, col, few)
+    cells = _around_places(known, group, k, col, few)
     if cells is None and not _dense(known, shadows, col, few):
         cells = _disjoint(known, _joined(known, shadows, col, few))
     items: list[list[Lane]] = []
@@ -73,23 +76,25 @@ def _shadows(known: Known, lanes: Sequence[Lane], k: int, col: int) -> list[Syst
     return sorted(found.values(), key=lambda s: _valued(s, col))
 
 
-def _around_values(
-    known: Known, group: Group, shadows: Sequence[System], k: int, col: int, few: int
-) -> list[System] | None:
-    """Single values, and what is before, between and after them, if loops there have a stride that is lost with them.
+def _around_places(known: Known, group: Group, k: int, col: int, few: int) -> list[System] | None:
+    """Few values in a row, and what is before, between and after them, if loops there have a stride that they lack.
 
-    None where no stride is lost, or there are more than a few values that are not on it.
+    None where no stride is lost, or there are more than a few such places.
     """
-    steps = [g for g in (grid(known, s, col) for s in group.classes(k, col)) if g[0]]
+    grids = [grid(known, lane.shadows[k], col) for lane in group.lanes]
+    if all(step < 2 for step, _ in grids):
+        return None
+    brief = [_width(known, lane.shadows[k], col, SHORT) for lane in group.lanes]
+    steps = [g for g, short in zip(grids, brief, strict=True) if not short]
     step = common_stride(known, steps)[0] if steps else 1
     if step == 1:
         return None
-    apart = lambda s: common_stride(known, [*steps, grid(known, s, col)])[0] != step  # noqa: E731
-    values = [s for s in shadows if _valued(s, col) and apart(s)]
-    if not 0 < len(values) <= VALUES:
+    apart = [short and common_stride(known, [*steps, g])[0] != step for g, short in zip(grids, brief, strict=True)]
+    places = _joined(known, _shadows(known, [*compress(group.lanes, apart)], k, col), col, few)
+    if not 0 < len(places) <= PLACES:
         return None
-    rest = [s for s in shadows if all(s is not v for v in values)]
-    return _disjoint(known, [*values, *_joined(known, rest, col, few)])
+    rest = [lane for lane, alone in zip(group.lanes, apart, strict=True) if not alone]
+    return _disjoint(known, [*places, *_joined(known, _shadows(known, rest, k, col), col, few)])
 
 
 def _valued(s: System, col: int) -> bool:

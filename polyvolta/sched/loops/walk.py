@@ -262,6 +262,8 @@ class Scanner(Writer):
             piece.promote(state.outer)
             if self.parted:
                 piece.tie([col for col in columns if col])
+                if piece.locals():
+                    piece.flatten()
             if not piece.system.empty:
                 lane = Lane.of(piece, loops, state.known)
                 if not lane.empty:

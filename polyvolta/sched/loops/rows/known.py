@@ -21,6 +21,7 @@ from polyvolta.sched.loops.rows.linear import (
     Key,
     System,
     coefficient,
+    dense,
     least_is,
     negated,
     new_column,
@@ -298,14 +299,7 @@ class Known:
         if len(seen) > few:
             return False
         place = {c: 1 + k for k, c in enumerate(sorted(seen))}
-
-        def dense(key: Key, const: int) -> tuple[int, ...]:
-            row = [const, *[0] * len(place)]
-            for c, v in key:
-                row[place[c]] = v
-            return tuple(row)
-
-        return integer.is_empty(len(place), [dense(*r) for r in eqs], [dense(*r) for r in ineqs])
+        return integer.is_empty(len(place), [dense(place, *r) for r in eqs], [dense(place, *r) for r in ineqs])
 
 
 def always(known: Known, tab: Tableau, key: Key, const: int) -> bool:

@@ -18,7 +18,7 @@ A column is removed by the first of these that applies.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import count
 from math import gcd
 
@@ -86,6 +86,18 @@ def put(key: Key, const: int, col: int, image: Key, shift: int, den: int = 1) ->
     """The row times `den`, `col = (image + shift)/den` put in; the row must hold the column."""
     v = coefficient(key, col)
     return plus(den, without(key, col), v, image), den * const + v * shift
+
+
+def dense(place: Mapping[int, int], key: Key, const: int) -> tuple[int, ...]:
+    """The row over columns that have the places 1, 2, ..., a constant first.
+
+    >>> dense({4: 1, 7: 2}, ((7, 3),), -1)
+    (-1, 0, 3)
+    """
+    row = [const, *[0] * len(place)]
+    for c, v in key:
+        row[place[c]] = v
+    return tuple(row)
 
 
 def outside(key: Key, depth: int) -> bool:
@@ -348,15 +360,8 @@ class System:
         """Leave out inequalities that the others imply over the rationals."""
         columns = sorted(self.columns())
         place = {c: 1 + k for k, c in enumerate(columns)}
-
-        def dense(key: Key, const: int) -> tuple[int, ...]:
-            row = [const, *[0] * len(columns)]
-            for c, v in key:
-                row[place[c]] = v
-            return tuple(row)
-
         rows = list(self.ineqs.items())
-        flags = redundant_rows(len(columns), [dense(*r) for r in self.eqs], [dense(*r) for r in rows])
+        flags = redundant_rows(len(columns), [dense(place, *r) for r in self.eqs], [dense(place, *r) for r in rows])
         self.ineqs = {key: const for (key, const), out in zip(rows, flags, strict=True) if not out}
 
 

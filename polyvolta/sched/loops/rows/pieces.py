@@ -22,6 +22,7 @@ from polyvolta.sched.loops.rows.linear import (
     Key,
     System,
     coefficient,
+    dense,
     local,
     negated,
     new_column,
@@ -30,6 +31,7 @@ from polyvolta.sched.loops.rows.linear import (
     solve,
 )
 from polyvolta.sets import Aff
+from polyvolta.sets.conjuncts import lattice
 from polyvolta.sets.conjuncts.conjunct import Conjunct
 from polyvolta.sets.engine.simplex import Tableau
 from polyvolta.sets.values.aff import Floor
@@ -223,24 +225,38 @@ class Piece:
             return
         place = {c: 1 + k for k, c in enumerate(sorted(self.system.columns()))}
         tab = Tableau(len(place))
-
-        def dense(key: Key, const: int) -> list[int]:
-            row = [const, *[0] * len(place)]
-            for c, v in key:
-                row[place[c]] = v
-            return row
-
         for row in self.system.every_ge():
-            tab.add_ineq(dense(*row))
+            tab.add_ineq(dense(place, *row))
         for den, (value, const, _) in () if tab.empty else locals_:
             said = {c for (d, _, _), v in self.floors.items() if d == den and not local(v[0]) for c, _ in v[0]}
             for other in ((), *(((c, sign),) for c in columns if c in said for sign in (-1, 1))):
                 key = plus(1, value, 1, other)
                 if all(c in place for c, _ in key):
-                    row = dense(key, const)
+                    row = dense(place, key, const)
                     low, high = tab.minimum(row), tab.maximum(row)
                     if low is not None and high is not None and -(-low[0] // low[1]) == high[0] // high[1]:
                         yield key, const - high[0] // high[1]
+
+    def flatten(self) -> None:
+        """State equalities that all integer points satisfy: i = c where floor((5*i + 1)/3) = c and i is 0 or 1.
+
+        Those with which a local column goes, and no stride comes: others would but say rows in another way.
+        """
+        cols = sorted(self.system.columns())
+        place = {c: 1 + k for k, c in enumerate(cols)}
+        eqs = [dense(place, *row) for row in self.system.eqs]
+        found = lattice.of_points(len(cols), eqs, [dense(place, *row) for row in self.system.ineqs.items()])
+        if found is None:
+            self.system.empty = True
+            return
+        if len(found[1]) == len(cols) - len(eqs):
+            return
+        flat = self.copy()
+        for row in lattice.equalities(len(cols), found):
+            flat.system.eq(tuple([(c, v) for c, v in zip(cols, row[1:], strict=True) if v]), row[0])
+        flat.settle()
+        if len(flat.locals()) < len(self.locals()) and len(flat.system.mods) <= len(self.system.mods):
+            self.system, self.images, self.floors = flat.system, flat.images, flat.floors
 
     def locals(self) -> set[int]:
         """The local columns in the constraints."""
