@@ -229,11 +229,16 @@ class BandLoops:
         return out
 
     def somewhere(self, where: list[System], b: Bounds, state: State) -> tuple[Condition, ...]:
-        """The condition that one of some systems holds, if the loop may run where none does."""
+        """The condition that one of some systems holds, if the loop may run where none does.
+
+        Of more than a few, only where no bound says it.
+        """
         if not all(map(has_rows, where)):
             return ()
         where = widest(state.known, where)
-        if len(where) > CASES or not any(uncovered(state.known.given(loop), where, state.either) for loop in b.cases()):
+        if len(where) > CASES or (len(where) > FEW and b.choosing):
+            return ()
+        if not any(uncovered(state.known.given(loop), where, state.either) for loop in b.cases()):
             return ()
         return any_of([stated(state.known.columns, there, self.writer.tidy) for there in where])
 

@@ -184,3 +184,33 @@ def test_statements_at_different_residues_of_a_parameter_share_no_loop():
     found = lines(got, *SIZES)
     assert {line for line in found if "if" in line} == {"if ((N + 1) % 2 == 0)", "if (N % 2 == 0)"}
     assert "\n".join(found).count("for") == 2
+
+
+def test_two_values_off_the_grid_cut_the_loop_and_leave_the_stride():
+    got = tree("[N] -> { S[i] : -4 <= i < N; T[i] : 0 <= i <= 1 }", ["S[i] -> [(2*i)]; T[i] -> [(i)]"])
+    found = lines(got, *[{"N": n} for n in (-5, -4, -2, 0, 1, 2, 9)])
+    assert [line.partition("; ")[2] for line in found if "for" in line] == [
+        "c0 <= min(-2, 2 * N - 2); c0 += 2)",
+        "c0 < 2; c0 += 1) {",
+        "c0 <= 2 * N - 2; c0 += 2)",
+    ]
+    assert "%" not in "\n".join(found)
+
+
+def test_a_loop_of_three_statements_that_may_not_exist_is_tested_before():
+    got = tree(
+        "[N, M, K] -> { S[i] : K <= i <= 4K and M <= N; T[i] : N <= i <= N + K and N >= 5;"
+        " U[i] : 3 <= i <= N + 1 and M >= 9 }",
+        ["S[i] -> [(i)]; T[i] -> [(i)]; U[i] -> [(i)]"],
+        options="{ atomic[0] }",
+    )
+    sizes = [{"N": n, "M": m, "K": k} for n in (-5, 0, 1, 5, 9) for m in (-4, 0, 6, 15) for k in (-1, 2, 4)]
+    found = lines(got, *sizes)
+    assert found[0].startswith("if (") and found[0].count(" || ") == 2
+    assert found[1].startswith("  for (int c0 = ")
+
+
+def test_integers_alone_leave_one_value():
+    """5i + 1 modulo 3 is 1 - i and i modulo 4 is i, where i is 0 or 1."""
+    got = tree("{ S[i] : 0 <= i <= 1 }", ["S[i] -> [((5*i + 1) mod 3)]", "S[i] -> [((i mod 4) + 1)]"])
+    assert lines(got, {}) == ["for (int c0 = 0; c0 < 2; c0 += 1)", "  S(-c0 + 1);"]

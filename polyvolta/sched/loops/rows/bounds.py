@@ -61,6 +61,12 @@ class Bounds:
         return bool(some or each and all(sides for _, sides in each))
 
     @property
+    def choosing(self) -> bool:
+        """Whether bounds on one side all count under conditions, and the other side is what is beyond them all."""
+        sides = (self.lows, self.high), (self.highs, self.low)
+        return any(some and len(other) == 1 and not any(there.everywhere for there, _ in some) for some, other in sides)
+
+    @property
     def limited(self) -> bool:
         """Whether a lower and an upper bound are plainly a number apart."""
         opposite = [negated(key) for key, _, _ in self.high]

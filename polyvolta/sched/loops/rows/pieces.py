@@ -30,11 +30,13 @@ from polyvolta.sched.loops.rows.linear import (
     put,
     solve,
 )
-from polyvolta.sets import Aff
+from polyvolta.sets import Aff, BudgetExceeded, budget
 from polyvolta.sets.conjuncts import lattice
 from polyvolta.sets.conjuncts.conjunct import Conjunct
 from polyvolta.sets.engine.simplex import Tableau
 from polyvolta.sets.values.aff import Floor
+
+WORTH = 2000  # steps that looking for equalities may take
 
 Value = tuple[Key, int, int]  # (key . x + const) / den, a whole number
 
@@ -245,7 +247,11 @@ class Piece:
         cols = sorted(self.system.columns())
         place = {c: 1 + k for k, c in enumerate(cols)}
         eqs = [dense(place, *row) for row in self.system.eqs]
-        found = lattice.of_points(len(cols), eqs, [dense(place, *row) for row in self.system.ineqs.items()])
+        try:
+            with budget(WORTH):
+                found = lattice.of_points(len(cols), eqs, [dense(place, *row) for row in self.system.ineqs.items()])
+        except BudgetExceeded:
+            return
         if found is None:
             self.system.empty = True
             return
