@@ -170,6 +170,8 @@ class BandLoops:
                 self.unbounded(k, lanes, b)
             return guarded(conditions, self.group(k, Group(possible), state), self.at)
         value = single(known, b, shadows, col)
+        if where is None and len(lanes) > 1 and self.writer.parted and fixed(b, state):
+            where = [self.outside(k, lane, state, True) for lane in lanes]
         if value is None and where is not None:
             conditions += self.somewhere(where, b, state)
         if value is not None:
@@ -263,8 +265,7 @@ class BandLoops:
         ensure them, and each iteration had to test them.
         """
         rows, col = System(), self.columns[k]
-        always = b.limited and len(b.low) == len(b.high) == 1 and not any(e.names() for e in state.prefix)
-        always = always and single(state.known, b, shadows, col) is None
+        always = fixed(b, state) and single(state.known, b, shadows, col) is None
         inner = [j for j in range(k + 1, len(self.members)) if self.columns[j]]
         written = isinstance(self.child, Leaf) and inner and all(self.loop_type(j, lanes) == "unroll" for j in inner)
         if len(shadows) == 1 and (written or always or (b.bounded(1) and b.bounded(-1) and not b.limited)):
@@ -381,6 +382,11 @@ class BandLoops:
             if bool(b.high or b.highs) != bool(b.low or b.lows)
             else f"nothing bounds member {k}",
         )
+
+
+def fixed(b: Bounds, state: State) -> bool:
+    """Whether a loop is an outermost one that always runs a number of times."""
+    return b.limited and len(b.low) == len(b.high) == 1 and not any(e.names() for e in state.prefix)
 
 
 def furthest(

@@ -214,3 +214,13 @@ def test_integers_alone_leave_one_value():
     """5i + 1 modulo 3 is 1 - i and i modulo 4 is i, where i is 0 or 1."""
     got = tree("{ S[i] : 0 <= i <= 1 }", ["S[i] -> [((5*i + 1) mod 3)]", "S[i] -> [((i mod 4) + 1)]"])
     assert lines(got, {}) == ["for (int c0 = 0; c0 < 2; c0 += 1)", "  S(-c0 + 1);"]
+
+
+def test_an_outermost_loop_of_fixed_length_is_tested_before_where_none_may_exist():
+    got = tree(
+        "[N, M] -> { S[i] : 2*M <= 1 - N and 0 <= i < M; S[i] : M mod 2 = 1 and 0 <= i <= N }",
+        ["S[i] -> [(i mod 4)]", "S[i] -> [(i)]"],
+    )
+    found = lines(got, *[{"N": n, "M": m} for n in (-9, -1, 0, 5, 8) for m in (-2, 1, 4, 5)])
+    assert found[0] == "if ((M >= 1 && 2 * M + N <= 1) || ((M + 1) % 2 == 0 && N >= 0))"
+    assert found[1] == "  for (int c0 = 0; c0 < 4; c0 += 1) {"
