@@ -16,8 +16,8 @@ from ..conjuncts import project as pj
 from ..conjuncts.conjunct import Conjunct
 from ..errors import SpaceMismatch
 from ..values.aff import Aff
-from ..values.shape import all_spaces, linked, need_map, need_set, rearranged, spaced
-from ..values.space import Space, Tuple, apart, renaming
+from ..values.shape import all_spaces, flat, linked, need_map, need_set, rearranged, spaced
+from ..values.space import Space, Tuple, apart, renamed, renaming
 from .algebra import conjoin_all, filled
 
 if TYPE_CHECKING:
@@ -422,15 +422,16 @@ def _difference(self: Map) -> list[tuple[Space, tuple, Tuple]]:
         ]
         knife = cj.normalise(width, (), rows, ())
         both = conjoin_all((cj.reindex(c, width, tuple(range(n_par + 2 * n))) for c in cs), [cj.sure(knife)])
-        name = space.out.name if space.source.key == space.out.key else None
-        found.append((space, both, Tuple(name, tuple(f"d{d}" for d in range(n)))))
+        target = space.out if space.source.key == space.out.key else flat(space.out)
+        found.append((space, both, renamed(target, (f"d{d}" for d in range(n)))))
     return found
 
 
 def deltas(self: Map) -> Set:
     """{ y - x } over all pairs x -> y; exact, m projections.
 
-    The tuple's name stays where both sides have it, as in isl; where one side has none, the differences have none.
+    The tuple, with its name and those inside, stays where both sides have it, as in isl; else the differences are in an
+    anonymous one.
 
     >>> from polyvolta.sets import Map
     >>> print(Map("{ S[i, j] -> S[i + 1, j - 2] }").deltas())
