@@ -72,6 +72,8 @@ def intersect(self: R, other: R | RationalSet) -> R:
     """
     other = _beside(self, other)
     self._check_space(other, "an intersection")
+    self._check_params(other, "an intersection")
+    other._check_params(self, "an intersection")
     a, b = self._aligned(other)
     parts = []
     for space, cs in a.parts:

@@ -17,7 +17,7 @@ from ..conjuncts.conjunct import Conjunct
 from ..errors import SpaceMismatch
 from ..values.aff import Aff
 from ..values.shape import all_spaces, flat, linked, need_map, need_set, rearranged, spaced
-from ..values.space import Space, Tuple, apart, renamed, renaming
+from ..values.space import Space, Tuple, apart, refuse_params, renamed, renaming
 from .algebra import conjoin_all, filled
 
 if TYPE_CHECKING:
@@ -115,10 +115,12 @@ def _meet(a: Relation, side: str, b: Relation) -> None:
 
     Raises
     ------
-    SpaceMismatch : both have one space and these differ.
+    SpaceMismatch : both have one space and these differ, or the set is a condition on parameters.
     """
+    sides = [s.source if side == "domain" else s.out for s, _ in a._rough]
+    refuse_params([s.out for s, _ in b._rough], sides, f"a restriction of the {side}")
     if len(a._rough) == 1 == len(b._rough):
-        here, there = getattr(a._rough[0][0], "inp" if side == "domain" else "out"), b._rough[0][0].out
+        here, there = sides[0], b._rough[0][0].out
         if here.key != there.key:
             hint = renaming(there, here, "the set")
             where = f"{side}: {here}\nset: {there}"

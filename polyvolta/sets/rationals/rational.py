@@ -126,6 +126,8 @@ class RationalSet(United[Polyhedron]):
         if is_set(other):
             return other.intersect(self.integer_points())
         self._check_space(other, "an intersection")
+        self._check_params(other, "an intersection")
+        other._check_params(self, "an intersection")
         assert isinstance(other, RationalSet)
         a, b = self._aligned(other)
         parts = []
