@@ -406,9 +406,9 @@ def _difference(self: Map) -> list[tuple[Space, tuple, Tuple]]:
     found = []
     for space, cs in self.parts:
         n = space.n_in
-        named = space.source.name and space.out.name and space.source.name != space.out.name
-        if len(self.parts) > 1 and (n != space.n_out or named):  # of a union what has no differences is left out
+        if len(self.parts) > 1 and space.source.key != space.out.key:  # of a union pairs of unlike tuples are left out
             continue
+        named = space.source.name and space.out.name and space.source.name != space.out.name
         if n != space.n_out:
             raise SpaceMismatch("differences need as many inputs as outputs", where=str(space))
         if named:
@@ -433,7 +433,7 @@ def deltas(self: Map) -> Set:
     """{ y - x } over all pairs x -> y; exact, m projections.
 
     The tuple, with its name and those inside, stays where both sides have it, as in isl; else the differences are in an
-    anonymous one.
+    anonymous one. Of several pairs of tuples only those of two equal ones have differences.
 
     >>> from polyvolta.sets import Map
     >>> print(Map("{ S[i, j] -> S[i + 1, j - 2] }").deltas())

@@ -111,6 +111,7 @@ def test_maps_from_pairs_to_their_parts():
     assert step.deltas().is_equal(Set("{ S[1, d] : -2 <= d <= 0 }"))
     assert step.deltas_map().range().is_equal(step.deltas())
     assert Map("{ A[i] -> [2i] }").deltas().tuple_names == (None,)
+    assert Map("{ A[i] -> A[2i]; [i] -> B[i]; [i, j] -> [[i] -> [j]] }").deltas().is_equal(Set("{ A[d] }"))
     wrapped = Map("{ N[[s] -> A[i]] -> N[[s + 1] -> A[2]] : 0 <= i <= 2 }")
     assert wrapped.deltas().is_equal(Set("{ N[[1] -> A[d]] : 0 <= d <= 2 }"))
     assert wrapped.deltas_map().range().is_equal(wrapped.deltas())
