@@ -49,6 +49,7 @@ def gist(self: R, context: R) -> R:
     { [i] : i mod 3 = 2 }
     """
     self._check_space(context, "a gist")
+    self._check_params(context, "a gist")
     a, b = self._aligned(context)
     # what a context takes from one piece alone would keep two apart; and of its pieces each is looked at
     a, b = (r.coalesce() if any(len(cs) > 1 for _, cs in r.parts) else r for r in (a, b))

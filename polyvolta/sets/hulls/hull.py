@@ -15,15 +15,16 @@ Parameters count as dimensions: a hull may relate them. Hulls are taken of each 
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import gcd
 from typing import TYPE_CHECKING, TypeVar
 
 from ..conjuncts import conjunct as cj
 from ..conjuncts import lattice
 from ..conjuncts.conjunct import Conjunct
-from ..conjuncts.frame import Frame
+from ..conjuncts.frame import Frame, Member
 from ..conjuncts.project import prune, with_known_divs
 from ..engine import cone
-from ..engine.rows import Row, dot, normal_ineq, substitute_all
+from ..engine.rows import Row, combine, dot, negate, normal_ineq, substitute_all
 
 if TYPE_CHECKING:
     from ..values.relation import Relation
@@ -179,7 +180,8 @@ def _simple(cs: list[Conjunct], *, shift: bool) -> Conjunct:
     frame = Frame(cs)
     best: dict[Row, int] = {}
     for member in frame.members:
-        for row in member.statements:
+        stated = [_floorless(member, row) for row in member.ineqs]
+        for row in (*stated, *member.eqs, *map(negate, member.eqs)):
             key = row[1:]
             if key in best and best[key] <= row[0]:
                 continue
@@ -193,6 +195,30 @@ def _simple(cs: list[Conjunct], *, shift: bool) -> Conjunct:
     if len(cs) > 1:
         hull = prune(hull) or hull
     return _joined(_affine(cs), hull) if shift else hull
+
+
+def _floorless(member: Member, row: Row) -> Row:
+    """The row of a member without floors, where its equalities say what these are or multiples of them; else the row.
+
+    Beside `x + n = 2q` the normal form of `x <= 1` is `2q - n <= 1`, another bound on pieces of other strides; `q <= 1`
+    beside `x = 2q` is `x <= 2`, and `x <= 3` on others.
+
+    >>> from polyvolta.sets import Set
+    >>> ((_, (c,)),) = Set("[n] -> { [x] : -1 <= x <= 1 and (x + n) mod 2 = 0 }").parts
+    >>> member = Frame([c]).members[0]
+    >>> member.ineqs, [_floorless(member, row) for row in member.ineqs]
+    (((1, -1, 0, 2), (1, 1, 0, -2)), [(1, 0, 1, 0), (1, 0, -1, 0)])
+    """
+    found = row
+    base = 1 + member.frame.n
+    for col in range(base, len(row)):
+        eq = next((e for e in member.eqs if e[col]), None) if found[col] else None
+        if eq is not None:
+            g = gcd(found[col], eq[col])
+            sign = 1 if eq[col] > 0 else -1
+            found = combine(abs(eq[col]) // g, found, -sign * found[col] // g, eq)
+    plain = normal_ineq(found)
+    return row if isinstance(plain, bool) or any(plain[base:]) else plain
 
 
 def _convex(cs: list[Conjunct]) -> Conjunct:

@@ -37,7 +37,10 @@ class Comparable(Protocol):
     def is_equal(self, other: Any, /) -> bool: ...  # noqa: ANN401
     def is_subset(self, other: Any, /) -> bool: ...  # noqa: ANN401
     def is_strict_subset(self, other: Any, /) -> bool: ...  # noqa: ANN401
+    @property
+    def parts(self) -> tuple[tuple[Space, Any], ...]: ...
     def _check_kind(self, other: object, what: str) -> None: ...
+    def _find(self, key: tuple) -> tuple: ...
 
 
 V = TypeVar("V", bound=Comparable)
@@ -69,6 +72,8 @@ def intersect(self: R, other: R | RationalSet) -> R:
     """
     other = _beside(self, other)
     self._check_space(other, "an intersection")
+    self._check_params(other, "an intersection")
+    other._check_params(self, "an intersection")
     a, b = self._aligned(other)
     parts = []
     for space, cs in a.parts:
@@ -216,15 +221,17 @@ def is_strict_superset(self: V, other: V | RationalSet) -> bool:
 
 
 def is_disjoint(self: V, other: V | RationalSet) -> bool:
-    """Whether no point is in both; exact, O(m n) emptiness tests.
+    """Whether no point is in both; exact, O(m n) emptiness tests. Points of different tuples are different.
 
     `other` is of the same kind.
 
     >>> from polyvolta.sets import Set
-    >>> Set("{ [i] : i < 0 }").is_disjoint(Set("{ [i] : i > 3 }"))
-    True
+    >>> Set("{ [i] : i < 0 }").is_disjoint(Set("{ [i] : i > 3 }")), Set("{ A[i] }").is_disjoint(Set("{ B[i] }"))
+    (True, True)
     """
-    return self.intersect(other).is_empty()
+    if not _differ(self, other):
+        self._check_kind(other, "a comparison")
+    return not any(other._find(space.key) for space, _ in self.parts) or self.intersect(other).is_empty()
 
 
 def _differ(self: object, other: object) -> bool:

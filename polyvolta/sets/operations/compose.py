@@ -16,8 +16,8 @@ from ..conjuncts import project as pj
 from ..conjuncts.conjunct import Conjunct
 from ..errors import SpaceMismatch
 from ..values.aff import Aff
-from ..values.shape import all_spaces, linked, need_map, need_set, rearranged, spaced
-from ..values.space import Space, Tuple, apart, renaming
+from ..values.shape import all_spaces, flat, linked, need_map, need_set, rearranged, spaced
+from ..values.space import Space, Tuple, apart, refuse_params, renamed, renaming
 from .algebra import conjoin_all, filled
 
 if TYPE_CHECKING:
@@ -115,10 +115,12 @@ def _meet(a: Relation, side: str, b: Relation) -> None:
 
     Raises
     ------
-    SpaceMismatch : both have one space and these differ.
+    SpaceMismatch : both have one space and these differ, or the set is a condition on parameters.
     """
+    sides = [s.source if side == "domain" else s.out for s, _ in a._rough]
+    refuse_params([s.out for s, _ in b._rough], sides, f"a restriction of the {side}")
     if len(a._rough) == 1 == len(b._rough):
-        here, there = getattr(a._rough[0][0], "inp" if side == "domain" else "out"), b._rough[0][0].out
+        here, there = sides[0], b._rough[0][0].out
         if here.key != there.key:
             hint = renaming(there, here, "the set")
             where = f"{side}: {here}\nset: {there}"
@@ -404,9 +406,9 @@ def _difference(self: Map) -> list[tuple[Space, tuple, Tuple]]:
     found = []
     for space, cs in self.parts:
         n = space.n_in
-        named = space.source.name and space.out.name and space.source.name != space.out.name
-        if len(self.parts) > 1 and (n != space.n_out or named):  # of a union what has no differences is left out
+        if len(self.parts) > 1 and space.source.key != space.out.key:  # of a union pairs of unlike tuples are left out
             continue
+        named = space.source.name and space.out.name and space.source.name != space.out.name
         if n != space.n_out:
             raise SpaceMismatch("differences need as many inputs as outputs", where=str(space))
         if named:
@@ -422,15 +424,16 @@ def _difference(self: Map) -> list[tuple[Space, tuple, Tuple]]:
         ]
         knife = cj.normalise(width, (), rows, ())
         both = conjoin_all((cj.reindex(c, width, tuple(range(n_par + 2 * n))) for c in cs), [cj.sure(knife)])
-        name = space.out.name if space.source.key == space.out.key else None
-        found.append((space, both, Tuple(name, tuple(f"d{d}" for d in range(n)))))
+        target = space.out if space.source.key == space.out.key else flat(space.out)
+        found.append((space, both, renamed(target, (f"d{d}" for d in range(n)))))
     return found
 
 
 def deltas(self: Map) -> Set:
     """{ y - x } over all pairs x -> y; exact, m projections.
 
-    The tuple's name stays where both sides have it, as in isl; where one side has none, the differences have none.
+    The tuple, with its name and those inside, stays where both sides have it, as in isl; else the differences are in an
+    anonymous one. Of several pairs of tuples only those of two equal ones have differences.
 
     >>> from polyvolta.sets import Map
     >>> print(Map("{ S[i, j] -> S[i + 1, j - 2] }").deltas())

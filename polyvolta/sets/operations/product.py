@@ -144,30 +144,36 @@ def _combined(self: R, other: R, what: str, inputs: Join | None, outputs: Join |
 
 
 def flatten(self: R) -> R:
-    """Every tuple anonymous and without inner ones, the dimensions in order; linear.
+    """Every tuple that wraps another as an anonymous one without inner ones, the dimensions in order; linear.
+
+    A tuple that wraps none stays as it is, as in isl: with its name.
 
     >>> from polyvolta.sets import Set
-    >>> print(Set("{ [S[i] -> T[j]] : i <= j }").flatten())
-    { [i, j] : i <= j }
+    >>> print(Set("{ [S[i] -> T[j]] : i <= j }").flatten(), Set("{ S[i] }").flatten())
+    { [i, j] : i <= j } { S[i] }
     """
-    return rearranged(type(self), self, lambda s: (s.inp and flat(s.inp), flat(s.out), range(len(s.dims))))
+    return rearranged(type(self), self, lambda s: (s.inp and _flattened(s.inp), _flattened(s.out), range(len(s.dims))))
+
+
+def _flattened(tup: Tuple) -> Tuple:
+    return flat(tup) if tup.inner is not None else tup
 
 
 def flatten_domain(self: Map) -> Map:
-    """The input tuples anonymous and without inner ones; linear. See `flatten`.
+    """The input tuples that wrap others as anonymous ones without inner ones; linear. See `flatten`.
 
     >>> from polyvolta.sets import Map
     >>> print(Map("{ [A[i] -> B[j]] -> C[i + j] }").flatten_domain())
     { [i, j] -> C[i + j] }
     """
-    return rearranged(type(self), self, lambda s: (flat(s.source), s.out, range(len(s.dims))))
+    return rearranged(type(self), self, lambda s: (_flattened(s.source), s.out, range(len(s.dims))))
 
 
 def flatten_range(self: Map) -> Map:
-    """The output tuples anonymous and without inner ones; linear. See `flatten`.
+    """The output tuples that wrap others as anonymous ones without inner ones; linear. See `flatten`.
 
     >>> from polyvolta.sets import Map
     >>> print(Map("{ A[i] -> [B[i] -> C[i + 1]] }").flatten_range())
     { A[i] -> [i, i + 1] }
     """
-    return rearranged(type(self), self, lambda s: (s.inp, flat(s.out), range(len(s.dims))))
+    return rearranged(type(self), self, lambda s: (s.inp, _flattened(s.out), range(len(s.dims))))

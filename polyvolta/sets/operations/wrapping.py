@@ -11,7 +11,6 @@ single tuple that is not wrapped is a mistake. The names and their meaning are i
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
 from ..conjuncts import conjunct as cj
@@ -156,6 +155,8 @@ def uncurry(self: Map) -> Map:
 def range_curry(self: Map) -> Map:
     """A -> [[B -> C] -> D] as A -> [B -> [C -> D]]; linear. See `curry`.
 
+    A name of the whole output tuple stays, as in isl.
+
     >>> from polyvolta.sets import Map
     >>> print(Map("{ A[] -> [[B[i] -> C[j]] -> D[k]] : i <= k }").range_curry())
     { A[] -> [B[i] -> [C[j] -> D[k]]] : i <= k }
@@ -164,7 +165,7 @@ def range_curry(self: Map) -> Map:
     def change(s: Space) -> tuple:
         outer = inside(s.out, s, "range_curry")
         inner = inside(outer.source, s, "range_curry")
-        return s.inp, pair(inner.source, pair(inner.out, outer.out)), range(len(s.dims))
+        return s.inp, pair(inner.source, pair(inner.out, outer.out), s.out.name), range(len(s.dims))
 
     return _changed(type(self), self, change)
 
@@ -247,7 +248,7 @@ def _turned(tup: Tuple, space: Space, what: str) -> tuple[Tuple, tuple[int, ...]
     inner = inside(tup, space, what)
     name = tup.name if inner.source.key == inner.out.key else None
     order = (*range(inner.n_in, len(inner.dims)), *range(inner.n_in))
-    return replace(pair(inner.out, inner.source), name=name), order
+    return pair(inner.out, inner.source, name), order
 
 
 # ---- from pairs to their parts

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from numbers import Rational
-from typing import TYPE_CHECKING, Any, Self, overload
+from typing import TYPE_CHECKING, Any, Self, cast, overload
 
 from ..budgets import metered_class
 from ..conjuncts import conjunct as cj
@@ -126,6 +126,8 @@ class RationalSet(United[Polyhedron]):
         if is_set(other):
             return other.intersect(self.integer_points())
         self._check_space(other, "an intersection")
+        self._check_params(other, "an intersection")
+        other._check_params(self, "an intersection")
         assert isinstance(other, RationalSet)
         a, b = self._aligned(other)
         parts = []
@@ -193,7 +195,7 @@ class RationalSet(United[Polyhedron]):
         >>> RationalSet("{ rat: [i] : i < 1 }").is_disjoint(RationalSet("{ rat: [i] : i >= 1 }"))
         True
         """
-        return self.intersect(other).is_empty()
+        return algebra.is_disjoint(self, cast("RationalSet", other))
 
     def coalesce(self) -> RationalSet:
         """The same points in fewer pieces: pairs whose union is one polyhedron become it, until there is no such pair.

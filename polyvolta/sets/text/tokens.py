@@ -19,7 +19,7 @@ SPELLINGS = {
     "∧": "and", "&&": "and", "&": "and", "∨": "or", "||": "or", "|": "or", "¬": "not", "!": "not", "∃": "exists",
     "→": "->", "≤": "<=", "≥": ">=", "≠": "!=", "<>": "!=", "==": "=", "%": "mod", "=>": "implies", "⇒": "implies",
     "True": "true", "False": "false", "AND": "and", "OR": "or", "NOT": "not", "EXISTS": "exists",
-    "TRUE": "true", "FALSE": "false",
+    "TRUE": "true", "FALSE": "false", "And": "and", "Or": "or", "Not": "not", "Exists": "exists",
 }  # fmt: skip
 FUNCTIONS = frozenset({"floor", "ceil", "floord", "ceild", "min", "max", "abs"})
 CONNECTIVES = frozenset({"and", "or", "not", "exists", "implies", "true", "false"})

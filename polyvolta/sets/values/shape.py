@@ -38,9 +38,9 @@ def spaced(inp: Tuple | None, out: Tuple, params: tuple[str, ...]) -> Space:
     return Space(renamed(inp, names[: len(head)]) if inp else None, renamed(out, names[len(head) :]))
 
 
-def pair(left: Tuple, right: Tuple) -> Tuple:
+def pair(left: Tuple, right: Tuple, name: str | None = None) -> Tuple:
     """The wrapped tuple `[left -> right]`."""
-    return Tuple(None, left.dims + right.dims, Space(left, right))
+    return Tuple(name, left.dims + right.dims, Space(left, right))
 
 
 def flat(*tuples: Tuple) -> Tuple:

@@ -8,11 +8,11 @@ those of both sides, with `inner` remembering where the arrow is.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from operator import index
 
-from ..errors import UnknownName, nearest
+from ..errors import SpaceMismatch, UnknownName, nearest
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +47,9 @@ class Tuple:
         if self.inner is not None:
             return f"{self.name or ''}[{self.inner}]"
         return f"{self.name or ''}[{', '.join(self.dims)}]"
+
+
+POINT = Tuple(None, ())  # of `{ [] }`, which is what a condition on parameters, `{ : }`, is, too
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +120,31 @@ def renamings(given: Space, wanted: Space) -> str:
         return first
     more = renaming(given.out, wanted.out, "the second", "rename_range")
     return more and f"{first}{more[more.rindex('.') :]}"
+
+
+def refuse_params(given: Sequence[Tuple], wanted: Sequence[Tuple], what: str) -> None:
+    """Refuse a condition on parameters, `{ : }`, beside other tuples, of which it would leave none.
+
+    Raises
+    ------
+    SpaceMismatch : `given` is `[]` alone, and `wanted` are tuples without it.
+
+    >>> from polyvolta.sets import Set
+    >>> several, point = Set("{ A[i]; B[j] }"), Set("[N] -> { : N > 0 }")
+    >>> try:
+    ...     several & point
+    ... except SpaceMismatch as error:
+    ...     print(error.hint)
+    intersect_params restricts the parameters, gist_params simplifies by them
+    """
+    if not wanted or len(given) != 1 or given[0].key != POINT.key:
+        return
+    if all(t.key != POINT.key for t in wanted):
+        raise SpaceMismatch(
+            f"{what} needs a tuple in common, and {{ : }} is a condition on parameters",
+            where="; ".join(map(str, wanted)),
+            hint="intersect_params restricts the parameters, gist_params simplifies by them",
+        )
 
 
 def fresh(name: str, taken: Iterable[str]) -> str:

@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 from ..budgets import metered_class
 from ..errors import SpaceMismatch, UnknownName, kind_of
 from .named import Named
-from .space import Space, apart, renamings
+from .space import Space, apart, refuse_params, renamings
 
 
 class Piece(Hashable, Protocol):
@@ -206,8 +206,15 @@ class United(Generic[P], metaclass=Named):
         self._check_kind(other, what)
         if len(self.parts) == 1 == len(other.parts) and self.parts[0][0].key != other.parts[0][0].key:
             here, there = self.parts[0][0], other.parts[0][0]
+            self._check_params(other, what)
+            other._check_params(self, what)
             hint = renamings(there, here)
             raise SpaceMismatch(f"{what} needs operands of one space", where=f"{here}\n{there}", hint=hint)
+
+    def _check_params(self, given: United[Any], what: str) -> None:
+        """Refuse, beside a set without its tuple, a condition on parameters."""
+        if len(given.parts) == 1 and given.parts[0][0].inp is None:
+            refuse_params([s.out for s, _ in given.parts], [s.out for s, _ in self.parts], what)
 
     def _find(self, key: tuple) -> tuple[P, ...]:
         for space, cs in self.parts:

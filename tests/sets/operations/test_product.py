@@ -51,6 +51,20 @@ def test_wrapping_and_back():
     assert NESTED.flatten().is_equal(Map("{ [i, j] -> [i + 1, l] : i < j and l <= j }"))
 
 
+def test_tuples_that_wrap_none_stay_as_they_are_where_others_are_flattened():
+    """As isl has it: `flatten`, `flatten_domain` and `flatten_range` take the name of wrapping tuples alone."""
+    one_sided = Map("{ A[i] -> N[B[i] -> C[i + 1]] }")
+    assert one_sided.flatten().is_equal(Map("{ A[i] -> [i, i + 1] }"))
+    assert one_sided.flatten_domain().is_equal(one_sided) and one_sided.flatten_range().is_equal(one_sided.flatten())
+    assert Set("{ S[i]; N[A[i] -> B[j]]; P[] }").flatten().is_equal(Set("{ S[i]; [i, j]; P[] }"))
+
+
+def test_names_of_wrapping_tuples_when_curried():
+    """The range's own name stays, that of the pair inside goes, as in isl."""
+    nested = Map("{ A[] -> N[M[B[i] -> C[j]] -> D[k]] }")
+    assert nested.range_curry().is_equal(Map("{ A[] -> N[B[i] -> [C[j] -> D[k]]] }"))
+
+
 @pytest.mark.parametrize(
     "pair, turned",
     [
@@ -97,6 +111,10 @@ def test_maps_from_pairs_to_their_parts():
     assert step.deltas().is_equal(Set("{ S[1, d] : -2 <= d <= 0 }"))
     assert step.deltas_map().range().is_equal(step.deltas())
     assert Map("{ A[i] -> [2i] }").deltas().tuple_names == (None,)
+    assert Map("{ A[i] -> A[2i]; [i] -> B[i]; [i, j] -> [[i] -> [j]] }").deltas().is_equal(Set("{ A[d] }"))
+    wrapped = Map("{ N[[s] -> A[i]] -> N[[s + 1] -> A[2]] : 0 <= i <= 2 }")
+    assert wrapped.deltas().is_equal(Set("{ N[[1] -> A[d]] : 0 <= d <= 2 }"))
+    assert wrapped.deltas_map().range().is_equal(wrapped.deltas())
     with pytest.raises(SpaceMismatch, match="inputs and outputs of one name"):
         Map("{ A[i] -> B[2i] }").deltas()
 

@@ -222,6 +222,12 @@ def test_words_of_the_notation_name_tuples(text):
     assert str(kind(text)) == text and kind(str(kind(text))) == kind(text)
 
 
+def test_capital_words():
+    """isl's words are so in any case; these are the spellings of people and of Omega."""
+    said = Set("{ [y] : Exists (a : 2a = y) And Not (y > 9 Or y < 3) }")
+    assert said.is_equal(Set("{ [4]; [6]; [8] }")) and Set("[NaN] -> { [i = NaN] }").param_names == ("NaN",)
+
+
 @pytest.mark.parametrize(
     ("text", "hint"),
     [
@@ -229,6 +235,8 @@ def test_words_of_the_notation_name_tuples(text):
         ("{ S[exists] }", "'exists' is a word of the notation"),
         ("[exists] -> { [i] }", "'exists' is a word of the notation"),
         ("{ [i] : i < 10**2 }", "a power of a number is written 10^2"),
+        ("{ A[infty] }", "'infty' is no integer: leave out the points without a value"),
+        ("{ [[i] -> B[i, NaN]] }", "'NaN' is no integer: leave out the points without a value"),
     ],
 )
 def test_hints(text, hint):

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from polyvolta.sets import Map, Set, SpaceMismatch, UnknownName
+from polyvolta.sets import Map, RationalSet, Set, SpaceMismatch, UnknownName
 
 A, B = Set("{ [i] : 0 <= i < 10 }"), Set("{ [i] : 5 <= i < 20 }")
 
@@ -143,6 +143,38 @@ ERRORS = [
     (lambda: S.fix(i=1.5), SpaceMismatch, "i is fixed to an integer, not to 1.5"),
     (lambda: S.project_out_params("N"), UnknownName, "no parameter is called 'N'"),
 ]
+
+
+@pytest.mark.parametrize("text", ["{ A[i] }", "{ A[i]; B[j] }"])
+def test_a_condition_on_parameters_is_no_set_of_a_union(text):
+    """It is `{ [] }` here, and would leave nothing; isl's unions take it for a condition, other than `{ [] }`."""
+    some, given, both = Set(text), Set("[n] -> { : n > 0 }"), Map.from_domain(Set(text))
+    calls = (
+        lambda: some & given,
+        lambda: given & some,
+        lambda: some.gist(given),
+        lambda: both.intersect_domain(given),
+        lambda: both.gist_domain(given),
+        lambda: both.reverse().intersect_range(given),
+    )
+    for call in calls:
+        with pytest.raises(SpaceMismatch, match="condition on parameters") as caught:
+            call()
+        assert "intersect_params restricts the parameters" in caught.value.hint
+    assert (Set("{ A[i]; [] }") & given).is_equal(given) and Set("{ A[i]; B[j] }").subtract(given).is_equal(
+        Set("{ A[i]; B[j] }")
+    )
+
+
+def test_points_of_different_tuples_are_disjoint():
+    """isl says so of sets, too, where an intersection is refused; other comparisons say that they differ."""
+    assert Set("{ A[i] }").is_disjoint(Set("{ B[i] }")) and Set("{ A[i] }").is_disjoint(Set("[N] -> { A[i, j] }"))
+    assert Map("{ A[i] -> [i] }").is_disjoint(Map("{ B[i] -> [i] }"))
+    assert RationalSet("{ rat: A[i] }").is_disjoint(RationalSet("{ rat: [i] }"))
+    assert RationalSet("{ rat: A[i] }").is_disjoint(Set("{ [i] }"))
+    assert not Set("{ A[i]; C[] }").is_disjoint(Set("{ B[i]; C[] }"))
+    with pytest.raises(SpaceMismatch, match="two Sets, not a Set and a Map"):
+        Set("{ A[i] }").is_disjoint(Map("{ B[i] -> [i] }"))
 
 
 @pytest.mark.parametrize(("call", "kind", "message"), ERRORS)
