@@ -14,6 +14,9 @@ unknowns alone. An unknown that is to be a sum of others, as what is to be least
 Gomory's cuts make fractional unknowns integral; alternatives are tried best first, each a copy of the tableau with its
 own rows. A copy shares all rows, as these are replaced and never modified. The point only ever grows, so a copy is
 left as soon as it has grown beyond the best solution known.
+
+Cuts alone need not end: where the first unknowns stay what they are and the others grow along a ray, there may be no
+integer point with these first ones. After some cuts an integer program asks, and one of the first unknowns has to grow.
 """
 
 from __future__ import annotations
@@ -23,6 +26,9 @@ from heapq import heappop, heappush
 from math import gcd, lcm
 
 from polyvolta.sets.budgets import metered, spend, weight
+from polyvolta.sets.engine.integer import is_empty
+
+CUTS = 32  # after which it is asked whether the unknowns that stay can
 
 Terms = tuple[tuple[int, int], ...]
 """A linear form: pairs (unknown, coefficient)."""
@@ -79,10 +85,14 @@ def lexmin(
             if den == 1:
                 if best is None or tuple(numbers) < best:
                     best = tuple(numbers)
-            elif node.cut() and node.solve(best):
-                count += 1
-                heappush(heap, (node.value(), count, node))
-            continue
+                continue
+            stuck = node.stuck(numbers, den)
+            if not stuck or shared.reaches(numbers[:stuck], den, node.own, sums):
+                if node.cut() and node.solve(best):
+                    count += 1
+                    heappush(heap, (node.value(), count, node))
+                continue
+            alternatives = [[(-numbers[v] // den - 1, ((v, 1),))] for v in range(stuck)]
         for extra in alternatives:
             child = _Node(node.rows[:], shared, (*node.own, *extra))
             if child.solve(best):
@@ -134,6 +144,22 @@ class _System:
         k = next(k for k, value in enumerate(values) if value < 0)
         return self.consts[k], self.terms[k]
 
+    def reaches(self, first: Sequence[int], den: int, own: Iterable[Constraint], sums: Mapping[int, Terms]) -> bool:
+        """Whether there is an integer point with these first unknowns; exact, an integer program."""
+        n = len(self.occurs)
+
+        def dense(const: int, terms: Terms) -> list[int]:
+            row = [const, *[0] * n]
+            for v, c in terms:
+                row[1 + v] += c
+            return row
+
+        eqs = [dense(-x // den, ((v, 1),)) for v, x in enumerate(first)]
+        eqs += [dense(0, (*terms, (v, -1))) for v, terms in sums.items()]
+        ineqs = [dense(*row) for row in (*zip(self.consts, self.terms, strict=True), *own)]
+        ineqs += [dense(0, ((v, 1),)) for v in range(n)]
+        return not is_empty(n, tuple(map(tuple, eqs)), tuple(map(tuple, ineqs)))
+
 
 def _choices(constraint: Constraint) -> int:
     """How many unknowns can raise a constraint."""
@@ -143,10 +169,11 @@ def _choices(constraint: Constraint) -> int:
 class _Node:
     """The unknowns as forms of the columns, and the rows that hold here alone."""
 
-    __slots__ = ("own", "rows", "shared")
+    __slots__ = ("before", "cuts", "own", "rows", "shared")
 
     def __init__(self, rows: list[Row], shared: _System, own: tuple[Constraint, ...]) -> None:
         self.rows, self.shared, self.own = rows, shared, own
+        self.cuts, self.before = 0, _Value([], 1)  # and the point some cuts ago
 
     def point(self) -> tuple[list[int], int]:
         """The unknowns with all columns at 0, over a common denominator."""
@@ -231,8 +258,21 @@ class _Node:
                     return order < 0
         return False
 
+    def stuck(self, numbers: Sequence[int], den: int) -> int:
+        """How many of the first unknowns are integers that many cuts have not changed; 0 between looks."""
+        if not self.cuts or self.cuts % CUTS:
+            return 0
+        old, self.before = self.before, _Value([*numbers], den)
+        same = 0
+        for x, y in zip(numbers, old.numbers, strict=False):
+            if x % den or x * old.den != y * den:
+                break
+            same += 1
+        return same if same < len(numbers) else 0
+
     def cut(self) -> bool:
         """Gomory's cut for the first unknown that is not integral; False if no integer can be reached."""
+        self.cuts += 1
         row = next(r for r in self.rows if r[1] % r[0])
         den = row[0]
         return self.raise_({0: den, 1: -(-row[1] % den), **{j: c % den for j, c in row.items() if j > 1 and c % den}})

@@ -49,3 +49,20 @@ def test_one_of_several_alternatives_holds(system, choices):
 def test_unbounded_directions_are_no_trouble():
     assert lexmin(2, [(-7, ((0, 2), (1, -3)))]) == (4, 0)
     assert lexmin(2, [(-1, ((0, 1), (1, -1))), (-1, ((0, -1), (1, 1)))]) is None
+
+
+def test_the_first_unknowns_grow_where_no_integer_has_them():
+    """With the first two at 0 and 1 there are rational points only, all along a ray: cuts alone would go on forever."""
+    sums = {0: ((3, 1),), 2: ((4, 1), (5, 1), (6, 1), (7, 1), (8, 1))}
+    rows = [
+        (0, ((1, 1), (3, 3), (4, 2), (5, -2), (6, -1), (7, 1), (8, -2))),
+        (0, ((4, -2), (5, 2), (6, 1), (7, -1), (8, 2))),
+        (0, ((1, 1), (3, 3), (4, 2), (5, -2), (6, 1), (7, -1), (8, -1))),
+        (0, ((4, -2), (5, 2), (6, -1), (7, 1), (8, 1))),
+        (0, ((1, 1), (3, 2), (8, -1))),
+        (-1, ((4, 1), (5, 1), (6, 1), (7, 1), (8, 1))),
+        (-1, ((8, 1),)),
+    ]
+    points = ((x[0], w, sum(x[1:]), *x) for x in product(range(3), repeat=6) for w in range(4))
+    found = lexmin(9, rows, None, sums)
+    assert found == min(p for p in points if all(holds(r, p) for r in rows))
