@@ -75,8 +75,8 @@ def test_the_text_says_what_it_wants_of_lines(partial):
     kernel = kernel_of(partial=partial)
     assert "// A, B, C are aligned to 16 bytes; ldA, ldB, ldC, K are multiples of 8." in kernel.source
     narrow = kernel.variant(A=2, B=4, C=1).source
-    assert "// A are aligned to 4 bytes; ldA, K are multiples of 2." in narrow
-    assert "// B are aligned to 8 bytes; ldB, K are multiples of 4." in narrow
+    assert "// A is aligned to 4 bytes; ldA, K are multiples of 2." in narrow
+    assert "// B is aligned to 8 bytes; ldB, K are multiples of 4." in narrow
 
 
 def test_the_machine_refuses_lines_of_no_whole_pieces():

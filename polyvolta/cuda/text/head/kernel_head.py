@@ -76,8 +76,9 @@ def _alignments(ir: KernelIR) -> list[str]:
         lds = [t.ld for t in tensors if t.align == align and t.ld]
         runs = (t.dims[t.order[-1]] for t in tensors if t.align == align and t.whole)
         lds += dict.fromkeys(n for n in runs if isinstance(n, str))
-        more = f"; {', '.join(lds)} are multiples of {align}" if lds else ""
-        out.append(f"{', '.join(names)} are aligned to {2 * align} bytes{more}.")
+        are, multiples = ("are" if len(names) > 1 else "is"), ("are multiples" if len(lds) > 1 else "is a multiple")
+        more = f"; {', '.join(lds)} {multiples} of {align}" if lds else ""
+        out.append(f"{', '.join(names)} {are} aligned to {2 * align} bytes{more}.")
     return out
 
 
