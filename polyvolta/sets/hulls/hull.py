@@ -3,7 +3,8 @@
 - The *affine hull* has equalities only. It is computed on the grid of integer points (module `lattice`), so it is
   the least affine subspace that contains them, and it keeps strides: the hull of the points 0 and 4 is `i mod 4 = 0`.
 - The *simple hull* has translates of the constraints at hand: each is moved out until it holds on every piece.
-  The *unshifted* one has only those that hold as they are. Both take linear programs alone.
+  The *unshifted* one has only those that hold as they are, each as tight as the grid of its conjunct allows
+  (`j >= -4` beside `j mod 2 = 1` is j >= -3). Both take linear programs alone.
 - The *convex hull* is the rational one: of the rational solutions of all pieces, existentials forgotten. Inequalities
   are first as tight as the grid of their conjunct allows (`0 <= 2i <= 5` ends at 2, and beside `i mod 4 = 1` at 1).
   It is exact as such, by double description (module `cone`), which can take exponentially many rays.
@@ -15,6 +16,7 @@ Parameters count as dimensions: a hull may relate them. Hulls are taken of each 
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import gcd
 from typing import TYPE_CHECKING, TypeVar
 
 from ..conjuncts import conjunct as cj
@@ -176,7 +178,7 @@ def _affine(cs: list[Conjunct]) -> Conjunct:
 
 def _simple(cs: list[Conjunct], *, shift: bool) -> Conjunct:
     cs = [p for c in cs for p in with_known_divs(c) if not p.is_empty]
-    frame = Frame(cs)
+    frame = Frame([_on_grid(c) for c in cs])
     best: dict[Row, int] = {}
     for member in frame.members:
         for row in member.statements:
@@ -193,6 +195,40 @@ def _simple(cs: list[Conjunct], *, shift: bool) -> Conjunct:
     if len(cs) > 1:
         hull = prune(hull) or hull
     return _joined(_affine(cs), hull) if shift else hull
+
+
+def _on_grid(c: Conjunct) -> Conjunct:
+    """The conjunct, not normalised, its inequalities in the dimensions where equalities allow, tight on its grid.
+
+    So it is with `floor(j/2) >= -2` beside `j mod 2 = 1`, which is j >= -3.
+
+    >>> from polyvolta.sets import Set
+    >>> _on_grid(Set("{ [j] : j >= -4 and j mod 2 = 1 }").parts[0][1][0]).ineqs
+    ((3, 1, 0),)
+    """
+    base = 1 + c.n
+    grid = lattice.of_conjunct(c) if c.eqs else None
+    if grid is None:
+        return c
+    origin, basis = grid
+    out = []
+    for row in c.ineqs:
+        flat = row
+        for eq in reversed(c.eqs):
+            q = max((k for k in range(base, len(eq)) if eq[k]), default=0)
+            if q and flat[q]:
+                up, factor = abs(eq[q]), flat[q] if eq[q] > 0 else -flat[q]
+                flat = tuple([up * a - factor * b for a, b in zip(flat, eq, strict=True)])
+        if any(flat[base:]):
+            out.append(row)
+            continue
+        form = flat[1:base]
+        step = gcd(*[dot(form, b) for b in basis])
+        value = flat[0] + dot(form, origin)
+        tight = (flat[0] - value % step if step else flat[0], *flat[1:])
+        found = normal_ineq(tight)
+        out.append(row if isinstance(found, bool) else found)
+    return Conjunct(c.n, c.divs, c.eqs, tuple(out))
 
 
 def _convex(cs: list[Conjunct]) -> Conjunct:
