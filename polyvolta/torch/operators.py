@@ -224,8 +224,9 @@ class Operator(Shown):
         pairs = list(zip(self.graph.arguments, inputs, strict=True))
         wanted = [t.name for (t, _), needed in zip(pairs, ctx.needs_input_grad) if needed and t.dims]
         if self.gradient == "refused" and wanted:
+            require = "require" if len(wanted) > 1 else "requires"
             raise NoGradient(
-                f"{self.name} has no gradient, and {', '.join(wanted)} require one",
+                f"{self.name} has no gradient, and {', '.join(wanted)} {require} one",
                 where=str(self.graph),
                 hint="operator(..., gradient=True); or call it under torch.no_grad(), or with x.detach()",
             )

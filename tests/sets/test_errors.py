@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from polyvolta.cuda.errors import CompileFailed, CompilerMissing
-from polyvolta.sets import Map, NotAffine, Set, aff, errors, var
+from polyvolta.sets import Map, NotAffine, PwAff, Set, aff, errors, var
 from polyvolta.sets.errors import PolyvoltaError, SpaceMismatch, UnknownName, nearest
 
 
@@ -102,6 +102,11 @@ MISUSE = [
     lambda: S.align_params(ARRAY),
     lambda: S.align_params("MN"),
     lambda: S.align_params(3),
+    lambda: S.align_params(S.space),
+    lambda: S.align_params([S]),
+    lambda: PwAff("{ [i] -> [i] }").align_params("MN"),
+    lambda: PwAff("{ [i] -> [i] }").align_params(None),
+    lambda: PwAff("{ [i] -> [i] }").align_params(PwAff),
     lambda: S.project_out(ARRAY),
     lambda: S.eliminate(ARRAY),
     lambda: S.lower_bound(ARRAY, 1),

@@ -12,7 +12,7 @@ from polyvolta.torch.errors import ChangedModule, UnsupportedModule, WrongTensor
 torch = pytest.importorskip("torch")
 from torch import fx, nn  # noqa: E402
 from torch.nn import functional as F  # noqa: E402, N812
-from torch.nn.utils import parametrizations, prune  # noqa: E402
+from torch.nn.utils import parametrizations, parametrize, prune  # noqa: E402
 
 import polyvolta as pv  # noqa: E402
 from polyvolta.cuda.errors import CudaError  # noqa: E402
@@ -187,6 +187,12 @@ def changes_shape(m, x):
     return h
 
 
+def all_parametrized(module):
+    for name in [n for n, _ in module.named_parameters()]:
+        parametrize.register_parametrization(module, name, nn.Identity())
+    return module
+
+
 @pytest.mark.parametrize(("module", "message"), [
     (lambda: Own(changes_input), r"mul_ changes x in place, an input, .*mul_\(x, 2\)    <-- here.*hint: inplace=False"),
     (lambda: Own(changes_input_by_another_name, i=nn.Identity()), "iadd changes x in place"),
@@ -194,6 +200,8 @@ def changes_shape(m, x):
     (lambda: Own(changes_weight), r"mul_ changes l.weight in place, a weight"),
     (lambda: Own(changes_shape, n=nn.Linear(8, 1)), "iadd changes a tensor's shape"),
     (lambda: nn.Sequential(parametrizations.weight_norm(nn.Linear(8, 8))), "no ParametrizedLinear: weight is computed"),
+    (lambda: nn.Sequential(all_parametrized(nn.Linear(8, 8))),
+     r"ParametrizedLinear: weight, bias are computed.*\(module, .weight.\) leaves"),
     (lambda: nn.Sequential(prune.l1_unstructured(nn.Linear(8, 8), "weight", 0.5)), "pre-hook, L1Unstr.*prune.rem"),
     (lambda: nn.Sequential(nn.Linear(8, 8), nn.ReLU(), nn.Tanh(), parametrizations.orthogonal(nn.Linear(8, 8))),
      "no ParametrizedLinear.*3: Param"),

@@ -189,7 +189,7 @@ def test_a_kernel_that_is_there_becomes_one():
     a, b = (x.detach() for x in arguments(op.graph))
     assert op.kernel is kernel and torch.equal(op(a, b), kernel(a, b)) and op.name.startswith("polyvolta::kern0_")
     a.requires_grad_()
-    with pytest.raises(NoGradient, match=r"has no gradient, and A require one"):
+    with pytest.raises(NoGradient, match=r"has no gradient, and A requires one"):
         op(a, b)
     with torch.no_grad():
         assert not op(a, b).requires_grad

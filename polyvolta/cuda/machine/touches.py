@@ -92,7 +92,8 @@ def assignment(ir: KernelIR, op: Op, reads: Sequence[Touch], writes: Sequence[To
         here = left[a.kind]
         if not here or (here[0].space, here[0].array) != (a.space, a.array):
             if a.writes:
-                return f"{', '.join(texts['read'])} is not stored  (all outside of {a.array})"
+                are = "are" if len(texts["read"]) > 1 else "is"
+                return f"{', '.join(texts['read'])} {are} not stored  (all outside of {a.array})"
             texts[a.kind].append("0")
             notes.append(f"  (all outside of {a.array})")
             continue

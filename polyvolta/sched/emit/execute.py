@@ -334,8 +334,8 @@ class Compiled(Shown):
                 )
         missing = [name for name in face.passed if name not in arguments]
         if missing:
-            many = "arguments" if len(missing) > 1 else "argument"
-            raise BadArgument(f"the {many} {', '.join(missing)} of {program.name} is missing", where=signature)
+            what, are = ("arguments", "are") if len(missing) > 1 else ("argument", "is")
+            raise BadArgument(f"the {what} {', '.join(missing)} of {program.name} {are} missing", where=signature)
         values: dict[str, Any] = dict(arguments)
         for name in face.params:
             try:

@@ -44,9 +44,10 @@ class Frame:
                 places.append(self._place(c, seen))
         self.width = base + len(self.divs)
         self.divs = [None if d is None else (d[0], self._padded(d[1])) for d in self.divs]
-        self.given = [
-            row for k, d in enumerate(self.divs) if d is not None for row in defining_rows(d, base + k, self.width)
-        ]
+        self.definitions = {
+            base + k: defining_rows(d, base + k, self.width) for k, d in enumerate(self.divs) if d is not None
+        }
+        self.given = [row for rows in self.definitions.values() for row in rows]
         self.members = []
         for c, p in zip(conjuncts, places, strict=True):
             eqs, ineqs = c.eqs, c.ineqs
@@ -80,20 +81,39 @@ class Frame:
         """The normal conjunct of rows over the frame's columns."""
         return normalise(self.n, self.divs, eqs, ineqs)
 
+    def known(self, rows: Iterable[Row]) -> list[int]:
+        """The columns of the known divs that rows speak of, and those that these are defined by, the latest first.
+
+        Others say nothing of the rows' values: a div has one at every point.
+        """
+        used = [any(column) for column in zip(*rows)]
+        found = []
+        for col, (low, _) in reversed(self.definitions.items()):
+            if used and used[col]:
+                found.append(col)
+                used[:col] = [u or v != 0 for u, v in zip(used, low[:col])]
+        return found
+
     def tableau(self, eqs: Iterable[Row], ineqs: Iterable[Row]) -> Tableau:
         """A tableau of these rows and of the definitions of the divs; slack ~k is the k-th of these rows."""
+        tab = self.plain_tableau(eqs, ineqs)
+        for row in self.given:
+            tab.add_ineq(row)
+        return tab
+
+    def plain_tableau(self, eqs: Iterable[Row], ineqs: Iterable[Row]) -> Tableau:
+        """A tableau of these rows alone."""
         tab = Tableau(self.width - 1)
         for row in eqs:
             tab.add_eq(row)
         for row in ineqs:
             tab.add_ineq(row)
-        for row in self.given:
-            tab.add_ineq(row)
         return tab
 
     def is_empty(self, eqs: Sequence[Row], ineqs: Sequence[Row]) -> bool:
         """Whether no integer point satisfies the rows; exact."""
-        rows = (*ineqs, *self.given)
+        known = self.known((*eqs, *ineqs)) if self.definitions else ()
+        rows = (*ineqs, *[r for col in known for r in self.definitions[col]])
         if not eqs and integer.pushed(self.width - 1, rows) is not None:
             return False
         return integer.is_empty(self.width - 1, eqs, rows)
@@ -106,6 +126,7 @@ class Member:
         self.frame, self.eqs, self.ineqs = frame, tuple(eqs), tuple(ineqs)
         self._known: dict[tuple[Row, bool], bool] = {}
         self._tableau: Tableau | None = None
+        self._defined: set[int] = set()  # columns of the divs whose definitions the tableau has
         self.statements = (*self.ineqs, *self.eqs, *map(negate, self.eqs))  # all rows as inequalities
         # for each linear part the smallest constant with which a row states it
         self.least: dict[Row, int] = {row[1:]: row[0] for row in self.statements}
@@ -113,12 +134,24 @@ class Member:
             for row in self.statements:
                 self.least[row[1:]] = min(row[0], self.least[row[1:]])
 
-    @property
-    def tableau(self) -> Tableau:
-        """The rational polyhedron."""
-        if self._tableau is None:
-            self._tableau = self.frame.tableau(self.eqs, self.ineqs)
-        return self._tableau
+    def tableau(self, rows: Sequence[Row] = ()) -> Tableau:
+        """The rational polyhedron, with the definitions of the divs that it and some rows to ask of speak of."""
+        tab = self._tableau
+        if tab is None:
+            tab = self._tableau = self.frame.plain_tableau(self.eqs, self.ineqs)
+            rows = (*rows, *self.eqs, *self.ineqs)
+        definitions = self.frame.definitions
+        for col in self.frame.known(rows) if definitions else ():
+            if col not in self._defined:
+                self._defined.add(col)
+                for row in definitions[col]:
+                    tab.add_ineq(row)
+        return tab
+
+    def forget(self) -> None:
+        """Give up the tableau, which a question without an answer may have left with rows of its own."""
+        self._tableau = None
+        self._defined.clear()
 
     def has_point(self, more: Sequence[Row]) -> bool:
         """Whether an integer point that satisfies more rows is found at once; a False says nothing."""
@@ -154,7 +187,7 @@ class Member:
     def _searched(self, row: Row, exact: bool) -> bool:
         if self._tableau is None and self.has_point([complement(row)]):
             return False
-        tab = self.tableau
+        tab = self.tableau([row])
         if tab.implies(row):
             return True
         if _integral_below(tab, row):
@@ -171,7 +204,7 @@ class Member:
         const = self.least.get(row[1:])
         if const is not None:
             return row[0] - const
-        low = self.tableau.minimum(row)
+        low = self.tableau([row]).minimum(row)
         return None if low is None else -(-low[0] // low[1])
 
 

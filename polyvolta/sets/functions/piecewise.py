@@ -25,7 +25,7 @@ from ..conjuncts.project import with_known_divs
 from ..errors import OutsideDomain, SpaceMismatch, UnknownName, kind_of, nearest
 from ..operations.algebra import conjoin_all
 from ..values.aff import Aff, var
-from ..values.named import Named
+from ..values.named import Named, OverParams, listed
 from ..values.shape import need_set
 from ..values.space import Space, Tuple, distinct, renamed
 from .cells import Cell, Piece, Values, agree, apart, atoms_of, holds, refined, where, without
@@ -158,16 +158,20 @@ class Piecewise(metaclass=Named):
         space = Space(renamed(self.inp, dims), self.space.out)
         return self._of(self.param_names, space, ((c, tuple(_rename(e, table) for e in vs)) for c, vs in self.cells))
 
-    def align_params(self, params: Iterable[str]) -> Self:
+    def align_params(self, params: Iterable[str] | OverParams) -> Self:
         """The same function with a longer list of parameters, on which it does not depend; linear.
 
-        `params` is a list of names; see `Set.align_params`.
+        `params` are names, or a set, relation or function whose parameters they are; see `Set.align_params`.
 
         >>> from polyvolta.sets import MultiPwAff
         >>> MultiPwAff("{ [i] -> [i + 1] }").align_params(["N"]).param_names
         ('N',)
+
+        Raises
+        ------
+        UnknownName : see `Set.align_params`.
         """
-        wanted = tuple(dict.fromkeys([*params, *self.param_names]))
+        wanted = tuple(dict.fromkeys([*listed(params, self), *self.param_names]))
         if wanted == self.param_names:
             return self
         free = self._renamed(distinct(self.inp.dims, wanted))

@@ -176,8 +176,9 @@ def _bounds(
     for key in seen:
         lows, highs = [], []
         for member in frame.members:
-            low = member.tableau.minimum((0, *key))
-            high = None if low is None else member.tableau.maximum((0, *key))
+            tab = member.tableau([(0, *key)])
+            low = tab.minimum((0, *key))
+            high = None if low is None else tab.maximum((0, *key))
             if low is None or high is None:
                 break
             if key == unit:  # at least these are exact

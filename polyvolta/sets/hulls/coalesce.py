@@ -17,10 +17,11 @@ The cases are those of S. Verdoolaege, "Integer set coalescing" (IMPACT 2015); h
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, TypeVar
 
-from ..budgets import spend
+from ..budgets import bounded, spend
 from ..conjuncts import conjunct as cj
 from ..conjuncts import lattice
 from ..conjuncts.conjunct import Conjunct
@@ -28,6 +29,7 @@ from ..conjuncts.frame import Frame, Member
 from ..conjuncts.implies import subtract
 from ..conjuncts.project import prune, with_known_divs
 from ..engine.rows import Row, complement, negate
+from ..errors import BudgetExceeded
 from . import joint
 from .covering import covers, valid_rows
 from .gist import irredundant
@@ -36,8 +38,13 @@ if TYPE_CHECKING:
     from ..values.relation import Relation
 
 R = TypeVar("R", bound="Relation")
+F = TypeVar("F")
 
 FEW_DIVS = 2  # with more, what only an integer program can say of a row counts as unknown: fewer fusions, none wrong
+FOR_A_PAIR = (
+    5_000  # steps (some 100 ms) for one way to fuse a pair; of some 1,500 random fusions the longest took 3,700
+)
+EFFORT = 200_000  # steps for all of the pieces
 
 
 def coalesce(self: R) -> R:
@@ -45,11 +52,11 @@ def coalesce(self: R) -> R:
 
     Exact; every pair is compared at most three times, and a comparison is a few linear programs, at last a double
     description, or none where the pieces lie apart. It is a greedy search: not always the fewest pieces, never more
-    than with existentials spelt out.
+    than with existentials spelt out. What it has come to after 200,000 steps, some seconds, is the result.
 
     Raises
     ------
-    BudgetExceeded : the comparisons took too many steps.
+    BudgetExceeded : spelling out existentials took too many steps, or a `budget` around it has fewer.
 
     >>> from polyvolta.sets import Set
     >>> print(Set("{ [i] : 0 <= i < 5; [i] : 5 <= i < 9 }").coalesce())
@@ -70,36 +77,75 @@ def _with_strides(c: Conjunct) -> Conjunct:
     return cj.normalise(c.n, c.divs, (*c.eqs, *eqs), c.ineqs) or cj.nothing(c.n) if eqs else c
 
 
-@lru_cache(maxsize=1 << 10)
 def coalesce_conjuncts(pieces: tuple[Conjunct, ...]) -> tuple[Conjunct, ...]:
-    """Fewer conjuncts with the same points; these have known divs. Those without a point go."""
-    if len(pieces) == 1 and pieces[0].is_empty:
-        return ()
+    """Fewer conjuncts with the same points; these have known divs. Those without a point go.
+
+    Where the comparisons take more than `EFFORT`, what they have come to: pieces that were not compared stay.
+    """
+    try:
+        return _coalesced(pieces)
+    except _Ended as ended:
+        spend(0)  # ends the caller where the budget was its own
+        return tuple([p.told for p in (*ended.done, *reversed(ended.todo))])
+
+
+class _Ended(Exception):
+    """The search took too long: pieces that were compared with one another, and those that were not."""
+
+    def __init__(self, done: list[_Piece], todo: list[_Piece]) -> None:
+        super().__init__()
+        self.done, self.todo = done, todo
+
+
+@lru_cache(maxsize=1 << 10)
+def _coalesced(pieces: tuple[Conjunct, ...]) -> tuple[Conjunct, ...]:
+    """See `coalesce_conjuncts`; what a budget ends is not kept."""
+    if len(pieces) == 1:
+        return () if pieces[0].is_empty else pieces
+    done: list[_Piece] = []
+    todo: list[_Piece] = []
+    try:
+        return bounded(EFFORT, _searched, pieces, done, todo)
+    except BudgetExceeded:
+        raise _Ended(done, todo) from None
+
+
+def _searched(pieces: tuple[Conjunct, ...], done: list[_Piece], todo: list[_Piece]) -> tuple[Conjunct, ...]:
+    """See `coalesce_conjuncts`; at any time all points are in the pieces that are done or to do."""
+    new = len(pieces)  # how many at the end were not compared with the others
+    tried: Tried = set()
     while len(pieces) > 1:
         frame = Frame(pieces)
-        todo = [_Piece(m, c) for m, c in zip(frame.members, pieces, strict=True)][::-1]
-        done: list[_Piece] = []
-        apart: Unfused = {}
-        while todo:
-            a = todo.pop()
-            for k in reversed(range(len(done))):  # neighbours tend to stand together
-                fused = _fuse(frame, done[k], a, apart)
-                if fused is not None:
-                    del done[k]
-                    todo.append(fused)
-                    break
-            else:
-                done.append(a)
-            if not todo and apart:
-                todo += _fused_by_wrapping(frame, done, apart)
-        done = [p for p in done if p.conjunct is not None]
-        pieces = tuple([c for p in done if (c := p.conjunct) is not None])
-        pair = _fusible_by_strides(frame, done) or _fusible_by_hull(done)
+        known = [_Piece(m, c) for m, c in zip(frame.members, pieces, strict=True)]
+        done[:], todo[:] = known[: len(pieces) - new], known[len(pieces) - new :][::-1]
+        _fuse_all(frame, done, todo)
+        done[:] = [p for p in done if p.conjunct is not None]
+        strided = [p for p in done if any(any(r[1 + frame.n :]) for r in p.member.eqs)]
+        pair = _fusible(strided, tried, _fuse_by_strides) or _fusible(done, tried, _fuse_by_hull, floors=True)
+        pieces = tuple([p.told for p in done if pair is None or p not in pair[:2]])
         if pair is None:
             break
-        k, j, fused = pair
-        pieces = (*[p for at, p in enumerate(pieces) if at not in (k, j)], fused)
+        pieces, new = (*pieces, pair[2]), 1
     return pieces
+
+
+def _fuse_all(frame: Frame, done: list[_Piece], todo: list[_Piece]) -> None:
+    """Compare what is to do with what is done and with itself, and fuse what rows at hand make one."""
+    apart: Unfused = {}
+    while todo:
+        a = todo[-1]
+        for k in reversed(range(len(done))):  # neighbours tend to stand together
+            spend()
+            b = done[k]
+            fused = None if b.apart(a) else _within_bounds(_fuse, b, a, frame, apart)
+            if fused is not None:
+                del done[k]
+                todo[-1] = fused
+                break
+        else:
+            done.append(todo.pop())
+        if not todo and apart:
+            todo += _fused_by_wrapping(done, apart)
 
 
 class _Piece:
@@ -127,6 +173,11 @@ class _Piece:
         whole = whole and prune(whole)
         return irredundant(whole) if whole and whole.divs else whole
 
+    @property
+    def told(self) -> Conjunct:
+        """The piece on its own, whether it has a point or not."""
+        return self._known or self.conjunct or cj.nothing(self.member.frame.n)
+
     def apart(self, other: _Piece, floors: bool = False) -> bool:
         """Whether two parallel rows have room between them; with `floors`, room for a multiple of a divisor, too."""
         least, gap, base = other.member.least, max(self.stride, other.stride), self.member.frame.n
@@ -139,15 +190,25 @@ class _Piece:
         return False
 
 
+def _within_bounds(fuse: Callable[..., F | None], a: _Piece, b: _Piece, *more: object) -> F | None:
+    """What a way to fuse makes of two pieces; None, too, where it takes more than `FOR_A_PAIR`."""
+    try:
+        return bounded(FOR_A_PAIR, fuse, a, b, *more)
+    except BudgetExceeded:
+        spend(0)  # ends the caller where the budget was its own
+        for p in (a, b):
+            p.member.forget()
+        return None
+
+
 # pieces A and B of which the rows at hand make no one: rows valid on both, rows of B that cut A, rows of A that cut B
 Unfused = dict[tuple[_Piece, _Piece], tuple[Member, list[Row], list[Row]]]
+Way = Callable[[_Piece, _Piece], Conjunct | None]
+Tried = set[tuple[Way, Conjunct, Conjunct]]  # in vain
 
 
-def _fuse(frame: Frame, a: _Piece, b: _Piece, apart: Unfused) -> _Piece | None:
+def _fuse(a: _Piece, b: _Piece, frame: Frame, apart: Unfused) -> _Piece | None:
     """One piece with exactly the points of both; if the rows at hand give none, `apart` remembers them, and None."""
-    spend()
-    if a.apart(b):
-        return None
     exact = len(frame.divs) <= FEW_DIVS
     cuts_b = b.member.denied(a.member.statements, exact)
     if not cuts_b:
@@ -162,20 +223,28 @@ def _fuse(frame: Frame, a: _Piece, b: _Piece, apart: Unfused) -> _Piece | None:
     return None
 
 
-def _fused_by_wrapping(frame: Frame, pieces: list[_Piece], apart: Unfused) -> list[_Piece]:
+def _fused_by_wrapping(pieces: list[_Piece], apart: Unfused) -> list[_Piece]:
     """At most one piece, for two that leave the list, of wrapped rows; the pairs that were tried leave `apart`."""
     for a, b in list(apart):
         hull, cuts_a, cuts_b = apart.pop((a, b))
         if a not in pieces or b not in pieces:
             continue
-        wrapped = [*_wrapped(a.member, b.member, cuts_b), *_wrapped(b.member, a.member, cuts_a)]
-        if wrapped:
-            both = Member(frame, hull.eqs, (*hull.ineqs, *wrapped))
-            if covers(both, cuts_a, cuts_b):
-                pieces.remove(a)
-                pieces.remove(b)
-                return [_Piece(both)]
+        both = _within_bounds(_wrapping, a, b, hull, cuts_a, cuts_b)
+        if both is not None:
+            pieces.remove(a)
+            pieces.remove(b)
+            return [both]
     return []
+
+
+def _wrapping(a: _Piece, b: _Piece, hull: Member, cuts_a: list[Row], cuts_b: list[Row]) -> _Piece | None:
+    """One piece of the rows valid on both and of those that wrapping makes so, where these are enough."""
+    wrapped = [*_wrapped(a.member, b.member, cuts_b), *_wrapped(b.member, a.member, cuts_a)]
+    if wrapped:
+        both = Member(hull.frame, hull.eqs, (*hull.ineqs, *wrapped))
+        if covers(both, cuts_a, cuts_b):
+            return _Piece(both)
+    return None
 
 
 def _wrapped(a: Member, b: Member, cuts: list[Row]) -> list[Row]:
@@ -189,7 +258,7 @@ def _wrapped(a: Member, b: Member, cuts: list[Row]) -> list[Row]:
         others = [s for s in cuts if s != r and s != negate(r)]
         if not others or not b.implies(complement(r), exact=False):
             continue
-        tab = b.tableau
+        tab = b.tableau(cuts)
         token = tab.mark()
         tab.add_eq((r[0] + 1, *r[1:]))
         lows = [] if tab.empty else [(s, tab.minimum(s)) for s in others]
@@ -205,36 +274,34 @@ def _wrapped(a: Member, b: Member, cuts: list[Row]) -> list[Row]:
     return found
 
 
-# ---- strides
+# ---- strides and hulls
 
 
-def _fusible_by_strides(frame: Frame, pieces: list[_Piece]) -> tuple[int, int, Conjunct] | None:
-    """Two pieces that the affine hull of both makes one, and that one."""
-    strided = [k for k, p in enumerate(pieces) if any(any(r[1 + frame.n :]) for r in p.member.eqs)]
-    for at, k in enumerate(strided):
-        for j in strided[:at]:
-            spend()
-            if not pieces[k].apart(pieces[j]):
-                fused = _fuse_by_strides(frame, pieces[k], pieces[j])
-                if fused is not None:
-                    return j, k, fused
-    return None
-
-
-def _fusible_by_hull(pieces: list[_Piece]) -> tuple[int, int, Conjunct] | None:
-    """Two pieces whose convex hull has no further point, and that one."""
+def _fusible(
+    pieces: list[_Piece], tried: Tried, fuse: Way, floors: bool = False
+) -> tuple[_Piece, _Piece, Conjunct] | None:
+    """Two pieces that a way to fuse makes one, and that one; those that it was tried with in vain are not again."""
     for at, p in enumerate(pieces):
-        for j, q in enumerate(pieces[:at]):
+        for q in pieces[:at]:
             spend()
-            if not p.apart(q, floors=True):
-                fused = joint.fused(cj.sure(q.conjunct), cj.sure(p.conjunct))
+            key = fuse, q.told, p.told
+            if not p.apart(q, floors) and key not in tried:
+                fused = _within_bounds(fuse, q, p)
                 if fused is not None:
-                    return j, at, irredundant(fused)
+                    return q, p, fused
+                tried.add(key)
     return None
 
 
-def _fuse_by_strides(frame: Frame, p: _Piece, q: _Piece) -> Conjunct | None:
-    a, b = cj.sure(p.conjunct), cj.sure(q.conjunct)
+def _fuse_by_hull(p: _Piece, q: _Piece) -> Conjunct | None:
+    """One conjunct for two pieces whose convex hull has no further point."""
+    fused = joint.fused(p.told, q.told)
+    return fused and irredundant(fused)
+
+
+def _fuse_by_strides(p: _Piece, q: _Piece) -> Conjunct | None:
+    """One conjunct for two pieces that the affine hull of both makes one."""
+    frame, a, b = p.member.frame, p.told, q.told
     grids = [g for c in (a, b) if (g := lattice.of_conjunct(c)) is not None]
     if len(grids) < 2 or lattice.index(grids[0]) != lattice.index(grids[1]):
         return None  # a union of two grids is one only where both are translates of one another

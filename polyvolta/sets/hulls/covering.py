@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import product
-
 from ..conjuncts.frame import Frame, Member
 from ..engine.rows import Row, complement, negate
 
@@ -12,8 +10,10 @@ def valid_rows(frame: Frame, a: Member, b: Member, cuts: set[Row]) -> Member:
     """The rows of either that hold on both, the strongest of each linear part."""
     best: dict[Row, int] = {}
     for row in (*a.statements, *b.statements):
-        if row not in cuts and best.get(row[1:], row[0]) >= row[0]:
-            best[row[1:]] = row[0]
+        if row not in cuts:
+            key, const = row[1:], row[0]
+            if best.get(key, const) >= const:
+                best[key] = const
     eqs = []
     for row in (*a.eqs, *b.eqs):
         opposite = negate(row)
@@ -27,17 +27,20 @@ def covers(hull: Member, cuts_a: list[Row], cuts_b: list[Row]) -> bool:
     """Whether no point of the hull violates both a row of `cuts_b` (of A) and one of `cuts_a` (of B)."""
     likely: list[tuple[Row, Row]] = []  # to fail
     others: dict[Row, list[Row]] = {}
-    for r, s in product(cuts_b, cuts_a):
-        if r[1:] != negate(s[1:]):
-            others.setdefault(r, []).append(s)
-        elif r[0] + s[0] < -1:
-            likely.append((r, s))
+    opposite = [negate(s[1:]) for s in cuts_a]
+    for r in cuts_b:
+        key = r[1:]
+        for s, other in zip(cuts_a, opposite, strict=True):
+            if key != other:
+                others.setdefault(r, []).append(s)
+            elif r[0] + s[0] < -1:
+                likely.append((r, s))
     unsure = []
     for r, partners in (*[(r, [s]) for r, s in reversed(likely)], *others.items()):
         first = complement(r)
         if hull.has_point((first, complement(partners[0]))):
             return False
-        tab = hull.tableau
+        tab = hull.tableau([*cuts_a, *cuts_b])
         if tab.empty:
             return True
         before = tab.mark()

@@ -3,7 +3,8 @@
 - The *affine hull* has equalities only. It is computed on the grid of integer points (module `lattice`), so it is
   the least affine subspace that contains them, and it keeps strides: the hull of the points 0 and 4 is `i mod 4 = 0`.
 - The *simple hull* has translates of the constraints at hand: each is moved out until it holds on every piece.
-  The *unshifted* one has only those that hold as they are. Both take linear programs alone.
+  The *unshifted* one has only those that hold as they are, each as tight as the grid of its conjunct allows
+  (`j >= -4` beside `j mod 2 = 1` is j >= -3). Both take linear programs alone.
 - The *convex hull* is the rational one: of the rational solutions of all pieces, existentials forgotten. Inequalities
   are first as tight as the grid of their conjunct allows (`0 <= 2i <= 5` ends at 2, and beside `i mod 4 = 1` at 1).
   It is exact as such, by double description (module `cone`), which can take exponentially many rays.
@@ -21,10 +22,10 @@ from typing import TYPE_CHECKING, TypeVar
 from ..conjuncts import conjunct as cj
 from ..conjuncts import lattice
 from ..conjuncts.conjunct import Conjunct
-from ..conjuncts.frame import Frame, Member
+from ..conjuncts.frame import Frame
 from ..conjuncts.project import prune, with_known_divs
 from ..engine import cone
-from ..engine.rows import Row, combine, dot, negate, normal_ineq, substitute_all
+from ..engine.rows import Row, dot, normal_ineq, substitute_all
 
 if TYPE_CHECKING:
     from ..values.relation import Relation
@@ -177,11 +178,10 @@ def _affine(cs: list[Conjunct]) -> Conjunct:
 
 def _simple(cs: list[Conjunct], *, shift: bool) -> Conjunct:
     cs = [p for c in cs for p in with_known_divs(c) if not p.is_empty]
-    frame = Frame(cs)
+    frame = Frame([_on_grid(c) for c in cs])
     best: dict[Row, int] = {}
     for member in frame.members:
-        stated = [_floorless(member, row) for row in member.ineqs]
-        for row in (*stated, *member.eqs, *map(negate, member.eqs)):
+        for row in member.statements:
             key = row[1:]
             if key in best and best[key] <= row[0]:
                 continue
@@ -197,28 +197,38 @@ def _simple(cs: list[Conjunct], *, shift: bool) -> Conjunct:
     return _joined(_affine(cs), hull) if shift else hull
 
 
-def _floorless(member: Member, row: Row) -> Row:
-    """The row of a member without floors, where its equalities say what these are or multiples of them; else the row.
+def _on_grid(c: Conjunct) -> Conjunct:
+    """The conjunct, not normalised, its inequalities in the dimensions where equalities allow, tight on its grid.
 
-    Beside `x + n = 2q` the normal form of `x <= 1` is `2q - n <= 1`, another bound on pieces of other strides; `q <= 1`
-    beside `x = 2q` is `x <= 2`, and `x <= 3` on others.
+    So it is with `floor(j/2) >= -2` beside `j mod 2 = 1`, which is j >= -3.
 
     >>> from polyvolta.sets import Set
-    >>> ((_, (c,)),) = Set("[n] -> { [x] : -1 <= x <= 1 and (x + n) mod 2 = 0 }").parts
-    >>> member = Frame([c]).members[0]
-    >>> member.ineqs, [_floorless(member, row) for row in member.ineqs]
-    (((1, -1, 0, 2), (1, 1, 0, -2)), [(1, 0, 1, 0), (1, 0, -1, 0)])
+    >>> _on_grid(Set("{ [j] : j >= -4 and j mod 2 = 1 }").parts[0][1][0]).ineqs
+    ((3, 1, 0),)
     """
-    found = row
-    base = 1 + member.frame.n
-    for col in range(base, len(row)):
-        eq = next((e for e in member.eqs if e[col]), None) if found[col] else None
-        if eq is not None:
-            g = gcd(found[col], eq[col])
-            sign = 1 if eq[col] > 0 else -1
-            found = combine(abs(eq[col]) // g, found, -sign * found[col] // g, eq)
-    plain = normal_ineq(found)
-    return row if isinstance(plain, bool) or any(plain[base:]) else plain
+    base = 1 + c.n
+    grid = lattice.of_conjunct(c) if c.eqs else None
+    if grid is None:
+        return c
+    origin, basis = grid
+    out = []
+    for row in c.ineqs:
+        flat = row
+        for eq in reversed(c.eqs):
+            q = max((k for k in range(base, len(eq)) if eq[k]), default=0)
+            if q and flat[q]:
+                up, factor = abs(eq[q]), flat[q] if eq[q] > 0 else -flat[q]
+                flat = tuple([up * a - factor * b for a, b in zip(flat, eq, strict=True)])
+        if any(flat[base:]):
+            out.append(row)
+            continue
+        form = flat[1:base]
+        step = gcd(*[dot(form, b) for b in basis])
+        value = flat[0] + dot(form, origin)
+        tight = (flat[0] - value % step if step else flat[0], *flat[1:])
+        found = normal_ineq(tight)
+        out.append(row if isinstance(found, bool) else found)
+    return Conjunct(c.n, c.divs, c.eqs, tuple(out))
 
 
 def _convex(cs: list[Conjunct]) -> Conjunct:

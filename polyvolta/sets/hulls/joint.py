@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
-from ..budgets import budget
+from ..budgets import budget, spend
 from ..conjuncts import conjunct as cj
 from ..conjuncts import lattice
 from ..conjuncts.conjunct import Conjunct, Div, defining_rows
@@ -45,6 +45,7 @@ def fused(a: Conjunct, b: Conjunct) -> Conjunct | None:
     try:
         return _fused(a, b)
     except BudgetExceeded:
+        spend(0)  # ends the caller where the budget was its own
         return None
 
 

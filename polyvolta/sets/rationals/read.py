@@ -54,6 +54,9 @@ class _Parser(Parser[Polyhedron]):
         if self.toks[self.k] != "rat" or self.toks[self.k + 1] != ":":
             raise self.wrong("expected 'rat:'", "every piece has it, or none; Set(...) reads a text without")
         self.k += 2
+        if self.at(";", "}"):
+            hint = "{ rat: : } has the one point without dimensions, { } has none"
+            raise self.wrong("expected a tuple such as 'S[i, j]', or ':'", hint)
         return super().part(is_map, context)
 
     def pieces(self, tree: Tree, names: tuple[str, ...]) -> tuple[Polyhedron, ...]:

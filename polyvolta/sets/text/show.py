@@ -9,7 +9,7 @@ instead, without mod, and has an ASCII fallback.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import compress
@@ -24,6 +24,7 @@ from ..values.digits import congruence, mod_parts, vanishing
 from ..values.relation import Relation
 from ..values.space import Space, Tuple, distinct, fresh, renamed
 from ..values.united import United
+from .congruences import with_congruences
 from .tokens import is_spelt
 
 U = TypeVar("U", bound=United[Any])
@@ -235,8 +236,14 @@ def _readable(
     direct = [r for r in eqs if any(r[1:base])]
     eqs = [r if any(r[1:base]) else _unsubstituted(r, direct, base) for r in eqs]
     ineqs = [_spelt_out(_tight(_unsubstituted(r, eqs, base)), c) for r in c.ineqs]
-    atoms = [("eq", expression(r, table)) for r in eqs] + [("ge", expression(r, table)) for r in ineqs]
+    atoms = [("eq", expression(r, table) if not m else _remainder(r, m, table)) for r, m in with_congruences(eqs, c)]
+    atoms += [("ge", expression(r, table)) for r in ineqs]
     return atoms, existentials, inline
+
+
+def _remainder(row: Sequence[int], m: int, table: Mapping[int, Aff]) -> Aff:
+    """An expression that is 0 where m divides a row's value."""
+    return expression((0, *row[1:]), table) % m - -row[0] % m
 
 
 def _reach(c: Conjunct) -> tuple[list[int], set[int]]:

@@ -6,7 +6,10 @@ missing (`text.of_isl`). Of another name of isl's the error says what is here in
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Protocol
+
+from ..errors import UnknownName, kind_of
 
 
 class Named(type):
@@ -23,3 +26,29 @@ class Named(type):
                     return made
                 raise AttributeError(lacking(cls, name), name=name, obj=cls)
             raise AttributeError(f"type object {cls.__name__!r} has no attribute {name!r}", name=name, obj=cls)
+
+
+class OverParams(Protocol):
+    """A set, a relation or a function: what may stand for the list of its parameters."""
+
+    param_names: tuple[str, ...]
+
+
+def listed(params: Iterable[str] | OverParams, where: object) -> tuple[str, ...]:
+    """The parameters that a list names, or those of a value.
+
+    Raises
+    ------
+    UnknownName : neither; `where` is what was to have them.
+    """
+    if isinstance(type(params), Named):
+        return params.param_names  # type: ignore[union-attr]
+    if isinstance(params, str) or not isinstance(params, Iterable):
+        what = repr(params) if isinstance(params, str) else kind_of(params)
+        hint = '["N", "M"], or a Set, Map or function whose parameters they are'
+        raise UnknownName(f"parameters are a list of names, not {what}", where=str(where), hint=hint)
+    names = tuple(params)
+    wrong = [p for p in names if not isinstance(p, str)]
+    if wrong:
+        raise UnknownName(f"a parameter is given by its name, not by {wrong[0]!r}", where=str(where))
+    return names

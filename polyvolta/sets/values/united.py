@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 
 from ..budgets import metered_class
 from ..errors import SpaceMismatch, UnknownName, kind_of
-from .named import Named
+from .named import Named, OverParams, listed
 from .space import Space, apart, refuse_params, renamings
 
 
@@ -153,28 +153,24 @@ class United(Generic[P], metaclass=Named):
         """
         return self.space.dims
 
-    def align_params(self, params: Iterable[str]) -> Self:
+    def align_params(self, params: Iterable[str] | OverParams) -> Self:
         """The same points over a longer list of parameters; those it lacks are unconstrained.
 
-        `params` are names.
+        `params` are names, or a set, relation or function whose parameters they are; they come first, in their order.
 
         A dimension that is called like a parameter gets a prime, in print and for addressing it.
 
         >>> from polyvolta.sets import Set
         >>> print(Set("{ A[i] : i > 0 }") & Set("[i] -> { A[j] : j < i }"))
         [i] -> { A[i'] : 1 <= i' < i }
+        >>> print(Set("[M, N] -> { [i] : i < N }").align_params(Set("[P, N] -> { : P < N }")))
+        [P, N, M] -> { [i] : i < N }
 
         Raises
         ------
-        UnknownName : something that is no list of names.
+        UnknownName : something that is no list of names and has no parameters.
         """
-        if isinstance(params, str) or not isinstance(params, Iterable):
-            raise UnknownName(f"parameters are a list of names, not {params!r}", where=str(self), hint='["N", "M"]')
-        params = tuple(params)
-        wrong = [p for p in params if not isinstance(p, str)]
-        if wrong:
-            raise UnknownName(f"a parameter is given by its name, not by {wrong[0]!r}", where=str(self))
-        wanted = tuple(dict.fromkeys([*params, *self.param_names]))
+        wanted = tuple(dict.fromkeys([*listed(params, self), *self.param_names]))
         if wanted == self.param_names:
             return self
         shift = len(wanted) - len(self.param_names)

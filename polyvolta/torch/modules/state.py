@@ -36,11 +36,12 @@ def check_state(module: nn.Module) -> None:
     for path, m in module.named_modules():
         where = f"{path or 'the module itself'}: {m}".splitlines()[0].removesuffix("(")
         if parametrize.is_parametrized(m):
-            names = ", ".join(m.parametrizations)  # type: ignore[union-attr, arg-type]
+            names = list(m.parametrizations)  # type: ignore[arg-type]
+            are = "are" if len(names) > 1 else "is"
             raise UnsupportedModule(
-                f"kernels have no {type(m).__name__}: {names} is computed anew in each call",
+                f"kernels have no {type(m).__name__}: {', '.join(names)} {are} computed anew in each call",
                 where=where,
-                hint=f'torch.nn.utils.parametrize.remove_parametrizations(module, "{names}") leaves the value',
+                hint=f'torch.nn.utils.parametrize.remove_parametrizations(module, "{names[0]}") leaves the value',
             )
         for kind, what in _HOOKS.items():
             if hooks := getattr(m, kind, None):

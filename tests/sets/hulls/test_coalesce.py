@@ -1,5 +1,6 @@
 """Coalescing: fewer pieces, the same points."""
 
+import random
 import time
 from itertools import product
 
@@ -9,6 +10,7 @@ from polyvolta.sets import BudgetExceeded, Map, Set, budget
 from polyvolta.sets.conjuncts.conjunct import Conjunct, holds, normalise
 from polyvolta.sets.conjuncts.frame import Frame
 from polyvolta.sets.engine.rows import dot
+from polyvolta.sets.hulls import coalesce as coalescing
 
 ONE = [
     ("{ [i] : 0 <= i < 5; [i] : 5 <= i < 9 }", "{ [i] : 0 <= i < 9 }"),
@@ -137,6 +139,30 @@ def test_a_crowd_of_pieces_stops_at_its_budget():
     pieces = Set("{ " + "; ".join(f"[i, j] : {k}i <= j <= {k}i + 5 and 0 <= i < {k}" for k in range(1, 60)) + " }")
     with budget(500), pytest.raises(BudgetExceeded, match="coalesce of 59 pieces"):
         pieces.coalesce()
+
+
+@pytest.mark.parametrize(("name", "steps"), [("FOR_A_PAIR", 3), ("FOR_A_PAIR", 9), ("EFFORT", 40), ("EFFORT", 100)])
+def test_what_is_found_after_the_effort_is_the_answer(monkeypatch, name, steps):
+    """The points are the same wherever the search ends, and a search that was not ended finds more."""
+    rng, ended = random.Random(steps), 0
+    for _ in range(60):
+        rows = [
+            f"{rng.choice([1, 2, 3])}i >= {rng.randint(-3, 3)} + {rng.choice([-1, 0, 1])}j",
+            f"(i + {rng.randint(0, 2)}j) mod {rng.choice([2, 3, 4])} <= {rng.randint(0, 2)}",
+            f"i + {rng.choice([-2, 1, 3])}j <= {rng.randint(2, 6)}",
+        ]
+        s = Set("{ [i, j] : -4 <= i, j <= 6 }") - Set(f"{{ [i, j] : {' and '.join(rows)} }}")
+        expected = set(s.points())
+        with monkeypatch.context() as patch:
+            patch.setattr(coalescing, name, steps)
+            early = s.coalesce()
+        if name == "FOR_A_PAIR":  # a search that was ended as a whole is not kept
+            coalescing._coalesced.cache_clear()
+        whole = s.coalesce()
+        assert {p for piece in early.pieces for p in piece.points()} == expected == set(whole.points())
+        assert len(whole.pieces) <= len(early.pieces) <= len(s.known_divs().pieces)
+        ended += len(whole.pieces) < len(early.pieces)
+    assert ended > 5
 
 
 TANGLED = [

@@ -7,7 +7,9 @@ from hypothesis import strategies as st
 
 from polyvolta.sets import (
     Map,
+    MultiPwAff,
     PolyvoltaError,
+    PwAff,
     Set,
     SetSyntaxError,
     Space,
@@ -176,6 +178,24 @@ def test_an_error_says_what_and_where(call, kind, message):
     with pytest.raises(PolyvoltaError) as caught:
         call()
     assert type(caught.value) is kind and message in str(caught.value)
+
+
+def test_parameters_are_aligned_with_a_list_or_a_model():
+    """isl's answers, with the model's space where here is the model."""
+    one = Set("[M, N] -> { [i] : i < N }")
+    f = PwAff("[M, N] -> { [i] -> [i] : i < N }")
+    models = [
+        Set("[P, N] -> { A[i]; B[] }"),
+        Map("[P, N] -> { A[i] -> B[i] }"),
+        Set("[P, N] -> { rat: [i] : 2i = N }"),
+        PwAff("[P, N] -> { [i] -> [i] }"),
+        MultiPwAff("[P, N] -> { [i] -> [i, i] }"),
+        ["P", "N"],
+    ]
+    for model in models:
+        assert str(one.align_params(model)) == "[P, N, M] -> { [i] : i < N }"
+        assert str(f.align_params(model)) == "[P, N, M] -> { [i] -> [(i)] : i < N }"
+    assert str(Set("{ rat: [i] }").align_params(one)) == "[M, N] -> { rat: [i] }"
 
 
 def test_no_dimension_is_called_like_a_parameter():

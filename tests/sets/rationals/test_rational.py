@@ -184,7 +184,8 @@ def test_cases_are_of_rational_points():
     ("{ rat: [i] : i mod 2 = 0 }", "a remainder of rational points", 15),
     ("{ rat: [i] : i = floor(i/2) }", "a floor of rational points", 26),
     ("{ rat: [i] : i // 2 = 1 }", "a floor of rational points", 20),
-    ("{ rat: }", "expected a tuple such as 'S[i, j]', found '}'", 7),
+    ("{ rat: }", "expected a tuple such as 'S[i, j]', or ':', found '}'", 7),
+    ("{ rat: [i]; rat: ; }", "expected a tuple such as 'S[i, j]', or ':', found ';'", 17),
 ])  # fmt: skip
 def test_texts_that_say_something_else(text, said, column):
     with pytest.raises(SetSyntaxError) as refused:

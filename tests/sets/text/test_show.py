@@ -150,10 +150,19 @@ def test_what_is_printed_reads_back(block):
         ("(7i) mod 10 = 3 and 0 <= i < 100", "i mod 10 = 9 and 3 <= i <= 99"),
         ("(2i + 3j) mod 7 = 1 and 0 <= i, j < 20", "(i - 2*j) mod 7 = 4 and 0 <= i <= 19 and 0 <= j <= 19"),
         ("(3 floor(i/2) + 1) mod 4 = 0", "floor(i/2) mod 4 = 1"),
+        ("(i + 3j) mod 6 = 1", "(i + 3*j) mod 6 = 1"),
+        ("(2i + 3j) mod 6 = 1", "(2*i + 3*j) mod 6 = 1"),
+        ("(4i + 6j) mod 9 = 1", "(i - 3*j) mod 9 = 7"),
+        ("(4i + 6j) mod 16 = 6 and i > 0", "(j - 2*i) mod 8 = 1 and i >= 1"),
+        ("(2i + 3j + 5k) mod 30 = 1", "(2*i + 3*j + 5*k) mod 30 = 1"),
+        ("(i - j) mod 16 = 12 and (6i - 4j) mod 6 = 2", "(i - j) mod 16 = 12 and j mod 3 = 1"),
+        ("i mod 3 = 2 and (2i + 5j) mod 10 = 5", "i mod 3 = 2 and (2*i + 5*j) mod 10 = 5"),
+        ("i mod 4 = 0 and (floor(i/4) + j) mod 3 = 1", "(i + 4*j) mod 12 = 4"),
+        ("(4i + 6j - 2k) mod 12 = 6 and (3i - j - 5k) mod 6 = 5", "(2*j - i) mod 6 = 2 and (3*i - j + k) mod 6 = 5"),
     ],
 )
 def test_a_congruence_is_said_by_its_simplest_multiple(body, text):
-    dims = "i, j" if "j" in body else "i"
+    dims = "i, j, k" if "k" in body else "i, j" if "j" in body else "i"
     s = Set(f"{{ [{dims}] : {body} }}")
     assert str(s) == f"{{ [{dims}] : {text} }}" and Set(str(s)).is_equal(s)
 
@@ -161,11 +170,14 @@ def test_a_congruence_is_said_by_its_simplest_multiple(body, text):
 def test_congruences_as_printed_hold_where_they_do():
     """Python reads the text as it stands: `2*i mod 5 = 1` is `2*i % 5 == 1` there."""
     rng, seen = random.Random(11), set()
-    for _ in range(400):
+    for _ in range(800):
         dims, d = "ijk"[: rng.randint(1, 3)], rng.randint(2, 13)
-        sums = " + ".join([f"{rng.randint(-9, 9)}*{x}" for x in dims] + [str(rng.randint(-9, 9))])
+        sums, others = (
+            " + ".join([f"{rng.randint(-9, 9)}*{x}" for x in dims] + [str(rng.randint(-9, 9))]) for _ in range(2)
+        )
         compared = rng.choice([f"== {rng.randrange(d)}", "== 0", "<= 0", f"<= {rng.randrange(d)}"])
         bounds = rng.choice(["", f" and 0 <= {dims[0]} <= {rng.randint(3, 9)}", f" and -1 <= {' + '.join(dims)} <= 3"])
+        bounds += rng.choice(["", f" and ({others}) mod {rng.randint(2, 9)} == {rng.randint(0, 2)}"])
         s = Set(f"{{ [{', '.join(dims)}] : ({sums}) mod {d} {compared}{bounds} }}")
         assert Set(str(s)).is_equal(s)
         told = []
@@ -176,7 +188,7 @@ def test_congruences_as_printed_hold_where_they_do():
             seen.add((len(dims), "mod" in body, "floor" in body))
             body = re.sub(r"(?<![<>])=", "==", body).replace("false", "False").replace("mod", "%")
             told.append(compile(body, text, "eval"))
-        plain = compile(f"({sums}) % {d} {compared}{bounds}", "", "eval")
+        plain = compile(f"({sums}) mod {d} {compared}{bounds}".replace("mod", "%"), "", "eval")
         for point in itertools.product(range(-2, d), repeat=len(dims)):
             at = {"floor": math.floor, **dict(zip(dims, point, strict=True))}
             assert {eval(text, at) for text in told} == {eval(plain, at)}, (str(s), at)  # noqa: S307
