@@ -9,6 +9,7 @@ first follows from it.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import compress, count
 from math import gcd, lcm
 
 from ..conjuncts.conjunct import Conjunct
@@ -26,7 +27,7 @@ def with_congruences(eqs: Sequence[Sequence[int]], c: Conjunct) -> list[tuple[Se
     """
     base = 1 + c.n
     out: list[tuple[Sequence[int], int]] = [(row, 0) for row in eqs]
-    if not c.divs or all(sum(map(bool, row[base:])) < 2 for row in eqs):
+    if not c.divs or not _several(eqs, c):
         return out
     quotients: dict[int, Row] = {}  # div column -> an equality of it and dimensions alone
     stated: dict[int, tuple[Row, int]] = {}  # what eqs[k] says as a congruence
@@ -54,6 +55,21 @@ def with_congruences(eqs: Sequence[Sequence[int]], c: Conjunct) -> list[tuple[Se
             out[k] = stated[k]
     gone = _implied(stated)
     return [found for k, found in enumerate(out) if k not in gone]
+
+
+def _several(eqs: Sequence[Sequence[int]], c: Conjunct) -> bool:
+    """Whether there may be a remainder to begin with, and an equality of several quotients."""
+    base, several, remainders = 1 + c.n, False, False
+    for row in eqs:
+        quotients = row[base:]
+        if (left := len(quotients) - quotients.count(0)) != 1:
+            several |= left > 1
+        elif not remainders:
+            div = c.divs[next(compress(count(), quotients))]
+            remainders = div is not None and [*map(bool, row[1:base])] == [*map(bool, div[1][1:base])]
+        if several and remainders:
+            return True
+    return False
 
 
 def _flat(row: Sequence[int], quotients: dict[int, Row], base: int) -> Row:
