@@ -113,7 +113,7 @@ def bounded(steps: int, f: Callable[..., T], *args: Any) -> T:
     BudgetExceeded : it needs more. Where the budget around it has none left either, the next `spend` says so.
     """
     current = _current.get()
-    if current is None:
+    if current is None or current.left == inf:
         with budget(steps):
             return f(*args)
     aside = max(0, current.left - steps)

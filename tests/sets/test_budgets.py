@@ -29,7 +29,7 @@ from polyvolta.sets import (
     budget,
     var,
 )
-from polyvolta.sets.budgets import metered, spend
+from polyvolta.sets.budgets import bounded, metered, spend
 from polyvolta.sets.engine.integer import is_empty, sample
 from polyvolta.sets.engine.simplex import Tableau
 
@@ -431,3 +431,18 @@ def test_every_memo_is_bounded():
 def test_a_budget_is_a_number_of_steps(steps):
     with pytest.raises(SpaceMismatch, match="a whole number of steps"), budget(steps):
         pass
+
+
+@pytest.mark.parametrize("around", [None, 1000])
+def test_a_function_within_some_of_the_steps(around):
+    """It ends after its own steps, and what is around it has lost these alone."""
+    with budget(around):
+        with pytest.raises(BudgetExceeded):
+            bounded(10, spend, 11)
+        assert bounded(10, spend, 10) is None
+        with pytest.raises(BudgetExceeded):
+            bounded(10, spend, 11)
+        spend(900)
+        if around:
+            with pytest.raises(BudgetExceeded):
+                spend(100)

@@ -170,10 +170,10 @@ class BandLoops:
                 self.unbounded(k, lanes, b)
             return guarded(conditions, self.group(k, Group(possible), state), self.at)
         value = single(known, b, shadows, col)
-        if where is None and len(lanes) > 1 and self.writer.parted and fixed(b, state):
-            where = [self.outside(k, lane, state, True) for lane in lanes]
-        if value is None and where is not None:
-            conditions += self.somewhere(where, b, state)
+        if value is None:
+            if where is None and len(lanes) > 1 and self.writer.parted and fixed(b, state):
+                where = [self.outside(k, lane, state, True) for lane in lanes]
+            conditions += self.somewhere(where, b, state) if where is not None else ()
         if value is not None:
             body = self.at_value(k, parts, value, state)
         elif unroll:

@@ -148,17 +148,17 @@ class _System:
         """Whether there is an integer point with these first unknowns; exact, an integer program."""
         n = len(self.occurs)
 
-        def dense(const: int, terms: Terms) -> list[int]:
+        def dense(const: int, terms: Terms) -> tuple[int, ...]:
             row = [const, *[0] * n]
             for v, c in terms:
                 row[1 + v] += c
-            return row
+            return tuple(row)
 
         eqs = [dense(-x // den, ((v, 1),)) for v, x in enumerate(first)]
         eqs += [dense(0, (*terms, (v, -1))) for v, terms in sums.items()]
         ineqs = [dense(*row) for row in (*zip(self.consts, self.terms, strict=True), *own)]
         ineqs += [dense(0, ((v, 1),)) for v in range(n)]
-        return not is_empty(n, tuple(map(tuple, eqs)), tuple(map(tuple, ineqs)))
+        return not is_empty(n, eqs, ineqs)
 
 
 def _choices(constraint: Constraint) -> int:

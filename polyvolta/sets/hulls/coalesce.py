@@ -41,9 +41,7 @@ R = TypeVar("R", bound="Relation")
 F = TypeVar("F")
 
 FEW_DIVS = 2  # with more, what only an integer program can say of a row counts as unknown: fewer fusions, none wrong
-FOR_A_PAIR = (
-    5_000  # steps (some 100 ms) for one way to fuse a pair; of some 1,500 random fusions the longest took 3,700
-)
+FOR_A_PAIR = 5_000  # steps (some 100 ms) for one way to fuse a pair; the longest of 1,500 random fusions took 3,700
 EFFORT = 200_000  # steps for all of the pieces
 
 

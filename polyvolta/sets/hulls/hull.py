@@ -25,7 +25,7 @@ from ..conjuncts.conjunct import Conjunct
 from ..conjuncts.frame import Frame
 from ..conjuncts.project import prune, with_known_divs
 from ..engine import cone
-from ..engine.rows import Row, dot, normal_ineq, substitute_all
+from ..engine.rows import Row, combine, dot, normal_ineq, substitute_all
 
 if TYPE_CHECKING:
     from ..values.relation import Relation
@@ -217,8 +217,7 @@ def _on_grid(c: Conjunct) -> Conjunct:
         for eq in reversed(c.eqs):
             q = max((k for k in range(base, len(eq)) if eq[k]), default=0)
             if q and flat[q]:
-                up, factor = abs(eq[q]), flat[q] if eq[q] > 0 else -flat[q]
-                flat = tuple([up * a - factor * b for a, b in zip(flat, eq, strict=True)])
+                flat = combine(abs(eq[q]), flat, -flat[q] if eq[q] > 0 else flat[q], eq)
         if any(flat[base:]):
             out.append(row)
             continue
