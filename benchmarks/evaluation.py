@@ -27,7 +27,8 @@ import ways
 from searched_library import Given
 
 import polyvolta as pv
-from polyvolta.cli import benching, terminal
+from polyvolta.cli import terminal
+from polyvolta.cli.work import benching
 from polyvolta.compiler.options import Options, default_options
 from polyvolta.compiler.rule.values import BadOption
 from polyvolta.cuda.target.target import Target

@@ -24,15 +24,14 @@ from __future__ import annotations
 
 import errno
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
-import typer.core
 
 from polyvolta.cli import names, terminal, values
+from polyvolta.cli.errors import CannotWrite, print_error
 from polyvolta.cli.options import (
     DEMO_SIZE,
     FIRST_BLOCK,
@@ -83,86 +82,20 @@ from polyvolta.cli.options import (
     with_choice,
 )
 from polyvolta.cli.progress import Bar
-from polyvolta.cli.trial import check_memory, check_time, print_resources, run_random
-from polyvolta.display.text import folded
+from polyvolta.cli.usage import Command, Group, with_hyphens
+from polyvolta.cli.work.trial import check_memory, check_time, print_resources, run_random
 from polyvolta.sets.errors import PolyvoltaError, UnknownName
-
-
-class CannotWrite(PolyvoltaError):
-    """A file that the command line was to write, and can't."""
-
-    id = "PV602"
-
 
 STDOUT = Path("-")
 
-UsageError: Any = typer.BadParameter.__base__
-
-
-class WrongUsage(PolyvoltaError):
-    """A command line that asks for nothing that there is, where an error is to be JSON."""
-
-    id = "PV608"
-
-
-@contextmanager
-def _usage_as_json(args: Sequence[str]) -> Iterator[None]:
-    """With `--json` what is wrong with the command line itself is an error as any other."""
-    try:
-        yield
-    except UsageError as wrong:
-        if "--json" not in args:
-            raise
-        command = wrong.ctx.command_path if wrong.ctx is not None else "polyvolta"
-        raise WrongUsage(wrong.format_message(), hint=f"{command} --help") from wrong
-
-
-class _Plain:
-    """Help in which `--help`, completion and arguments show no type; flags of our own have an empty `metavar`."""
-
-    def make_context(self, info_name: str | None, args: list[str], *more: Any, **extra: Any) -> Any:
-        with _usage_as_json([*args]):
-            return super().make_context(info_name, args, *more, **extra)  # type: ignore[misc]
-
-    def get_help_option(self, ctx: Any) -> Any:
-        option = super().get_help_option(ctx)  # type: ignore[misc]  # of the command that this is mixed into
-        if option is not None:
-            option.metavar = ""
-        return option
-
-    def get_params(self, ctx: Any) -> Any:
-        params = super().get_params(ctx)  # type: ignore[misc]
-        for p in params:
-            if p.name in ("install_completion", "show_completion"):
-                p.metavar = ""
-            if isinstance(p, typer.core.TyperArgument):
-                p.display_type_rich = lambda ctx: None  # type: ignore[method-assign]
-        return params
-
-
-class _Command(_Plain, typer.core.TyperCommand):
-    pass
-
-
-class _Group(_Plain, typer.core.TyperGroup):
-    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        with _usage_as_json([*args]):
-            return super().resolve_command(ctx, args)
-
-
-def _with_hyphens(name: str) -> str:
-    """An option's name, which may be written as the API has it: `--block_tile` is `--block-tile`."""
-    return name.replace("_", "-")
-
-
 app = typer.Typer(
     name="polyvolta",
-    cls=_Group,
+    cls=Group,
     help="Tensor-core kernels from a graph of matrix products, by integer sets alone.",
     epilog="Start with: polyvolta demo",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"], "token_normalize_func": _with_hyphens},
+    context_settings={"help_option_names": ["-h", "--help"], "token_normalize_func": with_hyphens},
 )
 
 
@@ -188,7 +121,7 @@ def _top(version: Version = False) -> None:
     pass
 
 
-@app.command(cls=_Command)
+@app.command(cls=Command)
 @with_choice
 def demo(
     ascii: Ascii = False,
@@ -209,7 +142,7 @@ def demo(
     run_random(out, kernel, sizes, 0, interpret)
 
 
-@app.command(cls=_Command)
+@app.command(cls=Command)
 @with_choice
 def show(
     stage: Stage = None,
@@ -237,7 +170,7 @@ def show(
         terminal.print_tree(out, kernel.stages[stage].show(ascii))
 
 
-@app.command(cls=_Command)
+@app.command(cls=Command)
 @with_choice
 def emit(
     output: Output = None,
@@ -274,7 +207,7 @@ def emit(
         terminal.print_text(terminal.console(), kernel.source)
 
 
-@app.command(cls=_Command)
+@app.command(cls=Command)
 @with_choice
 def run(
     size: SizeText = SIZE,
@@ -296,7 +229,7 @@ def run(
     run_random(out, kernel, sizes, seed, interpret, json)
 
 
-@app.command(cls=_Command)
+@app.command(cls=Command)
 @with_choice
 def tune(
     size: SizeText = SIZE,
@@ -309,22 +242,22 @@ def tune(
 ) -> None:
     """Time the best guesses on the GPU at hand and remember the winner; a run that was stopped goes on where it was."""
     sizes = dict(zip("MNK", numbers(size, "size", SIZE), strict=True))
-    from polyvolta.cli.tuning import tune_and_print
+    from polyvolta.cli.work.tuning import tune_and_print
 
     tune_and_print(terminal.console(), choice.graph(), choice.target, sizes, budget, gpus, limit, json)
 
 
-@app.command(cls=_Command)
+@app.command(cls=Command)
 def calibrate(target: Arch = None, keep: Keep = False) -> None:
     """Fit the cost model's figures to the GPU at hand, in a minute; with --keep this computer's kernels are chosen by
     them."""
     names.check_target(target)
-    from polyvolta.cli.tuning import calibrate_and_print
+    from polyvolta.cli.work.tuning import calibrate_and_print
 
     calibrate_and_print(target, keep)
 
 
-@app.command(cls=_Command)
+@app.command(cls=Command)
 @with_choice
 def verify(
     only: Only = None,
@@ -334,7 +267,7 @@ def verify(
     choice: Choice,
 ) -> None:
     """Prove for all sizes that the kernel is right; exit code 1 if it isn't, with a counter-example, or not decided."""
-    from polyvolta.cli import proving
+    from polyvolta.cli.work import proving
 
     proving.check(only, mutant)
     out = terminal.console()
@@ -343,7 +276,7 @@ def verify(
         raise typer.Exit(1)
 
 
-@app.command(cls=_Command)
+@app.command(cls=Command)
 @with_choice
 def trace(
     size: SizeText = TRACE_SIZE,
@@ -362,14 +295,14 @@ def trace(
     out = terminal.console()
     kernel = choice.compiled()
     check_memory(kernel, kernel.check_sizes(sizes))
-    from polyvolta.cli.tracing import trace_random
+    from polyvolta.cli.work.tracing import trace_random
 
     if not json:
         terminal.print_title(out, kernel)
     trace_random(out, kernel, sizes, at, first, steps, statement, seed, json)
 
 
-@app.command(cls=_Command)
+@app.command(cls=Command)
 @with_choice
 def draw(
     picture: Picture = "all",
@@ -389,7 +322,7 @@ def draw(
     names.checked(picture, names.PICTURES, "picture")
     sizes = {} if size is None else dict(zip("MNK", numbers(size, "size", SIZE, least=0), strict=True))
     at = block_numbers(block)
-    from polyvolta.cli import pictures, proving
+    from polyvolta.cli.work import pictures, proving
 
     proving.check(None, mutant)
     a, b = choice.layouts.split(",")
@@ -397,12 +330,12 @@ def draw(
     pictures.check(picture, wanted, output)
     out = terminal.console()
     kernel = proving.broken(choice.compiled(), mutant, out)
-    from polyvolta.cli import drawing
+    from polyvolta.cli.work import drawing
 
     drawing.draw(out, kernel, picture, wanted, output)
 
 
-@app.command(cls=_Command)
+@app.command(cls=Command)
 def bench(
     only: Benchmarks = None,
     count: SizeCount = 100,
@@ -421,7 +354,7 @@ def bench(
 
     Needs a GPU and torch; `--report` needs neither. The exit code is 1 if sizes are left, after --minutes.
     """
-    from polyvolta.cli import benching
+    from polyvolta.cli.work import benching
 
     some = tuple(filter(None, (name.strip() for name in (only or "").split(","))))
     benching.check(some)
@@ -440,7 +373,7 @@ def bench(
         raise typer.Exit(1)
 
 
-@app.command(cls=_Command)
+@app.command(cls=Command)
 def targets(json: Json = False) -> None:
     """The architectures that kernels are made for, and what they have."""
     with Bar():
@@ -449,36 +382,6 @@ def targets(json: Json = False) -> None:
         values.write([values.target(t) for t in known.values()])
     else:
         terminal.print_targets(terminal.console(), known)
-
-
-# ---- what they share ---------------------------------------------------------------------------------------
-
-
-def print_error(error: PolyvoltaError, as_json: bool = False) -> None:
-    """An error on stderr: its id, what, where and a hint; nothing, if stderr can't be written."""
-    where = "\n".join(f"  {line}" for line in error.where.splitlines())
-    try:
-        if as_json:
-            terminal.write_error(values.text_of(values.error(error)))
-        elif terminal.may_be_terminal(sys.stderr) and (err := terminal.console(stderr=True)).is_terminal:
-            _print_in_colours(err, error, where)
-        else:  # which needs no rich
-            hint = f"hint: {terminal.folded(error.hint, ' ' * 6)}" if error.hint else ""
-            terminal.write_error("\n".join(filter(None, (f"error {error.id}: {error.message}", where, hint))))
-    except OSError:
-        terminal.discard(sys.stderr)
-
-
-def _print_in_colours(err: Any, error: PolyvoltaError, where: str) -> None:
-    from rich.text import Text
-
-    width = min(err.width, 100)
-    terminal.put(err, Text.assemble((f"error {error.id}", "bold red"), f": {error.message}"))
-    if where:
-        err.print(folded(where, width))
-    if error.hint:
-        err.print("hint", style="green", end="")
-        err.print(f": {terminal.folded(error.hint, ' ' * 6, width)}")
 
 
 def main(argv: Sequence[str] | None = None) -> None:

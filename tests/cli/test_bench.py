@@ -5,8 +5,9 @@ import sys
 
 import pytest
 
-from polyvolta.cli import benching, terminal
+from polyvolta.cli import terminal
 from polyvolta.cli.commands import main
+from polyvolta.cli.work import benching
 from polyvolta.cuda.run import gpu, launch
 from polyvolta.cuda.target.registry import targets
 from polyvolta.evaluation import library, records

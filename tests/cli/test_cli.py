@@ -12,10 +12,10 @@ import pytest
 
 import polyvolta
 import polyvolta as pv
-from polyvolta.cli import trial
-from polyvolta.cli.commands import print_error
+from polyvolta.cli.errors import print_error
 from polyvolta.cli.options import Choice
-from polyvolta.cli.trial import TOLERANCE
+from polyvolta.cli.work import trial
+from polyvolta.cli.work.trial import TOLERANCE
 from polyvolta.compiler.kernel import Kernel
 from polyvolta.cuda.errors import CompilerMissing
 from polyvolta.cuda.machine import interpreter

@@ -12,10 +12,11 @@ import pytest
 from rich.console import Console
 
 import polyvolta as pv
-from polyvolta.cli import names, terminal, trial, values
+from polyvolta.cli import names, terminal, values
 from polyvolta.cli.commands import main
 from polyvolta.cli.gallery import IDIOMS
 from polyvolta.cli.progress import Bar
+from polyvolta.cli.work import trial
 from polyvolta.cuda.arch import AUTO
 from polyvolta.cuda.errors import NoGpu
 from polyvolta.cuda.mutants import MUTANTS

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from polyvolta.cli import terminal
-from polyvolta.cli.pictures import CannotSave, Wanted
 from polyvolta.cli.progress import Bar
+from polyvolta.cli.work.pictures import CannotSave, Wanted
 from polyvolta.cuda.ir.kernel_ir import Roles
 from polyvolta.cuda.ir.walk import arrays_of, operations
 from polyvolta.cuda.pictures import Svg, instruction, output_tiles, ownership, pipeline, shared_tile

@@ -13,7 +13,7 @@ from itertools import chain, islice
 from typing import TYPE_CHECKING
 
 from polyvolta.cli import terminal, values
-from polyvolta.cli.trial import random_arrays
+from polyvolta.cli.work.trial import random_arrays
 from polyvolta.cuda.ir.walk import operations
 from polyvolta.cuda.machine.stepping import TraceStep, checked_block, warps_text
 from polyvolta.graph.functions.formats import FORMATS
