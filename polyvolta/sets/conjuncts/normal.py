@@ -118,8 +118,8 @@ class _Work(Columns):
         if self.unsolved or self.round_divs() or self.recognise():
             return False
         if self.divs:
-            rows = [r[self.base :] for r in (*self.eqs, *self.ineqs)]
-            if not rows or not all(map(any, zip(*rows, strict=True))):
+            columns = [*zip(*self.eqs, *self.ineqs, strict=True)]
+            if not columns or not all(map(any, columns[self.base :])):
                 self.sort_divs()  # a row that was dropped may have been the last to use a div
         return True
 
@@ -282,12 +282,12 @@ class _Work(Columns):
                         continue
                     return False
                 key, const = r[1:], r[0]
-            if best.get(key, const) >= const:
+            if best.setdefault(key, const) > const:
                 best[key] = const
         self.bounds = bounds = self.intervals(best)
         if len(best) > 1 and not round_rows(best, bounds):
             return False
-        self.pairs = opposites(best)
+        self.pairs, count = opposites(best), len(best)
         for key, opposite in list(self.pairs.items()):
             if key not in best or (gap := best[key] + best[opposite]) > 0:
                 continue
@@ -306,6 +306,8 @@ class _Work(Columns):
                     del best[low[1:]]
                 if below is not None and below >= high[0]:
                     del best[high[1:]]
+        if len(best) < count:
+            self.pairs = {k: o for k, o in self.pairs.items() if k in best and o in best}
         self.best = best
         self.ineqs = [[c, *key] for key, c in best.items()]
         return True
@@ -354,8 +356,7 @@ class _Work(Columns):
 
     def recognise(self) -> bool:
         """Write one quotient as a floor (see `recognise`); whether there was one."""
-        best = self.best
-        pairs = {k: o for k, o in self.pairs.items() if k in best and o in best}
+        best, pairs = self.best, self.pairs
         scaled = [row for row in self.eqs if max(row[1:]) > 1 or min(row[1:]) < -1]
         if not pairs and not scaled:
             return False
@@ -399,7 +400,7 @@ class _Work(Columns):
         base = self.base
         divs = tuple([None if d is None else (d[0], tuple(d[1][: base + k])) for k, d in enumerate(self.divs)])
         eqs = tuple(sorted(row for r in self.eqs if isinstance(row := normal_eq(r), tuple)))
-        return divs, eqs, tuple(sorted(tuple(r) for r in self.ineqs))
+        return divs, eqs, tuple(sorted(map(tuple, self.ineqs)))
 
 
 # ---- intervals

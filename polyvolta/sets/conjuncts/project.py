@@ -14,8 +14,9 @@ of pieces.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
+from itertools import compress, count, filterfalse
 
 from ..budgets import spend
 from ..engine import lexopt, simplex
@@ -49,24 +50,30 @@ def compose(
     if a.divs and b.divs:  # some may be shared
         return _project(cj.juxtaposed(cj.placed(a, n, first), cj.placed(b, n, second)), drop)
     gone = frozenset(drop)
-    kept = [d for d in range(n) if d not in gone]
+    kept = [*filterfalse(gone.__contains__, range(n))]
     owner, places = (a, first) if a.divs else (b, second)
-    known, tainted = _split(owner, {d for d, place in enumerate(places) if place in gone})
+    known, tainted = _split(owner, {d for d, place in enumerate(places) if place in gone} if owner.divs else ())
     eqs: list[Row] = []
     ineqs: list[Row] = []
     spelt_out: list[Row] = []
     divs: list[Div] = []
     for c, places in ((a, first), (b, second)):
-        at = {place: 1 + d for d, place in enumerate(places)}
         base, end = 1 + c.n, 1 + c.n + len(c.divs)  # a zero stands at the end
-        own, others = (([base + k for k in part] if c is owner else [end] * len(part)) for part in (known, tainted))
-        take = picker((0, *[at.get(d, end) for d in kept], *own, *[at.get(d, end) for d in drop], *others))
+        source = [end] * n
+        for d, place in enumerate(places, 1):
+            source[place] = d
+        own = [base + k for k in known] if c is owner else [end] * len(known)
+        others = [base + k for k in tainted] if c is owner else [end] * len(tainted)
+        at = source.__getitem__
+        take = picker((0, *map(at, kept), *own, *map(at, drop), *others))
         eqs += [take((*r, 0)) for r in c.eqs]
         ineqs += [take((*r, 0)) for r in c.ineqs]
-        for k in tainted if c is owner else ():
+        if c is not owner:
+            continue
+        for k in tainted:
             if (div := c.divs[k]) is not None:
                 spelt_out += [take((*r, 0)) for r in defining_rows(div, base + k, end)]
-        for k in known if c is owner else ():
+        for k in known:
             den, row = _known(c, k)
             divs.append((den, take((*row, *(0,) * (end + 1 - len(row))))))
     divs += [None] * (len(drop) + len(tainted))
@@ -80,15 +87,17 @@ def _known(c: Conjunct, k: int) -> tuple[int, Row]:
     return div
 
 
-def _split(c: Conjunct, lost: Container[int]) -> tuple[list[int], list[int]]:
+def _split(c: Conjunct, lost: Iterable[int]) -> tuple[list[int], list[int]]:
     """The divs that remain functions of the point without the dimensions `lost`, and the others."""
     known: list[int] = []
     tainted: list[int] = []
-    base = 1 + c.n
+    columns = {1 + d for d in lost}
     for k, div in enumerate(c.divs):
-        used = () if div is None else [col for col, v in enumerate(div[1]) if v and col]
-        leans = any(col - 1 in lost if col < base else col - base in tainted for col in used)
-        (tainted if div is None or leans else known).append(k)
+        if div is None or not columns.isdisjoint(compress(count(), div[1])):
+            tainted.append(k)
+            columns.add(1 + c.n + k)
+        else:
+            known.append(k)
     return known, tainted
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from math import gcd
-from operator import neg
+from operator import add, neg, sub
 
 from .rows import Row, normal_eq, picker
 
@@ -44,16 +44,29 @@ def _padded(row: Row, width: int) -> list[int]:
     return [*row, *(0,) * (width - len(row))]
 
 
+def _full(rows: Iterable[Row], width: int) -> list[list[int]]:
+    """The rows, which may lack columns at their ends, as lists of full width."""
+    full = list(map(list, rows))
+    for row in full if full and min(map(len, full)) < width else ():
+        row += [0] * (width - len(row))
+    return full
+
+
 def _substitute(rows: Iterable[list[int]], eq: Sequence[int], col: int) -> None:
     """Replace column `col`, which has a unit coefficient in the equality `eq`, in the rows by what that says."""
-    sign = -eq[col]
-    terms = [(k, sign * v) for k, v in enumerate(eq) if v and k != col]
+    lead = eq[col]
+    terms: list[tuple[int, int]] = []
     for row in rows:
         c = row[col]
         if c:
-            row[col] = 0
-            for k, v in terms:
-                row[k] += c * v
+            if c == lead:
+                row[:] = map(sub, row, eq)
+            elif c == -lead:
+                row[:] = map(add, row, eq)
+            else:
+                terms = terms or [(k, -lead * v) for k, v in enumerate(eq) if v]
+                for k, v in terms:
+                    row[k] += c * v
 
 
 class Columns:
@@ -63,8 +76,8 @@ class Columns:
         self.base = 1 + n
         self.width = width = self.base + len(divs)
         self.divs = [None if d is None else (d[0], _padded(d[1], width)) for d in divs]
-        self.eqs = [list(r) if len(r) == width else _padded(r, width) for r in eqs]  # in `solve`: still to be solved
-        self.ineqs = [list(r) if len(r) == width else _padded(r, width) for r in ineqs]
+        self.eqs = _full(eqs, width)  # in `solve`: still to be solved
+        self.ineqs = _full(ineqs, width)
         self.solved: list[list[int]] = []
         self.memo: dict[int, tuple[int, int]] = {}  # ranks of columns, while no div changes
         self.uses: dict[int, tuple] = {}  # equalities by id, and what they can be used for, while no div changes
@@ -85,15 +98,19 @@ class Columns:
 
         A dimension that is a multiple, i = 4*floor(i/4), so stays i in every div.
         """
-        terms = [(k, v) for k, v in enumerate(value) if v]
+        terms: list[tuple[int, int]] = []
         for rows in (self.eqs, self.solved, self.ineqs):
             for at, row in enumerate(rows):
                 c = row[col]
                 if c:
-                    rows[at] = out = row[:]
-                    out[col] = 0
-                    for k, v in terms:
-                        out[k] += c * v
+                    if c == 1 or c == -1:
+                        rows[at] = out = list(map(add if c == 1 else sub, row, value))
+                    else:
+                        terms = terms or [(k, v) for k, v in enumerate(value) if v]
+                        rows[at] = out = row[:]
+                        for k, v in terms:
+                            out[k] += c * v
+                    out[col] -= c
                     if rows is self.eqs:
                         self.unsolved = True
         users = [k for k, d in enumerate(self.divs) if d and d[1] and d[1][col]]
@@ -280,7 +297,7 @@ class Columns:
         base, divs = self.base, self.divs
         if not divs:
             return
-        used = {k for k, column in enumerate(zip(*[r[base:] for r in (*self.eqs, *self.ineqs)])) if any(column)}
+        used = {k for k, column in enumerate([*zip(*self.eqs, *self.ineqs)][base:]) if any(column)}
         inner: dict[int, list[int]] = {}  # what each known div depends on
         stack = list(used)
         while stack:

@@ -61,7 +61,7 @@ def strongest(rows: Iterable[Sequence[int]]) -> dict[Row, int] | None:
             return None
         if tight is not True:
             key, const = tight[1:], tight[0]
-            if best.get(key, const) >= const:
+            if best.setdefault(key, const) > const:
                 best[key] = const
     return best
 
