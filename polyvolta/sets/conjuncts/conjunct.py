@@ -210,6 +210,9 @@ def _conjoin(a: Conjunct, b: Conjunct) -> Conjunct | None:
         return normalise(both.n, both.divs, both.eqs, both.ineqs)
     if b.eqs:
         a, b = b, a
+    if not b.divs:
+        pad = (0,) * len(a.divs)
+        return made_stronger(a.n, a.divs, a.eqs, a.ineqs, [r + pad for r in b.ineqs] if pad else b.ineqs)
     both = juxtaposed(a, b)
     if len(both.divs) > len(a.divs):
         return normalise(both.n, both.divs, both.eqs, both.ineqs)

@@ -93,11 +93,10 @@ def subtract(a: Conjunct, b: Conjunct) -> tuple[Conjunct, ...]:
 
 def _stated(n: int, known: Stated, row: Row, ineqs: Sequence[Row]) -> Conjunct | None:
     """The inequalities and one more; `known` has them too."""
-    together = known.copy()
-    normal = together.add_tight(row)
-    if normal is None:
+    rows = known.with_tight(row)
+    if rows is None:
         return None
-    return Conjunct(n, (), (), tuple(together.rows)) if normal else made(n, (), (), [*ineqs, row])
+    return made(n, (), (), [*ineqs, row]) if isinstance(rows, bool) else Conjunct(n, (), (), rows)
 
 
 class _Facts:

@@ -117,10 +117,8 @@ class _Work(Columns):
         """Whether nothing is left to rewrite, the inequalities being tightened; else something has been."""
         if self.unsolved or self.round_divs() or self.recognise():
             return False
-        if self.divs:
-            columns = [*zip(*self.eqs, *self.ineqs, strict=True)]
-            if not columns or not all(map(any, columns[self.base :])):
-                self.sort_divs()  # a row that was dropped may have been the last to use a div
+        if self.divs and len(self.used_divs()) < len(self.divs):
+            self.sort_divs()  # a row that was dropped may have been the last to use a div
         return True
 
     def resume(self, ineqs: Sequence[Row]) -> bool:

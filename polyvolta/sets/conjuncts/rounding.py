@@ -64,27 +64,28 @@ def round_rows(best: dict[Row, int], bounds: Intervals, only: list[Row] | None =
                     least += v * bound
                 if factor != 1 and c not in (highs if v > 0 else lows):
                     factor = gcd(factor, v)
-            if least is not None and least >= 0:  # implied
+            else:
+                if least is not None and least >= 0:  # implied
+                    del best[key]
+                    continue
+                if plain and factor == 1:
+                    continue
+                value = _rounded_plainly(const, key, factor, bounds) if plain else _rounded((const, *key), bounds)
+                if value is None:
+                    continue
+                r = normal_ineq(value)
+                if r is False:
+                    return False
                 del best[key]
-                continue
-            if plain and factor == 1:
-                continue
-            value = _rounded_plainly(const, key, factor, bounds) if plain else _rounded((const, *key), bounds)
-            if value is None:
-                continue
-            r = normal_ineq(value)
-            if r is False:
-                return False
-            del best[key]
-            if r is not True:
-                const, key = r[0], r[1:]
-                best[key] = const = min(const, best.get(key, const))
-                if key.count(0) == len(key) - 1:
-                    bounds.learn(key, const)
-                    at = key.index(1) if 1 in key else key.index(-1)
-                    learnt.append((at, key[at]))
-                else:
-                    fresh.append(key)
+                if r is not True:
+                    const, key = r[0], r[1:]
+                    best[key] = const = min(const, best.get(key, const))
+                    if key.count(0) == len(key) - 1:
+                        bounds.learn(key, const)
+                        at = key.index(1) if 1 in key else key.index(-1)
+                        learnt.append((at, key[at]))
+                    else:
+                        fresh.append(key)
         if not (fresh or learnt):
             break
         several = several or [k for k in best if len(k) - k.count(0) > 1]

@@ -7,8 +7,9 @@ coefficient is positive. Equal divs merge, constant and unused ones go, the rest
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import chain, compress
 from math import gcd
-from operator import add, neg, sub
+from operator import neg
 
 from .rows import Row, normal_eq, picker
 
@@ -33,9 +34,8 @@ def replace_column(row: Sequence[int], col: int, value: Sequence[int]) -> list[i
     c = row[col]
     out = list(row)
     out[col] = 0
-    for k, v in enumerate(value):
-        if v:
-            out[k] += c * v
+    for k in compress(range(len(value)), value):
+        out[k] += c * value[k]
     return out
 
 
@@ -54,19 +54,12 @@ def _full(rows: Iterable[Row], width: int) -> list[list[int]]:
 
 def _substitute(rows: Iterable[list[int]], eq: Sequence[int], col: int) -> None:
     """Replace column `col`, which has a unit coefficient in the equality `eq`, in the rows by what that says."""
-    lead = eq[col]
-    terms: list[tuple[int, int]] = []
+    lead, used = -eq[col], [*compress(range(len(eq)), eq)]
     for row in rows:
-        c = row[col]
+        c = lead * row[col]
         if c:
-            if c == lead:
-                row[:] = map(sub, row, eq)
-            elif c == -lead:
-                row[:] = map(add, row, eq)
-            else:
-                terms = terms or [(k, -lead * v) for k, v in enumerate(eq) if v]
-                for k, v in terms:
-                    row[k] += c * v
+            for k in used:
+                row[k] += c * eq[k]
 
 
 class Columns:
@@ -98,19 +91,15 @@ class Columns:
 
         A dimension that is a multiple, i = 4*floor(i/4), so stays i in every div.
         """
-        terms: list[tuple[int, int]] = []
+        used = [*compress(range(len(value)), value)]
         for rows in (self.eqs, self.solved, self.ineqs):
             for at, row in enumerate(rows):
                 c = row[col]
                 if c:
-                    if c == 1 or c == -1:
-                        rows[at] = out = list(map(add if c == 1 else sub, row, value))
-                    else:
-                        terms = terms or [(k, v) for k, v in enumerate(value) if v]
-                        rows[at] = out = row[:]
-                        for k, v in terms:
-                            out[k] += c * v
-                    out[col] -= c
+                    rows[at] = out = row[:]
+                    out[col] = 0
+                    for k in used:
+                        out[k] += c * value[k]
                     if rows is self.eqs:
                         self.unsolved = True
         users = [k for k, d in enumerate(self.divs) if d and d[1] and d[1][col]]
@@ -144,6 +133,8 @@ class Columns:
                     break
             if pivot is None:
                 self.eqs = rows
+                if not unknown and not any(self.divs):  # they are all gone
+                    self.rename_columns([])
                 return True
             users = [r for r in rows if r[col] and r is not pivot]
             rows = [r for r in rows if not r[col]]
@@ -297,7 +288,7 @@ class Columns:
         base, divs = self.base, self.divs
         if not divs:
             return
-        used = {k for k, column in enumerate([*zip(*self.eqs, *self.ineqs)][base:]) if any(column)}
+        used = self.used_divs()
         inner: dict[int, list[int]] = {}  # what each known div depends on
         stack = list(used)
         while stack:
@@ -316,6 +307,17 @@ class Columns:
             order += sorted(used - inner.keys())
         if order != list(range(len(divs))):
             self.rename_columns(order)
+
+    def used_divs(self) -> set[int]:
+        """The divs that a row mentions."""
+        found = set()
+        for k in range(len(self.divs)):
+            col = self.base + k
+            for row in chain(self.eqs, self.ineqs):
+                if row[col]:
+                    found.add(k)
+                    break
+        return found
 
     def ordered(self, used: set[int], inner: dict[int, list[int]]) -> list[int]:
         """The used divs, each behind those it depends on; the least definition first among those that can be next."""

@@ -27,6 +27,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
+from itertools import compress
 from operator import mul, neg
 
 from ..budgets import metered, spend, weight
@@ -196,17 +197,18 @@ def pushed(n: int, ineqs: Sequence[Row], rounds: int = 2) -> Point | None:
     It starts as the one nearest to 0 within the bounds of each coordinate. Then every row that fails moves a
     coordinate, if possible one without a bound, far enough; in the last round no row may fail.
     """
-    low: list[int | None] = [None] * n
-    high: list[int | None] = [None] * n
+    low: list[int | None] = [None] * (n + 1)
+    high: list[int | None] = [None] * (n + 1)
     others = []
-    point = [0] * n
-    alone = n - 1  # so many zeros leave one variable
+    point = [1, *[0] * n]  # of the columns of a row
     for row in ineqs:
-        c, key = row[0], row[1:]
-        if key.count(0) != alone:
-            others.append((c, key))
-        elif 1 in key:
-            k = key.index(1)
+        c = row[0]
+        if row.count(0) != (n - 1 if c else n):
+            others.append(row)
+            continue
+        key = row[1:]  # one variable
+        if 1 in key:
+            k = 1 + key.index(1)
             if (least := low[k]) is None or least < -c:
                 low[k] = -c
                 if c < 0:
@@ -214,7 +216,7 @@ def pushed(n: int, ineqs: Sequence[Row], rounds: int = 2) -> Point | None:
                 if (most := high[k]) is not None and most < -c:
                     return None
         elif -1 in key:
-            k = key.index(-1)
+            k = 1 + key.index(-1)
             if (most := high[k]) is None or most > c:
                 high[k] = c
                 if c < 0:
@@ -222,37 +224,37 @@ def pushed(n: int, ineqs: Sequence[Row], rounds: int = 2) -> Point | None:
                 if (least := low[k]) is not None and least > c:
                     return None
         else:
-            others.append((c, key))
+            others.append(row)
     for _ in range(rounds):
         settled = True
-        for const, key in others:
-            lack = -const - sum(map(mul, key, point))
-            if lack > 0:
+        for row in others:
+            value = sum(map(mul, row, point))
+            if value < 0:
                 settled = False
-                if not _push(key, lack, point, low, high):
+                if not _push(row, -value, point, low, high):
                     return None
         if settled:
-            return tuple(point)
+            return tuple(point[1:])
     return None
 
 
 def _push(
-    coefficients: Row, lack: int, point: list[int], low: Sequence[int | None], high: Sequence[int | None]
+    row: Row, lack: int, point: list[int], low: Sequence[int | None], high: Sequence[int | None]
 ) -> bool:
-    """Move one coordinate so that the form gains `lack`; whether there is one with room for it."""
-    found = -1
-    for k, c in enumerate(coefficients):
-        if c:
-            limit = high[k] if c > 0 else low[k]
-            if limit is None:
-                found = k
-                break
-            if found < 0 and abs(limit - point[k]) * abs(c) >= lack:
-                found = k
-    if found >= 0:
-        c = coefficients[found]
+    """Move one coordinate so that the row gains `lack`; whether there is one with room for it."""
+    found = 0
+    for k in compress(range(1, len(row)), row[1:]):
+        c = row[k]
+        limit = high[k] if c > 0 else low[k]
+        if limit is None:
+            found = k
+            break
+        if not found and abs(limit - point[k]) * abs(c) >= lack:
+            found = k
+    if found:
+        c = row[found]
         point[found] += -(-lack // c) if c > 0 else lack // c
-    return found >= 0
+    return found > 0
 
 
 def _rounded(vertex: Sequence[tuple[int, int]], ineqs: Sequence[Row]) -> Point | None:

@@ -14,6 +14,7 @@ The negation of an integer inequality is again one: not `r >= 0` is `-r - 1 >= 0
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from itertools import compress
 from math import gcd
 from operator import add, itemgetter, mul, neg, sub
 from typing import overload
@@ -197,12 +198,11 @@ def falls(row: Row, rows: Sequence[Row]) -> bool:
     >>> falls((0, 1, 0), [(5, -1, 0), (0, 0, 1)]), falls((0, 1, 0), [(2, 1, 0)])
     (True, False)
     """
-    for k in range(1, len(row)):
+    for k in compress(range(1, len(row)), row[1:]):
         v = row[k]
-        if v:
-            for r in rows:
-                if v * r[k] > 0:
-                    break
-            else:
-                return True
+        for r in rows:
+            if v * r[k] > 0:
+                break
+        else:
+            return True
     return False
