@@ -25,10 +25,10 @@ The search is finite; a step budget (module `budgets`) bounds it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from itertools import compress
-from operator import mul, neg
+from operator import neg
 
 from ..budgets import metered, spend, weight
 from . import residues
@@ -191,24 +191,36 @@ def _tidy(ineqs: Sequence[Row]) -> tuple[list[Row], list[Row]] | None:
     return [(c, *normal) for normal, c in best.items()], eqs
 
 
+Others = Sequence[tuple[int, Row]]  # rows of several variables: constants and coefficients
+Clamped = tuple[list[int], list[int | None], list[int | None], list[tuple[int, Row]]]
+
+
 def pushed(n: int, ineqs: Sequence[Row], rounds: int = 2) -> Point | None:
     """A point found by pushing, or None, which proves nothing; O(size).
 
     It starts as the one nearest to 0 within the bounds of each coordinate. Then every row that fails moves a
     coordinate, if possible one without a bound, far enough; in the last round no row may fail.
     """
-    low: list[int | None] = [None] * (n + 1)
-    high: list[int | None] = [None] * (n + 1)
+    start = clamped(n, ineqs)
+    return None if start is None else settled(*start, rounds)
+
+
+def clamped(n: int, ineqs: Iterable[Row]) -> Clamped | None:
+    """Where `pushed` starts: the point, the least and the greatest value of each coordinate, and the other rows.
+
+    None where bounds contradict.
+    """
+    low: list[int | None] = [None] * n
+    high: list[int | None] = [None] * n
     others = []
-    point = [1, *[0] * n]  # of the columns of a row
+    point = [0] * n
+    alone = n - 1  # so many zeros leave one variable
     for row in ineqs:
-        c = row[0]
-        if row.count(0) != (n - 1 if c else n):
-            others.append(row)
-            continue
-        key = row[1:]  # one variable
-        if 1 in key:
-            k = 1 + key.index(1)
+        c, key = row[0], row[1:]
+        if key.count(0) != alone:
+            others.append((c, key))
+        elif 1 in key:
+            k = key.index(1)
             if (least := low[k]) is None or least < -c:
                 low[k] = -c
                 if c < 0:
@@ -216,7 +228,7 @@ def pushed(n: int, ineqs: Sequence[Row], rounds: int = 2) -> Point | None:
                 if (most := high[k]) is not None and most < -c:
                     return None
         elif -1 in key:
-            k = 1 + key.index(-1)
+            k = key.index(-1)
             if (most := high[k]) is None or most > c:
                 high[k] = c
                 if c < 0:
@@ -224,37 +236,49 @@ def pushed(n: int, ineqs: Sequence[Row], rounds: int = 2) -> Point | None:
                 if (least := low[k]) is not None and least > c:
                     return None
         else:
-            others.append(row)
+            others.append((c, key))
+    return point, low, high, others
+
+
+def settled(
+    point: list[int], low: Sequence[int | None], high: Sequence[int | None], others: Others, rounds: int
+) -> Point | None:
+    """The point that `pushed` ends with from where it starts, which is changed."""
+    used = [*compress(range(len(point)), point)]  # coordinates that are not 0, or were not
     for _ in range(rounds):
-        settled = True
-        for row in others:
-            value = sum(map(mul, row, point))
+        moved = False
+        for value, key in others:
+            for k in used:
+                value += key[k] * point[k]
             if value < 0:
-                settled = False
-                if not _push(row, -value, point, low, high):
+                moved = True
+                k = _push(key, -value, point, low, high)
+                if k < 0:
                     return None
-        if settled:
-            return tuple(point[1:])
+                if k not in used:
+                    used.append(k)
+        if not moved:
+            return tuple(point)
     return None
 
 
 def _push(
-    row: Row, lack: int, point: list[int], low: Sequence[int | None], high: Sequence[int | None]
-) -> bool:
-    """Move one coordinate so that the row gains `lack`; whether there is one with room for it."""
-    found = 0
-    for k in compress(range(1, len(row)), row[1:]):
-        c = row[k]
+    coefficients: Row, lack: int, point: list[int], low: Sequence[int | None], high: Sequence[int | None]
+) -> int:
+    """Move one coordinate so that the form gains `lack`; which one, -1 if there is none with room for it."""
+    found = -1
+    for k in compress(range(len(coefficients)), coefficients):
+        c = coefficients[k]
         limit = high[k] if c > 0 else low[k]
         if limit is None:
             found = k
             break
-        if not found and abs(limit - point[k]) * abs(c) >= lack:
+        if found < 0 and abs(limit - point[k]) * abs(c) >= lack:
             found = k
-    if found:
-        c = row[found]
+    if found >= 0:
+        c = coefficients[found]
         point[found] += -(-lack // c) if c > 0 else lack // c
-    return found > 0
+    return found
 
 
 def _rounded(vertex: Sequence[tuple[int, int]], ineqs: Sequence[Row]) -> Point | None:

@@ -193,7 +193,7 @@ def replaced(row: Sequence[int], k: int, image: Sequence[int]) -> Sequence[int]:
 def falls(row: Row, rows: Sequence[Row]) -> bool:
     """Whether some variable takes `row` below any bound from every point at which `rows` hold, which keep holding.
 
-    So they do not imply it where they have a point. O(size); a False says nothing.
+    So they do not imply it where they have a point; it may be one of them itself. O(size); a False says nothing.
 
     >>> falls((0, 1, 0), [(5, -1, 0), (0, 0, 1)]), falls((0, 1, 0), [(2, 1, 0)])
     (True, False)
@@ -201,7 +201,7 @@ def falls(row: Row, rows: Sequence[Row]) -> bool:
     for k in compress(range(1, len(row)), row[1:]):
         v = row[k]
         for r in rows:
-            if v * r[k] > 0:
+            if v * r[k] > 0 and r is not row:
                 break
         else:
             return True
