@@ -21,6 +21,7 @@ No linear program takes part: the cost is about rows^2 * columns, tens of micros
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import compress
 from math import gcd
 from operator import neg
 
@@ -188,13 +189,13 @@ class _Work(Columns):
     def pivot(self, row: Row) -> tuple[int, int, int]:
         """(kind, effort, column) of the column that a primitive equality is solved for."""
         base = self.base
-        unknown = [c for c, d in enumerate(self.divs, base) if d is None and row[c]]
+        unknown = [c for c, d in enumerate(self.divs, base) if d is None and row[c]] if self.divs else ()
         if unknown:
             for c in unknown:
                 if row[c] in (1, -1):
                     return (_UNKNOWN, 0, c)
             return (_IDENTIFY, 0, 0)
-        used = [c for c in range(1, self.width) if row[c]]
+        used = [*compress(range(1, self.width), row[1:])]
         units = [c for c in used if row[c] in (1, -1)]
         if units and units[-1] < base:  # the latest dimension, no div
             return (_DIMENSION, -units[-1], units[-1])

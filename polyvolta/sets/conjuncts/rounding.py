@@ -114,7 +114,7 @@ def _rounded_plainly(const: int, key: Row, factor: int, bounds: Intervals) -> li
 
     Of coefficients that divide one another the greatest that gives something: the others would lead there.
     """
-    factors = sorted({g for v in key if (g := abs(v)) > 1 and not factor % g})
+    factors = sorted({g for v in filter(None, key) if (g := abs(v)) > 1 and not factor % g})
     if len(factors) > 1 and not any(factors[k + 1] % g for k, g in enumerate(factors[:-1])):
         factors.reverse()
     lows, highs = bounds.low, bounds.high

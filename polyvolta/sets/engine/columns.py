@@ -11,7 +11,7 @@ from itertools import chain, compress
 from math import gcd
 from operator import neg
 
-from .rows import Row, normal_eq, picker
+from .rows import Row, picker
 
 Div = tuple[int, Row] | None
 
@@ -50,6 +50,19 @@ def _full(rows: Iterable[Row], width: int) -> list[list[int]]:
     for row in full if full and min(map(len, full)) < width else ():
         row += [0] * (width - len(row))
     return full
+
+
+def _primitive(row: list[int]) -> bool | None:
+    """Make an equality primitive, in place, as `normal_eq` does; True where it says nothing, False where it never holds."""
+    tail = row[1:]
+    g = gcd(*tail)
+    if not g or row[0] % g:
+        return not g and not row[0]
+    if g > 1:
+        row[:] = [c // g for c in row]
+    if next(filter(None, tail)) < 0:
+        row[:] = map(neg, row)
+    return None
 
 
 def _substitute(rows: Iterable[list[int]], eq: Sequence[int], col: int) -> None:
@@ -121,23 +134,26 @@ class Columns:
         unknown = [col for col, d in enumerate(self.divs, self.base) if d is None]
         rows, users = [], self.eqs
         while True:
-            for form in map(normal_eq, users):
-                if form is False:
+            for row in users:
+                said = _primitive(row)
+                if said is False:
                     return False
-                if form is not True:
-                    rows.append(list(form))
-            pivot, col = None, -1
+                if said is None:
+                    rows.append(row)
             for col in unknown:
-                pivot = min([r for r in rows if r[col] in _UNITS], default=None)
-                if pivot is not None:
+                users = [r for r in rows if r[col]]
+                units = [r for r in users if r[col] in _UNITS]
+                if units:
                     break
-            if pivot is None:
+            else:
                 self.eqs = rows
                 if not unknown and not any(self.divs):  # they are all gone
                     self.rename_columns([])
                 return True
-            users = [r for r in rows if r[col] and r is not pivot]
-            rows = [r for r in rows if not r[col]]
+            pivot = min(units)
+            for row in users:
+                rows.remove(row)
+            users.remove(pivot)
             _substitute([*users, *self.ineqs], pivot, col)
             unknown.remove(col)
 
