@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from itertools import compress, count, filterfalse
+from itertools import compress, count
 
 from ..budgets import spend
 from ..engine import lexopt, simplex
@@ -24,7 +24,7 @@ from ..engine.integer import clamped, pushed, settled
 from ..engine.rows import complement, falls, picker
 from ..errors import Unbounded
 from . import conjunct as cj
-from .conjunct import Conjunct, Div, Row, defining_rows, normalise
+from .conjunct import Beside, Conjunct, Div, Row, defining_rows, normalise
 
 COSTLY = 24  # more rows, a div as four of them, than an existential less is worth: each doubles what a search may split
 ROWS_WORTH_PRUNING = 10  # where elimination has added rows, a linear program per row pays for itself
@@ -41,23 +41,32 @@ def project(c: Conjunct, drop: tuple[int, ...]) -> Conjunct | None:
 
 @lru_cache(maxsize=1 << 15)
 def compose(
-    a: Conjunct, b: Conjunct, n: int, first: tuple[int, ...], second: tuple[int, ...], drop: tuple[int, ...]
+    a: Conjunct | Beside,
+    b: Conjunct | Beside,
+    n: int,
+    first: tuple[int, ...],
+    second: tuple[int, ...],
+    drop: tuple[int, ...],
 ) -> Conjunct | None:
     """Both over `n` dimensions, theirs standing at `first` and `second`, without the dimensions `drop`.
 
     Exact, as `project`; the conjunction between is never brought to its normal form.
     """
-    if a.divs and b.divs:  # some may be shared
-        return _project(cj.juxtaposed(cj.placed(a, n, first), cj.placed(b, n, second)), drop)
+    found = (*cj.members(a, first), *cj.members(b, second))
+    owners = [m for m in found if m[0].divs]
+    if len(owners) > 1:  # some may be shared
+        return _project(cj.juxtaposed(cj.placed(cj.whole(a), n, first), cj.placed(cj.whole(b), n, second)), drop)
     gone = frozenset(drop)
-    kept = [*filterfalse(gone.__contains__, range(n))]
-    owner, places = (a, first) if a.divs else (b, second)
-    known, tainted = _split(owner, {d for d, place in enumerate(places) if place in gone} if owner.divs else ())
+    kept = [d for d in range(n) if d not in gone]
+    owner, known, tainted = None, [], []
+    if owners:
+        ((owner, places),) = owners
+        known, tainted = _split(owner, [d for d, place in enumerate(places) if place in gone])
     eqs: list[Row] = []
     ineqs: list[Row] = []
     spelt_out: list[Row] = []
     divs: list[Div] = []
-    for c, places in ((a, first), (b, second)):
+    for c, places in found:
         base, end = 1 + c.n, 1 + c.n + len(c.divs)  # a zero stands at the end
         source = [end] * n
         for d, place in enumerate(places, 1):
