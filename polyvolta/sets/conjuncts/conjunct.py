@@ -16,7 +16,7 @@ syntactic and cheap, so equal sets can still differ; `Relation.is_equal` is the 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
+from functools import lru_cache, reduce
 from itertools import pairwise
 
 from ..engine import integer
@@ -210,6 +210,9 @@ def _conjoin(a: Conjunct, b: Conjunct) -> Conjunct | None:
         return normalise(both.n, both.divs, both.eqs, both.ineqs)
     if b.eqs:
         a, b = b, a
+    if not b.divs:
+        pad = (0,) * len(a.divs)
+        return made_stronger(a.n, a.divs, a.eqs, a.ineqs, [r + pad for r in b.ineqs] if pad else b.ineqs)
     both = juxtaposed(a, b)
     if len(both.divs) > len(a.divs):
         return normalise(both.n, both.divs, both.eqs, both.ineqs)
@@ -235,6 +238,60 @@ def juxtaposed(a: Conjunct, b: Conjunct) -> Conjunct:
     move = lambda r: moved_divs(r, base, columns, width)  # noqa: E731
     eqs, ineqs = [*map(move, b.eqs)], [*map(move, b.ineqs)]
     return Conjunct(a.n, divs, (*[r + pad for r in a.eqs], *eqs), (*[r + pad for r in a.ineqs], *ineqs))
+
+
+class Beside:
+    """Conjuncts beside one another, each at its places among `n` dimensions: a conjunction that is not written down.
+
+    A composition reads their rows where they are. At most one of them has divs.
+    """
+
+    __slots__ = ("members", "n")
+
+    def __init__(self, n: int, members: tuple[Placed, ...]) -> None:
+        self.n, self.members = n, members
+
+    def __hash__(self) -> int:
+        return hash(self.members)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Beside) and self.n == other.n and self.members == other.members
+
+    @property
+    def whole(self) -> Conjunct:
+        """The conjunction, not normalised."""
+        return reduce(juxtaposed, [placed(c, self.n, places) for c, places in self.members])
+
+    @property
+    def eqs(self) -> tuple[Row, ...]:
+        """Its equalities."""
+        return self.whole.eqs
+
+    @property
+    def ineqs(self) -> tuple[Row, ...]:
+        """Its inequalities."""
+        return self.whole.ineqs
+
+
+Placed = tuple[Conjunct, tuple[int, ...]]  # a conjunct, and where each of its dimensions stands
+
+
+def members(c: Conjunct | Beside, places: tuple[int, ...]) -> tuple[Placed, ...]:
+    """The conjuncts that are meant together, dimension d of the whole standing at `places[d]`."""
+    if isinstance(c, Conjunct):
+        return ((c, places),)
+    return tuple([(d, tuple(map(places.__getitem__, at))) for d, at in c.members])
+
+
+def beside(n: int, found: tuple[Placed, ...]) -> Conjunct | Beside:
+    """Some conjuncts together, not normalised; written down where two have divs, which may be the same."""
+    together = Beside(n, found)
+    return together if sum([bool(c.divs) for c, _ in found]) < 2 else together.whole
+
+
+def whole(c: Conjunct | Beside) -> Conjunct:
+    """What may be several conjuncts as one, not normalised."""
+    return c if isinstance(c, Conjunct) else c.whole
 
 
 def shared_divs(a: Conjunct, b: Conjunct) -> tuple[tuple[Div, ...], list[int]]:

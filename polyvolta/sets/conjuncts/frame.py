@@ -48,6 +48,7 @@ class Frame:
             base + k: defining_rows(d, base + k, self.width) for k, d in enumerate(self.divs) if d is not None
         }
         self.given = [row for rows in self.definitions.values() for row in rows]
+        self._opposite: dict[Row, Row] = {}
         self.members = []
         for c, p in zip(conjuncts, places, strict=True):
             eqs, ineqs = c.eqs, c.ineqs
@@ -76,6 +77,14 @@ class Frame:
 
     def _padded(self, row: Row) -> Row:
         return row + (0,) * (self.width - len(row))
+
+    def opposite(self, key: Row) -> Row:
+        """The coefficients negated; members have many in common."""
+        found = self._opposite.get(key)
+        if found is None:
+            found = self._opposite[key] = negate(key)
+            self._opposite[found] = key
+        return found
 
     def conjunct(self, eqs: Iterable[Row], ineqs: Iterable[Row]) -> Conjunct | None:
         """The normal conjunct of rows over the frame's columns."""
@@ -127,7 +136,8 @@ class Member:
         self._known: dict[tuple[Row, bool], bool] = {}
         self._tableau: Tableau | None = None
         self._defined: set[int] = set()  # columns of the divs whose definitions the tableau has
-        self.statements = (*self.ineqs, *self.eqs, *map(negate, self.eqs))  # all rows as inequalities
+        # all rows as inequalities
+        self.statements = (*self.ineqs, *self.eqs, *map(negate, self.eqs)) if self.eqs else self.ineqs
         # for each linear part the smallest constant with which a row states it
         self.least: dict[Row, int] = {row[1:]: row[0] for row in self.statements}
         if len(self.least) < len(self.statements):
@@ -170,7 +180,7 @@ class Member:
             return True
         known = self._known.get((row, exact))
         if known is None:
-            opposite = self.least.get(negate(row[1:]))
+            opposite = self.least.get(self.frame.opposite(row[1:]))
             denied = opposite is not None and opposite + row[0] < 0
             known = self._known[row, exact] = not denied and self._searched(row, exact)
         return known

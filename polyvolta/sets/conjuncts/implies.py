@@ -11,11 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import compress
 from math import gcd
 
 from ..budgets import spend
 from ..engine import integer
-from ..engine.rows import Row, combine, complement, falls, negate, normal_ineq, replaced, strongest
+from ..engine.rows import Row, complement, falls, negate, normal_ineq, replaced, strongest
 from .conjunct import Conjunct, conjoin, juxtaposed, made, shared_divs
 from .inequalities import Stated
 from .normal import defining_rows
@@ -93,11 +94,10 @@ def subtract(a: Conjunct, b: Conjunct) -> tuple[Conjunct, ...]:
 
 def _stated(n: int, known: Stated, row: Row, ineqs: Sequence[Row]) -> Conjunct | None:
     """The inequalities and one more; `known` has them too."""
-    together = known.copy()
-    normal = together.add_tight(row)
-    if normal is None:
+    rows = known.with_tight(row)
+    if rows is None:
         return None
-    return Conjunct(n, (), (), tuple(together.rows)) if normal else made(n, (), (), [*ineqs, row])
+    return made(n, (), (), [*ineqs, row]) if isinstance(rows, bool) else Conjunct(n, (), (), rows)
 
 
 class _Facts:
@@ -142,7 +142,7 @@ class _Facts:
         known = self.best.get(normal)
         if known is not None and known <= row[0]:
             return True
-        return self.refuted(-row[0] - 1, negate(normal))
+        return self.refuted(-row[0] - 1, normal)
 
     def imply(self, row: Row) -> bool:
         """Whether `row >= 0` at every integer point."""
@@ -150,24 +150,30 @@ class _Facts:
         return self.empty or integer.is_empty(self.width - 1, (), [*known, complement(self.solved(row))])
 
     def refuted(self, const: int, normal: Row) -> bool:
-        """Whether the sum with some row, one variable gone and tightened, contradicts a row or itself."""
-        terms = [(k, v) for k, v in enumerate(normal) if v]
-        for key, other in self.best.items():
+        """Whether the sum of `const - normal . x >= 0` with some row contradicts a row or itself.
+
+        So that one variable is gone from the sum, which is tightened.
+        """
+        best = self.best
+        terms = [(k, normal[k]) for k in compress(range(len(normal)), normal)]
+        for key, other in best.items():
             for k, p in terms:
                 q = key[k]
-                if p * q < 0:
+                if p * q > 0:
                     up, down = abs(q), abs(p)
                     least = up * const + down * other
-                    both = combine(up, normal, down, key)
-                    g = gcd(*both)
+                    opposite = [-down * v for v in key]  # the coefficients of the sum, negated
+                    for j, v in terms:
+                        opposite[j] += up * v
+                    g = gcd(*opposite)
                     if not g:
                         if least < 0:
                             return True
                         continue
                     if g > 1:
                         least //= g
-                        both = tuple([v // g for v in both])
-                    known = self.best.get(negate(both))
+                        opposite = [v // g for v in opposite]
+                    known = best.get(tuple(opposite))
                     if known is not None and known + least < 0:
                         return True
         return False

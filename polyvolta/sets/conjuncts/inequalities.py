@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from bisect import insort
 from collections.abc import Iterable
+from itertools import compress
+from math import gcd
 from operator import neg
 
 from ..engine.rows import Row, normal_ineq, strongest
@@ -35,13 +37,15 @@ def joined(ineqs: Iterable[Row], more: Iterable[Row]) -> tuple[Row, ...] | None 
     best = {row[1:]: row[0] for row in rows}
     fresh: list[Row] = []
     bound = False  # whether one of them speaks of one variable, which may round every other row
-    for row in more:
-        tight = normal_ineq(row)
-        if tight is False:
-            return None
-        if tight is True:
-            continue
+    for tight in more:
         const, key = tight[0], tight[1:]
+        if gcd(*key) != 1:
+            row = normal_ineq(tight)
+            if row is False:
+                return None
+            if row is True:
+                continue
+            tight, const, key = row, row[0], row[1:]
         before = best.get(key)
         if before is not None:
             if before <= const:
@@ -104,37 +108,84 @@ class Stated:
         other.rows, other.best, other.bounds = self.rows.copy(), self.best.copy(), self.bounds.copy()
         return other
 
+    def with_tight(self, tight: Row) -> tuple[Row, ...] | bool | None:
+        """The rows and a tight one more, in normal form; False where that takes more, None for a contradiction."""
+        near = self._near(tight)
+        if near is True:
+            return tuple(self.rows)
+        if near:
+            together = self.copy()
+            together._put(tight)
+            return together._rounded(near) and tuple(together.rows)
+        if near == []:
+            rows = self.rows.copy()
+            before = self.best.get(tight[1:])
+            if before is not None:
+                rows.remove((before, *tight[1:]))
+            insort(rows, tight)
+            return tuple(rows)
+        return near
+
     def add_tight(self, tight: Row) -> bool | None:
         """Add a tight one; whether what there is is in normal form then, which it is as a rule. None: a contradiction.
 
-        Looks at the rows that share its variable, if it has one only, else at that row alone.
+        Without a True it is not to be used any more.
+        """
+        near = self._near(tight)
+        if near is None or isinstance(near, bool):
+            return near
+        self._put(tight)
+        return not near or self._rounded(near)
+
+    def _near(self, tight: Row) -> list[Row] | bool | None:
+        """The rows that may round or be implied once a tight one joins them; True if it is said already.
+
+        False where the two make an equality or a quotient, None where they contradict. Looks at the rows that share its
+        variable, if it has one only, else at that row alone.
         """
         best, const, key = self.best, tight[0], tight[1:]
         before = best.get(key)
-        if before is not None:
-            if before <= const:
-                return True
-            self.rows.remove((before, *key))
-        insort(self.rows, tight)
+        if before is not None and before <= const:
+            return True
         other = best.get(tuple(map(neg, key)))
-        gap = None if other is None else const + other
-        if gap is not None and gap <= 0:
-            return None if gap < 0 else False
-        best[key] = const
-        if gap is not None and _defines(key, gap):
-            return False
-        near = [key]
+        if other is not None:
+            gap = const + other
+            if gap <= 0:
+                return None if gap < 0 else False
+            if _defines(key, gap):
+                return False
+        near, at = [key], -1
         if key.count(0) == len(key) - 1:
-            self.bounds.learn(key, const)
             at = key.index(1) if 1 in key else key.index(-1)
             side = key[at]  # it may imply the rows that it bounds from below, and round those with other factors
             near = [k for k in best if (v := k[at]) and (v * side > 0 or max(k) > 1 or min(k) < -1) and k != key]
-        if not near or not (self.bounds.low or self.bounds.high):
-            return True
-        count = len(best)
-        if not round_rows(best, self.bounds, near):
+        lows, highs = self.bounds.low, self.bounds.high
+        for k in near if at >= 0 or lows or highs else ():
+            for c in compress(range(1, 1 + len(k)), k):
+                v = k[c - 1]
+                if (v == 1 and c not in lows or v == -1 and c not in highs) and c != 1 + at:
+                    break  # neither implied nor to be rounded, whatever that bound is
+            else:
+                return near
+        return []
+
+    def _put(self, tight: Row) -> None:
+        """Add a row."""
+        const, key = tight[0], tight[1:]
+        before = self.best.get(key)
+        if before is not None:
+            self.rows.remove((before, *key))
+        insort(self.rows, tight)
+        self.best[key] = const
+        if key.count(0) == len(key) - 1:
+            self.bounds.learn(key, const)
+
+    def _rounded(self, near: list[Row]) -> bool | None:
+        """Whether the rows are in normal form, since some stay as they are; None for a contradiction."""
+        count = len(self.best)
+        if not round_rows(self.best, self.bounds, near):
             return None
-        return len(best) == count and all(map(best.__contains__, near))
+        return len(self.best) == count and all(map(self.best.__contains__, near))
 
 
 def _defines(key: Row, gap: int) -> bool:

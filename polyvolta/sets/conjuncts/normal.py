@@ -21,6 +21,7 @@ No linear program takes part: the cost is about rows^2 * columns, tens of micros
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import compress
 from math import gcd
 from operator import neg
 
@@ -117,10 +118,8 @@ class _Work(Columns):
         """Whether nothing is left to rewrite, the inequalities being tightened; else something has been."""
         if self.unsolved or self.round_divs() or self.recognise():
             return False
-        if self.divs:
-            rows = [r[self.base :] for r in (*self.eqs, *self.ineqs)]
-            if not rows or not all(map(any, zip(*rows, strict=True))):
-                self.sort_divs()  # a row that was dropped may have been the last to use a div
+        if self.divs and len(self.used_divs()) < len(self.divs):
+            self.sort_divs()  # a row that was dropped may have been the last to use a div
         return True
 
     def resume(self, ineqs: Sequence[Row]) -> bool:
@@ -190,13 +189,13 @@ class _Work(Columns):
     def pivot(self, row: Row) -> tuple[int, int, int]:
         """(kind, effort, column) of the column that a primitive equality is solved for."""
         base = self.base
-        unknown = [c for c, d in enumerate(self.divs, base) if d is None and row[c]]
+        unknown = [c for c, d in enumerate(self.divs, base) if d is None and row[c]] if self.divs else ()
         if unknown:
             for c in unknown:
                 if row[c] in (1, -1):
                     return (_UNKNOWN, 0, c)
             return (_IDENTIFY, 0, 0)
-        used = [c for c in range(1, self.width) if row[c]]
+        used = [*compress(range(1, self.width), row[1:])]
         units = [c for c in used if row[c] in (1, -1)]
         if units and units[-1] < base:  # the latest dimension, no div
             return (_DIMENSION, -units[-1], units[-1])
@@ -282,12 +281,12 @@ class _Work(Columns):
                         continue
                     return False
                 key, const = r[1:], r[0]
-            if best.get(key, const) >= const:
+            if best.setdefault(key, const) > const:
                 best[key] = const
         self.bounds = bounds = self.intervals(best)
         if len(best) > 1 and not round_rows(best, bounds):
             return False
-        self.pairs = opposites(best)
+        self.pairs, count = opposites(best), len(best)
         for key, opposite in list(self.pairs.items()):
             if key not in best or (gap := best[key] + best[opposite]) > 0:
                 continue
@@ -306,6 +305,8 @@ class _Work(Columns):
                     del best[low[1:]]
                 if below is not None and below >= high[0]:
                     del best[high[1:]]
+        if len(best) < count:
+            self.pairs = {k: o for k, o in self.pairs.items() if k in best and o in best}
         self.best = best
         self.ineqs = [[c, *key] for key, c in best.items()]
         return True
@@ -354,8 +355,7 @@ class _Work(Columns):
 
     def recognise(self) -> bool:
         """Write one quotient as a floor (see `recognise`); whether there was one."""
-        best = self.best
-        pairs = {k: o for k, o in self.pairs.items() if k in best and o in best}
+        best, pairs = self.best, self.pairs
         scaled = [row for row in self.eqs if max(row[1:]) > 1 or min(row[1:]) < -1]
         if not pairs and not scaled:
             return False
@@ -399,7 +399,7 @@ class _Work(Columns):
         base = self.base
         divs = tuple([None if d is None else (d[0], tuple(d[1][: base + k])) for k, d in enumerate(self.divs)])
         eqs = tuple(sorted(row for r in self.eqs if isinstance(row := normal_eq(r), tuple)))
-        return divs, eqs, tuple(sorted(tuple(r) for r in self.ineqs))
+        return divs, eqs, tuple(sorted(map(tuple, self.ineqs)))
 
 
 # ---- intervals

@@ -14,16 +14,17 @@ of pieces.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
+from itertools import compress, count
 
 from ..budgets import spend
 from ..engine import lexopt, simplex
-from ..engine.integer import pushed
+from ..engine.integer import clamped, pushed, settled
 from ..engine.rows import complement, falls, picker
 from ..errors import Unbounded
 from . import conjunct as cj
-from .conjunct import Conjunct, Div, Row, defining_rows, normalise
+from .conjunct import Beside, Conjunct, Div, Row, defining_rows, normalise
 
 COSTLY = 24  # more rows, a div as four of them, than an existential less is worth: each doubles what a search may split
 ROWS_WORTH_PRUNING = 10  # where elimination has added rows, a linear program per row pays for itself
@@ -40,33 +41,48 @@ def project(c: Conjunct, drop: tuple[int, ...]) -> Conjunct | None:
 
 @lru_cache(maxsize=1 << 15)
 def compose(
-    a: Conjunct, b: Conjunct, n: int, first: tuple[int, ...], second: tuple[int, ...], drop: tuple[int, ...]
+    a: Conjunct | Beside,
+    b: Conjunct | Beside,
+    n: int,
+    first: tuple[int, ...],
+    second: tuple[int, ...],
+    drop: tuple[int, ...],
 ) -> Conjunct | None:
     """Both over `n` dimensions, theirs standing at `first` and `second`, without the dimensions `drop`.
 
     Exact, as `project`; the conjunction between is never brought to its normal form.
     """
-    if a.divs and b.divs:  # some may be shared
-        return _project(cj.juxtaposed(cj.placed(a, n, first), cj.placed(b, n, second)), drop)
+    found = (*cj.members(a, first), *cj.members(b, second))
+    owners = [m for m in found if m[0].divs]
+    if len(owners) > 1:  # some may be shared
+        return _project(cj.juxtaposed(cj.placed(cj.whole(a), n, first), cj.placed(cj.whole(b), n, second)), drop)
     gone = frozenset(drop)
     kept = [d for d in range(n) if d not in gone]
-    owner, places = (a, first) if a.divs else (b, second)
-    known, tainted = _split(owner, {d for d, place in enumerate(places) if place in gone})
+    owner, known, tainted = None, [], []
+    if owners:
+        ((owner, places),) = owners
+        known, tainted = _split(owner, [d for d, place in enumerate(places) if place in gone])
     eqs: list[Row] = []
     ineqs: list[Row] = []
     spelt_out: list[Row] = []
     divs: list[Div] = []
-    for c, places in ((a, first), (b, second)):
-        at = {place: 1 + d for d, place in enumerate(places)}
+    for c, places in found:
         base, end = 1 + c.n, 1 + c.n + len(c.divs)  # a zero stands at the end
-        own, others = (([base + k for k in part] if c is owner else [end] * len(part)) for part in (known, tainted))
-        take = picker((0, *[at.get(d, end) for d in kept], *own, *[at.get(d, end) for d in drop], *others))
+        source = [end] * n
+        for d, place in enumerate(places, 1):
+            source[place] = d
+        own = [base + k for k in known] if c is owner else [end] * len(known)
+        others = [base + k for k in tainted] if c is owner else [end] * len(tainted)
+        at = source.__getitem__
+        take = picker((0, *map(at, kept), *own, *map(at, drop), *others))
         eqs += [take((*r, 0)) for r in c.eqs]
         ineqs += [take((*r, 0)) for r in c.ineqs]
-        for k in tainted if c is owner else ():
+        if c is not owner:
+            continue
+        for k in tainted:
             if (div := c.divs[k]) is not None:
                 spelt_out += [take((*r, 0)) for r in defining_rows(div, base + k, end)]
-        for k in known if c is owner else ():
+        for k in known:
             den, row = _known(c, k)
             divs.append((den, take((*row, *(0,) * (end + 1 - len(row))))))
     divs += [None] * (len(drop) + len(tainted))
@@ -80,15 +96,17 @@ def _known(c: Conjunct, k: int) -> tuple[int, Row]:
     return div
 
 
-def _split(c: Conjunct, lost: Container[int]) -> tuple[list[int], list[int]]:
+def _split(c: Conjunct, lost: Iterable[int]) -> tuple[list[int], list[int]]:
     """The divs that remain functions of the point without the dimensions `lost`, and the others."""
     known: list[int] = []
     tainted: list[int] = []
-    base = 1 + c.n
+    columns = {1 + d for d in lost}
     for k, div in enumerate(c.divs):
-        used = () if div is None else [col for col, v in enumerate(div[1]) if v and col]
-        leans = any(col - 1 in lost if col < base else col - base in tainted for col in used)
-        (tainted if div is None or leans else known).append(k)
+        if div is None or not columns.isdisjoint(compress(count(), div[1])):
+            tainted.append(k)
+            columns.add(1 + c.n + k)
+        else:
+            known.append(k)
     return known, tainted
 
 
@@ -226,10 +244,22 @@ def prune(c: Conjunct) -> Conjunct | None:
 
 def _all_needed(c: Conjunct) -> bool:
     """Whether for each inequality a point is found at once at which it alone fails; `c` has no equality, but points."""
-    n, given = c.n + len(c.divs), c.div_rows()
+    n, rows = c.n + len(c.divs), c.all_ineqs()
+    # a variable with coefficients of one sign only goes as far as all rows want that have it: they say nothing of others
+    free = [k for k, column in enumerate(zip(*rows, strict=True)) if k and (min(column) >= 0 or max(column) <= 0)]
+    core = [r for r in rows if not any([r[k] for k in free])]
+    start = None
     for row in c.ineqs:
-        others = [r for r in c.ineqs if r is not row] + given
-        if not falls(row, others) and pushed(n, [complement(row), *others], 3) is None:
+        if falls(row, rows):
+            continue
+        form, (const, *key) = (row[0], row[1:]), complement(row)
+        start = start or clamped(n, core)
+        if start is not None and form in start[3]:
+            point, low, high, several = start
+            found = settled(point.copy(), low, high, [(const, tuple(key)), *[r for r in several if r != form]], 3)
+        else:  # it is a bound, or has such a variable
+            found = pushed(n, [complement(row), *[r for r in rows if r is not row]], 3)
+        if found is None:
             return False
     return True
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import compress
 
 from ..engine.rows import Row
 
@@ -37,7 +38,7 @@ def from_pair(best: dict[Row, int], pairs: dict[Row, Row], place: Sequence[int])
         const, other = best[key], best[opposite]
         if const + other < 1 or -(const + other + 1) not in key:
             continue
-        col, *others = sorted((c for c, v in enumerate(key, 1) if v), key=place.__getitem__, reverse=True)
+        col, *others = sorted(compress(range(1, 1 + len(key)), key), key=place.__getitem__, reverse=True)
         if key[col - 1] != -(const + other + 1) or (others and place[others[0]] >= place[col]):
             continue
         form, numerator = [0] * (1 + len(key)), [const, *key]
@@ -56,7 +57,7 @@ def from_equality(row: list[int], place: Sequence[int], bounds: Intervals) -> Qu
     place : for each column the dimension that it depends on last; the form must lie strictly behind the early columns.
     bounds : see `Intervals`.
     """
-    used = sorted((c for c, v in enumerate(row) if c and v), key=place.__getitem__)
+    used = sorted(compress(range(1, len(row)), row[1:]), key=place.__getitem__)
     for g in sorted({abs(row[c]) for c in used} - {1}, reverse=True):
         rest = [c for c in used if row[c] % g]
         first = 0
@@ -104,8 +105,11 @@ class Intervals:
                 low[1 + key.index(1)] = -const
             else:
                 high[1 + key.index(-1)] = const
-        terms = [(col, den, row[0], [(k, v) for k, v in enumerate(row) if k and v]) for col, den, row in divs]
-        self.divs = [d for d in terms if d[-1]]  # one of a constant is still to be replaced
+        self.divs = []
+        for col, den, row in divs:
+            terms = [(k, v) for k, v in enumerate(row) if k and v]
+            if terms:  # one of a constant is still to be replaced
+                self.divs.append((col, den, row[0], terms))
 
     def copy(self) -> Intervals:
         """Another that knows the same, and learns on its own."""

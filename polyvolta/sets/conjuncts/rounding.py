@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import compress
 from math import gcd
+from operator import methodcaller
 
 from ..engine.rows import Row, normal_ineq
 from .recognise import Intervals
 
 _UNITS = frozenset((0, 1))
+_zeros = methodcaller("count", 0)  # how many columns a row does not mention
 
 
 def rounded(row: Sequence[int], g: int, bounds: Intervals) -> list[int] | None:
@@ -52,37 +54,38 @@ def round_rows(best: dict[Row, int], bounds: Intervals, only: list[Row] | None =
             factor = 0  # divides the coefficients of the columns without a range, so a factor to round by divides it
             for c in compress(columns, key):
                 v = key[c - 1]
-                low, high = lows.get(c), highs.get(c)
-                if low is None or high is None:
-                    factor = gcd(factor, v)
-                bound = low if v > 0 else high
+                bound = (lows if v > 0 else highs).get(c)
                 if bound is None:
-                    least = None
+                    least, factor = None, gcd(factor, v)
                     if plain and factor == 1:
                         break  # neither implied nor to be rounded
-                elif least is not None:
+                    continue
+                if least is not None:
                     least += v * bound
-            if least is not None and least >= 0:  # implied
+                if factor != 1 and c not in (highs if v > 0 else lows):
+                    factor = gcd(factor, v)
+            else:
+                if least is not None and least >= 0:  # implied
+                    del best[key]
+                    continue
+                if plain and factor == 1:
+                    continue
+                value = _rounded_plainly(const, key, factor, bounds) if plain else _rounded((const, *key), bounds)
+                if value is None:
+                    continue
+                r = normal_ineq(value)
+                if r is False:
+                    return False
                 del best[key]
-                continue
-            if plain and factor == 1:
-                continue
-            value = _rounded_plainly(const, key, factor, bounds) if plain else _rounded((const, *key), bounds)
-            if value is None:
-                continue
-            r = normal_ineq(value)
-            if r is False:
-                return False
-            del best[key]
-            if r is not True:
-                const, key = r[0], r[1:]
-                best[key] = const = min(const, best.get(key, const))
-                if key.count(0) == len(key) - 1:
-                    bounds.learn(key, const)
-                    at = key.index(1) if 1 in key else key.index(-1)
-                    learnt.append((at, key[at]))
-                else:
-                    fresh.append(key)
+                if r is not True:
+                    const, key = r[0], r[1:]
+                    best[key] = const = min(const, best.get(key, const))
+                    if key.count(0) == len(key) - 1:
+                        bounds.learn(key, const)
+                        at = key.index(1) if 1 in key else key.index(-1)
+                        learnt.append((at, key[at]))
+                    else:
+                        fresh.append(key)
         if not (fresh or learnt):
             break
         several = several or [k for k in best if len(k) - k.count(0) > 1]
@@ -93,11 +96,6 @@ def round_rows(best: dict[Row, int], bounds: Intervals, only: list[Row] | None =
             again.update([k for k in several if k[c] * side > 0 or (known and k[c])])
         todo = [k for k in several if k in again]
     return True
-
-
-def _zeros(key: Row) -> int:
-    """How many columns a row does not mention."""
-    return key.count(0)
 
 
 def _rounded(row: Row, bounds: Intervals) -> list[int] | None:
@@ -116,18 +114,24 @@ def _rounded_plainly(const: int, key: Row, factor: int, bounds: Intervals) -> li
 
     Of coefficients that divide one another the greatest that gives something: the others would lead there.
     """
-    terms = [(c, key[c - 1]) for c in compress(range(1, 1 + len(key)), key)]
-    factors = sorted({g for _, v in terms if (g := abs(v)) > 1 and not factor % g})
+    factors = sorted({g for v in filter(None, key) if (g := abs(v)) > 1 and not factor % g})
     if len(factors) > 1 and not any(factors[k + 1] % g for k, g in enumerate(factors[:-1])):
         factors.reverse()
+    lows, highs = bounds.low, bounds.high
     for g in factors:
         least = most = const
-        for c, v in terms:
-            if v % g:
-                low, high = v * bounds.low[c], v * bounds.high[c]
-                if v < 0:
-                    low, high = high, low
-                least, most = least + low, most + high
-        if least // g == most // g and any(v % g for _, v in terms):
-            return [least // g, *[0 if v % g else v // g for v in key]]
+        left = [0, *key]
+        for c in compress(range(1, len(left)), key):
+            v = left[c]
+            if not v % g:
+                left[c] = v // g
+                continue
+            left[c] = 0
+            if v > 0:
+                least, most = least + v * lows[c], most + v * highs[c]
+            else:
+                least, most = least + v * highs[c], most + v * lows[c]
+        if least // g == most // g and left.count(0) > 1 + key.count(0):
+            left[0] = least // g
+            return left
     return None

@@ -7,10 +7,11 @@ coefficient is positive. Equal divs merge, constant and unused ones go, the rest
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import chain, compress
 from math import gcd
 from operator import neg
 
-from .rows import Row, normal_eq, picker
+from .rows import Row, picker
 
 Div = tuple[int, Row] | None
 
@@ -33,9 +34,8 @@ def replace_column(row: Sequence[int], col: int, value: Sequence[int]) -> list[i
     c = row[col]
     out = list(row)
     out[col] = 0
-    for k, v in enumerate(value):
-        if v:
-            out[k] += c * v
+    for k in compress(range(len(value)), value):
+        out[k] += c * value[k]
     return out
 
 
@@ -44,16 +44,35 @@ def _padded(row: Row, width: int) -> list[int]:
     return [*row, *(0,) * (width - len(row))]
 
 
+def _full(rows: Iterable[Row], width: int) -> list[list[int]]:
+    """The rows, which may lack columns at their ends, as lists of full width."""
+    full = list(map(list, rows))
+    for row in full if full and min(map(len, full)) < width else ():
+        row += [0] * (width - len(row))
+    return full
+
+
+def _primitive(row: list[int]) -> bool | None:
+    """Make an equality primitive, in place, as `normal_eq` does; True where it says nothing, False where it never holds."""
+    tail = row[1:]
+    g = gcd(*tail)
+    if not g or row[0] % g:
+        return not g and not row[0]
+    if g > 1:
+        row[:] = [c // g for c in row]
+    if next(filter(None, tail)) < 0:
+        row[:] = map(neg, row)
+    return None
+
+
 def _substitute(rows: Iterable[list[int]], eq: Sequence[int], col: int) -> None:
     """Replace column `col`, which has a unit coefficient in the equality `eq`, in the rows by what that says."""
-    sign = -eq[col]
-    terms = [(k, sign * v) for k, v in enumerate(eq) if v and k != col]
+    lead, used = -eq[col], [*compress(range(len(eq)), eq)]
     for row in rows:
-        c = row[col]
+        c = lead * row[col]
         if c:
-            row[col] = 0
-            for k, v in terms:
-                row[k] += c * v
+            for k in used:
+                row[k] += c * eq[k]
 
 
 class Columns:
@@ -63,8 +82,8 @@ class Columns:
         self.base = 1 + n
         self.width = width = self.base + len(divs)
         self.divs = [None if d is None else (d[0], _padded(d[1], width)) for d in divs]
-        self.eqs = [list(r) if len(r) == width else _padded(r, width) for r in eqs]  # in `solve`: still to be solved
-        self.ineqs = [list(r) if len(r) == width else _padded(r, width) for r in ineqs]
+        self.eqs = _full(eqs, width)  # in `solve`: still to be solved
+        self.ineqs = _full(ineqs, width)
         self.solved: list[list[int]] = []
         self.memo: dict[int, tuple[int, int]] = {}  # ranks of columns, while no div changes
         self.uses: dict[int, tuple] = {}  # equalities by id, and what they can be used for, while no div changes
@@ -85,15 +104,15 @@ class Columns:
 
         A dimension that is a multiple, i = 4*floor(i/4), so stays i in every div.
         """
-        terms = [(k, v) for k, v in enumerate(value) if v]
+        used = [*compress(range(len(value)), value)]
         for rows in (self.eqs, self.solved, self.ineqs):
             for at, row in enumerate(rows):
                 c = row[col]
                 if c:
                     rows[at] = out = row[:]
                     out[col] = 0
-                    for k, v in terms:
-                        out[k] += c * v
+                    for k in used:
+                        out[k] += c * value[k]
                     if rows is self.eqs:
                         self.unsolved = True
         users = [k for k, d in enumerate(self.divs) if d and d[1] and d[1][col]]
@@ -115,21 +134,26 @@ class Columns:
         unknown = [col for col, d in enumerate(self.divs, self.base) if d is None]
         rows, users = [], self.eqs
         while True:
-            for form in map(normal_eq, users):
-                if form is False:
+            for row in users:
+                said = _primitive(row)
+                if said is False:
                     return False
-                if form is not True:
-                    rows.append(list(form))
-            pivot, col = None, -1
+                if said is None:
+                    rows.append(row)
             for col in unknown:
-                pivot = min([r for r in rows if r[col] in _UNITS], default=None)
-                if pivot is not None:
+                users = [r for r in rows if r[col]]
+                units = [r for r in users if r[col] in _UNITS]
+                if units:
                     break
-            if pivot is None:
+            else:
                 self.eqs = rows
+                if not unknown and not any(self.divs):  # they are all gone
+                    self.rename_columns([])
                 return True
-            users = [r for r in rows if r[col] and r is not pivot]
-            rows = [r for r in rows if not r[col]]
+            pivot = min(units)
+            for row in users:
+                rows.remove(row)
+            users.remove(pivot)
             _substitute([*users, *self.ineqs], pivot, col)
             unknown.remove(col)
 
@@ -280,7 +304,7 @@ class Columns:
         base, divs = self.base, self.divs
         if not divs:
             return
-        used = {k for k, column in enumerate(zip(*[r[base:] for r in (*self.eqs, *self.ineqs)])) if any(column)}
+        used = self.used_divs()
         inner: dict[int, list[int]] = {}  # what each known div depends on
         stack = list(used)
         while stack:
@@ -299,6 +323,17 @@ class Columns:
             order += sorted(used - inner.keys())
         if order != list(range(len(divs))):
             self.rename_columns(order)
+
+    def used_divs(self) -> set[int]:
+        """The divs that a row mentions."""
+        found = set()
+        for k in range(len(self.divs)):
+            col = self.base + k
+            for row in chain(self.eqs, self.ineqs):
+                if row[col]:
+                    found.add(k)
+                    break
+        return found
 
     def ordered(self, used: set[int], inner: dict[int, list[int]]) -> list[int]:
         """The used divs, each behind those it depends on; the least definition first among those that can be next."""

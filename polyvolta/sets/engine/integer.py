@@ -25,9 +25,10 @@ The search is finite; a step budget (module `budgets`) bounds it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
-from operator import mul, neg
+from itertools import compress
+from operator import neg
 
 from ..budgets import metered, spend, weight
 from . import residues
@@ -190,11 +191,24 @@ def _tidy(ineqs: Sequence[Row]) -> tuple[list[Row], list[Row]] | None:
     return [(c, *normal) for normal, c in best.items()], eqs
 
 
+Others = Sequence[tuple[int, Row]]  # rows of several variables: constants and coefficients
+Clamped = tuple[list[int], list[int | None], list[int | None], list[tuple[int, Row]]]
+
+
 def pushed(n: int, ineqs: Sequence[Row], rounds: int = 2) -> Point | None:
     """A point found by pushing, or None, which proves nothing; O(size).
 
     It starts as the one nearest to 0 within the bounds of each coordinate. Then every row that fails moves a
     coordinate, if possible one without a bound, far enough; in the last round no row may fail.
+    """
+    start = clamped(n, ineqs)
+    return None if start is None else settled(*start, rounds)
+
+
+def clamped(n: int, ineqs: Iterable[Row]) -> Clamped | None:
+    """Where `pushed` starts: the point, the least and the greatest value of each coordinate, and the other rows.
+
+    None where bounds contradict.
     """
     low: list[int | None] = [None] * n
     high: list[int | None] = [None] * n
@@ -223,36 +237,48 @@ def pushed(n: int, ineqs: Sequence[Row], rounds: int = 2) -> Point | None:
                     return None
         else:
             others.append((c, key))
+    return point, low, high, others
+
+
+def settled(
+    point: list[int], low: Sequence[int | None], high: Sequence[int | None], others: Others, rounds: int
+) -> Point | None:
+    """The point that `pushed` ends with from where it starts, which is changed."""
+    used = [*compress(range(len(point)), point)]  # coordinates that are not 0, or were not
     for _ in range(rounds):
-        settled = True
-        for const, key in others:
-            lack = -const - sum(map(mul, key, point))
-            if lack > 0:
-                settled = False
-                if not _push(key, lack, point, low, high):
+        moved = False
+        for value, key in others:
+            for k in used:
+                value += key[k] * point[k]
+            if value < 0:
+                moved = True
+                k = _push(key, -value, point, low, high)
+                if k < 0:
                     return None
-        if settled:
+                if k not in used:
+                    used.append(k)
+        if not moved:
             return tuple(point)
     return None
 
 
 def _push(
     coefficients: Row, lack: int, point: list[int], low: Sequence[int | None], high: Sequence[int | None]
-) -> bool:
-    """Move one coordinate so that the form gains `lack`; whether there is one with room for it."""
+) -> int:
+    """Move one coordinate so that the form gains `lack`; which one, -1 if there is none with room for it."""
     found = -1
-    for k, c in enumerate(coefficients):
-        if c:
-            limit = high[k] if c > 0 else low[k]
-            if limit is None:
-                found = k
-                break
-            if found < 0 and abs(limit - point[k]) * abs(c) >= lack:
-                found = k
+    for k in compress(range(len(coefficients)), coefficients):
+        c = coefficients[k]
+        limit = high[k] if c > 0 else low[k]
+        if limit is None:
+            found = k
+            break
+        if found < 0 and abs(limit - point[k]) * abs(c) >= lack:
+            found = k
     if found >= 0:
         c = coefficients[found]
         point[found] += -(-lack // c) if c > 0 else lack // c
-    return found >= 0
+    return found
 
 
 def _rounded(vertex: Sequence[tuple[int, int]], ineqs: Sequence[Row]) -> Point | None:

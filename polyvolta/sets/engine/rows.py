@@ -14,6 +14,7 @@ The negation of an integer inequality is again one: not `r >= 0` is `-r - 1 >= 0
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from itertools import compress
 from math import gcd
 from operator import add, itemgetter, mul, neg, sub
 from typing import overload
@@ -61,7 +62,7 @@ def strongest(rows: Iterable[Sequence[int]]) -> dict[Row, int] | None:
             return None
         if tight is not True:
             key, const = tight[1:], tight[0]
-            if best.get(key, const) >= const:
+            if best.setdefault(key, const) > const:
                 best[key] = const
     return best
 
@@ -192,17 +193,16 @@ def replaced(row: Sequence[int], k: int, image: Sequence[int]) -> Sequence[int]:
 def falls(row: Row, rows: Sequence[Row]) -> bool:
     """Whether some variable takes `row` below any bound from every point at which `rows` hold, which keep holding.
 
-    So they do not imply it where they have a point. O(size); a False says nothing.
+    So they do not imply it where they have a point; it may be one of them itself. O(size); a False says nothing.
 
     >>> falls((0, 1, 0), [(5, -1, 0), (0, 0, 1)]), falls((0, 1, 0), [(2, 1, 0)])
     (True, False)
     """
-    for k in range(1, len(row)):
+    for k in compress(range(1, len(row)), row[1:]):
         v = row[k]
-        if v:
-            for r in rows:
-                if v * r[k] > 0:
-                    break
-            else:
-                return True
+        for r in rows:
+            if v * r[k] > 0 and r is not row:
+                break
+        else:
+            return True
     return False

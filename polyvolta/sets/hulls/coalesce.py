@@ -159,7 +159,8 @@ class _Piece:
     def opposite(self) -> list[tuple[Row, int]]:
         """The linear parts of its rows negated, with the constants of the rows."""
         if self._opposite is None:
-            self._opposite = [(negate(key), const) for key, const in self.member.least.items()]
+            opposite = self.member.frame.opposite
+            self._opposite = [(opposite(key), const) for key, const in self.member.least.items()]
         return self._opposite
 
     @cached_property

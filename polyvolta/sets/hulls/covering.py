@@ -12,7 +12,7 @@ def valid_rows(frame: Frame, a: Member, b: Member, cuts: set[Row]) -> Member:
     for row in (*a.statements, *b.statements):
         if row not in cuts:
             key, const = row[1:], row[0]
-            if best.get(key, const) >= const:
+            if best.setdefault(key, const) > const:
                 best[key] = const
     eqs = []
     for row in (*a.eqs, *b.eqs):
@@ -27,7 +27,7 @@ def covers(hull: Member, cuts_a: list[Row], cuts_b: list[Row]) -> bool:
     """Whether no point of the hull violates both a row of `cuts_b` (of A) and one of `cuts_a` (of B)."""
     likely: list[tuple[Row, Row]] = []  # to fail
     others: dict[Row, list[Row]] = {}
-    opposite = [negate(s[1:]) for s in cuts_a]
+    opposite = [hull.frame.opposite(s[1:]) for s in cuts_a]
     for r in cuts_b:
         key = r[1:]
         for s, other in zip(cuts_a, opposite, strict=True):

@@ -72,8 +72,9 @@ def intersect(self: R, other: R | RationalSet) -> R:
     """
     other = _beside(self, other)
     self._check_space(other, "an intersection")
-    self._check_params(other, "an intersection")
-    other._check_params(self, "an intersection")
+    if not len(self.parts) == 1 == len(other.parts):  # else their spaces are the same
+        self._check_params(other, "an intersection")
+        other._check_params(self, "an intersection")
     a, b = self._aligned(other)
     parts = []
     for space, cs in a.parts:

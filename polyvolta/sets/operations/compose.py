@@ -80,7 +80,8 @@ def _reversed(self: Map) -> Map:
     n_par = len(self.param_names)
     places = (*range(n_par), *[n_par + k for k in _swapped(space.n_out, space.n_in)])
     turned = spaced(space.out, space.inp, self.param_names)
-    return self._later(self.param_names, (turned, (cj.placed(c, c.n, places),)), lambda: swapped().parts)
+    rough = cj.beside(c.n, cj.members(c, places))
+    return self._later(self.param_names, (turned, (rough,)), lambda: swapped().parts)
 
 
 def _swapped(n_in: int, n_out: int) -> tuple[int, ...]:
@@ -138,8 +139,8 @@ def _restricted(self: Map, sets: Set, side: str) -> Map:
     (((space, (c,)),), ((_, (d,)),)) = self._rough, sets.parts
     n_par, n = len(params), len(params) + len(space.dims)
     tup, first = (space.source, n_par) if side == "domain" else (space.out, n_par + space.n_in)
-    wide = cj.placed(d, n, (*theirs, *range(first, first + len(tup.dims))))
-    rough = cj.juxtaposed(cj.placed(c, n, (*ours, *range(n_par, n))), wide)
+    there = (*theirs, *range(first, first + len(tup.dims)))
+    rough = cj.beside(n, (*cj.members(c, (*ours, *range(n_par, n))), (d, there)))
     return self._later(params, (apart(space, params), (rough,)), settle)
 
 

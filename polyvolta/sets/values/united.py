@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 from ..budgets import metered_class
 from ..errors import SpaceMismatch, UnknownName, kind_of
 from .named import Named, OverParams, listed
-from .space import Space, apart, refuse_params, renamings
+from .space import POINT, Space, apart, refuse_params, renamings
 
 
 class Piece(Hashable, Protocol):
@@ -41,6 +41,7 @@ class United(Generic[P], metaclass=Named):
     _counted: ClassVar[str]  # what counts, and what lists its points or pieces, for errors
     _listed: ClassVar[str]
     _beside: ClassVar[str] = ""  # what makes an operand fit for a Set
+    _rational: ClassVar[bool] = False  # whether rational points are meant
     _reindex: Callable[[P, int, tuple[int, ...]], P]  # of `n` columns, its column k at the place k
     _project: Callable[[P, tuple[int, ...]], P | None]  # without some columns
     _universe: Callable[[int], P]
@@ -209,7 +210,7 @@ class United(Generic[P], metaclass=Named):
 
     def _check_params(self, given: United[Any], what: str) -> None:
         """Refuse, beside a set without its tuple, a condition on parameters."""
-        if len(given.parts) == 1 and given.parts[0][0].inp is None:
+        if len(given.parts) == 1 and (space := given.parts[0][0]).inp is None and space.out.key == POINT.key:
             refuse_params([s.out for s, _ in given.parts], [s.out for s, _ in self.parts], what)
 
     def _find(self, key: tuple) -> tuple[P, ...]:
