@@ -90,34 +90,56 @@ def _find_band(
 ) -> Found:
     if not edges:
         return _free_band(depths, params, prior)
-    parallel = Problem(depths, params, edges, "coincident", negative) if outer_parallel else None
-    valid: list[Problem] = []
+    ways = _Ways(depths, params, edges, outer_parallel, negative)
     rows: list[Forms] = []
     flags: list[bool] = []
     while True:
         fresh = fresh_directions(depths, prior)
         if not any(fresh):
             break
-        found, still = None, False
-        for wanted in dict.fromkeys((fresh, _longest(fresh))):
-            found = parallel.solve(wanted) if parallel is not None else None
-            still = found is not None
-            for k in (0, 1):  # with near distances, else, as for unbounded ones, without
-                if found is not None or (k and not any(e.near for e in edges)):
-                    break
-                if k == len(valid):
-                    chosen = [replace(e, near=False) for e in edges] if k else edges
-                    valid.append(Problem(depths, params, chosen, "valid", negative))
-                found = valid[k].solve(wanted)
-            if found is not None:
-                break
+        found = ways.row(fresh) or ways.row(_longest(fresh))
         if found is None:
             break
         forms = _upwards(found[0], depths, edges)
         rows.append(forms)
-        flags.append(still or all(e.cone.vanishes(e.delta(forms, depths)) for e in edges if e.coincident))
+        flags.append(found[1] or all(e.cone.vanishes(e.delta(forms, depths)) for e in edges if e.coincident))
         prior = extended(prior, forms, depths)
     return Found(tuple(rows), tuple(flags))
+
+
+class _Ways:
+    """The integer programs of one band, the best rows first: without distances, with constant ones, with near ones, with
+    any. Each is made when the ones before it have no row.
+
+    What a row must not be orthogonal to becomes less from row to row. So where a program had no row that is new for some
+    statements, it has none later that is new for these and perhaps others.
+    """
+
+    def __init__(
+        self, depths: tuple[int, ...], params: int, edges: Sequence[Edge], outer_parallel: bool, negative: bool
+    ) -> None:
+        self.depths, self.params, self.negative = depths, params, negative
+        self.ways: list[tuple[str, Sequence[Edge]]] = [("coincident", edges)] if outer_parallel else []
+        if any(e.near for e in edges):
+            self.ways += [("constant", edges), ("valid", edges)]
+            edges = [replace(e, near=False) for e in edges]
+        self.ways.append(("valid", edges))
+        self.made: list[Problem] = []
+        self.failed: list[list[frozenset[int]]] = []
+
+    def row(self, fresh: Prior) -> tuple[Forms, bool] | None:
+        """The best row that is new for every statement with a basis in `fresh`, and whether it has no distances."""
+        wanted = frozenset([s for s, basis in enumerate(fresh) if basis])
+        for k, (mode, edges) in enumerate(self.ways):
+            if k == len(self.made):
+                self.made.append(Problem(self.depths, self.params, edges, mode, self.negative))
+                self.failed.append([])
+            if not any(some <= wanted for some in self.failed[k]):
+                found = self.made[k].solve(fresh)
+                if found is not None:
+                    return found[0], mode == "coincident"
+                self.failed[k].append(wanted)
+        return None
 
 
 def _upwards(forms: Forms, depths: Sequence[int], edges: Sequence[Edge]) -> Forms:

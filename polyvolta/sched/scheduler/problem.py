@@ -8,6 +8,7 @@ polyhedron (module `farkas`), and the conditions on a row are
     coincident    delta = 0
     near          delta <= u . n + w              one u, w for all flow dependences: Pluto's reuse distance
                   |delta| <= u . n + w            where the dependence need not be valid
+    constant      near, and u = 0                 there is no better one, if there is any, and few unknowns are left
     carried       delta >= 1 - z, 0 <= z <= 1     one z per dependence, as few as possible 1: Feautrier's greedy step
     new           c_s outside the span of the statement's earlier rows
 
@@ -114,7 +115,7 @@ class Problem:
     ----------
     depths : how many iterators each statement has.
     params : how many parameters there are.
-    mode : "valid", "coincident" or "carry".
+    mode : "valid", "coincident", "constant" or "carry".
     negative : whether coefficients of iterators may be negative.
     """
 
@@ -211,7 +212,7 @@ class Problem:
 
     def _bound(self, g: Row) -> Sparse:
         """u . n + w at a generator."""
-        out = {self.u + k: v for k, v in enumerate(g[1 : 1 + self.params]) if v}
+        out = {self.u + k: v for k, v in enumerate(g[1 : 1 + self.params]) if v} if self.mode != "constant" else {}
         if g[0]:
             out[self.w] = g[0]
         return out
@@ -255,7 +256,7 @@ class Problem:
         eqs, ineqs = self.unknowns.eqs, self.unknowns.ineqs
         used = {v for _, row in ineqs for v in row} | {v for row in eqs for v in row}
         used |= {find(v)[0] for v in self.unknowns.iterators} - self.unknowns.zero
-        order: list[int] = []
+        order: list[tuple[int, int]] = []
         c_of: dict[int, int] = {}  # how many statements' coefficients an unknown stands for
         d_of: dict[int, int] = {}
         for at, depth in zip(self.first, self.depths):
@@ -265,10 +266,10 @@ class Problem:
                 ({}, (at + depth + p,)),
             )
             for weights, numbers in parts:
-                for v, _ in map(find, numbers):
+                for v, sign in map(find, numbers):
                     if v in used:
                         weights[v] = weights.get(v, 0) + 1
-                        order.append(v)
+                        order.append((v, sign))
         z = dict.fromkeys([v for v in range(self.z, self.count) if v in used], 1)
         u = dict.fromkeys([v for v in range(self.u, self.u + p) if v in used], 1)
         self.columns: dict[int, tuple[int, int]] = {}
@@ -279,7 +280,11 @@ class Problem:
                 self.size += 1
             if single in used:
                 self._place(single)
-        for v in (*z, *u, *order, *sorted(used)):
+        for v in (*z, *u):
+            self._place(v)
+        for v, sign in order:
+            self._place(v, sign)
+        for v in sorted(used):
             self._place(v)
         self.constraints: list[Constraint] = []
         for row in eqs:
@@ -290,11 +295,13 @@ class Problem:
         for total, weights in sums:
             self.sums[total] = tuple([(x, k) for v, k in weights.items() for x in self.columns[v] if x >= 0])
 
-    def _place(self, v: int) -> None:
-        """Give an unknown the next columns, the negative part first, as it is to be 0 before the other."""
+    def _place(self, v: int, sign: int = 1) -> None:
+        """Give an unknown the next columns: its part of the other sign first, as that is to be 0 before the one of
+        this sign."""
         if v not in self.columns:
             plus, minus = self.unknowns.sign[v] >= 0, self.unknowns.sign[v] <= 0
-            self.columns[v] = (self.size + minus if plus else -1, self.size if minus else -1)
+            at = (self.size + minus, self.size) if sign > 0 else (self.size, self.size + plus)
+            self.columns[v] = (at[0] if plus else -1, at[1] if minus else -1)
             self.size += plus + minus
 
     def _terms(self, row: Sparse) -> Terms:
