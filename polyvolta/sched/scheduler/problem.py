@@ -29,6 +29,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Literal
 
 from polyvolta.sched.scheduler.farkas import Cone
 from polyvolta.sched.scheduler.ilp import Constraint, Terms, lexmin
@@ -108,6 +109,9 @@ def _distances(
     return tuple([_distance(g, *columns) for g in cone.lines]), tuple([(g, _distance(g, *columns)) for g in cone.rays])
 
 
+Mode = Literal["valid", "coincident", "near", "constant", "carry"]
+
+
 class Problem:
     """The conditions that all rows of one band share, with equal and vanishing unknowns substituted.
 
@@ -115,12 +119,19 @@ class Problem:
     ----------
     depths : how many iterators each statement has.
     params : how many parameters there are.
-    mode : "valid", "coincident", "constant" or "carry".
+    mode : "valid" for no more than that; "near" or "constant" for distances that are small, too; "coincident", "carry".
     negative : whether coefficients of iterators may be negative.
+    base : for "near" and "constant" the problem "valid" of the same edges, the conditions of which are not made again.
     """
 
     def __init__(
-        self, depths: Sequence[int], params: int, edges: Sequence[Edge], mode: str = "valid", negative: bool = True
+        self,
+        depths: Sequence[int],
+        params: int,
+        edges: Sequence[Edge],
+        mode: Mode,
+        negative: bool = True,
+        base: Problem | None = None,
     ) -> None:
         self.depths, self.params, self.mode = tuple(depths), params, mode
         self.first: list[int] = []  # of a statement: its c, then its d, then its e
@@ -130,30 +141,35 @@ class Problem:
             at += depth + params + 1
         self.u, self.w, self.z = at, at + params, at + params + 1
         self.count = self.z + (len(edges) if mode == "carry" else 0)
-        iterators = [at + j for at, depth in zip(self.first, depths) for j in range(depth)]
-        self.unknowns = Unknowns(self.count, iterators, negative)
-        eqs, ineqs = self._conditions(edges)
-        self.feasible = self.unknowns.substitute(eqs, ineqs)
+        self.feasible, self.ready = base is None or base.feasible, False
+        if base is None:
+            iterators = [at + j for at, depth in zip(self.first, depths) for j in range(depth)]
+            self.unknowns = Unknowns(self.count, iterators, negative)
+        elif base.feasible:
+            self.unknowns = base.unknowns.copy()
         if self.feasible:
-            self._program()
+            self.feasible = self.unknowns.substitute(*self._conditions(edges, base is not None))
 
     # ---- the conditions
 
-    def _conditions(self, edges: Sequence[Edge]) -> tuple[list[Sparse], list[tuple[int, Sparse]]]:
-        """Equalities, and inequalities with their constants."""
+    def _conditions(self, edges: Sequence[Edge], more: bool) -> tuple[list[Sparse], list[tuple[int, Sparse]]]:
+        """Equalities, and inequalities with their constants; those that the base lacks if there are `more`."""
         eqs: list[Sparse] = []
         ineqs: list[tuple[int, Sparse]] = []
         carry = self.mode == "carry"
         for number, e in enumerate(edges):
             still = e.local or (e.coincident and self.mode == "coincident")
+            valid, near = e.valid and not more, e.near and self.mode != "valid"
+            if still and more:
+                continue
             lines, rays = _distances(e.cone, *self._columns(e))
-            if e.valid or e.near or still:
+            if valid or (near and not e.valid) or still:
                 eqs += lines
             if still:
                 eqs += [delta for _, delta in rays]
                 rays = ()
             for g, delta in rays:
-                bound = self._bound(g) if e.near else None
+                bound = self._bound(g) if near else None
                 if bound is not None and not bound:
                     eqs.append(delta)
                     continue
@@ -162,17 +178,19 @@ class Problem:
                         ineqs.append((0, _minus(bound, delta)))
                         if not e.valid:
                             ineqs.append((0, _minus(bound, _minus({}, delta))))
-                    if e.valid and not carry:
+                    if valid and not carry:
                         ineqs.append((0, delta))
-                if carry and e.valid:
+                if carry and valid:
                     ineqs.append((-g[0], {**delta, self.z + number: g[0]} if g[0] else delta))
             if e.cone.base is not None:
-                self._spread(e, number, eqs, ineqs)
-            if carry and e.valid:
+                self._spread(e, number, valid, near, eqs, ineqs)
+            if carry and valid:
                 ineqs.append((1, {self.z + number: -1}))
         return eqs, ineqs
 
-    def _spread(self, e: Edge, number: int, eqs: list[Sparse], ineqs: list[tuple[int, Sparse]]) -> None:
+    def _spread(
+        self, e: Edge, number: int, valid: bool, near: bool, eqs: list[Sparse], ineqs: list[tuple[int, Sparse]]
+    ) -> None:
         """The conditions at vertices that are given by a base and moves: in each factor a new unknown is at least what
         any move loses, and the value at the base at least the sum of these."""
         base, moves = e.cone.base, e.cone.moves
@@ -191,11 +209,11 @@ class Problem:
                     ineqs.extend((0, {**row, loss: m[0]}) for m, row in zip(group, rows) if row)
             ineqs.append((const, total))
 
-        if e.valid and self.mode == "carry":
+        if valid and self.mode == "carry":
             add(-base[0], {**at_base, self.z + number: base[0]}, along)
-        elif e.valid and (at_base or any(any(rows) for rows in along)):
+        elif valid and (at_base or any(any(rows) for rows in along)):
             add(0, at_base, along)
-        if e.near:
+        if near:
             bounds = [[self._bound((0, *m[1:])) for m in group] for group in moves]
             for back in (False,) if e.valid else (False, True):
                 rows = [[_minus({}, row) if back else row for row in group] for group in along]
@@ -219,6 +237,16 @@ class Problem:
 
     # ---- the integer program
 
+    def may_have(self, fresh: Sequence[Sequence[Row]]) -> bool:
+        """Whether the unknowns that vanish leave any that a row new for these statements could have."""
+        if not self.feasible:
+            return False
+        find, zero = self.unknowns.find, self.unknowns.zero
+        for at, depth, basis in zip(self.first, self.depths, fresh):
+            if basis and all(find(at + j)[0] in zero for j in range(depth) if any(h[j] for h in basis)):
+                return False
+        return True
+
     def solve(self, fresh: Sequence[Sequence[Row]]) -> tuple[Forms, tuple[int, ...]] | None:
         """The best row that is new for every statement s with a complement `fresh[s]`, and the z; None without one.
 
@@ -226,9 +254,16 @@ class Problem:
         ----------
         fresh : for each statement a basis of the orthogonal complement of its rows so far; empty for a statement that
             needs no further row.
+
+        No other problem has this one as its base from then on.
         """
-        if not self.feasible:
+        if not self.may_have(fresh):
             return None
+        if not self.ready:
+            self.feasible, self.ready = self.unknowns.drop_idle(), True
+            if not self.feasible:
+                return None
+            self._program()
         constraints = list(self.constraints)
         alternatives: list[list[Terms]] = []  # of each statement: its new row vanishes on not all of these
         for s, basis in enumerate(fresh):
