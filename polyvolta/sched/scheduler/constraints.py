@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from functools import lru_cache
+from operator import add
 
 from polyvolta.sched.dependence.model import Dependence, Kind
 from polyvolta.sched.errors import BadProgram
@@ -83,8 +84,23 @@ class Constraints:
 
 def _of_two(c: Conjunct, params: int, dims: int) -> tuple[Conjunct, ...]:
     """What a conjunct over (parameters, source, sink) has of pairs of two instances, in disjoint pieces."""
+    if _apart(c, 1 + params, dims):
+        return (c,)
     same = _same(params, dims)
     return subtract(c, same) if cj.conjoin(c, same) is not None else (c,)
+
+
+def _apart(c: Conjunct, first: int, dims: int) -> bool:
+    """Whether plainly no pair is an instance and itself: a row is a constant where sink and source are the same, and
+    does not hold. So it is where the distance is constant."""
+    middle, end = first + dims, first + 2 * dims
+    for rows, equal in ((c.eqs, True), (c.ineqs, False)):
+        for row in rows:
+            if row[0] if equal else row[0] < 0:
+                source, sink = row[first:middle], row[middle:end]
+                if not any(map(add, source, sink)) and not any(row[1:first]) and not any(row[end:]):
+                    return True
+    return False
 
 
 @lru_cache(maxsize=64)
