@@ -35,6 +35,7 @@ from fractions import Fraction
 from functools import lru_cache
 from itertools import product
 from math import gcd, lcm, prod
+from operator import add
 
 from polyvolta.sets.budgets import budget, metered
 from polyvolta.sets.conjuncts.conjunct import Conjunct
@@ -161,11 +162,12 @@ def _cone(dims: int, n: int, eqs: Sequence[Row], ineqs: Iterable[Row]) -> Cone:
     lines: list[Row] = []
     rays: list[Row] = []
     corners: list[list[Row]] = []  # of each factor: its vertices, the denominator in front
-    generators = _generators if n == dims else _generators.__wrapped__  # where steps may run out they are all counted
+    whole = n == dims  # then generators stay different, and in lowest terms, over all columns
+    generators = _generators if whole else _generators.__wrapped__  # where steps may run out they are all counted
     for columns, own in _factors(rows):
         free.difference_update(columns)
         found = generators(len(columns), own)
-        straight, bent = ([(g[0], *_combined(basis, columns, g[1:], dims)) for g in group] for group in found)
+        straight, bent = ([(g[0], *_combined(basis, columns, g, dims)) for g in group] for group in found)
         lines += straight
         rays += [g for g in bent if not g[0]]
         corners.append([g for g in bent if g[0]])
@@ -173,17 +175,17 @@ def _cone(dims: int, n: int, eqs: Sequence[Row], ineqs: Iterable[Row]) -> Cone:
             return NOTHING
     lines += [(0, *basis[j][:dims]) for j in sorted(free)]
     integral = all(g[0] == 1 for group in corners for g in group)
-    corners = [list(dict.fromkeys(map(_reduced, group))) for group in corners]
+    if not whole:
+        corners = [_different(group) for group in corners]
     base, moves = None, ()
     if prod(map(len, corners)) <= MANY:
         rays += [_sum([(1, *start[:dims]), *choice]) for choice in product(*corners)]
     else:
         base = _sum([(1, *start[:dims]), *[group[0] for group in corners]])
         moves = tuple([tuple([_difference(g, group[0]) for g in group[1:]]) for group in corners if len(group) > 1])
-    straight = [_reduced(g) for g in lines if any(g)]
-    return Cone(
-        tuple(dict.fromkeys(straight)), tuple(dict.fromkeys(_reduced(g) for g in rays if any(g))), base, moves, integral
-    )
+    if not whole:
+        lines, rays = _different(filter(any, lines)), _different(filter(any, rays))
+    return Cone(tuple(lines), tuple(rays), base, moves, integral)
 
 
 def _shifted(
@@ -260,15 +262,14 @@ def _factors(rows: Iterable[Row]) -> list[tuple[list[int], tuple[Row, ...]]]:
     return out
 
 
-def _combined(basis: Sequence[Row], columns: Sequence[int], values: Sequence[int], n: int) -> Row:
-    """The first n entries of a combination of some vectors of a basis."""
-    terms = [(v, basis[j]) for v, j in zip(values, columns, strict=True) if v]
-    if len(terms) == 1 and terms[0][0] == 1:
-        return terms[0][1][:n]
-    out = [0] * n
-    for v, vector in terms:
-        out = [a + v * b for a, b in zip(out, vector)]
-    return tuple(out)
+def _combined(basis: Sequence[Row], columns: Sequence[int], g: Row, n: int) -> Sequence[int]:
+    """The first n entries of a combination of some vectors of a basis, with the entries of g behind its first."""
+    out: Sequence[int] = ()
+    for v, j in zip(g[1:], columns):
+        if v:
+            vector = basis[j][:n] if v == 1 else [v * b for b in basis[j][:n]]
+            out = list(map(add, out, vector)) if out else vector
+    return out or (0,) * n
 
 
 def _sum(points: Sequence[Row]) -> Row:
@@ -284,6 +285,11 @@ def _sum(points: Sequence[Row]) -> Row:
 
 def _difference(a: Row, b: Row) -> Row:
     return _reduced(_sum([a, (b[0], *[-v for v in b[1:]])]))
+
+
+def _different(generators: Iterable[Row]) -> list[Row]:
+    """Generators in lowest terms, each once."""
+    return list(dict.fromkeys(map(_reduced, generators)))
 
 
 def _reduced(g: Row) -> Row:
