@@ -8,11 +8,13 @@ nor of most dependences: an equality says one column, of which nothing else spea
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 from polyvolta.sets.conjuncts.conjunct import Conjunct
 from polyvolta.sets.engine.rows import Row
 
 
+@lru_cache(maxsize=1 << 12)
 def is_empty(c: Conjunct) -> bool:
     """Whether a conjunct has no point: `c.is_empty`, which is asked where it is not plain to see.
 

@@ -118,7 +118,8 @@ def parameters(order: Order) -> tuple[str, ...]:
             case Band(members):
                 for m in members:
                     for s, e in m.exprs:
-                        found.update(dict.fromkeys(sorted(e.names().difference(iterators.get(s, e.names())))))
+                        if s in iterators and (others := e.names().difference(iterators[s])):
+                            found.update(dict.fromkeys(sorted(others)))
     return tuple(found)
 
 

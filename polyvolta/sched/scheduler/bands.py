@@ -18,11 +18,11 @@ Both are functions of numbers alone, of statements' depths and cones, and memois
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from polyvolta.sched.scheduler.problem import Edge, Forms, Problem
+from polyvolta.sched.scheduler.problem import Edge, Forms, Mode, Problem
 from polyvolta.sets.engine.integer import solve_equalities
 from polyvolta.sets.engine.rows import Row, negate
 
@@ -90,34 +90,110 @@ def _find_band(
 ) -> Found:
     if not edges:
         return _free_band(depths, params, prior)
-    parallel = Problem(depths, params, edges, "coincident", negative) if outer_parallel else None
-    valid: list[Problem] = []
-    rows: list[Forms] = []
-    flags: list[bool] = []
+    ways, rows = _Ways(depths, params, edges, outer_parallel, negative), []
+    if outer_parallel:
+        rows[:], problem = _outermost(depths, params, edges, prior, negative)
+        prior = _beside(rows, depths, prior)
+        ways.made["coincident"] = problem
+        ways.failed["coincident"] = [_wanted(fresh_directions(depths, prior))]
+    flags = [True] * len(rows)
     while True:
         fresh = fresh_directions(depths, prior)
         if not any(fresh):
             break
-        found, still = None, False
-        for wanted in dict.fromkeys((fresh, _longest(fresh))):
-            found = parallel.solve(wanted) if parallel is not None else None
-            still = found is not None
-            for k in (0, 1):  # with near distances, else, as for unbounded ones, without
-                if found is not None or (k and not any(e.near for e in edges)):
-                    break
-                if k == len(valid):
-                    chosen = [replace(e, near=False) for e in edges] if k else edges
-                    valid.append(Problem(depths, params, chosen, "valid", negative))
-                found = valid[k].solve(wanted)
-            if found is not None:
-                break
+        found = ways.row(fresh) or ways.row(_longest(fresh))
         if found is None:
             break
         forms = _upwards(found[0], depths, edges)
         rows.append(forms)
-        flags.append(still or all(e.cone.vanishes(e.delta(forms, depths)) for e in edges if e.coincident))
+        flags.append(found[1] or all(e.cone.vanishes(e.delta(forms, depths)) for e in edges if e.coincident))
         prior = extended(prior, forms, depths)
     return Found(tuple(rows), tuple(flags))
+
+
+def most_parallel(
+    depths: tuple[int, ...], params: int, edges: tuple[Edge, ...], prior: Prior, negative: bool = True
+) -> int | None:
+    """How many of the outermost members of a band are coincident; None where it takes the whole band to tell.
+
+    That is known before any other row is: a fraction of the time of `find_band`, which takes what was found from here.
+    """
+    if not edges:
+        return None
+    rows, problem = _outermost(depths, params, edges, prior, negative)
+    fresh = fresh_directions(depths, _beside(rows, depths, prior))
+    if any(fresh) and problem.solve(_longest(fresh)) is not None:
+        return None
+    return len(rows)
+
+
+@lru_cache(maxsize=1 << 8)
+def _outermost(
+    depths: tuple[int, ...], params: int, edges: tuple[Edge, ...], prior: Prior, negative: bool
+) -> tuple[tuple[Forms, ...], Problem]:
+    """The rows without distances that are new for all statements with loops left, and the program they are from."""
+    problem, rows = Problem(depths, params, edges, "coincident", negative), []
+    while True:
+        fresh = fresh_directions(depths, prior)
+        found = problem.solve(fresh) if any(fresh) else None
+        if found is None:
+            return tuple(rows), problem
+        rows.append(_upwards(found[0], depths, edges))
+        prior = extended(prior, rows[-1], depths)
+
+
+def _beside(rows: Iterable[Forms], depths: Sequence[int], prior: Prior) -> Prior:
+    """The rows so far with those of some members."""
+    for forms in rows:
+        prior = extended(prior, forms, depths)
+    return prior
+
+
+def _wanted(fresh: Prior) -> frozenset[int]:
+    """The statements that need a further row."""
+    return frozenset([s for s, basis in enumerate(fresh) if basis])
+
+
+class _Ways:
+    """The integer programs of one band, the best rows first: without distances, with constant ones, with near ones,
+    with any. Each is made when the ones before it have no row.
+
+    What a row must not be orthogonal to becomes less from row to row. So where a program had no row that is new for
+    some statements, it has none later that is new for these and perhaps others.
+    """
+
+    def __init__(
+        self, depths: tuple[int, ...], params: int, edges: Sequence[Edge], outer_parallel: bool, negative: bool
+    ) -> None:
+        self.given = depths, params, edges
+        self.negative = negative
+        self.near = any(e.near for e in edges)
+        self.made: dict[Mode, Problem] = {}
+        self.failed: dict[Mode, list[frozenset[int]]] = {}
+        self.modes: tuple[Mode, ...] = ("constant", "near", "valid") if self.near else ("valid",)
+        if outer_parallel:
+            self.modes = ("coincident", *self.modes)
+
+    def row(self, fresh: Prior) -> tuple[Forms, bool] | None:
+        """The best row that is new for every statement with a basis in `fresh`, and whether it has no distances."""
+        wanted = _wanted(fresh)
+        for mode in self.modes:
+            failed = self.failed.setdefault(mode, [])
+            if any(some <= wanted for some in failed):
+                continue
+            if mode != "coincident" and not self.problem("valid").may_have(fresh):
+                break
+            found = self.problem(mode).solve(fresh)
+            if found is not None:
+                return found[0], mode == "coincident"
+            failed.append(wanted)
+        return None
+
+    def problem(self, mode: Mode) -> Problem:
+        if mode not in self.made:
+            base = self.problem("valid") if mode in ("constant", "near") else None
+            self.made[mode] = Problem(*self.given, mode, self.negative, base)
+        return self.made[mode]
 
 
 def _upwards(forms: Forms, depths: Sequence[int], edges: Sequence[Edge]) -> Forms:

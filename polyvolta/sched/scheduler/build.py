@@ -16,7 +16,15 @@ from polyvolta.sched.components import connected, strongly_connected
 from polyvolta.sched.errors import NoSchedule
 from polyvolta.sched.nodes import Band, Filter, Leaf, Member, Node, SetNode
 from polyvolta.sched.nodes import Sequence as SequenceNode
-from polyvolta.sched.scheduler.bands import Found, Prior, extended, find_band, find_carrying_row, fresh_directions
+from polyvolta.sched.scheduler.bands import (
+    Found,
+    Prior,
+    extended,
+    find_band,
+    find_carrying_row,
+    fresh_directions,
+    most_parallel,
+)
 from polyvolta.sched.scheduler.fusion import Explain, Fuse, Fusion, Group
 from polyvolta.sched.scheduler.pieces import Piece, always_zero, distances, left, within
 from polyvolta.sched.scheduler.problem import Edge, Forms
@@ -71,6 +79,8 @@ class Builder:
             pieces,
             self.fuse,
             lambda g: self.found(g, pieces, prior),
+            lambda g: self.parallel(g, pieces, prior),
+            self.outer_parallel and self.negative,
             lambda g: fresh_directions(self.depths(g), self.chosen(prior, g)),
             self.depths,
             self.explain,
@@ -156,6 +166,14 @@ class Builder:
             return plain
         local = band(replace(p.edge(number), local=p.condition) for p in own if not p.conditional)
         return max(plain, local, key=lambda f: (f.width, f.parallel))
+
+    def parallel(self, group: Group, pieces: Sequence[Piece], prior: Prior) -> int | None:
+        """How many outer members of a group's band are parallel; None where it takes the band to tell."""
+        number, own = self.numbered(group), within(pieces, group)
+        if not self.outer_parallel or any(p.conditional for p in own):
+            return None
+        edges = tuple([p.edge(number) for p in own])
+        return most_parallel(self.depths(group), len(self.params), edges, self.chosen(prior, group), self.negative)
 
     def carrying(self, group: Group, pieces: tuple[Piece, ...]) -> tuple[Forms, ...]:
         """A row that satisfies as many dependences as possible; none if none satisfies any."""

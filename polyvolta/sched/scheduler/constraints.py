@@ -16,8 +16,9 @@ Cohen, "Live-Range Reordering" (IMPACT 2016).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import lru_cache
+from operator import add
 
 from polyvolta.sched.dependence.model import Dependence, Kind
 from polyvolta.sched.errors import BadProgram
@@ -53,7 +54,7 @@ class Constraints:
     conditional_validity_condition: Map | None = None
 
     def __bool__(self) -> bool:
-        return any(getattr(self, f.name) is not None for f in fields(self))
+        return any([getattr(self, name) is not None for name in KINDS])
 
     def dependences(self) -> list[Dependence]:
         """One dependence for each kind and pair of statements, without the pairs of an instance with itself.
@@ -63,28 +64,43 @@ class Constraints:
         BadProgram : a constraint is no Map.
         """
         out = []
-        for f in fields(self):
-            given = getattr(self, f.name)
+        for name, kind in KINDS.items():
+            given = getattr(self, name)
             if given is None:
                 continue
             if isinstance(given, str):
                 given = Map(given)
             if not isinstance(given, Map):
-                raise BadProgram(f"{f.name} is a Map, not {kind_of(given)}", where=repr(given))
+                raise BadProgram(f"{name} is a Map, not {kind_of(given)}", where=repr(given))
             for space, conjuncts in given.parts:
                 if space.inp is not None and space.inp.key == space.out.key:
                     conjuncts = tuple([p for c in conjuncts for p in _of_two(c, len(given.param_names), space.n_out)])
                 relation = Map._of(given.param_names, [(space, conjuncts)])
                 if relation.parts and relation.parts[0][1]:
                     source = (space.inp.name if space.inp else None) or ""
-                    out.append(Dependence(KINDS[f.name], "", source, space.out.name or "", relation))
+                    out.append(Dependence(kind, "", source, space.out.name or "", relation))
         return out
 
 
 def _of_two(c: Conjunct, params: int, dims: int) -> tuple[Conjunct, ...]:
     """What a conjunct over (parameters, source, sink) has of pairs of two instances, in disjoint pieces."""
+    if _apart(c, 1 + params, dims):
+        return (c,)
     same = _same(params, dims)
     return subtract(c, same) if cj.conjoin(c, same) is not None else (c,)
+
+
+def _apart(c: Conjunct, first: int, dims: int) -> bool:
+    """Whether plainly no pair is an instance and itself: a row is a constant where sink and source are the same, and
+    does not hold. So it is where the distance is constant."""
+    middle, end = first + dims, first + 2 * dims
+    for rows, equal in ((c.eqs, True), (c.ineqs, False)):
+        for row in rows:
+            if row[0] if equal else row[0] < 0:
+                source, sink = row[first:middle], row[middle:end]
+                if not any(map(add, source, sink)) and not any(row[1:first]) and not any(row[end:]):
+                    return True
+    return False
 
 
 @lru_cache(maxsize=64)

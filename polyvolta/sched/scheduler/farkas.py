@@ -35,12 +35,13 @@ from fractions import Fraction
 from functools import lru_cache
 from itertools import product
 from math import gcd, lcm, prod
+from operator import add
 
 from polyvolta.sets.budgets import budget, metered
 from polyvolta.sets.conjuncts.conjunct import Conjunct
 from polyvolta.sets.engine import cone as double_description
 from polyvolta.sets.engine.integer import solve_equalities
-from polyvolta.sets.engine.rows import Row, dot, strongest, substitute_all
+from polyvolta.sets.engine.rows import Row, dot, negate, picker, strongest, substitute_all
 from polyvolta.sets.errors import BudgetExceeded
 
 MANY = 16  # vertices that are rather not written out
@@ -153,20 +154,20 @@ def _cone(dims: int, n: int, eqs: Sequence[Row], ineqs: Iterable[Row]) -> Cone:
     if lattice is None:
         return NOTHING
     origin, basis = lattice
-    k = len(basis)
-    images = list(zip(origin, *basis))
-    best = strongest(substitute_all(ineqs, images, k))
+    best = strongest(substitute_all(ineqs, list(zip(origin, *basis)), len(basis)))
     if best is None:
         return NOTHING
-    free = set(range(k))
+    start, rows = _shifted(origin, basis, sorted(best.items(), key=_entries))
+    free = set(range(len(basis)))
     lines: list[Row] = []
     rays: list[Row] = []
     corners: list[list[Row]] = []  # of each factor: its vertices, the denominator in front
-    generators = _generators if n == dims else _generators.__wrapped__  # where steps may run out they are all counted
-    for columns, rows in _factors(best.items()):
+    whole = n == dims  # then generators stay different, and in lowest terms, over all columns
+    generators = _generators if whole else _generators.__wrapped__  # where steps may run out they are all counted
+    for columns, own in _factors(rows):
         free.difference_update(columns)
-        found = generators(len(columns), rows)
-        straight, bent = ([(g[0], *_combined(basis, columns, g[1:], dims)) for g in group] for group in found)
+        found = generators(len(columns), own)
+        straight, bent = ([(g[0], *_combined(basis, columns, g, dims)) for g in group] for group in found)
         lines += straight
         rays += [g for g in bent if not g[0]]
         corners.append([g for g in bent if g[0]])
@@ -174,33 +175,59 @@ def _cone(dims: int, n: int, eqs: Sequence[Row], ineqs: Iterable[Row]) -> Cone:
             return NOTHING
     lines += [(0, *basis[j][:dims]) for j in sorted(free)]
     integral = all(g[0] == 1 for group in corners for g in group)
-    corners = [list(dict.fromkeys(map(_reduced, group))) for group in corners]
-    start = (1, *origin[:dims])
+    if not whole:
+        corners = [_different(group) for group in corners]
     base, moves = None, ()
     if prod(map(len, corners)) <= MANY:
-        rays += [_sum([start, *choice]) for choice in product(*corners)]
+        rays += [_sum([(1, *start[:dims]), *choice]) for choice in product(*corners)]
     else:
-        base = _sum([start, *[group[0] for group in corners]])
+        base = _sum([(1, *start[:dims]), *[group[0] for group in corners]])
         moves = tuple([tuple([_difference(g, group[0]) for g in group[1:]]) for group in corners if len(group) > 1])
-    straight = [_reduced(g) for g in lines if any(g)]
-    return Cone(
-        tuple(dict.fromkeys(straight)), tuple(dict.fromkeys(_reduced(g) for g in rays if any(g))), base, moves, integral
-    )
+    if not whole:
+        lines, rays = _different(filter(any, lines)), _different(filter(any, rays))
+    return Cone(tuple(lines), tuple(rays), base, moves, integral)
+
+
+def _shifted(
+    origin: Row, basis: Sequence[Row], rows: Sequence[tuple[Row, int]]
+) -> tuple[Sequence[int], list[Row]]:
+    """Another origin of a lattice, and rows (coefficients, constant) from there, constants being 0 where they can be.
+
+    So bounds that differ in nothing but constants become the same rows, mostly, whose generators are known.
+    """
+    steps: dict[int, int] = {}
+    for key, const in rows:
+        free = [j for j, v in enumerate(key) if v and j not in steps]
+        if free:
+            last = free[-1]
+            if key[last] in (1, -1):
+                steps[last] = -key[last] * (const + sum([key[j] * v for j, v in steps.items()]))
+            steps.update(dict.fromkeys(free[:-1], 0))
+    moved = {j: v for j, v in steps.items() if v}
+    for j, v in moved.items():
+        origin = tuple([a + v * b for a, b in zip(origin, basis[j])])
+    return origin, [(const + sum([key[j] * v for j, v in moved.items()]), *key) for key, const in rows]
 
 
 def _solved(n: int, eqs: Sequence[Row]) -> tuple[Row, tuple[Row, ...]] | None:
     """The lattice of equalities each of which is of a column that no other one has; None where they are not."""
     heads: dict[int, Row] = {}
+    others = [len(eqs) - column.count(0) for column in zip(*eqs)]
     for row in eqs:
-        col = next(
-            (k for k, v in enumerate(row) if k and v in (1, -1) and not any(o[k] for o in eqs if o is not row)), 0
-        )
+        col = next((k for k in range(n, 0, -1) if others[k] == 1 and row[k] in (1, -1)), 0)
         if not col:
             return None
-        heads[col] = row if row[col] < 0 else tuple([-v for v in row])
+        heads[col] = row if row[col] < 0 else negate(row)
     origin = tuple([heads[k][0] if k in heads else 0 for k in range(1, n + 1)])
-    free = [k for k in range(1, n + 1) if k not in heads]
-    return origin, tuple([tuple([heads[k][j] if k in heads else int(k == j) for k in range(1, n + 1)]) for j in free])
+    basis = []
+    for j in range(1, n + 1):
+        if j not in heads:
+            vector = [0] * n
+            vector[j - 1] = 1
+            for k, row in heads.items():
+                vector[k - 1] = row[j]
+            basis.append(tuple(vector))
+    return origin, tuple(basis)
 
 
 @lru_cache(maxsize=1 << 12)
@@ -214,11 +241,11 @@ def _entries(item: tuple[Row, int]) -> int:
     return len(item[0]) - item[0].count(0)
 
 
-def _factors(rows: Iterable[tuple[Row, int]]) -> list[tuple[list[int], tuple[Row, ...]]]:
-    """The rows (coefficients, constant) in groups that share no column: columns, and rows over (1, these)."""
-    groups: list[tuple[set[int], list[tuple[Row, int]]]] = []
+def _factors(rows: Iterable[Row]) -> list[tuple[list[int], tuple[Row, ...]]]:
+    """The rows in groups that share no column: columns, and rows over (1, these)."""
+    groups: list[tuple[set[int], list[Row]]] = []
     for row in rows:
-        columns = {j for j, v in enumerate(row[0]) if v}
+        columns = {j for j, v in enumerate(row) if v and j}
         own = [row]
         apart = []
         for group in groups:
@@ -230,21 +257,19 @@ def _factors(rows: Iterable[tuple[Row, int]]) -> list[tuple[list[int], tuple[Row
         groups = [*apart, (columns, own)]
     out = []
     for columns, own in groups:
-        order = sorted(columns)
-        own.sort(key=_entries)
-        out.append((order, tuple([(const, *[key[j] for j in order]) for key, const in own])))
+        take = picker((0, *sorted(columns)))
+        out.append((sorted([j - 1 for j in columns]), tuple(map(take, own))))
     return out
 
 
-def _combined(basis: Sequence[Row], columns: Sequence[int], values: Sequence[int], n: int) -> Row:
-    """The first n entries of a combination of some vectors of a basis."""
-    terms = [(v, basis[j]) for v, j in zip(values, columns, strict=True) if v]
-    if len(terms) == 1 and terms[0][0] == 1:
-        return terms[0][1][:n]
-    out = [0] * n
-    for v, vector in terms:
-        out = [a + v * b for a, b in zip(out, vector)]
-    return tuple(out)
+def _combined(basis: Sequence[Row], columns: Sequence[int], g: Row, n: int) -> Sequence[int]:
+    """The first n entries of a combination of some vectors of a basis, with the entries of g behind its first."""
+    out: Sequence[int] = ()
+    for v, j in zip(g[1:], columns):
+        if v:
+            vector = basis[j][:n] if v == 1 else [v * b for b in basis[j][:n]]
+            out = list(map(add, out, vector)) if out else vector
+    return out or (0,) * n
 
 
 def _sum(points: Sequence[Row]) -> Row:
@@ -260,6 +285,11 @@ def _sum(points: Sequence[Row]) -> Row:
 
 def _difference(a: Row, b: Row) -> Row:
     return _reduced(_sum([a, (b[0], *[-v for v in b[1:]])]))
+
+
+def _different(generators: Iterable[Row]) -> list[Row]:
+    """Generators in lowest terms, each once."""
+    return list(dict.fromkeys(map(_reduced, generators)))
 
 
 def _reduced(g: Row) -> Row:

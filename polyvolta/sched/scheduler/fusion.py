@@ -39,6 +39,8 @@ class Fusion:
     nodes : the statements, in program order.
     pieces : the dependences between them that are to be satisfied.
     band : the band of a group of them.
+    parallel : how many outer members of a group's band are parallel, where that is known before the band is, else None.
+    still : whether a row without distances, whatever its signs, is taken before others.
     fresh : for each statement of a group the directions that it has no row for.
     depths : how many iterators each statement of a group has.
     """
@@ -49,6 +51,8 @@ class Fusion:
         pieces: Sequence[Piece],
         fuse: Fuse,
         band: Callable[[Group], Found],
+        parallel: Callable[[Group], int | None],
+        still: bool,
         fresh: Callable[[Group], Prior],
         depths: Callable[[Group], tuple[int, ...]],
         explain: Explain,
@@ -56,6 +60,8 @@ class Fusion:
     ) -> None:
         self.nodes, self.pieces, self.fuse, self.band, self.fresh = nodes, pieces, fuse, band, fresh
         self.depths, self.explain, self.names = depths, explain, names
+        self.parallel, self.still = parallel, still
+        self.known: dict[Group, Found] = {}  # bands of clusters
         self.arcs: list[Arc] = list(dict.fromkeys([p.arc for p in pieces if p.source != p.sink and p.valid]))
         self.touching: list[Arc] = list(dict.fromkeys([p.arc for p in pieces if p.source != p.sink]))
         self.parts = strongly_connected(nodes, self.arcs)
@@ -106,17 +112,40 @@ class Fusion:
     def _accepted(self, parts: Sequence[Group], silent: bool = False) -> bool:
         """Whether the parts are better scheduled as one."""
         whole = self._sorted(*parts)
-        verdict = self._objection(parts, whole)
+        plain = self._less_parallel(parts, whole)
+        verdict = None if plain else self._objection(parts, whole)
+        fused = not plain and verdict is None
         if not silent:
-            what = "are fused" if verdict is None else f"stay apart: {verdict}"
-            self.explain(lambda: f"{' and '.join(map(self.names, parts))} {what}")
-        return verdict is None
+            what = lambda: "are fused" if fused else f"stay apart: {verdict or self._objection(parts, whole)}"  # noqa: E731
+            self.explain(lambda: f"{' and '.join(map(self.names, parts))} {what()}")
+        return fused
+
+    def _less_parallel(self, parts: Sequence[Group], whole: Group) -> bool:
+        """Whether it is plain that together fewer outer members are parallel than one of the parts has alone."""
+        if self.fuse != "paper" or not all(any(self.fresh(p)) for p in parts):
+            return False
+        least = max([self._surely_parallel(part) for part in parts])
+        most = self.parallel(whole) if least else None
+        return most is not None and most < least
+
+    def _surely_parallel(self, part: Group) -> int:
+        """How many outer members are at least parallel in the band of a part; 0 where that isn't known.
+
+        Of one statement, its iterators in directions in which no dependence on itself goes anywhere are.
+        """
+        if part in self.known:
+            return self.known[part].parallel
+        if len(part) > 1 or not self.still:
+            return 0
+        (v,), (fresh,), (depth,) = part, self.fresh(part), self.depths(part)
+        moves = tuple(dict.fromkeys([s for p in self.pieces if p.arc == (v, v) for s in steps(p, depth)]))
+        return len(fresh) - len(complement((*complement(fresh, depth), *complement(moves, depth)), depth))
 
     def _objection(self, parts: Sequence[Group], whole: Group) -> str | None:
         no_loop = "one of them has no loop left"
         if not all(any(self.fresh(p)) for p in parts):
             return no_loop
-        joint = self.band(whole)
+        joint = self.known[whole] = self.band(whole)
         if not self._at_best(parts, whole, joint):
             alone = [self.band(p) for p in parts]
             if not all(f.width for f in alone):

@@ -70,35 +70,33 @@ def lexmin(
     rows = [{0: 1, 1: 0, **{column[x]: c for x, c in sums.get(v, ((v, 1),))}} for v in range(n)]
     shared = _System(n, constraints)
     best: tuple[int, ...] | None = None
-    root = _Node(rows, shared, ())
-    if not root.solve(None):
-        return None
-    heap = [(root.value(), 0, root)]
+    heap: list[tuple[_Value, int, _Node, list[list[Constraint]] | None]] = []
+    nodes = [_Node(rows, shared, ())]
     count = 0
-    while heap:
-        _, _, node = heappop(heap)
+    while True:
+        for node in nodes:
+            if node.solve(best):
+                numbers, den = node.point()
+                alternatives = branch(numbers, den) if branch else None
+                if alternatives is None and den == 1:  # below the best one, as it was solved
+                    best = tuple(numbers)
+                else:
+                    count += 1
+                    heappush(heap, (_Value(numbers, den), count, node, alternatives))
+        if not heap:
+            return best
+        value, _, node, alternatives = heappop(heap)
+        nodes = []
         if best is not None and not node.below(best):
             continue
-        numbers, den = node.point()
-        alternatives = branch(numbers, den) if branch else None
         if alternatives is None:
-            if den == 1:
-                if best is None or tuple(numbers) < best:
-                    best = tuple(numbers)
-                continue
+            numbers, den = value.numbers, value.den
             stuck = node.stuck(numbers, den)
             if not stuck or shared.reaches(numbers[:stuck], den, node.own, sums):
-                if node.cut() and node.solve(best):
-                    count += 1
-                    heappush(heap, (node.value(), count, node))
+                nodes = [node] if node.cut() else []
                 continue
             alternatives = [[(-numbers[v] // den - 1, ((v, 1),))] for v in range(stuck)]
-        for extra in alternatives:
-            child = _Node(node.rows[:], shared, (*node.own, *extra))
-            if child.solve(best):
-                count += 1
-                heappush(heap, (child.value(), count, child))
-    return best
+        nodes = [_Node(node.rows[:], shared, (*node.own, *extra)) for extra in alternatives]
 
 
 class _Value:
@@ -177,14 +175,13 @@ class _Node:
 
     def point(self) -> tuple[list[int], int]:
         """The unknowns with all columns at 0, over a common denominator."""
-        den = 1
+        den, whole = 1, True
         for row in self.rows:
-            if row[0] != 1 and row[1] % row[0]:
-                den = lcm(den, row[0] // gcd(row[0], row[1]))
-        return [den * row[1] // row[0] for row in self.rows], den
-
-    def value(self) -> _Value:
-        return _Value(*self.point())
+            if row[0] != 1:
+                whole = False
+                if row[1] % row[0]:
+                    den = lcm(den, row[0] // gcd(row[0], row[1]))
+        return [row[1] if whole else den * row[1] // row[0] for row in self.rows], den
 
     def below(self, best: tuple[int, ...]) -> bool:
         """Whether the point is lexicographically less than a solution."""
@@ -207,10 +204,9 @@ class _Node:
 
     def violated(self) -> Row | None:
         """A row that is negative at the point, in terms of the columns."""
-        for row in self.rows:
-            if row[1] < 0:
-                return row
         numbers, den = self.point()
+        if min(numbers, default=0) < 0:
+            return next(row for row in self.rows if row[1] < 0)
         for const, terms in self.own:
             if const * den + sum([c * numbers[v] for v, c in terms]) < 0:
                 return self.express(const, terms)
@@ -221,7 +217,8 @@ class _Node:
         rows = self.rows
         den = 1
         for v, _ in terms:
-            den = lcm(den, rows[v][0])
+            if rows[v][0] != 1:
+                den = lcm(den, rows[v][0])
         out = {0: den, 1: const * den}
         for v, c in terms:
             _add(out, c * (den // rows[v][0]), rows[v])

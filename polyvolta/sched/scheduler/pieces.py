@@ -92,13 +92,17 @@ def pieces_of(
     """
     instances = {} if domain is None else {s.out.name or "": cs for s, cs in domain.align_params(params).parts}
     found: dict[tuple[int, int, Conjunct], dict[tuple[str, str], None]] = {}
+    inside: dict[tuple[tuple[str, str], tuple[Conjunct, ...]], Sequence[Conjunct]] = {}  # constraints are often alike
     for d in dependences:
         for space, conjuncts in d.relation.align_params(params).parts:
             names = (space.inp.name if space.inp else None) or "", space.out.name or ""
             if names[0] in number and names[1] in number:
                 split, n = len(params) + space.n_in, len(params) + space.n_in + space.n_out
                 sides = ((names[0], range(len(params), split)), (names[1], range(split, n)))
-                for c in conjuncts if domain is None else _inside(conjuncts, sides, instances, len(params)):
+                kept = conjuncts if domain is None else inside.get((names, conjuncts))
+                if kept is None:
+                    kept = inside[names, conjuncts] = _inside(conjuncts, sides, instances, len(params))
+                for c in kept:
                     found.setdefault((number[names[0]], number[names[1]], c), {})[d.kind, d.array] = None
     return tuple([Piece(s, t, c, tuple(labels)) for (s, t, c), labels in found.items() if not cone(c).empty])
 

@@ -8,6 +8,7 @@ polyhedron (module `farkas`), and the conditions on a row are
     coincident    delta = 0
     near          delta <= u . n + w              one u, w for all flow dependences: Pluto's reuse distance
                   |delta| <= u . n + w            where the dependence need not be valid
+    constant      near, and u = 0                 there is no better one, if there is any, and few unknowns are left
     carried       delta >= 1 - z, 0 <= z <= 1     one z per dependence, as few as possible 1: Feautrier's greedy step
     new           c_s outside the span of the statement's earlier rows
 
@@ -28,6 +29,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Literal
 
 from polyvolta.sched.scheduler.farkas import Cone
 from polyvolta.sched.scheduler.ilp import Constraint, Terms, lexmin
@@ -107,6 +109,9 @@ def _distances(
     return tuple([_distance(g, *columns) for g in cone.lines]), tuple([(g, _distance(g, *columns)) for g in cone.rays])
 
 
+Mode = Literal["valid", "coincident", "near", "constant", "carry"]
+
+
 class Problem:
     """The conditions that all rows of one band share, with equal and vanishing unknowns substituted.
 
@@ -114,12 +119,19 @@ class Problem:
     ----------
     depths : how many iterators each statement has.
     params : how many parameters there are.
-    mode : "valid", "coincident" or "carry".
+    mode : "valid" for no more than that; "near" or "constant" for distances that are small, too; "coincident", "carry".
     negative : whether coefficients of iterators may be negative.
+    base : for "near" and "constant" the problem "valid" of the same edges, the conditions of which are not made again.
     """
 
     def __init__(
-        self, depths: Sequence[int], params: int, edges: Sequence[Edge], mode: str = "valid", negative: bool = True
+        self,
+        depths: Sequence[int],
+        params: int,
+        edges: Sequence[Edge],
+        mode: Mode,
+        negative: bool = True,
+        base: Problem | None = None,
     ) -> None:
         self.depths, self.params, self.mode = tuple(depths), params, mode
         self.first: list[int] = []  # of a statement: its c, then its d, then its e
@@ -129,30 +141,35 @@ class Problem:
             at += depth + params + 1
         self.u, self.w, self.z = at, at + params, at + params + 1
         self.count = self.z + (len(edges) if mode == "carry" else 0)
-        iterators = [at + j for at, depth in zip(self.first, depths) for j in range(depth)]
-        self.unknowns = Unknowns(self.count, iterators, negative)
-        eqs, ineqs = self._conditions(edges)
-        self.feasible = self.unknowns.substitute(eqs, ineqs)
+        self.feasible, self.ready = base is None or base.feasible, False
+        if base is None:
+            iterators = [at + j for at, depth in zip(self.first, depths) for j in range(depth)]
+            self.unknowns = Unknowns(self.count, iterators, negative)
+        elif base.feasible:
+            self.unknowns = base.unknowns.copy()
         if self.feasible:
-            self._program()
+            self.feasible = self.unknowns.substitute(*self._conditions(edges, base is not None))
 
     # ---- the conditions
 
-    def _conditions(self, edges: Sequence[Edge]) -> tuple[list[Sparse], list[tuple[int, Sparse]]]:
-        """Equalities, and inequalities with their constants."""
+    def _conditions(self, edges: Sequence[Edge], more: bool) -> tuple[list[Sparse], list[tuple[int, Sparse]]]:
+        """Equalities, and inequalities with their constants; those that the base lacks if there are `more`."""
         eqs: list[Sparse] = []
         ineqs: list[tuple[int, Sparse]] = []
         carry = self.mode == "carry"
         for number, e in enumerate(edges):
             still = e.local or (e.coincident and self.mode == "coincident")
+            valid, near = e.valid and not more, e.near and self.mode != "valid"
+            if still and more:
+                continue
             lines, rays = _distances(e.cone, *self._columns(e))
-            if e.valid or e.near or still:
+            if valid or (near and not e.valid) or still:
                 eqs += lines
             if still:
                 eqs += [delta for _, delta in rays]
                 rays = ()
             for g, delta in rays:
-                bound = self._bound(g) if e.near else None
+                bound = self._bound(g) if near else None
                 if bound is not None and not bound:
                     eqs.append(delta)
                     continue
@@ -161,17 +178,19 @@ class Problem:
                         ineqs.append((0, _minus(bound, delta)))
                         if not e.valid:
                             ineqs.append((0, _minus(bound, _minus({}, delta))))
-                    if e.valid and not carry:
+                    if valid and not carry:
                         ineqs.append((0, delta))
-                if carry and e.valid:
+                if carry and valid:
                     ineqs.append((-g[0], {**delta, self.z + number: g[0]} if g[0] else delta))
             if e.cone.base is not None:
-                self._spread(e, number, eqs, ineqs)
-            if carry and e.valid:
+                self._spread(e, number, valid, near, eqs, ineqs)
+            if carry and valid:
                 ineqs.append((1, {self.z + number: -1}))
         return eqs, ineqs
 
-    def _spread(self, e: Edge, number: int, eqs: list[Sparse], ineqs: list[tuple[int, Sparse]]) -> None:
+    def _spread(
+        self, e: Edge, number: int, valid: bool, near: bool, eqs: list[Sparse], ineqs: list[tuple[int, Sparse]]
+    ) -> None:
         """The conditions at vertices that are given by a base and moves: in each factor a new unknown is at least what
         any move loses, and the value at the base at least the sum of these."""
         base, moves = e.cone.base, e.cone.moves
@@ -190,11 +209,11 @@ class Problem:
                     ineqs.extend((0, {**row, loss: m[0]}) for m, row in zip(group, rows) if row)
             ineqs.append((const, total))
 
-        if e.valid and self.mode == "carry":
+        if valid and self.mode == "carry":
             add(-base[0], {**at_base, self.z + number: base[0]}, along)
-        elif e.valid and (at_base or any(any(rows) for rows in along)):
+        elif valid and (at_base or any(any(rows) for rows in along)):
             add(0, at_base, along)
-        if e.near:
+        if near:
             bounds = [[self._bound((0, *m[1:])) for m in group] for group in moves]
             for back in (False,) if e.valid else (False, True):
                 rows = [[_minus({}, row) if back else row for row in group] for group in along]
@@ -211,12 +230,22 @@ class Problem:
 
     def _bound(self, g: Row) -> Sparse:
         """u . n + w at a generator."""
-        out = {self.u + k: v for k, v in enumerate(g[1 : 1 + self.params]) if v}
+        out = {self.u + k: v for k, v in enumerate(g[1 : 1 + self.params]) if v} if self.mode != "constant" else {}
         if g[0]:
             out[self.w] = g[0]
         return out
 
     # ---- the integer program
+
+    def may_have(self, fresh: Sequence[Sequence[Row]]) -> bool:
+        """Whether the unknowns that vanish leave any that a row new for these statements could have."""
+        if not self.feasible:
+            return False
+        find, zero = self.unknowns.find, self.unknowns.zero
+        for at, depth, basis in zip(self.first, self.depths, fresh):
+            if basis and all(find(at + j)[0] in zero for j in range(depth) if any(h[j] for h in basis)):
+                return False
+        return True
 
     def solve(self, fresh: Sequence[Sequence[Row]]) -> tuple[Forms, tuple[int, ...]] | None:
         """The best row that is new for every statement s with a complement `fresh[s]`, and the z; None without one.
@@ -225,9 +254,16 @@ class Problem:
         ----------
         fresh : for each statement a basis of the orthogonal complement of its rows so far; empty for a statement that
             needs no further row.
+
+        No other problem has this one as its base from then on.
         """
-        if not self.feasible:
+        if not self.may_have(fresh):
             return None
+        if not self.ready:
+            self.feasible, self.ready = self.unknowns.drop_idle(), True
+            if not self.feasible:
+                return None
+            self._program()
         constraints = list(self.constraints)
         alternatives: list[list[Terms]] = []  # of each statement: its new row vanishes on not all of these
         for s, basis in enumerate(fresh):
@@ -255,7 +291,7 @@ class Problem:
         eqs, ineqs = self.unknowns.eqs, self.unknowns.ineqs
         used = {v for _, row in ineqs for v in row} | {v for row in eqs for v in row}
         used |= {find(v)[0] for v in self.unknowns.iterators} - self.unknowns.zero
-        order: list[int] = []
+        order: list[tuple[int, int]] = []
         c_of: dict[int, int] = {}  # how many statements' coefficients an unknown stands for
         d_of: dict[int, int] = {}
         for at, depth in zip(self.first, self.depths):
@@ -265,10 +301,10 @@ class Problem:
                 ({}, (at + depth + p,)),
             )
             for weights, numbers in parts:
-                for v, _ in map(find, numbers):
+                for v, sign in map(find, numbers):
                     if v in used:
                         weights[v] = weights.get(v, 0) + 1
-                        order.append(v)
+                        order.append((v, sign))
         z = dict.fromkeys([v for v in range(self.z, self.count) if v in used], 1)
         u = dict.fromkeys([v for v in range(self.u, self.u + p) if v in used], 1)
         self.columns: dict[int, tuple[int, int]] = {}
@@ -279,7 +315,11 @@ class Problem:
                 self.size += 1
             if single in used:
                 self._place(single)
-        for v in (*z, *u, *order, *sorted(used)):
+        for v in (*z, *u):
+            self._place(v)
+        for v, sign in order:
+            self._place(v, sign)
+        for v in sorted(used):
             self._place(v)
         self.constraints: list[Constraint] = []
         for row in eqs:
@@ -290,11 +330,13 @@ class Problem:
         for total, weights in sums:
             self.sums[total] = tuple([(x, k) for v, k in weights.items() for x in self.columns[v] if x >= 0])
 
-    def _place(self, v: int) -> None:
-        """Give an unknown the next columns, the negative part first, as it is to be 0 before the other."""
+    def _place(self, v: int, sign: int = 1) -> None:
+        """Give an unknown the next columns: its part of the other sign first, as that is to be 0 before the one of
+        this sign."""
         if v not in self.columns:
             plus, minus = self.unknowns.sign[v] >= 0, self.unknowns.sign[v] <= 0
-            self.columns[v] = (self.size + minus if plus else -1, self.size if minus else -1)
+            at = (self.size + minus, self.size) if sign > 0 else (self.size, self.size + plus)
+            self.columns[v] = (at[0] if plus else -1, at[1] if minus else -1)
             self.size += plus + minus
 
     def _terms(self, row: Sparse) -> Terms:

@@ -34,7 +34,7 @@ class Unknowns:
         self.gone: set[int] = set()  # those that vanish or that others stand for
         self.news: set[int] = set()  # those that are gone or got a sign since the rows were last looked at
         self.eqs: list[Sparse] = []
-        self.ineqs: list[tuple[int, Sparse]] = []
+        self.rows: list[tuple[int, Sparse, Key]] = []  # inequalities; the key is empty until they are looked at
         if negative:
             for v in iterators:
                 self.sign[v] = 0
@@ -91,20 +91,58 @@ class Unknowns:
         if self.sign[a]:
             self._limit(b, sign * self.sign[a])
 
-    def substitute(self, eqs: list[Sparse], ineqs: list[tuple[int, Sparse]]) -> bool:
-        """Merge unknowns until nothing changes; False when plainly nothing can satisfy the conditions.
+    def copy(self) -> Unknowns:
+        """The same, to be told more. Its rows are shared, as these are replaced and never modified."""
+        other = Unknowns.__new__(Unknowns)
+        other.iterators, other.parent, other.sign = self.iterators, self.parent[:], self.sign[:]
+        other.zero, other.gone, other.news = set(self.zero), set(self.gone), set()
+        other.eqs, other.rows = self.eqs, self.rows
+        return other
+
+    @property
+    def ineqs(self) -> list[tuple[int, Sparse]]:
+        """The inequalities that are left, with their constants."""
+        return [(const, row) for const, row, _ in self.rows]
+
+    def substitute(self, eqs: Iterable[Sparse], ineqs: Iterable[tuple[int, Sparse]]) -> bool:
+        """Add conditions and merge unknowns until nothing changes; False when plainly nothing can satisfy them.
 
         A row is looked at again only when one of its unknowns has changed since.
         """
-        eqs = list(map(dict, dict.fromkeys([tuple(row.items()) for row in eqs])))
-        rows: list[tuple[int, Sparse, Key]] = [(const, row, ()) for const, row in ineqs]
-        before: set[int] | None = None
-        while before is None or before:
-            news = self.news = set()
-            eqs = [e for row in eqs if (e := row if _untouched(row, before, news) else self._equal_zero(row))]
+        news = self.news = set()
+        new = map(dict, dict.fromkeys([tuple(row.items()) for row in eqs]))
+        self.eqs = [*self.eqs, *[e for row in new if (e := self._equal_zero(row))]]
+        self.rows = [*self.rows, *[(const, row, ()) for const, row in ineqs]]
+        return self._settle(news)
+
+    def drop_idle(self) -> bool:
+        """The unknowns but the c that no row wants positive are 0; not where there may be more conditions.
+
+        False when nothing can satisfy what is left.
+        """
+        while not self.eqs:
+            wanted = {v for _, row, _ in self.rows for v, c in row.items() if c > 0}
+            wanted.update([self.find(v)[0] for v in self.iterators])
+            found = {v for _, row, _ in self.rows for v in row}
+            idle = [v for v in found - wanted if self.sign[v] == 1]
+            if not idle:
+                break
+            self.news = set()
+            self._vanish(idle)
+            if not self._settle(self.news):
+                return False
+        return True
+
+    def _settle(self, before: set[int]) -> bool:
+        """Look at the rows that are new, or of which unknowns have changed, until nothing changes."""
+        rows, first = self.rows, True
+        while first or before:
+            first, news = False, set()
+            self.news = news
+            self.eqs = [e for row in self.eqs if (e := row if _untouched(row, before, news) else self._equal_zero(row))]
             strongest: dict[Key, tuple[int, Sparse]] = {}
             for const, row, key in rows:
-                if before is None or not (before.isdisjoint(row) and news.isdisjoint(row)):
+                if not key or not (before.isdisjoint(row) and news.isdisjoint(row)):
                     if not self.gone.isdisjoint(row):
                         row = self.resolved(row)
                     if not row and const < 0:
@@ -117,11 +155,8 @@ class Unknowns:
                     key = tuple(sorted(row.items()))
                 if key not in strongest or strongest[key][0] > const:
                     strongest[key] = const, row
-            rows = [(const, row, key) for key, (const, row) in strongest.items()]
-            if not news and not eqs:
-                self._drop_idle([row for _, row, _ in rows])
+            rows = self.rows = [(const, row, key) for key, (const, row) in strongest.items()]
             before = news
-        self.eqs, self.ineqs = eqs, [(const, row) for const, row, _ in rows]
         return True
 
     def _equal_zero(self, row: Sparse) -> Sparse:
@@ -155,14 +190,7 @@ class Unknowns:
             return True
         return False
 
-    def _drop_idle(self, rows: list[Sparse]) -> None:
-        """Unknowns but the c that no row wants positive are 0."""
-        wanted = {v for row in rows for v, c in row.items() if c > 0}
-        wanted.update([self.find(v)[0] for v in self.iterators])
-        found = {v for row in rows for v in row}
-        self._vanish([v for v in found - wanted - self.zero if self.sign[v] == 1])
 
-
-def _untouched(row: Sparse, before: set[int] | None, news: set[int]) -> bool:
+def _untouched(row: Sparse, before: set[int], news: set[int]) -> bool:
     """Whether nothing has changed for a row since it was looked at."""
-    return before is not None and before.isdisjoint(row) and news.isdisjoint(row)
+    return before.isdisjoint(row) and news.isdisjoint(row)

@@ -129,7 +129,8 @@ class _Facts:
     def solved(self, row: Row) -> Row:
         """The row after the equalities are substituted."""
         for at, image in self.images:
-            row = replaced(row, at, image)
+            if row[at]:
+                row = replaced(row, at, image)
         return row
 
     def plainly_imply(self, row: Row) -> bool:

@@ -33,14 +33,16 @@ def generators(n: int, rows: Iterable[Row]) -> Generators:
     rays: list[tuple[Row, int]] = []  # with the set of rows that vanish on it, as bits
     for k, row in enumerate(rows):
         bit = 1 << k
-        crossing = next((at for at, line in enumerate(lines) if dot(row, line)), None)
-        if crossing is not None:
-            pivot = lines.pop(crossing)
-            if dot(row, pivot) < 0:
-                pivot = negate(pivot)
-            lines = [_onto(row, line, pivot) for line in lines]
-            rays = [(_onto(row, ray, pivot), zeros | bit) for ray, zeros in rays]
-            rays.append((pivot, bit - 1))
+        along = [dot(row, line) for line in lines]
+        if any(along):
+            at = next(at for at, v in enumerate(along) if v)
+            p = along[at]
+            pivot = lines.pop(at) if p > 0 else negate(lines.pop(at))
+            del along[at]
+            p = abs(p)
+            lines = [_onto(v, line, p, pivot) if v else line for v, line in zip(along, lines)]
+            moved = [(_onto(v, ray, p, pivot) if v else ray, z | bit) for ray, z in rays for v in (dot(row, ray),)]
+            rays = [*moved, (pivot, bit - 1)]
             continue
         values = [(dot(row, ray), ray, zeros) for ray, zeros in rays]
         above = [v for v in values if v[0] > 0]
@@ -64,10 +66,9 @@ def generators(n: int, rows: Iterable[Row]) -> Generators:
     return lines, [ray for ray, _ in rays]
 
 
-def _onto(row: Row, vector: Row, pivot: Row) -> Row:
-    """The vector moved along the pivot, on which the row is positive, until the row vanishes on it."""
-    v, p = dot(row, vector), dot(row, pivot)
-    return _primitive([p * x - v * y for x, y in zip(vector, pivot, strict=True)]) if v else vector
+def _onto(v: int, vector: Row, p: int, pivot: Row) -> Row:
+    """The vector moved along the pivot until a row vanishes on it that is v on the vector and p > 0 on the pivot."""
+    return _primitive([p * x - v * y for x, y in zip(vector, pivot, strict=True)])
 
 
 def _primitive(vector: Sequence[int]) -> Row:

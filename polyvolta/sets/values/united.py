@@ -171,6 +171,8 @@ class United(Generic[P], metaclass=Named):
         ------
         UnknownName : something that is no list of names and has no parameters.
         """
+        if type(params) is tuple and params == self.param_names:
+            return self
         wanted = tuple(dict.fromkeys([*listed(params, self), *self.param_names]))
         if wanted == self.param_names:
             return self

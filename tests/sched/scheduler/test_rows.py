@@ -10,9 +10,9 @@ from itertools import product
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from polyvolta.sched.scheduler.bands import complement, find_band
+from polyvolta.sched.scheduler.bands import complement, find_band, most_parallel
 from polyvolta.sched.scheduler.farkas import cone
-from polyvolta.sched.scheduler.problem import Edge
+from polyvolta.sched.scheduler.problem import Edge, Problem
 from polyvolta.sets import Map
 
 SMALL = range(-7, 8)
@@ -58,3 +58,48 @@ def test_rows_without_dependences_are_the_iterators():
     found = find_band((2, 1), 1, (), ((), ()))
     assert found.rows == (((0, 0, 1, 0), (0, 0, 1)), ((0, 0, 0, 1), (0, 0, 0)))
     assert found.parallel == found.width == 2
+
+
+BOX = "0 <= i, j, k, l < N"
+PAIRS = (
+    (0, 1, "k = i and l = j"),
+    (0, 1, "k = j and l = i"),
+    (0, 1, "k = i and l = N - 1 - j"),
+    (0, 1, "k = i"),
+    (0, 1, "k = i + 1 and l = j - 1"),
+    (1, 0, "k = i + 1 and l = j"),
+    (1, 0, "k = i + 1"),
+    (0, 0, "k = i and l = j + 1"),
+    (1, 1, "k = i + 1 and l = j - 2"),
+)
+
+
+def edge_between(source, sink, condition, valid):
+    m = Map(f"[N] -> {{ S[i, j] -> T[k, l] : {BOX} and {condition} }}")
+    return Edge(source, sink, cone(m.parts[0][1][0]), True, valid)
+
+
+edges_between = st.lists(
+    st.tuples(st.sampled_from(PAIRS), st.booleans()).map(lambda e: edge_between(*e[0], e[1])), min_size=1, max_size=4
+)
+
+
+@given(edges_between, st.booleans())
+@settings(max_examples=60, deadline=None)
+def test_rows_with_constant_distances_are_the_best_near_ones(edges, negative):
+    fresh = (((1, 0), (0, 1)),) * 2
+    base, other = (Problem((2, 2), 1, edges, "valid", negative) for _ in range(2))
+    near = Problem((2, 2), 1, edges, "near", negative, base).solve(fresh)
+    constant = Problem((2, 2), 1, edges, "constant", negative, other).solve(fresh)
+    if constant is not None:
+        assert constant == near
+    elif near is not None:
+        assert not all(e.cone.bounded(e.delta(near[0], (2, 2))) for e in edges)
+
+
+@given(edges_between, st.booleans())
+@settings(max_examples=60, deadline=None)
+def test_how_many_members_are_parallel_is_known_before_the_band_is(edges, negative):
+    given_ = (2, 2), 1, tuple(edges), ((), ())
+    most = most_parallel(*given_, negative=negative)
+    assert most in (None, find_band(*given_, True, negative).parallel)
