@@ -91,6 +91,17 @@ def coalesce_conjuncts(pieces: tuple[Conjunct, ...]) -> tuple[Conjunct, ...]:
         return tuple([p.told for p in (*ended.done, *reversed(ended.todo))])
 
 
+def plainly_coalesced(pieces: tuple[Conjunct, ...]) -> tuple[Conjunct, ...]:
+    """`coalesce_conjuncts` by the rows at hand alone, a fraction of the time: no hulls, and nothing is widened."""
+    if len(pieces) < 2:
+        return pieces
+    frame = Frame(pieces)
+    done: list[_Piece] = []
+    todo = [_Piece(m, c) for m, c in zip(frame.members, pieces, strict=True)][::-1]
+    _fuse_all(frame, done, todo)
+    return tuple([p.told for p in done if p.conjunct is not None])
+
+
 class _Ended(Exception):
     """The search took too long: pieces that were compared with one another, and those that were not."""
 
