@@ -13,9 +13,11 @@ only what is left, where the rational vertex is not an integer point, is an inte
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import cached_property
+from math import lcm
 
 from ..engine import integer
-from ..engine.rows import Row, complement, evaluate, negate
+from ..engine.rows import Row, complement, dot, evaluate, negate
 from ..engine.simplex import Tableau
 from .conjunct import Conjunct, Div, defining_rows, moved_divs, normalise, trimmed
 
@@ -75,6 +77,22 @@ class Frame:
             places.append(seen[key])
         return places
 
+    @cached_property
+    def period(self) -> int:
+        """A number such that every known div is affine along steps that are multiples of it.
+
+        >>> from polyvolta.sets import Set
+        >>> ((_, cs),) = Set("{ [i] : i mod 4 = 0; [i] : (i + floor(i/3)) mod 2 = 0 }").parts
+        >>> Frame(cs).period
+        12
+        """
+        base = 1 + self.n
+        periods: list[int] = []
+        for div in self.divs:
+            inner = [] if div is None else [p for p, v in zip(periods, div[1][base:], strict=False) if v]
+            periods.append(1 if div is None else div[0] * lcm(*inner))
+        return lcm(*periods)
+
     def _padded(self, row: Row) -> Row:
         return row + (0,) * (self.width - len(row))
 
@@ -133,6 +151,7 @@ class Member:
 
     def __init__(self, frame: Frame, eqs: Sequence[Row], ineqs: Sequence[Row]) -> None:
         self.frame, self.eqs, self.ineqs = frame, tuple(eqs), tuple(ineqs)
+        self.points: list[Row] = []  # integer points (1, x, q) of it that are known
         self._known: dict[tuple[Row, bool], bool] = {}
         self._tableau: Tableau | None = None
         self._defined: set[int] = set()  # columns of the divs whose definitions the tableau has
@@ -163,6 +182,10 @@ class Member:
         self._tableau = None
         self._defined.clear()
 
+    def holds(self, point: Row) -> bool:
+        """Whether a point (1, x, q), with the values of the divs, satisfies its rows."""
+        return not any(dot(r, point) for r in self.eqs) and all(dot(r, point) >= 0 for r in self.ineqs)
+
     def has_point(self, more: Sequence[Row]) -> bool:
         """Whether an integer point that satisfies more rows is found at once; a False says nothing."""
         if self.eqs or self.frame.divs:
@@ -172,8 +195,8 @@ class Member:
     def implies(self, row: Row, exact: bool = True) -> bool:
         """Whether `row >= 0` at every integer point of this conjunct, which has one.
 
-        By comparison of constants, else by a linear program, else, where an exact answer is asked for, by an integer
-        one; without that a True is a proof and a False is not.
+        By comparison of constants, else by a known point, else by a linear program, else, where an exact answer is
+        asked for, by an integer one; without that a True is a proof and a False is not.
         """
         const = self.least.get(row[1:])
         if const is not None and const <= row[0]:
@@ -182,6 +205,7 @@ class Member:
         if known is None:
             opposite = self.least.get(self.frame.opposite(row[1:]))
             denied = opposite is not None and opposite + row[0] < 0
+            denied = denied or any(dot(row, p) < 0 for p in self.points)
             known = self._known[row, exact] = not denied and self._searched(row, exact)
         return known
 

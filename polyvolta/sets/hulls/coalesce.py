@@ -10,7 +10,8 @@ Where H is too large, two kinds of rows are added to it, once no pair is left th
 cut B are *wrapped*: turned around the facet of A behind which B lies until they hold on B. And where both have
 equalities, those of their affine hull are, which knows strides: `i mod 4 = 0` and `i mod 4 = 2` make `i mod 2 = 0`.
 
-What is left is decided by the convex hull of two pieces, where its coordinates are few (`joint`).
+What is left is decided by the convex hull of two pieces, where its coordinates are few (`joint`). Pieces that overlap
+are widened at last (`widening`). Of many pieces, most pairs are told apart by a point between them (`between`).
 
 The cases are those of S. Verdoolaege, "Integer set coalescing" (IMPACT 2015); here one exact test decides them all.
 """
@@ -30,9 +31,10 @@ from ..conjuncts.implies import subtract
 from ..conjuncts.project import prune, with_known_divs
 from ..engine.rows import Row, complement, negate
 from ..errors import BudgetExceeded
-from . import joint
+from . import between, joint
 from .covering import covers, valid_rows
 from .gist import irredundant
+from .widening import widened
 
 if TYPE_CHECKING:
     from ..values.relation import Relation
@@ -42,7 +44,9 @@ F = TypeVar("F")
 
 FEW_DIVS = 2  # with more, what only an integer program can say of a row counts as unknown: fewer fusions, none wrong
 FOR_A_PAIR = 5_000  # steps (some 100 ms) for one way to fuse a pair; the longest of 1,500 random fusions took 3,700
+FOR_WIDENING = 2_000  # steps to look for a piece that can be widened
 EFFORT = 200_000  # steps for all of the pieces
+MANY = 6  # pieces from which on a point between two is looked for before anything else
 
 
 def coalesce(self: R) -> R:
@@ -87,6 +91,17 @@ def coalesce_conjuncts(pieces: tuple[Conjunct, ...]) -> tuple[Conjunct, ...]:
         return tuple([p.told for p in (*ended.done, *reversed(ended.todo))])
 
 
+def plainly_coalesced(pieces: tuple[Conjunct, ...]) -> tuple[Conjunct, ...]:
+    """`coalesce_conjuncts` by the rows at hand alone, a fraction of the time: no hulls, and nothing is widened."""
+    if len(pieces) < 2:
+        return pieces
+    frame = Frame(pieces)
+    done: list[_Piece] = []
+    todo = [_Piece(m, c) for m, c in zip(frame.members, pieces, strict=True)][::-1]
+    _fuse_all(frame, done, todo)
+    return tuple([p.told for p in done if p.conjunct is not None])
+
+
 class _Ended(Exception):
     """The search took too long: pieces that were compared with one another, and those that were not."""
 
@@ -121,21 +136,35 @@ def _searched(pieces: tuple[Conjunct, ...], done: list[_Piece], todo: list[_Piec
         strided = [p for p in done if any(any(r[1 + frame.n :]) for r in p.member.eqs)]
         pair = _fusible(strided, tried, _fuse_by_strides) or _fusible(done, tried, _fuse_by_hull, floors=True)
         pieces = tuple([p.told for p in done if pair is None or p not in pair[:2]])
-        if pair is None:
+        if pair is not None:
+            pieces, new = (*pieces, pair[2]), 1
+            continue
+        fewer = _widened(pieces) if len(pieces) > 2 else None
+        if fewer is None:
             break
-        pieces, new = (*pieces, pair[2]), 1
+        pieces, new = fewer, 1
     return pieces
+
+
+def _widened(pieces: tuple[Conjunct, ...]) -> tuple[Conjunct, ...] | None:
+    """Fewer pieces, of which the last is wider than one was; None, too, where that takes more than `FOR_WIDENING`."""
+    try:
+        return bounded(FOR_WIDENING, widened, pieces)
+    except BudgetExceeded:
+        spend(0)  # ends the caller where the budget was its own
+        return None
 
 
 def _fuse_all(frame: Frame, done: list[_Piece], todo: list[_Piece]) -> None:
     """Compare what is to do with what is done and with itself, and fuse what rows at hand make one."""
     apart: Unfused = {}
+    many = len(done) + len(todo) >= MANY
     while todo:
         a = todo[-1]
         for k in reversed(range(len(done))):  # neighbours tend to stand together
             spend()
             b = done[k]
-            fused = None if b.apart(a) else _within_bounds(_fuse, b, a, frame, apart)
+            fused = None if b.apart(a) or (many and b.gap(a)) else _within_bounds(_fuse, b, a, frame, apart)
             if fused is not None:
                 del done[k]
                 todo[-1] = fused
@@ -154,6 +183,8 @@ class _Piece:
         # between rows so far apart that no stride bridges the gap, there are other points
         self.stride = max([abs(v) for row in member.eqs for v in row[1:]], default=1)
         self._opposite: list[tuple[Row, int]] | None = None
+        self._points: between.Alike | None = None
+        self.beside: list[Row] = []  # points just outside of it, where its points were asked for
 
     @property
     def opposite(self) -> list[tuple[Row, int]]:
@@ -188,6 +219,25 @@ class _Piece:
                 return True
         return False
 
+    @property
+    def points(self) -> between.Alike:
+        """Points of it, far from one another; of a fusion, those of what was fused."""
+        if self._points is None:
+            frame = self.member.frame
+            try:
+                inside, outside = bounded(FOR_A_PAIR, between.walked, self.told)
+            except BudgetExceeded:
+                spend(0)  # ends the caller where the budget was its own
+                inside, outside = (), ()
+            self._points = between.sorted_points(frame, inside, frame.period)
+            self.beside = [between.lifted(frame.divs, p) for p in outside]
+            self.member.points = [p for alike in self._points.values() for p in alike]
+        return self._points
+
+    def gap(self, other: _Piece) -> bool:
+        """Whether a point is found between both that is in neither, so that no conjunct is their union."""
+        return between.gap(self.member, other.member, self.points, other.points, self.member.frame.period)
+
 
 def _within_bounds(fuse: Callable[..., F | None], a: _Piece, b: _Piece, *more: object) -> F | None:
     """What a way to fuse makes of two pieces; None, too, where it takes more than `FOR_A_PAIR`."""
@@ -216,8 +266,8 @@ def _fuse(a: _Piece, b: _Piece, frame: Frame, apart: Unfused) -> _Piece | None:
     if not cuts_a:
         return b
     hull = valid_rows(frame, a.member, b.member, {*cuts_a, *cuts_b})
-    if covers(hull, cuts_a, cuts_b):
-        return _Piece(hull)
+    if covers(hull, cuts_a, cuts_b, (*a.beside, *b.beside)):
+        return _joined(a, b, hull)
     apart[a, b] = hull, cuts_a, cuts_b
     return None
 
@@ -241,9 +291,19 @@ def _wrapping(a: _Piece, b: _Piece, hull: Member, cuts_a: list[Row], cuts_b: lis
     wrapped = [*_wrapped(a.member, b.member, cuts_b), *_wrapped(b.member, a.member, cuts_a)]
     if wrapped:
         both = Member(hull.frame, hull.eqs, (*hull.ineqs, *wrapped))
-        if covers(both, cuts_a, cuts_b):
-            return _Piece(both)
+        if covers(both, cuts_a, cuts_b, (*a.beside, *b.beside)):
+            return _joined(a, b, both)
     return None
+
+
+def _joined(a: _Piece, b: _Piece, whole: Member) -> _Piece:
+    """The piece of the points of both, which remembers those that are known of either."""
+    both = _Piece(whole)
+    if a._points is not None and b._points is not None:
+        both._points = between.together(a._points, b._points)
+        both.beside = [p for p in (*a.beside, *b.beside) if not whole.holds(p)]
+        whole.points = [p for alike in both._points.values() for p in alike]
+    return both
 
 
 def _wrapped(a: Member, b: Member, cuts: list[Row]) -> list[Row]:
@@ -285,7 +345,7 @@ def _fusible(
             spend()
             key = fuse, q.told, p.told
             if not p.apart(q, floors) and key not in tried:
-                fused = _within_bounds(fuse, q, p)
+                fused = None if q.gap(p) else _within_bounds(fuse, q, p)
                 if fused is not None:
                     return q, p, fused
                 tried.add(key)

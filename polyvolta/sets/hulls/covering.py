@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from ..conjuncts.frame import Frame, Member
-from ..engine.rows import Row, complement, negate
+from ..engine.rows import Row, complement, dot, negate
 
 
 def valid_rows(frame: Frame, a: Member, b: Member, cuts: set[Row]) -> Member:
@@ -23,8 +25,14 @@ def valid_rows(frame: Frame, a: Member, b: Member, cuts: set[Row]) -> Member:
     return Member(frame, eqs, [(c, *key) for key, c in best.items()])
 
 
-def covers(hull: Member, cuts_a: list[Row], cuts_b: list[Row]) -> bool:
-    """Whether no point of the hull violates both a row of `cuts_b` (of A) and one of `cuts_a` (of B)."""
+def covers(hull: Member, cuts_a: list[Row], cuts_b: list[Row], near: Iterable[Row] = ()) -> bool:
+    """Whether no point of the hull violates both a row of `cuts_b` (of A) and one of `cuts_a` (of B).
+
+    Points `near` both pieces, over the frame's columns, are looked at before there is any search.
+    """
+    for p in near:
+        if any(dot(r, p) < 0 for r in cuts_a) and any(dot(r, p) < 0 for r in cuts_b) and hull.holds(p):
+            return False
     likely: list[tuple[Row, Row]] = []  # to fail
     others: dict[Row, list[Row]] = {}
     opposite = [hull.frame.opposite(s[1:]) for s in cuts_a]

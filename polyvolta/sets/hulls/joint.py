@@ -25,16 +25,19 @@ from ..conjuncts import lattice
 from ..conjuncts.conjunct import Conjunct, Div, defining_rows
 from ..conjuncts.frame import Frame, Member
 from ..engine import cone
-from ..engine.integer import Lattice
+from ..engine.integer import Lattice, Point
 from ..engine.rows import Row, dot, negate, replaced
 from ..errors import BudgetExceeded
+from . import between
 from .covering import covers, valid_rows
 
 WIDE = 7  # coordinates of a hull at most
 LONG = 24  # rows of a piece at most
-EFFORT = 2_000  # steps (some 40 ms) for a pair of pieces
+EFFORT = 700  # steps (some 15 ms) for a pair of pieces; the longest of 144 random fusions took 517
 
 Pair = tuple[Conjunct, Conjunct]
+Walked = tuple[tuple[Point, ...], tuple[Point, ...]]  # points of a piece, and points beside it
+NOTHING: tuple[Walked, Walked] = ((), ()), ((), ())
 
 
 def fused(a: Conjunct, b: Conjunct) -> Conjunct | None:
@@ -58,11 +61,12 @@ def _fused(a: Conjunct, b: Conjunct) -> Conjunct | None:
 
 def _candidates(a: Conjunct, b: Conjunct) -> Iterator[Conjunct]:
     plain = bare(a), bare(b)
+    near = between.walked(a), between.walked(b)
     stated = restated(plain[0]), restated(plain[1])
     for pair in dict.fromkeys((plain, stated)):
-        yield from _hulls(*pair)
+        yield from _hulls(*pair, near)
         for turned in _turned(*pair):
-            yield from _hulls(*turned)
+            yield from _hulls(*turned, near)
     if any(any(r[1 + a.n :]) for c in plain for r in c.eqs):
         grids = [g for c in plain if (g := lattice.of_conjunct(c)) is not None]
         if len(grids) == 2:
@@ -72,8 +76,8 @@ def _candidates(a: Conjunct, b: Conjunct) -> Iterator[Conjunct]:
 # ---- hulls
 
 
-def _hulls(a: Conjunct, b: Conjunct) -> Iterator[Conjunct]:
-    """The hull of both, without divs and with them, where it has no further point."""
+def _hulls(a: Conjunct, b: Conjunct, near: tuple[Walked, Walked] = NOTHING) -> Iterator[Conjunct]:
+    """The hull of both, without divs and with them, where it has no further point; `near` are points of each."""
     frame = Frame((a, b))
     p, q = frame.members
     if max(len(m.eqs) + len(m.ineqs) for m in frame.members) > LONG:
@@ -95,9 +99,15 @@ def _hulls(a: Conjunct, b: Conjunct) -> Iterator[Conjunct]:
         r for r in valid_rows(frame, p, q, {*cuts_p, *cuts_q}).statements if any(r[k] for k in apart) or not any(r[1:])
     ]
     dims = [k for k in active if k <= frame.n]
+    if between.gap(p, q, *[between.sorted_points(frame, inside, 1) for inside, _ in near], 1):
+        return
+    points = [between.lifted(frame.divs, x) for walked in near for found in walked for x in found]
     for columns in (dims, active) if len(dims) < len(active) else (active,):
         eqs, ineqs = _hull(frame.width, columns, active, corners)
         hull = Member(frame, eqs, (*ineqs, *idle))
+        hull.points = [x for x in points if hull.holds(x)]
+        if not all(p.holds(x) or q.holds(x) for x in hull.points):
+            continue
         open_p, open_q = ([r for r in m.statements if not hull.implies(r, False)] for m in (p, q))
         if covers(hull, open_q, open_p):
             found = frame.conjunct(hull.eqs, hull.ineqs)

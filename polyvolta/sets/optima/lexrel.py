@@ -2,7 +2,7 @@
 
 The optimum of one conjunct is parametric integer programming (`lexopt`): parameters and inputs are its
 parameters, outputs its unknowns, and the conjunct's own existentials come last, where they cannot influence
-the order. The optimum of a union keeps from each piece's optimum what no other piece beats.
+the order. The optimum of a union keeps from each piece's optimum what no other piece beats (`unions`).
 """
 
 from __future__ import annotations
@@ -14,8 +14,6 @@ from typing import TYPE_CHECKING, TypeVar
 
 from ..conjuncts import conjunct as cj
 from ..conjuncts.conjunct import Conjunct, Row, defining_rows
-from ..conjuncts.implies import subtract
-from ..conjuncts.project import project, prune, with_known_divs
 from ..engine import lexopt, periodic, strips, triangular
 from ..engine.progressions import along
 from ..errors import NotAFunction, Unbounded
@@ -24,6 +22,7 @@ from ..functions.extreme import Extreme
 from ..values.aff import Aff, Floor
 from ..values.build import affs_of, expression
 from ..values.space import Space
+from .unions import Covered, better
 
 if TYPE_CHECKING:
     from ..values.map import Map
@@ -218,11 +217,13 @@ def optimum(relation: R, sign: int) -> R:
     for space, cs in relation.parts:
         n_fixed = n_par + space.n_in
         best: R | None = None
+        covered = Covered(n_fixed)
         found = [_bounded_optimum(c, n_fixed, sign, space) for c in cs]
         for pieces in found:
             pinned = [_pinned(space.n_out, n_fixed, *piece) for piece in pieces]
             one = relation._of(relation.param_names, [(space, tuple([p for p in pinned if p is not None]))])
-            best = one if best is None else _better(best, one, sign)
+            best = one if best is None else better(best, one, sign, covered)
+            covered.add(one.parts[0][1])
         if n_fixed == 1 and len(cs) > 1 and best is not None:
             best = _told_anew(best, found, sign)
         parts.append((space, best.parts[0][1] if best is not None else ()))
@@ -265,72 +266,6 @@ def _pinned(n_out: int, n_fixed: int, divs: tuple, values: tuple[Row, ...], piec
         row[1 + n_fixed + k] = -1
         eqs.append(tuple(row))
     return cj.normalise(n, [(den, wide(r)) for den, r in divs], eqs, [wide(r) for r in piece.ineqs])
-
-
-def _better(a: R, b: R, sign: int) -> R:
-    """From two optima over the same space, the better one at each input; of two alike, that of `a`."""
-    space = a.parts[0][0]
-    n_fixed, n_out = len(a.param_names) + space.n_in, space.n_out
-    width = n_fixed + 2 * n_out
-    places = tuple(range(n_fixed, n_fixed + n_out)), tuple(range(n_fixed + n_out, width))
-    mine, theirs = a.parts[0][1], b.parts[0][1]
-    own = [cj.reindex(c, width, (*range(n_fixed), *places[0])) for c in mine]
-    other = [cj.reindex(c, width, (*range(n_fixed), *places[1])) for c in theirs]
-    knives: tuple[list[list], list[list]] = ([[] for _ in mine], [[] for _ in theirs])
-    for i, x in enumerate(own):
-        for j, y in enumerate(other):
-            worse, rest = _compared(x, y, n_fixed, n_out, sign)
-            for beaten, winner, orders, kept in ((knives[0][i], y, worse, rest), (knives[1][j], x, rest, worse)):
-                if orders:  # wholly, or in some of the orders
-                    beaten += [winner] if not kept else [_narrowed(winner, *order) for order in orders]
-    out = []
-    for cs, beaten, gone in zip((mine, theirs), knives, (places[1], places[0]), strict=True):
-        for c, found in zip(cs, beaten, strict=True):
-            left = [c]
-            for knife in sorted(filter(None, found), key=lambda k: len(k.eqs) + len(k.ineqs)):
-                domain = project(knife, gone)
-                for k in with_known_divs(domain) if domain is not None and left else ():
-                    left = [piece for x in left for piece in subtract(x, k)]
-            out += left
-    return a._of(a.param_names, [(space, tuple(out))])._map_conjuncts(prune)
-
-
-Order = tuple[list[Row], list[Row]]  # equalities and inequalities
-
-
-def _compared(x: Conjunct, y: Conjunct, n_fixed: int, n_out: int, sign: int) -> tuple[list[Order], list[Order]]:
-    """Where both are, the orders of their outputs that occur: those in which y is better, and the others.
-
-    An order is one of the first outputs that differ and how they do, or that none does.
-    """
-    both = cj.conjoin(x, y)
-    point = None if both is None else cj.sample(both)
-    if both is None or point is None:
-        return [], []
-    gaps = [sign * (point[n_fixed + n_out + k] - point[n_fixed + k]) for k in range(n_out)]
-    first = next((k for k, gap in enumerate(gaps) if gap), n_out)  # the order of the point occurs
-    better: list[Order] = []
-    rest: list[Order] = []
-    alike: list[Row] = []
-    for k in range(n_out):
-        equal = [0] * (1 + n_fixed + 2 * n_out)
-        equal[1 + n_fixed + k], equal[1 + n_fixed + n_out + k] = -sign, sign
-        for found, way in ((better, 1), (rest, -1)):
-            strict = (-1, *[way * v for v in equal[1:]])
-            if (k == first and gaps[k] * way > 0) or _narrowed(both, [], [strict]) is not None:
-                found.append(([*alike], [strict]))
-        alike.append(tuple(equal))
-        both = _narrowed(both, [alike[-1]], [])
-        if both is None:
-            return better, rest
-    return better, [*rest, (alike, [])]
-
-
-def _narrowed(c: Conjunct, eqs: Sequence[Row], ineqs: Sequence[Row]) -> Conjunct | None:
-    """The conjunct with more rows over its dimensions; None if it has no point."""
-    pad = (0,) * len(c.divs)
-    new = cj.normalise(c.n, c.divs, [*c.eqs, *(r + pad for r in eqs)], [*c.ineqs, *(r + pad for r in ineqs)])
-    return None if new is None or new.is_empty else new
 
 
 # ---- single-valued maps as expressions

@@ -1,0 +1,65 @@
+"""Points between two pieces, which say that no conjunct is their union: all of them are looked up in a box."""
+
+import random
+from itertools import product
+
+import pytest
+
+from polyvolta.sets import Map, Set
+from polyvolta.sets.conjuncts.frame import Frame
+from polyvolta.sets.hulls import between
+
+SIDE = range(-4, 9)
+
+
+def drawn_piece(rng, strides):
+    """The text of a polygon in the box, perhaps with a residue, and what it holds of."""
+    rows = [[rng.randint(-2, 2), rng.randint(-2, 2), rng.randint(-3, 6)] for _ in range(rng.randint(1, 3))]
+    mod = (rng.randint(1, 2), rng.randint(0, 1), rng.choice([2, 3]), rng.randint(0, 1)) if strides else None
+    text = " and ".join(f"{a}i + {b}j + {c} >= 0" for a, b, c in rows) + " and -4 <= i <= 8 and -4 <= j <= 8"
+    if mod:
+        text += f" and ({mod[0]}i + {mod[1]}j) mod {mod[2]} <= {mod[3]}"
+    points = {
+        (i, j)
+        for i, j in product(SIDE, SIDE)
+        if all(a * i + b * j + c >= 0 for a, b, c in rows) and (not mod or (mod[0] * i + mod[1] * j) % mod[2] <= mod[3])
+    }
+    return text, points
+
+
+@pytest.mark.parametrize("strides", [False, True])
+def test_points_and_gaps_are_what_they_are_called(strides):
+    rng, gaps = random.Random(strides), 0
+    for _ in range(150):
+        (a, in_a), (b, in_b) = drawn_piece(rng, strides), drawn_piece(rng, strides)
+        if not in_a or not in_b:
+            continue
+        pair = [Set(f"{{ [i, j] : {text} }}").pieces for text in (a, b)]
+        if any(len(p) != 1 for p in pair):
+            continue
+        cs = [p[0].parts[0][1][0] for p in pair]
+        for c, points in zip(cs, (in_a, in_b), strict=True):
+            inside, beside = between.walked(c)
+            assert inside and points.issuperset(inside) and points.isdisjoint(beside)
+        frame = Frame(cs)
+        alike = [between.sorted_points(frame, between.walked(c)[0], frame.period) for c in cs]
+        if between.gap(*frame.members, *alike, frame.period):
+            gaps += 1
+            ends = [(p, q) for p, q in product(in_a, in_b) if (p[0] - q[0]) % 2 == (p[1] - q[1]) % 2 == 0]
+            mids = [((p[0] + q[0]) // 2, (p[1] + q[1]) // 2) for p, q in ends]
+            thirds = [
+                ((2 * p[0] + q[0]) // 3, (2 * p[1] + q[1]) // 3)
+                for p, q in product(in_a | in_b, in_a | in_b)
+                if (q[0] - p[0]) % 3 == (q[1] - p[1]) % 3 == 0
+            ]
+            assert any(m not in in_a and m not in in_b for m in mids + thirds)
+            assert len(Set(f"{{ [i, j] : {a}; [i, j] : {b} }}").coalesce().pieces) == 2
+    assert gaps > 10
+
+
+def test_cells_of_functions_are_told_apart():
+    """The graphs of nine functions in their cells: as many pieces, each of which is where it was."""
+    text = "; ".join(f"[i, j] -> [{k}i + {k * k}j] : {10 * k} <= i < {10 * k + 10} and 0 <= j <= i" for k in range(9))
+    graphs = Map(f"{{ {text} }}")
+    fused = graphs.coalesce()
+    assert len(fused.pieces) == len(graphs.pieces) and fused.is_equal(graphs)

@@ -1,0 +1,51 @@
+"""Unions of pieces that overlap: fewer pieces, the same points, by enumeration of a box."""
+
+import random
+from itertools import product
+
+import pytest
+
+from polyvolta.sets import Set
+
+FEWER = [  # (a union, how many pieces it can be)
+    ("{ [i, j] : i >= 0 and j >= 0; [i, j] : i < 0; [i, j] : j < 0 }", 1),
+    ("{ [i, j] : i = 3 and j >= 0; [i, j] : i < 3; [i, j] : i > 3; [i, j] : j < 0 }", 1),
+    ("{ [i] : i mod 3 = 1 and i <= 1; [i] : i >= 2; [i] : (i + 1) mod 3 <= 1 }", 1),
+    ("{ [i] : not (2i <= 3 and (i + 1) mod 3 = 2); [i] : 2i <= 3 and (i + 1) mod 3 = 2 }", 1),
+    # one is widened to what both others and it are
+    ("[N] -> { [i] : N >= 0 and i >= 0; [i] : i <= 9 and N < 0; [i] : i <= 9 and i < 0 }", 2),
+    ("{ [i, j] : i >= j and i + j >= 0; [i, j] : j >= 4 and i < j; [i, j] : j >= 4 and i + j < 0 }", 2),
+    # nothing to gain: a cross, and pieces whose ends touch
+    ("{ [i, j] : 0 <= i <= 2; [i, j] : 0 <= j <= 2; [i, j] : i = j }", 3),
+    ("{ [i, j] : 0 <= i <= 4 and 0 <= j <= 4; [i, j] : i = 5 and j >= 2; [i, j] : j = 5 and i <= 1 }", 3),
+]
+
+
+@pytest.mark.parametrize(("text", "pieces"), FEWER)
+def test_pieces_that_overlap(text, pieces):
+    fused = Set(text).coalesce()
+    assert len(fused.pieces) == pieces
+    assert fused.is_equal(Set(text))
+
+
+def test_negations_beside_what_they_negate():
+    rng = random.Random(11)
+    for _ in range(40):
+        values, texts = [], []
+        for _ in range(rng.randint(2, 3)):
+            a, b, c, d = rng.randint(-2, 2), rng.randint(-2, 2), rng.randint(-4, 4), rng.choice([0, 0, 2, 3])
+            if d:
+                texts.append(f"({a}i + {b}j + {c}) mod {d} >= 1")
+                values.append(lambda i, j, a=a, b=b, c=c, d=d: (a * i + b * j + c) % d >= 1)
+            else:
+                texts.append(f"{a}i + {b}j + {c} >= 0")
+                values.append(lambda i, j, a=a, b=b, c=c: a * i + b * j + c >= 0)
+        within = f"{rng.randint(-1, 1)}i + {rng.randint(1, 2)}j >= {rng.randint(-3, 3)}"
+        both = " and ".join(texts)
+        everything = Set(f"{{ [i, j] : {both}; [i, j] : not ({both}) }}").coalesce()
+        assert len(everything.pieces) == 1 and everything.is_equal(Set("{ [i, j] }"))
+        half = Set(f"{{ [i, j] : {both}; [i, j] : not ({both}) and {within} }}")
+        fused = half.coalesce()
+        other = Set(f"{{ [i, j] : {within} }}")
+        for i, j in product(range(-6, 7), repeat=2):
+            assert ((i, j) in fused) == (all(v(i, j) for v in values) or (i, j) in other)

@@ -1,0 +1,54 @@
+"""Optima of unions of graphs of functions, against the least and the greatest value at each point."""
+
+import random
+from itertools import product
+
+import pytest
+
+from polyvolta.sets import Map
+
+SIDE = range(-7, 15)
+
+
+def affine(rng):
+    a, b, c = rng.randint(-2, 2), rng.randint(-2, 2), rng.randint(-5, 5)
+    return f"{a}N + {b}i + {c}", lambda n, i: a * n + b * i + c
+
+
+def drawn_function(rng):
+    """Text and value, None where it is not defined, of a min or max within bounds or without."""
+    (e, f), (g, h) = affine(rng), affine(rng)
+    name, choose = rng.choice([("min", min), ("max", max)])
+    low, high = rng.randint(-4, 3), rng.randint(3, 11)
+    bounded = rng.random() < 0.6
+    text = f"[i] -> [{name}({e}, {g})]" + (f" : {low} <= i <= {high}" if bounded else "")
+    return text, lambda n, i: choose(f(n, i), h(n, i)) if not bounded or low <= i <= high else None
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_the_best_of_several_functions(seed):
+    rng = random.Random(seed)
+    functions = [drawn_function(rng) for _ in range(rng.randint(3, 6))]
+    union = Map(f"[N] -> {{ {'; '.join(text for text, _ in functions)} }}")
+    for best, choose in ((union.lexmin(), min), (union.lexmax(), max)):
+        table = {}
+        for piece in best.intersect_domain(Map("[N] -> { [i] -> [0] : -7 <= i <= 14 }").domain()).pieces:
+            at = piece.intersect_params(Map("[N] -> { [i] -> [i] : -7 <= N <= 14 }").params())
+            for n in SIDE:
+                for i, value in at.fix(N=n).points():
+                    assert table.setdefault((n, i), value) == value
+        for n, i in product(SIDE, SIDE):
+            values = [v for _, f in functions if (v := f(n, i)) is not None]
+            assert table.get((n, i)) == (choose(values) if values else None)
+
+
+def test_the_pieces_of_the_best_do_not_multiply():
+    """One had 132 pieces before what it beats was looked at all at once."""
+    best = Map(
+        "[N] -> { [i, j] -> [min(max(2j + 5, -2j + N - 4), i + N + 4)] : 3 <= i <= 10 and 3 <= j <= 13;"
+        "[i, j] -> [max(min(-j + i - 5, -i + 2j + 1), 2i - 2j - 1)] : 0 <= i <= 9 and 0 <= j <= 13;"
+        "[i, j] -> [max(max(-j + N - 5, j - N - 3), -2N - 4)];"
+        "[i, j] -> [min(max(2N + i, -j + N - 3), -2i + j - 2)] }"
+    ).lexmax()
+    assert len(best.pieces) < 70
+    assert best.is_single_valued()
