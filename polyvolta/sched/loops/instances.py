@@ -6,14 +6,15 @@ the values of the members above, which have columns.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 
 from polyvolta.sched.errors import BadSchedule
 from polyvolta.sched.loops.conditions import exactly
 from polyvolta.sched.loops.rows.columns import Columns, Row
 from polyvolta.sched.loops.rows.linear import System, outside
 from polyvolta.sched.loops.rows.pieces import Piece, system_of
-from polyvolta.sched.tree import Node, Schedule
+from polyvolta.sched.tree import Band, Domain, Extension, Node, Schedule
 from polyvolta.sets import Aff, Map, Set
 from polyvolta.sets.conjuncts.conjunct import Conjunct
 from polyvolta.sets.conjuncts.implies import subtract
@@ -68,11 +69,23 @@ def disjoint(s: Set | Map, space: Space, conjuncts: Sequence[Conjunct]) -> Seque
     return out
 
 
-def parameters(node: Node) -> Iterator[str]:
-    """The parameters that a subtree mentions."""
+def parameters(node: Node, iterators: Mapping[str, Sequence[str]] = MappingProxyType({})) -> Iterator[str]:
+    """The parameters that a subtree mentions, in sets or in bands alone, whose statements have these iterators.
+
+    >>> from polyvolta.sched import Schedule
+    >>> band = '{ schedule: "[M] -> [{ S[i] -> [(i + M)] }]" }'
+    >>> list(parameters(Schedule.parse(f'{{ domain: "[N] -> {{ S[i] : 0 <= i < N }}", child: {band} }}').root))
+    ['N', 'M']
+    """
     for what in ("domain", "context", "instances", "extension", "guard", "isolate"):
         s = getattr(node, what, None)
         if isinstance(s, Set | Map):
             yield from s.param_names
+        if isinstance(node, Domain | Extension) and s is not None:
+            iterators = {**iterators, **{space.out.name or "": space.out.dims for space, _ in s.parts}}
+    if isinstance(node, Band):
+        for m in node.members:
+            for s, e in m.exprs:
+                yield from sorted(e.names().difference(iterators.get(s, e.names()), [m.name]))
     for child in node.children:
-        yield from parameters(child)
+        yield from parameters(child, iterators)

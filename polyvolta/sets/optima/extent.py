@@ -7,7 +7,8 @@ there are then integer points as far out as one likes. For a set with parameters
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from functools import reduce
 from typing import TYPE_CHECKING, TypeVar
 
 from ..conjuncts import conjunct as cj
@@ -17,9 +18,11 @@ from ..engine.rows import Row, evaluate, negate
 from ..engine.simplex import Tableau
 from ..errors import Unbounded
 from ..operations.algebra import live
+from ..values.space import Space, Tuple
 
 if TYPE_CHECKING:
     from ..values.relation import Relation
+    from ..values.set import Set
 
 R = TypeVar("R", bound="Relation")
 
@@ -128,18 +131,25 @@ def integer_minimum(n: int, eqs: Sequence[Row], rows: Sequence[Row], row: Row) -
 
 
 def is_box(self: Relation) -> bool:
-    """Whether in each space the points are all those between constant bounds, without parameters.
+    """Whether in each space, for each choice of the parameters, the points are all those between a bound and another.
 
-    Exact; a bounding box and a comparison. An unbounded set is no box.
+    Exact; without parameters a bounding box and a comparison, else a projection for each dimension and a comparison.
+    Bounds may be functions of the parameters. An unbounded set is no box, and an empty one is none, as in isl.
 
     Raises
     ------
-    BudgetExceeded : as `bounding_box` and `is_equal`.
+    BudgetExceeded : as `bounding_box`, `project_onto` and `is_equal`.
 
     >>> from polyvolta.sets import Set
     >>> Set("{ [i, j] : 0 <= i < 4 and j = 1 }").is_box(), Set("{ [i] : 0 <= i < 4 and i mod 2 = 0 }").is_box()
     (True, False)
+    >>> Set("[N] -> { [i, j] : 0 <= i, j < N }").is_box(), Set("[N] -> { [i, j] : 0 <= i <= j < N }").is_box()
+    (True, False)
     """
+    if self.is_empty():
+        return False
+    if self.param_names:
+        return is_bounded(self) and all(_between(s).is_subset(s) for s in _flat(self))
     try:
         box = bounding_box(self)
     except Unbounded:
@@ -148,9 +158,9 @@ def is_box(self: Relation) -> bool:
 
 
 def is_singleton(self: Relation) -> bool:
-    """Whether there is exactly one point, parameters counted as dimensions; exact, two emptiness tests a conjunct.
+    """Whether there is at most one point for each choice of the parameters, in all spaces together: isl's question.
 
-    An empty set is none, other than in isl.
+    So an empty set is one, and `s.is_singleton() and not s.is_empty()` asks for a point. Exact, as `is_single_valued`.
 
     Raises
     ------
@@ -159,6 +169,28 @@ def is_singleton(self: Relation) -> bool:
     >>> from polyvolta.sets import Set
     >>> Set("{ [i] : 3 < 2i < 6; [2] }").is_singleton(), Set("{ A[]; B[] }").is_singleton()
     (True, False)
+    >>> Set("[N] -> { [i] : i = N }").is_singleton(), Set("{ [i] : false }").is_singleton()
+    (True, True)
     """
-    found = self.sample()
-    return not found.is_empty() and self.is_subset(found)
+    from ..values.map import Map
+
+    nothing = Tuple(None, ())
+    points = [(Space(nothing, s.out if s.inp is None else Tuple(None, s.dims, s)), cs) for s, cs in self.parts]
+    return Map._of(self.param_names, points).is_single_valued()
+
+
+def _flat(self: Relation) -> Iterator[Set]:
+    """The points of each space, as sets of tuples without a name."""
+    from ..values.set import Set
+
+    for space, cs in self.parts:
+        yield Set._of(self.param_names, [(Space(None, Tuple(None, space.dims)), cs)])
+
+
+def _between(s: Set) -> Set:
+    """For each choice of the parameters, the points whose dimensions each lie between two values that occur."""
+    from ..values.map import Map
+
+    below, above = Map("{ [a] -> [b] : a >= b }"), Map("{ [a] -> [b] : a <= b }")
+    lines = [line.apply(below) & line.apply(above) for line in map(s.project_onto, s.dims())]
+    return reduce(lambda whole, line: whole.flat_product(line), lines) if lines else s

@@ -27,6 +27,7 @@ FUNCTIONS = frozenset({"floor", "ceil", "floord", "ceild", "min", "max", "abs"})
 CONNECTIVES = frozenset({"and", "or", "not", "exists", "implies", "true", "false"})
 _SPELT = SPELLINGS.keys()
 KEYWORDS = CONNECTIVES | FUNCTIONS | {"mod"}
+IN_ANY_CASE = FUNCTIONS | {"mod", "implies", "rat"}  # what may be a name in another case: `_spelt` decides
 LEXICOGRAPHIC = frozenset({"<<", "<<=", ">>", ">>="})
 COMPARISONS = frozenset({"<=", ">=", "<", ">", "=", "!="}) | LEXICOGRAPHIC
 SYMBOLS = KEYWORDS | COMPARISONS | frozenset("+-*/^()[]{}:;,?⌊⌋") | {"//", "->"}
@@ -41,11 +42,39 @@ def tokens(text: str) -> list[str]:
     """The tokens of a text in their one spelling; an empty one closes the list. Linear."""
     found: list[str] = TOKEN.findall(COMMENT.sub(_blank, text) if "#" in text else text)
     out = [SPELLINGS.get(t, t) for t in found]
+    odd = False
     for t in set(out):
-        if t not in SYMBOLS and not (t.isascii() and (t[0].isalnum() or t[0] == "_")):
-            at = places(text)[out.index(t)]
-            raise syntax_error(text, at, f"{t!r} has no meaning here", HINTS.get(t, ""))
+        if t not in SYMBOLS:
+            if not (t.isascii() and (t[0].isalnum() or t[0] == "_")):
+                at = places(text)[out.index(t)]
+                raise syntax_error(text, at, f"{t!r} has no meaning here", HINTS.get(t, ""))
+            odd = odd or t.lower() in IN_ANY_CASE
     out.append(END)
+    return _spelt(out) if odd else out
+
+
+def _spelt(toks: list[str]) -> list[str]:
+    """The tokens with words of the notation in one spelling where they can be no names.
+
+    isl reads its words in any case. Here `Max` may be a name, of a parameter say, but `Max(` begins no term with it.
+
+    >>> tokens("Max(i, Max) Mod 3")[:-1]
+    ['max', '(', 'i', ',', 'Max', ')', 'mod', '3']
+    """
+    out = list(toks)
+    for k, t in enumerate(toks[:-1]):
+        word, before, after = t.lower(), out[k - 1] if k else END, toks[k + 1]
+        if word == t or word not in IN_ANY_CASE:
+            continue
+        if word in FUNCTIONS:
+            is_word = after == "("
+        elif word == "rat":
+            is_word = after == ":" and before in ("{", ";")
+        else:  # between two operands
+            ends = before[:1].isdigit() or before in (")", "]", "true", "false") or is_name(before)
+            is_word = ends and (after[:1].isalnum() or after[:1] in ("(", "[", "_"))
+        if is_word:
+            out[k] = word
     return out
 
 

@@ -31,7 +31,7 @@ class Set(Relation):
     _is_map = False
 
     def __new__(cls, text: str) -> Self:
-        if isinstance(text, str) and "rat" in text and says_rational(text):
+        if isinstance(text, str) and "rat" in text.lower() and says_rational(text):
             from ..rationals.rational import RationalSet
 
             return RationalSet(text)  # type: ignore[return-value]  # to a checker it is what both share

@@ -127,3 +127,13 @@ def test_two_statements_in_one_leaf_run_in_any_order():
     domain = Set("{ S[i] : 0 <= i < 3; T[i] : 0 <= i < 3 }")
     schedule = Schedule(Domain(domain, Band((Member((("S", i), ("T", i))),))))
     assert run(scan(schedule)) == [(s, (x,)) for x in range(3) for s in "ST"]
+
+
+def test_parameters_that_a_band_alone_mentions():
+    tree = Schedule(Domain(Set("[N] -> { S[i, j] : 0 <= i < N and 0 <= j < 3 }"), Band((
+        Member((("S", i + var("M")),)), Member((("S", var("K") - j),))))))  # fmt: skip
+    assert scan(tree).params == ("N", "M", "K")
+    assert instances(tree, N=2, M=5, K=7) == [(0, 2), (0, 1), (0, 0), (1, 2), (1, 1), (1, 0)]
+    band = '{ schedule: "[M] -> [{ S[i] -> [((i + M) mod 2)] }]" }'
+    read = Schedule.parse(f'{{ domain: "{{ S[i] : 0 <= i < 5 }}", child: {band} }}')
+    assert instances(read, M=1) == [(1,), (3,), (0,), (2,), (4,)]

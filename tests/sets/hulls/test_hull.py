@@ -197,7 +197,28 @@ def test_a_bounding_box_is_exact_over_the_integers():
     thin = Set("{ [i, j] : 1 <= 3i - 3j + 1 <= 2 and 1 <= 2i <= 9 and 7j >= 10 }")
     assert str(thin.bounding_box()) == "{ [i, j] : 2 <= i <= 4 and 2 <= j <= 4 }"
     assert not thin.is_box() and Set("{ [i, j] : 2 <= i <= 4 and 3j = 6 }").is_box()
-    assert Set("{ [i] : 5 < 2i < 8 }").is_singleton() and not Set("[N] -> { [i] : i = N }").is_singleton()
+    assert Set("{ [i] : 5 < 2i < 8 }").is_singleton() and not Set("{ [i] : 5 < 2i < 9 }").is_singleton()
+
+
+@pytest.mark.parametrize(
+    ("text", "single", "box"),
+    [
+        ("{ [i] : false }", True, False),
+        ("[N] -> { [i] : i = N }", True, True),
+        ("[N] -> { [i, j] : N <= 2i <= N + 1 and j = i }", True, True),
+        ("[N] -> { [i] : i = N; [i] : i = 0 and N > 0 }", False, False),
+        ("[N] -> { A[] : N > 0; B[] : N >= 0 }", False, True),
+        ("[N] -> { A[] : N > 0; B[] : N < 0 }", True, True),
+        ("[N] -> { [A[i] -> B[j]] : 0 <= i < N and 2 <= j < N + i }", False, False),
+        ("[N] -> { [i, j] : 0 <= i < N and i + 2 <= j + i < N + i }", False, True),
+        ("[N] -> { [i] : N <= i < N + 3; [i] : i = N + 3 }", False, True),
+        ("[N] -> { [i] : i >= N }", False, False),
+        ("[N] -> { : N > 3 }", True, True),
+    ],
+)
+def test_one_point_and_a_box_for_each_choice_of_the_parameters(text, single, box):
+    assert (Set(text).is_singleton(), Set(text).is_box()) == (single, box)
+    assert Set(text).identity().is_singleton() == single
 
 
 @pytest.mark.parametrize(

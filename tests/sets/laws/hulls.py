@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from polyvolta.sets import Unbounded
+from polyvolta.sets import Set, Unbounded
 from tests.sets.draw import mild
 from tests.sets.laws import equal, family, same
 from tests.sets.tables import HIGH, LOW, PARAMS, WINDOW, points, table, value
@@ -78,12 +78,12 @@ def bounding_box(a, b):
 def is_box(a, b):
     truth = a.t | b.t
     extents = [np.ptp(x) + 1 for x in truth.nonzero()] if truth.any() else [0]
-    equal((a.r | b.r).is_box(), not truth.any() or int(truth.sum()) == int(np.prod(extents)))
+    equal((a.r | b.r).is_box(), truth.any() and int(truth.sum()) == int(np.prod(extents)))
 
 
 @SETS.law
 def is_singleton(a, b):
-    equal((a.r & b.r).is_singleton(), int((a.t & b.t).sum()) == 1)
+    equal((a.r & b.r).is_singleton(), int((a.t & b.t).sum()) <= 1)
 
 
 @PARAMETRIC.law
@@ -99,6 +99,15 @@ def detect_equalities(a):
 @PARAMETRIC.law
 def is_bounded(a):
     assert a.r.is_bounded()
+
+
+@PARAMETRIC.law
+def boxes_and_single_points_with_a_parameter(a):
+    known = a.r.intersect_params(Set(f"[N] -> {{ : {PARAMS[0]} <= N <= {PARAMS[-1]} }}"))
+    counts = [int(t.sum()) for t in a.t]
+    sizes = [int(np.prod([np.ptp(x) + 1 for x in t.nonzero()])) if t.any() else 0 for t in a.t]
+    equal(known.is_singleton(), max(counts) <= 1)
+    equal(known.is_box(), any(counts) and counts == sizes)
 
 
 @PARAMETRIC.law
