@@ -7,6 +7,7 @@ left at a leaf are existentials: they are projected away, exactly, by the librar
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import gcd
 
 from polyvolta.sched.loops.ast import AnyOf, Ast, Condition, If
 from polyvolta.sched.loops.rows.columns import Columns
@@ -42,11 +43,11 @@ def beyond(known: Known, system: System, mine: Callable[[Key], bool] | None = No
     rows = [r for r in system.ineqs.items() if (mine is None or mine(r[0])) and not known.implies(*r)]
     if rows and known.residues:
         rows = _tied(known, out, rows)
-    if rows and out.mods:
+    if rows and (out.mods or known.residues):
         stepping = System()
         stepping.mods = out.mods
-        beside = known.given(stepping)
-        rows = [r for r in rows if not known.implies(*beside.loose(*r))]
+        beside = known.given(stepping) if out.mods else known
+        rows = [r for r in rows for loose in (beside.loose(*r),) if loose == r or not known.implies(*loose)]
     if len(rows) > 1 or (rows and out.eqs):
         tab = known.tableau([*out.every_ge(), *rows])
         if not tab.empty:
@@ -147,9 +148,27 @@ def implied(known: Known, systems: Sequence[System]) -> System:
         for row in [row for s in systems for row in s.every_ge()]:
             if all(place.implies(*row) for place in there):
                 found.ge(*row)
-        found.mods = [row for row in systems[0].mods if all(row in s.mods for s in systems)]
+        for row in (*systems[0].mods, *[(*row, 0) for row in systems[0].eqs]):
+            row = _coarsest(systems[1:], *row)  # noqa: PLW2901
+            if row[2]:
+                found.mod(*row)
         found.untie()
     return beyond(known, found) if has_rows(found) else found
+
+
+def _coarsest(systems: Sequence[System], key: Key, const: int, d: int) -> Congruence:
+    """The finest congruence that follows in all of some systems from one, or from an equality where d is 0.
+
+    n = 1 or 3 mod 4 is odd, and so is n that is 4*c + 1 or 4*c + 3.
+    """
+    for s in systems:
+        found = [1]
+        for other, shift, e in (*s.mods, *[(*row, 0) for row in s.eqs]):
+            for sign in (1, -1):
+                rest = plus(1, key, -sign, other)
+                found.append(gcd(d, e, const - sign * shift, *[v for _, v in rest]))
+        d = 0 if 0 in found else max(found)
+    return key, const, d
 
 
 def guarded(conditions: Sequence[Condition], body: tuple[Ast, ...], at: tuple[int, ...]) -> tuple[Ast, ...]:

@@ -15,6 +15,7 @@ from typing import Literal
 from polyvolta.sched.errors import NotScannable
 from polyvolta.sched.loops.ast import Ast, Bound, Choice, Condition, Extreme, For
 from polyvolta.sched.loops.conditions import any_of, beyond, guarded, has_rows, implied, stated, uncovered, widest
+from polyvolta.sched.loops.needs import less, needed, whole
 from polyvolta.sched.loops.rows.bounds import (
     Bounds,
     Side,
@@ -145,7 +146,8 @@ class BandLoops:
         b = bounds(known, shadows, col, where)
         if b is None:
             return ()
-        around = self.around(k, lanes, state, b.system(col))
+        around = self.around(k, lanes, state, b.system(col)) if len(lanes) > 1 else System()
+        around.mods += whole(known, shadows[0], col) if len(shadows) == 1 else ()
         if has_rows(around):
             state = state.knowing(around)
             known = state.known
@@ -202,8 +204,6 @@ class BandLoops:
 
     def around(self, k: int, lanes: list[Lane], state: State, inside: System) -> System:
         """Conditions outside of a loop that some lanes have and the others imply, if the loop does not ensure them."""
-        if len(lanes) == 1:
-            return System()
         whole = self.writer.parted and len(classes(lanes, k, self.columns[k])) > 1
         each = [self.outside(k, lane, state, whole) for lane in lanes]
         found, loop = implied(state.known, each), state.known.given(inside)
@@ -327,11 +327,11 @@ class BandLoops:
         m, col, known, writer = self.members[k], self.columns[k], state.known, self.writer
         name = self.name(k)
         low, high = self.ends(known, col, 1, b), self.ends(known, col, -1, b)
-        inside = b.system(col)
+        inside = state.knowing(b.system(col)).within(list(b.cases()))
         with writer.ranging(name, low, high, b.step, known.columns.aff(*b.residue)):
             body: list[Ast] = []
             for shift, lanes in parts:
-                inner = state.knowing(inside).within(list(b.cases())).below(var(name) + shift)
+                inner = inside.below(var(name) + shift)
                 for lane in lanes:
                     if lane.piece.floors and lane.piece.promote(inner.outer) and k + 1 < len(self.members):
                         lane.project(self.columns, inner.known, k + 1)
@@ -339,7 +339,9 @@ class BandLoops:
                 body += nest.visit(k + 1, lanes, inner)
         if not body:
             return ()
-        return (For(name, low, high, b.step, m.unroll, tuple(body), self.at, k, m.coincident),)
+        conditions = stated(known.columns, needed(known, inside.known, body, col), writer.tidy)
+        loop = For(name, low, high, b.step, m.unroll, less(body, conditions), self.at, k, m.coincident)
+        return guarded(conditions, (loop,), self.at)
 
     def name(self, k: int) -> str:
         """The variable of a member's loop."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from polyvolta.sched.loops.ast import AnyOf, Ast, Call, Condition, For, If
+from polyvolta.sets import Aff
 
 
 def tidied(body: tuple[Ast, ...]) -> tuple[Ast, ...]:
@@ -41,7 +42,7 @@ def _inside(node: Ast) -> Ast:
         return node
     if isinstance(node, If) and isinstance(inner, If):
         new = tuple(c for c in inner.conditions if c not in node.conditions)
-        return If(_selective((*node.conditions, *new)), inner.body, node.at)
+        return If(_selective(_needed((*node.conditions, *new))), inner.body, node.at)
     return node if body is node.body else replace(node, body=body)
 
 
@@ -49,6 +50,23 @@ def _rest(node: If, without: tuple[Condition, ...]) -> tuple[Ast, ...]:
     """The condition less some of its tests."""
     left = tuple(c for c in node.conditions if c not in without)
     return (replace(node, conditions=left),) if left else node.body
+
+
+def _needed(conditions: tuple[Condition, ...]) -> tuple[Condition, ...]:
+    """Conditions without those that another one plainly implies: n >= 2 beside n = 3 or n >= 3."""
+    out = list(conditions)
+    for c in conditions:
+        if not isinstance(c, AnyOf) and c[0] == "ge" and any(_implies(o, c[1]) for o in out if o is not c):
+            out.remove(c)
+    return tuple(out)
+
+
+def _implies(condition: Condition, e: Aff) -> bool:
+    """Whether a condition differs from `e >= 0` by a constant that makes it say more."""
+    if isinstance(condition, AnyOf):
+        return False
+    kind, other = condition
+    return any(rest.is_constant and rest.const >= 0 for rest in (e - other, *((e + other,) if kind == "eq" else ())))
 
 
 def _selective(conditions: tuple[Condition, ...]) -> tuple[Condition, ...]:

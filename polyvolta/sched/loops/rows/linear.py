@@ -226,6 +226,18 @@ class System:
             frozenset([r for r in self.mods if has(r[0])]),
         )
 
+    def ends(self) -> tuple[Ends, Ends]:
+        """The constant lower and upper bounds of columns that rows of one column give."""
+        low, high = {}, {}
+        for key, const in self.ineqs.items():
+            if len(key) == 1:  # its coefficient is 1 or -1, tightened
+                ((c, v),) = key
+                if v > 0:
+                    low[c] = -const
+                else:
+                    high[c] = const
+        return low, high
+
     def every_ge(self) -> Iterator[tuple[Key, int]]:
         """The inequalities, an equality as two."""
         yield from self.ineqs.items()
@@ -313,7 +325,7 @@ class System:
             v = coefficient(key, col)
             if abs(v) > 1:
                 rest = without(key, col)
-                least, most = _least(rest, const, low, high), _least(negated(rest), -const, low, high)
+                least, most = least_of(rest, const, low, high), least_of(negated(rest), -const, low, high)
                 if least is not None and most is not None and least // abs(v) == -most // abs(v):
                     del self.ineqs[key]
                     self.ge(((col, v // abs(v)),), least // abs(v))
@@ -342,16 +354,10 @@ class System:
     def drop_plain(self, low: Ends, high: Ends) -> None:
         """Leave out inequalities of several columns that constant bounds of single ones imply."""
         low, high = dict(low), dict(high)
-        several = []
-        for key, const in self.ineqs.items():
-            if len(key) == 1:
-                ((c, v),) = key
-                if v > 0:
-                    low[c] = max(low.get(c, -const), -const)
-                else:
-                    high[c] = min(high.get(c, const), const)
-            else:
-                several.append((key, const))
+        least, most = self.ends()
+        low.update((c, max(low.get(c, e), e)) for c, e in least.items())
+        high.update((c, min(high.get(c, e), e)) for c, e in most.items())
+        several = [(key, const) for key, const in self.ineqs.items() if len(key) > 1]
         for key, const in several:
             if least_is(key, const, low, high):
                 del self.ineqs[key]
@@ -367,11 +373,11 @@ class System:
 
 def least_is(key: Key, const: int, low: Ends, high: Ends) -> bool:
     """Whether constant bounds of the columns imply `key . x + const >= 0`."""
-    least = _least(key, const, low, high)
+    least = least_of(key, const, low, high)
     return least is not None and least >= 0
 
 
-def _least(key: Key, const: int, low: Ends, high: Ends) -> int | None:
+def least_of(key: Key, const: int, low: Ends, high: Ends) -> int | None:
     """The least value of `key . x + const` by constant bounds of the columns, None where they give none."""
     for c, v in key:
         end = (low if v > 0 else high).get(c)

@@ -19,10 +19,12 @@ from math import gcd
 from polyvolta.sched.loops.rows.columns import Columns, reduced_floor
 from polyvolta.sched.loops.rows.linear import (
     LOCAL,
+    Ends,
     Key,
     System,
     coefficient,
     dense,
+    least_of,
     local,
     negated,
     new_column,
@@ -89,10 +91,13 @@ class Piece:
         for row in c.ineqs:
             self.system.ge(*total(zip(row, table, strict=False))[:2])
         self.settle()
+        self.fix_floors()
 
     def equate(self, col: int, e: Aff) -> None:
         """Let a column be the value of an expression in iterators, parameters and names."""
         key, const, den = self.value(e)
+        if self.fix_floors():
+            key, const, den = self.value(e)
         self.system.eq(plus(1, key, -den, ((col, 1),)), const)
         self.settle()
 
@@ -107,6 +112,29 @@ class Piece:
             self.system.untie()
         if self.system.eqs:
             solve(self.system, LOCAL.__le__, self.replace)
+
+    def fix_floors(self) -> bool:
+        """Use that floors have one value, where numbers that bound what is in them say so: floor(i/2) of i = 0, 1.
+
+        Returns whether there was one.
+        """
+        found = False
+        while not self.system.empty:
+            row = next(self._fixed(*self.system.ends()), None)
+            if row is None:
+                return found
+            self.system.eq(*row)
+            self.settle()
+            found = True
+        return found
+
+    def _fixed(self, low: Ends, high: Ends) -> Iterator[tuple[Key, int]]:
+        """Rows that are 0 by constant bounds of columns: floors with local values less their values."""
+        for (d, key, const), (value, shift, den) in self.floors.items():
+            if den == 1 and local(value):
+                least, most = least_of(key, const, low, high), least_of(negated(key), -const, low, high)
+                if least is not None and most is not None and least // d == -most // d:
+                    yield value, shift - least // d
 
     def replace(self, col: int, image: Key, shift: int, den: int = 1) -> None:
         """Put `col = (image + shift)/den` everywhere."""
