@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 from ..conjuncts.conjunct import Conjunct
 from ..engine.rows import normal_ineq
 from ..values.aff import Aff, Atom, Floor, Xor, aff, var
-from ..values.build import affs_of, expression, gathered
+from ..values.build import affs_as_read, expression, gathered
 from ..values.digits import congruence, mod_parts, vanishing
 from ..values.relation import Relation
 from ..values.space import Space, Tuple, distinct, fresh, renamed
@@ -210,7 +210,7 @@ def _readable(
     dimension of a set does so when it is a number or depends on parameters alone.
     """
     base = 1 + c.n
-    table = affs_of(c, names)
+    table = affs_as_read(c, names)
     existentials: list[str] = []
     for k, div in enumerate(c.divs):
         if div is None:

@@ -82,8 +82,13 @@ class RowBuilder:
         return normalise(n, [*divs, *[None] * len(tainted)], eqs, ineqs)
 
 
-class _Table(dict[int, Aff]):
-    """The expressions of columns; those that are names are made when they are asked for."""
+def affs_of(c: Conjunct, names: Sequence[str]) -> dict[int, Aff]:
+    """For every column of a conjunct the expression it stands for, unknown divs left out."""
+    return _with_divs({k: Aff(((name, 1),)) for k, name in enumerate(names, 1)}, c)
+
+
+class _AsRead(dict[int, Aff]):
+    """The expressions of columns; those that are names are made when they are asked for, by `[]`."""
 
     __slots__ = ("names",)
     names: Sequence[str]
@@ -95,10 +100,15 @@ class _Table(dict[int, Aff]):
         return found
 
 
-def affs_of(c: Conjunct, names: Sequence[str]) -> dict[int, Aff]:
-    """For every column of a conjunct the expression it stands for, by `[]`, unknown divs left out."""
-    table = _Table()
+def affs_as_read(c: Conjunct, names: Sequence[str]) -> dict[int, Aff]:
+    """As `affs_of`, for who reads some columns by `[]` and does nothing else with the table."""
+    table = _AsRead()
     table.names = names
+    return _with_divs(table, c)
+
+
+def _with_divs(table: dict[int, Aff], c: Conjunct) -> dict[int, Aff]:
+    """A table of a conjunct's dimensions, to which the known divs are added."""
     base = 1 + c.n
     for k, div in enumerate(c.divs):
         if div is not None:
