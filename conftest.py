@@ -1,9 +1,23 @@
-"""Examples that need what may be missing: torch's modules are no tests without it, others are skipped one by one."""
+"""Examples that need what may be missing: torch's modules are no tests without it, others are skipped one by one.
 
+Where nobody wants byte code beside the sources, it has a folder for the run, into which this process writes, too, what
+its plugins import: two workers and a hundred processes of tests find it there.
+"""
+
+import linecache
+import os
 import shutil
+import sys
 from importlib.util import find_spec
+from tempfile import TemporaryDirectory
 
 import pytest
+
+if os.environ.get("PYTHONDONTWRITEBYTECODE") and sys.pycache_prefix is None:
+    BYTE_CODE = TemporaryDirectory(prefix="byte-code-")
+    del os.environ["PYTHONDONTWRITEBYTECODE"]
+    os.environ["PYTHONPYCACHEPREFIX"] = sys.pycache_prefix = BYTE_CODE.name
+    sys.dont_write_bytecode = False
 
 collect_ignore_glob = [] if find_spec("torch") else ["polyvolta/torch/*"]
 
@@ -20,3 +34,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if missing := MISSING.get(item.name):
             item.add_marker(pytest.mark.skip(reason=f"the example needs {missing}"))
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Before an example Python's doctest looks at every file of which lines are kept, whether it has changed: none."""
+    if not isinstance(item, pytest.Function):
+        linecache.clearcache()

@@ -16,7 +16,7 @@ from tests.sched.loops.draw import trees
 from tests.sched.loops.oracle import deviation
 from tests.sets.brute import FACTOR, examples
 
-TREES = 240
+TREES = 480
 
 
 def test_loops_of_random_trees():

@@ -160,7 +160,7 @@ def law(n):
     )
 
 
-@law(300)
+@law(150)
 @given(
     st.lists(
         st.tuples(st.integers(-9, 9), st.integers(-7, 7), st.integers(-7, 7)).filter(lambda r: any(r[1:])), max_size=4
@@ -172,7 +172,7 @@ def test_polygons(rows):
     assert polygon((*box, *rows)) == expected
 
 
-@law(100)
+@law(50)
 @given(st.lists(st.integers(-4, 4), min_size=6, max_size=6), st.sampled_from((2, 3, 5, 7)), st.integers(0, 6))
 def test_images_are_counted_once(c, m, r):
     """The outputs of a map, existentials and all."""

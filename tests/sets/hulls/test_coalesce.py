@@ -130,9 +130,9 @@ def test_tiles_fuse_to_their_band():
 
 def test_many_pieces_that_lie_apart_take_no_time():
     pieces = Set("{ " + "; ".join(f"[i] : {10 * k} <= i <= {10 * k + 4}" for k in range(200)) + " }")
-    start = time.perf_counter()
+    start = time.process_time()
     assert len(pieces.coalesce().pieces) == 200
-    assert time.perf_counter() - start < 1
+    assert time.process_time() - start < 1
 
 
 def test_a_crowd_of_pieces_stops_at_its_budget():

@@ -174,10 +174,10 @@ def test_a_cross_polytope_of_many_dimensions_spends_its_budget():
     n = 12
     ends = [[k == at and sign for at in range(n)] for k in range(n) for sign in (-1, 1)]
     union = Set("{ " + "; ".join(f"[{', '.join(str(int(v)) for v in p)}]" for p in ends) + " }")
-    start = time.perf_counter()
+    start = time.process_time()
     with budget(20_000), pytest.raises(BudgetExceeded):
         union.convex_hull()
-    assert time.perf_counter() - start < 20
+    assert time.process_time() - start < 20
 
 
 # ---- extents

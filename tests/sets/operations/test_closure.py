@@ -116,9 +116,9 @@ def test_what_is_not_affine_is_covered_and_says_so(text):
 
 def test_a_hard_closure_ends():
     step = Map("{ [i, j] -> [k, l] : 3k = 2i + j + 1 and 2l <= 3j - i and 0 <= i, j, k, l < 1000 }")
-    began = time.perf_counter()
+    began = time.process_time()
     found, _ = step.transitive_closure()
-    assert step.is_subset(found) and time.perf_counter() - began < 60
+    assert step.is_subset(found) and time.process_time() - began < 60
 
 
 @given(st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), max_size=9))
