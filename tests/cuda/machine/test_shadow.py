@@ -92,7 +92,7 @@ def play(shadow, program):
     return found
 
 
-@examples(250)
+@examples(500)
 @given(programs)
 def test_first_conflicts_are_all_found_and_all_that_is_found_is_a_race(program):
     expected, found = races(program), play(Shadow(1, SLOTS, THREADS), program)
@@ -181,7 +181,7 @@ def play_copies(shadow, program):
     return found, {(c.kind, c.slot, c.place, c.thread) for some in shadow.unfinished() for c in some}
 
 
-@examples(200)
+@examples(400)
 @given(st.lists(copies, min_size=1, max_size=10))
 def test_copies_race_with_all_that_comes_before_they_are_waited_for(program):
     shadow = Shadow(1, SLOTS, THREADS)

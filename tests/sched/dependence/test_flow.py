@@ -13,7 +13,7 @@ from tests.sets.brute import examples
 
 
 @given(programs())
-@examples(60)
+@examples(120)
 def test_every_source_is_the_last_one(drawn):
     try:
         with budget(20_000):

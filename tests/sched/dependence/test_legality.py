@@ -22,7 +22,7 @@ def instance(text):
 
 
 @given(programs())
-@examples(60)
+@examples(120)
 def test_violations_are_those_that_enumeration_finds(drawn):
     found = list(violations(drawn.schedule, drawn.dependences))
     for v in found:  # each names a pair that is one
@@ -35,7 +35,7 @@ def test_violations_are_those_that_enumeration_finds(drawn):
 
 
 @given(programs(rich=False))
-@examples(60)
+@examples(120)
 def test_flags_of_a_band_are_those_of_its_distances(drawn):
     for at in drawn.schedule.bands()[:2]:
         band = drawn.schedule.band(at)

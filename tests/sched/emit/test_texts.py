@@ -33,7 +33,7 @@ def called(text, values):
     return calls
 
 
-@examples(150)
+@examples(300)
 @given(st.binary(min_size=LENGTH, max_size=LENGTH))
 def test_python_text_calls_what_the_loops_say(data):
     scan = loops(data)

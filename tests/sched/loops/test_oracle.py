@@ -66,7 +66,7 @@ def test_instances_count():
         assert wrong(order, run)
 
 
-@examples(40)
+@examples(80)
 @given(trees(rich=False))
 def test_the_program_interpreters_order_is_allowed(drawn):
     """Two readings of trees that have nothing in common."""

@@ -136,7 +136,7 @@ def operation(draw, tree):
     return draw(st.sampled_from(options))
 
 
-@examples(30)
+@examples(60)
 @given(programs(), st.data())
 def test_refused_exactly_when_a_pair_is_violated(program, data):
     tree, distances = program

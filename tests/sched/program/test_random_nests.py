@@ -79,7 +79,7 @@ def block(draw, loops, margin, depth):
 
 
 @given(block((), 1, 2))
-@examples(30)
+@examples(60)
 def test_a_random_nest_is_what_python_runs(lines):
     text = "\n".join(["def f(A, B, N, M):", " assert N >= 0 and M >= 0", " s = 0.0", *lines])
     try:
