@@ -2,11 +2,12 @@
 
 import gc
 import math
+from functools import cache
 
 import pytest
 
 from polyvolta.compiler.arguments import TooLarge
-from polyvolta.evaluation import records
+from polyvolta.evaluation import ahead, records
 from polyvolta.evaluation.ahead import Task, kernels
 from polyvolta.evaluation.benchmarks import benchmark
 from polyvolta.evaluation.choices import Ranked, spread
@@ -21,6 +22,14 @@ from tests.evaluation.fakes import FAST, ILLEGAL, MIDDLE, SIZES, SLOW, SM_80, Fa
 def frozen():
     """Each course searches for garbage: not in what other tests left, half a second each time."""
     gc.freeze()
+
+
+@pytest.fixture(autouse=True, scope="module")
+def compiled_once():
+    """The same few kernels are all that courses compile; each gets its own copy, as from another process."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ahead, "compile", cache(ahead.compile))
+        yield
 
 
 def course(choices, names=("gemm",), sizes=SIZES, **more):
