@@ -58,8 +58,8 @@ SETS = {  # name: (file below polyvolta, text, what it becomes)
 TREES = {
     "a lane that ends level comes first": (
         "sched/loops/rows/order.py",
-        "if most[0] < 0:",
-        "if most[0] <= 0:",
+        "else -1 if most < 0 else 0",
+        "else -1 if most <= 0 else 0",
     ),
     "the last unrolled iteration is left out": (
         "sched/loops/members.py",
@@ -68,8 +68,8 @@ TREES = {
     ),
     "strides of 3 are not tested": (
         "sched/loops/conditions.py",
-        "if mine(row[0]) and not known.implies_mod(*row)",
-        "if row[2] != 3 and mine(row[0]) and not known.implies_mod(*row)",
+        "if (mine is None or mine(row[0])) and not known.implies_mod(*row)",
+        "if row[2] != 3 and (mine is None or mine(row[0])) and not known.implies_mod(*row)",
     ),
     "a common bound is one too tight": (
         "sched/loops/rows/bounds.py",
