@@ -1,7 +1,7 @@
 """Every operation against truth tables, by hypothesis: the laws of `tests.sets.laws` on random inputs.
 
-By default a quarter of the inputs, the same in every run; POLYVOLTA_EXAMPLES=10 asks for ten times all, at random. Longer
-campaigns run without hypothesis: `python -m tests.sets.campaign`.
+By default a quarter of the inputs, the same in every run; POLYVOLTA_EXAMPLES=10 asks for ten times all, at random.
+Longer campaigns run without hypothesis: `python -m tests.sets.campaign`.
 """
 
 import time
