@@ -170,7 +170,6 @@ SAMPLED = {
     "cli/test_cli.py::test_what_people_read_fits_a_terminal_of_60_columns": 3,
     "test_matrix.py::test_interpreted_in_clusters_and_in_turns": 2,
     "graph/test_large.py::test_kernels": 2,
-    "sched/passes/test_contract.py::test_contraction_is_refused_exactly_when_two_tiles_would_run_in_the_wrong_order": 3,
     "compiler/test_kernel.py::test_special_values_go_through_prologue_and_product_as_in_numpy": 3,
     "sched/passes/test_flatten.py::test_fences_of_a_period_are_judged_as_by_running": 2,
     "cuda/target/test_instruction.py::test_macro_mmas_of_the_package_multiply_matrices": 2,
@@ -181,6 +180,17 @@ SAMPLED = {
     "cuda/verify/values/test_layouts.py::test_what_boxes_bring_is_what_products_read": 3,
     "cuda/verify/engine/test_addresses.py::test_both_judges_go_to_the_same_places": 3,
     "sets/hulls/test_coalesce.py::test_what_is_found_after_the_effort_is_the_answer": 2,
+    "compiler/test_clusters.py::test_mutants_are_refuted": 7,
+    "compiler/test_dependent_launch.py::test_late_waits_are_refuted_and_refused": 2,
+    "compiler/test_lasting_clusters.py::test_mutants_are_refuted_and_seen": 4,
+    "compiler/test_prologues_of_warpgroups.py::test_mutants_are_refuted": 8,
+    "compiler/test_prologues_of_warpgroups.py::test_mutants_are_seen_in_some_run": 8,
+    "cuda/host/test_clusters_on_host.py::test_defects_of_clusters_are_seen": 2,
+    "cuda/host/test_engines_on_host.py::test_barriers_that_are_used_wrongly": 2,
+    "cuda/host/test_engines_on_host.py::test_barriers_by_number_that_are_wrong": 2,
+    "cuda/host/test_gpu.py::test_copies_that_are_wrong": 6,
+    "cuda/machine/test_roles.py::test_broken_kernels_are_seen": 8,
+    "cuda/verify/coverage/test_copies.py::test_broken_copies": 2,
 }
 """File, or one test of it -> of how many cases one runs, if not more; a test's own number goes before its file's."""
 LONG = ("test_readme.py", "types/", "test_provable.py", "sched/scheduler/test_random_nests.py")
