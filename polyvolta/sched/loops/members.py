@@ -15,7 +15,7 @@ from typing import Literal
 from polyvolta.sched.errors import NotScannable
 from polyvolta.sched.loops.ast import Ast, Bound, Choice, Condition, Extreme, For
 from polyvolta.sched.loops.conditions import any_of, beyond, guarded, has_rows, implied, stated, uncovered, widest
-from polyvolta.sched.loops.needs import less, needed, whole
+from polyvolta.sched.loops.needs import less, needed, seldom, whole
 from polyvolta.sched.loops.rows.bounds import (
     Bounds,
     Side,
@@ -41,6 +41,7 @@ from polyvolta.sets import Aff, var
 LONGEST = 4096  # iterations beyond which a loop is not written out
 CASES = 6  # bounds of which each may count or not, beyond which all do
 FEW = 2  # the same, where a bound must be chosen for each of their combinations
+MOST = 3  # the same, where there is no value beyond all of them
 
 
 @dataclass(slots=True)
@@ -147,7 +148,9 @@ class BandLoops:
         if b is None:
             return ()
         around = self.around(k, lanes, state, b.system(col)) if len(lanes) > 1 else System()
-        around.mods += whole(known, shadows[0], col) if len(shadows) == 1 else ()
+        around.mods += whole(known, shadows[0], col) if len(shadows) == 1 else []
+        if not any(e.names() for e in state.prefix):
+            around.add(self.unusual(k, lanes, state, b.system(col)))
         if has_rows(around):
             state = state.knowing(around)
             known = state.known
@@ -209,6 +212,18 @@ class BandLoops:
         found, loop = implied(state.known, each), state.known.given(inside)
         found.ineqs = {key: const for key, const in found.ineqs.items() if not loop.implies(key, const)}
         return found
+
+    def unusual(self, k: int, lanes: list[Lane], state: State, inside: System) -> System:
+        """Conditions on sizes without which an outermost loop runs for nothing, and that hold but at small ones."""
+        each, loop = [], state.known.given(inside)
+        for lane in lanes:
+            aside = lane.shadows[k].without((self.columns[k],), state.known.low, state.known.high)
+            rows = System()
+            rows.ineqs = {r: c for r, c in aside.ineqs.items() if seldom(state.known, r, c) and not loop.implies(r, c)}
+            if rows.everywhere:
+                return rows
+            each.append(rows)
+        return beyond(state.known, each[0]) if len(each) == 1 else implied(state.known, each)
 
     def outside(self, k: int, lane: Lane, state: State, whole: bool) -> System:
         """What a lane says of what is outside of loop k; as a whole, that the loops inside run is a part of that."""
@@ -339,7 +354,7 @@ class BandLoops:
                 body += nest.visit(k + 1, lanes, inner)
         if not body:
             return ()
-        conditions = stated(known.columns, needed(known, inside.known, body, col), writer.tidy)
+        conditions = stated(known.columns, needed(known, inside.known, body, col, b.system(col)), writer.tidy)
         loop = For(name, low, high, b.step, m.unroll, less(body, conditions), self.at, k, m.coincident)
         return guarded(conditions, (loop,), self.at)
 
@@ -397,7 +412,7 @@ def furthest(
     """The least or the greatest of the bounds whose conditions hold; any bound, or what is beyond, where none does."""
     always = [bound for bound, cases in each if not cases]
     partial = [(bound, cases) for bound, cases in each if cases]
-    if len(partial) > (CASES if always or beyond is not None else FEW):
+    if len(partial) > (CASES if always or beyond is not None else MOST):
         always, partial = [bound for bound, _ in each], []
     default = always[0] if always else beyond if len(partial) > FEW else None
     if default is not None:

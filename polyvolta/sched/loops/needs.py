@@ -11,12 +11,12 @@ not what alternatives have in common. It is stated around the loop, and around t
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 
 from polyvolta.sched.loops.ast import AnyOf, Ast, Condition, If
 from polyvolta.sched.loops.conditions import beyond, has_rows, implied
-from polyvolta.sched.loops.rows.columns import Columns
 from polyvolta.sched.loops.rows.known import Known
-from polyvolta.sched.loops.rows.linear import Congruence, System, coefficient
+from polyvolta.sched.loops.rows.linear import LOOP, Congruence, Key, System, coefficient
 
 
 def whole(known: Known, shadow: System, col: int) -> list[Congruence]:
@@ -26,15 +26,47 @@ def whole(known: Known, shadow: System, col: int) -> list[Congruence]:
     return [row for row in rows.without((col,)).mods if not known.implies_mod(*row)] if rows.mods else []
 
 
-def needed(outer: Known, inner: Known, body: Sequence[Ast], col: int) -> System:
+def seldom(known: Known, key: Key, const: int) -> bool:
+    """Whether a row `>= 0` holds at no large sizes that are alike: N is 4 at most, or less than M."""
+    growth = Fraction(0)
+    for c, v in key:
+        least, most = known.low.get(c), known.high.get(c)
+        if c >= LOOP or (least is not None and most is not None):  # no size
+            end = most if v > 0 else least
+            inside = known.columns.floors.get(c)
+            if inside is not None and all(col < LOOP for col, _ in inside[1]):
+                growth += Fraction(v * sum(w for _, w in inside[1]), inside[0])
+            elif end is not None:
+                const += v * end
+            else:
+                return False
+        else:
+            growth += v
+    return growth < 0 or (growth == 0 and const < 0)
+
+
+def needed(outer: Known, inner: Known, body: Sequence[Ast], col: int, loop: System) -> System:
     """The rows over what is outside of a loop without which nothing in it runs, beyond those that are known there.
 
     Parameters
     ----------
     outer, inner : what is known outside, and inside.
     col : the column of the loop.
+    loop : its bounds.
     """
-    found = _outside(inner.columns, _of_body(inner, body), col)
+    tests = [node for node in body if isinstance(node, If)]
+    if not tests or len(tests) < len(body):
+        return System()
+    each = [_of_test(inner, node) for node in tests]
+    gone = {col}
+    for floor, (_, key, _) in inner.columns.floors.items():  # the inner ones come first
+        if any(c in gone for c, _ in key):
+            gone.add(floor)
+    found = _common(inner, [s.without(gone, outer.low, outer.high) for s in each])
+    within = _common(inner, [s.add(loop).without(gone, outer.low, outer.high) for s in each])
+    for row in within.ineqs.items():
+        if seldom(outer, *row):
+            found.ge(*row)
     return beyond(outer, found) if has_rows(found) else found
 
 
@@ -51,16 +83,13 @@ def less(body: Sequence[Ast], conditions: Sequence[Condition]) -> tuple[Ast, ...
     return tuple(out) if conditions else tuple(body)
 
 
-def _of_body(known: Known, body: Sequence[Ast]) -> System:
-    """What all parts of some code need."""
-    if not all(isinstance(node, If) for node in body):
-        return System()
-    return _common(known, [_of_test(known, node) for node in body if isinstance(node, If)])
-
-
 def _of_test(known: Known, node: If) -> System:
     """What code under conditions needs."""
-    return _stating(known, node.conditions).add(_of_body(known, node.body))
+    out = _stating(known, node.conditions)
+    inside = [inner for inner in node.body if isinstance(inner, If)]
+    if len(inside) == len(node.body):
+        out.add(_common(known, [_of_test(known, inner) for inner in inside]))
+    return out
 
 
 def _stating(known: Known, conditions: Sequence[Condition]) -> System:
@@ -78,18 +107,3 @@ def _stating(known: Known, conditions: Sequence[Condition]) -> System:
 
 def _common(known: Known, each: Sequence[System]) -> System:
     return each[0] if len(each) == 1 else implied(known, each)
-
-
-def _outside(columns: Columns, system: System, col: int) -> System:
-    """What a system says without a loop: its rows that do not speak of it, and what equalities leave."""
-    gone = {col}
-    for floor, (_, key, _) in columns.floors.items():  # the inner ones come first
-        if any(c in gone for c, _ in key):
-            gone.add(floor)
-    out = System()
-    out.eqs, out.mods, out.empty = system.eqs[:], system.mods[:], system.empty
-    out = out.without(gone)
-    for key, const in system.ineqs.items():
-        if not any(c in gone for c, _ in key):
-            out.ge(key, const)
-    return out

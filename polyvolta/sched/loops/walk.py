@@ -266,7 +266,7 @@ class Scanner(Writer):
                     piece.flatten()
             if not piece.system.empty:
                 lane = Lane.of(piece, loops, state.known)
-                if not lane.empty:
+                if not (lane.empty or state.nowhere(lane)):
                     out.append(lane)
         return out
 
