@@ -14,7 +14,17 @@ from typing import Literal
 
 from polyvolta.sched.errors import NotScannable
 from polyvolta.sched.loops.ast import Ast, Bound, Choice, Condition, Extreme, For
-from polyvolta.sched.loops.conditions import any_of, beyond, guarded, has_rows, implied, stated, uncovered, widest
+from polyvolta.sched.loops.conditions import (
+    any_of,
+    beyond,
+    guarded,
+    has_rows,
+    implied,
+    loosened,
+    stated,
+    uncovered,
+    widest,
+)
 from polyvolta.sched.loops.needs import less, needed, seldom, whole
 from polyvolta.sched.loops.rows.bounds import (
     Bounds,
@@ -33,9 +43,10 @@ from polyvolta.sched.loops.rows.lanes import Lane
 from polyvolta.sched.loops.rows.linear import System, coefficient, without
 from polyvolta.sched.loops.rows.pieces import Value
 from polyvolta.sched.loops.state import State
+from polyvolta.sched.loops.turns import holds_bands, runs_first
 from polyvolta.sched.loops.unions import parted
 from polyvolta.sched.loops.writer import Writer
-from polyvolta.sched.tree import Filter, Leaf, LoopType, Member, Node, Path, Sequence, SetNode
+from polyvolta.sched.tree import Leaf, LoopType, Member, Node, Path
 from polyvolta.sets import Aff, var
 
 LONGEST = 4096  # iterations beyond which a loop is not written out
@@ -90,7 +101,9 @@ class BandLoops:
                 shared = True
             if shared and self.writer.parted:
                 once = not any(e.names() for e in state.prefix)
-                found = [part for g in found for part in parted(state.known, g, k, self.columns, self.first, once)]
+                last = not any(self.columns[k + 1 :]) and (self.child is None or not holds_bands(self.child))
+                places = self.columns, self.first, once, last
+                found = [part for g in found for part in parted(state.known, g, k, *places)]
             for group in found:
                 out += self.group(k, group, state)
         return tuple(out)
@@ -108,17 +121,7 @@ class BandLoops:
 
     def first(self, a: Lane, b: Lane) -> bool:
         """Whether one piece may run before another at equal values of all members."""
-        child = self.child
-        if not isinstance(child, Sequence | SetNode):
-            return isinstance(child, Leaf)
-        filters = [c.statements for c in child.children if isinstance(c, Filter)]
-        if len(filters) < len(child.children):
-            return False
-        mine = {k for k, names in enumerate(filters) if a.piece.statement in names}
-        other = {k for k, names in enumerate(filters) if b.piece.statement in names}
-        if isinstance(child, SetNode):
-            return not mine & other
-        return max(mine, default=0) < min(other, default=0)
+        return self.child is not None and runs_first(self.child, a.piece.statement, b.piece.statement)
 
     def group(self, k: int, group: Group, state: State) -> tuple[Ast, ...]:
         """The code for lanes that share a loop."""
@@ -176,8 +179,8 @@ class BandLoops:
             return guarded(conditions, self.group(k, Group(possible), state), self.at)
         value = single(known, b, shadows, col)
         if value is None:
-            if where is None and len(lanes) > 1 and self.writer.parted and fixed(b, state):
-                where = [self.outside(k, lane, state, True) for lane in lanes]
+            if where is None and len(lanes) > 1 and self.writer.parted:
+                where = self.several(k, lanes, b, state)
             conditions += self.somewhere(where, b, state) if where is not None else ()
         if value is not None:
             body = self.at_value(k, parts, value, state)
@@ -245,6 +248,21 @@ class BandLoops:
             out.append(there)
         return out
 
+    def several(self, k: int, lanes: list[Lane], b: Bounds, state: State) -> list[System] | None:
+        """What lanes that say the same of a loop say of what is outside; None where the loop needs no test before it.
+
+        A loop of any length does if they say different things: what runs inside has its own tests, or bounds.
+        """
+        if b.limited and not fixed(b, state):
+            return None
+        where = [self.outside(k, lane, state, True) for lane in lanes]
+        if fixed(b, state):
+            return where
+        runs = state.known.given(b.system(self.columns[k]))
+        for there in where:
+            there.ineqs = {key: const for key, const in there.ineqs.items() if not runs.implies(key, const)}
+        return where if all(map(has_rows, where)) and len(widest(state.known, where)) > 1 else None
+
     def somewhere(self, where: list[System], b: Bounds, state: State) -> tuple[Condition, ...]:
         """The condition that one of some systems holds, if the loop may run where none does.
 
@@ -257,6 +275,7 @@ class BandLoops:
             return ()
         if not any(uncovered(state.known.given(loop), where, state.either) for loop in b.cases()):
             return ()
+        where = widest(state.known, loosened(state.known, where))
         return any_of([stated(state.known.columns, there, self.writer.tidy) for there in where])
 
     def simpler(self, shadow: System, col: int, b: Bounds, state: State) -> tuple[System, Bounds | None]:
@@ -386,7 +405,7 @@ class BandLoops:
         e = -(e // a) if sign == 1 else e // a
         if b.step > 1 and sign == 1:
             residue = known.columns.aff(*b.residue)
-            e = residue - b.step * ((residue - e) // b.step)
+            return self.writer.argument(residue - b.step * ((residue - e) // b.step))
         return self.writer.tidy(e)
 
     def unbounded(self, k: int, lanes: list[Lane], b: Bounds) -> None:

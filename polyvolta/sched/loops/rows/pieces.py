@@ -215,13 +215,21 @@ class Piece:
             f = next((f for f, v in self.floors.items() if not outer(v[0]) and outer(f[1])), None)
             if f is None:
                 return found
-            column, shift = self.columns.quotient(*f)
+            number = self.number(*f)
+            column, shift = self.columns.quotient(*f) if number is None else ((), number)
             there = column, shift, 1
             self.system.eq(*total([(1, self.floors[f]), (-1, there)])[:2])
             self.floors[f] = there
             self.settle()
             found = True
         return found
+
+    def number(self, den: int, key: Key, const: int) -> int | None:
+        """The value of floor((key . x + const)/den) if two inequalities leave one: c1/8 is 0 where 0 <= c1 <= 7."""
+        low, high = self.system.ineqs.get(key), self.system.ineqs.get(negated(key))
+        if low is None or high is None or (const - low) // den != (const + high) // den:
+            return None
+        return (const - low) // den
 
     def tie(self, columns: Sequence[int]) -> None:
         """Equate floors that are always as far from a column or its negative, or from 0.
