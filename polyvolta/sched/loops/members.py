@@ -97,7 +97,7 @@ class BandLoops:
                 names = ", ".join(dict.fromkeys(lane.piece.statement for lane in part))
                 note = f"the ranges of {names} along member {k} of the band at {self.at} are too many to separate"
                 self.writer.notes += [] if note in self.writer.notes else [note]
-                found = groups(state.known, part, k, self.columns, "default", self.first) or ()
+                found = groups(state.known, part, k, self.columns, "core", self.first) or ()
                 shared = True
             if shared and self.writer.parted:
                 once = not any(e.names() for e in state.prefix)

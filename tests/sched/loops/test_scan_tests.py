@@ -172,3 +172,32 @@ def test_bounds_that_count_at_one_value_outside_are_compared_there():
     )
     text = str(found(got, SIZES))
     assert "for (int c1 = c0; c1 < N; c1 += 8)" in text and "0 ? " not in text, text
+
+
+def test_of_ranges_that_are_too_many_to_separate_what_all_share_is_separate():
+    """Eight ranges within one another: in the innermost one nothing is tested."""
+    names = range(8)
+    got = Schedule.parse(
+        '{ domain: "[N] -> { ' + "; ".join(f"S{k}[i] : {k} <= i < N - {k}" for k in names) + ' }", child: {'
+        'schedule: "[{ ' + "; ".join(f"S{k}[i] -> [(i)]" for k in names) + ' }]", options: "{ separate[0] }", child: {'
+        'schedule: "[{ ' + "; ".join(f"S{k}[i] -> [({k})]" for k in names) + ' }]" } } }'
+    )
+    loops = found(got, [{"N": n} for n in (0, 1, 7, 8, 14, 15, 16, 17, 30)])
+    assert loops.notes
+    assert cost(loops.body, {"N": 2000}) - cost(loops.body, {"N": 1000}) == 1000
+
+
+def test_ranges_that_are_too_many_to_separate_and_share_nothing_keep_their_instances():
+    names = range(12)
+    got = Schedule.parse(
+        '{ domain: "[N, M] -> { ' + "; ".join(f"S{k}[i] : {k}M <= i < {k}M + N" for k in names) + ' }", child: {'
+        'schedule: "[{ ' + "; ".join(f"S{k}[i] -> [(i)]" for k in names) + ' }]", options: "{ separate[0] }" } }'
+    )
+    found(got, [{"N": n, "M": m} for n in (0, 3, 8) for m in (-1, 0, 1, 5)])
+    apart = Schedule.parse(
+        '{ domain: "[N] -> { '
+        + "; ".join(f"S{k}[i] : {k} <= i <= {k + 1} and N >= {k}" for k in range(12))
+        + ' }", child: {'
+        'schedule: "[{ ' + "; ".join(f"S{k}[i] -> [(2i)]" for k in range(12)) + ' }]", options: "{ separate[0] }" } }'
+    )
+    found(apart, [{"N": n} for n in (0, 3, 8, 20)])
