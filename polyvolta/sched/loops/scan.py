@@ -82,8 +82,8 @@ def scan(
 
     Cost: some linear programs for each loop and each condition. What may multiply them: `unroll` by the iterations,
     `separate` by the cells of a union, of which there are at most 64, or 16 where more than 6 different ranges that do
-    not all lie between numbers make them; beyond those, or beyond 10 such ranges, what all have is separate, the
-    statements share the other loops as by default, and the notes say so.
+    not all lie between numbers make them; beyond those, or beyond 10 such ranges, what all have is separate if that
+    leaves but four loops, the statements share the others as by default, and the notes say so.
 
     >>> from polyvolta.sched import Band, Domain, Member, Schedule
     >>> from polyvolta.sets import Set, var

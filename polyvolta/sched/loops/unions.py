@@ -112,20 +112,21 @@ def _of_one(known: Known, shadows: Sequence[System], col: int, few: int, innermo
     For an innermost loop values of those outside count as sizes do, if there are but two pieces then. None where no
     shadow does, where one has values wherever the others have, and where the rest are more than a few.
     """
-    best: list[System] = []
+    best: tuple[System, list[System], int] | None = None
     for s in shadows if len(shadows) <= SOME else ():
         rest = [left for o in shadows if o is not s for left in difference(known, o, _telling(known, o, s))]
         if not rest:
             return None
-        if _valued(s, col):
+        if _valued(s, col) or (best is not None and len(rest) >= len(best[1])):
             continue
         for sizes, most in ((True, SOME), (False, 2 * innermost)):
-            if all(known.excludes(_places(known, s, col, sizes).add(left)) for left in rest):
-                cells = [s, *_joined(known, rest, col, few)]
-                if len(cells) <= most and (not best or len(cells) < len(best)):
-                    best = cells
+            if most and all(known.excludes(_places(known, s, col, sizes).add(left)) for left in rest):
+                best = s, rest, most
                 break
-    return _disjoint(known, best) if best else None
+    if best is None or len(best[1]) > 2 * SOME:
+        return None
+    cells = [best[0], *_joined(known, best[1], col, few)]
+    return _disjoint(known, cells) if len(cells) <= best[2] else None
 
 
 def _places(known: Known, s: System, col: int, sizes: bool) -> System:
@@ -201,7 +202,8 @@ def _joined(known: Known, systems: Sequence[System], col: int, few: int) -> list
         k = 0
         while k < len(out):
             both = _hull(known, out[k], s)
-            if _narrow(known, both, (out[k], s), col, few) and _narrow(known, both, systems, col, few):
+            fits = _narrow(known, both, (out[k], s), col, few)
+            if fits and (len(systems) == 2 or _narrow(known, both, systems, col, few)):
                 del out[k]
                 s, k = both, 0  # noqa: PLW2901
             else:

@@ -32,6 +32,7 @@ from polyvolta.sched.loops.rows.order import Compared, First, ends
 FEW = 6  # classes beyond which values are cut into few cells only
 MANY = 10  # classes beyond which values are not cut into cells
 NUMBERS = 32  # the same, where numbers bound all of them
+REST = 4  # loops beside the one over what all lanes have, beyond which they share one
 CELLS = 64, 16  # cells beyond which that is given up: of few classes or between numbers, and of many
 
 
@@ -81,7 +82,7 @@ def groups(
     Parameters
     ----------
     columns : of the band's members, 0 for those at which all have one value.
-    loop_type : of the loop; `core` separates values that all lanes have, and no others.
+    loop_type : of the loop; `core` separates values that all lanes have, and no others, if these are a few loops.
     first : whether, at equal values of all members, one lane may run wholly before another.
     """
     if len(lanes) == 1:
@@ -96,7 +97,10 @@ def groups(
             continue
         plain = [shadow(c, k, col) for c in each]
         if loop_type == "core":
-            core, *rest = _core(known, plain)
+            core, rest = _core(known, plain)
+            if len(rest) > REST:
+                out.append(Group(together))
+                continue
             found = [(core, True), *[(s, False) for s in rest]]
         else:
             cells = _separate(known, plain, whose, col)
@@ -126,10 +130,11 @@ def _separate(
     return _cells(known, plain, col) if found is None else found
 
 
-def _core(known: Known, shadows: Sequence[System]) -> list[System]:
-    """What all of some shadows share, and what is outside of that, in disjoint systems."""
+def _core(known: Known, shadows: Sequence[System]) -> tuple[System, list[System]]:
+    """What all of some shadows share, and what is outside of that in disjoint systems."""
     rows = list(dict.fromkeys(row for s in shadows for row in s.every_ge() if not known.says(*row)))
-    return [_of_rows(rows), *difference(known, System(), rows)]
+    core = _of_rows(rows)  # of parallel rows the strongest
+    return core, difference(known, System(), rows if core.empty else list(core.ineqs.items()))
 
 
 def _cells(known: Known, shadows: Sequence[System], col: int) -> list[System] | None:
