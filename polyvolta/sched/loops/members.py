@@ -314,8 +314,8 @@ class BandLoops:
         found = bounds(known, shadows, col)
         return rows, found if found is None or written or always or longest(known, found, col) is not None else None
 
-    def at_value(self, k: int, parts: Parts, value: Value, state: State) -> tuple[Ast, ...]:
-        """The code at one value of the member."""
+    def at_value(self, k: int, parts: Parts, value: Value, state: State, again: bool = False) -> tuple[Ast, ...]:
+        """The code at one value of the member, `again`: of several, for each of which lanes are projected anew."""
         out: list[Ast] = []
         for shift, lanes in parts:
             fixed = [lane.fix(k, self.columns[k], *value) for lane in lanes]
@@ -323,6 +323,10 @@ class BandLoops:
             there = (key, const + den * shift, den)
             e = self.writer.tidy(state.known.columns.aff(*there))
             inside = [lane for lane in fixed if not lane.empty]
+            for lane in inside if again else ():
+                if lane.piece.system.mods or lane.piece.locals():
+                    lane.piece.fix_floors()
+                    lane.project(self.columns, state.known, k + 1)
             out += self.moved(k, there).visit(k + 1, inside, state.below(e))
         return tuple(out)
 
@@ -353,7 +357,7 @@ class BandLoops:
         key, const = end(state.known, side, col, 1, b.step, b.residue)
         out: list[Ast] = []
         for t in range(steps + 1):
-            out += self.at_value(k, [(0, lanes)], (key, const + t * b.step, 1), state)
+            out += self.at_value(k, [(0, lanes)], (key, const + t * b.step, 1), state, True)
         return tuple(out)
 
     def loop(self, k: int, parts: Parts, b: Bounds, state: State) -> tuple[Ast, ...]:

@@ -11,12 +11,15 @@ not what alternatives have in common. It is stated around the loop, and around t
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
+from itertools import product
 
-from polyvolta.sched.loops.ast import AnyOf, Ast, Condition, If
+from polyvolta.sched.loops.ast import AnyOf, Ast, Block, Condition, For, If
 from polyvolta.sched.loops.conditions import beyond, has_rows, implied
 from polyvolta.sched.loops.rows.known import Known
 from polyvolta.sched.loops.rows.linear import LOOP, Congruence, Key, System, coefficient
+from polyvolta.sets import Aff
 
 
 def whole(known: Known, shadow: System, col: int) -> list[Congruence]:
@@ -54,14 +57,17 @@ def needed(outer: Known, inner: Known, body: Sequence[Ast], col: int, loop: Syst
     col : the column of the loop.
     loop : its bounds.
     """
-    tests = [node for node in body if isinstance(node, If)]
-    if not tests or len(tests) < len(body):
+    each = [_of_node(inner, node) for node in body]
+    if any(s.everywhere for s in each):
         return System()
-    each = [_of_test(inner, node) for node in tests]
     gone = {col}
     for floor, (_, key, _) in inner.columns.floors.items():  # the inner ones come first
         if any(c in gone for c, _ in key):
             gone.add(floor)
+    for s in each:
+        for floor in (s.columns() & gone).difference({col}):
+            for row in inner.columns.floor_rows(floor):
+                s.ge(*row)
     found = _common(inner, [s.without(gone, outer.low, outer.high) for s in each])
     within = _common(inner, [s.add(loop).without(gone, outer.low, outer.high) for s in each])
     for row in within.ineqs.items():
@@ -70,26 +76,50 @@ def needed(outer: Known, inner: Known, body: Sequence[Ast], col: int, loop: Syst
     return beyond(outer, found) if has_rows(found) else found
 
 
+def needed_by_all(known: Known, body: Sequence[Ast]) -> System:
+    """Conditions on sizes without which nothing in the whole code runs, and that hold but at small ones."""
+    out = System()
+    each = [_of_node(known, node, True) for node in body]
+    if len(each) > 1 and not any(s.everywhere for s in each):
+        out.ineqs = {row: const for row, const in _common(known, each).ineqs.items() if seldom(known, row, const)}
+    return out
+
+
 def less(body: Sequence[Ast], conditions: Sequence[Condition]) -> tuple[Ast, ...]:
     """The code where some conditions hold, which it need not test."""
+    if not conditions:
+        return tuple(body)
     out: list[Ast] = []
-    for node in body if conditions else ():
-        if not isinstance(node, If):
-            out.append(node)
-            continue
-        left = tuple(c for c in node.conditions if c not in conditions)
-        inside = less(node.body, conditions)
-        out += (If(left, inside, node.at),) if left else inside
-    return tuple(out) if conditions else tuple(body)
+    for node in body:
+        if isinstance(node, If):
+            left = tuple(c for c in node.conditions if c not in conditions)
+            inside = less(node.body, conditions)
+            out += (If(left, inside, node.at),) if left else inside
+        else:
+            out.append(replace(node, body=less(node.body, conditions)) if isinstance(node, Block) else node)
+    return tuple(out)
 
 
-def _of_test(known: Known, node: If) -> System:
-    """What code under conditions needs."""
-    out = _stating(known, node.conditions)
-    inside = [inner for inner in node.body if isinstance(inner, If)]
-    if len(inside) == len(node.body):
-        out.add(_common(known, [_of_test(known, inner) for inner in inside]))
+def _of_node(known: Known, node: Ast, loops: bool = False) -> System:
+    """What some code needs; that `loops` have an iteration is a part of that if it is asked for."""
+    out = System()
+    match node:
+        case If(conditions, body):
+            out = _stating(known, conditions).add(_of_all(known, body, loops))
+        case Block(_, body):  # what surrounds it may not know of names inside
+            inside = _of_all(known, body, loops)
+            out.ineqs = {row: const for row, const in inside.ineqs.items() if known.columns.of_sizes(row)}
+        case For(_, lower, upper) if loops:
+            for low, high in product(lower, upper):
+                if isinstance(low, Aff) and isinstance(high, Aff):
+                    out.ge(*known.columns.row(high - low))
     return out
+
+
+def _of_all(known: Known, body: Sequence[Ast], loops: bool) -> System:
+    """What all parts of some code need."""
+    each = [_of_node(known, node, loops) for node in body]
+    return System() if any(s.everywhere for s in each) else _common(known, each)
 
 
 def _stating(known: Known, conditions: Sequence[Condition]) -> System:

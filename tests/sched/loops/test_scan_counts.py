@@ -93,6 +93,45 @@ TREES = {
         """{ domain: "[N] -> { S[i, k] : 2 <= i < N and N - 1 <= k <= 1 and k mod 3 = 1 }", child: { leaf } }""",
         {5: 0, 100: 0},
     ),
+    "a guard on sizes below a mark": (
+        """{ domain: "[N] -> { S[i] : 0 <= i < 2N }", child: { schedule: "[{ S[i] -> [(i)] }]",
+             child: { mark: "m", child: { guard: "[N] -> { [a] : N <= 4 }" } } } }""",
+        {4: 10, 5: 1, 100: 1},
+    ),
+    "a guard of which a remainder leaves a size": (
+        """{ domain: "[N] -> { S[i, j] : 0 <= i < N and 0 <= j < 2N }",
+             child: { schedule: "[{ S[i, j] -> [(i)] }, { S[i, j] -> [(j)] }]", child: {
+             guard: "[N] -> { [a, b] : N <= b mod 3 }" } } }""",
+        {2: 22, 3: 1, 100: 1},
+    ),
+    "several parts that only a small size has": (
+        """{ domain: "[N] -> { S[i] : N <= i <= 8; T[i] : N <= i <= 5 and N >= 0; U[] : N = 3 }", child: { sequence: [
+             { filter: "{ S[i] }" }, { filter: "{ T[i] }" }, { filter: "{ U[] }" } ] } }""",
+        {3: 14, 9: 1, 100: 1},
+    ),
+    "a statement that ends where another begins, as integers are": (
+        """{ domain: "[N] -> { S[i] : 0 <= N <= i <= N + 4; X[x] : 0 <= N <= x <= N + 1 }", child: { schedule:
+             "[{ S[i] -> [(floor(i/2))]; X[x] -> [(-2x)] }, { S[i] -> [(i)]; X[x] -> [(x mod 4)] },
+               { S[i] -> [(1)]; X[x] -> [(0)] }]", options: "{ atomic[0]; atomic[1] }" } }""",
+        {0: 16, 7: 16, 100: 16},
+    ),
+    "values below a loop that is written out": (
+        """{ domain: "{ S[i] : 1 <= i <= 3 }", child: { schedule: "[{ S[i] -> [(floor(((i mod 3) + 1)/4))] },
+             { S[i] -> [((3*i + 3) mod 4)] }, { S[i] -> [((i mod 3) - 4*floor(((i mod 3) + 1)/4) + 1)] }]",
+             options: "{ unroll[1] }" } }""",
+        {0: 0},
+    ),
+    "an iterator between bounds that leave one value": (
+        """{ domain: "[N] -> { T[i, j] : i mod 3 = 0 and N <= 2i <= N + 2 and 4 <= 2j <= N + 1 }",
+             child: { schedule: "[{ T[i, j] -> [(j)] }, { T[i, j] -> [(floor((i + 1)/2))] }]" } }""",
+        {9: 1, 40: 21, 41: 22},
+    ),
+    "a simple piece of a domain beside one with floors": (
+        """{ domain: "[N, M] -> { S[i] : (N - i - floor((N + 3)/4)) mod 3 = 0 and M <= 0 and
+             3N - 19 <= 4M + 12*floor((N - i - floor((N + 3)/4))/3) <= 3N; S[i] : N <= 2i <= N + 2 }",
+             child: { schedule: "[{ S[i] -> [(i)] }]", options: "{ atomic[0] }" } }""",
+        {0: 25, 40: 7, 100: 7},
+    ),
     "a remainder that is the number itself": (
         """{ domain: "{ S[j] : 0 <= j <= 1 }",
              child: { schedule:

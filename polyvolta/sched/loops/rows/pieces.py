@@ -231,6 +231,25 @@ class Piece:
             return None
         return (const - low) // den
 
+    def pin(self, outer: Callable[[Key], bool]) -> None:
+        """Put in values that bounds leave, closer than a coefficient: t = floor((N + 2)/6) where N <= 6*t <= N + 2."""
+        while not self.system.empty:
+            row = next(self._pinned(outer), None)
+            if row is None:
+                return
+            self.system.eq(*row)
+            self.settle()
+
+    def _pinned(self, outer: Callable[[Key], bool]) -> Iterator[tuple[Key, int]]:
+        """Rows that are 0 of a local column and what is outside."""
+        for key, const in self.system.ineqs.items():
+            col, v = key[-1]
+            rest = key[:-1]
+            high = self.system.ineqs.get(negated(key)) if v < -1 and col >= LOCAL and outer(rest) else None
+            if high is not None and const + high < -v:
+                whole, shift = self.columns.quotient(-v, rest, const)
+                yield plus(1, ((col, 1),), -1, whole), -shift
+
     def tie(self, columns: Sequence[int]) -> None:
         """Equate floors that are always as far from a column or its negative, or from 0.
 
