@@ -125,8 +125,8 @@ def _of_one(known: Known, shadows: Sequence[System], col: int, few: int, innermo
                 break
     if best is None or len(best[1]) > 2 * SOME:
         return None
-    cells = [best[0], *_joined(known, best[1], col, few)]
-    return _disjoint(known, cells) if len(cells) <= best[2] else None
+    cells = _disjoint(known, [best[0], *_joined(known, best[1], col, few)])
+    return cells if cells is not None and len(cells) <= best[2] else None
 
 
 def _places(known: Known, s: System, col: int, sizes: bool) -> System:

@@ -335,9 +335,7 @@ def stride(known: Known, shadow: System, col: int) -> tuple[int, Row, list[Congr
             a, d = a // g, d // g
             rest, const = known.columns.quotient(g, rest, const)
         back = -pow(a, -1, d) % d
-        row = plus(back, rest, 0, ()), back * const
-        told = known.modulo(*row, d)
-        one = (d, _reduced(*(told if len(told[0]) < len(row[0]) else row), d))
+        one = (d, _residue(known, plus(back, rest, 0, ()), back * const, d))
         both = _both((step, residue), one)
         if both is not None:
             step, residue = both
@@ -371,6 +369,12 @@ def _both(a: tuple[int, Row], b: tuple[int, Row]) -> tuple[int, Row] | None:
     return whole, _reduced(image, r[1] + d * t * (const // g), whole)
 
 
+def _residue(known: Known, key: Key, const: int, d: int) -> Row:
+    """A residue in fewer columns, where the residues of others are known."""
+    told = known.modulo(key, const, d)
+    return _reduced(*(told if len(told[0]) < len(key) else (key, const)), d)
+
+
 def _reduced(key: Key, const: int, d: int) -> Row:
     """A residue with small coefficients."""
     return tuple([(c, r if 2 * r <= d else r - d) for c, v in key for r in (v % d,) if r]), const % d
@@ -392,7 +396,7 @@ def common_stride(known: Known, each: Sequence[tuple[int, Row]]) -> tuple[int, R
     for d, other in each[1:]:
         whole, shift = known.grid(plus(1, other[0], -1, residue[0]))
         step = gcd(step, d, whole, shift + other[1] - residue[1])
-    return (step, _reduced(*residue, step)) if step > 1 else (1, ((), 0))
+    return (step, _residue(known, *residue, step)) if step > 1 else (1, ((), 0))
 
 
 # ---- one value
