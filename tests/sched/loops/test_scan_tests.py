@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from polyvolta.sched.emit.run import bound, holds
 from polyvolta.sched.loops.ast import AnyOf, Ast, For, If
 from polyvolta.sched.loops.scan import Scan, scan
-from polyvolta.sched.tree import Schedule
+from polyvolta.sched.tree import Band, Domain, Schedule
+from polyvolta.sets import Set
 from tests.sched.loops.oracle import deviation
 
 
@@ -201,3 +202,8 @@ def test_ranges_that_are_too_many_to_separate_and_share_nothing_keep_their_insta
         'schedule: "[{ ' + "; ".join(f"S{k}[i] -> [(2i)]" for k in range(12)) + ' }]", options: "{ separate[0] }" } }'
     )
     found(apart, [{"N": n} for n in (0, 3, 8, 20)])
+
+
+def test_a_band_without_members_has_no_loop():
+    got = Schedule(Domain(Set("[N] -> { S[i] : 0 <= i < N }"), Band(())))
+    assert str(found(got, SIZES)) == "for (int c0 = 0; c0 < N; c0 += 1)\n  S(c0);"
