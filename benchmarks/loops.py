@@ -4,9 +4,12 @@
 
 needs islpy (pip install -e ".[bench]") and a C compiler. A PATH is a folder, whose folders are classes, or a file.
 Without one, the inputs are those of `benchmarks/loop_inputs` and the trees of PolyBench, as written, scheduled and
-tiled. A file is one of isl's schedule trees (`.st`); or a map, a context and options, as isl's `codegen` takes them
-(`.in`); or many of either, each behind a line `== name` (`.txt`), which are a class of their own; or an input of CLooG
-(`.cloog`).
+tiled, also as isl's scheduler has them. The files of `loop_inputs` say what each is about: tiles of one and two levels,
+of time and space; trees as PPCG and isl's scheduler write them; programs of one processor of eight; factorisations and
+solvers; masks, convolutions, grids and other remainders; unions of statements of all shapes; loops written out, full
+tiles apart. A file is one of isl's schedule trees (`.st`); or a map, a context and options, as isl's `codegen` takes
+them (`.in`); or many of either, each behind a line `== name` (`.txt`), which are a class of their own; or an input of
+CLooG (`.cloog`).
 
 Both codes are compiled with every loop test and every comparison of an `if` counted as it is evaluated, and run with
 all parameters at each value, or at the nearest that the context allows. Both must call the same instances. For each
@@ -115,6 +118,37 @@ def polybench() -> Iterator[Input]:
         trees["scaled"] = scaled(trees["tiled"])
         for kind, tree in trees.items():
             yield Input(f"PolyBench {kind}", name, tree.to_isl(), tree)
+
+
+def scheduled_by_isl() -> Iterator[Input]:
+    """PolyBench and the nests of `schedules.py` as isl's scheduler has them, and that tiled by isl."""
+    from schedules import isl_read, programs, texts_of
+
+    for name, program in programs():
+        (constraints,) = isl_read(texts_of(program))
+        tree = constraints.compute_schedule()
+        yield Input("isl's schedules", name, yaml_of(tree))
+        for kind, sizes in ("tiles", (32,)), ("odd tiles", (7, 5, 3)):
+            new = tiled_by_isl(tree.get_root(), sizes).get_schedule()
+            if not new.plain_is_equal(tree):
+                yield Input(f"isl's schedules, {kind}", name, yaml_of(new))
+
+
+def tiled_by_isl(node: object, sizes: Sequence[int]) -> object:
+    """The tree with every permutable band of two members or more tiled, at the same node."""
+    for k in range(node.n_children()):
+        node = tiled_by_isl(node.child(k), sizes).parent()
+    if node.get_type() == isl.schedule_node_type.band and node.band_get_permutable() and node.band_n_member() > 1:
+        values = isl.MultiVal.zero(node.band_get_space())
+        for k in range(node.band_n_member()):
+            values = values.set_val(k, isl.Val(sizes[k % len(sizes)]))
+        node = node.band_tile(values)
+    return node
+
+
+def yaml_of(tree: object) -> str:
+    """A tree of isl's as text on several lines."""
+    return isl.Printer.to_str(tree.get_ctx()).set_yaml_style(isl.yaml_style.BLOCK).print_schedule(tree).get_str()
 
 
 def one_band(tree: Schedule) -> Schedule:
@@ -471,7 +505,7 @@ def main() -> None:
     values = [int(v) for v in args.values.split(",")]
     found = [one for path in args.paths or [HERE / "loop_inputs"] for one in inputs_of(path)]
     if not args.paths:
-        found += polybench()
+        found += [*polybench(), *scheduled_by_isl()]
     found = [one for one in found if all(w in f"{one.kind} {one.name}" for w in args.only.split())]
     for k, one in enumerate(found):
         if sys.stderr.isatty():
@@ -486,8 +520,10 @@ def main() -> None:
             print(f"== {one.kind} {one.name}\n-- ours\n{one.ours}\n-- isl's\n{one.isls}")
         if args.each or one.why or args.show:
             ratios = " ".join(f"{r:.2f}" for r in one.ratios)
-            print(f"{one.kind:28} {one.name:24} {ratios:20} {one.counts[-1:]} "
-                  f"{one.seconds[0] * 1e3:.0f}/{one.seconds[1] * 1e3:.0f} ms {one.why}")
+            print(
+                f"{one.kind:28} {one.name:24} {ratios:20} {one.counts[-1:]} "
+                f"{one.seconds[0] * 1e3:.0f}/{one.seconds[1] * 1e3:.0f} ms {one.why}"
+            )
     table(found)
 
 

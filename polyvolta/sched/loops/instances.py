@@ -61,7 +61,8 @@ def disjoint(s: Set | Map, space: Space, conjuncts: Sequence[Conjunct]) -> Seque
         return conjuncts
     merged = type(s)._of(s.param_names, [(space, tuple(conjuncts))]).coalesce()
     out: list[Conjunct] = []
-    for piece in [p for _, cs in merged.parts for c in cs for p in with_known_divs(c)]:
+    pieces = [p for _, cs in merged.parts for c in cs for p in with_known_divs(c)]
+    for piece in sorted(pieces, key=lambda c: len(c.divs)):  # the others are cut up
         left = [piece]
         for old in out:
             left = [part for whole in left for part in subtract(whole, old)]

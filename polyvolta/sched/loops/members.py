@@ -14,8 +14,18 @@ from typing import Literal
 
 from polyvolta.sched.errors import NotScannable
 from polyvolta.sched.loops.ast import Ast, Bound, Choice, Condition, Extreme, For
-from polyvolta.sched.loops.conditions import any_of, beyond, guarded, has_rows, implied, stated, uncovered, widest
-from polyvolta.sched.loops.needs import less, needed, whole
+from polyvolta.sched.loops.conditions import (
+    any_of,
+    beyond,
+    guarded,
+    has_rows,
+    implied,
+    loosened,
+    stated,
+    uncovered,
+    widest,
+)
+from polyvolta.sched.loops.needs import less, needed, seldom, whole
 from polyvolta.sched.loops.rows.bounds import (
     Bounds,
     Side,
@@ -33,14 +43,16 @@ from polyvolta.sched.loops.rows.lanes import Lane
 from polyvolta.sched.loops.rows.linear import System, coefficient, without
 from polyvolta.sched.loops.rows.pieces import Value
 from polyvolta.sched.loops.state import State
+from polyvolta.sched.loops.turns import holds_bands, runs_first
 from polyvolta.sched.loops.unions import parted
 from polyvolta.sched.loops.writer import Writer
-from polyvolta.sched.tree import Filter, Leaf, LoopType, Member, Node, Path, Sequence, SetNode
+from polyvolta.sched.tree import Leaf, LoopType, Member, Node, Path
 from polyvolta.sets import Aff, var
 
 LONGEST = 4096  # iterations beyond which a loop is not written out
 CASES = 6  # bounds of which each may count or not, beyond which all do
 FEW = 2  # the same, where a bound must be chosen for each of their combinations
+MOST = 3  # the same, where there is no value beyond all of them
 
 
 @dataclass(slots=True)
@@ -85,11 +97,13 @@ class BandLoops:
                 names = ", ".join(dict.fromkeys(lane.piece.statement for lane in part))
                 note = f"the ranges of {names} along member {k} of the band at {self.at} are too many to separate"
                 self.writer.notes += [] if note in self.writer.notes else [note]
-                found = groups(state.known, part, k, self.columns, "default", self.first) or ()
+                found = groups(state.known, part, k, self.columns, "core", self.first) or ()
                 shared = True
             if shared and self.writer.parted:
                 once = not any(e.names() for e in state.prefix)
-                found = [part for g in found for part in parted(state.known, g, k, self.columns, self.first, once)]
+                last = not any(self.columns[k + 1 :]) and (self.child is None or not holds_bands(self.child))
+                places = self.columns, self.first, once, last
+                found = [part for g in found for part in parted(state.known, g, k, *places)]
             for group in found:
                 out += self.group(k, group, state)
         return tuple(out)
@@ -107,17 +121,7 @@ class BandLoops:
 
     def first(self, a: Lane, b: Lane) -> bool:
         """Whether one piece may run before another at equal values of all members."""
-        child = self.child
-        if not isinstance(child, Sequence | SetNode):
-            return isinstance(child, Leaf)
-        filters = [c.statements for c in child.children if isinstance(c, Filter)]
-        if len(filters) < len(child.children):
-            return False
-        mine = {k for k, names in enumerate(filters) if a.piece.statement in names}
-        other = {k for k, names in enumerate(filters) if b.piece.statement in names}
-        if isinstance(child, SetNode):
-            return not mine & other
-        return max(mine, default=0) < min(other, default=0)
+        return self.child is not None and runs_first(self.child, a.piece.statement, b.piece.statement)
 
     def group(self, k: int, group: Group, state: State) -> tuple[Ast, ...]:
         """The code for lanes that share a loop."""
@@ -147,7 +151,9 @@ class BandLoops:
         if b is None:
             return ()
         around = self.around(k, lanes, state, b.system(col)) if len(lanes) > 1 else System()
-        around.mods += whole(known, shadows[0], col) if len(shadows) == 1 else ()
+        around.mods += whole(known, shadows[0], col) if len(shadows) == 1 else []
+        if not any(e.names() for e in state.prefix):
+            around.add(self.unusual(k, lanes, state, b.system(col)))
         if has_rows(around):
             state = state.knowing(around)
             known = state.known
@@ -173,8 +179,8 @@ class BandLoops:
             return guarded(conditions, self.group(k, Group(possible), state), self.at)
         value = single(known, b, shadows, col)
         if value is None:
-            if where is None and len(lanes) > 1 and self.writer.parted and fixed(b, state):
-                where = [self.outside(k, lane, state, True) for lane in lanes]
+            if where is None and len(lanes) > 1 and self.writer.parted:
+                where = self.several(k, lanes, b, state)
             conditions += self.somewhere(where, b, state) if where is not None else ()
         if value is not None:
             body = self.at_value(k, parts, value, state)
@@ -210,6 +216,18 @@ class BandLoops:
         found.ineqs = {key: const for key, const in found.ineqs.items() if not loop.implies(key, const)}
         return found
 
+    def unusual(self, k: int, lanes: list[Lane], state: State, inside: System) -> System:
+        """Conditions on sizes without which an outermost loop runs for nothing, and that hold but at small ones."""
+        each, loop = [], state.known.given(inside)
+        for lane in lanes:
+            aside = lane.shadows[k].without((self.columns[k],), state.known.low, state.known.high)
+            rows = System()
+            rows.ineqs = {r: c for r, c in aside.ineqs.items() if seldom(state.known, r, c) and not loop.implies(r, c)}
+            if rows.everywhere:
+                return rows
+            each.append(rows)
+        return beyond(state.known, each[0]) if len(each) == 1 else implied(state.known, each)
+
     def outside(self, k: int, lane: Lane, state: State, whole: bool) -> System:
         """What a lane says of what is outside of loop k; as a whole, that the loops inside run is a part of that."""
         known = state.known
@@ -230,6 +248,21 @@ class BandLoops:
             out.append(there)
         return out
 
+    def several(self, k: int, lanes: list[Lane], b: Bounds, state: State) -> list[System] | None:
+        """What lanes that say the same of a loop say of what is outside; None where the loop needs no test before it.
+
+        A loop of any length does if they say different things: what runs inside has its own tests, or bounds.
+        """
+        if b.limited and not fixed(b, state):
+            return None
+        where = [self.outside(k, lane, state, True) for lane in lanes]
+        if fixed(b, state):
+            return where
+        runs = state.known.given(b.system(self.columns[k]))
+        for there in where:
+            there.ineqs = {key: const for key, const in there.ineqs.items() if not runs.implies(key, const)}
+        return where if all(map(has_rows, where)) and len(widest(state.known, where)) > 1 else None
+
     def somewhere(self, where: list[System], b: Bounds, state: State) -> tuple[Condition, ...]:
         """The condition that one of some systems holds, if the loop may run where none does.
 
@@ -242,6 +275,7 @@ class BandLoops:
             return ()
         if not any(uncovered(state.known.given(loop), where, state.either) for loop in b.cases()):
             return ()
+        where = widest(state.known, loosened(state.known, where))
         return any_of([stated(state.known.columns, there, self.writer.tidy) for there in where])
 
     def simpler(self, shadow: System, col: int, b: Bounds, state: State) -> tuple[System, Bounds | None]:
@@ -280,8 +314,8 @@ class BandLoops:
         found = bounds(known, shadows, col)
         return rows, found if found is None or written or always or longest(known, found, col) is not None else None
 
-    def at_value(self, k: int, parts: Parts, value: Value, state: State) -> tuple[Ast, ...]:
-        """The code at one value of the member."""
+    def at_value(self, k: int, parts: Parts, value: Value, state: State, again: bool = False) -> tuple[Ast, ...]:
+        """The code at one value of the member, `again`: of several, for each of which lanes are projected anew."""
         out: list[Ast] = []
         for shift, lanes in parts:
             fixed = [lane.fix(k, self.columns[k], *value) for lane in lanes]
@@ -289,6 +323,10 @@ class BandLoops:
             there = (key, const + den * shift, den)
             e = self.writer.tidy(state.known.columns.aff(*there))
             inside = [lane for lane in fixed if not lane.empty]
+            for lane in inside if again else ():
+                if lane.piece.system.mods or lane.piece.locals():
+                    lane.piece.fix_floors()
+                    lane.project(self.columns, state.known, k + 1)
             out += self.moved(k, there).visit(k + 1, inside, state.below(e))
         return tuple(out)
 
@@ -319,7 +357,7 @@ class BandLoops:
         key, const = end(state.known, side, col, 1, b.step, b.residue)
         out: list[Ast] = []
         for t in range(steps + 1):
-            out += self.at_value(k, [(0, lanes)], (key, const + t * b.step, 1), state)
+            out += self.at_value(k, [(0, lanes)], (key, const + t * b.step, 1), state, True)
         return tuple(out)
 
     def loop(self, k: int, parts: Parts, b: Bounds, state: State) -> tuple[Ast, ...]:
@@ -339,7 +377,7 @@ class BandLoops:
                 body += nest.visit(k + 1, lanes, inner)
         if not body:
             return ()
-        conditions = stated(known.columns, needed(known, inside.known, body, col), writer.tidy)
+        conditions = stated(known.columns, needed(known, inside.known, body, col, b.system(col)), writer.tidy)
         loop = For(name, low, high, b.step, m.unroll, less(body, conditions), self.at, k, m.coincident)
         return guarded(conditions, (loop,), self.at)
 
@@ -371,7 +409,7 @@ class BandLoops:
         e = -(e // a) if sign == 1 else e // a
         if b.step > 1 and sign == 1:
             residue = known.columns.aff(*b.residue)
-            e = residue - b.step * ((residue - e) // b.step)
+            return self.writer.argument(residue - b.step * ((residue - e) // b.step))
         return self.writer.tidy(e)
 
     def unbounded(self, k: int, lanes: list[Lane], b: Bounds) -> None:
@@ -397,7 +435,7 @@ def furthest(
     """The least or the greatest of the bounds whose conditions hold; any bound, or what is beyond, where none does."""
     always = [bound for bound, cases in each if not cases]
     partial = [(bound, cases) for bound, cases in each if cases]
-    if len(partial) > (CASES if always or beyond is not None else FEW):
+    if len(partial) > (CASES if always or beyond is not None else MOST):
         always, partial = [bound for bound, _ in each], []
     default = always[0] if always else beyond if len(partial) > FEW else None
     if default is not None:

@@ -11,12 +11,15 @@ not what alternatives have in common. It is stated around the loop, and around t
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
+from itertools import product
 
-from polyvolta.sched.loops.ast import AnyOf, Ast, Condition, If
+from polyvolta.sched.loops.ast import AnyOf, Ast, Block, Condition, For, If
 from polyvolta.sched.loops.conditions import beyond, has_rows, implied
-from polyvolta.sched.loops.rows.columns import Columns
 from polyvolta.sched.loops.rows.known import Known
-from polyvolta.sched.loops.rows.linear import Congruence, System, coefficient
+from polyvolta.sched.loops.rows.linear import LOOP, Congruence, Key, System, coefficient
+from polyvolta.sets import Aff
 
 
 def whole(known: Known, shadow: System, col: int) -> list[Congruence]:
@@ -26,41 +29,97 @@ def whole(known: Known, shadow: System, col: int) -> list[Congruence]:
     return [row for row in rows.without((col,)).mods if not known.implies_mod(*row)] if rows.mods else []
 
 
-def needed(outer: Known, inner: Known, body: Sequence[Ast], col: int) -> System:
+def seldom(known: Known, key: Key, const: int) -> bool:
+    """Whether a row `>= 0` holds at no large sizes that are alike: N is 4 at most, or less than M."""
+    growth = Fraction(0)
+    for c, v in key:
+        least, most = known.low.get(c), known.high.get(c)
+        if c >= LOOP or (least is not None and most is not None):  # no size
+            end = most if v > 0 else least
+            inside = known.columns.floors.get(c)
+            if inside is not None and all(col < LOOP for col, _ in inside[1]):
+                growth += Fraction(v * sum(w for _, w in inside[1]), inside[0])
+            elif end is not None:
+                const += v * end
+            else:
+                return False
+        else:
+            growth += v
+    return growth < 0 or (growth == 0 and const < 0)
+
+
+def needed(outer: Known, inner: Known, body: Sequence[Ast], col: int, loop: System) -> System:
     """The rows over what is outside of a loop without which nothing in it runs, beyond those that are known there.
 
     Parameters
     ----------
     outer, inner : what is known outside, and inside.
     col : the column of the loop.
+    loop : its bounds.
     """
-    found = _outside(inner.columns, _of_body(inner, body), col)
+    each = [_of_node(inner, node) for node in body]
+    if any(s.everywhere for s in each):
+        return System()
+    gone = {col}
+    for floor, (_, key, _) in inner.columns.floors.items():  # the inner ones come first
+        if any(c in gone for c, _ in key):
+            gone.add(floor)
+    for s in each:
+        for floor in (s.columns() & gone).difference({col}):
+            for row in inner.columns.floor_rows(floor):
+                s.ge(*row)
+    found = _common(inner, [s.without(gone, outer.low, outer.high) for s in each])
+    within = _common(inner, [s.add(loop).without(gone, outer.low, outer.high) for s in each])
+    for row in within.ineqs.items():
+        if seldom(outer, *row):
+            found.ge(*row)
     return beyond(outer, found) if has_rows(found) else found
+
+
+def needed_by_all(known: Known, body: Sequence[Ast]) -> System:
+    """Conditions on sizes without which nothing in the whole code runs, and that hold but at small ones."""
+    out = System()
+    each = [_of_node(known, node, True) for node in body]
+    if len(each) > 1 and not any(s.everywhere for s in each):
+        out.ineqs = {row: const for row, const in _common(known, each).ineqs.items() if seldom(known, row, const)}
+    return out
 
 
 def less(body: Sequence[Ast], conditions: Sequence[Condition]) -> tuple[Ast, ...]:
     """The code where some conditions hold, which it need not test."""
+    if not conditions:
+        return tuple(body)
     out: list[Ast] = []
-    for node in body if conditions else ():
-        if not isinstance(node, If):
-            out.append(node)
-            continue
-        left = tuple(c for c in node.conditions if c not in conditions)
-        inside = less(node.body, conditions)
-        out += (If(left, inside, node.at),) if left else inside
-    return tuple(out) if conditions else tuple(body)
+    for node in body:
+        if isinstance(node, If):
+            left = tuple(c for c in node.conditions if c not in conditions)
+            inside = less(node.body, conditions)
+            out += (If(left, inside, node.at),) if left else inside
+        else:
+            out.append(replace(node, body=less(node.body, conditions)) if isinstance(node, Block) else node)
+    return tuple(out)
 
 
-def _of_body(known: Known, body: Sequence[Ast]) -> System:
+def _of_node(known: Known, node: Ast, loops: bool = False) -> System:
+    """What some code needs; that `loops` have an iteration is a part of that if it is asked for."""
+    out = System()
+    match node:
+        case If(conditions, body):
+            out = _stating(known, conditions).add(_of_all(known, body, loops))
+        case Block(_, body):  # what surrounds it may not know of names inside
+            inside = _of_all(known, body, loops)
+            out.ineqs = {row: const for row, const in inside.ineqs.items() if known.columns.of_sizes(row)}
+        case For(_, lower, upper) if loops:
+            for low, high in product(lower, upper):
+                if isinstance(low, Aff) and isinstance(high, Aff):
+                    out.ge(*known.columns.row(high - low))
+    return out
+
+
+def _of_all(known: Known, body: Sequence[Ast], loops: bool) -> System:
     """What all parts of some code need."""
-    if not all(isinstance(node, If) for node in body):
-        return System()
-    return _common(known, [_of_test(known, node) for node in body if isinstance(node, If)])
-
-
-def _of_test(known: Known, node: If) -> System:
-    """What code under conditions needs."""
-    return _stating(known, node.conditions).add(_of_body(known, node.body))
+    each = [_of_node(known, node, loops) for node in body]
+    return System() if any(s.everywhere for s in each) else _common(known, each)
 
 
 def _stating(known: Known, conditions: Sequence[Condition]) -> System:
@@ -78,18 +137,3 @@ def _stating(known: Known, conditions: Sequence[Condition]) -> System:
 
 def _common(known: Known, each: Sequence[System]) -> System:
     return each[0] if len(each) == 1 else implied(known, each)
-
-
-def _outside(columns: Columns, system: System, col: int) -> System:
-    """What a system says without a loop: its rows that do not speak of it, and what equalities leave."""
-    gone = {col}
-    for floor, (_, key, _) in columns.floors.items():  # the inner ones come first
-        if any(c in gone for c, _ in key):
-            gone.add(floor)
-    out = System()
-    out.eqs, out.mods, out.empty = system.eqs[:], system.mods[:], system.empty
-    out = out.without(gone)
-    for key, const in system.ineqs.items():
-        if not any(c in gone for c, _ in key):
-            out.ge(key, const)
-    return out

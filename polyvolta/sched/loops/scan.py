@@ -27,8 +27,10 @@ from operator import index
 from polyvolta.sched.by_cases import by_cases
 from polyvolta.sched.errors import BadArgument, NotScannable
 from polyvolta.sched.loops.ast import Ast, Call
+from polyvolta.sched.loops.conditions import guarded, has_rows, stated
 from polyvolta.sched.loops.instances import instances, parameters
 from polyvolta.sched.loops.names import mapped_names
+from polyvolta.sched.loops.needs import less, needed_by_all
 from polyvolta.sched.loops.result import Scan
 from polyvolta.sched.loops.state import State
 from polyvolta.sched.loops.tidy import tidied
@@ -82,8 +84,8 @@ def scan(
 
     Cost: some linear programs for each loop and each condition. What may multiply them: `unroll` by the iterations,
     `separate` by the cells of a union, of which there are at most 64, or 16 where more than 6 different ranges that do
-    not all lie between numbers make them; beyond those, or beyond 10 such ranges, the statements share loops as by
-    default, and the notes say so.
+    not all lie between numbers make them; beyond those, or beyond 10 such ranges, what all have is separate if that
+    leaves but four loops, the statements share the others as by default, and the notes say so.
 
     >>> from polyvolta.sched import Band, Domain, Member, Schedule
     >>> from polyvolta.sets import Set, var
@@ -135,6 +137,10 @@ def _scanned(
     pieces = () if never else tuple(instances(scanner.columns, schedule.root.domain, ()))
     state = State(pieces, scanner.known)
     body = scanner.visit(schedule.root.child, (0,), state)
+    sizes = needed_by_all(scanner.known, body)
+    if has_rows(sizes):
+        conditions = stated(scanner.columns, sizes, scanner.tidy)
+        body = guarded(conditions, less(body, conditions), (0,))
     ranges = {**scanner.ranges, **scanner.seen}
     made = Scan(tidied(body), scanner.extents, ranges, tuple(scanner.notes), scanner.params)
     return replace(made, largest=largest(made))

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import NoReturn
 
 from polyvolta.sched.loops.rows.known import Known
+from polyvolta.sched.loops.rows.lanes import Lane
 from polyvolta.sched.loops.rows.linear import Key, System, outside
 from polyvolta.sched.loops.rows.pieces import Piece
 from polyvolta.sched.tree import Path, Schedule
@@ -30,6 +31,14 @@ class State:
     def outer(self, key: Key) -> bool:
         """Whether a row speaks of nothing but what is outside of this place."""
         return outside(key, len(self.prefix))
+
+    def nowhere(self, lane: Lane) -> bool:
+        """Whether a lane contradicts what is known: its values, or outside of them an equality, as N = 1 for even N."""
+        system, rows = lane.piece.system, System()
+        rows.eqs = [row for row in system.eqs if self.outer(row[0])]
+        rows.mods = [row for row in system.mods if self.outer(row[0])]
+        values = lane.shadows[0] if lane.shadows else system  # a band may have no members
+        return self.known.excludes(values) or (not rows.everywhere and self.known.excludes_exactly(rows))
 
     def below(self, value: Aff) -> State:
         """The state below a band member that has a value."""

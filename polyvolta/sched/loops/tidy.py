@@ -1,11 +1,21 @@
-"""Conditions where they first hold: what neighbours test alike is tested once, outside of loops where it can be."""
+"""Conditions where they first hold: what neighbours test alike is tested once, outside of loops where it can be.
+
+Of two neighbours, one of which runs only where the other does, the stronger condition stands inside the weaker one:
+
+    if (c0 >= 1) S(c0);             if (c0 >= 1) {
+    if (c0 >= 3) T(c0);               S(c0);
+                                      if (c0 >= 3) T(c0);
+                                    }
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from polyvolta.sched.loops.ast import AnyOf, Ast, Call, Condition, For, If
-from polyvolta.sets import Aff
+
+DEEP = 8  # conditions inside one another beyond which the next stands beside them
 
 
 def tidied(body: tuple[Ast, ...]) -> tuple[Ast, ...]:
@@ -18,6 +28,8 @@ def tidied(body: tuple[Ast, ...]) -> tuple[Ast, ...]:
         last = out[-1] if out else None
         if isinstance(node, If) and isinstance(last, If):
             shared = tuple(c for c in last.conditions if c in node.conditions)
+            if _depth(last) < DEEP:
+                shared = _weaker(last.conditions, node.conditions)
             if shared:
                 inner = (*_rest(last, shared), *_rest(node, shared))
                 out[-1] = If(shared, tidied(inner) if len(inner) > 1 else inner, last.at)
@@ -56,17 +68,32 @@ def _needed(conditions: tuple[Condition, ...]) -> tuple[Condition, ...]:
     """Conditions without those that another one plainly implies: n >= 2 beside n = 3 or n >= 3."""
     out = list(conditions)
     for c in conditions:
-        if not isinstance(c, AnyOf) and c[0] == "ge" and any(_implies(o, c[1]) for o in out if o is not c):
+        if not isinstance(c, AnyOf) and c[0] == "ge" and any(_implies(o, c) for o in out if o is not c):
             out.remove(c)
     return tuple(out)
 
 
-def _implies(condition: Condition, e: Aff) -> bool:
-    """Whether a condition differs from `e >= 0` by a constant that makes it say more."""
-    if isinstance(condition, AnyOf):
+def _weaker(some: Sequence[Condition], others: Sequence[Condition]) -> tuple[Condition, ...]:
+    """The conditions of each of two lists that the other list plainly implies, once each."""
+    found = [c for c in some if any(_implies(d, c) for d in others)]
+    found += [d for d in others if d not in found and any(_implies(c, d) for c in some)]
+    return tuple(c for c in found if not any(d is not c and d != c and _implies(d, c) for d in found))
+
+
+def _implies(a: Condition, b: Condition) -> bool:
+    """Whether one condition plainly implies another one: it is the same but for a number."""
+    if a == b:
+        return True
+    if isinstance(a, AnyOf) or isinstance(b, AnyOf) or b[0] != "ge":
         return False
-    kind, other = condition
-    return any(rest.is_constant and rest.const >= 0 for rest in (e - other, *((e + other,) if kind == "eq" else ())))
+    gaps = [b[1] - a[1]] + ([b[1] + a[1]] if a[0] == "eq" else [])
+    return any(gap.is_constant and gap.const >= 0 for gap in gaps)
+
+
+def _depth(node: If) -> int:
+    """How many conditions stand inside one another at the end of a condition."""
+    inner = node.body[-1]
+    return 1 + (_depth(inner) if isinstance(inner, If) else 0)
 
 
 def _selective(conditions: tuple[Condition, ...]) -> tuple[Condition, ...]:

@@ -5,6 +5,7 @@
     S1[j] -> [5, j], S2[i] -> [i, i]    of the second member, two: the row at 5, and a point in each other row
     S1[i] -> [8i], S2[] -> [P]          before P, at P and after P: a loop of step 1 would ask whose each value is
     S1[i] -> [8i], S2[i] -> [P + i]     the same around the values of S2 where i has two, or a few
+    S1[i] -> [i], S2[] -> [0]           one from 0 to n, and S2 alone where n is negative: no test of i <= n inside
 
 Statements that take turns share a loop (`groups`), which runs from the least to the greatest of their values. Where
 more than a few iterations in between would find nothing, at some values outside, their shadows are looked at as sets
@@ -22,19 +23,26 @@ from polyvolta.sched.loops.rows.bounds import bounds, common_stride, grid
 from polyvolta.sched.loops.rows.groups import Group, classes, difference, in_order
 from polyvolta.sched.loops.rows.known import Known, always
 from polyvolta.sched.loops.rows.lanes import Lane
-from polyvolta.sched.loops.rows.linear import Key, System, coefficient, negated, plus, without
+from polyvolta.sched.loops.rows.linear import LOOP, Key, System, coefficient, negated, plus, without
 from polyvolta.sched.loops.rows.order import First
 
 MANY = 32  # shadows of which no union is made
 PIECES = 48  # pieces of a union beyond which there is one loop
 PLACES = 2  # places around which loops are cut for their stride
+SOME = 6  # shadows of which one is looked for that has all values of the others, and pieces of the union then
 SHORT = 4  # values in a row that such a place may have
 FEW = 1  # iterations in a row that may find nothing, in a loop that runs often
 ONCE = 8  # the same, in one that runs once
 
 
 def parted(
-    known: Known, group: Group, k: int, columns: Sequence[int], first: First | None, outermost: bool
+    known: Known,
+    group: Group,
+    k: int,
+    columns: Sequence[int],
+    first: First | None,
+    outermost: bool = False,
+    innermost: bool = False,
 ) -> list[Group]:
     """A group as several that have no holes, in order; as it is where it has none or there is no order."""
     col, few = columns[k], ONCE if outermost else FEW
@@ -43,12 +51,13 @@ def parted(
     shadows = _shadows(known, group.lanes, k, col)
     if not 1 < len(shadows) <= MANY:
         return [group]
-    cells = _around_places(known, group, k, col, few)
+    cells = _around_places(known, group, k, col, few) or _of_one(known, shadows, col, few, innermost)
     if cells is None and not _dense(known, shadows, col, few):
         cells = _disjoint(known, _joined(known, shadows, col, few))
     items: list[list[Lane]] = []
     for cell in cells or ():
-        inside = [lane.restrict(cell, k) for lane in group.lanes]
+        terse = _terse(known, cell, col)
+        inside = [lane.restrict(terse, k) for lane in group.lanes]
         inside = [lane for lane in inside if not lane.empty and not known.excludes(lane.shadows[k])]
         if inside:
             items.append(inside)
@@ -95,6 +104,38 @@ def _around_places(known: Known, group: Group, k: int, col: int, few: int) -> li
         return None
     rest = [lane for lane, alone in zip(group.lanes, apart, strict=True) if not alone]
     return _disjoint(known, [*places, *_joined(known, _shadows(known, rest, k, col), col, few)])
+
+
+def _of_one(known: Known, shadows: Sequence[System], col: int, few: int, innermost: bool) -> list[System] | None:
+    """A shadow that has all values of the others at the sizes at which it has any, and what they have at other sizes.
+
+    For an innermost loop values of those outside count as sizes do, if there are but two pieces then. None where no
+    shadow does, where one has values wherever the others have, and where the rest are more than a few.
+    """
+    best: tuple[System, list[System], int] | None = None
+    for s in shadows if len(shadows) <= SOME else ():
+        rest = [left for o in shadows if o is not s for left in difference(known, o, _telling(known, o, s))]
+        if not rest:
+            return None
+        if _valued(s, col) or (best is not None and len(rest) >= len(best[1])):
+            continue
+        for sizes, most in ((True, SOME), (False, 2 * innermost)):
+            if most and all(known.excludes(_places(known, s, col, sizes).add(left)) for left in rest):
+                best = s, rest, most
+                break
+    if best is None or len(best[1]) > 2 * SOME:
+        return None
+    cells = _disjoint(known, [best[0], *_joined(known, best[1], col, few)])
+    return cells if cells is not None and len(cells) <= best[2] else None
+
+
+def _places(known: Known, s: System, col: int, sizes: bool) -> System:
+    """Where a system has values of a column: the rows of sizes alone, or of loops outside, too."""
+    out, beyond = System(), s.without((col,), known.low, known.high)
+    for key, const in beyond.every_ge():
+        if not sizes or all(c < LOOP for c, _ in key):
+            out.ge(key, const)
+    return out
 
 
 def _valued(s: System, col: int) -> bool:
@@ -152,18 +193,33 @@ def _disjoint(known: Known, systems: Sequence[System]) -> list[System] | None:
 
 
 def _joined(known: Known, systems: Sequence[System], col: int, few: int) -> list[System]:
-    """Fewer systems: two of them are one where that has no more points, but for a few."""
+    """Fewer systems: two of them are one where that has no more points than all have, but for a few.
+
+    Of points where neither has any, too: the first row and the last one are no square where there is a column as well.
+    """
     out: list[System] = []
     for s in systems:
         k = 0
         while k < len(out):
             both = _hull(known, out[k], s)
-            if _narrow(known, both, (out[k], s), col, few):
+            fits = _narrow(known, both, (out[k], s), col, few)
+            if fits and (len(systems) == 2 or _narrow(known, both, systems, col, few)):
                 del out[k]
                 s, k = both, 0  # noqa: PLW2901
             else:
                 k += 1
         out.append(s)
+    return out
+
+
+def _terse(known: Known, s: System, col: int) -> System:
+    """A system without rows of what is outside that its bounds of a column imply: a loop that runs ensures them."""
+    out = s.copy()
+    for key, const in s.ineqs.items():
+        if not coefficient(key, col):
+            del out.ineqs[key]
+            if not known.ensures([*out.every_ge()], key, const):
+                out.ineqs[key] = const
     return out
 
 

@@ -55,7 +55,7 @@ class Scanner(Writer):
         names = mapped_names(schedule.root)
         params = dict.fromkeys([*(context.param_names if context is not None else ()), *parameters(schedule.root)])
         self.params = tuple(params)
-        self.columns = Columns([*params, *names])
+        self.columns = Columns([*params, *names], params)
         self.known = Known(self.columns)
         if context is not None:
             self.known = self.assuming(self.known, context, ())
@@ -169,10 +169,6 @@ class Scanner(Writer):
             added = found
         return state.with_pieces([*state.pieces, *added])
 
-    def of_sizes(self, floor: int) -> bool:
-        """Whether a floor is a function of parameters alone."""
-        return self.columns.affs[floor].names() <= set(self.params)
-
     def context(self, context: Set, child: Node, at: Path, state: State) -> tuple[Ast, ...]:
         """A subtree of which something is known."""
         reached = None if self.of_sizes_alone(context, state) else self.reached(state)
@@ -197,8 +193,8 @@ class Scanner(Writer):
         params = len(context.param_names)
         if any(uses(c, dim) for space, cs in context.parts for c in cs for dim in range(params, params + space.n_out)):
             return False
-        sizes = {self.columns.ids[p] for p in self.params} | {c for c in self.columns.floors if self.of_sizes(c)}
-        return all(s.columns() <= sizes for s in systems(self.columns, context, state.prefix, self.schedule))
+        found = systems(self.columns, context, state.prefix, self.schedule)
+        return all(self.columns.of_sizes(tuple((c, 1) for c in s.columns())) for s in found)
 
     def guard(self, guard: Set, child: Node, at: Path, state: State) -> tuple[Ast, ...]:
         """A subtree under a condition on the members above."""
@@ -259,6 +255,7 @@ class Scanner(Writer):
             for m, col in zip(members, columns, strict=True):
                 if col:
                     piece.equate(col, m.of(piece.statement))
+            piece.pin(state.outer)
             piece.promote(state.outer)
             if self.parted:
                 piece.tie([col for col in columns if col])
@@ -266,7 +263,7 @@ class Scanner(Writer):
                     piece.flatten()
             if not piece.system.empty:
                 lane = Lane.of(piece, loops, state.known)
-                if not lane.empty:
+                if not (lane.empty or state.nowhere(lane)):
                     out.append(lane)
         return out
 

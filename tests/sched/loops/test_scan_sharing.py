@@ -61,8 +61,15 @@ def test_two_levels_of_scaled_tiles_have_no_conditions():
 
 
 def test_a_number_on_the_grid_keeps_the_stride():
+    got = tree("[N] -> { T[i] : 0 <= i < N; S[] }", ["T[i] -> [(8*floor(i/8))]; S[] -> [(16)]"])
+    assert "c0 += 8) {" in "\n".join(lines(got, *SIZES))
+
+
+def test_a_number_where_a_loop_begins_is_before_it():
+    """In integers: no multiple of 8 is below 0 where i is not."""
     got = tree("[N] -> { T[i] : 0 <= i < N; S[] }", ["T[i] -> [(8*floor(i/8))]; S[] -> [(0)]"])
-    assert "c0 += 8) {" in lines(got, *SIZES)[0]
+    found = lines(got, *SIZES)
+    assert found[0] == "S();" and found[1].endswith("c0 += 8)")
 
 
 @pytest.mark.parametrize("options", ["", "{ atomic[0]; atomic[1]; atomic[2] }"])
@@ -224,3 +231,41 @@ def test_an_outermost_loop_of_fixed_length_is_tested_before_where_none_may_exist
     found = lines(got, *[{"N": n, "M": m} for n in (-9, -1, 0, 5, 8) for m in (-2, 1, 4, 5)])
     assert found[0] == "if ((M >= 1 && 2 * M + N <= 1) || ((M + 1) % 2 == 0 && N >= 0))"
     assert found[1] == "  for (int c0 = 0; c0 < 4; c0 += 1) {"
+
+
+def test_a_stronger_condition_stands_inside_a_weaker_one():
+    got = tree(
+        "[N] -> { S[i] : 0 <= i < N; T[i] : 1 <= i < N; U[i] : 2 <= i < N; V[i] : 1 <= i < N; W[i] : 0 <= i < N }",
+        ["S[i] -> [(i)]; T[i] -> [(i)]; U[i] -> [(i)]; V[i] -> [(i)]; W[i] -> [(i)]"],
+        ["S[i] -> [(0)]; T[i] -> [(1)]; U[i] -> [(2)]; V[i] -> [(3)]; W[i] -> [(4)]"],
+    )
+    assert lines(got, *SIZES) == [
+        "for (int c0 = 0; c0 < N; c0 += 1) {",
+        "  S(c0);",
+        "  if (c0 >= 1) {",
+        "    T(c0);",
+        "    if (c0 >= 2)",
+        "      U(c0);",
+        "    V(c0);",
+        "  }",
+        "  W(c0);",
+        "}",
+    ]
+
+
+def test_a_weaker_condition_that_comes_later_stands_around_a_stronger_one():
+    got = tree(
+        "[N] -> { S[i] : 0 <= i < N; U[] : N >= 4; T[i] : 1 <= i < N }",
+        ["S[i] -> [(i)]; U[] -> [(3)]; T[i] -> [(i)]"],
+        ["S[i] -> [(0)]; U[] -> [(1)]; T[i] -> [(2)]"],
+    )
+    assert lines(got, *SIZES) == [
+        "for (int c0 = 0; c0 < N; c0 += 1) {",
+        "  S(c0);",
+        "  if (c0 >= 1) {",
+        "    if (c0 == 3)",
+        "      U();",
+        "    T(c0);",
+        "  }",
+        "}",
+    ]

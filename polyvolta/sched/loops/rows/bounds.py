@@ -17,9 +17,12 @@ from dataclasses import dataclass
 from math import gcd, inf, lcm
 
 from polyvolta.sched.loops.rows.columns import Row
+from polyvolta.sched.loops.rows.groups import difference
 from polyvolta.sched.loops.rows.known import Known, always
 from polyvolta.sched.loops.rows.linear import Congruence, Key, System, coefficient, negated, plus, without
 from polyvolta.sets.engine.simplex import Tableau
+
+PLACES = 16  # systems that places at which one shadow alone has values may be
 
 Side = tuple[Key, int, int]  # a row and the absolute value of its coefficient of the loop's column
 Partial = tuple[System, list[Side]]  # bounds, and the conditions on what is outside under which they count
@@ -247,19 +250,24 @@ def _common(known: Known, each: Sequence[tuple[System, list[Side], System]], col
 
 
 def _alone(known: Known, each: Sequence[tuple[System, list[Side], System]]) -> list[tuple[System, list[Side]]]:
-    """The shadows that have values at places at which no other one is known to have any, and their bounds."""
-    if all(there.everywhere for _, _, there in each):
-        return []
+    """The shadows where they may have values and no other one is known to have any, and their bounds."""
     out = []
     for k, (s, some, where) in enumerate(each):
-        beside = known.given(where)
-        others = [there for j, (_, _, there) in enumerate(each) if j != k]
-        if not any(
-            all(beside.implies(*row) for row in there.every_ge()) and all(beside.implies_mod(*r) for r in there.mods)
-            for there in others
-        ):
-            out.append((s, some))
+        places = [where]
+        for j, (_, _, there) in enumerate(each):
+            if j != k and len(places) < PLACES:
+                places = [rest for place in places for rest in _outside(known, place, there)]
+        out += [(s.copy().add(place), some) for place in places]
     return out
+
+
+def _outside(known: Known, place: System, there: System) -> list[System]:
+    """Disjoint systems of the values outside in one system at which another one does not hold; one, at worst."""
+    if there.mods:
+        beside = known.given(place)
+        if not all(beside.implies_mod(*row) for row in there.mods):
+            return [place]
+    return difference(known, place, list(there.every_ge()))
 
 
 def _far(known: Known, common: Sequence[Side], alone: Sequence[tuple[System, list[Side]]], col: int) -> bool:
@@ -296,10 +304,11 @@ def _outermost(known: Known, each: list[Partial], col: int, sign: int) -> list[P
     kept = list(range(len(each)))
     for p in range(len(each) - 1, -1, -1):
         others = [q for q in kept if q != p and each[q][0].everywhere]
-        if any(within(p, q, known) for q in others):
+        where = each[p][0]
+        there = known if where.everywhere else known.given(where)
+        if any(within(p, q, there) for q in others):
             kept.remove(p)
             continue
-        where = each[p][0]
         for key, const in list(where.ineqs.items()) if others else ():
             elsewhere = System()
             elsewhere.ge(negated(key), -const - 1)
@@ -326,7 +335,7 @@ def stride(known: Known, shadow: System, col: int) -> tuple[int, Row, list[Congr
             a, d = a // g, d // g
             rest, const = known.columns.quotient(g, rest, const)
         back = -pow(a, -1, d) % d
-        one = (d, _reduced(plus(back, rest, 0, ()), back * const, d))
+        one = (d, _residue(known, plus(back, rest, 0, ()), back * const, d))
         both = _both((step, residue), one)
         if both is not None:
             step, residue = both
@@ -360,6 +369,12 @@ def _both(a: tuple[int, Row], b: tuple[int, Row]) -> tuple[int, Row] | None:
     return whole, _reduced(image, r[1] + d * t * (const // g), whole)
 
 
+def _residue(known: Known, key: Key, const: int, d: int) -> Row:
+    """A residue in fewer columns, where the residues of others are known."""
+    told = known.modulo(key, const, d)
+    return _reduced(*(told if len(told[0]) < len(key) else (key, const)), d)
+
+
 def _reduced(key: Key, const: int, d: int) -> Row:
     """A residue with small coefficients."""
     return tuple([(c, r if 2 * r <= d else r - d) for c, v in key for r in (v % d,) if r]), const % d
@@ -381,7 +396,7 @@ def common_stride(known: Known, each: Sequence[tuple[int, Row]]) -> tuple[int, R
     for d, other in each[1:]:
         whole, shift = known.grid(plus(1, other[0], -1, residue[0]))
         step = gcd(step, d, whole, shift + other[1] - residue[1])
-    return (step, _reduced(*residue, step)) if step > 1 else (1, ((), 0))
+    return (step, _residue(known, *residue, step)) if step > 1 else (1, ((), 0))
 
 
 # ---- one value

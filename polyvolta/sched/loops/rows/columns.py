@@ -13,9 +13,16 @@ Row = tuple[Key, int]
 
 
 class Columns:
-    """Outer columns: parameters and names, loop variables, and floors of outer columns."""
+    """Outer columns: parameters and names, loop variables, and floors of outer columns.
 
-    def __init__(self, names: Iterable[str]) -> None:
+    Parameters
+    ----------
+    names : the parameters, and the names that members are mapped to.
+    sizes : the parameters alone.
+    """
+
+    def __init__(self, names: Iterable[str], sizes: Iterable[str] = ()) -> None:
+        self.sizes = frozenset(sizes)
         self.ids: dict[str, int] = {}
         self.affs: dict[int, Aff] = {}
         self.floors: dict[int, tuple[int, Key, int]] = {}  # column -> (den, key, const)
@@ -32,6 +39,10 @@ class Columns:
             self.affs[col] = var(name)
             self.place[col] = 1 + len(self.place)
         return self.ids[name]
+
+    def of_sizes(self, key: Key) -> bool:
+        """Whether a row speaks of parameters and floors of these alone."""
+        return all(c in self.affs and self.affs[c].names() <= self.sizes for c, _ in key)
 
     def loop(self, depth: int) -> int:
         """The column of the loop variable number `depth`, whose name nothing else has."""

@@ -32,6 +32,7 @@ from polyvolta.sched.loops.rows.order import Compared, First, ends
 FEW = 6  # classes beyond which values are cut into few cells only
 MANY = 10  # classes beyond which values are not cut into cells
 NUMBERS = 32  # the same, where numbers bound all of them
+REST = 4  # loops beside the one over what all lanes have, beyond which they share one
 CELLS = 64, 16  # cells beyond which that is given up: of few classes or between numbers, and of many
 
 
@@ -81,6 +82,7 @@ def groups(
     Parameters
     ----------
     columns : of the band's members, 0 for those at which all have one value.
+    loop_type : of the loop; `core` separates values that all lanes have, and no others, if these are a few loops.
     first : whether, at equal values of all members, one lane may run wholly before another.
     """
     if len(lanes) == 1:
@@ -88,33 +90,51 @@ def groups(
     col = columns[k]
     out = []
     for together in in_order(known, _alike(lanes, k, col, loop_type == "atomic"), k, columns, first):
-        if loop_type != "separate" or len(together) == 1:
-            out.append(Group(together))
-            continue
-        each = classes(together, k, col)
+        each = classes(together, k, col) if len(together) > 1 and loop_type in ("separate", "core") else []
         whose = [_tested(known, some, columns[k:]) for some in each]
-        if len(each) == 1 and len(whose[0]) == 1:
+        if not each or (len(each) == 1 and len(whose[0]) == 1):
             out.append(Group(together))
             continue
         plain = [shadow(c, k, col) for c in each]
-        found = None
-        if sum(map(len, whose)) > len(each):
-            finer = [s.copy().add(rows) for s, some in zip(plain, whose, strict=True) for rows in some]
-            found = _cells(known, finer, col)
-        if found is None:
-            found = _cells(known, plain, col)
-        if found is None:
-            return None
+        if loop_type == "core":
+            core, rest = _core(known, plain)
+            if len(rest) > REST:
+                out.append(Group(together))
+                continue
+            found = [(core, True), *[(s, False) for s in rest]]
+        else:
+            cells = _separate(known, plain, whose, col)
+            if cells is None:
+                return None
+            found = [(cell, True) for cell in cells]
         items = []
-        for cell in found:
+        for cell, whole in found:
             inside = [lane.restrict(cell, k) for lane in together]
             inside = [lane for lane in inside if not lane.empty and not known.excludes(lane.shadows[k])]
             if inside:
-                items.append((cell, inside))
+                items.append((cell if whole else None, inside))
         for some in _components(known, [inside for _, inside in items], k, columns, first):
             shared = [lane for at in some for lane in items[at][1]]
             out.append(Group(shared, items[some[0]][0] if len(some) == 1 else None))
     return out
+
+
+def _separate(
+    known: Known, plain: Sequence[System], whose: Sequence[Sequence[System]], col: int
+) -> list[System] | None:
+    """The cells of some shadows; by what their lanes say of what is outside, too, if that makes not too many."""
+    found = None
+    if sum(map(len, whose)) > len(plain):
+        finer = [s.copy().add(rows) for s, some in zip(plain, whose, strict=True) for rows in some]
+        found = _cells(known, finer, col)
+    return _cells(known, plain, col) if found is None else found
+
+
+def _core(known: Known, shadows: Sequence[System]) -> tuple[System, list[System]]:
+    """What all of some shadows share, and what is outside of that in disjoint systems."""
+    rows = list(dict.fromkeys(row for s in shadows for row in s.every_ge() if not known.says(*row)))
+    core = _of_rows(rows)  # of parallel rows the strongest
+    return core, difference(known, System(), rows if core.empty else list(core.ineqs.items()))
 
 
 def _cells(known: Known, shadows: Sequence[System], col: int) -> list[System] | None:

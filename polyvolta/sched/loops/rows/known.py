@@ -10,13 +10,14 @@ Values of integers are integers: a row whose minimum is above -1 is never negati
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from math import gcd, inf
 
 from polyvolta.sched.loops.rows.columns import Columns
 from polyvolta.sched.loops.rows.glance import greatest
 from polyvolta.sched.loops.rows.linear import (
+    FLOOR,
     Ends,
     Key,
     System,
@@ -63,9 +64,10 @@ class Known:
         self.high: Ends = parent.high.copy() if parent else {}
         self._floors = parent._floors.copy() if parent else set()
         if new is not None:
-            for key, const, d in new.mods:
+            for key, const, d in (*new.mods, *strides_of(new.eqs)):
                 self.mods.append((key, const, d))
-                unit = next((c for c, v in key[::-1] if v in (1, -1) and self._finer(c, key, d)), None)
+                order = sorted(key, key=lambda t: (t[0] >= FLOOR, -t[0]))  # innermost first, floors at last
+                unit = next((c for c, v in order if v in (1, -1) and self._finer(c, key, d)), None)
                 if unit is not None:
                     sign = -coefficient(key, unit)
                     rest = without(key, unit)
@@ -76,7 +78,9 @@ class Known:
     def _finer(self, c: int, key: Key, d: int) -> bool:
         """Whether a congruence says more of a column's residue than what is known of it."""
         old = self.residues.get(c)
-        return old is None or (len(key) == 1 and not old[0] and d > old[2] and d % old[2] == 0)
+        if old is None:
+            return True
+        return len(key) == 1 and d % old[2] == 0 and (d > old[2] or bool(old[0]))
 
     def _learn(self, key: Key, const: int) -> None:
         old = self.ineqs.get(key)
@@ -155,7 +159,7 @@ class Known:
                     self._floors.add(c)
                     low, high = self.columns.floor_rows(c)
                     den, inner, const = floors[c]
-                    rest = self._reduced(inner, const, den)
+                    rest = self.modulo(inner, const, den)
                     if not rest[0]:  # the remainder is known
                         low, high = (low[0], low[1] - rest[1]), (high[0], high[1] - (den - 1 - rest[1]))
                     self._add(*low)
@@ -245,19 +249,33 @@ class Known:
         """Whether `key . x + const = 0 mod d` follows from the residues that are known of columns."""
         if (key, const % d, d) in self.mods:
             return True
-        return self._reduced(key, const, d) == ((), 0)
+        return self.modulo(key, const, d) == ((), 0)
 
-    def _reduced(self, key: Key, const: int, d: int) -> tuple[Key, int]:
-        """A row modulo d, with what is known of the residues of columns put in."""
-        for _ in range(1 + len(self.residues)):
+    def modulo(self, key: Key, const: int, d: int) -> tuple[Key, int]:
+        """A row modulo d, with what is known of the residues of columns put in, and of what floors leave over."""
+        for _ in range(1 + len(self.residues) + len(self.columns.floors)):
             key = tuple([(c, v % d) for c, v in key if v % d])
             at = next((c for c, v in key if c in self.residues and v * self.residues[c][2] % d == 0), None)
-            if at is None:
+            if at is not None:
+                v = coefficient(key, at)
+                image, shift, _ = self.residues[at]
+                key, const = plus(1, without(key, at), v, image), const + v * shift
+                continue
+            for c, v in key:
+                whole = self._multiple_of(c) if c in self.columns.floors else None
+                if whole is not None and v % whole[2] == 0:
+                    n = v // whole[2]
+                    key, const = plus(1, without(key, c), n, whole[0]), const + n * whole[1]
+                    break
+            else:
                 break
-            v = coefficient(key, at)
-            image, shift, _ = self.residues[at]
-            key, const = plus(1, without(key, at), v, image), const + v * shift
         return key, const % d
+
+    def _multiple_of(self, floor: int) -> tuple[Key, int, int] | None:
+        """A row that is a floor times its denominator, where the remainder is known: 2*floor(3*c/2) is 3*c, c even."""
+        den, inner, const = self.columns.floors[floor]
+        rest = self.modulo(inner, const, den)
+        return None if rest[0] else (inner, const - rest[1], den)
 
     def excludes(self, system: System) -> bool:
         """Whether a system over outer columns contradicts what is known, over the rationals."""
@@ -300,6 +318,15 @@ class Known:
             return False
         place = {c: 1 + k for k, c in enumerate(sorted(seen))}
         return integer.is_empty(len(place), [dense(place, *r) for r in eqs], [dense(place, *r) for r in ineqs])
+
+
+def strides_of(eqs: Iterable[tuple[Key, int]]) -> Iterator[tuple[Key, int, int]]:
+    """The congruences of single columns that equalities make: c0 = 2*c1 + 1 says that c0 is odd."""
+    for key, const in eqs:
+        for c, v in key:
+            step = gcd(*[w for d, w in key if d != c])
+            if v in (1, -1) and step > 1:
+                yield ((c, v),), const, step
 
 
 def always(known: Known, tab: Tableau, key: Key, const: int) -> bool:

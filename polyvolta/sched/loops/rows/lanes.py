@@ -12,8 +12,13 @@ from math import gcd
 
 from polyvolta.sched.loops.rows.columns import Columns, Row
 from polyvolta.sched.loops.rows.known import Known
-from polyvolta.sched.loops.rows.linear import LOCAL, LOOP, Key, System, negated, outside, plus
+from polyvolta.sched.loops.rows.linear import LOCAL, LOOP, Key, System, coefficient, negated, outside, plus
 from polyvolta.sched.loops.rows.pieces import Piece
+from polyvolta.sets import BudgetExceeded
+from polyvolta.sets.budgets import bounded
+
+MISSED = 8  # values beyond its integers that a bound is looked at for
+WORTH = 2000  # steps that one of these may take
 
 
 class Lane:
@@ -48,9 +53,28 @@ class Lane:
         for k in range(len(columns) - 1, start - 1, -1):
             exact = None if rest.exact or not columns[k] else self.resolved(columns[k + 1 :], outermost - LOOP, known)
             shadows[k] = exact or rest
+            if not (rest.exact or exact) and columns[k]:
+                self.tighten(shadows[k], columns[k], known)
             if k > start and columns[k]:
                 rest = rest.without((columns[k],), known.low, known.high)
         self.shadows = shadows
+
+    def tighten(self, shadow: System, col: int, known: Known) -> None:
+        """Make bounds of a column as tight as the integers are.
+
+        Projecting f away from c <= 2*f <= c + 1 and 4*b - c <= 2*f leaves 2*c >= 4*b - 1, and c is 2*b at least.
+        """
+        for key, const in list(shadow.ineqs.items()):
+            if coefficient(key, col):
+                for least in range(MISSED):
+                    there = self.piece.system.copy()
+                    there.eq(key, const - least)
+                    try:
+                        if not bounded(WORTH, known.excludes_exactly, there, 1000):
+                            break
+                    except BudgetExceeded:
+                        return
+                    shadow.ge(key, const - least - 1)
 
     def resolved(self, inner: Sequence[int], depth: int, known: Known) -> System | None:
         """The system without the inner loops, the values that two inequalities leave put in; None if they leave none.

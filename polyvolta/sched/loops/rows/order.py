@@ -14,6 +14,10 @@ from math import gcd, inf
 from polyvolta.sched.loops.rows.known import Known
 from polyvolta.sched.loops.rows.lanes import Lane
 from polyvolta.sched.loops.rows.linear import Key, System, coefficient, plus, without
+from polyvolta.sets import BudgetExceeded
+from polyvolta.sets.budgets import bounded
+
+WORTH = 1000  # steps that a question of integers may take
 
 First = Callable[[Lane, Lane], bool]  # whether, at equal values of all members, one lane may run before another
 
@@ -43,9 +47,11 @@ class Compared:
             high, low = ends(a, col)[1], ends(b, col)[0]
             if (high is not None and low is not None and high < low) or _apart(a, b, col):
                 return True
-            key = col, self._said(a), self._said(b)
+            key = col, self._said(a), self._said(b), tuple(a.mods), tuple(b.mods)
             if key not in self._found:
-                self._found[key] = _furthest(self.known, *key)
+                self._found[key] = _furthest(self.known, *key[:3])
+                if self._found[key] == 1 and (a.mods or b.mods) and _never(self.known, col, a, b):
+                    self._found[key] = 0
             most = self._found[key]
             if most is None or most < 0:  # at no place outside do both run, or p always before
                 return True
@@ -75,6 +81,18 @@ def _furthest(known: Known, col: int, some: Iterable[tuple[Key, int]], others: I
     if most == -inf:
         return None
     return 1 if most >= 1 else -1 if most < 0 else 0
+
+
+def _never(known: Known, col: int, a: System, b: System) -> bool:
+    """Whether no integer value of a column in one shadow is beyond one in another, congruences included."""
+    twin = known.columns.twin(col)
+    both = b.copy()
+    both.replace(col, ((twin, 1),), 0)
+    both.add(a).ge(((col, 1), (twin, -1)), -1)
+    try:
+        return bounded(WORTH, known.excludes_exactly, both, 1000)
+    except BudgetExceeded:
+        return False
 
 
 def _apart(a: System, b: System, col: int) -> bool:

@@ -215,13 +215,40 @@ class Piece:
             f = next((f for f, v in self.floors.items() if not outer(v[0]) and outer(f[1])), None)
             if f is None:
                 return found
-            column, shift = self.columns.quotient(*f)
+            number = self.number(*f)
+            column, shift = self.columns.quotient(*f) if number is None else ((), number)
             there = column, shift, 1
             self.system.eq(*total([(1, self.floors[f]), (-1, there)])[:2])
             self.floors[f] = there
             self.settle()
             found = True
         return found
+
+    def number(self, den: int, key: Key, const: int) -> int | None:
+        """The value of floor((key . x + const)/den) if two inequalities leave one: c1/8 is 0 where 0 <= c1 <= 7."""
+        low, high = self.system.ineqs.get(key), self.system.ineqs.get(negated(key))
+        if low is None or high is None or (const - low) // den != (const + high) // den:
+            return None
+        return (const - low) // den
+
+    def pin(self, outer: Callable[[Key], bool]) -> None:
+        """Put in values that bounds leave, closer than a coefficient: t = floor((N + 2)/6) where N <= 6*t <= N + 2."""
+        while not self.system.empty:
+            row = next(self._pinned(outer), None)
+            if row is None:
+                return
+            self.system.eq(*row)
+            self.settle()
+
+    def _pinned(self, outer: Callable[[Key], bool]) -> Iterator[tuple[Key, int]]:
+        """Rows that are 0 of a local column and what is outside."""
+        for key, const in self.system.ineqs.items():
+            col, v = key[-1]
+            rest = key[:-1]
+            high = self.system.ineqs.get(negated(key)) if v < -1 and col >= LOCAL and outer(rest) else None
+            if high is not None and const + high < -v:
+                whole, shift = self.columns.quotient(-v, rest, const)
+                yield plus(1, ((col, 1),), -1, whole), -shift
 
     def tie(self, columns: Sequence[int]) -> None:
         """Equate floors that are always as far from a column or its negative, or from 0.

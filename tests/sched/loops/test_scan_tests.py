@@ -1,0 +1,209 @@
+"""How many tests loops run: where sizes double, twice as many if there are twice as many instances."""
+
+import re
+from collections.abc import Mapping, Sequence
+
+from polyvolta.sched.emit.run import bound, holds
+from polyvolta.sched.loops.ast import AnyOf, Ast, For, If
+from polyvolta.sched.loops.scan import Scan, scan
+from polyvolta.sched.tree import Band, Domain, Schedule
+from polyvolta.sets import Set
+from tests.sched.loops.oracle import deviation
+
+
+def tree(domain: str, *members: str) -> Schedule:
+    """A tree of one band."""
+    band = ", ".join(f"{{ {m} }}" for m in members)
+    return Schedule.parse(f'{{ domain: "{domain}", child: {{ schedule: "[N] -> [{band}]" }} }}')
+
+
+def found(schedule: Schedule, sizes: Sequence[Mapping[str, int]], context: str | None = None) -> Scan:
+    """The loops, which must visit the instances of the tree in its order at some sizes."""
+    out = scan(schedule, context=context)
+    for size in sizes:
+        assert deviation(schedule, out, dict(size)) is None, size
+    return out
+
+
+def cost(body: Sequence[Ast], values: Mapping[str, int]) -> int:
+    """The tests of loops and comparisons of conditions that run at some values."""
+    n = 0
+    for node in body:
+        if isinstance(node, For):
+            low, high = max(bound(b, values) for b in node.lower), min(bound(b, values) for b in node.upper)
+            n += 1
+            for v in range(low, high + 1, node.step):
+                n += 1 + cost(node.body, {**values, node.var: v})
+        elif isinstance(node, If):
+            for c in node.conditions:
+                n += sum(map(len, c.alternatives)) if isinstance(c, AnyOf) else 1
+                if not holds(c, values):
+                    break
+            else:
+                n += cost(node.body, values)
+    return n
+
+
+SIZES = [{"N": n} for n in (0, 1, 2, 3, 7, 8, 20)]
+
+
+def test_the_first_row_and_the_last_one_are_no_square_where_there_is_a_column():
+    got = tree(
+        "[N] -> { L[j] : 0 <= j < N; R[j] : 0 <= j < N; T[i] : 0 <= i < N }",
+        "L[j] -> [(0)]; R[j] -> [(N - 1)]; T[i] -> [(i)]",
+        "L[j] -> [(j)]; R[j] -> [(j)]; T[i] -> [(0)]",
+        "L[j] -> [(0)]; R[j] -> [(1)]; T[i] -> [(2)]",
+    )
+    loops = found(got, SIZES)
+    assert cost(loops.body, {"N": 200}) < 2.5 * cost(loops.body, {"N": 100})  # not a loop over the square
+
+
+def test_a_loop_runs_between_the_common_bounds_where_a_statement_alone_is_never_far_from_them():
+    """ceil(c0/3) <= c1 <= floor(c0/2) on all three; I is alone at c0 = 0 only, though not always where S is."""
+    got = tree(
+        "[N] -> { I[i] : 0 <= i < N; S[i, j] : 0 <= j < i < N; D[i] : 0 <= i < N }",
+        "I[i] -> [(2i)]; S[i, j] -> [(2i + j)]; D[i] -> [(3i)]",
+        "I[i] -> [(i)]; S[i, j] -> [(i)]; D[i] -> [(i)]",
+        "I[i] -> [(0)]; S[i, j] -> [(1)]; D[i] -> [(2)]",
+    )
+    loops = found(got, SIZES)
+    text = str(loops)
+    assert "for (int c1 = (c0 + 2) / 3;" in text and not re.search(r"c1 == c0 &&|&& . \* c1 == c0", text), text
+
+
+def test_a_long_loop_is_tested_before_where_nothing_runs_in_it():
+    """Where 16p >= N there is nothing for any t."""
+    got = Schedule.parse(
+        '{ domain: "[T, N, p] -> { S[t, i] : 0 <= t < T and 16p <= i <= 16p + 15 and 1 <= i < N - 1; '
+        'L[t] : 0 <= t < T and 1 <= p and 16p < N; R[t] : 0 <= t < T and 16p + 16 < N }", '
+        'child: { schedule: "[{ S[t, i] -> [(t)]; L[t] -> [(t)]; R[t] -> [(t)] }]", child: { sequence: ['
+        '{ filter: "{ S[t, i] }" }, { filter: "{ L[t] }" }, { filter: "{ R[t] }" } ] } } }'
+    )
+    sizes = [{"T": t, "N": n, "p": p} for t in (0, 3) for n in (0, 2, 3, 16, 17, 18, 40) for p in (0, 1, 2, 3)]
+    loops = found(got, sizes, "[p] -> { : 0 <= p <= 7 }")
+    assert "if (16 * p < N && N >= 3)" in str(loops), loops
+    assert cost(loops.body, {"T": 1000, "N": 100, "p": 7}) <= 2
+
+
+def test_a_congruence_that_the_strides_of_two_loops_ensure_is_not_tested():
+    """c1 is 3j where c0 is 2i and i + j is even: of every c0, c1 is known modulo 6."""
+    got = tree(
+        "[N] -> { S[i, j] : 0 <= i < N and 0 <= j < N and (i + j) mod 2 = 0;"
+        " T[i, j] : 0 <= i < N and 0 <= j < N and (i + j) mod 2 = 1 }",
+        "S[i, j] -> [(2i)]; T[i, j] -> [(2i)]",
+        "S[i, j] -> [(3j)]; T[i, j] -> [(3j - 3)]",
+        "S[i, j] -> [(0)]; T[i, j] -> [(1)]",
+    )
+    text = str(found(got, SIZES)).split("\n", 2)[2]
+    assert "c1 += 6" in text and "% 12" not in text, text
+
+
+def test_two_levels_of_tiles_of_every_second_point_start_at_their_corners():
+    """A tile of 32 starts on the grid of 8: nothing is added to it, and nothing is tested that this says."""
+    got = tree(
+        "[N] -> { S[i, j] : 0 <= i < N and 0 <= j < N and (i + j) mod 2 = 0 }",
+        "S[i, j] -> [(16*floor(i/16))]",
+        "S[i, j] -> [(16*floor(j/16))]",
+        "S[i, j] -> [(4*floor((i mod 16)/4))]",
+        "S[i, j] -> [(4*floor((j mod 16)/4))]",
+        "S[i, j] -> [(i mod 4)]",
+        "S[i, j] -> [(j mod 4)]",
+    )
+    text = str(found(got, SIZES))
+    assert (
+        text.count("for (") == 6
+        and re.search(r" = 0; c2 < min\(1[36], N - c0\); c2 \+= 4", text)
+        and "if (" not in text
+    ), text
+
+
+def test_a_first_statement_of_a_set_of_sequences_stands_before_the_loop_of_the_others():
+    """isl's scheduler writes I at 0 beside S from 0 to i, and has a set of independent sequences below."""
+    got = Schedule.parse(
+        '{ domain: "[N] -> { I[i] : 0 <= i < N; S[i, j] : 0 <= j < i < N; E[i] : 0 <= i < N }", child: {'
+        'schedule: "[N] -> [{ I[i] -> [(i)]; S[i, j] -> [(i)]; E[i] -> [(i)] },'
+        ' { I[i] -> [(0)]; S[i, j] -> [(j)]; E[i] -> [(N)] }]", child: { set: ['
+        '{ filter: "{ I[i]; S[i, j] }", child: { sequence: [{ filter: "{ I[i] }" }, { filter: "{ S[i, j] }" }] } },'
+        ' { filter: "{ E[i] }" } ] } } }'
+    )
+    assert str(found(got, SIZES)).split("\n") == [
+        "for (int c0 = 0; c0 < N; c0 += 1) {",
+        "  I(c0);",
+        "  for (int c1 = 0; c1 < c0; c1 += 1)",
+        "    S(c0, c1);",
+        "  E(c0);",
+        "}",
+    ]
+
+
+def test_numbers_in_a_band_below_say_whose_turn_it_is():
+    got = Schedule.parse(
+        '{ domain: "[N] -> { I[i] : 0 <= i < N; S[i, j] : 0 <= j < i < N }", child: {'
+        'schedule: "[{ I[i] -> [(i)]; S[i, j] -> [(i)] }, { I[i] -> [(0)]; S[i, j] -> [(j)] }]", child: {'
+        'schedule: "[{ I[i] -> [(0)]; S[i, j] -> [(1)] }]" } } }'
+    )
+    assert str(found(got, SIZES)).count("if (") == 0
+    backwards = Schedule.parse(
+        got.to_isl().replace("I[i] -> [(0)]; S[i, j] -> [(1)]", "I[i] -> [(2)]; S[i, j] -> [(1)]")
+    )
+    found(backwards, SIZES)
+
+
+def test_where_one_statement_has_all_values_of_the_others_its_loop_is_no_longer_for_them():
+    """F is at 0, which R has as well wherever it has any: F alone, where M <= 0, is no reason to test R inside."""
+    got = tree(
+        "[N, M] -> { R[i, j] : 0 <= i < M and 0 <= j < N; F[j] : 0 <= j < N }",
+        "R[i, j] -> [(i)]; F[j] -> [(0)]",
+        "R[i, j] -> [(j)]; F[j] -> [(j)]",
+        "R[i, j] -> [(1)]; F[j] -> [(0)]",
+    )
+    loops = found(got, [{"N": n, "M": m} for n in (0, 1, 5) for m in (-1, 0, 1, 4)])
+    text = str(loops)
+    assert "  for (int c0 = 0; c0 < M; c0 += 1)\n" in text and "1 ? " not in text and "if (c0 < M)" not in text, text
+
+
+def test_bounds_that_count_at_one_value_outside_are_compared_there():
+    """c1 starts at c0, of S at 0 where c0 is 0: one bound, and no case that never comes."""
+    got = Schedule.parse(
+        '{ domain: "[N] -> { S[i] : 0 <= i < N; T[i, j] : 0 <= j < i < N; U[i] : 0 <= i < N }", child: {'
+        'schedule: "[{ S[i] -> [(0)]; T[i, j] -> [(8*floor(j/8))]; U[i] -> [(8*floor(i/8))] },'
+        ' { S[i] -> [(8*floor(i/8))]; T[i, j] -> [(8*floor(i/8))]; U[i] -> [(8*floor(i/8))] }]", child: {'
+        'schedule: "[{ S[i] -> [(0)]; T[i, j] -> [(j mod 8)]; U[i] -> [(i mod 8)] },'
+        ' { S[i] -> [(i mod 8)]; T[i, j] -> [(i mod 8)]; U[i] -> [(i mod 8)] }]" } } }'
+    )
+    text = str(found(got, SIZES))
+    assert "for (int c1 = c0; c1 < N; c1 += 8)" in text and "0 ? " not in text, text
+
+
+def test_of_ranges_that_are_too_many_to_separate_what_all_share_is_separate():
+    """Eight ranges within one another: in the innermost one nothing is tested."""
+    names = range(8)
+    got = Schedule.parse(
+        '{ domain: "[N] -> { ' + "; ".join(f"S{k}[i] : {k} <= i < N - {k}" for k in names) + ' }", child: {'
+        'schedule: "[{ ' + "; ".join(f"S{k}[i] -> [(i)]" for k in names) + ' }]", options: "{ separate[0] }", child: {'
+        'schedule: "[{ ' + "; ".join(f"S{k}[i] -> [({k})]" for k in names) + ' }]" } } }'
+    )
+    loops = found(got, [{"N": n} for n in (0, 1, 7, 8, 14, 15, 16, 17, 30)])
+    assert loops.notes
+    assert cost(loops.body, {"N": 2000}) - cost(loops.body, {"N": 1000}) == 1000
+
+
+def test_ranges_that_are_too_many_to_separate_and_share_nothing_keep_their_instances():
+    names = range(12)
+    got = Schedule.parse(
+        '{ domain: "[N, M] -> { ' + "; ".join(f"S{k}[i] : {k}M <= i < {k}M + N" for k in names) + ' }", child: {'
+        'schedule: "[{ ' + "; ".join(f"S{k}[i] -> [(i)]" for k in names) + ' }]", options: "{ separate[0] }" } }'
+    )
+    found(got, [{"N": n, "M": m} for n in (0, 3, 8) for m in (-1, 0, 1, 5)])
+    apart = Schedule.parse(
+        '{ domain: "[N] -> { '
+        + "; ".join(f"S{k}[i] : {k} <= i <= {k + 1} and N >= {k}" for k in range(12))
+        + ' }", child: {'
+        'schedule: "[{ ' + "; ".join(f"S{k}[i] -> [(2i)]" for k in range(12)) + ' }]", options: "{ separate[0] }" } }'
+    )
+    found(apart, [{"N": n} for n in (0, 3, 8, 20)])
+
+
+def test_a_band_without_members_has_no_loop():
+    got = Schedule(Domain(Set("[N] -> { S[i] : 0 <= i < N }"), Band(())))
+    assert str(found(got, SIZES)) == "for (int c0 = 0; c0 < N; c0 += 1)\n  S(c0);"
