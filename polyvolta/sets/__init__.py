@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from polyvolta.sets.values.aff import aff as aff
     from polyvolta.sets.values.aff import var as var
     from polyvolta.sets.values.aff import xor as xor
+    from polyvolta.sets.values.kinds import dim_type as dim_type
     from polyvolta.sets.values.map import Map as Map
     from polyvolta.sets.values.set import Set as Set
     from polyvolta.sets.values.simplify import simplify as simplify
@@ -61,6 +62,7 @@ _HOMES = {
     "Layout": "layouts.layout",
     "RationalSet": "rationals.rational",
     **dict.fromkeys("Aff aff var xor".split(), "values.aff"),
+    "dim_type": "values.kinds",
     "Map": "values.map",
     "Set": "values.set",
     "simplify": "values.simplify",
@@ -100,6 +102,7 @@ __all__ = [  # noqa: F822 (the names are there on first use)
     "UnknownName",
     "aff",
     "budget",
+    "dim_type",
     "nearest",
     "simplify",
     "var",
