@@ -71,8 +71,9 @@ _HOMES = {
 
 _CLASSES_OF_ISL = {  # isl's classes that are one class here
     **dict.fromkeys(("BasicSet", "UnionSet"), "Set"),
-    **dict.fromkeys(("BasicMap", "UnionMap"), "Map"),
+    **dict.fromkeys(("BasicMap", "UnionMap", "UnionPwAff", "UnionPwMultiAff", "MultiUnionPwAff"), "Map"),
     "MultiAff": "MultiPwAff",
+    "UnionPwQPolynomial": "PwQPolynomial",
 }
 
 __all__ = [  # noqa: F822 (the names are there on first use)

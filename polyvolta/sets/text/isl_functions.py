@@ -5,7 +5,9 @@ As with sets and relations (`isl_relations`), these names are no attributes of t
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 from ..errors import NotAffine
@@ -13,6 +15,7 @@ from . import isl_relations as of_relations
 from .isl_relations import itself, same
 
 if TYPE_CHECKING:
+    from ..counting.quasipoly import PwQPolynomial
     from ..functions.multi_pwaff import MultiPwAff
     from ..functions.pwaff import PwAff
     from ..values.aff import Aff
@@ -140,6 +143,21 @@ def with_member(self: MultiPwAff, pos: int, f: PwAff) -> MultiPwAff:
     return type(self).of(*new, name=self.space.out.name)
 
 
+# ---- of quasi-polynomials
+
+
+def eval_with_dict(self: PwQPolynomial, values: Mapping[str, int]) -> int | Fraction:
+    """The value at a point, given by the names of the parameters and dimensions."""
+    return self(**values)
+
+
+def domain(self: PwQPolynomial) -> Set:
+    """The points of the pieces."""
+    from ..values.set import Set
+
+    return reduce(Set.union, [s for s, _ in self.pieces], Set._of(self.param_names, []))
+
+
 METHODS: tuple[tuple[str, str, Callable[..., Any]], ...] = (
     ("PwAff MultiPwAff", "copy", itself),
     ("PwAff MultiPwAff", "to_str", lambda self: str(self)),
@@ -194,5 +212,21 @@ METHODS: tuple[tuple[str, str, Callable[..., Any]], ...] = (
     ("MultiPwAff", "max_multi_val", lambda self: tuple(f.max_val() for f in self)),
     ("MultiPwAff", "min_multi_val", lambda self: tuple(f.min_val() for f in self)),
     ("MultiPwAff", "as_union_map", same("as_map")),
+    ("PwQPolynomial", "copy", itself),
+    ("PwQPolynomial", "to_str", lambda self: str(self)),
+    ("PwQPolynomial", "add", same("__add__")),
+    ("PwQPolynomial", "sub", same("__sub__")),
+    ("PwQPolynomial", "mul", same("__mul__")),
+    ("PwQPolynomial", "scale_val", same("__mul__")),
+    ("PwQPolynomial", "neg", same("__neg__")),
+    ("PwQPolynomial", "get_pieces", pieces),
+    ("PwQPolynomial", "foreach_piece", foreach_piece),
+    ("PwQPolynomial", "every_piece", every_piece),
+    ("PwQPolynomial", "n_piece", lambda self: len(self.pieces)),
+    ("PwQPolynomial", "is_zero", lambda self: not self.pieces),
+    ("PwQPolynomial", "plain_is_equal", lambda self, other: self == other),
+    ("PwQPolynomial", "domain", domain),
+    ("PwQPolynomial", "eval_with_dict", eval_with_dict),
+    ("PwQPolynomial", "to_union_pw_qpolynomial", itself),
 )
 """Classes, isl's names, and the method."""

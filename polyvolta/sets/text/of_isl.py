@@ -174,6 +174,15 @@ def _zero(cls: Any, called: str, domain: Any) -> Any:  # noqa: ANN401
     return cls.on(Set.universe(domain), 0)
 
 
+def _polynomial(cls: Any, called: str, f: Any) -> Any:  # noqa: ANN401
+    """The polynomial that a function is on each of its pieces; 0 elsewhere."""
+    from ..counting.quasipoly import QPolynomial
+    from ..functions.piecewise import check_function
+
+    check_function(f, called)
+    return cls(f.param_names, [(s, QPolynomial.of(e)) for s, e in f.pieces if QPolynomial.of(e)])
+
+
 def _without_range(cls: Any, called: str, s: Any) -> Any:  # noqa: ANN401
     """The relation of each point of a set to a tuple of nothing."""
     return cls.from_domain_and_range(s, _nothing(called, s))
@@ -229,6 +238,7 @@ _MAKERS = (
     ("MultiPwAff", "from_aff from_pw_aff", _alone),
     ("PwAff", "from_aff from_pw_aff", _same),
     ("PwAff", "zero_on_domain", _zero),
+    ("PwQPolynomial", "from_pw_aff", _polynomial),
 )
 
 CLASSES = (
@@ -237,8 +247,6 @@ CLASSES = (
     ("Point", "a point is a tuple of numbers"),
     ("Id MultiId", "names are texts"),
     ("Constraint Mat Vec MultiVal LocalSpace", "rows are no part of the interface: s & Set(text)"),
-    ("UnionPwAff UnionPwMultiAff MultiUnionPwAff", "a function is of one tuple: MultiPwAff; of several, a Map"),
-    ("UnionPwQPolynomial", "PwQPolynomial, which Set.cardinality gives of tuples together"),
     ("*QPolynomialFold", "polynomials have no bounds; Set.cardinality and its sums make some, and they have values"),
     ("Term", "QPolynomial.terms"),
     ("StrideInfo", "box_hull().stride"),

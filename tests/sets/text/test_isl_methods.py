@@ -4,7 +4,7 @@ from itertools import product
 
 import pytest
 
-from polyvolta.sets import Map, MultiPwAff, NotAffine, PwAff, Set, SpaceMismatch, UnknownName, dim_type
+from polyvolta.sets import Map, MultiPwAff, NotAffine, PwAff, PwQPolynomial, Set, SpaceMismatch, UnknownName, dim_type
 from polyvolta.sets.text import isl_dimensions, isl_functions, isl_relations, of_isl
 
 TRIANGLE = Set("[N] -> { S[i, j] : 0 <= i < j < N }")
@@ -20,8 +20,9 @@ def test_every_name_is_one_of_isl_and_no_attribute():
     classes = {
         "Set": "Set BasicSet UnionSet", "Map": "Map BasicMap UnionMap", "PwAff": "PwAff UnionPwAff",
         "MultiPwAff": "MultiAff MultiPwAff PwMultiAff MultiUnionPwAff UnionPwMultiAff",
+        "PwQPolynomial": "PwQPolynomial UnionPwQPolynomial",
     }  # fmt: skip
-    own = {"Set": Set, "Map": Map, "PwAff": PwAff, "MultiPwAff": MultiPwAff}
+    own = {c.__name__: c for c in (Set, Map, PwAff, MultiPwAff, PwQPolynomial)}
     for kinds, names, f in (*isl_dimensions.METHODS, *isl_relations.METHODS, *isl_functions.METHODS):
         for kind, name in product(kinds.split(), names.split()):
             assert any(hasattr(getattr(isl, c), name) for c in classes[kind].split()), (kind, name)
