@@ -82,7 +82,7 @@ def test_errors_say_what_the_tables_say(kind, section):
     [
         ("{ S[i] }", "eliminate_dims", "for isl's eliminate_dims there is: Set.eliminate"),
         ("{ S[i] }", "get_stride", "Set.box_hull, with strides"),
-        ("{ S[i] }", "add_constraint", "s & Set(text): Set.intersect"),
+        ("{ S[i] }", "equalities_matrix", "s & Set(text): Set.intersect"),
         ("{ S[i] -> [j] }", "less_at", "Map.order_lt"),
         ("{ S[i] -> [j] }", "partial_lexmin_pw_multi_aff", "Map.lexmin"),
         ("{ S[i] }", "get_ctx", "isl's get_ctx is not here: values are immutable"),
@@ -105,7 +105,6 @@ def test_a_missing_attribute_of_isl_says_what_is_here(text, name, here):
         (sets.MultiPwAff("{ [i] -> [i] }"), "_values", "a MultiPwAff has no attribute"),
         (sets.Set, "box_from_points", "Set.from_points"),
         (sets.Map, "lex_lt_first", "Map.lex_lt"),
-        (sets, "DEFAULT_CONTEXT", "belong to no context"),
         (sets, "PwQPolynomialFold", "polynomials have no bounds"),
         (sets, "StrideInfo", "box_hull().stride"),
         (sets, "FixedBox", "what Set.box_hull and Map.box_hull give"),

@@ -150,10 +150,9 @@ ROWS = {
             "Set.indicator_function, a constant times it; PwAff.on",
         ),
         (
-            "add_constraint add_constraints foreach_constraint get_constraints get_constraint_list n_constraint "
-            "from_constraint from_constraint_matrices equalities_matrix inequalities_matrix foreach_bound_pair "
+            "from_constraint_matrices equalities_matrix inequalities_matrix foreach_bound_pair "
             "foreach_opposite_constraint_pair",
-            "s & Set(text): Set.intersect; rows are no part of the interface",
+            "s & Set(text): Set.intersect; Set.equate, Set.lower_bound and the like; matrices are none here",
         ),
         (
             "solutions",
@@ -255,9 +254,8 @@ ROWS = {
             "Map.domain_map",
         ),
         (
-            "add_constraint add_constraints foreach_constraint get_constraints get_constraint_list n_constraint "
-            "from_constraint from_constraint_matrices equalities_matrix inequalities_matrix",
-            "m & Map(text): Map.intersect; rows are no part of the interface",
+            "from_constraint_matrices equalities_matrix inequalities_matrix",
+            "m & Map(text): Map.intersect; matrices are none here",
         ),
         (
             "apply_*_fold",

@@ -70,9 +70,9 @@ def method(cls: type, name: str) -> Callable[..., Any] | None:
 
 @cache
 def _methods() -> dict[tuple[str, str], Callable[..., Any]]:
-    from . import isl_dimensions, isl_functions, isl_relations
+    from ..by_isl import constraints, dimensions, functions, relations
 
-    rows = (*isl_dimensions.METHODS, *isl_relations.METHODS, *isl_functions.METHODS)
+    rows = (*dimensions.METHODS, *relations.METHODS, *functions.METHODS, *constraints.METHODS)
     return {(kind, n): f for kinds, names, f in rows for kind in kinds.split() for n in names.split()}
 
 
@@ -94,7 +94,7 @@ def maker(cls: type, name: str) -> Callable[..., Any] | None:
     """
     kind = own(cls).__name__
     for kinds, names, make in _MAKERS:
-        if kinds in ("", kind) and name in names.split():
+        if kind in (kinds or kind).split() and name in names.split():
             return _checked(cls, name, make)
     return None
 
@@ -174,6 +174,16 @@ def _zero(cls: Any, called: str, domain: Any) -> Any:  # noqa: ANN401
     return cls.on(Set.universe(domain), 0)
 
 
+def _constrained(cls: Any, called: str, c: Any) -> Any:  # noqa: ANN401
+    """The points of a space at which a constraint holds; its other names are parameters."""
+    from ..by_isl.constraints import Constraint, add_constraint
+
+    if not isinstance(c, Constraint):
+        raise SpaceMismatch(f"{called} needs a Constraint, not {kind_of(c)}", where=str(c))
+    others = [n for n in sorted(c.expr.names()) if n not in (*c.param_names, *c.space.dims)]
+    return add_constraint(cls.universe(c.space).align_params([*c.param_names, *others]), c)
+
+
 def _polynomial(cls: Any, called: str, f: Any) -> Any:  # noqa: ANN401
     """The polynomial that a function is on each of its pieces; 0 elsewhere."""
     from ..counting.quasipoly import QPolynomial
@@ -227,6 +237,7 @@ _MAKERS = (
     ("", "read_from_str", _read),
     ("Set", "from_basic_set from_set from_union_set", _same),
     ("Set", "from_params", _of_params),
+    ("Set Map", "from_constraint", _constrained),
     ("Map", "from_basic_map from_map from_union_map", _same),
     ("Map", "from_aff from_multi_aff from_multi_pw_aff from_pw_aff from_pw_multi_aff", _graph),
     ("Map", "from_union_pw_aff from_union_pw_multi_aff from_multi_union_pw_aff", _union_graph),
@@ -242,11 +253,10 @@ _MAKERS = (
 )
 
 CLASSES = (
-    ("Context DEFAULT_CONTEXT", "values belong to no context, and take none"),
     ("Val", "numbers are Python's int"),
     ("Point", "a point is a tuple of numbers"),
     ("Id MultiId", "names are texts"),
-    ("Constraint Mat Vec MultiVal LocalSpace", "rows are no part of the interface: s & Set(text)"),
+    ("Mat Vec MultiVal LocalSpace", "rows are no part of the interface: s & Set(text)"),
     ("*QPolynomialFold", "polynomials have no bounds; Set.cardinality and its sums make some, and they have values"),
     ("Term", "QPolynomial.terms"),
     ("StrideInfo", "box_hull().stride"),
@@ -255,7 +265,7 @@ CLASSES = (
     ("*List", "several values are a list of Python's"),
     ("Schedule* Ast* IdToAstExpr Union*Flow UnionAccessInfo Flow AccessInfo Restriction", "see polyvolta.sched"),
     ("Printer", "str(x)"),
-    ("make_zero_and_vars affs_from_space", "var('i') is an expression, PwAff a function"),
+    ("affs_from_space", "make_zero_and_vars(names, parameters); var('i') is an expression, PwAff a function"),
 )
 """isl's classes and the like that are none here: names, and what is here."""
 

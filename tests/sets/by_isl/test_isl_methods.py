@@ -4,8 +4,23 @@ from itertools import product
 
 import pytest
 
-from polyvolta.sets import Map, MultiPwAff, NotAffine, PwAff, PwQPolynomial, Set, SpaceMismatch, UnknownName, dim_type
-from polyvolta.sets.text import isl_dimensions, isl_functions, isl_relations, of_isl
+from polyvolta.sets import (
+    Constraint,
+    Context,
+    Error,
+    Map,
+    MultiPwAff,
+    NotAffine,
+    PwAff,
+    PwQPolynomial,
+    Set,
+    SpaceMismatch,
+    UnknownName,
+    dim_type,
+    make_zero_and_vars,
+)
+from polyvolta.sets.by_isl import constraints, dimensions, functions, relations
+from polyvolta.sets.text import of_isl
 
 TRIANGLE = Set("[N] -> { S[i, j] : 0 <= i < j < N }")
 BOX = range(-6, 7)
@@ -23,7 +38,12 @@ def test_every_name_is_one_of_isl_and_no_attribute():
         "PwQPolynomial": "PwQPolynomial UnionPwQPolynomial",
     }  # fmt: skip
     own = {c.__name__: c for c in (Set, Map, PwAff, MultiPwAff, PwQPolynomial)}
-    for kinds, names, f in (*isl_dimensions.METHODS, *isl_relations.METHODS, *isl_functions.METHODS):
+    for kinds, names, f in (
+        *dimensions.METHODS,
+        *relations.METHODS,
+        *functions.METHODS,
+        *constraints.METHODS,
+    ):
         for kind, name in product(kinds.split(), names.split()):
             assert any(hasattr(getattr(isl, c), name) for c in classes[kind].split()), (kind, name)
             assert of_isl.method(own[kind], name) is f and not any(name in vars(c) for c in own[kind].__mro__)
@@ -164,6 +184,62 @@ def test_functions_by_isls_names():
     assert h.get_at(1).is_equal(h[1]) and h.get_list() == list(h) and not h.is_cst()
     assert h.set_at(0, PwAff("{ [i] -> [7] }")).is_equal(MultiPwAff("{ [i] -> A[7, 2i] : i > 0 }"))
     assert PwAff.zero_on_domain(TRIANGLE.space).is_equal(PwAff("{ S[i, j] -> [0] }"))
+
+
+def test_constraints_by_name_kind_and_position():
+    dt, box = dim_type, Set.universe("[x, y]")
+    c = Constraint.ineq_from_names(box.space, {1: -1, "x": 2})
+    assert (str(c), c.is_equality(), c.get_constant_val(), c.get_coefficient_val(dt.set, 0)) == (
+        "2*x - 1 >= 0",
+        False,
+        -1,
+        2,
+    )
+    assert c.get_coefficients_by_name() == {"x": 2, 1: -1} and c.get_coefficients_by_name(dt.set) == {"x": 2, 1: -1}
+    assert c.set_constant_val(0).set_coefficient_val(dt.set, 1, -3).get_coefficients_by_name() == {"x": 2, "y": -3}
+    equal = Constraint.eq_from_names(box.space, {"x": 1, "y": -2})
+    assert points(box.add_constraints([c, equal]), 2) == {
+        (x, y) for x, y in product(BOX, BOX) if 2 * x >= 1 and x == 2 * y
+    }
+    assert Map.universe("[x] -> [y]").add_constraint(equal).is_equal(Map("{ [x] -> [y] : x = 2y }"))
+    assert Set.from_constraint(Constraint.ineq_from_names(box.space, {"x": 1, "n": -1})).is_equal(
+        Set("[n] -> { [x, y] : x >= n }")
+    )
+    f = PwAff("{ [x, y] -> [x - floor(y/2)] }")
+    assert box.add_constraint(Constraint.equality_from_aff(f)).is_equal(f.eq_set(0))
+    assert box.add_constraint(Constraint.inequality_from_aff(f)).is_equal(f.ge_set(0))
+    with pytest.raises(UnknownName, match="no parameter or dimension is called 'q'"):
+        box.add_constraint(Constraint.eq_from_names(box.space, {"q": 1}))
+    with pytest.raises(UnknownName, match="is no name with a coefficient"):
+        Constraint.eq_from_names(box.space, {2: 1})
+
+
+@pytest.mark.parametrize("text", [
+    "[N] -> { S[i, j] : 0 <= i < N and i + 2j >= 3 and j <= 9 }",
+    "[N] -> { S[i, j] : i mod 3 = 1 and j = 2N and N <= i }",
+    "{ [i, j] : floor(i/2) + j >= 0 and i <= floor((i + j)/3) }",
+    "{ [i] : exists e : 3e <= i <= 3e + 1 and 0 <= i <= 9 }",
+])  # fmt: skip
+def test_the_constraints_of_a_piece_are_those_of_its_points(text):
+    s = Set(text)
+    found = s.get_constraints()
+    seen = []
+    s.foreach_constraint(seen.append)
+    assert seen == found and s.n_constraint() == len(found) > 0
+    for n in range(-3, 4):
+        for p in product(BOX, repeat=len(s.dims())):
+            values = dict(zip((*s.param_names, *s.dims()), (*([n] * len(s.param_names)), *p), strict=True))
+            holds = all(c.expr.evaluate(values) == 0 if c.equal else c.expr.evaluate(values) >= 0 for c in found)
+            assert holds == s.contains(p, **{k: values[k] for k in s.param_names})
+    with pytest.raises(SpaceMismatch, match="those of one piece"):
+        Set("{ [i] : i > 3 or i < 0 }").get_constraints()
+
+
+def test_functions_of_names_by_islpys_function():
+    v = make_zero_and_vars("i, j", ["n"])
+    inside = v[0].le_set(v["i"]) & (v["i"] + v["j"]).lt_set(v["n"]) & v["j"].ge_set(v[0])
+    assert inside.is_equal(Set("[n] -> { [i, j] : 0 <= i and 0 <= j and i + j < n }"))
+    assert isinstance(UnknownName("x"), Error) and Set.read_from_str(Context(), "{ [i] }") == Set("{ [i] }")
 
 
 TEXTS = (

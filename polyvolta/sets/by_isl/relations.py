@@ -1,7 +1,7 @@
 """What isl calls otherwise what sets and relations do here: `s.get_basic_sets()` for `s.pieces`.
 
-These names are no attributes of the classes (`of_isl`), which stay as short as they are; a program that was written for
-isl finds them all the same. Lists are Python's, numbers its integers, and basic and union sets are sets.
+These names are no attributes of the classes (`text.of_isl`), which stay as short as they are; a program that was
+written for isl finds them all the same. Lists are Python's, numbers its integers, and basic and union sets are sets.
 """
 
 from __future__ import annotations

@@ -1,18 +1,19 @@
 """What isl calls otherwise what functions do here: `f.add(g)` for `f + g`, `f.get_pieces()` for `f.pieces`.
 
-As with sets and relations (`isl_relations`), these names are no attributes of the classes.
+As with sets and relations (`relations`), these names are no attributes of the classes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 from ..errors import NotAffine
-from . import isl_relations as of_relations
-from .isl_relations import itself, same
+from ..values.space import Tuple
+from . import relations as of_relations
+from .relations import itself, same
 
 if TYPE_CHECKING:
     from ..counting.quasipoly import PwQPolynomial
@@ -21,6 +22,37 @@ if TYPE_CHECKING:
     from ..values.aff import Aff
     from ..values.map import Map
     from ..values.set import Set
+
+
+class Context:
+    """isl's context, in which its values live: here it is nothing, and means nothing to `read_from_str`.
+
+    >>> from polyvolta.sets import Set
+    >>> Set.read_from_str(Context(), "{ [i] }") == Set("{ [i] }")
+    True
+    """
+
+
+DEFAULT_CONTEXT = Context()
+
+
+def make_zero_and_vars(set_vars: str | Sequence[str], params: str | Sequence[str] = ()) -> dict[str | int, PwAff]:
+    """Functions of some dimensions and parameters: each by its name, and the function 0 by 0; islpy has this function.
+
+    `set_vars` and `params` are lists of names, or texts with commas between them.
+
+    >>> v = make_zero_and_vars("i,j", "n")
+    >>> print(v[0].le_set(v["i"]) & (v["i"] + v["j"]).lt_set(v["n"]))
+    [n] -> { [i, j] : i >= 0 and j < n - i }
+    """
+    from ..functions.pwaff import PwAff
+    from ..values.aff import var
+    from ..values.set import Set
+
+    dims, outer = ([n.strip() for n in x.split(",")] if isinstance(x, str) else [*x] for x in (set_vars, params))
+    space = Set.universe(Tuple(None, tuple(dims))).align_params(outer)
+    return {0: PwAff.on(space, 0), **{n: PwAff.on(space, var(n)) for n in (*outer, *dims)}}
+
 
 # ---- of functions with one value and with several
 
