@@ -64,7 +64,7 @@ class Relation(United[Conjunct]):
     _origin: Self | None  # of what this is the reverse
     _is_map: bool
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, context: object = None) -> None:
         if not isinstance(text, str):
             raise self._no_text(text)
         from ..text.parse import parse

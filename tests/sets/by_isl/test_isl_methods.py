@@ -5,6 +5,8 @@ from itertools import product
 import pytest
 
 from polyvolta.sets import (
+    DEFAULT_CONTEXT,
+    Aff,
     Constraint,
     Context,
     Error,
@@ -239,6 +241,12 @@ def test_functions_of_names_by_islpys_function():
     v = make_zero_and_vars("i, j", ["n"])
     inside = v[0].le_set(v["i"]) & (v["i"] + v["j"]).lt_set(v["n"]) & v["j"].ge_set(v[0])
     assert inside.is_equal(Set("[n] -> { [i, j] : 0 <= i and 0 <= j and i + j < n }"))
+    assert Set("{ [i] }", Context()) == Set("{ [i] }", context=DEFAULT_CONTEXT) == Set("{ [i] }")
+    assert (
+        PwAff("{ [i] -> [i] }", Context()) == PwAff("{ [i] -> [i] }") and Map("{ [i] -> [i] }", Context()).is_identity()
+    )
+    with pytest.raises(NotAffine, match=r"PwAff\(text\) reads a function"):
+        Aff("[n] -> { [(n)] }")
     assert isinstance(UnknownName("x"), Error) and Set.read_from_str(Context(), "{ [i] }") == Set("{ [i] }")
 
 
