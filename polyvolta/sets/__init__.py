@@ -18,6 +18,10 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from polyvolta.sets.budgets import budget as budget
+    from polyvolta.sets.by_isl.constraints import Constraint as Constraint
+    from polyvolta.sets.by_isl.functions import DEFAULT_CONTEXT as DEFAULT_CONTEXT
+    from polyvolta.sets.by_isl.functions import Context as Context
+    from polyvolta.sets.by_isl.functions import make_zero_and_vars as make_zero_and_vars
     from polyvolta.sets.counting.quasipoly import PwQPolynomial as PwQPolynomial
     from polyvolta.sets.counting.quasipoly import QPolynomial as QPolynomial
     from polyvolta.sets.errors import BudgetExceeded as BudgetExceeded
@@ -42,6 +46,7 @@ if TYPE_CHECKING:
     from polyvolta.sets.values.aff import aff as aff
     from polyvolta.sets.values.aff import var as var
     from polyvolta.sets.values.aff import xor as xor
+    from polyvolta.sets.values.kinds import dim_type as dim_type
     from polyvolta.sets.values.map import Map as Map
     from polyvolta.sets.values.set import Set as Set
     from polyvolta.sets.values.simplify import simplify as simplify
@@ -59,8 +64,11 @@ _HOMES = {
     **dict.fromkeys("MultiPwAff PwMultiAff".split(), "functions.multi_pwaff"),
     "PwAff": "functions.pwaff",
     "Layout": "layouts.layout",
+    "Constraint": "by_isl.constraints",
+    **dict.fromkeys("Context DEFAULT_CONTEXT make_zero_and_vars".split(), "by_isl.functions"),
     "RationalSet": "rationals.rational",
     **dict.fromkeys("Aff aff var xor".split(), "values.aff"),
+    "dim_type": "values.kinds",
     "Map": "values.map",
     "Set": "values.set",
     "simplify": "values.simplify",
@@ -69,13 +77,18 @@ _HOMES = {
 
 _CLASSES_OF_ISL = {  # isl's classes that are one class here
     **dict.fromkeys(("BasicSet", "UnionSet"), "Set"),
-    **dict.fromkeys(("BasicMap", "UnionMap"), "Map"),
+    **dict.fromkeys(("BasicMap", "UnionMap", "UnionPwAff", "UnionPwMultiAff", "MultiUnionPwAff"), "Map"),
     "MultiAff": "MultiPwAff",
+    "UnionPwQPolynomial": "PwQPolynomial",
+    "Error": "PolyvoltaError",
 }
 
 __all__ = [  # noqa: F822 (the names are there on first use)
     "Aff",
     "BudgetExceeded",
+    "Constraint",
+    "Context",
+    "DEFAULT_CONTEXT",
     "EmptySet",
     "Layout",
     "Map",
@@ -100,6 +113,8 @@ __all__ = [  # noqa: F822 (the names are there on first use)
     "UnknownName",
     "aff",
     "budget",
+    "dim_type",
+    "make_zero_and_vars",
     "nearest",
     "simplify",
     "var",

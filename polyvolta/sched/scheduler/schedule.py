@@ -31,6 +31,7 @@ from polyvolta.sched.scheduler.build import Builder
 from polyvolta.sched.scheduler.constraints import Constraints
 from polyvolta.sched.scheduler.fusion import Explain, Fuse
 from polyvolta.sched.scheduler.pieces import DATA, pieces_of
+from polyvolta.sched.scheduler.texts import arguments_of, says_constraints
 from polyvolta.sched.scheduler.written import in_order
 from polyvolta.sched.tree import Schedule
 from polyvolta.sets import Map, Set, nearest
@@ -41,7 +42,7 @@ from polyvolta.sets.errors import kind_of
 
 
 def schedule(
-    program: Program | Set,
+    program: Program | Set | str,
     fuse: Fuse = "paper",
     *,
     dependences: Sequence[Dependence] | None = None,
@@ -66,7 +67,8 @@ def schedule(
     ----------
     fuse : which statements share a band: "paper" as long as neither width nor outer parallelism is lost, "max" as many
         as possible, "min" none that need not (module `fusion`).
-    program : a program, or the instances alone, which have the constraints that are given.
+    program : a program, or the instances alone, which have the constraints that are given; or isl's text of both, as
+        `{ domain: "{ S[i] : 0 <= i < 9 }", validity: "{ S[i] -> S[i + 1] }" }`.
     dependences : what has to be respected between instances of the program; by default the program's.
     validity, proximity, coincidence, conditional_validity, conditional_validity_condition : instead of dependences, as
         union maps, isl's schedule constraints (module `constraints`). Where none says what is valid, a program's
@@ -82,6 +84,7 @@ def schedule(
 
     Raises
     ------
+    TreeSyntaxError : a text says no schedule constraints.
     NoSchedule : the dependences have a cycle, which those of a program never have.
     BadSchedule : `fuse` is no such choice, or `explain` cannot be called.
     BadProgram : what is given is no program, or are no dependences of one.
@@ -102,7 +105,15 @@ def schedule(
     DOMAIN: S[t, i] : 0 ≤ t < T ∧ 1 ≤ i ≤ N - 2
       BAND: S[t, i] → [t, i + t]
     """
+    if isinstance(program, str) and says_constraints(program):
+        said = arguments_of(program)
+        program = said["program"]
+        validity, proximity = said.get("validity", validity), said.get("proximity", proximity)
+        coincidence, context = said.get("coincidence", coincidence), said.get("context", context)
+        conditional_validity = said.get("conditional_validity", conditional_validity)
+        conditional_validity_condition = said.get("conditional_validity_condition", conditional_validity_condition)
     domain, written, context = _what(program, context_of(context))
+    assert not isinstance(program, str)  # another text is refused
     if fuse not in get_args(Fuse):
         raise BadSchedule(f"there is no way to fuse called {fuse!r}", hint=nearest(str(fuse), get_args(Fuse)))
     if explain is not None and not callable(explain):
@@ -199,7 +210,7 @@ def _constrained(
     return found
 
 
-def _what(program: Program | Set, context: Set | None) -> tuple[Set, Node | None, Set | None]:
+def _what(program: Program | Set | str, context: Set | None) -> tuple[Set, Node | None, Set | None]:
     """The instances, the order in which they were written, if they were, and what is assumed, if anything."""
     if isinstance(program, Program):
         return program.domain, program.schedule.root, program.context if context is None else context

@@ -16,6 +16,7 @@ from ..budgets import metered_class, spend
 from ..conjuncts.conjunct import Conjunct
 from ..errors import SpaceMismatch, Unbounded, UnknownName, nearest
 from ..values.aff import Aff, Atom, _order, var
+from ..values.named import Named, by_isl
 from ..values.space import Space, Tuple
 from . import polynomial as pl
 
@@ -148,8 +149,8 @@ FEW = 64  # points of a piece that are looked at one by one
 
 
 @metered_class
-class PwQPolynomial:
-    """A quasi-polynomial on each of some disjoint sets, 0 elsewhere; immutable. `Set.cardinality` makes one.
+class PwQPolynomial(metaclass=Named):
+    """A quasi-polynomial on each of some disjoint sets, 0 elsewhere; immutable. `Set.cardinality` makes one, or a text.
 
     Attributes
     ----------
@@ -164,9 +165,24 @@ class PwQPolynomial:
 
     __slots__ = ("_hash", "param_names", "pieces")
 
-    def __init__(self, param_names: Iterable[str], pieces: Iterable[Piece]) -> None:
+    if not TYPE_CHECKING:  # a checker knows what there is
+
+        def __getattr__(self, name: str) -> object:
+            return by_isl(self, name)
+
+    def __init__(self, param_names: Iterable[str], pieces: Iterable[Piece] | None = None) -> None:
+        """From parameters and pieces, or from a text in isl's notation alone.
+
+        >>> print(PwQPolynomial("[n] -> { S[i] -> 1/2 * n * i + i^2 : 0 <= i < n }"))
+        [n] -> { S[i] -> (1/2 * i * n + i^2) : 0 <= i < n }
+        """
+        if isinstance(param_names, str) and pieces is None:
+            from .quasiparse import parse_polynomial
+
+            read = parse_polynomial(param_names)
+            param_names, pieces = read.param_names, read.pieces
         self.param_names = tuple(param_names)
-        self.pieces = tuple(pieces)
+        self.pieces = tuple(pieces or ())
         self._hash = hash((self.param_names, frozenset([where for where, _ in self.pieces])))
 
     def __reduce__(self) -> tuple[object, ...]:

@@ -46,7 +46,7 @@ class MultiPwAff(Piecewise):
 
     __slots__ = ()
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, context: object = None) -> None:
         self._fill(*parse_piecewise(text))
 
     @classmethod

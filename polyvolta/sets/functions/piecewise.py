@@ -25,7 +25,7 @@ from ..conjuncts.project import with_known_divs
 from ..errors import OutsideDomain, SpaceMismatch, UnknownName, kind_of, nearest
 from ..operations.algebra import conjoin_all
 from ..values.aff import Aff, var
-from ..values.named import Named, OverParams, listed
+from ..values.named import Named, OverParams, by_isl, listed
 from ..values.shape import need_set
 from ..values.space import Space, Tuple, distinct, renamed
 from .cells import Cell, Piece, Values, agree, apart, atoms_of, holds, refined, where, without
@@ -50,10 +50,7 @@ class Piecewise(metaclass=Named):
     if not TYPE_CHECKING:  # a checker knows what there is
 
         def __getattr__(self, name: str) -> object:
-            from ..text.of_isl import lacking
-
-            said = f"a {type(self).__name__} has no attribute {name!r}" if name.startswith("_") else ""
-            raise AttributeError(said or lacking(type(self), name), name=name, obj=self)
+            return by_isl(self, name)
 
     @classmethod
     def _of(cls, params: tuple[str, ...], space: Space, cells: Iterable[Cell]) -> Self:

@@ -43,7 +43,7 @@ class PwAff(Piecewise):
 
     __slots__ = ()
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, context: object = None) -> None:
         params, space, cells = parse_piecewise(text)
         if space.n_out != 1 or space.out.name or space.out.inner:
             raise SpaceMismatch("a PwAff has one anonymous output", where=str(space), hint="use MultiPwAff(...)")

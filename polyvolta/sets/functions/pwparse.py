@@ -102,6 +102,8 @@ class _Functions(_Parser):
         options: list[Option] = [(Node("all", ()), ())]
         count = 0
         while not self.eat("]"):
+            if is_name(self.toks[self.k]) and self.toks[self.k + 1] == "=" and self.toks[self.k] not in self.scope:
+                self.k += 2  # the name of an output, which isl allows, too
             found = self.alternative()
             while self.eat(";"):
                 found += self.alternative()

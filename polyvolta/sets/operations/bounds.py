@@ -14,8 +14,10 @@ from ..conjuncts.conjunct import Conjunct
 from ..engine.rows import Row, combine
 from ..errors import SpaceMismatch, UnknownName, nearest
 from ..text.expressions import parse_aff
+from ..values import kinds
 from ..values.aff import Aff, var
 from ..values.build import RowBuilder
+from ..values.kinds import dim_type
 from .algebra import conjoin_all
 from .dimensions import column
 
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     from ..values.relation import Relation
 
 R = TypeVar("R", bound="Relation")
+Dim = str | int | dim_type  # a name or a position; isl's kind, before a position
 
 
 def fix(self: R, values: Mapping[str | int, int] | None = None, /, **more: int) -> R:
@@ -98,10 +101,10 @@ def upper_bound(self: R, dim: str | int, bound: int | str | Aff) -> R:
     return _with(self, "ge", _bound(self, bound) - _dimension(self, dim))
 
 
-def equate(self: R, a: str | int, b: str | int) -> R:
+def equate(self: R, a: Dim, b: Dim, *more: Dim) -> R:
     """The points at which two dimensions or parameters are equal; linear.
 
-    `a` and `b` are names or positions.
+    `a` and `b` are names or positions; with `more` all four are isl's kind and position of each.
 
     >>> from polyvolta.sets import Map
     >>> print(Map("{ S[i] -> A[j, k] }").equate("i", "k"))
@@ -112,47 +115,52 @@ def equate(self: R, a: str | int, b: str | int) -> R:
     UnknownName : no parameter or dimension of that name or position.
     SpaceMismatch : there are several tuples.
     """
-    return _with(self, "eq", _dimension(self, a) - _dimension(self, b))
+    left, right = _pair(self, a, b, *more)
+    return _with(self, "eq", left - right)
 
 
-def order_lt(self: R, a: str | int, b: str | int) -> R:
+def order_lt(self: R, a: Dim, b: Dim, *more: Dim) -> R:
     """The points with a < b for two dimensions or parameters; see `equate`.
 
     >>> from polyvolta.sets import Set
     >>> print(Set("{ [i, j] }").order_lt("i", "j"))
     { [i, j] : i < j }
     """
-    return _with(self, "ge", _dimension(self, b) - _dimension(self, a) - 1)
+    left, right = _pair(self, a, b, *more)
+    return _with(self, "ge", right - left - 1)
 
 
-def order_le(self: R, a: str | int, b: str | int) -> R:
+def order_le(self: R, a: Dim, b: Dim, *more: Dim) -> R:
     """The points with a <= b for two dimensions or parameters; see `equate`.
 
     >>> from polyvolta.sets import Set
     >>> print(Set("{ [i, j] }").order_le("i", "j"))
     { [i, j] : i <= j }
     """
-    return _with(self, "ge", _dimension(self, b) - _dimension(self, a))
+    left, right = _pair(self, a, b, *more)
+    return _with(self, "ge", right - left)
 
 
-def order_gt(self: R, a: str | int, b: str | int) -> R:
+def order_gt(self: R, a: Dim, b: Dim, *more: Dim) -> R:
     """The points with a > b for two dimensions or parameters; see `equate`.
 
     >>> from polyvolta.sets import Set
     >>> print(Set("{ [i, j] }").order_gt("i", "j"))
     { [i, j] : j < i }
     """
-    return order_lt(self, b, a)
+    left, right = _pair(self, a, b, *more)
+    return _with(self, "ge", left - right - 1)
 
 
-def order_ge(self: R, a: str | int, b: str | int) -> R:
+def order_ge(self: R, a: Dim, b: Dim, *more: Dim) -> R:
     """The points with a >= b for two dimensions or parameters; see `equate`.
 
     >>> from polyvolta.sets import Set
     >>> print(Set("{ [i, j] }").order_ge("i", "j"))
     { [i, j] : j <= i }
     """
-    return order_le(self, b, a)
+    left, right = _pair(self, a, b, *more)
+    return _with(self, "ge", left - right)
 
 
 def _names(self: Relation) -> tuple[str, ...]:
@@ -161,6 +169,13 @@ def _names(self: Relation) -> tuple[str, ...]:
 
 def _dimension(self: Relation, dim: str | int) -> Aff:
     return var(_names(self)[column(self, dim)])
+
+
+def _pair(self: Relation, *dims: Dim) -> tuple[Aff, Aff]:
+    found = [_dimension(self, d) for d in kinds.pair(self, dims)]
+    if len(found) != 2:
+        raise UnknownName(f"two dimensions are compared, not {len(found)}", where=str(self), hint="by name or position")
+    return found[0], found[1]
 
 
 def _bound(self: Relation, bound: int | str | Aff) -> Aff:
@@ -181,7 +196,7 @@ def _with(self: R, kind: str, e: Aff) -> R:
     return self._of(self.param_names, [(space, conjoin_all(self.parts[0][1], [] if row is None else [row]))])
 
 
-def drop_constraints_involving(self: R, *dims: str | int) -> R:
+def drop_constraints_involving(self: R, *dims: str | int | dim_type) -> R:
     """Without the constraints that mention some dimensions or parameters, also inside a floor; linear.
 
     `dims` are names or positions.
@@ -199,7 +214,7 @@ def drop_constraints_involving(self: R, *dims: str | int) -> R:
     SpaceMismatch : there are several tuples.
     """
     space = self.space
-    columns = {1 + column(self, d) for d in dims}
+    columns = {1 + column(self, d) for d in kinds.by_name(self, dims)}
     left = (_without_columns(c, columns) for c in self.parts[0][1])
     return self._of(self.param_names, [(space, tuple(c for c in left if c is not None))])
 

@@ -7,12 +7,14 @@ name. Names are for people: renaming changes no point, and two relations need no
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from ..conjuncts import conjunct as cj
 from ..conjuncts import project as pj
 from ..errors import SpaceMismatch, UnknownName, nearest
 from ..text.tokens import NAME, is_spelt
+from ..values import kinds
+from ..values.kinds import dim_type
 from ..values.shape import need_set
 from ..values.space import Space, Tuple, position, renamed, whole, without
 from .algebra import conjoin_all
@@ -81,10 +83,10 @@ def known_divs(self: R) -> R:
     )
 
 
-def project_out(self: U, *dims: str | int) -> U:
+def project_out(self: U, *dims: str | int | dim_type) -> U:
     """Forget some dimensions: a point is in the result when one above it is in this.
 
-    `dims` are names or positions; `UnknownName` is raised for others.
+    `dims` are names or positions, or isl's kind, first position and number; `UnknownName` is raised for others.
 
     Exact over the integers, m eliminations; existentials that no floor expresses stay existentials.
 
@@ -92,6 +94,8 @@ def project_out(self: U, *dims: str | int) -> U:
     >>> print(Set("{ [i, j] : i = 2j and 0 <= j < 5 }").project_out("j"))
     { [i] : i mod 2 = 0 and 0 <= i <= 8 }
     """
+    if dims and kinds.is_kind(dims[0]):
+        return kinds.projected(self, *dims)
     space = self.space
     for d in dims:
         if isinstance(d, str) and d in self.param_names:
@@ -289,10 +293,10 @@ def _distinct(names: Sequence[str], taken: Sequence[str], where: str) -> None:
 # ---- adding, moving and forgetting dimensions
 
 
-def insert_dims(self: U, before: str | int, *names: str) -> U:
+def insert_dims(self: U, before: str | int | dim_type, *names: str | int) -> U:
     """New unconstrained dimensions in front of another, in its tuple, or at the position behind the last; linear.
 
-    `names` are those of the dimensions, `before` a name or a position.
+    `names` are those of the dimensions, `before` a name or a position; or both are isl's kind, position and number.
 
     >>> from polyvolta.sets import Map, Set
     >>> print(Set("{ S[i, j] : i <= j }").insert_dims("j", "k"))
@@ -305,17 +309,19 @@ def insert_dims(self: U, before: str | int, *names: str) -> U:
     UnknownName : no dimension of that name or position (`add_dims` appends).
     SpaceMismatch : a name is taken, the tuple is wrapped, or there are several tuples.
     """
+    if kinds.is_kind(before):
+        return kinds.inserted(self, before, *names)
     space = self.space
     at = len(space.dims)
     if whole(before) != at:
         at = position(before, space.dims, space)
-    return _inserted(self, at, names, on_input=at < space.n_in)
+    return _inserted(self, at, cast("tuple[str, ...]", names), on_input=at < space.n_in)
 
 
-def add_dims(self: U, *names: str, side: str = "out") -> U:
+def add_dims(self: U, *names: str | int | dim_type, side: str = "out") -> U:
     """New unconstrained dimensions at the end of a tuple, with `side="in"` of a map's input tuple; linear.
 
-    `names` are those of the dimensions.
+    `names` are those of the dimensions, or isl's kind and number.
 
     >>> from polyvolta.sets import Map, Set
     >>> print(Set("{ S[i] : i > 0 }").add_dims("j"))
@@ -327,9 +333,11 @@ def add_dims(self: U, *names: str, side: str = "out") -> U:
     ------
     SpaceMismatch : a name is taken, the tuple is wrapped, there are several tuples, or no such side.
     """
+    if names and kinds.is_kind(names[0]):
+        return kinds.inserted(self, names[0], len(kinds.of_kind(self, names[0])), *names[1:])
     space = self.space
     on_input = _on_input(space, side)
-    return _inserted(self, space.n_in if on_input else len(space.dims), names, on_input)
+    return _inserted(self, space.n_in if on_input else len(space.dims), cast("tuple[str, ...]", names), on_input)
 
 
 def _on_input(space: Space, side: str) -> bool:
@@ -378,10 +386,10 @@ def project_onto(self: U, *dims: str | int) -> U:
     return project_out(self, *(k for k in range(len(space.dims)) if k not in kept))
 
 
-def eliminate(self: U, *dims: str | int) -> U:
+def eliminate(self: U, *dims: str | int | dim_type) -> U:
     """Let dimensions, or parameters by name, take any value: projected out, but they stay in place. Exact.
 
-    `dims` are names or positions.
+    `dims` are names or positions, or isl's kind, first position and number.
 
     >>> from polyvolta.sets import Set
     >>> print(Set("{ S[i, j] : 0 <= i < j < 9 }").eliminate("j"))
@@ -393,14 +401,14 @@ def eliminate(self: U, *dims: str | int) -> U:
     SpaceMismatch : there are several tuples.
     """
     space, n_par = self.space, len(self.param_names)
-    columns = tuple(sorted({column(self, d) for d in dims}))
+    columns = tuple(sorted({column(self, d) for d in kinds.by_name(self, dims)}))
     kept = tuple(k for k in range(n_par + len(space.dims)) if k not in columns)
     done = (self._project(c, columns) for c in self.parts[0][1])
     wide = (self._reindex(c, n_par + len(space.dims), kept) for c in done if c is not None)
     return self._of(self.param_names, [(space, tuple(wide))])
 
 
-def column(self: United[Any], dim: str | int) -> int:
+def column(self: United[Any], dim: object) -> int:
     """The position, parameters first, of a parameter or dimension by name, or of a dimension by position."""
     space = self.space
     if isinstance(dim, str) and dim in self.param_names:
@@ -412,10 +420,10 @@ def column(self: United[Any], dim: str | int) -> int:
     return len(self.param_names) + position(dim, space.dims, space)
 
 
-def move_dims(self: U, *dims: str, to: str) -> U:
+def move_dims(self: U, *dims: str | int | dim_type, to: str | None = None) -> U:
     """Dimensions or parameters, by name, moved to the end of the parameters or of a tuple; linear.
 
-    `dims` are names or positions.
+    `dims` are names or positions; or, without `to`, isl's kind and position to move to, kind, position and number.
 
     `to` is "params", "in" or "out". Moving to the parameters and back is how isl users treat an outer loop as fixed.
 
@@ -431,6 +439,8 @@ def move_dims(self: U, *dims: str, to: str) -> U:
     UnknownName : no parameter or dimension of that name.
     SpaceMismatch : a wrapped tuple gains or loses dimensions, there are several tuples, or no such place.
     """
+    if to is None and len(dims) == 5 and kinds.is_kind(dims[0]):
+        return kinds.moved(self, *dims)
     space = self.space
     if to not in ("params", "in", "out"):
         raise SpaceMismatch(f"dimensions move to 'params', 'in' or 'out', not to {to!r}", where=str(space))

@@ -58,7 +58,7 @@ def preimage_range(self: Map, function: Piecewise | Map) -> Map:
 
 def _leading(function: Piecewise | Map, there: set[tuple], what: Set | Map) -> Map:
     """The function as a map, as far as it leads to some tuples."""
-    found = getattr(function, "as_map", lambda: function)()
+    found = function if is_map(function) else getattr(function, "as_map", lambda: function)()
     if not is_map(found):
         raise SpaceMismatch(f"a preimage needs a function, not {kind_of(function)}", where=str(function))
     if found is function and not found.is_single_valued():

@@ -13,6 +13,7 @@ from ..conjuncts.conjunct import Conjunct
 from ..errors import SetSyntaxError, SpaceMismatch, UnknownName, kind_of, nearest
 from ..operations import algebra, dimensions
 from ..values.aff import Aff, var
+from ..values.named import by_isl
 from ..values.shape import is_set
 from ..values.space import Space
 from ..values.united import United
@@ -84,7 +85,7 @@ class RationalSet(United[Polyhedron]):
             if not name.startswith("_") and hasattr(Set, name):
                 said = f"a RationalSet has no attribute {name!r}, but a Set has: s.integer_points().{name}"
                 raise AttributeError(said, name=name, obj=self)
-            raise self._lacks(name)
+            return by_isl(self, name)
 
     def __str__(self) -> str:
         from .show import show

@@ -1,4 +1,5 @@
-"""isl's names that are no attributes here: what makes a value, and what an error about a missing attribute says.
+"""isl's names that are no attributes here: what makes a value, what is called otherwise, and what an error about a
+missing attribute says.
 
 Read only when an attribute is missing, so that those that are there cost nothing more.
 """
@@ -7,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fnmatch import fnmatchcase
+from functools import cache
 from typing import Any
 
 from ..errors import SetSyntaxError, SpaceMismatch, kind_of
@@ -28,8 +30,8 @@ def own(cls: type) -> type:
 def counterpart(kind: str, name: str) -> str:
     """What does here what a method of isl does, for objects of a class; "" where isl has no such method.
 
-    >>> counterpart("Set", "foreach_point")
-    'for p in s.points(): Set.points'
+    >>> counterpart("Set", "get_stride")
+    'Set.box_hull, with strides'
     >>> counterpart("Map", "nothing_of_the_kind")
     ''
     """
@@ -43,12 +45,35 @@ def lacking(cls: type, name: str) -> str:
     """What an error says of a missing attribute of a class or a value of it.
 
     >>> from polyvolta.sets import Set
-    >>> lacking(Set, "foreach_point")
-    "a Set has no attribute 'foreach_point'; for isl's foreach_point there is: for p in s.points(): Set.points"
+    >>> lacking(Set, "get_stride")
+    "a Set has no attribute 'get_stride'; for isl's get_stride there is: Set.box_hull, with strides"
     """
     here = counterpart(own(cls).__name__, name)
     isl = f"; for isl's {name} there is: {here}" if here and not here.startswith("not here") else ""
     return f"a {cls.__name__} has no attribute {name!r}" + (isl or (f"; isl's {name} is {here}" if here else ""))
+
+
+# ---- what isl calls otherwise
+
+
+def method(cls: type, name: str) -> Callable[..., Any] | None:
+    """The method of a class, or of one that it derives from, that isl calls so and we otherwise; None without one.
+
+    >>> from polyvolta.sets import PwAff, Set
+    >>> method(Set, "get_basic_sets")(Set("{ [i] : i > 0 }"))
+    [Set('{ [i] : i >= 1 }')]
+    >>> print(PwAff("{ [i] -> [i] }").add(PwAff("{ [i] -> [5] }")))
+    { [i] -> [(i + 5)] }
+    """
+    return _methods().get((own(cls).__name__, name))
+
+
+@cache
+def _methods() -> dict[tuple[str, str], Callable[..., Any]]:
+    from ..by_isl import constraints, dimensions, functions, relations
+
+    rows = (*dimensions.METHODS, *relations.METHODS, *functions.METHODS, *constraints.METHODS)
+    return {(kind, n): f for kinds, names, f in rows for kind in kinds.split() for n in names.split()}
 
 
 # ---- what makes a value, by isl's names of functions of the class
@@ -69,7 +94,7 @@ def maker(cls: type, name: str) -> Callable[..., Any] | None:
     """
     kind = own(cls).__name__
     for kinds, names, make in _MAKERS:
-        if kinds in ("", kind) and name in names.split():
+        if kind in (kinds or kind).split() and name in names.split():
             return _checked(cls, name, make)
     return None
 
@@ -123,6 +148,51 @@ def _graph(cls: Any, called: str, f: Any) -> Any:  # noqa: ANN401
     return f.as_map()
 
 
+def _union_graph(cls: Any, called: str, f: Any) -> Any:  # noqa: ANN401
+    """The graph of a function of several tuples, which is a relation here, or of another function."""
+    return f if isinstance(f, own(cls)) else _graph(cls, called, f)
+
+
+def _values(cls: Any, called: str, f: Any) -> Any:  # noqa: ANN401
+    """The values of a function of parameters alone, for each choice of them one."""
+    m = _graph(cls, called, f)
+    if f.space.inp is not None and f.space.inp.dims:
+        raise SpaceMismatch(f"{called} needs a function of parameters alone", where=str(f),
+                            hint="f.as_map() is its graph, f.as_map().range() its values")  # fmt: skip
+    return m.range()
+
+
+def _zero(cls: Any, called: str, domain: Any) -> Any:  # noqa: ANN401
+    """The function that is 0 everywhere in a space, or in that of a set."""
+    from ..values.set import Set
+    from ..values.space import Space
+
+    if isinstance(domain, Set):
+        return cls.on(domain.universe(domain.space).align_params(domain), 0)
+    if not isinstance(domain, Space):
+        raise SpaceMismatch(f"{called} needs a Space, not {kind_of(domain)}", where=str(domain), hint="s.space")
+    return cls.on(Set.universe(domain), 0)
+
+
+def _constrained(cls: Any, called: str, c: Any) -> Any:  # noqa: ANN401
+    """The points of a space at which a constraint holds; its other names are parameters."""
+    from ..by_isl.constraints import Constraint, add_constraint
+
+    if not isinstance(c, Constraint):
+        raise SpaceMismatch(f"{called} needs a Constraint, not {kind_of(c)}", where=str(c))
+    others = [n for n in sorted(c.expr.names()) if n not in (*c.param_names, *c.space.dims)]
+    return add_constraint(cls.universe(c.space).align_params([*c.param_names, *others]), c)
+
+
+def _polynomial(cls: Any, called: str, f: Any) -> Any:  # noqa: ANN401
+    """The polynomial that a function is on each of its pieces; 0 elsewhere."""
+    from ..counting.quasipoly import QPolynomial
+    from ..functions.piecewise import check_function
+
+    check_function(f, called)
+    return cls(f.param_names, [(s, QPolynomial.of(e)) for s, e in f.pieces if QPolynomial.of(e)])
+
+
 def _without_range(cls: Any, called: str, s: Any) -> Any:  # noqa: ANN401
     """The relation of each point of a set to a tuple of nothing."""
     return cls.from_domain_and_range(s, _nothing(called, s))
@@ -167,24 +237,26 @@ _MAKERS = (
     ("", "read_from_str", _read),
     ("Set", "from_basic_set from_set from_union_set", _same),
     ("Set", "from_params", _of_params),
+    ("Set Map", "from_constraint", _constrained),
     ("Map", "from_basic_map from_map from_union_map", _same),
-    ("Map", "from_multi_aff from_multi_pw_aff from_pw_aff from_pw_multi_aff", _graph),
+    ("Map", "from_aff from_multi_aff from_multi_pw_aff from_pw_aff from_pw_multi_aff", _graph),
+    ("Map", "from_union_pw_aff from_union_pw_multi_aff from_multi_union_pw_aff", _union_graph),
+    ("Set", "from_multi_aff from_multi_pw_aff from_pw_aff from_pw_multi_aff", _values),
     ("Map", "from_domain", _without_range),
     ("Map", "from_range", _without_domain),
     ("MultiPwAff", "from_multi_aff from_multi_pw_aff from_pw_multi_aff", _same),
     ("MultiPwAff", "from_map from_union_map", _function),
-    ("MultiPwAff", "from_pw_aff", _alone),
+    ("MultiPwAff", "from_aff from_pw_aff", _alone),
+    ("PwAff", "from_aff from_pw_aff", _same),
+    ("PwAff", "zero_on_domain", _zero),
+    ("PwQPolynomial", "from_pw_aff", _polynomial),
 )
 
 CLASSES = (
-    ("Context DEFAULT_CONTEXT", "values belong to no context, and take none"),
-    ("dim_type", "dimensions are named or counted, as in s.project_out('j') or s.project_out(1)"),
     ("Val", "numbers are Python's int"),
     ("Point", "a point is a tuple of numbers"),
     ("Id MultiId", "names are texts"),
-    ("Constraint Mat Vec MultiVal LocalSpace", "rows are no part of the interface: s & Set(text)"),
-    ("UnionPwAff UnionPwMultiAff MultiUnionPwAff", "a function is of one tuple: MultiPwAff; of several, a Map"),
-    ("UnionPwQPolynomial", "PwQPolynomial, which Set.cardinality gives of tuples together"),
+    ("Mat Vec MultiVal LocalSpace", "rows are no part of the interface: s & Set(text)"),
     ("*QPolynomialFold", "polynomials have no bounds; Set.cardinality and its sums make some, and they have values"),
     ("Term", "QPolynomial.terms"),
     ("StrideInfo", "box_hull().stride"),
@@ -193,7 +265,7 @@ CLASSES = (
     ("*List", "several values are a list of Python's"),
     ("Schedule* Ast* IdToAstExpr Union*Flow UnionAccessInfo Flow AccessInfo Restriction", "see polyvolta.sched"),
     ("Printer", "str(x)"),
-    ("make_zero_and_vars affs_from_space", "var('i') is an expression, PwAff a function"),
+    ("affs_from_space", "make_zero_and_vars(names, parameters); var('i') is an expression, PwAff a function"),
 )
 """isl's classes and the like that are none here: names, and what is here."""
 

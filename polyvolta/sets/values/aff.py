@@ -124,8 +124,12 @@ class Aff:
 
     def __init__(self, terms: tuple[tuple[Atom, int], ...], const: int = 0) -> None:
         if type(terms) is not tuple:
-            raise NotAffine(f"an Aff is made from a tuple of terms, not from {kind_of(terms)}", where=repr(terms),
-                            hint=f"aff({terms!r}) reads it" if isinstance(terms, str | int) else "")  # fmt: skip
+            hint = f"aff({terms!r}) reads it" if isinstance(terms, str | int) else ""
+            if isinstance(terms, str) and "{" in terms:
+                hint = "PwAff(text) reads a function in isl's notation, its as_aff() is the expression"
+            raise NotAffine(
+                f"an Aff is made from a tuple of terms, not from {kind_of(terms)}", where=repr(terms), hint=hint
+            )
         self.terms, self.const = terms, const
 
     def __hash__(self) -> int:

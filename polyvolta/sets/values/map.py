@@ -15,7 +15,7 @@ from .set import Set
 
 @metered_class
 class Map(Relation):
-    """A relation between integer points, from isl's notation.
+    """A relation between integer points, from isl's notation; `context` is isl's, which means nothing here.
 
     >>> T = Map("{ S[i, j] -> [floor(i/32), j mod 8] }")
     >>> T.is_single_valued()

@@ -1,4 +1,4 @@
-"""What isl makes values by, on the classes: `Set.read_from_str`, `Map.from_pw_aff`.
+"""isl's names on the classes: `Set.read_from_str`, `Map.from_pw_aff`, and methods such as `Set.get_basic_sets`.
 
 These names are no attributes, so that the classes stay as short as they are: they are looked up where an attribute is
 missing (`text.of_isl`). Of another name of isl's the error says what is here instead, as it does on values.
@@ -6,8 +6,9 @@ missing (`text.of_isl`). Of another name of isl's the error says what is here in
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Callable, Iterable
+from types import MethodType
+from typing import TYPE_CHECKING, Any, Protocol
 
 from ..errors import UnknownName, kind_of
 
@@ -19,13 +20,30 @@ class Named(type):
 
         def __getattr__(cls, name: str) -> object:
             if not name.startswith("_"):
-                from ..text.of_isl import lacking, maker
+                from ..text.of_isl import lacking, maker, method
 
-                made = maker(cls, name)
+                made = maker(cls, name) or method(cls, name)
                 if made is not None:
                     return made
                 raise AttributeError(lacking(cls, name), name=name, obj=cls)
             raise AttributeError(f"type object {cls.__name__!r} has no attribute {name!r}", name=name, obj=cls)
+
+
+def by_isl(value: object, name: str) -> Callable[..., Any]:
+    """The method of a value that isl calls so and we otherwise.
+
+    Raises
+    ------
+    AttributeError : there is none; what is here instead is said.
+    """
+    from ..text.of_isl import lacking, method
+
+    found = None if name.startswith("_") else method(type(value), name)
+    if found is not None:
+        return MethodType(found, value)
+    kind = type(value).__name__
+    said = "" if name.startswith("_") else lacking(type(value), name)
+    raise AttributeError(said or f"a {kind} has no attribute {name!r}", name=name, obj=value)
 
 
 class OverParams(Protocol):

@@ -28,6 +28,7 @@ from ..hulls import gist as gisting
 from ..operations import algebra, bounds, dimensions, make
 from ..operations import product as products
 from ..optima import extent, lexrel, optimise
+from .named import by_isl
 from .space import Space
 from .united import United
 
@@ -63,7 +64,7 @@ class Relation(United[Conjunct]):
     _origin: Self | None  # of what this is the reverse
     _is_map: bool
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, context: object = None) -> None:
         if not isinstance(text, str):
             raise self._no_text(text)
         from ..text.parse import parse
@@ -106,10 +107,10 @@ class Relation(United[Conjunct]):
 
     if not TYPE_CHECKING:  # a checker knows what there is
 
-        def __getattr__(self, name: str) -> tuple[Part, ...]:
-            """The parts, asked for the first time."""
+        def __getattr__(self, name: str) -> object:
+            """The parts, asked for the first time; or a method by isl's name."""
             if name != "parts":
-                raise self._lacks(name)
+                return by_isl(self, name)
             self.parts = _merged_parts(len(self.param_names), tuple(self._settle()))
             return self.parts
 

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 class Set(Relation):
     """A set of integer points, from isl's notation; a text that says `rat:` gives a `RationalSet`.
 
+    `context` is isl's, which means nothing here.
+
     >>> S = Set("[N] -> { S[i, j] : 0 <= i < N and 0 <= j < i }")
     >>> S.count(N=4)
     6
@@ -30,7 +32,7 @@ class Set(Relation):
     __slots__ = ()
     _is_map = False
 
-    def __new__(cls, text: str) -> Self:
+    def __new__(cls, text: str, context: object = None) -> Self:
         if isinstance(text, str) and "rat" in text.lower() and says_rational(text):
             from ..rationals.rational import RationalSet
 

@@ -212,7 +212,7 @@ def whole(value: object) -> int | None:
         return None
 
 
-def position(dim: str | int, dims: tuple[str, ...], where: str | Space, what: str = "dimension") -> int:
+def position(dim: object, dims: tuple[str, ...], where: str | Space, what: str = "dimension") -> int:
     """The position of a dimension given by name or by position; `where` is for messages.
 
     Raises

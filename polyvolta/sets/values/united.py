@@ -50,15 +50,6 @@ class United(Generic[P], metaclass=Named):
     def _of(cls, params: tuple[str, ...], parts: Iterable[tuple[Space, tuple[P, ...]]]) -> Self:
         raise NotImplementedError
 
-    def _lacks(self, name: str) -> AttributeError:
-        """The error that there is no such attribute; of a method of isl's it says what is here instead."""
-        kind, said = type(self).__name__, ""
-        if not name.startswith("_"):
-            from ..text.of_isl import lacking
-
-            said = lacking(type(self), name)
-        return AttributeError(said or f"a {kind} has no attribute {name!r}", name=name, obj=self)
-
     def __reduce__(self) -> tuple[object, ...]:
         """Made anew from its parts, for another process hashes names otherwise."""
         return self._of, (self.param_names, self.parts)

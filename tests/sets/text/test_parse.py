@@ -61,10 +61,14 @@ SAME = [
     ("{ [i] : max(i/2, 1) = 3/2 }", "{ [3] }"),
     ("{ [i] : i = 2^10 }", "{ [1024] }"),
     ("{ [i] : i = Max(3, Min(9, 5)) or i = FLOOR(7/2)*Ceil(3/2) or i = 17 Mod 10 }", "{ [5]; [6]; [7] }"),
-    ("{ [i] : i = FloorD(7, 2) or i = (19) MOD (10) or (i >= 0 Implies 4 <= i <= 5) }",
-     "{ [i] : i < 0 or i = 3 or 4 <= i <= 5 or i = 9 }"),
-    ("[Max, Mod] -> { Floor[i = Max, j = 2Mod] : i < Mod }",
-     "[Max, Mod] -> { Floor[i, j] : i = Max and j = Mod + Mod and i < Mod }"),
+    (
+        "{ [i] : i = FloorD(7, 2) or i = (19) MOD (10) or (i >= 0 Implies 4 <= i <= 5) }",
+        "{ [i] : i < 0 or i = 3 or 4 <= i <= 5 or i = 9 }",
+    ),
+    (
+        "[Max, Mod] -> { Floor[i = Max, j = 2Mod] : i < Mod }",
+        "[Max, Mod] -> { Floor[i, j] : i = Max and j = Mod + Mod and i < Mod }",
+    ),
     ("{ [-3^2 : 1 - 2^3] }", "{ [i] : -9 <= i <= -7 }"),
     ("{ [i] : i >= 0 implies 4 <= i <= 5 }", "{ [i] : i < 0 or 4 <= i <= 5 }"),
     ("{ [i] : not (i >= 0 implies i >= 3) }", "{ [0]; [1]; [2] }"),
@@ -307,3 +311,37 @@ def test_an_existential_of_a_condition_that_several_cases_deny():
         values = ([3 * i] if j >= 0 else []) + ([min(j, 1)] if i >= 4 else [])
         found = {p[0] for p in m.intersect_domain(Set(f"{{ [{i}, {j}] }}")).range().points()}
         assert found == ({sum(values)} if values else set())
+
+
+@pytest.mark.parametrize(
+    ("text", "same"),
+    [
+        ("[{ S[i] -> [(i)] }]", "{ S[i] -> [i] }"),
+        ("[N] -> L_0[{ S[i, j] -> [(i)]; T[i] -> [(N)] }, { S[i, j] -> [(j)]; T[i] -> [(0)] }]",
+         "[N] -> { S[i, j] -> L_0[i, j]; T[i] -> L_0[N, 0] }"),
+        ("[ { S[i] -> [(i)] : i > 0; S[i] -> [(0)] : i <= 0 } , { S[i] -> [(i // 2)] : i < 9 } ] ",
+         "{ S[i] -> [i, floor(i/2)] : 0 < i < 9; S[i] -> [0, floor(i/2)] : i <= 0 }"),
+        ("[N] -> ([] : { S[i] : i < N; T[] })", "[N] -> { S[i] -> [] : i < N; T[] -> [] }"),
+    ],
+)  # fmt: skip
+def test_functions_of_several_tuples_value_by_value(text, same):
+    assert Map(text).is_equal(Map(same)) and Map(text).param_names == Map(same).param_names
+
+
+@pytest.mark.parametrize(
+    ("text", "message", "at"),
+    [
+        ("[]", "a tuple of no functions has no domain", 0),
+        ("[{ S[i] -> [(i)] }, ]", "expected '{ S[i] -> [(i)]; ... }'", 20),
+        ("[{ S[i] -> [(i)] } { S[i] -> [(i)] }]", "expected ',' or ']'", 19),
+        ("[N] -> [{ S[i] -> [(i)] }, { S[i] -> [(j)] }]", "unknown name 'j'", 39),
+        ("[{ S[i] -> [(i), (i)] }]", "a member gives one number for each point", 1),
+        ("[{ S[i] -> [j] : j > i }]", "a member gives one number for each point", 1),
+        ("[{ S[i] -> [(i)] }] x", "expected the end of the text", 20),
+    ],
+)
+def test_mistakes_in_functions_of_several_tuples(text, message, at):
+    with pytest.raises(SetSyntaxError) as wrong:
+        Map(text)
+    assert wrong.value.message.startswith(message), wrong.value.message
+    assert wrong.value.at == at, wrong.value.at

@@ -1,0 +1,212 @@
+"""isl's constraints as values: an expression that is 0, or at least 0.
+
+A text says constraints shorter, and `equate`, `lower_bound` and the like say them of dimensions. This is for programs
+that were written for isl, and for those that look at the constraints of a piece.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from ..errors import NotSupported, SpaceMismatch, UnknownName, nearest
+from ..operations.bounds import _with
+from ..values import kinds
+from ..values.aff import Aff, var
+from ..values.space import Space, whole
+
+if TYPE_CHECKING:
+    from ..conjuncts.conjunct import Conjunct
+    from ..values.relation import Relation
+
+
+@dataclass(frozen=True, slots=True)
+class Constraint:
+    """`expr = 0`, or `expr >= 0`; immutable.
+
+    Parameters
+    ----------
+    expr : of the names of dimensions and parameters.
+    equal : whether it is 0.
+    space : whose dimensions it speaks of; names that it lacks are those of parameters.
+    param_names : those parameters whose positions are known.
+
+    >>> from polyvolta.sets import Set
+    >>> box = Set.universe("[x, y]")
+    >>> c = Constraint.ineq_from_names(box.space, {1: -1, "x": 1})
+    >>> print(c, "and", box.add_constraint(c).add_constraint(Constraint.eq_from_names(box.space, {"x": 2, "y": -1})))
+    x - 1 >= 0 and { [x, y] : y = 2*x and x >= 1 }
+    >>> c.is_equality(), c.get_coefficients_by_name(), c.get_coefficient_val(kinds.dim_type.set, 0)
+    (False, {'x': 1, 1: -1}, 1)
+    >>> print(Constraint.equality_alloc(box.space).set_coefficient_val(kinds.dim_type.set, 1, 3).set_constant_val(-6))
+    3*y - 6 = 0
+    """
+
+    expr: Aff
+    equal: bool
+    space: Space
+    param_names: tuple[str, ...] = ()
+
+    # ---- what makes one
+
+    @classmethod
+    def equality_alloc(cls, space: Space) -> Constraint:
+        """0 = 0; see `Constraint`."""
+        return cls(Aff((), 0), True, space)
+
+    @classmethod
+    def inequality_alloc(cls, space: Space) -> Constraint:
+        """0 >= 0; see `Constraint`."""
+        return cls(Aff((), 0), False, space)
+
+    @classmethod
+    def eq_from_names(cls, space: Space, coefficients: Mapping[Any, int] | None = None) -> Constraint:
+        """The equality with some coefficients by name, and the constant by 1; see `Constraint`."""
+        return cls.equality_alloc(space).set_coefficients_by_name(coefficients or {})
+
+    @classmethod
+    def ineq_from_names(cls, space: Space, coefficients: Mapping[Any, int] | None = None) -> Constraint:
+        """The inequality with some coefficients by name, and the constant by 1; see `Constraint`."""
+        return cls.inequality_alloc(space).set_coefficients_by_name(coefficients or {})
+
+    @classmethod
+    def equality_from_aff(cls, f: Any) -> Constraint:  # noqa: ANN401
+        """That a function of one expression is 0; see `Constraint`."""
+        return cls(f.as_aff(), True, Space(None, f.inp), f.param_names)
+
+    @classmethod
+    def inequality_from_aff(cls, f: Any) -> Constraint:  # noqa: ANN401
+        """That a function of one expression is at least 0; see `Constraint`."""
+        return cls(f.as_aff(), False, Space(None, f.inp), f.param_names)
+
+    # ---- reading and changing
+
+    def __str__(self) -> str:
+        return f"{self.expr} {'=' if self.equal else '>='} 0"
+
+    def is_equality(self) -> bool:
+        """Whether it says that the expression is 0; see `Constraint`."""
+        return self.equal
+
+    def get_aff(self) -> Aff:
+        """The expression; see `Constraint`."""
+        return self.expr
+
+    def get_constant_val(self) -> int:
+        """The constant of the expression; see `Constraint`."""
+        return self.expr.const
+
+    def get_coefficient_val(self, kind: Any, pos: int) -> int:  # noqa: ANN401
+        """The coefficient of a dimension; see `Constraint`."""
+        return self.expr.coefficient(kinds.spread(self, kind, pos)[0])
+
+    def get_coefficients_by_name(self, kind: Any = None) -> dict[Any, int]:  # noqa: ANN401
+        """The coefficients but 0 by name, of one kind if it is given, and the constant by 1; see `Constraint`."""
+        names = sorted(self.expr.names()) if kind is None else kinds.of_kind(self, kind)
+        found: dict[Any, int] = {n: self.expr.coefficient(n) for n in names if self.expr.coefficient(n)}
+        return {**found, **({1: self.expr.const} if self.expr.const else {})}
+
+    def set_constant_val(self, value: int) -> Constraint:
+        """With another constant; see `Constraint`."""
+        return self.set_coefficients_by_name({1: value})
+
+    def set_coefficient_val(self, kind: Any, pos: int, value: int) -> Constraint:  # noqa: ANN401
+        """With another coefficient of a dimension; see `Constraint`."""
+        return self.set_coefficients_by_name({kinds.spread(self, kind, pos)[0]: value})
+
+    def set_coefficients_by_name(self, coefficients: Mapping[Any, int]) -> Constraint:
+        """With other coefficients by name, and another constant by 1; see `Constraint`.
+
+        Raises
+        ------
+        UnknownName : a coefficient is of no name, or no integer.
+        """
+        expr = self.expr
+        for name, value in coefficients.items():
+            number = whole(value)
+            if number is None or not (isinstance(name, str) or name == 1):
+                raise UnknownName(f"{name!r}: {value!r} is no name with a coefficient", where=str(self.space))
+            if isinstance(name, str):
+                expr = expr + var(name) * (number - expr.coefficient(name))
+            else:
+                expr = expr + (number - expr.const)
+        return replace(self, expr=expr)
+
+
+# ---- methods of sets and relations
+
+
+def add_constraint(self: Relation, c: Constraint) -> Any:  # noqa: ANN401
+    """The points, of its one space, at which a constraint holds; names that are no dimensions are parameters.
+
+    Raises
+    ------
+    UnknownName : the constraint speaks of a dimension or parameter that is not there.
+    """
+    names = (*self.param_names, *self.space.dims)
+    for name in sorted(c.expr.names()):
+        if name not in names:
+            raise UnknownName(f"no parameter or dimension is called {name!r}", where=str(self),
+                              hint=nearest(name, names))  # fmt: skip
+    return _with(self, "eq" if c.equal else "ge", c.expr)
+
+
+def add_constraints(self: Relation, some: Iterable[Constraint]) -> Any:  # noqa: ANN401
+    """The points, of its one space, at which some constraints hold."""
+    for c in some:
+        self = add_constraint(self, c)
+    return self
+
+
+def get_constraints(self: Relation) -> list[Constraint]:
+    """The constraints of its one piece, floors for isl's divs.
+
+    Raises
+    ------
+    SpaceMismatch : there are several pieces, each with constraints of its own.
+    NotSupported : a constraint is of an existential that no floor says.
+    """
+    found = self.known_divs()
+    pieces = found.parts[0][1] if len(found.parts) == 1 else ()
+    if len(pieces) != 1:
+        raise SpaceMismatch("constraints are those of one piece", where=str(self), hint="s.get_basic_sets() lists them")
+    space, names = found.space, (*found.param_names, *found.space.dims)
+    columns = _columns(pieces[0], names)
+    rows = [*((True, r) for r in pieces[0].eqs), *((False, r) for r in pieces[0].ineqs)]
+    return [Constraint(_expression(r, columns), equal, space, found.param_names) for equal, r in rows]
+
+
+def _columns(c: Conjunct, names: tuple[str, ...]) -> list[Aff]:
+    """What the columns of rows stand for."""
+    columns = [var(n) for n in names]
+    for div in c.divs:
+        if div is None:
+            raise NotSupported("a constraint is of an existential that no floor says")
+        columns.append(_expression(div[1], columns) // div[0])
+    return columns
+
+
+def _expression(row: Any, columns: list[Aff]) -> Aff:  # noqa: ANN401
+    return sum((col * v for v, col in zip(row[1:], columns) if v), Aff((), row[0]))
+
+
+def foreach_constraint(self: Relation, f: Callable[[Constraint], object]) -> None:
+    """Call a function with each constraint of its one piece."""
+    for c in get_constraints(self):
+        f(c)
+
+
+def n_constraint(self: Relation) -> int:
+    """The number of constraints of its one piece."""
+    return len(get_constraints(self))
+
+
+METHODS: tuple[tuple[str, str, Callable[..., Any]], ...] = (
+    ("Set Map", "add_constraint", add_constraint),
+    ("Set Map", "add_constraints", add_constraints),
+    ("Set Map", "get_constraints get_constraint_list", get_constraints),
+    ("Set Map", "foreach_constraint", foreach_constraint),
+    ("Set Map", "n_constraint", n_constraint),
+)
+"""Classes, isl's names, and the method."""

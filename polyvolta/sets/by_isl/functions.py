@@ -1,0 +1,264 @@
+"""What isl calls otherwise what functions do here: `f.add(g)` for `f + g`, `f.get_pieces()` for `f.pieces`.
+
+As with sets and relations (`relations`), these names are no attributes of the classes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
+from functools import reduce
+from typing import TYPE_CHECKING, Any
+
+from ..errors import NotAffine
+from ..values.space import Tuple
+from . import relations as of_relations
+from .relations import itself, same
+
+if TYPE_CHECKING:
+    from ..counting.quasipoly import PwQPolynomial
+    from ..functions.multi_pwaff import MultiPwAff
+    from ..functions.pwaff import PwAff
+    from ..values.aff import Aff
+    from ..values.map import Map
+    from ..values.set import Set
+
+
+class Context:
+    """isl's context, in which its values live: here it is nothing, and means nothing to `read_from_str`.
+
+    >>> from polyvolta.sets import Set
+    >>> Set.read_from_str(Context(), "{ [i] }") == Set("{ [i] }")
+    True
+    """
+
+
+DEFAULT_CONTEXT = Context()
+
+
+def make_zero_and_vars(set_vars: str | Sequence[str], params: str | Sequence[str] = ()) -> dict[str | int, PwAff]:
+    """Functions of some dimensions and parameters: each by its name, and the function 0 by 0; islpy has this function.
+
+    `set_vars` and `params` are lists of names, or texts with commas between them.
+
+    >>> v = make_zero_and_vars("i,j", "n")
+    >>> print(v[0].le_set(v["i"]) & (v["i"] + v["j"]).lt_set(v["n"]))
+    [n] -> { [i, j] : i >= 0 and j < n - i }
+    """
+    from ..functions.pwaff import PwAff
+    from ..values.aff import var
+    from ..values.set import Set
+
+    dims, outer = ([n.strip() for n in x.split(",")] if isinstance(x, str) else [*x] for x in (set_vars, params))
+    space = Set.universe(Tuple(None, tuple(dims))).align_params(outer)
+    return {0: PwAff.on(space, 0), **{n: PwAff.on(space, var(n)) for n in (*outer, *dims)}}
+
+
+# ---- of functions with one value and with several
+
+
+def pieces(self: Any) -> list[Any]:  # noqa: ANN401
+    """The pairs of a set and what the function is there."""
+    return list(self.pieces)
+
+
+def foreach_piece(self: Any, f: Callable[[Set, Any], object]) -> None:  # noqa: ANN401
+    """Call a function with each set and what this function is there."""
+    for domain, value in self.pieces:
+        f(domain, value)
+
+
+def every_piece(self: Any, f: Callable[[Set, Any], object]) -> bool:  # noqa: ANN401
+    """Whether a function holds of each set and what this function is there."""
+    return all(f(domain, value) for domain, value in self.pieces)
+
+
+def params(self: Any) -> Set:  # noqa: ANN401
+    """The parameter values for which it has a value somewhere."""
+    return self.domain().params()
+
+
+def is_empty(self: Any) -> bool:  # noqa: ANN401
+    """Whether it has a value nowhere."""
+    return self.domain().is_empty()
+
+
+def gist_params(self: Any, context: Set) -> Any:  # noqa: ANN401
+    """What is left of it where a condition on parameters holds."""
+    return self.gist(self.domain().universe(self.domain().space).intersect_params(context))
+
+
+def is_one_expression(self: Any) -> bool:  # noqa: ANN401
+    """Whether it is one expression everywhere."""
+    return len(self.pieces) == 1 and of_relations.is_universe(self.domain())
+
+
+# ---- of functions with one value
+
+
+def compared(name: str) -> Callable[[PwAff], Set]:
+    """A method that compares with 0."""
+
+    def method(self: PwAff) -> Set:
+        return getattr(self, name)(0)
+
+    method.__doc__ = f"The points at which it has a value: `{name}(0)`."
+    return method
+
+
+def related(sign: str) -> Callable[[PwAff, PwAff], Map]:
+    """A method that relates the points of one function to those of another by their values."""
+
+    def method(self: PwAff, other: PwAff) -> Map:
+        from ..values.map import Map
+
+        between = Map(f"{{ [a] -> [b] : a {sign} b }}")
+        return self.as_map().apply_range(between).apply_range(other.as_map().reverse())
+
+    method.__doc__ = f"The pairs of a point of this and one of the other at which f(x) {sign} g(y)."
+    return method
+
+
+def scale_down_val(self: PwAff, den: int) -> PwAff:
+    """The function divided by a number that divides all its values.
+
+    Raises
+    ------
+    NotAffine : some value would be a fraction.
+    """
+    if not (self % den).ne_set(0).is_empty():
+        raise NotAffine("a value would be a fraction", where=f"({self}) / {den}", hint="use // or ceildiv")
+    return self // den
+
+
+def tdiv_q(self: PwAff, den: PwAff | int) -> PwAff:
+    """The quotient by a positive number, rounded towards zero."""
+    low = (self // den).intersect_domain(self.ge_set(0))
+    return low.union_prefer((-(-self // den)).intersect_domain(self.lt_set(0)))
+
+
+def tdiv_r(self: PwAff, den: PwAff | int) -> PwAff:
+    """What is left by the quotient rounded towards zero, of the sign of the function."""
+    low = (self % den).intersect_domain(self.ge_set(0))
+    return low.union_prefer((-(-self % den)).intersect_domain(self.lt_set(0)))
+
+
+def as_aff(self: PwAff) -> Aff:
+    """The expression that it is everywhere.
+
+    Raises
+    ------
+    NotAffine : it has cases, or no value somewhere.
+    """
+    if not is_one_expression(self):
+        raise NotAffine("the function is no single expression", where=str(self), hint="f.pieces lists its cases")
+    return self.pieces[0][1]
+
+
+# ---- of functions with several values
+
+
+def member(self: MultiPwAff, pos: int) -> PwAff:
+    """One of the values, by its position."""
+    return self[pos]
+
+
+def members(self: MultiPwAff) -> list[PwAff]:
+    """The values."""
+    return list(self)
+
+
+def with_member(self: MultiPwAff, pos: int, f: PwAff) -> MultiPwAff:
+    """With another function in the place of a value."""
+    new = list(self)
+    new[pos] = f
+    return type(self).of(*new, name=self.space.out.name)
+
+
+# ---- of quasi-polynomials
+
+
+def eval_with_dict(self: PwQPolynomial, values: Mapping[str, int]) -> int | Fraction:
+    """The value at a point, given by the names of the parameters and dimensions."""
+    return self(**values)
+
+
+def domain(self: PwQPolynomial) -> Set:
+    """The points of the pieces."""
+    from ..values.set import Set
+
+    return reduce(Set.union, [s for s, _ in self.pieces], Set._of(self.param_names, []))
+
+
+METHODS: tuple[tuple[str, str, Callable[..., Any]], ...] = (
+    ("PwAff MultiPwAff", "copy", itself),
+    ("PwAff MultiPwAff", "to_str", lambda self: str(self)),
+    ("PwAff MultiPwAff", "get_space", of_relations.get_space),
+    ("PwAff MultiPwAff", "plain_is_equal", lambda self, other: self == other),
+    ("PwAff MultiPwAff", "add", same("__add__")),
+    ("PwAff MultiPwAff", "sub", same("__sub__")),
+    ("PwAff MultiPwAff", "scale_val", same("__mul__")),
+    ("PwAff MultiPwAff", "floor", itself),
+    ("PwAff MultiPwAff", "foreach_piece", foreach_piece),
+    ("PwAff MultiPwAff", "every_piece", every_piece),
+    ("PwAff MultiPwAff", "n_piece", lambda self: len(self.pieces)),
+    ("PwAff MultiPwAff", "gist_params", gist_params),
+    ("PwAff MultiPwAff", "involves_nan", lambda self: False),
+    ("PwAff MultiPwAff", "intersect_domain_union_set", same("intersect_domain")),
+    ("PwAff MultiPwAff", "subtract_domain_union_set", same("subtract_domain")),
+    ("PwAff MultiPwAff", "pullback_union_pw_multi_aff", same("pullback")),
+    ("PwAff", "mul", same("__mul__")),
+    ("PwAff", "ceil", itself),
+    ("PwAff", "add_constant_val", same("__add__")),
+    ("PwAff", "mod_val", same("__mod__")),
+    ("PwAff", "scale_down_val", scale_down_val),
+    ("PwAff", "tdiv_q", tdiv_q),
+    ("PwAff", "tdiv_r", tdiv_r),
+    ("PwAff", "nonneg_set", compared("ge_set")),
+    ("PwAff", "pos_set", compared("gt_set")),
+    ("PwAff", "zero_set zero_union_set", compared("eq_set")),
+    ("PwAff", "non_zero_set", compared("ne_set")),
+    ("PwAff", "eq_map", related("=")),
+    ("PwAff", "lt_map", related("<")),
+    ("PwAff", "le_map", related("<=")),
+    ("PwAff", "gt_map", related(">")),
+    ("PwAff", "ge_map", related(">=")),
+    ("PwAff", "get_pieces", pieces),
+    ("PwAff", "get_aggregate_domain", same("domain")),
+    ("PwAff", "params", params),
+    ("PwAff", "is_empty", is_empty),
+    ("PwAff", "isa_aff", is_one_expression),
+    ("PwAff", "as_aff", as_aff),
+    ("PwAff", "to_union_pw_aff", itself),
+    ("PwAff", "get_pw_aff_list", lambda self: [self]),
+    ("PwAff", "n_pw_aff", lambda self: 1),
+    ("MultiPwAff", "get_at get_pw_aff get_union_pw_aff", member),
+    ("MultiPwAff", "set_at set_pw_aff", with_member),
+    ("MultiPwAff", "get_list", members),
+    ("MultiPwAff", "is_cst", lambda self: all(f.is_cst() for f in self)),
+    ("MultiPwAff", "isa_multi_aff", is_one_expression),
+    ("MultiPwAff", "isa_pw_multi_aff", lambda self: True),
+    ("MultiPwAff", "as_multi_aff as_pw_multi_aff as_multi_union_pw_aff", itself),
+    ("MultiPwAff", "to_multi_pw_aff to_pw_multi_aff to_union_pw_multi_aff", itself),
+    ("MultiPwAff", "plain_is_empty", is_empty),
+    ("MultiPwAff", "max_multi_val", lambda self: tuple(f.max_val() for f in self)),
+    ("MultiPwAff", "min_multi_val", lambda self: tuple(f.min_val() for f in self)),
+    ("MultiPwAff", "as_union_map", same("as_map")),
+    ("PwQPolynomial", "copy", itself),
+    ("PwQPolynomial", "to_str", lambda self: str(self)),
+    ("PwQPolynomial", "add", same("__add__")),
+    ("PwQPolynomial", "sub", same("__sub__")),
+    ("PwQPolynomial", "mul", same("__mul__")),
+    ("PwQPolynomial", "scale_val", same("__mul__")),
+    ("PwQPolynomial", "neg", same("__neg__")),
+    ("PwQPolynomial", "get_pieces", pieces),
+    ("PwQPolynomial", "foreach_piece", foreach_piece),
+    ("PwQPolynomial", "every_piece", every_piece),
+    ("PwQPolynomial", "n_piece", lambda self: len(self.pieces)),
+    ("PwQPolynomial", "is_zero", lambda self: not self.pieces),
+    ("PwQPolynomial", "plain_is_equal", lambda self, other: self == other),
+    ("PwQPolynomial", "domain", domain),
+    ("PwQPolynomial", "eval_with_dict", eval_with_dict),
+    ("PwQPolynomial", "to_union_pw_qpolynomial", itself),
+)
+"""Classes, isl's names, and the method."""

@@ -1,0 +1,356 @@
+"""What isl calls otherwise what sets and relations do here: `s.get_basic_sets()` for `s.pieces`.
+
+These names are no attributes of the classes (`text.of_isl`), which stay as short as they are; a program that was
+written for isl finds them all the same. Lists are Python's, numbers its integers, and basic and union sets are sets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from ..conjuncts import conjunct as cj
+from ..conjuncts.conjunct import Conjunct, uses
+from ..conjuncts.implies import subtract
+from ..engine.rows import Row
+
+if TYPE_CHECKING:
+    from ..functions.pwaff import PwAff
+    from ..values.map import Map
+    from ..values.relation import Relation
+    from ..values.set import Set
+
+# ---- of sets and relations
+
+
+def itself(self: Any) -> Any:  # noqa: ANN401
+    """The value itself, which is immutable, and a union already."""
+    return self
+
+
+def is_universe(self: Relation) -> bool:
+    """Whether all points of its one space are in it; exact, a difference."""
+    return type(self).universe(self.space).is_subset(self)
+
+
+def spaces(self: Relation) -> list[Any]:
+    """The parts in one space each."""
+    return [self._of(self.param_names, [(space, cs)]) for space, cs in self.parts if cs]
+
+
+def pieces(self: Relation) -> list[Any]:
+    """The pieces, each a conjunction."""
+    return list(self.pieces)
+
+
+def each(found: Callable[[Any], list[Any]]) -> Callable[[Any, Callable[[Any], object]], None]:
+    """A method that calls a function with each of some things."""
+
+    def foreach(self: Any, f: Callable[[Any], object]) -> None:  # noqa: ANN401
+        for x in found(self):
+            f(x)
+
+    foreach.__doc__ = f"Call a function with each: {found.__doc__}"
+    return foreach
+
+
+def all_of(found: Callable[[Any], list[Any]]) -> Callable[[Any, Callable[[Any], object]], bool]:
+    """A method that asks whether a function holds of each of some things."""
+
+    def every(self: Any, f: Callable[[Any], object]) -> bool:  # noqa: ANN401
+        return all(f(x) for x in found(self))
+
+    every.__doc__ = f"Whether a function holds of each: {found.__doc__}"
+    return every
+
+
+def number(found: Callable[[Any], list[Any]]) -> Callable[[Any], int]:
+    """A method that counts some things."""
+
+    def n(self: Any) -> int:  # noqa: ANN401
+        return len(found(self))
+
+    n.__doc__ = f"The number of: {found.__doc__}"
+    return n
+
+
+def one_space(self: Relation) -> Relation:
+    """The value itself, which has one space; `SpaceMismatch` is raised where it has several."""
+    _ = self.space
+    return self
+
+
+def has_one_space(self: Relation) -> bool:
+    """Whether it has one space."""
+    return len(self.parts) == 1
+
+
+def make_disjoint(self: Relation) -> Any:  # noqa: ANN401
+    """The same points, no two pieces with one in common; exact, a difference for each pair."""
+    parts = []
+    for space, cs in self.known_divs().parts:
+        done: list[Conjunct] = []
+        for k, c in enumerate(cs):
+            left = [c]
+            for before in cs[:k]:
+                left = [p for q in left for p in subtract(q, before)]
+            done += left
+        parts.append((space, tuple(done)))
+    return self._of(self.param_names, parts)
+
+
+def drop_unused_params(self: Relation) -> Any:  # noqa: ANN401
+    """Without the parameters that no constraint mentions."""
+    used = {p for k, p in enumerate(self.param_names) for _, cs in self.parts for c in cs if uses(c, k)}
+    return self.project_out_param(*(p for p in self.param_names if p not in used))
+
+
+def get_space(self: Any) -> Any:  # noqa: ANN401
+    """Its one space."""
+    return self.space
+
+
+def neg(self: Relation) -> Any:  # noqa: ANN401
+    """With the opposite of each dimension of a set, or of each output of a relation; linear."""
+    parts = []
+    for space, cs in self.parts:
+        first = 1 + len(self.param_names) + space.n_in
+        opposite = range(first, first + space.n_out)
+        parts.append((space, tuple(d for c in cs if (d := _with_opposite(c, opposite)) is not None)))
+    return self._of(self.param_names, parts)
+
+
+def _with_opposite(c: Conjunct, columns: range) -> Conjunct | None:
+    """The conjunct with some columns replaced by their opposites, in its divs, too."""
+
+    def turned(row: Row) -> Row:
+        return tuple([-v if k in columns else v for k, v in enumerate(row)])
+
+    divs = [div and (div[0], turned(div[1])) for div in c.divs]
+    return cj.normalise(c.n, divs, map(turned, c.eqs), map(turned, c.ineqs))
+
+
+# ---- of sets
+
+
+def count_val(self: Set) -> int:
+    """The number of points: `count`."""
+    return self.count()
+
+
+def foreach_point(self: Set, f: Callable[[tuple[int, ...]], object]) -> None:
+    """Call a function with each point, a tuple of numbers, of a set without parameters."""
+    for p in self.points():
+        f(p)
+
+
+def is_params(self: Set) -> bool:
+    """Whether it is a set without a tuple, of parameters alone."""
+    return len(self.parts) == 1 and self.space.out.key == self.params().space.out.key
+
+
+def extremum(name: str) -> Callable[[Set, Any], int]:
+    """A method for the least or greatest value of a dimension or an expression, for all parameters together."""
+
+    def val(self: Set, what: Any) -> int:  # noqa: ANN401
+        found = getattr(self, name)(what)
+        return found if isinstance(found, int) else getattr(found, f"{name[-3:]}_val")()
+
+    val.__doc__ = f"The {name[-3:]}imum, for all parameters together; see `{name}`."
+    return val
+
+
+def get_tuple_name(self: Set) -> str | None:
+    """The name of its one tuple, None where it has none."""
+    return self.space.out.name
+
+
+def set_tuple_name(self: Set, name: str) -> Set:
+    """The same points in a tuple of another name: `rename`."""
+    return self.rename(name)
+
+
+def as_function(self: Set) -> Any:  # noqa: ANN401
+    """The function of the parameters that it is, where it has at most one point for each choice of them."""
+    from ..values.map import Map
+
+    return Map.from_range(self).as_pw_multi_aff()  # type: ignore[attr-defined]
+
+
+def optimum_of_set(name: str) -> Callable[[Set, Set], tuple[Set, Set]]:
+    """A method for the first or last point for each choice of the parameters, and where of some there is none."""
+
+    def partial(self: Set, dom: Set) -> tuple[Set, Set]:
+        return getattr(self.intersect_params(dom), name)(), dom.subtract(self.params())
+
+    partial.__doc__ = f"`{name}` for the parameters in `dom`, and those of them without a point."
+    return partial
+
+
+# ---- of relations
+
+
+def optimum_of_map(name: str) -> Callable[[Map, Set], tuple[Map, Set]]:
+    """A method for the first or last output of some inputs, and the inputs of them without one."""
+
+    def partial(self: Map, dom: Set) -> tuple[Map, Set]:
+        return getattr(self.intersect_domain(dom), name)(), dom.subtract(self.domain())
+
+    partial.__doc__ = f"`{name}` of the inputs in `dom`, and those of them without an output."
+    return partial
+
+
+def is_translation(self: Map) -> bool:
+    """Whether all differences of outputs and inputs, of one space, are one for each choice of the parameters."""
+    inp, out = self.space.source, self.space.out
+    return inp.key == out.key and self.deltas().is_singleton()
+
+
+def image_is_bounded(self: Map) -> bool:
+    """Whether each input has finitely many outputs."""
+    inputs = self.space.source.dims
+    return self.move_dims(*inputs, to="params").is_bounded() if inputs else self.is_bounded()
+
+
+def can_zip(self: Map) -> bool:
+    """Whether both tuples are wrapped."""
+    return self.domain_is_wrapping() and self.range_is_wrapping()
+
+
+def can_range_curry(self: Map) -> bool:
+    """Whether the outputs are wrapped, and the first tuple of them is, too."""
+    return self.range_is_wrapping() and self.range().unwrap().domain_is_wrapping()
+
+
+def remove_map_if(self: Map, f: Callable[[Map], object]) -> Map:
+    """Without the parts, of one space each, of which a function holds."""
+    return self._of(self.param_names, [m.parts[0] for m in spaces(self) if not f(m)])
+
+
+def get_map_tuple_name(self: Map, kind: Any) -> str | None:  # noqa: ANN401
+    """The name of a tuple of its one space, None where it has none."""
+    return (self.space.source if kind.name == "in_" else self.space.out).name
+
+
+def set_map_tuple_name(self: Map, kind: Any, name: str) -> Map:  # noqa: ANN401
+    """The same pairs, a tuple under another name."""
+    return self.rename_domain(name) if kind.name == "in_" else self.rename_range(name)
+
+
+def fixed_power_val(self: Map, exponent: int) -> Map:
+    """The relation applied so many times: `fixed_power`."""
+    return self.fixed_power(exponent)
+
+
+def extremes_of_map(name: str) -> Callable[[Any], Any]:
+    """A method for the least or greatest value of each output dimension, or of each dimension of a set."""
+
+    def multi(self: Any) -> Any:  # noqa: ANN401
+        from ..functions.multi_pwaff import MultiPwAff
+
+        values: list[PwAff] = [getattr(self, name)(k) for k in range(self.space.n_out)]
+        return MultiPwAff.of(*values, name=self.space.out.name)
+
+    multi.__doc__ = f"`{name}` of each dimension, as one function."
+    return multi
+
+
+def same(name: str) -> Callable[..., Any]:
+    """A method under another name."""
+
+    def method(self: Any, *args: Any) -> Any:  # noqa: ANN401
+        return getattr(self, name)(*args)
+
+    method.__doc__ = f"`{name}`, by isl's other name of it."
+    return method
+
+
+METHODS: tuple[tuple[str, str, Callable[..., Any]], ...] = (
+    ("Set Map", "copy", itself),
+    ("Set Map", "to_str", lambda self: str(self)),
+    ("Set Map", "get_space", get_space),
+    ("Set Map", "plain_is_equal", lambda self, other: self == other),
+    ("Set Map", "plain_is_empty", same("is_empty")),
+    ("Set Map", "is_universe plain_is_universe", is_universe),
+    ("Set Map", "make_disjoint", make_disjoint),
+    ("Set Map", "drop_unused_params", drop_unused_params),
+    ("Set Map", "compute_divs", same("known_divs")),
+    ("Set Map", "align_divs", itself),
+    ("Set Map", "neg", neg),
+    ("Set Map", "union_disjoint", same("union")),
+    ("Set Map", "plain_unshifted_simple_hull", same("unshifted_simple_hull")),
+    ("Set", "drop_constraints_involving_dims", same("drop_constraints_involving")),
+    ("Map", "drop_constraints_involving_dims", same("drop_constraints_involving")),
+    ("Set", "to_set to_union_set", itself),
+    ("Set", "as_set", one_space),
+    ("Set", "isa_set", has_one_space),
+    ("Set", "get_set_list", spaces),
+    ("Set", "foreach_set", each(spaces)),
+    ("Set", "every_set", all_of(spaces)),
+    ("Set", "n_set", number(spaces)),
+    ("Set", "get_basic_sets get_basic_set_list", pieces),
+    ("Set", "foreach_basic_set", each(pieces)),
+    ("Set", "n_basic_set", number(pieces)),
+    ("Set", "gist_basic_set", same("gist")),
+    ("Set", "add_set", same("union")),
+    ("Set", "plain_is_disjoint", same("is_disjoint")),
+    ("Set", "bounded_simple_hull", same("simple_hull")),
+    ("Set", "count_val", count_val),
+    ("Set", "foreach_point", foreach_point),
+    ("Set", "is_params", is_params),
+    ("Set", "get_tuple_name", get_tuple_name),
+    ("Set", "set_tuple_name", set_tuple_name),
+    ("Set", "dim_max_val", extremum("dim_max")),
+    ("Set", "dim_min_val", extremum("dim_min")),
+    ("Set", "max_val", extremum("max")),
+    ("Set", "min_val", extremum("min")),
+    ("Set", "max_multi_pw_aff", extremes_of_map("dim_max")),
+    ("Set", "min_multi_pw_aff", extremes_of_map("dim_min")),
+    ("Set", "as_pw_multi_aff", as_function),
+    ("Set", "partial_lexmin", optimum_of_set("lexmin")),
+    ("Set", "partial_lexmax", optimum_of_set("lexmax")),
+    ("Set", "lex_lt_union_set", same("lex_lt_set")),
+    ("Set", "lex_le_union_set", same("lex_le_set")),
+    ("Set", "lex_gt_union_set", same("lex_gt_set")),
+    ("Set", "lex_ge_union_set", same("lex_ge_set")),
+    ("Map", "to_map to_union_map", itself),
+    ("Map", "as_map", one_space),
+    ("Map", "isa_map", has_one_space),
+    ("Map", "get_map_list", spaces),
+    ("Map", "foreach_map", each(spaces)),
+    ("Map", "every_map", all_of(spaces)),
+    ("Map", "n_map", number(spaces)),
+    ("Map", "remove_map_if", remove_map_if),
+    ("Map", "get_basic_maps get_basic_map_list", pieces),
+    ("Map", "foreach_basic_map", each(pieces)),
+    ("Map", "n_basic_map", number(pieces)),
+    ("Map", "gist_basic_map", same("gist")),
+    ("Map", "add_map", same("union")),
+    ("Map", "is_rational", lambda self: False),
+    ("Map", "fixed_power_val", fixed_power_val),
+    ("Map", "get_tuple_name", get_map_tuple_name),
+    ("Map", "set_tuple_name", set_map_tuple_name),
+    ("Map", "is_translation", is_translation),
+    ("Map", "image_is_bounded", image_is_bounded),
+    ("Map", "can_curry", same("domain_is_wrapping")),
+    ("Map", "can_uncurry", same("range_is_wrapping")),
+    ("Map", "can_range_curry", can_range_curry),
+    ("Map", "can_zip is_product", can_zip),
+    ("Map", "plain_is_injective", same("is_injective")),
+    ("Map", "plain_is_single_valued", same("is_single_valued")),
+    ("Map", "max_multi_pw_aff", extremes_of_map("dim_max")),
+    ("Map", "min_multi_pw_aff", extremes_of_map("dim_min")),
+    ("Map", "as_multi_union_pw_aff", same("as_multi_pw_aff")),
+    ("Map", "as_union_pw_multi_aff", itself),
+    ("Map", "partial_lexmin", optimum_of_map("lexmin")),
+    ("Map", "partial_lexmax", optimum_of_map("lexmax")),
+    ("Map", "lex_lt_union_map", same("lex_lt_map")),
+    ("Map", "lex_le_union_map", same("lex_le_map")),
+    ("Map", "lex_gt_union_map", same("lex_gt_map")),
+    ("Map", "lex_ge_union_map", same("lex_ge_map")),
+    ("Map", "intersect_domain_union_set", same("intersect_domain")),
+    ("Map", "intersect_range_union_set", same("intersect_range")),
+    ("Map", "intersect_domain_wrapped_domain_union_set", same("intersect_domain_wrapped_domain")),
+    ("Map", "intersect_range_wrapped_domain_union_set", same("intersect_range_wrapped_domain")),
+)
+"""Classes, isl's names, and the method."""

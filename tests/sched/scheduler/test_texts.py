@@ -1,0 +1,41 @@
+"""Schedule constraints as isl writes them: the same schedule as of the arguments, and mistakes with their places."""
+
+import pytest
+
+from polyvolta.sched import schedule
+from polyvolta.sched.errors import BadProgram, TreeSyntaxError
+from polyvolta.sched.scheduler.texts import arguments_of
+from polyvolta.sets import Map, Set, SetSyntaxError
+
+DOMAIN = "[N] -> { S[i] : 0 <= i < N; T[i] : 0 <= i < N }"
+FLOW = "{ S[i] -> T[1 + i] }"
+
+
+@pytest.mark.parametrize("text", [
+    f'{{ domain: "{DOMAIN}", context: "[N] -> {{  : N >= 4 }}", validity: "{FLOW}", proximity: "{FLOW}" }}',
+    f'domain: "{DOMAIN}"\ncontext: "[N] -> {{ : N > 3 }}"\nvalidity: "{FLOW}"\nproximity: "{FLOW}"\n',
+    f"domain: {DOMAIN}\n'context': '[N] -> {{ : N > 3 }}'\nvalidity: {FLOW}\nproximity: {FLOW}",
+])  # fmt: skip
+def test_a_text_is_its_arguments(text):
+    expected = schedule(Set(DOMAIN), validity=Map(FLOW), proximity=Map(FLOW), context=Set("[N] -> { : N > 3 }"))
+    assert schedule(text) == expected and [m.coincident for m in schedule(text).band((0, 0)).members] == [True]
+
+
+def test_keys_of_isl_and_their_arguments():
+    keys = ("validity", "coincidence", "condition", "conditional_validity", "proximity")
+    found = arguments_of(f'{{ domain: "{DOMAIN}", ' + ", ".join(f'{k}: "{FLOW}"' for k in keys) + " }")
+    assert found.pop("program").is_equal(Set(DOMAIN)) and all(m.is_equal(Map(FLOW)) for m in found.values())
+    wanted = {"validity", "coincidence", "conditional_validity_condition", "conditional_validity", "proximity"}
+    assert {*found} == wanted
+
+
+@pytest.mark.parametrize(("text", "error", "said"), [
+    ('{ domain: "{ S[i] }", validty: "{ }" }', TreeSyntaxError, "unknown key 'validty'(.|\n)*did you mean 'validity'"),
+    ('{ domain: "{ S[i] }", domain: "{ S[i] }" }', TreeSyntaxError, "a second key 'domain'"),
+    ('{ domain: "{ S[i] }", and so on }', TreeSyntaxError, "expected 'key: \"value\"'"),
+    ('{ domain: "{ S[i }" }', SetSyntaxError, "expected ',' or ']'"),
+    ("def f(A): pass", BadProgram, "what is scheduled is a Program, or a Set of instances"),
+])  # fmt: skip
+def test_mistakes(text, error, said):
+    with pytest.raises(error, match=said):
+        schedule(text)

@@ -1,0 +1,294 @@
+"""isl's names of what has another here, and isl's way to say dimensions: by hand, by enumeration, and beside islpy."""
+
+from itertools import product
+
+import pytest
+
+from polyvolta.sets import (
+    DEFAULT_CONTEXT,
+    Aff,
+    Constraint,
+    Context,
+    Error,
+    Map,
+    MultiPwAff,
+    NotAffine,
+    PwAff,
+    PwQPolynomial,
+    Set,
+    SpaceMismatch,
+    UnknownName,
+    dim_type,
+    make_zero_and_vars,
+)
+from polyvolta.sets.by_isl import constraints, dimensions, functions, relations
+from polyvolta.sets.text import of_isl
+
+TRIANGLE = Set("[N] -> { S[i, j] : 0 <= i < j < N }")
+BOX = range(-6, 7)
+
+
+def points(s, n, **params):
+    return {p for p in product(BOX, repeat=n) if s.contains(p, **params)}
+
+
+def test_every_name_is_one_of_isl_and_no_attribute():
+    isl = pytest.importorskip("islpy")
+    classes = {
+        "Set": "Set BasicSet UnionSet", "Map": "Map BasicMap UnionMap", "PwAff": "PwAff UnionPwAff",
+        "MultiPwAff": "MultiAff MultiPwAff PwMultiAff MultiUnionPwAff UnionPwMultiAff",
+        "PwQPolynomial": "PwQPolynomial UnionPwQPolynomial",
+    }  # fmt: skip
+    own = {c.__name__: c for c in (Set, Map, PwAff, MultiPwAff, PwQPolynomial)}
+    for kinds, names, f in (
+        *dimensions.METHODS,
+        *relations.METHODS,
+        *functions.METHODS,
+        *constraints.METHODS,
+    ):
+        for kind, name in product(kinds.split(), names.split()):
+            assert any(hasattr(getattr(isl, c), name) for c in classes[kind].split()), (kind, name)
+            assert of_isl.method(own[kind], name) is f and not any(name in vars(c) for c in own[kind].__mro__)
+
+
+def test_dimensions_by_kind_position_and_number():
+    dt, m = dim_type, Map("[N] -> { S[i, j] -> A[k] : k = i + N }")
+    assert str(TRIANGLE.project_out(dt.set, 1, 1)) == "[N] -> { [i] : 0 <= i <= N - 2 }"
+    assert str(TRIANGLE.project_out(dt.param, 0, 1)) == "{ S[i, j] : i >= 0 and i < j }"
+    assert TRIANGLE.eliminate(dt.out, 0, 1) == TRIANGLE.eliminate("i")
+    assert TRIANGLE.fix_val(dt.set, 0, 3) == TRIANGLE.fix(i=3) and TRIANGLE.fix_val(dt.param, 0, 3) == TRIANGLE.fix(N=3)
+    assert TRIANGLE.lower_bound_val(dt.set, 1, 2).upper_bound_val(dt.param, 0, 9) == (
+        TRIANGLE.lower_bound("j", 2).upper_bound("N", 9)
+    )
+    assert TRIANGLE.equate(dt.set, 0, dt.param, 0) == TRIANGLE.equate("i", "N")
+    assert m.order_lt(dt.in_, 0, dt.out, 0) == m.order_lt("i", "k")
+    assert str(m.move_dims(dt.in_, 1, dt.param, 0, 1)) == "{ [i, N, j] -> A[N + i] }"
+    assert str(TRIANGLE.move_dims(dt.param, 0, dt.set, 0, 1)) == "[i, N] -> { [j] : i >= 0 and i < j < N }"
+    assert TRIANGLE.add_dims(dt.set, 2).dims() == ("i", "j", "i2", "i3")
+    assert TRIANGLE.insert_dims(dt.set, 1, 1).dims() == ("i", "i1", "j")
+    assert TRIANGLE.add_dims(dt.param, 1).param_names == ("N", "p1")
+    assert TRIANGLE.insert_dims(dt.param, 0, 1).param_names == ("p0", "N")
+    assert (m.dim(dt.param), m.dim(dt.in_), m.dim(dt.out), m.dim(dt.all)) == (1, 2, 1, 4)
+    assert m.get_var_names(dt.in_) == ["i", "j"] and m.get_dim_name(dt.out, 0) == "k"
+    assert (m.find_dim_by_name(dt.in_, "j"), m.find_dim_by_name(dt.out, "j")) == (1, -1)
+    assert m.get_var_dict() == {"N": (dt.param, 0), "i": (dt.in_, 0), "j": (dt.in_, 1), "k": (dt.out, 0)}
+    assert m.set_dim_name(dt.param, 0, "M").set_dim_name(dt.in_, 1, "x").get_var_dict().keys() == {*"Mixk"}
+    assert (m.get_tuple_name(dt.in_), m.set_tuple_name(dt.out, "B").get_tuple_name(dt.out)) == ("S", "B")
+    assert PwAff("{ S[i, j] -> [i] }").dim(dt.in_) == 2 == MultiPwAff("{ [i] -> A[i, i] }").dim(dt.out)
+
+
+@pytest.mark.parametrize(("call", "said"), [
+    (lambda: TRIANGLE.project_out(dim_type.in_, 0, 1), "no dimensions of the kind 'in_'"),
+    (lambda: TRIANGLE.project_out(dim_type.set, 1, 2), "2 from 1 on is out of range(.|\n)*there are 2 of that kind"),
+    (lambda: TRIANGLE.eliminate(dim_type.set, -1, 1), "1 from -1 on is out of range"),
+    (lambda: TRIANGLE.move_dims(dim_type.set, 3, dim_type.param, 0, 1), "position 3 is out of range"),
+    (lambda: TRIANGLE.fix_val(dim_type.div, 0, 1), "no dimensions of the kind 'div'"),
+    (lambda: TRIANGLE.equate("i", "j", "N"), "two dimensions are compared, not 3"),
+    (lambda: TRIANGLE.dim("set"), "no dimensions of the kind 'set'"),
+])  # fmt: skip
+def test_dimensions_that_are_not_there(call, said):
+    with pytest.raises(UnknownName, match=said):
+        call()
+
+
+def test_pieces_and_parts():
+    s = Set("{ S[i] : i mod 2 = 0 or i > 3; T[] }")
+    assert s.n_set() == 2 == s.n_basic_set() - 1 and [p.get_tuple_name() for p in s.get_set_list()] == ["S", "T"]
+    seen = []
+    s.foreach_set(seen.append)
+    assert seen == s.get_set_list() and s.every_set(lambda p: not p.is_empty()) and not s.isa_set()
+    assert s.get_basic_sets() == list(s.pieces) and seen[0].as_set() == seen[0].to_set() == seen[0].copy()
+    with pytest.raises(SpaceMismatch):
+        s.as_set()
+    several = Set("{ [i, j] : 0 <= i <= 4 and 0 <= j <= 4; [i, j] : 2 <= i + j <= 6 and i >= j; [i, 1] : 0 <= i < 9 }")
+    apart = several.make_disjoint()
+    assert apart.is_equal(several)
+    assert all(a.is_disjoint(b) for k, a in enumerate(apart.pieces) for b in apart.pieces[:k])
+    m = Map("{ A[0] -> [1]; B[1] -> [2] }")
+    assert m.remove_map_if(lambda p: p.get_tuple_name(dim_type.in_) == "B").is_equal(Map("{ A[0] -> [1] }"))
+    assert m.n_map() == 2 and m.n_basic_map() == 2 and m.to_union_map() is m
+
+
+def test_points_of_what_sets_become():
+    s = Set("{ [i, j] : 0 <= 2i < j + 3 and j < 4 and (i + j) mod 3 = 1; [5, 6] }")
+    there = points(s, 2)
+    assert points(s.neg(), 2) == {(-a, -b) for a, b in there}
+    found = []
+    s.foreach_point(found.append)
+    assert len(found) == len({*found}) == s.count_val() and {*found} == there
+    assert s.dim_max_val(0) == max(a for a, _ in there) and s.dim_min_val(1) == min(b for _, b in there)
+    assert s.max_val("2i - j") == max(2 * a - b for a, b in there) and s.min_val("i") == min(a for a, _ in there)
+    values = s.max_multi_pw_aff().eval(())
+    assert values == (max(a for a, _ in there), max(b for _, b in there))
+    m = Map("{ [i] -> [j] : 0 <= j and 3j <= i + 1 and i <= 5 }")
+    assert points(m.neg().wrap(), 2) == {(a, -b) for a, b in points(m.wrap(), 2)}
+    assert Set("[N] -> { [i] : 0 <= i < N and N <= 7 }").dim_max_val(0) == 6
+
+
+def test_universes_parameters_and_functions_of_them():
+    assert Set("{ S[i] : i > 2 or i < 4 }").is_universe() and not TRIANGLE.is_universe()
+    assert Map("{ [i] -> [j] }").plain_is_universe() and not Map("{ [i] -> [i] }").is_universe()
+    assert Set("[N] -> { : N > 3 }").is_params() and not Set("{ S[] }").is_params()
+    assert Set("[N, M, K] -> { [i] : N <= i < K }").drop_unused_params().param_names == ("N", "K")
+    assert Set("[N] -> { A[N, N + 1] }").as_pw_multi_aff().is_equal(MultiPwAff("[N] -> { A[N, N + 1] }"))
+    assert Set.from_pw_aff(PwAff("[N] -> { [N + 1] : N > 0 }")).is_equal(Set("[N] -> { [N + 1] : N > 0 }"))
+    with pytest.raises(SpaceMismatch, match="a function of parameters alone"):
+        Set.from_pw_aff(PwAff("{ [i] -> [i] }"))
+    assert Map.from_multi_union_pw_aff(Map("{ S[i] -> [i] }")) == Map("{ S[i] -> [i] }")
+
+
+def test_partial_optima_say_where_there_is_none():
+    m = Map("{ S[i] -> [j] : 0 <= j < 4 and 2j <= i }")
+    first, none = m.partial_lexmin(Set("{ S[i] : i < 3 }"))
+    assert first.is_equal(Map("{ S[i] -> [0] : 0 <= i < 3 }")) and none.is_equal(Set("{ S[i] : i < 0 }"))
+    last, none = TRIANGLE.partial_lexmax(Set("[N] -> { : N > -3 }"))
+    assert last.is_equal(Set("[N] -> { S[N - 2, N - 1] : N > 1 }")) and none.is_equal(Set("[N] -> { : -3 < N < 2 }"))
+
+
+def test_questions_about_relations():
+    assert Map("[N] -> { S[i, j] -> S[i + N, j] }").is_translation() and not Map("{ S[i] -> S[2i] }").is_translation()
+    assert not Map("{ S[i] -> T[i] }").is_translation()
+    assert (
+        Map("{ [i] -> [j] : 0 <= j < i }").image_is_bounded() and not Map("{ [i] -> [j] : j < i }").image_is_bounded()
+    )
+    wrapped = Map("{ [A[i] -> B[j]] -> [[C[] -> D[]] -> E[]] }")
+    assert wrapped.can_curry() and wrapped.can_zip() and wrapped.can_range_curry() and wrapped.is_product()
+    assert not Map("{ A[i] -> [B[j] -> C[]] }").can_range_curry() and Map("{ A[i] -> [B[j] -> C[]] }").can_uncurry()
+
+
+def test_functions_by_isls_names():
+    f, g = PwAff("{ [i] -> [2i - 7] : i > -5 }"), PwAff("{ [i] -> [i] }")
+    for k in range(-4, 9):
+        v = 2 * k - 7
+        quotient = abs(v) // 3 * (1 if v >= 0 else -1)
+        assert f.tdiv_q(3).eval((k,)) == quotient and f.tdiv_r(3).eval((k,)) == v - 3 * quotient
+        assert (
+            f.add(g).eval((k,)) == v + k
+            and f.sub(g).eval((k,)) == v - k
+            and f.mul(PwAff("{ [i] -> [3] }"))(i=k) == 3 * v
+        )
+        assert f.mod_val(4)(i=k) == v % 4 and f.scale_val(3)(i=k) == 3 * v and f.add_constant_val(2)(i=k) == v + 2
+        assert f.nonneg_set().contains((k,)) == (v >= 0) and f.pos_set().contains((k,)) == (v > 0)
+        assert f.zero_set().contains((k,)) == (v == 0) and f.non_zero_set().contains((k,)) == (v != 0)
+        for j in range(-3, 4):
+            assert f.lt_map(g).contains((k, j)) == (v < j) and f.eq_map(g).contains((k, j)) == (v == j)
+    assert g.scale_val(4).scale_down_val(2).is_equal(g.scale_val(2)) and str(g.as_aff()) == "i" and not f.isa_aff()
+    with pytest.raises(NotAffine, match="would be a fraction"):
+        g.scale_down_val(2)
+    with pytest.raises(NotAffine, match="no single expression"):
+        f.as_aff()
+    assert (
+        f.get_pieces() == list(f.pieces) and f.n_piece() == 1 and not f.is_empty() and g.params().is_equal(Set("{ : }"))
+    )
+    left = PwAff("[N] -> { [i] -> [i] : i < N and N > 3 }").gist_params(Set("[N] -> { : N > 8 }"))
+    assert left.is_equal(PwAff("[N] -> { [i] -> [i] : i < N }"))
+    h = MultiPwAff("{ [i] -> A[i, 2i] : i > 0 }")
+    assert h.get_at(1).is_equal(h[1]) and h.get_list() == list(h) and not h.is_cst()
+    assert h.set_at(0, PwAff("{ [i] -> [7] }")).is_equal(MultiPwAff("{ [i] -> A[7, 2i] : i > 0 }"))
+    assert PwAff.zero_on_domain(TRIANGLE.space).is_equal(PwAff("{ S[i, j] -> [0] }"))
+
+
+def test_constraints_by_name_kind_and_position():
+    dt, box = dim_type, Set.universe("[x, y]")
+    c = Constraint.ineq_from_names(box.space, {1: -1, "x": 2})
+    assert (str(c), c.is_equality(), c.get_constant_val(), c.get_coefficient_val(dt.set, 0)) == (
+        "2*x - 1 >= 0",
+        False,
+        -1,
+        2,
+    )
+    assert c.get_coefficients_by_name() == {"x": 2, 1: -1} and c.get_coefficients_by_name(dt.set) == {"x": 2, 1: -1}
+    assert c.set_constant_val(0).set_coefficient_val(dt.set, 1, -3).get_coefficients_by_name() == {"x": 2, "y": -3}
+    equal = Constraint.eq_from_names(box.space, {"x": 1, "y": -2})
+    assert points(box.add_constraints([c, equal]), 2) == {
+        (x, y) for x, y in product(BOX, BOX) if 2 * x >= 1 and x == 2 * y
+    }
+    assert Map.universe("[x] -> [y]").add_constraint(equal).is_equal(Map("{ [x] -> [y] : x = 2y }"))
+    assert Set.from_constraint(Constraint.ineq_from_names(box.space, {"x": 1, "n": -1})).is_equal(
+        Set("[n] -> { [x, y] : x >= n }")
+    )
+    f = PwAff("{ [x, y] -> [x - floor(y/2)] }")
+    assert box.add_constraint(Constraint.equality_from_aff(f)).is_equal(f.eq_set(0))
+    assert box.add_constraint(Constraint.inequality_from_aff(f)).is_equal(f.ge_set(0))
+    with pytest.raises(UnknownName, match="no parameter or dimension is called 'q'"):
+        box.add_constraint(Constraint.eq_from_names(box.space, {"q": 1}))
+    with pytest.raises(UnknownName, match="is no name with a coefficient"):
+        Constraint.eq_from_names(box.space, {2: 1})
+
+
+@pytest.mark.parametrize("text", [
+    "[N] -> { S[i, j] : 0 <= i < N and i + 2j >= 3 and j <= 9 }",
+    "[N] -> { S[i, j] : i mod 3 = 1 and j = 2N and N <= i }",
+    "{ [i, j] : floor(i/2) + j >= 0 and i <= floor((i + j)/3) }",
+    "{ [i] : exists e : 3e <= i <= 3e + 1 and 0 <= i <= 9 }",
+])  # fmt: skip
+def test_the_constraints_of_a_piece_are_those_of_its_points(text):
+    s = Set(text)
+    found = s.get_constraints()
+    seen = []
+    s.foreach_constraint(seen.append)
+    assert seen == found and s.n_constraint() == len(found) > 0
+    for n in range(-3, 4):
+        for p in product(BOX, repeat=len(s.dims())):
+            values = dict(zip((*s.param_names, *s.dims()), (*([n] * len(s.param_names)), *p), strict=True))
+            holds = all(c.expr.evaluate(values) == 0 if c.equal else c.expr.evaluate(values) >= 0 for c in found)
+            assert holds == s.contains(p, **{k: values[k] for k in s.param_names})
+    with pytest.raises(SpaceMismatch, match="those of one piece"):
+        Set("{ [i] : i > 3 or i < 0 }").get_constraints()
+
+
+def test_functions_of_names_by_islpys_function():
+    v = make_zero_and_vars("i, j", ["n"])
+    inside = v[0].le_set(v["i"]) & (v["i"] + v["j"]).lt_set(v["n"]) & v["j"].ge_set(v[0])
+    assert inside.is_equal(Set("[n] -> { [i, j] : 0 <= i and 0 <= j and i + j < n }"))
+    assert Set("{ [i] }", Context()) == Set("{ [i] }", context=DEFAULT_CONTEXT) == Set("{ [i] }")
+    assert (
+        PwAff("{ [i] -> [i] }", Context()) == PwAff("{ [i] -> [i] }") and Map("{ [i] -> [i] }", Context()).is_identity()
+    )
+    with pytest.raises(NotAffine, match=r"PwAff\(text\) reads a function"):
+        Aff("[n] -> { [(n)] }")
+    assert isinstance(UnknownName("x"), Error) and Set.read_from_str(Context(), "{ [i] }") == Set("{ [i] }")
+
+
+TEXTS = (
+    "[N] -> { S[i, j] : 0 <= i < N and 0 <= j <= i }", "{ W[A[i] -> B[j, k]] : i < j and 0 <= k < 5 }",
+    "[N] -> { [i] : i = N }", "{ [i, j] : exists (k : i = 2k + 3j and 0 <= k < 5) and 0 <= j < 4 }",
+)  # fmt: skip
+RELATIONS = ("[N] -> { S[i, j] -> A[k] : 0 <= i < k < N + j }", "{ [A[i] -> B[j]] -> C[k] : j = i and k > j }")
+
+
+@pytest.mark.parametrize("text", [*TEXTS, *RELATIONS])
+def test_what_isl_says_of_kinds_positions_and_numbers(text):
+    isl = pytest.importorskip("islpy")
+    is_map = text in RELATIONS
+    theirs, mine, read = (isl.Map, Map, isl.UnionMap) if is_map else (isl.Set, Set, isl.UnionSet)
+    kinds = ("param", "in_", "out") if is_map else ("param", "set")
+
+    def compare(name, *args):
+        of = lambda types: [getattr(types, a) if isinstance(a, str) else a for a in args]  # noqa: E731
+        expected = getattr(theirs(text), name)(*of(isl.dim_type))
+        found = getattr(mine(text), name)(*of(dim_type))
+        said = str(found).replace("{ : ", "{ [] : ").replace("{ : }", "{ [] }")
+        for k, p in enumerate(found.param_names):  # what had no name
+            if found.param_names[k] != expected.get_dim_name(isl.dim_type.param, k):
+                expected = expected.set_dim_name(isl.dim_type.param, k, p)
+        assert read(said).is_equal(read(str(expected))), (name, args)
+
+    size = {k: theirs(text).dim(getattr(isl.dim_type, k)) for k in kinds}
+    for k in kinds:
+        for first in range(size[k] + 1):
+            for n in range(size[k] - first + 1):
+                compare("project_out", k, first, n)
+                compare("eliminate", k, first, n)
+                for to in kinds:
+                    for at in range(size[to] + 1) if n and to != k else ():
+                        compare("move_dims", to, at, k, first, n)
+            for n in (1, 2) if k != "param" else ():
+                compare("insert_dims", k, first, n)
+                compare("add_dims", k, n)
+        for at in range(size[k]):
+            for name in ("fix_val", "lower_bound_val", "upper_bound_val"):
+                compare(name, k, at, 2)
+            for other in kinds:
+                for to in range(size[other]):
+                    compare("equate", k, at, other, to)
