@@ -103,6 +103,12 @@ def spend(steps: int = 1) -> None:
             )
 
 
+def left() -> float:
+    """How many steps the operation in progress may still spend; infinitely many where there is none."""
+    current = _current.get()
+    return inf if current is None else current.left
+
+
 def bounded(steps: int, f: Callable[..., T], *args: Any) -> T:
     """A function's value, found within so many of the steps that are left.
 

@@ -22,7 +22,7 @@ from collections.abc import Callable
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, TypeVar
 
-from ..budgets import bounded, spend
+from ..budgets import bounded, left, spend
 from ..conjuncts import conjunct as cj
 from ..conjuncts import lattice
 from ..conjuncts.conjunct import Conjunct
@@ -44,7 +44,8 @@ F = TypeVar("F")
 
 FEW_DIVS = 2  # with more, what only an integer program can say of a row counts as unknown: fewer fusions, none wrong
 FOR_A_PAIR = 5_000  # steps (some 100 ms) for one way to fuse a pair; the longest of 1,500 random fusions took 3,700
-FOR_WIDENING = 2_000  # steps to look for a piece that can be widened
+FOR_HULLS = 2_000, 200  # steps for hulls in vain, and how many more for each piece
+FOR_WIDENING = 800  # steps to look for a piece that can be widened
 EFFORT = 200_000  # steps for all of the pieces
 MANY = 6  # pieces from which on a point between two is looked for before anything else
 
@@ -126,7 +127,7 @@ def _coalesced(pieces: tuple[Conjunct, ...]) -> tuple[Conjunct, ...]:
 def _searched(pieces: tuple[Conjunct, ...], done: list[_Piece], todo: list[_Piece]) -> tuple[Conjunct, ...]:
     """See `coalesce_conjuncts`; at any time all points are in the pieces that are done or to do."""
     new = len(pieces)  # how many at the end were not compared with the others
-    tried: Tried = set()
+    tried = Tried(FOR_HULLS[0] + FOR_HULLS[1] * len(pieces))
     while len(pieces) > 1:
         frame = Frame(pieces)
         known = [_Piece(m, c) for m, c in zip(frame.members, pieces, strict=True)]
@@ -253,7 +254,14 @@ def _within_bounds(fuse: Callable[..., F | None], a: _Piece, b: _Piece, *more: o
 # pieces A and B of which the rows at hand make no one: rows valid on both, rows of B that cut A, rows of A that cut B
 Unfused = dict[tuple[_Piece, _Piece], tuple[Member, list[Row], list[Row]]]
 Way = Callable[[_Piece, _Piece], Conjunct | None]
-Tried = set[tuple[Way, Conjunct, Conjunct]]  # in vain
+
+
+class Tried(set[tuple[Way, Conjunct, Conjunct]]):
+    """Pairs that a way to fuse was tried with in vain, and the steps that hulls may still spend in vain."""
+
+    def __init__(self, allowed: float) -> None:
+        super().__init__()
+        self.allowed = allowed
 
 
 def _fuse(a: _Piece, b: _Piece, frame: Frame, apart: Unfused) -> _Piece | None:
@@ -344,11 +352,15 @@ def _fusible(
         for q in pieces[:at]:
             spend()
             key = fuse, q.told, p.told
-            if not p.apart(q, floors) and key not in tried:
-                fused = None if q.gap(p) else _within_bounds(fuse, q, p)
-                if fused is not None:
-                    return q, p, fused
-                tried.add(key)
+            if tried.allowed < 0 or p.apart(q, floors) or key in tried:
+                continue
+            before = left()
+            fused = None if q.gap(p) else _within_bounds(fuse, q, p)
+            if fused is not None:
+                return q, p, fused
+            tried.add(key)
+            if fuse is _fuse_by_hull:
+                tried.allowed -= before - left()
     return None
 
 

@@ -47,6 +47,8 @@ def gist(self: R, context: R) -> R:
     [N] -> { [i] : i < N }
     >>> print(Set("{ [i] : i mod 12 = 8 }").gist(Set("{ [i] : i mod 4 = 0 }")))
     { [i] : i mod 3 = 2 }
+    >>> print(Set("{ [i, j] : i >= 0; [i, j] : j >= 0 }").gist(Set("{ [i, j] : i + j >= 0 }")))
+    { [i, j] }
     """
     self._check_space(context, "a gist")
     self._check_params(context, "a gist")
@@ -62,14 +64,33 @@ def gist(self: R, context: R) -> R:
 
 
 def _uncovered(simple: list[tuple[Conjunct, Conjunct]], context: Sequence[Conjunct]) -> tuple[Conjunct, ...]:
-    """The gists of some pieces, (piece, gist), without those of pieces that lie in another one within the context."""
+    """The gists of some pieces, (piece, gist), without those of pieces that lie in another one within the context.
+
+    One that says nothing, where the pieces together have all of the context.
+    """
     left = list(simple)
     for pair in simple:
         others = [whole for whole, _ in left if whole is not pair[0] and whole.known]
         inside = [both for k in context if (both := cj.conjoin(pair[0], k)) is not None]
         if any(all(implied(both, whole) for both in inside) for whole in others):
             left.remove(pair)
+    if len(left) > 1 and all(short.known for _, short in left) and _covered(context, [short for _, short in left]):
+        return (cj.universe(left[0][0].n),)
     return tuple([short for _, short in left])
+
+
+def _covered(context: Sequence[Conjunct], pieces: Sequence[Conjunct]) -> bool:
+    """Whether every point of a context is in one of the pieces, whose divs are known; True is a proof."""
+    points = (cj.sample(k) for k in context)
+    if not all(p is None or any(cj.holds(c, p) for c in pieces) for p in points):
+        return False
+    for k in context:
+        left = [k]
+        for c in pieces:
+            left = [rest for part in left for rest in subtract(part, c)]
+        if left and not all(rest.is_empty for rest in left):
+            return False
+    return True
 
 
 def gist_params(self: R, context: Set) -> R:

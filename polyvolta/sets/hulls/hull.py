@@ -2,9 +2,10 @@
 
 - The *affine hull* has equalities only. It is computed on the grid of integer points (module `lattice`), so it is
   the least affine subspace that contains them, and it keeps strides: the hull of the points 0 and 4 is `i mod 4 = 0`.
+  Equalities of several floors that all pieces say are kept, too.
 - The *simple hull* has translates of the constraints at hand: each is moved out until it holds on every piece.
   The *unshifted* one has only those that hold as they are, each as tight as the grid of its conjunct allows
-  (`j >= -4` beside `j mod 2 = 1` is j >= -3). Both take linear programs alone.
+  (`j >= -4` beside `j mod 2 = 1` is j >= -3). Pieces that coalesce to a simple conjunct are their own hull.
 - The *convex hull* is the rational one: of the rational solutions of all pieces, existentials forgotten. Inequalities
   are first as tight as the grid of their conjunct allows (`0 <= 2i <= 5` ends at 2, and beside `i mod 4 = 1` at 1).
   It is exact as such, by double description (module `cone`), which can take exponentially many rays.
@@ -19,18 +20,24 @@ from collections.abc import Callable
 from math import gcd
 from typing import TYPE_CHECKING, TypeVar
 
+from ..budgets import bounded, spend
 from ..conjuncts import conjunct as cj
 from ..conjuncts import lattice
 from ..conjuncts.conjunct import Conjunct
 from ..conjuncts.frame import Frame
+from ..conjuncts.implies import implied
 from ..conjuncts.project import prune, with_known_divs
 from ..engine import cone
-from ..engine.rows import Row, combine, dot, normal_ineq, substitute_all
+from ..engine.rows import Row, combine, dot, negate, normal_ineq, substitute_all
+from ..errors import BudgetExceeded
+from .coalesce import coalesce_conjuncts
 
 if TYPE_CHECKING:
     from ..values.relation import Relation
 
 R = TypeVar("R", bound="Relation")
+
+FOR_MERGING = 5_000  # steps (some 100 ms) to coalesce the pieces of a simple hull
 
 
 def remove_redundancies(self: R) -> R:
@@ -80,7 +87,8 @@ def affine_hull(self: R) -> R:
 
     Exact over the integers: the least affine subspace with the points, parameters counted as dimensions. Strides are
     kept, those that equalities of the pieces and differences between pieces give, where isl's hull of a union
-    forgets them: it is contained in isl's. A linear program for each inequality, few integer points to sample.
+    forgets them. An equality of several floors that all pieces state is kept. A linear program for each inequality,
+    few integer points to sample.
 
     Raises
     ------
@@ -91,6 +99,8 @@ def affine_hull(self: R) -> R:
     { [i, j] : j = i + 1 }
     >>> print(Set("{ [1]; [7]; [10] }").affine_hull())
     { [i0] : i0 mod 3 = 1 }
+    >>> print(Set("[N] -> { [5*floor(N/3) + 3*floor(N/2)] : N > 4 }").affine_hull())
+    [N] -> { [3*floor(N/2) + 5*floor(N/3)] }
     """
     return _hull(self, _affine)
 
@@ -98,8 +108,9 @@ def affine_hull(self: R) -> R:
 def simple_hull(self: R) -> R:
     """One conjunct in each space around the points, of translates of the constraints at hand.
 
-    It contains the points, the equalities of their affine hull hold, and it is no convex hull. Existentials are
-    spelt out first. A linear program for each inequality and piece.
+    It contains the points, the equalities of their affine hull hold, and it is no convex hull; where pieces coalesce
+    to one that is as simple, it has no further point. Existentials are spelt out first. A linear program for each
+    inequality and piece, and a coalescing.
 
     Raises
     ------
@@ -173,11 +184,36 @@ def _joined(a: Conjunct, b: Conjunct) -> Conjunct:
 
 def _affine(cs: list[Conjunct]) -> Conjunct:
     found = [grid for grid in map(lattice.of_conjunct, cs) if grid is not None]
-    return lattice.conjunct(cs[0].n, lattice.joined(found))
+    hull = lattice.conjunct(cs[0].n, lattice.joined(found))
+    if not any(c.known and any(any(r[1 + c.n :]) for r in c.eqs) for c in cs):
+        return hull
+    floors = _of_floors(cs)
+    return floors if implied(floors, hull) else _joined(hull, floors)
+
+
+def _of_floors(cs: list[Conjunct]) -> Conjunct:
+    """The equalities of several floors that hold on all pieces, as `i = 3*floor(N/2) + 5*floor(N/3)`.
+
+    What merely says what one floor is bounds the dimensions, and is left out: `j = floor(i/2)`.
+    """
+    frame = Frame(cs)
+    first, *others = frame.members
+    eqs = [r for r in first.eqs if all(m.implies(r) and m.implies(negate(r)) for m in others)]
+    tied = {k for r in eqs for k in _floors(r, frame.n) if len(_floors(r, frame.n)) > 1}
+    kept = [r for r in eqs if not tied.isdisjoint(_floors(r, frame.n))]
+    return frame.conjunct(kept, ()) or cj.nothing(frame.n)
+
+
+def _floors(row: Row, n: int) -> list[int]:
+    """The columns of the divs that a row mentions."""
+    return [k for k in range(1 + n, len(row)) if row[k]]
 
 
 def _simple(cs: list[Conjunct], *, shift: bool) -> Conjunct:
     cs = [p for c in cs for p in with_known_divs(c) if not p.is_empty]
+    whole = _merged(cs) if len(cs) > 1 else None
+    if whole is not None:
+        return _joined(_affine(cs), whole) if shift else whole
     frame = Frame([_on_grid(c) for c in cs])
     best: dict[Row, int] = {}
     for member in frame.members:
@@ -195,6 +231,32 @@ def _simple(cs: list[Conjunct], *, shift: bool) -> Conjunct:
     if len(cs) > 1:
         hull = prune(hull) or hull
     return _joined(_affine(cs), hull) if shift else hull
+
+
+def _merged(cs: list[Conjunct]) -> Conjunct | None:
+    """The one conjunct that says the same as the pieces; None where there is none, or none that is as simple.
+
+    It is as simple where it is shorter than a piece, or each of its rows is a translate of one at hand, or bounds a
+    remainder.
+    """
+    try:
+        found = bounded(FOR_MERGING, coalesce_conjuncts, tuple(cs))
+    except BudgetExceeded:
+        spend(0)  # ends the caller where the budget was its own
+        return None
+    if len(found) > 1:
+        return None
+    frame = Frame((*cs, *found))
+    *given, whole = frame.members
+    known = {key for m in given for key in m.least} | {row[1:] for row in frame.given}
+    if _size(found[0]) < max(map(_size, cs)) or whole.least.keys() <= known:
+        return found[0]
+    return None
+
+
+def _size(c: Conjunct) -> int:
+    """How much there is to read in a conjunct."""
+    return 2 * len(c.eqs) + len(c.ineqs) + len(c.divs)
 
 
 def _on_grid(c: Conjunct) -> Conjunct:

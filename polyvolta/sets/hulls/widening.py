@@ -15,10 +15,10 @@ from collections.abc import Sequence
 
 from ..conjuncts import conjunct as cj
 from ..conjuncts.conjunct import Conjunct
-from ..conjuncts.frame import Frame
+from ..conjuncts.frame import Frame, Member
 from ..conjuncts.implies import implied, subtract
 from ..engine.integer import Point
-from ..engine.rows import complement, dot, negate
+from ..engine.rows import Row, complement, dot, negate
 from . import between
 
 
@@ -33,7 +33,6 @@ def widened(pieces: Sequence[Conjunct]) -> tuple[Conjunct, ...] | None:
     [((), ())]
     """
     frame = Frame(pieces)
-    told = {key: max(m.least[key] for m in frame.members if key in m.least) for m in frame.members for key in m.least}
     for at, (c, member) in enumerate(zip(pieces, frame.members, strict=True)):
         if len(c.eqs) - len(c.divs) == c.n:
             continue  # a point
@@ -41,9 +40,8 @@ def widened(pieces: Sequence[Conjunct]) -> tuple[Conjunct, ...] | None:
         outside = [between.lifted(frame.divs, x) for x in between.walked(c)[1] if not _holds(others, x)]
         rows = list(dict.fromkeys(member.statements))
         for row in [*rows]:
-            start = told.get(negate(row[1:]))
-            if row not in member.ineqs and (start is None or start < -row[0] - 1):
-                continue  # no piece begins where this one ends
+            if row not in member.ineqs and not any(_begins_behind(m, row) for m in frame.members):
+                continue
             rest = [r for r in rows if r != row]
             if any(dot(row, x) < 0 and all(dot(r, x) >= 0 for r in rest) for x in outside):
                 continue
@@ -58,6 +56,12 @@ def widened(pieces: Sequence[Conjunct]) -> tuple[Conjunct, ...] | None:
     return None
 
 
+def _begins_behind(m: Member, row: Row) -> bool:
+    """Whether a member has a row opposite to `row >= 0` that lets some points in behind it."""
+    start, same = m.least.get(negate(row[1:])), m.least.get(row[1:])
+    return start is not None and start >= -row[0] - 1 and (same is None or same > row[0])
+
+
 def _holds(pieces: Sequence[Conjunct], x: Point) -> bool:
     """Whether a point is in one of the pieces."""
     return any(cj.holds(p, x) for p in pieces)
@@ -65,6 +69,9 @@ def _holds(pieces: Sequence[Conjunct], x: Point) -> bool:
 
 def _within(c: Conjunct, pieces: Sequence[Conjunct]) -> bool:
     """Whether every point of a conjunct is in one of the pieces."""
+    point = cj.sample(c)
+    if point is not None and not _holds(pieces, point):
+        return False
     if not all(_holds(pieces, x) for x in between.walked(c)[0]):
         return False
     left = [c]

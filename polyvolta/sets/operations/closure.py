@@ -261,12 +261,16 @@ def _without_length(paths: Map, like: Map) -> Map:
 
 
 def _squared(self: Map) -> Map | None:
-    total = self.coalesce()
+    total, merge = self.coalesce(), True
     for _ in range(ROUNDS):
         new = apply_range(total, total) - total
         if new.is_empty():
             return total
-        total = (total | new).coalesce()
+        both = total | new
+        if len(both.parts[0][1]) > MANY and not merge:
+            return None  # ever more powers, of which no two make one
+        total = both.coalesce()
+        merge = len(total.parts[0][1]) < len(both.parts[0][1])
         if len(total.parts[0][1]) > MANY:
             return None
     return None

@@ -1,5 +1,7 @@
 """Gist: what is left to say in a context."""
 
+import itertools
+
 import pytest
 
 from polyvolta.sets import Set
@@ -75,3 +77,24 @@ def test_pieces_that_make_one_are_one_before_the_context_tells_them_apart(pieces
     found = pieces.gist(context)
     assert len(found.pieces) == 1
     assert (found & context).is_equal(pieces & context) and (Set(left) & context).is_equal(pieces & context)
+
+
+COVERED = [  # pieces that together have all of the context: there is nothing left to say
+    ("{ [i, j] : i >= 0; [i, j] : j >= 0 }", "{ [i, j] : i + j >= -1 }"),
+    ("{ [i, j] : i mod 2 = 1; [i, j] : i >= j }", "{ [i, j] : i = j + 3; [i, j] : i mod 4 = 3 and j >= 0 }"),
+    ("[N] -> { [i] : 3i >= N - 6; [i] : 2N + i >= 6 }", "[N] -> { [i] : N + 3i >= 4 }"),
+]
+
+
+@pytest.mark.parametrize(("text", "context"), COVERED)
+def test_what_all_pieces_together_say(text, context):
+    short = Set(text).gist(Set(context))
+    assert len(short.pieces) == 1 and not short.pieces[0].parts[0][1][0].ineqs
+
+
+def test_pieces_that_leave_a_point_of_the_context_out_stay():
+    text, context = "{ [i, j] : i >= 0; [i, j] : j >= 0 }", "{ [i, j] : i + j >= -2 }"
+    short = Set(text).gist(Set(context))
+    for i, j in itertools.product(range(-5, 6), repeat=2):
+        if i + j >= -2:
+            assert ((i, j) in short) == (i >= 0 or j >= 0)

@@ -256,3 +256,39 @@ def test_rows_of_simple_hulls_are_as_tight_as_the_grid_of_their_piece(text, plai
     s = Set(text)
     assert s.unshifted_simple_hull().is_equal(Set(plain))
     assert s.simple_hull().is_equal(Set(shifted))
+
+
+# ---- floors that no equality states
+
+FLOORS = [  # a set of (i, j) for i in a range, its function, and what each hull is in isl's notation or closer
+    ("{ [i, j] : j = 5*floor(i/3) + 3*floor(i/2) and -9 <= i <= 12 }", lambda i: 5 * (i // 3) + 3 * (i // 2)),
+    ("{ [i, j] : 3*j = 2*floor((-i - 2)/2) + 2*floor((i - 2)/5) }", lambda i: 2 * ((-i - 2) // 2) + 2 * ((i - 2) // 5)),
+    ("{ [i, j] : j = floor(i/2) + floor(i/5) and i < 4; [i, j] : j = floor(i/2) + floor(i/5) and i > 6 }",
+     lambda i: i // 2 + i // 5),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "f"), FLOORS)
+def test_the_affine_hull_keeps_equalities_of_floors(text, f):
+    hull = Set(text).affine_hull()
+    scale = 3 if "3*j" in text else 1
+    for i, j in itertools.product(range(-20, 30), range(-20, 60)):
+        assert ((i, j) in hull) == (scale * j == f(i))
+
+
+ONE_CONJUNCT = [  # unions that are one conjunct: the hull has no further point
+    ("{ [i, j] : j = floor((i + 5)/3) and i mod 3 = 0; [i, j] : j = floor((i + 5)/3) and i mod 3 >= 1 }",
+     lambda i, j: j == (i + 5) // 3),
+    ("{ [i, j] : 2 <= i <= 12 and i mod 3 = 2 and j = 0; [i, j] : 2 <= i <= 12 and i mod 3 = 0 and j = 0 }",
+     lambda i, j: 2 <= i <= 12 and i % 3 != 1 and j == 0),
+    ("{ [i, j] : i mod 4 <= j <= i mod 4 + 2 and i mod 2 = 0; [i, j] : i mod 4 <= j <= i mod 4 + 2 and i mod 2 = 1 }",
+     lambda i, j: i % 4 <= j <= i % 4 + 2),
+    ("{ [i, j] : 1 <= i <= j < 8; [i, j] : 8 <= j <= 9 and 1 <= i <= j }", lambda i, j: 1 <= i <= j <= 9),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "holds"), ONE_CONJUNCT)
+def test_simple_hulls_of_what_one_conjunct_says(text, holds):
+    for hull in (Set(text).simple_hull(), Set(text).unshifted_simple_hull()):
+        for i, j in itertools.product(range(-8, 20), range(-4, 14)):
+            assert ((i, j) in hull) == holds(i, j)
