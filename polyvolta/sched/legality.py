@@ -346,12 +346,21 @@ class _Walk:
         self, node: Sequence | SetNode, at: Path, pending: list[Pairs], times: dict[str, tuple[Aff, ...]]
     ) -> Iterator[Violation]:
         """The violations at and below a node with several children."""
-        for (a, first), (b, second) in product(enumerate(node.children), repeat=2):
+        home: dict[str, list[int]] = {name: [] for name in self.iterators}
+        for k, child in enumerate(node.children):
+            gate = _gate(child)
+            for name in self.iterators if gate is None else gate.statements:
+                home.setdefault(name, []).append(k)
+        ways: dict[tuple[int, int], list[Pairs]] = {}
+        for p in pending:
+            for way in product(home[p.dependence.source], home[p.dependence.sink]):
+                ways.setdefault(way, []).append(p)
+        for a, b in sorted(ways):
             if a < b and isinstance(node, Sequence):
                 continue
-            pairs = self.going(pending, first, second)
+            pairs = self.going(ways[a, b], node.children[a], node.children[b])
             if a == b:
-                yield from self.down(first, (*at, a), pairs, times)
+                yield from self.down(node.children[a], (*at, a), pairs, times)
                 continue
             why = "the sequence runs them the other way round" if a > b else ""
             if isinstance(node, SetNode):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal
 
 from polyvolta.sched.dependence.order import Clock, Clocks
@@ -30,6 +31,29 @@ class Accesses:
     instance: Tuple
     array: Tuple
     conjunct: Conjunct
+
+    def elsewhere(self, other: Accesses) -> bool:
+        """Whether plainly no element is accessed by both: they are of two arrays, or of two rows of one that are told
+        apart by a constant. O(dimensions of the array)."""
+        if self.array.key != other.array.key:
+            return True
+        n = len(self.array.dims)
+        for x, y in zip(_fixed(self.conjunct, n), _fixed(other.conjunct, n)):
+            if x != y and x is not None and y is not None:
+                return True
+        return False
+
+
+@lru_cache(maxsize=1 << 12)
+def _fixed(c: Conjunct, last: int) -> tuple[int | None, ...]:
+    """The values of the last dimensions, None of those that no equality gives one."""
+    values: list[int | None] = [None] * last
+    first = 1 + c.n - last
+    for row in c.eqs:
+        at = [k for k in range(1, len(row)) if row[k]]
+        if len(at) == 1 and first <= at[0] <= c.n and row[at[0]] in (1, -1):
+            values[at[0] - first] = -row[0] * row[at[0]]
+    return tuple(values)
 
 
 def accesses(m: Map, kind: Kind, times: Clocks, params: tuple[str, ...]) -> list[Accesses]:

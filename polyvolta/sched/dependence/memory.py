@@ -159,7 +159,7 @@ def live_out(program: Program | Sequence[Accessing]) -> Map:
             if a.array.name in p.local:
                 continue
             space = spaced(a.instance, a.array, params)
-            gone = [c for b in over if b.array.key == a.array.key for c in _overwritten(a, b, params)]
+            gone = [c for b in over if not a.elsewhere(b) for c in _overwritten(a, b, params)]
             last = Map._of(params, [(space, (a.conjunct,))]) - Map._of(params, [(space, tuple(gone))])
             out = out | last
     return out
@@ -248,7 +248,7 @@ def _conflicts(
     found: dict[tuple, tuple[Accesses, Accesses, list[Conjunct]]] = {}
     for a in first:
         for b in second:
-            if a.array.key == b.array.key:
+            if not a.elsewhere(b):
                 pieces = _ordered(a, b, params, order)
                 if pieces:
                     key = (a.array.key, a.instance.key, b.instance.key)

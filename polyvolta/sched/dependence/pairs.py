@@ -49,6 +49,8 @@ class Pairs:
             zero = normal_eq(row)
             if isinstance(zero, bool):  # never, over the integers
                 return None
+            if not doubtful(self.conjunct, _half((row[0] - 1, *row[1:]))):  # the sink comes later: most often
+                return None
             both = cj.conjoin(self.conjunct, Conjunct(self.conjunct.n, (), (zero,), ()))
             return None if both is None else replace(self, conjunct=both)
         delta = self.distance(params, source, sink)

@@ -169,7 +169,7 @@ class _Sink:
         """The candidates by the place where they part from the sink, the latest place first."""
         groups: dict[int, list[tuple[Accesses, Conjunct, Aff | Branch]]] = {}
         for event in events:
-            pairs = self.pairs(event)
+            pairs = None if self.sink.elsewhere(event) else self.pairs(event)
             if pairs is None:
                 continue
             first, second = (event.clock, self.n_key), (self.sink.clock, self.n_par)

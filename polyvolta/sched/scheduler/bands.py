@@ -92,15 +92,11 @@ def _find_band(
         return _free_band(depths, params, prior)
     ways, rows = _Ways(depths, params, edges, outer_parallel, negative), []
     if outer_parallel:
-        rows[:], problem = _outermost(depths, params, edges, prior, negative)
+        rows[:], ways.made["coincident"] = _outermost(depths, params, edges, prior, negative)
         prior = _beside(rows, depths, prior)
-        ways.made["coincident"] = problem
-        ways.failed["coincident"] = [_wanted(fresh_directions(depths, prior))]
-    flags = [True] * len(rows)
-    while True:
-        fresh = fresh_directions(depths, prior)
-        if not any(fresh):
-            break
+    flags, fresh = [True] * len(rows), fresh_directions(depths, prior)
+    ways.failed["coincident"] = [_wanted(fresh)]
+    while any(fresh):
         found = ways.row(fresh) or ways.row(_longest(fresh))
         if found is None:
             break
@@ -108,6 +104,7 @@ def _find_band(
         rows.append(forms)
         flags.append(found[1] or all(e.cone.vanishes(e.delta(forms, depths)) for e in edges if e.coincident))
         prior = extended(prior, forms, depths)
+        fresh = fresh_directions(depths, prior)
     return Found(tuple(rows), tuple(flags))
 
 
@@ -171,6 +168,9 @@ class _Ways:
         self.made: dict[Mode, Problem] = {}
         self.failed: dict[Mode, list[frozenset[int]]] = {}
         self.modes: tuple[Mode, ...] = ("constant", "near", "valid") if self.near else ("valid",)
+        self.upon = {"near", "valid"}  # before these it is asked what can be valid at all
+        if len(depths) > 1:  # of one statement constant distances mostly suffice
+            self.upon.add("constant")
         if outer_parallel:
             self.modes = ("coincident", *self.modes)
 
@@ -181,7 +181,7 @@ class _Ways:
             failed = self.failed.setdefault(mode, [])
             if any(some <= wanted for some in failed):
                 continue
-            if mode != "coincident" and not self.problem("valid").may_have(fresh):
+            if mode in self.upon and not self.problem("valid").may_have(fresh):
                 break
             found = self.problem(mode).solve(fresh)
             if found is not None:
@@ -191,7 +191,7 @@ class _Ways:
 
     def problem(self, mode: Mode) -> Problem:
         if mode not in self.made:
-            base = self.problem("valid") if mode in ("constant", "near") else None
+            base = self.problem("valid") if mode in self.upon and mode != "valid" else None
             self.made[mode] = Problem(*self.given, mode, self.negative, base)
         return self.made[mode]
 

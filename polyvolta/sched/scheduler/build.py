@@ -65,9 +65,9 @@ class Builder:
     def node(self, group: Group, pieces: tuple[Piece, ...], prior: Prior, inside: bool) -> Node:
         """The tree of a group of statements; `prior` is by statement, `inside` tells whether there is a band above."""
         pieces = within(pieces, group)
-        finished = not any(fresh_directions(self.depths(group), self.chosen(prior, group)))
         if len(group) == 1:
             return self.cluster(group, pieces, prior)
+        finished = not any(fresh_directions(self.depths(group), self.chosen(prior, group)))
         apart = connected(group, [p.arc for p in pieces]) if self.fuse != "max" else [group]
         if len(apart) > 1 and not (finished and inside):
             self.explain(lambda: f"{' | '.join(map(self.text, apart))} do not depend on each other")

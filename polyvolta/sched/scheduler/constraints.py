@@ -54,7 +54,7 @@ class Constraints:
     conditional_validity_condition: Map | None = None
 
     def __bool__(self) -> bool:
-        return any([getattr(self, name) is not None for name in KINDS])
+        return any(getattr(self, name) is not None for name in KINDS)
 
     def dependences(self) -> list[Dependence]:
         """One dependence for each kind and pair of statements, without the pairs of an instance with itself.
@@ -73,9 +73,11 @@ class Constraints:
             if not isinstance(given, Map):
                 raise BadProgram(f"{name} is a Map, not {kind_of(given)}", where=repr(given))
             for space, conjuncts in given.parts:
+                pieces = conjuncts
                 if space.inp is not None and space.inp.key == space.out.key:
-                    conjuncts = tuple([p for c in conjuncts for p in _of_two(c, len(given.param_names), space.n_out)])
-                relation = Map._of(given.param_names, [(space, conjuncts)])
+                    pieces = tuple([p for c in conjuncts for p in _of_two(c, len(given.param_names), space.n_out)])
+                alone = len(given.parts) == 1 and pieces == conjuncts
+                relation = given if alone else Map._of(given.param_names, [(space, pieces)])
                 if relation.parts and relation.parts[0][1]:
                     source = (space.inp.name if space.inp else None) or ""
                     out.append(Dependence(kind, "", source, space.out.name or "", relation))

@@ -148,13 +148,18 @@ def cone(c: Conjunct) -> Cone:
         return replace(_cone(c.n, c.n, eqs, ineqs), integral=False, relaxed=True)
 
 
-def _cone(dims: int, n: int, eqs: Sequence[Row], ineqs: Iterable[Row]) -> Cone:
+def _cone(dims: int, n: int, eqs: Sequence[Row], ineqs: Sequence[Row]) -> Cone:
     """The cone of rows over n columns, the first `dims` of which are kept."""
-    lattice = _solved(n, eqs) or solve_equalities(n, eqs)
+    heads = _heads(n, eqs)
+    lattice = solve_equalities(n, eqs) if heads is None else _solved(n, heads)
     if lattice is None:
         return NOTHING
     origin, basis = lattice
-    best = strongest(substitute_all(ineqs, list(zip(origin, *basis)), len(basis)))
+    if heads is None or any(row[k] for row in ineqs for k in heads):
+        ineqs = substitute_all(ineqs, list(zip(origin, *basis)), len(basis))
+    elif heads:
+        ineqs = map(picker([k for k in range(n + 1) if k not in heads]), ineqs)
+    best = strongest(ineqs)
     if best is None:
         return NOTHING
     start, rows = _shifted(origin, basis, sorted(best.items(), key=_entries))
@@ -190,27 +195,34 @@ def _cone(dims: int, n: int, eqs: Sequence[Row], ineqs: Iterable[Row]) -> Cone:
 
 def _shifted(
     origin: Row, basis: Sequence[Row], rows: Sequence[tuple[Row, int]]
-) -> tuple[Sequence[int], list[Row]]:
-    """Another origin of a lattice, and rows (coefficients, constant) from there, constants being 0 where they can be.
+) -> tuple[Sequence[int], list[tuple[int, Row]]]:
+    """Another origin of a lattice, and rows (coefficients, constant) from there, constants being 0 where they can be,
+    each with the set of its columns, as bits.
 
     So bounds that differ in nothing but constants become the same rows, mostly, whose generators are known.
     """
-    steps: dict[int, int] = {}
+    shift: dict[int, int] = {}
+    found = []
     for key, const in rows:
-        free = [j for j, v in enumerate(key) if v and j not in steps]
-        if free:
-            last = free[-1]
-            if key[last] in (1, -1):
-                steps[last] = -key[last] * (const + sum([key[j] * v for j, v in steps.items()]))
-            steps.update(dict.fromkeys(free[:-1], 0))
-    moved = {j: v for j, v in steps.items() if v}
-    for j, v in moved.items():
-        origin = tuple([a + v * b for a, b in zip(origin, basis[j])])
-    return origin, [(const + sum([key[j] * v for j, v in moved.items()]), *key) for key, const in rows]
+        mask, new = 0, -1
+        for j, v in enumerate(key):
+            if v:
+                mask |= 1 << j
+                if j not in shift:
+                    shift[j], new = 0, j
+                elif shift[j]:
+                    const += v * shift[j]
+        if const and new >= 0 and key[new] in (1, -1):
+            shift[new], const = -const * key[new], 0
+        found.append((mask, (const, *key)))
+    for j, v in shift.items():
+        if v:
+            origin = tuple([a + v * b for a, b in zip(origin, basis[j])])
+    return origin, found
 
 
-def _solved(n: int, eqs: Sequence[Row]) -> tuple[Row, tuple[Row, ...]] | None:
-    """The lattice of equalities each of which is of a column that no other one has; None where they are not."""
+def _heads(n: int, eqs: Sequence[Row]) -> dict[int, Row] | None:
+    """For each equality the last column that no other one has, and what it is equal to; None where one has none."""
     heads: dict[int, Row] = {}
     others = [len(eqs) - column.count(0) for column in zip(*eqs)]
     for row in eqs:
@@ -218,8 +230,14 @@ def _solved(n: int, eqs: Sequence[Row]) -> tuple[Row, tuple[Row, ...]] | None:
         if not col:
             return None
         heads[col] = row if row[col] < 0 else negate(row)
-    origin = tuple([heads[k][0] if k in heads else 0 for k in range(1, n + 1)])
-    basis = []
+    return heads
+
+
+def _solved(n: int, heads: dict[int, Row]) -> tuple[Row, tuple[Row, ...]]:
+    """The lattice of equalities that say one column each in terms of others; its coordinates are the others."""
+    origin, basis = [0] * n, []
+    for k, row in heads.items():
+        origin[k - 1] = row[0]
     for j in range(1, n + 1):
         if j not in heads:
             vector = [0] * n
@@ -227,7 +245,7 @@ def _solved(n: int, eqs: Sequence[Row]) -> tuple[Row, tuple[Row, ...]] | None:
             for k, row in heads.items():
                 vector[k - 1] = row[j]
             basis.append(tuple(vector))
-    return origin, tuple(basis)
+    return tuple(origin), tuple(basis)
 
 
 @lru_cache(maxsize=1 << 12)
@@ -241,24 +259,23 @@ def _entries(item: tuple[Row, int]) -> int:
     return len(item[0]) - item[0].count(0)
 
 
-def _factors(rows: Iterable[Row]) -> list[tuple[list[int], tuple[Row, ...]]]:
+def _factors(rows: Iterable[tuple[int, Row]]) -> list[tuple[list[int], tuple[Row, ...]]]:
     """The rows in groups that share no column: columns, and rows over (1, these)."""
-    groups: list[tuple[set[int], list[Row]]] = []
-    for row in rows:
-        columns = {j for j, v in enumerate(row) if v and j}
+    groups: list[tuple[int, list[Row]]] = []
+    for columns, row in rows:
         own = [row]
         apart = []
         for group in groups:
-            if columns.isdisjoint(group[0]):
-                apart.append(group)
-            else:
+            if columns & group[0]:
                 columns |= group[0]
                 own = group[1] + own
+            else:
+                apart.append(group)
         groups = [*apart, (columns, own)]
     out = []
     for columns, own in groups:
-        take = picker((0, *sorted(columns)))
-        out.append((sorted([j - 1 for j in columns]), tuple(map(take, own))))
+        order = [j for j in range(columns.bit_length()) if columns >> j & 1]
+        out.append((order, tuple(map(picker((0, *[1 + j for j in order])), own))))
     return out
 
 

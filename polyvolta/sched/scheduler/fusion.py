@@ -63,7 +63,17 @@ class Fusion:
         self.parallel, self.still = parallel, still
         self.known: dict[Group, Found] = {}  # bands of clusters
         self.arcs: list[Arc] = list(dict.fromkeys([p.arc for p in pieces if p.source != p.sink and p.valid]))
-        self.touching: list[Arc] = list(dict.fromkeys([p.arc for p in pieces if p.source != p.sink]))
+        self.near: dict[int, set[int]] = {v: set() for v in nodes}  # those that a dependence joins with it
+        self.after: dict[int, list[int]] = {v: [] for v in nodes}
+        self.own: dict[int, list[Piece]] = {v: [] for v in nodes}  # dependences on itself
+        for p in pieces:
+            if p.source == p.sink:
+                self.own[p.source].append(p)
+            else:
+                self.near[p.source].add(p.sink)
+                self.near[p.sink].add(p.source)
+        for x, y in self.arcs:
+            self.after[x].append(y)
         self.parts = strongly_connected(nodes, self.arcs)
 
     def clusters(self) -> list[Group]:
@@ -94,17 +104,16 @@ class Fusion:
     def _may_join(self, a: Group, b: Group) -> bool:
         """Whether they touch, and nothing outside both runs between them."""
         inside = {*a, *b}
-        if self.fuse != "max" and not any({x, y} & {*a} and {x, y} & {*b} for x, y in self.touching):
+        if self.fuse != "max" and all(self.near[x].isdisjoint(b) for x in a):
             return False
         for start, goal in ((a, b), (b, a)):
-            todo = [y for x, y in self.arcs if x in start and y not in inside]
+            todo = [y for x in start for y in self.after[x] if y not in inside]
             seen = set(todo)
             while todo:
-                v = todo.pop()
-                for x, y in self.arcs:
-                    if x == v and y in goal:
+                for y in self.after[todo.pop()]:
+                    if y in goal:
                         return False
-                    if x == v and y not in inside and y not in seen:
+                    if y not in inside and y not in seen:
                         seen.add(y)
                         todo.append(y)
         return True
@@ -138,7 +147,7 @@ class Fusion:
         if len(part) > 1 or not self.still:
             return 0
         (v,), (fresh,), (depth,) = part, self.fresh(part), self.depths(part)
-        moves = tuple(dict.fromkeys([s for p in self.pieces if p.arc == (v, v) for s in steps(p, depth)]))
+        moves = tuple(dict.fromkeys([s for p in self.own[v] for s in steps(p, depth)]))
         return len(fresh) - len(complement((*complement(fresh, depth), *complement(moves, depth)), depth))
 
     def _objection(self, parts: Sequence[Group], whole: Group) -> str | None:
@@ -174,7 +183,7 @@ class Fusion:
             rows = [forms[k][len(forms[k]) - depth :] for forms in joint.rows]
             if len(fresh) > joint.width or not any(dot(h, row) for h in fresh for row in rows):
                 return False
-            own = [p for p in self.pieces if p.arc == (v, v) and p.coincident and not p.conditional]
+            own = [p for p in self.own[v] if p.coincident and not p.conditional]
             if len(complement(tuple(dict.fromkeys([s for p in own for s in steps(p, depth)])), depth)) > joint.parallel:
                 return False
         return True

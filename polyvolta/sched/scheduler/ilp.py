@@ -226,10 +226,7 @@ class _Node:
 
     def raise_(self, old: Row) -> bool:
         """Make a negative row the slack of a column: of those that raise it the one that costs least."""
-        rows, best = self.rows, 0
-        for j, c in old.items():
-            if j > 1 and c > 0 and (not best or self.less(old, j, best)):
-                best = j
+        rows, best = self.rows, self.entering(old)
         if not best:
             return False
         p = old[best]
@@ -245,15 +242,27 @@ class _Node:
                 rows[i] = _reduced(out)
         return True
 
-    def less(self, pivot: Row, j: int, k: int) -> bool:
-        """Whether column j / pivot[j], down the unknowns, is lexicographically less than that of k."""
+    def entering(self, pivot: Row) -> int:
+        """Of the columns j that raise a row the one where column / pivot[j], down the unknowns, is lexicographically
+        least, the first of several; 0 if there is none."""
+        found = [j for j, c in pivot.items() if c > 0 and j > 1]
         for row in self.rows:
-            a, b = row.get(j, 0), row.get(k, 0)
-            if a or b:
-                order = a * pivot[k] - b * pivot[j]
-                if order:
-                    return order < 0
-        return False
+            if len(found) < 2:
+                break
+            values = [row.get(j, 0) for j in found]
+            if not any(values):
+                continue
+            least, least_of = values[0], pivot[found[0]]
+            kept = []
+            for j, v in zip(found, values):
+                p = pivot[j]
+                order = v * least_of - least * p
+                if order < 0:
+                    least, least_of, kept = v, p, [j]
+                elif not order:
+                    kept.append(j)
+            found = kept
+        return found[0] if found else 0
 
     def stuck(self, numbers: Sequence[int], den: int) -> int:
         """How many of the first unknowns are integers that many cuts have not changed; 0 between looks."""

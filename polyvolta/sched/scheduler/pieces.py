@@ -150,8 +150,8 @@ def always_zero(p: Piece, delta: Row) -> bool:
     edge = cone(p.conjunct)
     if edge.vanishes(delta):
         return True
-    if edge.attains(delta):
-        return is_empty(p.conjunct)
+    if edge.attains(delta):  # if there is a point, of which an integral vertex is one
+        return not edge.integral and is_empty(p.conjunct)
     return _never_positive(p, delta)
 
 

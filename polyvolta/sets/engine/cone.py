@@ -54,14 +54,15 @@ def generators(n: int, rows: Iterable[Row]) -> Generators:
         kept += [(ray, zeros | bit) for v, ray, zeros in values if not v]
         spend(1 + len(above) * len(below) // 64)
         least = n - len(lines) - 2  # hyperplanes that adjacent rays share
+        effort, every = len(rays) // 64, [zeros for _, zeros in rays]
         for v, ray, zeros in above:
-            for w, other, there in below:
-                common = zeros & there
-                if common.bit_count() >= least:
-                    spend(len(rays) // 64)
-                    if sum([common & z == common for _, _, z in values]) == 2:
-                        mixed = [v * y - w * x for x, y in zip(ray, other, strict=True)]
-                        kept.append((_primitive(mixed), common | bit))
+            near = [(w, y, shared) for w, y, z in below if (shared := zeros & z).bit_count() >= least]
+            if effort:
+                spend(effort * len(near))
+            for w, other, shared in near:
+                if sum([shared & z == shared for z in every]) == 2:
+                    mixed = [v * y - w * x for x, y in zip(ray, other, strict=True)]
+                    kept.append((_primitive(mixed), shared | bit))
         rays = kept
     return lines, [ray for ray, _ in rays]
 

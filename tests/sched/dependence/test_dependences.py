@@ -1,7 +1,7 @@
 """Dependences of statements and programs, what lives in and out: against enumeration and against memory itself."""
 
 import math
-from itertools import product
+from itertools import pairwise, product
 
 import pytest
 
@@ -10,7 +10,7 @@ from polyvolta.graph.dag import Graph
 from polyvolta.sched.dependence import dependences, flow, live_in, live_out
 from polyvolta.sched.errors import BadProgram, BadSchedule
 from polyvolta.sched.legality import violations
-from polyvolta.sched.program import Program, nest
+from polyvolta.sched.program import Program, nest, nest_from_source
 from polyvolta.sets import budget
 from tests.sched.dependence.oracle import Ways, pairs
 
@@ -221,3 +221,15 @@ def test_an_order_that_leaves_a_conflict_open_is_refused(domain, reads, writes, 
     with pytest.raises(BadSchedule) as caught:
         dependences(program)
     assert all(x in caught.value.message for x in pair)
+
+
+def test_rows_that_constants_tell_apart_are_no_pairs():
+    """160 loops, each from one row of an array to the next: 51,200 pairs of accesses, 320 of them to one row."""
+    loops = [
+        f"    for i in range(1, N - 1):\n        A[{k + 1}, i] = A[{k}, i - 1] + A[{k}, i + 1]" for k in range(160)
+    ]
+    program = nest_from_source("\n".join(["def f(A, N):", *loops]))
+    found, names = dependences(program), [s.name for s in program.statements]
+    assert [(d.kind, d.source, d.sink) for d in found] == [("RAW", a, b) for a, b in pairwise(names)]
+    expected = {(i, j) for i, j in product(range(1, 5), repeat=2) if abs(i - j) == 1}
+    assert all(set(d.relation.points(N=6)) == expected for d in found)
