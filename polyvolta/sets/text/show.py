@@ -19,13 +19,13 @@ from typing import Any, TypeVar
 from ..conjuncts.conjunct import Conjunct
 from ..engine.rows import normal_ineq
 from ..values.aff import Aff, Atom, Floor, Xor, aff, var
-from ..values.build import affs_of, expression, gathered
+from ..values.build import affs_asked, expression, gathered
 from ..values.digits import congruence, mod_parts, vanishing
 from ..values.relation import Relation
 from ..values.space import Space, Tuple, distinct, fresh, renamed
 from ..values.united import United
 from .congruences import with_congruences
-from .tokens import is_spelt
+from .tokens import are_spelt, is_spelt
 
 U = TypeVar("U", bound=United[Any])
 
@@ -48,6 +48,7 @@ class Style:
 
 ISL = Style()
 PAPER = Style(("⌊", "/", "⌋"), "", "≤", "≥", " ∧ ", False, "→", True)
+_NOTHING = Aff(())
 PAPER_ASCII = Style(mod=False, equalities_last=True)
 
 
@@ -106,7 +107,7 @@ def _mod_terms(e: Aff, style: Style) -> tuple[list[tuple[str, int]], int]:
     parts = mod_parts(e) if len(e.terms) > 1 else []
     if not parts or parts[-1][2] is None:
         return [(_atom(a, style), c) for a, c in e.terms], e.const
-    rest = parts[0][3] if parts[0][2] is None else Aff(())
+    rest = parts[0][3] if parts[0][2] is None else _NOTHING
     out, const = [(_atom(a, style), c) for a, c in rest.terms], rest.const
     for c, num, den, _ in parts:
         if den is None:
@@ -154,8 +155,8 @@ def _piece_texts(r: Relation, style: Style) -> list[str]:
 
 def readable_names(r: U) -> U:
     """The relation itself, unless a program gave names that the notation can't say, such as `by@` or `mod`."""
-    names = {*r.param_names, *(d for s, _ in r.parts for d in s.dims)}
-    if all(map(_speakable, names)):
+    names = {*r.param_names, *[d for s, _ in r.parts for d in s.dims]}
+    if are_spelt(names):
         return r
     table = dict(zip(sorted(names), distinct(map(_spoken, sorted(names)), ()), strict=True))
     say = lambda tup: tup and renamed(tup, [table[d] for d in tup.dims])  # noqa: E731
@@ -183,7 +184,7 @@ def _piece(params: Sequence[str], space: Space, c: Conjunct, style: Style) -> st
         name: f"{name} = {show_aff(e, style)}" if named else show_aff(e, style) for name, (e, named) in inline.items()
     }
     tuples = tuple_text(space, shown, style)
-    body = style.land.join(constraint_texts(atoms, names, style, len(params)))
+    body = style.land.join(constraint_texts(atoms, names, style, len(params))) if atoms else ""
     if existentials:
         body = f"exists ({', '.join(existentials)} : {body})"
     return (f"{tuples} : {body}" if body else tuples) if tuples else f": {body}".rstrip()
@@ -193,7 +194,7 @@ def tuple_text(space: Space, shown: dict[str, str], style: Style) -> str:
     def one(tup: Tuple) -> str:
         if tup.inner is not None:
             return f"{tup.name or ''}[{one(tup.inner.source)} {style.arrow} {one(tup.inner.out)}]"
-        return f"{tup.name or ''}[{', '.join(shown.get(d, d) for d in tup.dims)}]"
+        return f"{tup.name or ''}[{', '.join([shown.get(d, d) for d in tup.dims])}]"
 
     if space.inp:
         return f"{one(space.inp)} {style.arrow} {one(space.out)}"
@@ -209,27 +210,30 @@ def _readable(
     dimension of a set does so when it is a number or depends on parameters alone.
     """
     base = 1 + c.n
-    table = affs_of(c, names)
+    table = affs_asked(c, names)
     existentials: list[str] = []
     for k, div in enumerate(c.divs):
         if div is None:
             existentials.append(fresh(f"e{len(existentials)}", (*names, *existentials)))
             table[base + k] = var(existentials[-1])
     inline: dict[str, tuple[Aff, bool]] = {}
-    uses = [len(column) - column.count(0) for column in zip(*c.eqs, *c.ineqs)]  # in how many rows each column is
+    columns = [*zip(*c.eqs, *c.ineqs, strict=True)]
     reach, mentioned = _reach(c)
-    eqs, columns = [], range(base + len(c.divs))
+    eqs, width = [], range(1, base + len(c.divs))
     for row in c.eqs:
-        terms = [(col, row[col]) for col in compress(columns, row) if col]
-        last = max([col for col, _ in terms if first_out < col < base], default=0)
-        plain = last and abs(row[last]) == 1 and uses[last] == 1
-        if plain and is_map:
-            plain = max([reach[col] for col, _ in terms if col >= base], default=0) < last
-        elif plain:
-            plain = max([reach[col] for col, _ in terms if col != last], default=0) <= first_out
+        terms, last = [*compress(width, row[1:])], 0
+        for col in terms:
+            if first_out < col < base:
+                last = col
+        plain = last and row[last] in (1, -1) and columns[last].count(0) == len(columns[last]) - 1  # in one row only
         if plain:
-            sign = -row[last]
-            rest = [(col, sign * v) for col, v in terms if col != last]
+            sign, rest = -row[last], []
+            for col in terms:
+                if col != last:
+                    rest.append((col, sign * row[col]))
+                    if reach[col] >= last and col >= base if is_map else reach[col] > first_out:
+                        plain = False
+        if plain:
             inline[names[last - 1]] = (gathered(sign * row[0], rest, table), last in mentioned)
         else:
             eqs.append(row)
@@ -251,9 +255,11 @@ def _reach(c: Conjunct) -> tuple[list[int], set[int]]:
     reach = list(range(1 + c.n))
     mentioned: set[int] = set()
     for div in c.divs:
-        used = () if div is None else [k for k, v in enumerate(div[1]) if v]
-        mentioned.update(used)
-        reach.append(1 << 60 if div is None else max([reach[k] for k in used]))
+        last = 1 << 60 if div is None else 0
+        for k in () if div is None else compress(range(len(div[1])), div[1]):
+            mentioned.add(k)
+            last = max(last, reach[k])
+        reach.append(last)
     return reach, mentioned
 
 
@@ -322,7 +328,7 @@ def constraint_texts(
     atoms : ("eq", e) for e = 0 and ("ge", e) for e >= 0.
     names : the dimensions in order, of which the first `n_params` are parameters.
     """
-    order = {name: k for k, name in enumerate(names)}
+    order = dict(zip(names, range(len(names)), strict=True))
 
     def place(e: Aff) -> int:
         return max((order.get(n, len(order)) for n in e.names()), default=-1)

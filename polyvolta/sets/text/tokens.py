@@ -8,12 +8,14 @@ mistake is cut in one pass of the regular expression.
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from difflib import get_close_matches
 
 from ..errors import SetSyntaxError, nearest
 
 TOKEN = re.compile(r"\d+|[A-Za-z_][A-Za-z0-9_.]*'*|<<=|>>=|<<|>>|->|<=|>=|!=|<>|==|//|&&|\|\||=>|\S")
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*'*")
+_NAMES = re.compile(rf"{NAME.pattern}(?: {NAME.pattern})*")
 COMMENT = re.compile(r"#[^\n]*")
 SPELLINGS = {
     "∧": "and", "&&": "and", "&": "and", "∨": "or", "||": "or", "|": "or", "¬": "not", "!": "not", "∃": "exists",
@@ -23,6 +25,7 @@ SPELLINGS = {
 }  # fmt: skip
 FUNCTIONS = frozenset({"floor", "ceil", "floord", "ceild", "min", "max", "abs"})
 CONNECTIVES = frozenset({"and", "or", "not", "exists", "implies", "true", "false"})
+_SPELT = SPELLINGS.keys()
 KEYWORDS = CONNECTIVES | FUNCTIONS | {"mod"}
 LEXICOGRAPHIC = frozenset({"<<", "<<=", ">>", ">>="})
 COMPARISONS = frozenset({"<=", ">=", "<", ">", "=", "!="}) | LEXICOGRAPHIC
@@ -78,6 +81,18 @@ def is_name(token: str) -> bool:
 def is_spelt(name: str) -> bool:
     """Whether a text says this name by writing it: one word, none of the notation's own."""
     return NAME.fullmatch(name) is not None and name not in KEYWORDS and name not in SPELLINGS
+
+
+def are_spelt(names: Collection[str]) -> bool:
+    """Whether a text says each of these names by writing it; in the time of one or two, where it does.
+
+    >>> are_spelt({"i", "j'"}), are_spelt({"i", "mod"}), are_spelt({"a b"})
+    (True, False, False)
+    """
+    text = " ".join(names)
+    if text.count(" ") >= max(1, len(names)) or not (KEYWORDS.isdisjoint(names) and _SPELT.isdisjoint(names)):
+        return False
+    return not names or _NAMES.fullmatch(text) is not None
 
 
 def syntax_error(text: str, at: int, message: str, hint: str = "") -> SetSyntaxError:

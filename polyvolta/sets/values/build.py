@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import compress
 
 from ..conjuncts.conjunct import Conjunct, Div, Row, normalise
 from ..errors import UnknownName, nearest
@@ -81,9 +82,32 @@ class RowBuilder:
         return normalise(n, [*divs, *[None] * len(tainted)], eqs, ineqs)
 
 
+class _Table(dict[int, Aff]):
+    """The expressions of columns; those that are names are made when they are asked for."""
+
+    __slots__ = ("names",)
+    names: Sequence[str]
+
+    def __missing__(self, col: int) -> Aff:
+        if not 1 <= col <= len(self.names):
+            raise KeyError(col)
+        found = self[col] = Aff(((self.names[col - 1], 1),))
+        return found
+
+
 def affs_of(c: Conjunct, names: Sequence[str]) -> dict[int, Aff]:
     """For every column of a conjunct the expression it stands for, unknown divs left out."""
-    table: dict[int, Aff] = {k: Aff(((name, 1),)) for k, name in enumerate(names, 1)}
+    return _with_divs({k: Aff(((name, 1),)) for k, name in enumerate(names, 1)}, c)
+
+
+def affs_asked(c: Conjunct, names: Sequence[str]) -> dict[int, Aff]:
+    """`affs_of` for those who read few columns, by `[]` alone."""
+    table = _Table()
+    table.names = names
+    return _with_divs(table, c)
+
+
+def _with_divs(table: dict[int, Aff], c: Conjunct) -> dict[int, Aff]:
     base = 1 + c.n
     for k, div in enumerate(c.divs):
         if div is not None:
@@ -93,7 +117,7 @@ def affs_of(c: Conjunct, names: Sequence[str]) -> dict[int, Aff]:
 
 def expression(row: Sequence[int], table: Mapping[int, Aff]) -> Aff:
     """The expression that a row stands for, columns read from `table`."""
-    return gathered(row[0], [(col, c) for col, c in enumerate(row) if c and col], table)
+    return gathered(row[0], [(col, row[col]) for col in compress(range(1, len(row)), row[1:])], table)
 
 
 def gathered(const: int, terms: Sequence[tuple[int, int]], table: Mapping[int, Aff]) -> Aff:

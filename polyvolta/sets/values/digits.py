@@ -26,12 +26,13 @@ def mod_parts(e: Aff) -> list[Part]:
     that leaves fewer terms than before, or terms of one sign where they were of both. A remainder of a sum,
     c*num - c*den*floor(num/den), is recognised when all its terms are there.
     """
+    if len(e.terms) == 2:
+        digit = _digit(e)
+        if digit is not None:
+            return [(1, _ZERO, None, Aff((), e.const)), digit] if e.const else [digit]
     floors = [(a, c) for a, c in e.terms if isinstance(a, Floor)]
     if not floors or len(e.terms) == 1:
         return [(1, _ZERO, None, e)] if e.terms or e.const else []
-    digit = _digit(e) if len(e.terms) == 2 else None
-    if digit is not None:
-        return [(1, _ZERO, None, Aff((), e.const)), digit] if e.const else [digit]
     found: list[Part] = []
     rest, changed = dict(e.terms), False
     for chain in _chains(e):
@@ -75,6 +76,8 @@ def _based(atom: Atom) -> tuple[Atom | None, int]:
 def _digit(e: Aff) -> Part | None:
     """Two terms c*floor(x/d) - c*r*floor(x/(d*r)), which are one digit c*(floor(x/d) mod r)."""
     (fine, c), (coarse, m) = e.terms
+    if type(fine) is str is type(coarse):
+        return None
     (x, d), (y, wide) = _based(fine), _based(coarse)
     if wide < d:
         fine, c, coarse, m, d, wide = coarse, m, fine, c, wide, d
