@@ -79,13 +79,19 @@ def _plainly_solved(n: int, eqs: Sequence[Row], ineqs: Sequence[Row]) -> tuple[L
         given[col] = [-eq[col] * v for v in eq]
     free = [k for k in range(1, n + 1) if k not in given]
     origin = tuple([given[k][0] if k in given else 0 for k in range(1, n + 1)])
-    basis = tuple([tuple([given[k][f] if k in given else int(k == f) for k in range(1, n + 1)]) for f in free])
-    return (origin, basis), map(picker((0, *free)), ineqs)
+    basis = []
+    for f in free:
+        vector = [0] * n
+        vector[f - 1] = 1
+        for k, value in given.items():
+            vector[k - 1] = value[f]
+        basis.append(tuple(vector))
+    return (origin, tuple(basis)), map(picker((0, *free)), ineqs)
 
 
 def _of_full(n: int, ineqs: list[Row]) -> Lattice | None:
     """`of_points` without equalities."""
-    everything = ((0,) * n, tuple([tuple([int(i == j) for i in range(n)]) for j in range(n)]))
+    everything = ((0,) * n, tuple([(0,) * j + (1,) + (0,) * (n - 1 - j) for j in range(n)]))
     upright = _along_slabs(n, ineqs)
     if _has_corner(n, upright):
         return everything
@@ -146,8 +152,9 @@ def _has_corner(n: int, ineqs: Sequence[Row]) -> bool:
         if room < 0:
             return False
         if room < step:
-            up.update([i for i, v in enumerate(row) if i and v < -room])
-            down.update([i for i, v in enumerate(row) if i and v > room])
+            for i in compress(range(1, len(row)), row[1:]):
+                if abs(row[i]) > room:
+                    (up if row[i] < 0 else down).add(i)
     return up.isdisjoint(down)
 
 
@@ -221,12 +228,12 @@ def echelon(vectors: Iterable[Point]) -> tuple[Point, ...]:
 
 def _is_echelon(rows: Sequence[Sequence[int]]) -> bool:
     """Whether leading entries are positive and each stands behind the last one's and above entries reduced by it."""
-    last = -1
+    last, columns = -1, [*zip(*rows, strict=True)]
     for at, row in enumerate(rows):
         lead = next(compress(count(), row))
         if lead <= last or row[lead] < 0:
             return False
-        above = [r[lead] for r in rows[:at]]
+        above = columns[lead][:at]
         if any(above) and (min(above) < 0 or max(above) >= row[lead]):
             return False
         last = lead
@@ -287,14 +294,16 @@ def conjunct(n: int, lattice: Lattice) -> Conjunct:
     """
     origin, vectors = lattice
     basis = echelon(vectors)
-    leads = [next(k for k, v in enumerate(b) if v) for b in basis]
+    leads = [next(compress(count(), b)) for b in basis]
     if all(b[k] == 1 for b, k in zip(basis, leads, strict=True)):  # the leading coordinates are the parameters t
         eqs = []
         for i in set(range(n)) - set(leads):
-            row = [-origin[i], *[int(k == i) for k in range(n)]]
+            row = [-origin[i], *[0] * n]
+            row[1 + i] = 1
             for b, k in zip(basis, leads, strict=True):
-                row[0] += b[i] * origin[k]
-                row[1 + k] -= b[i]
+                if b[i]:
+                    row[0] += b[i] * origin[k]
+                    row[1 + k] -= b[i]
             eqs.append(normal_eq(row))
         return Conjunct(n, (), tuple(sorted(eqs)), ())  # each gives its latest coordinate, which no other mentions
     eqs = equalities(n, lattice)
