@@ -83,18 +83,21 @@ def subtract(a: Conjunct, b: Conjunct) -> tuple[Conjunct, ...]:
     known = None if divs or a.eqs else Stated(ineqs)
     for row in rows:
         outside = complement(row)
-        piece = _stated(a.n, known, outside, ineqs) if known else made(a.n, divs, a.eqs, [*ineqs, outside])
+        if known:
+            piece = _stated(a.n, known, outside, row[1:], ineqs)
+        else:
+            piece = made(a.n, divs, a.eqs, [*ineqs, outside])
         if piece is not None and (known and falls(row, ineqs) or not piece.is_empty):
             pieces.append(piece)
             ineqs.append(row)
-            if known and row is not rows[-1] and not known.add_tight(row):
+            if known and row is not rows[-1] and not known.add_tight(row, outside[1:]):
                 known = None
     return tuple(pieces)
 
 
-def _stated(n: int, known: Stated, row: Row, ineqs: Sequence[Row]) -> Conjunct | None:
-    """The inequalities and one more; `known` has them too."""
-    rows = known.with_tight(row)
+def _stated(n: int, known: Stated, row: Row, opposite: Row, ineqs: Sequence[Row]) -> Conjunct | None:
+    """The inequalities and one more, whose negated coefficients are given; `known` has them too."""
+    rows = known.with_tight(row, opposite)
     if rows is None:
         return None
     return made(n, (), (), [*ineqs, row]) if isinstance(rows, bool) else Conjunct(n, (), (), rows)
