@@ -286,13 +286,19 @@ class _Work(Columns):
         self.bounds = bounds = self.intervals(best)
         if len(best) > 1 and not round_rows(best, bounds):
             return False
-        self.pairs, count = opposites(best), len(best)
-        for key, opposite in list(self.pairs.items()):
-            if key not in best or (gap := best[key] + best[opposite]) > 0:
+        self.pairs, count = {}, len(best)
+        for key, opposite in opposites(best).items():
+            const = best.get(key)
+            if const is None:
+                continue
+            gap = const + best[opposite]
+            if gap > 0:
+                if -gap - 1 in key:
+                    self.pairs[key] = opposite
                 continue
             if gap < 0:
                 return False
-            self.eqs.append([best[key], *key])
+            self.eqs.append([const, *key])
             self.unsolved = True
             del best[key], best[opposite]
         for k, div in enumerate(self.divs):

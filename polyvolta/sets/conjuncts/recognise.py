@@ -31,7 +31,7 @@ def from_pair(best: dict[Row, int], pairs: dict[Row, Row], place: Sequence[int])
 
     Parameters
     ----------
-    pairs : the keys of opposite ones, each of the two with the other.
+    pairs : the keys of opposite ones, each that may define a column with the other.
     place : for each column the dimension that it depends on last; the defined column must be strictly the latest.
     """
     for key, opposite in pairs.items():

@@ -88,7 +88,7 @@ class Columns:
         self.memo: dict[int, tuple[int, int]] = {}  # ranks of columns, while no div changes
         self.uses: dict[int, tuple] = {}  # equalities by id, and what they can be used for, while no div changes
         self.best: dict[Row, int] = {}  # the inequalities as `tighten` left them, coefficients -> constant
-        self.pairs: dict[Row, Row] = {}  # those of them that were opposite, by coefficients
+        self.pairs: dict[Row, Row] = {}  # opposite ones of them that may define a column of the first, by coefficients
         self.pivots: set[int] = set()  # columns of dimensions that the equalities give
         self.unsolved = bool(self.eqs)  # whether an equality has changed since they were solved
 
