@@ -206,14 +206,14 @@ class Columns:
             assert div is not None
             den, row = div
             key = (den, tuple(row))
-            value = [0] * self.width
-            if not any(row[1:]):
-                value[0] = row[0] // den
-            elif key in seen:
-                value[self.base + seen[key]] = 1
-            else:
-                seen[key] = k
+            constant = not any(row[1:])
+            if not constant and seen.setdefault(key, k) == k:
                 continue
+            value = [0] * self.width
+            if constant:
+                value[0] = row[0] // den
+            else:
+                value[self.base + seen[key]] = 1
             self.substitute(self.base + k, value)
             self.divs[k] = _GONE
             changed = True
@@ -244,6 +244,14 @@ class Columns:
         if g > 1:
             row, den = [v // g for v in row], den // g
         half = (den - 1) // 2
+        used = [*compress(range(1, len(row)), row[1:])]
+        if 0 <= row[0] < den and (den > 2 or not row[0]) and (not used or row[used[0]] > 0):
+            for c in used:
+                if not 0 <= row[c] + half < den:
+                    break
+            else:
+                self.divs[k] = (den, row)
+                return (den, row) != before
         quotient = [row[0] // den, *[(v + half) // den if v else 0 for v in row[1:]]]  # the rest is in (-den/2, den/2]
         if any(quotient):
             row = [v - den * q for v, q in zip(row, quotient, strict=True)]
