@@ -114,20 +114,18 @@ class Stated:
         `opposite` are its coefficients, negated.
         """
         near = self._near(tight, opposite)
-        if near is True:
-            return tuple(self.rows)
+        if near is None or isinstance(near, bool):
+            return near and tuple(self.rows)
         if near:
             together = self.copy()
             together._put(tight)
             return together._rounded(near) and tuple(together.rows)
-        if near == []:
-            rows = self.rows.copy()
-            before = self.best.get(tight[1:])
-            if before is not None:
-                rows.remove((before, *tight[1:]))
-            insort(rows, tight)
-            return tuple(rows)
-        return near
+        rows = self.rows.copy()
+        before = self.best.get(tight[1:])
+        if before is not None:
+            rows.remove((before, *tight[1:]))
+        insort(rows, tight)
+        return tuple(rows)
 
     def add_tight(self, tight: Row, opposite: Row) -> bool | None:
         """Add a tight one; whether what there is is in normal form then, which it is as a rule. None: a contradiction.

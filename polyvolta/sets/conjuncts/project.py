@@ -245,9 +245,10 @@ def prune(c: Conjunct) -> Conjunct | None:
 def _all_needed(c: Conjunct) -> bool:
     """Whether for each inequality a point is found at once at which it alone fails; `c` has no equality, but points."""
     n, rows = c.n + len(c.divs), c.all_ineqs()
-    # a variable with coefficients of one sign only goes as far as all rows want that have it: they say nothing of others
+    # a variable with coefficients of one sign only goes as far as all rows with it want: they say nothing of the others
     free = [k for k, column in enumerate(zip(*rows, strict=True)) if k and (min(column) >= 0 or max(column) <= 0)]
-    core = [r for r in rows if not any([r[k] for k in free])]
+    of_free = picker(free)
+    core = [r for r in rows if not any(of_free(r))]
     for row in c.ineqs:
         if not falls(row, rows):
             others = core if row in core else rows

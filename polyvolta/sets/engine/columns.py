@@ -53,7 +53,7 @@ def _full(rows: Iterable[Row], width: int) -> list[list[int]]:
 
 
 def _primitive(row: list[int]) -> bool | None:
-    """Make an equality primitive, in place, as `normal_eq` does; True where it says nothing, False where it never holds."""
+    """Make an equality primitive, in place, as `normal_eq` does; True if it says nothing, False if it never holds."""
     tail = row[1:]
     g = gcd(*tail)
     if not g or row[0] % g:

@@ -242,9 +242,7 @@ def pushed(n: int, ineqs: Iterable[Row], rounds: int = 2) -> Point | None:
     return None
 
 
-def _push(
-    coefficients: Row, lack: int, point: list[int], low: Sequence[int | None], high: Sequence[int | None]
-) -> int:
+def _push(coefficients: Row, lack: int, point: list[int], low: Sequence[int | None], high: Sequence[int | None]) -> int:
     """Move one coordinate so that the form gains `lack`; which one, -1 if there is none with room for it."""
     found = -1
     for k, c in enumerate(coefficients):

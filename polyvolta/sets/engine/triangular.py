@@ -23,7 +23,7 @@ from math import gcd
 
 from . import integer
 from .lexopt import Piece
-from .rows import Row, combine, negate, normal_eq, normal_ineq, replaced, strongest
+from .rows import Row, combine, negate, normal_eq, normal_ineq, picker, replaced, strongest
 
 MOST_ROWS = 48  # of an elimination, and
 MOST_PIECES = 8  # of an answer: beyond these `lexopt` is the better way
@@ -198,7 +198,8 @@ def _plainly_solvable(rows: list[Row]) -> bool:
         free = [k for k, column in enumerate(zip(*rows, strict=True)) if (min(column) >= 0) != (max(column) <= 0)]
         if not free:
             return False
-        rows = [r for r in rows if not any([r[k] for k in free])]
+        of_free = picker(free)
+        rows = [r for r in rows if not any(of_free(r))]
     return True
 
 

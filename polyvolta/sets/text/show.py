@@ -226,13 +226,12 @@ def _readable(
             if first_out < col < base:
                 last = col
         plain = last and row[last] in (1, -1) and columns[last].count(0) == len(columns[last]) - 1  # in one row only
-        if plain:
-            sign, rest = -row[last], []
-            for col in terms:
-                if col != last:
-                    rest.append((col, sign * row[col]))
-                    if reach[col] >= last and col >= base if is_map else reach[col] > first_out:
-                        plain = False
+        sign, rest = -row[last], []
+        for col in terms if plain else ():
+            if col != last:
+                rest.append((col, sign * row[col]))
+                if reach[col] >= last and col >= base if is_map else reach[col] > first_out:
+                    plain = False
         if plain:
             inline[names[last - 1]] = (gathered(sign * row[0], rest, table), last in mentioned)
         else:
