@@ -53,11 +53,11 @@ def doubtful(a: Conjunct, b: Conjunct) -> tuple[Row, ...]:
 
 def _unsaid(a: Conjunct, b: Conjunct) -> tuple[Conjunct, list[Row]]:
     """Both over common columns, and the rows `>= 0` of `b` that `a` does not have literally."""
-    both, ineqs, eqs = a, b.ineqs, b.eqs
+    both, own, ineqs, eqs = a, a.ineqs, b.ineqs, b.eqs
     if a.divs != b.divs:
         both = juxtaposed(a, b)
-        ineqs, eqs = both.ineqs[len(a.ineqs) :], both.eqs[len(a.eqs) :]
-    said = set(both.ineqs[: len(a.ineqs)])
+        own, ineqs, eqs = both.ineqs[: len(a.ineqs)], both.ineqs[len(a.ineqs) :], both.eqs[len(a.eqs) :]
+    said = set(own)
     rows = [row for row in ineqs if row not in said]
     if eqs:
         said = set(both.eqs[: len(a.eqs)])
@@ -83,18 +83,21 @@ def subtract(a: Conjunct, b: Conjunct) -> tuple[Conjunct, ...]:
     known = None if divs or a.eqs else Stated(ineqs)
     for row in rows:
         outside = complement(row)
-        piece = _stated(a.n, known, outside, ineqs) if known else made(a.n, divs, a.eqs, [*ineqs, outside])
+        if known:
+            piece = _stated(a.n, known, outside, row[1:], ineqs)
+        else:
+            piece = made(a.n, divs, a.eqs, [*ineqs, outside])
         if piece is not None and (known and falls(row, ineqs) or not piece.is_empty):
             pieces.append(piece)
             ineqs.append(row)
-            if known and row is not rows[-1] and not known.add_tight(row):
+            if known and row is not rows[-1] and not known.add_tight(row, outside[1:]):
                 known = None
     return tuple(pieces)
 
 
-def _stated(n: int, known: Stated, row: Row, ineqs: Sequence[Row]) -> Conjunct | None:
-    """The inequalities and one more; `known` has them too."""
-    rows = known.with_tight(row)
+def _stated(n: int, known: Stated, row: Row, opposite: Row, ineqs: Sequence[Row]) -> Conjunct | None:
+    """The inequalities and one more, whose negated coefficients are given; `known` has them too."""
+    rows = known.with_tight(row, opposite)
     if rows is None:
         return None
     return made(n, (), (), [*ineqs, row]) if isinstance(rows, bool) else Conjunct(n, (), (), rows)
@@ -113,7 +116,11 @@ class _Facts:
         base, width = 1 + both.n, 1 + both.n + len(both.divs)
         self.width = width
         self.images: list[tuple[int, Row]] = []
-        ineqs = list(both.ineqs[: len(a.ineqs)])
+        own = both.ineqs[: len(a.ineqs)]
+        if not (a.eqs or both.divs) and own and any(own[0][1:]):  # normal already, and not the one of nothing
+            self.empty, self.best = False, {row[1:]: row[0] for row in own}
+            return
+        ineqs = list(own)
         for k, div in enumerate(both.divs):
             if div is not None:
                 ineqs += defining_rows(div, base + k, width)
@@ -126,10 +133,7 @@ class _Facts:
             image = tuple([0 if c == at else -eq[at] * v for c, v in enumerate(eq)])
             self.images = [(c, replaced(r, at, image)) for c, r in self.images]
             self.images.append((at, image))
-        if not (a.eqs or both.divs) and ineqs and any(ineqs[0][1:]):  # normal already, and not the one of nothing
-            best: dict[Row, int] | None = {row[1:]: row[0] for row in ineqs}
-        else:
-            best = strongest(map(self.solved, ineqs) if self.images else ineqs)
+        best = strongest(map(self.solved, ineqs) if self.images else ineqs)
         self.empty, self.best = best is None, best or {}
 
     def solved(self, row: Row) -> Row:
@@ -141,7 +145,7 @@ class _Facts:
 
     def plainly_imply(self, row: Row) -> bool:
         """Whether `row >= 0` at every integer point can be seen without a search."""
-        tight = normal_ineq(self.solved(row))
+        tight = normal_ineq(self.solved(row) if self.images else row)
         if type(tight) is bool or self.empty:
             return self.empty or tight is True
         row = tight

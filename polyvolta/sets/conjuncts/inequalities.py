@@ -108,36 +108,37 @@ class Stated:
         other.rows, other.best, other.bounds = self.rows.copy(), self.best.copy(), self.bounds.copy()
         return other
 
-    def with_tight(self, tight: Row) -> tuple[Row, ...] | bool | None:
-        """The rows and a tight one more, in normal form; False where that takes more, None for a contradiction."""
-        near = self._near(tight)
-        if near is True:
-            return tuple(self.rows)
+    def with_tight(self, tight: Row, opposite: Row) -> tuple[Row, ...] | bool | None:
+        """The rows and a tight one more, in normal form; False where that takes more, None for a contradiction.
+
+        `opposite` are its coefficients, negated.
+        """
+        near = self._near(tight, opposite)
+        if near is None or isinstance(near, bool):
+            return near and tuple(self.rows)
         if near:
             together = self.copy()
             together._put(tight)
             return together._rounded(near) and tuple(together.rows)
-        if near == []:
-            rows = self.rows.copy()
-            before = self.best.get(tight[1:])
-            if before is not None:
-                rows.remove((before, *tight[1:]))
-            insort(rows, tight)
-            return tuple(rows)
-        return near
+        rows = self.rows.copy()
+        before = self.best.get(tight[1:])
+        if before is not None:
+            rows.remove((before, *tight[1:]))
+        insort(rows, tight)
+        return tuple(rows)
 
-    def add_tight(self, tight: Row) -> bool | None:
+    def add_tight(self, tight: Row, opposite: Row) -> bool | None:
         """Add a tight one; whether what there is is in normal form then, which it is as a rule. None: a contradiction.
 
         Without a True it is not to be used any more.
         """
-        near = self._near(tight)
+        near = self._near(tight, opposite)
         if near is None or isinstance(near, bool):
             return near
         self._put(tight)
         return not near or self._rounded(near)
 
-    def _near(self, tight: Row) -> list[Row] | bool | None:
+    def _near(self, tight: Row, opposite: Row) -> list[Row] | bool | None:
         """The rows that may round or be implied once a tight one joins them; True if it is said already.
 
         False where the two make an equality or a quotient, None where they contradict. Looks at the rows that share its
@@ -147,7 +148,7 @@ class Stated:
         before = best.get(key)
         if before is not None and before <= const:
             return True
-        other = best.get(tuple(map(neg, key)))
+        other = best.get(opposite)
         if other is not None:
             gap = const + other
             if gap <= 0:

@@ -33,6 +33,7 @@ from .recognise import UNLIMITED, Intervals, Quotient, from_equality, from_pair
 from .rounding import round_rows, rounded
 
 ROUNDS = 8  # one is enough as a rule; where two rewritings undo each other, the result is exact, not unique
+_SMALL = frozenset((-1, 0, 1))
 _TRIVIAL, _UNKNOWN, _DIV, _DIMENSION, _IDENTIFY, _CROSS = range(6)  # what an equality is used for, the best first
 
 
@@ -146,13 +147,16 @@ class _Work(Columns):
         if None in self.divs and not self.solve_unknown():
             return False
         while self.eqs:
-            every = [self.use(row) for row in self.eqs]
-            uses = [use for use in every if not isinstance(use, bool)]
-            if len(uses) < len(every):
-                return False
-            at = min(range(len(uses)), key=uses.__getitem__)
-            kind, _, col, row = uses[at]
-            del self.eqs[at]
+            uses = []
+            for eq in self.eqs:
+                known = self.uses.get(id(eq))
+                use = known[1] if known is not None and known[0] is eq else self.use(eq)
+                if use is False:
+                    return False
+                uses.append(use)
+            best = min(uses)
+            kind, _, col, row = best
+            del self.eqs[uses.index(best)]
             if kind == _TRIVIAL:
                 continue
             if kind == _IDENTIFY:
@@ -174,9 +178,6 @@ class _Work(Columns):
 
     def use(self, row: list[int]) -> tuple[int, int, int, Row] | bool:
         """(kind, effort, column, primitive row): the best way to use an equality; False if it has no solution."""
-        known = self.uses.get(id(row))
-        if known is not None and known[0] is row:
-            return known[1]
         primitive = normal_eq(row)
         found: tuple[int, int, int, Row] | bool = False
         if primitive is True:
@@ -189,7 +190,7 @@ class _Work(Columns):
     def pivot(self, row: Row) -> tuple[int, int, int]:
         """(kind, effort, column) of the column that a primitive equality is solved for."""
         base = self.base
-        unknown = [c for c, d in enumerate(self.divs, base) if d is None and row[c]] if self.divs else ()
+        unknown = [c for c, d in enumerate(self.divs, base) if d is None and row[c]] if None in self.divs else ()
         if unknown:
             for c in unknown:
                 if row[c] in (1, -1):
@@ -216,8 +217,10 @@ class _Work(Columns):
             div = self.divs[col - self.base]
             found = (self.base, 0)
             if div is not None:
-                last, depth = max((self.rank(c) for c, v in enumerate(div[1]) if c and v), default=(0, 0))
-                found = (last, depth + 1)
+                latest = (0, 0)
+                for c in compress(range(1, self.width), div[1][1:]):
+                    latest = max(latest, (c, 0) if c < self.base else self.rank(c))
+                found = (latest[0], latest[1] + 1)
             self.memo[col] = found
         return found
 
@@ -286,13 +289,19 @@ class _Work(Columns):
         self.bounds = bounds = self.intervals(best)
         if len(best) > 1 and not round_rows(best, bounds):
             return False
-        self.pairs, count = opposites(best), len(best)
-        for key, opposite in list(self.pairs.items()):
-            if key not in best or (gap := best[key] + best[opposite]) > 0:
+        self.pairs, count = {}, len(best)
+        for key, opposite in opposites(best).items():
+            const = best.get(key)
+            if const is None:
+                continue
+            gap = const + best[opposite]
+            if gap > 0:
+                if -gap - 1 in key:
+                    self.pairs[key] = opposite
                 continue
             if gap < 0:
                 return False
-            self.eqs.append([best[key], *key])
+            self.eqs.append([const, *key])
             self.unsolved = True
             del best[key], best[opposite]
         for k, div in enumerate(self.divs):
@@ -342,10 +351,13 @@ class _Work(Columns):
                 continue
             den, row = div
             bounds.limit = self.base + k
-            below, above = best.get(tuple(row[1:])), best.get(tuple([-v for v in row[1:]]))
+            below = best.get(tuple(row[1:])) if best else None
+            above = None if below is None else best.get(tuple([-v for v in row[1:]]))
             if below is not None and above is not None and (row[0] - below) // den == (row[0] + above) // den:
                 self.divs[k] = (1, [(row[0] - below) // den] + [0] * (self.width - 1))
                 return True
+            if not bounds.reach(bounds.limit):
+                continue
             for g in {gcd(den, v) for v in row[1:] if v} | {den}:
                 value = rounded(row, g, bounds) if g > 1 else None
                 if value is not None:  # floor((g*U + R)/den) = floor((U + floor(R/g)) / (den/g))
@@ -356,7 +368,7 @@ class _Work(Columns):
     def recognise(self) -> bool:
         """Write one quotient as a floor (see `recognise`); whether there was one."""
         best, pairs = self.best, self.pairs
-        scaled = [row for row in self.eqs if max(row[1:]) > 1 or min(row[1:]) < -1]
+        scaled = [row for row in self.eqs if not _SMALL.issuperset(row[1:])]
         if not pairs and not scaled:
             return False
         self.forget()

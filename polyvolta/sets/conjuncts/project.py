@@ -20,7 +20,7 @@ from itertools import compress, count
 
 from ..budgets import spend
 from ..engine import lexopt, simplex
-from ..engine.integer import clamped, pushed, settled
+from ..engine.integer import pushed
 from ..engine.rows import complement, falls, picker
 from ..errors import Unbounded
 from . import conjunct as cj
@@ -245,22 +245,15 @@ def prune(c: Conjunct) -> Conjunct | None:
 def _all_needed(c: Conjunct) -> bool:
     """Whether for each inequality a point is found at once at which it alone fails; `c` has no equality, but points."""
     n, rows = c.n + len(c.divs), c.all_ineqs()
-    # a variable with coefficients of one sign only goes as far as all rows want that have it: they say nothing of others
+    # a variable with coefficients of one sign only goes as far as all rows with it want: they say nothing of the others
     free = [k for k, column in enumerate(zip(*rows, strict=True)) if k and (min(column) >= 0 or max(column) <= 0)]
-    core = [r for r in rows if not any([r[k] for k in free])]
-    start = None
+    of_free = picker(free)
+    core = [r for r in rows if not any(of_free(r))]
     for row in c.ineqs:
-        if falls(row, rows):
-            continue
-        form, (const, *key) = (row[0], row[1:]), complement(row)
-        start = start or clamped(n, core)
-        if start is not None and form in start[3]:
-            point, low, high, several = start
-            found = settled(point.copy(), low, high, [(const, tuple(key)), *[r for r in several if r != form]], 3)
-        else:  # it is a bound, or has such a variable
-            found = pushed(n, [complement(row), *[r for r in rows if r is not row]], 3)
-        if found is None:
-            return False
+        if not falls(row, rows):
+            others = core if row in core else rows
+            if pushed(n, [complement(row), *[r for r in others if r is not row]], 3) is None:
+                return False
     return True
 
 

@@ -31,7 +31,7 @@ def from_pair(best: dict[Row, int], pairs: dict[Row, Row], place: Sequence[int])
 
     Parameters
     ----------
-    pairs : the keys of opposite ones, each of the two with the other.
+    pairs : the keys of opposite ones, each that may define a column with the other.
     place : for each column the dimension that it depends on last; the defined column must be strictly the latest.
     """
     for key, opposite in pairs.items():
@@ -60,12 +60,13 @@ def from_equality(row: list[int], place: Sequence[int], bounds: Intervals) -> Qu
     used = sorted(compress(range(1, len(row)), row[1:]), key=place.__getitem__)
     for g in sorted({abs(row[c]) for c in used} - {1}, reverse=True):
         rest = [c for c in used if row[c] % g]
+        latest = max([place[c] for c in used if abs(row[c]) == g])
         first = 0
         if rest and not bounds.divs and not (rest[-1] in bounds.low and rest[-1] in bounds.high):
             first = len(rest)  # the latest has no range, so it cannot be late
         for k in range(first, len(rest) + 1):
             early, late = rest[:k], rest[k:]
-            if not any(abs(row[c]) == g and (not early or place[c] > place[early[-1]]) for c in used):
+            if early and latest <= place[early[-1]]:
                 break
             for low, high, extra in bounds({c: row[c] for c in late}):
                 if high - low >= g:
@@ -124,6 +125,10 @@ class Intervals:
             self.low[1 + key.index(1)] = -const
         else:
             self.high[1 + key.index(-1)] = const
+
+    def reach(self, limit: int) -> bool:
+        """Whether there may be something that bounds a form, divs before a column counted."""
+        return bool(self.low and self.high) or bool(self.divs and self.divs[-1][0] < limit)
 
     def __call__(self, form: dict[int, int]) -> Iterator[Range]:
         """(low, high, extra): the form less `extra` keeps within low..high, inclusive.

@@ -53,7 +53,7 @@ def _full(rows: Iterable[Row], width: int) -> list[list[int]]:
 
 
 def _primitive(row: list[int]) -> bool | None:
-    """Make an equality primitive, in place, as `normal_eq` does; True where it says nothing, False where it never holds."""
+    """Make an equality primitive, in place, as `normal_eq` does; True if it says nothing, False if it never holds."""
     tail = row[1:]
     g = gcd(*tail)
     if not g or row[0] % g:
@@ -88,7 +88,7 @@ class Columns:
         self.memo: dict[int, tuple[int, int]] = {}  # ranks of columns, while no div changes
         self.uses: dict[int, tuple] = {}  # equalities by id, and what they can be used for, while no div changes
         self.best: dict[Row, int] = {}  # the inequalities as `tighten` left them, coefficients -> constant
-        self.pairs: dict[Row, Row] = {}  # those of them that were opposite, by coefficients
+        self.pairs: dict[Row, Row] = {}  # opposite ones of them that may define a column of the first, by coefficients
         self.pivots: set[int] = set()  # columns of dimensions that the equalities give
         self.unsolved = bool(self.eqs)  # whether an equality has changed since they were solved
 
@@ -206,14 +206,14 @@ class Columns:
             assert div is not None
             den, row = div
             key = (den, tuple(row))
-            value = [0] * self.width
-            if not any(row[1:]):
-                value[0] = row[0] // den
-            elif key in seen:
-                value[self.base + seen[key]] = 1
-            else:
-                seen[key] = k
+            constant = not any(row[1:])
+            if not constant and seen.setdefault(key, k) == k:
                 continue
+            value = [0] * self.width
+            if constant:
+                value[0] = row[0] // den
+            else:
+                value[self.base + seen[key]] = 1
             self.substitute(self.base + k, value)
             self.divs[k] = _GONE
             changed = True
@@ -244,6 +244,14 @@ class Columns:
         if g > 1:
             row, den = [v // g for v in row], den // g
         half = (den - 1) // 2
+        used = [*compress(range(1, len(row)), row[1:])]
+        if 0 <= row[0] < den and (den > 2 or not row[0]) and (not used or row[used[0]] > 0):
+            for c in used:
+                if not 0 <= row[c] + half < den:
+                    break
+            else:
+                self.divs[k] = (den, row)
+                return (den, row) != before
         quotient = [row[0] // den, *[(v + half) // den if v else 0 for v in row[1:]]]  # the rest is in (-den/2, den/2]
         if any(quotient):
             row = [v - den * q for v, q in zip(row, quotient, strict=True)]

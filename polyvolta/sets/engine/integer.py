@@ -191,24 +191,11 @@ def _tidy(ineqs: Sequence[Row]) -> tuple[list[Row], list[Row]] | None:
     return [(c, *normal) for normal, c in best.items()], eqs
 
 
-Others = Sequence[tuple[int, Row]]  # rows of several variables: constants and coefficients
-Clamped = tuple[list[int], list[int | None], list[int | None], list[tuple[int, Row]]]
-
-
-def pushed(n: int, ineqs: Sequence[Row], rounds: int = 2) -> Point | None:
+def pushed(n: int, ineqs: Iterable[Row], rounds: int = 2) -> Point | None:
     """A point found by pushing, or None, which proves nothing; O(size).
 
     It starts as the one nearest to 0 within the bounds of each coordinate. Then every row that fails moves a
     coordinate, if possible one without a bound, far enough; in the last round no row may fail.
-    """
-    start = clamped(n, ineqs)
-    return None if start is None else settled(*start, rounds)
-
-
-def clamped(n: int, ineqs: Iterable[Row]) -> Clamped | None:
-    """Where `pushed` starts: the point, the least and the greatest value of each coordinate, and the other rows.
-
-    None where bounds contradict.
     """
     low: list[int | None] = [None] * n
     high: list[int | None] = [None] * n
@@ -237,44 +224,35 @@ def clamped(n: int, ineqs: Iterable[Row]) -> Clamped | None:
                     return None
         else:
             others.append((c, key))
-    return point, low, high, others
-
-
-def settled(
-    point: list[int], low: Sequence[int | None], high: Sequence[int | None], others: Others, rounds: int
-) -> Point | None:
-    """The point that `pushed` ends with from where it starts, which is changed."""
-    used = [*compress(range(len(point)), point)]  # coordinates that are not 0, or were not
+    used = [*compress(range(n), point)]  # coordinates that are not 0, or were not
     for _ in range(rounds):
-        moved = False
+        settled = True
         for value, key in others:
             for k in used:
                 value += key[k] * point[k]
             if value < 0:
-                moved = True
+                settled = False
                 k = _push(key, -value, point, low, high)
                 if k < 0:
                     return None
                 if k not in used:
                     used.append(k)
-        if not moved:
+        if settled:
             return tuple(point)
     return None
 
 
-def _push(
-    coefficients: Row, lack: int, point: list[int], low: Sequence[int | None], high: Sequence[int | None]
-) -> int:
+def _push(coefficients: Row, lack: int, point: list[int], low: Sequence[int | None], high: Sequence[int | None]) -> int:
     """Move one coordinate so that the form gains `lack`; which one, -1 if there is none with room for it."""
     found = -1
-    for k in compress(range(len(coefficients)), coefficients):
-        c = coefficients[k]
-        limit = high[k] if c > 0 else low[k]
-        if limit is None:
-            found = k
-            break
-        if found < 0 and abs(limit - point[k]) * abs(c) >= lack:
-            found = k
+    for k, c in enumerate(coefficients):
+        if c:
+            limit = high[k] if c > 0 else low[k]
+            if limit is None:
+                found = k
+                break
+            if found < 0 and abs(limit - point[k]) * abs(c) >= lack:
+                found = k
     if found >= 0:
         c = coefficients[found]
         point[found] += -(-lack // c) if c > 0 else lack // c

@@ -23,7 +23,7 @@ from math import gcd
 
 from . import integer
 from .lexopt import Piece
-from .rows import Row, combine, negate, normal_eq, normal_ineq, replaced, strongest
+from .rows import Row, combine, negate, normal_eq, normal_ineq, picker, replaced, strongest
 
 MOST_ROWS = 48  # of an elimination, and
 MOST_PIECES = 8  # of an answer: beyond these `lexopt` is the better way
@@ -194,15 +194,13 @@ class _Backwards:
 
 def _plainly_solvable(rows: list[Row]) -> bool:
     """Whether far out is a solution: a column of one sign satisfies all rows that it is in."""
-    before = len(rows) + 1
-    while rows and len(rows) < before:
-        before = len(rows)
-        for k in range(len(rows[0])):
-            column = [r[k] for r in rows]
-            low, high = min(column, default=0), max(column, default=0)
-            if (low >= 0 or high <= 0) and (low or high):
-                rows = [r for r in rows if not r[k]]
-    return not rows
+    while rows:
+        free = [k for k, column in enumerate(zip(*rows, strict=True)) if (min(column) >= 0) != (max(column) <= 0)]
+        if not free:
+            return False
+        of_free = picker(free)
+        rows = [r for r in rows if not any(of_free(r))]
+    return True
 
 
 def _folded(system: _Backwards) -> tuple[Piece, list[tuple[Row, ...]]]:

@@ -99,6 +99,8 @@ def subtract(self: R, other: R | RationalSet) -> R:
         for knife in (k for c in b._find(space.key) for k in pj.with_known_divs(c)):
             left = [piece for c in left for piece in subtract_conjunct(c, knife)]
         parts.append((space, tuple(left)))
+        if len(left) > 1 == len(cs) == len(a.parts):
+            return a._disjoint(a.param_names, parts[0])
     return a._of(a.param_names, parts)
 
 
@@ -164,9 +166,9 @@ def _within(a: Relation, b: Relation) -> bool:
 
 def _covered(c: Conjunct, others: tuple[Conjunct, ...]) -> bool:
     """Whether every point of `c` is a point of one of the others."""
-    if c in others:
+    if len(others) > 1 and c in others:
         return True
-    knives = [k for d in others for k in pj.with_known_divs(d)]
+    knives = [k for d in others for k in ((d,) if not d.divs else pj.with_known_divs(d))]
     for knife in knives:
         if implied(c, knife):
             return True

@@ -22,7 +22,7 @@ from .algebra import conjoin_all, filled
 
 if TYPE_CHECKING:
     from ..values.map import Map
-    from ..values.relation import Part, Relation
+    from ..values.relation import Part, Relation, Rough
     from ..values.set import Set
 
 
@@ -270,7 +270,7 @@ def apply_range(self: Map, other: Map) -> Map:
     self._check_kind(other, "a composition")
     params, ours, theirs = self._merged(other)
     parts = []
-    begins: dict[tuple, list[Part]] = {}
+    begins: dict[tuple, list[Rough]] = {}
     for right, ds in other._rough:
         begins.setdefault(right.source.key, []).append((right, ds))
     for left, cs in self._rough:
@@ -287,8 +287,8 @@ def apply_range(self: Map, other: Map) -> Map:
 
 
 def composed(
-    firsts: Iterable[Conjunct],
-    seconds: Iterable[Conjunct],
+    firsts: Iterable[Conjunct | cj.Beside],
+    seconds: Iterable[Conjunct | cj.Beside],
     params: tuple[tuple[int, ...], tuple[int, ...], int],
     sides: tuple[int, int, int],
 ) -> tuple[Conjunct, ...]:

@@ -212,14 +212,21 @@ class Expressions(Cursor):
     def quotient(self, value: Aff, divisor: int) -> Aff:
         """The value divided; what it was is kept for a floor that closes right here."""
         self.fractional = True
-        ratio = scaled(value, Fraction(1, divisor))
+        terms = tuple([(a, cast(int, Fraction(c, divisor))) for a, c in value.terms])
+        ratio = Aff(terms, value.const and cast(int, Fraction(value.const, divisor)))
         self.last = (ratio, value, divisor)
         return ratio
 
     def cleared(self, value: Aff) -> tuple[Aff, int]:
         """The value as an integer combination over one denominator."""
-        if not self.fractional or type(value.const) is int and all(type(c) is int for _, c in value.terms):
+        if not self.fractional:
             return value, 1
+        if type(value.const) is int:
+            for _, c in value.terms:
+                if type(c) is not int:
+                    break
+            else:
+                return value, 1
         if value is self.last[0]:
             numerator, den = self.cleared(self.last[1])
             return numerator, den * self.last[2]

@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 from ..conjuncts.conjunct import Conjunct
 from ..engine.rows import normal_ineq
 from ..values.aff import Aff, Atom, Floor, Xor, aff, var
-from ..values.build import affs_as_read, expression, gathered
+from ..values.build import affs_asked, expression, gathered
 from ..values.digits import congruence, mod_parts, vanishing
 from ..values.relation import Relation
 from ..values.space import Space, Tuple, distinct, fresh, renamed
@@ -210,7 +210,7 @@ def _readable(
     dimension of a set does so when it is a number or depends on parameters alone.
     """
     base = 1 + c.n
-    table = affs_as_read(c, names)
+    table = affs_asked(c, names)
     existentials: list[str] = []
     for k, div in enumerate(c.divs):
         if div is None:
@@ -226,13 +226,12 @@ def _readable(
             if first_out < col < base:
                 last = col
         plain = last and row[last] in (1, -1) and columns[last].count(0) == len(columns[last]) - 1  # in one row only
-        if plain:
-            sign, rest = -row[last], []
-            for col in terms:
-                if col != last:
-                    rest.append((col, sign * row[col]))
-                    if reach[col] >= last and col >= base if is_map else reach[col] > first_out:
-                        plain = False
+        sign, rest = -row[last], []
+        for col in terms if plain else ():
+            if col != last:
+                rest.append((col, sign * row[col]))
+                if reach[col] >= last and col >= base if is_map else reach[col] > first_out:
+                    plain = False
         if plain:
             inline[names[last - 1]] = (gathered(sign * row[0], rest, table), last in mentioned)
         else:

@@ -82,13 +82,8 @@ class RowBuilder:
         return normalise(n, [*divs, *[None] * len(tainted)], eqs, ineqs)
 
 
-def affs_of(c: Conjunct, names: Sequence[str]) -> dict[int, Aff]:
-    """For every column of a conjunct the expression it stands for, unknown divs left out."""
-    return _with_divs({k: Aff(((name, 1),)) for k, name in enumerate(names, 1)}, c)
-
-
-class _AsRead(dict[int, Aff]):
-    """The expressions of columns; those that are names are made when they are asked for, by `[]`."""
+class _Table(dict[int, Aff]):
+    """The expressions of columns; those that are names are made when they are asked for."""
 
     __slots__ = ("names",)
     names: Sequence[str]
@@ -100,15 +95,19 @@ class _AsRead(dict[int, Aff]):
         return found
 
 
-def affs_as_read(c: Conjunct, names: Sequence[str]) -> dict[int, Aff]:
-    """As `affs_of`, for who reads some columns by `[]` and does nothing else with the table."""
-    table = _AsRead()
+def affs_of(c: Conjunct, names: Sequence[str]) -> dict[int, Aff]:
+    """For every column of a conjunct the expression it stands for, unknown divs left out."""
+    return _with_divs({k: Aff(((name, 1),)) for k, name in enumerate(names, 1)}, c)
+
+
+def affs_asked(c: Conjunct, names: Sequence[str]) -> dict[int, Aff]:
+    """`affs_of` for those who read few columns, by `[]` alone."""
+    table = _Table()
     table.names = names
     return _with_divs(table, c)
 
 
 def _with_divs(table: dict[int, Aff], c: Conjunct) -> dict[int, Aff]:
-    """A table of a conjunct's dimensions, to which the known divs are added."""
     base = 1 + c.n
     for k, div in enumerate(c.divs):
         if div is not None:

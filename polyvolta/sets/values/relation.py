@@ -33,6 +33,7 @@ from .space import Space
 from .united import United
 
 Part = tuple[Space, tuple[Conjunct, ...]]
+Rough = tuple[Space, tuple[Conjunct | cj.Beside, ...]]
 
 
 def _merged_parts(n_par: int, parts: tuple[Part, ...]) -> tuple[Part, ...]:
@@ -59,7 +60,7 @@ class Relation(United[Conjunct]):
     """What `Set` and `Map` share; a value is made from isl's notation or by `_of`."""
 
     __slots__ = ("_origin", "_rough", "_settle")
-    _rough: tuple[Part, ...]  # the parts, whose pieces need not be normal: what a composition reads
+    _rough: tuple[Rough, ...]  # the parts, whose pieces need not be normal: what a composition reads
     _settle: Callable[[], Iterable[Part]]  # gives the parts of what `_later` made
     _origin: Self | None  # of what this is the reverse
     _is_map: bool
@@ -95,7 +96,15 @@ class Relation(United[Conjunct]):
         return self
 
     @classmethod
-    def _later(cls, params: tuple[str, ...], part: Part, settle: Callable[[], Iterable[Part]]) -> Self:
+    def _disjoint(cls, params: tuple[str, ...], part: Part) -> Self:
+        """A relation of pieces of which no two have a common point, and none is empty: nothing is to be merged."""
+        self = object.__new__(cls)
+        self.param_names, self._hash, self._origin = params, None, None
+        self.parts = self._rough = (part,)
+        return self
+
+    @classmethod
+    def _later(cls, params: tuple[str, ...], part: Rough, settle: Callable[[], Iterable[Part]]) -> Self:
         """A relation that is usually composed next, with pieces that say the same as those that `settle` gives.
 
         They need not be normal. Its parts are settled when someone asks for them, a composition doesn't (`_rough`).
