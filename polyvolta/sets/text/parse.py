@@ -32,7 +32,6 @@ from ..values.space import Space, Tuple, fresh
 from .expressions import parse_aff, parse_cases
 from .formulas import YES, Formulas, Leaf, Node, Tree, clauses, conjuncts
 from .tokens import COMPARISONS, CONNECTIVES, KEYWORDS, is_name
-from .union_functions import is_tuple_of_functions, parse_tuple
 
 __all__ = ["parse", "parse_aff", "parse_cases"]
 
@@ -53,9 +52,12 @@ def parse(text: str, is_map: bool) -> tuple[tuple[str, ...], list[tuple[Space, t
     SetSyntaxError : with the line, a caret and what was expected.
     BudgetExceeded : the formula has thousands of alternatives.
     """
-    if is_map and is_tuple_of_functions(text):
-        m = parse_tuple(text)
-        return m.param_names, list(m.parts)
+    if is_map and text.rstrip()[-1:] in ("]", ")"):  # other texts end with a brace
+        from .union_functions import is_tuple_of_functions, parse_tuple
+
+        if is_tuple_of_functions(text):
+            m = parse_tuple(text)
+            return m.param_names, list(m.parts)
     return _Parser(text).relation(is_map)
 
 

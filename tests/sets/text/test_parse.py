@@ -337,7 +337,8 @@ def test_functions_of_several_tuples_value_by_value(text, same):
         ("[N] -> [{ S[i] -> [(i)] }, { S[i] -> [(j)] }]", "unknown name 'j'", 39),
         ("[{ S[i] -> [(i), (i)] }]", "a member gives one number for each point", 1),
         ("[{ S[i] -> [j] : j > i }]", "a member gives one number for each point", 1),
-        ("[{ S[i] -> [(i)] }] x", "expected the end of the text", 20),
+        ("[{ S[i] -> [(i)] }] x]", "expected the end of the text", 20),
+        ("[{ S[i] -> [(i)] }] x", "expected", 1),
     ],
 )
 def test_mistakes_in_functions_of_several_tuples(text, message, at):
