@@ -13,6 +13,7 @@ from ..conjuncts import conjunct as cj
 from ..conjuncts.conjunct import Conjunct, uses
 from ..conjuncts.implies import subtract
 from ..engine.rows import Row
+from ..values.space import Space, renamed
 
 if TYPE_CHECKING:
     from ..functions.pwaff import PwAff
@@ -208,8 +209,8 @@ def is_translation(self: Map) -> bool:
 
 def image_is_bounded(self: Map) -> bool:
     """Whether each input has finitely many outputs."""
-    inputs = self.space.source.dims
-    return self.move_dims(*inputs, to="params").is_bounded() if inputs else self.is_bounded()
+    flat = self.flatten_domain()
+    return flat.move_dims(*flat.space.source.dims, to="params").is_bounded()
 
 
 def can_zip(self: Map) -> bool:
@@ -248,8 +249,13 @@ def extremes_of_map(name: str) -> Callable[[Any], Any]:
     def multi(self: Any) -> Any:  # noqa: ANN401
         from ..functions.multi_pwaff import MultiPwAff
 
-        values: list[PwAff] = [getattr(self, name)(k) for k in range(self.space.n_out)]
-        return MultiPwAff.of(*values, name=self.space.out.name)
+        out = self.space.out
+        if not out.dims:  # one value, where there is one
+            return self.as_pw_multi_aff()
+        values: list[PwAff] = [getattr(self, name)(k) for k in range(len(out.dims))]
+        whole = MultiPwAff.of(*values)
+        space = Space(whole.space.inp, renamed(out, whole.space.out.dims))
+        return MultiPwAff._of(whole.param_names, space, whole.cells)
 
     multi.__doc__ = f"`{name}` of each dimension, as one function."
     return multi

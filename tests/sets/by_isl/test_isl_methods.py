@@ -125,6 +125,20 @@ def test_points_of_what_sets_become():
     assert Set("[N] -> { [i] : 0 <= i < N and N <= 7 }").dim_max_val(0) == 6
 
 
+def test_least_and_greatest_values_keep_the_tuple():
+    for text, greatest in (
+        ("{ [A[i] -> B[j]] -> X[C[k] -> D[l]] : k <= i and l <= j + 1 }", "{ [A[i] -> B[j]] -> X[C[i] -> D[j + 1]] }"),
+        ("{ S[i] -> T[] : i > 0 }", "{ S[i] -> T[] : i > 0 }"),
+        ("[N] -> { S[i] -> T[j, k] : 0 <= j < i and k <= N }", "[N] -> { S[i] -> T[i - 1, N] : i > 0 }"),
+    ):
+        assert Map(text).max_multi_pw_aff().is_equal(MultiPwAff(greatest)), text
+    for text, least in (
+        ("[N] -> { W[A[i] -> B[j]] : N <= i and i < j }", "[N] -> { W[A[N] -> B[N + 1]] }"),
+        ("[N] -> { S[] : N > 3 }", "[N] -> { S[] : N > 3 }"),
+    ):
+        assert Set(text).min_multi_pw_aff().is_equal(MultiPwAff(least)), text
+
+
 def test_universes_parameters_and_functions_of_them():
     assert Set("{ S[i] : i > 2 or i < 4 }").is_universe() and not TRIANGLE.is_universe()
     assert Map("{ [i] -> [j] }").plain_is_universe() and not Map("{ [i] -> [i] }").is_universe()
@@ -151,6 +165,11 @@ def test_questions_about_relations():
     assert (
         Map("{ [i] -> [j] : 0 <= j < i }").image_is_bounded() and not Map("{ [i] -> [j] : j < i }").image_is_bounded()
     )
+    assert (
+        Map("{ [A[i] -> B[j]] -> C[k] : i < k < j }").image_is_bounded()
+        and Map("{ [] -> [j] : j = 3 }").image_is_bounded()
+    )
+    assert not Map("{ [A[i] -> B[j]] -> [C[k] -> D[l]] : i < k < j }").image_is_bounded()
     wrapped = Map("{ [A[i] -> B[j]] -> [[C[] -> D[]] -> E[]] }")
     assert wrapped.can_curry() and wrapped.can_zip() and wrapped.can_range_curry() and wrapped.is_product()
     assert not Map("{ A[i] -> [B[j] -> C[]] }").can_range_curry() and Map("{ A[i] -> [B[j] -> C[]] }").can_uncurry()
