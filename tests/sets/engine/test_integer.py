@@ -15,7 +15,7 @@ from polyvolta.sets.engine.integer import _full, _tidy, is_empty, sample, solve_
 from polyvolta.sets.engine.simplex import Tableau, tight_slacks
 from polyvolta.sets.errors import BudgetExceeded
 
-RUN = settings(max_examples=125, deadline=None)
+RUN = settings(max_examples=250, deadline=None)
 BIG = 10**100 + 267
 
 
@@ -166,7 +166,7 @@ def test_the_budget_names_the_sizes():
         sample(5, eqs, ineqs)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(st.data())
 def test_residue_classes_decide_as_the_general_search_does(data):
     """Floors of free and of bounded variables under random rows; the search without residues is the oracle."""

@@ -55,7 +55,7 @@ def check(n_param, n_var, eqs, ineqs, solve, best):
     return pieces
 
 
-@settings(max_examples=75, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(problems(), st.sampled_from([(lexmin, min), (lexmax, max)]))
 def test_boxed_problems(problem, solver):
     n_param, n_var, eqs, ineqs = problem
@@ -66,7 +66,7 @@ def test_boxed_problems(problem, solver):
     check(n_param, n_var, eqs, ineqs, *solver)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(problems())
 def test_unrestricted_variables(problem):
     """Solutions outside the box may be less; none in it may be, and those given must be solutions."""
@@ -156,7 +156,7 @@ def floored_problems(draw):
     return n_param, divs, draw(st.lists(row, max_size=1)), draw(st.lists(row, max_size=4))
 
 
-@settings(max_examples=75, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(floored_problems(), st.sampled_from([(lexmin, min), (lexmax, max)]), st.booleans())
 def test_floors_of_the_parameters(problem, solver, bounded):
     n_param, divs, eqs, ineqs = problem
@@ -198,7 +198,7 @@ def least_of_two(ineqs, params):
     return [(x, low)] if low <= high else []
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(problems_of_large_numbers())
 @example(LARGE)
 def test_more_residues_than_are_listed(problem):

@@ -51,7 +51,7 @@ def points_of(lines, reach):
     return sorted(out)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=300, deadline=None)
 @given(systems())
 def test_progressions_hold_the_points_of_rows(system):
     divs, rows, question = system
@@ -124,7 +124,7 @@ def expected(leaves, n):
     return out
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(functions())
 def test_a_function_told_anew_is_the_same_function(leaves):
     pieces = told(lines_of(leaves))
@@ -133,7 +133,7 @@ def test_a_function_told_anew_is_the_same_function(leaves):
         assert values_at(pieces, n) == expected(leaves, n), n
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(functions(), functions(), st.sampled_from([(1, max), (-1, min)]))
 def test_the_better_of_two_functions(one, other, order):
     sign, pick = order

@@ -15,7 +15,7 @@ from polyvolta.sets.engine.simplex import Tableau, redundant_rows, tight_slacks
 from polyvolta.sets.errors import BudgetExceeded
 
 N, BOX = 2, 6
-RUN = settings(max_examples=125, deadline=None)
+RUN = settings(max_examples=250, deadline=None)
 
 
 def rows(max_size: int) -> st.SearchStrategy:

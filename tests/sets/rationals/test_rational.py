@@ -113,7 +113,7 @@ def closed(random, dims, params, n):
 
 
 @given(st.integers(0, 2**32))
-@examples(150)
+@examples(300)
 def test_isl_says_the_same_of_closed_sets(seed):
     isl = pytest.importorskip("islpy")
     random = Random(seed)

@@ -103,7 +103,7 @@ def agree(s, truth, n):
 
 
 @given(SEEDS)
-@examples(300)
+@examples(600)
 def test_a_text_has_the_points_that_it_says(seed):
     (f,) = drawn(seed)
     s = f.set()
@@ -120,7 +120,7 @@ def tried(f):
 
 
 @given(SEEDS)
-@examples(200)
+@examples(400)
 def test_boolean_algebra(seed):
     f, g = drawn(seed, 2)
     a, b = f.set(), g.set()
@@ -133,7 +133,7 @@ def test_boolean_algebra(seed):
 
 
 @given(SEEDS)
-@examples(200)
+@examples(400)
 def test_comparisons_have_witnesses(seed):
     f, g = drawn(seed, 2, depth=1)
     a, b = f.set(), g.set()
@@ -152,7 +152,7 @@ def test_comparisons_have_witnesses(seed):
 
 
 @given(SEEDS)
-@examples(200)
+@examples(400)
 def test_coalescing_keeps_the_points(seed):
     f, g = drawn(seed, 2)
     s = f.set() | g.set()
@@ -164,7 +164,7 @@ def test_coalescing_keeps_the_points(seed):
 
 
 @given(SEEDS)
-@examples(200)
+@examples(400)
 def test_intervals_that_touch_become_one(seed):
     (f,) = drawn(seed, n=1, depth=3)
     c = f.set().coalesce()
@@ -174,7 +174,7 @@ def test_intervals_that_touch_become_one(seed):
 
 
 @given(SEEDS)
-@examples(200)
+@examples(400)
 def test_projections_are_over_rational_numbers(seed):
     (f,) = drawn(seed, n=2)
     s = f.set()
@@ -193,7 +193,7 @@ def test_projections_are_over_rational_numbers(seed):
 
 
 @given(SEEDS)
-@examples(100)
+@examples(200)
 def test_projections_by_two_methods(seed):
     random = Random(seed)
     n = random.choice((3, 4))
@@ -215,7 +215,7 @@ def test_projections_by_two_methods(seed):
 
 
 @given(SEEDS)
-@examples(150)
+@examples(300)
 def test_least_and_greatest_points(seed):
     (f,) = drawn(seed, n=2, box=True)
     low, high = f.set().lexmin(), f.set().lexmax()
@@ -243,7 +243,7 @@ def gap(numbers, at, better):
 
 
 @given(SEEDS)
-@examples(150)
+@examples(300)
 def test_parametric_optima(seed):
     (f,) = drawn(seed, n=2, box=True)
     s = f.set().move_dims("i", to="params")
@@ -260,7 +260,7 @@ def test_parametric_optima(seed):
 
 
 @given(SEEDS)
-@examples(150)
+@examples(300)
 def test_integer_points_and_constraints(seed):
     (f,) = drawn(seed)
     s = f.set()
@@ -275,7 +275,7 @@ def test_integer_points_and_constraints(seed):
 
 
 @given(SEEDS)
-@examples(150)
+@examples(300)
 def test_beside_sets_of_integers(seed):
     f, g = drawn(seed, 2, box=True)
     a, b = f.set(), Set(f"{{ [{', '.join(NAMES[: g.n])}] : {g.text} }}")
@@ -294,7 +294,7 @@ def test_beside_sets_of_integers(seed):
 
 
 @given(SEEDS)
-@examples(150)
+@examples(300)
 def test_coefficients_are_those_of_valid_constraints(seed):
     f, g = drawn(seed, 2, depth=1)
     s = f.set()
