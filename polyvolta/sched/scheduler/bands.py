@@ -164,10 +164,9 @@ class _Ways:
     ) -> None:
         self.given = depths, params, edges
         self.negative = negative
-        self.near = any(e.near for e in edges)
         self.made: dict[Mode, Problem] = {}
         self.failed: dict[Mode, list[frozenset[int]]] = {}
-        self.modes: tuple[Mode, ...] = ("constant", "near", "valid") if self.near else ("valid",)
+        self.modes: tuple[Mode, ...] = ("constant", "near", "valid") if any(e.near for e in edges) else ("valid",)
         self.upon = {"near", "valid"}  # before these it is asked what can be valid at all
         if len(depths) > 1:  # of one statement constant distances mostly suffice
             self.upon.add("constant")
