@@ -124,7 +124,7 @@ def most_parallel(
     return len(rows)
 
 
-@lru_cache(maxsize=1 << 8)
+@lru_cache(maxsize=1 << 4)  # programs are large, and asked for again at once or never
 def _outermost(
     depths: tuple[int, ...], params: int, edges: tuple[Edge, ...], prior: Prior, negative: bool
 ) -> tuple[tuple[Forms, ...], Problem]:
