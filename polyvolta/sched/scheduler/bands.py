@@ -124,7 +124,7 @@ def most_parallel(
     return len(rows)
 
 
-@lru_cache(maxsize=1 << 8)
+@lru_cache(maxsize=1 << 4)  # programs are large, and asked for again at once or never
 def _outermost(
     depths: tuple[int, ...], params: int, edges: tuple[Edge, ...], prior: Prior, negative: bool
 ) -> tuple[tuple[Forms, ...], Problem]:
@@ -164,10 +164,9 @@ class _Ways:
     ) -> None:
         self.given = depths, params, edges
         self.negative = negative
-        self.near = any(e.near for e in edges)
         self.made: dict[Mode, Problem] = {}
         self.failed: dict[Mode, list[frozenset[int]]] = {}
-        self.modes: tuple[Mode, ...] = ("constant", "near", "valid") if self.near else ("valid",)
+        self.modes: tuple[Mode, ...] = ("constant", "near", "valid") if any(e.near for e in edges) else ("valid",)
         self.upon = {"near", "valid"}  # before these it is asked what can be valid at all
         if len(depths) > 1:  # of one statement constant distances mostly suffice
             self.upon.add("constant")

@@ -88,20 +88,22 @@ class Builder:
         )
         clusters = fusion.clusters()
         if len(clusters) == 1:
-            return self.band(group, pieces, prior)
+            return self.band(group, pieces, prior, fusion.known.get(group))
         self.explain(lambda: f"in sequence: {', '.join(map(self.text, clusters))}")
-        return SequenceNode(tuple([self.branch(g, self.cluster(g, pieces, prior)) for g in clusters]))
+        return SequenceNode(
+            tuple([self.branch(g, self.cluster(g, pieces, prior, fusion.known.get(g))) for g in clusters])
+        )
 
-    def cluster(self, group: Group, pieces: tuple[Piece, ...], prior: Prior) -> Node:
-        """The tree of statements that belong together."""
+    def cluster(self, group: Group, pieces: tuple[Piece, ...], prior: Prior, found: Found | None = None) -> Node:
+        """The tree of statements that belong together, whose band may be known."""
         pieces = within(pieces, group)
         if len(group) == 1 and not any(fresh_directions(self.depths(group), self.chosen(prior, group))):
             return self.leaf(group, pieces)
-        return self.band(group, pieces, prior)
+        return self.band(group, pieces, prior, found)
 
-    def band(self, group: Group, pieces: tuple[Piece, ...], prior: Prior) -> Node:
+    def band(self, group: Group, pieces: tuple[Piece, ...], prior: Prior, found: Found | None = None) -> Node:
         """The band of a cluster, of one carrying row if there is no other, and what stands below."""
-        rows = self.found(group, pieces, prior).rows or self.carrying(group, pieces)
+        rows = (found or self.found(group, pieces, prior)).rows or self.carrying(group, pieces)
         if not rows:
             self.explain(lambda: f"{self.text(group)} keep the order in which they were written")
             why = "depends on itself" if len(group) == 1 else "depend on each other"

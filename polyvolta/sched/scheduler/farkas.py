@@ -158,7 +158,8 @@ def _cone(dims: int, n: int, eqs: Sequence[Row], ineqs: Sequence[Row]) -> Cone:
     if heads is None or any(row[k] for row in ineqs for k in heads):
         ineqs = substitute_all(ineqs, list(zip(origin, *basis)), len(basis))
     elif heads:
-        ineqs = map(picker([k for k in range(n + 1) if k not in heads]), ineqs)
+        take = picker([k for k in range(n + 1) if k not in heads])
+        ineqs = [take(row) for row in ineqs]
     best = strongest(ineqs)
     if best is None:
         return NOTHING

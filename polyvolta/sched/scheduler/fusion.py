@@ -61,7 +61,7 @@ class Fusion:
         self.nodes, self.pieces, self.fuse, self.band, self.fresh = nodes, pieces, fuse, band, fresh
         self.depths, self.explain, self.names = depths, explain, names
         self.parallel, self.still = parallel, still
-        self.known: dict[Group, Found] = {}  # bands of clusters
+        self.known: dict[Group, Found] = {}  # bands of groups
         self.arcs: list[Arc] = list(dict.fromkeys([p.arc for p in pieces if p.source != p.sink and p.valid]))
         self.near: dict[int, set[int]] = {v: set() for v in nodes}  # those that a dependence joins with it
         self.after: dict[int, list[int]] = {v: [] for v in nodes}
@@ -144,19 +144,24 @@ class Fusion:
         """
         if part in self.known:
             return self.known[part].parallel
-        if len(part) > 1 or not self.still:
+        if len(part) != 1 or not self.still:
             return 0
-        (v,), (fresh,), (depth,) = part, self.fresh(part), self.depths(part)
+        v, fresh, depth = part[0], self.fresh(part)[0], self.depths(part)[0]
         moves = tuple(dict.fromkeys([s for p in self.own[v] for s in steps(p, depth)]))
         return len(fresh) - len(complement((*complement(fresh, depth), *complement(moves, depth)), depth))
+
+    def _band(self, group: Group) -> Found:
+        if group not in self.known:
+            self.known[group] = self.band(group)
+        return self.known[group]
 
     def _objection(self, parts: Sequence[Group], whole: Group) -> str | None:
         no_loop = "one of them has no loop left"
         if not all(any(self.fresh(p)) for p in parts):
             return no_loop
-        joint = self.known[whole] = self.band(whole)
+        joint = self._band(whole)
         if not self._at_best(parts, whole, joint):
-            alone = [self.band(p) for p in parts]
+            alone = [self._band(p) for p in parts]
             if not all(f.width for f in alone):
                 return no_loop
             wide, parallel = max(f.width for f in alone), max(f.parallel for f in alone)

@@ -29,6 +29,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from threading import Lock
 from typing import Literal
 
 from polyvolta.sched.scheduler.farkas import Cone
@@ -141,7 +142,7 @@ class Problem:
             at += depth + params + 1
         self.u, self.w, self.z = at, at + params, at + params + 1
         self.count = self.z + (len(edges) if mode == "carry" else 0)
-        self.feasible, self.ready = base is None or base.feasible, False
+        self.feasible, self.ready, self.lock = base is None or base.feasible, False, Lock()
         if base is None:
             iterators = [at + j for at, depth in zip(self.first, depths) for j in range(depth)]
             self.unknowns = Unknowns(self.count, iterators, negative)
@@ -259,11 +260,14 @@ class Problem:
         """
         if not self.may_have(fresh):
             return None
-        if not self.ready:
-            self.feasible, self.ready = self.unknowns.drop_idle(), True
-            if not self.feasible:
-                return None
-            self._program()
+        with self.lock:  # a problem that is remembered may be asked by several threads
+            if not self.ready:
+                self.feasible = self.unknowns.drop_idle()
+                if self.feasible:
+                    self._program()
+                self.ready = True
+        if not self.feasible:
+            return None
         constraints = list(self.constraints)
         alternatives: list[list[Terms]] = []  # of each statement: its new row vanishes on not all of these
         for s, basis in enumerate(fresh):

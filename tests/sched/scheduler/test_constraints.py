@@ -7,6 +7,7 @@ from polyvolta.sched.legality import violations
 from polyvolta.sched.nodes import Band
 from polyvolta.sched.program import nest_from_source
 from polyvolta.sched.scheduler import schedule
+from polyvolta.sched.scheduler.constraints import Constraints
 from polyvolta.sets import Map, Set
 
 LINE = "[N] -> { S[i] : 0 <= i < N }"
@@ -97,3 +98,27 @@ def test_what_a_program_needs_stays_beside_what_steers(kind):
 def test_constraints_of_statements_that_there_are_not_are_refused():
     with pytest.raises(BadProgram, match="no statement is called a"):
         schedule(Set("{ A[i] : 0 <= i < 9; B[i] : 0 <= i < 9 }"), validity=Map("{ a[i] -> B[i] }"))
+
+
+@pytest.mark.parametrize(
+    "pairs",
+    [
+        "j = i + 1",
+        "j >= i",
+        "j > i",
+        "j <= i + 1",
+        "2 j = 2 i + 4",
+        "j = N - i",
+        "j = 2 i",
+        "j - i = N",
+        "j >= i + N",
+        "(j - i) mod 2 = 1",
+        "(j - i) mod 2 = 0",
+        "exists a : j = i + 3 a + 1",
+    ],
+)
+def test_pairs_of_an_instance_and_itself_are_dropped(pairs):
+    relation = Map(f"[N] -> {{ S[i] -> S[j] : 0 <= i, j <= 6 and ({pairs}) }}")
+    for n in (0, 3):
+        found = {p for d in Constraints(validity=relation).dependences() for p in d.relation.points(N=n)}
+        assert found == {(i, j) for i, j in relation.points(N=n) if i != j}
