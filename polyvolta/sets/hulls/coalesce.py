@@ -135,15 +135,17 @@ def _searched(pieces: tuple[Conjunct, ...], done: list[_Piece], todo: list[_Piec
         _fuse_all(frame, done, todo)
         done[:] = [p for p in done if p.conjunct is not None]
         strided = [p for p in done if any(any(r[1 + frame.n :]) for r in p.member.eqs)]
-        pair = _fusible(strided, tried, _fuse_by_strides) or _fusible(done, tried, _fuse_by_hull, floors=True)
+        pair = _fusible(strided, tried, _fuse_by_strides)
+        if pair is None and len(done) > 2:
+            fewer = _widened(tuple([p.told for p in done]))
+            if fewer is not None:
+                pieces, new = fewer, 1
+                continue
+        pair = pair or _fusible(done, tried, _fuse_by_hull, floors=True)
         pieces = tuple([p.told for p in done if pair is None or p not in pair[:2]])
-        if pair is not None:
-            pieces, new = (*pieces, pair[2]), 1
-            continue
-        fewer = _widened(pieces) if len(pieces) > 2 else None
-        if fewer is None:
+        if pair is None:
             break
-        pieces, new = fewer, 1
+        pieces, new = (*pieces, pair[2]), 1
     return pieces
 
 

@@ -3,8 +3,9 @@
 The negation of a conjunction, `not (a and b)`, is written as `not a; not b`, which overlap. Beside `a and b` no two of
 these three make one, and all of them are everything. So pieces are widened as cubes of a Boolean function are when it
 is minimised (Brayton et al., "Logic minimization algorithms for VLSI synthesis", 1984): a row of a piece is left out
-where what it kept out is in the union anyway, and pieces that lie within the wider one go. Only a widening that makes
-the union shorter is taken: disjoint pieces stay disjoint where nothing is gained.
+where what it kept out is in the union anyway, within the rows that hold on all pieces, and pieces that lie within the
+wider one go. Only a widening that makes the union shorter is taken: disjoint pieces stay disjoint where nothing is
+gained.
 
 Rows that can go are guessed by points: few rows have only points of the union behind them, and these few are proved.
 """
@@ -17,6 +18,7 @@ from ..conjuncts import conjunct as cj
 from ..conjuncts.conjunct import Conjunct
 from ..conjuncts.frame import Frame, Member
 from ..conjuncts.implies import implied, subtract
+from ..conjuncts.project import prune
 from ..engine.integer import Point
 from ..engine.rows import Row, complement, dot, negate
 from . import between
@@ -33,13 +35,20 @@ def widened(pieces: Sequence[Conjunct]) -> tuple[Conjunct, ...] | None:
     [((), ())]
     """
     frame = Frame(pieces)
+    for c, member in zip(pieces, frame.members, strict=True):
+        member.points = [between.lifted(frame.divs, x) for x in between.walked(c)[0]]
+    every = dict.fromkeys([r for m in frame.members for r in m.statements])
+    valid = dict.fromkeys([r for r in every if all(m.implies(r, exact=False) for m in frame.members)])
+    hull = frame.conjunct((), valid)
+    if hull is not None and _within(hull, pieces):
+        return (prune(hull) or hull,)
     for at, (c, member) in enumerate(zip(pieces, frame.members, strict=True)):
         if len(c.eqs) - len(c.divs) == c.n:
             continue  # a point
         others = (*pieces[:at], *pieces[at + 1 :])
         outside = [between.lifted(frame.divs, x) for x in between.walked(c)[1] if not _holds(others, x)]
-        rows = list(dict.fromkeys(member.statements))
-        for row in [*rows]:
+        rows = list(dict.fromkeys((*member.statements, *valid)))
+        for row in [r for r in rows if r not in valid]:
             if row not in member.ineqs and not any(_begins_behind(m, row) for m in frame.members):
                 continue
             rest = [r for r in rows if r != row]
@@ -48,8 +57,9 @@ def widened(pieces: Sequence[Conjunct]) -> tuple[Conjunct, ...] | None:
             behind = frame.conjunct((), [complement(row), *rest])
             if behind is None or _within(behind, others):
                 rows = rest
-        if len(rows) < len(set(member.statements)):
+        if not set(rows).issuperset(member.statements):
             wider = frame.conjunct((), rows)
+            wider = wider and prune(wider)
             left = [] if wider is None else [p for p in others if not implied(p, wider)]
             if wider is not None and len(left) < len(others):
                 return (*left, wider)

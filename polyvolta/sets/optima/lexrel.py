@@ -19,6 +19,7 @@ from ..engine.progressions import along
 from ..errors import NotAFunction, Unbounded
 from ..functions.cells import Cell, Piece
 from ..functions.extreme import Extreme
+from ..hulls.coalesce import plainly_coalesced
 from ..values.aff import Aff, Floor
 from ..values.build import affs_of, expression
 from ..values.space import Space
@@ -220,8 +221,7 @@ def optimum(relation: R, sign: int) -> R:
         covered = Covered(n_fixed)
         found = [_bounded_optimum(c, n_fixed, sign, space) for c in cs]
         for pieces in found:
-            pinned = [_pinned(space.n_out, n_fixed, *piece) for piece in pieces]
-            one = relation._of(relation.param_names, [(space, tuple([p for p in pinned if p is not None]))])
+            one = relation._of(relation.param_names, [(space, _pinned_alike(space.n_out, n_fixed, pieces))])
             best = one if best is None else better(best, one, sign, covered)
             covered.add(one.parts[0][1])
         if n_fixed == 1 and len(cs) > 1 and best is not None:
@@ -248,6 +248,18 @@ def _told_anew(union: R, found: list[list], sign: int) -> R:
     pieces = [lexopt.Piece(*piece) for piece in told]
     pinned = [_pinned(space.n_out, 1, p.divs, p.values, p) for p in pieces]
     return union._of(union.param_names, [(space, tuple([p for p in pinned if p is not None]))])
+
+
+def _pinned_alike(n_out: int, n_fixed: int, pieces: list) -> tuple[Conjunct, ...]:
+    """The pieces of an optimum as conjuncts, those without floors and with the same values as one, by rows at hand."""
+    alike: dict[tuple, list[Conjunct]] = {}
+    for at, (divs, values, piece) in enumerate(pieces):
+        c = _pinned(n_out, n_fixed, divs, values, piece)
+        if c is not None:
+            floors = c.divs or any(any(row[1 + n_fixed :]) for row in values)
+            key = (at,) if floors else tuple([row[: 1 + n_fixed] for row in values])
+            alike.setdefault(key, []).append(c)
+    return tuple([c for cs in alike.values() for c in plainly_coalesced(tuple(cs))])
 
 
 def _pinned(n_out: int, n_fixed: int, divs: tuple, values: tuple[Row, ...], piece: lexopt.Piece) -> Conjunct | None:

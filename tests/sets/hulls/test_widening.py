@@ -49,3 +49,16 @@ def test_negations_beside_what_they_negate():
         other = Set(f"{{ [i, j] : {within} }}")
         for i, j in product(range(-6, 7), repeat=2):
             assert ((i, j) in fused) == (all(v(i, j) for v in values) or (i, j) in other)
+
+
+def test_a_set_without_its_least_points_and_these_points():
+    rng = random.Random(5)
+    for _ in range(12):
+        a, b, c, d = rng.randint(-2, 2), rng.randint(1, 3), rng.randint(-4, 4), rng.randint(2, 3)
+        s = Set(f"[N] -> {{ [i, j] : 0 <= i <= 5 and j >= {a}i - {c} and {b}j >= N - {d}i and j <= 7 }}")
+        whole = ((s - s.lexmin()) | s.lexmin()).coalesce()
+        for n in range(-9, 15):
+            expected = [(i, j) for i in range(6) for j in range(-40, 8) if j >= a * i - c and b * j >= n - d * i]
+            found = list(whole.fix(N=n).points())
+            assert sorted(found) == expected
+        assert len(whole.pieces) <= 2

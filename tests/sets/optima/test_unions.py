@@ -5,7 +5,7 @@ from itertools import product
 
 import pytest
 
-from polyvolta.sets import Map
+from polyvolta.sets import Map, Set
 
 SIDE = range(-7, 15)
 
@@ -52,3 +52,19 @@ def test_the_pieces_of_the_best_do_not_multiply():
     ).lexmax()
     assert len(best.pieces) < 70
     assert best.is_single_valued()
+
+
+NEIGHBOURS = [  # (a set of a, what its least point is where): two cells of the search that say the same are one piece
+    ("[N] -> { [a] : exists x, y : 0 <= x < N and 0 <= y < N and a = y + 3N - 3x - 3 and 2x - 3y + 4 >= 0 }",
+     lambda n: 0 if n >= 1 else None),
+    ("[N] -> { [a] : exists x, y, z : 0 <= x, y, z < N and a = x + y - 3z - 2 and a + N + x + 2 >= 0 }",
+     lambda n: -2 * n if n >= 1 else None),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "least"), NEIGHBOURS)
+def test_cells_with_one_value_are_one_piece(text, least):
+    best = Set(text).lexmin()
+    assert len(best.pieces) == 1
+    for n in range(-3, 12):
+        assert [v for (v,) in best.fix(N=n).points()] == ([] if least(n) is None else [least(n)])
