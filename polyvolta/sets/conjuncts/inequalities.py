@@ -28,7 +28,7 @@ def normal_inequalities(ineqs: Iterable[Row]) -> tuple[Row, ...] | None | bool:
         return None
     if len(best) > 1 and not round_rows(best, Intervals(best, ())):
         return None
-    return _apart(best, opposites(best)) and tuple(sorted([(const, *key) for key, const in best.items()]))
+    return _apart(best, opposed(best)) and tuple(sorted([(const, *key) for key, const in best.items()]))
 
 
 def joined(ineqs: Iterable[Row], more: Iterable[Row]) -> tuple[Row, ...] | None | bool:
@@ -62,14 +62,14 @@ def joined(ineqs: Iterable[Row], more: Iterable[Row]) -> tuple[Row, ...] | None 
     if not round_rows(best, bounds, asked):
         return None
     if len(best) == count and all(map(best.__contains__, asked)):  # as they were
-        pairs = {key: opposite for key in fresh if (opposite := tuple(map(neg, key))) in best}
+        pairs = [(key, opposite) for key in fresh if (opposite := tuple(map(neg, key))) in best]
         return _apart(best, pairs) and tuple(rows)
-    return _apart(best, opposites(best)) and tuple(sorted([(const, *key) for key, const in best.items()]))
+    return _apart(best, opposed(best)) and tuple(sorted([(const, *key) for key, const in best.items()]))
 
 
-def _apart(best: dict[Row, int], pairs: dict[Row, Row]) -> bool | None:
+def _apart(best: dict[Row, int], pairs: list[tuple[Row, Row]]) -> bool | None:
     """Whether pairs of opposite rows are two bounds each; False where one says more, None where one contradicts."""
-    for key, opposite in pairs.items():
+    for key, opposite in pairs:
         gap = best[key] + best[opposite]
         if gap < 0:
             return None
@@ -78,17 +78,25 @@ def _apart(best: dict[Row, int], pairs: dict[Row, Row]) -> bool | None:
     return True
 
 
+def opposed(best: dict[Row, int]) -> list[tuple[Row, Row]]:
+    """The coefficients of which the opposite ones are there too, each with those once: the lesser of both first.
+
+    >>> opposed({(1, -2): 5, (0, 1): 3, (-1, 2): 7})
+    [((-1, 2), (1, -2))]
+    """
+    zero = (0,) * len(next(iter(best), ()))
+    return [(key, opposite) for key in best if key < zero and (opposite := tuple(map(neg, key))) in best]
+
+
 def opposites(best: dict[Row, int]) -> dict[Row, Row]:
-    """The coefficients of which the opposite ones are there too, and those, in the order of `best`.
+    """The same both ways, in the order of `best`.
 
     >>> opposites({(1, -2): 5, (0, 1): 3, (-1, 2): 7})
     {(1, -2): (-1, 2), (-1, 2): (1, -2)}
     """
-    zero = (0,) * len(next(iter(best), ()))
     found = {}
-    for key in best:
-        if key < zero and (opposite := tuple(map(neg, key))) in best:
-            found[key], found[opposite] = opposite, key
+    for key, opposite in opposed(best):
+        found[key], found[opposite] = opposite, key
     return {key: found[key] for key in best if key in found} if found else found
 
 

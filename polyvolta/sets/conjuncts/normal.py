@@ -28,7 +28,7 @@ from operator import neg
 from ..budgets import spend
 from ..engine.columns import Columns, Div, defining_rows, replace_column
 from ..engine.rows import Row, normal_eq, normal_ineq
-from .inequalities import joined, normal_inequalities, opposites
+from .inequalities import joined, normal_inequalities, opposed
 from .recognise import UNLIMITED, Intervals, Quotient, from_equality, from_pair
 from .rounding import round_rows, rounded
 
@@ -289,21 +289,26 @@ class _Work(Columns):
         self.bounds = bounds = self.intervals(best)
         if len(best) > 1 and not round_rows(best, bounds):
             return False
-        self.pairs, count = {}, len(best)
-        for key, opposite in opposites(best).items():
-            const = best.get(key)
-            if const is None:
-                continue
-            gap = const + best[opposite]
-            if gap > 0:
-                if -gap - 1 in key:
-                    self.pairs[key] = opposite
-                continue
+        self.pairs, count, equal = {}, len(best), []
+        for key, opposite in opposed(best):
+            gap = best[key] + best[opposite]
             if gap < 0:
                 return False
-            self.eqs.append([const, *key])
+            if gap == 0:
+                equal.append((key, opposite))
+            if -gap - 1 in key:
+                self.pairs[key] = opposite
+            if -gap - 1 in opposite:
+                self.pairs[opposite] = key
+        if len(self.pairs) > 1:
+            self.pairs = {key: self.pairs[key] for key in best if key in self.pairs}
+        if len(equal) > 1:
+            place = {key: k for k, key in enumerate(best)}
+            equal.sort(key=lambda pair: min(place[key] for key in pair))
+        for key, opposite in equal:
+            self.eqs.append([best.pop(key), *key])
             self.unsolved = True
-            del best[key], best[opposite]
+            del best[opposite]
         for k, div in enumerate(self.divs):
             if div is not None:
                 low, high = defining_rows(div, self.base + k, self.width)

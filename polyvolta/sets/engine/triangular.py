@@ -19,6 +19,7 @@ with the order. Any step that would not be exact ends the attempt: the answer is
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import compress
 from math import gcd
 
 from . import integer
@@ -136,19 +137,13 @@ class _Backwards:
             return
         lower: list[Row] = []
         upper: list[Row] = []
-        rest: dict[Row, int] = {}
-        for key, const in self.rows.items():
-            v = key[col - 1]
-            if v:
-                (lower if v > 0 else upper).append((const, *key))
-            else:
-                rest[key] = const
+        for key in [key for key in self.rows if key[col - 1]]:
+            (lower if key[col - 1] > 0 else upper).append((self.rows.pop(key), *key))
         bounds = lower if self.sign < 0 else upper
         if col - self.n <= self.n_wanted:
             if not bounds:
                 raise _Inexact
             self.kept[col] = (False, bounds)
-        self.rows = rest
         for low in lower:
             for up in upper:
                 a, b = low[col], -up[col]
@@ -242,8 +237,8 @@ def _placed(row: Row, n: int, leaf: Piece) -> Row:
         if c:
             if value is SEVERAL:
                 raise _Inexact
-            for k, v in enumerate(value):
-                out[k] += c * v
+            for k in compress(range(len(value)), value):
+                out[k] += c * value[k]
     return tuple(out)
 
 
