@@ -236,11 +236,19 @@ class _Work(Columns):
             return
         div = self.divs[k]
         if div is not None:
-            self.ineqs += [list(r) for r in defining_rows(div, col, self.width)]
+            self.ineqs += [self.reduced(list(r)) for r in defining_rows(div, col, self.width)]
         self.substitute(col, value)
         if div is not None:
             self.divs[k] = None  # no row mentions it any more
             self.forget()
+
+    def reduced(self, row: list[int]) -> list[int]:
+        """A row, times a positive number, without the dimensions that are solved for already; quotients keep these."""
+        for eq in self.solved:
+            for col in self.pivots:
+                if row[col] and eq[col]:
+                    row = _cross(row, eq, col)
+        return row
 
     def identify_unknown(self) -> None:
         """The first equality has unknown divs, none with a unit coefficient: mix them into one, now known."""

@@ -194,3 +194,14 @@ def test_the_floor_stands_alone():
         " assert not bad, bad"
     )
     subprocess.run([sys.executable, "-c", check], check=True)
+
+
+def test_a_quotient_that_goes_leaves_no_row_of_what_is_solved_for():
+    text = "[N] -> { [j] : j mod 2 = 0 and j = -2*floor(N/3) - 2 }"  # the equality says that j is even
+    s = Set(text)
+    assert str(s) == "[N] -> { [-2*floor(N/3) - 2] }"
+    assert s == Set("[N] -> { [j] : j = -2*floor(N/3) - 2 }")
+    for n in range(-7, 8):
+        assert [*s.points(N=n)] == [(-2 * (n // 3) - 2,)]
+    even, twice = Set("{ [i, j] : j mod 2 = 0 }"), Set("{ [i, j] : j = -2*floor(i/2) - 2 }")
+    assert even & twice == twice == twice & even
