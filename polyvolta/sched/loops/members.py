@@ -10,10 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from collections.abc import Sequence as List
 from dataclasses import dataclass, replace
-from typing import Literal
 
 from polyvolta.sched.errors import NotScannable
-from polyvolta.sched.loops.ast import Ast, Bound, Choice, Condition, Extreme, For
+from polyvolta.sched.loops.ast import Ast, Condition, For
 from polyvolta.sched.loops.conditions import (
     any_of,
     beyond,
@@ -25,10 +24,10 @@ from polyvolta.sched.loops.conditions import (
     uncovered,
     widest,
 )
+from polyvolta.sched.loops.ends import CASES, FEW, ends
 from polyvolta.sched.loops.needs import less, needed, seldom, whole
 from polyvolta.sched.loops.rows.bounds import (
     Bounds,
-    Side,
     bounds,
     constant_span,
     end,
@@ -40,19 +39,16 @@ from polyvolta.sched.loops.rows.groups import Group, classes, groups, isolated
 from polyvolta.sched.loops.rows.interleave import Parts, interleaved
 from polyvolta.sched.loops.rows.known import Known
 from polyvolta.sched.loops.rows.lanes import Lane
-from polyvolta.sched.loops.rows.linear import System, coefficient, without
+from polyvolta.sched.loops.rows.linear import FLOOR, LOOP, Key, System, coefficient, negated
 from polyvolta.sched.loops.rows.pieces import Value
 from polyvolta.sched.loops.state import State
 from polyvolta.sched.loops.turns import holds_bands, runs_first
 from polyvolta.sched.loops.unions import parted
 from polyvolta.sched.loops.writer import Writer
 from polyvolta.sched.tree import Leaf, LoopType, Member, Node, Path
-from polyvolta.sets import Aff, var
+from polyvolta.sets import var
 
 LONGEST = 4096  # iterations beyond which a loop is not written out
-CASES = 6  # bounds of which each may count or not, beyond which all do
-FEW = 2  # the same, where a bound must be chosen for each of their combinations
-MOST = 3  # the same, where there is no value beyond all of them
 
 
 @dataclass(slots=True)
@@ -187,7 +183,7 @@ class BandLoops:
         elif unroll:
             body = self.unrolled(k, lanes, b, state)
         else:
-            body = self.loop(k, parts, b, state)
+            body = self.loop(k, parts, b, replace(state, shared=state.shared or len(shadows) > 1))
         return guarded(conditions, body, self.at)
 
     def conditions(self, lanes: list[Lane], state: State) -> tuple[list[Lane], System]:
@@ -296,18 +292,26 @@ class BandLoops:
 
         They are if the loop runs but a few times under them, and there is no limit without; if it is an outermost one
         that always runs a number of times, often for nothing. And where what is inside is written out: no loop would
-        ensure them, and each iteration had to test them.
+        ensure them, and each iteration had to test them. Or if they speak of loops outside, which others share, and
+        there is no limit without.
         """
         rows, col = System(), self.columns[k]
-        always = fixed(b, state) and single(state.known, b, shadows, col) is None
+        runs = (state.shared or fixed(b, state)) and single(state.known, b, shadows, col) is None
+        always, shared = runs and fixed(b, state), runs and state.shared
         inner = [j for j in range(k + 1, len(self.members)) if self.columns[j]]
         written = isinstance(self.child, Leaf) and inner and all(self.loop_type(j, lanes) == "unroll" for j in inner)
-        if len(shadows) == 1 and (written or always or (b.bounded(1) and b.bounded(-1) and not b.limited)):
+        bounded = b.bounded(1) and b.bounded(-1)
+        if len(shadows) == 1 and (written or always or (bounded and (shared or not b.limited))):
             aside = shadows[0].without((col,), state.known.low, state.known.high)
             aside.eqs, aside.mods = [], []
             rows = beyond(state.known, aside)
             ensured = state.known.given(b.system(col))
             rows.ineqs = {key: const for key, const in rows.ineqs.items() if not ensured.implies(key, const)}
+        late = {r: c for r, c in rows.ineqs.items() if shared and any(LOOP <= c < FLOOR for c, _ in r)}
+        late = {r: c for r, c in late.items() if longest(without_it(state.known, r, c), b, col) is None}
+        if late and not (written or always):
+            rows.ineqs = late
+            return rows, bounds(state.known.given(rows), shadows, col)
         if not rows.ineqs or rows.empty or not (written or always or longest(state.known, b, col) is None):
             return rows, None
         known = state.known.given(rows)
@@ -364,7 +368,7 @@ class BandLoops:
         """One loop."""
         m, col, known, writer = self.members[k], self.columns[k], state.known, self.writer
         name = self.name(k)
-        low, high = self.ends(known, col, 1, b), self.ends(known, col, -1, b)
+        low, high = ends(writer, known, col, 1, b), ends(writer, known, col, -1, b)
         inside = state.knowing(b.system(col)).within(list(b.cases()))
         with writer.ranging(name, low, high, b.step, known.columns.aff(*b.residue)):
             body: list[Ast] = []
@@ -385,33 +389,6 @@ class BandLoops:
         """The variable of a member's loop."""
         return str(self.writer.columns.affs[self.columns[k]])
 
-    def ends(self, known: Known, col: int, sign: int, b: Bounds) -> tuple[Bound, ...]:
-        """The bounds of a loop on one side, the lower one for a sign of 1, as expressions."""
-        (some, each), (others, _) = ((b.low, b.lows), (b.high, b.highs))[::sign]
-        if some:
-            return tuple(dict.fromkeys(self.end(known, s, col, sign, b) for s in some))
-        beyond = self.end(known, others[0], col, -sign, b) + sign if len(others) == 1 else None
-        terms: list[tuple[Bound, tuple[Condition, ...]]] = []
-        for where, sides in each:
-            one = tuple(dict.fromkeys(self.end(known, s, col, sign, b) for s in sides))
-            bound = one[0] if len(one) == 1 else Extreme("max" if sign == 1 else "min", one)
-            cases = stated(known.columns, where, self.writer.tidy)
-            if not cases:
-                terms = [term for term in terms if term[0] != bound]
-            if (bound, cases) not in terms and (bound, ()) not in terms:
-                terms.append((bound, cases))
-        return (furthest("min" if sign == 1 else "max", terms, beyond),)
-
-    def end(self, known: Known, side: Side, col: int, sign: int, b: Bounds) -> Aff:
-        """One bound as an expression."""
-        key, const, a = side
-        e = known.columns.aff(without(key, col), const)
-        e = -(e // a) if sign == 1 else e // a
-        if b.step > 1 and sign == 1:
-            residue = known.columns.aff(*b.residue)
-            return self.writer.argument(residue - b.step * ((residue - e) // b.step))
-        return self.writer.tidy(e)
-
     def unbounded(self, k: int, lanes: list[Lane], b: Bounds) -> None:
         low = not b.bounded(1)
         names = ", ".join(dict.fromkeys(lane.piece.statement for lane in lanes))
@@ -424,25 +401,13 @@ class BandLoops:
         )
 
 
+def without_it(known: Known, key: Key, const: int) -> Known:
+    """What is known where a row `>= 0` does not hold."""
+    opposite = System()
+    opposite.ge(negated(key), -const - 1)
+    return known.given(opposite)
+
+
 def fixed(b: Bounds, state: State) -> bool:
     """Whether a loop is an outermost one that always runs a number of times."""
     return b.limited and len(b.low) == len(b.high) == 1 and not any(e.names() for e in state.prefix)
-
-
-def furthest(
-    kind: Literal["min", "max"], each: list[tuple[Bound, tuple[Condition, ...]]], beyond: Bound | None
-) -> Bound:
-    """The least or the greatest of the bounds whose conditions hold; any bound, or what is beyond, where none does."""
-    always = [bound for bound, cases in each if not cases]
-    partial = [(bound, cases) for bound, cases in each if cases]
-    if len(partial) > (CASES if always or beyond is not None else MOST):
-        always, partial = [bound for bound, _ in each], []
-    default = always[0] if always else beyond if len(partial) > FEW else None
-    if default is not None:
-        terms = [*always, *(Choice(cases, bound, default) for bound, cases in partial)]
-        return terms[0] if len(terms) == 1 else Extreme(kind, tuple(terms))
-    (first, cases), *rest = partial
-    if not rest:
-        return first
-    terms = [first, *(Choice(some, bound, first) for bound, some in rest)]
-    return Choice(cases, Extreme(kind, tuple(terms)), furthest(kind, rest, None))

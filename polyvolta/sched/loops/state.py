@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NoReturn
 
 from polyvolta.sched.loops.rows.known import Known
@@ -21,12 +21,14 @@ class State:
     Parameters
     ----------
     either : for each loop above whose bounds are extremes what may bound it; one of these systems holds.
+    shared : whether a loop above runs over values that not all of its instances have.
     """
 
     pieces: tuple[Piece, ...]
     known: Known
     prefix: tuple[Aff, ...] = ()
     either: tuple[tuple[System, ...], ...] = ()
+    shared: bool = False
 
     def outer(self, key: Key) -> bool:
         """Whether a row speaks of nothing but what is outside of this place."""
@@ -37,26 +39,27 @@ class State:
         system, rows = lane.piece.system, System()
         rows.eqs = [row for row in system.eqs if self.outer(row[0])]
         rows.mods = [row for row in system.mods if self.outer(row[0])]
-        values = lane.shadows[0] if lane.shadows else system  # a band may have no members
-        return self.known.excludes(values) or (not rows.everywhere and self.known.excludes_exactly(rows))
+        if lane.shadows and self.known.excludes(lane.shadows[0]):  # a band may have no members
+            return True
+        return not rows.everywhere and self.known.excludes_exactly(rows)
 
     def below(self, value: Aff) -> State:
         """The state below a band member that has a value."""
-        return State(self.pieces, self.known, (*self.prefix, value), self.either)
+        return replace(self, prefix=(*self.prefix, value))
 
     def knowing(self, rows: System) -> State:
         """The state where some rows hold, too."""
-        return State(self.pieces, self.known.given(rows), self.prefix, self.either)
+        return replace(self, known=self.known.given(rows))
 
     def within(self, cases: Sequence[System]) -> State:
         """The state in a loop with several cases of bounds, one of which holds."""
         if len(cases) < 2:
             return self
-        return State(self.pieces, self.known, self.prefix, (*self.either, tuple(cases)))
+        return replace(self, either=(*self.either, tuple(cases)))
 
     def with_pieces(self, pieces: list[Piece]) -> State:
         """The state with other instances."""
-        return State(tuple(pieces), self.known, self.prefix, self.either)
+        return replace(self, pieces=tuple(pieces))
 
     @property
     def statements(self) -> tuple[str, ...]:

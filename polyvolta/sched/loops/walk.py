@@ -7,6 +7,7 @@ becomes loops (`members`), and a leaf calls.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from polyvolta.sched.errors import BadSchedule, NotScannable
 from polyvolta.sched.loops.ast import Ast, Block, Call, Condition
@@ -181,7 +182,7 @@ class Scanner(Writer):
             conditions = any_of([stated(self.columns, s, self.tidy) for s in reached])
             if len(reached) == 1:
                 state = state.knowing(reached[0])
-        state = State(state.pieces, self.assuming(state.known, context, state.prefix), state.prefix)
+        state = replace(state, known=self.assuming(state.known, context, state.prefix), either=())
         with self.within(state.known):
             return guarded(conditions, self.visit(child, (*at, 0), state), at)
 

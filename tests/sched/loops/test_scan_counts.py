@@ -132,6 +132,12 @@ TREES = {
              child: { schedule: "[{ S[i] -> [(i)] }]", options: "{ atomic[0] }" } }""",
         {0: 25, 40: 7, 100: 7},
     ),
+    "a statement at one value of a loop that another has": (
+        """{ domain: "[N] -> { S[i] : 0 <= i < N; T[i] : N >= 8 and 0 <= i < N }", child: { schedule:
+             "[{ S[i] -> [(floor(((i + 1) mod 2)/3))]; T[i] -> [(i)] }, { S[i] -> [(floor(i/3))]; T[i] -> [(0)] },
+               { S[i] -> [((i + 1) mod 2)]; T[i] -> [(0)] }, { S[i] -> [(i)]; T[i] -> [(0)] }]" } }""",
+        {9: 50, 40: 209, 100: 509},
+    ),
     "a remainder that is the number itself": (
         """{ domain: "{ S[j] : 0 <= j <= 1 }",
              child: { schedule:

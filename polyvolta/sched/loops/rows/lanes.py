@@ -65,7 +65,7 @@ class Lane:
         Projecting f away from c <= 2*f <= c + 1 and 4*b - c <= 2*f leaves 2*c >= 4*b - 1, and c is 2*b at least.
         """
         for key, const in list(shadow.ineqs.items()):
-            if coefficient(key, col):
+            if coefficient(key, col) and self.piece.system.ineqs.get(key) != const:  # it comes of a projection
                 for least in range(MISSED):
                     there = self.piece.system.copy()
                     there.eq(key, const - least)

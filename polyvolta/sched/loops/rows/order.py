@@ -9,6 +9,7 @@ each other: they never run at one place.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from fractions import Fraction
 from math import gcd, inf
 
 from polyvolta.sched.loops.rows.known import Known
@@ -35,7 +36,7 @@ class Compared:
     def __init__(self, known: Known, k: int, columns: Sequence[int], first: First | None) -> None:
         self.known, self.k, self.columns, self.first = known, k, columns, first
         self._rows: dict[int, tuple[tuple[Key, int], ...]] = {}  # by the identity of shadows, which lanes keep
-        self._found: dict[tuple, int | None] = {}
+        self._found: dict[tuple, float | Fraction | None] = {}
 
     def precedes(self, p: Lane, q: Lane) -> bool:
         """Whether no instance of p comes after one of q."""
@@ -49,13 +50,15 @@ class Compared:
                 return True
             key = col, self._said(a), self._said(b), tuple(a.mods), tuple(b.mods)
             if key not in self._found:
-                self._found[key] = _furthest(self.known, *key[:3])
-                if self._found[key] == 1 and (a.mods or b.mods) and _never(self.known, col, a, b):
-                    self._found[key] = 0
+                most = _furthest(self.known, *key[:3])
+                steps = max([d for s in (a, b) for _, _, d in s.mods], default=1)
+                if most is not None and 1 <= most < steps and _never(self.known, col, a, b):
+                    most = 0
+                self._found[key] = most
             most = self._found[key]
             if most is None or most < 0:  # at no place outside do both run, or p always before
                 return True
-            if most > 0:
+            if most >= 1:
                 return False
         return self.first is not None and self.first(p, q)
 
@@ -67,8 +70,11 @@ class Compared:
         return found
 
 
-def _furthest(known: Known, col: int, some: Iterable[tuple[Key, int]], others: Iterable[tuple[Key, int]]) -> int | None:
-    """Whether values of a column by some rows are beyond those by others: 1 if so, 0 if at most equal, -1 if before.
+def _furthest(
+    known: Known, col: int, some: Iterable[tuple[Key, int]], others: Iterable[tuple[Key, int]]
+) -> float | Fraction | None:
+    """How far values of a column by some rows are beyond those by others, over the rationals; less than 1: at most
+    equal, less than 0: before.
 
     None where both hold at no place.
     """
@@ -78,9 +84,7 @@ def _furthest(known: Known, col: int, some: Iterable[tuple[Key, int]], others: I
         v = coefficient(key, col)
         rows.append((plus(1, without(key, col), v, ((twin, 1),)), const) if v else (key, const))
     most = known.greatest(rows, ((col, 1), (twin, -1)))
-    if most == -inf:
-        return None
-    return 1 if most >= 1 else -1 if most < 0 else 0
+    return None if most == -inf else most
 
 
 def _never(known: Known, col: int, a: System, b: System) -> bool:
