@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fnmatch import fnmatchcase
-from functools import cache
+from functools import lru_cache
 from typing import Any
 
 from ..errors import SetSyntaxError, SpaceMismatch, kind_of
@@ -68,7 +68,7 @@ def method(cls: type, name: str) -> Callable[..., Any] | None:
     return _methods().get((own(cls).__name__, name))
 
 
-@cache
+@lru_cache(maxsize=1)
 def _methods() -> dict[tuple[str, str], Callable[..., Any]]:
     from ..by_isl import constraints, dimensions, functions, relations
 
