@@ -37,8 +37,9 @@ class State:
         system, rows = lane.piece.system, System()
         rows.eqs = [row for row in system.eqs if self.outer(row[0])]
         rows.mods = [row for row in system.mods if self.outer(row[0])]
-        values = lane.shadows[0] if lane.shadows else system  # a band may have no members
-        return self.known.excludes(values) or (not rows.everywhere and self.known.excludes_exactly(rows))
+        if lane.shadows and self.known.excludes(lane.shadows[0]):  # a band may have no members
+            return True
+        return not rows.everywhere and self.known.excludes_exactly(rows)
 
     def below(self, value: Aff) -> State:
         """The state below a band member that has a value."""
