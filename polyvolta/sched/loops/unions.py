@@ -54,6 +54,8 @@ def parted(
     cells = _around_places(known, group, k, col, few) or _of_one(known, shadows, col, few, innermost)
     if cells is None and not _dense(known, shadows, col, few):
         cells = _disjoint(known, _joined(known, shadows, col, few))
+    elif cells is None and outermost:
+        cells = _alone(known, shadows, col)
     items: list[list[Lane]] = []
     for cell in cells or ():
         terse = _terse(known, cell, col)
@@ -127,6 +129,22 @@ def _of_one(known: Known, shadows: Sequence[System], col: int, few: int, innermo
         return None
     cells = _disjoint(known, [best[0], *_joined(known, best[1], col, few)])
     return cells if cells is not None and len(cells) <= best[2] else None
+
+
+def _alone(known: Known, shadows: Sequence[System], col: int) -> list[System] | None:
+    """The values around all but one of some shadows, and the many that this one has alone; None where none has.
+
+    Of fewer than four shadows the others are too few for their tests to be worth a loop.
+    """
+    for s in shadows if 4 <= len(shadows) <= SOME else ():
+        others = [o for o in shadows if o is not s]
+        around = others[0]
+        for o in others[1:]:
+            around = _hull(known, around, o)
+        rest = difference(known, s, _telling(known, s, around))
+        if 0 < len(rest) <= 2 and not all(_width(known, left, col, ONCE) for left in rest):
+            return [around, *rest]
+    return None
 
 
 def _places(known: Known, s: System, col: int, sizes: bool) -> System:

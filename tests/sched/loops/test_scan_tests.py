@@ -207,3 +207,29 @@ def test_ranges_that_are_too_many_to_separate_and_share_nothing_keep_their_insta
 def test_a_band_without_members_has_no_loop():
     got = Schedule(Domain(Set("[N] -> { S[i] : 0 <= i < N }"), Band(())))
     assert str(found(got, SIZES)) == "for (int c0 = 0; c0 < N; c0 += 1)\n  S(c0);"
+
+
+def test_many_values_that_one_statement_has_alone_have_a_loop_of_their_own():
+    """A runs from -9N, B, C and D from 0 to N, interleaved: what these ask is not asked before 0."""
+    got = tree(
+        "[N] -> { A[i] : -9N <= i < N; B[i] : 0 <= i < N; C[i] : 1 <= i < N; D[i] : 2 <= i < N }",
+        "A[i] -> [(2i)]; B[i] -> [(2i)]; C[i] -> [(2i)]; D[i] -> [(2i)]",
+        "A[i] -> [(1)]; B[i] -> [(0)]; C[i] -> [(2)]; D[i] -> [(3)]",
+    )
+    loops = found(got, [{"N": n} for n in (0, 1, 2, 3, 7)])
+    assert cost(loops.body, {"N": 100}) <= 9 * 100 + 4 * 100 + 20
+
+
+def test_floors_whose_remainders_are_of_columns_that_these_floors_say_something_of_end():
+    """A residue of c1 is of a floor, and what is in the floor has a residue of c1 (campaign, seed 2026, case 1092)."""
+    got = Schedule.parse(
+        '{ domain: "[N] -> { S[i] : N <= i <= N + 4 and i <= 0; T[i] : 0 <= i <= 3; T[i] : 0 <= i <= N;'
+        ' U[i, j] : 0 <= 2*i <= N + 1 and 0 <= j <= 3 }", child: { mark: "members: -, -, t1, -", child: {'
+        ' schedule: "[N] -> [{ S[i] -> [(2*i)]; T[i] -> [(floor(((i mod 3) + 1)/2))]; U[i, j] -> [(i)] },'
+        " { S[i] -> [(floor(i/6))]; T[i] -> [(-i)]; U[i, j] -> [(floor((j - 2*i + 3)/4) - 1)] },"
+        " { S[i] -> [(4*i - 3*floor((4*i)/3))]; T[i] -> [((i + 1) mod 3)]; U[i, j] -> [((2*i + 1) mod 3)] },"
+        ' { S[i] -> [(floor(i/3))]; T[i] -> [(1 - 2*i)]; U[i, j] -> [(floor((j + 1)/2) - i - 1)] }]", child: {'
+        ' schedule: "[{ S[i] -> [(3*i)]; T[i] -> [(i)]; U[i, j] -> [(i)] }]", child: { sequence: ['
+        ' { filter: "{ S[i] }" }, { filter: "{ T[i] }" }, { filter: "{ U[i, j] }" } ] } } } } }'
+    )
+    found(got, [{"N": n} for n in (0, 2, 5)])

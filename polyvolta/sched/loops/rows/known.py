@@ -33,6 +33,7 @@ from polyvolta.sets.engine import integer
 from polyvolta.sets.engine.simplex import Tableau
 
 FEW = 9  # columns up to which an integer program is worth knowing that code never runs
+NESTED = 3  # floors within floors of which remainders are known
 ALMOST = 4096  # a row's minimum is compared with -1 + 1/ALMOST
 
 
@@ -251,8 +252,13 @@ class Known:
             return True
         return self.modulo(key, const, d) == ((), 0)
 
-    def modulo(self, key: Key, const: int, d: int) -> tuple[Key, int]:
-        """A row modulo d, with what is known of the residues of columns put in, and of what floors leave over."""
+    def modulo(self, key: Key, const: int, d: int, depth: int = NESTED) -> tuple[Key, int]:
+        """A row modulo d, with what is known of the residues of columns put in, and of what floors leave over.
+
+        Parameters
+        ----------
+        depth : of floors in what is in floors: residues may be of floors, whose arguments have residues in turn.
+        """
         for _ in range(1 + len(self.residues) + len(self.columns.floors)):
             key = tuple([(c, v % d) for c, v in key if v % d])
             at = next((c for c, v in key if c in self.residues and v * self.residues[c][2] % d == 0), None)
@@ -262,7 +268,7 @@ class Known:
                 key, const = plus(1, without(key, at), v, image), const + v * shift
                 continue
             for c, v in key:
-                whole = self._multiple_of(c) if c in self.columns.floors else None
+                whole = self._multiple_of(c, depth - 1) if depth and c in self.columns.floors else None
                 if whole is not None and v % whole[2] == 0:
                     n = v // whole[2]
                     key, const = plus(1, without(key, c), n, whole[0]), const + n * whole[1]
@@ -271,10 +277,10 @@ class Known:
                 break
         return key, const % d
 
-    def _multiple_of(self, floor: int) -> tuple[Key, int, int] | None:
+    def _multiple_of(self, floor: int, depth: int) -> tuple[Key, int, int] | None:
         """A row that is a floor times its denominator, where the remainder is known: 2*floor(3*c/2) is 3*c, c even."""
         den, inner, const = self.columns.floors[floor]
-        rest = self.modulo(inner, const, den)
+        rest = self.modulo(inner, const, den, depth)
         return None if rest[0] else (inner, const - rest[1], den)
 
     def excludes(self, system: System) -> bool:
