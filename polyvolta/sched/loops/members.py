@@ -25,7 +25,7 @@ from polyvolta.sched.loops.conditions import (
     widest,
 )
 from polyvolta.sched.loops.ends import CASES, FEW, ends
-from polyvolta.sched.loops.needs import less, needed, seldom, whole
+from polyvolta.sched.loops.hoisting.needs import less, needed, seldom, whole
 from polyvolta.sched.loops.rows.bounds import (
     Bounds,
     bounds,

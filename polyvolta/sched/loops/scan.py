@@ -28,12 +28,12 @@ from polyvolta.sched.by_cases import by_cases
 from polyvolta.sched.errors import BadArgument, NotScannable
 from polyvolta.sched.loops.ast import Ast, Call
 from polyvolta.sched.loops.conditions import guarded, has_rows, stated
+from polyvolta.sched.loops.hoisting.needs import less, needed_by_all
+from polyvolta.sched.loops.hoisting.tidy import tidied
 from polyvolta.sched.loops.instances import instances, parameters
 from polyvolta.sched.loops.names import mapped_names
-from polyvolta.sched.loops.needs import less, needed_by_all
 from polyvolta.sched.loops.result import Scan
 from polyvolta.sched.loops.state import State
-from polyvolta.sched.loops.tidy import tidied
 from polyvolta.sched.loops.walk import Scanner
 from polyvolta.sched.loops.widths import largest
 from polyvolta.sched.program.assuming import context_of

@@ -12,6 +12,7 @@ from dataclasses import replace
 from polyvolta.sched.errors import BadSchedule, NotScannable
 from polyvolta.sched.loops.ast import Ast, Block, Call, Condition
 from polyvolta.sched.loops.conditions import any_of, beyond, exactly, fewer, guarded, has_rows, loosened, stated
+from polyvolta.sched.loops.hoisting.tidy import tidied
 from polyvolta.sched.loops.instances import disjoint, instances, parameters, rows, systems
 from polyvolta.sched.loops.members import BandLoops
 from polyvolta.sched.loops.names import extents, mapped_names
@@ -22,7 +23,6 @@ from polyvolta.sched.loops.rows.lanes import Lane
 from polyvolta.sched.loops.rows.linear import System, local
 from polyvolta.sched.loops.rows.pieces import Piece
 from polyvolta.sched.loops.state import State
-from polyvolta.sched.loops.tidy import tidied
 from polyvolta.sched.loops.writer import Writer
 from polyvolta.sched.tree import (
     Band,
