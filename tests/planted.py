@@ -58,8 +58,8 @@ SETS = {  # name: (file below polyvolta, text, what it becomes)
 TREES = {
     "a lane that ends level comes first": (
         "sched/loops/rows/order.py",
-        "else -1 if most < 0 else 0",
-        "else -1 if most <= 0 else 0",
+        "if most is None or most < 0:",
+        "if most is None or most <= 0:",
     ),
     "the last unrolled iteration is left out": (
         "sched/loops/members.py",

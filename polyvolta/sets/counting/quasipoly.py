@@ -174,7 +174,7 @@ class PwQPolynomial(metaclass=Named):
         """From parameters and pieces, or from a text in isl's notation alone.
 
         >>> print(PwQPolynomial("[n] -> { S[i] -> 1/2 * n * i + i^2 : 0 <= i < n }"))
-        [n] -> { S[i] -> (1/2 * i * n + i^2) : 0 <= i < n }
+        [n] -> { S[i] -> (i^2 + 1/2 * i * n) : 0 <= i < n }
         """
         if isinstance(param_names, str) and pieces is None:
             from .quasiparse import parse_polynomial
