@@ -244,7 +244,7 @@ def _merged(cs: list[Conjunct]) -> Conjunct | None:
     except BudgetExceeded:
         spend(0)  # ends the caller where the budget was its own
         return None
-    if len(found) > 1:
+    if len(found) != 1:
         return None
     frame = Frame((*cs, *found))
     *given, whole = frame.members

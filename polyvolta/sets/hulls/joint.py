@@ -99,7 +99,8 @@ def _hulls(a: Conjunct, b: Conjunct, near: tuple[Walked, Walked] = NOTHING) -> I
         r for r in valid_rows(frame, p, q, {*cuts_p, *cuts_q}).statements if any(r[k] for k in apart) or not any(r[1:])
     ]
     dims = [k for k in active if k <= frame.n]
-    if between.gap(p, q, *[between.sorted_points(frame, inside, 1) for inside, _ in near], 1):
+    of_p, of_q = (between.sorted_points(frame, inside, 1) for inside, _ in near)
+    if between.gap(p, q, of_p, of_q, 1):
         return
     points = [between.lifted(frame.divs, x) for walked in near for found in walked for x in found]
     for columns in (dims, active) if len(dims) < len(active) else (active,):
