@@ -62,8 +62,9 @@ def upper_bound_val(self: Relation, kind: Any, pos: int, value: int) -> Any:  # 
 
 
 def without_kind(self: Relation, kind: Any, first: int, n: int) -> Any:  # noqa: ANN401
-    """Without some dimensions: `project_out`."""
-    return self.project_out(kind, first, n)
+    """Without some dimensions: `project_out`; without none it is as it was, its tuple, too."""
+    found = self.project_out(kind, first, n)
+    return found if n else self
 
 
 METHODS: tuple[tuple[str, str, Callable[..., Any]], ...] = (

@@ -154,5 +154,7 @@ def moved(value: U, to: Any, at: Any, *source: Any) -> U:  # noqa: ANN401
     if whole(at) is None or not 0 <= at <= len(left):
         hint = f"there are {len(left)} of that kind"
         raise UnknownName(f"position {at} is out of range", where=str(value), hint=hint)
+    if names and of_kind(value, to)[at : at + len(names)] == names:
+        return value  # they are there already
     side = {"param": "params", "in_": "in"}.get(to.name, "out")
     return plain(plain(value, to), source[0]).move_dims(*names, *left[at:], to=side)  # type: ignore[attr-defined]

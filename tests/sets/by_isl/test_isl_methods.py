@@ -51,6 +51,17 @@ def test_every_name_is_one_of_isl_and_no_attribute():
             assert of_isl.method(own[kind], name) is f and not any(name in vars(c) for c in own[kind].__mro__)
 
 
+def test_what_moves_nowhere_and_what_loses_nothing_keeps_its_tuple():
+    dt, m = dim_type, Map("[N] -> { S[i] -> A[j, k] : i < j }")
+    assert str(TRIANGLE.remove_dims(dt.set, 1, 0)) == str(TRIANGLE)
+    assert str(TRIANGLE.project_out(dt.set, 1, 0)) == "[N] -> { [i, j] : i >= 0 and i < j < N }"  # as isl does
+    assert m.remove_dims(dt.in_, 0, 0) is m and str(m.remove_dims(dt.out, 0, 1)) == "[N] -> { S[i] -> [k] }"
+    assert str(m.move_dims(dt.out, 0, dt.out, 0, 2)) == str(m) == str(m.move_dims(dt.out, 1, dt.out, 1, 1))
+    assert str(m.move_dims(dt.out, 0, dt.in_, 0, 0)) == "[N] -> { [i] -> [j, k] : i < j }"
+    with pytest.raises(UnknownName):
+        m.remove_dims(dt.in_, 2, 0)
+
+
 def test_dimensions_by_kind_position_and_number():
     dt, m = dim_type, Map("[N] -> { S[i, j] -> A[k] : k = i + N }")
     assert str(TRIANGLE.project_out(dt.set, 1, 1)) == "[N] -> { [i] : 0 <= i <= N - 2 }"
