@@ -58,7 +58,9 @@ def parse_tuple(text: str) -> Map:
     if not members:
         hint = "write ([] : { S[i] }), or Map('{ S[i] -> [] }')"
         raise syntax_error(text, head.end(), "a tuple of no functions has no domain", hint)
-    whole = reduce(lambda a, b: a.flat_range_product(b), members)
+    shared = set.intersection(*[{space.source.key for space, _ in m.parts} for m in members])  # others lack a value
+    common = [Map._of(m.param_names, [p for p in m.parts if p[0].source.key in shared]) for m in members]
+    whole = reduce(lambda a, b: a.flat_range_product(b), common)
     parts = [(Space(space.inp, Tuple(name, space.out.dims)), cs) for space, cs in whole.parts]
     return Map._of(whole.param_names, parts)
 

@@ -322,6 +322,8 @@ def test_an_existential_of_a_condition_that_several_cases_deny():
         ("[ { S[i] -> [(i)] : i > 0; S[i] -> [(0)] : i <= 0 } , { S[i] -> [(i // 2)] : i < 9 } ] ",
          "{ S[i] -> [i, floor(i/2)] : 0 < i < 9; S[i] -> [0, floor(i/2)] : i <= 0 }"),
         ("[N] -> ([] : { S[i] : i < N; T[] })", "[N] -> { S[i] -> [] : i < N; T[] -> [] }"),
+        ("[N] -> A[{ S[i] -> [(i)]; U[] -> [(N)] }, { T[i] -> [(i)]; U[] -> [(3)] }]", "[N] -> { U[] -> A[N, 3] }"),
+        ("[{ S[i] -> [(i)] }, { S[i, j] -> [(j)] }]", "{ }"),  # no point has both values
     ],
 )  # fmt: skip
 def test_functions_of_several_tuples_value_by_value(text, same):
