@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from polyvolta.sched.tree import Band, Filter, Leaf, Node, Sequence, SetNode
+from polyvolta.sets import Aff
 
 
 def runs_first(node: Node, a: str, b: str) -> bool:
@@ -14,7 +15,11 @@ def runs_first(node: Node, a: str, b: str) -> bool:
             return runs_first(node.child, a, b)
         case Band():
             values = [(dict(m.exprs).get(a), dict(m.exprs).get(b)) for m in node.members if not m.name]
-            pairs = [(p, q) for p, q in values if p is not None and q is not None and p.is_constant and q.is_constant]
+            pairs = [
+                (p, q)
+                for p, q in values
+                if isinstance(p, Aff) and isinstance(q, Aff) and p.is_constant and q.is_constant
+            ]
             if len(pairs) < len(node.members):
                 return False
             order = next((p.const - q.const for p, q in pairs if p != q), 0)

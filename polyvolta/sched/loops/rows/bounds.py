@@ -305,7 +305,7 @@ def _outermost(known: Known, each: list[Partial], col: int, sign: int) -> list[P
     for p in range(len(each) - 1, -1, -1):
         others = [q for q in kept if q != p and each[q][0].everywhere]
         where = each[p][0]
-        there = known if where.everywhere else known.given(where)
+        there = known if where.everywhere or not others else known.given(where)
         if any(within(p, q, there) for q in others):
             kept.remove(p)
             continue

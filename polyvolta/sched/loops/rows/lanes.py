@@ -62,10 +62,15 @@ class Lane:
     def tighten(self, shadow: System, col: int, known: Known) -> None:
         """Make bounds of a column as tight as the integers are.
 
-        Projecting f away from c <= 2*f <= c + 1 and 4*b - c <= 2*f leaves 2*c >= 4*b - 1, and c is 2*b at least.
+        Projecting f away from c <= 2*f <= c + 1 and 4*b - c <= 2*f leaves 2*c >= 4*b - 1, and c is 2*b at least. Bounds
+        that others imply stay as they are: tighter ones would count at a few small sizes, and be written for these.
         """
         for key, const in list(shadow.ineqs.items()):
             if coefficient(key, col) and self.piece.system.ineqs.get(key) != const:  # it comes of a projection
+                others = shadow.copy()
+                del others.ineqs[key]
+                if known.given(others).implies(key, const):
+                    continue
                 for least in range(MISSED):
                     there = self.piece.system.copy()
                     there.eq(key, const - least)

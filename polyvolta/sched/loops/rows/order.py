@@ -31,12 +31,13 @@ class Compared:
     columns : of the members, 0 for those at which all have one value.
     """
 
-    __slots__ = ("_found", "_rows", "columns", "first", "k", "known")
+    __slots__ = ("_found", "_kept_apart", "_rows", "columns", "first", "k", "known")
 
     def __init__(self, known: Known, k: int, columns: Sequence[int], first: First | None) -> None:
         self.known, self.k, self.columns, self.first = known, k, columns, first
         self._rows: dict[int, tuple[tuple[Key, int], ...]] = {}  # by the identity of shadows, which lanes keep
         self._found: dict[tuple, float | Fraction | None] = {}
+        self._kept_apart: dict[tuple, bool] = {}
 
     def precedes(self, p: Lane, q: Lane) -> bool:
         """Whether no instance of p comes after one of q."""
@@ -48,19 +49,25 @@ class Compared:
             high, low = ends(a, col)[1], ends(b, col)[0]
             if (high is not None and low is not None and high < low) or _apart(a, b, col):
                 return True
-            key = col, self._said(a), self._said(b), tuple(a.mods), tuple(b.mods)
+            key = col, self._said(a), self._said(b)
             if key not in self._found:
-                most = _furthest(self.known, *key[:3])
-                steps = max([d for s in (a, b) for _, _, d in s.mods], default=1)
-                if most is not None and 1 <= most < steps and _never(self.known, col, a, b):
-                    most = 0
-                self._found[key] = most
+                self._found[key] = _furthest(self.known, *key)
             most = self._found[key]
+            steps = max([d for s in (a, b) for _, _, d in s.mods], default=1)
+            if most is not None and 1 <= most < steps and self._never(key, a, b):
+                most = 0
             if most is None or most < 0:  # at no place outside do both run, or p always before
                 return True
             if most >= 1:
                 return False
         return self.first is not None and self.first(p, q)
+
+    def _never(self, key: tuple, a: System, b: System) -> bool:
+        """Whether no integer value of a's column is beyond one of b's; `key` says both but for their congruences."""
+        whole = *key, tuple(a.mods), tuple(b.mods)
+        if whole not in self._kept_apart:
+            self._kept_apart[whole] = _never(self.known, key[0], a, b)
+        return self._kept_apart[whole]
 
     def _said(self, s: System) -> tuple[tuple[Key, int], ...]:
         """The rows of a shadow that are not known."""
