@@ -29,6 +29,7 @@ class Scan(Shown):
     params : the parameters of the tree and of the context, None for loops that come from elsewhere.
     largest : a bound of what the loops compute where sizes are small, and the expression that has it (`widths`); None
         if it is not known yet.
+    plain : whether parameters and statements are known to be names in C and in Python, as the variables of `scan` are.
     tree : what was scanned, whose marks say how loops are wanted (`wishes`); None for loops that come from elsewhere.
     marked : whether the tree may have marks.
 
@@ -47,6 +48,7 @@ class Scan(Shown):
     notes: tuple[str, ...] = ()
     params: tuple[str, ...] | None = None
     largest: tuple[int, str] | None = field(default=None, compare=False, repr=False)
+    plain: bool = field(default=False, compare=False, repr=False)
     tree: Schedule | None = field(default=None, compare=False, repr=False)
     marked: bool = field(default=True, compare=False, repr=False)
 

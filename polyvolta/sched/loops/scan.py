@@ -32,6 +32,7 @@ from polyvolta.sched.loops.hoisting.needs import less, needed_by_all
 from polyvolta.sched.loops.hoisting.tidy import tidied
 from polyvolta.sched.loops.instances import instances, parameters
 from polyvolta.sched.loops.names import mapped_names
+from polyvolta.sched.loops.notation.names import plain
 from polyvolta.sched.loops.result import Scan
 from polyvolta.sched.loops.state import State
 from polyvolta.sched.loops.walk import Scanner
@@ -107,18 +108,20 @@ def scan(
             raise UnknownName(f"no member is mapped to {name}", where=str(schedule), hint=nearest(name, names))
     _check_extents(given, [*parameters(schedule.root), *(context.param_names if context is not None else ())])
     marked = any(isinstance(node, Mark) for _, node in schedule.walk())
+    called = _statements(schedule)
     try:
-        return replace(_scanned(schedule, context, given, _statements(schedule), parted), tree=schedule, marked=marked)
+        made = _scanned(schedule, context, given, called, parted)
     except NotScannable:
         narrower = _narrowed(schedule, context)
         if narrower is None:
             raise
         try:
-            made = _scanned(narrower, context, given, _statements(schedule), parted)
-            return replace(made, tree=schedule, marked=marked)
+            made = _scanned(narrower, context, given, called, parted)
         except NotScannable:
-            pass
-        raise
+            made = None
+        if made is None:
+            raise
+    return replace(made, tree=schedule, marked=marked, plain=plain((*called, *(made.params or ()))))
 
 
 def _scanned(

@@ -37,6 +37,9 @@ class Loops(Protocol):
     @property
     def largest(self) -> tuple[int, str] | None: ...
 
+    @property
+    def plain(self) -> bool: ...
+
 
 def integer_type(scan: Loops, wanted: str | None) -> str:
     """The type of loop variables: the one that is wanted, else `int` or, for large constants, `long long`.

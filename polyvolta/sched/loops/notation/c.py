@@ -175,12 +175,12 @@ def _strict(loop: For) -> bool:
     """Whether `<` reads better than `<=`: below N, not up to N - 1; below 32 from 0 on."""
     symbolic = False
     for b in loop.upper:
-        for e in (b,) if isinstance(b, Aff) else b.terms if isinstance(b, Extreme) else ():
+        for e in b.terms if isinstance(b, Extreme) else (b,):
             if isinstance(e, Aff) and e.terms:
                 if e.const == -1:
                     return True
                 symbolic = True
-    low, *more = loop.lower
-    if symbolic or more or loop.step > 1:
+    if symbolic or len(loop.lower) > 1 or loop.step > 1:
         return False
+    low = loop.lower[0]
     return isinstance(low, Aff) and not low.terms and not low.const

@@ -7,7 +7,7 @@ for (int c0 = 0; c0 < int; c0 += 1)       =>      for (int c0 = 0; c0 < int_; c0
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from keyword import iskeyword, kwlist
 
 from polyvolta.sched.loops.ast import AnyOf, Ast, Block, Bound, Call, Choice, Condition, Extreme, For, If
@@ -36,14 +36,16 @@ def in_c(loops: Loops) -> dict[str, str]:
     >>> in_c(Scan((Call("for", (var("N'"), var("c0"))),)))
     {"N'": 'N_', 'for': '_for'}
     """
-    found = statements(loops.body)
-    if loops.params is not None:
-        given = found.union(loops.params)
-        if RESERVED.isdisjoint(given) and all(map(str.isidentifier, given)):
-            return {}  # the variables that scan makes are names in any language
-    called = set(map(word, found))
+    if loops.plain:
+        return {}
+    called = set(map(word, statements(loops.body)))
     names = (free_names(loops.body) | {*variables(loops.body)}).difference(loops.extents)
     return spelled(sorted(names | called), (*KEYWORDS, *loops.extents))
+
+
+def plain(names: Iterable[str]) -> bool:
+    """Whether all are names in C and in Python, and mean nothing else there."""
+    return all(name.isidentifier() and name not in RESERVED for name in names)
 
 
 def spelled(names: Sequence[str], taken: Collection[str] = ()) -> dict[str, str]:
