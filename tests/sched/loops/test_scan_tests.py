@@ -3,11 +3,10 @@
 import re
 from collections.abc import Mapping, Sequence
 
-from polyvolta.sched.emit.run import bound, holds
-from polyvolta.sched.loops.ast import AnyOf, Ast, For, If
 from polyvolta.sched.loops.scan import Scan, scan
 from polyvolta.sched.tree import Band, Domain, Schedule
 from polyvolta.sets import Set
+from tests.sched.loops.counting import counted
 from tests.sched.loops.oracle import deviation
 
 
@@ -25,25 +24,6 @@ def found(schedule: Schedule, sizes: Sequence[Mapping[str, int]], context: str |
     return out
 
 
-def cost(body: Sequence[Ast], values: Mapping[str, int]) -> int:
-    """The tests of loops and comparisons of conditions that run at some values."""
-    n = 0
-    for node in body:
-        if isinstance(node, For):
-            low, high = max(bound(b, values) for b in node.lower), min(bound(b, values) for b in node.upper)
-            n += 1
-            for v in range(low, high + 1, node.step):
-                n += 1 + cost(node.body, {**values, node.var: v})
-        elif isinstance(node, If):
-            for c in node.conditions:
-                n += sum(map(len, c.alternatives)) if isinstance(c, AnyOf) else 1
-                if not holds(c, values):
-                    break
-            else:
-                n += cost(node.body, values)
-    return n
-
-
 SIZES = [{"N": n} for n in (0, 1, 2, 3, 7, 8, 20)]
 
 
@@ -55,7 +35,7 @@ def test_the_first_row_and_the_last_one_are_no_square_where_there_is_a_column():
         "L[j] -> [(0)]; R[j] -> [(1)]; T[i] -> [(2)]",
     )
     loops = found(got, SIZES)
-    assert cost(loops.body, {"N": 200}) < 2.5 * cost(loops.body, {"N": 100})  # not a loop over the square
+    assert counted(loops.body, {"N": 200}) < 2.5 * counted(loops.body, {"N": 100})  # not a loop over the square
 
 
 def test_a_loop_runs_between_the_common_bounds_where_a_statement_alone_is_never_far_from_them():
@@ -82,7 +62,7 @@ def test_a_long_loop_is_tested_before_where_nothing_runs_in_it():
     sizes = [{"T": t, "N": n, "p": p} for t in (0, 3) for n in (0, 2, 3, 16, 17, 18, 40) for p in (0, 1, 2, 3)]
     loops = found(got, sizes, "[p] -> { : 0 <= p <= 7 }")
     assert "if (16 * p < N && N >= 3)" in str(loops), loops
-    assert cost(loops.body, {"T": 1000, "N": 100, "p": 7}) <= 2
+    assert counted(loops.body, {"T": 1000, "N": 100, "p": 7}) <= 2
 
 
 def test_a_congruence_that_the_strides_of_two_loops_ensure_is_not_tested():
@@ -185,7 +165,7 @@ def test_of_ranges_that_are_too_many_to_separate_what_all_share_is_separate():
     )
     loops = found(got, [{"N": n} for n in (0, 1, 7, 8, 14, 15, 16, 17, 30)])
     assert loops.notes
-    assert cost(loops.body, {"N": 2000}) - cost(loops.body, {"N": 1000}) == 1000
+    assert counted(loops.body, {"N": 2000}) - counted(loops.body, {"N": 1000}) == 1000
 
 
 def test_ranges_that_are_too_many_to_separate_and_share_nothing_keep_their_instances():
@@ -217,7 +197,7 @@ def test_many_values_that_one_statement_has_alone_have_a_loop_of_their_own():
         "A[i] -> [(1)]; B[i] -> [(0)]; C[i] -> [(2)]; D[i] -> [(3)]",
     )
     loops = found(got, [{"N": n} for n in (0, 1, 2, 3, 7)])
-    assert cost(loops.body, {"N": 100}) <= 9 * 100 + 4 * 100 + 20
+    assert counted(loops.body, {"N": 100}) <= 9 * 100 + 4 * 100 + 20
 
 
 def test_floors_whose_remainders_are_of_columns_that_these_floors_say_something_of_end():

@@ -7,25 +7,33 @@ import pytest
 
 from polyvolta.sets import Set
 
-FEWER = [  # (a union, how many pieces it can be)
-    ("{ [i, j] : i >= 0 and j >= 0; [i, j] : i < 0; [i, j] : j < 0 }", 1),
-    ("{ [i, j] : i = 3 and j >= 0; [i, j] : i < 3; [i, j] : i > 3; [i, j] : j < 0 }", 1),
-    ("{ [i] : i mod 3 = 1 and i <= 1; [i] : i >= 2; [i] : (i + 1) mod 3 <= 1 }", 1),
-    ("{ [i] : not (2i <= 3 and (i + 1) mod 3 = 2); [i] : 2i <= 3 and (i + 1) mod 3 = 2 }", 1),
+FEWER = [  # (a union, how many pieces it can be, whether a point is in it)
+    ("{ [i, j] : i >= 0 and j >= 0; [i, j] : i < 0; [i, j] : j < 0 }", 1, lambda i, j, n: True),
+    ("{ [i, j] : i = 3 and j >= 0; [i, j] : i < 3; [i, j] : i > 3; [i, j] : j < 0 }", 1, lambda i, j, n: True),
+    ("{ [i] : i mod 3 = 1 and i <= 1; [i] : i >= 2; [i] : (i + 1) mod 3 <= 1 }", 1,
+     lambda i, j, n: i >= 2 or i % 3 == 1 or (i + 1) % 3 <= 1),
+    ("{ [i] : not (2i <= 3 and (i + 1) mod 3 = 2); [i] : 2i <= 3 and (i + 1) mod 3 = 2 }", 1, lambda i, j, n: True),
     # one is widened to what both others and it are
-    ("[N] -> { [i] : N >= 0 and i >= 0; [i] : i <= 9 and N < 0; [i] : i <= 9 and i < 0 }", 2),
-    ("{ [i, j] : i >= j and i + j >= 0; [i, j] : j >= 4 and i < j; [i, j] : j >= 4 and i + j < 0 }", 2),
+    ("[N] -> { [i] : N >= 0 and i >= 0; [i] : i <= 9 and N < 0; [i] : i <= 9 and i < 0 }", 2,
+     lambda i, j, n: i >= 0 if n >= 0 and i >= 0 else i <= 9),
+    ("{ [i, j] : i >= j and i + j >= 0; [i, j] : j >= 4 and i < j; [i, j] : j >= 4 and i + j < 0 }", 2,
+     lambda i, j, n: j >= 4 or -i <= j <= i),
     # nothing to gain: a cross, and pieces whose ends touch
-    ("{ [i, j] : 0 <= i <= 2; [i, j] : 0 <= j <= 2; [i, j] : i = j }", 3),
-    ("{ [i, j] : 0 <= i <= 4 and 0 <= j <= 4; [i, j] : i = 5 and j >= 2; [i, j] : j = 5 and i <= 1 }", 3),
-]
+    ("{ [i, j] : 0 <= i <= 2; [i, j] : 0 <= j <= 2; [i, j] : i = j }", 3,
+     lambda i, j, n: i in (0, 1, 2) or j in (0, 1, 2) or i == j),
+    ("{ [i, j] : 0 <= i <= 4 and 0 <= j <= 4; [i, j] : i = 5 and j >= 2; [i, j] : j = 5 and i <= 1 }", 3,
+     lambda i, j, n: i in range(5) and j in range(5) or i == 5 and j >= 2 or j == 5 and i <= 1),
+]  # fmt: skip
 
 
-@pytest.mark.parametrize(("text", "pieces"), FEWER)
-def test_pieces_that_overlap(text, pieces):
+@pytest.mark.parametrize(("text", "pieces", "among"), FEWER)
+def test_pieces_that_overlap(text, pieces, among):
     fused = Set(text).coalesce()
     assert len(fused.pieces) == pieces
-    assert fused.is_equal(Set(text))
+    for n in (-5, -1, 0, 1, 7) if fused.param_names else (0,):
+        here = fused.fix(N=n) if fused.param_names else fused
+        for at in product(range(-12, 13), repeat=fused.space.n_out):
+            assert (at in here) == among(*at, *[0] * (2 - len(at)), n), (at, n)
 
 
 def test_negations_beside_what_they_negate():
