@@ -32,6 +32,7 @@ from polyvolta.sched import passes as _passes
 from polyvolta.sched.lazily import homes, lazily
 
 if TYPE_CHECKING:
+    from polyvolta.sched.dependence.descent import Violation as Violation
     from polyvolta.sched.dependence.memory import dependences as dependences
     from polyvolta.sched.dependence.memory import flow as flow
     from polyvolta.sched.dependence.memory import live_in as live_in
@@ -50,7 +51,6 @@ if TYPE_CHECKING:
     from polyvolta.sched.emit.python.text import to_python as to_python
     from polyvolta.sched.emit.run import run as run
     from polyvolta.sched.legality import BandFlags as BandFlags
-    from polyvolta.sched.legality import Violation as Violation
     from polyvolta.sched.legality import band_flags as band_flags
     from polyvolta.sched.legality import check as check
     from polyvolta.sched.legality import violations as violations
@@ -83,6 +83,7 @@ if TYPE_CHECKING:
 
 _HOMES = homes(
     {
+        "dependence.descent": "Violation",
         "dependence.memory": "dependences flow live_in live_out",
         "dependence.model": "Dependence Dependences Flow",
         "dependence.picture": "draw",
@@ -93,7 +94,7 @@ _HOMES = homes(
         "emit.processor": "compile_c",
         "emit.python.text": "to_python",
         "emit.run": "run",
-        "legality": "BandFlags Violation band_flags check violations",
+        "legality": "BandFlags band_flags check violations",
         "loops.scan": "Scan scan",
         "program.interpret": "instances",
         "program.model": "Access Program Statement",

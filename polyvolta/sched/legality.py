@@ -21,88 +21,16 @@ Source: S. Verdoolaege, S. Guelton, T. Grosser, A. Cohen, "Schedule Trees" (IMPA
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
-from itertools import product
-from typing import cast
+from dataclasses import dataclass
 
-from polyvolta.display.shown import Record, Shown
-from polyvolta.sched.by_cases import by_cases, parted_relation
-from polyvolta.sched.dependence.model import Dependence, fitting
-from polyvolta.sched.dependence.order import Clock, clocks, parameters, preimage
-from polyvolta.sched.dependence.pairs import Pairs, Time, among
-from polyvolta.sched.errors import BadSchedule, IllegalTransformation
-from polyvolta.sched.example import small_point
-from polyvolta.sched.points import is_empty
+from polyvolta.display.shown import Record
+from polyvolta.sched.dependence.descent import Descent, Violation
+from polyvolta.sched.dependence.model import Dependence
+from polyvolta.sched.errors import IllegalTransformation
 from polyvolta.sched.program.assuming import context_of
 from polyvolta.sched.structure import of_a_tree
-from polyvolta.sched.tree import (
-    Band,
-    Context,
-    Domain,
-    Extension,
-    Filter,
-    Guard,
-    Leaf,
-    Mark,
-    Member,
-    Node,
-    Path,
-    Schedule,
-    Sequence,
-    SetNode,
-)
-from polyvolta.sets import Aff, Set
-from polyvolta.sets.conjuncts import conjunct as cj
-from polyvolta.sets.values.space import Space, Tuple
-
-
-@dataclass(frozen=True, slots=True)
-class Violation(Shown):
-    """Two instances that a schedule runs in the wrong order.
-
-    Parameters
-    ----------
-    dependence : what demands that `source` runs before `sink`.
-    source, sink : the instances, such as "S[0, 0, 1]".
-    params : the values of the parameters, by name.
-    at : the node where the order goes wrong.
-    member : if that is a band, the member.
-    why : how they run instead, in a few words.
-
-    >>> from polyvolta.sched import dependences, nest, violations
-    >>> @nest
-    ... def chain(A, N):
-    ...     for i in range(1, N):
-    ...         A[i] = A[i - 1]
-    >>> from dataclasses import replace
-    >>> tree = chain.schedule
-    >>> band = tree.band((0,))
-    >>> backwards = replace(band.members[0], exprs=(("S", -band.members[0].of("S")),))
-    >>> wrong, *_ = violations(tree.replace((0,), replace(band, members=(backwards,))), dependences(chain))
-    >>> wrong.source, wrong.sink, wrong.at
-    ('S[1]', 'S[2]', (0,))
-    """
-
-    dependence: Dependence
-    source: str
-    sink: str
-    params: tuple[tuple[str, int], ...]
-    at: Path
-    member: int | None = None
-    why: str = ""
-
-    def __str__(self) -> str:
-        d = self.dependence
-        where = ", ".join(f"{n} = {v}" for n, v in self.params)
-        return (
-            f"{self.source} must run before {self.sink} ({d.kind} dependence on {d.array}), but {self.why}"
-            + f" (for {where})" * bool(where)
-        )
-
-    def _html(self) -> str:
-        from polyvolta.display.page import said
-
-        return said(str(self), "bad") + self.dependence._html()
+from polyvolta.sched.tree import Leaf, Path, Schedule
+from polyvolta.sets import Set
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +85,7 @@ def violations(
     >>> list(violations(schedule(chain), dependences(chain)))
     []
     """
-    walk = _Walk(schedule, dependences, context_of(context))
+    walk = Descent(schedule, dependences, context_of(context))
     return walk.down(walk.schedule.root, (), walk.pending, {})
 
 
@@ -243,7 +171,7 @@ def band_flags(schedule: Schedule, at: Path, dependences: Iterable[Dependence] |
     >>> band_flags(schedule(chain), (0,), dependences(chain))
     BandFlags(permutable=True, coincident=(False,), parallel=(False,))
     """
-    walk = _Walk(schedule, dependences, None)
+    walk = Descent(schedule, dependences, None)
     band = walk.schedule.band(at)
     pieces = walk.reaching(at)
     permutable, coincident, parallel = True, [], []
@@ -255,235 +183,3 @@ def band_flags(schedule: Schedule, at: Path, dependences: Iterable[Dependence] |
         parallel.append(coincident[-1] or not any(walk.signed(p, member, s) for p in here for s in (-1, 1)))
         here = [z for p in here if (z := walk.equal(p, member)) is not None]
     return BandFlags(permutable, tuple(coincident), tuple(parallel))
-
-
-@dataclass(slots=True)
-class _Walk:
-    """The way down one tree."""
-
-    schedule: Schedule
-    dependences: Iterable[Dependence] | None
-    context: Set | None
-    params: tuple[str, ...] = ()
-    iterators: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    pending: list[Pairs] = field(default_factory=list)
-    whole: dict[Dependence, Dependence] = field(default_factory=dict)  # of a statement's cases -> as it was given
-
-    def __post_init__(self) -> None:
-        given = self.dependences if self.dependences is not None else self.schedule.dependences or ()
-        split = by_cases(self.schedule.root)
-        if split is not None:
-            fits = fitting(given, {s.out.name or "": s.out.dims for s, _ in self.schedule.domain.parts})
-            self.schedule = replace(self.schedule, root=split.root)
-            for d in fits:
-                for source, sink, relation in parted_relation(d.relation, split.cells, d.source, d.sink):
-                    self.whole[replace(d, source=source, sink=sink, relation=relation)] = d
-            given = tuple(self.whole)
-        domain = self.schedule.domain
-        self.iterators = {s.out.name or "": s.out.dims for s, _ in domain.parts}
-        deps = fitting(given, self.iterators)
-        known = () if self.context is None else self.context.param_names
-        named = [*parameters(self.schedule), *known, *[p for d in deps for p in d.relation.param_names]]
-        self.params = tuple(dict.fromkeys(named))
-        for d in deps:
-            relation = d.relation.align_params(self.params)
-            if self.context is not None:
-                relation = relation.intersect_params(self.context).align_params(self.params)
-            pieces = [Pairs(d, c) for _, cs in relation.parts for c in cs]
-            self.pending += self.within(pieces, domain)
-
-    # ---- the walk
-
-    def down(
-        self, node: Node, at: Path, pending: list[Pairs], times: dict[str, tuple[Aff, ...]]
-    ) -> Iterator[Violation]:
-        """The violations at a node and below it of pairs that arrive there with equal times."""
-        if not pending:
-            return
-        match node:
-            case Leaf():
-                for d, pairs in _grouped(pending):
-                    yield from self.violation(d, pairs, at, None, "both run at the same time")
-            case Band():
-                left = pending
-                for k, member in enumerate(node.members):
-                    yield from self.against(left, member, at, k)
-                    left = [z for p in left if (z := self.equal(p, member)) is not None]
-                yield from self.down(node.child, (*at, 0), left, _later(times, node))
-            case Sequence() | SetNode():
-                yield from self.parting(node, at, pending, times)
-            case _:
-                yield from self.down(node.child, (*at, 0), self.passing(node, pending, times), times)
-
-    def reaching(self, at: Path) -> list[Pairs]:
-        """The pairs with equal times in all that stands above a node."""
-        node, pending, times = self.schedule.root, self.pending, {}
-        for k in at:
-            match node:
-                case Band():
-                    for member in node.members:
-                        pending = [z for p in pending if (z := self.equal(p, member)) is not None]
-                    times = _later(times, node)
-                case Sequence() | SetNode():
-                    pending = self.going(pending, node.children[k], node.children[k])
-                case _:
-                    pending = self.passing(node, pending, times)
-            node = node.children[k]
-        return [p for p in pending if not is_empty(p.conjunct)]
-
-    def passing(self, node: Node, pending: list[Pairs], times: dict[str, tuple[Aff, ...]]) -> list[Pairs]:
-        """The pairs that go on below a node with one child that is no band."""
-        match node:
-            case Domain() | Mark() | Extension():
-                return pending
-            case Filter():
-                return self.going(pending, node, node)
-            case Context(known) | Guard(known):
-                return self.within(pending, self.instances(known, times))
-        raise TypeError(type(node).__name__)
-
-    def parting(
-        self, node: Sequence | SetNode, at: Path, pending: list[Pairs], times: dict[str, tuple[Aff, ...]]
-    ) -> Iterator[Violation]:
-        """The violations at and below a node with several children."""
-        home: dict[str, list[int]] = {name: [] for name in self.iterators}
-        for k, child in enumerate(node.children):
-            gate = _gate(child)
-            for name in self.iterators if gate is None else gate.statements:
-                home.setdefault(name, []).append(k)
-        ways: dict[tuple[int, int], list[Pairs]] = {}
-        for p in pending:
-            for way in product(home[p.dependence.source], home[p.dependence.sink]):
-                ways.setdefault(way, []).append(p)
-        for a, b in sorted(ways):
-            if a < b and isinstance(node, Sequence):
-                continue
-            pairs = self.going(ways[a, b], node.children[a], node.children[b])
-            if a == b:
-                yield from self.down(node.children[a], (*at, a), pairs, times)
-                continue
-            why = "the sequence runs them the other way round" if a > b else ""
-            if isinstance(node, SetNode):
-                why = "the children of a set run in any order"
-            for d, group in _grouped(pairs):
-                yield from self.violation(d, group, at, None, why)
-
-    def against(self, pending: list[Pairs], member: Member, at: Path, k: int) -> Iterator[Violation]:
-        """The violations in one member of a band."""
-        for d, pairs in _grouped(pending):
-            why = f"member {k} of the band runs them the other way round"
-            if member.name is not None:
-                why = f"member {k}, mapped to {member.name}, runs them at once"
-            for sign in (-1,) if member.name is None else (-1, 1):
-                wrong = [w for p in pairs if (w := self.signed(p, member, sign)) is not None]
-                told = list(self.violation(d, wrong, at, k, why))
-                yield from told
-                if told:
-                    break
-
-    # ---- pairs
-
-    def equal(self, p: Pairs, member: Member) -> Pairs | None:
-        """The pairs with equal times in a member, which may turn out to be none; `p` itself where these are all."""
-        return p.equal(self.params, self.time(p.dependence.source, member), self.time(p.dependence.sink, member))
-
-    def signed(self, p: Pairs, member: Member, sign: int) -> Pairs | None:
-        """The pairs, if there are any, whose sink comes earlier in a member (sign -1) or later (1)."""
-        times = self.time(p.dependence.source, member), self.time(p.dependence.sink, member)
-        return p.signed(self.params, *times, sign)
-
-    def time(self, statement: str, member: Member) -> Time:
-        """The iterators of a statement and its expression in a member."""
-        for name, found in member.exprs:
-            if name == statement:
-                return self.iterators[statement], cast("Aff", found)
-        raise BadSchedule(f"a band has no expression for {statement}", where=str(self.schedule))
-
-    def going(self, pending: list[Pairs], first: Node, second: Node) -> list[Pairs]:
-        """The pairs whose source goes by way of one child and whose sink by way of another."""
-        a, b = _gate(first), _gate(second)
-        pairs = [
-            p
-            for p in pending
-            if (a is None or p.dependence.source in a.statements) and (b is None or p.dependence.sink in b.statements)
-        ]
-        if a is not None and a.instances is not None:
-            pairs = self.within(pairs, a.instances, sinks=False)
-        if b is not None and b.instances is not None:
-            pairs = self.within(pairs, b.instances, sources=False)
-        return pairs
-
-    def within(self, pairs: list[Pairs], instances: Set, sources: bool = True, sinks: bool = True) -> list[Pairs]:
-        """The pairs whose instances are in a set."""
-        if not pairs:
-            return []
-        instances = instances.align_params(self.params)
-        found = {s.out.name or "": cs for s, cs in instances.parts}
-        head, out = len(self.params), []
-        for p in pairs:
-            n = p.conjunct.n
-            split = n - len(self.iterators[p.dependence.sink])
-            sides = [
-                [cj.reindex(c, n, (*range(head), *places)) for c in found.get(name, ())]
-                for wanted, name, places in (
-                    (sources, p.dependence.source, range(head, split)),
-                    (sinks, p.dependence.sink, range(split, n)),
-                )
-                if wanted
-            ]
-            out += [p if c is p.conjunct else replace(p, conjunct=c) for c in among(p.conjunct, sides)]
-        return out
-
-    def instances(self, known: Set, times: dict[str, tuple[Aff, ...]]) -> Set:
-        """The instances whose times, the members above a node, are in a set."""
-        parts = []
-        for name, dims in self.iterators.items():
-            clock = Clock(name, dims, ())
-            parts.append((Space(None, Tuple(name, dims)), preimage(known, clock, times.get(name, ()), self.params)))
-        return Set._of(self.params, parts)
-
-    # ---- the example
-
-    def violation(
-        self, d: Dependence, pairs: list[Pairs], at: Path, member: int | None, why: str
-    ) -> Iterator[Violation]:
-        """One of the pairs, with small numbers, if there are any whose instances both run."""
-        pairs = [p for p in pairs if not is_empty(p.conjunct)]
-        pieces = [p.conjunct for p in self.running(pairs) if not is_empty(p.conjunct)] if pairs else []
-        if pieces:
-            point = small_point(pieces)
-            n, split = len(self.params), len(self.params) + len(self.iterators[d.source])
-            d = self.whole.get(d, d)
-            source, sink = _instance(d.source, point[n:split]), _instance(d.sink, point[split:])
-            yield Violation(d, source, sink, tuple(zip(self.params, point[:n], strict=True)), at, member, why)
-
-    def running(self, pairs: list[Pairs]) -> list[Pairs]:
-        """The pairs whose instances come to a leaf: no filter, guard or context further down excludes them."""
-        parts = []
-        for name, found in clocks(self.schedule, self.params).items():
-            space, n = Space(None, Tuple(name, self.iterators[name])), len(self.params) + len(self.iterators[name])
-            parts += [(space, (cj.universe(n),) if c.instances is None else c.instances) for c in found]
-        return self.within(pairs, Set._of(self.params, parts))
-
-
-def _instance(statement: str, values: Iterable[int]) -> str:
-    return f"{statement}[{', '.join(map(str, values))}]"
-
-
-def _gate(node: Node) -> Filter | None:
-    """The filter at the head of a branch."""
-    while isinstance(node, Mark):
-        node = node.child
-    return node if isinstance(node, Filter) else None
-
-
-def _later(times: dict[str, tuple[Aff, ...]], band: Band) -> dict[str, tuple[Aff, ...]]:
-    return {**times, **{s: (*times.get(s, ()), *band.schedule(s)) for s in band.statements}}
-
-
-def _grouped(pairs: Iterable[Pairs]) -> list[tuple[Dependence, list[Pairs]]]:
-    """By dependence, in order."""
-    groups: dict[int, tuple[Dependence, list[Pairs]]] = {}
-    for p in pairs:
-        groups.setdefault(id(p.dependence), (p.dependence, []))[1].append(p)
-    return list(groups.values())
