@@ -97,7 +97,8 @@ def to_c(
         check_align(align)
     if program is not None:
         check_program(program, "to_c")
-    _check_real(real, program)
+    if real != "double":
+        _check_real(real, program)
     wanted = wanted_of(scan, program, parallel == "openmp")
     if program is None:
         return Code(c_text(scan, integer, parallel == "openmp", macros, wanted))

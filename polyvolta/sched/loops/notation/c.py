@@ -50,7 +50,9 @@ def c_text(
 def headed(lines: Sequence[str], used: Collection[str], integer: str, macros: bool) -> str:
     """Some lines below the macros that they use, and below what defines the type of loop variables."""
     used = {*used, "stdint"} if integer.endswith("_t") else used
-    head = [text for name, text in MACROS.items() if name in used] if used and macros else None
+    if not (macros and used):
+        return "\n".join(lines)
+    head = [MACROS[name] for name in (used if len(used) == 1 else MACROS) if name in used]
     return "\n".join([*head, "", *lines] if head else lines)
 
 
@@ -132,7 +134,7 @@ class CPrinter:
             head = f"{pad}for ({integer} {name} = {low}; {name} {less} {high}; {name} += {node.step})"
             scope[v] = node
             body = node.body
-            if len(body) != 1 or not isinstance(body[0], For):
+            if len(body) != 1 or body[0].__class__ is not For:
                 break
             out.append(head)
             node, pad = body[0], pad + "  "

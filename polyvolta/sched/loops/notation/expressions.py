@@ -45,18 +45,16 @@ class Speller:
 
     def text(self, e: Aff, more: int = 0) -> str:
         """The text of an expression, plus a number."""
-        terms, const = e.terms, e.const
+        terms, const = e.terms, e.const + more
         if not terms:
-            return str(const + more)
+            return str(const)
         if terms[-1][0].__class__ is not str or self.names:  # names come first, and stand for themselves
             if len(terms) == 1:
-                body, c = self._term(*terms[0])
-                if c == 1 and const + more == 0:
-                    return body
-                terms = ((body, c),)
-            else:
-                terms, const = self.terms(e)  # type: ignore[assignment]
-        return self.sum(terms, const + more)  # type: ignore[arg-type]
+                alone = self._term(*terms[0])
+                return alone[0] if alone[1] == 1 and not const else self.sum((alone,), const)
+            terms, const = self.terms(e)  # type: ignore[assignment]
+            const += more
+        return self.sum(terms, const)  # type: ignore[arg-type]
 
     def sum(self, terms: Sequence[Term], const: int) -> str:
         """A sum as text: a positive term first, coefficients before their factors, the constant last."""
@@ -122,8 +120,8 @@ class Speller:
 
     def operand(self, num: Aff) -> str:
         """What stands before a division sign."""
-        single = not num.const and len(num.terms) == 1 and num.terms[0][1] == 1
-        return self.text(num) if single else f"({self.text(num)})"
+        text = self.text(num)
+        return text if not num.const and len(num.terms) == 1 and num.terms[0][1] == 1 else f"({text})"
 
     # ---- what languages differ in
 
@@ -178,8 +176,7 @@ class Speller:
     def bounds(self, kind: str, bounds: Sequence[Bound], more: int = 0) -> str:
         """The least or the greatest of some bounds, plus a number; numbers stand first."""
         if len(bounds) == 1 and isinstance(bounds[0], Aff):
-            alone = bounds[0]
-            return self.text(alone, more) if alone.terms else str(alone.const + more)
+            return self.text(bounds[0], more)
         best, texts = None, []
         for b in bounds:
             if not isinstance(b, Aff):
@@ -268,7 +265,7 @@ class CSpeller(Speller):
         """Whether an expression is known not to be negative."""
         ranges, terms = self.ranges, num.terms
         low: int | None = num.const
-        if terms and not isinstance(terms[-1][0], str):  # names come first: there are floors, and remainders of names
+        if terms and terms[-1][0].__class__ is not str:  # names come first: there are floors, and remainders of names
             low, terms = interval(num, ranges)[0], ()
         for atom, c in terms:
             end = ranges.get(atom, UNKNOWN)[c < 0]  # type: ignore[call-overload]
