@@ -1,4 +1,4 @@
-"""isl's classes for schedules and loops that are none here: what an error about a name of the package says.
+"""isl's classes for schedules and loops that are none of this package: what an error about a name of the package says.
 
 Read only when a name is missing.
 """
@@ -6,6 +6,8 @@ Read only when a name is missing.
 from __future__ import annotations
 
 from fnmatch import fnmatchcase
+
+from polyvolta.sched.by_isl import HOMES
 
 CLASSES = (
     ("ScheduleNode* schedule_node_type",
@@ -29,13 +31,14 @@ def of_module(name: str) -> str:
     """What an error says of a name that isl's module or `polyvolta.sets` has, or that is nearly one of here.
 
     >>> of_module("UnionFlow"), of_module("Set")
-    ("; isl's UnionFlow is not here: Flow, which dataflow gives", '; it is polyvolta.sets.Set')
+    ("; isl's UnionFlow is polyvolta.isl.UnionFlow; here: Flow, which dataflow gives", '; it is polyvolta.sets.Set')
     >>> of_module("schedul")
     '; did you mean schedule?'
     """
     for patterns, here in CLASSES:
         if any(fnmatchcase(name, p) for p in patterns.split()):
-            return f"; isl's {name} is not here: {here}"
+            where = f"polyvolta.isl.{name}; here" if name in HOMES else "not here"
+            return f"; isl's {name} is {where}: {here}"
     from difflib import get_close_matches
 
     import polyvolta.sched as sched

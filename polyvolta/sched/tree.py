@@ -23,6 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from types import MethodType
 from typing import TYPE_CHECKING, Any, Literal
 
 from polyvolta.display.shown import Shown
@@ -81,12 +82,14 @@ class Schedule(Shown):
 
     Parameters
     ----------
+    root : the first node, a Domain; or isl's text of a tree.
     dependences : what every transformation of the tree is checked against; None when they are not known, and then a
         transformation goes by the flags of the bands. They are no part of the tree: neither printed nor compared.
 
     Raises
     ------
     BadSchedule : the root is no node. Whether the nodes fit each other is checked by `check_structure`.
+    TreeSyntaxError : a text is no tree.
 
     >>> from polyvolta.sched import schedule
     >>> from polyvolta.sets import Set
@@ -100,6 +103,8 @@ class Schedule(Shown):
     dependences: tuple[Dependence, ...] | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
+        if isinstance(self.root, str):
+            object.__setattr__(self, "root", Schedule.parse(self.root).root)
         if not isinstance(self.root, NODES):
             raise BadSchedule(
                 f"the root of a tree is a node, not {kind_of(self.root)}",
@@ -429,6 +434,47 @@ class Schedule(Shown):
 
         check_structure(self)
         return self
+
+    # ---- isl's names
+
+    @staticmethod
+    def read_from_str(*text: Any) -> Schedule:  # noqa: ANN401
+        """The tree that a text in isl's notation says: `parse`, by isl's name.
+
+        Parameters
+        ----------
+        text : the text; a context of isl before it means nothing here.
+
+        Raises
+        ------
+        TreeSyntaxError, BadSchedule : see `parse`.
+
+        >>> Schedule.read_from_str('{ domain: "{ S[] }" }')
+        <Schedule of S, 2 nodes; print it>
+        """
+        return Schedule.parse(text[-1] if text else None)
+
+    @staticmethod
+    def from_domain(domain: Set) -> Schedule:
+        """The tree that orders none of some instances.
+
+        Parameters
+        ----------
+        domain : the instances.
+
+        >>> print(Schedule.from_domain(Set("{ S[i] : 0 <= i < 8 }")))
+        DOMAIN: S[i] : 0 ≤ i ≤ 7
+        """
+        return Schedule(Domain(domain))
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401
+        """isl's methods, which are no attributes of the class; see `polyvolta.sched.by_isl`."""
+        if not name.startswith("_"):
+            from polyvolta.sched.by_isl.trees import METHODS
+
+            if name in METHODS:
+                return MethodType(METHODS[name], self)
+        raise AttributeError(f"a Schedule has no attribute {name!r}", name=name, obj=self)
 
     # ---- how it looks
 

@@ -10,6 +10,7 @@ is a loop with its uses; the same name outside of the loop is another thing and 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
+from dataclasses import replace
 
 from polyvolta.sched.loops.ast import AnyOf, Ast, Block, Bound, Call, Choice, Condition, Extreme, For, If
 from polyvolta.sched.loops.notation.names import spelled, variables
@@ -23,18 +24,25 @@ def cleared(scan: Scan, taken: Collection[str]) -> Scan:
     Cost: linear in the loops where something is renamed.
     """
     table = spelled((*scan.extents, *variables(scan.body)), taken)
-    if not table:
-        return scan
+    return called(scan, table) if table else scan
+
+
+def called(scan: Scan, table: Mapping[str, str]) -> Scan:
+    """The loops with other names of variables, and of what members are mapped to.
+
+    Parameters
+    ----------
+    table : name -> new name, which nothing else in the loops has.
+
+    Cost: linear in the loops.
+    """
     mapped = {n: var(new) for n, new in table.items() if n in scan.extents}
-    return Scan(
-        _body(scan.body, mapped, table),
-        {table.get(n, n): e for n, e in scan.extents.items()},
-        {table.get(n, n): r for n, r in scan.ranges.items()},
-        scan.notes,
-        scan.params,
-        scan.largest,
-        scan.tree,
-        scan.marked,
+    return replace(
+        scan,
+        body=_body(scan.body, mapped, table),
+        extents={table.get(n, n): e for n, e in scan.extents.items()},
+        ranges={table.get(n, n): r for n, r in scan.ranges.items()},
+        plain=False,
     )
 
 

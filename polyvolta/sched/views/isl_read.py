@@ -100,6 +100,26 @@ def parse(text: str, check: bool = True) -> Schedule:
     return schedule
 
 
+def with_options(band: Band, text: str, depth: int) -> Band:
+    """A band with other AST options, in isl's notation.
+
+    Parameters
+    ----------
+    depth : how many members stand above the band.
+
+    Raises
+    ------
+    TreeSyntaxError : the text says no options, or one that is not supported.
+
+    >>> tree = parse('{ domain: "{ S[i] : 0 <= i < 4 }", child: { schedule: "[{ S[i] -> [(i)] }]" } }')
+    >>> with_options(tree.band((0,)), "{ unroll[0] }", 0).members[0].loop_type
+    'unroll'
+    """
+    plain = [replace(m, loop_type="default", isolated_type=None) for m in band.members]
+    members, isolate = _Reader(text).options(Text(text, 0), plain, depth)
+    return replace(band, members=tuple(members), isolate=isolate)
+
+
 class _Reader:
     """A text and what it has said so far: the tuples of the statements and their instances."""
 

@@ -157,7 +157,7 @@ class _Writer:
             keys.append(("permutable", "1"))
         if any(m.coincident for m in node.members):
             keys.append(("coincident", f"[ {', '.join(str(int(m.coincident)) for m in node.members)} ]"))
-        if options := _options(node, depth):
+        if options := options_of(node, depth):
             keys.append(("options", f'"{options}"'))
         said = Said(keys, self.child(node, depth + len(node.members)))
         for note in write_notes(node) if self.mapped == "marks" else ():
@@ -245,8 +245,8 @@ def _quoted(r: Set | Map) -> str:
     return f'"{_head(dict.fromkeys(r.param_names))}{{ {"; ".join(texts) + " " * bool(texts)}}}"'
 
 
-def _options(node: Band, depth: int) -> str:
-    """isl's AST options of a band."""
+def options_of(node: Band, depth: int) -> str:
+    """isl's AST options of a band below `depth` members; "" where it has none."""
     found = [f"{m.loop_type}[{k}]" for k, m in enumerate(node.members) if m.loop_type != "default"]
     if node.isolate is None:
         return f"{{ {'; '.join(found)} }}" if found else ""

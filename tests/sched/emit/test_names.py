@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from polyvolta.sched import Band, Domain, Member, Schedule, execute, run, scan, to_c, to_python
+from polyvolta.sched.emit.rename import cleared
 from polyvolta.sched.loops.ast import Call, For
 from polyvolta.sched.passes import tile
 from polyvolta.sched.program import nest, nest_from_source
@@ -224,3 +225,12 @@ def test_mapped_names_stay_in_loops_without_a_program():
     member = Member((("for", var("i")),), name="blockIdx.x")
     tree = Schedule(Domain(Set("{ for[i] : 0 <= i < 8 }"), Band((member,))))
     assert to_c(tree) == "_for(blockIdx.x);"
+
+
+def test_loops_under_other_names_keep_their_tree_and_what_it_is_marked_with():
+    tree = Schedule.parse("""{ domain: "[int] -> { S[i] : 0 <= i < int }", child: { mark: "unroll 4", child: {
+        schedule: "[{ S[i] -> [(i)] }]" } } }""")
+    made = scan(tree)
+    other = cleared(made, {"c0"})
+    assert other.tree is tree and other.marked and other.largest == made.largest
+    assert to_c(other) == to_c(made).replace("c0", "c0_") and "int_" in to_c(other) and "unroll" in to_c(other)

@@ -128,7 +128,7 @@ class CPrinter:
         while True:
             if asking or node.unroll:
                 self.pragmas(node, pad)
-            v, strict = node.var, _strict(node)
+            v, strict = node.var, ends_below(node)
             low, high = speller.bounds("max", node.lower), speller.bounds("min", node.upper, strict)
             name, less = names.get(v, v) if names else v, "<" if strict else "<="
             head = f"{pad}for ({integer} {name} = {low}; {name} {less} {high}; {name} += {node.step})"
@@ -173,7 +173,7 @@ def statements(body: Sequence[Ast]) -> int:
     return sum([statements(node.body) if isinstance(node, Block) else 1 for node in body])
 
 
-def _strict(loop: For) -> bool:
+def ends_below(loop: For) -> bool:
     """Whether `<` reads better than `<=`: below N, not up to N - 1; below 32 from 0 on."""
     symbolic = False
     for b in loop.upper:

@@ -1,0 +1,40 @@
+"""isl's names in one module: `import polyvolta.isl as isl` where a program for islpy says `import islpy as isl`.
+
+Sets, relations and functions are those of `polyvolta.sets`, trees those of `polyvolta.sched`; what is made of them step
+by step in isl, constraints of a schedule, access information, nodes of trees and loops, is here alone.
+docs/isl.md says of every method of isl where it is.
+
+>>> import polyvolta.isl as isl
+>>> tree = isl.Schedule("{ domain: '[N] -> { S[i] : 0 <= i < N }', child: { schedule: '[{ S[i] -> [(i)] }]' } }")
+>>> node = tree.get_root().child(0).band_tile([32])
+>>> build = isl.AstBuild.from_context(isl.Set("[N] -> { : N > 0 }"))
+>>> print(build.node_from_schedule(node.get_schedule()).to_C_str(), end="")
+for (int c0 = 0; c0 < N; c0 += 32)
+  for (int c1 = 0; c1 < min(32, N - c0); c1 += 1)
+    S(c0 + c1);
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+import polyvolta.sets as _sets
+from polyvolta.sched.by_isl import HOMES
+from polyvolta.sets import *  # noqa: F403 - every name of the sets, by their list
+
+__all__ = [*_sets.__all__, "Schedule", *HOMES]  # noqa: F405 (the names are there on first use)
+
+
+def __getattr__(name: str) -> object:
+    if name == "Schedule":
+        from polyvolta.sched import Schedule as value
+    elif name in HOMES:
+        value = getattr(import_module(f"polyvolta.sched.by_isl.{HOMES[name]}"), name)
+    else:
+        return getattr(_sets, name)  # isl's classes that are one class here, and errors that say what is here
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*dir(_sets), *__all__})

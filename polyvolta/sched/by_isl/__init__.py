@@ -1,0 +1,12 @@
+"""isl's objects for schedules and loops, by isl's names, for programs that were written for isl; see `polyvolta.isl`.
+
+They hold trees, relations and loops of this package and call its functions: nothing is computed here.
+"""
+
+HOMES = {
+    **dict.fromkeys(("AstBuild", "AstExpr", "AstNode", "ast_node_type"), "build"),
+    **dict.fromkeys(("ScheduleNode", "ast_loop_type", "schedule_node_type"), "node"),
+    **dict.fromkeys(("UnionAccessInfo", "UnionFlow"), "flow"),
+    "ScheduleConstraints": "constraints",
+}
+"""By isl's name the module of this room that has it."""

@@ -1,0 +1,94 @@
+"""Bands as the relations that isl takes and gives: instances -> values of the members."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from polyvolta.sched.cases import Cases
+from polyvolta.sched.errors import BadSchedule
+from polyvolta.sched.tree import Band, Domain, Leaf, Member, Schedule
+from polyvolta.sets import Aff, Map, NotAFunction, Set, Space, Tuple, aff, var
+from polyvolta.sets.errors import kind_of
+
+
+def band_of(schedule: Map, instances: Set) -> Band:
+    """The band whose members are the outputs of a relation, which shorter ones have as zeros.
+
+    Parameters
+    ----------
+    schedule : instances -> values; of `MultiUnionPwAff`, which is a `Map` here.
+    instances : those that are to be ordered.
+
+    Raises
+    ------
+    BadSchedule : no relation is given, it has no values for some instances, or several.
+
+    >>> from polyvolta.sets import Map, Set
+    >>> band_of(Map("{ S[i] -> [i, 0]; T[i] -> [i] }"), Set("{ S[i] : 0 <= i < 4; T[i] : 0 <= i < 4 }")).schedule("T")
+    (Aff('i'), Aff('0'))
+    """
+    if not isinstance(schedule, Map):
+        raise BadSchedule(f"the schedule of a band is a Map from instances, not {kind_of(schedule)}",
+                          where=str(schedule), hint='Map("{ S[i] -> [i] }")')  # fmt: skip
+    rows: dict[str, list[list[tuple[Set, Aff]]]] = {}
+    for space, _ in instances.parts:
+        own = space.out
+        here = instances.only(own.name)
+        part = _of_tuple(schedule, own)
+        if not here.is_subset(part.domain()):
+            raise BadSchedule(f"some instances of {own.name} have no time", where=str(here - part.domain()))
+        rows[str(own.name)] = _columns(part, own, here) if not here.is_empty() else []
+    width = max((len(row) for row in rows.values()), default=0)
+    for row in rows.values():
+        row += [[] for _ in range(width - len(row))]
+    return Band(tuple(Member(tuple((n, _joined(row[k])) for n, row in rows.items())) for k in range(width)))
+
+
+def _of_tuple(schedule: Map, own: Tuple) -> Map:
+    """The part of a relation that starts from a statement."""
+    parts = [(space, cs) for space, cs in schedule.parts if space.inp is not None and space.inp.key == own.key]
+    return Map._of(schedule.param_names, parts)
+
+
+def _columns(part: Map, own: Tuple, here: Set) -> list[list[tuple[Set, Aff]]]:
+    """For each output of a function its expressions, in the statement's names, with the instances each is for."""
+    part = part if part.is_single_valued() else part.intersect_domain(here)
+    try:
+        pieces = part.as_pw_multi_aff().pieces
+    except NotAFunction as wrong:
+        raise BadSchedule(f"an instance of {own.name} has several times", where=str(part)) from wrong
+    columns: list[list[tuple[Set, Aff]]] = [[] for _ in range(part.space.n_out)]
+    for when, values in pieces:
+        dims = when.space.out.dims
+        table = dict(zip(dims, own.dims, strict=True))
+        there = Set._of(when.param_names, [(Space(None, own), cs) for _, cs in when.parts])
+        for column, e in zip(columns, values, strict=True):
+            column.append((there, e.rewrite(_called(table))))
+    return columns
+
+
+def _called(table: dict[str, str]) -> Callable[[str], Aff]:
+    return lambda name: var(table.get(name, name))
+
+
+def _joined(pieces: list[tuple[Set, Aff]]) -> Aff | Cases:
+    """One expression, by cases where there are several; 0 without any."""
+    found: dict[Aff, Set] = {}
+    for when, e in pieces:
+        found[e] = found[e] | when if e in found else when
+    if len(found) < 2:
+        return next(iter(found), aff(0))
+    return Cases(tuple((when, e) for e, when in found.items()))
+
+
+def map_of(band: Band, instances: Set) -> Map:
+    """What a band says as a relation from some instances to the values of its members.
+
+    >>> from polyvolta.sets import Map, Set
+    >>> some = Set("{ S[i] : 0 <= i < 4 }")
+    >>> print(map_of(band_of(Map("{ S[i] -> [2i] }"), some), some))
+    { S[i] -> [2*i] : 0 <= i <= 3 }
+    """
+    tree = Schedule(Domain(instances, replace(band, child=Leaf())))
+    return tree.prefix_schedule((0, 0))

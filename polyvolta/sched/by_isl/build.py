@@ -1,0 +1,277 @@
+"""Making loops, and loops as objects, by isl's names: `AstBuild`, `AstNode`, `AstExpr`.
+
+>>> from polyvolta.isl import AstBuild, Set, UnionMap
+>>> build = AstBuild.from_context(Set("[N] -> { : N >= 1 }"))
+>>> loop = build.node_from_schedule_map(UnionMap("[N] -> { S[i] -> [i] : 0 <= i < N }"))
+>>> print(loop.to_C_str(), end="")
+for (int c0 = 0; c0 < N; c0 += 1)
+  S(c0);
+>>> loop.get_type().name, loop.for_get_iterator().to_C_str(), loop.for_get_cond().to_C_str()
+('for_', 'c0', 'c0 < N')
+>>> loop.for_get_body().user_get_expr().to_C_str()
+'S(c0)'
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from enum import Enum, IntEnum
+from typing import Any
+
+from polyvolta.sched.by_isl.bands import band_of
+from polyvolta.sched.emit.c.text import to_c
+from polyvolta.sched.emit.rename import called
+from polyvolta.sched.errors import BadArgument, BadSchedule
+from polyvolta.sched.loops.ast import Ast, Block, Call, For, If
+from polyvolta.sched.loops.notation.c import ends_below
+from polyvolta.sched.loops.notation.expressions import CSpeller
+from polyvolta.sched.loops.notation.names import in_c, variables
+from polyvolta.sched.loops.result import Scan
+from polyvolta.sched.loops.scan import scan
+from polyvolta.sched.tree import Domain, Node, Schedule
+from polyvolta.sets import Map, Set, var
+from polyvolta.sets.errors import kind_of
+
+
+class ast_node_type(IntEnum):  # noqa: N801 - isl's name
+    """The kinds of nodes of an AST, with isl's numbers."""
+
+    error = -1
+    for_ = 1
+    if_ = 2
+    block = 3
+    mark = 4
+    user = 5
+
+    __str__ = Enum.__str__
+
+
+@dataclass(frozen=True, slots=True)
+class AstBuild:
+    """What is known where loops are made; immutable.
+
+    Parameters
+    ----------
+    context : what is known of the parameters.
+    options : of the loops of a relation, `{ [i, j] -> unroll[1] }`; a tree has its own.
+    iterators : what loops are called, by their depth, in place of c0, c1, ...
+    """
+
+    context: Set | None = None
+    options: Map | None = None
+    iterators: tuple[str, ...] = ()
+
+    @staticmethod
+    def alloc(context: object = None) -> AstBuild:
+        """Nothing is known; isl's context means nothing here."""
+        return AstBuild()
+
+    @staticmethod
+    def from_context(context: Set) -> AstBuild:
+        """What a set says of the parameters is known."""
+        return AstBuild(context)
+
+    def restrict(self, known: Set) -> AstBuild:
+        """More is known of the parameters."""
+        return replace(self, context=known if self.context is None else self.context & known)
+
+    def set_options(self, options: Map) -> AstBuild:
+        """How the loops of a relation are made: times -> `atomic[k]`, `separate[k]`, `unroll[k]`, members by number.
+
+        Options of some times alone, and of other kinds, are left aside: they change how loops look, not what they do.
+
+        Raises
+        ------
+        BadArgument : the options are no Map.
+        """
+        if not isinstance(options, Map):
+            raise BadArgument(f"options are a Map from times, not {kind_of(options)}", where=str(options))
+        return replace(self, options=options)
+
+    def set_iterators(self, names: Sequence[str]) -> AstBuild:
+        """Loops are called so, by their depth.
+
+        Raises
+        ------
+        BadArgument : the names are no different words.
+        """
+        names = tuple(map(str, names))
+        if len({*names}) < len(names) or not all(map(str.isidentifier, names)):
+            raise BadArgument("iterators are different words", where=repr(names), hint='["i", "j"]')
+        return replace(self, iterators=names)
+
+    def node_from_schedule(self, schedule: Schedule) -> AstNode:
+        """The loops of a tree; raises and costs what `polyvolta.sched.scan` does."""
+        made = scan(schedule, context=self.context)
+        if not self.iterators:
+            return AstNode.of(made)
+        depth = {v: int(v[1:].rstrip("_")) for v in variables(made.body)}  # `scan` calls them so
+        table = {v: self.iterators[k] for v, k in depth.items() if k < len(self.iterators)}
+        others = {*(made.params or ()), *made.extents, *depth}.difference(table)
+        if not others.isdisjoint(table.values()):
+            raise BadArgument("iterators are called as nothing else", where=", ".join(sorted(others)))
+        return AstNode.of(called(made, table))
+
+    def node_from_schedule_map(self, times: Map) -> AstNode:
+        """The loops of a relation from instances to times.
+
+        Raises
+        ------
+        BadSchedule : an instance has no name, or several times.
+        NotScannable : see `polyvolta.sched.scan`.
+        """
+        if not isinstance(times, Map):
+            raise BadSchedule(f"a schedule is a Map from instances, not {kind_of(times)}", where=str(times))
+        instances = times.domain()
+        tree = Schedule(Domain(instances, band_of(times, instances)))
+        if self.options is not None:
+            tree = tree.replace((0,), _with_options(tree, times, self.options))
+        return self.node_from_schedule(tree)
+
+    ast_from_schedule = node_from_schedule_map
+
+
+def _with_options(tree: Schedule, times: Map, options: Map) -> Node:
+    """The band of a tree with loops of the types that are asked for at all times."""
+    band, there = tree.band((0,)), times.range()
+    members = list(band.members)
+    for space, cs in options.parts:
+        name = space.out.name
+        if name not in ("atomic", "separate", "unroll") or space.n_out != 1:
+            continue
+        part = Map._of(options.param_names, [(space, cs)])
+        for k in range(len(members)):
+            if there.is_subset(part.fix({space.n_in: k}).domain()):
+                members[k] = replace(members[k], loop_type=name)
+    return replace(band, members=tuple(members))
+
+
+@dataclass(frozen=True, slots=True)
+class AstExpr:
+    """An expression of loops, as C writes it."""
+
+    text: str
+
+    def to_C_str(self) -> str:  # noqa: N802 - isl's name
+        """The text in C."""
+        return self.text
+
+    to_str = __str__ = to_C_str
+
+
+@dataclass(frozen=True, slots=True)
+class AstNode:
+    """A part of some loops.
+
+    Parameters
+    ----------
+    scan : the loops, what is known of their names.
+    body : the part: one node, or several that run one after another.
+    """
+
+    scan: Scan
+    body: tuple[Ast, ...]
+
+    @staticmethod
+    def of(made: Scan) -> AstNode:
+        """All of what `scan` returns."""
+        return AstNode(made, made.body)
+
+    def get_type(self) -> ast_node_type:
+        """The kind of the node; several, or none, are a block."""
+        kinds = {For: ast_node_type.for_, If: ast_node_type.if_, Block: ast_node_type.mark, Call: ast_node_type.user}
+        return kinds[type(self.body[0])] if len(self.body) == 1 else ast_node_type.block
+
+    def _is(self, kind: type) -> Any:  # noqa: ANN401
+        if len(self.body) != 1 or not isinstance(self.body[0], kind):
+            raise BadArgument(f"this node is of type {self.get_type().name}", where=str(self))
+        return self.body[0]
+
+    def _speller(self) -> CSpeller:
+        return CSpeller(self.scan.ranges, in_c(self.scan))
+
+    def to_C_str(self) -> str:  # noqa: N802 - isl's name
+        """The text in C, without the macros that it uses (`polyvolta.sched.to_c` writes them, too)."""
+        return to_c(replace(self.scan, body=self.body), macros=False) + "\n"
+
+    __str__ = to_str = to_C_str
+
+    # ---- loops
+
+    def for_get_iterator(self) -> AstExpr:
+        """The variable of a loop."""
+        loop = self._is(For)
+        return AstExpr(self._speller().text(var(loop.var)))
+
+    def for_get_init(self) -> AstExpr:
+        """The value that a loop begins at."""
+        return AstExpr(self._speller().bounds("max", self._is(For).lower))
+
+    def for_get_cond(self) -> AstExpr:
+        """The condition under which a loop goes on."""
+        loop = self._is(For)
+        strict = ends_below(loop)
+        end = self._speller().bounds("min", loop.upper, strict)
+        return AstExpr(f"{self.for_get_iterator()} {'<' if strict else '<='} {end}")
+
+    def for_get_inc(self) -> AstExpr:
+        """What is added to the variable of a loop."""
+        return AstExpr(str(self._is(For).step))
+
+    def for_get_body(self) -> AstNode:
+        """What a loop runs."""
+        return AstNode(self.scan, self._is(For).body)
+
+    def for_is_degenerate(self) -> bool:
+        """Whether a loop runs once: such a loop is none here."""
+        self._is(For)
+        return False
+
+    def for_is_coincident(self) -> bool:
+        """Whether the iterations of a loop are independent of each other."""
+        return self._is(For).coincident
+
+    # ---- conditions, blocks, marks and statements
+
+    def if_get_cond(self) -> AstExpr:
+        """The condition."""
+        return AstExpr(self._speller().conditions(self._is(If).conditions))
+
+    def if_get_then_node(self) -> AstNode:
+        """What runs where it holds."""
+        return AstNode(self.scan, self._is(If).body)
+
+    def if_has_else_node(self) -> bool:
+        """Whether anything runs elsewhere: never here."""
+        self._is(If)
+        return False
+
+    if_get_then, if_has_else = if_get_then_node, if_has_else_node
+
+    def block_get_children(self) -> list[AstNode]:
+        """What runs one after another."""
+        return [AstNode(self.scan, (node,)) for node in self.body]
+
+    def mark_get_id(self) -> str:
+        """The name of a mark."""
+        return self._is(Block).mark
+
+    def mark_get_node(self) -> AstNode:
+        """What is marked."""
+        return AstNode(self.scan, self._is(Block).body)
+
+    def user_get_expr(self) -> AstExpr:
+        """The call of a statement."""
+        self._is(Call)
+        return AstExpr(self.to_C_str().rstrip("\n;"))
+
+    def foreach_descendant_top_down(self, f: Callable[[AstNode], object]) -> None:
+        """Call a function with this node and those below it, and below none of which it says False."""
+        if f(self) is False:
+            return
+        if len(self.body) != 1:
+            for node in self.block_get_children():
+                node.foreach_descendant_top_down(f)
+        elif not isinstance(self.body[0], Call):
+            AstNode(self.scan, self.body[0].body).foreach_descendant_top_down(f)

@@ -1,0 +1,157 @@
+"""isl's schedule constraints, gathered one by one: what the arguments of `schedule` are.
+
+>>> from polyvolta.isl import ScheduleConstraints, UnionMap, UnionSet
+>>> chain = UnionMap("{ S[i] -> S[i + 1] }")
+>>> asked = ScheduleConstraints.on_domain(UnionSet("[N] -> { S[i] : 0 <= i < N }")).set_validity(chain)
+>>> print(asked.compute_schedule())
+DOMAIN: S[i] : 0 ≤ i < N
+  BAND: S[i] → [i]
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+
+from polyvolta.sched.errors import BadProgram
+from polyvolta.sched.scheduler.schedule import schedule
+from polyvolta.sched.scheduler.texts import ARGUMENTS, arguments_of
+from polyvolta.sched.tree import Schedule
+from polyvolta.sets import Map, Set
+from polyvolta.sets.errors import kind_of
+
+NOTHING = Map("{ }")
+
+
+@dataclass(frozen=True, slots=True)
+class ScheduleConstraints:
+    """What a schedule of some instances has to respect and should bring together; immutable.
+
+    Parameters
+    ----------
+    domain : the instances.
+    context : what is known of the parameters.
+    validity, proximity, coincidence, condition, conditional_validity : relations between instances; see `schedule`.
+    """
+
+    domain: Set
+    context: Set | None = None
+    validity: Map = NOTHING
+    proximity: Map = NOTHING
+    coincidence: Map = NOTHING
+    condition: Map = NOTHING
+    conditional_validity: Map = NOTHING
+
+    @staticmethod
+    def on_domain(domain: Set) -> ScheduleConstraints:
+        """Constraints that ask nothing of some instances.
+
+        Raises
+        ------
+        BadProgram : they are no Set.
+        """
+        if not isinstance(domain, Set):
+            raise BadProgram(f"instances are a Set, not {kind_of(domain)}", where=str(domain))
+        return ScheduleConstraints(domain)
+
+    @staticmethod
+    def read_from_str(*text: object) -> ScheduleConstraints:
+        """What a text in isl's notation says; a context of isl before it means nothing here.
+
+        Raises
+        ------
+        TreeSyntaxError : it says no schedule constraints.
+        """
+        names = {argument: key for key, argument in ARGUMENTS.items()}
+        return ScheduleConstraints(**{names[n]: value for n, value in arguments_of(str(text[-1])).items()})
+
+    def _having(self, **relations: Map) -> ScheduleConstraints:
+        for name, m in relations.items():
+            if not isinstance(m, Map):
+                raise BadProgram(f"{name} is a Map between instances, not {kind_of(m)}", where=str(m))
+        return replace(self, **relations)
+
+    def set_context(self, context: Set) -> ScheduleConstraints:
+        """The same, with what is known of the parameters."""
+        return replace(self, context=context)
+
+    def set_validity(self, validity: Map) -> ScheduleConstraints:
+        """The same, with pairs whose first has to run before the second, or with it."""
+        return self._having(validity=validity)
+
+    def set_proximity(self, proximity: Map) -> ScheduleConstraints:
+        """The same, with pairs that should run close to each other."""
+        return self._having(proximity=proximity)
+
+    def set_coincidence(self, coincidence: Map) -> ScheduleConstraints:
+        """The same, with pairs that coincident members of bands have at one value."""
+        return self._having(coincidence=coincidence)
+
+    def set_conditional_validity(self, condition: Map, validity: Map) -> ScheduleConstraints:
+        """The same, with pairs that are valid wherever pairs of `condition` beside them do not run at one time."""
+        return self._having(condition=condition, conditional_validity=validity)
+
+    def get_domain(self) -> Set:
+        """The instances."""
+        return self.domain
+
+    def get_context(self) -> Set:
+        """What is known of the parameters."""
+        return self.context if self.context is not None else Set("{ : }")
+
+    def get_validity(self) -> Map:
+        """Pairs whose first has to run before the second, or with it."""
+        return self.validity
+
+    def get_proximity(self) -> Map:
+        """Pairs that should run close to each other."""
+        return self.proximity
+
+    def get_coincidence(self) -> Map:
+        """Pairs that coincident members of bands have at one value."""
+        return self.coincidence
+
+    def get_conditional_validity_condition(self) -> Map:
+        """Pairs on which conditional validity depends."""
+        return self.condition
+
+    def get_conditional_validity(self) -> Map:
+        """Pairs that are valid under a condition."""
+        return self.conditional_validity
+
+    def apply(self, changed: Map) -> ScheduleConstraints:
+        """The constraints of other instances, given by a relation from the present ones.
+
+        >>> chain = ScheduleConstraints(Set("{ S[i] : 0 <= i < 4 }"), validity=Map("{ S[i] -> S[i + 1] }"))
+        >>> print(chain.apply(Map("{ S[i] -> T[i, 0] }")).get_validity())
+        { T[i, i1] -> T[i + 1, 0] : i1 = 0 }
+        """
+        moved = {
+            f.name: value.apply_domain(changed).apply_range(changed)
+            for f in fields(self)
+            if isinstance(value := getattr(self, f.name), Map)
+        }
+        return replace(self, domain=self.domain.apply(changed), **moved)
+
+    def compute_schedule(self) -> Schedule:
+        """A schedule tree that respects them, with statements in one band wherever that is possible, as isl's.
+
+        Raises and costs what `polyvolta.sched.schedule` does.
+        """
+        return schedule(
+            self.domain,
+            "max",
+            validity=self.validity,
+            proximity=self.proximity,
+            coincidence=self.coincidence,
+            conditional_validity=self.conditional_validity,
+            conditional_validity_condition=self.condition,
+            context=self.context,
+        )
+
+    def to_str(self) -> str:
+        """isl's text of them, which `read_from_str` and `schedule` read."""
+        return str(self)
+
+    def __str__(self) -> str:
+        said = {f.name: getattr(self, f.name) for f in fields(self)}
+        return "{ " + ", ".join(f'{n}: "{v}"' for n, v in said.items() if v is not None and v != NOTHING) + " }"

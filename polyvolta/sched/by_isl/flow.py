@@ -1,0 +1,142 @@
+"""isl's access information and what dataflow finds, gathered one by one: the arguments and results of `dataflow`.
+
+>>> from polyvolta.isl import UnionAccessInfo, UnionMap
+>>> reads, writes = UnionMap("{ T[i] -> a[i] : 0 < i < 9 }"), UnionMap("{ S[i] -> a[i] : 0 <= i < 9 }")
+>>> info = UnionAccessInfo.from_sink(reads).set_must_source(writes)
+>>> found = info.set_schedule_map(UnionMap("{ S[i] -> [0, i]; T[i] -> [1, i] }")).compute_flow()
+>>> print(found.get_must_dependence())
+{ S[i] -> T[i] : 1 <= i <= 8 }
+>>> print(found.get_full_must_dependence())
+{ S[i] -> [T[i] -> a[i]] : 1 <= i <= 8 }
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from polyvolta.sched.dependence.model import Flow
+from polyvolta.sched.dependence.sources import dataflow
+from polyvolta.sched.errors import BadProgram, BadSchedule
+from polyvolta.sched.tree import Schedule, SetNode
+from polyvolta.sets import Map
+from polyvolta.sets.errors import kind_of
+
+NOTHING = Map("{ }")
+
+
+@dataclass(frozen=True, slots=True)
+class UnionAccessInfo:
+    """Accesses whose sources are to be found, and the order of the instances; immutable.
+
+    Parameters
+    ----------
+    sink : instances -> elements that they read.
+    must_source, may_source, kill : what surely writes, what may write, what ends the life of an element.
+    order : when instances run.
+    """
+
+    sink: Map
+    must_source: Map = NOTHING
+    may_source: Map = NOTHING
+    kill: Map = NOTHING
+    order: Map | Schedule | None = None
+
+    @staticmethod
+    def from_sink(sink: Map) -> UnionAccessInfo:
+        """The accesses whose sources are to be found, without any source.
+
+        Raises
+        ------
+        BadProgram : they are no Map.
+        """
+        return UnionAccessInfo(NOTHING)._having(sink=sink)
+
+    def _having(self, **relations: Map) -> UnionAccessInfo:
+        for name, m in relations.items():
+            if not isinstance(m, Map):
+                raise BadProgram(f"accesses ({name}) are a Map from instances to elements, not {kind_of(m)}",
+                                 where=str(m))  # fmt: skip
+        return replace(self, **relations)
+
+    def set_must_source(self, must_source: Map) -> UnionAccessInfo:
+        """The same, with what surely writes."""
+        return self._having(must_source=must_source)
+
+    def set_may_source(self, may_source: Map) -> UnionAccessInfo:
+        """The same, with what may write."""
+        return self._having(may_source=may_source)
+
+    def set_kill(self, kill: Map) -> UnionAccessInfo:
+        """The same, with what ends the life of elements."""
+        return self._having(kill=kill)
+
+    def set_schedule(self, schedule: Schedule) -> UnionAccessInfo:
+        """The same, with a tree that says when instances run."""
+        return replace(self, order=schedule)
+
+    def set_schedule_map(self, times: Map) -> UnionAccessInfo:
+        """The same, with a relation to times."""
+        return self._having(order=times)
+
+    def compute_flow(self) -> UnionFlow:
+        """The last sources of each sink; raises and costs what `polyvolta.sched.dataflow` does.
+
+        Without an order nothing runs before anything else.
+        """
+        return UnionFlow(self, self.found(self.sink))
+
+    def found(self, sink: Map) -> Flow:
+        """What `dataflow` finds of some sinks."""
+        order = self.order
+        if order is None:
+            accesses = sink.domain() | self.must_source.domain() | self.may_source.domain() | self.kill.domain()
+            order = Map.from_domain(accesses)
+        return dataflow(sink, self.must_source, self.may_source, self.kill, order=order)
+
+
+@dataclass(frozen=True, slots=True)
+class UnionFlow:
+    """What was found of some accesses."""
+
+    info: UnionAccessInfo
+    flow: Flow
+
+    def get_must_dependence(self) -> Map:
+        """source -> sink, surely."""
+        return self.flow.must
+
+    def get_may_dependence(self) -> Map:
+        """source -> sink, maybe; the sure ones, too."""
+        return self.flow.may
+
+    def get_must_no_source(self) -> Map:
+        """Accesses of sinks without any source."""
+        return self.flow.must_no_source
+
+    def get_may_no_source(self) -> Map:
+        """Accesses of sinks that may have no source."""
+        return self.flow.may_no_source
+
+    def get_full_must_dependence(self) -> Map:
+        """source -> [sink -> element], surely."""
+        return self._full().must
+
+    def get_full_may_dependence(self) -> Map:
+        """source -> [sink -> element], maybe; the sure ones, too."""
+        return self._full().may
+
+    def _full(self) -> Flow:
+        """What is found of each access for itself, as an instance [sink -> element] at the sink's time."""
+        info, order = self.info, self.info.order
+        if isinstance(order, Schedule):
+            if order.find(SetNode):
+                raise BadSchedule("the tree has a set, whose children run in any order", where=str(order),
+                                  hint="set_schedule_map(tree.to_map()) chooses one")  # fmt: skip
+            order = order.to_map()
+        each = info.sink.domain_map()  # [sink -> element] -> sink
+        if order is not None:
+            order = order | each.apply_range(order)
+        return replace(info, order=order).found(info.sink.range_map())
+
+    def __str__(self) -> str:
+        return str(self.flow)

@@ -1,0 +1,594 @@
+"""A place in a schedule tree as an object, isl's `ScheduleNode`: the tree and the path of a node.
+
+What moves gives another place in the same tree; what changes the tree gives the same place in a new one, where the node
+is that was put there.
+
+>>> from polyvolta.isl import Schedule
+>>> tree = Schedule("{ domain: '{ S[i] : 0 <= i < 64 }', child: { schedule: '[{ S[i] -> [(i)] }]' } }")
+>>> node = tree.get_root().first_child()
+>>> node.get_type().name, node.band_n_member(), node.get_tree_depth()
+('band', 1, 1)
+>>> print(node.band_tile([32]).get_schedule())
+DOMAIN: S[i] : 0 ≤ i ≤ 63
+  BAND: S[i] → [32⌊i/32⌋]
+    BAND: S[i] → [i - 32⌊i/32⌋]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from enum import Enum, IntEnum
+from typing import Any, NoReturn
+
+from polyvolta.sched import passes
+from polyvolta.sched.by_isl.bands import band_of, map_of
+from polyvolta.sched.errors import BadPath
+from polyvolta.sched.passes.common.places import inserted_at
+from polyvolta.sched.passes.common.subtree import anchor
+from polyvolta.sched.tree import (
+    Band,
+    Context,
+    Domain,
+    Extension,
+    Filter,
+    Guard,
+    Leaf,
+    Mark,
+    Member,
+    Node,
+    Path,
+    Schedule,
+    SetNode,
+)
+from polyvolta.sched.tree import Sequence as SequenceNode
+from polyvolta.sched.views.isl_read import with_options
+from polyvolta.sched.views.isl_write import options_of
+from polyvolta.sets import Map, Set, Space, Tuple
+from polyvolta.sets.errors import kind_of
+
+
+class schedule_node_type(IntEnum):  # noqa: N801 - isl's name
+    """The kinds of nodes, with isl's numbers."""
+
+    error = -1
+    band = 0
+    context = 1
+    domain = 2
+    expansion = 3
+    extension = 4
+    filter = 5
+    leaf = 6
+    guard = 7
+    mark = 8
+    sequence = 9
+    set = 10
+
+    __str__ = Enum.__str__
+
+
+class ast_loop_type(IntEnum):  # noqa: N801 - isl's name
+    """How loops of members are made, with isl's numbers."""
+
+    error = -1
+    default = 0
+    atomic = 1
+    unroll = 2
+    separate = 3
+
+    __str__ = Enum.__str__
+
+
+_KINDS: dict[type, schedule_node_type] = {
+    kind: getattr(schedule_node_type, {"SetNode": "set"}.get(kind.__name__, kind.__name__.lower()))
+    for kind in (Band, Context, Domain, Extension, Filter, Leaf, Guard, Mark, SequenceNode, SetNode)
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ScheduleNode:
+    """A node of a tree.
+
+    Parameters
+    ----------
+    schedule : the tree.
+    at : the path of the node.
+    """
+
+    schedule: Schedule
+    at: Path = ()
+
+    @property
+    def node(self) -> Node:
+        """The node itself.
+
+        Raises
+        ------
+        BadPath : the path leaves the tree.
+        """
+        return self.schedule.node(self.at)
+
+    @staticmethod
+    def from_domain(domain: Set) -> ScheduleNode:
+        """The root of a tree that orders none of some instances."""
+        return ScheduleNode(Schedule(Domain(domain)))
+
+    @staticmethod
+    def from_extension(extension: Map) -> ScheduleNode:
+        """The root of a tree to be grafted: what it adds, for values of the members above."""
+        return ScheduleNode(Schedule(Extension(extension)))
+
+    def _to(self, at: Path) -> ScheduleNode:
+        self.schedule.node(at)
+        return ScheduleNode(self.schedule, at)
+
+    def _is(self, *kinds: type) -> Any:  # noqa: ANN401
+        """The node, which is of one of some kinds."""
+        node = self.node
+        if not isinstance(node, kinds):
+            wanted = " or ".join(k.__name__ for k in kinds)
+            raise BadPath(f"the node at {list(self.at)} is {kind_of(node)}, no {wanted}",
+                          where=self.schedule.marked(self.at))  # fmt: skip
+        return node
+
+    def _nowhere(self, what: str) -> NoReturn:
+        raise BadPath(f"the node at {list(self.at)} has no {what}", where=self.schedule.marked(self.at))
+
+    # ---- the tree and the place
+
+    def get_schedule(self) -> Schedule:
+        """The tree."""
+        return self.schedule
+
+    def get_type(self) -> schedule_node_type:
+        """The kind of the node."""
+        return _KINDS[type(self.node)]
+
+    def get_parent_type(self) -> schedule_node_type:
+        """The kind of the node above."""
+        return self.parent().get_type()
+
+    def root(self) -> ScheduleNode:
+        """The root."""
+        return ScheduleNode(self.schedule)
+
+    def has_parent(self) -> bool:
+        """Whether this is not the root."""
+        return bool(self.at)
+
+    def parent(self) -> ScheduleNode:
+        """The node above."""
+        return self.ancestor(1)
+
+    def grandparent(self) -> ScheduleNode:
+        """The node above that above."""
+        return self.ancestor(2)
+
+    def ancestor(self, generation: int) -> ScheduleNode:
+        """The node so many steps above.
+
+        Raises
+        ------
+        BadPath : there is none.
+        """
+        if not 0 <= generation <= len(self.at):
+            self._nowhere(f"ancestor {generation} steps above" if generation != 1 else "parent")
+        return self._to(self.at[: len(self.at) - generation])
+
+    def n_children(self) -> int:
+        """How many nodes stand below; a leaf counts."""
+        return len(self.node.children)
+
+    def has_children(self) -> bool:
+        """Whether any node stands below."""
+        return bool(self.node.children)
+
+    def child(self, pos: int) -> ScheduleNode:
+        """A node below, by its number.
+
+        Raises
+        ------
+        BadPath : there is none.
+        """
+        return self._to((*self.at, pos))
+
+    get_child = child
+
+    def first_child(self) -> ScheduleNode:
+        """The first node below."""
+        return self.child(0)
+
+    def grandchild(self, pos1: int, pos2: int) -> ScheduleNode:
+        """A node below a node below."""
+        return self._to((*self.at, pos1, pos2))
+
+    def get_child_position(self) -> int:
+        """The number of the node among those below its parent."""
+        return self.at[-1] if self.at else self._nowhere("parent")
+
+    def get_ancestor_child_position(self, ancestor: ScheduleNode) -> int:
+        """The number of the way that leads here below a node above."""
+        if self.at[: len(ancestor.at)] != ancestor.at or self.at == ancestor.at:
+            self._nowhere(f"ancestor at {list(ancestor.at)}")
+        return self.at[len(ancestor.at)]
+
+    def get_shared_ancestor(self, other: ScheduleNode) -> ScheduleNode:
+        """The deepest node above both, or one of them."""
+        n = 0
+        while n < min(len(self.at), len(other.at)) and self.at[n] == other.at[n]:
+            n += 1
+        return self._to(self.at[:n])
+
+    def has_previous_sibling(self) -> bool:
+        """Whether the parent has a child before this one."""
+        return bool(self.at) and self.at[-1] > 0
+
+    def has_next_sibling(self) -> bool:
+        """Whether the parent has a child behind this one."""
+        return bool(self.at) and self.at[-1] + 1 < self.parent().n_children()
+
+    def previous_sibling(self) -> ScheduleNode:
+        """The child before this one."""
+        return self._to((*self.at[:-1], self.at[-1] - 1)) if self.has_previous_sibling() else self._nowhere("sibling")
+
+    def next_sibling(self) -> ScheduleNode:
+        """The child behind this one."""
+        return self._to((*self.at[:-1], self.at[-1] + 1)) if self.has_next_sibling() else self._nowhere("sibling")
+
+    def get_tree_depth(self) -> int:
+        """How many nodes stand above."""
+        return len(self.at)
+
+    def get_schedule_depth(self) -> int:
+        """How many members of bands stand above."""
+        above = (self.schedule.node(self.at[:k]) for k in range(len(self.at)))
+        return sum(len(node.members) for node in above if isinstance(node, Band))
+
+    def is_equal(self, other: ScheduleNode) -> bool:
+        """Whether both are one place in equal trees."""
+        return self == other
+
+    def foreach_descendant_top_down(self, f: Callable[[ScheduleNode], object]) -> None:
+        """Call a function with this node and those below it, and below none of which it says False."""
+        if f(self) is not False:
+            for k in range(self.n_children()):
+                self.child(k).foreach_descendant_top_down(f)
+
+    def foreach_ancestor_top_down(self, f: Callable[[ScheduleNode], object]) -> None:
+        """Call a function with the nodes above, from the root on, and with this one."""
+        for k in range(len(self.at) + 1):
+            f(self._to(self.at[:k]))
+
+    def every_descendant(self, f: Callable[[ScheduleNode], bool]) -> bool:
+        """Whether a function holds of this node and of all below it."""
+        return f(self) and all(self.child(k).every_descendant(f) for k in range(self.n_children()))
+
+    def map_descendant_bottom_up(self, f: Callable[[ScheduleNode], ScheduleNode]) -> ScheduleNode:
+        """The tree after a function of each node below this one, and of this one, children first."""
+        here = self
+        for k in range(self.n_children()):
+            here = ScheduleNode(here.child(k).map_descendant_bottom_up(f).schedule, self.at)
+        return f(here)
+
+    # ---- what it says
+
+    def get_domain(self) -> Set:
+        """The instances that reach the node."""
+        return self.schedule.instances_at(self.at)
+
+    def get_universe_domain(self) -> Set:
+        """All instances of the statements that reach the node."""
+        return universe(self.get_domain())
+
+    def get_prefix_schedule_union_map(self) -> Map:
+        """Instances -> the values of the members above, whether the domain has them or not, as far as filters let."""
+        return unbounded(self.schedule).prefix_schedule(self.at)
+
+    get_prefix_schedule_multi_union_pw_aff = get_prefix_schedule_union_map
+    get_prefix_schedule_union_pw_multi_aff = get_prefix_schedule_union_map
+
+    def get_prefix_schedule_relation(self) -> Map:
+        """The instances that reach the node -> the values of the members above."""
+        return self.schedule.prefix_schedule(self.at)
+
+    def get_subtree_schedule_union_map(self) -> Map:
+        """Instances -> their times from here on, whether the domain has them or not, as far as filters below let."""
+        if isinstance(self.node, Domain):
+            return self.schedule.to_map()
+        return Schedule(Domain(self.get_universe_domain(), self.node)).to_map()
+
+    def domain_get_domain(self) -> Set:
+        """What a domain has of instances."""
+        return self._is(Domain).domain
+
+    def context_get_context(self) -> Set:
+        """What a context says."""
+        return self._is(Context).context
+
+    def guard_get_guard(self) -> Set:
+        """What a guard tests."""
+        return self._is(Guard).guard
+
+    def extension_get_extension(self) -> Map:
+        """What an extension adds."""
+        return self._is(Extension).extension
+
+    def filter_get_filter(self) -> Set:
+        """What a filter lets through."""
+        found = self._is(Filter)
+        if found.instances is not None:
+            return found.instances
+        return self.child(0).get_universe_domain()
+
+    def mark_get_id(self) -> str:
+        """The name of a mark."""
+        return self._is(Mark).name
+
+    # ---- bands
+
+    def band_n_member(self) -> int:
+        """How many members a band has."""
+        return len(self._is(Band).members)
+
+    def band_get_partial_schedule_union_map(self) -> Map:
+        """The instances of the statements -> the values of a band's members."""
+        return map_of(self._is(Band), self.get_universe_domain())
+
+    band_get_partial_schedule = band_get_partial_schedule_union_map
+
+    def band_get_space(self) -> Space:
+        """The space of a band's values."""
+        band = self._is(Band)
+        return Space(None, Tuple(band.name, tuple(f"i{k}" for k in range(len(band.members)))))
+
+    def band_get_permutable(self) -> bool:
+        """Whether the members of a band may be interchanged."""
+        return self._is(Band).permutable
+
+    def band_set_permutable(self, permutable: bool | int) -> ScheduleNode:
+        """A band that says so."""
+        return self._put(replace(self._is(Band), permutable=bool(permutable)))
+
+    def _member(self, pos: int) -> Member:
+        members = self._is(Band).members
+        return members[pos] if 0 <= pos < len(members) else self._nowhere(f"member {pos}")
+
+    def _with_member(self, pos: int, member: Member) -> ScheduleNode:
+        band = self._is(Band)
+        return self._put(replace(band, members=(*band.members[:pos], member, *band.members[pos + 1 :])))
+
+    def band_member_get_coincident(self, pos: int) -> bool:
+        """Whether the iterations of a member are independent of each other."""
+        return self._member(pos).coincident
+
+    def band_member_set_coincident(self, pos: int, coincident: bool | int) -> ScheduleNode:
+        """A member that says so."""
+        return self._with_member(pos, replace(self._member(pos), coincident=bool(coincident)))
+
+    def band_member_get_ast_loop_type(self, pos: int) -> ast_loop_type:
+        """How the loop of a member is made."""
+        return ast_loop_type[self._member(pos).loop_type]
+
+    def band_member_set_ast_loop_type(self, pos: int, kind: ast_loop_type | int) -> ScheduleNode:
+        """A member whose loop is made otherwise."""
+        return self._with_member(pos, replace(self._member(pos), loop_type=ast_loop_type(kind).name))
+
+    def band_member_get_isolate_ast_loop_type(self, pos: int) -> ast_loop_type:
+        """How the loop of what a band isolates is made."""
+        member = self._member(pos)
+        return ast_loop_type[member.isolated_type or member.loop_type]
+
+    def band_member_set_isolate_ast_loop_type(self, pos: int, kind: ast_loop_type | int) -> ScheduleNode:
+        """A member whose loop is made otherwise where the band isolates."""
+        return self._with_member(pos, replace(self._member(pos), isolated_type=ast_loop_type(kind).name))
+
+    def band_get_ast_build_options(self) -> Set:
+        """How the loops of a band are made, as `{ separate[0]; unroll[1] }`."""
+        return Set(options_of(self._is(Band), self.get_schedule_depth()) or "{ }")
+
+    def band_set_ast_build_options(self, options: Set) -> ScheduleNode:
+        """A band whose loops are made otherwise.
+
+        Raises
+        ------
+        TreeSyntaxError : an option that is not supported.
+        """
+        return self._put(with_options(self._is(Band), str(options), self.get_schedule_depth()))
+
+    def band_get_ast_isolate_option(self) -> Set:
+        """What a band isolates; everything where it says nothing."""
+        found = self._is(Band).isolate
+        width = self.get_schedule_depth() + self.band_n_member()
+        return found if found is not None else Set(f"{{ [{', '.join(f'i{k}' for k in range(width))}] }}")
+
+    def band_tile(self, sizes: Sequence[int]) -> ScheduleNode:
+        """A band of tiles, which count in steps of their size as isl's do, around one of points.
+
+        The dependences of the tree, if it has any, have to allow it; else it is the caller's word.
+        """
+        return self._shaped(lambda tree: passes.scale(passes.tile(tree, self.at, tuple(sizes)), self.at,
+                                                      {k: s for k, s in enumerate(sizes) if s > 1}))  # fmt: skip
+
+    def _shaped(self, change: Callable[[Schedule], Schedule]) -> ScheduleNode:
+        """The tree after a change of a band that only a permutable one may have; its own flag stays."""
+        band = self._is(Band)
+        tree = self.schedule
+        if band.permutable or tree.dependences is not None:
+            return ScheduleNode(change(tree), self.at)
+        new = change(tree.replace(self.at, replace(band, permutable=True)))
+        for at in (self.at, (*self.at, 0)):
+            new = new.replace(at, replace(new.band(at), permutable=False))
+        return ScheduleNode(new, self.at)
+
+    def band_split(self, pos: int) -> ScheduleNode:
+        """A band of the first members around one of the others."""
+        return self._through(passes.split, pos)
+
+    def band_scale(self, factors: Sequence[int]) -> ScheduleNode:
+        """A band whose members are multiplied by numbers."""
+        return self._through(passes.scale, {k: f for k, f in enumerate(factors) if f != 1})
+
+    def band_scale_down(self, factors: Sequence[int]) -> ScheduleNode:
+        """A band whose members are divided by numbers, rounded down."""
+        return self._mapped(factors, lambda e, f: e // f)
+
+    def band_mod(self, factors: Sequence[int]) -> ScheduleNode:
+        """A band whose members are remainders of divisions by numbers."""
+        return self._mapped(factors, lambda e, f: e % f)
+
+    def band_shift(self, shift: Map) -> ScheduleNode:
+        """A band to whose members a function of the instances is added."""
+        band = self._is(Band)
+        more = band_of(shift, self.get_domain())
+        if len(more.members) != len(band.members):
+            self._nowhere(f"member for each of {len(more.members)} values that are added")
+        by = [dict(m.exprs) for m in more.members]
+        members = [m.map(lambda s, e, k=k: e + by[k].get(s, 0)) for k, m in enumerate(band.members)]
+        return self._put(replace(band, members=tuple(members)))
+
+    def _mapped(self, factors: Sequence[int], f: Callable[[Any, int], Any]) -> ScheduleNode:
+        band = self._is(Band)
+        if len(factors) != len(band.members):
+            self._nowhere(f"member for each of {len(factors)} numbers")
+        members = [m.map(lambda _, e, n=n: f(e, n)) for m, n in zip(band.members, factors, strict=True)]
+        return self._put(replace(band, members=tuple(members)))
+
+    def band_sink(self) -> ScheduleNode:
+        """The band below all that stands under it."""
+        return self._through(passes.sink)
+
+    def _through(self, change: Callable[..., Schedule], *given: object) -> ScheduleNode:
+        return ScheduleNode(change(self.schedule, self.at, *given), self.at)
+
+    # ---- other trees
+
+    def _put(self, node: Node) -> ScheduleNode:
+        return ScheduleNode(self.schedule.replace(self.at, node), self.at)
+
+    def insert_partial_schedule(self, schedule: Map) -> ScheduleNode:
+        """A band above the node, of a function of the instances."""
+        inserted_at(self.schedule, self.at)
+        return self._put(replace(band_of(schedule, self.get_domain()), child=self.node))
+
+    def insert_context(self, context: Set) -> ScheduleNode:
+        """A context above the node."""
+        return self._through(passes.insert_context, context)
+
+    def insert_guard(self, guard: Set) -> ScheduleNode:
+        """A guard above the node."""
+        return self._through(passes.insert_guard, guard)
+
+    def insert_mark(self, name: str) -> ScheduleNode:
+        """A mark above the node."""
+        return self._through(passes.insert_mark, str(name))
+
+    def insert_filter(self, instances: Set) -> ScheduleNode:
+        """A filter above the node, which may drop instances."""
+        return self._through(passes.insert_filter, instances, True)
+
+    def insert_sequence(self, filters: Sequence[Set]) -> ScheduleNode:
+        """A sequence above the node, with a copy of it below each of some filters."""
+        return self._through(passes.insert_sequence, list(filters))
+
+    def insert_set(self, filters: Sequence[Set]) -> ScheduleNode:
+        """The same in any order."""
+        return self._through(passes.insert_set, list(filters))
+
+    def order_before(self, instances: Set) -> ScheduleNode:
+        """Some instances run before the others; the place where these are now."""
+        return self._ordered(passes.order_before, instances, 1)
+
+    def order_after(self, instances: Set) -> ScheduleNode:
+        """Some instances run after the others; the place where these are now."""
+        return self._ordered(passes.order_after, instances, 0)
+
+    def _ordered(self, order: Callable[..., Schedule], instances: Set, others: int) -> ScheduleNode:
+        new = order(self.schedule, self.at, instances)
+        if new is self.schedule:
+            return self
+        around, pair = self.schedule.node(self.at[:-2]) if len(self.at) > 1 else None, new.node(self.at).children
+        gate = self.schedule.node(self.at[:-1]) if around is not None else None
+        if not isinstance(around, SequenceNode) or not isinstance(gate, Filter):
+            return ScheduleNode(new, (*self.at, others, 0))
+        k = self.at[-2]  # in a sequence the two take the place of the one
+        children = (*around.children[:k], *(_within(child, gate) for child in pair), *around.children[k + 1 :])
+        new = self.schedule.replace(self.at[:-2], SequenceNode(children))
+        return ScheduleNode(new, (*self.at[:-2], k + others, 0))
+
+    def graft_before(self, graft: ScheduleNode) -> ScheduleNode:
+        """What a tree below an extension adds, before what arrives here; the place where this node is now."""
+        return self._grafted(graft, before=True)
+
+    def graft_after(self, graft: ScheduleNode) -> ScheduleNode:
+        """The same, behind what arrives here."""
+        return self._grafted(graft, before=False)
+
+    def _grafted(self, graft: ScheduleNode, before: bool) -> ScheduleNode:
+        root = graft.root()._is(Extension)
+        new = passes.insert_extension(self.schedule, self.at, root.extension, root.child, before)
+        inside = () if isinstance(self.node, SequenceNode) else (1 if before else 0, 0)
+        return ScheduleNode(new, (*self.at, 0, *inside))
+
+    def is_subtree_anchored(self) -> bool:
+        """Whether the node, or one below it, speaks of the members above it."""
+        return anchor(self.node) is not None
+
+    def delete(self) -> ScheduleNode:
+        """The tree without the node; the child is in its place.
+
+        Raises
+        ------
+        BadPath : it is the root, or its children or its place need it.
+        """
+        node = self.node
+        above = self.schedule.node(self.at[:-1]) if self.at else None
+        plain = len(node.children) == 1 and not isinstance(node, Domain)
+        if not plain or isinstance(above, SequenceNode | SetNode):
+            raise BadPath(f"{kind_of(node)} here can't be left out", where=self.schedule.marked(self.at))
+        return self._put(node.children[0])
+
+    def cut(self) -> ScheduleNode:
+        """The tree without the node and all below it: a leaf is in its place.
+
+        Raises
+        ------
+        BadPath : it is the root, or a child of a sequence or set.
+        """
+        if not self.at or isinstance(self.schedule.node(self.at[:-1]), SequenceNode | SetNode):
+            raise BadPath(f"{kind_of(self.node)} here can't be cut", where=self.schedule.marked(self.at))
+        return self._put(Leaf())
+
+    def __str__(self) -> str:
+        """The tree with the node pointed out."""
+        return self.schedule.marked(self.at)
+
+    to_str = __str__
+
+
+def universe(instances: Set) -> Set:
+    """All instances of some statements.
+
+    >>> print(universe(Set("{ S[i] : 0 <= i < 4 }")))
+    { S[i] }
+    """
+    out = Set("{ }")
+    for space, _ in instances.parts:
+        out = out | Set.universe(space)
+    return out
+
+
+def unbounded(tree: Schedule) -> Schedule:
+    """A tree of all instances of its statements."""
+    root = tree.root
+    return tree.replace((), replace(root, domain=universe(root.domain))) if isinstance(root, Domain) else tree
+
+
+def _within(node: Node, gate: Filter) -> Node:
+    """A filter that lets through no more than another one."""
+    assert isinstance(node, Filter)
+    if gate.instances is None:
+        return node
+    instances = gate.instances if node.instances is None else gate.instances & node.instances
+    names = tuple(n for n in node.statements if n in gate.statements)
+    return replace(node, statements=names, instances=Set._of(
+        instances.param_names, [part for part in instances.parts if part[0].out.name in names]))  # fmt: skip

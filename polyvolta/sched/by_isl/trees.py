@@ -1,0 +1,94 @@
+"""isl's methods of a tree, found when they are called; see `Schedule.__getattr__`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from polyvolta.sched.by_isl.node import ScheduleNode, unbounded
+from polyvolta.sched.errors import BadSchedule
+from polyvolta.sched.tree import Domain, Filter, Node, Schedule, Sequence, SetNode
+from polyvolta.sets import Map, Set
+
+
+def get_root(tree: Schedule) -> ScheduleNode:
+    """The root as a place."""
+    return ScheduleNode(tree)
+
+
+def get_domain(tree: Schedule) -> Set:
+    """The instances."""
+    return tree.domain
+
+
+def get_map(tree: Schedule) -> Map:
+    """Instances -> their times, whether the domain has them or not."""
+    return unbounded(tree).to_map()
+
+
+def is_equal(tree: Schedule, other: Schedule) -> bool:
+    """Whether both are one tree."""
+    return tree == other
+
+
+def foreach_schedule_node_top_down(tree: Schedule, f: Callable[[ScheduleNode], object]) -> None:
+    """Call a function with every node, and with none below one of which it says False."""
+    ScheduleNode(tree).foreach_descendant_top_down(f)
+
+
+def map_schedule_node_bottom_up(tree: Schedule, f: Callable[[ScheduleNode], ScheduleNode]) -> Schedule:
+    """The tree after a function of each node, children first."""
+    return ScheduleNode(tree).map_descendant_bottom_up(f).schedule
+
+
+def insert_partial_schedule(tree: Schedule, schedule: Map) -> Schedule:
+    """A band above all others."""
+    return ScheduleNode(tree, (0,)).insert_partial_schedule(schedule).schedule
+
+
+def insert_context(tree: Schedule, context: Set) -> Schedule:
+    """A context above everything."""
+    return ScheduleNode(tree, (0,)).insert_context(context).schedule
+
+
+def insert_guard(tree: Schedule, guard: Set) -> Schedule:
+    """A guard above everything."""
+    return ScheduleNode(tree, (0,)).insert_guard(guard).schedule
+
+
+def intersect_domain(tree: Schedule, instances: Set) -> Schedule:
+    """The same order of fewer instances."""
+    return tree.replace((), replace(tree.root, domain=tree.domain & instances))  # type: ignore[arg-type]
+
+
+def sequence(tree: Schedule, other: Schedule) -> Schedule:
+    """The instances of one tree before those of another; they have no statement in common."""
+    return _joined(tree, other, Sequence)
+
+
+def set_of(tree: Schedule, other: Schedule) -> Schedule:
+    """The instances of two trees in any order; they have no statement in common."""
+    return _joined(tree, other, SetNode)
+
+
+def _joined(tree: Schedule, other: Schedule, kind: Callable[[tuple[Node, ...]], Node]) -> Schedule:
+    children: list[Node] = []
+    for one in (tree, other):
+        child = one.root.children[0]
+        several = isinstance(child, Sequence | SetNode) and kind is type(child)
+        names = tuple(map(str, one.domain.tuple_names))
+        children += child.children if several else [Filter(names, child)]
+    if not {*tree.domain.tuple_names}.isdisjoint(other.domain.tuple_names):
+        raise BadSchedule("both trees have instances of a statement", where=f"{tree}\n{other}")
+    return Schedule(Domain(tree.domain | other.domain, kind(tuple(children))))
+
+
+METHODS: dict[str, Callable[..., Any]] = {
+    "get_root": get_root, "root": get_root, "get_domain": get_domain, "get_map": get_map, "is_equal": is_equal,
+    "plain_is_equal": is_equal, "to_str": str, "insert_partial_schedule": insert_partial_schedule,
+    "foreach_schedule_node_top_down": foreach_schedule_node_top_down, "insert_context": insert_context,
+    "map_schedule_node_bottom_up": map_schedule_node_bottom_up, "insert_guard": insert_guard,
+    "intersect_domain": intersect_domain, "sequence": sequence, "set": set_of,
+}  # fmt: skip
+"""By isl's names."""

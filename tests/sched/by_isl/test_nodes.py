@@ -1,0 +1,205 @@
+"""Places in trees by isl's names; the answers are those that isl gives, typed by hand."""
+
+import pytest
+
+import polyvolta.isl as isl
+from polyvolta.sched import dependences, nest, schedule
+from polyvolta.sets import PolyvoltaError
+
+TREE = isl.Schedule(
+    """{ domain: "[N] -> { S[i, j] : 0 <= i < N and 0 <= j < N }", child: {
+    schedule: "[N] -> [{ S[i, j] -> [(i)] }, { S[i, j] -> [(j)] }]", permutable: 1, coincident: [ 1, 0 ] } }"""
+)
+BAND = TREE.get_root().child(0)
+TWO = isl.Schedule(
+    """{ domain: "{ A[i] : 0 <= i < 4; B[] }", child: { sequence: [
+    { filter: "{ A[i] : i > 2 }", child: { schedule: "[{ A[i] -> [(i)] }]" } },
+    { filter: "{ A[i] : i <= 2 }" }, { filter: "{ B[] }" } ] } }"""
+)
+T = isl.schedule_node_type
+
+
+def loops(node):
+    return isl.AstBuild.alloc().node_from_schedule(node.get_schedule()).to_C_str()
+
+
+def times(node):
+    return node.band_get_partial_schedule_union_map()
+
+
+def test_where_a_node_is():
+    root = TREE.get_root()
+    assert (root.get_type(), root.n_children(), root.has_parent(), str(T.band)) == (
+        T.domain, 1, False, "schedule_node_type.band")  # fmt: skip
+    leaf = BAND.child(0)
+    assert (BAND.get_schedule_depth(), leaf.get_schedule_depth(), leaf.get_tree_depth()) == (0, 2, 2)
+    assert leaf.parent() == BAND == leaf.get_shared_ancestor(BAND) and leaf.grandparent() == root == leaf.root()
+    assert leaf.get_child_position() == 0 and leaf.get_ancestor_child_position(root) == 0
+    assert leaf.get_parent_type() is T.band and not leaf.has_children()
+    one = TWO.get_root().child(0).child(1)
+    assert one.has_next_sibling() and one.next_sibling().get_child_position() == 2
+    assert one.previous_sibling().get_child_position() == 0 and not one.next_sibling().has_next_sibling()
+    assert root.grandchild(0, 0) == leaf and root.first_child() == BAND
+    assert BAND.is_equal(TREE.get_root().child(0)) and not BAND.is_equal(root)
+
+
+def test_what_a_node_says():
+    assert (BAND.band_n_member(), BAND.band_get_permutable()) == (2, True)
+    assert [BAND.band_member_get_coincident(k) for k in (0, 1)] == [True, False]
+    assert times(BAND).is_equal(isl.UnionMap("{ S[i, j] -> [i, j] }"))
+    assert BAND.get_universe_domain() == isl.UnionSet("{ S[i, j] }")
+    leaf = TWO.get_root().child(0).child(0).child(0).child(0)
+    assert leaf.get_prefix_schedule_union_map().is_equal(isl.UnionMap("{ A[i] -> [i] : i > 2 }"))
+    assert leaf.get_prefix_schedule_relation().is_equal(isl.UnionMap("{ A[3] -> [3] }"))
+    assert leaf.get_domain().is_equal(isl.UnionSet("{ A[3] }"))
+    assert leaf.parent().get_subtree_schedule_union_map().is_equal(isl.UnionMap("{ A[i] -> [i] }"))
+    assert TWO.get_map().is_equal(
+        isl.UnionMap("{ A[i] -> [0, i] : i > 2; A[i] -> [1, 0] : i <= 2; B[] -> [2, 0] }"))  # fmt: skip
+    assert leaf.ancestor(2).filter_get_filter().is_equal(isl.UnionSet("{ A[i] : i > 2 }"))
+    assert TWO.get_root().domain_get_domain() == TWO.get_domain()
+    options = BAND.band_set_ast_build_options(isl.UnionSet("{ separate[0]; unroll[1] }"))
+    assert options.band_get_ast_build_options().is_equal(isl.UnionSet("{ separate[0]; unroll[1] }"))
+    assert options.band_member_get_ast_loop_type(1) is isl.ast_loop_type.unroll
+    assert BAND.band_member_set_ast_loop_type(0, isl.ast_loop_type.separate).band_member_get_ast_loop_type(0) == 3
+    assert BAND.band_get_ast_build_options().is_empty()
+
+
+def test_tiles_count_in_steps_of_their_size():
+    tiled = BAND.band_tile([32, 8])
+    assert times(tiled).is_equal(isl.UnionMap("{ S[i, j] -> [32*floor(i/32), 8*floor(j/8)] }"))
+    assert times(tiled.child(0)).is_equal(isl.UnionMap("{ S[i, j] -> [i mod 32, j mod 8] }"))
+    assert tiled.child(0).band_get_permutable() and tiled.band_member_get_coincident(0)
+    assert loops(tiled).startswith("for (int c0 = 0; c0 < N; c0 += 32)\n  for (int c1 = 0; c1 < N; c1 += 8)")
+    forbidden = BAND.band_set_permutable(0).band_tile([2, 2])  # nothing is known of dependences
+    assert not forbidden.band_get_permutable() and not forbidden.child(0).band_get_permutable()
+
+
+def test_dependences_that_a_tree_knows_are_respected():
+    @nest
+    def waves(A, N):
+        for i in range(1, N):
+            for j in range(N - 1):
+                A[i, j] = A[i - 1, j + 1]
+
+    node = schedule(waves, fuse="max").get_root().child(0)
+    skewed = node.get_schedule().with_dependences(dependences(waves))
+    wrong = isl.UnionMap("[N] -> { S[i, j] -> [i, j] }")
+    band = isl.ScheduleNode(isl.Schedule.from_domain(skewed.domain), (0,)).insert_partial_schedule(wrong)
+    known = band.get_schedule().with_dependences(dependences(waves))
+    with pytest.raises(PolyvoltaError, match="dependence"):
+        isl.ScheduleNode(known, (0,)).band_tile([4, 4])
+
+
+@pytest.mark.parametrize(("changed", "wanted"), [
+    (BAND.band_scale([2, 3]), "{ S[i, j] -> [2i, 3j] }"),
+    (BAND.band_scale_down([2, 3]), "{ S[i, j] -> [floor(i/2), floor(j/3)] }"),
+    (BAND.band_mod([2, 3]), "{ S[i, j] -> [i mod 2, j mod 3] }"),
+    (BAND.band_shift(isl.MultiUnionPwAff("[{ S[i, j] -> [(1)] }, { S[i, j] -> [(i)] }]")),
+     "{ S[i, j] -> [i + 1, j + i] }"),
+    (BAND.band_split(1), "{ S[i, j] -> [i] }"),
+    (BAND.band_split(1).child(0), "{ S[i, j] -> [j] }"),
+    (BAND.band_split(1).band_sink(), "{ S[i, j] -> [j] }"),
+    (BAND.child(0).insert_partial_schedule(isl.MultiUnionPwAff("[{ S[i, j] -> [(i + j)] }]")),
+     "{ S[i, j] -> [i + j] }"),
+    (TREE.insert_partial_schedule(isl.UnionMap("{ S[i, j] -> [i + j] }")).get_root().child(0),
+     "{ S[i, j] -> [i + j] }"),
+])  # fmt: skip
+def test_other_bands(changed, wanted):
+    assert times(changed).is_equal(isl.UnionMap(wanted))
+
+
+def test_a_band_by_cases():
+    cases = isl.UnionMap("{ S[i, j] -> [0, i] : j < 3; S[i, j] -> [1, j] : j >= 3 }")
+    node = BAND.cut().insert_partial_schedule(cases)
+    assert times(node).is_equal(cases)
+    with pytest.raises(PolyvoltaError, match="have no time"):
+        BAND.cut().insert_partial_schedule(isl.UnionMap("{ S[i, j] -> [0, i] : j < 3 }"))
+    with pytest.raises(PolyvoltaError, match="several times"):
+        BAND.cut().insert_partial_schedule(isl.UnionMap("{ S[i, j] -> [a] : 0 <= a <= i }"))
+
+
+def test_orders():
+    first = BAND.order_before(isl.UnionSet("{ S[i, j] : i < 3 }"))  # the place of the others
+    assert (first.get_type(), first.get_tree_depth(), first.parent().get_child_position()) == (T.band, 3, 1)
+    assert first.get_domain().is_equal(isl.UnionSet("[N] -> { S[i, j] : 3 <= i < N and 0 <= j < N }"))
+    again = first.order_after(isl.UnionSet("{ S[i, j] : i > 10 }"))  # in the same sequence
+    assert (again.get_tree_depth(), again.parent().get_child_position(), again.ancestor(2).n_children()) == (3, 1, 3)
+    assert again.get_domain().is_equal(isl.UnionSet("[N] -> { S[i, j] : 3 <= i <= 10 and i < N and 0 <= j < N }"))
+    last = BAND.order_after(isl.UnionSet("{ S[i, j] : i < 3 }"))
+    assert last.parent().get_child_position() == 0
+    assert BAND.order_before(isl.UnionSet("{ S[i, j] }")) is BAND
+    parts = BAND.insert_sequence([isl.UnionSet("{ S[i, j] : i < 3 }"), isl.UnionSet("{ S[i, j] : i >= 3 }")])
+    assert (parts.get_type(), parts.n_children(), parts.child(1).child(0).get_type()) == (T.sequence, 2, T.band)
+    assert BAND.insert_set([isl.UnionSet("{ S[i, j] : i < 3 }"), isl.UnionSet("{ S[i, j] : i >= 3 }")]).get_type() == 10
+
+
+def test_what_is_put_in_and_taken_out():
+    mark = BAND.insert_mark("here")
+    assert (mark.get_type(), mark.mark_get_id(), mark.child(0).get_type()) == (T.mark, "here", T.band)
+    assert mark.delete() == BAND and BAND.cut().get_type() is T.leaf
+    known = isl.Set("[N] -> { : N > 3 }")
+    assert BAND.insert_context(known).context_get_context().is_equal(known)
+    assert BAND.child(0).insert_guard(isl.Set("{ [i, j] : i >= 0 }")).get_type() is T.guard
+    here = BAND.child(0).insert_filter(isl.UnionSet("{ S[i, j] : i < j }"))
+    assert here.filter_get_filter().is_equal(isl.UnionSet("{ S[i, j] : i < j }"))
+    assert here.is_subtree_anchored() is False
+    for node in (TREE.get_root(), TWO.get_root().child(0).child(0)):
+        with pytest.raises(PolyvoltaError, match="can't be left out"):
+            node.delete()
+        with pytest.raises(PolyvoltaError, match="can't be cut"):
+            node.cut()
+
+
+@pytest.mark.parametrize("before", [True, False])
+def test_grafts(before):
+    graft = isl.ScheduleNode.from_extension(isl.UnionMap("[N] -> { [i, j] -> copy[i] : j = 0 }"))
+    leaf = BAND.child(0)
+    node = leaf.graft_before(graft) if before else leaf.graft_after(graft)
+    assert (node.get_type(), node.get_tree_depth(), node.parent().get_child_position()) == (T.leaf, 5, int(before))
+    assert node.get_domain().is_equal(leaf.get_domain()) and node.ancestor(3).is_subtree_anchored()
+    lines = [line.strip() for line in loops(node).splitlines()]
+    assert lines.index("copy(c0);") == lines.index("S(c0, c1);") + (-1 if before else 2)
+    assert node.ancestor(3).extension_get_extension().is_equal(isl.UnionMap("[N] -> { [i, j] -> copy[i] : j = 0 }"))
+
+
+def test_walks():
+    seen = []
+    TREE.foreach_schedule_node_top_down(lambda n: seen.append(n.get_type().name))
+    assert seen == ["domain", "band", "leaf"]
+    seen.clear()
+    BAND.foreach_descendant_top_down(lambda n: seen.append(n.get_type().name) or False)
+    BAND.child(0).foreach_ancestor_top_down(lambda n: seen.append(n.get_type().name))
+    assert seen == ["band", "domain", "band", "leaf"]
+    assert BAND.every_descendant(lambda n: n.get_tree_depth() > 0)
+    tiled = TREE.map_schedule_node_bottom_up(lambda n: n.band_tile([4, 4]) if n.get_type() is T.band else n)
+    assert [n.get_type().name for n in (tiled.get_root().child(0), tiled.get_root().grandchild(0, 0))] == ["band"] * 2
+
+
+def test_trees_of_trees():
+    a, b = (isl.Schedule.from_domain(isl.UnionSet(text)) for text in ("{ A[i] : 0 <= i < 4 }", "{ B[] }"))
+    both = a.sequence(b).sequence(isl.Schedule.from_domain(isl.UnionSet("{ C[] }")))
+    assert both.get_root().child(0).n_children() == 3
+    assert both.get_map().is_equal(isl.UnionMap("{ A[i] -> [0]; B[] -> [1]; C[] -> [2] }"))
+    assert a.set(b).get_root().child(0).get_type() is T.set and a.is_equal(a) and not a.is_equal(b)
+    with pytest.raises(PolyvoltaError, match="instances of a statement"):
+        a.sequence(a)
+    few = TREE.intersect_domain(isl.UnionSet("{ S[i, j] : i < 5 }"))
+    assert few.get_domain().is_equal(isl.UnionSet("[N] -> { S[i, j] : 0 <= i < 5 and i < N and 0 <= j < N }"))
+    assert isl.Schedule.read_from_str(None, TREE.to_isl()) == TREE == isl.Schedule(TREE.to_isl())
+    assert isl.ScheduleNode.from_domain(isl.UnionSet("{ A[] }")).get_type() is T.domain
+    with pytest.raises(AttributeError, match="a Schedule has no attribute 'get_rooot'"):
+        TREE.get_rooot  # noqa: B018
+
+
+@pytest.mark.parametrize("call", [
+    lambda: TREE.get_root().parent(), lambda: TREE.get_root().get_child_position(), lambda: BAND.child(1),
+    lambda: TREE.get_root().band_n_member(), lambda: BAND.mark_get_id(), lambda: BAND.next_sibling(),
+    lambda: BAND.band_member_get_coincident(2), lambda: BAND.band_tile([3]), lambda: BAND.band_mod([3]),
+    lambda: BAND.insert_partial_schedule("{ S[i] -> [i] }"), lambda: BAND.graft_before(BAND), lambda: BAND.ancestor(5),
+    lambda: TREE.get_root().insert_partial_schedule(isl.UnionMap("{ S[i, j] -> [i] }")),
+    lambda: BAND.get_ancestor_child_position(BAND),
+    lambda: BAND.band_set_ast_build_options(isl.UnionSet("{ unrol[0] }")), lambda: isl.Schedule("{ domain: }"),
+])  # fmt: skip
+def test_what_is_not_there_is_refused(call):
+    with pytest.raises(PolyvoltaError):
+        call()

@@ -1,0 +1,148 @@
+"""isl's constraints, access information and loops as objects; the answers are isl's, typed by hand."""
+
+import pytest
+
+import polyvolta.isl as isl
+from polyvolta.sets import PolyvoltaError
+
+CHAIN = isl.UnionMap("{ S[i] -> S[i + 1] }")
+SOME = isl.UnionSet("[N] -> { S[i] : 0 <= i < N }")
+
+
+def test_constraints_of_a_schedule():
+    asked = isl.ScheduleConstraints.on_domain(SOME).set_validity(CHAIN).set_proximity(CHAIN).set_coincidence(CHAIN)
+    tree = asked.set_context(isl.Set("[N] -> { : N > 0 }")).compute_schedule()
+    assert tree.get_map().is_equal(isl.UnionMap("{ S[i] -> [i] }"))
+    assert asked.get_validity() == asked.get_proximity() == asked.get_coincidence() == CHAIN
+    assert asked.get_domain() == SOME and asked.get_context() == isl.Set("{ : }")
+    again = isl.ScheduleConstraints.read_from_str(None, str(asked))
+    assert again.get_domain().is_equal(SOME) and again.get_validity().is_equal(CHAIN)
+    moved = asked.apply(isl.UnionMap("{ S[i] -> T[-i] }"))
+    assert moved.get_validity().is_equal(isl.UnionMap("{ T[i] -> T[i - 1] }"))
+    assert moved.compute_schedule().get_map().is_equal(isl.UnionMap("{ T[i] -> [-i] }"))
+    local = isl.UnionMap("{ S[i] -> S[i] }")
+    held = asked.set_conditional_validity(local, CHAIN)
+    assert held.get_conditional_validity() == CHAIN and held.get_conditional_validity_condition() == local
+
+
+def test_statements_share_a_band_as_isls_do():
+    both = isl.UnionSet("[N] -> { S[i, j] : 0 <= i, j < N; T[i] : 0 <= i < N }")
+    after = isl.UnionMap("[N] -> { S[i, j] -> T[i] : j = N - 1 and 0 <= i < N }")
+    tree = isl.ScheduleConstraints.on_domain(both).set_validity(after).set_proximity(after).compute_schedule()
+    band = tree.get_root().child(0)
+    assert band.get_type() is isl.schedule_node_type.band and band.get_universe_domain().n_set() == 2
+
+
+ACCESSES = (
+    isl.UnionAccessInfo.from_sink(isl.UnionMap("{ T[i] -> a[i] : 0 <= i < 8; T[i] -> a[i + 1] : 0 <= i < 8 }"))
+    .set_must_source(isl.UnionMap("{ S[i] -> a[i] : 0 <= i < 8 }"))
+    .set_may_source(isl.UnionMap("{ U[i] -> a[2i] : 0 <= i < 4 }"))
+    .set_kill(isl.UnionMap("{ K[] -> a[3] }"))
+)
+FOUND = {
+    "get_must_dependence": "{ S[i] -> T[i] : i in { 1, 5, 7 }; S[i] -> T[i - 1] : i in { 1, 5, 7 } }",
+    "get_may_dependence": """{ S[i] -> T[i] : 0 <= i < 8 and i != 3; S[i] -> T[i - 1] : 1 <= i < 8 and i != 3;
+                            U[i] -> T[2i] : 0 <= i < 4; U[i] -> T[2i - 1] : 1 <= i < 4 }""",
+    "get_full_must_dependence": """{ S[i] -> [T[i] -> a[i]] : i in { 1, 5, 7 };
+                                  S[i] -> [T[i - 1] -> a[i]] : i in { 1, 5, 7 } }""",
+    "get_must_no_source": "{ T[7] -> a[8] }",
+    "get_may_no_source": "{ T[7] -> a[8] }",
+}
+
+
+@pytest.mark.parametrize("tree", [False, True])
+@pytest.mark.parametrize("name", FOUND)
+def test_what_dataflow_finds(name, tree):
+    text = FOUND[name].replace("i in { 1, 5, 7 }", "(i = 1 or i = 5 or i = 7)")
+    if tree:
+        order = isl.Schedule("""{ domain: "{ S[i] : 0 <= i < 8; U[i] : 0 <= i < 4; K[]; T[i] : 0 <= i < 8 }",
+            child: { sequence: [ { filter: "{ S[i] }" }, { filter: "{ U[i] }" }, { filter: "{ K[] }" },
+            { filter: "{ T[i] }" } ] } }""")
+        found = ACCESSES.set_schedule(order).compute_flow()
+    else:
+        times = isl.UnionMap("{ S[i] -> [0, i]; U[i] -> [1, i]; K[] -> [2]; T[i] -> [3, i] }")
+        found = ACCESSES.set_schedule_map(times).compute_flow()
+    assert getattr(found, name)().is_equal(isl.UnionMap(text))
+    full = found.get_full_may_dependence()
+    assert full.range_factor_domain().is_equal(found.get_may_dependence())
+
+
+def test_full_dependences_tell_elements_apart():
+    """Of two elements that one sink reads each has its own last source."""
+    info = isl.UnionAccessInfo.from_sink(isl.UnionMap("{ T[] -> a[0]; T[] -> a[1] }"))
+    info = info.set_must_source(isl.UnionMap("{ A[] -> a[0]; A[] -> a[1]; B[] -> a[1] }"))
+    found = info.set_schedule_map(isl.UnionMap("{ A[] -> [0]; B[] -> [1]; T[] -> [2] }")).compute_flow()
+    assert found.get_must_dependence().is_equal(isl.UnionMap("{ A[] -> T[]; B[] -> T[] }"))
+    assert found.get_full_must_dependence().is_equal(isl.UnionMap("{ A[] -> [T[] -> a[0]]; B[] -> [T[] -> a[1]] }"))
+
+
+def test_without_an_order_there_is_no_source():
+    found = ACCESSES.compute_flow()
+    assert found.get_may_dependence().is_empty() and found.get_must_no_source().is_equal(ACCESSES.sink)
+
+
+def test_a_tree_without_an_order_of_children_has_no_full_dependences():
+    order = isl.Schedule.from_domain(isl.UnionSet("{ A[] }")).set(isl.Schedule.from_domain(isl.UnionSet("{ T[] }")))
+    info = isl.UnionAccessInfo.from_sink(isl.UnionMap("{ T[] -> a[] }")).set_must_source(isl.UnionMap("{ A[] -> a[] }"))
+    found = info.set_schedule(order).compute_flow()
+    assert found.get_must_dependence().is_empty()
+    with pytest.raises(PolyvoltaError, match="any order"):
+        found.get_full_must_dependence()
+
+
+TIMES = isl.UnionMap("[N] -> { S[i] -> [i, 0] : 0 <= i < N; T[i] -> [i, 1] : 0 <= i < N and i mod 2 = 0 }")
+
+
+def test_loops():
+    loop = isl.AstBuild.alloc().node_from_schedule_map(TIMES)
+    assert loop.to_C_str() == (
+        "for (int c0 = 0; c0 < N; c0 += 1) {\n  S(c0);\n  if (c0 % 2 == 0)\n    T(c0);\n}\n")  # fmt: skip
+    assert loop.get_type() is isl.ast_node_type.for_ and not loop.for_is_degenerate()
+    parts = (loop.for_get_iterator(), loop.for_get_init(), loop.for_get_cond(), loop.for_get_inc())
+    assert [e.to_C_str() for e in parts] == ["c0", "0", "c0 < N", "1"]
+    body = loop.for_get_body()
+    first, second = body.block_get_children()
+    assert body.get_type() is isl.ast_node_type.block and first.user_get_expr().to_C_str() == "S(c0)"
+    assert second.if_get_cond().to_C_str() == "c0 % 2 == 0" and not second.if_has_else_node()
+    assert str(second.if_get_then_node().user_get_expr()) == "T(c0)"
+    seen = []
+    loop.foreach_descendant_top_down(lambda n: seen.append(n.get_type().name))
+    assert seen == ["for_", "block", "user", "if_", "user"]
+    with pytest.raises(PolyvoltaError, match="of type for_"):
+        loop.if_get_cond()
+
+
+def test_what_is_known_and_asked_of_loops():
+    build = isl.AstBuild.from_context(isl.Set("[N] -> { : N = 3 }")).restrict(isl.Set("{ : }"))
+    text = build.set_options(isl.UnionMap("{ [i, j] -> unroll[0] }")).node_from_schedule_map(TIMES).to_C_str()
+    assert text == "S(0);\nT(0);\nS(1);\nS(2);\nT(2);\n"
+    some = build.set_options(isl.UnionMap("{ [0, j] -> unroll[0] }")).node_from_schedule_map(TIMES).to_C_str()
+    assert some.startswith("for (int c0 = 0; c0 < 3; c0 += 1)")
+    named = isl.AstBuild.alloc().set_iterators(["t"]).node_from_schedule_map(TIMES)
+    assert named.for_get_iterator().to_C_str() == "t" and "T(t);" in named.to_C_str()
+    marked = isl.Schedule("""{ domain: "{ S[i] : 0 <= i < 4 }", child: { mark: "here", child: {
+        schedule: "[{ S[i] -> [(i)] }]", coincident: [ 1 ] } } }""")
+    node = isl.AstBuild.alloc().node_from_schedule(marked)
+    assert node.mark_get_id() == "here" and node.mark_get_node().for_is_coincident()
+
+
+@pytest.mark.parametrize("call", [
+    lambda: isl.AstBuild.alloc().node_from_schedule_map(isl.UnionMap("{ S[i] -> [a] : 0 <= a, i < 3 }")),
+    lambda: isl.AstBuild.alloc().node_from_schedule_map("{ S[i] -> [i] }"),
+    lambda: isl.AstBuild.alloc().set_options("{ [i] -> unroll[0] }"),
+    lambda: isl.AstBuild.alloc().set_iterators(["a", "a"]),
+    lambda: isl.AstBuild.alloc().set_iterators(["N"]).node_from_schedule_map(TIMES),
+    lambda: isl.ScheduleConstraints.on_domain(CHAIN),
+    lambda: isl.ScheduleConstraints.on_domain(SOME).set_validity(SOME),
+    lambda: isl.UnionAccessInfo.from_sink(SOME), lambda: ACCESSES.set_kill(None),
+    lambda: isl.ScheduleConstraints.read_from_str("{ validity: '{ S[i] -> S[i] }' }"),
+])  # fmt: skip
+def test_what_is_none_is_refused(call):
+    with pytest.raises(PolyvoltaError):
+        call()
+
+
+def test_the_module_has_the_names_of_the_sets():
+    assert isl.Set("{ [i] }").is_universe() and isl.BasicSet is isl.UnionSet and "ScheduleNode" in dir(isl)
+    with pytest.raises(AttributeError, match="box_hull"):
+        isl.StrideInfo  # noqa: B018
