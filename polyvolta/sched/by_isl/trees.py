@@ -86,7 +86,7 @@ def _joined(tree: Schedule, other: Schedule, kind: Callable[[tuple[Node, ...]], 
 
 METHODS: dict[str, Callable[..., Any]] = {
     "get_root": get_root, "root": get_root, "get_domain": get_domain, "get_map": get_map, "is_equal": is_equal,
-    "plain_is_equal": is_equal, "to_str": str, "insert_partial_schedule": insert_partial_schedule,
+    "plain_is_equal": is_equal, "to_str": Schedule.to_isl, "insert_partial_schedule": insert_partial_schedule,
     "foreach_schedule_node_top_down": foreach_schedule_node_top_down, "insert_context": insert_context,
     "map_schedule_node_bottom_up": map_schedule_node_bottom_up, "insert_guard": insert_guard,
     "intersect_domain": intersect_domain, "sequence": sequence, "set": set_of,

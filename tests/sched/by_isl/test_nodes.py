@@ -186,6 +186,7 @@ def test_trees_of_trees():
     few = TREE.intersect_domain(isl.UnionSet("{ S[i, j] : i < 5 }"))
     assert few.get_domain().is_equal(isl.UnionSet("[N] -> { S[i, j] : 0 <= i < 5 and i < N and 0 <= j < N }"))
     assert isl.Schedule.read_from_str(None, TREE.to_isl()) == TREE == isl.Schedule(TREE.to_isl())
+    assert isl.Schedule(TREE.to_str()) == TREE
     assert isl.ScheduleNode.from_domain(isl.UnionSet("{ A[] }")).get_type() is T.domain
     with pytest.raises(AttributeError, match="a Schedule has no attribute 'get_rooot'"):
         TREE.get_rooot  # noqa: B018
