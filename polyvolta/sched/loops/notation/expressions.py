@@ -110,8 +110,11 @@ class Speller:
         """An atom as it stands behind its coefficient: a quotient needs parentheses unless that is 1."""
         if isinstance(atom, Floor):
             num, den = atom.num, atom.den
-            if self.turns(num, den) or c < 0 and self.mixed(num):
-                num, c = den - 1 - num, -c
+            for _, k in num.terms:
+                if k < 0:
+                    if self.turns(num, den) or c < 0 and self.mixed(num):
+                        num, c = den - 1 - num, -c
+                    break
             text, closed = self.quotient(num, den)
             return (text if closed or -2 < c < 2 else f"({text})"), c
         if isinstance(atom, Xor):
@@ -126,8 +129,8 @@ class Speller:
     # ---- what languages differ in
 
     def turns(self, num: Aff, den: int) -> bool:
-        """Whether floor(num/den) is better written as -floor((den - 1 - num)/den)."""
-        return bool(num.terms) and all(c < 0 for _, c in num.terms)
+        """Whether floor(num/den), with a negative term, is better written as -floor((den - 1 - num)/den)."""
+        return all(c < 0 for _, c in num.terms)
 
     def mixed(self, num: Aff) -> bool:
         """Whether -floor(num/den) is better written as floor((den - 1 - num)/den)."""
@@ -307,10 +310,7 @@ class CSpeller(Speller):
         return found.pop() if len(found) == 1 else None
 
     def turns(self, num: Aff, den: int) -> bool:
-        for _, c in num.terms:
-            if c < 0:
-                return not self.unsigned(num) and (super().turns(num, den) or self.unsigned(den - 1 - num))
-        return False
+        return not self.unsigned(num) and (super().turns(num, den) or self.unsigned(den - 1 - num))
 
     def mixed(self, num: Aff) -> bool:
         return super().mixed(num) and not self.unsigned(num)
