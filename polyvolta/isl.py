@@ -17,12 +17,39 @@ for (int c0 = 0; c0 < N; c0 += 32)
 from __future__ import annotations
 
 from importlib import import_module
+from typing import TYPE_CHECKING
 
 import polyvolta.sets as _sets
 from polyvolta.sched.by_isl import HOMES
 from polyvolta.sets import *  # noqa: F403 - every name of the sets, by their list
 
-__all__ = [*_sets.__all__, "Schedule", *HOMES]  # noqa: F405 (the names are there on first use)
+if TYPE_CHECKING:
+    from polyvolta.sched.by_isl.build import AstBuild as AstBuild
+    from polyvolta.sched.by_isl.build import AstExpr as AstExpr
+    from polyvolta.sched.by_isl.build import AstNode as AstNode
+    from polyvolta.sched.by_isl.build import ast_node_type as ast_node_type
+    from polyvolta.sched.by_isl.constraints import ScheduleConstraints as ScheduleConstraints
+    from polyvolta.sched.by_isl.flow import UnionAccessInfo as UnionAccessInfo
+    from polyvolta.sched.by_isl.flow import UnionFlow as UnionFlow
+    from polyvolta.sched.by_isl.node import ScheduleNode as ScheduleNode
+    from polyvolta.sched.by_isl.node import ast_loop_type as ast_loop_type
+    from polyvolta.sched.by_isl.node import schedule_node_type as schedule_node_type
+    from polyvolta.sched.tree import Schedule as Schedule
+
+__all__ = [  # noqa: F822 (the names are there on first use)
+    "AstBuild",
+    "AstExpr",
+    "AstNode",
+    "Schedule",
+    "ScheduleConstraints",
+    "ScheduleNode",
+    "UnionAccessInfo",
+    "UnionFlow",
+    "ast_loop_type",
+    "ast_node_type",
+    "schedule_node_type",
+]
+__all__ += _sets.__all__
 
 
 def __getattr__(name: str) -> object:

@@ -452,7 +452,7 @@ class Schedule(Shown):
         >>> Schedule.read_from_str('{ domain: "{ S[] }" }')
         <Schedule of S, 2 nodes; print it>
         """
-        return Schedule.parse(text[-1] if text else None)
+        return Schedule.parse(text[-1] if text else "")
 
     @staticmethod
     def from_domain(domain: Set) -> Schedule:

@@ -89,8 +89,10 @@ class UnionAccessInfo:
         """What `dataflow` finds of some sinks."""
         order = self.order
         if order is None:
-            accesses = sink.domain() | self.must_source.domain() | self.may_source.domain() | self.kill.domain()
-            order = Map.from_domain(accesses)
+            order = NOTHING  # every instance at one time
+            for accesses in (sink, self.must_source, self.may_source, self.kill):
+                for space, _ in accesses.domain().parts:
+                    order = order | Map.from_affs(space.out, ())
         return dataflow(sink, self.must_source, self.may_source, self.kill, order=order)
 
 
