@@ -510,7 +510,7 @@ class ScheduleNode:
         gate = self.schedule.node(self.at[:-1]) if around is not None else None
         if not isinstance(around, SequenceNode) or not isinstance(gate, Filter):
             return ScheduleNode(new, (*self.at, others, 0))
-        *_, k, _ = self.at  # in a sequence the two take the place of the one
+        k = self.parent().get_child_position()  # in a sequence the two take the place of the one
         children = (*around.children[:k], *(_within(child, gate) for child in pair), *around.children[k + 1 :])
         new = self.schedule.replace(self.at[:-2], SequenceNode(children))
         return ScheduleNode(new, (*self.at[:-2], k + others, 0))
