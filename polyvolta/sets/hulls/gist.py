@@ -35,7 +35,7 @@ def gist(self: R, context: R) -> R:
     """A simpler relation that agrees with this one wherever `context` holds.
 
     Exact: O(rows x pieces of the context) linear programs, and emptiness tests for the rows that stay; it never has
-    more constraints than this.
+    more constraints than this. In an empty context of the same space it is everything, as isl's.
 
     Raises
     ------
@@ -58,6 +58,9 @@ def gist(self: R, context: R) -> R:
     parts = []
     for space, cs in a.parts:
         known = b._find(space.key)
+        if not known and any(other.key == space.key for other, _ in b.parts):  # where nothing is, all is said
+            parts.append((space, (cj.universe(len(a.param_names) + len(space.dims)),)))
+            continue
         simple = [(c, short) for c in cs if (short := gist_conjunct(c, known)) is not None]
         parts.append((space, _uncovered(simple, known)))
     return a._of(a.param_names, parts)
@@ -158,6 +161,7 @@ def gist_conjunct(c: Conjunct, context: tuple[Conjunct, ...]) -> Conjunct | None
         if _implied(frame, own.eqs, rest, row, pieces):
             ineqs = rest
     eqs = [r for r in own.eqs if not all(_plainly(k, r) and _plainly(k, negate(r)) for k in pieces)]
+    eqs = _untied(eqs, 1 + c.n)
     for row in list(eqs):
         rest = [r for r in eqs if r is not row]
         if all(_implied(frame, rest, ineqs, r, pieces) for r in (row, negate(row))):
@@ -168,6 +172,23 @@ def gist_conjunct(c: Conjunct, context: tuple[Conjunct, ...]) -> Conjunct | None
     if left is not None and any(k.eqs for k in pieces):
         left = _with_smaller_strides(left, context)
     return left
+
+
+def _untied(eqs: Sequence[Row], base: int) -> list[Row]:
+    """The same equalities, each of the columns from `base` on in one of them where the others have multiples of it.
+
+    `a = 2q` and `c = 2q` are `c = a` and `a = 2q`, of which a context may imply the second.
+    """
+    out = list(eqs)
+    for col in range(base, len(out[0]) if len(out) > 1 else base):
+        own = [r for r in out if r[col]]
+        pivot = min(own, key=lambda r: abs(r[col]), default=None)
+        if pivot is None or len(own) == 1:
+            continue
+        for k, r in enumerate(out):
+            if r is not pivot and r[col] and not r[col] % pivot[col]:
+                out[k] = tuple([a - r[col] // pivot[col] * b for a, b in zip(r, pivot, strict=True)])
+    return out
 
 
 def _plainly(k: Member, row: Row) -> bool:
@@ -219,25 +240,26 @@ def _implied(frame: Frame, eqs: Sequence[Row], ineqs: Sequence[Row], row: Row, p
 def _with_smaller_strides(c: Conjunct, context: tuple[Conjunct, ...]) -> Conjunct:
     """The conjunct, the modulus of each stride divided by what the context knows."""
     base = 1 + c.n
-    for at, row in enumerate(c.eqs):
+    eqs = _untied(c.eqs, base)
+    for at, row in enumerate(eqs):
         for k, div in enumerate(c.divs):
             if div is None or abs(row[base + k]) != div[0] or any(any(d[1][base + k :]) for d in c.divs if d):
                 continue
             for p in _primes(div[0]):
-                weaker = _weaker(c, at, k, p)
+                weaker = _weaker(c, eqs, at, k, p)
                 if weaker is not None and _same_within(c, weaker, context):
                     return _with_smaller_strides(weaker, context)
     return c
 
 
-def _weaker(c: Conjunct, at: int, k: int, p: int) -> Conjunct | None:
-    """The conjunct with equality `at`, which holds div k in no other row, read modulo den / p."""
+def _weaker(c: Conjunct, eqs: Sequence[Row], at: int, k: int, p: int) -> Conjunct | None:
+    """The conjunct with equality `at` of these, which holds div k in no other row, read modulo den / p."""
     col = 1 + c.n + k
-    others = (*c.eqs[:at], *c.eqs[at + 1 :])
+    others = (*eqs[:at], *eqs[at + 1 :])
     if any(r[col] for r in (*others, *c.ineqs)):
         return None
     width = 1 + c.n + len(c.divs)
-    row = [*c.eqs[at], 0]
+    row = [*eqs[at], 0]
     row[width] = row[col] // p
     row[col] = 0
     found = cj.normalise(c.n, [*c.divs, None], [*others, tuple(row)], c.ineqs)
