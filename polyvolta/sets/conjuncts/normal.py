@@ -355,7 +355,7 @@ class _Work(Columns):
         return row
 
     def floors_alone(self) -> bool:
-        """Whether rounding has left a row of a floor alone, `floor(e/d) <= f`, which is one of `e` (in the next round)."""
+        """Whether rounding has left a row of a floor alone, `floor(e/d) <= f`: the next round says it of `e`."""
         first, known = self.base, self.divs.count(None) < len(self.divs)
         units = [r for r in self.ineqs if 1 in r[first:] or -1 in r[first:]] if known else ()
         return any(self.without_unit_divs(tuple(r)) != tuple(r) for r in units)
