@@ -4,7 +4,7 @@ The closure R+ is the union of all powers R^k, k >= 1. It need not be a Presburg
 with a flag that says whether it has been *proved* equal. In order of cost:
 
 1. One conjunct that moves every point by the same offset: its paths are known exactly (module `paths`).
-2. In general scaled differences give P(k), a superset of R^k, and two subset tests may prove it exact; or one test, where
+2. In general scaled differences give P(k), a superset of R^k, and two subset tests may prove it exact; or one, where
    every step leads further: P without its k is in R + R P.
 3. Failing that: squaring until R . R adds nothing, where few pieces do; or splitting off one conjunct A with an exact
    closure: (A + B)+ = A+ + A* (B A*)+; or, for finitely many pairs, a search from every point.
