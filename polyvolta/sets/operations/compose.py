@@ -328,7 +328,7 @@ def apply_domain(self: Map, other: Map) -> Map:
 def is_single_valued(self: Map) -> bool:
     """Whether no input has two outputs.
 
-    Exact. Free where equalities give the outputs; else, unless the reverse is a `Layout`, whose digits tell, there is an
+    Exact. Free where equalities give the outputs; else, unless the reverse is a `Layout`, whose digits tell, by one
     emptiness test for each two pieces and each output: whether it differs.
 
     >>> from polyvolta.sets import Map
