@@ -32,14 +32,15 @@ R = TypeVar("R", bound="Relation")
 
 
 def gist(self: R, context: R) -> R:
-    """A simpler relation that agrees with this one wherever `context` holds.
+    """A simpler relation that agrees with this one wherever `context` holds; a set says what is known of the inputs of
+    a map, which may be isl's function of several tuples, as `gist_domain` does.
 
     Exact: O(rows x pieces of the context) linear programs, and emptiness tests for the rows that stay; it never has
     more constraints than this. In an empty context of the same space it is everything, as isl's.
 
     Raises
     ------
-    SpaceMismatch : a set in the context of a map, or the other way round.
+    SpaceMismatch : a map in the context of a set, or sets or maps without a space in common.
     BudgetExceeded : the emptiness tests took too many steps.
 
     >>> from polyvolta.sets import Set
@@ -50,6 +51,11 @@ def gist(self: R, context: R) -> R:
     >>> print(Set("{ [i, j] : i >= 0; [i, j] : j >= 0 }").gist(Set("{ [i, j] : i + j >= 0 }")))
     { [i, j] }
     """
+    from ..values.map import Map
+    from ..values.set import Set
+
+    if isinstance(self, Map) and isinstance(context, Set):
+        return gist_domain(self, context)
     self._check_space(context, "a gist")
     self._check_params(context, "a gist")
     a, b = self._aligned(context)

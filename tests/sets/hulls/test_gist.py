@@ -4,7 +4,7 @@ import itertools
 
 import pytest
 
-from polyvolta.sets import Set
+from polyvolta.sets import Map, Set
 
 CASES = [
     (
@@ -122,3 +122,10 @@ def test_gists_of_equalities_that_share_a_floor_agree_in_their_context():
         for a, b, c in box:
             if b % n == 0 and b == c:
                 assert ((a, b, c) in short) == (a % m == 0 and k * a == c), (m, n, k, a, b, c)
+
+
+def test_a_function_of_several_tuples_in_a_set_of_inputs():
+    f = Map("C[{ B[i, i] -> [3i]; D[i] -> [i] }]")
+    assert str(f.gist(Set("{ B[i, i]; D[i] : i > 0 }"))) == "{ B[i, i'] -> C[3*i]; D[i] -> C[i] }"
+    g = Map("[N] -> (C[] : { B[N, N] })").gist(Set("[N] -> { B[N, N] }"))
+    assert g.is_equal(Map("[N] -> { B[i, j] -> C[] }"))
