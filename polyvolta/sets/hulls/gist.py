@@ -7,7 +7,7 @@ emptiness test.
 
 What stays may still say too much: in the context `i mod 4 = 0`, the stride `i mod 12 = 0` says no more than
 `i mod 3 = 0`. The modulus of a stride is therefore divided by each of its prime factors for as long as the context
-makes up for it.
+makes up for it. And of a dimension that has one value in the context nothing is said: `i < N` is `i < 4` where N = 4.
 """
 
 from __future__ import annotations
@@ -176,8 +176,37 @@ def gist_conjunct(c: Conjunct, context: tuple[Conjunct, ...]) -> Conjunct | None
     if len(eqs) < len(c.eqs) or len(ineqs) < len(c.ineqs):
         left = frame.conjunct(eqs, ineqs)
     if left is not None and any(k.eqs for k in pieces):
-        left = _with_smaller_strides(left, context)
+        left = _with_smaller_strides(_with_values(left, _values(context)), context)
     return left
+
+
+def _values(context: Sequence[Conjunct]) -> dict[int, int]:
+    """The columns of dimensions that have one value, the same in every piece, with these values."""
+    found: set[tuple[int, int]] | None = None
+    for k in context:
+        own = set()
+        for row in k.eqs:
+            used = [c for c, v in enumerate(row[1:], 1) if v]
+            if len(used) == 1 and used[0] <= k.n and row[0] % row[used[0]] == 0:
+                own.add((used[0], -row[0] // row[used[0]]))
+        found = own if found is None else found & own
+    return dict(found or ())
+
+
+def _with_values(c: Conjunct, values: dict[int, int]) -> Conjunct:
+    """The conjunct with these values in the place of dimensions, which it then says nothing of."""
+
+    def said(row: Row) -> Row:
+        new = list(row)
+        for col, value in values.items():
+            new[0] += new[col] * value
+            new[col] = 0
+        return tuple(new)
+
+    if not any(row[col] for col in values for row in (*c.eqs, *c.ineqs, *[d[1] for d in c.divs if d])):
+        return c
+    divs = [d and (d[0], said(d[1])) for d in c.divs]
+    return cj.normalise(c.n, divs, map(said, c.eqs), map(said, c.ineqs)) or c
 
 
 def _untied(eqs: Sequence[Row], base: int) -> list[Row]:

@@ -37,6 +37,10 @@ CASES = [
     ("{ [a, b, c] : a mod 2 = 0 and a = c }", "{ [a, b, c] : b mod 2 = 0 and b = c }", "{ [a, b, c] : c = a }"),
     ("{ [a, b, c] : a mod 6 = 0 and a = c }", "{ [a, b, c] : b mod 2 = 0 and b = c }",
      "{ [a, b, c] : a mod 3 = 0 and c = a }"),
+    ("[N] -> { [i] : i < N }", "[N] -> { [i] : N = 4 and i > 0 }", "[N] -> { [i] : i <= 3 }"),
+    ("{ [i, j] : i < j and j < 9 }", "{ [i, j] : j = 1 }", "{ [i, j] : i <= 0 }"),
+    ("{ [i, j] : i < j }", "{ [i, j] : j = 1; [i, j] : j = 2 }", "{ [i, j] : i < j }"),
+    ("{ [i, j] : i = floor(j/4) }", "{ [i, j] : j = 9 and i > -5 }", "{ [i, j] : i = 2 }"),
     ("{ [a, b, c] : a = 6c and b = 10c }", "{ [a, b, c] : a = 6c }", None),
 ]  # fmt: skip
 
@@ -129,3 +133,16 @@ def test_a_function_of_several_tuples_in_a_set_of_inputs():
     assert str(f.gist(Set("{ B[i, i]; D[i] : i > 0 }"))) == "{ B[i, i'] -> C[3*i]; D[i] -> C[i] }"
     g = Map("[N] -> (C[] : { B[N, N] })").gist(Set("[N] -> { B[N, N] }"))
     assert g.is_equal(Map("[N] -> { B[i, j] -> C[] }"))
+
+
+def test_what_has_one_value_in_the_context_is_not_spoken_of():
+    f = Map("[N] -> { B[i] -> C[3i + N] }").gist_params(Set("[N] -> { : N = 1 }"))
+    assert str(f) == "[N] -> { B[i] -> C[3*i + 1] }"
+    for a, b, value in itertools.product((-2, 1, 3), (2, 3), (-1, 0, 4)):
+        this = Set(f"{{ [i, j, k] : {a}i <= {b}j + k and floor((i + j)/{b}) <= k; [i, j, k] : i = {a}j }}")
+        context = Set(f"{{ [i, j, k] : j = {value} and i + k > -4 }}")
+        short = this.gist(context)
+        for i, k in itertools.product(range(-6, 7), repeat=2):
+            wanted = (a * i <= b * value + k and (i + value) // b <= k) or i == a * value
+            assert i + k <= -4 or short.contains((i, value, k)) == wanted
+        assert all(not row[2] for _, cs in short.parts for c in cs for row in (*c.eqs, *c.ineqs))
