@@ -102,7 +102,7 @@ def test_a_missing_attribute_of_isl_says_what_is_here(text, name, here):
     ("owner", "name", "here"),
     [
         (sets.PwAff("{ [i] -> [i] }"), "div", "PwAff.ceildiv"),
-        (sets.MultiPwAff("{ [i] -> [i] }"), "range_factor_domain", "of the graph, MultiPwAff.as_map"),
+        (sets.MultiPwAff("{ [i] -> [i] }"), "flatten_range", "of the graph, MultiPwAff.as_map"),
         (sets.MultiPwAff("{ [i] -> [i] }"), "_values", "a MultiPwAff has no attribute"),
         (sets.Set, "box_from_points", "Set.from_points"),
         (sets.Map, "lex_lt_first", "Map.lex_lt"),

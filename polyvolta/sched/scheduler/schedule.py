@@ -21,7 +21,7 @@ from typing import get_args
 from polyvolta.sched.dependence import Accessing
 from polyvolta.sched.dependence import dependences as dependences_of
 from polyvolta.sched.dependence.model import Dependence, fitting
-from polyvolta.sched.errors import BadProgram, BadSchedule
+from polyvolta.sched.errors import BadProgram, BadSchedule, NoSchedule
 from polyvolta.sched.legality import violations
 from polyvolta.sched.nodes import Leaf, Node
 from polyvolta.sched.points import unbounded
@@ -29,6 +29,7 @@ from polyvolta.sched.program import Program
 from polyvolta.sched.program.assuming import assuming, context_of
 from polyvolta.sched.scheduler.build import Builder
 from polyvolta.sched.scheduler.constraints import Constraints
+from polyvolta.sched.scheduler.determined import determined, without
 from polyvolta.sched.scheduler.fusion import Explain, Fuse
 from polyvolta.sched.scheduler.pieces import DATA, pieces_of
 from polyvolta.sched.scheduler.texts import arguments_of, says_constraints
@@ -78,7 +79,8 @@ def schedule(
     negative : whether iterators may have negative coefficients, as in `[t, t - i]`; if not, they have them only where
         nothing else satisfies the dependences.
     narrow : whether a band has no member for a direction in which a statement's instances are all alike, as equalities
-        of the domain make them; else bands are as wide as statements have iterators.
+        of the domain make them, nor for an iterator that the others determine, as j in `j = floor(i/4)`; else bands are
+        as wide as statements have iterators.
     verify : whether the result is checked by `legality.violations`.
     explain : called with each step in words: `schedule(program, explain=print)`.
 
@@ -125,7 +127,8 @@ def schedule(
     params = tuple(dict.fromkeys([*domain.param_names, *[p for d in found for p in d.relation.param_names]]))
     order = tuple([s.out.name or "" for s, _ in domain.parts])
     order = order if written is None else in_order(written, order)
-    parts = sorted(domain.align_params(params).parts, key=lambda part: order.index(part[0].out.name or ""))
+    scheduled, between = _undetermined(domain, found) if narrow else (domain, found)
+    parts = sorted(scheduled.align_params(params).parts, key=lambda part: order.index(part[0].out.name or ""))
     tuples = [s.out for s, _ in parts]
     builder = Builder(
         names=tuple([t.name or "" for t in tuples]),
@@ -138,14 +141,22 @@ def schedule(
         explain=say,
     )
     number = {name: k for k, name in enumerate(builder.names)}
-    pieces = pieces_of(found, number, params, domain)
+    pieces = pieces_of(between, number, params, scheduled)
     for p in pieces:
         say(lambda p=p: f"dependence {builder.describe(p)}")
     fixed = tuple([_alike(cs, len(params)) if narrow else () for _, cs in parts])
-    result = Schedule(
-        assuming(domain, context, builder.tree(pieces, fixed) if tuples else Leaf()),
-        tuple([d for d in found if d.kind in (*DATA, "validity")]),
-    )
+    try:
+        tree = builder.tree(pieces, fixed) if tuples else Leaf()
+    except NoSchedule:
+        if scheduled is domain:
+            raise
+        tree = None  # what is determined may be what tells instances apart that depend on each other
+    if tree is None or (builder.failures and scheduled is not domain):
+        return schedule(
+            domain if written is None else program, fuse, dependences=found, context=context, narrow=False,
+            outer_parallel=outer_parallel, negative=negative, verify=verify, explain=explain,
+        )  # fmt: skip
+    result = Schedule(assuming(domain, context, tree), tuple([d for d in found if d.kind in (*DATA, "validity")]))
     if found and (verify or builder.failures):
         _verify(result, builder)
     return result
@@ -221,6 +232,18 @@ def _what(program: Program | Set | str, context: Set | None) -> tuple[Set, Node 
             hint="nest(function), Program.parse(text) and Program.of(graph) make one",
         )
     return program, None, context
+
+
+def _undetermined(domain: Set, found: Sequence[Dependence]) -> tuple[Set, Sequence[Dependence]]:
+    """The instances and dependences without iterators that others determine, not by an equality (`_alike`)."""
+    gone = {}
+    for space, cs in domain.parts:
+        if len(space.out.dims) > 1:
+            name = space.out.name or ""
+            places = determined(domain.only(name))
+            if len(places) > len(_alike(cs, len(domain.param_names))):
+                gone[name] = places
+    return without(domain, found, gone) if gone else (domain, found)
 
 
 def _alike(conjuncts: Sequence[Conjunct], params: int) -> tuple[Row, ...]:

@@ -1,9 +1,11 @@
-"""isl's texts of schedule constraints: a set and relations by their keys, in quotes or, each in its line, without.
+"""isl's texts of schedule constraints: a set and relations by their keys, in quotes or without.
 
 { domain: "[N] -> { S[i] : 0 <= i < N }", validity: "{ S[i] -> S[i + 1] }", proximity: "{ S[i] -> S[i + 1] }" }
 
-domain: "[N] -> { S[i] : 0 <= i < N }"
-validity: "{ S[i] -> S[i + 1] }"
+# a comment
+domain: [N] -> { S[i] : 0 <= i
+  and i < N }
+validity: { S[i] -> S[i + 1] }
 """
 
 from __future__ import annotations
@@ -23,7 +25,8 @@ ARGUMENTS = {
 """What isl calls the arguments of `schedule`."""
 
 KEY = re.compile(r"[\s,]*[\"']?([A-Za-z_]\w*)[\"']?\s*:\s*")
-VALUE = re.compile(r"\"([^\"]*)\"|'([^']*)'|([^\n]*)")
+VALUE = re.compile(r"\"([^\"]*)\"|'([^']*)'|((?:\[[^\[\]]*\]\s*->\s*)?\{[^{}]*\}|[^\n]*)")
+COMMENT = re.compile(r"^[ \t]*#[^\n]*", re.MULTILINE)
 
 
 def says_constraints(value: object) -> bool:
@@ -48,6 +51,7 @@ def arguments_of(text: str) -> dict[str, Any]:
     program { S[i] }
     conditional_validity_condition { S[i] -> S[i + 1] }
     """
+    text = COMMENT.sub(lambda found: " " * len(found[0]), text)  # what stands behind keeps its place, for errors
     at, end = 0, len(text.rstrip())
     if text.lstrip()[:1] == "{" and text[end - 1 : end] == "}":
         at, end = text.index("{") + 1, end - 1

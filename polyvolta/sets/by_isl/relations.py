@@ -154,6 +154,10 @@ def extremum(name: str) -> Callable[[Set, Any], int]:
     """A method for the least or greatest value of a dimension or an expression, for all parameters together."""
 
     def val(self: Set, what: Any) -> int:  # noqa: ANN401
+        from ..functions.pwaff import PwAff
+
+        if isinstance(what, PwAff):  # an objective, over the points of the set
+            return getattr(what.intersect_domain(self), f"{name[-3:]}_val")()
         found = getattr(self, name)(what)
         return found if isinstance(found, int) else getattr(found, f"{name[-3:]}_val")()
 
@@ -346,7 +350,7 @@ METHODS: tuple[tuple[str, str, Callable[..., Any]], ...] = (
     ("Map", "plain_is_single_valued", same("is_single_valued")),
     ("Map", "max_multi_pw_aff", extremes_of_map("dim_max")),
     ("Map", "min_multi_pw_aff", extremes_of_map("dim_min")),
-    ("Map", "as_multi_union_pw_aff", same("as_multi_pw_aff")),
+    ("Map", "as_multi_union_pw_aff", lambda self: self if len(self.parts) > 1 else self.as_multi_pw_aff()),
     ("Map", "as_union_pw_multi_aff", itself),
     ("Map", "partial_lexmin", optimum_of_map("lexmin")),
     ("Map", "partial_lexmax", optimum_of_map("lexmax")),

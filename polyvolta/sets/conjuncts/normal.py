@@ -117,7 +117,7 @@ class _Work(Columns):
 
     def settled(self) -> bool:
         """Whether nothing is left to rewrite, the inequalities being tightened; else something has been."""
-        if self.unsolved or self.round_divs() or self.recognise():
+        if self.unsolved or self.round_divs() or self.recognise() or self.floors_alone():
             return False
         if self.divs and len(self.used_divs()) < len(self.divs):
             self.sort_divs()  # a row that was dropped may have been the last to use a div
@@ -353,6 +353,12 @@ class _Work(Columns):
                 return tight
             row = tight
         return row
+
+    def floors_alone(self) -> bool:
+        """Whether rounding has left a row of a floor alone, `floor(e/d) <= f`: the next round says it of `e`."""
+        first, known = self.base, self.divs.count(None) < len(self.divs)
+        units = [r for r in self.ineqs if 1 in r[first:] or -1 in r[first:]] if known else ()
+        return any(self.without_unit_divs(tuple(r)) != tuple(r) for r in units)
 
     def round_divs(self) -> bool:
         """Simplify a div by the intervals of its argument; whether there was one."""

@@ -7,7 +7,7 @@ emptiness test.
 
 What stays may still say too much: in the context `i mod 4 = 0`, the stride `i mod 12 = 0` says no more than
 `i mod 3 = 0`. The modulus of a stride is therefore divided by each of its prime factors for as long as the context
-makes up for it.
+makes up for it. And of a dimension that has one value in the context nothing is said: `i < N` is `i < 4` where N = 4.
 """
 
 from __future__ import annotations
@@ -32,14 +32,15 @@ R = TypeVar("R", bound="Relation")
 
 
 def gist(self: R, context: R) -> R:
-    """A simpler relation that agrees with this one wherever `context` holds.
+    """A simpler relation that agrees with this one wherever `context` holds; a set says what is known of the inputs of
+    a map, which may be isl's function of several tuples, as `gist_domain` does.
 
     Exact: O(rows x pieces of the context) linear programs, and emptiness tests for the rows that stay; it never has
-    more constraints than this.
+    more constraints than this. In an empty context of the same space it is everything, as isl's.
 
     Raises
     ------
-    SpaceMismatch : a set in the context of a map, or the other way round.
+    SpaceMismatch : a map in the context of a set, or sets or maps without a space in common.
     BudgetExceeded : the emptiness tests took too many steps.
 
     >>> from polyvolta.sets import Set
@@ -50,6 +51,11 @@ def gist(self: R, context: R) -> R:
     >>> print(Set("{ [i, j] : i >= 0; [i, j] : j >= 0 }").gist(Set("{ [i, j] : i + j >= 0 }")))
     { [i, j] }
     """
+    from ..values.map import Map
+    from ..values.set import Set
+
+    if isinstance(self, Map) and isinstance(context, Set):
+        return gist_domain(self, context)
     self._check_space(context, "a gist")
     self._check_params(context, "a gist")
     a, b = self._aligned(context)
@@ -58,6 +64,9 @@ def gist(self: R, context: R) -> R:
     parts = []
     for space, cs in a.parts:
         known = b._find(space.key)
+        if not known and any(other.key == space.key for other, _ in b.parts):  # where nothing is, all is said
+            parts.append((space, (cj.universe(len(a.param_names) + len(space.dims)),)))
+            continue
         simple = [(c, short) for c in cs if (short := gist_conjunct(c, known)) is not None]
         parts.append((space, _uncovered(simple, known)))
     return a._of(a.param_names, parts)
@@ -158,6 +167,7 @@ def gist_conjunct(c: Conjunct, context: tuple[Conjunct, ...]) -> Conjunct | None
         if _implied(frame, own.eqs, rest, row, pieces):
             ineqs = rest
     eqs = [r for r in own.eqs if not all(_plainly(k, r) and _plainly(k, negate(r)) for k in pieces)]
+    eqs = _untied(eqs, 1 + c.n)
     for row in list(eqs):
         rest = [r for r in eqs if r is not row]
         if all(_implied(frame, rest, ineqs, r, pieces) for r in (row, negate(row))):
@@ -166,8 +176,54 @@ def gist_conjunct(c: Conjunct, context: tuple[Conjunct, ...]) -> Conjunct | None
     if len(eqs) < len(c.eqs) or len(ineqs) < len(c.ineqs):
         left = frame.conjunct(eqs, ineqs)
     if left is not None and any(k.eqs for k in pieces):
-        left = _with_smaller_strides(left, context)
+        left = _with_smaller_strides(_with_values(left, _values(context)), context)
     return left
+
+
+def _values(context: Sequence[Conjunct]) -> dict[int, int]:
+    """The columns of dimensions that have one value, the same in every piece, with these values."""
+    found: set[tuple[int, int]] | None = None
+    for k in context:
+        own = set()
+        for row in k.eqs:
+            used = [c for c, v in enumerate(row[1:], 1) if v]
+            if len(used) == 1 and used[0] <= k.n and row[0] % row[used[0]] == 0:
+                own.add((used[0], -row[0] // row[used[0]]))
+        found = own if found is None else found & own
+    return dict(found or ())
+
+
+def _with_values(c: Conjunct, values: dict[int, int]) -> Conjunct:
+    """The conjunct with these values in the place of dimensions, which it then says nothing of."""
+
+    def said(row: Row) -> Row:
+        new = list(row)
+        for col, value in values.items():
+            new[0] += new[col] * value
+            new[col] = 0
+        return tuple(new)
+
+    if not any(row[col] for col in values for row in (*c.eqs, *c.ineqs, *[d[1] for d in c.divs if d])):
+        return c
+    divs = [d and (d[0], said(d[1])) for d in c.divs]
+    return cj.normalise(c.n, divs, map(said, c.eqs), map(said, c.ineqs)) or c
+
+
+def _untied(eqs: Sequence[Row], base: int) -> list[Row]:
+    """The same equalities, each of the columns from `base` on in one of them where the others have multiples of it.
+
+    `a = 2q` and `c = 2q` are `c = a` and `a = 2q`, of which a context may imply the second.
+    """
+    out = list(eqs)
+    for col in range(base, len(out[0]) if len(out) > 1 else base):
+        own = [r for r in out if r[col]]
+        pivot = min(own, key=lambda r: abs(r[col]), default=None)
+        if pivot is None or len(own) == 1:
+            continue
+        for k, r in enumerate(out):
+            if r is not pivot and r[col] and not r[col] % pivot[col]:
+                out[k] = tuple([a - r[col] // pivot[col] * b for a, b in zip(r, pivot, strict=True)])
+    return out
 
 
 def _plainly(k: Member, row: Row) -> bool:
@@ -219,25 +275,26 @@ def _implied(frame: Frame, eqs: Sequence[Row], ineqs: Sequence[Row], row: Row, p
 def _with_smaller_strides(c: Conjunct, context: tuple[Conjunct, ...]) -> Conjunct:
     """The conjunct, the modulus of each stride divided by what the context knows."""
     base = 1 + c.n
-    for at, row in enumerate(c.eqs):
+    eqs = _untied(c.eqs, base)
+    for at, row in enumerate(eqs):
         for k, div in enumerate(c.divs):
             if div is None or abs(row[base + k]) != div[0] or any(any(d[1][base + k :]) for d in c.divs if d):
                 continue
             for p in _primes(div[0]):
-                weaker = _weaker(c, at, k, p)
+                weaker = _weaker(c, eqs, at, k, p)
                 if weaker is not None and _same_within(c, weaker, context):
                     return _with_smaller_strides(weaker, context)
     return c
 
 
-def _weaker(c: Conjunct, at: int, k: int, p: int) -> Conjunct | None:
-    """The conjunct with equality `at`, which holds div k in no other row, read modulo den / p."""
+def _weaker(c: Conjunct, eqs: Sequence[Row], at: int, k: int, p: int) -> Conjunct | None:
+    """The conjunct with equality `at` of these, which holds div k in no other row, read modulo den / p."""
     col = 1 + c.n + k
-    others = (*c.eqs[:at], *c.eqs[at + 1 :])
+    others = (*eqs[:at], *eqs[at + 1 :])
     if any(r[col] for r in (*others, *c.ineqs)):
         return None
     width = 1 + c.n + len(c.divs)
-    row = [*c.eqs[at], 0]
+    row = [*eqs[at], 0]
     row[width] = row[col] // p
     row[col] = 0
     found = cj.normalise(c.n, [*c.divs, None], [*others, tuple(row)], c.ineqs)

@@ -4,7 +4,8 @@ The closure R+ is the union of all powers R^k, k >= 1. It need not be a Presburg
 with a flag that says whether it has been *proved* equal. In order of cost:
 
 1. One conjunct that moves every point by the same offset: its paths are known exactly (module `paths`).
-2. In general scaled differences give P(k), a superset of R^k, and two subset tests may prove it exact.
+2. In general scaled differences give P(k), a superset of R^k, and two subset tests may prove it exact; or one, where
+   every step leads further: P without its k is in R + R P.
 3. Failing that: squaring until R . R adds nothing, where few pieces do; or splitting off one conjunct A with an exact
    closure: (A + B)+ = A+ + A* (B A*)+; or, for finitely many pairs, a search from every point.
 4. Else P without its k is returned, marked inexact.
@@ -18,7 +19,7 @@ applications", 1996.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, TypeVar
 
@@ -32,12 +33,13 @@ from ..errors import BudgetExceeded, SpaceMismatch, Unbounded
 from ..hulls.coalesce import coalesce_conjuncts
 from ..values.shape import pair, spaced
 from ..values.space import Space, Tuple, whole
-from .compose import apply_range, composed, domain, identity, range_, reverse
+from .compose import apply_range, composed, deltas, domain, identity, range_, reverse
 from .make import from_points
 from .paths import continued, is_exact, scaled, translated
 
 if TYPE_CHECKING:
     from ..values.map import Map
+    from ..values.set import Set
 
 SHARE = 10_000  # steps that one way to an exact closure may spend
 ROUNDS = 8  # squarings
@@ -217,12 +219,14 @@ def _closed(self: Map, depth: int) -> tuple[Map, bool]:
         closed = _attempt(lambda: _without_length(paths, self))
         if closed is not None:
             return closed, True
+    rough = None if paths is None else _attempt(lambda: _without_length(paths, self))
+    if rough is not None and _attempt(lambda: _accounted_for(live, rough)):
+        return rough, True
     ways = [_squared, lambda m: _split(m, depth), _searched] if depth else [_squared]
     for way in ways:
         better = _attempt(lambda way=way: way(live))
         if better is not None:
             return better, True
-    rough = None if paths is None else _attempt(lambda: _without_length(paths, self))
     return domain(live).product(range_(live)).unwrap() if rough is None else rough, False
 
 
@@ -258,6 +262,35 @@ def _without_length(paths: Map, like: Map) -> Map:
     done = (pj.project(c, (last,)) for c in paths.parts[0][1])
     closed = like._of(like.param_names, [(like.space, tuple(c for c in done if c is not None))])
     return closed if len(closed.parts[0][1]) < 2 else closed.coalesce()
+
+
+def _accounted_for(self: Map, closed: Map) -> bool:
+    """Whether a superset of the closure is no larger, since each of its pairs is a step, or a step and a pair.
+
+    That is a proof where a sum of coordinates grows with every step, and between the points of every pair, so that the
+    steps come to an end.
+    """
+    steps, pairs = deltas(self), deltas(closed)
+    n_par, n = len(steps.param_names), len(steps.space.dims)
+    grows = [0] * n
+    for k in range(n):
+        for sign in (1, -1):
+            if not grows[k] and not _some(steps, -1, [-sign * (j == k) for j in range(n)], n_par):
+                grows[k] = sign
+    if not any(grows) or any(_some(s, 0, [-v for v in grows], n_par) for s in (steps, pairs)):
+        return False
+    return closed.is_subset(self | apply_range(self, closed))
+
+
+def _some(points: Set, const: int, form: Sequence[int], n_par: int) -> bool:
+    """Whether `const + form . x >= 0` holds at some points."""
+    row = (const, *[0] * n_par, *form)
+    for _, cs in points.parts:
+        for c in cs:
+            found = cj.normalise(c.n, c.divs, c.eqs, (*c.ineqs, (*row, *[0] * len(c.divs))))
+            if found is not None and not found.is_empty:
+                return True
+    return False
 
 
 def _squared(self: Map) -> Map | None:

@@ -328,8 +328,8 @@ def apply_domain(self: Map, other: Map) -> Map:
 def is_single_valued(self: Map) -> bool:
     """Whether no input has two outputs.
 
-    Exact. Free where equalities give the outputs; else, unless the reverse is a `Layout`, whose digits tell, this^-1 .
-    this must lie in the identity.
+    Exact. Free where equalities give the outputs; else, unless the reverse is a `Layout`, whose digits tell, by one
+    emptiness test for each two pieces and each output: whether it differs.
 
     >>> from polyvolta.sets import Map
     >>> Map("{ S[i] -> [floor(i/2)] }").is_single_valued(), Map("{ S[i] -> [j] : j > i }").is_single_valued()
@@ -337,12 +337,13 @@ def is_single_valued(self: Map) -> bool:
     """
     from ..layouts.recognise_layout import injective_by_digits
     from ..optima.lexrel import solved_outputs
+    from .differ import two_outputs
 
     apart = len({s.source.key for s, _ in self.parts}) == len(self.parts) and all(len(cs) <= 1 for _, cs in self.parts)
     if apart and all(solved_outputs(c, len(self.param_names), s) is not None for s, cs in self.parts for c in cs):
         return True
     known = None if self.param_names else injective_by_digits(reverse(self))
-    return apply_range(reverse(self), self).is_subset(identity(range_(self))) if known is None else known
+    return not two_outputs(self) if known is None else known
 
 
 def is_injective(self: Map) -> bool:

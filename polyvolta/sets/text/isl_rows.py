@@ -288,7 +288,7 @@ ROWS = {
             "not here: every value is an integer",
         ),
         (
-            "domain_reverse project_domain_on_params",
+            "project_domain_on_params",
             "PwAff.pullback, PwAff.as_map",
         ),
         (
@@ -310,7 +310,7 @@ ROWS = {
             "f[k], len(f), for e in f; a new one by MultiPwAff.of",
         ),
         (
-            "foreach_pw_multi_aff every_pw_multi_aff get_pw_multi_aff_list n_pw_multi_aff extract_* as_set to_* "
+            "foreach_pw_multi_aff every_pw_multi_aff get_pw_multi_aff_list n_pw_multi_aff extract_* to_* "
             "add_pw_multi_aff",
             "MultiPwAff.cells, MultiPwAff.pieces, MultiPwAff.as_map; one class for all of them",
         ),
@@ -339,8 +339,8 @@ ROWS = {
             "MultiPwAff.product, MultiPwAff.range_product, MultiPwAff.flat_range_product",
         ),
         (
-            "factor_range range_factor_domain range_factor_range flatten_domain flatten_range range_is_wrapping "
-            "domain_reverse domain_map range_map project_out_map project_domain_on_params",
+            "flatten_domain flatten_range range_is_wrapping domain_map range_map project_out_map "
+            "project_domain_on_params",
             "of the graph, MultiPwAff.as_map: Map.range_factor_domain, Map.flatten_range and the like",
         ),
         (

@@ -70,9 +70,10 @@ def method(cls: type, name: str) -> Callable[..., Any] | None:
 
 @lru_cache(maxsize=1)
 def _methods() -> dict[tuple[str, str], Callable[..., Any]]:
-    from ..by_isl import constraints, dimensions, functions, relations
+    from ..by_isl import binding, constraints, dimensions, functions, relations, union_functions
 
-    rows = (*dimensions.METHODS, *relations.METHODS, *functions.METHODS, *constraints.METHODS)
+    modules = (dimensions, relations, functions, constraints, binding, union_functions)
+    rows = [row for m in modules for row in m.METHODS]
     return {(kind, n): f for kinds, names, f in rows for kind in kinds.split() for n in names.split()}
 
 

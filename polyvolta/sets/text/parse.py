@@ -84,6 +84,9 @@ class Parser(Formulas, Generic[P]):
         if self.toks[self.k] == "[":
             context = self.parameters()
         self.expect("{")
+        if self.toks[self.k : self.k + 3] == ["Sym", "=", "["]:  # parameters as Omega lists them
+            self.k += 2
+            context += self.parameters(False)
         parts: list[tuple[Space, tuple[P, ...]]] = []
         while not self.at("}"):
             parts.append(self.part(is_map, context))
@@ -94,8 +97,8 @@ class Parser(Formulas, Generic[P]):
         self.expect_end()
         return self.params, parts
 
-    def parameters(self) -> list[Tree]:
-        """Step over `[N, M = 5] ->`; what it says of the parameters."""
+    def parameters(self, arrow: bool = True) -> list[Tree]:
+        """Step over `[N, M = 5] ->`, or without the arrow; what it says of the parameters."""
         mark, context = self.k, []
         self.k += 1
         while not self.eat("]"):
@@ -107,9 +110,9 @@ class Parser(Formulas, Generic[P]):
                 context.append(self.value(self.scope[name]))
             if not self.at("]") and not self.eat(","):
                 raise self.wrong("expected ',' or ']'")
-        if self.at("{"):
+        if arrow and self.at("{"):
             raise self.wrong("expected '->' after the parameters")
-        if not self.eat("->"):
+        if arrow and not self.eat("->"):
             self.k = mark
             raise self.wrong("expected '[parameters] -> {' or '{'")
         self.params = tuple(self.scope)

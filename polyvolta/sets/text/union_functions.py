@@ -2,8 +2,9 @@
 
     [N] -> L[{ S[i, j] -> [(i)]; T[i] -> [(N)] }, { S[i, j] -> [(j)]; T[i] -> [(0)] }]
 
-is the relation of `S[i, j]` to `L[i, j]` and of `T[i]` to `L[N, 0]`, where all values are there. Without a value there
-is but a domain, `([] : { S[i] : i > 0 })`.
+is the relation of `S[i, j]` to `L[i, j]` and of `T[i]` to `L[N, 0]`, where all values are there. A domain may follow,
+`(L[{ S[i] -> [(i)] }] : { S[i] : i > 0 })`, and has to without a value, `(L[] : { S[i] : i > 0 })`. A tuple may wrap
+two others, `[A[{ S[i] -> [(i)] }] -> B[{ S[i] -> [(0)] }]]`.
 """
 
 from __future__ import annotations
@@ -18,9 +19,11 @@ from .tokens import NAME, syntax_error
 
 if TYPE_CHECKING:
     from ..values.map import Map
+    from ..values.set import Set
 
-HEAD = re.compile(rf"\s*(\[[^\[\]{{}}()]*\]\s*->\s*)?({NAME.pattern})?\s*(?=\[\s*\{{|\[\s*\]\s*$|\()")
-NOTHING = re.compile(r"\(\s*\[\s*\]\s*:\s*(\{.*\})\s*\)\s*", re.DOTALL)
+PARAMS = re.compile(r"\s*(\[[^\[\]{}()]*\]\s*->\s*)?")
+HEAD = re.compile(rf"\s*(?:\(|({NAME.pattern})?\s*\[)")
+SPACE = re.compile(r"\s*")
 
 
 def is_tuple_of_functions(text: str) -> bool:
@@ -29,7 +32,8 @@ def is_tuple_of_functions(text: str) -> bool:
     >>> is_tuple_of_functions("[{ S[i] -> [(i)] }]"), is_tuple_of_functions("[N] -> { S[i] -> [(i)] }")
     (True, False)
     """
-    return HEAD.match(text) is not None
+    params = PARAMS.match(text)
+    return params is not None and HEAD.match(text, params.end()) is not None
 
 
 def parse_tuple(text: str) -> Map:
@@ -41,50 +45,134 @@ def parse_tuple(text: str) -> Map:
 
     >>> print(parse_tuple("L[{ S[i] -> [(i)]; T[i, j] -> [(j)] }, { S[i] -> [(0)]; T[i, j] -> [(i)] }]"))
     { S[i] -> L[i, 0]; T[i, j] -> L[j, i] }
-    >>> print(parse_tuple("([] : { S[i] : i > 0 })"))
-    { S[i] -> [] : i >= 1 }
+    >>> print(parse_tuple("(L[] : { S[i] : i > 0 })"))
+    { S[i] -> L[] : i >= 1 }
     """
-    from ..values.map import Map
-    from ..values.set import Set
-
-    head = HEAD.match(text)
-    assert head is not None
-    params, name = head[1] or "", head[2]
-    found = NOTHING.fullmatch(text, head.end())
-    if found:
-        s = Set(params + found[1])
-        return Map._of(s.param_names, [(Space(x.out, Tuple(name, ())), cs) for x, cs in s.parts])
-    members = [_member(text, params, start, end) for start, end in _members(text, head.end())]
-    if not members:
-        hint = "write ([] : { S[i] }), or Map('{ S[i] -> [] }')"
-        raise syntax_error(text, head.end(), "a tuple of no functions has no domain", hint)
-    shared = set.intersection(*[{space.source.key for space, _ in m.parts} for m in members])  # others lack a value
-    common = [Map._of(m.param_names, [p for p in m.parts if p[0].source.key in shared]) for m in members]
-    whole = reduce(lambda a, b: a.flat_range_product(b), common)
-    parts = [(Space(space.inp, Tuple(name, space.out.dims)), cs) for space, cs in whole.parts]
-    return Map._of(whole.param_names, parts)
+    return _Reader(text).whole()
 
 
-def _members(text: str, start: int) -> list[tuple[int, int]]:
-    """Where the members of a list in brackets stand, from each `{` to behind its `}`."""
-    found: list[tuple[int, int]] = []
-    at, wanted = start + 1, True  # whether a member or the end may follow
-    while True:
-        at += len(text[at:]) - len(text[at:].lstrip())
-        here = text[at : at + 1]
-        if here == "]" and (not found or not wanted):
-            if rest := text[at + 1 :].lstrip():
-                raise syntax_error(text, len(text) - len(rest), "expected the end of the text")
+class _Reader:
+    """A text, and how far it was read."""
+
+    def __init__(self, text: str) -> None:
+        params = PARAMS.match(text)
+        assert params is not None
+        self.text, self.at = text, params.end()
+        self.params = params[1] or ""
+        self.members: list[Map] = []
+
+    def whole(self) -> Map:
+        """The relation."""
+        start = self.at
+        enclosed = self.eat("(")
+        out = self.tuple()
+        domain = self.domain() if enclosed and self.eat(":") else None
+        if enclosed and not self.eat(")"):
+            raise self.wrong("expected ')'")
+        if self.here() or self.at < len(self.text):
+            raise self.wrong("expected the end of the text")
+        return self.joined(out, domain, start)
+
+    def joined(self, out: Tuple, domain: Set | None, start: int) -> Map:
+        """The members side by side, on the domain."""
+        from ..values.map import Map
+
+        members = self.members
+        of_params = domain is not None and [s.out.key for s, _ in domain.parts] == [domain.params().space.out.key]
+        if not members:
+            if domain is None or of_params:
+                hint = "write ([] : { S[i] }), or Map('{ S[i] -> [] }')"
+                raise syntax_error(self.text, start, "a tuple of no functions has no domain", hint)
+            return Map._of(domain.param_names, [(Space(s.out, out), cs) for s, cs in domain.parts])
+        shared = set.intersection(*[{space.source.key for space, _ in m.parts} for m in members])  # others lack a value
+        common = [Map._of(m.param_names, [p for p in m.parts if p[0].source.key in shared]) for m in members]
+        whole = reduce(lambda a, b: a.flat_range_product(b), common)
+        parts = [(Space(space.inp, _named(out, space.out.dims)), cs) for space, cs in whole.parts]
+        found = Map._of(whole.param_names, parts)
+        if domain is None:
             return found
-        if here == "{" and wanted:
-            close = text.find("}", at)
-            end = len(text) if close < 0 else close + 1
-            found.append((at, end))
-            at, wanted = end, False
-        elif here == "," and not wanted:
-            at, wanted = at + 1, True
-        else:
-            raise syntax_error(text, at, "expected '{ S[i] -> [(i)]; ... }'" if wanted else "expected ',' or ']'")
+        return found.intersect_params(domain) if of_params else found.intersect_domain(domain)
+
+    def here(self) -> str:
+        """The next character but spaces."""
+        found = SPACE.match(self.text, self.at)
+        self.at = found.end() if found else self.at
+        return self.text[self.at : self.at + 1]
+
+    def eat(self, what: str) -> bool:
+        """Step over some characters if they are next."""
+        self.here()
+        found = self.text.startswith(what, self.at)
+        self.at += len(what) * found
+        return found
+
+    def wrong(self, message: str, hint: str = "") -> SetSyntaxError:
+        return syntax_error(self.text, self.at, message, hint)
+
+    def tuple(self) -> Tuple:
+        """A tuple whose members are noted; its dimensions have no names yet."""
+        self.here()
+        name = NAME.match(self.text, self.at)
+        self.at = name.end() if name else self.at
+        if not self.eat("["):
+            raise self.wrong("expected a tuple of functions, '[{ S[i] -> [(i)]; ... }]'")
+        label = name[0] if name else None
+        if (start := self.here()) == "[" or start.isalpha() or start == "_":
+            first = self.tuple()
+            if not self.eat("->"):
+                raise self.wrong("expected '->'")
+            second = self.tuple()
+            if not self.eat("]"):
+                raise self.wrong("expected ']'")
+            return Tuple(label, (*first.dims, *second.dims), Space(first, second))
+        before = len(self.members)
+        closed = self.eat("]")
+        while not closed:
+            if self.here() != "{":
+                raise self.wrong("expected '{ S[i] -> [(i)]; ... }'")
+            self.members.append(_member(self.text, self.params, *self.set()))
+            closed = self.eat("]")
+            if not closed and not self.eat(","):
+                raise self.wrong("expected ',' or ']'")
+        return Tuple(label, ("",) * (len(self.members) - before))
+
+    def set(self) -> tuple[int, int]:
+        """Where a text from `{` to behind its `}` stands, which is stepped over."""
+        start, close = self.at, self.text.find("}", self.at)
+        self.at = len(self.text) if close < 0 else close + 1
+        return start, self.at
+
+    def domain(self) -> Set:
+        """The set behind a colon, which may list parameters of its own."""
+        from ..values.set import Set
+
+        self.here()
+        own = PARAMS.match(self.text, self.at)
+        params, start = self.params, self.at
+        if own is not None and own[1]:
+            params, self.at = "", own.end()
+        if self.here() != "{":
+            raise self.wrong("expected a domain, '{ S[i] : i > 0; ... }'")
+        first, end = self.set()
+        first = start if not params else first
+        try:
+            return Set(params + self.text[first:end])
+        except SetSyntaxError as wrong:
+            raise _shifted(self.text, wrong, first - len(params)) from None
+
+
+def _named(out: Tuple, names: tuple[str, ...]) -> Tuple:
+    """A tuple with these names of its dimensions."""
+    if out.inner is None:
+        return Tuple(out.name, names)
+    first = len(out.inner.source.dims)
+    return Tuple(out.name, names, Space(_named(out.inner.source, names[:first]), _named(out.inner.out, names[first:])))
+
+
+def _shifted(text: str, wrong: SetSyntaxError, by: int) -> SetSyntaxError:
+    """A mistake in a part of a text, where it stands in the whole."""
+    at = wrong.at + by
+    return syntax_error(text, max(at, 0), wrong.message, wrong.hint)
 
 
 def _member(text: str, params: str, start: int, end: int) -> Map:
@@ -94,8 +182,7 @@ def _member(text: str, params: str, start: int, end: int) -> Map:
     try:
         m = Map(params + text[start:end])
     except SetSyntaxError as wrong:
-        at = wrong.at - len(params)
-        raise syntax_error(text, start + at if at >= 0 else 0, wrong.message, wrong.hint) from None
+        raise _shifted(text, wrong, start - len(params) if wrong.at >= len(params) else -len(text)) from None
     if any(space.n_out != 1 or space.out.name or space.out.inner for space, _ in m.parts) or not m.is_single_valued():
         raise syntax_error(text, start, "a member gives one number for each point", "such as { S[i] -> [(i)] }")
     return m

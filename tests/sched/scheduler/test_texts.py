@@ -21,6 +21,21 @@ def test_a_text_is_its_arguments(text):
     assert schedule(text) == expected and [m.coincident for m in schedule(text).band((0, 0)).members] == [True]
 
 
+def test_a_file_of_isl_has_comments_and_texts_of_several_lines():
+    text = f"""# Check this.
+  # And that.
+domain: [N] -> {{ S[i] :
+0 <= i < N; T[i] : 0 <= i
+   and i < N }}
+validity: {FLOW}
+proximity: {{ S[i]
+-> T[1 + i] }}
+"""
+    assert schedule(text) == schedule(Set(DOMAIN), validity=Map(FLOW), proximity=Map(FLOW))
+    with pytest.raises(TreeSyntaxError, match="line 3: vality"):
+        schedule(f"# Check this.\ndomain: {DOMAIN}\nvality: {FLOW}")
+
+
 def test_keys_of_isl_and_their_arguments():
     keys = ("validity", "coincidence", "condition", "conditional_validity", "proximity")
     found = arguments_of(f'{{ domain: "{DOMAIN}", ' + ", ".join(f'{k}: "{FLOW}"' for k in keys) + " }")

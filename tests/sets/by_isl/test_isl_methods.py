@@ -21,7 +21,7 @@ from polyvolta.sets import (
     dim_type,
     make_zero_and_vars,
 )
-from polyvolta.sets.by_isl import constraints, dimensions, functions, relations
+from polyvolta.sets.by_isl import binding, constraints, dimensions, functions, relations, union_functions
 from polyvolta.sets.text import of_isl
 
 TRIANGLE = Set("[N] -> { S[i, j] : 0 <= i < j < N }")
@@ -35,7 +35,8 @@ def points(s, n, **params):
 def test_every_name_is_one_of_isl_and_no_attribute():
     isl = pytest.importorskip("islpy")
     classes = {
-        "Set": "Set BasicSet UnionSet", "Map": "Map BasicMap UnionMap", "PwAff": "PwAff UnionPwAff",
+        "Set": "Set BasicSet UnionSet", "PwAff": "Aff PwAff UnionPwAff",
+        "Map": "Map BasicMap UnionMap UnionPwAff UnionPwMultiAff MultiUnionPwAff",
         "MultiPwAff": "MultiAff MultiPwAff PwMultiAff MultiUnionPwAff UnionPwMultiAff",
         "PwQPolynomial": "PwQPolynomial UnionPwQPolynomial",
     }  # fmt: skip
@@ -45,6 +46,8 @@ def test_every_name_is_one_of_isl_and_no_attribute():
         *relations.METHODS,
         *functions.METHODS,
         *constraints.METHODS,
+        *binding.METHODS,
+        *union_functions.METHODS,
     ):
         for kind, name in product(kinds.split(), names.split()):
             assert any(hasattr(getattr(isl, c), name) for c in classes[kind].split()), (kind, name)

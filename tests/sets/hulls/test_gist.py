@@ -4,7 +4,7 @@ import itertools
 
 import pytest
 
-from polyvolta.sets import Set
+from polyvolta.sets import Map, Set
 
 CASES = [
     (
@@ -33,7 +33,16 @@ CASES = [
     ("{ [i] : i != 5 }", "{ [i] : i > 5 }", "{ [i] }"),
     ("{ [i] : exists a, b : i = 3a + 5b and 0 <= a <= 9 and 0 <= b <= 9 and i >= 0 }", "{ [i] : i >= 0 }", None),
     ("{ [i] : 0 <= i < 9; [i] : i = 20 }", "{ [i] : 0 <= i < 9 }", "{ [i] }"),
-]
+    ("[n] -> { [x] : x = n and x mod 32 = 0 }", "[n] -> { [x] : x mod 32 = 0 }", "[n] -> { [n] }"),
+    ("{ [a, b, c] : a mod 2 = 0 and a = c }", "{ [a, b, c] : b mod 2 = 0 and b = c }", "{ [a, b, c] : c = a }"),
+    ("{ [a, b, c] : a mod 6 = 0 and a = c }", "{ [a, b, c] : b mod 2 = 0 and b = c }",
+     "{ [a, b, c] : a mod 3 = 0 and c = a }"),
+    ("[N] -> { [i] : i < N }", "[N] -> { [i] : N = 4 and i > 0 }", "[N] -> { [i] : i <= 3 }"),
+    ("{ [i, j] : i < j and j < 9 }", "{ [i, j] : j = 1 }", "{ [i, j] : i <= 0 }"),
+    ("{ [i, j] : i < j }", "{ [i, j] : j = 1; [i, j] : j = 2 }", "{ [i, j] : i < j }"),
+    ("{ [i, j] : i = floor(j/4) }", "{ [i, j] : j = 9 and i > -5 }", "{ [i, j] : i = 2 }"),
+    ("{ [a, b, c] : a = 6c and b = 10c }", "{ [a, b, c] : a = 6c }", None),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("this", "context", "left"), CASES)
@@ -98,3 +107,42 @@ def test_pieces_that_leave_a_point_of_the_context_out_stay():
     for i, j in itertools.product(range(-5, 6), repeat=2):
         if i + j >= -2:
             assert ((i, j) in short) == (i >= 0 or j >= 0)
+
+
+def test_in_an_empty_context_of_its_space_nothing_is_left_to_say():
+    assert str(Set("{ [i] : i > 0 }").gist(Set("{ [i] : false }"))) == "{ [i] }"
+    assert str(Set("{ : false }").gist(Set("{ : false }"))) == "{ : }"
+    assert str(Set("{ A[i] : i > 0; B[i] : i > 0 }").gist(Set("{ A[i] : i >= 0 }"))) == "{ A[i] : i >= 1 }"
+    assert Set("{ A[i] : i > 0 }").gist(Set("{ }")).is_empty()  # no space in common
+
+
+def test_gists_of_equalities_that_share_a_floor_agree_in_their_context():
+    """Random pairs of congruences and equalities of three numbers, point by point."""
+    box = list(itertools.product(range(-7, 8), repeat=3))
+    for m, n, k in itertools.product((2, 3, 4, 6), (2, 3, 4), (1, 2)):
+        this = Set(f"{{ [a, b, c] : a mod {m} = 0 and {k}a = c }}")
+        context = Set(f"{{ [a, b, c] : b mod {n} = 0 and b = c }}")
+        short = this.gist(context)
+        for a, b, c in box:
+            if b % n == 0 and b == c:
+                assert ((a, b, c) in short) == (a % m == 0 and k * a == c), (m, n, k, a, b, c)
+
+
+def test_a_function_of_several_tuples_in_a_set_of_inputs():
+    f = Map("C[{ B[i, i] -> [3i]; D[i] -> [i] }]")
+    assert str(f.gist(Set("{ B[i, i]; D[i] : i > 0 }"))) == "{ B[i, i'] -> C[3*i]; D[i] -> C[i] }"
+    g = Map("[N] -> (C[] : { B[N, N] })").gist(Set("[N] -> { B[N, N] }"))
+    assert g.is_equal(Map("[N] -> { B[i, j] -> C[] }"))
+
+
+def test_what_has_one_value_in_the_context_is_not_spoken_of():
+    f = Map("[N] -> { B[i] -> C[3i + N] }").gist_params(Set("[N] -> { : N = 1 }"))
+    assert str(f) == "[N] -> { B[i] -> C[3*i + 1] }"
+    for a, b, value in itertools.product((-2, 1, 3), (2, 3), (-1, 0, 4)):
+        this = Set(f"{{ [i, j, k] : {a}i <= {b}j + k and floor((i + j)/{b}) <= k; [i, j, k] : i = {a}j }}")
+        context = Set(f"{{ [i, j, k] : j = {value} and i + k > -4 }}")
+        short = this.gist(context)
+        for i, k in itertools.product(range(-6, 7), repeat=2):
+            wanted = (a * i <= b * value + k and (i + value) // b <= k) or i == a * value
+            assert i + k <= -4 or short.contains((i, value, k)) == wanted
+        assert all(not row[2] for _, cs in short.parts for c in cs for row in (*c.eqs, *c.ineqs))

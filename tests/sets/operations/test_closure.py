@@ -183,3 +183,43 @@ def test_the_closure_of_a_set_of_pairs_is_a_set_of_pairs():
     found, exact = step.transitive_closure()
     assert exact and found.is_equal(Map("{ [[i] -> [j]] -> [[i] -> [k]] : 0 <= j < k <= 5 }"))
     assert Set("{ [[3] -> [2]] }").apply(found).is_equal(Set("{ [[3] -> [j]] : 3 <= j <= 5 }"))
+
+
+def reached(steps):
+    """The pairs between which paths lead, by search."""
+    onward = {}
+    for x, y in steps:
+        onward.setdefault(x, []).append(y)
+    found = set()
+    for start in onward:
+        todo = list(onward[start])
+        while todo:
+            y = todo.pop()
+            if (start, y) not in found:
+                found.add((start, y))
+                todo += onward.get(y, ())
+    return found
+
+
+STEPS = "k = i + 3 and l = j or k = i and l = j + 3 or k = i + 1 and l = j + 1"
+KITE = "0 < i <= n and 0 < j <= n and i < 2j and j < 2i and 0 < k <= n and 0 < l <= n and k < 2l and l < 2k"
+GROWING = [  # steps, a parameter up to which they are searched, whether the closure is proved
+    (f"[n] -> {{ [i, j] -> [k, l] : {KITE} and ({STEPS}) }}", 9, True),
+    ("[n] -> { [x] -> [y] : 1 <= n <= y - x <= 10 and 0 <= x, y <= 40 }", 12, None),
+    ("[n] -> { [i, j] -> [i + 1, j] : 0 <= i, j < n and j != 2; [i, j] -> [i, j + 2] : 0 <= i, j < n }", 6, None),
+    ("[n] -> { [i, j] -> [i - 1, j + 1] : 0 <= i, j < n; [i, j] -> [i, j + 1] : 0 <= j < n and i = 3 }", 6, None),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "n", "proved"), GROWING)
+def test_a_closure_that_is_said_to_be_exact_is_what_a_search_finds(text, n, proved):
+    m = Map(text)
+    closed, exact = m.transitive_closure()
+    assert proved is None or exact == proved
+    for value in range(n + 1):
+        d = m.space.n_in
+        wanted = reached([(p[:d], p[d:]) for p in m.points(n=value)])
+        if exact:
+            assert {(p[:d], p[d:]) for p in closed.points(n=value)} == wanted, value
+        else:
+            assert all(closed.contains((*x, *y), n=value) for x, y in wanted)

@@ -205,3 +205,13 @@ def test_a_quotient_that_goes_leaves_no_row_of_what_is_solved_for():
         assert [*s.points(N=n)] == [(-2 * (n // 3) - 2,)]
     even, twice = Set("{ [i, j] : j mod 2 = 0 }"), Set("{ [i, j] : j = -2*floor(i/2) - 2 }")
     assert even & twice == twice == twice & even
+
+
+def test_a_row_that_rounding_leaves_of_a_floor_alone_is_one_of_what_it_rounds():
+    """252 to 257 without 257, whose predecessor is a multiple of 256: floor((k + 255)/256) <= 1 is k <= 256."""
+    s = Set("{ [k] : 252 <= k <= 257 and 256*floor((-1 + k)/256) <= -2 + k }")
+    assert [*s.points()] == [(k,) for k in range(252, 257)]
+    assert str(s) == "{ [k] : 252 <= k <= 256 }" and s == Set("{ [k] : 252 <= k <= 256 }")
+    for low in range(-9, 10):
+        s = Set(f"{{ [k] : {low} <= k <= {low + 5} and 8*floor((k - 1)/8) <= k - 2 }}")
+        assert [*s.points()] == [(k,) for k in range(low, low + 6) if (k - 1) % 8]

@@ -1,0 +1,230 @@
+"""isl's names for functions of several tuples, which are relations here: `Map("{ S[i] -> [i]; T[] -> [0] }").add(...)`.
+
+isl has classes of their own for these, `UnionPwAff`, `UnionPwMultiAff` and `MultiUnionPwAff`. As with `relations`, the
+names are no attributes of `Map`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from functools import reduce
+from typing import TYPE_CHECKING, Any
+
+from ..conjuncts import conjunct as cj
+from ..errors import SpaceMismatch, UnknownName
+from ..values.kinds import dim_type
+from ..values.space import POINT, Space
+
+if TYPE_CHECKING:
+    from ..functions.multi_pwaff import MultiPwAff
+    from ..values.map import Map
+    from ..values.set import Set
+
+
+def _combined(self: Map, other: Map, sign: str) -> list[Map]:
+    """The sums or differences of the parts of two functions that have inputs and outputs in the same spaces.
+
+    Raises
+    ------
+    SpaceMismatch : both have a value for an input, in different spaces.
+    """
+    a, b = self._aligned(other)
+    found = []
+    for x in a.parts:
+        for y in b.parts:
+            if x[0].source.key != y[0].source.key:
+                continue
+            f, g = a._of(a.param_names, [x]), b._of(b.param_names, [y])
+            if x[0].out.key == y[0].out.key:
+                one, two = f.as_pw_multi_aff(), g.as_pw_multi_aff()
+                found.append((one + two if sign == "+" else one - two).as_map())
+            elif not f.domain().is_disjoint(g.domain()):
+                raise SpaceMismatch("the two have values in different spaces", where=f"{x[0]}\n{y[0]}")
+    return found
+
+
+def pointwise(sign: str) -> Callable[[Map, Map], Map]:
+    """A method that gives the sums or differences of two functions where both have a value."""
+
+    def method(self: Map, other: Map) -> Map:
+        return _union(self, _combined(self, other, sign))
+
+    method.__doc__ = f"The function f {sign} g, where both have a value; exact."
+    return method
+
+
+def union_add(self: Map, other: Map) -> Map:
+    """The sum where both have a value, and where one has one, that; exact."""
+    both = _union(self, _combined(self, other, "+"))
+    if both.is_empty():
+        return self | other
+    there = both.domain()
+    return both | self.subtract_domain(there) | other.subtract_domain(there)
+
+
+def _union(like: Map, maps: Iterable[Map]) -> Map:
+    """The union, of nothing an empty relation."""
+    return reduce(lambda a, b: a | b, maps, like._of(like.param_names, []))
+
+
+def _composed(first: Map, second: Map) -> Map:
+    """The pairs (x, z) with x -> y -> z, of none an empty relation, in whatever spaces the y are."""
+    if {s.out.key for s, _ in first.parts}.isdisjoint(s.source.key for s, _ in second.parts):
+        return first._of(first.param_names, [])
+    return first.apply_range(second)
+
+
+def pulled_back(self: Map, inputs: Any) -> Map:  # noqa: ANN401
+    """The function of what another function gives."""
+    return _composed(_graph(inputs), self)
+
+
+def applied(self: Map, f: Any) -> Map:  # noqa: ANN401
+    """The values that a function has at the values of this one."""
+    return _composed(self, _graph(f))
+
+
+def _graph(f: Any) -> Map:  # noqa: ANN401
+    """The relation itself, or that of a function."""
+    from ..values.map import Map
+
+    return f if isinstance(f, Map) else f.as_map()
+
+
+def member(self: Map, pos: int) -> Map:
+    """One of the values of a function, by its position.
+
+    Raises
+    ------
+    UnknownName : a value has no such position.
+    """
+    found = []
+    for part in self.parts:
+        m, n = self._of(self.param_names, [part]), part[0].n_out
+        if not 0 <= pos < n:
+            raise UnknownName(f"there are values 0 to {n - 1}, none at {pos}", where=str(m))
+        found.append(m.project_out(dim_type.out, pos + 1, n - pos - 1).project_out(dim_type.out, 0, pos))
+    return _union(self, [m.rename_range(None) for m in found])
+
+
+def zero_union_set(self: Map) -> Set:
+    """The inputs at which all values are 0."""
+    zeros = self.range()
+    parts = []
+    for space, cs in zeros.parts:
+        first, n = 1 + len(zeros.param_names), len(space.dims)
+        for c in cs[:1]:
+            rows = [tuple([int(j == first + k) for j in range(first + n)]) for k in range(n)]
+            parts.append((space, (cj.sure(cj.normalise(c.n, (), rows, ())),)))
+    return self.intersect_range(zeros._of(zeros.param_names, parts)).domain()
+
+
+def eq_at(self: Map, f: Map) -> Map:
+    """The pairs whose two points have the same value of a function."""
+    return self & f.apply_range(f.reverse())
+
+
+def lex_at(name: str) -> Callable[[Map, Map], Map]:
+    """A method that keeps the pairs whose values of a function are in lexicographic order."""
+
+    def method(self: Map, f: Map) -> Map:
+        return self & getattr(f, name)(f)
+
+    method.__doc__ = f"The pairs (x, y) of which (f(x), f(y)) are as `{name}` says."
+    return method
+
+
+def _by_label(self: Map, change: Callable[[Map], Map]) -> Map:
+    """What becomes of the pairs whose inputs are wrapped, whose names are kept; others are left out."""
+    found = []
+    for name in dict.fromkeys([space.source.name for space, _ in self.parts if space.source.inner is not None]):
+        own = [part for part in self.parts if part[0].source.name == name and part[0].source.inner is not None]
+        changed = change(self._of(self.param_names, own))
+        parts = [(Space(replace(s.source, name=name), s.out), cs) for s, cs in changed.parts]
+        found.append(changed._of(changed.param_names, parts))
+    return _union(self, found)
+
+
+def intersect_domain_wrapped_range(self: Map, sets: Set) -> Map:
+    """The pairs [x -> y] -> z with y in a set; inputs that are not wrapped have none."""
+    return _by_label(self, lambda m: m.domain_reverse().intersect_domain_wrapped_domain(sets).domain_reverse())
+
+
+def preimage_of_first(self: Map, f: Map) -> Map:
+    """The pairs [x -> y] -> z with [f(x) -> y] -> z; inputs that are not wrapped have none."""
+
+    def change(m: Map) -> Map:
+        found = _composed(_graph(f), m.curry())
+        return found.uncurry() if found.parts else found
+
+    return _by_label(self, change)
+
+
+def compared(name: str) -> Callable[[MultiPwAff, MultiPwAff], Set]:
+    """A method for the points at which the values of two functions are in lexicographic order."""
+
+    def method(self: MultiPwAff, other: MultiPwAff) -> Set:
+        pairs = getattr(self.as_map(), name)(other.as_map())
+        same = pairs & pairs.identity(self.space.source)
+        return same.domain() if self.space.source.dims or self.space.source.name else same.domain().params()
+
+    method.__doc__ = f"The points x of which (f(x), g(x)) are as `{name}` says."
+    return method
+
+
+def of_graph(name: str) -> Callable[[Any], Any]:
+    """A method that gives the function whose graph a method of relations makes of the graph."""
+
+    def method(self: Any) -> Any:  # noqa: ANN401
+        found = getattr(self.as_map(), name)().as_pw_multi_aff()
+        return found if hasattr(self, "cells") else found[0]
+
+    method.__doc__ = f"`{name}` of the graph, as a function."
+    return method
+
+
+def second_values(self: MultiPwAff) -> MultiPwAff:
+    """Of values that are wrapped pairs, without inputs, the second ones."""
+    return self.as_map().range_factor_range().as_pw_multi_aff()
+
+
+def as_set(self: MultiPwAff) -> Set:
+    """The point for each choice of the parameters, of a function without inputs.
+
+    Raises
+    ------
+    SpaceMismatch : it has inputs.
+    """
+    if self.space.source.key != POINT.key:
+        raise SpaceMismatch("a function with inputs is no set", where=str(self), hint="f.as_map() is its graph")
+    return self.as_map().range()
+
+
+METHODS: tuple[tuple[str, str, Callable[..., Any]], ...] = (
+    ("Map", "add", pointwise("+")),
+    ("Map", "sub", pointwise("-")),
+    ("Map", "union_add", union_add),
+    ("Map", "pullback_union_pw_multi_aff", pulled_back),
+    ("Map", "apply_multi_aff apply_pw_aff apply_pw_multi_aff", applied),
+    ("Map", "get_at get_union_pw_aff", member),
+    ("Map", "zero_union_set", zero_union_set),
+    ("Map", "eq_at_multi_union_pw_aff", eq_at),
+    ("Map", "lex_lt_at_multi_union_pw_aff", lex_at("lex_lt_map")),
+    ("Map", "lex_le_at_multi_union_pw_aff", lex_at("lex_le_map")),
+    ("Map", "lex_gt_at_multi_union_pw_aff", lex_at("lex_gt_map")),
+    ("Map", "lex_ge_at_multi_union_pw_aff", lex_at("lex_ge_map")),
+    ("Map", "intersect_domain_wrapped_range", intersect_domain_wrapped_range),
+    ("Map", "preimage_domain_wrapped_domain_union_pw_multi_aff", preimage_of_first),
+    ("Map", "involves_nan", lambda self: False),
+    ("PwAff MultiPwAff", "domain_reverse", of_graph("domain_reverse")),
+    ("MultiPwAff", "range_factor_domain", of_graph("range_factor_domain")),
+    ("MultiPwAff", "range_factor_range", of_graph("range_factor_range")),
+    ("MultiPwAff", "factor_range", second_values),
+    ("MultiPwAff", "as_set", as_set),
+    ("MultiPwAff", "lex_lt_set", compared("lex_lt_map")),
+    ("MultiPwAff", "lex_le_set", compared("lex_le_map")),
+    ("MultiPwAff", "lex_gt_set", compared("lex_gt_map")),
+    ("MultiPwAff", "lex_ge_set", compared("lex_ge_map")),
+)
+"""Classes, isl's names, and the method."""
