@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from ..errors import NotSupported, SpaceMismatch, UnknownName, nearest
+from ..errors import NotSupported, SpaceMismatch, UnknownName, kind_of, nearest, need_function
 from ..operations.bounds import _with
 from ..values import kinds
 from ..values.aff import Aff, var
@@ -143,7 +143,12 @@ def add_constraint(self: Relation, c: Constraint) -> Any:  # noqa: ANN401
     Raises
     ------
     UnknownName : the constraint speaks of a dimension or parameter that is not there.
+    SpaceMismatch : it is no `Constraint`.
     """
+    if not isinstance(c, Constraint):
+        kind = type(self).__name__
+        hint = f'a text says constraints, too: {kind[0].lower()} & {kind}("{{ {self.space} : ... }}")'
+        raise SpaceMismatch(f"add_constraint needs a Constraint, not {kind_of(c)}", where=str(self), hint=hint)
     names = (*self.param_names, *self.space.dims)
     for name in sorted(c.expr.names()):
         if name not in names:
@@ -153,7 +158,10 @@ def add_constraint(self: Relation, c: Constraint) -> Any:  # noqa: ANN401
 
 
 def add_constraints(self: Relation, some: Iterable[Constraint]) -> Any:  # noqa: ANN401
-    """The points, of its one space, at which some constraints hold."""
+    """The points, of its one space, at which some constraints hold; `SpaceMismatch` where these are none."""
+    if not isinstance(some, Iterable):
+        raise SpaceMismatch(f"add_constraints needs a list of Constraints, not {kind_of(some)}", where=str(self),
+                            hint="s.add_constraint(c) adds one")  # fmt: skip
     for c in some:
         self = add_constraint(self, c)
     return self
@@ -193,6 +201,7 @@ def _expression(row: Any, columns: list[Aff]) -> Aff:  # noqa: ANN401
 
 def foreach_constraint(self: Relation, f: Callable[[Constraint], object]) -> None:
     """Call a function with each constraint of its one piece."""
+    need_function(f)
     for c in get_constraints(self):
         f(c)
 

@@ -30,8 +30,9 @@ def get_var_dict(self: Any, kind: Any = None) -> dict[str, tuple[kinds.dim_type,
     """For each name the kind of the dimension and its position; of one kind if it is given."""
     there = [k for k in (kinds.dim_type.param, kinds.dim_type.in_, kinds.dim_type.out)
              if k is not kinds.dim_type.in_ or self.space.inp is not None]  # fmt: skip
-    wanted = there if kind is None else [kinds.dim_type[kind.name]]
-    return {name: (k, at) for k in wanted for at, name in enumerate(kinds.of_kind(self, k))}
+    wanted: list[Any] = there if kind is None else [kind]
+    found = [(k, at, name) for k in wanted for at, name in enumerate(kinds.of_kind(self, k))]
+    return {name: (kinds.dim_type[k.name], at) for k, at, name in found}
 
 
 def find_dim_by_name(self: Any, kind: Any, name: str) -> int:  # noqa: ANN401

@@ -10,8 +10,8 @@ from fractions import Fraction
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
-from ..errors import NotAffine
-from ..values.space import Tuple
+from ..errors import NotAffine, SpaceMismatch, UnknownName, kind_of, need_function
+from ..values.space import Tuple, position
 from . import relations as of_relations
 from .relations import itself, same
 
@@ -64,12 +64,14 @@ def pieces(self: Any) -> list[Any]:  # noqa: ANN401
 
 def foreach_piece(self: Any, f: Callable[[Set, Any], object]) -> None:  # noqa: ANN401
     """Call a function with each set and what this function is there."""
+    need_function(f, "two arguments")
     for domain, value in self.pieces:
         f(domain, value)
 
 
 def every_piece(self: Any, f: Callable[[Set, Any], object]) -> bool:  # noqa: ANN401
     """Whether a function holds of each set and what this function is there."""
+    need_function(f, "two arguments")
     return all(f(domain, value) for domain, value in self.pieces)
 
 
@@ -110,8 +112,11 @@ def related(sign: str) -> Callable[[PwAff, PwAff], Map]:
     """A method that relates the points of one function to those of another by their values."""
 
     def method(self: PwAff, other: PwAff) -> Map:
+        from ..functions.pwaff import PwAff
         from ..values.map import Map
 
+        if not isinstance(other, PwAff):
+            raise SpaceMismatch(f"a function of one value is needed, not {kind_of(other)}", where=str(self))
         between = Map(f"{{ [a] -> [b] : a {sign} b }}")
         return self.as_map().apply_range(between).apply_range(other.as_map().reverse())
 
@@ -171,7 +176,7 @@ def members(self: MultiPwAff) -> list[PwAff]:
 def with_member(self: MultiPwAff, pos: int, f: PwAff) -> MultiPwAff:
     """With another function in the place of a value."""
     new = list(self)
-    new[pos] = f
+    new[position(pos, self.space.out.dims, self.space, "value")] = f
     return type(self).of(*new, name=self.space.out.name)
 
 
@@ -180,6 +185,10 @@ def with_member(self: MultiPwAff, pos: int, f: PwAff) -> MultiPwAff:
 
 def eval_with_dict(self: PwQPolynomial, values: Mapping[str, int]) -> int | Fraction:
     """The value at a point, given by the names of the parameters and dimensions."""
+    if not isinstance(values, Mapping) or not all(isinstance(n, str) for n in values):
+        what = "names that are no texts" if isinstance(values, Mapping) else kind_of(values)
+        raise UnknownName(f"a point is a mapping from names to numbers, not {what}", where=str(self),
+                          hint='f.eval_with_dict({"N": 10}), or f(N=10)')  # fmt: skip
     return self(**values)
 
 

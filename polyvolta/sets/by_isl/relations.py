@@ -13,7 +13,8 @@ from ..conjuncts import conjunct as cj
 from ..conjuncts.conjunct import Conjunct, uses
 from ..conjuncts.implies import subtract
 from ..engine.rows import Row
-from ..values.space import Space, renamed
+from ..errors import UnknownName, need_function
+from ..values.space import Space, Tuple, renamed
 
 if TYPE_CHECKING:
     from ..functions.pwaff import PwAff
@@ -48,6 +49,7 @@ def each(found: Callable[[Any], list[Any]]) -> Callable[[Any, Callable[[Any], ob
     """A method that calls a function with each of some things."""
 
     def foreach(self: Any, f: Callable[[Any], object]) -> None:  # noqa: ANN401
+        need_function(f)
         for x in found(self):
             f(x)
 
@@ -59,6 +61,7 @@ def all_of(found: Callable[[Any], list[Any]]) -> Callable[[Any, Callable[[Any], 
     """A method that asks whether a function holds of each of some things."""
 
     def every(self: Any, f: Callable[[Any], object]) -> bool:  # noqa: ANN401
+        need_function(f)
         return all(f(x) for x in found(self))
 
     every.__doc__ = f"Whether a function holds of each: {found.__doc__}"
@@ -141,6 +144,7 @@ def count_val(self: Set) -> int:
 
 def foreach_point(self: Set, f: Callable[[tuple[int, ...]], object]) -> None:
     """Call a function with each point, a tuple of numbers, of a set without parameters."""
+    need_function(f)
     for p in self.points():
         f(p)
 
@@ -225,17 +229,25 @@ def can_range_curry(self: Map) -> bool:
 
 def remove_map_if(self: Map, f: Callable[[Map], object]) -> Map:
     """Without the parts, of one space each, of which a function holds."""
+    need_function(f)
     return self._of(self.param_names, [m.parts[0] for m in spaces(self) if not f(m)])
 
 
 def get_map_tuple_name(self: Map, kind: Any) -> str | None:  # noqa: ANN401
     """The name of a tuple of its one space, None where it has none."""
-    return (self.space.source if kind.name == "in_" else self.space.out).name
+    return _side(self, kind).name
 
 
 def set_map_tuple_name(self: Map, kind: Any, name: str) -> Map:  # noqa: ANN401
     """The same pairs, a tuple under another name."""
-    return self.rename_domain(name) if kind.name == "in_" else self.rename_range(name)
+    return self.rename_domain(name) if _side(self, kind) is self.space.inp else self.rename_range(name)
+
+
+def _side(self: Map, kind: Any) -> Tuple:  # noqa: ANN401
+    """The tuple of a kind, dim_type.in_ or dim_type.out."""
+    if getattr(kind, "name", None) not in ("in_", "out", "set"):
+        raise UnknownName(f"{kind!r} is no tuple of a map", where=str(self), hint="dim_type.in_, dim_type.out")
+    return self.space.source if kind.name == "in_" else self.space.out
 
 
 def fixed_power_val(self: Map, exponent: int) -> Map:

@@ -6,7 +6,8 @@ Read only when an attribute is missing, so that those that are there cost nothin
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from typing import Any
@@ -47,10 +48,45 @@ def lacking(cls: type, name: str) -> str:
     >>> from polyvolta.sets import Set
     >>> lacking(Set, "get_stride")
     "a Set has no attribute 'get_stride'; for isl's get_stride there is: Set.box_hull, with strides"
+    >>> lacking(Set, "intersct")
+    "a Set has no attribute 'intersct'; did you mean intersect?"
     """
+    return f"a {cls.__name__} has no attribute {name!r}" + (_instead(cls, name) or _meant(cls, name))
+
+
+def _instead(cls: type, name: str) -> str:
+    """What there is for a name of isl's; "" where isl has no such name."""
     here = counterpart(own(cls).__name__, name)
-    isl = f"; for isl's {name} there is: {here}" if here and not here.startswith("not here") else ""
-    return f"a {cls.__name__} has no attribute {name!r}" + (isl or (f"; isl's {name} is {here}" if here else ""))
+    if not here:
+        return ""
+    return f"; isl's {name} is {here}" if here.startswith("not here") else f"; for isl's {name} there is: {here}"
+
+
+def _meant(cls: type, name: str) -> str:
+    """Which name of a class was meant, of ours or of isl's; "" where none is near."""
+    kind = own(cls).__name__
+    of_isl = [n for k, n in _methods() if k == kind]
+    made = [n for kinds, names, _ in _MAKERS if kind in (kinds or kind).split() for n in names.split()]
+    known = [n for n in dir(cls) if not n.startswith("_")]
+    elsewhere = [n for patterns, _ in (*ROWS.get(kind, ()), *ROWS[""]) for n in patterns.split() if "*" not in n]
+    near = near_name(name, [*known, *made, *of_isl, *elsewhere])
+    if not near:
+        return ""
+    there = near in known or near in made or near in of_isl
+    return f"; did you mean {near}?" + ("" if there else _instead(cls, near))
+
+
+NEAR = 0.75  # of the letters of both names, how many are the same in order; of many names some share fewer by chance
+
+
+def near_name(name: str, known: Sequence[str]) -> str:
+    """The known name that another one misspells; "" where none is near.
+
+    >>> near_name("intersct", ["union", "intersect"]), near_name("LexMin", ["lexmin"]), near_name("fix", ["mix_in"])
+    ('intersect', 'lexmin', '')
+    """
+    same = [n for n in known if n.lower() == name.lower()]
+    return next(iter(same or get_close_matches(name, known, n=1, cutoff=NEAR)), "")
 
 
 # ---- what isl calls otherwise

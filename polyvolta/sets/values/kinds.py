@@ -111,7 +111,9 @@ def new_names(value: United[Any], kind: Any, at: int, n: int) -> list[str]:  # n
     taken = {*value.param_names, *value.space.dims}
     letter = "p" if kind.name == "param" else "i"
     names: list[str] = []
-    for k in range(n):
+    if (number := whole(n)) is None or number < 0:
+        raise UnknownName(f"a number of dimensions is wanted, not {n!r}", where=str(value))
+    for k in range(number):
         names.append(fresh(f"{letter}{at + k}", taken))
         taken.add(names[-1])
     return names
@@ -150,7 +152,8 @@ def moved(value: U, to: Any, at: Any, *source: Any) -> U:  # noqa: ANN401
     UnknownName : there is no such position.
     """
     names = spread(value, *source)
-    left = [d for d in of_kind(value, to) if d not in names]
+    going = set(names)
+    left = [d for d in of_kind(value, to) if d not in going]
     if whole(at) is None or not 0 <= at <= len(left):
         hint = f"there are {len(left)} of that kind"
         raise UnknownName(f"position {at} is out of range", where=str(value), hint=hint)

@@ -183,11 +183,11 @@ def apart(space: Space, taken: Iterable[str]) -> Space:
     taken = frozenset(taken)
     if taken.isdisjoint(space.dims):
         return space
-    used = taken.union(space.dims)
+    used = {*taken, *space.dims}
     dims: list[str] = []
     for name in space.dims:
         dims.append(fresh(name, used) if name in taken else name)
-        used |= {dims[-1]}
+        used.add(dims[-1])
     n = space.n_in
     return Space(renamed(space.inp, dims[:n]) if space.inp else None, renamed(space.out, dims[n:]))
 
@@ -230,3 +230,9 @@ def position(dim: object, dims: tuple[str, ...], where: str | Space, what: str =
     if dim in dims:
         return dims.index(dim)
     raise UnknownName(f"no {what} is called {dim!r}", where=str(where), hint=nearest(dim, dims))
+
+
+def positions(some: Iterable[object], dims: tuple[str, ...], where: str | Space, what: str = "dimension") -> list[int]:
+    """The `position` of each of many; linear."""
+    at = {name: k for k, name in enumerate(dims)}
+    return [at[d] if isinstance(d, str) and d in at else position(d, dims, where, what) for d in some]
