@@ -18,10 +18,16 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from polyvolta.sets.budgets import budget as budget
+    from polyvolta.sets.by_isl.aligning import affs_from_space as affs_from_space
+    from polyvolta.sets.by_isl.aligning import align_spaces as align_spaces
+    from polyvolta.sets.by_isl.aligning import align_two as align_two
     from polyvolta.sets.by_isl.constraints import Constraint as Constraint
-    from polyvolta.sets.by_isl.functions import DEFAULT_CONTEXT as DEFAULT_CONTEXT
-    from polyvolta.sets.by_isl.functions import Context as Context
     from polyvolta.sets.by_isl.functions import make_zero_and_vars as make_zero_and_vars
+    from polyvolta.sets.by_isl.values import DEFAULT_CONTEXT as DEFAULT_CONTEXT
+    from polyvolta.sets.by_isl.values import Context as Context
+    from polyvolta.sets.by_isl.values import Id as Id
+    from polyvolta.sets.by_isl.values import Point as Point
+    from polyvolta.sets.by_isl.values import Val as Val
     from polyvolta.sets.counting.quasipoly import PwQPolynomial as PwQPolynomial
     from polyvolta.sets.counting.quasipoly import QPolynomial as QPolynomial
     from polyvolta.sets.errors import BudgetExceeded as BudgetExceeded
@@ -65,7 +71,9 @@ _HOMES = {
     "PwAff": "functions.pwaff",
     "Layout": "layouts.layout",
     "Constraint": "by_isl.constraints",
-    **dict.fromkeys("Context DEFAULT_CONTEXT make_zero_and_vars".split(), "by_isl.functions"),
+    "make_zero_and_vars": "by_isl.functions",
+    **dict.fromkeys("align_spaces align_two affs_from_space".split(), "by_isl.aligning"),
+    **dict.fromkeys("Context DEFAULT_CONTEXT Id Point Val".split(), "by_isl.values"),
     "RationalSet": "rationals.rational",
     **dict.fromkeys("Aff aff var xor".split(), "values.aff"),
     "dim_type": "values.kinds",
@@ -90,6 +98,7 @@ __all__ = [  # noqa: F822 (the names are there on first use)
     "Context",
     "DEFAULT_CONTEXT",
     "EmptySet",
+    "Id",
     "Layout",
     "Map",
     "MultiPwAff",
@@ -98,6 +107,7 @@ __all__ = [  # noqa: F822 (the names are there on first use)
     "NotPlottable",
     "NotSupported",
     "OutsideDomain",
+    "Point",
     "PolyvoltaError",
     "PwAff",
     "PwMultiAff",
@@ -111,7 +121,11 @@ __all__ = [  # noqa: F822 (the names are there on first use)
     "Tuple",
     "Unbounded",
     "UnknownName",
+    "Val",
     "aff",
+    "affs_from_space",
+    "align_spaces",
+    "align_two",
     "budget",
     "dim_type",
     "make_zero_and_vars",

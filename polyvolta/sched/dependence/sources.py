@@ -29,8 +29,7 @@ from polyvolta.sched.dependence.accesses import Accesses, Kind, accesses
 from polyvolta.sched.dependence.model import FLOWS, Flow
 from polyvolta.sched.dependence.order import APART, BEFORE, EQUAL, Branch, Clock, Order, clocks, compare, parameters
 from polyvolta.sched.dependence.pairs import different
-from polyvolta.sched.errors import BadProgram
-from polyvolta.sched.keywords import says_keywords
+from polyvolta.sched.errors import BadProgram, says_keywords
 from polyvolta.sched.points import is_empty
 from polyvolta.sets import Aff, Map, Unbounded
 from polyvolta.sets.budgets import metered

@@ -25,8 +25,7 @@ from dataclasses import replace
 from operator import index
 
 from polyvolta.sched.by_cases import by_cases
-from polyvolta.sched.errors import BadArgument, NotScannable
-from polyvolta.sched.keywords import says_keywords
+from polyvolta.sched.errors import BadArgument, NotScannable, says_keywords
 from polyvolta.sched.loops.ast import Ast, Call
 from polyvolta.sched.loops.conditions import guarded, has_rows, stated
 from polyvolta.sched.loops.hoisting.needs import less, needed_by_all

@@ -21,8 +21,7 @@ from typing import get_args
 from polyvolta.sched.dependence import Accessing
 from polyvolta.sched.dependence import dependences as dependences_of
 from polyvolta.sched.dependence.model import Dependence, fitting
-from polyvolta.sched.errors import BadProgram, BadSchedule
-from polyvolta.sched.keywords import says_keywords
+from polyvolta.sched.errors import BadProgram, BadSchedule, says_keywords
 from polyvolta.sched.legality import violations
 from polyvolta.sched.nodes import Leaf, Node
 from polyvolta.sched.points import unbounded

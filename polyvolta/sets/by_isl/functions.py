@@ -24,18 +24,6 @@ if TYPE_CHECKING:
     from ..values.set import Set
 
 
-class Context:
-    """isl's context, in which its values live: here it is nothing, and means nothing to `read_from_str`.
-
-    >>> from polyvolta.sets import Set
-    >>> Set.read_from_str(Context(), "{ [i] }") == Set("{ [i] }")
-    True
-    """
-
-
-DEFAULT_CONTEXT = Context()
-
-
 def make_zero_and_vars(set_vars: str | Sequence[str], params: str | Sequence[str] = ()) -> dict[str | int, PwAff]:
     """Functions of some dimensions and parameters: each by its name, and the function 0 by 0; islpy has this function.
 
@@ -202,7 +190,6 @@ def domain(self: PwQPolynomial) -> Set:
 METHODS: tuple[tuple[str, str, Callable[..., Any]], ...] = (
     ("PwAff MultiPwAff", "copy", itself),
     ("PwAff MultiPwAff", "to_str", lambda self: str(self)),
-    ("PwAff MultiPwAff", "get_space", of_relations.get_space),
     ("PwAff MultiPwAff", "plain_is_equal", lambda self, other: self == other),
     ("PwAff MultiPwAff", "add", same("__add__")),
     ("PwAff MultiPwAff", "sub", same("__sub__")),
@@ -221,6 +208,7 @@ METHODS: tuple[tuple[str, str, Callable[..., Any]], ...] = (
     ("PwAff", "add_constant_val", same("__add__")),
     ("PwAff", "mod_val", same("__mod__")),
     ("PwAff", "scale_down_val", scale_down_val),
+    ("PwAff", "div", scale_down_val),
     ("PwAff", "tdiv_q", tdiv_q),
     ("PwAff", "tdiv_r", tdiv_r),
     ("PwAff", "nonneg_set", compared("ge_set")),
@@ -260,8 +248,6 @@ METHODS: tuple[tuple[str, str, Callable[..., Any]], ...] = (
     ("PwQPolynomial", "mul", same("__mul__")),
     ("PwQPolynomial", "scale_val", same("__mul__")),
     ("PwQPolynomial", "neg", same("__neg__")),
-    ("PwQPolynomial", "get_pieces", pieces),
-    ("PwQPolynomial", "foreach_piece", foreach_piece),
     ("PwQPolynomial", "every_piece", every_piece),
     ("PwQPolynomial", "n_piece", lambda self: len(self.pieces)),
     ("PwQPolynomial", "is_zero", lambda self: not self.pieces),

@@ -141,7 +141,7 @@ class QPolynomial:
 
 
 def _terms(value: QPolynomial | Fraction | int) -> pl.Poly:
-    return value._terms if isinstance(value, QPolynomial) else pl.constant(_number(value))
+    return (value if isinstance(value, QPolynomial) else QPolynomial.of(value))._terms
 
 
 def _number(value: object) -> Fraction | int:
@@ -153,7 +153,7 @@ def _number(value: object) -> Fraction | int:
     """
     number = value if isinstance(value, Fraction) else whole(value)
     if number is None:
-        hint = "PwQPolynomial.from_pw_aff(f)" if isinstance(type(value), Named) else "a fraction is Fraction(1, 2)"
+        hint = "PwQPolynomial.from_pw_aff(f)" if hasattr(value, "cells") else "a fraction is Fraction(1, 2)"
         raise NotAffine(f"a polynomial or a number is needed, not {kind_of(value)}", where=repr(value), hint=hint)
     return number
 

@@ -32,7 +32,7 @@ R = TypeVar("R", bound="Relation")
 
 
 def gist(self: R, context: R) -> R:
-    """A simpler relation that agrees with this one wherever `context` holds.
+    """A simpler relation that agrees with this one wherever `context` holds; without constraints where it never does.
 
     Exact: O(rows x pieces of the context) linear programs, and emptiness tests for the rows that stay; it never has
     more constraints than this.
@@ -59,7 +59,10 @@ def gist(self: R, context: R) -> R:
     for space, cs in a.parts:
         known = b._find(space.key)
         simple = [(c, short) for c in cs if (short := gist_conjunct(c, known)) is not None]
-        parts.append((space, _uncovered(simple, known)))
+        found = _uncovered(simple, known)
+        if not simple and len(a.parts) == 1 and all(k.is_empty for k in known):
+            found = (cj.universe(len(a.param_names) + len(space.dims)),)  # nothing holds there, so anything does
+        parts.append((space, found))
     return a._of(a.param_names, parts)
 
 

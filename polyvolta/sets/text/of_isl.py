@@ -106,10 +106,9 @@ def method(cls: type, name: str) -> Callable[..., Any] | None:
 
 @lru_cache(maxsize=1)
 def _methods() -> dict[tuple[str, str], Callable[..., Any]]:
-    from ..by_isl import constraints, dimensions, functions, relations
+    from ..by_isl import methods
 
-    rows = (*dimensions.METHODS, *relations.METHODS, *functions.METHODS, *constraints.METHODS)
-    return {(kind, n): f for kinds, names, f in rows for kind in kinds.split() for n in names.split()}
+    return {(kind, n): f for kinds, names, f in methods() for kind in kinds.split() for n in names.split()}
 
 
 # ---- what makes a value, by isl's names of functions of the class
@@ -198,6 +197,16 @@ def _values(cls: Any, called: str, f: Any) -> Any:  # noqa: ANN401
     return m.range()
 
 
+def _of_point(cls: Any, called: str, p: Any) -> Any:  # noqa: ANN401
+    """The set of one point, which isl's methods gave."""
+    from ..by_isl.values import Point
+
+    if not isinstance(p, Point):
+        raise SpaceMismatch(f"{called} needs a Point, not {kind_of(p)}", where=str(p),
+                            hint='Set.from_points("S[i, j]", [(1, 2)]) takes tuples of numbers')  # fmt: skip
+    return p.to_set()
+
+
 def _zero(cls: Any, called: str, domain: Any) -> Any:  # noqa: ANN401
     """The function that is 0 everywhere in a space, or in that of a set."""
     from ..values.set import Set
@@ -274,6 +283,7 @@ _MAKERS = (
     ("Set", "from_basic_set from_set from_union_set", _same),
     ("Set", "from_params", _of_params),
     ("Set Map", "from_constraint", _constrained),
+    ("Set", "from_point", _of_point),
     ("Map", "from_basic_map from_map from_union_map", _same),
     ("Map", "from_aff from_multi_aff from_multi_pw_aff from_pw_aff from_pw_multi_aff", _graph),
     ("Map", "from_union_pw_aff from_union_pw_multi_aff from_multi_union_pw_aff", _union_graph),
@@ -289,9 +299,7 @@ _MAKERS = (
 )
 
 CLASSES = (
-    ("Val", "numbers are Python's int"),
-    ("Point", "a point is a tuple of numbers"),
-    ("Id MultiId", "names are texts"),
+    ("MultiId", "names are texts"),
     ("Mat Vec MultiVal LocalSpace", "rows are no part of the interface: s & Set(text)"),
     ("*QPolynomialFold", "polynomials have no bounds; Set.cardinality and its sums make some, and they have values"),
     ("Term", "QPolynomial.terms"),
@@ -301,7 +309,6 @@ CLASSES = (
     ("*List", "several values are a list of Python's"),
     ("Schedule* Ast* IdToAstExpr Union*Flow UnionAccessInfo Flow AccessInfo Restriction", "see polyvolta.sched"),
     ("Printer", "str(x)"),
-    ("affs_from_space", "make_zero_and_vars(names, parameters); var('i') is an expression, PwAff a function"),
 )
 """isl's classes and the like that are none here: names, and what is here."""
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from ..errors import UnknownName
+from ..errors import NotSupported, UnknownName
 from .space import Space, Tuple, fresh, whole
 
 if TYPE_CHECKING:
@@ -57,9 +57,12 @@ def of_kind(value: Any, kind: Any) -> tuple[str, ...]:  # noqa: ANN401 - a set, 
     (('N',), ('i', 'j'), ('k',))
     """
     word = getattr(kind, "name", None)
+    space = value if isinstance(value, Space) else value.space
+    if word in ("param", "all") and value.param_names is None:
+        raise NotSupported("this space does not know the parameters", where=str(value),
+                           hint="s.dim(kind) asks the set, and s.get_space() knows them")  # fmt: skip
     if word == "param":
         return value.param_names
-    space = value.space
     if word in ("out", "set"):
         return space.out.dims
     if word == "in_" and space.inp is not None:

@@ -64,7 +64,7 @@ def by_isl(value: object, name: str) -> Callable[..., Any]:
     found = method(type(value), name)
     if found is None:
         raise Lacking(type(value), name)
-    return MethodType(found, value)
+    return found.fget(value) if isinstance(found, property) else MethodType(found, value)
 
 
 class OverParams(Protocol):
@@ -80,8 +80,9 @@ def listed(params: Iterable[str] | OverParams, where: object) -> tuple[str, ...]
     ------
     UnknownName : neither; `where` is what was to have them.
     """
-    if isinstance(type(params), Named):
-        return params.param_names  # type: ignore[union-attr]
+    found = getattr(params, "param_names", None)
+    if isinstance(found, tuple):
+        return found
     if isinstance(params, str) or not isinstance(params, Iterable):
         what = repr(params) if isinstance(params, str) else kind_of(params)
         hint = '["N", "M"], or a Set, Map or function whose parameters they are'

@@ -16,12 +16,13 @@ from polyvolta.sets import (
     PwAff,
     PwQPolynomial,
     Set,
+    Space,
     SpaceMismatch,
     UnknownName,
+    by_isl,
     dim_type,
     make_zero_and_vars,
 )
-from polyvolta.sets.by_isl import constraints, dimensions, functions, relations
 from polyvolta.sets.text import of_isl
 
 TRIANGLE = Set("[N] -> { S[i, j] : 0 <= i < j < N }")
@@ -35,17 +36,12 @@ def points(s, n, **params):
 def test_every_name_is_one_of_isl_and_no_attribute():
     isl = pytest.importorskip("islpy")
     classes = {
-        "Set": "Set BasicSet UnionSet", "Map": "Map BasicMap UnionMap", "PwAff": "PwAff UnionPwAff",
+        "Set": "Set BasicSet UnionSet", "Map": "Map BasicMap UnionMap MultiUnionPwAff", "PwAff": "Aff PwAff UnionPwAff",
         "MultiPwAff": "MultiAff MultiPwAff PwMultiAff MultiUnionPwAff UnionPwMultiAff",
-        "PwQPolynomial": "PwQPolynomial UnionPwQPolynomial",
+        "PwQPolynomial": "PwQPolynomial UnionPwQPolynomial", "Space": "Space", "Aff": "Aff", "Constraint": "Constraint",
     }  # fmt: skip
-    own = {c.__name__: c for c in (Set, Map, PwAff, MultiPwAff, PwQPolynomial)}
-    for kinds, names, f in (
-        *dimensions.METHODS,
-        *relations.METHODS,
-        *functions.METHODS,
-        *constraints.METHODS,
-    ):
+    own = {c.__name__: c for c in (Set, Map, PwAff, MultiPwAff, PwQPolynomial, Space, Aff, Constraint)}
+    for kinds, names, f in by_isl.methods():
         for kind, name in product(kinds.split(), names.split()):
             assert any(hasattr(getattr(isl, c), name) for c in classes[kind].split()), (kind, name)
             assert of_isl.method(own[kind], name) is f and not any(name in vars(c) for c in own[kind].__mro__)
