@@ -101,6 +101,8 @@ def everything(space: SpaceLike) -> Set:
     """All points of the one tuple that both sides of an identity or an order are."""
     from ..values.set import Set
 
+    if isinstance(space, Space) and space.inp is not None and space.inp.key == space.out.key:  # isl's way
+        space = Space(None, space.inp, space.param_names)
     try:
         return universe(Set, space)
     except SetSyntaxError as error:

@@ -240,3 +240,9 @@ def test_gist_where_the_context_holds_nowhere_says_nothing():
     assert Set("{ [i] : i = 1 }").gist(Set("{ [i] : i = 2 }")).is_empty()
     assert str(Set("[n] -> { [i] : i > n }").gist_params(Set("[n] -> { : false }"))) == "[n] -> { [i] }"
     assert str(Map("{ [i] -> [i + 1] }").gist_domain(Set("{ [i] : false }")).space) == "[i] -> [i0]"
+
+
+def test_the_identity_of_a_space_of_maps():
+    assert str(Map.identity(Map("{ S[i] -> S[j] }").get_space())) == "{ S[i] -> S[i] }"  # isl's way to say it
+    with pytest.raises(Error):
+        Map.identity(Map("{ S[i] -> T[j] }").get_space())
