@@ -246,3 +246,11 @@ def test_the_identity_of_a_space_of_maps():
     assert str(Map.identity(Map("{ S[i] -> S[j] }").get_space())) == "{ S[i] -> S[i] }"  # isl's way to say it
     with pytest.raises(Error):
         Map.identity(Map("{ S[i] -> T[j] }").get_space())
+
+
+def test_an_aff_of_the_module_for_ported_programs_is_a_function():
+    import polyvolta.isl as ported
+
+    a = ported.Aff("[n] -> { [(-1 - floor((-n)/4))] }")
+    assert ported.PwAff(a).is_equal(a) and a.get_constant_val() == -1 and a.get_space().dim(DT.param) == 1
+    assert str(ported.Aff.var_on_domain(ported.Set("{ [i, j] }").get_space(), DT.set, 1)) == "{ [i, j] -> [(j)] }"
