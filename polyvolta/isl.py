@@ -1,7 +1,8 @@
 """isl's names in one module: `import polyvolta.isl as isl` where a program for islpy says `import islpy as isl`.
 
 Sets, relations and functions are those of `polyvolta.sets`, trees those of `polyvolta.sched`; what is made of them step
-by step in isl, constraints of a schedule, access information, nodes of trees and loops, is here alone.
+by step in isl, constraints of a schedule, access information, nodes of trees and loops, is here alone. An `Aff` here is
+a function on a space, as isl's is, and so a `PwAff`; the expressions of names are `polyvolta.sets.Aff`.
 docs/isl.md says of every method of isl where it is.
 
 >>> import polyvolta.isl as isl
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
     from polyvolta.sched.by_isl.node import ast_loop_type as ast_loop_type
     from polyvolta.sched.by_isl.node import schedule_node_type as schedule_node_type
     from polyvolta.sched.tree import Schedule as Schedule
+
+Aff = _sets.PwAff  # type: ignore[misc, assignment]  # isl's is a function
 
 __all__ = [  # noqa: F822 (the names are there on first use)
     "AstBuild",

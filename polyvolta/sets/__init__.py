@@ -18,10 +18,16 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from polyvolta.sets.budgets import budget as budget
+    from polyvolta.sets.by_isl.aligning import affs_from_space as affs_from_space
+    from polyvolta.sets.by_isl.aligning import align_spaces as align_spaces
+    from polyvolta.sets.by_isl.aligning import align_two as align_two
     from polyvolta.sets.by_isl.constraints import Constraint as Constraint
-    from polyvolta.sets.by_isl.functions import DEFAULT_CONTEXT as DEFAULT_CONTEXT
-    from polyvolta.sets.by_isl.functions import Context as Context
     from polyvolta.sets.by_isl.functions import make_zero_and_vars as make_zero_and_vars
+    from polyvolta.sets.by_isl.values import DEFAULT_CONTEXT as DEFAULT_CONTEXT
+    from polyvolta.sets.by_isl.values import Context as Context
+    from polyvolta.sets.by_isl.values import Id as Id
+    from polyvolta.sets.by_isl.values import Point as Point
+    from polyvolta.sets.by_isl.values import Val as Val
     from polyvolta.sets.counting.quasipoly import PwQPolynomial as PwQPolynomial
     from polyvolta.sets.counting.quasipoly import QPolynomial as QPolynomial
     from polyvolta.sets.errors import BudgetExceeded as BudgetExceeded
@@ -65,7 +71,9 @@ _HOMES = {
     "PwAff": "functions.pwaff",
     "Layout": "layouts.layout",
     "Constraint": "by_isl.constraints",
-    **dict.fromkeys("Context DEFAULT_CONTEXT make_zero_and_vars".split(), "by_isl.functions"),
+    "make_zero_and_vars": "by_isl.functions",
+    **dict.fromkeys("align_spaces align_two affs_from_space".split(), "by_isl.aligning"),
+    **dict.fromkeys("Context DEFAULT_CONTEXT Id Point Val".split(), "by_isl.values"),
     "RationalSet": "rationals.rational",
     **dict.fromkeys("Aff aff var xor".split(), "values.aff"),
     "dim_type": "values.kinds",
@@ -90,6 +98,7 @@ __all__ = [  # noqa: F822 (the names are there on first use)
     "Context",
     "DEFAULT_CONTEXT",
     "EmptySet",
+    "Id",
     "Layout",
     "Map",
     "MultiPwAff",
@@ -98,6 +107,7 @@ __all__ = [  # noqa: F822 (the names are there on first use)
     "NotPlottable",
     "NotSupported",
     "OutsideDomain",
+    "Point",
     "PolyvoltaError",
     "PwAff",
     "PwMultiAff",
@@ -111,7 +121,11 @@ __all__ = [  # noqa: F822 (the names are there on first use)
     "Tuple",
     "Unbounded",
     "UnknownName",
+    "Val",
     "aff",
+    "affs_from_space",
+    "align_spaces",
+    "align_two",
     "budget",
     "dim_type",
     "make_zero_and_vars",
@@ -127,11 +141,19 @@ if not TYPE_CHECKING:  # checkers know the names, and that there are no others
     def __getattr__(name: str) -> object:
         known = _CLASSES_OF_ISL.get(name, name)
         if known not in _HOMES:
-            of_isl = "" if name.startswith("_") else import_module(f"{__name__}.text.of_isl").of_module(name)
-            raise import_module(f"{__name__}.errors").no_name(__name__, name, of_isl)
+            raise import_module(f"{__name__}.errors").no_name(__name__, name, _instead(name))
         value = getattr(import_module(f"{__name__}.{_HOMES[known]}"), known)
         globals()[name] = value  # the next look-up finds it here
         return value
+
+
+def _instead(name: str) -> str:
+    """What an error says of a name that is not here: what is here for isl's, or which was meant."""
+    if name.startswith("_"):
+        return ""
+    of_isl = import_module(f"{__name__}.text.of_isl")
+    near = of_isl.near_name(name, [*__all__, *_CLASSES_OF_ISL])
+    return of_isl.of_module(name) or (f"; did you mean {near}?" if near else "")
 
 
 def __dir__() -> list[str]:

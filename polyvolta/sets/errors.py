@@ -238,6 +238,25 @@ def kind_of(value: object) -> str:
     return f"{'an' if name[0] in 'aeiouAEIOU' else 'a'} {name}"
 
 
+def need_function(f: object, arguments: str = "one argument") -> None:
+    """Refuse, where a function is to be called with each of some things, what is none.
+
+    Raises
+    ------
+    SpaceMismatch
+
+    >>> need_function(print)
+    >>> need_function(3)
+    Traceback (most recent call last):
+        ...
+    polyvolta.sets.errors.SpaceMismatch: [PV102] a function is called with each, and an int is none
+    hint: one of one argument, such as print
+    """
+    if not callable(f):
+        raise SpaceMismatch(f"a function is called with each, and {kind_of(f)} is none",
+                            hint=f"one of {arguments}, such as print")  # fmt: skip
+
+
 def no_name(package: str, name: str, here: str) -> AttributeError | ImportError:
     """The error of a package's `__getattr__` that it has no such name; `here` is what it says besides, or "".
 
@@ -249,7 +268,8 @@ def no_name(package: str, name: str, here: str) -> AttributeError | ImportError:
     asks = sys._getframe(2)  # what asked `__getattr__`
     if here and asks.f_code.co_name == "_handle_fromlist" and find_spec(f"{package}.{name}") is None:
         return ImportError(f"cannot import name {name!r} from {package!r}{here}", name=package)
-    return AttributeError(f"module {package!r} has no attribute {name!r}{here}", name=name, obj=sys.modules[package])
+    obj = None if here else sys.modules[package]  # of which Python would suggest a name beside ours
+    return AttributeError(f"module {package!r} has no attribute {name!r}{here}", name=name, obj=obj)
 
 
 NEAR = 0.61  # of the letters of both names, how many are the same in order; short names share three of five by chance

@@ -64,7 +64,6 @@ MISUSE = [
     lambda: Set(3),
     lambda: Set(None),
     lambda: Set(b"{ [i] }"),
-    lambda: Set(S),
     lambda: Set("{ [i] -> [j] }"),
     lambda: Map("{ [i] }"),
     lambda: S & 3,

@@ -29,7 +29,7 @@ from polyvolta.sched.dependence.accesses import Accesses, Kind, accesses
 from polyvolta.sched.dependence.model import FLOWS, Flow
 from polyvolta.sched.dependence.order import APART, BEFORE, EQUAL, Branch, Clock, Order, clocks, compare, parameters
 from polyvolta.sched.dependence.pairs import different
-from polyvolta.sched.errors import BadProgram
+from polyvolta.sched.errors import BadProgram, says_keywords
 from polyvolta.sched.points import is_empty
 from polyvolta.sets import Aff, Map, Unbounded
 from polyvolta.sets.budgets import metered
@@ -47,6 +47,7 @@ ONLY_BEFORE = frozenset({BEFORE})
 NOT_AFTER = frozenset({BEFORE, EQUAL, APART})
 
 
+@says_keywords
 @metered
 def dataflow(
     sinks: Map, must: Map | None = None, may: Map | None = None, kills: Map | None = None, *, order: Order

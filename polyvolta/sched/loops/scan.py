@@ -25,7 +25,7 @@ from dataclasses import replace
 from operator import index
 
 from polyvolta.sched.by_cases import by_cases
-from polyvolta.sched.errors import BadArgument, NotScannable
+from polyvolta.sched.errors import BadArgument, NotScannable, says_keywords
 from polyvolta.sched.loops.ast import Ast, Call
 from polyvolta.sched.loops.conditions import guarded, has_rows, stated
 from polyvolta.sched.loops.hoisting.needs import less, needed_by_all
@@ -47,6 +47,7 @@ from polyvolta.sets.errors import kind_of
 __all__ = ["Scan", "scan"]
 
 
+@says_keywords
 @metered
 def scan(
     schedule: Schedule,

@@ -21,7 +21,7 @@ from typing import get_args
 from polyvolta.sched.dependence import Accessing
 from polyvolta.sched.dependence import dependences as dependences_of
 from polyvolta.sched.dependence.model import Dependence, fitting
-from polyvolta.sched.errors import BadProgram, BadSchedule, NoSchedule
+from polyvolta.sched.errors import BadProgram, BadSchedule, NoSchedule, says_keywords
 from polyvolta.sched.legality import violations
 from polyvolta.sched.nodes import Leaf, Node
 from polyvolta.sched.points import unbounded
@@ -42,6 +42,7 @@ from polyvolta.sets.engine.rows import Row
 from polyvolta.sets.errors import kind_of
 
 
+@says_keywords
 def schedule(
     program: Program | Set | str,
     fuse: Fuse = "paper",

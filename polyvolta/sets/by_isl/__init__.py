@@ -1,1 +1,15 @@
 """isl's names of what has another name here, or is an operator; `text.of_isl` looks them up where one is missing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from importlib import import_module
+from typing import Any
+
+MODULES = ("dimensions", "spaces", "relations", "functions", "constraints", "expressions", "binding", "union_functions")
+
+
+def methods() -> Iterator[tuple[str, str, Callable[..., Any]]]:
+    """Classes, isl's names, and the method, of all modules here."""
+    for name in MODULES:
+        yield from import_module(f"{__name__}.{name}").METHODS

@@ -10,11 +10,13 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from ..errors import NotSupported, SpaceMismatch, UnknownName, nearest
+from ..errors import NotSupported, SpaceMismatch, UnknownName, kind_of, nearest, need_function
 from ..operations.bounds import _with
 from ..values import kinds
 from ..values.aff import Aff, var
+from ..values.named import by_isl
 from ..values.space import Space, whole
+from .values import Val
 
 if TYPE_CHECKING:
     from ..conjuncts.conjunct import Conjunct
@@ -47,6 +49,11 @@ class Constraint:
     equal: bool
     space: Space
     param_names: tuple[str, ...] = ()
+
+    if not TYPE_CHECKING:  # a checker knows what there is
+
+        def __getattr__(self, name: str) -> object:
+            return by_isl(self, name)
 
     # ---- what makes one
 
@@ -93,19 +100,19 @@ class Constraint:
         """The expression; see `Constraint`."""
         return self.expr
 
-    def get_constant_val(self) -> int:
+    def get_constant_val(self) -> Val:
         """The constant of the expression; see `Constraint`."""
-        return self.expr.const
+        return Val(self.expr.const)
 
-    def get_coefficient_val(self, kind: Any, pos: int) -> int:  # noqa: ANN401
+    def get_coefficient_val(self, kind: Any, pos: int) -> Val:  # noqa: ANN401
         """The coefficient of a dimension; see `Constraint`."""
-        return self.expr.coefficient(kinds.spread(self, kind, pos)[0])
+        return Val(self.expr.coefficient(kinds.spread(self, kind, pos)[0]))
 
-    def get_coefficients_by_name(self, kind: Any = None) -> dict[Any, int]:  # noqa: ANN401
+    def get_coefficients_by_name(self, kind: Any = None) -> dict[Any, Val]:  # noqa: ANN401
         """The coefficients but 0 by name, of one kind if it is given, and the constant by 1; see `Constraint`."""
         names = sorted(self.expr.names()) if kind is None else kinds.of_kind(self, kind)
-        found: dict[Any, int] = {n: self.expr.coefficient(n) for n in names if self.expr.coefficient(n)}
-        return {**found, **({1: self.expr.const} if self.expr.const else {})}
+        found: dict[Any, Val] = {n: Val(self.expr.coefficient(n)) for n in names if self.expr.coefficient(n)}
+        return {**found, **({1: Val(self.expr.const)} if self.expr.const else {})}
 
     def set_constant_val(self, value: int) -> Constraint:
         """With another constant; see `Constraint`."""
@@ -143,7 +150,12 @@ def add_constraint(self: Relation, c: Constraint) -> Any:  # noqa: ANN401
     Raises
     ------
     UnknownName : the constraint speaks of a dimension or parameter that is not there.
+    SpaceMismatch : it is no `Constraint`.
     """
+    if not isinstance(c, Constraint):
+        kind = type(self).__name__
+        hint = f'a text says constraints, too: {kind[0].lower()} & {kind}("{{ {self.space} : ... }}")'
+        raise SpaceMismatch(f"add_constraint needs a Constraint, not {kind_of(c)}", where=str(self), hint=hint)
     names = (*self.param_names, *self.space.dims)
     for name in sorted(c.expr.names()):
         if name not in names:
@@ -153,7 +165,10 @@ def add_constraint(self: Relation, c: Constraint) -> Any:  # noqa: ANN401
 
 
 def add_constraints(self: Relation, some: Iterable[Constraint]) -> Any:  # noqa: ANN401
-    """The points, of its one space, at which some constraints hold."""
+    """The points, of its one space, at which some constraints hold; `SpaceMismatch` where these are none."""
+    if not isinstance(some, Iterable):
+        raise SpaceMismatch(f"add_constraints needs a list of Constraints, not {kind_of(some)}", where=str(self),
+                            hint="s.add_constraint(c) adds one")  # fmt: skip
     for c in some:
         self = add_constraint(self, c)
     return self
@@ -193,6 +208,7 @@ def _expression(row: Any, columns: list[Aff]) -> Aff:  # noqa: ANN401
 
 def foreach_constraint(self: Relation, f: Callable[[Constraint], object]) -> None:
     """Call a function with each constraint of its one piece."""
+    need_function(f)
     for c in get_constraints(self):
         f(c)
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
+from ..conjuncts.conjunct import uses
+from ..errors import UnknownName
 from ..values import kinds
+from ..values.space import Space
 
 if TYPE_CHECKING:
     from ..values.relation import Relation
@@ -28,10 +31,12 @@ def get_var_names(self: Any, kind: Any) -> list[str]:  # noqa: ANN401
 
 def get_var_dict(self: Any, kind: Any = None) -> dict[str, tuple[kinds.dim_type, int]]:  # noqa: ANN401
     """For each name the kind of the dimension and its position; of one kind if it is given."""
+    space = self if isinstance(self, Space) else self.space
     there = [k for k in (kinds.dim_type.param, kinds.dim_type.in_, kinds.dim_type.out)
-             if k is not kinds.dim_type.in_ or self.space.inp is not None]  # fmt: skip
-    wanted = there if kind is None else [kinds.dim_type[kind.name]]
-    return {name: (k, at) for k in wanted for at, name in enumerate(kinds.of_kind(self, k))}
+             if k is not kinds.dim_type.in_ or space.inp is not None]  # fmt: skip
+    wanted: list[Any] = there if kind is None else [kind]
+    found = [(k, at, name) for k in wanted for at, name in enumerate(kinds.of_kind(self, k))]
+    return {name: (kinds.dim_type[k.name], at) for k, at, name in found}
 
 
 def find_dim_by_name(self: Any, kind: Any, name: str) -> int:  # noqa: ANN401
@@ -67,18 +72,83 @@ def without_kind(self: Relation, kind: Any, first: int, n: int) -> Any:  # noqa:
     return found if n else self
 
 
+def _but(self: Relation, names: Iterable[str], of: Iterable[Any]) -> list[str]:
+    """The names of the dimensions of some kinds but those that are named."""
+    wanted = {names} if isinstance(names, str) else {*names}
+    return [d for kind in of for d in kinds.of_kind(self, kind) if d not in wanted]
+
+
+def project_out_except(self: Relation, names: Iterable[str], types: Iterable[Any]) -> Any:  # noqa: ANN401
+    """Without the dimensions of some kinds whose names are not given; the tuples are without a name then, as in isl."""
+    for kind in types:
+        places = [kinds.of_kind(self, kind).index(d) for d in _but(self, names, [kind])]
+        for pos in reversed(places):
+            self = self.project_out(kind, pos, 1)
+    return self
+
+
+def eliminate_except(self: Relation, names: Iterable[str], types: Iterable[Any]) -> Any:  # noqa: ANN401
+    """With any value for the dimensions of some kinds whose names are not given."""
+    return self.eliminate(*_but(self, names, types))
+
+
+def involves_dims(self: Any, kind: Any, first: int, n: int) -> bool:  # noqa: ANN401
+    """Whether a constraint, or an expression, is of some dimensions of a kind, as it is written."""
+    names = {*kinds.spread(self, kind, first, n)}
+    if not hasattr(self, "parts"):
+        values = [e for _, e in self.pieces]
+        said = {n for e in values for x in (e if isinstance(e, tuple) else (e,)) for n in x.names()}
+        return bool(names & said) or (kind.name != "out" and involves_dims(self.domain(), _of_domain(kind), first, n))
+    at = [k for k, d in enumerate((*self.param_names, *self.space.dims)) if d in names]
+    return any(uses(c, k) for _, cs in self.parts for c in cs for k in at)
+
+
+def _of_domain(kind: Any) -> Any:  # noqa: ANN401
+    """The kind, in the domain of a function, of dimensions of the function."""
+    return kinds.dim_type.set if kind.name == "in_" else kind
+
+
+def by_graph(name: str) -> Callable[..., Any]:
+    """A method of functions that changes parameters or inputs as one of relations does."""
+
+    def method(self: Any, kind: Any, *args: Any) -> Any:  # noqa: ANN401
+        if getattr(kind, "name", None) not in ("param", "in_"):
+            raise UnknownName("outputs of a function stay what they are", where=str(self),
+                              hint="dim_type.param, dim_type.in_")  # fmt: skip
+        found = getattr(self.as_map(), name)(kind, *args).as_pw_multi_aff()
+        return found if hasattr(self, "product") else found[0]
+
+    method.__doc__ = f"The function with other parameters or inputs; see `Map.{name}`."
+    return method
+
+
 METHODS: tuple[tuple[str, str, Callable[..., Any]], ...] = (
-    ("Set Map PwAff MultiPwAff", "dim", dim),
-    ("Set Map PwAff MultiPwAff", "get_dim_name", get_dim_name),
-    ("Set Map PwAff MultiPwAff", "get_var_names get_var_names_not_none", get_var_names),
-    ("Set Map PwAff MultiPwAff", "get_var_dict", get_var_dict),
-    ("Set Map PwAff MultiPwAff", "find_dim_by_name", find_dim_by_name),
-    ("Set Map", "set_dim_name", set_dim_name),
+    ("Set Map PwAff MultiPwAff Space", "dim", dim),
+    ("Set Map PwAff MultiPwAff Space", "get_dim_name", get_dim_name),
+    ("Set Map PwAff MultiPwAff Space", "get_var_names get_var_names_not_none", get_var_names),
+    ("Set Map PwAff MultiPwAff Space", "get_var_dict", get_var_dict),
+    ("Set Map PwAff MultiPwAff Space", "find_dim_by_name", find_dim_by_name),
+    ("Set Map", "set_dim_name set_dim_id", set_dim_name),
+    ("Set Map", "project_out_except", project_out_except),
+    ("Set", "eliminate_except", eliminate_except),
+    ("Set Map PwAff MultiPwAff", "involves_dims", involves_dims),
     ("Set Map", "fix_val", fix_val),
     ("Set Map", "lower_bound_val", lower_bound_val),
     ("Set Map", "upper_bound_val", upper_bound_val),
     ("Set Map", "remove_dims", without_kind),
-    ("Set", "fix_dim_si", fix_val),
+    ("Set", "fix_dim_si", lambda self, pos, value: fix_val(self, kinds.dim_type.set, pos, value)),
+    ("Set", "eliminate_dims", lambda self, first, n: self.eliminate(kinds.dim_type.set, first, n)),
+    ("Set Map", "project_out_param_id", lambda self, name: self.project_out_param(name)),
+    ("Set Map", "project_out_param_id_list", lambda self, names: self.project_out_param(*names)),
+    ("Set", "n_dim tuple_dim", lambda self: len(self.space.out.dims)),
+    ("Map", "domain_tuple_dim", lambda self: self.space.n_in),
+    ("Map", "range_tuple_dim", lambda self: self.space.n_out),
+    ("Set", "n_param", lambda self: len(self.param_names)),
+    ("PwAff MultiPwAff", "set_dim_name", by_graph("set_dim_name")),
+    ("PwAff", "add_dims", by_graph("add_dims")),
+    ("PwAff MultiPwAff", "insert_dims", by_graph("insert_dims")),
+    ("PwAff MultiPwAff", "move_dims", by_graph("move_dims")),
+    ("PwAff MultiPwAff", "drop_dims", by_graph("remove_dims")),
     ("Map", "fix_input_si", lambda self, pos, value: fix_val(self, kinds.dim_type.in_, pos, value)),
     ("Map", "lower_bound_si", lower_bound_val),
     ("Map", "upper_bound_si", upper_bound_val),

@@ -10,8 +10,8 @@ from fractions import Fraction
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
-from ..errors import NotAffine
-from ..values.space import Tuple
+from ..errors import NotAffine, SpaceMismatch, UnknownName, kind_of, need_function
+from ..values.space import Tuple, position
 from . import relations as of_relations
 from .relations import itself, same
 
@@ -22,18 +22,6 @@ if TYPE_CHECKING:
     from ..values.aff import Aff
     from ..values.map import Map
     from ..values.set import Set
-
-
-class Context:
-    """isl's context, in which its values live: here it is nothing, and means nothing to `read_from_str`.
-
-    >>> from polyvolta.sets import Set
-    >>> Set.read_from_str(Context(), "{ [i] }") == Set("{ [i] }")
-    True
-    """
-
-
-DEFAULT_CONTEXT = Context()
 
 
 def make_zero_and_vars(set_vars: str | Sequence[str], params: str | Sequence[str] = ()) -> dict[str | int, PwAff]:
@@ -64,12 +52,14 @@ def pieces(self: Any) -> list[Any]:  # noqa: ANN401
 
 def foreach_piece(self: Any, f: Callable[[Set, Any], object]) -> None:  # noqa: ANN401
     """Call a function with each set and what this function is there."""
+    need_function(f, "two arguments")
     for domain, value in self.pieces:
         f(domain, value)
 
 
 def every_piece(self: Any, f: Callable[[Set, Any], object]) -> bool:  # noqa: ANN401
     """Whether a function holds of each set and what this function is there."""
+    need_function(f, "two arguments")
     return all(f(domain, value) for domain, value in self.pieces)
 
 
@@ -110,8 +100,11 @@ def related(sign: str) -> Callable[[PwAff, PwAff], Map]:
     """A method that relates the points of one function to those of another by their values."""
 
     def method(self: PwAff, other: PwAff) -> Map:
+        from ..functions.pwaff import PwAff
         from ..values.map import Map
 
+        if not isinstance(other, PwAff):
+            raise SpaceMismatch(f"a function of one value is needed, not {kind_of(other)}", where=str(self))
         between = Map(f"{{ [a] -> [b] : a {sign} b }}")
         return self.as_map().apply_range(between).apply_range(other.as_map().reverse())
 
@@ -171,7 +164,7 @@ def members(self: MultiPwAff) -> list[PwAff]:
 def with_member(self: MultiPwAff, pos: int, f: PwAff) -> MultiPwAff:
     """With another function in the place of a value."""
     new = list(self)
-    new[pos] = f
+    new[position(pos, self.space.out.dims, self.space, "value")] = f
     return type(self).of(*new, name=self.space.out.name)
 
 
@@ -180,6 +173,10 @@ def with_member(self: MultiPwAff, pos: int, f: PwAff) -> MultiPwAff:
 
 def eval_with_dict(self: PwQPolynomial, values: Mapping[str, int]) -> int | Fraction:
     """The value at a point, given by the names of the parameters and dimensions."""
+    if not isinstance(values, Mapping) or not all(isinstance(n, str) for n in values):
+        what = "names that are no texts" if isinstance(values, Mapping) else kind_of(values)
+        raise UnknownName(f"a point is a mapping from names to numbers, not {what}", where=str(self),
+                          hint='f.eval_with_dict({"N": 10}), or f(N=10)')  # fmt: skip
     return self(**values)
 
 
@@ -193,7 +190,6 @@ def domain(self: PwQPolynomial) -> Set:
 METHODS: tuple[tuple[str, str, Callable[..., Any]], ...] = (
     ("PwAff MultiPwAff", "copy", itself),
     ("PwAff MultiPwAff", "to_str", lambda self: str(self)),
-    ("PwAff MultiPwAff", "get_space", of_relations.get_space),
     ("PwAff MultiPwAff", "plain_is_equal", lambda self, other: self == other),
     ("PwAff MultiPwAff", "add", same("__add__")),
     ("PwAff MultiPwAff", "sub", same("__sub__")),
@@ -212,6 +208,7 @@ METHODS: tuple[tuple[str, str, Callable[..., Any]], ...] = (
     ("PwAff", "add_constant_val", same("__add__")),
     ("PwAff", "mod_val", same("__mod__")),
     ("PwAff", "scale_down_val", scale_down_val),
+    ("PwAff", "div", scale_down_val),
     ("PwAff", "tdiv_q", tdiv_q),
     ("PwAff", "tdiv_r", tdiv_r),
     ("PwAff", "nonneg_set", compared("ge_set")),
@@ -251,8 +248,6 @@ METHODS: tuple[tuple[str, str, Callable[..., Any]], ...] = (
     ("PwQPolynomial", "mul", same("__mul__")),
     ("PwQPolynomial", "scale_val", same("__mul__")),
     ("PwQPolynomial", "neg", same("__neg__")),
-    ("PwQPolynomial", "get_pieces", pieces),
-    ("PwQPolynomial", "foreach_piece", foreach_piece),
     ("PwQPolynomial", "every_piece", every_piece),
     ("PwQPolynomial", "n_piece", lambda self: len(self.pieces)),
     ("PwQPolynomial", "is_zero", lambda self: not self.pieces),

@@ -13,7 +13,11 @@ from ..conjuncts import conjunct as cj
 from ..conjuncts.conjunct import Conjunct, uses
 from ..conjuncts.implies import subtract
 from ..engine.rows import Row
-from ..values.space import Space, renamed
+from ..errors import UnknownName, need_function
+from ..values.shape import rearranged
+from ..values.space import Space, Tuple, position, renamed
+from .values import DEFAULT_CONTEXT, Point
+from .values import number as number_of
 
 if TYPE_CHECKING:
     from ..functions.pwaff import PwAff
@@ -27,6 +31,11 @@ if TYPE_CHECKING:
 def itself(self: Any) -> Any:  # noqa: ANN401
     """The value itself, which is immutable, and a union already."""
     return self
+
+
+def get_ctx(self: object) -> Any:  # noqa: ANN401
+    """isl's context, which means nothing here."""
+    return DEFAULT_CONTEXT
 
 
 def is_universe(self: Relation) -> bool:
@@ -48,6 +57,7 @@ def each(found: Callable[[Any], list[Any]]) -> Callable[[Any, Callable[[Any], ob
     """A method that calls a function with each of some things."""
 
     def foreach(self: Any, f: Callable[[Any], object]) -> None:  # noqa: ANN401
+        need_function(f)
         for x in found(self):
             f(x)
 
@@ -59,6 +69,7 @@ def all_of(found: Callable[[Any], list[Any]]) -> Callable[[Any, Callable[[Any], 
     """A method that asks whether a function holds of each of some things."""
 
     def every(self: Any, f: Callable[[Any], object]) -> bool:  # noqa: ANN401
+        need_function(f)
         return all(f(x) for x in found(self))
 
     every.__doc__ = f"Whether a function holds of each: {found.__doc__}"
@@ -106,11 +117,6 @@ def drop_unused_params(self: Relation) -> Any:  # noqa: ANN401
     return self.project_out_param(*(p for p in self.param_names if p not in used))
 
 
-def get_space(self: Any) -> Any:  # noqa: ANN401
-    """Its one space."""
-    return self.space
-
-
 def neg(self: Relation) -> Any:  # noqa: ANN401
     """With the opposite of each dimension of a set, or of each output of a relation; linear."""
     parts = []
@@ -140,9 +146,10 @@ def count_val(self: Set) -> int:
 
 
 def foreach_point(self: Set, f: Callable[[tuple[int, ...]], object]) -> None:
-    """Call a function with each point, a tuple of numbers, of a set without parameters."""
+    """Call a function with each point, a `Point`, of a set without parameters."""
+    need_function(f)
     for p in self.points():
-        f(p)
+        f(Point(p, self.space))
 
 
 def is_params(self: Set) -> bool:
@@ -227,19 +234,44 @@ def can_range_curry(self: Map) -> bool:
     return self.range_is_wrapping() and self.range().unwrap().domain_is_wrapping()
 
 
+def in_space(self: Relation, space: Space) -> Any:  # noqa: ANN401
+    """The part in one space; empty where it has none."""
+    wanted = type(self).universe(space).space
+    found = [(s, cs) for s, cs in self.parts if s.key == wanted.key]
+    return self._of(self.param_names, found or [(wanted, ())])
+
+
+def member(self: Map, pos: int) -> Map:
+    """One of the values, by its position, of a relation that is a function of several tuples."""
+
+    def change(space: Space) -> tuple:
+        at = position(pos, space.out.dims, space, "value")
+        return space.inp, Tuple(None, (space.out.dims[at],)), (*range(space.n_in), space.n_in + at)
+
+    return rearranged(type(self), self, change)
+
+
 def remove_map_if(self: Map, f: Callable[[Map], object]) -> Map:
     """Without the parts, of one space each, of which a function holds."""
+    need_function(f)
     return self._of(self.param_names, [m.parts[0] for m in spaces(self) if not f(m)])
 
 
 def get_map_tuple_name(self: Map, kind: Any) -> str | None:  # noqa: ANN401
     """The name of a tuple of its one space, None where it has none."""
-    return (self.space.source if kind.name == "in_" else self.space.out).name
+    return _side(self, kind).name
 
 
 def set_map_tuple_name(self: Map, kind: Any, name: str) -> Map:  # noqa: ANN401
     """The same pairs, a tuple under another name."""
-    return self.rename_domain(name) if kind.name == "in_" else self.rename_range(name)
+    return self.rename_domain(name) if _side(self, kind) is self.space.inp else self.rename_range(name)
+
+
+def _side(self: Map, kind: Any) -> Tuple:  # noqa: ANN401
+    """The tuple of a kind, dim_type.in_ or dim_type.out."""
+    if getattr(kind, "name", None) not in ("in_", "out", "set"):
+        raise UnknownName(f"{kind!r} is no tuple of a map", where=str(self), hint="dim_type.in_, dim_type.out")
+    return self.space.source if kind.name == "in_" else self.space.out
 
 
 def fixed_power_val(self: Map, exponent: int) -> Map:
@@ -277,8 +309,8 @@ def same(name: str) -> Callable[..., Any]:
 
 METHODS: tuple[tuple[str, str, Callable[..., Any]], ...] = (
     ("Set Map", "copy", itself),
+    ("Set Map PwAff MultiPwAff PwQPolynomial Aff Constraint Space", "get_ctx", get_ctx),
     ("Set Map", "to_str", lambda self: str(self)),
-    ("Set Map", "get_space", get_space),
     ("Set Map", "plain_is_equal", lambda self, other: self == other),
     ("Set Map", "plain_is_empty", same("is_empty")),
     ("Set Map", "is_universe plain_is_universe", is_universe),
@@ -291,6 +323,10 @@ METHODS: tuple[tuple[str, str, Callable[..., Any]], ...] = (
     ("Set Map", "plain_unshifted_simple_hull", same("unshifted_simple_hull")),
     ("Set", "drop_constraints_involving_dims", same("drop_constraints_involving")),
     ("Map", "drop_constraints_involving_dims", same("drop_constraints_involving")),
+    ("Set", "set_tuple_id", set_tuple_name),
+    ("Set", "reset_tuple_id", lambda self: self.rename(None)),
+    ("Map", "set_tuple_id", set_map_tuple_name),
+    ("Map", "reset_tuple_id", lambda self, kind: set_map_tuple_name(self, kind, None)),
     ("Set", "to_set to_union_set", itself),
     ("Set", "as_set", one_space),
     ("Set", "isa_set", has_one_space),
@@ -305,15 +341,15 @@ METHODS: tuple[tuple[str, str, Callable[..., Any]], ...] = (
     ("Set", "add_set", same("union")),
     ("Set", "plain_is_disjoint", same("is_disjoint")),
     ("Set", "bounded_simple_hull", same("simple_hull")),
-    ("Set", "count_val", count_val),
+    ("Set", "count_val", number_of(count_val)),
     ("Set", "foreach_point", foreach_point),
     ("Set", "is_params", is_params),
     ("Set", "get_tuple_name", get_tuple_name),
     ("Set", "set_tuple_name", set_tuple_name),
-    ("Set", "dim_max_val", extremum("dim_max")),
-    ("Set", "dim_min_val", extremum("dim_min")),
-    ("Set", "max_val", extremum("max")),
-    ("Set", "min_val", extremum("min")),
+    ("Set", "dim_max_val", number_of(extremum("dim_max"))),
+    ("Set", "dim_min_val", number_of(extremum("dim_min"))),
+    ("Set", "max_val", number_of(extremum("max"))),
+    ("Set", "min_val", number_of(extremum("min"))),
     ("Set", "max_multi_pw_aff", extremes_of_map("dim_max")),
     ("Set", "min_multi_pw_aff", extremes_of_map("dim_min")),
     ("Set", "as_pw_multi_aff", as_function),
@@ -336,6 +372,9 @@ METHODS: tuple[tuple[str, str, Callable[..., Any]], ...] = (
     ("Map", "n_basic_map", number(pieces)),
     ("Map", "gist_basic_map", same("gist")),
     ("Map", "add_map", same("union")),
+    ("Set", "extract_set", in_space),
+    ("Map", "extract_map", in_space),
+    ("Map", "get_union_pw_aff get_at", member),
     ("Map", "is_rational", lambda self: False),
     ("Map", "fixed_power_val", fixed_power_val),
     ("Map", "get_tuple_name", get_map_tuple_name),

@@ -12,8 +12,7 @@ from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 from ..conjuncts import conjunct as cj
-from ..errors import SpaceMismatch, UnknownName
-from ..values.kinds import dim_type
+from ..errors import SpaceMismatch
 from ..values.space import POINT, Space
 
 if TYPE_CHECKING:
@@ -90,22 +89,6 @@ def _graph(f: Any) -> Map:  # noqa: ANN401
     from ..values.map import Map
 
     return f if isinstance(f, Map) else f.as_map()
-
-
-def member(self: Map, pos: int) -> Map:
-    """One of the values of a function, by its position.
-
-    Raises
-    ------
-    UnknownName : a value has no such position.
-    """
-    found = []
-    for part in self.parts:
-        m, n = self._of(self.param_names, [part]), part[0].n_out
-        if not 0 <= pos < n:
-            raise UnknownName(f"there are values 0 to {n - 1}, none at {pos}", where=str(m))
-        found.append(m.project_out(dim_type.out, pos + 1, n - pos - 1).project_out(dim_type.out, 0, pos))
-    return _union(self, [m.rename_range(None) for m in found])
 
 
 def zero_union_set(self: Map) -> Set:
@@ -207,7 +190,6 @@ METHODS: tuple[tuple[str, str, Callable[..., Any]], ...] = (
     ("Map", "union_add", union_add),
     ("Map", "pullback_union_pw_multi_aff", pulled_back),
     ("Map", "apply_multi_aff apply_pw_aff apply_pw_multi_aff", applied),
-    ("Map", "get_at get_union_pw_aff", member),
     ("Map", "zero_union_set", zero_union_set),
     ("Map", "eq_at_multi_union_pw_aff", eq_at),
     ("Map", "lex_lt_at_multi_union_pw_aff", lex_at("lex_lt_map")),

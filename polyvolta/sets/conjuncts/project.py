@@ -113,7 +113,6 @@ def _split(c: Conjunct, lost: Iterable[int]) -> tuple[list[int], list[int]]:
 def _project(c: Conjunct, drop: tuple[int, ...]) -> Conjunct | None:
     gone = frozenset(drop)
     kept = [1 + d for d in range(c.n) if d not in gone]
-    lost = [1 + d for d in drop]
     base = 1 + c.n
     width = base + len(c.divs)
     # Known divs that lean on a dropped dimension become unknown, with their definition spelt out as rows.
@@ -122,6 +121,8 @@ def _project(c: Conjunct, drop: tuple[int, ...]) -> Conjunct | None:
     for k in tainted:
         if (div := c.divs[k]) is not None:
             ineqs += defining_rows(div, base + k, width)
+    used = {k for r in (*c.eqs, *ineqs) for k in compress(count(), r)}
+    lost = [1 + d for d in drop if 1 + d in used]  # of the others, any value will do
     # column order of the result: kept dims, known divs, then lost dims and tainted divs as unknown divs
     unknown = lost + [base + k for k in tainted]
     take = picker((0, *kept, *[base + k for k in known], *unknown))

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING
 
 from ..budgets import metered_class, spend
 from ..conjuncts.conjunct import Conjunct
-from ..errors import SpaceMismatch, Unbounded, UnknownName, nearest
+from ..errors import NotAffine, SetSyntaxError, SpaceMismatch, Unbounded, UnknownName, kind_of, nearest
 from ..values.aff import Aff, Atom, _order, var
 from ..values.named import Named, by_isl
-from ..values.space import Space, Tuple
+from ..values.space import Space, Tuple, whole
 from . import polynomial as pl
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class QPolynomial:
         1 + floor(N/2)
         """
         if not isinstance(value, Aff):
-            return cls(pl.constant(value))
+            return cls(pl.constant(_number(value)))
         value = value.without_xor()
         return cls({**pl.constant(value.const), **{frozenset(((a, 1),)): Fraction(c) for a, c in value.terms}})
 
@@ -141,7 +141,21 @@ class QPolynomial:
 
 
 def _terms(value: QPolynomial | Fraction | int) -> pl.Poly:
-    return value._terms if isinstance(value, QPolynomial) else pl.constant(value)
+    return (value if isinstance(value, QPolynomial) else QPolynomial.of(value))._terms
+
+
+def _number(value: object) -> Fraction | int:
+    """A number, which a value is to be.
+
+    Raises
+    ------
+    NotAffine : it is none.
+    """
+    number = value if isinstance(value, Fraction) else whole(value)
+    if number is None:
+        hint = "PwQPolynomial.from_pw_aff(f)" if hasattr(value, "cells") else "a fraction is Fraction(1, 2)"
+        raise NotAffine(f"a polynomial or a number is needed, not {kind_of(value)}", where=repr(value), hint=hint)
+    return number
 
 
 Piece = tuple["Set", QPolynomial]
@@ -176,6 +190,11 @@ class PwQPolynomial(metaclass=Named):
         >>> print(PwQPolynomial("[n] -> { S[i] -> 1/2 * n * i + i^2 : 0 <= i < n }"))
         [n] -> { S[i] -> (i^2 + 1/2 * i * n) : 0 <= i < n }
         """
+        named = isinstance(param_names, (list, tuple)) and all(isinstance(p, str) for p in param_names)
+        if pieces is None and not (named or isinstance(param_names, str)):
+            given = kind_of(param_names)
+            raise SetSyntaxError(f"a PwQPolynomial is made from a text in isl's notation, not from {given}",
+                                 hint="or from parameters and pieces, of a Set and a QPolynomial each")  # fmt: skip
         if isinstance(param_names, str) and pieces is None:
             from .quasiparse import parse_polynomial
 
@@ -270,6 +289,8 @@ class PwQPolynomial(metaclass=Named):
 
     def __sub__(self, other: PwQPolynomial | int) -> PwQPolynomial:
         """The difference of both functions; a number is subtracted inside the pieces only."""
+        if not isinstance(other, PwQPolynomial):
+            return self._each(lambda q: q - other)
         return self + -other
 
     def __rsub__(self, other: int) -> PwQPolynomial:

@@ -47,6 +47,9 @@ class MultiPwAff(Piecewise):
     __slots__ = ()
 
     def __init__(self, text: str, context: object = None) -> None:
+        if isinstance(text, MultiPwAff):  # isl has several classes for what is one here
+            self._be(text)
+            return
         self._fill(*parse_piecewise(text))
 
     @classmethod

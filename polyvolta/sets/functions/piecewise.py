@@ -67,6 +67,11 @@ class Piecewise(metaclass=Named):
         self._cells = tuple((c, values) for values, cs in grouped.items() for c in cs)
         self.folded = tuple((c, tuple(Extreme((e,)) for e in values)) for c, values in self._cells)
 
+    def _be(self, other: Piecewise) -> None:
+        """Have what another function has."""
+        self.param_names, self.space = other.param_names, other.space
+        self.folded, self._cells = other.folded, other._cells
+
     @classmethod
     def _of_folded(cls, params: tuple[str, ...], space: Space, pieces: Iterable[Piece]) -> Self:
         """A function of disjoint pieces whose values may be minima and maxima."""

@@ -44,6 +44,9 @@ class PwAff(Piecewise):
     __slots__ = ()
 
     def __init__(self, text: str, context: object = None) -> None:
+        if isinstance(text, PwAff):  # isl has several classes for what is one here
+            self._be(text)
+            return
         params, space, cells = parse_piecewise(text)
         if space.n_out != 1 or space.out.name or space.out.inner:
             raise SpaceMismatch("a PwAff has one anonymous output", where=str(space), hint="use MultiPwAff(...)")

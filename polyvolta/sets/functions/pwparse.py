@@ -80,12 +80,12 @@ class _Functions(_Parser):
 
     def arrow(self) -> bool:
         """Whether the tuple at this token is followed by an arrow."""
-        first = self.k + is_name(self.toks[self.k])
+        first = self.k + self.names_tuple(self.k)
         return self.toks[first] == "[" and self.toks[self.closing(first) + 1 : self.closing(first) + 2] == ["->"]
 
     def outputs(self) -> tuple[Tuple, list[Option]]:
         """A tuple of expressions: its space, and what it is in each case."""
-        name = self.name("a name") if is_name(self.toks[self.k]) else None
+        name = self.tuple_name()
         if not self.at("["):
             raise self.wrong("expected a tuple of expressions such as 'A[(i), (0)]'")
         nested = self.nested()

@@ -31,7 +31,7 @@ from ..conjuncts.project import with_known_divs
 from ..counting.count import points
 from ..errors import BudgetExceeded, SpaceMismatch, Unbounded
 from ..hulls.coalesce import coalesce_conjuncts
-from ..values.shape import pair, spaced
+from ..values.shape import pair, rearranged, spaced
 from ..values.space import Space, Tuple, whole
 from .compose import apply_range, composed, deltas, domain, identity, range_, reverse
 from .make import from_points
@@ -114,15 +114,20 @@ def power(self: Map) -> tuple[Map, bool]:
 
 
 def reaching_path_lengths(self: Map) -> tuple[Map, bool]:
-    """{ [x -> y] -> [k] : a path of k >= 1 steps leads from x to y }, and whether it is exact; see `power`.
+    """{ y -> [k] : a path of k >= 1 steps leads from some point to y }, and whether it is exact; see `power`.
+
+    As in isl the tuple of the points has no name. `power` says from where the paths lead.
 
     >>> from polyvolta.sets import Map
-    >>> lengths, exact = Map("{ [i] -> [i + 2]; [i] -> [i + 3] }").reaching_path_lengths()
-    >>> print(lengths.intersect_domain(Map("{ [0] -> [12] }").wrap()).range(), exact)
-    { [k] : 4 <= k <= 6 } True
+    >>> lengths, exact = Map("{ [i] -> [i + 2] : 0 <= i < 10 }").reaching_path_lengths()
+    >>> print(lengths, exact)
+    { [i] -> [k] : i <= 11 and 1 <= k and 2*k <= i } True
     """
     found, exact = power(self)
-    return reverse(found), exact
+    space = self.space
+    ends = (*range(1 + space.n_in, 1 + 2 * space.n_in), 0)
+    lengths = Tuple(None, space.source.dims), Tuple(None, ("k",)), ends
+    return rearranged(type(self), found, lambda _: lengths), exact
 
 
 def _check_loop(space: Space) -> None:

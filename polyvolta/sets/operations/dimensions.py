@@ -6,7 +6,7 @@ name. Names are for people: renaming changes no point, and two relations need no
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from ..conjuncts import conjunct as cj
@@ -16,7 +16,7 @@ from ..text.tokens import NAME, is_spelt
 from ..values import kinds
 from ..values.kinds import dim_type
 from ..values.shape import need_set
-from ..values.space import Space, Tuple, position, renamed, whole, without
+from ..values.space import Space, Tuple, position, positions, renamed, whole, without
 from .algebra import conjoin_all
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ def project_out(self: U, *dims: str | int | dim_type) -> U:
     for d in dims:
         if isinstance(d, str) and d in self.param_names:
             raise UnknownName(f"{d!r} is a parameter", where=str(self), hint=f"project_out_params({d!r})")
-    gone = {position(d, space.dims, space) for d in dims}
+    gone = set(positions(dims, space.dims, space))
     n_in = space.n_in
     out = without(space.out, {k - n_in for k in gone})
     inp = space.inp and without(space.inp, gone)
@@ -118,8 +118,9 @@ def project_out_params(self: U, *names: str) -> U:
     >>> print(Set("[N, M] -> { [i] : 0 <= i < N < M }").project_out_param("N"))
     [M] -> { [i] : 0 <= i <= M - 2 }
     """
-    drop = tuple(sorted(position(p, self.param_names, f"[{', '.join(self.param_names)}]", "parameter") for p in names))
-    params = tuple(p for k, p in enumerate(self.param_names) if k not in drop)
+    drop = tuple(sorted({*positions(names, self.param_names, _params_text(self), "parameter")}))
+    gone = set(drop)
+    params = tuple(p for k, p in enumerate(self.param_names) if k not in gone)
     parts = []
     for s, cs in self.parts:
         done = (self._project(c, drop) for c in cs)
@@ -278,16 +279,18 @@ def _renamed_list(
     return tuple(new)
 
 
-def _distinct(names: Sequence[str], taken: Sequence[str], where: str) -> None:
+def _distinct(names: Iterable[str], taken: Iterable[str], where: str) -> None:
     """Whether names can stand together.
 
     Raises
     ------
     SpaceMismatch : one is there twice, or taken.
     """
-    for k, name in enumerate(names):
-        if name in taken or name in names[:k]:
+    seen = set(taken)
+    for name in names:
+        if name in seen:
             raise SpaceMismatch(f"the name {name!r} would stand twice", where=where, hint="choose another name")
+        seen.add(name)
 
 
 # ---- adding, moving and forgetting dimensions
@@ -401,9 +404,9 @@ def eliminate(self: U, *dims: str | int | dim_type) -> U:
     SpaceMismatch : there are several tuples.
     """
     space, n_par = self.space, len(self.param_names)
-    columns = tuple(sorted({column(self, d) for d in kinds.by_name(self, dims)}))
-    kept = tuple(k for k in range(n_par + len(space.dims)) if k not in columns)
-    done = (self._project(c, columns) for c in self.parts[0][1])
+    gone = set(_columns(self, kinds.by_name(self, dims)))
+    kept = tuple(k for k in range(n_par + len(space.dims)) if k not in gone)
+    done = (self._project(c, tuple(sorted(gone))) for c in self.parts[0][1])
     wide = (self._reindex(c, n_par + len(space.dims), kept) for c in done if c is not None)
     return self._of(self.param_names, [(space, tuple(wide))])
 
@@ -418,6 +421,13 @@ def column(self: United[Any], dim: object) -> int:
         where = f"{_params_text(self)} -> {space}" if self.param_names else str(space)
         raise UnknownName(f"no parameter or dimension is called {dim!r}", where=where, hint=nearest(dim, known))
     return len(self.param_names) + position(dim, space.dims, space)
+
+
+def _columns(self: United[Any], dims: Iterable[object]) -> list[int]:
+    """The positions of many, as `column` has that of one."""
+    names = (*self.param_names, *self.space.dims)
+    at = {name: k for k, name in reversed([*enumerate(names)])}
+    return [at[d] if isinstance(d, str) and d in at else column(self, d) for d in dims]
 
 
 def move_dims(self: U, *dims: str | int | dim_type, to: str | None = None) -> U:
@@ -444,20 +454,21 @@ def move_dims(self: U, *dims: str | int | dim_type, to: str | None = None) -> U:
     space = self.space
     if to not in ("params", "in", "out"):
         raise SpaceMismatch(f"dimensions move to 'params', 'in' or 'out', not to {to!r}", where=str(space))
-    columns = [column(self, d) for d in dims]
+    columns = list(dict.fromkeys(_columns(self, dims)))
     names = (*self.param_names, *space.dims)
     n_par, n_in = len(self.param_names), space.n_in
     groups = {"params": range(n_par), "in": range(n_par, n_par + n_in), "out": range(n_par + n_in, len(names))}
     if to != "params":
         _on_input(space, to)
-    after = {key: [k for k in cols if k not in columns] for key, cols in groups.items()}
+    gone = set(columns)
+    after = {key: [k for k in cols if k not in gone] for key, cols in groups.items()}
     after[to] += columns
     tuples = {"in": space.inp, "out": space.out}
     for key, tup in tuples.items():
         if tup is not None and after[key] != list(groups[key]):
             tuples[key] = _grown(Tuple(tup.name, (), tup.inner), 0, [names[k] for k in after[key]], space)
     order = [*after["params"], *after["in"], *after["out"]]
-    places = tuple(order.index(k) for k in range(len(names)))
+    places = tuple(sorted(range(len(names)), key=order.__getitem__))  # the order, turned round
     moved = tuple(self._reindex(c, c.n, places) for c in self.parts[0][1])
     params = tuple(names[k] for k in after["params"])
     return self._of(params, [(Space(tuples["in"], tuples["out"]), moved)])

@@ -41,6 +41,8 @@ def _spaces(kind: type[Relation], given: SpaceLike) -> tuple[Space, ...]:
         raise SpaceMismatch(f"a space is a text such as {wanted!r}, not {kind_of(given)}")
     if isinstance(given, Tuple):
         given = Space(None, given)
+    if isinstance(given, Space):
+        given = Space(given.inp, given.out)  # parameters are those of the value
     found = (given,) if isinstance(given, Space) else tuple(s for s, _ in getattr(given, "parts", ()))
     if not found and not hasattr(given, "parts"):
         raise SpaceMismatch(f"a space is a text such as {wanted!r}, not {given!r}")
@@ -70,7 +72,8 @@ def universe(cls: type[R], space: SpaceLike) -> R:
     ------
     SpaceMismatch : that is no space, or one for the other kind.
     """
-    return cls._of((), [(s, (cj.universe(len(s.dims)),)) for s in _spaces(cls, space)])
+    found = cls._of((), [(s, (cj.universe(len(s.dims)),)) for s in _spaces(cls, space)])
+    return found.align_params(space) if isinstance(space, Space) and space.param_names else found
 
 
 def empty(cls: type[R], space: SpaceLike) -> R:
@@ -80,7 +83,8 @@ def empty(cls: type[R], space: SpaceLike) -> R:
     >>> Set.empty("S[i, j]").is_empty()
     True
     """
-    return cls._of((), [(s, ()) for s in _spaces(cls, space)])
+    found = cls._of((), [(s, ()) for s in _spaces(cls, space)])
+    return found.align_params(space) if isinstance(space, Space) and space.param_names else found
 
 
 def identity(cls: type[Map], space: SpaceLike) -> Map:
@@ -97,6 +101,8 @@ def everything(space: SpaceLike) -> Set:
     """All points of the one tuple that both sides of an identity or an order are."""
     from ..values.set import Set
 
+    if isinstance(space, Space) and space.inp is not None and space.inp.key == space.out.key:  # isl's way
+        space = Space(None, space.inp, space.param_names)
     try:
         return universe(Set, space)
     except SetSyntaxError as error:

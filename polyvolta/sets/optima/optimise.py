@@ -101,12 +101,14 @@ def sample_point(self: Set, /, **params: int) -> tuple[int, ...]:
     >>> Set("{ [x, y] : 3x + 5y = 1 and 0 <= x < 9 }").sample_point()
     (2, -1)
     """
+    from ..by_isl.values import Point
+
     _ = self.space
     for _, cs in concrete(self, params).parts:
         for c in cs:
             point = cj.sample(c)
             if point is not None:
-                return point
+                return Point(point, self.space)
     raise _no_point(self)
 
 

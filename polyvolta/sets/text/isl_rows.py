@@ -74,16 +74,8 @@ ROWS = {
     ),
     "Set": (
         (
-            "project_out_param_id project_out_param_id_list",
-            "Set.project_out_param",
-        ),
-        (
             "lower_bound_multi_* upper_bound_multi_*",
             "the same, a dimension at a time",
-        ),
-        (
-            "eliminate_dims",
-            "Set.eliminate",
         ),
         (
             "drop_constraints_not_involving_dims",
@@ -96,10 +88,6 @@ ROWS = {
         (
             "min_multi_union_pw_aff",
             "Set.dim_max, Set.dim_min, Set.max, Set.min: functions of the parameters",
-        ),
-        (
-            "extract_set",
-            "Set.only and Set.tuple_names; a Set is a union already",
         ),
         (
             "sum",
@@ -130,7 +118,7 @@ ROWS = {
             "Set.lexmin or Map.lexmin, and a difference of domains for where there is none",
         ),
         (
-            "from_point box_from_points",
+            "box_from_points",
             "Set.from_points",
         ),
         (
@@ -177,10 +165,6 @@ ROWS = {
     ),
     "Map": (
         (
-            "project_out_param_id project_out_param_id_list",
-            "Map.project_out_param",
-        ),
-        (
             "lower_bound_multi_pw_aff upper_bound_multi_pw_aff",
             "Map.lower_bound, Map.upper_bound",
         ),
@@ -215,10 +199,6 @@ ROWS = {
         (
             "floordiv_val sum",
             "Map.apply_range with the relation of the arithmetic",
-        ),
-        (
-            "extract_map",
-            "Map.only, Map.parts; a Map is a union already",
         ),
         (
             "unshifted_simple_hull_from_map_list",
@@ -268,10 +248,6 @@ ROWS = {
     ),
     "PwAff": (
         (
-            "div",
-            "+, -, *, //, %, PwAff.ceildiv, PwAff.cond",
-        ),
-        (
             "foreach_pw_aff every_pw_aff extract_pw_aff",
             "PwAff.pieces, PwAff.n_pieces; a function is of one tuple",
         ),
@@ -280,7 +256,7 @@ ROWS = {
             "PwAff.intersect_domain, PwAff.subtract_domain",
         ),
         (
-            "val_on_domain* var_on_domain param_on_domain* aff_on_domain pw_aff_on_domain from_range empty*",
+            "aff_on_domain pw_aff_on_domain from_range empty*",
             "PwAff.on",
         ),
         (
@@ -296,7 +272,7 @@ ROWS = {
             "PwAff.union_add; unions of functions of several tuples are Maps",
         ),
         (
-            "move_dims insert_domain",
+            "insert_domain",
             "PwAff.align_params, PwAff.as_map",
         ),
     ),

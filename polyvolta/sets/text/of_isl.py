@@ -6,7 +6,8 @@ Read only when an attribute is missing, so that those that are there cost nothin
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from typing import Any
@@ -47,10 +48,45 @@ def lacking(cls: type, name: str) -> str:
     >>> from polyvolta.sets import Set
     >>> lacking(Set, "get_stride")
     "a Set has no attribute 'get_stride'; for isl's get_stride there is: Set.box_hull, with strides"
+    >>> lacking(Set, "intersct")
+    "a Set has no attribute 'intersct'; did you mean intersect?"
     """
+    return f"a {cls.__name__} has no attribute {name!r}" + (_instead(cls, name) or _meant(cls, name))
+
+
+def _instead(cls: type, name: str) -> str:
+    """What there is for a name of isl's; "" where isl has no such name."""
     here = counterpart(own(cls).__name__, name)
-    isl = f"; for isl's {name} there is: {here}" if here and not here.startswith("not here") else ""
-    return f"a {cls.__name__} has no attribute {name!r}" + (isl or (f"; isl's {name} is {here}" if here else ""))
+    if not here:
+        return ""
+    return f"; isl's {name} is {here}" if here.startswith("not here") else f"; for isl's {name} there is: {here}"
+
+
+def _meant(cls: type, name: str) -> str:
+    """Which name of a class was meant, of ours or of isl's; "" where none is near."""
+    kind = own(cls).__name__
+    of_isl = [n for k, n in _methods() if k == kind]
+    made = [n for kinds, names, _ in _MAKERS if kind in (kinds or kind).split() for n in names.split()]
+    known = [n for n in dir(cls) if not n.startswith("_")]
+    elsewhere = [n for patterns, _ in (*ROWS.get(kind, ()), *ROWS[""]) for n in patterns.split() if "*" not in n]
+    near = near_name(name, [*known, *made, *of_isl, *elsewhere])
+    if not near:
+        return ""
+    there = near in known or near in made or near in of_isl
+    return f"; did you mean {near}?" + ("" if there else _instead(cls, near))
+
+
+NEAR = 0.75  # of the letters of both names, how many are the same in order; of many names some share fewer by chance
+
+
+def near_name(name: str, known: Sequence[str]) -> str:
+    """The known name that another one misspells; "" where none is near.
+
+    >>> near_name("intersct", ["union", "intersect"]), near_name("LexMin", ["lexmin"]), near_name("fix", ["mix_in"])
+    ('intersect', 'lexmin', '')
+    """
+    same = [n for n in known if n.lower() == name.lower()]
+    return next(iter(same or get_close_matches(name, known, n=1, cutoff=NEAR)), "")
 
 
 # ---- what isl calls otherwise
@@ -70,11 +106,9 @@ def method(cls: type, name: str) -> Callable[..., Any] | None:
 
 @lru_cache(maxsize=1)
 def _methods() -> dict[tuple[str, str], Callable[..., Any]]:
-    from ..by_isl import binding, constraints, dimensions, functions, relations, union_functions
+    from ..by_isl import methods
 
-    modules = (dimensions, relations, functions, constraints, binding, union_functions)
-    rows = [row for m in modules for row in m.METHODS]
-    return {(kind, n): f for kinds, names, f in rows for kind in kinds.split() for n in names.split()}
+    return {(kind, n): f for kinds, names, f in methods() for kind in kinds.split() for n in names.split()}
 
 
 # ---- what makes a value, by isl's names of functions of the class
@@ -163,6 +197,16 @@ def _values(cls: Any, called: str, f: Any) -> Any:  # noqa: ANN401
     return m.range()
 
 
+def _of_point(cls: Any, called: str, p: Any) -> Any:  # noqa: ANN401
+    """The set of one point, which isl's methods gave."""
+    from ..by_isl.values import Point
+
+    if not isinstance(p, Point):
+        raise SpaceMismatch(f"{called} needs a Point, not {kind_of(p)}", where=str(p),
+                            hint='Set.from_points("S[i, j]", [(1, 2)]) takes tuples of numbers')  # fmt: skip
+    return p.to_set()
+
+
 def _zero(cls: Any, called: str, domain: Any) -> Any:  # noqa: ANN401
     """The function that is 0 everywhere in a space, or in that of a set."""
     from ..values.set import Set
@@ -239,6 +283,7 @@ _MAKERS = (
     ("Set", "from_basic_set from_set from_union_set", _same),
     ("Set", "from_params", _of_params),
     ("Set Map", "from_constraint", _constrained),
+    ("Set", "from_point", _of_point),
     ("Map", "from_basic_map from_map from_union_map", _same),
     ("Map", "from_aff from_multi_aff from_multi_pw_aff from_pw_aff from_pw_multi_aff", _graph),
     ("Map", "from_union_pw_aff from_union_pw_multi_aff from_multi_union_pw_aff", _union_graph),
@@ -254,9 +299,7 @@ _MAKERS = (
 )
 
 CLASSES = (
-    ("Val", "numbers are Python's int"),
-    ("Point", "a point is a tuple of numbers"),
-    ("Id MultiId", "names are texts"),
+    ("MultiId", "names are texts"),
     ("Mat Vec MultiVal LocalSpace", "rows are no part of the interface: s & Set(text)"),
     ("*QPolynomialFold", "polynomials have no bounds; Set.cardinality and its sums make some, and they have values"),
     ("Term", "QPolynomial.terms"),
@@ -266,7 +309,6 @@ CLASSES = (
     ("*List", "several values are a list of Python's"),
     ("Schedule* Ast* IdToAstExpr Union*Flow UnionAccessInfo Flow AccessInfo Restriction", "see polyvolta.sched"),
     ("Printer", "str(x)"),
-    ("affs_from_space", "make_zero_and_vars(names, parameters); var('i') is an expression, PwAff a function"),
 )
 """isl's classes and the like that are none here: names, and what is here."""
 

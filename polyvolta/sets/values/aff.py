@@ -23,9 +23,10 @@ from fractions import Fraction
 from functools import lru_cache
 from math import gcd
 from operator import index
-from typing import Any, Union, overload
+from typing import TYPE_CHECKING, Any, Union, overload
 
 from ..errors import NotAffine, UnknownName, kind_of, nearest
+from .named import Named, by_isl
 
 Atom = Union[str, "Floor", "Xor"]
 
@@ -100,7 +101,7 @@ def _flat(aff: Aff) -> tuple:
     return (tuple([(_order(a), c) for a, c in aff.terms]), aff.const)
 
 
-class Aff:
+class Aff(metaclass=Named):
     """An integer-valued quasi-affine expression over named dimensions; immutable.
 
     Parameters
@@ -121,6 +122,11 @@ class Aff:
 
     __slots__ = ("const", "terms")
     __match_args__ = ("terms", "const")
+
+    if not TYPE_CHECKING:  # a checker knows what there is
+
+        def __getattr__(self, name: str) -> object:
+            return by_isl(self, name)
 
     def __init__(self, terms: tuple[tuple[Atom, int], ...], const: int = 0) -> None:
         if type(terms) is not tuple:

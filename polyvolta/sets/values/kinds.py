@@ -10,7 +10,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from ..errors import UnknownName
+from ..errors import NotSupported, UnknownName
 from .space import Space, Tuple, fresh, whole
 
 if TYPE_CHECKING:
@@ -57,9 +57,12 @@ def of_kind(value: Any, kind: Any) -> tuple[str, ...]:  # noqa: ANN401 - a set, 
     (('N',), ('i', 'j'), ('k',))
     """
     word = getattr(kind, "name", None)
+    space = value if isinstance(value, Space) else value.space
+    if word in ("param", "all") and value.param_names is None:
+        raise NotSupported("this space does not know the parameters", where=str(value),
+                           hint="s.dim(kind) asks the set, and s.get_space() knows them")  # fmt: skip
     if word == "param":
         return value.param_names
-    space = value.space
     if word in ("out", "set"):
         return space.out.dims
     if word == "in_" and space.inp is not None:
@@ -111,7 +114,9 @@ def new_names(value: United[Any], kind: Any, at: int, n: int) -> list[str]:  # n
     taken = {*value.param_names, *value.space.dims}
     letter = "p" if kind.name == "param" else "i"
     names: list[str] = []
-    for k in range(n):
+    if (number := whole(n)) is None or number < 0:
+        raise UnknownName(f"a number of dimensions is wanted, not {n!r}", where=str(value))
+    for k in range(number):
         names.append(fresh(f"{letter}{at + k}", taken))
         taken.add(names[-1])
     return names
@@ -150,7 +155,8 @@ def moved(value: U, to: Any, at: Any, *source: Any) -> U:  # noqa: ANN401
     UnknownName : there is no such position.
     """
     names = spread(value, *source)
-    left = [d for d in of_kind(value, to) if d not in names]
+    going = set(names)
+    left = [d for d in of_kind(value, to) if d not in going]
     if whole(at) is None or not 0 <= at <= len(left):
         hint = f"there are {len(left)} of that kind"
         raise UnknownName(f"position {at} is out of range", where=str(value), hint=hint)

@@ -13,6 +13,27 @@ from typing import TYPE_CHECKING, Any, Protocol
 from ..errors import UnknownName, kind_of
 
 
+class Lacking(AttributeError):
+    """That a class, or a value of it, has no such attribute.
+
+    What is here instead takes a while to find, so it is looked up where the message is read: `hasattr` reads none. The
+    object is not kept (`obj`), of which Python would suggest names beside ours.
+    """
+
+    def __init__(self, cls: type, name: str) -> None:
+        super().__init__(name)
+        self.name, self.cls = name, cls
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Copies and pickles look the message up again."""
+        return Lacking, (self.cls, self.name)
+
+    def __str__(self) -> str:
+        from ..text.of_isl import lacking
+
+        return lacking(self.cls, self.name)
+
+
 class Named(type):
     """The class of the classes of sets, relations and functions."""
 
@@ -20,12 +41,12 @@ class Named(type):
 
         def __getattr__(cls, name: str) -> object:
             if not name.startswith("_"):
-                from ..text.of_isl import lacking, maker, method
+                from ..text.of_isl import maker, method
 
                 made = maker(cls, name) or method(cls, name)
                 if made is not None:
                     return made
-                raise AttributeError(lacking(cls, name), name=name, obj=cls)
+                raise Lacking(cls, name)
             raise AttributeError(f"type object {cls.__name__!r} has no attribute {name!r}", name=name, obj=cls)
 
 
@@ -36,14 +57,14 @@ def by_isl(value: object, name: str) -> Callable[..., Any]:
     ------
     AttributeError : there is none; what is here instead is said.
     """
-    from ..text.of_isl import lacking, method
+    if name.startswith("_"):
+        raise AttributeError(f"a {type(value).__name__} has no attribute {name!r}", name=name, obj=value)
+    from ..text.of_isl import method
 
-    found = None if name.startswith("_") else method(type(value), name)
-    if found is not None:
-        return MethodType(found, value)
-    kind = type(value).__name__
-    said = "" if name.startswith("_") else lacking(type(value), name)
-    raise AttributeError(said or f"a {kind} has no attribute {name!r}", name=name, obj=value)
+    found = method(type(value), name)
+    if found is None:
+        raise Lacking(type(value), name)
+    return found.fget(value) if isinstance(found, property) else MethodType(found, value)
 
 
 class OverParams(Protocol):
@@ -59,8 +80,9 @@ def listed(params: Iterable[str] | OverParams, where: object) -> tuple[str, ...]
     ------
     UnknownName : neither; `where` is what was to have them.
     """
-    if isinstance(type(params), Named):
-        return params.param_names  # type: ignore[union-attr]
+    found = getattr(params, "param_names", None)
+    if isinstance(found, tuple):
+        return found
     if isinstance(params, str) or not isinstance(params, Iterable):
         what = repr(params) if isinstance(params, str) else kind_of(params)
         hint = '["N", "M"], or a Set, Map or function whose parameters they are'

@@ -67,6 +67,9 @@ class Relation(United[Conjunct]):
 
     def __init__(self, text: str, context: object = None) -> None:
         if not isinstance(text, str):
+            if isinstance(text, Relation) and text._is_map == self._is_map:  # isl's basic sets, sets and unions are one
+                self._fill(text.param_names, text.parts)
+                return
             raise self._no_text(text)
         from ..text.parse import parse
 
@@ -75,9 +78,7 @@ class Relation(United[Conjunct]):
     def _no_text(self, value: object) -> SetSyntaxError:
         """The error that this is made from another value than a text."""
         kind = type(self).__name__
-        if type(value) is type(self):
-            hint = f"it is a {kind} already"
-        elif isinstance(value, Relation):
+        if isinstance(value, Relation):
             hint = "m.wrap() is its pairs as a set" if value._is_map else "s.identity() or s.unwrap() is a map"
         elif isinstance(value, United):
             hint = value._beside

@@ -11,8 +11,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from operator import index
+from typing import TYPE_CHECKING
 
 from ..errors import SpaceMismatch, UnknownName, nearest
+from .named import by_isl
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +58,8 @@ POINT = Tuple(None, ())  # of `{ [] }`, which is what a condition on parameters,
 class Space:
     """The space of a set (`inp` is None) or of a map from `inp` to `out`; see `Tuple` for its `key`.
 
-    A set's has one tuple, `out`; `dims` are the names of all dimensions, inputs first.
+    A set's has one tuple, `out`; `dims` are the names of all dimensions, inputs first. Parameters are those of a value,
+    not of its space; a space that isl's methods give, `s.get_space()`, knows them all the same (`param_names`).
 
     >>> from polyvolta.sets import Map
     >>> space = Map("{ S[i] -> A[j, k] }").space
@@ -66,10 +69,67 @@ class Space:
 
     inp: Tuple | None
     out: Tuple
+    param_names: tuple[str, ...] | None = field(default=None, repr=False, compare=False)
     key: tuple = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "key", (self.inp.key if self.inp else None, self.out.key))
+
+    if not TYPE_CHECKING:  # a checker knows what there is
+
+        def __getattr__(self, name: str) -> object:
+            return by_isl(self, name)
+
+    @staticmethod
+    def create_from_names(
+        context: object = None,
+        set: Sequence[str] | None = None,  # noqa: A002 - islpy calls it so
+        in_: Sequence[str] | None = None,
+        out: Sequence[str] | None = None,
+        params: Sequence[str] = (),
+    ) -> Space:
+        """The space of a set, or of a map, whose dimensions have some names; islpy has this function.
+
+        `set` are the names of a set's dimensions, or `in_` and `out` those of a map's; `params` of the parameters. The
+        `context` means nothing.
+
+        Raises
+        ------
+        SpaceMismatch : names of a set and of a map are given, or none.
+
+        >>> space = Space.create_from_names(set=["x", "y"], params=["n"])
+        >>> print(space, space.param_names)
+        [x, y] ('n',)
+        """
+        from ..by_isl.spaces import of_names
+
+        return of_names(set, in_, out, params)
+
+    @staticmethod
+    def set_alloc(context: object, n_params: int, n: int) -> Space:
+        """The space of a set with `n_params` parameters and `n` dimensions, called `p0`, ... and `i0`, ...
+
+        The `context` is isl's, which has this function.
+
+        >>> print(Space.set_alloc(None, 1, 2))
+        [i0, i1]
+        """
+        from ..by_isl.spaces import counted
+
+        return counted(n_params, n)
+
+    @staticmethod
+    def alloc(context: object, n_params: int, n_in: int, n_out: int) -> Space:
+        """The space of a map with `n_params` parameters, `n_in` inputs and `n_out` outputs, called `o0`, ...
+
+        The `context` is isl's, which has this function.
+
+        >>> print(Space.alloc(None, 0, 1, 2))
+        [i0] -> [o0, o1]
+        """
+        from ..by_isl.spaces import counted
+
+        return counted(n_params, n_in, n_out)
 
     @property
     def source(self) -> Tuple:
@@ -183,11 +243,11 @@ def apart(space: Space, taken: Iterable[str]) -> Space:
     taken = frozenset(taken)
     if taken.isdisjoint(space.dims):
         return space
-    used = taken.union(space.dims)
+    used = {*taken, *space.dims}
     dims: list[str] = []
     for name in space.dims:
         dims.append(fresh(name, used) if name in taken else name)
-        used |= {dims[-1]}
+        used.add(dims[-1])
     n = space.n_in
     return Space(renamed(space.inp, dims[:n]) if space.inp else None, renamed(space.out, dims[n:]))
 
@@ -230,3 +290,9 @@ def position(dim: object, dims: tuple[str, ...], where: str | Space, what: str =
     if dim in dims:
         return dims.index(dim)
     raise UnknownName(f"no {what} is called {dim!r}", where=str(where), hint=nearest(dim, dims))
+
+
+def positions(some: Iterable[object], dims: tuple[str, ...], where: str | Space, what: str = "dimension") -> list[int]:
+    """The `position` of each of many; linear."""
+    at = {name: k for k, name in enumerate(dims)}
+    return [at[d] if isinstance(d, str) and d in at else position(d, dims, where, what) for d in some]

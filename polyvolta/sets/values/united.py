@@ -168,7 +168,8 @@ class United(Generic[P], metaclass=Named):
         if wanted == self.param_names:
             return self
         shift = len(wanted) - len(self.param_names)
-        head = tuple(wanted.index(p) for p in self.param_names)
+        at = {p: k for k, p in enumerate(wanted)}
+        head = tuple([at[p] for p in self.param_names])
 
         def move(c: P) -> P:
             places = head + tuple(range(len(wanted), c.n + shift))

@@ -16,12 +16,13 @@ from polyvolta.sets import (
     PwAff,
     PwQPolynomial,
     Set,
+    Space,
     SpaceMismatch,
     UnknownName,
+    by_isl,
     dim_type,
     make_zero_and_vars,
 )
-from polyvolta.sets.by_isl import binding, constraints, dimensions, functions, relations, union_functions
 from polyvolta.sets.text import of_isl
 
 TRIANGLE = Set("[N] -> { S[i, j] : 0 <= i < j < N }")
@@ -38,17 +39,10 @@ def test_every_name_is_one_of_isl_and_no_attribute():
         "Set": "Set BasicSet UnionSet", "PwAff": "Aff PwAff UnionPwAff",
         "Map": "Map BasicMap UnionMap UnionPwAff UnionPwMultiAff MultiUnionPwAff",
         "MultiPwAff": "MultiAff MultiPwAff PwMultiAff MultiUnionPwAff UnionPwMultiAff",
-        "PwQPolynomial": "PwQPolynomial UnionPwQPolynomial",
+        "PwQPolynomial": "PwQPolynomial UnionPwQPolynomial", "Space": "Space", "Aff": "Aff", "Constraint": "Constraint",
     }  # fmt: skip
-    own = {c.__name__: c for c in (Set, Map, PwAff, MultiPwAff, PwQPolynomial)}
-    for kinds, names, f in (
-        *dimensions.METHODS,
-        *relations.METHODS,
-        *functions.METHODS,
-        *constraints.METHODS,
-        *binding.METHODS,
-        *union_functions.METHODS,
-    ):
+    own = {c.__name__: c for c in (Set, Map, PwAff, MultiPwAff, PwQPolynomial, Space, Aff, Constraint)}
+    for kinds, names, f in by_isl.methods():
         for kind, name in product(kinds.split(), names.split()):
             assert any(hasattr(getattr(isl, c), name) for c in classes[kind].split()), (kind, name)
             assert of_isl.method(own[kind], name) is f and not any(name in vars(c) for c in own[kind].__mro__)

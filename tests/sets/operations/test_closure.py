@@ -150,7 +150,10 @@ def test_powers_and_lengths_of_paths():
     found, exact = step.power()
     assert exact and found.fix(k=3).range().unwrap().is_equal(step.fixed_power(3))
     lengths, exact = step.reaching_path_lengths()
-    assert exact and lengths.is_equal(Map("[N] -> { [S[i] -> S[j]] -> [k] : j = i + 2k and 0 <= i < j < N + 2 }"))
+    assert exact and lengths.is_equal(Map("[N] -> { [j] -> [k] : 1 <= k and 2k <= j < N + 2 }"))  # as isl says it
+    lengths, exact = Map("{ A[i, j] -> A[i + 1, j] : 0 <= i < 2 and 0 <= j < 2 }").reaching_path_lengths()
+    reached = {(1, 0, 1), (1, 1, 1), (2, 0, 1), (2, 1, 1), (2, 0, 2), (2, 1, 2)}
+    assert exact and lengths.dims() == ("i", "j", "k") and {*lengths.wrap().flatten().points()} == reached
 
 
 ERRORS = [

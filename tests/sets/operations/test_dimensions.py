@@ -136,7 +136,6 @@ ERRORS = [
     (lambda: Set("[N] -> { [i] : i < N }").project_out("N"), UnknownName, "hint: project_out_params('N')"),
     (lambda: Set("{ }").space, SpaceMismatch, "it is empty, without a tuple"),
     (lambda: Set.universe(""), SpaceMismatch, "not an empty one"),
-    (lambda: Set(S), SetSyntaxError, "hint: it is a Set already"),
     (lambda: Set(Map("{ [i] -> [j] }")), SetSyntaxError, "hint: m.wrap() is its pairs as a set"),
     (lambda: Set([1]), SetSyntaxError, "not from a list\nhint: Set(str(x))"),
     (lambda: S.insert_dims(0, "j"), SpaceMismatch, "the name 'j' would stand twice"),

@@ -18,7 +18,7 @@ from polyvolta.sched.emit.arrays import check_align
 from polyvolta.sched.emit.c.program import TYPES, function
 from polyvolta.sched.emit.given import check_program, loops
 from polyvolta.sched.emit.interface import Interface
-from polyvolta.sched.errors import BadArgument
+from polyvolta.sched.errors import BadArgument, says_keywords
 from polyvolta.sched.loops.ast import Ast
 from polyvolta.sched.loops.notation.c import c_text, headed, spread
 from polyvolta.sched.loops.result import Scan
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from polyvolta.sched.program.model import Program
 
 
+@says_keywords
 def to_c(
     scan: Scan | Schedule | Ast | Sequence[Ast],
     program: Program | None = None,

@@ -1,0 +1,322 @@
+"""isl's methods of expressions: of an `Aff` here, which has names and no domain, of a function that is one, as isl's
+`Aff` is, and of polynomials and constraints.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from ..counting.quasipoly import PwQPolynomial, QPolynomial
+from ..errors import SpaceMismatch, Unbounded, UnknownName, kind_of, need_function
+from ..values import kinds
+from ..values.aff import Aff, Floor, var
+from ..values.space import POINT, Space, Tuple, whole
+from . import dimensions
+from .constraints import Constraint
+from .relations import itself
+from .values import Val
+
+if TYPE_CHECKING:
+    from ..functions.pwaff import PwAff
+
+# ---- of an expression
+
+
+def one(self: Any) -> Aff:  # noqa: ANN401
+    """The expression that an expression, or a function of one, is."""
+    return self if isinstance(self, Aff) else self.as_aff()
+
+
+def get_constant_val(self: Any) -> Val:  # noqa: ANN401
+    """The constant term."""
+    return Val(one(self).const)
+
+
+def get_coefficients_by_name(self: Any, kind: Any = None) -> dict[Any, Val]:  # noqa: ANN401
+    """The coefficients but 0 by name, of one kind if it is given, and the constant by 1; floors have none."""
+    expr = one(self)
+    names = [a for a, _ in expr.terms if isinstance(a, str)] if kind is None else kinds.of_kind(self, kind)
+    found: dict[Any, Val] = {n: Val(expr.coefficient(n)) for n in names if expr.coefficient(n)}
+    return {**found, **({1: Val(expr.const)} if expr.const else {})}
+
+
+def get_coefficient_val(self: PwAff, kind: Any, pos: int) -> Val:  # noqa: ANN401
+    """The coefficient of a dimension."""
+    return Val(one(self).coefficient(kinds.spread(self, kind, pos)[0]))
+
+
+def coefficient_sgn(self: PwAff, kind: Any, pos: int) -> int:  # noqa: ANN401
+    """The sign of the coefficient of a dimension."""
+    return get_coefficient_val(self, kind, pos).sgn()
+
+
+def changed(self: PwAff, expr: Aff) -> Any:  # noqa: ANN401
+    """The function on the same points that is another expression."""
+    return type(self).on(self.domain(), expr)
+
+
+def set_constant_val(self: PwAff, value: int) -> PwAff:
+    """With another constant term."""
+    expr = one(self)
+    return changed(self, expr + (_integer(value) - expr.const))
+
+
+def set_coefficient_val(self: PwAff, kind: Any, pos: int, value: int) -> PwAff:  # noqa: ANN401
+    """With another coefficient of a dimension."""
+    name = kinds.spread(self, kind, pos)[0]
+    expr = one(self)
+    return changed(self, expr + var(name) * (_integer(value) - expr.coefficient(name)))
+
+
+def add_coefficient_val(self: PwAff, kind: Any, pos: int, value: int) -> PwAff:  # noqa: ANN401
+    """With a number added to the coefficient of a dimension."""
+    return changed(self, one(self) + var(kinds.spread(self, kind, pos)[0]) * _integer(value))
+
+
+def set_coefficients_by_name(self: PwAff, coefficients: Mapping[Any, int]) -> PwAff:
+    """With other coefficients by name, and another constant by 1."""
+    c = Constraint(one(self), True, Space(None, self.inp), self.param_names)
+    return changed(self, c.set_coefficients_by_name(coefficients).expr)
+
+
+def _integer(value: object) -> int:
+    number = whole(value)
+    if number is None:
+        raise UnknownName(f"a coefficient is an integer, not {kind_of(value)}")
+    return number
+
+
+def is_zero(self: Any) -> bool:  # noqa: ANN401
+    """Whether it is 0 as it is written."""
+    return one(self) == Aff((), 0)
+
+
+# ---- what makes functions on a space
+
+
+def on_space(space: Any, expr: Aff, make: type[PwAff] | None = None) -> Any:  # noqa: ANN401
+    """An expression as a function on all points of a space of a set."""
+    from ..functions.pwaff import PwAff
+    from ..values.set import Set
+
+    if isinstance(space, Set):
+        space = Space(None, space.space.out, space.param_names)
+    if not isinstance(space, Space):
+        raise SpaceMismatch(f"a Space is needed, not {kind_of(space)}", where=str(space), hint="s.get_space()")
+    return (make or PwAff).on(Set.universe(space), expr)
+
+
+def zero_on_domain(space: Any) -> Any:  # noqa: ANN401
+    """The function that is 0 on a space."""
+    return on_space(space, Aff((), 0))
+
+
+def val_on_domain(space: Any, value: int) -> Any:  # noqa: ANN401
+    """The function that is a number on a space."""
+    return on_space(space, Aff((), _integer(value)))
+
+
+def var_on_domain(space: Any, kind: Any, pos: int) -> Any:  # noqa: ANN401
+    """The function that is a dimension, or a parameter, of a space."""
+    return on_space(space, var(kinds.spread(space, kind, pos)[0]))
+
+
+def param_on_domain(space: Any, name: str) -> Any:  # noqa: ANN401
+    """The function on a space that is a parameter."""
+    from ..values.set import Set
+
+    return on_space(Set.universe(space).align_params([name]), var(name))
+
+
+def of_domain(domain: Any, value: Any) -> Any:  # noqa: ANN401
+    """A function, restricted to a set; isl's `PwAff.alloc`."""
+    return value.intersect_domain(domain)
+
+
+# ---- polynomials
+
+
+class Term:
+    """A product of powers with a coefficient: what isl's polynomials are sums of."""
+
+    def __init__(self, of: PlacedPolynomial, powers: dict[Any, int], coefficient: Fraction) -> None:
+        self.of, self.powers, self.coefficient = of, powers, coefficient
+
+    def get_coefficient_val(self) -> Val | Fraction:
+        """The coefficient; a fraction where it is no integer."""
+        return Val(self.coefficient.numerator) if self.coefficient.denominator == 1 else self.coefficient
+
+    def get_num_si(self) -> int:
+        """The numerator of the coefficient."""
+        return self.coefficient.numerator
+
+    def get_den_val(self) -> Val:
+        """The denominator of the coefficient."""
+        return Val(self.coefficient.denominator)
+
+    def get_exp(self, kind: Any, pos: int) -> int:  # noqa: ANN401
+        """The power of a dimension."""
+        return self.powers.get(kinds.spread(self.of, kind, pos)[0], 0)
+
+    def dim(self, kind: Any) -> int:  # noqa: ANN401
+        """The number of dimensions of a kind."""
+        return dimensions.dim(self.of, kind)
+
+
+class PlacedPolynomial(QPolynomial):
+    """A polynomial that knows of which parameters and dimensions it is, as isl's do.
+
+    >>> [(where, what)] = PwQPolynomial("[n] -> { [i] -> 2 * i + n }").get_pieces()
+    >>> what.get_var_names(kinds.dim_type.in_), [t.get_coefficient_val() for t in what.get_terms()]
+    (['i'], [2, 1])
+    """
+
+    __slots__ = ("param_names", "space")
+
+    def __init__(self, of: QPolynomial, domain: Any) -> None:  # noqa: ANN401 - a set
+        super().__init__(of._terms)
+        self.param_names, self.space = domain.param_names, Space(domain.space.out, POINT, domain.param_names)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Copies are polynomials without places."""
+        return QPolynomial, (self._terms,)
+
+    def get_terms(self) -> list[Term]:
+        """The terms; see `PlacedPolynomial`."""
+        return [Term(self, dict(powers), c) for powers, c in self.terms]
+
+    def foreach_term(self, f: Callable[[Term], object]) -> None:
+        """Call a function with each term; see `PlacedPolynomial`."""
+        need_function(f)
+        for term in self.get_terms():
+            f(term)
+
+    def get_constant_val(self) -> Fraction:
+        """The constant term; see `PlacedPolynomial`."""
+        return next((c for powers, c in self.terms if not powers), Fraction(0))
+
+    get_space = property(lambda self: lambda: self.space)
+    dim, get_dim_name = dimensions.dim, dimensions.get_dim_name
+    get_var_names, get_var_dict = dimensions.get_var_names, dimensions.get_var_dict
+
+
+def placed_pieces(self: PwQPolynomial) -> list[tuple[Any, PlacedPolynomial]]:
+    """The pairs of a set and what the polynomial is there."""
+    return [(s, PlacedPolynomial(q, s)) for s, q in self.pieces]
+
+
+def foreach_piece(self: PwQPolynomial, f: Callable[[Any, QPolynomial], object]) -> None:
+    """Call a function with each set and what the polynomial is there."""
+    need_function(f, "two arguments")
+    for domain, value in placed_pieces(self):
+        f(domain, value)
+
+
+def space_of(self: PwQPolynomial) -> Space:
+    """The one space of a polynomial: its dimensions are inputs.
+
+    Raises
+    ------
+    SpaceMismatch : its pieces lie in several tuples, or there is none.
+    """
+    found: dict[tuple, Tuple] = {s.space.key: s.space.out for s, _ in self.pieces}
+    if len(found) != 1:
+        raise SpaceMismatch("the pieces lie in several tuples" if found else "0 everywhere is in no space",
+                            where=str(self), hint='pick one with .only("name")' if found else "")  # fmt: skip
+    return Space(next(iter(found.values())), POINT, self.param_names)
+
+
+def in_space(method: Callable[..., Any]) -> Callable[..., Any]:
+    """A method of spaces, asked of a polynomial."""
+
+    def asked(self: PwQPolynomial, *args: Any) -> Any:  # noqa: ANN401
+        if getattr(next(iter(args), None), "name", None) == "param":
+            return method(Space(None, POINT, self.param_names), *args)  # of 0, too
+        return method(space_of(self), *args)
+
+    asked.__doc__ = method.__doc__
+    return asked
+
+
+def restricted(self: PwQPolynomial, domain: Any) -> PwQPolynomial:  # noqa: ANN401
+    """What it is on a set, 0 elsewhere."""
+    from ..values.set import Set
+
+    if not isinstance(domain, Set):
+        raise SpaceMismatch(f"a Set is needed, not {kind_of(domain)}", where=str(self))
+    return self * PwQPolynomial(domain.param_names, [(domain, QPolynomial.of(1))])
+
+
+def evaluated(self: PwQPolynomial, point: Any) -> Any:  # noqa: ANN401
+    """The value at a point, a tuple of numbers, of a polynomial without parameters."""
+    if self.param_names:
+        raise Unbounded(f"{self.param_names[0]} has no value", where=str(self), hint="f.eval_with_dict({...})")
+    return self(**dict(zip(space_of(self).source.dims, point))) if self.pieces else 0
+
+
+# ---- constraints
+
+
+def constraint_space(self: Constraint) -> Space:
+    """The space, which knows the parameters: those that stand in the constraint come last."""
+    more = [n for n in sorted(self.expr.names()) if n not in (*self.param_names, *self.space.dims)]
+    return Space(self.space.inp, self.space.out, (*self.param_names, *more))
+
+
+_EXPRESSIONS = (
+    ("is_cst", lambda self: one(self).is_constant),
+    ("get_constant_val", get_constant_val),
+    ("get_denominator_val", lambda self: Val(1)),
+    ("plain_is_zero", is_zero),
+    ("get_coefficients_by_name", get_coefficients_by_name),
+)
+_ARITHMETIC = (
+    ("copy floor ceil", itself),
+    ("to_str", lambda self: str(self)),
+    ("add add_constant_val", lambda self, other: self + other),
+    ("sub", lambda self, other: self - other),
+    ("mul scale_val", lambda self, other: self * other),
+    ("neg", lambda self: -self),
+    ("mod_val", lambda self, den: self % den),
+    ("plain_is_equal", lambda self, other: self == other),
+    ("is_nan", lambda self: False),
+)
+METHODS: tuple[tuple[str, str, Callable[..., Any]], ...] = (
+    *(("Aff", names, f) for names, f in (*_EXPRESSIONS, *_ARITHMETIC)),
+    *(("PwAff", names, f) for names, f in _EXPRESSIONS if names != "is_cst"),
+    ("PwAff", "get_coefficient_val", get_coefficient_val),
+    ("PwAff", "coefficient_sgn", coefficient_sgn),
+    ("PwAff", "set_constant_val", set_constant_val),
+    ("PwAff", "set_coefficient_val", set_coefficient_val),
+    ("PwAff", "add_coefficient_val", add_coefficient_val),
+    ("PwAff", "set_coefficients_by_name", set_coefficients_by_name),
+    ("PwAff", "to_pw_aff", itself),
+    ("Aff", "zero_on_domain", zero_on_domain),
+    ("Aff PwAff", "val_on_domain", val_on_domain),
+    ("Aff PwAff", "var_on_domain", var_on_domain),
+    ("PwAff", "param_on_domain_id", param_on_domain),
+    ("PwAff", "alloc", of_domain),
+    ("PwQPolynomial", "get_pieces", placed_pieces),
+    ("PwQPolynomial", "foreach_piece", foreach_piece),
+    ("PwQPolynomial", "space", property(space_of)),
+    ("PwQPolynomial", "get_space", space_of),
+    ("PwQPolynomial", "get_domain_space", lambda self: Space(None, space_of(self).source, self.param_names)),
+    ("PwQPolynomial", "dim", in_space(dimensions.dim)),
+    ("PwQPolynomial", "get_var_names get_var_names_not_none", in_space(dimensions.get_var_names)),
+    ("PwQPolynomial", "get_var_dict", in_space(dimensions.get_var_dict)),
+    ("PwQPolynomial", "intersect_domain", restricted),
+    ("PwQPolynomial", "eval", evaluated),
+    ("PwQPolynomial", "coalesce", itself),
+    ("PwQPolynomial", "add_disjoint", lambda self, other: self + other),
+    ("Constraint", "get_space", constraint_space),
+    *(("Constraint", names, lambda self, *args, f=f: f(constraint_space(self), *args)) for names, f in (
+        ("dim", dimensions.dim), ("get_dim_name", dimensions.get_dim_name), ("get_var_dict", dimensions.get_var_dict),
+        ("get_var_names get_var_names_not_none", dimensions.get_var_names),
+    )),
+    ("Constraint", "get_div", lambda self, pos: [a for a, _ in self.expr.terms if isinstance(a, Floor)][pos]),
+    ("Constraint", "involves_dims", lambda self, kind, first, n: bool(
+        self.expr.names() & {*kinds.spread(constraint_space(self), kind, first, n)})),
+)  # fmt: skip
+"""Classes, isl's names, and the method; those that make a function are of the class."""

@@ -1,0 +1,258 @@
+"""isl's numbers, points and names: integers, tuples and texts of Python's that have isl's methods as well.
+
+What isl's methods give here is one of these, so that `v.to_python()` and `p.get_coordinate_val(kind, 0)` of a program
+that was written for isl find their way; to all else they are an `int`, a `tuple` and a `str`.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterable
+from math import gcd
+from typing import Any, Self
+
+from ..errors import NotAffine, NotSupported, UnknownName, kind_of
+from ..values import kinds
+from ..values.space import Space, whole
+
+
+class Context:
+    """isl's context, in which its values live: here it is nothing, and means nothing to `read_from_str`.
+
+    >>> from polyvolta.sets import Set
+    >>> Set.read_from_str(Context(), "{ [i] }") == Set("{ [i] }")
+    True
+    """
+
+
+DEFAULT_CONTEXT = Context()
+
+
+class Val(int):
+    """An integer with the methods of isl's numbers; fractions, infinity and what is no number are refused.
+
+    >>> v = Val("17")
+    >>> v == 17, v.to_python(), v.mod(5), (v + 1).is_pos()
+    (True, 17, 2, True)
+    >>> Val("1/2")
+    Traceback (most recent call last):
+        ...
+    polyvolta.sets.errors.NotSupported: [PV108] a Val is an integer here, not '1/2'
+    hint: Python's fractions.Fraction computes with fractions
+    """
+
+    def __new__(cls, value: int | str = 0, context: object = None) -> Self:
+        """The number that a value or a text is; isl's context, before or behind it, means nothing."""
+        if isinstance(context, (int, str)) and whole(value) is None and not isinstance(value, str):
+            value = context  # isl's order, Val(context, number)
+        if isinstance(value, str) and value.strip().lstrip("+-").isdecimal():
+            return super().__new__(cls, value)
+        number = whole(value)
+        if number is None:
+            raise NotSupported(f"a Val is an integer here, not {value!r}",
+                               hint="Python's fractions.Fraction computes with fractions")  # fmt: skip
+        return super().__new__(cls, number)
+
+    @classmethod
+    def read_from_str(cls, *given: Any) -> Self:  # noqa: ANN401
+        """The number that a text says, the last of what is `given`; see `Val`."""
+        return cls(given[-1])
+
+    int_from_si = int_from_ui = read_from_str
+
+    @classmethod
+    def zero(cls, context: object = None) -> Self:
+        """0; see `Val`."""
+        return cls(0)
+
+    @classmethod
+    def one(cls, context: object = None) -> Self:
+        """1; see `Val`."""
+        return cls(1)
+
+    @classmethod
+    def negone(cls, context: object = None) -> Self:
+        """-1; see `Val`."""
+        return cls(-1)
+
+    def to_python(self) -> int:
+        """Python's number; see `Val`."""
+        return int(self)
+
+    def to_str(self) -> str:
+        """Its text; see `Val`."""
+        return str(int(self))
+
+    get_num_si = to_python
+
+    def get_den_val(self) -> Val:
+        """The denominator, 1; see `Val`."""
+        return Val(1)
+
+    def get_den_si(self) -> int:
+        """The denominator, 1; see `Val`."""
+        return 1
+
+    def div(self, other: int) -> Val:
+        """The exact quotient; see `Val`.
+
+        Raises
+        ------
+        NotAffine : it is no integer.
+        """
+        if not other or self % other:
+            raise NotAffine(f"{int(self)} / {int(other)} is no integer", hint="v // d rounds it down")
+        return Val(self // other)
+
+    def gcd(self, other: int) -> Val:
+        """The greatest common divisor; see `Val`."""
+        return Val(gcd(self, other))
+
+    def is_divisible_by(self, other: int) -> bool:
+        """Whether it is a multiple; see `Val`."""
+        return self % other == 0 if other else self == 0
+
+    def sgn(self) -> int:
+        """-1, 0 or 1; see `Val`."""
+        return (self > 0) - (self < 0)
+
+
+def _given(name: str, f: Callable[..., Any], gives: Callable[[Any], Any] = bool) -> Callable[..., Any]:
+    """A method of numbers that is a function of them, of the number itself and those that are given."""
+
+    def method(self: Val, *others: Any) -> Any:  # noqa: ANN401
+        found = f(int(self), *others)
+        return found if found is NotImplemented else gives(found)
+
+    method.__name__, method.__qualname__, method.__doc__ = name, f"Val.{name}", f"{name} of numbers; see `Val`."
+    return method
+
+
+_WITH_NUMBERS: dict[str, Callable[..., Any]] = {
+    "add": operator.add, "add_ui": operator.add, "sub": operator.sub, "mul": operator.mul, "mod": operator.mod,
+    "neg": operator.neg, "abs": abs, "floor": int, "ceil": int, "trunc": int, "max": max, "min": min,
+    "pow2": lambda n: 2**n, "__add__": int.__add__, "__radd__": int.__radd__, "__sub__": int.__sub__,
+    "__rsub__": int.__rsub__, "__mul__": int.__mul__, "__rmul__": int.__rmul__, "__mod__": int.__mod__,
+    "__floordiv__": int.__floordiv__, "__neg__": int.__neg__, "__abs__": int.__abs__,
+}  # fmt: skip
+_ASKED: dict[str, Callable[..., Any]] = {
+    "is_int": lambda n: True, "is_rat": lambda n: True, "is_infty": lambda n: False, "is_neginfty": lambda n: False,
+    "is_nan": lambda n: False, "is_zero": lambda n: n == 0, "is_one": lambda n: n == 1, "is_negone": lambda n: n == -1,
+    "is_pos": lambda n: n > 0, "is_neg": lambda n: n < 0, "is_nonneg": lambda n: n >= 0, "is_nonpos": lambda n: n <= 0,
+    "eq": operator.eq, "ne": operator.ne, "lt": operator.lt, "le": operator.le, "gt": operator.gt, "ge": operator.ge,
+}  # fmt: skip
+for _name, _f in _WITH_NUMBERS.items():
+    setattr(Val, _name, _given(_name, _f, Val))
+for _name, _f in _ASKED.items():
+    setattr(Val, _name, _given(_name, _f))
+
+
+class Point(tuple):
+    """A point of a space: the tuple of its coordinates, with isl's methods; `foreach_point` calls with these.
+
+    >>> from polyvolta.sets import Set
+    >>> p = Set("{ S[i, j] : i = 3 and j = 2i }").sample_point()
+    >>> p, p == (3, 6), p.get_coordinate_val(kinds.dim_type.set, 1)
+    ((3, 6), True, 6)
+    >>> print(p.to_set())
+    { S[3, 6] }
+    """
+
+    space: Space
+
+    def __new__(cls, coordinates: Iterable[int], space: Space) -> Self:
+        """The point of a space with some coordinates."""
+        self = super().__new__(cls, coordinates)
+        self.space = space
+        return self
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """A copy keeps the space."""
+        return Point, (tuple(self), self.space)
+
+    def get_space(self) -> Space:
+        """Its space; see `Point`."""
+        return self.space
+
+    def get_coordinate_val(self, kind: Any, pos: int) -> Val:  # noqa: ANN401
+        """One coordinate, of a dimension by kind and position; see `Point`.
+
+        Raises
+        ------
+        UnknownName : there is no such dimension.
+        """
+        name = kinds.spread(self, kind, pos)[0]
+        return Val(self[self.space.dims.index(name)])
+
+    def set_coordinate_val(self, kind: Any, pos: int, value: int) -> Point:  # noqa: ANN401
+        """With another coordinate; see `get_coordinate_val`."""
+        name = kinds.spread(self, kind, pos)[0]
+        return Point((value if d == name else x for d, x in zip(self.space.dims, self)), self.space)
+
+    @property
+    def param_names(self) -> tuple[str, ...]:
+        """None: a point here is without parameters; see `Point`."""
+        return ()
+
+    def is_void(self) -> bool:
+        """Whether it is no point: never; see `Point`."""
+        return False
+
+    def to_set(self) -> Any:  # noqa: ANN401
+        """The set of it alone; see `Point`."""
+        from ..values.set import Set
+
+        return Set.universe(self.space).fix(dict(enumerate(self)))
+
+
+class Id(str):
+    """A name with the methods of isl's identifiers, which have no object of a user's with them here.
+
+    >>> x = Id("x0")
+    >>> x.name, x.get_name(), x == Id(name="x0"), x.user
+    ('x0', 'x0', True, None)
+    """
+
+    def __new__(cls, name: str | None = None, user: object = None, context: object = None) -> Self:
+        """The identifier of a name; isl's context means nothing.
+
+        Raises
+        ------
+        NotSupported : an object is to stand with it.
+        UnknownName : the name is none.
+        """
+        if user is not None:
+            raise NotSupported("an identifier has no object with it here", where=repr(user),
+                               hint="keep a dict from names to objects")  # fmt: skip
+        if not isinstance(name, str):
+            raise UnknownName(f"an identifier is a text, not {kind_of(name)}")
+        return super().__new__(cls, name)
+
+    @classmethod
+    def read_from_str(cls, *given: Any) -> Self:  # noqa: ANN401
+        """The identifier that a text is, the last of what is `given`; see `Id`."""
+        return cls(given[-1])
+
+    @property
+    def name(self) -> str:
+        """The name as a text; see `Id`."""
+        return str(self)
+
+    def get_name(self) -> str:
+        """The name as a text; see `Id`."""
+        return str(self)
+
+    @property
+    def user(self) -> None:
+        """The object with it: none; see `Id`."""
+        return
+
+
+def number(found: Callable[..., int]) -> Callable[..., Val]:
+    """A method whose number has isl's methods."""
+
+    def method(self: Any, *args: Any) -> Val:  # noqa: ANN401
+        return Val(found(self, *args))
+
+    method.__doc__ = found.__doc__
+    return method
