@@ -40,9 +40,10 @@ from polyvolta.sched.loops.rows.interleave import Parts, interleaved
 from polyvolta.sched.loops.rows.known import Known
 from polyvolta.sched.loops.rows.lanes import Lane
 from polyvolta.sched.loops.rows.linear import FLOOR, LOOP, Key, System, coefficient, negated
+from polyvolta.sched.loops.rows.order import First
 from polyvolta.sched.loops.rows.pieces import Value
 from polyvolta.sched.loops.state import State
-from polyvolta.sched.loops.turns import holds_bands, runs_first
+from polyvolta.sched.loops.turns import holds_bands, runs_before, runs_first
 from polyvolta.sched.loops.unions import parted
 from polyvolta.sched.loops.writer import Writer
 from polyvolta.sched.tree import Leaf, LoopType, Member, Node, Path
@@ -87,18 +88,19 @@ class BandLoops:
         out: list[Ast] = []
         for part in parts:
             loop_type = self.loop_type(k, part)
-            found = groups(state.known, part, k, self.columns, loop_type, self.first)
+            first = self.first(state)
+            found = groups(state.known, part, k, self.columns, loop_type, first)
             shared = loop_type == "default"
             if found is None:
                 names = ", ".join(dict.fromkeys(lane.piece.statement for lane in part))
                 note = f"the ranges of {names} along member {k} of the band at {self.at} are too many to separate"
                 self.writer.notes += [] if note in self.writer.notes else [note]
-                found = groups(state.known, part, k, self.columns, "core", self.first) or ()
+                found = groups(state.known, part, k, self.columns, "core", first) or ()
                 shared = True
             if shared and self.writer.parted:
                 once = not any(e.names() for e in state.prefix)
                 last = not any(self.columns[k + 1 :]) and (self.child is None or not holds_bands(self.child))
-                places = self.columns, self.first, once, last
+                places = self.columns, first, once, last
                 found = [part for g in found for part in parted(state.known, g, k, *places)]
             for group in found:
                 out += self.group(k, group, state)
@@ -115,9 +117,18 @@ class BandLoops:
         inside = m.isolated_type is not None and any(len(lane.left) < len(self.regions) for lane in lanes)
         return m.isolated_type if inside and m.isolated_type is not None else m.loop_type
 
-    def first(self, a: Lane, b: Lane) -> bool:
-        """Whether one piece may run before another at equal values of all members."""
-        return self.child is not None and runs_first(self.child, a.piece.statement, b.piece.statement)
+    def first(self, state: State) -> First:
+        """What says whether one piece may run before another at equal values of all members."""
+        child = self.child
+
+        def may(a: Lane, b: Lane) -> bool:
+            if child is None:
+                return False
+            if runs_first(child, a.piece.statement, b.piece.statement):
+                return True
+            return self.writer.parted and runs_before(child, a.piece, b.piece, state.known)
+
+        return may
 
     def group(self, k: int, group: Group, state: State) -> tuple[Ast, ...]:
         """The code for lanes that share a loop."""

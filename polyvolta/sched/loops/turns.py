@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from fractions import Fraction
+from math import inf
+
+from polyvolta.sched.loops.rows.known import Known
+from polyvolta.sched.loops.rows.linear import Key, System, dense, local
+from polyvolta.sched.loops.rows.pieces import Piece, Value, total
 from polyvolta.sched.tree import Band, Filter, Leaf, Node, Sequence, SetNode
 from polyvolta.sets import Aff
+from polyvolta.sets.engine.simplex import Tableau
 
 
 def runs_first(node: Node, a: str, b: str) -> bool:
@@ -35,6 +43,59 @@ def runs_first(node: Node, a: str, b: str) -> bool:
                 return not mine & other
             return max(mine, default=0) < min(other, default=0)
     return False
+
+
+def runs_before(node: Node, a: Piece, b: Piece, known: Known) -> bool:
+    """Whether all instances of a piece that come to a node may run before all of another one's, as far as rows say.
+
+    In tiles of k, where S[k] -> [k] for k < K and T[] -> [K], each S is before T in a tile that has both. Members at
+    which both may have several values are not compared: neither is first, mostly. Cost: a linear program each.
+    """
+    if isinstance(node, Filter):
+        return runs_before(node.child, a, b, known)
+    if not isinstance(node, Band) or a.locals() & b.locals():
+        return runs_first(node, a.statement, b.statement)
+    a, b, equal = a.copy(), b.copy(), System()
+    for m in node.members:
+        p, q = (_value(piece, dict(m.exprs).get(piece.statement)) for piece in (a, b))
+        if m.name or p is None or q is None or (local(p[0]) and local(q[0])):
+            return False
+        key, const, den = total([(1, q), (-1, p)])
+        least = (_least(known, [a.system, b.system, equal], key) + const) / den
+        if least > 0:
+            return True
+        if least <= -1:
+            return False
+        equal.eq(key, const)
+    a.restrict(equal)
+    b.restrict(equal)
+    return runs_before(node.child, a, b, known)
+
+
+def _value(piece: Piece, e: object) -> Value | None:
+    """The value of a member that is an expression; floors of what is outside are columns of their own."""
+    if not isinstance(e, Aff):
+        return None
+    piece.value(e)
+    piece.promote(lambda key: not local(key))
+    return piece.value(e)
+
+
+def _least(known: Known, systems: Collection[System], key: Key) -> float | Fraction:
+    """The least value of a row where some systems hold, over the rationals; inf where they hold at no place."""
+    columns = {c for s in systems for c in s.columns()}.union(c for c, _ in key)
+    floors = [c for c in columns if c in known.columns.floors]
+    rows = [row for s in systems for row in s.every_ge()]
+    rows += [row for c in floors for row in known.columns.floor_rows(c)]
+    columns.update(c for row, _ in rows for c, _ in row)
+    place = {c: 1 + k for k, c in enumerate(sorted(columns))}
+    tab = Tableau(len(place))
+    for row in (*rows, *[row for row in known.ineqs.items() if all(c in place for c, _ in row[0])]):
+        tab.add_ineq(dense(place, *row))
+    if tab.empty:
+        return inf
+    found = tab.minimum(dense(place, key, 0))
+    return -inf if found is None else Fraction(*found)
 
 
 def holds_bands(node: Node) -> bool:

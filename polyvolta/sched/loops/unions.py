@@ -6,6 +6,7 @@
     S1[i] -> [8i], S2[] -> [P]          before P, at P and after P: a loop of step 1 would ask whose each value is
     S1[i] -> [8i], S2[i] -> [P + i]     the same around the values of S2 where i has two, or a few
     S1[i] -> [i], S2[] -> [0]           one from 0 to n, and S2 alone where n is negative: no test of i <= n inside
+    S1[i] -> [i], S2[] -> [n], S3[i] -> [i] for i < n      an innermost one to n - 1, and what is at n
 
 Statements that take turns share a loop (`groups`), which runs from the least to the greatest of their values. Where
 more than a few iterations in between would find nothing, at some values outside, their shadows are looked at as sets
@@ -51,7 +52,8 @@ def parted(
     shadows = _shadows(known, group.lanes, k, col)
     if not 1 < len(shadows) <= MANY:
         return [group]
-    cells = _around_places(known, group, k, col, few) or _of_one(known, shadows, col, few, innermost)
+    cells = _around_places(known, group, k, col, few) or (_at_end(known, shadows, col, few) if innermost else None)
+    cells = cells or _of_one(known, shadows, col, few, innermost)
     if cells is None and not _dense(known, shadows, col, few):
         cells = _disjoint(known, _joined(known, shadows, col, few))
     elif cells is None and outermost:
@@ -144,6 +146,29 @@ def _alone(known: Known, shadows: Sequence[System], col: int) -> list[System] | 
         rest = difference(known, s, _telling(known, s, around))
         if 0 < len(rest) <= 2 and not all(_width(known, left, col, ONCE) for left in rest):
             return [around, *rest]
+    return None
+
+
+def _at_end(known: Known, shadows: Sequence[System], col: int, few: int) -> list[System] | None:
+    """The one value of a shadow at which all others end, or begin, some there and some beside it; and the others.
+
+    A loop through all would ask of each statement whether it is there yet. None where there is no such value.
+    """
+    several = [s for s in shadows if not _valued(s, col)]
+    for key, const in [row for s in shadows for row in s.eqs] if len(several) > 1 else ():
+        v = coefficient(key, col)
+        if abs(v) != 1:
+            continue
+        for sign in (1, -1):  # its value is the greatest, or the least
+            towards = (key, const) if sign * v < 0 else (negated(key), -const)
+            if all(known.ensures([*s.every_ge()], *towards) for s in shadows):
+                beside = [known.ensures([*s.every_ge()], towards[0], towards[1] - 1) for s in several]
+                if any(beside) and not all(beside):
+                    there, others = System(), System()
+                    there.eq(key, const)
+                    others.ge(towards[0], towards[1] - 1)
+                    dense = _dense(known, [s.copy().add(others) for s in several], col, few)
+                    return [there, others] if dense else None
     return None
 
 

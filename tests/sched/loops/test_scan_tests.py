@@ -213,3 +213,71 @@ def test_floors_whose_remainders_are_of_columns_that_these_floors_say_something_
         ' { filter: "{ S[i] }" }, { filter: "{ T[i] }" }, { filter: "{ U[i, j] }" } ] } } } } }'
     )
     found(got, [{"N": n} for n in (0, 2, 5)])
+
+
+def test_tiles_of_two_sizes_with_a_diagonal_run_through_the_diagonal_once():
+    """k is 65c - 64d modulo 160, so c modulo 32 and d modulo 5, and in a tile that is what is left of k."""
+    got = tree(
+        "[N] -> { D[k, a, b, c, d] : 0 <= k < N and k - 31 <= a <= k and k - 4 <= b <= k and 0 <= c <= 31"
+        " and 0 <= d <= 4 and a mod 32 = 0 and b mod 5 = 0 and (k - 65c + 64d) mod 160 = 0 }",
+        "D[k, a, b, c, d] -> [(a)]",
+        "D[k, a, b, c, d] -> [(b)]",
+        "D[k, a, b, c, d] -> [(c)]",
+        "D[k, a, b, c, d] -> [(d)]",
+    )
+    loops = found(got, [{"N": n} for n in (0, 1, 4, 5, 6, 31, 32, 33, 40)])
+    assert "D(c0 + c2," in str(loops) and "% 160" not in str(loops), loops
+    assert counted(loops.body, {"N": 160}) <= 2 * 160
+
+
+def test_tiles_that_a_processor_has_of_two_blocks_are_in_the_steps_of_both():
+    """Tiles of 16 that are b's modulo 32 and d's modulo 48, and of each the row of a thread x: of c0 + x it is c0."""
+    got = Schedule.parse("""{ domain: "[N] -> { S[t, i] : 0 <= t < N and 0 <= i < N }", child: {
+        context: "[b, d, x] -> { [] : 0 <= b <= 1 and 0 <= d <= 2 and 0 <= x <= 15 }", child: {
+        filter: "[b, d] -> { S[t, i] : 16b <= t - 32*floor(t/32) <= 16b + 15 and
+            16d <= t - 48*floor(t/48) <= 16d + 15 }", child: {
+        schedule: "[{ S[t, i] -> [(t - t mod 16)] }, { S[t, i] -> [(t - t mod 16)] }]", child: {
+        filter: "[x] -> { S[t, i] : (t - x) mod 16 = 0 }", child: {
+        schedule: "[{ S[t, i] -> [(t mod 16)] }, { S[t, i] -> [(t + i)] }]" } } } } } }""")
+    sizes = [{"N": n, "b": b, "d": d, "x": 3 * (n % 2)} for n in (0, 1, 17, 40) for b in (0, 1) for d in (0, 1, 2)]
+    text = str(found(got, sizes))
+    assert "c0 += 96" in text and "S(c0 + x," in text and text.count("if (") == 1, text
+
+
+def test_a_remainder_beyond_steps_of_a_parameter_is_none_of_the_steps():
+    """c0 is 16b modulo 48, and so a multiple of 16: of c0 + 5 the tile is that of c0."""
+    got = Schedule.parse("""{ domain: "[N, b] -> { S[t, j] : 0 <= t < N and 0 <= j < N and 0 <= b <= 2 and
+        16b <= t - 48*floor(t/48) <= 16b + 15 and t mod 16 = 5 }", child: {
+        schedule: "[{ S[t, j] -> [(16*floor(t/16))] }, { S[t, j] -> [(j + t)] }, { S[t, j] -> [(t mod 16)] }]" } }""")
+    text = str(found(got, [{"N": n, "b": b} for n in (0, 5, 6, 21, 22, 37, 60) for b in (0, 1, 2)]))
+    assert "c0 += 48" in text and "S(c0 + 5, c1 - c0 - 5);" in text and "% 16" not in text, text
+
+
+def test_what_runs_at_the_end_of_a_tile_stands_behind_the_loop_of_the_tiles():
+    """T is in the tile of N, behind all points there, as the band below says; its points are written out."""
+    got = Schedule.parse("""{ domain: "[N] -> { S[k] : 0 <= k < N; T[] }", child: {
+        schedule: "[N] -> [{ S[k] -> [(2*floor(k/2))]; T[] -> [(2*floor(N/2))] }]", child: {
+        schedule: "[N] -> [{ S[k] -> [(k mod 2)]; T[] -> [(N mod 2)] }]", options: "{ unroll[0] }" } } }""")
+    sizes = [{"N": n} for n in (-3, -2, -1, 0, 1, 2, 3, 7, 8)]
+    loops = found(got, sizes)
+    assert str(loops).endswith("\nT();") and counted(loops.body, {"N": 100}) <= 2 * 50 + 1, loops
+
+
+def test_what_runs_within_a_tile_stays_in_it():
+    """T is at the second point of the last tile: of three points one comes after it."""
+    got = Schedule.parse("""{ domain: "[N] -> { S[k] : 0 <= k < N; T[] : N >= 3 }", child: {
+        schedule: "[N] -> [{ S[k] -> [(3*floor(k/3))]; T[] -> [(3*floor((N - 1)/3))] }]", child: {
+        schedule: "[N] -> [{ S[k] -> [(k mod 3)]; T[] -> [(1)] }]" } } }""")
+    found(got, [{"N": n} for n in (0, 1, 2, 3, 4, 5, 6, 7, 8)])
+
+
+def test_where_some_statements_end_beside_the_value_of_one_it_stands_behind_their_loop():
+    """Backwards A and C are at j = -1 and below, B is at j = 0 as well, after the one D there."""
+    got = Schedule.parse("""{ domain: "[M, N] -> { A[i, j] : 0 <= i < N and 0 < j < M;
+        B[i, j] : 1 <= i < N and 0 <= j < M; C[i, j] : 1 <= i < N and 0 < j < M; D[i] : 0 <= i < N }", child: {
+        schedule: "[{ A[i, j] -> [(-i)]; B[i, j] -> [(-i)]; C[i, j] -> [(-i)]; D[i] -> [(-i)] },
+        { A[i, j] -> [(-j)]; B[i, j] -> [(-j)]; C[i, j] -> [(-j)]; D[i] -> [(0)] }]", child: { sequence: [
+        { filter: "{ D[i] }" }, { filter: "{ A[i, j] }" }, { filter: "{ B[i, j] }" },
+        { filter: "{ C[i, j] }" } ] } } }""")
+    loops = found(got, [{"M": m, "N": n} for m in (-1, 0, 1, 2, 3) for n in (0, 1, 2, 3)])
+    assert counted(loops.body, {"M": 100, "N": 100}) < 2.1 * 100 * 100, loops  # no test of j in a loop of j

@@ -31,7 +31,9 @@ from polyvolta.sched.loops.rows.linear import (
     plus,
     put,
     solve,
+    without,
 )
+from polyvolta.sched.loops.rows.steps import grids, zeros
 from polyvolta.sets import Aff, BudgetExceeded, budget
 from polyvolta.sets.conjuncts import lattice
 from polyvolta.sets.conjuncts.conjunct import Conjunct
@@ -215,14 +217,27 @@ class Piece:
             f = next((f for f, v in self.floors.items() if not outer(v[0]) and outer(f[1])), None)
             if f is None:
                 return found
-            number = self.number(*f)
-            column, shift = self.columns.quotient(*f) if number is None else ((), number)
-            there = column, shift, 1
+            there = self.outer_floor(*f)
             self.system.eq(*total([(1, self.floors[f]), (-1, there)])[:2])
             self.floors[f] = there
             self.settle()
             found = True
         return found
+
+    def outer_floor(self, den: int, key: Key, const: int) -> Value:
+        """The value of floor((key . x + const)/den), of outer columns: c0/16 + floor(t/16) of c0 in steps of 16."""
+        parts: list[tuple[int, Value]] = []
+        for c, (shift, d) in grids(self.system).items() if len(key) > 1 else ():
+            v = coefficient(key, c)
+            if v and d % den == 0:
+                parts.append((v, (((c, 1),), shift, den)))
+                key, const = without(key, c), const - v * shift
+        whole, shift, den, key, const = reduced_floor(den, key, const)
+        if den > 1:
+            number = self.number(den, key, const)
+            more, extra = self.columns.quotient(den, key, const) if number is None else ((), number)
+            whole, shift = plus(1, whole, 1, more), shift + extra
+        return total([*parts, (1, (whole, shift, 1))])
 
     def number(self, den: int, key: Key, const: int) -> int | None:
         """The value of floor((key . x + const)/den) if two inequalities leave one: c1/8 is 0 where 0 <= c1 <= 7."""
@@ -260,7 +275,7 @@ class Piece:
         columns : those that are tried, of floors with the same denominator.
         """
         while not self.system.empty:
-            row = next(self._tied(columns), None)
+            row = next(self._tied(columns), None) or next(zeros(self.system, columns), None)
             if row is None:
                 return
             self.system.eq(*row)

@@ -1,0 +1,111 @@
+"""What steps and bounds say together: a multiple of 32 that is between -31 and 31 is 0.
+
+    c0 = 0 mod 32, 0 <= i - c0 <= 31, i = c2 mod 32, 0 <= c2 <= 31                i is c0 + c2
+    c0 = 0 mod 16, 0 <= i - c0 <= 15, 16*b <= i - 32*floor(i/32) <= 16*b + 15     c0 is 16*b modulo 32
+
+Tiles of one loop in two ways are like that: those of a processor, or of a statement that runs along a diagonal. Two
+congruences have one integer solution modulo their product, so one of 160 is taken apart into those of 32 and 5.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from math import gcd
+
+from polyvolta.sched.loops.rows.linear import LOCAL, Key, System, coefficient, dense, negated, plus, without
+from polyvolta.sets.engine.simplex import Tableau
+
+Grids = Mapping[int, tuple[int, int]]
+
+
+def grids(system: System) -> dict[int, tuple[int, int]]:
+    """Of columns the (r, g) for which the column + r is a multiple of g, as congruences say: of c0 = 16*b mod 32."""
+    out: dict[int, tuple[int, int]] = {}
+    for key, const, d in system.mods:
+        for c, v in key:
+            g = gcd(d, *[w for b, w in key if b != c]) if abs(v) == 1 else 1
+            if g > out.get(c, (0, 1))[1]:
+                out[c] = v * const % g, g
+    return out
+
+
+def zeros(system: System, columns: Collection[int]) -> Iterator[tuple[Key, int]]:
+    """Rows that are 0 as bounds leave one multiple of what they are multiples of; by two linear programs each.
+
+    Parameters
+    ----------
+    columns : of a congruence one of these or a local column is asked for.
+    """
+    steps = grids(system)
+    found = list(_multiples(system, steps, columns)) if steps else []
+    if not found:
+        return
+    place = {c: 1 + k for k, c in enumerate(sorted(system.columns()))}
+    tab = Tableau(len(place))
+    for row in system.every_ge():
+        tab.add_ineq(dense(place, *row))
+    for g, key, const in () if tab.empty else found:
+        row = dense(place, key, const)
+        low, high = tab.minimum(row), tab.maximum(row)
+        if low is not None and high is not None and -(-low[0] // (low[1] * g)) == high[0] // (high[1] * g):
+            zero = key, const - g * (high[0] // (high[1] * g))
+            if zero not in system.eqs and (negated(key), -zero[1]) not in system.eqs:
+                yield zero
+
+
+def _multiples(system: System, steps: Grids, columns: Collection[int]) -> Iterator[tuple[int, Key, int]]:
+    """Rows (g, key, const) that are multiples of g by two congruences, or by one and coefficients.
+
+    Of j + 2*c1 = 0 mod 160 and c0 = 0 mod 32 comes j + 2*c1 - c0 = 0 mod 32.
+    """
+    for row, const, d in system.mods:
+        for key, g in [(_modulo(row, g), g) for g in prime_powers(d)]:
+            if len(key) > 1 and any(c >= LOCAL or c in columns for c, _ in key):
+                for c, (shift, e) in steps.items():
+                    if e % g == 0 and not coefficient(key, c):
+                        yield from ((g, plus(1, key, sign, ((c, 1),)), const + sign * shift) for sign in (1, -1))
+    for key in system.ineqs:
+        if any(c >= LOCAL for c, _ in key) and negated(key) in system.ineqs:
+            yield from _less_remainders(key, steps)
+
+
+def _less_remainders(key: Key, steps: Grids) -> Iterator[tuple[int, Key, int]]:
+    """A row less its remainder, where columns in steps have none; and less a column that one in steps is near to.
+
+    j + 160*e - c0 less j is a multiple of 32; and i - 32*e - 16*b less i - c0 is one of 16.
+    """
+    whole = [steps[c][1] for c, _ in key if c in steps]
+    last, v = key[-1]
+    for g in prime_powers(abs(v)) if whole and last >= LOCAL else ():
+        if all(e % g == 0 for e in whole):
+            rest = tuple([t for t in _modulo(key, g) if t[0] not in steps])
+            yield g, plus(1, key, -1, rest), sum(v * steps[c][0] for c, v in key if c in steps)
+    single = [(c, v) for c, v in key if abs(v) == 1]
+    if len(single) == 1 and single[0][0] >= LOCAL:
+        ((c, sign),) = single
+        for other, (shift, e) in steps.items():
+            g = gcd(e, *[v for d, v in key if d != c])
+            if g > 1 and not coefficient(key, other):
+                yield g, plus(1, without(key, c), sign, ((other, 1),)), sign * shift
+
+
+def _modulo(key: Key, d: int) -> Key:
+    """A row with coefficients from -d/2 to d/2 that are the same modulo a number."""
+    return tuple([(c, (v + d // 2) % d - d // 2) for c, v in key if v % d])
+
+
+def prime_powers(d: int) -> Iterator[int]:
+    """The powers of primes whose product is a number.
+
+    >>> list(prime_powers(160))
+    [32, 5]
+    """
+    p = 2
+    while d > 1:
+        p = p if p * p <= d else d
+        power = 1
+        while d % p == 0:
+            d, power = d // p, power * p
+        if power > 1:
+            yield power
+        p += 1
