@@ -264,7 +264,7 @@ class Scanner(Writer):
                     piece.flatten()
             if not piece.system.empty:
                 lane = Lane.of(piece, loops, state.known)
-                if not (lane.empty or state.nowhere(lane)):
+                if not (lane.empty or state.nowhere(lane, loops[0] if loops else 0)):
                     out.append(lane)
         return out
 

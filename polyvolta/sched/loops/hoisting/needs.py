@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from fractions import Fraction
 from itertools import product
 
 from polyvolta.sched.loops.ast import AnyOf, Ast, Block, Condition, For, If
@@ -31,20 +30,21 @@ def whole(known: Known, shadow: System, col: int) -> list[Congruence]:
 
 def seldom(known: Known, key: Key, const: int) -> bool:
     """Whether a row `>= 0` holds at no large sizes that are alike: N is 4 at most, or less than M."""
-    growth = Fraction(0)
+    growth, den = 0, 1  # per unit of all sizes, as a fraction
     for c, v in key:
         least, most = known.low.get(c), known.high.get(c)
         if c >= LOOP or (least is not None and most is not None):  # no size
             end = most if v > 0 else least
             inside = known.columns.floors.get(c)
             if inside is not None and all(col < LOOP for col, _ in inside[1]):
-                growth += Fraction(v * sum(w for _, w in inside[1]), inside[0])
+                growth = growth * inside[0] + v * den * sum(w for _, w in inside[1])
+                den *= inside[0]
             elif end is not None:
                 const += v * end
             else:
                 return False
         else:
-            growth += v
+            growth += v * den
     return growth < 0 or (growth == 0 and const < 0)
 
 

@@ -48,6 +48,7 @@ class Bounds:
     residue: Row
     mods: list[Congruence]
     tableau: Tableau | None
+    _within: tuple[Known, Known] | None = None
 
     def cases(self) -> Iterator[System]:
         """The rows that may bound the loop, for each of its least lower and greatest upper bounds."""
@@ -85,6 +86,12 @@ class Bounds:
         if self.step > 1:
             out.mod(plus(1, ((col, 1),), -1, self.residue[0]), -self.residue[1], self.step)
         return out
+
+    def within(self, known: Known, col: int) -> Known:
+        """What is known in the loop where that is known around it; the last answer is remembered."""
+        if self._within is None or self._within[0] is not known:
+            self._within = known, known.given(self.system(col))
+        return self._within[1]
 
 
 def sides(system: System, col: int) -> tuple[list[Side], list[Side]]:

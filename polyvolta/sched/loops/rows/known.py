@@ -65,7 +65,7 @@ class Known:
         self.high: Ends = parent.high.copy() if parent else {}
         self._floors = parent._floors.copy() if parent else set()
         if new is not None:
-            for key, const, d in (*new.mods, *strides_of(new.eqs)):
+            for key, const, d in (*new.mods, *strides_of(new.eqs)) if new.mods or new.eqs else ():
                 self.mods.append((key, const, d))
                 order = sorted(key, key=lambda t: (t[0] >= FLOOR, -t[0]))  # innermost first, floors at last
                 unit = next((c for c, v in order if v in (1, -1) and self._finer(c, key, d)), None)
@@ -74,7 +74,7 @@ class Known:
                     rest = without(key, unit)
                     self.residues[unit] = (rest if sign == 1 else negated(rest), sign * const, d)
             for key, const in new.every_ge():
-                self._learn(*self.tight(key, const))
+                self._learn(*(self.tight(key, const) if self.residues else (key, const)))
 
     def _finer(self, c: int, key: Key, d: int) -> bool:
         """Whether a congruence says more of a column's residue than what is known of it."""
@@ -98,7 +98,7 @@ class Known:
 
     def given(self, system: System) -> Known:
         """What holds where the rows of a system over outer columns hold, too."""
-        return Known(self.columns, self, system)
+        return Known(self.columns, self, system) if system.ineqs or system.eqs or system.mods else self
 
     def tight(self, key: Key, const: int) -> tuple[Key, int]:
         """The strongest parallel row `>= 0` with the same integer points, by the residues that are known."""
