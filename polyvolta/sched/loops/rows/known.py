@@ -129,7 +129,7 @@ class Known:
             if self._parent is None:
                 self._tab = Tableau(len(self.columns.place))
             else:
-                self._tab = _copy(self._parent._loaded())
+                self._tab = copy(self._parent._loaded())
                 self._floors |= self._parent._floors
             for key, const in self._new:
                 self._add(key, const)
@@ -182,7 +182,7 @@ class Known:
         rows = list(rows)
         for key, _ in rows:
             self._know_floors(key)
-        tab = _copy(self._loaded())
+        tab = copy(self._loaded())
         for key, const in rows:
             tab.add_ineq(self._dense(tab, key, const))
         return tab
@@ -341,7 +341,7 @@ def always(known: Known, tab: Tableau, key: Key, const: int) -> bool:
     return tab.implies(row)
 
 
-def _copy(tab: Tableau) -> Tableau:
+def copy(tab: Tableau) -> Tableau:
     """A tableau that starts as another one is."""
     out = Tableau(0)
     out.rollback(tab.mark())
