@@ -98,11 +98,16 @@ class BandLoops:
             if shared and self.writer.parted:
                 once = not any(e.names() for e in state.prefix)
                 last = not any(self.columns[k + 1 :]) and (self.child is None or not holds_bands(self.child))
-                places = self.columns, self.first, once, last
-                found = [part for g in found for part in parted(state.known, g, k, *places)]
+                found = [p for g in found for p in self.parted(state.known, g, k, once, last)]
             for group in found:
                 out += self.group(k, group, state)
         return tuple(out)
+
+    def parted(self, known: Known, group: Group, k: int, once: bool, last: bool) -> List[Group]:
+        """A group as several that have no holes, if these are found in few steps."""
+        if len(classes(group.lanes, k, self.columns[k])) < 2:
+            return [group]
+        return self.writer.searched([group], parted, known, group, k, self.columns, self.first, once, last)
 
     def settled(self, k: int, lanes: list[Lane]) -> bool:
         """Whether no member from k on has a loop: then there is none that could be isolated."""

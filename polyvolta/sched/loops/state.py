@@ -42,8 +42,10 @@ class State:
         col : the column of its outermost loop, 0 where there is none.
         """
         system, rows = lane.piece.system, System()
-        if lane.shadows and self.known.excludes(lane.around(0, col, self.known) if col else lane.shadows[0]):
-            return True
+        if lane.shadows:
+            around = lane.around(0, col, self.known) if col else lane.shadows[0]
+            if self.known.nowhere or self.known.excludes(around):
+                return True
         rows.eqs = [row for row in system.eqs if self.outer(row[0])]
         rows.mods = [row for row in system.mods if self.outer(row[0])]
         return not rows.everywhere and self.known.excludes_exactly(rows)

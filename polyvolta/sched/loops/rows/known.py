@@ -43,6 +43,7 @@ class Known:
     __slots__ = (
         "_floors",
         "_new",
+        "_nowhere",
         "_parent",
         "_several",
         "_tab",
@@ -58,6 +59,7 @@ class Known:
         self.columns, self._parent, self._tab = columns, parent, None
         self._new: list[tuple[Key, int]] = []
         self._several: list[tuple[Key, int]] | None = None
+        self._nowhere: bool | None = None
         self.ineqs: dict[Key, int] = parent.ineqs.copy() if parent else {}
         self.mods = parent.mods[:] if parent else []
         self.residues = parent.residues.copy() if parent else {}
@@ -99,6 +101,11 @@ class Known:
     def given(self, system: System) -> Known:
         """What holds where the rows of a system over outer columns hold, too."""
         return Known(self.columns, self, system) if system.ineqs or system.eqs or system.mods else self
+
+    def apart(self) -> Known:
+        """The same for a search that may be given up: a tableau that this leaves half done is not the one in here."""
+        self._loaded()
+        return Known(self.columns, self)
 
     def tight(self, key: Key, const: int) -> tuple[Key, int]:
         """The strongest parallel row `>= 0` with the same integer points, by the residues that are known."""
@@ -282,6 +289,14 @@ class Known:
         den, inner, const = self.columns.floors[floor]
         rest = self.modulo(inner, const, den, depth)
         return None if rest[0] else (inner, const - rest[1], den)
+
+    @property
+    def nowhere(self) -> bool:
+        """Whether what is known contradicts itself, over the rationals."""
+        if self._nowhere is None:
+            plain = self.plainly((), ())
+            self._nowhere = plain == -inf if plain is not None else self._loaded().empty
+        return self._nowhere
 
     def excludes(self, system: System) -> bool:
         """Whether a system over outer columns contradicts what is known, over the rationals."""
