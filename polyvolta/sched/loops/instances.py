@@ -92,7 +92,7 @@ def parameters(node: Node, iterators: Mapping[str, Sequence[str]] = MappingProxy
     s = getattr(node, SAID.get(type(node), ""), None)
     if s is not None:
         yield from s.param_names
-    if isinstance(node, Domain | Extension):
+    if s is not None and isinstance(node, Domain | Extension):
         iterators = {**iterators, **{space.out.name or "": space.out.dims for space, _ in s.parts}}
     elif isinstance(node, Band):
         for m in node.members:

@@ -293,10 +293,11 @@ class Known:
     @property
     def nowhere(self) -> bool:
         """Whether what is known contradicts itself, over the rationals."""
-        if self._nowhere is None:
+        found = self._nowhere
+        if found is None:
             plain = self.plainly((), ())
-            self._nowhere = plain == -inf if plain is not None else self._loaded().empty
-        return self._nowhere
+            found = self._nowhere = plain == -inf if plain is not None else self._loaded().empty
+        return found
 
     def excludes(self, system: System) -> bool:
         """Whether a system over outer columns contradicts what is known, over the rationals."""
