@@ -12,7 +12,7 @@ from math import gcd
 from polyvolta.sched.loops.ast import AnyOf, Ast, Condition, If
 from polyvolta.sched.loops.rows.columns import Columns
 from polyvolta.sched.loops.rows.groups import difference
-from polyvolta.sched.loops.rows.known import Known
+from polyvolta.sched.loops.rows.known import ALMOST, Known
 from polyvolta.sched.loops.rows.linear import FLOOR, LOCAL, Congruence, Key, System, dense, negated, plus
 from polyvolta.sched.loops.rows.pieces import system_of
 from polyvolta.sets import Aff, Set
@@ -51,14 +51,13 @@ def beyond(known: Known, system: System, mine: Callable[[Key], bool] | None = No
     if len(rows) > 1 or (rows and out.eqs):
         tab = known.tableau([*out.every_ge(), *rows])
         if not tab.empty:
-            last, n = tab._made, len(rows)
+            first, n = tab._made - len(rows), len(rows)
             order = sorted(range(n), key=lambda k: -len(rows[k][0]))
-            gone = {k for k in order if tab._relaxed_implies(-(last - n + k + 1))}
-            rows = [r for k, r in enumerate(rows) if k not in gone]
-            for row in rows if len(rows) > 1 and any(abs(v) > 1 for key, _ in rows for _, v in key) else ():
-                rest = [r for r in rows if r is not row]
-                if known.ensures([*out.every_ge(), *rest], *row):  # never missed by as much as 1
-                    rows = rest
+            gone = {k for k in order if tab._relaxed_implies(-(first + k + 1))}
+            left = [k for k in range(n) if k not in gone]
+            if len(left) > 1 and any(abs(v) > 1 for k in left for _, v in rows[k][0]):  # never missed by as much as 1
+                left = [k for k in left if not tab._relaxed_implies(-(first + k + 1), ALMOST)]
+            rows = [rows[k] for k in left]
     out.ineqs = dict(rows)
     return out
 

@@ -14,12 +14,21 @@ from polyvolta.sched.loops.conditions import exactly
 from polyvolta.sched.loops.rows.columns import Columns, Row
 from polyvolta.sched.loops.rows.linear import System, outside
 from polyvolta.sched.loops.rows.pieces import Piece, system_of
-from polyvolta.sched.tree import Band, Domain, Extension, Node, Schedule
+from polyvolta.sched.tree import Band, Context, Domain, Extension, Filter, Guard, Leaf, Node, Schedule
 from polyvolta.sets import Aff, Map, Set
 from polyvolta.sets.conjuncts.conjunct import Conjunct
 from polyvolta.sets.conjuncts.implies import subtract
 from polyvolta.sets.conjuncts.project import with_known_divs
 from polyvolta.sets.values.space import Space
+
+SAID = {  # what holds the set of a node
+    Domain: "domain",
+    Context: "context",
+    Filter: "instances",
+    Extension: "extension",
+    Guard: "guard",
+    Band: "isolate",
+}
 
 
 def rows(columns: Columns, params: Sequence[str], prefix: Sequence[Aff]) -> list[Row]:
@@ -78,15 +87,18 @@ def parameters(node: Node, iterators: Mapping[str, Sequence[str]] = MappingProxy
     >>> list(parameters(Schedule.parse(f'{{ domain: "[N] -> {{ S[i] : 0 <= i < N }}", child: {band} }}').root))
     ['N', 'M']
     """
-    for what in ("domain", "context", "instances", "extension", "guard", "isolate"):
-        s = getattr(node, what, None)
-        if isinstance(s, Set | Map):
-            yield from s.param_names
-        if isinstance(node, Domain | Extension) and s is not None:
-            iterators = {**iterators, **{space.out.name or "": space.out.dims for space, _ in s.parts}}
-    if isinstance(node, Band):
+    if isinstance(node, Leaf):
+        return
+    s = getattr(node, SAID.get(type(node), ""), None)
+    if s is not None:
+        yield from s.param_names
+    if s is not None and isinstance(node, Domain | Extension):
+        iterators = {**iterators, **{space.out.name or "": space.out.dims for space, _ in s.parts}}
+    elif isinstance(node, Band):
         for m in node.members:
-            for s, e in m.exprs:
-                yield from sorted(e.names().difference(iterators.get(s, e.names()), [m.name]))
+            for name, e in m.exprs:
+                mine = iterators.get(name)
+                if mine is not None and not e.names().issubset(mine):
+                    yield from sorted(e.names().difference(mine, [m.name]))
     for child in node.children:
         yield from parameters(child, iterators)

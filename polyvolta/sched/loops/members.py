@@ -88,7 +88,7 @@ class BandLoops:
         out: list[Ast] = []
         for part in parts:
             loop_type = self.loop_type(k, part)
-            first = self.first(state)
+            first = self.first(state.known)
             found = groups(state.known, part, k, self.columns, loop_type, first)
             shared = loop_type == "default"
             if found is None:
@@ -100,11 +100,17 @@ class BandLoops:
             if shared and self.writer.parted:
                 once = not any(e.names() for e in state.prefix)
                 last = not any(self.columns[k + 1 :]) and (self.child is None or not holds_bands(self.child))
-                places = self.columns, first, once, last
-                found = [part for g in found for part in parted(state.known, g, k, *places)]
+                found = [p for g in found for p in self.parted(state.known, g, k, once, last)]
             for group in found:
                 out += self.group(k, group, state)
         return tuple(out)
+
+    def parted(self, known: Known, group: Group, k: int, once: bool, last: bool) -> List[Group]:
+        """A group as several that have no holes, if these are found in few steps."""
+        if len(classes(group.lanes, k, self.columns[k])) < 2:
+            return [group]
+        places = k, self.columns
+        return self.writer.searched([group], lambda kn: parted(kn, group, *places, self.first(kn), once, last), known)
 
     def settled(self, k: int, lanes: list[Lane]) -> bool:
         """Whether no member from k on has a loop: then there is none that could be isolated."""
@@ -117,7 +123,7 @@ class BandLoops:
         inside = m.isolated_type is not None and any(len(lane.left) < len(self.regions) for lane in lanes)
         return m.isolated_type if inside and m.isolated_type is not None else m.loop_type
 
-    def first(self, state: State) -> First:
+    def first(self, known: Known) -> First:
         """What says whether one piece may run before another at equal values of all members."""
         child = self.child
 
@@ -126,7 +132,7 @@ class BandLoops:
                 return False
             if runs_first(child, a.piece.statement, b.piece.statement):
                 return True
-            return self.writer.parted and runs_before(child, a.piece, b.piece, state.known)
+            return self.writer.parted and runs_before(child, a.piece, b.piece, known)
 
         return may
 
@@ -157,10 +163,10 @@ class BandLoops:
         b = bounds(known, shadows, col, where)
         if b is None:
             return ()
-        around = self.around(k, lanes, state, b.system(col)) if len(lanes) > 1 else System()
+        around = self.around(k, lanes, state, b) if len(lanes) > 1 else System()
         around.mods += whole(known, shadows[0], col) if len(shadows) == 1 else []
         if not any(e.names() for e in state.prefix):
-            around.add(self.unusual(k, lanes, state, b.system(col)))
+            around.add(self.unusual(k, lanes, state, b))
         if has_rows(around):
             state = state.knowing(around)
             known = state.known
@@ -173,18 +179,19 @@ class BandLoops:
                 b, state = simpler, state.knowing(shared)
                 known = state.known
                 conditions += stated(known.columns, shared, self.writer.tidy)
+        value = single(known, b, shadows, col)
         if where is None and self.writer.parted:
-            shared, narrower = self.narrower(k, lanes, shadows, b, state)
+            shared, narrower = self.narrower(k, lanes, shadows, b, state, value)
             if narrower is not None:
                 b, state = narrower, state.knowing(shared)
                 known = state.known
+                value = single(known, b, shadows, col)
                 conditions += stated(known.columns, shared, self.writer.tidy)
         if not (b.bounded(1) and b.bounded(-1)):
             possible = [lane for lane in lanes if not known.excludes_exactly(lane.piece.system, few=1000)]
             if len(possible) == len(lanes):
                 self.unbounded(k, lanes, b)
             return guarded(conditions, self.group(k, Group(possible), state), self.at)
-        value = single(known, b, shadows, col)
         if value is None:
             if where is None and len(lanes) > 1 and self.writer.parted:
                 where = self.several(k, lanes, b, state)
@@ -194,7 +201,7 @@ class BandLoops:
         elif unroll:
             body = self.unrolled(k, lanes, b, state)
         else:
-            body = self.loop(k, parts, b, replace(state, shared=state.shared or len(shadows) > 1))
+            body = self.loop(k, parts, b, state.sharing() if len(shadows) > 1 else state)
         return guarded(conditions, body, self.at)
 
     def conditions(self, lanes: list[Lane], state: State) -> tuple[list[Lane], System]:
@@ -215,22 +222,26 @@ class BandLoops:
             shared.mods = [r for r in first.mods if all(r in e.mods for e in each)]
         return kept, shared
 
-    def around(self, k: int, lanes: list[Lane], state: State, inside: System) -> System:
+    def around(self, k: int, lanes: list[Lane], state: State, b: Bounds) -> System:
         """Conditions outside of a loop that some lanes have and the others imply, if the loop does not ensure them."""
         whole = self.writer.parted and len(classes(lanes, k, self.columns[k])) > 1
         each = [self.outside(k, lane, state, whole) for lane in lanes]
-        found, loop = implied(state.known, each), state.known.given(inside)
-        found.ineqs = {key: const for key, const in found.ineqs.items() if not loop.implies(key, const)}
-        return found
+        return self.unensured(k, implied(state.known, each), state, b)
 
-    def unusual(self, k: int, lanes: list[Lane], state: State, inside: System) -> System:
+    def unensured(self, k: int, rows: System, state: State, b: Bounds) -> System:
+        """The rows without the inequalities that hold where loop k runs; changes them."""
+        if rows.ineqs:
+            loop = b.within(state.known, self.columns[k])
+            rows.ineqs = {key: const for key, const in rows.ineqs.items() if not loop.implies(key, const)}
+        return rows
+
+    def unusual(self, k: int, lanes: list[Lane], state: State, b: Bounds) -> System:
         """Conditions on sizes without which an outermost loop runs for nothing, and that hold but at small ones."""
-        each, loop = [], state.known.given(inside)
+        each = []
         for lane in lanes:
-            aside = lane.shadows[k].without((self.columns[k],), state.known.low, state.known.high)
-            rows = System()
-            rows.ineqs = {r: c for r, c in aside.ineqs.items() if seldom(state.known, r, c) and not loop.implies(r, c)}
-            if rows.everywhere:
+            aside, rows = lane.around(k, self.columns[k], state.known), System()
+            rows.ineqs = {key: const for key, const in aside.ineqs.items() if seldom(state.known, key, const)}
+            if self.unensured(k, rows, state, b).everywhere:
                 return rows
             each.append(rows)
         return beyond(state.known, each[0]) if len(each) == 1 else implied(state.known, each)
@@ -239,7 +250,7 @@ class BandLoops:
         """What a lane says of what is outside of loop k; as a whole, that the loops inside run is a part of that."""
         known = state.known
         if whole:
-            return beyond(known, lane.shadows[k].without((self.columns[k],), known.low, known.high))
+            return beyond(known, lane.around(k, self.columns[k], known))
         return beyond(known, lane.piece.system, state.outer)
 
     def where(self, group: Group, k: int, state: State) -> list[System] | None:
@@ -265,9 +276,8 @@ class BandLoops:
         where = [self.outside(k, lane, state, True) for lane in lanes]
         if fixed(b, state):
             return where
-        runs = state.known.given(b.system(self.columns[k]))
         for there in where:
-            there.ineqs = {key: const for key, const in there.ineqs.items() if not runs.implies(key, const)}
+            self.unensured(k, there, state, b)
         return where if all(map(has_rows, where)) and len(widest(state.known, where)) > 1 else None
 
     def somewhere(self, where: list[System], b: Bounds, state: State) -> tuple[Condition, ...]:
@@ -297,27 +307,25 @@ class BandLoops:
         return rows, found if 2 * spared >= len(rows.ineqs) else None
 
     def narrower(
-        self, k: int, lanes: list[Lane], shadows: List[System], b: Bounds, state: State
+        self, k: int, lanes: list[Lane], shadows: List[System], b: Bounds, state: State, value: Value | None
     ) -> tuple[System, Bounds | None]:
         """Conditions outside without which nothing runs in a loop, where they are worth a test before it.
 
         They are if the loop runs but a few times under them, and there is no limit without; if it is an outermost one
         that always runs a number of times, often for nothing. And where what is inside is written out: no loop would
         ensure them, and each iteration had to test them. Or if they speak of loops outside, which others share, and
-        there is no limit without.
+        there is no limit without. `value` is the one of the loop, if it has at most one.
         """
         rows, col = System(), self.columns[k]
-        runs = (state.shared or fixed(b, state)) and single(state.known, b, shadows, col) is None
+        runs = value is None and (state.shared or fixed(b, state))
         always, shared = runs and fixed(b, state), runs and state.shared
         inner = [j for j in range(k + 1, len(self.members)) if self.columns[j]]
         written = isinstance(self.child, Leaf) and inner and all(self.loop_type(j, lanes) == "unroll" for j in inner)
         bounded = b.bounded(1) and b.bounded(-1)
         if len(shadows) == 1 and (written or always or (bounded and (shared or not b.limited))):
-            aside = shadows[0].without((col,), state.known.low, state.known.high)
-            aside.eqs, aside.mods = [], []
-            rows = beyond(state.known, aside)
-            ensured = state.known.given(b.system(col))
-            rows.ineqs = {key: const for key, const in rows.ineqs.items() if not ensured.implies(key, const)}
+            aside = System()
+            aside.ineqs = self.around_one(k, lanes, shadows[0], state.known).ineqs
+            rows = self.unensured(k, beyond(state.known, aside), state, b)
         late = {r: c for r, c in rows.ineqs.items() if shared and any(LOOP <= c < FLOOR for c, _ in r)}
         late = {r: c for r, c in late.items() if longest(without_it(state.known, r, c), b, col) is None}
         if late and not (written or always):
@@ -328,6 +336,13 @@ class BandLoops:
         known = state.known.given(rows)
         found = bounds(known, shadows, col)
         return rows, found if found is None or written or always or longest(known, found, col) is not None else None
+
+    def around_one(self, k: int, lanes: list[Lane], shadow: System, known: Known) -> System:
+        """What the one shadow of some lanes says of what is outside of loop k; not to be changed."""
+        col = self.columns[k]
+        if shadow is lanes[0].shadows[k]:
+            return lanes[0].around(k, col, known)
+        return shadow.without((col,), known.low, known.high)
 
     def at_value(self, k: int, parts: Parts, value: Value, state: State, again: bool = False) -> tuple[Ast, ...]:
         """The code at one value of the member, `again`: of several, for each of which lanes are projected anew."""
@@ -380,7 +395,7 @@ class BandLoops:
         m, col, known, writer = self.members[k], self.columns[k], state.known, self.writer
         name = self.name(k)
         low, high = ends(writer, known, col, 1, b), ends(writer, known, col, -1, b)
-        inside = state.knowing(b.system(col)).within(list(b.cases()))
+        inside = state.within(b, col)
         with writer.ranging(name, low, high, b.step, known.columns.aff(*b.residue)):
             body: list[Ast] = []
             for shift, lanes in parts:

@@ -107,7 +107,8 @@ def scan(
     for name in given:
         if name not in names:
             raise UnknownName(f"no member is mapped to {name}", where=str(schedule), hint=nearest(name, names))
-    _check_extents(given, [*parameters(schedule.root), *(context.param_names if context is not None else ())])
+    if given:
+        _check_extents(given, [*parameters(schedule.root), *(context.param_names if context is not None else ())])
     marked = any(isinstance(node, Mark) for _, node in schedule.walk())
     called = _statements(schedule)
     try:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NoReturn
 
+from polyvolta.sched.loops.rows.bounds import Bounds
 from polyvolta.sched.loops.rows.known import Known
 from polyvolta.sched.loops.rows.lanes import Lane
 from polyvolta.sched.loops.rows.linear import Key, System, outside
@@ -34,32 +34,43 @@ class State:
         """Whether a row speaks of nothing but what is outside of this place."""
         return outside(key, len(self.prefix))
 
-    def nowhere(self, lane: Lane) -> bool:
-        """Whether a lane contradicts what is known: its values, or outside of them an equality, as N = 1 for even N."""
+    def nowhere(self, lane: Lane, col: int) -> bool:
+        """Whether a lane contradicts what is known: its values, or outside of them an equality, as N = 1 for even N.
+
+        Parameters
+        ----------
+        col : the column of its outermost loop, 0 where there is none.
+        """
         system, rows = lane.piece.system, System()
+        if lane.shadows:
+            around = lane.around(0, col, self.known) if col else lane.shadows[0]
+            if self.known.nowhere or self.known.excludes(around):
+                return True
         rows.eqs = [row for row in system.eqs if self.outer(row[0])]
         rows.mods = [row for row in system.mods if self.outer(row[0])]
-        if lane.shadows and self.known.excludes(lane.shadows[0]):  # a band may have no members
-            return True
         return not rows.everywhere and self.known.excludes_exactly(rows)
 
     def below(self, value: Aff) -> State:
         """The state below a band member that has a value."""
-        return replace(self, prefix=(*self.prefix, value))
+        return State(self.pieces, self.known, (*self.prefix, value), self.either, self.shared)
 
     def knowing(self, rows: System) -> State:
         """The state where some rows hold, too."""
-        return replace(self, known=self.known.given(rows))
+        return State(self.pieces, self.known.given(rows), self.prefix, self.either, self.shared)
 
-    def within(self, cases: Sequence[System]) -> State:
-        """The state in a loop with several cases of bounds, one of which holds."""
-        if len(cases) < 2:
-            return self
-        return replace(self, either=(*self.either, tuple(cases)))
+    def within(self, b: Bounds, col: int) -> State:
+        """The state in a loop, of whose cases of bounds one holds if there are several."""
+        cases = tuple(b.cases()) if b.lows or b.highs else ()
+        either = (*self.either, cases) if len(cases) > 1 else self.either
+        return State(self.pieces, b.within(self.known, col), self.prefix, either, self.shared)
 
     def with_pieces(self, pieces: list[Piece]) -> State:
         """The state with other instances."""
-        return replace(self, pieces=tuple(pieces))
+        return State(tuple(pieces), self.known, self.prefix, self.either, self.shared)
+
+    def sharing(self) -> State:
+        """The state in a loop over values that not all of its instances have."""
+        return self if self.shared else State(self.pieces, self.known, self.prefix, self.either, True)
 
     @property
     def statements(self) -> tuple[str, ...]:

@@ -22,7 +22,7 @@ from itertools import compress
 
 from polyvolta.sched.loops.rows.bounds import bounds, common_stride, grid
 from polyvolta.sched.loops.rows.groups import Group, classes, difference, in_order
-from polyvolta.sched.loops.rows.known import Known, always
+from polyvolta.sched.loops.rows.known import ALMOST, Known, always
 from polyvolta.sched.loops.rows.lanes import Lane
 from polyvolta.sched.loops.rows.linear import LOOP, Key, System, coefficient, negated, plus, without
 from polyvolta.sched.loops.rows.order import First
@@ -282,6 +282,13 @@ def _telling(known: Known, where: System, system: System) -> list[tuple[Key, int
     """The rows of a system that the others do not imply within another one; those of equalities stay."""
     rows = list(system.ineqs.items())
     ties = [row for key, const in system.eqs for row in ((key, const), (negated(key), -const))]
+    if known.columns.floors and len(rows) > 1:
+        tab = known.tableau([*where.every_ge(), *ties, *rows])
+        if not tab.empty:
+            first = tab._made - len(rows)
+            order = sorted(range(len(rows)), key=lambda k: -len(rows[k][0]))
+            gone = {k for k in order if tab._relaxed_implies(-(first + k + 1), ALMOST)}
+            return [*ties, *[row for k, row in enumerate(rows) if k not in gone]]
     for row in sorted(rows, key=lambda r: -len(r[0])):
         rest = [r for r in rows if r is not row]
         if known.ensures([*where.every_ge(), *ties, *rest], *row):

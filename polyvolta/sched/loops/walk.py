@@ -21,7 +21,7 @@ from polyvolta.sched.loops.rows.groups import difference
 from polyvolta.sched.loops.rows.known import Known
 from polyvolta.sched.loops.rows.lanes import Lane
 from polyvolta.sched.loops.rows.linear import System, local
-from polyvolta.sched.loops.rows.pieces import Piece
+from polyvolta.sched.loops.rows.pieces import Piece, Value
 from polyvolta.sched.loops.state import State
 from polyvolta.sched.loops.writer import Writer
 from polyvolta.sched.tree import (
@@ -43,7 +43,7 @@ from polyvolta.sched.tree import (
     Sequence as SequenceNode,
 )
 from polyvolta.sets import Aff, Map, Set, nearest, var
-from polyvolta.sets.conjuncts.conjunct import uses
+from polyvolta.sets.conjuncts.conjunct import Conjunct, uses
 
 
 class Scanner(Writer):
@@ -67,6 +67,7 @@ class Scanner(Writer):
             node = node.child
         super().__init__(schedule, self.columns, {p: self.known.range(self.columns.ids[p]) for p in params})
         self.extents: dict[str, Aff] = {}
+        self.passing: dict[tuple[Path, str], tuple[list[Value], list[Conjunct]]] = {}  # what filters let pass, disjoint
         if names:
             self.extents, self.known = extents(schedule, self.columns, self.known, given, self.ranges)
 
@@ -114,15 +115,18 @@ class Scanner(Writer):
             if node.instances is None:
                 yield piece
                 continue
-            part = node.instances.only(piece.statement)
-            for space, conjuncts in part.parts:
-                values = [(*v, 1) for v in rows(self.columns, part.param_names, ())]
-                for c in disjoint(part, space, conjuncts):
-                    kept = piece.copy()
-                    kept.take(c, [*values, *kept.images.values()])
-                    kept.promote(state.outer)
-                    if not kept.system.empty:
-                        yield kept
+            if (at, piece.statement) not in self.passing:
+                part = node.instances.only(piece.statement)
+                apart = [c for space, some in part.parts for c in disjoint(part, space, some)]
+                params = [(*v, 1) for v in rows(self.columns, part.param_names, ())]
+                self.passing[at, piece.statement] = params, apart
+            params, apart = self.passing[at, piece.statement]
+            for c in apart:
+                kept = piece.copy()
+                kept.take(c, [*params, *kept.images.values()])
+                kept.promote(state.outer)
+                if not kept.system.empty:
+                    yield kept
 
     def check_children(self, node: Node, at: Path, state: State) -> None:
         """Every statement goes some way."""
@@ -264,7 +268,7 @@ class Scanner(Writer):
                     piece.flatten()
             if not piece.system.empty:
                 lane = Lane.of(piece, loops, state.known)
-                if not (lane.empty or state.nowhere(lane)):
+                if not (lane.empty or state.nowhere(lane, loops[0] if loops else 0)):
                     out.append(lane)
         return out
 

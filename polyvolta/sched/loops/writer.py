@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from math import inf
+from typing import TypeVar
 
 from polyvolta.sched.loops.ast import Bound
 from polyvolta.sched.loops.rows.columns import Columns
 from polyvolta.sched.loops.rows.known import Known
 from polyvolta.sched.tree import Schedule
-from polyvolta.sets import Aff, aff, var
+from polyvolta.sets import Aff, BudgetExceeded, aff, var
+from polyvolta.sets.budgets import bounded, left
 from polyvolta.sets.values.simplify import Range, simplify
 
 Ranges = dict[str, Range]
 UNKNOWN: Range = (None, None)
+SEARCH = 120_000  # steps of one search, at most, that makes loops better
+
+T = TypeVar("T")
 
 
 class Writer:
@@ -35,7 +41,22 @@ class Writer:
         self.schedule, self.columns, self.ranges = schedule, columns, ranges
         self.notes: list[str] = []  # what the tree asks for and is not done
         self.seen: Ranges = {}  # of loop variables, over all loops of that name
+        self.spare = left() / 2  # steps for searches without which there are loops, too
+        self.most = min(0.6 * self.spare, SEARCH)
         self.strides: dict[str, tuple[int, int]] = {}  # loops above: residue + step * integer
+
+    def searched(self, otherwise: T, f: Callable[..., T], known: Known, *args: object) -> T:
+        """What a search finds that makes loops better, `f(known, *args)`; `otherwise` where it takes too many steps.
+
+        All of them together have half of the steps of a scan, so that they never make it fail.
+        """
+        known, before = known.apart(), left()
+        try:
+            return bounded(int(min(self.most, self.spare)), f, known, *args)
+        except BudgetExceeded:
+            return otherwise
+        finally:
+            self.spare = max(0, self.spare - (before - left() if before < inf else 0))
 
     def tidy(self, e: Aff) -> Aff:
         """An expression simplified by the ranges of names and loop variables, its floors upright."""

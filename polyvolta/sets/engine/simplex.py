@@ -269,17 +269,24 @@ class Tableau:
             if self._cols[k] >= 0:
                 self._where[self._cols[k]] = -k
 
-    def _relaxed_implies(self, slack: int) -> bool:
-        """Whether the others imply constraint `slack` (a negative number); if so it is dropped."""
+    def _relaxed_implies(self, slack: int, parts: int = 0) -> bool:
+        """Whether the others imply constraint `slack` (a negative number); if so it is dropped.
+
+        With `parts` whether they imply that it is at least 1/parts - 1, as it is where integers satisfy them.
+        """
         token = self.mark()
         if slack in self._cols:
             j = self._cols.index(slack)
             r = self._leaving(-1, j, False)
-            if r < 0 or self._rows[r][1] > 0:
+            if r < 0 or (self._rows[r][1] > 0 and not parts):
                 return False
             self._pivot(r, j)
         r = self._basic.index(slack)
-        self._rows[r] = [self._rows[r][0]] + [-c for c in self._rows[r][1:]]
+        den, *row = self._rows[r]
+        if parts:
+            row = [parts * c for c in row]
+            row[0] += (parts - 1) * den
+        self._rows[r] = [den, *map(neg, row)]
         if self._climb(r, 1):
             self.rollback(token)
             return False

@@ -1,10 +1,15 @@
 """What bounds loops over statements that have instances at some places only, and what floors say of members."""
 
+import pytest
+
 from polyvolta.sched.emit.c.text import to_c
 from polyvolta.sched.emit.run import bound, holds
+from polyvolta.sched.loops import writer
 from polyvolta.sched.loops.ast import For, If
 from polyvolta.sched.loops.rows import order
+from polyvolta.sched.loops.scan import scan
 from polyvolta.sched.tree import Schedule
+from polyvolta.sets import BudgetExceeded, budget
 from tests.sched.loops.oracle import assert_scans
 
 SIZES = [{"N": n, "M": m} for n in (-2, -1, 0, 1, 3, 6) for m in (-1, 0, 2, 3)]
@@ -159,3 +164,37 @@ def test_lanes_that_say_the_same_are_compared_once(monkeypatch):
     domain = "[N] -> { " + "; ".join(f"{n}[i] : 0 <= i < N" for n in names) + " }"
     found = lines(domain, "[N] -> [{ " + "; ".join(f"{n}[i] -> [(i)]" for n in names) + " }]", sizes=[{"N": 2}])
     assert len([line for line in found if "for" in line]) == 1 and len(asked) < 10
+
+
+HOLES = (  # statements with holes between them and floors in all bounds
+    "[N, M] -> { S[i] : 0 <= i <= N and i mod 2 = 0; T[i] : 4 <= i <= M and i mod 3 = 1; U[]; V[i] : N <= i <= 2N }",
+    "[N, M] -> [{ S[i] -> [(8i)]; T[i] -> [(floor(i/2) + 20)]; U[] -> [(floor((N + M)/3))]; V[i] -> [(floor(i/3))] }]",
+)
+
+
+@pytest.mark.parametrize("steps", [0, 1, 5, 20, 60, 150, 400])
+def test_a_search_for_holes_that_is_given_up_leaves_right_loops(monkeypatch, steps):
+    """Wherever it stops, in the middle of a linear program as a rule: what is known outside is as it was."""
+    monkeypatch.setattr(writer, "SEARCH", steps)
+    lines(*HOLES)
+
+
+def test_a_search_for_holes_takes_half_of_the_steps_at_most(monkeypatch):
+    """A scan within few steps gives up the search, not the loops."""
+    monkeypatch.setattr(writer, "SEARCH", 1)
+    asked = fewest(*HOLES)
+    monkeypatch.setattr(writer, "SEARCH", 10**9)
+    assert fewest(*HOLES) <= 2 * asked + 2
+
+
+def fewest(domain, schedule):
+    """The least power of 2 of steps with which there are loops."""
+    steps = 1
+    while True:
+        try:
+            with budget(steps):
+                scan(Schedule.parse(f'{{ domain: "{domain}", child: {{ schedule: "{schedule}" }} }}'))
+        except BudgetExceeded:
+            steps *= 2
+        else:
+            return steps

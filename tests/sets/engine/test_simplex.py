@@ -168,3 +168,16 @@ def test_rows_of_integers():
     assert normal_eq((3, 2, -4)) is False
     assert normal_eq((4, 0, -4)) == (-1, 0, 1)
     assert complement((2, 1)) == (-3, -1)
+
+
+@RUN
+@given(rows(5), rows(1), st.sampled_from([1, 2, 8, 4096]))
+def test_a_row_that_others_keep_above_minus_one_is_nearly_implied(ineqs, last, parts):
+    tab = loaded([], [*ineqs, *last, *box()])
+    if tab.empty or not last:
+        return
+    least = min(at(last[0], p) for p in vertices([], [*ineqs, *box()]))
+    dropped = least >= Fraction(1, parts) - 1
+    assert tab._relaxed_implies(~len(ineqs), parts) == dropped
+    left = vertices([], [*ineqs, *([] if dropped else last), *box()])  # nothing else has changed
+    assert Fraction(*tab.minimum(last[0])) == min(at(last[0], p) for p in left)

@@ -10,15 +10,14 @@ not what alternatives have in common. It is stated around the loop, and around t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from fractions import Fraction
 from itertools import product
 
 from polyvolta.sched.loops.ast import AnyOf, Ast, Block, Condition, For, If
 from polyvolta.sched.loops.conditions import beyond, has_rows, implied
 from polyvolta.sched.loops.rows.known import Known
-from polyvolta.sched.loops.rows.linear import LOOP, Congruence, Key, System, coefficient
+from polyvolta.sched.loops.rows.linear import LOOP, Congruence, Key, System, coefficient, negated
 from polyvolta.sets import Aff
 
 
@@ -31,20 +30,21 @@ def whole(known: Known, shadow: System, col: int) -> list[Congruence]:
 
 def seldom(known: Known, key: Key, const: int) -> bool:
     """Whether a row `>= 0` holds at no large sizes that are alike: N is 4 at most, or less than M."""
-    growth = Fraction(0)
+    growth, den = 0, 1  # per unit of all sizes, as a fraction
     for c, v in key:
         least, most = known.low.get(c), known.high.get(c)
         if c >= LOOP or (least is not None and most is not None):  # no size
             end = most if v > 0 else least
             inside = known.columns.floors.get(c)
             if inside is not None and all(col < LOOP for col, _ in inside[1]):
-                growth += Fraction(v * sum(w for _, w in inside[1]), inside[0])
+                growth = growth * inside[0] + v * den * sum(w for _, w in inside[1])
+                den *= inside[0]
             elif end is not None:
                 const += v * end
             else:
                 return False
         else:
-            growth += v
+            growth += v * den
     return growth < 0 or (growth == 0 and const < 0)
 
 
@@ -79,10 +79,41 @@ def needed(outer: Known, inner: Known, body: Sequence[Ast], col: int, loop: Syst
 def needed_by_all(known: Known, body: Sequence[Ast]) -> System:
     """Conditions on sizes without which nothing in the whole code runs, and that hold but at small ones."""
     out = System()
+    if len(body) < 2 or not any(seldom(known, *row) for node in body for row in _tested(known, node)):
+        return out
     each = [_of_node(known, node, True) for node in body]
     if len(each) > 1 and not any(s.everywhere for s in each):
         out.ineqs = {row: const for row, const in _common(known, each).ineqs.items() if seldom(known, row, const)}
     return out
+
+
+def _tested(known: Known, node: Ast) -> Iterator[tuple[Key, int]]:
+    """The inequalities of which some code may need one: of each condition, and that outermost loops run."""
+    match node:
+        case If(conditions, body):
+            yield from _stated(known, conditions)
+            for inner in body:
+                yield from _tested(known, inner)
+        case Block(_, body):
+            for inner in body:
+                yield from _tested(known, inner)
+        case For(_, lower, upper):
+            for low, high in product(lower, upper):
+                if isinstance(low, Aff) and isinstance(high, Aff):
+                    yield known.columns.row(high - low)
+
+
+def _stated(known: Known, conditions: Sequence[Condition]) -> Iterator[tuple[Key, int]]:
+    """The rows of conditions and of their alternatives, an equality as two."""
+    for c in conditions:
+        if isinstance(c, AnyOf):
+            for case in c.alternatives:
+                yield from _stated(known, case)
+            continue
+        key, const = known.columns.row(c[1])
+        yield key, const
+        if c[0] == "eq":
+            yield negated(key), -const
 
 
 def less(body: Sequence[Ast], conditions: Sequence[Condition]) -> tuple[Ast, ...]:

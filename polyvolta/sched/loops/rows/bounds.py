@@ -12,13 +12,13 @@ that has all of theirs; a shadow of one value is on any grid that has it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import gcd, inf, lcm
 
 from polyvolta.sched.loops.rows.columns import Row
 from polyvolta.sched.loops.rows.groups import difference
-from polyvolta.sched.loops.rows.known import Known, always
+from polyvolta.sched.loops.rows.known import ALMOST, Known, always, copy
 from polyvolta.sched.loops.rows.linear import Congruence, Key, System, coefficient, negated, plus, without
 from polyvolta.sets.engine.simplex import Tableau
 
@@ -48,6 +48,7 @@ class Bounds:
     residue: Row
     mods: list[Congruence]
     tableau: Tableau | None
+    _within: tuple[Known, Known] | None = None
 
     def cases(self) -> Iterator[System]:
         """The rows that may bound the loop, for each of its least lower and greatest upper bounds."""
@@ -85,6 +86,12 @@ class Bounds:
         if self.step > 1:
             out.mod(plus(1, ((col, 1),), -1, self.residue[0]), -self.residue[1], self.step)
         return out
+
+    def within(self, known: Known, col: int) -> Known:
+        """What is known in the loop where that is known around it; the last answer is remembered."""
+        if self._within is None or self._within[0] is not known:
+            self._within = known, known.given(self.system(col))
+        return self._within[1]
 
 
 def sides(system: System, col: int) -> tuple[list[Side], list[Side]]:
@@ -166,12 +173,14 @@ def _of_one(known: Known, shadow: System, col: int) -> tuple[list[Side], list[Si
     tab = known.tableau([(k, c) for k, c, _ in (*low, *high)])
     if tab.empty:
         return None
+    first = tab._made - len(low) - len(high)
+    slacks = {id(side): -(first + k + 1) for k, side in enumerate((*low, *high))}
     if len(low) > 1:
         low = _needed(tab, 0, low, len(high))
     if len(high) > 1:
         high = _needed(tab, 0, high, 0)
-    if len(low) > 1 or len(high) > 1:
-        low, high = _needed_of_integers(known, low, high), _needed_of_integers(known, high, low)
+    if any(abs(v) > 1 for key, _, _ in (*low, *high) for _, v in key):
+        low, high = _needed_of_integers(tab, low, slacks), _needed_of_integers(tab, high, slacks)
     return low, high, tab
 
 
@@ -206,15 +215,19 @@ def _plainly_needed(known: Known, some: list[Side], others: list[Side]) -> list[
     return some
 
 
-def _needed_of_integers(known: Known, some: list[Side], others: list[Side]) -> list[Side]:
-    """Bounds without those that never miss by as much as 1, given the others."""
-    if len(some) == 1 or not any(abs(v) > 1 for key, _, _ in (*some, *others) for _, v in key):
+def _needed_of_integers(tab: Tableau, some: list[Side], slacks: Mapping[int, int]) -> list[Side]:
+    """Bounds without those that never miss by as much as 1, given the others; all are in the tableau.
+
+    Parameters
+    ----------
+    slacks : the constraints of the tableau that they are, by their identities.
+    """
+    if len(some) < 2:
         return some
+    tab = copy(tab)
     for side in sorted(some, key=lambda t: -len(t[0])):
-        rest = [t for t in some if t is not side]
-        if rest:
-            if known.ensures([(k, c) for k, c, _ in (*rest, *others)], side[0], side[1]):
-                some = rest
+        if len(some) > 1 and tab._relaxed_implies(slacks[id(side)], ALMOST):
+            some = [t for t in some if t is not side]
     return some
 
 

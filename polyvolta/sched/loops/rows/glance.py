@@ -41,8 +41,10 @@ def greatest(rows: Iterable[tuple[Key, int]], key: Key, low: Ends, high: Ends) -
     several = _split(rows, low, high)
     moved: set[int] = set()
     while several:
-        up = {c for row, _ in several for c, v in row if v > 0}
-        down = {c for row, _ in several for c, v in row if v < 0}
+        up, down = set(), set()
+        for row, _ in several:
+            for c, v in row:
+                (up if v > 0 else down).add(c)
         one = up ^ down  # of one sign in the rows
         loose = {c for c in one if c not in (high if c in up else low)}
         if loose and key:

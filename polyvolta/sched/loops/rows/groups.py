@@ -54,7 +54,7 @@ def classes(lanes: Sequence[Lane], k: int, col: int) -> list[list[Lane]]:
         return [list(lanes)]
     found: dict[tuple, list[Lane]] = {}
     for lane in lanes:
-        found.setdefault(lane.shadows[k].rows_of(col), []).append(lane)
+        found.setdefault(lane.said(k, col), []).append(lane)
     return list(found.values())
 
 

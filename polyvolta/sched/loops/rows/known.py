@@ -43,6 +43,7 @@ class Known:
     __slots__ = (
         "_floors",
         "_new",
+        "_nowhere",
         "_parent",
         "_several",
         "_tab",
@@ -58,6 +59,7 @@ class Known:
         self.columns, self._parent, self._tab = columns, parent, None
         self._new: list[tuple[Key, int]] = []
         self._several: list[tuple[Key, int]] | None = None
+        self._nowhere: bool | None = None
         self.ineqs: dict[Key, int] = parent.ineqs.copy() if parent else {}
         self.mods = parent.mods[:] if parent else []
         self.residues = parent.residues.copy() if parent else {}
@@ -65,7 +67,7 @@ class Known:
         self.high: Ends = parent.high.copy() if parent else {}
         self._floors = parent._floors.copy() if parent else set()
         if new is not None:
-            for key, const, d in (*new.mods, *strides_of(new.eqs)):
+            for key, const, d in (*new.mods, *strides_of(new.eqs)) if new.mods or new.eqs else ():
                 self.mods.append((key, const, d))
                 order = sorted(key, key=lambda t: (t[0] >= FLOOR, -t[0]))  # innermost first, floors at last
                 unit = next((c for c, v in order if v in (1, -1) and self._finer(c, key, d)), None)
@@ -74,7 +76,7 @@ class Known:
                     rest = without(key, unit)
                     self.residues[unit] = (rest if sign == 1 else negated(rest), sign * const, d)
             for key, const in new.every_ge():
-                self._learn(*self.tight(key, const))
+                self._learn(*(self.tight(key, const) if self.residues else (key, const)))
 
     def _finer(self, c: int, key: Key, d: int) -> bool:
         """Whether a congruence says more of a column's residue than what is known of it."""
@@ -98,7 +100,12 @@ class Known:
 
     def given(self, system: System) -> Known:
         """What holds where the rows of a system over outer columns hold, too."""
-        return Known(self.columns, self, system)
+        return Known(self.columns, self, system) if system.ineqs or system.eqs or system.mods else self
+
+    def apart(self) -> Known:
+        """The same for a search that may be given up: a tableau that this leaves half done is not the one in here."""
+        self._loaded()
+        return Known(self.columns, self)
 
     def tight(self, key: Key, const: int) -> tuple[Key, int]:
         """The strongest parallel row `>= 0` with the same integer points, by the residues that are known."""
@@ -129,7 +136,7 @@ class Known:
             if self._parent is None:
                 self._tab = Tableau(len(self.columns.place))
             else:
-                self._tab = _copy(self._parent._loaded())
+                self._tab = copy(self._parent._loaded())
                 self._floors |= self._parent._floors
             for key, const in self._new:
                 self._add(key, const)
@@ -182,7 +189,7 @@ class Known:
         rows = list(rows)
         for key, _ in rows:
             self._know_floors(key)
-        tab = _copy(self._loaded())
+        tab = copy(self._loaded())
         for key, const in rows:
             tab.add_ineq(self._dense(tab, key, const))
         return tab
@@ -283,6 +290,15 @@ class Known:
         rest = self.modulo(inner, const, den, depth)
         return None if rest[0] else (inner, const - rest[1], den)
 
+    @property
+    def nowhere(self) -> bool:
+        """Whether what is known contradicts itself, over the rationals."""
+        found = self._nowhere
+        if found is None:
+            plain = self.plainly((), ())
+            found = self._nowhere = plain == -inf if plain is not None else self._loaded().empty
+        return found
+
     def excludes(self, system: System) -> bool:
         """Whether a system over outer columns contradicts what is known, over the rationals."""
         rows = [r for r in system.every_ge() if not self.says(*r)]
@@ -341,7 +357,7 @@ def always(known: Known, tab: Tableau, key: Key, const: int) -> bool:
     return tab.implies(row)
 
 
-def _copy(tab: Tableau) -> Tableau:
+def copy(tab: Tableau) -> Tableau:
     """A tableau that starts as another one is."""
     out = Tableau(0)
     out.rollback(tab.mark())

@@ -12,7 +12,7 @@ from math import gcd
 
 from polyvolta.sched.loops.rows.columns import Columns, Row
 from polyvolta.sched.loops.rows.known import Known
-from polyvolta.sched.loops.rows.linear import LOCAL, LOOP, Key, System, coefficient, negated, outside, plus
+from polyvolta.sched.loops.rows.linear import LOCAL, LOOP, Ends, Key, System, coefficient, negated, outside, plus
 from polyvolta.sched.loops.rows.pieces import Piece
 from polyvolta.sets import BudgetExceeded
 from polyvolta.sets.budgets import bounded
@@ -29,11 +29,13 @@ class Lane:
     left : numbers of the regions that the band isolates in which the piece is not, as far as the loops outside decide.
     """
 
-    __slots__ = ("left", "piece", "shadows")
+    __slots__ = ("_around", "_said", "left", "piece", "shadows")
 
     def __init__(self, piece: Piece, shadows: list[System]) -> None:
         self.piece, self.shadows = piece, shadows
         self.left: frozenset[int] = frozenset()
+        self._around: dict[int, tuple[System, Ends, Ends, System]] = {}
+        self._said: dict[int, tuple[System, int, tuple]] = {}
 
     @staticmethod
     def of(piece: Piece, columns: Sequence[int], known: Known, start: int = 0) -> Lane:
@@ -58,6 +60,21 @@ class Lane:
             if k > start and columns[k]:
                 rest = rest.without((columns[k],), known.low, known.high)
         self.shadows = shadows
+
+    def around(self, k: int, col: int, known: Known) -> System:
+        """What the shadow of loop k says of what is outside of the loop, remembered; not to be changed."""
+        shadow, found = self.shadows[k], self._around.get(k)
+        if found is None or found[0] is not shadow or found[1] != known.low or found[2] != known.high:
+            found = shadow, known.low, known.high, shadow.without((col,), known.low, known.high)
+            self._around[k] = found
+        return found[3]
+
+    def said(self, k: int, col: int) -> tuple:
+        """What the shadow of loop k says of a column, as a value that can be compared; remembered."""
+        shadow, found = self.shadows[k], self._said.get(k)
+        if found is None or found[0] is not shadow or found[1] != col:
+            found = self._said[k] = shadow, col, shadow.rows_of(col)
+        return found[2]
 
     def tighten(self, shadow: System, col: int, known: Known) -> None:
         """Make bounds of a column as tight as the integers are.

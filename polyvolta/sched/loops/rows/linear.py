@@ -219,11 +219,10 @@ class System:
 
     def rows_of(self, col: int) -> tuple:
         """What the system says of a column, as a value that can be compared."""
-        has = lambda key: coefficient(key, col) != 0  # noqa: E731
         return (
-            frozenset([r for r in self.ineqs.items() if has(r[0])]),
-            frozenset([r for r in self.eqs if has(r[0])]),
-            frozenset([r for r in self.mods if has(r[0])]),
+            frozenset([r for r in self.ineqs.items() for c, _ in r[0] if c == col]),
+            frozenset([r for r in self.eqs for c, _ in r[0] if c == col]),
+            frozenset([r for r in self.mods for c, _ in r[0] if c == col]),
         )
 
     def ends(self) -> tuple[Ends, Ends]:
@@ -353,11 +352,12 @@ class System:
 
     def drop_plain(self, low: Ends, high: Ends) -> None:
         """Leave out inequalities of several columns that constant bounds of single ones imply."""
-        low, high = dict(low), dict(high)
+        several = [row for row in self.ineqs.items() if len(row[0]) > 1]
+        if not several:
+            return
         least, most = self.ends()
-        low.update((c, max(low.get(c, e), e)) for c, e in least.items())
-        high.update((c, min(high.get(c, e), e)) for c, e in most.items())
-        several = [(key, const) for key, const in self.ineqs.items() if len(key) > 1]
+        low = {**low, **{c: e for c, e in least.items() if c not in low or low[c] < e}}
+        high = {**high, **{c: e for c, e in most.items() if c not in high or high[c] > e}}
         for key, const in several:
             if least_is(key, const, low, high):
                 del self.ineqs[key]

@@ -121,7 +121,7 @@ class Piece:
         Returns whether there was one.
         """
         found = False
-        while not self.system.empty:
+        while self.floors and not self.system.empty:
             row = next(self._fixed(*self.system.ends()), None)
             if row is None:
                 return found
