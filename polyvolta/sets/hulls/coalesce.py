@@ -171,8 +171,6 @@ def _fuse_all(frame: Frame, done: list[_Piece], todo: list[_Piece], thorough: bo
             spend()
             b = done[k]
             fused = None if b.apart(a) or (many and b.gap(a)) else _within_bounds(_fuse, b, a, frame, apart)
-            if thorough and (b, a) in apart and b.gap(a):
-                del apart[b, a]
             if fused is not None:
                 del done[k]
                 todo[-1] = fused
@@ -180,7 +178,7 @@ def _fuse_all(frame: Frame, done: list[_Piece], todo: list[_Piece], thorough: bo
         else:
             done.append(todo.pop())
         if not todo and apart:
-            todo += _fused_by_wrapping(done, apart)
+            todo += _fused_by_wrapping(done, apart, thorough)
 
 
 class _Piece:
@@ -292,11 +290,11 @@ def _fuse(a: _Piece, b: _Piece, frame: Frame, apart: Unfused) -> _Piece | None:
     return None
 
 
-def _fused_by_wrapping(pieces: list[_Piece], apart: Unfused) -> list[_Piece]:
+def _fused_by_wrapping(pieces: list[_Piece], apart: Unfused, thorough: bool) -> list[_Piece]:
     """At most one piece, for two that leave the list, of wrapped rows; the pairs that were tried leave `apart`."""
     for a, b in list(apart):
         hull, cuts_a, cuts_b = apart.pop((a, b))
-        if a not in pieces or b not in pieces:
+        if a not in pieces or b not in pieces or (thorough and a.gap(b)):
             continue
         both = _within_bounds(_wrapping, a, b, hull, cuts_a, cuts_b)
         if both is not None:
