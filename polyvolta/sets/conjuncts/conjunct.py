@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from functools import lru_cache, reduce
 from itertools import pairwise
+from operator import mul
 
 from ..engine import integer
 from ..engine.rows import Row, dot, picker
@@ -131,6 +132,18 @@ def holds(c: Conjunct, point: Sequence[int]) -> bool:
         return not any(dot(r, columns) for r in c.eqs) and all(dot(r, columns) >= 0 for r in c.ineqs)
     eqs, ineqs = ([(dot(r, columns), *[r[k] for k in unknown]) for r in rows] for rows in (c.eqs, c.ineqs))
     return not integer.is_empty(len(unknown), eqs, ineqs)
+
+
+def lifted(divs: Sequence[Div], point: Sequence[int]) -> Row:
+    """A point (1, x, q) with the values of known divs; an unknown one counts as 0.
+
+    >>> lifted([(4, (1, 1))], [7])
+    (1, 7, 2)
+    """
+    columns = [1, *point]
+    for div in divs:
+        columns.append(0 if div is None else sum(map(mul, div[1], columns)) // div[0])
+    return tuple(columns)
 
 
 def normalise(n: int, divs: Iterable[Div], eqs: Iterable[Row], ineqs: Iterable[Row]) -> Conjunct | None:

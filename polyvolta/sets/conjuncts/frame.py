@@ -15,11 +15,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 from math import lcm
+from typing import cast
 
 from ..engine import integer
-from ..engine.rows import Row, complement, dot, evaluate, negate
+from ..engine.rows import Row, complement, dot, negate
 from ..engine.simplex import Tableau
-from .conjunct import Conjunct, Div, defining_rows, moved_divs, normalise, trimmed
+from .conjunct import Conjunct, Div, defining_rows, lifted, moved_divs, normalise, trimmed
 
 
 class Frame:
@@ -78,20 +79,24 @@ class Frame:
         return places
 
     @cached_property
-    def period(self) -> int:
-        """A number such that every known div is affine along steps that are multiples of it.
+    def periods(self) -> dict[int, tuple[int, frozenset[int]]]:
+        """For the column of each known div a number, and the columns of the dimensions that it depends on.
+
+        The div is affine along steps that are multiples of the number in these dimensions.
 
         >>> from polyvolta.sets import Set
-        >>> ((_, cs),) = Set("{ [i] : i mod 4 = 0; [i] : (i + floor(i/3)) mod 2 = 0 }").parts
-        >>> Frame(cs).period
-        12
+        >>> ((_, cs),) = Set("{ [i, j] : i mod 4 = 0; [i, j] : (j + floor(i/3)) mod 2 = 0 }").parts
+        >>> [(period, sorted(of)) for period, of in Frame(cs).periods.values()]
+        [(4, [1]), (3, [1]), (6, [1, 2])]
         """
         base = 1 + self.n
-        periods: list[int] = []
-        for div in self.divs:
-            inner = [] if div is None else [p for p, v in zip(periods, div[1][base:], strict=False) if v]
-            periods.append(1 if div is None else div[0] * lcm(*inner))
-        return lcm(*periods)
+        found: dict[int, tuple[int, frozenset[int]]] = {}
+        for col in self.definitions:
+            den, row = cast("tuple[int, Row]", self.divs[col - base])
+            inner = [found[k] for k in range(base, col) if row[k]]
+            own = [k for k in range(1, base) if row[k]]
+            found[col] = den * lcm(*[p for p, _ in inner]), frozenset(own).union(*[of for _, of in inner])
+        return found
 
     def _padded(self, row: Row) -> Row:
         return row + (0,) * (self.width - len(row))
@@ -151,7 +156,8 @@ class Member:
 
     def __init__(self, frame: Frame, eqs: Sequence[Row], ineqs: Sequence[Row]) -> None:
         self.frame, self.eqs, self.ineqs = frame, tuple(eqs), tuple(ineqs)
-        self.points: list[Row] = []  # integer points (1, x, q) of it that are known
+        self.points: list[Row] = []  # integer points (1, x, q) of it that are known; more are appended
+        self._values: dict[Row, list[int]] = {}
         self._known: dict[tuple[Row, bool], bool] = {}
         self._tableau: Tableau | None = None
         self._defined: set[int] = set()  # columns of the divs whose definitions the tableau has
@@ -186,11 +192,23 @@ class Member:
         """Whether a point (1, x, q), with the values of the divs, satisfies its rows."""
         return not any(dot(r, point) for r in self.eqs) and all(dot(r, point) >= 0 for r in self.ineqs)
 
+    def values(self, row: Row) -> list[int]:
+        """What a row is at the known points."""
+        known = self._values.setdefault(row, [])
+        if len(known) < len(self.points):
+            known += [dot(row, p) for p in self.points[len(known) :]]
+        return known
+
     def has_point(self, more: Sequence[Row]) -> bool:
         """Whether an integer point that satisfies more rows is found at once; a False says nothing."""
+        return self._pushed(more) is not None
+
+    def _pushed(self, more: Sequence[Row]) -> Row | None:
+        """A point (1, x) that satisfies more rows, if one is found at once."""
         if self.eqs or self.frame.divs:
-            return False
-        return integer.pushed(self.frame.width - 1, (*self.ineqs, *more)) is not None
+            return None
+        point = integer.pushed(self.frame.width - 1, (*self.ineqs, *more))
+        return None if point is None else (1, *point)
 
     def implies(self, row: Row, exact: bool = True) -> bool:
         """Whether `row >= 0` at every integer point of this conjunct, which has one.
@@ -219,19 +237,36 @@ class Member:
         return out
 
     def _searched(self, row: Row, exact: bool) -> bool:
-        if self._tableau is None and self.has_point([complement(row)]):
-            return False
+        if self._tableau is None:
+            point = self._pushed([complement(row)])
+            if point is not None:
+                self.points.append(point)
+                return False
         tab = self.tableau([row])
         if tab.implies(row):
             return True
-        if _integral_below(tab, row):
+        if self._seen_below(tab, row):
             return False
         low = tab.minimum(row)
         if low is not None and low[0] > -low[1]:
             return True
-        if _integral_below(tab, row):
+        if self._seen_below(tab, row):
             return False
         return exact and self.frame.is_empty(self.eqs, (*self.ineqs, complement(row)))
+
+    def _seen_below(self, tab: Tableau, row: Row) -> bool:
+        """Whether the tableau's vertex is an integer point with a negative value of the row, which is kept then."""
+        vertex, frame = tab.sample(), self.frame
+        if None in frame.divs:
+            point = (1, *[v for v, _ in vertex])
+            return all(den == 1 for _, den in vertex) and dot(row, point) < 0
+        if any(den != 1 for _, den in vertex[: frame.n]):
+            return False
+        point = lifted(frame.divs, [v for v, _ in vertex[: frame.n]])
+        if dot(row, point) >= 0 or not self.holds(point):
+            return False
+        self.points.append(point)
+        return True
 
     def minimum(self, row: Row) -> int | None:
         """A lower bound of the row's integer values, the rational minimum rounded up; None if unbounded."""
@@ -240,9 +275,3 @@ class Member:
             return row[0] - const
         low = self.tableau([row]).minimum(row)
         return None if low is None else -(-low[0] // low[1])
-
-
-def _integral_below(tab: Tableau, row: Row) -> bool:
-    """Whether the tableau's vertex is an integer point with a negative value of the row."""
-    point = tab.sample()
-    return all(den == 1 for _, den in point) and evaluate(row, [v for v, _ in point]) < 0

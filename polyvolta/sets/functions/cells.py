@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import Any
 
 from ..conjuncts import conjunct as cj
 from ..conjuncts.conjunct import Conjunct
 from ..conjuncts.implies import subtract
 from ..conjuncts.project import with_known_divs
+from ..engine.integer import Point
 from ..errors import NotAFunction
+from ..hulls.coalesce import plainly_coalesced
 from ..values.aff import Aff
 from ..values.build import Constraint, RowBuilder, affs_of, expression
 from .extreme import Extreme
@@ -65,7 +68,14 @@ def disjoint(names: Sequence[str], cells: Iterable[Cell], culprit: object) -> li
     return done
 
 
+def knives(cs: Iterable[Conjunct]) -> Sequence[Conjunct]:
+    """The same points as few conjuncts with known divs, which cut less to pieces; by the rows at hand."""
+    known = tuple(dict.fromkeys([k for c in cs for k in with_known_divs(c)]))
+    return plainly_coalesced(known)
+
+
 def without(c: Conjunct, knives: Sequence[Conjunct]) -> list[Conjunct]:
+    """What is left of a conjunct beside some with known divs, in disjoint conjuncts."""
     left = [c]
     for k in knives:
         left = [p for part in left for p in subtract(part, k)]
@@ -81,15 +91,23 @@ def apart(cs: Iterable[Conjunct]) -> list[Conjunct]:
 
 
 def agree(names: Sequence[str], cs: Iterable[Conjunct], a: Values, b: Values) -> bool:
-    """Whether the expressions are equal at all points of the conjuncts."""
+    """Whether the expressions are equal at all points of the conjuncts; at one point of each, first."""
     cs = list(cs)
-    for x, y in zip(a, b, strict=True):
-        gap = x - y
-        if gap.is_constant and not gap.const:
-            continue
-        if any(refined(c, names, [("ge", e - 1)]) is not None for c in cs for e in (gap, -gap)):
+    gaps = [gap for x, y in zip(a, b, strict=True) if not (gap := x - y).is_constant or gap.const]
+    if not gaps:
+        return True
+    for c in cs:
+        point = _point(c)
+        at = None if point is None else dict(zip(names, point, strict=True))
+        if at is not None and any(gap.evaluate(at) for gap in gaps):
             return False
-    return True
+    return not any(refined(c, names, [("ge", e - 1)]) for c in cs for gap in gaps for e in (gap, -gap))
+
+
+@lru_cache(maxsize=1 << 11)
+def _point(c: Conjunct) -> Point | None:
+    """Some point of a conjunct, None if it has none; kept, since a cell is compared with many."""
+    return cj.sample(c)
 
 
 def holds(c: Conjunct, at: Sequence[Any]) -> Any:

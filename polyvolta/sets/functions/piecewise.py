@@ -28,7 +28,7 @@ from ..values.aff import Aff, var
 from ..values.named import Named, OverParams, by_isl, listed
 from ..values.shape import need_set
 from ..values.space import Space, Tuple, distinct, renamed
-from .cells import Cell, Piece, Values, agree, apart, atoms_of, holds, refined, where, without
+from .cells import Cell, Piece, Values, agree, apart, atoms_of, holds, knives, refined, where, without
 from .extreme import Extreme
 from .within import gist_cells
 
@@ -290,8 +290,8 @@ class Piecewise(metaclass=Named):
         { [i] -> [(i + 1)] : i <= 0 }
         """
         a, cs = self._against(domain, "a restriction")
-        knives = [k for c in cs for k in with_known_divs(c)]
-        return a._with((d, vs) for c, vs in a.cells for d in without(c, knives))
+        cut = knives(cs)
+        return a._with((d, vs) for c, vs in a.cells for d in without(c, cut))
 
     def _against(self, domain: Set, what: str) -> tuple[Self, tuple[Conjunct, ...]]:
         """This over all parameters of both, and the conjuncts of a set in the space of the inputs."""
@@ -367,8 +367,8 @@ class Piecewise(metaclass=Named):
         { [i] -> [(1)] : i >= 4; [i] -> [(i)] : i <= 3 }
         """
         a, b = self._same_outputs(other, "a union")
-        knives = [k for c, _ in a.cells for k in with_known_divs(c)]
-        return a._with([*a.cells, *((d, vs) for c, vs in b.cells for d in without(c, knives))])
+        cut = knives(c for c, _ in a.folded)
+        return a._with([*a.cells, *((d, vs) for c, vs in b.cells for d in without(c, cut))])
 
     def union_add(self, other: Self) -> Self:
         """The sum where both have values, elsewhere the one that has one; exact (isl's `union_add`).
@@ -386,8 +386,8 @@ class Piecewise(metaclass=Named):
         a, b = self._same_outputs(other, "a union")
         cells = list(both.align_params(a.param_names)._renamed(a.inp.dims).cells)
         for mine, theirs in ((a, b), (b, a)):
-            knives = [k for c, _ in theirs.folded for k in with_known_divs(c)]
-            cells += [(d, vs) for c, vs in mine.cells for d in without(c, knives)]
+            cut = knives(c for c, _ in theirs.folded)
+            cells += [(d, vs) for c, vs in mine.cells for d in without(c, cut)]
         return a._with(cells)
 
     def is_equal(self, other: Self) -> bool:

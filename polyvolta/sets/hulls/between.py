@@ -1,11 +1,13 @@
 """Points between two pieces that are in neither: a reason, found without a search, why no conjunct is their union.
 
 A conjunction of affine rows is convex: with two integer points it has every integer point of the segment between
-them. So two pieces make no one where a segment from a point of the first to one of the second leaves the first
-before it enters the second, and an integer point lies in the gap. Both ends are read off the rows.
+them. So two pieces make no one where an integer point midway between a point of the first and one of the second is in
+neither. A row is there the mean of what it is at both ends, so pairs of ends are chosen by the values of rows: for
+each piece there must be a row that is negative in the middle.
 
 Floors are affine along steps that are multiples of their periods, whatever constant is added inside of them. So on
-such steps the same is true of conjuncts with floors, and only these are looked at.
+such steps the same is true of conjuncts with floors. An end that is no even number of steps from the other one is
+moved, by less than two steps, towards the other points of its piece.
 
 The points to start from are found by walking as far as the piece goes, along a basis of its integer points. Where
 most pairs of many pieces cannot be fused, as with the cells of a piecewise function, this says so in a fraction of
@@ -16,21 +18,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from math import gcd
+from itertools import islice
+from math import lcm
+from operator import add
 
 from ..budgets import spend
 from ..conjuncts import conjunct as cj
-from ..conjuncts.conjunct import Conjunct, Div
-from ..conjuncts.frame import Frame, Member
+from ..conjuncts.conjunct import Conjunct, lifted
+from ..conjuncts.frame import Member
 from ..engine.integer import Point, solve_equalities
 from ..engine.rows import Row, dot, negate
 
 FAR = 60  # steps of a walk where nothing ends it
 MANY = 40  # points of a piece
-EACH = 3  # of them that are alike modulo twice the step
-PAIRS = 40  # of points that are looked at for two pieces
-
-Alike = dict[Point, list[Row]]  # points (1, x, q) of a frame, by what x leaves modulo twice the step
+ENDS = 24  # of them that are ends of a segment
+LINES = 12  # of points that may be further ones, and of lines to each
+TRIES = 12  # of segments, by how far outside of both pieces their middle is
 
 
 @lru_cache(maxsize=1 << 12)
@@ -82,60 +85,125 @@ def _inside(c: Conjunct, moves: Sequence[Row]) -> Point | None:
     return cj.sample(c)
 
 
-def sorted_points(frame: Frame, points: Iterable[Point], step: int) -> Alike:
-    """Some of the points, which stand in a frame with known divs, as `gap` takes them."""
-    alike: Alike = {}
-    for p in points:
-        kept = alike.setdefault(tuple([x % (2 * step) for x in p]), [])
-        if len(kept) < EACH:
-            kept.append(lifted(frame.divs, p))
-    return alike
+def strides(members: Sequence[Member]) -> list[int]:
+    """For each dimension a number such that the floors of members of a frame are affine along multiples of these.
 
+    Where equalities speak of floors, dimensions hang on one another by more than floors, and it is one number for all.
 
-def together(a: Alike, b: Alike) -> Alike:
-    """Points of two pieces as those of one."""
-    return a | {key: [*a.get(key, ()), *points][:EACH] for key, points in b.items()}
-
-
-def gap(a: Member, b: Member, alike_a: Alike, alike_b: Alike, step: int) -> bool:
-    """Whether an integer point between points of two pieces, some steps from each, is in neither of them.
-
-    A False says nothing. O(rows) for each pair of points.
+    >>> from polyvolta.sets import Set
+    >>> from polyvolta.sets.conjuncts.frame import Frame
+    >>> ((_, cs),) = Set("{ [i, j] : i mod 4 <= 1; [i, j] : 2 <= 5j + 2*floor(i/3) }").parts
+    >>> strides(Frame(cs).members)
+    [12, 1]
     """
-    end, left = 1 + a.frame.n, PAIRS
-    for key in alike_a.keys() & alike_b.keys():
-        for p in alike_a[key]:
-            for q in alike_b[key]:
-                way = [y - x for x, y in zip(p, q, strict=True)]
-                steps = gcd(*way[1:end]) // step
-                if steps > 1 and not any(v % steps for v in way):
-                    move = [v // steps for v in way]
-                    last = _end(a, p, move, steps)
-                    if last + _end(b, q, [-v for v in move], steps) < steps - 1:
-                        behind = tuple([x + (last + 1) * v for x, v in zip(p, move, strict=True)])
-                        if behind == lifted(a.frame.divs, behind[1:end]):
-                            return True
-        left -= len(alike_a[key]) * len(alike_b[key])
-        if left < 0:
-            break
+    frame = members[0].frame
+    base, found = 1 + frame.n, [1] * frame.n
+    if frame.definitions:
+        for col in frame.known([r for m in members for r in (*m.eqs, *m.ineqs)]):
+            period, dims = frame.periods[col]
+            for k in dims:
+                found[k - 1] = lcm(found[k - 1], period)
+        if any(any(r[base:]) for m in members for r in m.eqs):
+            return [lcm(*found)] * frame.n
+    return found
+
+
+def gap(a: Member, b: Member, steps: Sequence[int]) -> bool:
+    """Whether an integer point midway between known points of two members of a frame is found that is in neither.
+
+    A False says nothing. O(rows) for each known point, and for each of a few pairs of them.
+
+    Parameters
+    ----------
+    steps : for each dimension a number, of which two points are to differ by even multiples; see `strides`.
+    """
+    ends = _pairs(a, b)
+    divs, end = a.frame.divs, 1 + a.frame.n
+    centre_a, centre_b = ([sum(column) // len(m.points) for column in zip(*m.points, strict=True)] for m in (a, b))
+    for p, q in ends:
+        for here, there in ((p, _aligned(b, q, p, steps, centre_b)), (_aligned(a, p, q, steps, centre_a), q)):
+            if here is not None and there is not None:
+                z = lifted(divs, [(x + y) // 2 for x, y in zip(here[1:end], there[1:end], strict=True)])
+                if not a.holds(z) and not b.holds(z):
+                    return True
     return False
 
 
-def lifted(divs: Sequence[Div], point: Sequence[int]) -> Row:
-    """A point (1, x, q) with the values of known divs."""
-    columns = [1, *point]
-    for div in divs:
-        columns.append(0 if div is None else dot(div[1], columns) // div[0])
-    return tuple(columns)
+def further(a: Member, b: Member, near: Iterable[Row] = ()) -> bool:
+    """Whether an integer point (1, x, q) is found that is in neither member, but in the convex hull of both.
+
+    Floors are further coordinates of the hull. A False says nothing. Points to try are those `near` both, and those in
+    the middle of known ones. One is in the hull where a line from a known point of one member through it meets the
+    other: O(rows) for each of a few lines.
+    """
+    divs, end = a.frame.divs, 1 + a.frame.n
+    middles = [lifted(divs, [(x + y) // 2 for x, y in zip(p[1:end], q[1:end], strict=True)]) for p, q in _pairs(a, b)]
+    for z in islice(dict.fromkeys((*middles, *near)), LINES):
+        if not a.holds(z) and not b.holds(z):
+            for m, other in ((a, b), (b, a)):
+                spend()
+                rows = [(dot(r, z), m.values(r)) for r in (*other.statements, *a.frame.given)]
+                if any(_meets([(v, values[k]) for v, values in rows]) for k in range(min(len(m.points), LINES))):
+                    return True
+    return False
 
 
-def _end(m: Member, p: Row, move: Sequence[int], most: int) -> int:
-    """The last of at most so many steps from a point of a member that is in it."""
-    for row in m.eqs:
-        if dot(row, move):
-            return 0
-    for row in m.ineqs:
-        v = dot(row, move)
+def _meets(values: Iterable[tuple[int, int]]) -> bool:
+    """Whether all rows hold somewhere behind the end of a segment; given are their values there and at its start."""
+    low, above, high, below = 0, 1, 1, 0  # from low / above to high / below as many times the segment's length behind
+    for v, start in values:
+        slope = v - start
         if v < 0:
-            most = min(most, dot(row, p) // -v)
-    return most
+            if slope <= 0:
+                return False
+            if -v * above > low * slope:
+                low, above = -v, slope
+        elif slope < 0 and v * below < high * -slope:
+            high, below = v, -slope
+    return low * below <= high * above
+
+
+def _pairs(a: Member, b: Member) -> list[tuple[Row, Row]]:
+    """Known points of either such that a row of each fails in the middle, by how far the lesser of both fails."""
+    rows_a, rows_b = _cut(a, b), _cut(b, a)
+    if not rows_a or not rows_b:
+        return []
+    spend()
+    of_a, of_b = [(a.values(r), b.values(r)) for r in rows_a], [(a.values(r), b.values(r)) for r in rows_b]
+    found = []
+    for i in _ends(a, rows_a, rows_b):
+        for j in _ends(b, rows_b, rows_a):
+            in_a = min([p[i] + q[j] for p, q in of_a])
+            if in_a < 0 and (in_b := min([p[i] + q[j] for p, q in of_b])) < 0:
+                found.append((max(in_a, in_b), i, j))
+    return [(a.points[i], b.points[j]) for _, i, j in sorted(found)[:TRIES]]
+
+
+def _cut(a: Member, b: Member) -> list[Row]:
+    """Rows of A that fail at a known point of B."""
+    least = b.least
+    rows = [r for r in a.statements if (const := least.get(r[1:])) is None or const > r[0]]
+    return [r for r in rows if min(b.values(r), default=0) < 0]
+
+
+def _ends(m: Member, own: Sequence[Row], others: Sequence[Row]) -> list[int]:
+    """For each row of another piece the known points where it is least, also together with a row of its own."""
+    near = [min(values) for values in zip(*map(m.values, own), strict=True)]
+    found = {}
+    for row in others:
+        values = m.values(row)
+        both = list(map(add, values, near))
+        found[values.index(min(values))] = found[both.index(min(both))] = None
+    return list(found)
+
+
+def _aligned(m: Member, q: Row, p: Row, steps: Sequence[int], centre: Sequence[int]) -> Row | None:
+    """A point of a member near its point Q that is even multiples of the steps away from P, if one is found."""
+    moved = []
+    for k, step in enumerate(steps, 1):
+        d = (p[k] - q[k]) % (2 * step)
+        moved.append(q[k] + d - 2 * step * (d != 0 and q[k] > centre[k]))
+    if moved == [*q[1 : 1 + len(moved)]]:
+        return q
+    z = lifted(m.frame.divs, moved)
+    return z if m.holds(z) else None

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, TypeVar
 from ..budgets import bounded, left, spend
 from ..conjuncts import conjunct as cj
 from ..conjuncts import lattice
-from ..conjuncts.conjunct import Conjunct
+from ..conjuncts.conjunct import Conjunct, lifted
 from ..conjuncts.frame import Frame, Member
 from ..conjuncts.implies import subtract
 from ..conjuncts.project import prune, with_known_divs
@@ -132,7 +132,7 @@ def _searched(pieces: tuple[Conjunct, ...], done: list[_Piece], todo: list[_Piec
         frame = Frame(pieces)
         known = [_Piece(m, c) for m, c in zip(frame.members, pieces, strict=True)]
         done[:], todo[:] = known[: len(pieces) - new], known[len(pieces) - new :][::-1]
-        _fuse_all(frame, done, todo)
+        _fuse_all(frame, done, todo, thorough=True)
         done[:] = [p for p in done if p.conjunct is not None]
         strided = [p for p in done if any(any(r[1 + frame.n :]) for r in p.member.eqs)]
         pair = _fusible(strided, tried, _fuse_by_strides)
@@ -158,8 +158,11 @@ def _widened(pieces: tuple[Conjunct, ...]) -> tuple[Conjunct, ...] | None:
         return None
 
 
-def _fuse_all(frame: Frame, done: list[_Piece], todo: list[_Piece]) -> None:
-    """Compare what is to do with what is done and with itself, and fuse what rows at hand make one."""
+def _fuse_all(frame: Frame, done: list[_Piece], todo: list[_Piece], thorough: bool = False) -> None:
+    """Compare what is to do with what is done and with itself, and fuse what rows at hand make one.
+
+    With `thorough` a point between two pieces is looked for before wrapped rows; hulls and widening need its answer.
+    """
     apart: Unfused = {}
     many = len(done) + len(todo) >= MANY
     while todo:
@@ -175,7 +178,7 @@ def _fuse_all(frame: Frame, done: list[_Piece], todo: list[_Piece]) -> None:
         else:
             done.append(todo.pop())
         if not todo and apart:
-            todo += _fused_by_wrapping(done, apart)
+            todo += _fused_by_wrapping(done, apart, thorough)
 
 
 class _Piece:
@@ -186,7 +189,8 @@ class _Piece:
         # between rows so far apart that no stride bridges the gap, there are other points
         self.stride = max([abs(v) for row in member.eqs for v in row[1:]], default=1)
         self._opposite: list[tuple[Row, int]] | None = None
-        self._points: between.Alike | None = None
+        self._walked = False
+        self._gaps: dict[_Piece, bool] = {}
         self.beside: list[Row] = []  # points just outside of it, where its points were asked for
 
     @property
@@ -222,24 +226,28 @@ class _Piece:
                 return True
         return False
 
-    @property
-    def points(self) -> between.Alike:
-        """Points of it, far from one another; of a fusion, those of what was fused."""
-        if self._points is None:
-            frame = self.member.frame
+    def walk(self) -> None:
+        """Let the member know points of it that are far from one another; of a fusion, those of what was fused."""
+        if not self._walked:
+            self._walked, divs = True, self.member.frame.divs
             try:
                 inside, outside = bounded(FOR_A_PAIR, between.walked, self.told)
             except BudgetExceeded:
                 spend(0)  # ends the caller where the budget was its own
-                inside, outside = (), ()
-            self._points = between.sorted_points(frame, inside, frame.period)
-            self.beside = [between.lifted(frame.divs, p) for p in outside]
-            self.member.points = [p for alike in self._points.values() for p in alike]
-        return self._points
+                return
+            self.member.points += [lifted(divs, p) for p in inside[: between.ENDS]]
+            self.beside = [lifted(divs, p) for p in outside]
 
     def gap(self, other: _Piece) -> bool:
         """Whether a point is found between both that is in neither, so that no conjunct is their union."""
-        return between.gap(self.member, other.member, self.points, other.points, self.member.frame.period)
+        if other not in self._gaps:
+            self.walk()
+            other.walk()
+            pair = self.member, other.member
+            steps = between.strides(pair)
+            found = between.gap(*pair, steps) or (max(steps, default=1) == 1 and between.further(*pair))
+            self._gaps[other] = other._gaps[self] = found
+        return self._gaps[other]
 
 
 def _within_bounds(fuse: Callable[..., F | None], a: _Piece, b: _Piece, *more: object) -> F | None:
@@ -282,11 +290,11 @@ def _fuse(a: _Piece, b: _Piece, frame: Frame, apart: Unfused) -> _Piece | None:
     return None
 
 
-def _fused_by_wrapping(pieces: list[_Piece], apart: Unfused) -> list[_Piece]:
+def _fused_by_wrapping(pieces: list[_Piece], apart: Unfused, thorough: bool) -> list[_Piece]:
     """At most one piece, for two that leave the list, of wrapped rows; the pairs that were tried leave `apart`."""
     for a, b in list(apart):
         hull, cuts_a, cuts_b = apart.pop((a, b))
-        if a not in pieces or b not in pieces:
+        if a not in pieces or b not in pieces or (thorough and a.gap(b)):
             continue
         both = _within_bounds(_wrapping, a, b, hull, cuts_a, cuts_b)
         if both is not None:
@@ -309,10 +317,9 @@ def _wrapping(a: _Piece, b: _Piece, hull: Member, cuts_a: list[Row], cuts_b: lis
 def _joined(a: _Piece, b: _Piece, whole: Member) -> _Piece:
     """The piece of the points of both, which remembers those that are known of either."""
     both = _Piece(whole)
-    if a._points is not None and b._points is not None:
-        both._points = between.together(a._points, b._points)
-        both.beside = [p for p in (*a.beside, *b.beside) if not whole.holds(p)]
-        whole.points = [p for alike in both._points.values() for p in alike]
+    both._walked = a._walked and b._walked
+    both.beside = [p for p in (*a.beside, *b.beside) if not whole.holds(p)]
+    whole.points += (*a.member.points, *b.member.points)
     return both
 
 

@@ -16,12 +16,14 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, TypeVar
 
+from ..budgets import bounded, spend
 from ..conjuncts import conjunct as cj
 from ..conjuncts.conjunct import Conjunct
 from ..conjuncts.frame import Frame, Member
 from ..conjuncts.implies import implied, subtract
 from ..engine.rows import Row, complement, negate
 from ..engine.simplex import Tableau
+from ..errors import BudgetExceeded
 
 if TYPE_CHECKING:
     from ..values.map import Map
@@ -30,13 +32,15 @@ if TYPE_CHECKING:
 
 R = TypeVar("R", bound="Relation")
 
+FOR_A_ROW = 150  # steps (some 3 ms) to show that a row goes over the integers that does not over the rationals
+
 
 def gist(self: R, context: R) -> R:
     """A simpler relation that agrees with this one wherever `context` holds; a set says what is known of the inputs of
     a map, which may be isl's function of several tuples, as `gist_domain` does.
 
-    Exact: O(rows x pieces of the context) linear programs, and emptiness tests for the rows that stay; it never has
-    more constraints than this. In an empty context of the same space it is everything, as isl's.
+    Exact: O(rows x pieces of the context) linear programs, and emptiness tests of at most 150 steps for the rows that
+    stay; it never has more constraints than this. In an empty context of the same space it is everything, as isl's.
 
     Raises
     ------
@@ -265,8 +269,16 @@ def _dropped(tabs: list[Tableau], slack: int) -> bool:
 
 
 def _implied(frame: Frame, eqs: Sequence[Row], ineqs: Sequence[Row], row: Row, pieces: list[Member]) -> bool:
-    """Whether these rows and each piece imply `row >= 0`, over the integers."""
-    return all(frame.is_empty((*eqs, *k.eqs), (*ineqs, complement(row), *k.ineqs)) for k in pieces)
+    """Whether these rows and each piece imply `row >= 0`, over the integers; False, too, where that is far to seek."""
+
+    def by(k: Member) -> bool:
+        return frame.is_empty((*eqs, *k.eqs), (*ineqs, complement(row), *k.ineqs))
+
+    try:
+        return all(bounded(FOR_A_ROW, by, k) for k in pieces)
+    except BudgetExceeded:
+        spend(0)  # ends the caller where the budget was its own
+        return False
 
 
 # ---- strides

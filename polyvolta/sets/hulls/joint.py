@@ -22,7 +22,7 @@ from functools import lru_cache
 from ..budgets import budget, spend
 from ..conjuncts import conjunct as cj
 from ..conjuncts import lattice
-from ..conjuncts.conjunct import Conjunct, Div, defining_rows
+from ..conjuncts.conjunct import Conjunct, Div, defining_rows, lifted
 from ..conjuncts.frame import Frame, Member
 from ..engine import cone
 from ..engine.integer import Lattice, Point
@@ -31,7 +31,7 @@ from ..errors import BudgetExceeded
 from . import between
 from .covering import covers, valid_rows
 
-WIDE = 7  # coordinates of a hull at most
+WIDE = 6  # coordinates of a hull at most
 LONG = 24  # rows of a piece at most
 EFFORT = 700  # steps (some 15 ms) for a pair of pieces; the longest of 144 random fusions took 517
 
@@ -82,6 +82,11 @@ def _hulls(a: Conjunct, b: Conjunct, near: tuple[Walked, Walked] = NOTHING) -> I
     p, q = frame.members
     if max(len(m.eqs) + len(m.ineqs) for m in frame.members) > LONG:
         return
+    for m, (inside, _) in zip(frame.members, near, strict=True):
+        m.points += [lifted(frame.divs, x) for x in inside[: between.ENDS]]
+    points = [lifted(frame.divs, x) for _, beside in near for x in beside]
+    if between.further(p, q, points):
+        return
     cuts_q = [r for r in p.statements if not q.implies(r, False)]
     cuts_p = [r for r in q.statements if not p.implies(r, False)]
     if not cuts_p or not cuts_q:
@@ -99,14 +104,11 @@ def _hulls(a: Conjunct, b: Conjunct, near: tuple[Walked, Walked] = NOTHING) -> I
         r for r in valid_rows(frame, p, q, {*cuts_p, *cuts_q}).statements if any(r[k] for k in apart) or not any(r[1:])
     ]
     dims = [k for k in active if k <= frame.n]
-    of_p, of_q = (between.sorted_points(frame, inside, 1) for inside, _ in near)
-    if between.gap(p, q, of_p, of_q, 1):
-        return
-    points = [between.lifted(frame.divs, x) for walked in near for found in walked for x in found]
+    points += (*p.points, *q.points)
     for columns in (dims, active) if len(dims) < len(active) else (active,):
         eqs, ineqs = _hull(frame.width, columns, active, corners)
         hull = Member(frame, eqs, (*ineqs, *idle))
-        hull.points = [x for x in points if hull.holds(x)]
+        hull.points += [x for x in points if hull.holds(x)]
         if not all(p.holds(x) or q.holds(x) for x in hull.points):
             continue
         open_p, open_q = ([r for r in m.statements if not hull.implies(r, False)] for m in (p, q))

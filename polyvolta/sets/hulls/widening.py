@@ -7,15 +7,19 @@ where what it kept out is in the union anyway, within the rows that hold on all 
 wider one go. Only a widening that makes the union shorter is taken: disjoint pieces stay disjoint where nothing is
 gained.
 
-Rows that can go are guessed by points: few rows have only points of the union behind them, and these few are proved.
+A piece that lies within the wider one says which rows have to go for it: those that fail at its points. Where a point
+outside of the union fails no others, there is no use in trying. Few such ways are left, whose rows are proved to keep
+out nothing but points of the union, or else give one more point outside.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from functools import reduce
+from operator import or_
 
 from ..conjuncts import conjunct as cj
-from ..conjuncts.conjunct import Conjunct
+from ..conjuncts.conjunct import Conjunct, lifted
 from ..conjuncts.frame import Frame, Member
 from ..conjuncts.implies import implied, subtract
 from ..conjuncts.project import prune
@@ -23,47 +27,100 @@ from ..engine.integer import Point
 from ..engine.rows import Row, complement, dot, negate
 from . import between
 
+POINTS = 24  # of a piece, and beside it, that are looked at
+
 
 def widened(pieces: Sequence[Conjunct]) -> tuple[Conjunct, ...] | None:
     """Fewer pieces with the same points, one of them wider; None if none is found. They have points and known divs.
 
-    Cost: for each row that another piece may take over from, a few points, and a difference where these say nothing.
+    Cost: the values of rows at some points, and a difference for each row where these say nothing.
 
     >>> from polyvolta.sets import Set
     >>> pieces = Set("{ [i, j] : i >= 0 and j >= 0; [i, j] : i < 0; [i, j] : j < 0 }").parts[0][1]
     >>> [(c.eqs, c.ineqs) for c in widened(pieces)]
     [((), ())]
     """
-    frame = Frame(pieces)
-    for c, member in zip(pieces, frame.members, strict=True):
-        member.points = [between.lifted(frame.divs, x) for x in between.walked(c)[0]]
-    every = dict.fromkeys([r for m in frame.members for r in m.statements])
-    valid = dict.fromkeys([r for r in every if all(m.implies(r, exact=False) for m in frame.members)])
-    hull = frame.conjunct((), valid)
-    if hull is not None and _within(hull, pieces):
-        return (prune(hull) or hull,)
-    for at, (c, member) in enumerate(zip(pieces, frame.members, strict=True)):
-        if len(c.eqs) - len(c.divs) == c.n:
-            continue  # a point
-        others = (*pieces[:at], *pieces[at + 1 :])
-        outside = [between.lifted(frame.divs, x) for x in between.walked(c)[1] if not _holds(others, x)]
-        rows = list(dict.fromkeys((*member.statements, *valid)))
-        for row in [r for r in rows if r not in valid]:
-            if row not in member.ineqs and not any(_begins_behind(m, row) for m in frame.members):
-                continue
-            rest = [r for r in rows if r != row]
-            if any(dot(row, x) < 0 and all(dot(r, x) >= 0 for r in rest) for x in outside):
-                continue
-            behind = frame.conjunct((), [complement(row), *rest])
-            if behind is None or _within(behind, others):
-                rows = rest
-        if not set(rows).issuperset(member.statements):
-            wider = frame.conjunct((), rows)
-            wider = wider and prune(wider)
-            left = [] if wider is None else [p for p in others if not implied(p, wider)]
-            if wider is not None and len(left) < len(others):
-                return (*left, wider)
+    union = _Union(pieces)
+    if not union.reaches(union.valid):
+        hull = union.frame.conjunct((), union.told(union.valid))
+        if hull is not None and union.holds_all(hull, pieces):
+            return (prune(hull) or hull,)
+    for at, c in enumerate(pieces):
+        if len(c.eqs) - len(c.divs) < c.n:  # more than a point
+            found = _over_others(union, at)
+            if found is not None:
+                return found
     return None
+
+
+class _Union:
+    """Pieces, and which of their rows fail at which points; sets of rows are numbers, a bit for each row."""
+
+    def __init__(self, pieces: Sequence[Conjunct]) -> None:
+        self.pieces, self.frame = pieces, Frame(pieces)
+        members = self.frame.members
+        self.rows = list(dict.fromkeys([r for m in members for r in m.statements]))
+        bits = {row: 1 << k for k, row in enumerate(self.rows)}
+        self.of = [reduce(or_, map(bits.__getitem__, m.statements), 0) for m in members]
+        self.cut: list[int] = []  # for each piece the rows that fail at some point of it
+        self.outside: list[int] = []  # for some points of no piece the rows that fail there
+        for c, m in zip(pieces, members, strict=True):
+            inside, beside = between.walked(c)
+            m.points += [lifted(self.frame.divs, x) for x in inside[:POINTS]]
+            self.cut.append(reduce(or_, map(self.failing, inside[:POINTS]), 0))
+            self.outside += [fails for x in beside[:POINTS] if all(map((fails := self.failing(x)).__and__, self.of))]
+        every = (1 << len(self.rows)) - 1
+        unsure = self.told(every & ~reduce(or_, self.cut))
+        self.valid = sum([bits[r] for r in unsure if all(m.implies(r, exact=False) for m in members)])
+
+    def failing(self, x: Point) -> int:
+        """The rows that fail at a point."""
+        at = lifted(self.frame.divs, x)
+        return sum([1 << k for k, row in enumerate(self.rows) if dot(row, at) < 0])
+
+    def reaches(self, rows: int) -> bool:
+        """Whether a point of no piece is known at which all of these rows hold."""
+        return not all(map(rows.__and__, self.outside))
+
+    def told(self, rows: int) -> list[Row]:
+        """A set of rows, as rows."""
+        return [row for k, row in enumerate(self.rows) if rows >> k & 1]
+
+    def holds_all(self, c: Conjunct, pieces: Sequence[Conjunct]) -> bool:
+        """Whether every point of a conjunct is in one of some pieces; else one more point is known of none."""
+        stray = next(_strays(c, pieces), None)
+        if stray is not None:
+            self.outside.append(self.failing(stray))
+        return stray is None
+
+
+def _over_others(union: _Union, at: int) -> tuple[Conjunct, ...] | None:
+    """The pieces, one of them wider and without those that lie within it; None where there are none of these."""
+    frame, member, others = union.frame, union.frame.members[at], (*union.pieces[:at], *union.pieces[at + 1 :])
+    whole = kept = union.of[at] | union.valid
+    loose = 0
+    for k, row in enumerate(union.rows):
+        if (union.of[at] & ~union.valid) >> k & 1:
+            loose |= (row in member.ineqs or any(_begins_behind(m, row) for m in frame.members)) << k
+    # for each piece that may come to lie within, the rows that have to go
+    ways = [cut & whole for cut in (*union.cut[:at], *union.cut[at + 1 :]) if not cut & whole & ~loose]
+    ways = [gone for gone in ways if not union.reaches(whole & ~gone)]
+    for k, row in enumerate(union.rows):
+        bit = 1 << k
+        if any(map(bit.__and__, ways)):
+            rest = kept & ~bit
+            if not union.reaches(rest):
+                behind = frame.conjunct((), [complement(row), *union.told(rest)])
+                if behind is None or union.holds_all(behind, others):
+                    kept = rest
+                    continue
+            ways = [gone for gone in ways if not gone & bit and not union.reaches(whole & ~gone)]
+    if kept == whole or not ways:
+        return None
+    wider = frame.conjunct((), union.told(kept))
+    wider = wider and prune(wider)
+    left = [] if wider is None else [p for p in others if not implied(p, wider)]
+    return None if wider is None or len(left) == len(others) else (*left, wider)
 
 
 def _begins_behind(m: Member, row: Row) -> bool:
@@ -72,19 +129,12 @@ def _begins_behind(m: Member, row: Row) -> bool:
     return start is not None and start >= -row[0] - 1 and (same is None or same > row[0])
 
 
-def _holds(pieces: Sequence[Conjunct], x: Point) -> bool:
-    """Whether a point is in one of the pieces."""
-    return any(cj.holds(p, x) for p in pieces)
-
-
-def _within(c: Conjunct, pieces: Sequence[Conjunct]) -> bool:
-    """Whether every point of a conjunct is in one of the pieces."""
+def _strays(c: Conjunct, pieces: Sequence[Conjunct]) -> Iterator[Point]:
+    """Points of a conjunct that are in none of the pieces; none only if there is none."""
     point = cj.sample(c)
-    if point is not None and not _holds(pieces, point):
-        return False
-    if not all(_holds(pieces, x) for x in between.walked(c)[0]):
-        return False
-    left = [c]
-    for p in pieces:
-        left = [rest for part in left for rest in subtract(part, p)]
-    return all(part.is_empty for part in left)
+    if point is not None:
+        yield from [x for x in (point, *between.walked(c)[0]) if not any(cj.holds(p, x) for p in pieces)]
+        left = [c]
+        for p in pieces:
+            left = [rest for part in left for rest in subtract(part, p)]
+        yield from [x for part in left if (x := cj.sample(part)) is not None]

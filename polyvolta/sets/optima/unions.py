@@ -86,7 +86,22 @@ def better(a: R, b: R, sign: int, covered: Covered) -> R:
             region = None if both is None else project(both, places[0])
             left += [] if region is None else with_known_divs(region)
         out += _fewer(left)
-    return a._of(a.param_names, [(space, tuple(out))])._map_conjuncts(prune)
+    pruned = [p for c in out if (p := prune(c)) is not None]
+    return a._of(a.param_names, [(space, _alike_fused(pruned, n_fixed))])
+
+
+def _alike_fused(pieces: Sequence[Conjunct], n_fixed: int) -> tuple[Conjunct, ...]:
+    """The same points, the pieces that pin the outputs to the same expressions as few as rows at hand make them.
+
+    What one optimum leaves of another is cut along the bounds of what beat it, also where the outputs are the same.
+    """
+    alike: dict[tuple, list[Conjunct]] = {}
+    for at, c in enumerate(pieces):
+        base = 1 + c.n
+        values = [r for r in c.eqs if any(r[1 + n_fixed : base])]
+        told = [(r[:base], *[(v, d) for v, d in zip(r[base:], c.divs, strict=True) if v]) for r in values]
+        alike.setdefault((at,) if not c.known else tuple(told), []).append(c)
+    return tuple([c for cs in alike.values() for c in plainly_coalesced(tuple(cs))])
 
 
 def _without(pieces: Sequence[Conjunct], knives: Sequence[Conjunct | None], gone: tuple[int, ...]) -> list[Conjunct]:

@@ -6,6 +6,7 @@ from itertools import product
 import pytest
 
 from polyvolta.sets import Map, Set
+from polyvolta.sets.conjuncts.conjunct import lifted
 from polyvolta.sets.conjuncts.frame import Frame
 from polyvolta.sets.hulls import between
 
@@ -27,10 +28,44 @@ def drawn_piece(rng, strides):
     return text, points
 
 
+def ends(in_a, in_b):
+    return [(p, q) for p, q in product(in_a, in_b) if (p[0] - q[0]) % 2 == (p[1] - q[1]) % 2 == 0]
+
+
+def turn(a, b, c):
+    return (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0])
+
+
+def hull(points):
+    """The corners of some points, counterclockwise."""
+    corners = []
+    for way in (sorted(points), sorted(points, reverse=True)):
+        chain = []
+        for p in way:
+            while len(chain) > 1 and turn(chain[-2], chain[-1], p) <= 0:
+                chain.pop()
+            chain.append(p)
+        corners += chain[:-1]
+    return corners or list(points)
+
+
+def is_convex(points):
+    """Whether all integer points of the convex hull are among the points."""
+    corners = hull(points)
+    edges = list(zip(corners, corners[1:] + corners[:1], strict=True))
+    low, high = min(points), max(points)
+    return not any(
+        low[0] <= z[0] <= high[0] and all(turn(p, q, z) >= 0 for p, q in edges)
+        for z in product(SIDE, SIDE)
+        if z not in points and min(p[1] for p in points) <= z[1] <= max(p[1] for p in points)
+    )
+
+
 @pytest.mark.parametrize("strides", [False, True])
 def test_points_and_gaps_are_what_they_are_called(strides):
-    rng, gaps = random.Random(strides), 0
-    for _ in range(150):
+    """A gap is said only of pieces between which a point of neither lies, midway between points of both."""
+    rng, gaps, hulls = random.Random(strides), 0, 0
+    for _ in range(300):
         (a, in_a), (b, in_b) = drawn_piece(rng, strides), drawn_piece(rng, strides)
         if not in_a or not in_b:
             continue
@@ -38,23 +73,21 @@ def test_points_and_gaps_are_what_they_are_called(strides):
         if any(len(p) != 1 for p in pair):
             continue
         cs = [p[0].parts[0][1][0] for p in pair]
-        for c, points in zip(cs, (in_a, in_b), strict=True):
+        frame = Frame(cs)
+        for c, m, points in zip(cs, frame.members, (in_a, in_b), strict=True):
             inside, beside = between.walked(c)
             assert inside and points.issuperset(inside) and points.isdisjoint(beside)
-        frame = Frame(cs)
-        alike = [between.sorted_points(frame, between.walked(c)[0], frame.period) for c in cs]
-        if between.gap(*frame.members, *alike, frame.period):
+            m.points += [lifted(frame.divs, x) for x in inside]
+        if between.gap(*frame.members, between.strides(frame.members)):
             gaps += 1
-            ends = [(p, q) for p, q in product(in_a, in_b) if (p[0] - q[0]) % 2 == (p[1] - q[1]) % 2 == 0]
-            mids = [((p[0] + q[0]) // 2, (p[1] + q[1]) // 2) for p, q in ends]
-            thirds = [
-                ((2 * p[0] + q[0]) // 3, (2 * p[1] + q[1]) // 3)
-                for p, q in product(in_a | in_b, in_a | in_b)
-                if (q[0] - p[0]) % 3 == (q[1] - p[1]) % 3 == 0
-            ]
-            assert any(m not in in_a and m not in in_b for m in mids + thirds)
-            assert len(Set(f"{{ [i, j] : {a}; [i, j] : {b} }}").coalesce().pieces) == 2
-    assert gaps > 10
+            mids = [((p[0] + q[0]) // 2, (p[1] + q[1]) // 2) for p, q in ends(in_a, in_b)]
+            assert any(m not in in_a and m not in in_b for m in mids)
+            if not frame.divs:
+                assert len(Set(f"{{ [i, j] : {a}; [i, j] : {b} }}").coalesce().pieces) == 2
+        elif not frame.divs and between.further(*frame.members):
+            hulls += 1
+            assert not is_convex(in_a | in_b)
+    assert gaps > 20 and (strides or hulls > 0)
 
 
 def test_cells_of_functions_are_told_apart():

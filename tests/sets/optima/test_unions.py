@@ -68,3 +68,15 @@ def test_cells_with_one_value_are_one_piece(text, least):
     assert len(best.pieces) == 1
     for n in range(-3, 12):
         assert [v for (v,) in best.fix(N=n).points()] == ([] if least(n) is None else [least(n)])
+
+
+def test_what_beats_in_two_ranges_is_told_once():
+    """The outputs (6, 6) win below the other piece's domain and within it: one piece; the values are looked up."""
+    a = "0 <= i < 7 and -2 <= j < N"
+    b = "0 <= i < 7 and 0 <= j < 7 and 2j >= N + 4"
+    best = Set(f"[N, M] -> {{ [i, j] : {a}; [i, j] : {b} }}").lexmax()
+    assert len(best.pieces) == 2
+    for n in range(-6, 15):
+        points = [(i, j) for i in range(7) for j in range(-2, n)]
+        points += [(i, j) for i in range(7) for j in range(7) if 2 * j >= n + 4]
+        assert list(best.points(N=n, M=0)) == [max(points)]
