@@ -121,7 +121,7 @@ def reaching_path_lengths(self: Map) -> tuple[Map, bool]:
     >>> from polyvolta.sets import Map
     >>> lengths, exact = Map("{ [i] -> [i + 2] : 0 <= i < 10 }").reaching_path_lengths()
     >>> print(lengths, exact)
-    { [i] -> [k] : i <= 11 and 1 <= k and 2*k <= i } True
+    { [i] -> [k] : i <= 11 and k >= 1 and 2*k <= i } True
     """
     found, exact = power(self)
     space = self.space

@@ -316,8 +316,8 @@ CLASSES = (
 def of_module(name: str) -> str:
     """What an error says of a name that isl's module has; "" of one that it hasn't.
 
-    >>> of_module("Val")
-    "; isl's Val is not here: numbers are Python's int"
+    >>> of_module("StrideInfo")
+    "; isl's StrideInfo is not here: box_hull().stride"
     """
     for patterns, here in CLASSES:
         if any(fnmatchcase(name, p) for p in patterns.split()):
