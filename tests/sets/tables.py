@@ -8,7 +8,7 @@ are int64, and float64 where existentials are searched; that they are exact ther
 """
 
 from functools import lru_cache, reduce
-from itertools import permutations, product
+from itertools import product
 
 import numpy as np
 
@@ -95,8 +95,7 @@ def _some(sums, coefficients):
     """Whether integers e exist with sums + e @ coefficients >= 0, for each row of `sums`.
 
     Bounds are propagated, the narrowest unknown is given all its values at once, and so on with the others. Where these
-    would be more than `MOST` rows, they are looked at in portions, for memory. Where none is narrow, other unknowns may
-    be: 0 <= 100 e + 101 f + s <= 1 bounds neither e nor f, but with g = e + f it is 0 <= 100 g + f + s <= 1.
+    would be more than `MOST` rows, they are looked at in portions, for memory.
     """
     found = np.zeros(len(sums), bool)
     owner = np.arange(len(sums))
@@ -109,9 +108,6 @@ def _some(sums, coefficients):
         narrow = int((high - low).sum(axis=0).argmin())
         start, stop = low[:, narrow], high[:, narrow]
         far = stop - start > 4 * FAR
-        if far.any() and not (coefficients == (shorter := _shortened(coefficients))).all():
-            coefficients = shorter
-            continue
         start, stop = np.where(far, np.maximum(start, -FAR), start), np.where(far, np.minimum(stop, FAR), stop)
         width = np.maximum(stop - start + 1, 0).astype(int)
         if width.sum() > MOST and len(owner) > 1:
@@ -124,22 +120,6 @@ def _some(sums, coefficients):
         coefficients = np.delete(coefficients, narrow, axis=0)
     found[owner] = True
     return found
-
-
-def _shortened(coefficients):
-    """The coefficients of other unknowns, in which the old ones are integral and the other way round.
-
-    A multiple of one row is taken from another while that makes it shorter, as Lagrange reduces a basis of two.
-    """
-    rows = coefficients.copy()
-    again = True
-    while again:
-        again = False
-        for a, b in permutations(range(len(rows)), 2):
-            less = rows[a] - np.round(rows[a] @ rows[b] / max(rows[b] @ rows[b], 1)) * rows[b]
-            if less @ less < rows[a] @ rows[a]:
-                rows[a], again = less, True
-    return rows
 
 
 def _bounds(sums, coefficients):
