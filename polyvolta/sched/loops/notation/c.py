@@ -134,7 +134,7 @@ class CPrinter:
             head = f"{pad}for ({integer} {name} = {low}; {name} {less} {high}; {name} += {node.step})"
             scope[v] = node
             body = node.body
-            if len(body) != 1 or body[0].__class__ is not For:
+            if len(body) != 1 or not isinstance(body[0], For):
                 break
             out.append(head)
             node, pad = body[0], pad + "  "
@@ -182,7 +182,7 @@ def ends_below(loop: For) -> bool:
                 if e.const == -1:
                     return True
                 symbolic = True
-    if symbolic or len(loop.lower) > 1 or loop.step > 1:
+    if symbolic or len(loop.lower) != 1 or loop.step > 1:
         return False
     low = loop.lower[0]
     return isinstance(low, Aff) and not low.terms and not low.const
