@@ -79,6 +79,7 @@ def _moved(obj: Any, wanted: dict[str, tuple[str, ...]]) -> Any:  # noqa: ANN401
     at = {name: k for k, name in enumerate(order)}
     places = tuple(at[n] for n in names)
     pieces = tuple(obj._reindex(c, len(order), places) for c in obj.parts[0][1])
+    assert out is not None
     return obj._of(wanted["param"], [(Space(inp, out), pieces)])
 
 

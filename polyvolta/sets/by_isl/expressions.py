@@ -283,7 +283,7 @@ _ARITHMETIC = (
     ("plain_is_equal", lambda self, other: self == other),
     ("is_nan", lambda self: False),
 )
-METHODS: tuple[tuple[str, str, Callable[..., Any]], ...] = (
+METHODS: tuple[tuple[str, str, Any], ...] = (
     *(("Aff", names, f) for names, f in (*_EXPRESSIONS, *_ARITHMETIC)),
     *(("PwAff", names, f) for names, f in _EXPRESSIONS if names != "is_cst"),
     ("PwAff", "get_coefficient_val", get_coefficient_val),

@@ -262,7 +262,7 @@ def get_map_tuple_name(self: Map, kind: Any) -> str | None:  # noqa: ANN401
     return _side(self, kind).name
 
 
-def set_map_tuple_name(self: Map, kind: Any, name: str) -> Map:  # noqa: ANN401
+def set_map_tuple_name(self: Map, kind: Any, name: str | None) -> Map:  # noqa: ANN401
     """The same pairs, a tuple under another name."""
     return self.rename_domain(name) if _side(self, kind) is self.space.inp else self.rename_range(name)
 

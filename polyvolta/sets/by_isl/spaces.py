@@ -142,7 +142,7 @@ def get_tuple_name(self: Space, kind: Any) -> str | None:  # noqa: ANN401
     return side(self, kind).name
 
 
-def set_tuple_name(self: Space, kind: Any, name: str) -> Space:  # noqa: ANN401
+def set_tuple_name(self: Space, kind: Any, name: str | None) -> Space:  # noqa: ANN401
     """With another name of a tuple."""
     tup = side(self, kind)
     renamed = Tuple(name, tup.dims, tup.inner)
