@@ -437,10 +437,11 @@ class BandLoops:
         if found:
             there = state.knowing(found[0]) if len(found) == 1 else state
             conditions = any_of([stated(known.columns, s, self.writer.tidy) for s in loosened(known, found)])
-            out = guarded(conditions, self.group(k, group, there, True), self.at)
+            here = Group([lane.copy() for lane in group.lanes], group.cell)  # loops settle floors of their lanes
+            out = guarded(conditions, self.group(k, here, there, True), self.at)
         others = [lane for lane in group.lanes if lane not in lasting]
         for place in elsewhere(known, found) if others else ():
-            some = self.group(k, Group(others), state.knowing(place))
+            some = self.group(k, Group([lane.copy() for lane in others]), state.knowing(place))
             out += guarded(stated(known.columns, place, self.writer.tidy), some, self.at)
         return out
 

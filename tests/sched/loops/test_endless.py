@@ -195,6 +195,18 @@ def test_it_stands_where_something_runs(times, text):
     assert node(times).to_C_str() == text
 
 
+def test_loops_elsewhere_are_made_of_what_was_not_changed():
+    """The loop of S and T settles what floors of c0 are; where T has no instance S has a loop of its own."""
+    d = "[N] -> { S[i] : -1 <= i <= 5 and i mod 2 = 1; T[i] : i >= 1 and N <= 2 and i mod 3 = 2 }"
+    times = Map("[N] -> { S[i] -> [1 + 2i, i]; T[i] -> [2i, i] }").intersect_domain(Set(d))
+    band = band_of(times, Set(d))
+    band = replace(band, members=tuple(replace(m, loop_type="atomic") for m in band.members))
+    found = scan(Schedule(Domain(Set(d), band)))
+    assert list(steps_of(found.body, {"N": 3}, [99])) == [("S", (i,)) for i in (-1, 1, 3, 5)]
+    first = [("S", (-1,)), ("S", (1,)), ("T", (2,)), ("S", (3,)), ("T", (5,)), ("S", (5,)), ("T", (8,)), ("T", (11,))]
+    assert list(islice(steps_of(found.body, {"N": 2}, [99]), 8)) == first
+
+
 def test_a_last_iteration_that_only_a_context_has():
     """The context excludes the piece without an end, but only by its cases."""
     tree = nest("[N] -> { S[i] : 0 <= i < N or (5 <= N <= 9 and i >= 0) }", "i")
