@@ -29,7 +29,7 @@ class BadTile(PolyvoltaError, ValueError):
 
 
 class NotScannable(PolyvoltaError):
-    """A tree for which no loops can be written: an unbounded loop, for one."""
+    """A tree for which no loops can be written: one of a loop that has no beginning, for one."""
 
     id = "PV304"
 

@@ -373,6 +373,13 @@ class _Lowering:
 
     def single(self, bounds: tuple[Bound, ...], loop: For) -> tuple[Aff, ...]:
         """Bounds that are one expression each."""
+        if not bounds:
+            raise NotLowered(
+                "a kernel has no form for a loop that never ends",
+                where=self.schedule.marked(loop.at),
+                hint="bound the domain of the statements",
+            )
+
         def one(b: Bound) -> Aff:
             if not isinstance(b, Aff):
                 kind = f"is a {b.kind}imum" if isinstance(b, Extreme) else "differs by conditions"

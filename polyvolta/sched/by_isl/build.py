@@ -24,7 +24,7 @@ from polyvolta.sched.emit.c.text import to_c
 from polyvolta.sched.emit.rename import called
 from polyvolta.sched.errors import BadArgument, BadSchedule
 from polyvolta.sched.loops.ast import Ast, Block, Call, For, If
-from polyvolta.sched.loops.notation.c import ends_below
+from polyvolta.sched.loops.notation.c import going_on
 from polyvolta.sched.loops.notation.expressions import CSpeller
 from polyvolta.sched.loops.notation.names import in_c, variables
 from polyvolta.sched.loops.result import Scan
@@ -209,11 +209,8 @@ class AstNode:
         return AstExpr(self._speller().bounds("max", self._is(For).lower))
 
     def for_get_cond(self) -> AstExpr:
-        """The condition under which a loop goes on."""
-        loop = self._is(For)
-        strict = ends_below(loop)
-        end = self._speller().bounds("min", loop.upper, strict)
-        return AstExpr(f"{self.for_get_iterator()} {'<' if strict else '<='} {end}")
+        """The condition under which a loop goes on; 1 for one that never ends."""
+        return AstExpr(going_on(self._is(For), str(self.for_get_iterator()), self._speller()))
 
     def for_get_inc(self) -> AstExpr:
         """What is added to the variable of a loop."""

@@ -23,13 +23,14 @@ from polyvolta.sched.emit.complete import assumptions, check_instances
 from polyvolta.sched.emit.given import check_program
 from polyvolta.sched.emit.interface import Interface
 from polyvolta.sched.errors import BadArgument, BadSchedule
+from polyvolta.sched.loops.ast import endless
 from polyvolta.sched.loops.names import beside
 from polyvolta.sched.loops.notation.names import free_names
 from polyvolta.sched.loops.result import Scan
 from polyvolta.sched.loops.scan import scan
 from polyvolta.sched.loops.widths import check_sizes, integer_type
 from polyvolta.sched.tree import Schedule
-from polyvolta.sets import Set, aff, nearest
+from polyvolta.sets import Set, Unbounded, aff, nearest
 from polyvolta.sets.errors import kind_of
 
 if TYPE_CHECKING:
@@ -78,6 +79,7 @@ def execute(
     BadProgram : the body of a statement is not known.
     BadSchedule : the tree does not run exactly the program's instances.
     NotScannable : there are no loops for the tree.
+    Unbounded : a statement has infinitely many instances at these sizes; nothing runs.
     IllegalTransformation : parallel=True, and a loop that the tree calls coincident carries a dependence.
     NoCompiler, NotTranslatable : using="c" without a C compiler, or with a body or a constant that C cannot say.
 
@@ -181,6 +183,7 @@ class Compiled(Shown):
     ) -> None:
         self.program, self.scan, self.using, self.contexts = program, scan, using, tuple(contexts)
         self.how = how
+        self._endless = endless(scan.body)
         self.face = Interface.of(program)
         self._python: Callable[..., None] | None = None
         self._c: dict[tuple[str, ...], Any] = {}  # by the types of arrays and scalars, and what is strong
@@ -359,6 +362,7 @@ class Compiled(Shown):
                 values[name] = value[()]
             elif not isinstance(value, int | float | complex | np.number | np.bool_):
                 raise BadArgument(f"{name} is a number, not {kind(value)}", where=signature)
+        self._check_end(params)
         boxes = self._box(params)
         for name, box in boxes.items():
             if name in face.passed:
@@ -376,6 +380,24 @@ class Compiled(Shown):
                 zeros = np.zeros(size, np.result_type(*real) if real else np.float64)
                 values[name] = aligned(zeros, self.how.align) if self.how.align else zeros
         return values
+
+    def _check_end(self, params: Mapping[str, int]) -> None:
+        """Refuse sizes at which the loops would never end, and no box of subscripts would hold them.
+
+        Raises
+        ------
+        Unbounded : names the statement.
+        """
+        if not self._endless or tuple(params.values()) in self._boxes:
+            return
+        for s in self.program.statements:
+            if not s.domain.fix({p: params[p] for p in s.domain.param_names}).is_bounded():
+                sizes = ", ".join(f"{p}={v}" for p, v in params.items())
+                raise Unbounded(
+                    f"{s.name} has infinitely many instances" + (f" with {sizes}" if sizes else ""),
+                    where=str(s.domain),
+                    hint="pass sizes at which it ends; to_c and to_python write loops without an end, too",
+                )
 
     def _box(self, params: Mapping[str, int]) -> dict[str, list[tuple[int, int]]]:
         """Of each array that is touched, the least and the greatest subscript in every dimension; remembered."""

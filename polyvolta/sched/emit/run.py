@@ -3,7 +3,8 @@
 The interpreter is a dozen lines and has no cleverness, so that it can serve as the definition:
 
     Call   evaluates its arguments: one instance
-    For    takes the values max(lower), max(lower) + step, ... up to min(upper), one after another
+    For    takes the values max(lower), max(lower) + step, ... up to min(upper), one after another; without an upper
+           bound all of them, which `run` refuses to list
     If     runs its body where every condition holds
     Block  runs its body
 
@@ -22,7 +23,7 @@ from polyvolta.sched.loops.ast import AnyOf, Ast, Block, Bound, Call, Choice, Co
 from polyvolta.sched.loops.notation.names import free_names
 from polyvolta.sched.loops.result import Scan
 from polyvolta.sched.tree import Schedule
-from polyvolta.sets import Aff, BudgetExceeded, NotAffine, UnknownName, nearest
+from polyvolta.sets import Aff, BudgetExceeded, NotAffine, Unbounded, UnknownName, nearest
 from polyvolta.sets.errors import kind_of
 
 LIMIT = 10_000_000
@@ -54,6 +55,7 @@ def run(
     UnknownName : a parameter has no value.
     BadArgument : a value is given of what is no parameter; or there are no loops to run.
     NotAffine : a value is no integer.
+    Unbounded : a loop that never ends is reached.
     BudgetExceeded : more steps than `limit`.
 
     Cost: the number of iterations and calls, a few microseconds each.
@@ -120,6 +122,12 @@ class _Interpreter:
                     self.spend()
                     yield statement, tuple([e.evaluate(values) for e in args])  # type: ignore[misc]
                 case For(v, lower, upper, step, _, inner):
+                    if not upper:
+                        raise Unbounded(
+                            f"the loop {v} never ends: there are infinitely many instances to list",
+                            where="".join(f"{name} = {x} " for name, x in values.items()).rstrip(),
+                            hint="intersect the domain of the tree with a range",
+                        )
                     first = max([bound(e, values) for e in lower])
                     last = min([bound(e, values) for e in upper])
                     for x in range(first, last + 1, step):

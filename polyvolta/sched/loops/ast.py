@@ -6,6 +6,7 @@ Python, and the kernel generator lowers it to its own operations.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -54,6 +55,7 @@ class Call:
 class For:
     """`for (var = max(lower); var <= min(upper); var += step) body`, member number `member` of the band at `at`.
 
+    Without `upper` bounds it never ends: the least of no numbers is infinite, and what stands after it never runs.
     `coincident`: the iterations may run at the same time.
     """
 
@@ -87,3 +89,14 @@ class Block:
 
 
 Ast = Call | For | If | Block
+
+
+def endless(body: Sequence[Ast]) -> bool:
+    """Whether a loop without an end is among some code."""
+    inner = list(body)
+    for node in inner:  # which grows
+        if isinstance(node, For) and not node.upper:
+            return True
+        if not isinstance(node, Call):
+            inner += node.body
+    return False

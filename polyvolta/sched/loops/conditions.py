@@ -6,7 +6,7 @@ left at a leaf are existentials: they are projected away, exactly, by the librar
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from math import gcd
 
 from polyvolta.sched.loops.ast import AnyOf, Ast, Condition, If
@@ -105,9 +105,12 @@ def _innermost(row: tuple[Key, int]) -> tuple[int, bool]:
     return named[-1][0], named[-1][1] < 0
 
 
-def exactly(columns: Columns, system: System) -> list[System]:
-    """The outer values for which local columns satisfy a system, as disjoint systems without local columns."""
-    gone = {c for c in system.columns() if c >= LOCAL}
+def exactly(columns: Columns, system: System, inner: Sequence[int] = ()) -> list[System]:
+    """The outer values for which local columns, and those of some inner loops, satisfy a system.
+
+    As disjoint systems without these columns.
+    """
+    gone = {c for c in system.columns() if c >= LOCAL or c in inner}
     if not gone:
         return [] if system.empty else [system]
     quick = system.without(gone)
@@ -137,6 +140,21 @@ def _conjunct(columns: Columns, system: System, gone: set[int]) -> tuple[Conjunc
     for k, (key, const, d) in enumerate(system.mods):
         eqs.append(dense(place, (*key, (k - len(fresh), d)), const))
     return normalise(len(order), (), eqs, [dense(place, *r) for r in system.ineqs.items()]), kept
+
+
+def anywhere(known: Known, systems: Iterable[System]) -> list[System] | None:
+    """Disjoint conditions for one of some systems over outer columns to hold; None if one does wherever this runs."""
+    out: list[System] = []
+    for s in systems:
+        s = beyond(known, s)
+        if not has_rows(s):
+            return None
+        parts = [] if known.excludes_exactly(s) else [s]
+        for old in out:
+            gone = list(known.columns.without_mods(old).every_ge())
+            parts = [part for x in parts for part in difference(known, x, gone)]
+        out += parts
+    return out
 
 
 def implied(known: Known, systems: Sequence[System]) -> System:

@@ -18,10 +18,12 @@ MOST = 3  # the same, where there is no value beyond all of them
 
 
 def ends(writer: Writer, known: Known, col: int, sign: int, b: Bounds) -> tuple[Bound, ...]:
-    """The bounds of a loop on one side, the lower one for a sign of 1, as expressions."""
+    """The bounds of a loop on one side, the lower one for a sign of 1, as expressions; none where it has no end."""
     (some, each), (others, _) = ((b.low, b.lows), (b.high, b.highs))[::sign]
     if some:
         return tuple(dict.fromkeys(end_of(writer, known, s, col, sign, b) for s in some))
+    if not each:
+        return ()
     beyond = end_of(writer, known, others[0], col, -sign, b) + sign if len(others) == 1 else None
     terms: list[tuple[Bound, tuple[Condition, ...]]] = []
     for where, sides in each:

@@ -24,6 +24,7 @@ from polyvolta.sched.loops.conditions import (
     uncovered,
     widest,
 )
+from polyvolta.sched.loops.endless import comes_by, elsewhere, endless_lanes, refuse
 from polyvolta.sched.loops.ends import CASES, FEW, ends
 from polyvolta.sched.loops.hoisting.needs import less, needed, seldom, whole
 from polyvolta.sched.loops.rows.bounds import (
@@ -136,8 +137,8 @@ class BandLoops:
 
         return may
 
-    def group(self, k: int, group: Group, state: State) -> tuple[Ast, ...]:
-        """The code for lanes that share a loop."""
+    def group(self, k: int, group: Group, state: State, sure: bool = False) -> tuple[Ast, ...]:
+        """The code for lanes that share a loop; `sure`: one whose values have no end is known to have an instance."""
         col, known = self.columns[k], state.known
         lanes, shared = self.conditions(group.lanes, state)
         if not lanes:
@@ -188,11 +189,11 @@ class BandLoops:
                 value = single(known, b, shadows, col)
                 conditions += stated(known.columns, shared, self.writer.tidy)
         if not (b.bounded(1) and b.bounded(-1)):
-            possible = [lane for lane in lanes if not known.excludes_exactly(lane.piece.system, few=1000)]
-            if len(possible) == len(lanes):
-                self.unbounded(k, lanes, b)
-            return guarded(conditions, self.group(k, Group(possible), state), self.at)
-        if value is None:
+            cases = self.unbounded(k, Group(lanes, group.cell), b, state, sure)
+            if cases is not None:
+                return guarded(conditions, cases, self.at)
+            b.high, b.highs = [], []
+        if value is None and b.bounded(-1):
             if where is None and len(lanes) > 1 and self.writer.parted:
                 where = self.several(k, lanes, b, state)
             conditions += self.somewhere(where, b, state) if where is not None else ()
@@ -415,16 +416,34 @@ class BandLoops:
         """The variable of a member's loop."""
         return str(self.writer.columns.affs[self.columns[k]])
 
-    def unbounded(self, k: int, lanes: list[Lane], b: Bounds) -> None:
-        low = not b.bounded(1)
-        names = ", ".join(dict.fromkeys(lane.piece.statement for lane in lanes))
-        raise NotScannable(
-            f"the loop {self.name(k)} over {names} has no {'lower' if low else 'upper'} bound",
-            where=self.writer.schedule.marked(self.at),
-            hint=f"the domain bounds member {k} from {'above' if low else 'below'} only"
-            if bool(b.high or b.highs) != bool(b.low or b.lows)
-            else f"nothing bounds member {k}",
-        )
+    def unbounded(self, k: int, group: Group, b: Bounds, state: State, sure: bool) -> tuple[Ast, ...] | None:
+        """The code of lanes some of which never end, where one of those has an instance and where none has.
+
+        None if one is `sure` to have one, or has one wherever this runs. Refuses what has no lower bound.
+        """
+        known = state.known
+        possible = [lane for lane in group.lanes if not known.excludes_exactly(lane.piece.system, few=1000)]
+        if len(possible) < len(group.lanes):
+            return self.group(k, Group(possible), state)
+        if not b.bounded(1):
+            refuse(self.writer.schedule, self.at, self.name(k), k, group.lanes, b)
+        if sure:
+            return None
+        lasting = endless_lanes(group.lanes, k, self.columns[k])
+        found = comes_by(known, lasting, [col for col in self.columns[k:] if col])
+        if found is None:
+            return None
+        out: tuple[Ast, ...] = ()
+        if found:
+            there = state.knowing(found[0]) if len(found) == 1 else state
+            conditions = any_of([stated(known.columns, s, self.writer.tidy) for s in loosened(known, found)])
+            here = Group([lane.copy() for lane in group.lanes], group.cell)  # loops settle floors of their lanes
+            out = guarded(conditions, self.group(k, here, there, True), self.at)
+        others = [lane for lane in group.lanes if lane not in lasting]
+        for place in elsewhere(known, found) if others else ():
+            some = self.group(k, Group([lane.copy() for lane in others]), state.knowing(place))
+            out += guarded(stated(known.columns, place, self.writer.tidy), some, self.at)
+        return out
 
 
 def without_it(known: Known, key: Key, const: int) -> Known:

@@ -21,12 +21,13 @@ shares a loop between statements whose values interleave and tests inside, unles
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from operator import index
 
 from polyvolta.sched.by_cases import by_cases
 from polyvolta.sched.errors import BadArgument, NotScannable, says_keywords
-from polyvolta.sched.loops.ast import Ast, Call
+from polyvolta.sched.loops.ast import Ast, Call, endless
 from polyvolta.sched.loops.conditions import guarded, has_rows, stated
 from polyvolta.sched.loops.hoisting.needs import less, needed_by_all
 from polyvolta.sched.loops.hoisting.tidy import tidied
@@ -62,6 +63,9 @@ def scan(
     instances with this value, and those that no member mapped to it is above. All instances come where the name takes
     all its values, as many as the result's `extents` says; extents that are given are taken as they are.
 
+    A loop over values without an upper bound never ends (`For`), and no text of it does; it stands under a condition
+    where instances come at some sizes only. What the tree orders after it stands there, and never runs.
+
     Loop variables are called c0, c1, ... by their depth; one that the tree has as a name of something else gets an
     underscore.
 
@@ -76,8 +80,8 @@ def scan(
 
     Raises
     ------
-    NotScannable : an unbounded loop, or one that is to be unrolled and has no constant number of iterations; a name
-        that members are mapped to has no value where other instances run.
+    NotScannable : a loop without a lower bound, or one that is to be unrolled and has no constant number of iterations;
+        a name that members are mapped to has no value where other instances run.
     BadSchedule : a statement that a band has no expression for, or that no child of a sequence takes; a context, a
         guard or what is isolated has other dimensions than there are members.
     UnknownName : an extent is given of a name that no member is mapped to.
@@ -111,18 +115,19 @@ def scan(
         _check_extents(given, [*parameters(schedule.root), *(context.param_names if context is not None else ())])
     marked = any(isinstance(node, Mark) for _, node in schedule.walk())
     called = _statements(schedule)
+    made, refused = None, None
     try:
         made = _scanned(schedule, context, given, called, parted)
-    except NotScannable:
+    except NotScannable as error:
+        refused = error
+    if made is None or endless(made.body):
         narrower = _narrowed(schedule, context)
-        if narrower is None:
-            raise
-        try:
-            made = _scanned(narrower, context, given, called, parted)
-        except NotScannable:
-            made = None
-        if made is None:
-            raise
+        if narrower is not None:
+            with suppress(NotScannable):
+                made = _scanned(narrower, context, given, called, parted)
+    if made is None:
+        assert refused is not None
+        raise refused
     return replace(made, tree=schedule, marked=marked, plain=plain((*called, *(made.params or ()))))
 
 

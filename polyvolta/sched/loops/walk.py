@@ -11,13 +11,22 @@ from dataclasses import replace
 
 from polyvolta.sched.errors import BadSchedule, NotScannable
 from polyvolta.sched.loops.ast import Ast, Block, Call, Condition
-from polyvolta.sched.loops.conditions import any_of, beyond, exactly, fewer, guarded, has_rows, loosened, stated
+from polyvolta.sched.loops.conditions import (
+    any_of,
+    anywhere,
+    beyond,
+    exactly,
+    fewer,
+    guarded,
+    has_rows,
+    loosened,
+    stated,
+)
 from polyvolta.sched.loops.hoisting.tidy import tidied
 from polyvolta.sched.loops.instances import disjoint, instances, parameters, rows, systems
 from polyvolta.sched.loops.members import BandLoops
 from polyvolta.sched.loops.names import extents, mapped_names
 from polyvolta.sched.loops.rows.columns import Columns
-from polyvolta.sched.loops.rows.groups import difference
 from polyvolta.sched.loops.rows.known import Known
 from polyvolta.sched.loops.rows.lanes import Lane
 from polyvolta.sched.loops.rows.linear import System, local
@@ -144,20 +153,14 @@ class Scanner(Writer):
 
         Loops may run too far; then what is true or done once for each place of the tree needs such a condition.
         """
-        out: list[System] = []
-        for piece in state.pieces:
-            piece = piece.copy()
-            piece.promote(state.outer)
-            for s in exactly(self.columns, piece.system):
-                s = beyond(state.known, s)
-                if not has_rows(s):
-                    return None
-                parts = [] if state.known.excludes_exactly(s) else [s]
-                for old in out:
-                    gone = list(self.columns.without_mods(old).every_ge())
-                    parts = [part for x in parts for part in difference(state.known, x, gone)]
-                out += parts
-        return out
+
+        def systems() -> Iterator[System]:
+            for piece in state.pieces:
+                piece = piece.copy()
+                piece.promote(state.outer)
+                yield from exactly(self.columns, piece.system)
+
+        return anywhere(state.known, systems())
 
     def extended(self, extension: Map, state: State) -> State:
         """The state with the instances that an extension adds."""

@@ -150,8 +150,9 @@ class _Walk:
                     for e in args:
                         self.value(e, known)
                 case For(v, lower, upper, step, body=inner):
-                    # between the greatest lower and the least upper bound, and one step beyond
-                    ends = [min([self.bound(b, known) for b in bounds]) for bounds in (lower, upper)]
+                    # between the greatest lower and the least upper bound, and one step beyond; no type holds all
+                    # values of a loop without an end, and what is asked is where it begins
+                    ends = [min([self.bound(b, known) for b in bounds]) for bounds in (lower, upper) if bounds]
                     most = max(ends)
                     if v in known:
                         most = min(most, known[v])

@@ -133,6 +133,12 @@ def test_alternatives_are_refused(lowering, node, what):
     assert "<-- here" in str(error.value)
 
 
+def test_a_loop_that_never_ends_is_refused(lowering):
+    with pytest.raises(NotLowered, match="a loop that never ends") as error:
+        lowered(lowering, For("c0", (aff(0),), (), 1, False, (SYNC,), (0,)))
+    assert "<-- here" in str(error.value)
+
+
 def test_warps_of_one_part_are_consecutive():
     extents = {"linearId": aff(256), "warpIdx_x": aff(2), "warpIdx_y": aff(2), "warpIdx_z": aff(2)}
     values = {"linearId": 5 * 32 + 3}

@@ -118,9 +118,9 @@ def test_no_single_trip_loop_and_no_redundant_guard_in_the_matmul():
     assert "<= 0;" not in kernel.source
 
 
-def test_an_unbounded_loop_is_refused():
-    with pytest.raises(NotScannable, match="no upper bound"):
-        instances(nest("{ S[i] : i >= 0 }", i))
+def test_a_loop_that_does_not_begin_is_refused():
+    with pytest.raises(NotScannable, match="no lower bound"):
+        instances(nest("{ S[i] : i <= 0 }", i))
 
 
 def test_two_statements_in_one_leaf_run_in_any_order():

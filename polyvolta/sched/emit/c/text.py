@@ -18,9 +18,9 @@ from polyvolta.sched.emit.arrays import check_align
 from polyvolta.sched.emit.c.program import TYPES, function
 from polyvolta.sched.emit.given import check_program, loops
 from polyvolta.sched.emit.interface import Interface
-from polyvolta.sched.errors import BadArgument, says_keywords
+from polyvolta.sched.errors import BadArgument, BadSchedule, says_keywords
 from polyvolta.sched.loops.ast import Ast
-from polyvolta.sched.loops.notation.c import c_text, headed, spread
+from polyvolta.sched.loops.notation.c import c_text, headed, spread, uncounted
 from polyvolta.sched.loops.result import Scan
 from polyvolta.sched.loops.widths import integer_type
 from polyvolta.sched.tree import Band, Mark, Node, Path, Schedule
@@ -73,7 +73,7 @@ def to_c(
     IllegalTransformation : a mark wants a loop parallel or in vectors, or a flag says that it is parallel, whose
         iterations depend on one another, by the dependences of the program, else by those of the tree, else by its
         flags.
-    BadSchedule : a mark of that kind that no loop fits.
+    BadSchedule : a mark of that kind that no loop fits, or above one that never ends.
     BadProgram : a statement of the loops has no body.
     NotTranslatable : a body that is not C's arithmetic, such as the call of a Python function; a constant that does not
         fit the type of loop variables.
@@ -166,6 +166,12 @@ def wanted_of(scan: Scan, program: Program | None, openmp: bool = False) -> dict
 
         known = dependences(program)
     found = wishes(scan.tree, known)
+    for loop in uncounted(scan.body, found):
+        raise BadSchedule(
+            f"a mark wants the iterations of {loop.var} at once, and there is no last one",
+            where=scan.tree.marked(loop.at),
+            hint="OpenMP counts the iterations of a loop before it begins",
+        )
     places = dict.fromkeys((loop.at, loop.member) for loop in spread(scan.body, found)) if openmp else ()
     for at, member in places:
         doing = f"running member {member}, which the band calls coincident, on several cores"

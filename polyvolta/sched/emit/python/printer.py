@@ -84,17 +84,23 @@ class PythonPrinter:
             out.append(f"{pad}pass")
 
     def loop(self, node: For, pad: str) -> None:
-        """A loop over a range."""
-        speller, v = self.speller, node.var
-        ends = [speller.bounds("max", node.lower), speller.bounds("min", node.upper, 1)]
-        if node.step != 1:
-            ends.append(str(node.step))
-        elif node.lower == (aff(0),):
-            del ends[0]
-        self.out.append(f"{pad}for {v} in {self.range}({', '.join(ends)}):")
+        """A loop over a range; one without an end counts by itself."""
+        speller, v, step, inner = self.speller, node.var, node.step, pad + "    "
+        low = speller.bounds("max", node.lower)
+        if node.upper:
+            ends = [low, speller.bounds("min", node.upper, 1)]
+            if step != 1:
+                ends.append(str(step))
+            elif node.lower == (aff(0),):
+                del ends[0]
+            self.out.append(f"{pad}for {v} in {self.range}({', '.join(ends)}):")
+        else:
+            self.out += [f"{pad}{v} = {low}", f"{pad}while True:"]
         outer = speller.scope.get(v)
         speller.scope[v] = node
-        self.block(node.body, pad + "    ")
+        self.block(node.body, inner)
+        if not node.upper:
+            self.out.append(f"{inner}{v} += {step}")
         if outer is None:
             del speller.scope[v]
         else:

@@ -128,10 +128,9 @@ class CPrinter:
         while True:
             if asking or node.unroll:
                 self.pragmas(node, pad)
-            v, strict = node.var, ends_below(node)
-            low, high = speller.bounds("max", node.lower), speller.bounds("min", node.upper, strict)
-            name, less = names.get(v, v) if names else v, "<" if strict else "<="
-            head = f"{pad}for ({integer} {name} = {low}; {name} {less} {high}; {name} += {node.step})"
+            v = node.var
+            name, low = names.get(v, v) if names else v, speller.bounds("max", node.lower)
+            head = f"{pad}for ({integer} {name} = {low}; {going_on(node, name, speller)}; {name} += {node.step})"
             scope[v] = node
             body = node.body
             if len(body) != 1 or not isinstance(body[0], For):
@@ -162,15 +161,36 @@ def spread(body: Sequence[Ast], wishes: Mapping[Path, Wish]) -> Iterator[For]:
             yield from spread(node.body, wishes)
 
 
+def uncounted(body: Sequence[Ast], wishes: Mapping[Path, Wish]) -> Iterator[For]:
+    """The loops without an end that marks want at once."""
+    for node in body:
+        if isinstance(node, For) and not node.upper and node.member == 0:
+            wanted = wishes.get(node.at, NONE)
+            if wanted.parallel or wanted.vector:
+                yield node
+        if not isinstance(node, Call):
+            yield from uncounted(node.body, wishes)
+
+
 def _wanted(loop: For, wishes: Mapping[Path, Wish] | None, openmp: bool) -> Wish:
     """What is wanted of a loop: what marks say, and with `openmp` what its flag allows."""
     wanted = wishes.get(loop.at, NONE) if wishes and loop.member == 0 else NONE
+    if not loop.upper:  # OpenMP counts the iterations of a loop before it begins
+        return wanted if wanted.unroll else NONE
     return wanted | PARALLEL if openmp and loop.coincident and not wanted.unroll else wanted
 
 
 def statements(body: Sequence[Ast]) -> int:
     """How many statements of C a body is; a marked part is as many as it holds."""
     return sum([statements(node.body) if isinstance(node, Block) else 1 for node in body])
+
+
+def going_on(loop: For, name: str, speller: CSpeller) -> str:
+    """The condition under which a loop whose variable has a name goes on: 1 where it never ends, as isl has it."""
+    if not loop.upper:
+        return "1"
+    strict = ends_below(loop)
+    return f"{name} {'<' if strict else '<='} {speller.bounds('min', loop.upper, strict)}"
 
 
 def ends_below(loop: For) -> bool:
