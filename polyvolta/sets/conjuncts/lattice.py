@@ -18,12 +18,17 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache, reduce
 from itertools import compress, count
 
+from ..budgets import spend
 from ..engine.integer import Lattice, Point, pushed, sample, solve_equalities
+from ..engine.residues import defined
 from ..engine.rows import Row, dot, evaluate, negate, normal_eq, normal_ineq, picker, replaced, substitute_all
 from ..engine.simplex import Tableau, tight_slacks
 from . import conjunct as cj
 from .conjunct import Conjunct
 from .inequalities import opposites
+
+FAR = 100  # divisors below this are tried as steps along an axis that lead to a further point
+SIZES = 4  # different lengths of such steps
 
 
 def of_points(n: int, eqs: Sequence[Row], ineqs: Sequence[Row]) -> Lattice | None:
@@ -114,7 +119,7 @@ def _of_full(n: int, ineqs: list[Row]) -> Lattice | None:
     first = sample(n, (), ineqs)
     if first is None:
         return None
-    moves: list[Row] = []
+    moves = _moves(n, ineqs, first)
     while True:
         _, still = _whole(solve_equalities(n, [(0, *d) for d in moves]))  # the forms that are constant on what is seen
         if not still:
@@ -128,6 +133,32 @@ def _of_full(n: int, ineqs: list[Row]) -> Lattice | None:
                 break
         else:
             return of_points(n, [(-value, *form)], ineqs)
+
+
+def _moves(n: int, ineqs: Sequence[Row], start: Point) -> list[Row]:
+    """Differences to other points, found without a search: steps along each axis, after which floors are as they are.
+
+    O(rows) for each step. Where these span all, nothing else has to be looked for.
+
+    >>> _moves(2, [(0, 1, -4), (3, -1, 4), (9, -1, 0)], (2, 0))  # q = floor(x/4) and x <= 9
+    [(1, 0), (-1, 0), (4, 1), (-4, -1)]
+    """
+    order, divs, _ = defined(n, ineqs)
+    places = {k: at for at, k in enumerate(order)}
+    free = n - len(divs)
+    sizes = [1, *sorted({den for den, _ in divs if den < FAR})][:SIZES]
+    spend(1 + free * len(sizes) * len(ineqs) // 16)
+    found = []
+    for at in range(free):
+        for size in sizes:
+            for step in (size, -size):
+                x = [start[k] + (step if k == order[at] else 0) for k in order[:free]]
+                for den, row in divs:
+                    x.append(evaluate(row, x) // den)
+                other = [x[places[k]] for k in range(n)]
+                if all(evaluate(row, other) >= 0 for row in ineqs):
+                    found.append(tuple([y - z for y, z in zip(other, start, strict=True)]))
+    return found
 
 
 def _has_corner(n: int, ineqs: Sequence[Row]) -> bool:

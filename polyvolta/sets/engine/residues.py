@@ -200,7 +200,7 @@ def search(n: int, ineqs: Sequence[Row], tab: Tableau, sample: Sampler) -> tuple
     >>> search(2, rows, tab, sample)
     (True, (-26, -9))
     """
-    order, divs, rest = _defined(n, ineqs)
+    order, divs, rest = defined(n, ineqs)
     if not divs:
         return False, None
     rows = [(r[0], *[r[1 + k] for k in order]) for r in rest]
@@ -211,7 +211,7 @@ def search(n: int, ineqs: Sequence[Row], tab: Tableau, sample: Sampler) -> tuple
     return True, None if point is None else tuple([point[order.index(k)] for k in range(n)])
 
 
-def _defined(n: int, ineqs: Sequence[Row]) -> tuple[list[int], list[Div], list[Row]]:
+def defined(n: int, ineqs: Sequence[Row]) -> tuple[list[int], list[Div], list[Row]]:
     """Pairs `0 <= e - d*q <= w`, w < d, read as q = floor(e/d) and, if w < d - 1, the second of them.
 
     Returns the columns, those that are no floor first; the floors, each over the columns before it in that order; and

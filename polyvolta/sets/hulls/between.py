@@ -20,7 +20,7 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from itertools import islice
 from math import lcm
-from operator import add
+from operator import add, sub
 
 from ..budgets import spend
 from ..conjuncts import conjunct as cj
@@ -146,6 +146,18 @@ def further(a: Member, b: Member, near: Iterable[Row] = ()) -> bool:
                 if any(_meets([(v, values[k]) for v, values in rows]) for k in range(min(len(m.points), LINES))):
                     return True
     return False
+
+
+def stray(hull: Member, a: Member, b: Member, moves: Sequence[Point]) -> bool:
+    """Whether one of some moves leads from a known point of two members to a point of a hull that is in neither.
+
+    A False says nothing. O(rows) for each move from a few known points of each.
+    """
+    divs, end = hull.frame.divs, 1 + hull.frame.n
+    seen = {p[1:end] for p in (*a.points[:LINES], *b.points[:LINES])}
+    seen.update([tuple(map(f, p, move)) for p in list(seen) for move in moves for f in (add, sub)])
+    spend(1 + len(seen) // 16)
+    return any(hull.holds(z) and not a.holds(z) and not b.holds(z) for z in (lifted(divs, p) for p in seen))
 
 
 def _meets(values: Iterable[tuple[int, int]]) -> bool:

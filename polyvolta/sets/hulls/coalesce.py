@@ -44,6 +44,7 @@ F = TypeVar("F")
 
 FEW_DIVS = 2  # with more, what only an integer program can say of a row counts as unknown: fewer fusions, none wrong
 FOR_A_PAIR = 5_000  # steps (some 100 ms) for one way to fuse a pair; the longest of 1,500 random fusions took 3,700
+PLAINLY = 400  # steps (some 5 ms) by the rows at hand alone; two of 2,950 random fusions took more
 FOR_HULLS = 2_000, 200  # steps for hulls in vain, and how many more for each piece
 FOR_WIDENING = 800  # steps to look for a piece that can be widened
 EFFORT = 200_000  # steps for all of the pieces
@@ -170,7 +171,8 @@ def _fuse_all(frame: Frame, done: list[_Piece], todo: list[_Piece], thorough: bo
         for k in reversed(range(len(done))):  # neighbours tend to stand together
             spend()
             b = done[k]
-            fused = None if b.apart(a) or (many and b.gap(a)) else _within_bounds(_fuse, b, a, frame, apart)
+            told = b.apart(a) or (many and b.gap(a))
+            fused = None if told else _within_bounds(_fuse, b, a, frame, apart, thorough=thorough)
             if fused is not None:
                 del done[k]
                 todo[-1] = fused
@@ -250,10 +252,12 @@ class _Piece:
         return self._gaps[other]
 
 
-def _within_bounds(fuse: Callable[..., F | None], a: _Piece, b: _Piece, *more: object) -> F | None:
-    """What a way to fuse makes of two pieces; None, too, where it takes more than `FOR_A_PAIR`."""
+def _within_bounds(
+    fuse: Callable[..., F | None], a: _Piece, b: _Piece, *more: object, thorough: bool = True
+) -> F | None:
+    """What a way to fuse makes of two pieces; None, too, where it takes more than `FOR_A_PAIR`, or `PLAINLY`."""
     try:
-        return bounded(FOR_A_PAIR, fuse, a, b, *more)
+        return bounded(FOR_A_PAIR if thorough else PLAINLY, fuse, a, b, *more)
     except BudgetExceeded:
         spend(0)  # ends the caller where the budget was its own
         for p in (a, b):
@@ -296,7 +300,7 @@ def _fused_by_wrapping(pieces: list[_Piece], apart: Unfused, thorough: bool) -> 
         hull, cuts_a, cuts_b = apart.pop((a, b))
         if a not in pieces or b not in pieces or (thorough and a.gap(b)):
             continue
-        both = _within_bounds(_wrapping, a, b, hull, cuts_a, cuts_b)
+        both = _within_bounds(_wrapping, a, b, hull, cuts_a, cuts_b, thorough=thorough)
         if both is not None:
             pieces.remove(a)
             pieces.remove(b)
@@ -391,6 +395,8 @@ def _fuse_by_strides(p: _Piece, q: _Piece) -> Conjunct | None:
     cuts = {r for r in p.member.statements if not q.member.implies(r)}
     cuts |= {r for r in q.member.statements if not p.member.implies(r)}
     valid = valid_rows(frame, p.member, q.member, cuts)
+    if between.stray(valid, p.member, q.member, lattice.echelon(lattice.joined(grids)[1])):
+        return None
     hull = cj.conjoin(cj.sure(frame.conjunct(valid.eqs, valid.ineqs)), step)
     if hull is None or any(piece for part in subtract(hull, a) for piece in subtract(part, b)):
         return None

@@ -7,7 +7,7 @@ import pytest
 
 from polyvolta.sets import Map, Set
 from polyvolta.sets.conjuncts.conjunct import lifted
-from polyvolta.sets.conjuncts.frame import Frame
+from polyvolta.sets.conjuncts.frame import Frame, Member
 from polyvolta.sets.hulls import between
 
 SIDE = range(-4, 9)
@@ -88,6 +88,33 @@ def test_points_and_gaps_are_what_they_are_called(strides):
             hulls += 1
             assert not is_convex(in_a | in_b)
     assert gaps > 20 and (strides or hulls > 0)
+
+
+@pytest.mark.parametrize("strides", [False, True])
+def test_strays_are_in_neither_piece(strides):
+    """Beside points of two pieces one of a hull, here of a box, is found only where the box has one of neither."""
+    rng, found, full = random.Random(5 + strides), 0, 0
+    for _ in range(200):
+        (a, in_a), (b, in_b) = drawn_piece(rng, strides), drawn_piece(rng, strides)
+        pair = [Set(f"{{ [i, j] : {text} }}").pieces for text in (a, b)]
+        if not in_a or not in_b or any(len(p) != 1 for p in pair):
+            continue
+        cs = [p[0].parts[0][1][0] for p in pair]
+        frame = Frame(cs)
+        for c, m in zip(cs, frame.members, strict=True):
+            m.points += [lifted(frame.divs, x) for x in between.walked(c)[0]]
+        corner = rng.choice(sorted(in_a | in_b))
+        size = rng.choice([0, 1, 2])
+        pad = (0,) * len(frame.divs)
+        sides = [(-x, int(k == 0), int(k == 1)) for k, x in enumerate(corner)]
+        sides += [(x + size, -int(k == 0), -int(k == 1)) for k, x in enumerate(corner)]
+        box = Member(frame, (), [(*r, *pad) for r in sides])
+        inside = set(product(range(corner[0], corner[0] + size + 1), range(corner[1], corner[1] + size + 1)))
+        if inside <= in_a | in_b:
+            full += 1
+            assert not between.stray(box, *frame.members, ((1, 0), (0, 1)))
+        found += between.stray(box, *frame.members, ((1, 0), (0, 1)))
+    assert found > 20 and full > 20
 
 
 def test_cells_of_functions_are_told_apart():

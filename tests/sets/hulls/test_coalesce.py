@@ -11,6 +11,7 @@ from polyvolta.sets.conjuncts.conjunct import Conjunct, holds, normalise
 from polyvolta.sets.conjuncts.frame import Frame
 from polyvolta.sets.engine.rows import dot
 from polyvolta.sets.hulls import coalesce as coalescing
+from polyvolta.sets.hulls import covering
 
 ONE = [
     ("{ [i] : 0 <= i < 5; [i] : 5 <= i < 9 }", "{ [i] : 0 <= i < 9 }"),
@@ -126,6 +127,68 @@ def test_tiles_fuse_to_their_band():
 
 
 # ---- many pieces
+
+
+def test_strides_that_leave_points_out_are_not_tried_at_length():
+    """Pieces on grids, whose hulls on the common grid have further points; it took 33,600 steps."""
+    s = Set(
+        "[N, M] -> { [i, j, k] : -1 <= i, k <= N and -1 <= j <= 13 and 3j <= 3 and k + 3i + 4 >= -2j + 9"
+        " and (M - N - 2) mod 3 = 1 }"
+    )
+    rest = s - s.lexmin()
+    with budget(28_000):
+        fused = rest.coalesce()
+    assert len(fused.pieces) <= 6
+    for n, m in product(range(6), range(4)):
+        points = [
+            p
+            for p in product(range(-1, n + 1), range(-1, 14), range(-1, n + 1))
+            if p[1] <= 1 and p[2] + 3 * p[0] + 4 >= -2 * p[1] + 9 and (m - n - 2) % 3 == 1
+        ]
+        assert {p for piece in fused.pieces for p in piece.points(N=n, M=m)} == set(points[1:])
+
+
+def test_optima_do_not_search_at_length_for_what_two_pieces_leave_out():
+    """It took 33,900 steps, of which most showed in vain that corners of hulls are in neither piece."""
+    s = Set(
+        "[N, M] -> { [i, j] : -2 <= i <= 13 and 0 <= j <= N and 3j + 2 <= 2M - N and 3N >= 11;"
+        " [i, j] : 3 <= i <= M and -1 <= j <= 17 and (N - i + 2) mod 8 = 0 and floor((N + 2j + 2)/3) <= i + 1 }"
+    )
+    with budget(29_000):
+        best = s.lexmax()
+    assert len(best.pieces) <= 11
+    for n, m in product(range(-2, 12), range(2, 22, 3)):
+        points = [
+            (i, j)
+            for i, j in product(range(-2, 24), range(-1, 19))
+            if (i <= 13 and 0 <= j <= n and 3 * j + 2 <= 2 * m - n and 3 * n >= 11)
+            or (3 <= i <= m and j <= 17 and (n - i + 2) % 8 == 0 and (n + 2 * j + 2) // 3 <= i + 1)
+        ]
+        assert [p for piece in best.pieces for p in piece.points(N=n, M=m)] == ([max(points)] if points else [])
+
+
+@pytest.mark.parametrize(
+    ("module", "name", "steps"),
+    [(coalescing, "PLAINLY", 2), (coalescing, "PLAINLY", 20), (covering, "FOR_A_CORNER", 1)],
+)
+def test_optima_are_the_same_where_pairs_are_given_up(monkeypatch, module, name, steps):
+    rng = random.Random(steps)
+    monkeypatch.setattr(module, name, steps)
+    for _ in range(40):
+        a, b, c = (rng.randint(-2, 2) for _ in range(3))
+        d, m, r = rng.randint(-3, 3), rng.choice([2, 3, 4]), rng.randint(0, 1)
+        s = Set(
+            f"[N] -> {{ [i, j] : -3 <= i, j <= 5 and {a}i + {b}j <= N + {c};"
+            f" [i, j] : -3 <= i, j <= 5 and (i + {d}j + N) mod {m} <= {r} and {c}i <= j + {d} }}"
+        )
+        best = s.lexmax()
+        for n in range(-4, 7):
+            points = [
+                (i, j)
+                for i, j in product(range(-3, 6), repeat=2)
+                if a * i + b * j <= n + c or ((i + d * j + n) % m <= r and c * i <= j + d)
+            ]
+            assert [*best.points(N=n)] == ([max(points)] if points else [])
 
 
 def test_many_pieces_that_lie_apart_take_no_time():

@@ -1,10 +1,12 @@
 """Gist: what is left to say in a context."""
 
 import itertools
+import random
 
 import pytest
 
 from polyvolta.sets import Map, Set
+from polyvolta.sets.hulls import gist as gisting
 
 CASES = [
     (
@@ -146,3 +148,27 @@ def test_what_has_one_value_in_the_context_is_not_spoken_of():
             wanted = (a * i <= b * value + k and (i + value) // b <= k) or i == a * value
             assert i + k <= -4 or short.contains((i, value, k)) == wanted
         assert all(not row[2] for _, cs in short.parts for c in cs for row in (*c.eqs, *c.ineqs))
+
+
+@pytest.mark.parametrize("steps", [1, 20, 60])
+def test_a_row_that_takes_long_is_left(monkeypatch, steps):
+    """Where the steps for a row end, the gist says no less than it has to, and a longer look leaves fewer rows."""
+    rng, longer = random.Random(steps), 0
+    rows = lambda s: sum(len(c.ineqs) for _, cs in s.parts for c in cs)  # noqa: E731
+    for _ in range(40):
+        a, b, c, m = rng.randint(2, 5), rng.randint(-4, 4), rng.randint(-9, 9), rng.choice([2, 3, 5])
+        this = Set(f"{{ [i, j, k] : {a}i + {b}j >= {c} and floor((i + k)/{m}) >= {c}; [i, j, k] : 2j <= {a}k + {b} }}")
+        context = Set(f"{{ [i, j, k] : (i + {b}j) mod {m} = 0 and 2i >= {c} and k >= {a}j and {a}k >= 3i + {b} }}")
+        with monkeypatch.context() as patch:
+            patch.setattr(gisting, "FOR_A_ROW", steps)
+            gisting.gist_conjunct.cache_clear()
+            early = this.gist(context)
+        gisting.gist_conjunct.cache_clear()
+        whole = this.gist(context)
+        for i, j, k in itertools.product(range(-6, 7), repeat=3):
+            if (i + b * j) % m == 0 and 2 * i >= c and k >= a * j and a * k >= 3 * i + b:
+                wanted = (a * i + b * j >= c and (i + k) // m >= c) or 2 * j <= a * k + b
+                assert early.contains((i, j, k)) == wanted == whole.contains((i, j, k))
+        assert rows(whole) <= rows(early)
+        longer += rows(whole) < rows(early)
+    assert longer or steps > 1

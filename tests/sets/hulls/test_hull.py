@@ -1,6 +1,7 @@
 """Hulls: they contain the points and are no larger than they say."""
 
 import itertools
+import random
 import time
 
 import numpy as np
@@ -292,3 +293,27 @@ def test_simple_hulls_of_what_one_conjunct_says(text, holds):
     for hull in (Set(text).simple_hull(), Set(text).unshifted_simple_hull()):
         for i, j in itertools.product(range(-8, 20), range(-4, 14)):
             assert ((i, j) in hull) == holds(i, j)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_moves_lead_to_points_and_lattices_have_the_rank_of_the_points(seed):
+    """Thin sets with floors, whose points and their floors are listed; each move is a difference of two of these."""
+    rng, moved, thin = random.Random(seed), 0, 0
+    for _ in range(120):
+        a, b, c, w = rng.randint(-3, 3), rng.choice([-3, -2, 1, 2]), rng.randint(-5, 5), rng.randint(0, 3)
+        d, e, m = rng.choice([2, 3, 4, 8]), rng.randint(-2, 2), rng.randint(-2, 2)
+        rows = [(c, a, b, 0), (w - c, -a, -b, 0), (9, 1, 0, 0), (9, -1, 0, 0), (9, 0, 1, 0), (9, 0, -1, 0)]
+        rows += [(0, 1, e, -d), (d - 1, -1, -e, d), (2, m, 0, 1), (3, 0, -m, -1)]
+        box = itertools.product(range(-9, 10), repeat=2)
+        found = [p for x, y in box if all(evaluate(r, p := (x, y, (x + e * y) // d)) >= 0 for r in rows)]
+        grid = lattice.of_points(3, (), rows)
+        assert (grid is None) == (not found)
+        if grid is None:
+            continue
+        assert len(grid[1]) == np.linalg.matrix_rank(np.array(found) - found[0])
+        for start in found[:2]:
+            moves = lattice._moves(3, rows, start)
+            assert {tuple(x + y for x, y in zip(start, move, strict=True)) for move in moves} <= set(found)
+            moved += len(moves)
+        thin += len(grid[1]) < 3
+    assert moved > 50 and thin > 5
