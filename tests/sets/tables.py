@@ -48,8 +48,13 @@ def _rows_table(n_params, n, eqs, ineqs, divs):
 
 def holds(c, points):
     """Which of the points, rows (1, dims...), lie in a conjunct."""
+    return holds_rows(c.eqs, c.ineqs, c.divs, points)
+
+
+def holds_rows(eqs, ineqs, divs, points):
+    """At which of the points, rows (1, dims...), equalities, inequalities and divs hold."""
     found = np.ones(len(points), bool)
-    _narrow(found, list(points.T.astype(np.int64)), tuple(c.eqs), tuple(c.ineqs), tuple(c.divs))
+    _narrow(found, list(points.T.astype(np.int64)), eqs, ineqs, divs)
     return found
 
 
