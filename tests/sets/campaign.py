@@ -4,7 +4,8 @@ Every input is decoded from bytes that the seed, the family and a number decide,
 number of jobs. A case is one operation on one random input, compared with its truth table. It ends well, or it is a
 mismatch (a wrong answer or an unexpected error), or it is declined (`BudgetExceeded`, `NotSupported`), or it is slow
 and stopped by the clock. Few cases take most of the time: a case that spends more than `--steps` of the package's own
-steps is put aside, and one in `--whole` of these is run to its end all the same. Mismatches are shrunk, printed with
+steps is put aside, and one in `--whole` of these is run to its end all the same; so is one whose table is `Undecided`,
+and that is told. Mismatches are shrunk, printed with
 what repeats them, and decide the exit code. With `--keep`, what is done is kept in a file, and the same command goes on
 with what is not.
 """
@@ -26,6 +27,7 @@ from multiprocessing import TimeoutError, get_context
 from polyvolta.sets import BudgetExceeded, NotSupported, budget
 from tests.campaigns import RENEWED, Kept, Progress, Slow, clock, drawn_bytes, one_of, shrink, sources
 from tests.sets.draw import Source
+from tests.sets.existentials import Undecided
 from tests.sets.laws import FAMILIES, LENGTH, load
 
 CHUNK = 25  # inputs that a worker takes at a time
@@ -35,6 +37,7 @@ STEPS = 4000  # some 80 ms
 FOR_DRAWING = 10  # times as many steps: all laws of a family need the input
 WHOLE = 8
 DRAW = "drawing and parsing"
+UNDECIDED = "a table would take too long"
 COUNTS = ("cases", "mismatches", "declined", "aside", "slow", "seconds")
 
 
@@ -105,6 +108,8 @@ def attempt(f, seconds, steps=None):
         return "aside" if steps is not None and isinstance(error, BudgetExceeded) else "declined", str(error)
     except Slow:
         return "slow", f"no answer in {seconds} s"
+    except Undecided:
+        return "aside", UNDECIDED
     except Exception as error:
         frame = traceback.extract_tb(error.__traceback__)[-1]
         return "mismatch", f"{type(error).__name__}: {error} ({os.path.basename(frame.filename)}:{frame.lineno})"
@@ -135,7 +140,8 @@ def run_input(family, data, tally, limits, origin):
             continue
         counter = {"mismatch": tally.mismatches, "declined": tally.declined, "slow": tally.slow, "aside": tally.aside}
         counter[outcome][key] += 1
-        if counter[outcome][key] == 1 and outcome != "aside":  # one a chunk: shrinking takes time
+        first = counter[outcome][key] == 1  # one a chunk: shrinking takes time
+        if message == UNDECIDED or (first and outcome != "aside"):
             text = report(family, name, law, data, outcome, message, limits.seconds, origin)
             tally.reports.append(((*key, outcome), text))
 

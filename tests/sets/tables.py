@@ -4,7 +4,7 @@
 knows nothing of how the relation came about. With truth tables every operation is a law about arrays: projecting is
 `any` over an axis, reversing a map is `moveaxis`. A row is a sum of arrays along the axes that it uses, so that it
 costs the points of those alone, and the table of a conjunct is kept for the next law that meets the same rows. Values
-are int64, and float64 where existentials are searched; that they are exact there is checked.
+are int64; that they are exact there is checked. Existentials are found exactly, in `existentials`.
 """
 
 from functools import lru_cache, reduce
@@ -12,13 +12,12 @@ from itertools import product
 
 import numpy as np
 
+from tests.sets.existentials import some
+
 LOW, HIGH = -3, 4  # drawn sets live in this box ...
 WINDOW = range(LOW - 1, HIGH + 2)  # ... and are looked at in this window
 PARAMS = range(-1, 4)
-FAR = 60  # how far an existential without bounds of its own is searched
-EXACT = 2**50  # of float64
 LARGE = 2**62  # of int64
-MOST = 2**22  # rows that are looked at at once
 
 
 def shape(n_params, n_dims):
@@ -48,8 +47,13 @@ def _rows_table(n_params, n, eqs, ineqs, divs):
 
 def holds(c, points):
     """Which of the points, rows (1, dims...), lie in a conjunct."""
+    return holds_rows(c.eqs, c.ineqs, c.divs, points)
+
+
+def holds_rows(eqs, ineqs, divs, points):
+    """At which of the points, rows (1, dims...), equalities, inequalities and divs hold."""
     found = np.ones(len(points), bool)
-    _narrow(found, list(points.T.astype(np.int64)), tuple(c.eqs), tuple(c.ineqs), tuple(c.divs))
+    _narrow(found, list(points.T.astype(np.int64)), eqs, ineqs, divs)
     return found
 
 
@@ -70,15 +74,15 @@ def _narrow(found, columns, eqs, ineqs, divs):
     for rows, holds_ in ((eqs, np.equal), (ineqs, np.greater_equal)):
         for row in rows:
             if any(row[k] for k in unknown):
-                searched += (row, tuple(-v for v in row)) if holds_ is np.equal else (row,)
+                searched.append(row)
             else:
                 np.logical_and(found, holds_(_sum(row, columns, largest), 0), out=found)
     if searched:
+        equalities = sum(any(row[k] for k in unknown) for row in eqs)
         at = found.nonzero()
-        known = [(k, np.broadcast_to(x, found.shape)[at]) for k, x in enumerate(columns) if x is not None]
-        assert all(sum(abs(v) * m for v, m in zip(r, largest)) < EXACT for r in searched), "too large for exact tables"
-        sums = np.stack([sum((r[k] * x for k, x in known), np.zeros(len(at[0]))) for r in searched], axis=1)
-        found[at] = _some(sums, np.array([[r[k] for r in searched] for k in unknown], float))
+        known = [None if x is None else np.broadcast_to(x, found.shape)[at] for x in columns]
+        sums = np.stack([_sum(r, known, largest) + np.zeros(len(at[0]), np.int64) for r in searched], axis=1)
+        found[at] = some(sums, [[r[k] for r in searched] for k in unknown], equalities)
 
 
 def _sum(row, columns, largest):
@@ -86,56 +90,9 @@ def _sum(row, columns, largest):
     assert sum(abs(c) * m for c, m in zip(row, largest)) < LARGE, f"too large for exact tables: {row}"
     total = np.int64(0)
     for c, x in zip(row, columns):
-        if c:
+        if c and x is not None:
             total = total + c * x
     return total
-
-
-def _some(sums, coefficients):
-    """Whether integers e exist with sums + e @ coefficients >= 0, for each row of `sums`.
-
-    Bounds are propagated, the narrowest unknown is given all its values at once, and so on with the others. Where these
-    would be more than `MOST` rows, they are looked at in portions, for memory.
-    """
-    found = np.zeros(len(sums), bool)
-    owner = np.arange(len(sums))
-    while len(coefficients) and len(owner):
-        low, high = _bounds(sums, coefficients)
-        (at,) = (low <= high).all(axis=1).nonzero()
-        owner, sums, low, high = owner[at], sums[at], low[at], high[at]
-        if len(coefficients) == 1 or not len(at):  # one unknown is decided by its bounds
-            break
-        narrow = int((high - low).sum(axis=0).argmin())
-        start, stop = low[:, narrow], high[:, narrow]
-        far = stop - start > 4 * FAR
-        start, stop = np.where(far, np.maximum(start, -FAR), start), np.where(far, np.minimum(stop, FAR), stop)
-        width = np.maximum(stop - start + 1, 0).astype(int)
-        if width.sum() > MOST and len(owner) > 1:
-            for part in np.array_split(np.arange(len(owner)), min(len(owner), -(-width.sum() // MOST))):
-                found[owner[part][_some(sums[part], coefficients)]] = True  # an owner may have several rows
-            return found
-        row = np.repeat(np.arange(len(owner)), width)
-        e = start[row] + np.arange(len(row)) - np.repeat(width.cumsum() - width, width)
-        owner, sums = owner[row], sums[row] + e[:, None] * coefficients[narrow]
-        coefficients = np.delete(coefficients, narrow, axis=0)
-    found[owner] = True
-    return found
-
-
-def _bounds(sums, coefficients):
-    """Bounds of the unknowns, for each row of `sums`: what each inequality says, a few times over."""
-    n = len(coefficients)
-    low, high = np.full((len(sums), n), -1e6), np.full((len(sums), n), 1e6)
-    for _ in range(3 if n > 1 else 1):
-        for column, c in zip(sums.T, coefficients.T, strict=True):
-            most = np.maximum(c * low, c * high)
-            for k in c.nonzero()[0]:
-                rest = column + most.sum(axis=1) - most[:, k]
-                if c[k] > 0:
-                    low[:, k] = np.maximum(low[:, k], np.ceil(-rest / c[k]))
-                else:
-                    high[:, k] = np.minimum(high[:, k], np.floor(rest / -c[k]))
-    return low, high
 
 
 def table(relation, key=None):

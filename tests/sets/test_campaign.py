@@ -3,12 +3,12 @@
 import json
 import time
 
-import numpy as np
 import pytest
 
 from polyvolta.sets.budgets import spend
 from tests.campaigns import Kept
-from tests.sets import campaign, tables
+from tests.sets import campaign
+from tests.sets.existentials import Undecided
 from tests.sets.laws import FAMILIES, Family, family, load
 
 load()
@@ -126,12 +126,14 @@ def test_what_hangs_is_left_and_the_rest_goes_on(monkeypatch):
     assert [job for job, *_ in campaign.answers([2], 1, 5)] == [2]
 
 
-@pytest.mark.parametrize("most", [1, 7, 50])
-def test_tables_in_portions_are_the_same(monkeypatch, most):
-    rng = np.random.default_rng(3)
-    one, value = rng.integers(-3, 4, (3, 2)), rng.integers(-9, 10, (60, 2))
-    coefficients = np.hstack([one, -one, np.eye(3), -np.eye(3)])  # equal to a value, and each unknown from -2 to 2
-    sums = np.hstack([value, -value, np.full((60, 6), 2)]).astype(float)
-    whole = tables._some(sums, coefficients)
-    monkeypatch.setattr(tables, "MOST", most)
-    assert (tables._some(sums, coefficients) == whole).all() and 0 < whole.sum() < len(whole)
+def test_a_table_that_is_undecided_is_put_aside_and_told():
+    def undecided(x):
+        raise Undecided
+
+    tally = campaign.Tally()
+    campaign.run_input(
+        Family("deep", lambda source: (source.below(9),), 1, {"deep": undecided}), b"1", tally, LIMITS, "here"
+    )
+    assert tally.aside.total() == 1 and not tally.mismatches and not tally.compared
+    ((_, text),) = tally.reports
+    assert text.startswith("aside: deep / deep (here)") and "--replay 'deep' 01" not in text and "31" in text

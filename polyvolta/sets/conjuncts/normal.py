@@ -20,14 +20,14 @@ No linear program takes part: the cost is about rows^2 * columns, tens of micros
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import compress
 from math import gcd
 from operator import neg
 
 from ..budgets import spend
 from ..engine.columns import Columns, Div, defining_rows, replace_column
-from ..engine.rows import Row, normal_eq, normal_ineq
+from ..engine.rows import Row, normal_eq, normal_ineq, strongest
 from .inequalities import joined, normal_inequalities, opposed
 from .recognise import UNLIMITED, Intervals, Quotient, from_equality, from_pair
 from .rounding import round_rows, rounded
@@ -146,6 +146,7 @@ class _Work(Columns):
         self.forget()
         if None in self.divs and not self.solve_unknown():
             return False
+        fresh = True
         while self.eqs:
             uses = []
             for eq in self.eqs:
@@ -156,6 +157,10 @@ class _Work(Columns):
                 uses.append(use)
             best = min(uses)
             kind, _, col, row = best
+            if kind == _DIV and fresh:
+                fresh = False
+                if self.define_first():
+                    continue
             del self.eqs[uses.index(best)]
             if kind == _TRIVIAL:
                 continue
@@ -175,6 +180,23 @@ class _Work(Columns):
         self.eqs, self.solved = [list(r) for r in solved if type(r) is tuple], []
         self.unsolved = False
         return False not in solved
+
+    def define_first(self) -> bool:
+        """Read quotients off the equalities before a div is replaced, the range of which is known yet; whether any.
+
+        `i = floor(t/8) + 8j` with 0 <= t < 32 says j = floor(i/8), which `0 <= t - 8i + 64j <= 7` tells no more.
+        """
+        scaled = [row for row in self.eqs if not _SMALL.issuperset(row[1:])]
+        best = strongest(self.ineqs) if scaled else None
+        if best is None:
+            return False
+        place = [*range(self.base), *[self.rank(col)[0] for col in range(self.base, self.width)]]
+        bounds = self.intervals(best)
+        found = [from_equality(row, place, bounds, self.base, strides=False) for row in scaled]
+        for quotient in filter(None, found):
+            self.define(quotient)
+            self.forget()
+        return any(found)
 
     def use(self, row: list[int]) -> tuple[int, int, int, Row] | bool:
         """(kind, effort, column, primitive row): the best way to use an equality; False if it has no solution."""
@@ -236,15 +258,15 @@ class _Work(Columns):
             return
         div = self.divs[k]
         if div is not None:
-            self.ineqs += [self.reduced(list(r)) for r in defining_rows(div, col, self.width)]
+            self.ineqs += [list(self.reduced(r, self.solved)) for r in defining_rows(div, col, self.width)]
         self.substitute(col, value)
         if div is not None:
             self.divs[k] = None  # no row mentions it any more
             self.forget()
 
-    def reduced(self, row: list[int]) -> list[int]:
-        """A row, times a positive number, without the dimensions that are solved for already; quotients keep these."""
-        for eq in self.solved:
+    def reduced(self, row: Sequence[int], solved: Iterable[Sequence[int]]) -> Sequence[int]:
+        """A row, times a positive number, without the dimensions that are solved for; quotients keep these."""
+        for eq in solved:
             for col in self.pivots:
                 if row[col] and eq[col]:
                     row = _cross(row, eq, col)
@@ -317,21 +339,43 @@ class _Work(Columns):
             self.eqs.append([best.pop(key), *key])
             self.unsolved = True
             del best[opposite]
-        for k, div in enumerate(self.divs):
-            if div is not None:
-                low, high = defining_rows(div, self.base + k, self.width)
-                above, below = best.get(low[1:]), best.get(high[1:])
-                if (above is not None and above + high[0] < 0) or (below is not None and below + low[0] < 0):
-                    return False
-                if above is not None and above >= low[0]:
-                    del best[low[1:]]
-                if below is not None and below >= high[0]:
-                    del best[high[1:]]
+        for low, high in self.definitions():
+            above, below = best.get(low[1:]), best.get(high[1:])
+            if (above is not None and above + high[0] < 0) or (below is not None and below + low[0] < 0):
+                return False
+            if above is not None and above >= low[0]:
+                del best[low[1:]]
+            if below is not None and below >= high[0]:
+                del best[high[1:]]
         if len(best) < count:
             self.pairs = {k: o for k, o in self.pairs.items() if k in best and o in best}
         self.best = best
         self.ineqs = [[c, *key] for key, c in best.items()]
         return True
+
+    def definitions(self) -> Iterator[tuple[Row, Row]]:
+        """The two rows that define each known div, what they are after the equalities, and those of digits.
+
+        With i = 8p, `0 <= i - 32q <= 31` is `0 <= p - 4q <= 3`; so it is where p is floor(i/8).
+
+        Rows of one column are not among them, since `bounds` has what these say, and simplifies floors by it: a row may
+        leave only where it follows from what stays. With l = 3q, q = floor((k + 3l)/9) says `0 <= k <= 8`; beside a row
+        `0 <= k <= 2` it becomes q = floor(l/3), which says nothing of k.
+        """
+        for k, div in enumerate(self.divs):
+            if div is None:
+                continue
+            low, high = defining_rows(div, self.base + k, self.width)
+            yield low, high
+            if any(low[p] for p in self.pivots):
+                low, high = (normal_ineq(self.reduced(row, self.eqs)) for row in (low, high))
+                if isinstance(low, tuple) and isinstance(high, tuple) and low[1:].count(0) < self.width - 2:
+                    yield low, high
+        for coarse, r, const, fine in self.bounds.digits:
+            row = [0] * self.width
+            row[0], row[fine] = const, 1
+            low, high = defining_rows((r, row), coarse, self.width)
+            yield low, high
 
     def without_unit_divs(self, row: Row) -> Row | bool:
         """`f + floor(e/d) >= 0` as d*f + e >= 0, and `f - floor(e/d) >= 0` as d*f + d - 1 - e >= 0."""
@@ -392,7 +436,8 @@ class _Work(Columns):
             return False
         self.forget()
         place = [*range(self.base), *[self.rank(col)[0] for col in range(self.base, self.width)]]
-        found = from_pair(best, pairs, place)
+        unknown = frozenset(c for c, d in enumerate(self.divs, self.base) if d is None)
+        found = from_pair(best, pairs, place, unknown)
         if found is not None:
             for key in found[:2]:
                 del best[key]
@@ -403,7 +448,9 @@ class _Work(Columns):
             return False
         self.bounds.limit = UNLIMITED
         for row in scaled:
-            quotient = from_equality(row, place, self.bounds)
+            col = next((p for p in self.pivots if row[p] in (1, -1)), 0)
+            bounds = self.bounds.solved(row, best, col) if col else self.bounds
+            quotient = from_equality(row, place, bounds, self.base, wide=bounds is self.bounds)
             if quotient is not None:
                 self.define(quotient)
                 return True
@@ -415,15 +462,19 @@ class _Work(Columns):
         return Intervals(best, divs[::-1])
 
     def define(self, q: Quotient) -> None:
-        """Add the equality `form = floor(numerator/den)`, its floor in a new column."""
-        for rows in (self.eqs, self.ineqs):
+        """Add the equality `form = floor(numerator/den)`, its floor in a new column unless it is a number."""
+        self.unsolved = True
+        if not any(q.numerator[1:]):
+            self.eqs.append([-(q.numerator[0] // q.den), *q.form[1:], *[0] * (self.width - len(q.form))])
+            return
+        for rows in (self.eqs, self.solved, self.ineqs):
             for row in rows:
                 row.append(0)
         self.divs = [None if d is None else (d[0], [*d[1], 0]) for d in self.divs]
-        self.divs.append((q.den, [*q.numerator, 0]))
-        self.eqs.append([*q.form, -1])
+        more = [0] * (self.width - len(q.form))  # others have been added since it was found
+        self.divs.append((q.den, [*q.numerator, *more, 0]))
+        self.eqs.append([*q.form, *more, -1])
         self.width += 1
-        self.unsolved = True
 
     def frozen(self) -> tuple[tuple[Div, ...], tuple[Row, ...], tuple[Row, ...]]:
         """The result, sorted."""

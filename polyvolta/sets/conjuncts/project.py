@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from itertools import compress, count
+from itertools import compress, count, permutations
 
 from ..budgets import spend
 from ..engine import lexopt, simplex
@@ -139,12 +139,49 @@ def eliminate(c: Conjunct | None) -> Conjunct | None:
     before = 0 if c is None else len(c.ineqs)
     while c is not None and not c.known:
         step = _best_step(c)
-        if step is None:
+        joined = _joined_digits(c) if step is None else None
+        if step is None and joined is None:
             break
-        c = _remove(c, *step)
+        c = joined if step is None else _remove(c, *step)
     if c is not None and len(c.ineqs) >= max(ROWS_WORTH_PRUNING, before + 1):
         c = prune(c)
     return c
+
+
+def _joined_digits(c: Conjunct) -> Conjunct | None:
+    """Two existentials as one, if there are such: all rows have e + 4f, or a multiple of it, and e takes 4 values.
+
+    Rows that bound one of them alone are excepted. They say from where to where e + 4f goes, without a gap.
+    """
+    base, width = 1 + c.n, 1 + c.n + len(c.divs)
+    unknown = [base + k for k, d in enumerate(c.divs) if d is None]
+    for fine, coarse in permutations(unknown, 2):
+        users = [r for r in (*c.eqs, *c.ineqs) if r[fine] or r[coarse]]
+        ends: dict[tuple[int, int], int] = {}  # (column, sign) -> its least or greatest value
+        step = 0
+        for row in users:
+            if row.count(0) == width - 1 - bool(row[0]):
+                ends[fine if row[fine] else coarse, row[fine] + row[coarse]] = -row[0] * (row[fine] + row[coarse])
+            elif not row[fine] or step not in (0, row[coarse] // row[fine]) or row[coarse] % row[fine]:
+                break
+            else:
+                step = row[coarse] // row[fine]
+                if not step:
+                    break
+        else:
+            least, most = ends.get((fine, 1)), ends.get((fine, -1))
+            if least is None or most is None or not 0 < abs(step) <= most - least + 1:
+                continue
+            rows = [r for r in c.ineqs if r not in users or r.count(0) < width - 1 - bool(r[0])]
+            for sign in (1, -1):
+                other = ends.get((coarse, sign if step > 0 else -sign))
+                if other is not None:
+                    row = [0] * width
+                    row[0], row[fine] = -sign * (ends[fine, sign] + step * other), sign
+                    rows.append(tuple(row))
+            eqs, ineqs = ([(*r[:coarse], 0, *r[coarse + 1 :]) for r in found] for found in (c.eqs, rows))
+            return cj.made(c.n, c.divs, eqs, ineqs)
+    return None
 
 
 def _best_step(c: Conjunct) -> tuple[int, list, list] | None:

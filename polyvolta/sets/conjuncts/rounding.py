@@ -16,7 +16,7 @@ _zeros = methodcaller("count", 0)  # how many columns a row does not mention
 
 def rounded(row: Sequence[int], g: int, bounds: Intervals) -> list[int] | None:
     """U + floor(R/g) for row = g*U + R, when R's range makes the floor one number; None when it doesn't."""
-    for low, high, extra in bounds({c: v for c, v in enumerate(row) if c and v % g}):
+    for low, high, extra in bounds({c: v for c, v in enumerate(row) if c and v % g}, g):
         if (row[0] + low) // g != (row[0] + high) // g:
             continue
         out = [0 if v % g else v for v in row]
@@ -36,7 +36,7 @@ def round_rows(best: dict[Row, int], bounds: Intervals, only: list[Row] | None =
     only : the rows of several variables that may round, if that is known.
     """
     lows, highs, plain = bounds.low, bounds.high, not bounds.divs
-    if not lows and not highs:
+    if not lows and not highs and plain:
         return True
     several: list[Row] = []
     if only is None:  # rows of few variables first: what they come to bounds those of others

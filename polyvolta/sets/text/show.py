@@ -217,6 +217,8 @@ def _readable(
             existentials.append(fresh(f"e{len(existentials)}", (*names, *existentials)))
             table[base + k] = var(existentials[-1])
     inline: dict[str, tuple[Aff, bool]] = {}
+    # outputs, the equalities that say what they are, and that as a constant and terms
+    given: list[tuple[int, Sequence[int], int, list[tuple[int, int]]]] = []
     columns = [*zip(*c.eqs, *c.ineqs, strict=True)]
     reach, mentioned = _reach(c)
     eqs, width = [], range(1, base + len(c.divs))
@@ -233,9 +235,16 @@ def _readable(
                 if reach[col] >= last and col >= base if is_map else reach[col] > first_out:
                     plain = False
         if plain:
-            inline[names[last - 1]] = (gathered(sign * row[0], rest, table), last in mentioned)
+            given.append((last, row, sign * row[0], rest))
         else:
             eqs.append(row)
+    for last, row, const, rest in given:
+        other = _unsubstituted(row, eqs, base, whole=True) if eqs else row
+        if other is not row:
+            shorter = [(col, -other[last] * other[col]) for col in compress(width, other[1:]) if col != last]
+            if all(reach[col] < last if is_map else reach[col] <= first_out for col, _ in shorter):
+                const, rest = -other[last] * other[0], shorter
+        inline[names[last - 1]] = (gathered(const, rest, table), last in mentioned)
     direct = [r for r in eqs if any(r[1:base])]
     eqs = [r if any(r[1:base]) else _unsubstituted(r, direct, base) for r in eqs]
     ineqs = [_spelt_out(_tight(_unsubstituted(r, eqs, base)), c) for r in c.ineqs]
@@ -292,17 +301,25 @@ def _tight(row: Sequence[int]) -> Sequence[int]:
     return row if isinstance(found, bool) else found
 
 
-def _unsubstituted(row: Sequence[int], eqs: Iterable[Sequence[int]], base: int) -> Sequence[int]:
-    """Undo `x = 32q + y` in a row where that makes it shorter: it then speaks of x, not of the div q; so of 3x = 8q."""
-    for eq in eqs:
-        for q in range(base, len(eq)):
-            if not eq[q] or not row[q]:
-                continue
-            g = gcd(row[q], eq[q])
-            up, factor = abs(eq[q]) // g, row[q] // g * (1 if eq[q] > 0 else -1)
-            other = tuple([up * a - factor * b for a, b in zip(row, eq, strict=True)])
-            if _weight(other, base) < _weight(row, base):
-                row = other
+def _unsubstituted(row: Sequence[int], eqs: Sequence[Sequence[int]], base: int, whole: bool = False) -> Sequence[int]:
+    """Undo `x = 32q + y` in a row where that makes it shorter: it then speaks of x, not of the div q; so of 3x = 8q.
+
+    One equality after another, the one that leaves least each time; with `whole`, none by which the row is multiplied.
+    """
+    while any(row[base:]):
+        best = row
+        for eq in eqs:
+            for q in compress(range(base, len(eq)), eq[base:]):
+                g = gcd(row[q], eq[q])
+                if not row[q] or (whole and g != abs(eq[q])):
+                    continue
+                up, factor = abs(eq[q]) // g, row[q] // g * (1 if eq[q] > 0 else -1)
+                other = tuple([up * a - factor * b for a, b in zip(row, eq, strict=True)])
+                if _weight(other, base) < _weight(best, base):
+                    best = other
+        if best is row:
+            break
+        row = best
     return row
 
 
