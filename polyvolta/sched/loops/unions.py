@@ -124,7 +124,7 @@ def _of_one(known: Known, shadows: Sequence[System], col: int, few: int, innermo
         if _valued(s, col) or (best is not None and len(rest) >= len(best[1])):
             continue
         for sizes, most in ((True, SOME), (False, 2 * innermost)):
-            if most and all(known.excludes(_places(known, s, col, sizes).add(left)) for left in rest):
+            if most and all(known.excludes_exactly(_places(known, s, col, sizes).add(left)) for left in rest):
                 best = s, rest, most
                 break
     if best is None or len(best[1]) > 2 * SOME:

@@ -297,6 +297,15 @@ class Known:
         rest = self.modulo(inner, const, den, depth)
         return None if rest[0] else (inner, const - rest[1], den)
 
+    def whole(self, key: Key, const: int) -> tuple[Key, int]:
+        """The same value with fewer floors: 2*floor(N/2) is N where N is even."""
+        for c, v in key if self.residues else ():
+            found = self._multiple_of(c, NESTED) if c in self.columns.floors else None
+            if found is not None and v % found[2] == 0:
+                n = v // found[2]
+                return self.whole(plus(1, without(key, c), n, found[0]), const + n * found[1])
+        return key, const
+
     @property
     def nowhere(self) -> bool:
         """Whether what is known contradicts itself, over the rationals."""
