@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import inf
 from typing import Literal
 
 from polyvolta.sched.loops.ast import Bound, Choice, Condition, Extreme
@@ -12,7 +13,7 @@ from polyvolta.sched.loops.rows.linear import without
 from polyvolta.sched.loops.writer import Writer
 from polyvolta.sets import Aff
 
-CASES = 6  # bounds of which each may count or not, beyond which all do
+CASES = 6  # bounds of which each may count or not, beyond which those do that no size moves, or all
 FEW = 2  # the same, where a bound must be chosen for each of their combinations
 MOST = 3  # the same, where there is no value beyond all of them
 
@@ -26,6 +27,7 @@ def ends(writer: Writer, known: Known, col: int, sign: int, b: Bounds) -> tuple[
         return ()
     beyond = end_of(writer, known, others[0], col, -sign, b) + sign if len(others) == 1 else None
     terms: list[tuple[Bound, tuple[Condition, ...]]] = []
+    near: list[tuple[Bound, tuple[Condition, ...]]] = []
     for where, sides in each:
         one = tuple(dict.fromkeys(end_of(writer, known, s, col, sign, b) for s in sides))
         bound = one[0] if len(one) == 1 else Extreme("max" if sign == 1 else "min", one)
@@ -34,6 +36,10 @@ def ends(writer: Writer, known: Known, col: int, sign: int, b: Bounds) -> tuple[
             terms = [term for term in terms if term[0] != bound]
         if (bound, cases) not in terms and (bound, ()) not in terms:
             terms.append((bound, cases))
+            if cases and len(each) > MOST and any(known.greatest((), without(key, col)) < inf for key, _, _ in sides):
+                near.append((bound, cases))
+    if sum(1 for _, cases in terms if cases) > most_of(terms, beyond):
+        terms = [*dict.fromkeys((bound, () if (bound, cases) in near else cases) for bound, cases in terms)]
     return (furthest("min" if sign == 1 else "max", terms, beyond),)
 
 
@@ -54,7 +60,7 @@ def furthest(
     """The least or the greatest of the bounds whose conditions hold; any bound, or what is beyond, where none does."""
     always = [bound for bound, cases in each if not cases]
     partial = [(bound, cases) for bound, cases in each if cases]
-    if len(partial) > (CASES if always or beyond is not None else MOST):
+    if len(partial) > most_of(each, beyond):
         always, partial = [bound for bound, _ in each], []
     default = always[0] if always else beyond if len(partial) > FEW else None
     if default is not None:
@@ -65,3 +71,8 @@ def furthest(
         return first
     terms = [first, *(Choice(some, bound, first) for bound, some in rest)]
     return Choice(cases, Extreme(kind, tuple(terms)), furthest(kind, rest, None))
+
+
+def most_of(each: list[tuple[Bound, tuple[Condition, ...]]], beyond: Bound | None) -> int:
+    """How many bounds may count or not."""
+    return CASES if beyond is not None or not all(cases for _, cases in each) else MOST

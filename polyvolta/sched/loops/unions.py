@@ -124,7 +124,7 @@ def _of_one(known: Known, shadows: Sequence[System], col: int, few: int, innermo
         if _valued(s, col) or (best is not None and len(rest) >= len(best[1])):
             continue
         for sizes, most in ((True, SOME), (False, 2 * innermost)):
-            if most and all(known.excludes(_places(known, s, col, sizes).add(left)) for left in rest):
+            if most and all(known.excludes_exactly(_places(known, s, col, sizes).add(left)) for left in rest):
                 best = s, rest, most
                 break
     if best is None or len(best[1]) > 2 * SOME:
@@ -279,18 +279,35 @@ def _hull(known: Known, a: System, b: System) -> System:
 
 
 def _telling(known: Known, where: System, system: System) -> list[tuple[Key, int]]:
-    """The rows of a system that the others do not imply within another one; those of equalities stay."""
+    """The rows of a system that the others do not imply within another one; those of equalities stay.
+
+    Where that takes linear programs, they share a tableau, which each row leaves that is implied.
+    """
     rows = list(system.ineqs.items())
     ties = [row for key, const in system.eqs for row in ((key, const), (negated(key), -const))]
-    if known.columns.floors and len(rows) > 1:
-        tab = known.tableau([*where.every_ge(), *ties, *rows])
-        if not tab.empty:
-            first = tab._made - len(rows)
-            order = sorted(range(len(rows)), key=lambda k: -len(rows[k][0]))
-            gone = {k for k in order if tab._relaxed_implies(-(first + k + 1), ALMOST)}
-            return [*ties, *[row for k, row in enumerate(rows) if k not in gone]]
-    for row in sorted(rows, key=lambda r: -len(r[0])):
+    around, order = [*where.every_ge(), *ties], sorted(rows, key=lambda r: -len(r[0]))
+    for at, row in enumerate(order):
         rest = [r for r in rows if r is not row]
-        if known.ensures([*where.every_ge(), *ties, *rest], *row):
+        top = known.plainly([*around, *rest], negated(row[0]))
+        if top is None:
+            return [*ties, *_needed(known, around, rows, order[at:])]
+        if top < row[1] + 1:
             rows = rest
     return [*ties, *rows]
+
+
+def _needed(
+    known: Known, around: Sequence[tuple[Key, int]], rows: list[tuple[Key, int]], asked: Sequence[tuple[Key, int]]
+) -> list[tuple[Key, int]]:
+    """Some rows without those asked for that the others imply where those around hold, one after another."""
+    tab = known.tableau([*around, *rows])
+    if tab.empty or len(rows) == 1:
+        for row in asked:
+            rest = [r for r in rows if r is not row]
+            if known.ensures([*around, *rest], *row):
+                rows = rest
+        return rows
+    first = tab._made - len(rows)
+    numbers = {row[0]: -(first + k + 1) for k, row in enumerate(rows)}
+    gone = {key for key, _ in asked if tab._relaxed_implies(numbers[key], ALMOST)}
+    return [r for r in rows if r[0] not in gone]

@@ -267,6 +267,7 @@ class Scanner(Writer):
             piece.promote(state.outer)
             if self.parted:
                 piece.tie([col for col in columns if col])
+                piece.land([col for col in loops if col][1:], state.outer)
                 if piece.locals():
                     piece.flatten()
             if not piece.system.empty:
@@ -328,7 +329,8 @@ class Scanner(Writer):
             return nest.visit(0, self.lanes(state, members, columns, columns), state)
         found: dict[tuple[Aff, ...], list[System]] = {}
         for piece in pieces:
-            args = tuple(self.argument(self.columns.aff(*v)) for v in piece.images.values())
+            values = [(*state.known.whole(key, const), den) for key, const, den in piece.images.values()]
+            args = tuple(self.argument(self.columns.aff(*v)) for v in values)
             found.setdefault(args, []).extend(exactly(self.columns, piece.system))
         out: list[Ast] = []
         for args, some in found.items():

@@ -105,6 +105,39 @@ TREES = {
              "[{ S[j] -> [(floor((1 - 2j)/3))] }, { S[j] -> [(j mod 2)] }, { S[j] -> [(1 - 2j)] }]" } }""",
         {0: 7},
     ),
+    "a guard below a mark that leaves a size": (
+        """{ domain: "[N] -> { S[i] : 0 <= i <= 2N }", child: { schedule: "[{ S[i] -> [(i)] }]",
+             child: { mark: "m", child: { guard: "[N] -> { [a] : N <= a and 2a <= N + 3 }" } } } }""",
+        {2: 15, 3: 20, 4: 1, 100: 1},
+    ),
+    "two remainders of an iterator that few values of it have": (
+        """{ domain: "[N] -> { T[i, j] : 1 <= i <= N and -2 <= j <= 1 }", child: { schedule:
+             "[{ T[i, j] -> [(j mod 4)] }, { T[i, j] -> [((j + 2) mod 3)] }]", child: { sequence: [
+             { filter: "{ T[i, j] : j = 0 }" }, { filter: "{ T[i, j] : j >= 1 or j <= -1 }" } ] } } }""",
+        {0: 1, 4: 101, 100: 1061},
+    ),
+    "eight upper bounds, one of which grows and counts at few sizes": (
+        """{ domain: "[N] -> { A[c, i] : 0 <= c <= 6 and 0 <= i <= 1; B[c, i] : 0 <= c <= 5 and 0 <= i <= 2;
+             C[c, i] : 0 <= c <= 4 and 0 <= i <= 3; D[c, i] : 0 <= c <= 3 and 0 <= i <= 4;
+             E[c, i] : 0 <= c <= 2 and 0 <= i <= 5; F[c, i] : 0 <= c <= 1 and 0 <= i <= 6;
+             G[i] : 0 <= i <= 7 and N >= 2; H[i] : N <= 3 and N <= i <= N + 9 }", child: { schedule:
+             "[{ A[c, i] -> [(c)]; B[c, i] -> [(c)]; C[c, i] -> [(c)]; D[c, i] -> [(c)]; E[c, i] -> [(c)];
+                 F[c, i] -> [(c)]; G[i] -> [(0)]; H[i] -> [(6)] },
+               { A[c, i] -> [(i)]; B[c, i] -> [(i)]; C[c, i] -> [(i)]; D[c, i] -> [(i)]; E[c, i] -> [(i)];
+                 F[c, i] -> [(i)]; G[i] -> [(i)]; H[i] -> [(i)] }]", options: "{ atomic[0]; atomic[1] }" } }""",
+        {4: 717, 100: 717},
+    ),
+    "a statement at a remainder that bounds of another one exclude": (
+        """{ domain: "[N] -> { S[] : N mod 8 >= 4; T[i] : N - 1 <= i <= 2 }", child: { schedule: "[N] -> [
+             { S[] -> [(-1)]; T[i] -> [(floor((i + 1)/8))] }, { S[] -> [(floor(N/2))]; T[i] -> [(i)] }]" } }""",
+        {4: 3, 9: 2, 100: 3},
+    ),
+    "a part of a separate loop that integers make one value": (
+        """{ domain: "{ S[i] : i mod 3 = 0 and 0 <= i <= 3; T[] }", child: { schedule:
+             "[{ S[i] -> [(floor((i + 1)/2))]; T[] -> [(2)] }]", options: "{ separate[0] }", child: { schedule:
+             "[{ S[i] -> [(i)]; T[] -> [(1)] }]" } } }""",
+        {0: 0},
+    ),
 }
 
 

@@ -138,8 +138,9 @@ def _of_node(known: Known, node: Ast, loops: bool = False) -> System:
         case If(conditions, body):
             out = _stating(known, conditions).add(_of_all(known, body, loops))
         case Block(_, body):  # what surrounds it may not know of names inside
-            inside = _of_all(known, body, loops)
-            out.ineqs = {row: const for row, const in inside.ineqs.items() if known.columns.of_sizes(row)}
+            for row in _of_all(known, body, loops).every_ge():
+                if known.columns.of_loops(row[0]):
+                    out.ge(*row)
         case For(_, lower, upper) if loops:
             for low, high in product(lower, upper):
                 if isinstance(low, Aff) and isinstance(high, Aff):

@@ -60,12 +60,47 @@ def _inside(node: Ast) -> Ast:
 
 def _rest(node: If, without: tuple[Condition, ...]) -> tuple[Ast, ...]:
     """The condition less some of its tests."""
-    left = tuple(c for c in node.conditions if c not in without)
+    left = tuple(d for c in node.conditions if c not in without for d in _where(c, without))
     return (replace(node, conditions=left),) if left else node.body
+
+
+def _where(c: Condition, known: Sequence[Condition]) -> tuple[Condition, ...]:
+    """A condition where others hold: of alternatives what these do not say, and none where one of them is left.
+
+    Inside of n >= 3, n >= 3 and m >= 1 or m <= 0 is no condition.
+    """
+    if not isinstance(c, AnyOf):
+        return (c,)
+    out: list[tuple[Condition, ...]] = []
+    for case in c.alternatives:
+        if not any(_excludes(d, x) for x in case for d in known):
+            out.append(tuple(x for x in case if not any(_implies(d, x) for d in known)))
+    single = [case[0] for case in out if len(case) == 1]
+    if not all(out) or any(_covers(x, y) for k, x in enumerate(single) for y in single[:k]):
+        return ()
+    return (AnyOf(tuple(out)),) if len(out) > 1 else out[0] if out else (c,)
+
+
+def _excludes(a: Condition, b: Condition) -> bool:
+    """Whether two conditions plainly never hold at once: n >= 3 and n <= 1, or n = 0."""
+    if isinstance(a, AnyOf) or isinstance(b, AnyOf) or "ge" not in (a[0], b[0]):
+        return False
+    sums = [a[1] + b[1]] + ([b[1] - a[1]] if a[0] == "eq" else []) + ([a[1] - b[1]] if b[0] == "eq" else [])
+    return any(e.is_constant and e.const < 0 for e in sums)
+
+
+def _covers(a: Condition, b: Condition) -> bool:
+    """Whether one of two conditions plainly holds wherever the other does not: n >= 3 and n <= 2."""
+    if isinstance(a, AnyOf) or isinstance(b, AnyOf) or (a[0], b[0]) != ("ge", "ge"):
+        return False
+    whole = a[1] + b[1]
+    return whole.is_constant and whole.const >= -1
 
 
 def _needed(conditions: tuple[Condition, ...]) -> tuple[Condition, ...]:
     """Conditions without those that another one plainly implies: n >= 2 beside n = 3 or n >= 3."""
+    plain = [c for c in conditions if not isinstance(c, AnyOf)]
+    conditions = tuple(d for c in conditions for d in _where(c, plain))
     out = list(conditions)
     for c in conditions:
         if not isinstance(c, AnyOf) and c[0] == "ge" and any(_implies(o, c) for o in out if o is not c):

@@ -253,8 +253,9 @@ def _common(known: Known, each: Sequence[tuple[System, list[Side], System]], col
                     break
             else:
                 out.append(side)
-    if out and _far(known, out, _alone(known, each), col):
-        return []
+    if out and _far(known, out, [(s.copy().add(there), some) for s, some, there in each], col):
+        if _far(known, out, _alone(known, each), col):  # also where no other shadow has values
+            return []
     best: dict[Key, Side] = {}
     for side in out:
         if side[0] not in best or side[1] < best[side[0]][1]:

@@ -44,6 +44,13 @@ class Columns:
         """Whether a row speaks of parameters and floors of these alone."""
         return all(c in self.affs and self.affs[c].names() <= self.sizes for c, _ in key)
 
+    def of_loops(self, key: Key) -> bool:
+        """Whether a row speaks of parameters, loop variables and floors of these alone: of no name of a machine."""
+        return all(
+            c in self.affs and all(n in self.sizes or LOOP <= self.ids[n] < FLOOR for n in self.affs[c].names())
+            for c, _ in key
+        )
+
     def loop(self, depth: int) -> int:
         """The column of the loop variable number `depth`, whose name nothing else has."""
         col = LOOP + depth

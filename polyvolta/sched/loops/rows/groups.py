@@ -111,12 +111,25 @@ def groups(
         for cell, whole in found:
             inside = [lane.restrict(cell, k) for lane in together]
             inside = [lane for lane in inside if not lane.empty and not known.excludes(lane.shadows[k])]
+            alone = _closer(known, inside[0], k, columns) if len(inside) == 1 else None
             if inside:
-                items.append((cell if whole else None, inside))
+                items.append((None, [alone]) if alone is not None else (cell if whole else None, inside))
         for some in _components(known, [inside for _, inside in items], k, columns, first):
             shared = [lane for at in some for lane in items[at][1]]
             out.append(Group(shared, items[some[0]][0] if len(some) == 1 else None))
     return out
+
+
+def _closer(known: Known, lane: Lane, k: int, columns: Sequence[int]) -> Lane | None:
+    """A lane within a cell as tight as the integers are, if that bounds its column closer.
+
+    Of 0 <= i <= 2 with i mod 3 = 0 it is i = 0.
+    """
+    if not lane.piece.locals():
+        return None
+    new, col = lane.copy(), columns[k]
+    new.tighten(new.shadows[k], col, known, {})
+    return None if new.shadows[k].ineqs == lane.shadows[k].ineqs else new
 
 
 def _separate(

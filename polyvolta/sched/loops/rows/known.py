@@ -204,10 +204,14 @@ class Known:
             self._several = [row for row in self.ineqs.items() if len(row[0]) != 1]
         return greatest((*self._several, *rows), key, self.low, self.high)
 
-    def greatest(self, rows: Sequence[tuple[Key, int]], key: Key) -> float | Fraction:
+    def greatest(self, rows: Sequence[tuple[Key, int]], key: Key, enough: int | None = None) -> float | Fraction:
         """The greatest value of `key . x` where some rows `>= 0` hold besides, over the rationals.
 
         Infinity where there is none, its negative where the rows hold nowhere.
+
+        Parameters
+        ----------
+        enough : the answer where any value is beyond it.
         """
         plain = self.plainly(rows, key)
         if plain is not None:
@@ -215,7 +219,10 @@ class Known:
         tab = self.tableau(rows)
         if tab.empty:
             return -inf
-        top = tab.maximum(self._dense(tab, key, 0))
+        row = self._dense(tab, key, 0)
+        if enough is not None and not tab.implies([enough, *[-c for c in row[1:]]]):
+            return enough
+        top = tab.maximum(row)
         return inf if top is None else Fraction(*top)
 
     def ensures(self, rows: Sequence[tuple[Key, int]], key: Key, const: int) -> bool:
@@ -289,6 +296,15 @@ class Known:
         den, inner, const = self.columns.floors[floor]
         rest = self.modulo(inner, const, den, depth)
         return None if rest[0] else (inner, const - rest[1], den)
+
+    def whole(self, key: Key, const: int) -> tuple[Key, int]:
+        """The same value with fewer floors: 2*floor(N/2) is N where N is even."""
+        for c, v in key if self.residues else ():
+            found = self._multiple_of(c, NESTED) if c in self.columns.floors else None
+            if found is not None and v % found[2] == 0:
+                n = v // found[2]
+                return self.whole(plus(1, without(key, c), n, found[0]), const + n * found[1])
+        return key, const
 
     @property
     def nowhere(self) -> bool:

@@ -6,7 +6,7 @@ whole band. What then speaks of the column of loop k are its bounds; what does n
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from math import gcd
 
@@ -56,7 +56,7 @@ class Lane:
             exact = None if rest.exact or not columns[k] else self.resolved(columns[k + 1 :], outermost - LOOP, known)
             shadows[k] = exact or rest
             if not (rest.exact or exact) and columns[k]:
-                self.tighten(shadows[k], columns[k], known)
+                self.tighten(shadows[k], columns[k], known, self.piece.system.ineqs)
             if k > start and columns[k]:
                 rest = rest.without((columns[k],), known.low, known.high)
         self.shadows = shadows
@@ -76,14 +76,18 @@ class Lane:
             found = self._said[k] = shadow, col, shadow.rows_of(col)
         return found[2]
 
-    def tighten(self, shadow: System, col: int, known: Known) -> None:
+    def tighten(self, shadow: System, col: int, known: Known, stated: Mapping[Key, int]) -> None:
         """Make bounds of a column as tight as the integers are.
 
         Projecting f away from c <= 2*f <= c + 1 and 4*b - c <= 2*f leaves 2*c >= 4*b - 1, and c is 2*b at least. Bounds
         that others imply stay as they are: tighter ones would count at a few small sizes, and be written for these.
+
+        Parameters
+        ----------
+        stated : rows that stay, such as those of the piece: what comes of no projection.
         """
         for key, const in list(shadow.ineqs.items()):
-            if coefficient(key, col) and self.piece.system.ineqs.get(key) != const:  # it comes of a projection
+            if coefficient(key, col) and stated.get(key) != const:
                 others = shadow.copy()
                 del others.ineqs[key]
                 if known.given(others).implies(key, const):

@@ -14,7 +14,7 @@ from math import gcd, inf
 
 from polyvolta.sched.loops.rows.known import Known
 from polyvolta.sched.loops.rows.lanes import Lane
-from polyvolta.sched.loops.rows.linear import Key, System, coefficient, plus, without
+from polyvolta.sched.loops.rows.linear import Key, System, coefficient, negated, plus, without
 from polyvolta.sets import BudgetExceeded
 from polyvolta.sets.budgets import bounded
 
@@ -36,7 +36,7 @@ class Compared:
     def __init__(self, known: Known, k: int, columns: Sequence[int], first: First | None) -> None:
         self.known, self.k, self.columns, self.first = known, k, columns, first
         self._rows: dict[int, tuple[tuple[Key, int], ...]] = {}  # by the identity of shadows, which lanes keep
-        self._found: dict[tuple, float | Fraction | None] = {}
+        self._found: dict[tuple[tuple, int], float | Fraction | None] = {}
         self._kept_apart: dict[tuple, bool] = {}
 
     def precedes(self, p: Lane, q: Lane) -> bool:
@@ -49,11 +49,11 @@ class Compared:
             high, low = ends(a, col)[1], ends(b, col)[0]
             if (high is not None and low is not None and high < low) or _apart(a, b, col):
                 return True
-            key = col, self._said(a), self._said(b)
-            if key not in self._found:
-                self._found[key] = _furthest(self.known, *key)
-            most = self._found[key]
             steps = max([d for s in (a, b) for _, _, d in s.mods], default=1)
+            key = col, self._said(a), self._said(b)
+            if (key, steps) not in self._found:
+                self._found[key, steps] = _furthest(self.known, *key, steps)
+            most = self._found[key, steps]
             if most is not None and 1 <= most < steps and self._never(key, a, b):
                 most = 0
             if most is None or most < 0:  # at no place outside do both run, or p always before
@@ -78,19 +78,23 @@ class Compared:
 
 
 def _furthest(
-    known: Known, col: int, some: Iterable[tuple[Key, int]], others: Iterable[tuple[Key, int]]
+    known: Known, col: int, some: Sequence[tuple[Key, int]], others: Iterable[tuple[Key, int]], enough: int
 ) -> float | Fraction | None:
     """How far values of a column by some rows are beyond those by others, over the rationals; less than 1: at most
     equal, less than 0: before.
 
-    None where both hold at no place.
+    None where both hold at no place; `enough` at least where they are beyond by more.
     """
-    twin = known.columns.twin(col)
+    twin, said = known.columns.twin(col), dict(some)
     rows = list(some)
     for key, const in others:
         v = coefficient(key, col)
+        if not v:
+            opposite = said.get(negated(key))
+            if opposite is not None and opposite + const < 0:
+                return None
         rows.append((plus(1, without(key, col), v, ((twin, 1),)), const) if v else (key, const))
-    most = known.greatest(rows, ((col, 1), (twin, -1)))
+    most = known.greatest(rows, ((col, 1), (twin, -1)), enough)
     return None if most == -inf else most
 
 

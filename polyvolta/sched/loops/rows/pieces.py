@@ -33,7 +33,7 @@ from polyvolta.sched.loops.rows.linear import (
     solve,
     without,
 )
-from polyvolta.sched.loops.rows.steps import grids, zeros
+from polyvolta.sched.loops.rows.steps import grids, landed, zeros
 from polyvolta.sets import Aff, BudgetExceeded, budget
 from polyvolta.sets.conjuncts import lattice
 from polyvolta.sets.conjuncts.conjunct import Conjunct
@@ -264,6 +264,22 @@ class Piece:
             if high is not None and const + high < -v:
                 whole, shift = self.columns.quotient(-v, rest, const)
                 yield plus(1, ((col, 1),), -1, whole), -shift
+
+    def land(self, columns: Sequence[int], outer: Callable[[Key], bool]) -> None:
+        """Put in values that strides leave between bounds: c = 9 - t mod 12 where 0 <= c <= 9 and c + t = 9 mod 12.
+
+        Projecting the column away would lose that there is such a value, here that t mod 12 <= 9.
+
+        Parameters
+        ----------
+        columns : those for which values are put in.
+        """
+        while not self.system.empty:
+            row = next(landed(self.system, self.columns, columns, outer), None)
+            if row is None:
+                return
+            self.system.eq(*row)
+            self.settle()
 
     def tie(self, columns: Sequence[int]) -> None:
         """Equate floors that are always as far from a column or its negative, or from 0.

@@ -9,9 +9,10 @@ congruences have one integer solution modulo their product, so one of 160 is tak
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from math import gcd
 
+from polyvolta.sched.loops.rows.columns import Columns
 from polyvolta.sched.loops.rows.linear import LOCAL, Key, System, coefficient, dense, negated, plus, without
 from polyvolta.sets.engine.simplex import Tableau
 
@@ -109,3 +110,25 @@ def prime_powers(d: int) -> Iterator[int]:
         if power > 1:
             yield power
         p += 1
+
+
+def landed(
+    system: System, columns: Columns, some: Sequence[int], outer: Callable[[Key], bool]
+) -> Iterator[tuple[Key, int]]:
+    """Rows that are 0 of one of some columns, that no equality has, and of what is outside: its values have a stride,
+    and fewer than that are between bounds."""
+    for key, const, d in system.mods:
+        free = [(c, v) for c, v in key if not outer(((c, v),))]
+        if len(free) != 1 or free[0][0] not in some or free[0][1] not in (1, -1):
+            continue
+        ((col, v),) = free
+        if any(coefficient(row, col) for row, _ in system.eqs):
+            continue
+        f, shift = (without(key, col), const) if v > 0 else (negated(without(key, col)), -const)
+        for row, low in system.ineqs.items():
+            high, rest = system.ineqs.get(negated(row)), without(row, col)
+            if coefficient(row, col) == 1 and high is not None and low + high + 1 < d and outer(rest):
+                # the column is -f - shift modulo d, and its sum with the rest is the greatest up to high
+                whole, more = columns.quotient(d, plus(1, f, -1, rest), high + shift)
+                yield plus(1, plus(1, ((col, 1),), 1, f), -d, whole), shift - d * more
+                break

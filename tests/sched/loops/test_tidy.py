@@ -1,0 +1,51 @@
+"""Conditions inside of others: what is left of their alternatives, decided by hand."""
+
+import pytest
+
+from polyvolta.sched.loops.ast import AnyOf, Call, If
+from polyvolta.sched.loops.hoisting.tidy import tidied
+from polyvolta.sched.loops.scan import scan
+from polyvolta.sched.tree import Schedule
+from polyvolta.sets import var
+
+N, M = var("N"), var("M")
+CALL = Call("S", (), ())
+FROM_3, FROM_5, UP_TO_2, UP_TO_3 = ("ge", N - 3), ("ge", N - 5), ("ge", 2 - N), ("ge", 3 - N)
+IS_3, M_FROM_1, M_UP_TO_0, M_UP_TO_MINUS_1 = ("eq", N - 3), ("ge", M - 1), ("ge", -M), ("ge", -M - 1)
+
+
+@pytest.mark.parametrize(
+    ("outer", "cases", "left"),
+    [
+        # N >= 3: N >= 3 and M >= 1, or M <= -1
+        (FROM_3, ((FROM_3, M_FROM_1), (M_UP_TO_MINUS_1,)), (FROM_3, AnyOf(((M_FROM_1,), (M_UP_TO_MINUS_1,))))),
+        # one of the two always holds: M >= 1 or M <= 0
+        (FROM_3, ((FROM_3, M_FROM_1), (M_UP_TO_0,)), (FROM_3,)),
+        # N >= 5: N >= 3, or anything
+        (FROM_5, ((FROM_3,), (M_FROM_1,)), (FROM_5,)),
+        # N = 3: N >= 5 and M >= 1 never holds
+        (IS_3, ((FROM_5, M_FROM_1), (M_UP_TO_0,)), (IS_3, M_UP_TO_0)),
+        # N >= 3: N <= 2 never holds, N <= 3 may
+        (FROM_3, ((UP_TO_2,), (M_FROM_1,)), (FROM_3, M_FROM_1)),
+        (FROM_3, ((UP_TO_3,), (M_FROM_1,)), (FROM_3, AnyOf(((UP_TO_3,), (M_FROM_1,))))),
+        # nothing is left: as it stands
+        (FROM_5, ((UP_TO_2,), (UP_TO_3,)), (FROM_5, AnyOf(((UP_TO_2,), (UP_TO_3,))))),
+    ],
+)
+def test_alternatives_say_what_is_not_known_outside(outer, cases, left):
+    inner = If((AnyOf(cases),), (CALL,), ())
+    assert tidied((If((outer,), (inner,), ()),)) == (If(left, (CALL,), ()),)
+    # the same beside another statement, the condition outside of both
+    other = Call("T", (), ())
+    inside = (CALL,) if len(left) == 1 else (If(left[1:], (CALL,), ()),)
+    found = tidied((If((outer,), (other,), ()), If((outer, AnyOf(cases)), (CALL,), ())))
+    assert found == (If((outer,), (other, *inside), ()),)
+
+
+def test_arguments_have_no_floors_that_a_remainder_decides():
+    tree = """{ domain: "[N] -> { S[i, j] : 0 <= i <= 3 and j = 2*floor(N/2) }",
+                child: { guard: "[N] -> { [] : N mod 2 = 0 }", child: { schedule: "[{ S[i, j] -> [(i)] }]" } } }"""
+    (test,) = scan(Schedule.parse(tree)).body
+    (loop,) = test.body
+    (call,) = loop.body
+    assert call.args == (var("c0"), N)
