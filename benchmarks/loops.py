@@ -25,172 +25,28 @@ import math
 import re
 import shutil
 import signal
-import subprocess
 import sys
-import tempfile
 import time
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 
-from cloog import map_and_context  # noqa: E402
+from loop_cases import Input, inputs_of, polybench, scheduled_by_isl  # noqa: E402
+from loop_counts import measure  # noqa: E402
 
 from polyvolta.sched import Band, Domain, Member, Schedule, scan  # noqa: E402
-from polyvolta.sched import Sequence as SequenceNode  # noqa: E402
-from polyvolta.sched.tree import Filter, LoopType, Node  # noqa: E402
-from polyvolta.sets import Aff, Map, NotAFunction, PolyvoltaError, aff, var  # noqa: E402
+from polyvolta.sched.tree import LoopType  # noqa: E402
+from polyvolta.sets import Map, NotAFunction, PolyvoltaError, var  # noqa: E402
 
 try:
     import islpy as isl
 except ImportError:
     isl = None
 
-MOST = 100_000_000  # tests at which a run is stopped
 LONGEST = 20  # processor seconds at which making our loops is stopped
 TYPES: tuple[LoopType, ...] = ("atomic", "separate", "unroll")
-
-
-@dataclass
-class Input:
-    """A tree or a map for both, and what became of it.
-
-    Parameters
-    ----------
-    tree : ours; None where the text is none of ours, and then `why` says what is wrong.
-    ours, isls : the C text of the loops.
-    counts : for each value (our tests, isl's).
-    """
-
-    kind: str
-    name: str
-    text: str
-    tree: Schedule | None = None
-    why: str = ""
-    ours: str = ""
-    isls: str = ""
-    params: tuple[str, ...] = ()
-    points: list[list[int]] = field(default_factory=list)
-    counts: list[tuple[int, int]] = field(default_factory=list)
-    seconds: tuple[float, float] = (0.0, 0.0)
-
-    @property
-    def ratios(self) -> list[float]:
-        return [(a + 1) / (b + 1) for a, b in self.counts]
-
-
-# ---- inputs
-
-
-def inputs_of(path: Path) -> Iterator[Input]:
-    """The inputs of a file, or of all files below a folder."""
-    if path.is_dir():
-        for inner in sorted(path.iterdir()):
-            yield from inputs_of(inner)
-    elif path.suffix in (".st", ".in"):
-        yield Input(f"{path.parent.name} {path.suffix}", path.stem, path.read_text())
-    elif path.suffix == ".cloog":
-        try:
-            text, why = map_and_context(path), ""
-        except (ValueError, IndexError):
-            text, why = "", "none of CLooG's formats"
-        yield Input("CLooG", path.stem, text, why=why)
-    elif path.suffix == ".txt":
-        for part in re.split(r"^== *", path.read_text(), flags=re.MULTILINE)[1:]:
-            name, _, text = part.partition("\n")
-            yield Input(path.stem, name.strip(), text)
-
-
-def polybench() -> Iterator[Input]:
-    """PolyBench: each kernel as written, as one band, as the scheduler has it, and that tiled, scaled or not."""
-    from examples.polybench import KERNELS
-    from examples.polybench.tiling import tiled
-    from polyvolta.sched import schedule
-
-    for name, kernel in KERNELS.items():
-        program = kernel.program
-        written = Schedule(program.schedule.root)
-        trees = {"written": written, "one band": one_band(written)}
-        trees["scheduled"] = Schedule(schedule(program).root)
-        trees["tiled"] = tiled(trees["scheduled"], 8)
-        trees["scaled"] = scaled(trees["tiled"])
-        for kind, tree in trees.items():
-            yield Input(f"PolyBench {kind}", name, tree.to_isl(), tree)
-
-
-def scheduled_by_isl() -> Iterator[Input]:
-    """PolyBench and the nests of `schedules.py` as isl's scheduler has them, and that tiled by isl."""
-    from schedules import isl_read, programs, texts_of
-
-    for name, program in programs():
-        (constraints,) = isl_read(texts_of(program))
-        tree = constraints.compute_schedule()
-        yield Input("isl's schedules", name, yaml_of(tree))
-        for kind, sizes in ("tiles", (32,)), ("odd tiles", (7, 5, 3)):
-            new = tiled_by_isl(tree.get_root(), sizes).get_schedule()
-            if not new.plain_is_equal(tree):
-                yield Input(f"isl's schedules, {kind}", name, yaml_of(new))
-
-
-def tiled_by_isl(node: object, sizes: Sequence[int]) -> object:
-    """The tree with every permutable band of two members or more tiled, at the same node."""
-    for k in range(node.n_children()):
-        node = tiled_by_isl(node.child(k), sizes).parent()
-    if node.get_type() == isl.schedule_node_type.band and node.band_get_permutable() and node.band_n_member() > 1:
-        values = isl.MultiVal.zero(node.band_get_space())
-        for k in range(node.band_n_member()):
-            values = values.set_val(k, isl.Val(sizes[k % len(sizes)]))
-        node = node.band_tile(values)
-    return node
-
-
-def yaml_of(tree: object) -> str:
-    """A tree of isl's as text on several lines."""
-    return isl.Printer.to_str(tree.get_ctx()).set_yaml_style(isl.yaml_style.BLOCK).print_schedule(tree).get_str()
-
-
-def one_band(tree: Schedule) -> Schedule:
-    """The same order as one band, whose members are numbers where the tree has a sequence."""
-    rows: dict[str, list[Aff]] = {}
-
-    def walk(node: Node, names: Sequence[str], before: list[dict[str, Aff]]) -> None:
-        match node:
-            case Band(members=members):
-                walk(node.child, names, before + [dict(m.exprs) for m in members])
-            case SequenceNode(children):
-                for k, child in enumerate(children):
-                    walk(child, child.statements, before + [dict.fromkeys(child.statements, aff(k))])
-            case Filter():
-                walk(node.child, node.statements, before)
-            case _:
-                rows.update({n: [m[n] for m in before] for n in names})
-
-    names = [s.out.name or "" for s, _ in tree.domain.parts]
-    walk(tree.root.children[0], names, [])
-    width = max(map(len, rows.values()))
-    full = {n: row + [aff(0)] * (width - len(row)) for n, row in rows.items()}
-    members = tuple(Member(tuple((n, row[k]) for n, row in full.items())) for k in range(width))
-    return Schedule(Domain(tree.domain, Band(members)))
-
-
-def scaled(tree: Schedule) -> Schedule:
-    """The tile loops counting points instead of tiles, as PPCG has them by default."""
-    for at in tree.bands():
-        band = tree.band(at)
-        below = band.child
-        if isinstance(below, Band) and all(_tiles(m) for m in band.members):
-            members = tuple(
-                Member(tuple((s, e * next(a.den for a, _ in e.terms)) for s, e in m.exprs), coincident=m.coincident)
-                for m in band.members
-            )
-            tree = tree.replace(at, Band(members, below, band.permutable))
-    return tree
-
-
-def _tiles(m: Member) -> bool:
-    return all(len(e.terms) == 1 and not e.const and hasattr(e.terms[0][0], "den") for _, e in m.exprs)
 
 
 # ---- both codes
@@ -351,114 +207,6 @@ def point(context: object, params: Sequence[str], value: int) -> list[int]:
             context = context.fix_val(isl.dim_type.param, at, isl.Val(chosen))
         out.append(chosen)
     return out
-
-
-# ---- counting
-
-
-HEAD = r"""
-#include <stdio.h>
-#include <setjmp.h>
-#define floord(n, d) (((n) < 0) ? -((-(n) + (d) - 1) / (d)) : (n) / (d))
-#define min(x, y) ((x) < (y) ? (x) : (y))
-#define max(x, y) ((x) > (y) ? (x) : (y))
-#define modd(n, d) (((n) % (d) + (d)) % (d))
-#define floordiv(n, d) ((n) / (d) - ((n) % (d) != 0 && ((n) < 0) != ((d) < 0)))
-#define floormod(n, d) ((n) - (d) * floordiv(n, d))
-typedef long long whole;
-static whole tests, calls; static unsigned long long all; static jmp_buf out;
-static void many(void) { longjmp(out, 1); }
-#define TEST(x) ((++tests > MOST ? many() : (void)0), (x))
-static void call(whole id, int n, const whole *v) {
-  unsigned long long h = id * 0x9E3779B97F4A7C15ull;
-  for (int k = 0; k < n; k++) { h ^= v[k] + 0x9E3779B97F4A7C15ull + (h << 6) + (h >> 2); h *= 0xff51afd7ed558ccdull; }
-  all += h ^ (h >> 31); calls++;
-}
-#define CALL(id, ...) do { whole v[] = {__VA_ARGS__}; call(id, sizeof v / sizeof *v, v); } while (0)
-"""
-
-
-def counting(code: str) -> str:
-    """Loops with their tests counted."""
-    lines = []
-    for line in code.splitlines():
-        loop = re.match(r"(\s*)for \((\w+ )+(\w+) = (.*?); (.*); (.*)\)( \{)?$", line)
-        test = re.match(r"(\s*(?:\} )?(?:else )?)if \((.*)\)( \{)?$", line)
-        if loop:
-            pad, _, name, low, cond, step, brace = loop.groups()
-            line = f"{pad}for (whole {name} = {low}; TEST({cond}); {step}){brace or ''}"
-        elif test:
-            line = f"{test[1]}if ({counted(test[2])}){test[3] or ''}"
-        elif line.startswith("#"):
-            continue
-        lines.append(line)
-    return "\n".join(lines)
-
-
-def counted(condition: str) -> str:
-    """A condition with each of its comparisons counted."""
-    for mark in ("||", "&&"):
-        parts = split(condition, mark)
-        if len(parts) > 1:
-            return f" {mark} ".join(f"({counted(p)})" for p in parts)
-    text = condition.strip()
-    if text.startswith("(") and split(text[1:-1], ")") == [text[1:-1]] and re.search("&&|\\|\\|", text):
-        return f"({counted(text[1:-1])})"
-    return f"TEST({text})"
-
-
-def split(text: str, mark: str) -> list[str]:
-    """The text cut at a mark outside of brackets; whole if brackets do not fit."""
-    out, depth, start, k = [], 0, 0, 0
-    while k < len(text):
-        if depth == 0 and text.startswith(mark, k):
-            out.append(text[start:k])
-            k = start = k + len(mark)
-            continue
-        depth += {"(": 1, ")": -1}.get(text[k], 0)
-        k += 1
-    return [*out, text[start:]]
-
-
-def measure(some: Sequence[Input], compiler: str) -> None:
-    """Compile the codes of some inputs, run them, and note the counts."""
-    ids: dict[str, int] = {}
-    text = [HEAD.replace("MOST", str(MOST))]
-    for k, one in enumerate(some):
-        names = list(dict.fromkeys(re.findall(r"^\s*(?:\S.*\) )?(\w+)\(", one.ours + "\n" + one.isls, re.M)))
-        names = [n for n in names if n not in ("for", "if", "define", "floord", "min", "max")]
-        takes = ", ".join(f"whole {p}" for p in one.params) or "void"
-        for side, code in (("ours", one.ours), ("isls", one.isls)):
-            text += [f"#define {n}(...) CALL({ids.setdefault(n, len(ids) + 1)}, ##__VA_ARGS__)" for n in names]
-            text += [f"static void {side}{k}({takes}) {{", counting(code), "}"]
-            text += [f"#undef {n}" for n in names]
-    text.append("int main(void) {")
-    for k, one in enumerate(some):
-        for p in one.points:
-            for side in ("ours", "isls"):
-                run = f"{side}{k}({', '.join(map(str, p))});"
-                text.append(f"tests = calls = all = 0; if (!setjmp(out)) {{ {run} }} else calls = -1;")
-                text.append('printf("%lld %lld %llu\\n", tests, calls, all);')
-    text += ["return 0; }"]
-    with tempfile.TemporaryDirectory() as folder:
-        source, program = Path(folder, "loops.c"), Path(folder, "loops")
-        source.write_text("\n".join(text))
-        done = subprocess.run([compiler, "-O1", "-w", "-o", program, source], capture_output=True, text=True)
-        if done.returncode:
-            if len(some) > 1:
-                for one in some:
-                    measure([one], compiler)
-            else:
-                some[0].why = "C: " + done.stderr.strip().splitlines()[-1]
-            return
-        lines = subprocess.run([program], capture_output=True, text=True, check=True).stdout.splitlines()
-    rows = iter([tuple(map(int, line.split())) for line in lines])
-    for one in some:
-        for p in one.points:
-            ours, isls = next(rows), next(rows)
-            one.counts.append((ours[0], isls[0]))
-            if -1 not in (ours[1], isls[1]) and ours[1:] != isls[1:]:
-                one.why = f"DIFFERENT calls at {dict(zip(one.params, p))}: {ours[1]}, isl's {isls[1]}"
 
 
 # ---- the table

@@ -117,11 +117,7 @@ def schedule(
         conditional_validity_condition = said.get("conditional_validity_condition", conditional_validity_condition)
     domain, written, context = _what(program, context_of(context))
     assert not isinstance(program, str)  # another text is refused
-    if fuse not in get_args(Fuse):
-        raise BadSchedule(f"there is no way to fuse called {fuse!r}", hint=nearest(str(fuse), get_args(Fuse)))
-    if explain is not None and not callable(explain):
-        raise BadSchedule(f"explain is called with each step, {explain!r} cannot be", hint="explain=print shows them")
-    say: Explain = (lambda text: explain(text())) if explain is not None else (lambda text: None)
+    say = _explained(fuse, explain)
     iterators = {s.out.name or "": s.out.dims for s, _ in domain.parts}
     given = Constraints(validity, proximity, coincidence, conditional_validity, conditional_validity_condition)
     found = _respected(program, dependences, given, iterators)
@@ -141,13 +137,8 @@ def schedule(
         negative=negative,
         explain=say,
     )
-    number = {name: k for k, name in enumerate(builder.names)}
-    pieces = pieces_of(between, number, params, scheduled)
-    for p in pieces:
-        say(lambda p=p: f"dependence {builder.describe(p)}")
-    fixed = tuple([_alike(cs, len(params)) if narrow else () for _, cs in parts])
     try:
-        tree = builder.tree(pieces, fixed) if tuples else Leaf()
+        tree = _tree(builder, scheduled, [cs if narrow else () for _, cs in parts], between)
     except NoSchedule:
         if scheduled is domain:
             raise
@@ -161,6 +152,43 @@ def schedule(
     if found and (verify or builder.failures):
         _verify(result, builder)
     return result
+
+
+def _explained(fuse: str, explain: Callable[[str], object] | None) -> Explain:
+    """What is called with a function of each step's words.
+
+    Raises
+    ------
+    BadSchedule : there is no such way to fuse, or the steps cannot be told.
+    """
+    if fuse not in get_args(Fuse):
+        raise BadSchedule(f"there is no way to fuse called {fuse!r}", hint=nearest(str(fuse), get_args(Fuse)))
+    if explain is None:
+        return lambda text: None
+    if not callable(explain):
+        raise BadSchedule(f"explain is called with each step, {explain!r} cannot be", hint="explain=print shows them")
+    return lambda text: explain(text())
+
+
+def _tree(
+    builder: Builder, domain: Set, narrow: Sequence[Sequence[Conjunct]], dependences: Sequence[Dependence]
+) -> Node:
+    """What stands below the domain.
+
+    Parameters
+    ----------
+    narrow : for each statement its instances, if directions in which these are alike need no member.
+
+    Raises
+    ------
+    NoSchedule : the dependences have a cycle.
+    """
+    number = {name: k for k, name in enumerate(builder.names)}
+    pieces = pieces_of(dependences, number, builder.params, domain)
+    for p in pieces:
+        builder.explain(lambda p=p: f"dependence {builder.describe(p)}")
+    fixed = tuple([_alike(cs, len(builder.params)) for cs in narrow])
+    return builder.tree(pieces, fixed) if builder.names else Leaf()
 
 
 def _respected(

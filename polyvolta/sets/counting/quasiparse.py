@@ -10,7 +10,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from ..conjuncts.conjunct import Conjunct
-from ..functions.pwparse import _Functions
+from ..functions.pwparse import FunctionParser
 from ..text.formulas import Node, clauses, conjuncts
 from ..text.tokens import is_name
 from ..values.space import Space, Tuple
@@ -39,7 +39,7 @@ def parse_polynomial(text: str) -> PwQPolynomial:
     return _Polynomials(text).function_of_text()
 
 
-class _Polynomials(_Functions):
+class _Polynomials(FunctionParser):
     def function_of_text(self) -> PwQPolynomial:
         """The function."""
         try:

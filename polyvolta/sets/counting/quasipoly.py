@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from ..budgets import metered_class, spend
 from ..conjuncts.conjunct import Conjunct
 from ..errors import NotAffine, SetSyntaxError, SpaceMismatch, Unbounded, UnknownName, kind_of, nearest
-from ..values.aff import Aff, Atom, _order, var
+from ..values.aff import Aff, Atom, order_of, var
 from ..values.named import Named, by_isl
 from ..values.space import Space, Tuple, whole
 from . import polynomial as pl
@@ -56,8 +56,8 @@ class QPolynomial:
     @property
     def terms(self) -> tuple[tuple[tuple[tuple[Atom, int], ...], Fraction], ...]:
         """Pairs (((atom, power), ...), coefficient), in the order of printing: by degree, then by name."""
-        rows = [(tuple(sorted(m, key=lambda t: _order(t[0]))), c) for m, c in self._terms.items()]
-        return tuple(sorted(rows, key=lambda r: (sum(e for _, e in r[0]), [(_order(a), -e) for a, e in r[0]])))
+        rows = [(tuple(sorted(m, key=lambda t: order_of(t[0]))), c) for m, c in self._terms.items()]
+        return tuple(sorted(rows, key=lambda r: (sum(e for _, e in r[0]), [(order_of(a), -e) for a, e in r[0]])))
 
     def __reduce__(self) -> tuple[object, ...]:
         """Made anew from its terms, for another process hashes names otherwise."""
@@ -335,9 +335,9 @@ class PwQPolynomial(metaclass=Named):
 
 def _piece_text(where: Set, c: Conjunct, what: QPolynomial) -> str:
     """`tuple -> (polynomial) : constraints`."""
-    from ..text.show import ISL, _piece
+    from ..text.show import ISL, piece_text
 
-    place, colon, body = _piece(where.param_names, where.space, c, ISL).partition(":")
+    place, colon, body = piece_text(where.param_names, where.space, c, ISL).partition(":")
     value = f"({what})" if len(what.terms) > 1 else str(what)
     text = f"{place.strip()} -> {value}" if place.strip() else value
     return f"{text} :{body}" if colon and body.strip() else text

@@ -15,7 +15,7 @@ from itertools import product
 from ..conjuncts.conjunct import Conjunct
 from ..errors import SpaceMismatch
 from ..text.formulas import Node, Tree, clauses, conjuncts
-from ..text.parse import _Parser, _when
+from ..text.parse import ConjunctParser, all_of
 from ..text.tokens import is_name
 from ..values.aff import Aff
 from ..values.space import Space, Tuple, distinct, renamed
@@ -33,7 +33,7 @@ def parse_piecewise(text: str) -> tuple[tuple[str, ...], Space, list[Cell]]:
     SpaceMismatch : the pieces are in several spaces.
     NotAFunction : two pieces give different values at one point.
     """
-    parser = _Functions(text)
+    parser = FunctionParser(text)
     try:
         params, parts = parser.whole_text()
     except RecursionError:
@@ -48,7 +48,9 @@ def parse_piecewise(text: str) -> tuple[tuple[str, ...], Space, list[Cell]]:
     return params, space, disjoint((*params, *space.dims[: space.n_in]), cells, text.strip())
 
 
-class _Functions(_Parser):
+class FunctionParser(ConjunctParser):
+    """A parser of functions, whose outputs are expressions by cases."""
+
     def whole_text(self) -> tuple[tuple[str, ...], list[tuple[Space, list[Cell]]]]:
         context = self.parameters() if self.at("[") else []
         self.expect("{")
@@ -127,7 +129,7 @@ class _Functions(_Parser):
         if den != 1:
             hint = f"values are integers: write floor(e/{den}) or e // {den}"
             raise self.error("the value would be a fraction", hint, mark)
-        return [(_when(atoms), (v,)) for atoms, (v,) in self.cases([value])]
+        return [(all_of(atoms), (v,)) for atoms, (v,) in self.cases([value])]
 
     def alternative(self) -> list[Option]:
         found = self.component()

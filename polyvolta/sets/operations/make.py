@@ -73,7 +73,7 @@ def universe(cls: type[R], space: SpaceLike) -> R:
     SpaceMismatch : that is no space, or one for the other kind.
     """
     found = cls._of((), [(s, (cj.universe(len(s.dims)),)) for s in _spaces(cls, space)])
-    return found.align_params(space) if isinstance(space, Space) and space.param_names else found
+    return found.align_params(space.param_names) if isinstance(space, Space) and space.param_names else found
 
 
 def empty(cls: type[R], space: SpaceLike) -> R:
@@ -84,7 +84,7 @@ def empty(cls: type[R], space: SpaceLike) -> R:
     True
     """
     found = cls._of((), [(s, ()) for s in _spaces(cls, space)])
-    return found.align_params(space) if isinstance(space, Space) and space.param_names else found
+    return found.align_params(space.param_names) if isinstance(space, Space) and space.param_names else found
 
 
 def identity(cls: type[Map], space: SpaceLike) -> Map:

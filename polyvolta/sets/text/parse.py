@@ -58,7 +58,7 @@ def parse(text: str, is_map: bool) -> tuple[tuple[str, ...], list[tuple[Space, t
         if is_tuple_of_functions(text):
             m = parse_tuple(text)
             return m.param_names, list(m.parts)
-    return _Parser(text).relation(is_map)
+    return ConjunctParser(text).relation(is_map)
 
 
 class Parser(Formulas, Generic[P]):
@@ -230,7 +230,7 @@ class Parser(Formulas, Generic[P]):
                 tree = self.leaf([">="], [(name - first,)])
                 return None, tree if self.ends() else Node("all", (tree, self.leaf(["<="], [(name - self.choice(),)])))
             first, den = self.cleared(first)
-            options = [(_when(atoms), v, den) for atoms, (v,) in self.cases([first])]
+            options = [(all_of(atoms), v, den) for atoms, (v,) in self.cases([first])]
         if self.eat(":"):
             condition = self.formula()
             options = options and [(Node("all", (when, condition)), v, den) for when, v, den in options]
@@ -267,12 +267,14 @@ class Parser(Formulas, Generic[P]):
         return name
 
 
-class _Parser(Parser[Conjunct]):
+class ConjunctParser(Parser[Conjunct]):
+    """A parser whose pieces are conjuncts; those of functions and polynomials start from it."""
+
     def pieces(self, tree: Tree, names: tuple[str, ...]) -> tuple[Conjunct, ...]:
         return conjuncts(clauses(tree), names)
 
 
-def _when(atoms: tuple[Constraint, ...]) -> Tree:
+def all_of(atoms: tuple[Constraint, ...]) -> Tree:
     """Some atoms as a tree."""
     if not atoms:
         return YES
@@ -282,7 +284,7 @@ def _when(atoms: tuple[Constraint, ...]) -> Tree:
 def _is(name: Aff, option: Option) -> Tree:
     """That a dimension has a value where its condition holds."""
     when, value, den = option
-    equal = _when((("eq", value - name * den),))
+    equal = all_of((("eq", value - name * den),))
     return equal if when is YES else Node("all", (when, equal))
 
 

@@ -145,7 +145,7 @@ def piece_texts(r: Relation, style: Style = ISL) -> list[str]:
 
 
 def _piece_texts(r: Relation, style: Style) -> list[str]:
-    texts = [_piece(r.param_names, s, c, style) for s, cs in r.parts for c in cs]
+    texts = [piece_text(r.param_names, s, c, style) for s, cs in r.parts for c in cs]
     if not texts and r.parts:
         return [f"{tuple_text(r.parts[0][0], {}, style)} : false".lstrip()]
     if len(r.parts) > 1:  # isl reads a bare `:` only where it stands alone
@@ -176,7 +176,8 @@ def _spoken(name: str) -> str:
     return name if _speakable(name) else f"_{name}"
 
 
-def _piece(params: Sequence[str], space: Space, c: Conjunct, style: Style) -> str:
+def piece_text(params: Sequence[str], space: Space, c: Conjunct, style: Style) -> str:
+    """One conjunct as a text, without the braces around all of them."""
     names = (*params, *space.dims)
     first_out = len(params) + space.n_in if style.inline else len(names)
     atoms, existentials, inline = _readable(c, names, first_out, space.inp is not None)

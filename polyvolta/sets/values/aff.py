@@ -83,7 +83,7 @@ def _name_place(name: str) -> tuple:
     return (0, re.sub(r"\d+", lambda m: m.group().zfill(9), name), name)
 
 
-def _order(atom: Atom) -> tuple:
+def order_of(atom: Atom) -> tuple:
     """Sort key: names in alphabetical order first (i2 before i10), then floors, then exclusive-ors."""
     if isinstance(atom, str):
         return _name_place(atom)
@@ -94,11 +94,11 @@ def _order(atom: Atom) -> tuple:
 
 def _term_order(term: tuple[Atom, int]) -> tuple:
     atom = term[0]
-    return _name_place(atom) if type(atom) is str else _order(atom)
+    return _name_place(atom) if type(atom) is str else order_of(atom)
 
 
 def _flat(aff: Aff) -> tuple:
-    return (tuple([(_order(a), c) for a, c in aff.terms]), aff.const)
+    return (tuple([(order_of(a), c) for a, c in aff.terms]), aff.const)
 
 
 class Aff(metaclass=Named):

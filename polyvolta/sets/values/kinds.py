@@ -58,17 +58,16 @@ def of_kind(value: Any, kind: Any) -> tuple[str, ...]:  # noqa: ANN401 - a set, 
     """
     word = getattr(kind, "name", None)
     space = value if isinstance(value, Space) else value.space
-    if word in ("param", "all") and value.param_names is None:
-        raise NotSupported("this space does not know the parameters", where=str(value),
-                           hint="s.dim(kind) asks the set, and s.get_space() knows them")  # fmt: skip
-    if word == "param":
-        return value.param_names
+    if word in ("param", "all"):
+        params: tuple[str, ...] | None = value.param_names
+        if params is None:
+            raise NotSupported("this space does not know the parameters", where=str(value),
+                               hint="s.dim(kind) asks the set, and s.get_space() knows them")  # fmt: skip
+        return params if word == "param" else (*params, *space.dims)
     if word in ("out", "set"):
         return space.out.dims
     if word == "in_" and space.inp is not None:
         return space.inp.dims
-    if word == "all":
-        return (*value.param_names, *space.dims)
     raise UnknownName(f"there are no dimensions of the kind {word or kind!r}", where=str(value),
                       hint="dim_type.param, dim_type.set; of a map dim_type.in_, dim_type.out")  # fmt: skip
 

@@ -31,7 +31,7 @@ class Lacking(AttributeError):
     def __str__(self) -> str:
         from ..text.of_isl import lacking
 
-        return lacking(self.cls, self.name)
+        return lacking(self.cls, self.name or "")
 
 
 class Named(type):
@@ -64,7 +64,7 @@ def by_isl(value: object, name: str) -> Callable[..., Any]:
     found = method(type(value), name)
     if found is None:
         raise Lacking(type(value), name)
-    return found.fget(value) if isinstance(found, property) else MethodType(found, value)
+    return found.__get__(value) if isinstance(found, property) else MethodType(found, value)
 
 
 class OverParams(Protocol):

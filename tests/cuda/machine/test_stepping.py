@@ -127,8 +127,10 @@ def test_an_mma_adds_what_its_fragments_hold():
 def test_addresses_are_those_of_the_elements():
     kernel = product()
     a, b = arrays(32, 32, 16)
+    spaces = set()
     for step in kernel.trace(a, b):
         for access in step.accesses:
+            spaces.add((access.space, access.kind))
             assert access.address.shape == (1, 4, 32)
             for t in step.writes if access.kind == "write" else step.reads:
                 if access.space == "shared":
@@ -143,6 +145,7 @@ def test_addresses_are_those_of_the_elements():
                     first = access.address[0, t.warp] // 2
                     assert {*(first // ld)} == {*range(line.start, line.stop)}
                     assert {*(first % ld)} == {*range(run.start, run.stop, 8)}
+    assert spaces == {(space, kind) for space in ("shared", "global") for kind in ("read", "write")}
 
 
 # ---- the steps themselves

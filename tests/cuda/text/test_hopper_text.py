@@ -83,6 +83,8 @@ def test_slots_and_parities_are_those_of_the_phases(stages):
     """As C computes them, for the first trips; phase -1 has parity 1."""
     ir = product(stages, 1, (64, 64, 64))
     text = flat(print_cuda(ir))
+    bare = [op for op in operations(ir.body) if isinstance(op, Await) or (isinstance(op, Arrive) and not op.bytes)]
+    assert {type(op) for op in bare} == {Await, Arrive}
     for op in operations(ir.body):
         if isinstance(op, Await):
             calls = re.findall(rf"await_phase\({op.phase.barriers}(?: \+ (.*))?, (.*)\);", text)

@@ -322,10 +322,18 @@ def test_marked_and_unrolled_code_computes_the_same_bits():
 def test_gcc_takes_every_pragma_where_it_stands():
     """With all warnings as errors, and loops that are one statement of another."""
     tree = split(split(schedule(product_of), (0,), 1), (0, 0), 1)
-    for name in ("parallel", "omp parallel for simd", "simd", "unroll 4"):
+    pragmas = {
+        "parallel": "omp parallel for",
+        "omp parallel for simd": "omp parallel for simd",
+        "simd": "omp simd",
+        "unroll 4": "GCC unroll 4",
+    }
+    for name, pragma in pragmas.items():
         for at in ((0,), (0, 0)):
-            compile_c(insert_mark(tree, at, name), product_of, flags=["-Wall", "-Werror"])
-    compile_c(insert_mark(tree, (0, 0, 0), "unroll"), product_of, flags=["-Wall", "-Werror"])
+            run = compile_c(insert_mark(tree, at, name), product_of, flags=["-Wall", "-Werror"])
+            assert run.text.count("#pragma") == run.text.count(f"#pragma {pragma}\n") == 1
+    run = compile_c(insert_mark(tree, (0, 0, 0), "unroll"), product_of, flags=["-Wall", "-Werror"])
+    assert run.text.count("#pragma") == run.text.count("#pragma GCC unroll 8\n") == 1
 
 
 @in_c

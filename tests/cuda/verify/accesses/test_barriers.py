@@ -26,7 +26,9 @@ def test_every_kernel(name):
 @pytest.mark.parametrize("name", ["plain", "split K"])
 def test_a_barrier_that_some_threads_skip(name):
     ir = kernel(name).ir
-    for path in paths(ir, Barrier, scope="block"):
+    at = paths(ir, Barrier, scope="block")
+    assert at
+    for path in at:
         finding = found(Barriers, under(ir, path, ir.threads - 2 - var("linearId")))[PROOF]
         assert finding.path == (*path, 0)
         assert (finding.warp, finding.lane) == (ir.warps - 1, 31)

@@ -248,7 +248,9 @@ def test_conditions_of_threads_say_who_takes_part():
         return When((half, var("K") - 1), (op,), uniform=False, orelse=(op,))
 
     ir = edited(kernel.ir, places(kernel.ir, FragmentLoad), lambda op: (first_half(op),))
-    for r in requests_of(ir, FragmentLoad):
+    asked_for = requests_of(ir, FragmentLoad)
+    assert {r.path[-1] for r in asked_for} == {0, 1}
+    for r in asked_for:
         if r.path[-1] == 0:  # the body
             assert r.active is not None and r.active[..., :16].all() and not r.active[..., 16:].any()
             assert (var("K") - 1,) in r.around
