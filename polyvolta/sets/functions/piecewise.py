@@ -100,6 +100,15 @@ class Piecewise(metaclass=Named):
         return hash((self.param_names, self.space.key))
 
     def __eq__(self, other: object) -> bool:
+        """Whether both have the same values at the same points, `is_equal`, in one space; False of all else.
+
+        As isl's, `hash` asks how a function is written.
+        """
+        if not isinstance(other, type(self)) or self.space.key != other.space.key:
+            return False
+        return self.written_as(other) or self.is_equal(other)
+
+    def written_as(self, other: Self) -> bool:
         """Same parameters, spaces, cells and expressions: cheap; implies `is_equal`, not conversely."""
         if not isinstance(other, type(self)) or self.param_names != other.param_names:
             return False

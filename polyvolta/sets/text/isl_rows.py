@@ -15,7 +15,7 @@ ROWS = {
         ),
         (
             "plain_is_equal plain_cmp",
-            "==, structural and cheap; no order",
+            "written_as, cheap; no order",
         ),
         (
             "get_space get_domain_space get_local_space get_domain_local_space",
