@@ -309,6 +309,8 @@ METHODS: tuple[tuple[str, str, Any], ...] = (
     ("PwQPolynomial", "intersect_domain", restricted),
     ("PwQPolynomial", "eval", evaluated),
     ("PwQPolynomial", "coalesce", itself),
+    ("PwQPolynomial", "pow", lambda self, exponent: self**exponent),
+    ("PwQPolynomial", "gist gist_params", lambda self, context: self),  # says no less than is asked
     ("PwQPolynomial", "add_disjoint", lambda self, other: self + other),
     ("Constraint", "get_space", constraint_space),
     *(("Constraint", names, lambda self, *args, f=f: f(constraint_space(self), *args)) for names, f in (

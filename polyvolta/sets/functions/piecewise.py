@@ -109,7 +109,14 @@ class Piecewise(metaclass=Named):
         return self.written_as(other) or self.is_equal(other)
 
     def written_as(self, other: Self) -> bool:
-        """Same parameters, spaces, cells and expressions: cheap; implies `is_equal`, not conversely."""
+        """Whether both have the same parameters, spaces, cells and expressions; linear.
+
+        `other` is a function of the same class. It implies `is_equal`, which is `==`, not conversely.
+
+        >>> from polyvolta.sets import MultiPwAff
+        >>> MultiPwAff("{ [i] -> [2i] }").written_as(MultiPwAff("{ [j] -> [j + j] }"))
+        True
+        """
         if not isinstance(other, type(self)) or self.param_names != other.param_names:
             return False
         return self.space.key == other.space.key and set(self.cells) == set(other._renamed(self.inp.dims).cells)

@@ -37,6 +37,10 @@ class dim_type(Enum):
     div = 4
     all = 5
 
+    def __int__(self) -> int:
+        """isl's number of the kind."""
+        return self.value
+
 
 def is_kind(x: object) -> bool:
     """Whether this says a kind; islpy's own does, too, and is no position though it is a number."""

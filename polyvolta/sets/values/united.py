@@ -69,7 +69,14 @@ class United(Generic[P], metaclass=Named):
         return self.written_as(other) or self.is_equal(other)  # type: ignore[attr-defined]
 
     def written_as(self, other: United[P]) -> bool:
-        """Same parameters, spaces and normalised pieces: cheap; implies `is_equal`, not conversely."""
+        """Whether both have the same parameters, spaces and normalised pieces; linear.
+
+        `other` is a value of the same class. It implies `is_equal`, which is `==`, not conversely.
+
+        >>> from polyvolta.sets import Set
+        >>> Set("{ [i] : i = 1 or i = 2 }").written_as(Set("{ [i] : 1 <= i <= 2 }"))
+        False
+        """
         if type(self) is not type(other) or self.param_names != other.param_names:
             return False
         mine, theirs = self.parts, other.parts

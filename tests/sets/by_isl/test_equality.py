@@ -32,11 +32,12 @@ def test_equal_values_are_equal(kind, one, other, same):
 
 def test_loops_that_wait_for_an_equal_value_end():
     reach, step = isl.Set("{ [0] }"), isl.Map("{ [i] -> [(i + 1) mod 6] }")
-    for turns in range(9):
+    turns = 0
+    while turns < 9:
         more = reach | reach.apply(step)
         if more == reach:
             break
-        reach = more
+        reach, turns = more, turns + 1
     assert turns == 5 and reach == isl.Set("{ [i] : 0 <= i < 6 }")
 
 
