@@ -61,12 +61,12 @@ def of_kind(value: Any, kind: Any) -> tuple[str, ...]:  # noqa: ANN401 - a set, 
     (('N',), ('i', 'j'), ('k',))
     """
     word = getattr(kind, "name", None)
-    space = value if isinstance(value, Space) else value.space
     if word in ("param", "all") and value.param_names is None:
         raise NotSupported("this space does not know the parameters", where=str(value),
                            hint="s.dim(kind) asks the set, and s.get_space() knows them")  # fmt: skip
     if word == "param":
-        return value.param_names
+        return value.param_names  # of several tuples, too
+    space = value if isinstance(value, Space) else value.space
     if word in ("out", "set"):
         return space.out.dims
     if word == "in_" and space.inp is not None:
