@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def dim(self: Any, kind: Any) -> int:  # noqa: ANN401
-    """The number of dimensions of a kind; of several tuples that all have as many outputs, `MultiUnionPwAff`, theirs."""
+    """The number of dimensions of a kind; of several tuples that all have as many outputs, that number of them."""
     if getattr(kind, "name", "") in ("out", "set") and len(getattr(self, "parts", ())) > 1:
         widths = {space.n_out for space, _ in self.parts}
         if len(widths) == 1 and all(space.inp is not None for space, _ in self.parts):
