@@ -122,7 +122,7 @@ class Statement(Shown):
                 where=str(access.relation),
             )
         relation = access.relation.align_params(self.domain.param_names).intersect_domain(self.domain)
-        return access if relation.written_as(access.relation) else replace(access, relation=relation)
+        return access if relation == access.relation else replace(access, relation=relation)
 
     @property
     def accesses(self) -> tuple[Access, ...]:

@@ -205,7 +205,7 @@ def domain(self: PwQPolynomial) -> Set:
 METHODS: tuple[tuple[str, str, Callable[..., Any]], ...] = (
     ("PwAff MultiPwAff", "copy", itself),
     ("PwAff MultiPwAff", "to_str", lambda self: str(self)),
-    ("PwAff MultiPwAff", "plain_is_equal", lambda self, other: self.written_as(other)),
+    ("PwAff MultiPwAff", "plain_is_equal", lambda self, other: self == other),
     ("PwAff MultiPwAff", "add", same("__add__")),
     ("PwAff MultiPwAff", "sub", same("__sub__")),
     ("PwAff MultiPwAff", "scale_val", same("__mul__")),

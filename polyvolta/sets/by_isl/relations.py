@@ -312,7 +312,7 @@ METHODS: tuple[tuple[str, str, Callable[..., Any]], ...] = (
     ("Set Map", "copy", itself),
     ("Set Map PwAff MultiPwAff PwQPolynomial Aff Constraint Space", "get_ctx", get_ctx),
     ("Set Map", "to_str", lambda self: str(self)),
-    ("Set Map", "plain_is_equal", lambda self, other: self.written_as(other)),
+    ("Set Map", "plain_is_equal", lambda self, other: self == other),
     ("Set Map", "plain_is_empty", same("is_empty")),
     ("Set Map", "is_universe plain_is_universe", is_universe),
     ("Set Map", "make_disjoint", make_disjoint),

@@ -100,23 +100,7 @@ class Piecewise(metaclass=Named):
         return hash((self.param_names, self.space.key))
 
     def __eq__(self, other: object) -> bool:
-        """Whether both have the same values at the same points, `is_equal`, in one space; False of all else.
-
-        As isl's, `hash` asks how a function is written.
-        """
-        if not isinstance(other, type(self)) or self.space.key != other.space.key:
-            return False
-        return self.written_as(other) or self.is_equal(other)
-
-    def written_as(self, other: Self) -> bool:
-        """Whether both have the same parameters, spaces, cells and expressions; linear.
-
-        `other` is a function of the same class. It implies `is_equal`, which is `==`, not conversely.
-
-        >>> from polyvolta.sets import MultiPwAff
-        >>> MultiPwAff("{ [i] -> [2i] }").written_as(MultiPwAff("{ [j] -> [j + j] }"))
-        True
-        """
+        """Same parameters, spaces, cells and expressions: cheap; implies `is_equal`, not conversely."""
         if not isinstance(other, type(self)) or self.param_names != other.param_names:
             return False
         return self.space.key == other.space.key and set(self.cells) == set(other._renamed(self.inp.dims).cells)

@@ -15,7 +15,7 @@ ROWS = {
         ),
         (
             "plain_is_equal plain_cmp",
-            "written_as, cheap; no order",
+            "==, structural and cheap; no order",
         ),
         (
             "get_space get_domain_space get_local_space get_domain_local_space",

@@ -60,24 +60,8 @@ class United(Generic[P], metaclass=Named):
         return self._hash
 
     def __eq__(self, other: object) -> bool:
-        """Whether both have the same points, `is_equal`, of values of one class; False of all else.
-
-        As isl's, `hash` asks how a value is written: of two that are equal and written differently a dict keeps both.
-        """
-        if not isinstance(other, United) or type(self) is not type(other):
-            return False
-        return self.written_as(other) or self.is_equal(other)  # type: ignore[attr-defined]
-
-    def written_as(self, other: United[P]) -> bool:
-        """Whether both have the same parameters, spaces and normalised pieces; linear.
-
-        `other` is a value of the same class. It implies `is_equal`, which is `==`, not conversely.
-
-        >>> from polyvolta.sets import Set
-        >>> Set("{ [i] : i = 1 or i = 2 }").written_as(Set("{ [i] : 1 <= i <= 2 }"))
-        False
-        """
-        if type(self) is not type(other) or self.param_names != other.param_names:
+        """Same parameters, spaces and normalised pieces: cheap; implies `is_equal`, not conversely."""
+        if not isinstance(other, United) or type(self) is not type(other) or self.param_names != other.param_names:
             return False
         mine, theirs = self.parts, other.parts
         if len(mine) == 1 == len(theirs):
