@@ -23,19 +23,26 @@ from typing import TYPE_CHECKING
 import polyvolta.sets as _sets
 from polyvolta.sched.by_isl import HOMES
 from polyvolta.sets import *  # noqa: F403 - every name of the sets, by their list
+from polyvolta.sets.by_isl.lists import ELEMENTS, ListOf
 
 if TYPE_CHECKING:
     from polyvolta.sched.by_isl.build import AstBuild as AstBuild
-    from polyvolta.sched.by_isl.build import AstExpr as AstExpr
     from polyvolta.sched.by_isl.build import AstNode as AstNode
     from polyvolta.sched.by_isl.build import ast_node_type as ast_node_type
     from polyvolta.sched.by_isl.constraints import ScheduleConstraints as ScheduleConstraints
+    from polyvolta.sched.by_isl.expressions import AstExpr as AstExpr
+    from polyvolta.sched.by_isl.expressions import ast_expr_op_type as ast_expr_op_type
+    from polyvolta.sched.by_isl.expressions import ast_expr_type as ast_expr_type
     from polyvolta.sched.by_isl.flow import UnionAccessInfo as UnionAccessInfo
     from polyvolta.sched.by_isl.flow import UnionFlow as UnionFlow
     from polyvolta.sched.by_isl.node import ScheduleNode as ScheduleNode
     from polyvolta.sched.by_isl.node import ast_loop_type as ast_loop_type
     from polyvolta.sched.by_isl.node import schedule_node_type as schedule_node_type
+    from polyvolta.sched.by_isl.printing import Printer as Printer
+    from polyvolta.sched.by_isl.printing import format as format
+    from polyvolta.sched.by_isl.printing import yaml_style as yaml_style
     from polyvolta.sched.tree import Schedule as Schedule
+    from polyvolta.sets.by_isl.multival import MultiVal as MultiVal
 
 Aff = _sets.PwAff  # type: ignore[misc, assignment]  # isl's is a function
 
@@ -43,14 +50,19 @@ __all__ = [  # noqa: F822 (the names are there on first use)
     "AstBuild",
     "AstExpr",
     "AstNode",
+    "MultiVal",
+    "Printer",
     "Schedule",
     "ScheduleConstraints",
     "ScheduleNode",
     "UnionAccessInfo",
     "UnionFlow",
+    "ast_expr_op_type",
+    "ast_expr_type",
     "ast_loop_type",
     "ast_node_type",
     "schedule_node_type",
+    "yaml_style",
 ]
 __all__ += _sets.__all__
 
@@ -60,6 +72,10 @@ def __getattr__(name: str) -> object:
         from polyvolta.sched import Schedule as value
     elif name in HOMES:
         value = getattr(import_module(f"polyvolta.sched.by_isl.{HOMES[name]}"), name)
+    elif name == "MultiVal":
+        from polyvolta.sets.by_isl.multival import MultiVal as value
+    elif name.endswith("List") and name.removesuffix("List") in ELEMENTS:
+        value = ListOf
     else:
         return getattr(_sets, name)  # isl's classes that are one class here, and errors that say what is here
     globals()[name] = value

@@ -20,17 +20,19 @@ from enum import Enum, IntEnum
 from typing import Any
 
 from polyvolta.sched.by_isl.bands import band_of
+from polyvolta.sched.by_isl.expressions import AstExpr, ast_expr_op_type, of_aff
 from polyvolta.sched.emit.c.text import to_c
 from polyvolta.sched.emit.rename import called
 from polyvolta.sched.errors import BadArgument, BadSchedule
 from polyvolta.sched.loops.ast import Ast, Block, Call, For, If
-from polyvolta.sched.loops.notation.c import going_on
+from polyvolta.sched.loops.notation.c import ends_below, going_on
 from polyvolta.sched.loops.notation.expressions import CSpeller
 from polyvolta.sched.loops.notation.names import in_c, variables
 from polyvolta.sched.loops.result import Scan
 from polyvolta.sched.loops.scan import scan
 from polyvolta.sched.tree import Domain, Node, Schedule
-from polyvolta.sets import Map, Set, var
+from polyvolta.sets import Id, Map, Set, var
+from polyvolta.sets.by_isl.lists import ListOf
 from polyvolta.sets.errors import kind_of
 
 
@@ -148,19 +150,6 @@ def _with_options(tree: Schedule, times: Map, options: Map) -> Node:
 
 
 @dataclass(frozen=True, slots=True)
-class AstExpr:
-    """An expression of loops, as C writes it."""
-
-    text: str
-
-    def to_C_str(self) -> str:  # noqa: N802 - isl's name
-        """The text in C."""
-        return self.text
-
-    to_str = __str__ = to_C_str
-
-
-@dataclass(frozen=True, slots=True)
 class AstNode:
     """A part of some loops.
 
@@ -197,24 +186,34 @@ class AstNode:
 
     __str__ = to_str = to_C_str
 
+    def _bound(self, kind: str, bounds: tuple[Any, ...], strict: bool = False) -> AstExpr:
+        text = self._speller().bounds(kind, bounds, strict)
+        return AstExpr(text, int(text)) if text.lstrip("-").isdecimal() else of_aff(var("_"), text)
+
     # ---- loops
 
     def for_get_iterator(self) -> AstExpr:
         """The variable of a loop."""
         loop = self._is(For)
-        return AstExpr(self._speller().text(var(loop.var)))
+        return of_aff(var(loop.var), self._speller().text(var(loop.var)))
 
     def for_get_init(self) -> AstExpr:
         """The value that a loop begins at."""
-        return AstExpr(self._speller().bounds("max", self._is(For).lower))
+        return self._bound("max", self._is(For).lower)
 
     def for_get_cond(self) -> AstExpr:
         """The condition under which a loop goes on; 1 for one that never ends."""
-        return AstExpr(going_on(self._is(For), str(self.for_get_iterator()), self._speller()))
+        loop = self._is(For)
+        text = going_on(loop, str(self.for_get_iterator()), self._speller())
+        if not loop.upper:
+            return AstExpr(text, int(text))
+        strict = ends_below(loop)
+        sides = self.for_get_iterator(), self._bound("min", loop.upper, strict)
+        return AstExpr(text, None, ast_expr_op_type.lt if strict else ast_expr_op_type.le, sides)
 
     def for_get_inc(self) -> AstExpr:
         """What is added to the variable of a loop."""
-        return AstExpr(str(self._is(For).step))
+        return AstExpr(str(self._is(For).step), self._is(For).step)
 
     def for_get_body(self) -> AstNode:
         """What a loop runs."""
@@ -248,11 +247,11 @@ class AstNode:
 
     def block_get_children(self) -> list[AstNode]:
         """What runs one after another."""
-        return [AstNode(self.scan, (node,)) for node in self.body]
+        return ListOf([AstNode(self.scan, (node,)) for node in self.body])
 
-    def mark_get_id(self) -> str:
+    def mark_get_id(self) -> Id:
         """The name of a mark."""
-        return self._is(Block).mark
+        return Id(self._is(Block).mark)
 
     def mark_get_node(self) -> AstNode:
         """What is marked."""
@@ -260,8 +259,9 @@ class AstNode:
 
     def user_get_expr(self) -> AstExpr:
         """The call of a statement."""
-        self._is(Call)
-        return AstExpr(self.to_C_str().rstrip("\n;"))
+        call, spell = self._is(Call), self._speller()
+        args = AstExpr(call.statement, call.statement), *(of_aff(e, spell.text(e)) for e in call.args)
+        return AstExpr(self.to_C_str().rstrip("\n;"), None, ast_expr_op_type.call, args)
 
     def foreach_descendant_top_down(self, f: Callable[[AstNode], object]) -> None:
         """Call a function with this node and those below it, and below none of which it says False."""

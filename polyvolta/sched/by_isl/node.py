@@ -44,7 +44,7 @@ from polyvolta.sched.tree import (
 from polyvolta.sched.tree import Sequence as SequenceNode
 from polyvolta.sched.views.isl_read import with_options
 from polyvolta.sched.views.isl_write import options_of
-from polyvolta.sets import Map, Set, Space, Tuple
+from polyvolta.sets import Id, Map, Set, Space, Tuple
 from polyvolta.sets.errors import kind_of
 
 
@@ -320,9 +320,9 @@ class ScheduleNode:
             return found.instances
         return self.child(0).get_universe_domain()
 
-    def mark_get_id(self) -> str:
+    def mark_get_id(self) -> Id:
         """The name of a mark."""
-        return self._is(Mark).name
+        return Id(self._is(Mark).name)
 
     # ---- bands
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -30,6 +31,11 @@ def get_map(tree: Schedule) -> Map:
 def is_equal(tree: Schedule, other: Schedule) -> bool:
     """Whether both are one tree."""
     return tree == other
+
+
+def dump(tree: Schedule) -> None:
+    """Write isl's text of the tree to the errors' output."""
+    print(tree.to_isl(), file=sys.stderr)
 
 
 def foreach_schedule_node_top_down(tree: Schedule, f: Callable[[ScheduleNode], object]) -> None:
@@ -89,6 +95,6 @@ METHODS: dict[str, Callable[..., Any]] = {
     "plain_is_equal": is_equal, "to_str": Schedule.to_isl, "insert_partial_schedule": insert_partial_schedule,
     "foreach_schedule_node_top_down": foreach_schedule_node_top_down, "insert_context": insert_context,
     "map_schedule_node_bottom_up": map_schedule_node_bottom_up, "insert_guard": insert_guard,
-    "intersect_domain": intersect_domain, "sequence": sequence, "set": set_of,
+    "intersect_domain": intersect_domain, "dump": dump, "sequence": sequence, "set": set_of,
 }  # fmt: skip
 """By isl's names."""

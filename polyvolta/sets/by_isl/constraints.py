@@ -16,6 +16,7 @@ from ..values import kinds
 from ..values.aff import Aff, var
 from ..values.named import by_isl
 from ..values.space import Space, whole
+from .lists import listed
 from .values import Val
 
 if TYPE_CHECKING:
@@ -87,6 +88,8 @@ class Constraint:
         """That a function of one expression is at least 0; see `Constraint`."""
         return cls(f.as_aff(), False, Space(None, f.inp), f.param_names)
 
+    alloc_equality, alloc_inequality = equality_alloc, inequality_alloc
+
     # ---- reading and changing
 
     def __str__(self) -> str:
@@ -107,6 +110,14 @@ class Constraint:
     def get_coefficient_val(self, kind: Any, pos: int) -> Val:  # noqa: ANN401
         """The coefficient of a dimension; see `Constraint`."""
         return Val(self.expr.coefficient(kinds.spread(self, kind, pos)[0]))
+
+    def is_lower_bound(self, kind: Any, pos: int) -> bool:  # noqa: ANN401
+        """Whether it bounds a dimension from below; see `Constraint`."""
+        return self.equal and self.get_coefficient_val(kind, pos) != 0 or self.get_coefficient_val(kind, pos) > 0
+
+    def is_upper_bound(self, kind: Any, pos: int) -> bool:  # noqa: ANN401
+        """Whether it bounds a dimension from above; see `Constraint`."""
+        return self.equal and self.get_coefficient_val(kind, pos) != 0 or self.get_coefficient_val(kind, pos) < 0
 
     def get_coefficients_by_name(self, kind: Any = None) -> dict[Any, Val]:  # noqa: ANN401
         """The coefficients but 0 by name, of one kind if it is given, and the constant by 1; see `Constraint`."""
@@ -221,7 +232,7 @@ def n_constraint(self: Relation) -> int:
 METHODS: tuple[tuple[str, str, Callable[..., Any]], ...] = (
     ("Set Map", "add_constraint", add_constraint),
     ("Set Map", "add_constraints", add_constraints),
-    ("Set Map", "get_constraints get_constraint_list", get_constraints),
+    ("Set Map", "get_constraints get_constraint_list", listed(get_constraints)),
     ("Set Map", "foreach_constraint", foreach_constraint),
     ("Set Map", "n_constraint", n_constraint),
 )

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from ..conjuncts.conjunct import uses
-from ..errors import UnknownName
+from ..errors import UnknownName, kind_of
 from ..values import kinds
 from ..values.space import Space
 
@@ -15,7 +15,11 @@ if TYPE_CHECKING:
 
 
 def dim(self: Any, kind: Any) -> int:  # noqa: ANN401
-    """The number of dimensions of a kind."""
+    """The number of dimensions of a kind; of several tuples that all have as many outputs, that number of them."""
+    if getattr(kind, "name", "") in ("out", "set") and len(getattr(self, "parts", ())) > 1:
+        widths = {space.n_out for space, _ in self.parts}
+        if len(widths) == 1 and all(space.inp is not None for space, _ in self.parts):
+            return widths.pop()
     return len(kinds.of_kind(self, kind))
 
 
@@ -72,15 +76,33 @@ def without_kind(self: Relation, kind: Any, first: int, n: int) -> Any:  # noqa:
     return found if n else self
 
 
+def _listed(self: object, given: Any, what: str) -> Any:  # noqa: ANN401
+    """What is a list, or a text.
+
+    Raises
+    ------
+    UnknownName : it is none.
+    """
+    if not isinstance(given, Iterable):
+        raise UnknownName(f"{what} are a list, not {kind_of(given)}", where=str(self))
+    return given
+
+
+def without_params(self: Relation, names: Iterable[str]) -> Any:  # noqa: ANN401
+    """Without some parameters, which may have any value: `project_out_param`."""
+    return self.project_out_param(*_listed(self, names, "names"))
+
+
 def _but(self: Relation, names: Iterable[str], of: Iterable[Any]) -> list[str]:
     """The names of the dimensions of some kinds but those that are named."""
+    names, of = _listed(self, names, "names"), _listed(self, of, "kinds of dimensions")
     wanted = {names} if isinstance(names, str) else {*names}
     return [d for kind in of for d in kinds.of_kind(self, kind) if d not in wanted]
 
 
 def project_out_except(self: Relation, names: Iterable[str], types: Iterable[Any]) -> Any:  # noqa: ANN401
     """Without the dimensions of some kinds whose names are not given; the tuples are without a name then, as in isl."""
-    for kind in types:
+    for kind in _listed(self, types, "kinds of dimensions"):
         places = [kinds.of_kind(self, kind).index(d) for d in _but(self, names, [kind])]
         for pos in reversed(places):
             self = self.project_out(kind, pos, 1)
@@ -139,7 +161,7 @@ METHODS: tuple[tuple[str, str, Callable[..., Any]], ...] = (
     ("Set", "fix_dim_si", lambda self, pos, value: fix_val(self, kinds.dim_type.set, pos, value)),
     ("Set", "eliminate_dims", lambda self, first, n: self.eliminate(kinds.dim_type.set, first, n)),
     ("Set Map", "project_out_param_id", lambda self, name: self.project_out_param(name)),
-    ("Set Map", "project_out_param_id_list", lambda self, names: self.project_out_param(*names)),
+    ("Set Map", "project_out_param_id_list", without_params),
     ("Set", "n_dim tuple_dim", lambda self: len(self.space.out.dims)),
     ("Map", "domain_tuple_dim", lambda self: self.space.n_in),
     ("Map", "range_tuple_dim", lambda self: self.space.n_out),

@@ -130,8 +130,18 @@ def param_on_domain(space: Any, name: str) -> Any:  # noqa: ANN401
     return on_space(Set.universe(space).align_params([name]), var(name))
 
 
-def of_domain(domain: Any, value: Any) -> Any:  # noqa: ANN401
-    """A function, restricted to a set; isl's `PwAff.alloc`."""
+def of_domain(domain: Any, value: Any = None) -> Any:  # noqa: ANN401
+    """A function, restricted to a set; isl's `PwAff.alloc`.
+
+    Raises
+    ------
+    SpaceMismatch : no set and no function.
+    """
+    from ..functions.piecewise import check_function
+    from ..values.shape import need_set
+
+    need_set(domain, "PwAff.alloc")
+    check_function(value, "PwAff.alloc")
     return value.intersect_domain(domain)
 
 
@@ -309,6 +319,9 @@ METHODS: tuple[tuple[str, str, Any], ...] = (
     ("PwQPolynomial", "intersect_domain", restricted),
     ("PwQPolynomial", "eval", evaluated),
     ("PwQPolynomial", "coalesce", itself),
+    ("PwQPolynomial", "get_aggregate_domain", lambda self: self.domain()),
+    ("PwQPolynomial", "pow", lambda self, exponent: self**exponent),
+    ("PwQPolynomial", "gist gist_params", lambda self, context: self),  # says no less than is asked
     ("PwQPolynomial", "add_disjoint", lambda self, other: self + other),
     ("Constraint", "get_space", constraint_space),
     *(("Constraint", names, lambda self, *args, f=f: f(constraint_space(self), *args)) for names, f in (

@@ -5,7 +5,7 @@ As with sets and relations (`relations`), these names are no attributes of the c
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from functools import reduce
 from typing import TYPE_CHECKING, Any
@@ -168,6 +168,21 @@ def with_member(self: MultiPwAff, pos: int, f: PwAff) -> MultiPwAff:
     return type(self).of(*new, name=self.space.out.name)
 
 
+def with_numbers(combine: Callable[[Any, int], Any]) -> Callable[[Any, Iterable[int]], Any]:
+    """A method of functions that combines each member with the number of its position."""
+
+    def method(self: Any, numbers: Iterable[int]) -> Any:  # noqa: ANN401
+        numbers = tuple(numbers)
+        if len(numbers) != self.space.n_out:
+            raise SpaceMismatch(f"{len(numbers)} numbers are given for {self.space.n_out} values", where=str(self))
+        for k, n in enumerate(numbers):
+            self = with_member(self, k, combine(member(self, k), n))
+        return self
+
+    method.__doc__ = "Each value combined with the number of its position."
+    return method
+
+
 # ---- of quasi-polynomials
 
 
@@ -229,8 +244,10 @@ METHODS: tuple[tuple[str, str, Callable[..., Any]], ...] = (
     ("PwAff", "to_union_pw_aff", itself),
     ("PwAff", "get_pw_aff_list", lambda self: [self]),
     ("PwAff", "n_pw_aff", lambda self: 1),
-    ("MultiPwAff", "get_at get_pw_aff get_union_pw_aff", member),
-    ("MultiPwAff", "set_at set_pw_aff", with_member),
+    ("MultiPwAff", "get_at get_aff get_pw_aff get_union_pw_aff", member),
+    ("MultiPwAff", "set_at set_aff set_pw_aff", with_member),
+    ("MultiPwAff", "scale_multi_val", with_numbers(lambda f, n: f * n)),
+    ("MultiPwAff", "mod_multi_val", with_numbers(lambda f, n: f % n)),
     ("MultiPwAff", "get_list", members),
     ("MultiPwAff", "is_cst", lambda self: all(f.is_cst() for f in self)),
     ("MultiPwAff", "isa_multi_aff", is_one_expression),

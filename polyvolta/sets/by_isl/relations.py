@@ -16,6 +16,7 @@ from ..engine.rows import Row
 from ..errors import UnknownName, need_function
 from ..values.shape import rearranged
 from ..values.space import Space, Tuple, position, renamed
+from .lists import listed
 from .values import DEFAULT_CONTEXT, Point
 from .values import number as number_of
 
@@ -330,11 +331,11 @@ METHODS: tuple[tuple[str, str, Callable[..., Any]], ...] = (
     ("Set", "to_set to_union_set", itself),
     ("Set", "as_set", one_space),
     ("Set", "isa_set", has_one_space),
-    ("Set", "get_set_list", spaces),
+    ("Set", "get_set_list", listed(spaces)),
     ("Set", "foreach_set", each(spaces)),
     ("Set", "every_set", all_of(spaces)),
     ("Set", "n_set", number(spaces)),
-    ("Set", "get_basic_sets get_basic_set_list", pieces),
+    ("Set", "get_basic_sets get_basic_set_list", listed(pieces)),
     ("Set", "foreach_basic_set", each(pieces)),
     ("Set", "n_basic_set", number(pieces)),
     ("Set", "gist_basic_set", same("gist")),
@@ -362,12 +363,12 @@ METHODS: tuple[tuple[str, str, Callable[..., Any]], ...] = (
     ("Map", "to_map to_union_map", itself),
     ("Map", "as_map", one_space),
     ("Map", "isa_map", has_one_space),
-    ("Map", "get_map_list", spaces),
+    ("Map", "get_map_list", listed(spaces)),
     ("Map", "foreach_map", each(spaces)),
     ("Map", "every_map", all_of(spaces)),
     ("Map", "n_map", number(spaces)),
     ("Map", "remove_map_if", remove_map_if),
-    ("Map", "get_basic_maps get_basic_map_list", pieces),
+    ("Map", "get_basic_maps get_basic_map_list", listed(pieces)),
     ("Map", "foreach_basic_map", each(pieces)),
     ("Map", "n_basic_map", number(pieces)),
     ("Map", "gist_basic_map", same("gist")),

@@ -22,7 +22,15 @@ class Context:
     >>> from polyvolta.sets import Set
     >>> Set.read_from_str(Context(), "{ [i] }") == Set("{ [i] }")
     True
+    >>> Set("{ [i] }", context=(ctx := Context())).get_ctx() == ctx  # all are equal
+    True
     """
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Context)
+
+    def __hash__(self) -> int:
+        return hash(Context)
 
 
 DEFAULT_CONTEXT = Context()

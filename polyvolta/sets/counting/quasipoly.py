@@ -316,6 +316,25 @@ class PwQPolynomial(metaclass=Named):
 
     __rmul__ = __mul__
 
+    def __pow__(self, exponent: int) -> PwQPolynomial:
+        """The product of as many, 0 elsewhere; of 0 it is 1 on the pieces, and 0 elsewhere.
+
+        Raises
+        ------
+        NotAffine : the exponent is no integer from 0 on.
+
+        >>> from polyvolta.sets import Set
+        >>> print(Set("[N] -> { [i] : 0 <= i < N }").cardinality() ** 2)
+        [N] -> { N^2 : N >= 1 }
+        """
+        number = whole(exponent)
+        if number is None or number < 0:
+            raise NotAffine(f"a power is of an integer from 0 on, not {exponent!r}", where=str(self))
+        found = PwQPolynomial(self.param_names, [(s, QPolynomial.of(1)) for s, _ in self.pieces])
+        for _ in range(number):
+            found = found * self
+        return found
+
     def _each(self, f: Callable[[QPolynomial], QPolynomial]) -> PwQPolynomial:
         return PwQPolynomial(self.param_names, [(s, f(q)) for s, q in self.pieces if f(q)])
 

@@ -18,7 +18,7 @@ from ..optima.lexrel import tidy
 from ..optima.optimise import expression_cases, overall
 from ..values.aff import Aff
 from ..values.shape import need_set
-from ..values.space import Space, Tuple
+from ..values.space import Space, Tuple, whole
 from .cells import Cell, disjoint, refined
 from .piecewise import Piecewise
 from .pwparse import parse_piecewise
@@ -88,9 +88,10 @@ class PwAff(Piecewise):
         """A number or an expression as a function on the whole space of this one."""
         if isinstance(other, PwAff):
             return other
-        if not isinstance(other, (int, Aff)):
+        number = int(other) if isinstance(other, int) else whole(other)
+        if number is None and not isinstance(other, Aff):
             raise NotAffine(f"a PwAff cannot be combined with {other!r}", hint="use a PwAff, an Aff or a number")
-        e = other if isinstance(other, Aff) else Aff((), int(other))
+        e = other if isinstance(other, Aff) else Aff((), number)  # type: ignore[arg-type]
         for name in e.names():
             if name not in self.names:
                 raise UnknownName(

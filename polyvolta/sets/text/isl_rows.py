@@ -278,11 +278,11 @@ ROWS = {
     ),
     "MultiPwAff": (
         (
-            "scale_* mod_multi_val add_constant_*",
+            "scale_* add_constant_*",
             "f + g, f - g, 2 * f; other arithmetic on the members",
         ),
         (
-            "get_aff set_aff set_union_pw_aff get_constant_multi_val",
+            "set_union_pw_aff get_constant_multi_val",
             "f[k], len(f), for e in f; a new one by MultiPwAff.of",
         ),
         (

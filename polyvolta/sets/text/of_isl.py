@@ -300,15 +300,16 @@ _MAKERS = (
 
 CLASSES = (
     ("MultiId", "names are texts"),
-    ("Mat Vec MultiVal LocalSpace", "rows are no part of the interface: s & Set(text)"),
+    ("MultiVal", "polyvolta.isl has it; a tuple of numbers"),
+    ("Mat Vec LocalSpace", "rows are no part of the interface: s & Set(text)"),
     ("*QPolynomialFold", "polynomials have no bounds; Set.cardinality and its sums make some, and they have values"),
     ("Term", "QPolynomial.terms"),
     ("StrideInfo", "box_hull().stride"),
     ("FixedBox", "what Set.box_hull and Map.box_hull give"),
     ("Vertices Vertex Cell", "sets are rows, not vertices; Set.lexmin, Set.dim_min and Set.min are optima"),
-    ("*List", "several values are a list of Python's"),
+    ("*List", "several values are a list of Python's; polyvolta.isl has isl's"),
     ("Schedule* Ast* IdToAstExpr Union*Flow UnionAccessInfo Flow AccessInfo Restriction", "see polyvolta.sched"),
-    ("Printer", "str(x)"),
+    ("Printer", "polyvolta.isl has it; str(x)"),
 )
 """isl's classes and the like that are none here: names, and what is here."""
 

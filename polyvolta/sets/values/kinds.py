@@ -37,6 +37,10 @@ class dim_type(Enum):
     div = 4
     all = 5
 
+    def __int__(self) -> int:
+        """isl's number of the kind."""
+        return self.value
+
 
 def is_kind(x: object) -> bool:
     """Whether this says a kind; islpy's own does, too, and is no position though it is a number."""
@@ -57,13 +61,16 @@ def of_kind(value: Any, kind: Any) -> tuple[str, ...]:  # noqa: ANN401 - a set, 
     (('N',), ('i', 'j'), ('k',))
     """
     word = getattr(kind, "name", None)
-    space = value if isinstance(value, Space) else value.space
     if word in ("param", "all"):
         params: tuple[str, ...] | None = value.param_names
         if params is None:
             raise NotSupported("this space does not know the parameters", where=str(value),
                                hint="s.dim(kind) asks the set, and s.get_space() knows them")  # fmt: skip
-        return params if word == "param" else (*params, *space.dims)
+        if word == "param":  # of several tuples, too
+            return params
+    space = value if isinstance(value, Space) else value.space
+    if word == "all":
+        return (*value.param_names, *space.dims)
     if word in ("out", "set"):
         return space.out.dims
     if word == "in_" and space.inp is not None:

@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import pytest
 
-from polyvolta import sched, sets
+from polyvolta import isl, sched, sets
 from polyvolta.sets import (
     Constraint,
     Map,
@@ -132,3 +132,29 @@ def test_words_of_the_notation_as_names_of_tuples_read_back(word):
         assert f"{word}[" in str(value) and (again == value or again.is_equal(value))
     with pytest.raises(PolyvoltaError, match="no name for a dimension"):
         Set("{ [i] }").rename_dims(i="and")
+
+
+@pytest.mark.parametrize(("call", "said"), [
+    (lambda s: s.project_out_except(None, [isl.dim_type.set]), "names are a list, not None"),
+    (lambda s: s.project_out_except(["i"], None), "kinds of dimensions are a list, not None"),
+    (lambda s: s.eliminate_except(None, None), "names are a list, not None"),
+    (lambda s: s.eliminate_except("i", 3), "kinds of dimensions are a list, not an int"),
+    (lambda s: s.project_out_param_id_list(None), "names are a list, not None"),
+    (lambda s: isl.PwAff.alloc(None), "PwAff.alloc needs a Set, not None"),
+    (lambda s: isl.PwAff.alloc(s), "PwAff.alloc"),
+    (lambda s: isl.PwAff.alloc(s, 3), "PwAff.alloc"),
+])  # fmt: skip
+def test_what_is_no_list_and_no_function_is_refused(call, said):
+    with pytest.raises(isl.PolyvoltaError, match=said):
+        call(isl.Set("[n] -> { [i] : i < n }"))
+
+
+def test_unions_have_parameters_and_as_many_outputs_a_number_of_them():
+    dt, two = isl.dim_type, isl.UnionMap("[n] -> { S[i] -> [i, n]; T[] -> [0, 1] }")
+    assert two.dim(dt.param) == 1 and two.get_var_names(dt.param) == ["n"] and two.dim(dt.out) == 2
+    assert isl.UnionSet("[n, m] -> { A[i] : i < n + m; B[] }").dim(dt.param) == 2
+    for wrong in (lambda: two.dim(dt.in_), lambda: isl.UnionMap("{ S[] -> [0]; T[] -> [] }").dim(dt.out),
+                  lambda: isl.UnionSet("{ A[i]; B[j] }").dim(dt.set)):  # fmt: skip
+        with pytest.raises(isl.PolyvoltaError, match="single space"):
+            wrong()
+    assert isl.PwQPolynomial("{ [i] -> i^2 : i > 0 }").get_aggregate_domain() == isl.Set("{ [i] : i > 0 }")

@@ -320,6 +320,8 @@ def _disjoint(schedule: Schedule, at: Path, p: Part, q: Part, reach: Set | None)
         return
     both = reach
     for part in (p, q):
+        if isinstance(part, Set) and both.is_disjoint(part):  # of other statements, too, which no intersection takes
+            return
         both = both & part if isinstance(part, Set) else only(both, _names(part))
     if not both.is_empty():
         raise BadSchedule(
