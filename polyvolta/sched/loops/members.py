@@ -24,8 +24,6 @@ from polyvolta.sched.loops.conditions import (
     uncovered,
     widest,
 )
-from polyvolta.sched.loops.endless import comes_by, elsewhere, endless_lanes, refuse
-from polyvolta.sched.loops.ends import CASES, FEW, ends
 from polyvolta.sched.loops.hoisting.needs import less, needed, seldom, whole
 from polyvolta.sched.loops.rows.bounds import (
     Bounds,
@@ -43,9 +41,11 @@ from polyvolta.sched.loops.rows.lanes import Lane
 from polyvolta.sched.loops.rows.linear import FLOOR, LOOP, Key, System, coefficient, negated
 from polyvolta.sched.loops.rows.order import First
 from polyvolta.sched.loops.rows.pieces import Value
+from polyvolta.sched.loops.spans.endless import comes_by, elsewhere, endless_lanes, refuse
+from polyvolta.sched.loops.spans.ends import CASES, FEW, ends
+from polyvolta.sched.loops.spans.turns import holds_bands, runs_before, runs_first
+from polyvolta.sched.loops.spans.unions import parted
 from polyvolta.sched.loops.state import State
-from polyvolta.sched.loops.turns import holds_bands, runs_before, runs_first
-from polyvolta.sched.loops.unions import parted
 from polyvolta.sched.loops.writer import Writer
 from polyvolta.sched.tree import Leaf, LoopType, Member, Node, Path
 from polyvolta.sets import var
