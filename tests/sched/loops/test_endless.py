@@ -10,7 +10,7 @@ from shutil import which
 
 import numpy as np
 import pytest
-from tests.sched.loops.spans.endless import drawn, steps_of, wrong
+from tests.sched.loops.endless import drawn, steps_of, wrong
 
 from polyvolta.isl import AstBuild, UnionMap
 from polyvolta.sched import (

@@ -1,1 +1,1 @@
-"""The values that a loop runs over: which statements share it, whose turn comes first, where it ends, and if it does."""
+"""The values that a loop runs over: which statements share it, whose turn comes first, where and whether it ends."""
