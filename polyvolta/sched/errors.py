@@ -111,6 +111,8 @@ def says_keywords(f: F) -> F:
 
     @wraps(f)
     def call(*args: Any, **named: Any) -> Any:  # noqa: ANN401
+        if not named:  # the usual call
+            return f(*args)
         for name in named:
             if name not in known:
                 raise BadArgument(f"{f.__name__} has no argument {name!r}", hint=nearest(name, known, most=len(known)))

@@ -90,8 +90,9 @@ def to_c(
       for (int c1 = 0; c1 < min(32, N - 32 * c0); c1 += 1)
         S(c1);
     """
-    scan = loops(scan, "to_c")
-    if parallel not in (None, "openmp"):
+    if not isinstance(scan, Scan):
+        scan = loops(scan, "to_c")
+    if parallel is not None and parallel != "openmp":
         hint = nearest(str(parallel), ["openmp"]) or "parallel='openmp', or nothing"
         raise BadArgument(f"parallel={parallel!r} is no way to run C's loops in parallel", hint=hint)
     if align is not None:
@@ -100,7 +101,8 @@ def to_c(
         check_program(program, "to_c")
     if real != "double":
         _check_real(real, program)
-    wanted = wanted_of(scan, program, parallel == "openmp")
+    plain = parallel is None and not scan.marked and scan.tree is not None  # most loops, whose text is made in no time
+    wanted = {} if plain else wanted_of(scan, program, parallel == "openmp")
     if program is None:
         return Code(c_text(scan, integer, parallel == "openmp", macros, wanted))
     return code_of(scan, program, wanted, integer, real, parallel, restrict, align, macros=macros)

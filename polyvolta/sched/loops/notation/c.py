@@ -42,7 +42,7 @@ def c_text(
 ) -> str:
     """Loops with the macros that they use, their names as C spells them; see `polyvolta.sched.to_c`."""
     fitting = integer_type(loops, integer)
-    printer = CPrinter(loops.ranges, fitting, openmp, names=in_c(loops), wishes=wishes)
+    printer = CPrinter(loops.ranges, fitting, openmp, names={} if loops.plain else in_c(loops), wishes=wishes)
     printer.block(loops.body, "")
     return headed(printer.out, printer.speller.used, fitting, macros)
 
@@ -57,7 +57,7 @@ def headed(lines: Sequence[str], used: Collection[str], integer: str, macros: bo
 
 
 class CPrinter:
-    """Writes loops, line by line, into `out`.
+    """Writes loops, line by line, into `out`, and their expressions.
 
     Parameters
     ----------
@@ -68,6 +68,8 @@ class CPrinter:
     ----------
     together : what several calls side by side become, if not each for itself.
     """
+
+    together: Callable[[Sequence[Call], CSpeller], list[str]] | None = None
 
     def __init__(
         self,
@@ -80,7 +82,6 @@ class CPrinter:
     ) -> None:
         self.speller = CSpeller(ranges, names)
         self.integer, self.openmp, self.statement, self.wishes = integer, openmp, statement, wishes
-        self.together: Callable[[Sequence[Call], CSpeller], list[str]] | None = None
         self.out: list[str] = []
 
     def block(self, body: Sequence[Ast], pad: str) -> None:
@@ -123,13 +124,18 @@ class CPrinter:
     def loop(self, node: For, pad: str) -> None:
         """A loop below what it asks of the compiler, and so on as long as another loop is all that it does."""
         speller, out, integer, openmp = self.speller, self.out, self.integer, self.openmp
-        names, outside, asking = speller.names, speller.scope, openmp or self.wishes
+        names, outside = speller.names, speller.scope
+        asking = openmp or self.wishes
         speller.scope = scope = dict(outside)
         while True:
             if asking or node.unroll:
                 self.pragmas(node, pad)
-            v = node.var
-            name, low = names.get(v, v) if names else v, speller.bounds("max", node.lower)
+            v, lower = node.var, node.lower
+            if len(lower) == 1 and isinstance(first := lower[0], Aff) and not first.terms:
+                low = str(first.const)
+            else:
+                low = speller.bounds("max", lower)
+            name = names.get(v, v) if names else v
             head = f"{pad}for ({integer} {name} = {low}; {going_on(node, name, speller)}; {name} += {node.step})"
             scope[v] = node
             body = node.body
@@ -187,10 +193,13 @@ def statements(body: Sequence[Ast]) -> int:
 
 def going_on(loop: For, name: str, speller: CSpeller) -> str:
     """The condition under which a loop whose variable has a name goes on: 1 where it never ends, as isl has it."""
-    if not loop.upper:
+    upper = loop.upper
+    if len(upper) == 1 and isinstance(last := upper[0], Aff) and last.terms:  # most loops: `ends_below` and `bounds`
+        return f"{name} < {speller.text(last, 1)}" if last.const == -1 else f"{name} <= {speller.text(last)}"
+    if not upper:
         return "1"
     strict = ends_below(loop)
-    return f"{name} {'<' if strict else '<='} {speller.bounds('min', loop.upper, strict)}"
+    return f"{name} {'<' if strict else '<='} {speller.bounds('min', upper, strict)}"
 
 
 def ends_below(loop: For) -> bool:
