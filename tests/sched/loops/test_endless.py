@@ -10,7 +10,6 @@ from shutil import which
 
 import numpy as np
 import pytest
-from tests.sched.loops.endless import drawn, steps_of, wrong
 
 from polyvolta.isl import AstBuild, UnionMap
 from polyvolta.sched import (
@@ -34,6 +33,7 @@ from polyvolta.sched.by_isl.bands import band_of
 from polyvolta.sched.errors import BadSchedule, NotScannable
 from polyvolta.sched.loops.ast import Call, For, endless
 from polyvolta.sets import Map, Set, Unbounded, aff, var
+from tests.sched.loops.endless import drawn, steps_of, wrong
 from tests.sets.brute import FACTOR
 
 TREES = 150
