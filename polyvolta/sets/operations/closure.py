@@ -231,7 +231,7 @@ def _closed(self: Map, depth: int) -> tuple[Map, bool]:
     for way in ways:
         better = _attempt(lambda way=way: way(live))
         if better is not None:
-            return better, True
+            return (_told_shorter(better, live) if depth else better), True
     return domain(live).product(range_(live)).unwrap() if rough is None else rough, False
 
 
@@ -325,6 +325,14 @@ def _split(self: Map, depth: int) -> Map | None:
         if exact:
             return (plus | inner | apply_range(plus, inner)).coalesce()
     return None
+
+
+def _told_shorter(found: Map, live: Map) -> Map:
+    """A closure, or what a search finds where that has fewer pieces: the powers of a permutation are a square."""
+    if len(found.parts[0][1]) < 2:
+        return found
+    pairs = _attempt(lambda: _searched(live))
+    return found if pairs is None or len(pairs.parts[0][1]) >= len(found.parts[0][1]) else pairs
 
 
 def _searched(self: Map) -> Map | None:

@@ -67,7 +67,7 @@ def domain_product(self: Map, other: Map) -> Map:
 
     >>> from polyvolta.sets import Map
     >>> print(Map("{ A[i] -> C[i] }").domain_product(Map("{ B[j] -> C[2j] }")))
-    { [A[i] -> B[j]] -> C[2*floor(i/2)] : i mod 2 = 0 and j = floor(i/2) }
+    { [A[i] -> B[j]] -> C[2*j] : i mod 2 = 0 and j = floor(i/2) }
     """
     return _combined(self, other, "a domain product", pair, None)
 
@@ -95,7 +95,7 @@ def flat_domain_product(self: Map, other: Map) -> Map:
 
     >>> from polyvolta.sets import Map
     >>> print(Map("{ A[i] -> C[i] }").flat_domain_product(Map("{ B[j] -> C[2j] }")))
-    { [i, j] -> C[2*floor(i/2)] : i mod 2 = 0 and j = floor(i/2) }
+    { [i, j] -> C[2*j] : i mod 2 = 0 and j = floor(i/2) }
     """
     return _combined(self, other, "a domain product", flat, None)
 

@@ -94,7 +94,8 @@ def test_an_exact_closure(name):
 def test_closures_are_readable():
     closure = lambda text: str(Map(text).transitive_closure()[0])  # noqa: E731
     assert len(Map(EXACT["a chain"][0]).transitive_closure()[0].pieces) == 1
-    assert len(Map(EXACT["a permutation"][0]).transitive_closure()[0].pieces) == 1
+    for _ in range(3):  # whatever is remembered of it
+        assert len(Map(EXACT["a permutation"][0]).transitive_closure()[0].pieces) == 1
     assert "floor" not in closure("[N] -> { [i] -> [i + 2] : 0 <= i < N and i mod 2 = 0 }")
 
 
