@@ -46,6 +46,18 @@ if TYPE_CHECKING:
 
 Aff = _sets.PwAff  # type: ignore[misc, assignment]  # isl's is a function
 
+
+def _compute_flow(
+    sink: _sets.Map, must_source: _sets.Map, may_source: _sets.Map, times: _sets.Map
+) -> tuple[int, _sets.Map, _sets.Map, _sets.Map, _sets.Map]:
+    """The last sources of each access, by isl's older method; see `polyvolta.sched.by_isl.flow.compute_flow`."""
+    from polyvolta.sched.by_isl.flow import compute_flow
+
+    return compute_flow(sink, must_source, may_source, times)
+
+
+_sets.Map.compute_flow = _compute_flow  # type: ignore[attr-defined]  # sets know nothing of dependences
+
 __all__ = [  # noqa: F822 (the names are there on first use)
     "AstBuild",
     "AstExpr",

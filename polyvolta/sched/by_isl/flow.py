@@ -96,6 +96,36 @@ class UnionAccessInfo:
         return dataflow(sink, self.must_source, self.may_source, self.kill, order=order)
 
 
+def compute_flow(sink: Map, must_source: Map, may_source: Map, times: Map) -> tuple[int, Map, Map, Map, Map]:
+    """The last sources of each sink, as isl's older method gives them: `UnionMap.compute_flow` of `polyvolta.isl`.
+
+    Parameters
+    ----------
+    sink, must_source, may_source : instances -> elements.
+    times : when instances run.
+
+    Returns
+    -------
+    0, the sure dependences source -> sink, those that are not sure, the accesses that surely have no source, and those
+    of which it is not sure. What is sure is not among what may be, other than in `UnionFlow`.
+
+    Raises
+    ------
+    BadProgram : one is no Map; and what `UnionAccessInfo.compute_flow` raises.
+
+    >>> from polyvolta.isl import UnionMap
+    >>> writes, reads = UnionMap("{ S[i] -> A[i] : 0 <= i < 3 }"), UnionMap("{ T[i] -> A[i] : 0 <= i < 5 }")
+    >>> none = UnionMap("{ }")
+    >>> found = reads.compute_flow(writes, none, UnionMap("{ S[i] -> [0, i]; T[i] -> [1, i] }"))
+    >>> print(found[1], found[3])
+    { S[i] -> T[i] : 0 <= i <= 2 } { T[i] -> A[i] : 3 <= i <= 4 }
+    """
+    info = UnionAccessInfo.from_sink(sink).set_must_source(must_source).set_may_source(may_source)
+    flow = info.set_schedule_map(times).compute_flow().flow
+    no_source = flow.may_no_source - flow.must_no_source
+    return 0, flow.must, flow.may - flow.must, flow.must_no_source, no_source
+
+
 @dataclass(frozen=True, slots=True)
 class UnionFlow:
     """What was found of some accesses."""

@@ -44,7 +44,8 @@ from polyvolta.sched.tree import (
 from polyvolta.sched.tree import Sequence as SequenceNode
 from polyvolta.sched.views.isl_read import with_options
 from polyvolta.sched.views.isl_write import options_of
-from polyvolta.sets import Id, Map, Set, Space, Tuple
+from polyvolta.sets import DEFAULT_CONTEXT, Id, Map, Set, Space, Tuple
+from polyvolta.sets import Context as _Context
 from polyvolta.sets.errors import kind_of
 
 
@@ -139,6 +140,10 @@ class ScheduleNode:
     def get_schedule(self) -> Schedule:
         """The tree."""
         return self.schedule
+
+    def get_ctx(self) -> _Context:
+        """isl's context, which means nothing here."""
+        return DEFAULT_CONTEXT
 
     def get_type(self) -> schedule_node_type:
         """The kind of the node."""

@@ -10,12 +10,17 @@ from typing import Any
 from polyvolta.sched.by_isl.node import ScheduleNode, unbounded
 from polyvolta.sched.errors import BadSchedule
 from polyvolta.sched.tree import Domain, Filter, Node, Schedule, Sequence, SetNode
-from polyvolta.sets import Map, Set
+from polyvolta.sets import DEFAULT_CONTEXT, Context, Map, Set
 
 
 def get_root(tree: Schedule) -> ScheduleNode:
     """The root as a place."""
     return ScheduleNode(tree)
+
+
+def get_ctx(tree: Schedule) -> Context:
+    """isl's context, which means nothing here."""
+    return DEFAULT_CONTEXT
 
 
 def get_domain(tree: Schedule) -> Set:
@@ -95,6 +100,6 @@ METHODS: dict[str, Callable[..., Any]] = {
     "plain_is_equal": is_equal, "to_str": Schedule.to_isl, "insert_partial_schedule": insert_partial_schedule,
     "foreach_schedule_node_top_down": foreach_schedule_node_top_down, "insert_context": insert_context,
     "map_schedule_node_bottom_up": map_schedule_node_bottom_up, "insert_guard": insert_guard,
-    "intersect_domain": intersect_domain, "dump": dump, "sequence": sequence, "set": set_of,
+    "intersect_domain": intersect_domain, "get_ctx": get_ctx, "dump": dump, "sequence": sequence, "set": set_of,
 }  # fmt: skip
 """By isl's names."""

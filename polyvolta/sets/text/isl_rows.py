@@ -241,10 +241,6 @@ ROWS = {
             "apply_*_fold",
             "not here: no bounds of polynomials",
         ),
-        (
-            "compute_flow",
-            "dataflow(reads, writes, order=...)",
-        ),
     ),
     "PwAff": (
         (

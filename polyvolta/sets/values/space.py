@@ -119,6 +119,15 @@ class Space:
         return counted(n_params, n)
 
     @staticmethod
+    def params_alloc(context: object, n_params: int) -> Space:
+        """The space of `n_params` parameters alone, called `p0`, ...; the `context` is isl's, which has this function.
+
+        >>> Space.params_alloc(None, 2).param_names
+        ('p0', 'p1')
+        """
+        return Space.set_alloc(context, n_params, 0)
+
+    @staticmethod
     def alloc(context: object, n_params: int, n_in: int, n_out: int) -> Space:
         """The space of a map with `n_params` parameters, `n_in` inputs and `n_out` outputs, called `o0`, ...
 

@@ -126,3 +126,29 @@ def test_constraints_bound_and_polynomials_have_powers():
     assert q.gist(isl.Set("[n] -> { [i] : i >= 0 }")).eval_with_dict(at) == 14
     with pytest.raises(PolyvoltaError, match="a power is of an integer"):
         q**-1  # noqa: B018
+
+
+WRITES, READS = isl.UnionMap("{ S[i] -> A[i] : 0 <= i < 9 }"), isl.UnionMap("{ T[i] -> A[i] : 0 <= i < 12 }")
+
+
+def test_flow_by_the_older_method():
+    times = isl.UnionMap("{ S[i] -> [0, i]; U[i] -> [1, i]; T[i] -> [2, i] }")
+    texts = {  # what may write -> sure, not sure, surely without a source, maybe without one
+        "{ }": ("{ S[i] -> T[i] : 0 <= i < 9 }", "{ }", "{ T[i] -> A[i] : 9 <= i < 12 }", "{ }"),
+        "{ U[i] -> A[i] : 7 <= i < 11 }": (
+            "{ S[i] -> T[i] : 0 <= i < 7 }", "{ S[i] -> T[i] : 7 <= i < 9; U[i] -> T[i] : 7 <= i < 11 }",
+            "{ T[11] -> A[11] }", "{ T[i] -> A[i] : 9 <= i < 11 }"),
+    }  # fmt: skip
+    for may, expected in texts.items():
+        status, *found = READS.compute_flow(WRITES, isl.UnionMap(may), times)
+        assert status == 0 and len(found) == 4
+        assert all(got.is_equal(isl.UnionMap(text)) for got, text in zip(found, expected, strict=True))
+    with pytest.raises(PolyvoltaError, match="accesses"):
+        READS.compute_flow(WRITES, None, times)
+
+
+def test_contexts_of_trees_and_spaces_of_parameters():
+    root = TREE.get_root()
+    assert TREE.get_ctx() == root.get_ctx() == root.child(0).get_ctx() == isl.DEFAULT_CONTEXT
+    space = isl.Space.params_alloc(isl.DEFAULT_CONTEXT, 2)
+    assert space.is_params() and space.dim(isl.dim_type.param) == 2 and space.dim(SET) == 0
