@@ -31,7 +31,8 @@ from polyvolta.sched.dependence.order import APART, BEFORE, EQUAL, Branch, Clock
 from polyvolta.sched.dependence.pairs import different
 from polyvolta.sched.errors import BadProgram, says_keywords
 from polyvolta.sched.points import is_empty
-from polyvolta.sets import Aff, Map, Unbounded
+from polyvolta.sched.tree import Schedule
+from polyvolta.sets import Aff, Map, Set, Unbounded
 from polyvolta.sets.budgets import metered
 from polyvolta.sets.conjuncts import conjunct as cj
 from polyvolta.sets.conjuncts import project as pj
@@ -57,7 +58,9 @@ def dataflow(
     Parameters
     ----------
     sinks, must, may, kills : instances -> elements, of any statements and arrays.
-    order : when instances run: a map to time vectors, shorter ones filled up with zeros, or a schedule tree.
+    order : when instances run: a map to time vectors, shorter ones filled up with zeros, or a schedule tree. Instances
+        of its statements that it does not have, outside the map's or the tree's domain, never run: their accesses
+        neither are sources nor have any.
 
     An access at the time of a sink does not run before it. Where the last sources of a sink run at one time, or in no
     order, none of them is sure; neither is one beside a kill. Of an instance that kills and writes the write comes
@@ -78,7 +81,19 @@ def dataflow(
     >>> print(dataflow(reads, writes, order=Map("{ S1[i] -> [i, 0]; S2[i] -> [i, 1] }")).must)
     [N] -> { S1[i] -> S2[i] : 0 <= i < N }
     """
+    if isinstance(order, Schedule):
+        sinks = _running(sinks, order.domain)
+        must, may, kills = [None if m is None else _running(m, order.domain) for m in (must, may, kills)]
     return last_sources(sinks, must, may, kills, order).flow()
+
+
+def _running(m: Map, domain: Set) -> Map:
+    """The accesses by instances of a domain, and those of statements that it does not know."""
+    if not isinstance(m, Map):
+        return m  # `last_sources` says so
+    known = {space.out.key for space, _ in domain.parts}
+    strange = [(space, cs) for space, cs in m.parts if space.inp is None or space.inp.key not in known]
+    return m.intersect_domain(domain) | Map._of(m.param_names, strange)
 
 
 def last_sources(sinks: Map, must: Map | None, may: Map | None, kills: Map | None, order: Order) -> Found:

@@ -41,7 +41,7 @@ def show_piecewise(f: Piecewise) -> str:
 
 
 def _input(tup: Tuple) -> str:
-    return f"{tup} -> " if tup.dims or tup.name else ""
+    return f"{tup} -> " if tup.dims or tup.name or tup.inner else ""
 
 
 def _tuple_text(tup: Tuple, values: Iterator[object]) -> str:

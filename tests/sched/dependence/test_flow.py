@@ -117,6 +117,36 @@ def test_shorter_times_are_filled_up_with_zeros():
         assert found.must.range().is_equal(Set(f"{{ {times} }}") & DOMAIN.only("T"))
 
 
+EVEN = Set("{ T[i] : 0 <= i <= 9 and i % 2 = 0; S[i] : 0 <= i <= 4 }")
+
+
+@pytest.mark.parametrize(
+    "writes, may, kills, sure, possible",
+    [
+        ("{ T[i] -> a[] }", None, None, "{ T[8] -> S[i] : 0 <= i <= 4 }", "{ T[8] -> S[i] : 0 <= i <= 4 }"),
+        (None, "{ T[i] -> a[] : i >= 5 }", None, "{ }", "{ T[i] -> S[k] : 6 <= i <= 8 and i % 2 = 0 and 0 <= k <= 4 }"),
+        ("{ T[i] -> a[] : i < 7 }", None, "{ T[i] -> a[] : i % 2 = 1 }", "{ T[6] -> S[i] : 0 <= i <= 4 }",
+         "{ T[6] -> S[i] : 0 <= i <= 4 }"),
+        ("{ T[i] -> a[] : i % 2 = 1 }", None, None, "{ }", "{ }"),
+    ],
+)  # fmt: skip
+def test_what_is_not_in_the_order_never_runs(writes, may, kills, sure, possible):
+    # for i in range(0, 10, 2): T[i]    for i in range(5): S[i], whose accesses are said of any integers
+    loops = [Filter((s,), Band((Member(((s, var("i")),)),))) for s in "TS"]
+    tree = Schedule(Domain(EVEN, Sequence(tuple(loops))))
+    times = Map("{ T[i] -> [0, i]; S[i] -> [1, i] }").intersect_domain(EVEN)
+    given_maps = [m and Map(m) for m in (writes, may, kills)]
+    for order in (tree, times):
+        flow = dataflow(Map("{ S[i] -> a[] }"), *given_maps, order=order)
+        the(flow, "must", sure)
+        the(flow, "may", possible)
+        the(flow, "may_no_source", "{ }" if sure != "{ }" else "{ S[i] -> a[] : 0 <= i <= 4 }")
+    with pytest.raises(BadProgram, match="no time for U"):
+        dataflow(Map("{ U[i] -> a[] }"), *given_maps, order=tree)
+    with pytest.raises(BadProgram, match="the accesses are those of S.i, j."):
+        dataflow(Map("{ S[i, j] -> a[] }"), *given_maps, order=tree)
+
+
 TIES = [  # times, sure, possible, kills -> the statements whose values S surely gets, and may get
     ("T[] -> [0]; U[] -> [0]; S[] -> [1]", "TU", "", "", "", "TU"),
     ("T[] -> [0]; U[] -> [0]; V[] -> [-1]; S[] -> [1]", "TUV", "", "", "", "TU"),

@@ -35,6 +35,8 @@ from polyvolta.sets.conjuncts.conjunct import conjoin
         ("{ [i] -> [abs(i)] }", "{ [i] -> [(max(-i, i))] }"),
         ("{ [i] -> [1] : false }", "{ [i] -> [(0)] : false }"),
         ("{ [i] -> [0] : i > 0; [j] -> [j] : j <= 0 }", "{ [i] -> [(min(i, 0))] }"),
+        ("{ [A[] -> B[]] -> [1] }", "{ [A[] -> B[]] -> [(1)] }"),
+        ("[N] -> { [[] -> []] -> [N] : N > 3 }", "[N] -> { [[] -> []] -> [(N)] : N >= 4 }"),
     ],
 )
 def test_notation(text, printed):
@@ -54,6 +56,12 @@ def test_tuples_of_functions():
     assert m.as_map().as_multi_pw_aff().is_equal(m)
     assert (m + m).is_equal(m * 2)
     assert ((m * 2) // 2).is_equal(m)
+
+
+def test_a_product_of_functions_of_no_dimensions_says_its_domain():
+    f = MultiPwAff("{ A[] -> B[1] }").product(MultiPwAff("{ A[] -> C[2] }"))
+    assert str(f) == "{ [A[] -> A[]] -> [B[(1)] -> C[(2)]] }"
+    assert MultiPwAff(str(f)).is_equal(f)
 
 
 def test_nested_outputs():
