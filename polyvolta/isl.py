@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING
 import polyvolta.sets as _sets
 from polyvolta.sched.by_isl import HOMES
 from polyvolta.sets import *  # noqa: F403 - every name of the sets, by their list
+from polyvolta.sets.budgets import metered
 from polyvolta.sets.by_isl.lists import ELEMENTS, ListOf
 
 if TYPE_CHECKING:
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
 Aff = _sets.PwAff  # type: ignore[misc, assignment]  # isl's is a function
 
 
+@metered
 def _compute_flow(
     sink: _sets.Map, must_source: _sets.Map, may_source: _sets.Map, times: _sets.Map
 ) -> tuple[int, _sets.Map, _sets.Map, _sets.Map, _sets.Map]:
