@@ -5,11 +5,14 @@
     a_i e + alpha_i >= 0   (a_i > 0)        -b_j e + beta_j >= 0   (b_j > 0)
 
 Over the integers an e exists when ceil(-alpha_i / a_i) <= floor(beta_j / b_j) for every pair. A pair with a
-unit coefficient is Fourier and Motzkin's affine row; any other is affine in one new known div,
-floor(alpha_i / a_i) or floor(beta_j / b_j), as long as that bound holds no other existential. So a single
-existential can go, at the price of divs and never of a case split; it stays where that takes many. Several that are
-knotted together by non-unit coefficients stay, too; `with_known_divs` unties those by parametric lexmin, at the price
-of pieces.
+unit coefficient is Fourier and Motzkin's affine row b_j alpha_i + a_i beta_j >= 0, and so is one where that row's
+left side has no value from 0 up to (a_i - 1)(b_j - 1) - 1: from there on an e surely exists, as Pugh's dark shadow
+says. Any other is affine in one new known div, floor(alpha_i / a_i) or floor(beta_j / b_j), as long as that bound
+holds no other existential. So a single existential can go, at the price of divs and never of a case split; it stays
+where that takes many. Several that are knotted together by non-unit coefficients stay, too; `with_known_divs` unties
+those by parametric lexmin, at the price of pieces.
+
+Source: W. Pugh, "The Omega test" (CACM 1992), for the dark shadow.
 """
 
 from __future__ import annotations
@@ -17,6 +20,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from itertools import compress, count, permutations
+from math import gcd
 
 from ..budgets import spend
 from ..engine import lexopt, simplex
@@ -215,12 +219,12 @@ def _pair_kind(low: Row, up: Row, col: int, others: Sequence[int]) -> str | None
     a, b = low[col], -up[col]
     if a == 1 or b == 1:
         return "rows"
-    if (
-        a == b
-        and all(x + y == 0 for k, (x, y) in enumerate(zip(low, up, strict=True)) if k)
-        and low[0] + up[0] >= a - 1
-    ):
+    shadow, room = [b * x + a * y for x, y in zip(low, up, strict=True)], (a - 1) * (b - 1)
+    step = gcd(*shadow[1:])
+    if not step and shadow[0] >= room:
         return "free"
+    if step and shadow[0] // step == (shadow[0] - room) // step:
+        return "rows"
     if not any(low[u] for u in others) or not any(up[u] for u in others):
         return "div"
     return None
