@@ -99,7 +99,7 @@ ROWS = {
         ),
         (
             "plain_get_val_if_fixed get_plain_multi_val_if_fixed",
-            "Set.is_singleton, Set.sample_point",
+            "Set.dim_min, Set.sample_point",
         ),
         (
             "get_stride get_stride_info get_lattice_tile dim_residue_class_val",
