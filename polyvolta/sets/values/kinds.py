@@ -61,16 +61,13 @@ def of_kind(value: Any, kind: Any) -> tuple[str, ...]:  # noqa: ANN401 - a set, 
     (('N',), ('i', 'j'), ('k',))
     """
     word = getattr(kind, "name", None)
+    space = value if isinstance(value, Space) or word == "param" else value.space  # there may be several tuples
     if word in ("param", "all"):
         params: tuple[str, ...] | None = value.param_names
         if params is None:
             raise NotSupported("this space does not know the parameters", where=str(value),
                                hint="s.dim(kind) asks the set, and s.get_space() knows them")  # fmt: skip
-        if word == "param":  # of several tuples, too
-            return params
-    space = value if isinstance(value, Space) else value.space
-    if word == "all":
-        return (*value.param_names, *space.dims)
+        return params if word == "param" else (*params, *space.dims)
     if word in ("out", "set"):
         return space.out.dims
     if word == "in_" and space.inp is not None:
