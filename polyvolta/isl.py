@@ -29,19 +29,19 @@ from polyvolta.sets.by_isl.lists import ELEMENTS, ListOf
 if TYPE_CHECKING:
     from polyvolta.sched.by_isl.build import AstBuild as AstBuild
     from polyvolta.sched.by_isl.build import AstNode as AstNode
-    from polyvolta.sched.by_isl.build import ast_node_type as ast_node_type
     from polyvolta.sched.by_isl.constraints import ScheduleConstraints as ScheduleConstraints
     from polyvolta.sched.by_isl.expressions import AstExpr as AstExpr
-    from polyvolta.sched.by_isl.expressions import ast_expr_op_type as ast_expr_op_type
-    from polyvolta.sched.by_isl.expressions import ast_expr_type as ast_expr_type
     from polyvolta.sched.by_isl.flow import UnionAccessInfo as UnionAccessInfo
     from polyvolta.sched.by_isl.flow import UnionFlow as UnionFlow
+    from polyvolta.sched.by_isl.kinds import ast_expr_op_type as ast_expr_op_type
+    from polyvolta.sched.by_isl.kinds import ast_expr_type as ast_expr_type
+    from polyvolta.sched.by_isl.kinds import ast_loop_type as ast_loop_type
+    from polyvolta.sched.by_isl.kinds import ast_node_type as ast_node_type
+    from polyvolta.sched.by_isl.kinds import format as format
+    from polyvolta.sched.by_isl.kinds import schedule_node_type as schedule_node_type
+    from polyvolta.sched.by_isl.kinds import yaml_style as yaml_style
     from polyvolta.sched.by_isl.node import ScheduleNode as ScheduleNode
-    from polyvolta.sched.by_isl.node import ast_loop_type as ast_loop_type
-    from polyvolta.sched.by_isl.node import schedule_node_type as schedule_node_type
     from polyvolta.sched.by_isl.printing import Printer as Printer
-    from polyvolta.sched.by_isl.printing import format as format
-    from polyvolta.sched.by_isl.printing import yaml_style as yaml_style
     from polyvolta.sched.tree import Schedule as Schedule
     from polyvolta.sets.by_isl.multival import MultiVal as MultiVal
 

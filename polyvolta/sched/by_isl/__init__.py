@@ -4,11 +4,13 @@ They hold trees, relations and loops of this package and call its functions: not
 """
 
 HOMES = {
-    **dict.fromkeys(("AstBuild", "AstNode", "ast_node_type"), "build"),
-    **dict.fromkeys(("AstExpr", "ast_expr_op_type", "ast_expr_type"), "expressions"),
-    **dict.fromkeys(("ScheduleNode", "ast_loop_type", "schedule_node_type"), "node"),
+    **dict.fromkeys(("AstBuild", "AstNode"), "build"),
+    **dict.fromkeys(("ast_expr_op_type", "ast_expr_type", "ast_loop_type", "ast_node_type"), "kinds"),
+    **dict.fromkeys(("format", "schedule_node_type", "yaml_style"), "kinds"),
     **dict.fromkeys(("UnionAccessInfo", "UnionFlow"), "flow"),
-    **dict.fromkeys(("Printer", "format", "yaml_style"), "printing"),
+    "AstExpr": "expressions",
+    "Printer": "printing",
     "ScheduleConstraints": "constraints",
+    "ScheduleNode": "node",
 }
 """By isl's name the module of this room that has it."""

@@ -16,11 +16,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from enum import Enum, IntEnum
 from typing import Any
 
 from polyvolta.sched.by_isl.bands import band_of
-from polyvolta.sched.by_isl.expressions import AstExpr, ast_expr_op_type, of_aff
+from polyvolta.sched.by_isl.expressions import AstExpr, of_text
+from polyvolta.sched.by_isl.kinds import ast_expr_op_type, ast_node_type
 from polyvolta.sched.emit.c.text import to_c
 from polyvolta.sched.emit.rename import called
 from polyvolta.sched.errors import BadArgument, BadSchedule
@@ -34,19 +34,6 @@ from polyvolta.sched.tree import Domain, Node, Schedule
 from polyvolta.sets import Id, Map, Set, var
 from polyvolta.sets.by_isl.lists import ListOf
 from polyvolta.sets.errors import kind_of
-
-
-class ast_node_type(IntEnum):  # noqa: N801 - isl's name
-    """The kinds of nodes of an AST, with isl's numbers."""
-
-    error = -1
-    for_ = 1
-    if_ = 2
-    block = 3
-    mark = 4
-    user = 5
-
-    __str__ = Enum.__str__
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,15 +174,14 @@ class AstNode:
     __str__ = to_str = to_C_str
 
     def _bound(self, kind: str, bounds: tuple[Any, ...], strict: bool = False) -> AstExpr:
-        text = self._speller().bounds(kind, bounds, strict)
-        return AstExpr(text, int(text)) if text.lstrip("-").isdecimal() else of_aff(var("_"), text)
+        return of_text(self._speller().bounds(kind, bounds, strict))
 
     # ---- loops
 
     def for_get_iterator(self) -> AstExpr:
         """The variable of a loop."""
         loop = self._is(For)
-        return of_aff(var(loop.var), self._speller().text(var(loop.var)))
+        return of_text(self._speller().text(var(loop.var)))
 
     def for_get_init(self) -> AstExpr:
         """The value that a loop begins at."""
@@ -206,14 +192,14 @@ class AstNode:
         loop = self._is(For)
         text = going_on(loop, str(self.for_get_iterator()), self._speller())
         if not loop.upper:
-            return AstExpr(text, int(text))
+            return of_text(text)
         strict = ends_below(loop)
         sides = self.for_get_iterator(), self._bound("min", loop.upper, strict)
         return AstExpr(text, None, ast_expr_op_type.lt if strict else ast_expr_op_type.le, sides)
 
     def for_get_inc(self) -> AstExpr:
         """What is added to the variable of a loop."""
-        return AstExpr(str(self._is(For).step), self._is(For).step)
+        return of_text(str(self._is(For).step))
 
     def for_get_body(self) -> AstNode:
         """What a loop runs."""
@@ -260,7 +246,7 @@ class AstNode:
     def user_get_expr(self) -> AstExpr:
         """The call of a statement."""
         call, spell = self._is(Call), self._speller()
-        args = AstExpr(call.statement, call.statement), *(of_aff(e, spell.text(e)) for e in call.args)
+        args = AstExpr(call.statement, call.statement), *(of_text(spell.text(e)) for e in call.args)
         return AstExpr(self.to_C_str().rstrip("\n;"), None, ast_expr_op_type.call, args)
 
     def foreach_descendant_top_down(self, f: Callable[[AstNode], object]) -> None:

@@ -3,32 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import Enum, IntEnum
 
+from polyvolta.sched.by_isl.kinds import ast_expr_op_type, ast_expr_type
 from polyvolta.sched.errors import BadArgument
-from polyvolta.sets import Aff, Id, Val
-
-
-class ast_expr_type(IntEnum):  # noqa: N801 - isl's name
-    """The kinds of expressions, with isl's numbers."""
-
-    error = -1
-    op = 0
-    id = 1
-    int = 2
-
-    __str__ = Enum.__str__
-
-
-class ast_expr_op_type(IntEnum):  # noqa: N801 - isl's name
-    """The operations that are told apart here, with isl's numbers."""
-
-    error = -1
-    le = 18
-    lt = 19
-    call = 22
-
-    __str__ = Enum.__str__
+from polyvolta.sets import Id, Val
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +16,7 @@ class AstExpr:
     Parameters
     ----------
     text : in C.
-    value : its number, its name, or the expression itself; None of what is made of `args`.
+    value : its number or its name; None of everything else.
     op : what is made of `args`, a call or a comparison.
     args : of a call its statement and the values of its dimensions, of a comparison both sides.
 
@@ -50,7 +28,7 @@ class AstExpr:
     """
 
     text: str
-    value: Aff | str | int | None = None
+    value: str | int | None = None
     op: ast_expr_op_type | None = None
     args: tuple[AstExpr, ...] = ()
 
@@ -122,15 +100,12 @@ class AstExpr:
         get_op_arg, get_op_n_arg, get_op_type, get_id, get_val)  # fmt: skip
 
 
-def of_aff(e: object, text: str) -> AstExpr:
+def of_text(text: str) -> AstExpr:
     """The expression of a text: a number or a name where it is one.
 
-    >>> from polyvolta.sets import aff, var
-    >>> of_aff(aff(3), "3").get_val(), of_aff(var("i"), "c0").get_id(), of_aff(var("i") + 1, "c0 + 1").get_type().name
-    (3, 'c0', 'op')
+    >>> of_text("-3").get_val(), of_text("c0").get_id(), of_text("c0 + 1").get_type().name
+    (-3, 'c0', 'op')
     """
-    if isinstance(e, Aff) and not e.terms:
-        return AstExpr(text, int(e.const))
-    if isinstance(e, Aff) and text.isidentifier():
-        return AstExpr(text, text)
-    return AstExpr(text)
+    if text.removeprefix("-").isdecimal():
+        return AstExpr(text, int(text))
+    return AstExpr(text, text if text.isidentifier() else None)

@@ -18,11 +18,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from enum import Enum, IntEnum
 from typing import Any, NoReturn
 
 from polyvolta.sched import passes
 from polyvolta.sched.by_isl.bands import band_of, map_of
+from polyvolta.sched.by_isl.kinds import ast_loop_type, schedule_node_type
 from polyvolta.sched.errors import BadPath
 from polyvolta.sched.passes.common.places import inserted_at
 from polyvolta.sched.passes.common.subtree import anchor
@@ -47,38 +47,6 @@ from polyvolta.sched.views.isl_write import options_of
 from polyvolta.sets import DEFAULT_CONTEXT, Id, Map, Set, Space, Tuple
 from polyvolta.sets import Context as _Context
 from polyvolta.sets.errors import kind_of
-
-
-class schedule_node_type(IntEnum):  # noqa: N801 - isl's name
-    """The kinds of nodes, with isl's numbers."""
-
-    error = -1
-    band = 0
-    context = 1
-    domain = 2
-    expansion = 3
-    extension = 4
-    filter = 5
-    leaf = 6
-    guard = 7
-    mark = 8
-    sequence = 9
-    set = 10
-
-    __str__ = Enum.__str__
-
-
-class ast_loop_type(IntEnum):  # noqa: N801 - isl's name
-    """How loops of members are made, with isl's numbers."""
-
-    error = -1
-    default = 0
-    atomic = 1
-    unroll = 2
-    separate = 3
-
-    __str__ = Enum.__str__
-
 
 _KINDS: dict[type, schedule_node_type] = {
     kind: getattr(schedule_node_type, {"SetNode": "set"}.get(kind.__name__, kind.__name__.lower()))

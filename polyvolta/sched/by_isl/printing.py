@@ -2,34 +2,11 @@
 
 from __future__ import annotations
 
-from enum import Enum, IntEnum
 from typing import Any, Self
 
+from polyvolta.sched.by_isl.kinds import format, yaml_style
 from polyvolta.sched.errors import BadArgument
 from polyvolta.sched.tree import Schedule
-
-
-class format(IntEnum):  # noqa: A001, N801 - isl's name
-    """How a printer writes, with isl's numbers."""
-
-    ISL = 0
-    POLYLIB = 1
-    POLYLIB_CONSTRAINTS = 2
-    OMEGA = 3
-    C = 4
-    LATEX = 5
-    EXT_POLYLIB = 6
-
-    __str__ = Enum.__str__
-
-
-class yaml_style(IntEnum):  # noqa: N801 - isl's name
-    """How a printer writes trees, with isl's numbers: in lines, or in one."""
-
-    BLOCK = 0
-    FLOW = 1
-
-    __str__ = Enum.__str__
 
 
 class Printer:

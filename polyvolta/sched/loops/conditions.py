@@ -51,12 +51,12 @@ def beyond(known: Known, system: System, mine: Callable[[Key], bool] | None = No
     if len(rows) > 1 or (rows and out.eqs):
         tab = known.tableau([*out.every_ge(), *rows])
         if not tab.empty:
-            first, n = tab._made - len(rows), len(rows)
+            first, n = tab.made - len(rows), len(rows)
             order = sorted(range(n), key=lambda k: -len(rows[k][0]))
-            gone = {k for k in order if tab._relaxed_implies(-(first + k + 1))}
+            gone = {k for k in order if tab.relaxed_implies(-(first + k + 1))}
             left = [k for k in range(n) if k not in gone]
             if len(left) > 1 and any(abs(v) > 1 for k in left for _, v in rows[k][0]):  # never missed by as much as 1
-                left = [k for k in left if not tab._relaxed_implies(-(first + k + 1), ALMOST)]
+                left = [k for k in left if not tab.relaxed_implies(-(first + k + 1), ALMOST)]
             rows = [rows[k] for k in left]
     out.ineqs = dict(rows)
     return out

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from ..errors import NotSupported, SpaceMismatch, UnknownName, kind_of, nearest, need_function
-from ..operations.bounds import _with
+from ..operations.bounds import with_row
 from ..values import kinds
 from ..values.aff import Aff, var
 from ..values.named import by_isl
@@ -172,7 +172,7 @@ def add_constraint(self: Relation, c: Constraint) -> Any:  # noqa: ANN401
         if name not in names:
             raise UnknownName(f"no parameter or dimension is called {name!r}", where=str(self),
                               hint=nearest(name, names))  # fmt: skip
-    return _with(self, "eq" if c.equal else "ge", c.expr)
+    return with_row(self, "eq" if c.equal else "ge", c.expr)
 
 
 def add_constraints(self: Relation, some: Iterable[Constraint]) -> Any:  # noqa: ANN401

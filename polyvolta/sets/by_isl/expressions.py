@@ -259,6 +259,21 @@ def restricted(self: PwQPolynomial, domain: Any) -> PwQPolynomial:  # noqa: ANN4
     return self * PwQPolynomial(domain.param_names, [(domain, QPolynomial.of(1))])
 
 
+def within(self: PwQPolynomial, context: Any, params: bool = False) -> PwQPolynomial:  # noqa: ANN401
+    """The same values at the points of a set, those of parameters if `params`; the pieces in fewer conditions.
+
+    Pieces that have no point there are gone.
+    """
+    from ..values.set import Set
+
+    if not isinstance(context, Set):
+        raise SpaceMismatch(f"a Set is needed, not {kind_of(context)}", where=str(self))
+    meet, gist = (Set.intersect_params, Set.gist_params) if params else (Set.intersect, Set.gist)
+    left = [(gist(where, context), q) for where, q in self.pieces if not meet(where, context).is_empty()]
+    names = tuple(dict.fromkeys((*self.param_names, *(p for where, _ in left for p in where.param_names))))
+    return PwQPolynomial(names, [(where.align_params(names), q) for where, q in left])
+
+
 def evaluated(self: PwQPolynomial, point: Any) -> Any:  # noqa: ANN401
     """The value at a point, a tuple of numbers, of a polynomial without parameters."""
     if self.param_names:
@@ -321,7 +336,8 @@ METHODS: tuple[tuple[str, str, Any], ...] = (
     ("PwQPolynomial", "coalesce", itself),
     ("PwQPolynomial", "get_aggregate_domain", lambda self: self.domain()),
     ("PwQPolynomial", "pow", lambda self, exponent: self**exponent),
-    ("PwQPolynomial", "gist gist_params", lambda self, context: self),  # says no less than is asked
+    ("PwQPolynomial", "gist", within),
+    ("PwQPolynomial", "gist_params", lambda self, context: within(self, context, True)),
     ("PwQPolynomial", "add_disjoint", lambda self, other: self + other),
     ("Constraint", "get_space", constraint_space),
     *(("Constraint", names, lambda self, *args, f=f: f(constraint_space(self), *args)) for names, f in (

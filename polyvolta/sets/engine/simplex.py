@@ -47,7 +47,7 @@ class Tableau:
     ((7, 2), (-7, 2), True)
     """
 
-    __slots__ = ("_basic", "_cols", "_made", "_rows", "_where", "empty", "n")
+    __slots__ = ("_basic", "_cols", "_rows", "_where", "empty", "made", "n")
 
     def __init__(self, n: int) -> None:
         self.n, self.empty = n, False
@@ -55,7 +55,7 @@ class Tableau:
         self._basic: list[int] = []  # which variable row i is: x_v is v >= 0, the k-th slack is ~k < 0
         self._cols = [_OBJECTIVE, _OBJECTIVE, *range(n)]  # which variable index j of the rows is, from 2 on
         self._where = [-2 - v for v in range(n)]  # x_v is the row with this index, or column -index
-        self._made = 0
+        self.made = 0  # constraints that were added, the last of which is number -made
 
     # -- constraints -----------------------------------------------------------------------------------------
 
@@ -68,18 +68,18 @@ class Tableau:
 
     def add_ineq(self, row: Sequence[int]) -> None:
         """Add `row >= 0`; exact over the rationals, a few pivots."""
-        self._made += 1
+        self.made += 1
         if self.empty:
             return
         new = self._express(row)
         self._rows.append(new)
-        self._basic.append(-self._made)
+        self._basic.append(-self.made)
         if new[1] < 0 and not self._climb(len(self._rows) - 1, stop=0):
             self.empty = True
 
     def add_eq(self, row: Sequence[int]) -> None:
         """Add `row = 0`; exact over the rationals. One dimension of the tableau goes with it."""
-        self._made += 1
+        self.made += 1
         if self.empty:
             return
         new = self._express(row)
@@ -87,25 +87,25 @@ class Tableau:
             new = [new[0]] + [-c for c in new[1:]]
         rows, r = self._rows, len(self._rows)
         rows.append(new)
-        self._basic.append(-self._made)
+        self._basic.append(-self.made)
         if new[1] < 0 and not self._climb(r, stop=0):
             self.empty = True
             return
-        if self._basic[r] == -self._made:  # at 0 but still a row
+        if self._basic[r] == -self.made:  # at 0 but still a row
             entering = [j for j in range(2, len(self._cols)) if rows[r][j]]
             if not entering:
                 del rows[r], self._basic[r]
                 return
             self._pivot(r, max(entering, key=lambda j: (self._cols[j] >= 0, abs(rows[r][j]) == 1)))
-        self._strike(self._cols.index(-self._made))
+        self._strike(self._cols.index(-self.made))
 
     def mark(self) -> Any:
         """A token for `rollback`; O(rows)."""
-        return (self.n, self.empty, self._made, self._rows[:], self._basic[:], self._cols[:], self._where[:])
+        return (self.n, self.empty, self.made, self._rows[:], self._basic[:], self._cols[:], self._where[:])
 
     def rollback(self, token: Any) -> None:
         """Forget all constraints and variables added since the mark (marks nest and can be used again)."""
-        self.n, self.empty, self._made, rows, basic, cols, where = token
+        self.n, self.empty, self.made, rows, basic, cols, where = token
         self._rows, self._basic, self._cols, self._where = rows[:], basic[:], cols[:], where[:]
 
     # -- questions -------------------------------------------------------------------------------------------
@@ -269,7 +269,7 @@ class Tableau:
             if self._cols[k] >= 0:
                 self._where[self._cols[k]] = -k
 
-    def _relaxed_implies(self, slack: int, parts: int = 0) -> bool:
+    def relaxed_implies(self, slack: int, parts: int = 0) -> bool:
         """Whether the others imply constraint `slack` (a negative number); if so it is dropped.
 
         With `parts` whether they imply that it is at least 1/parts - 1, as it is where integers satisfy them.
@@ -339,7 +339,7 @@ def redundant_rows(
     tab = _loaded(n, eqs, (*given, *ineqs))
     if not tab.empty:
         first = len(eqs) + len(given)
-        return tuple([tab._relaxed_implies(~(first + i)) for i in range(len(ineqs))])
+        return tuple([tab.relaxed_implies(~(first + i)) for i in range(len(ineqs))])
     kept = list(ineqs)
     out = []
     for row in ineqs:

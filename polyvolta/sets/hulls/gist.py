@@ -261,7 +261,7 @@ def _needed(frame: Frame, eqs: Sequence[Row], ineqs: Sequence[Row], pieces: list
 def _dropped(tabs: list[Tableau], slack: int) -> bool:
     """Whether in each tableau the others imply a constraint; then it is dropped from all."""
     tokens = [(tab, tab.mark()) for tab in tabs[:-1]]
-    if all(tab._relaxed_implies(slack) for tab in tabs):
+    if all(tab.relaxed_implies(slack) for tab in tabs):
         return True
     for tab, token in tokens:
         tab.rollback(token)

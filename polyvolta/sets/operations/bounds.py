@@ -88,7 +88,7 @@ def lower_bound(self: R, dim: str | int, bound: int | str | Aff) -> R:
     UnknownName : no parameter or dimension of that name or position.
     SpaceMismatch : there are several tuples.
     """
-    return _with(self, "ge", _dimension(self, dim) - _bound(self, bound))
+    return with_row(self, "ge", _dimension(self, dim) - _bound(self, bound))
 
 
 def upper_bound(self: R, dim: str | int, bound: int | str | Aff) -> R:
@@ -98,7 +98,7 @@ def upper_bound(self: R, dim: str | int, bound: int | str | Aff) -> R:
     >>> print(Set("{ [i] : i >= 0 }").upper_bound("i", 7))
     { [i] : 0 <= i <= 7 }
     """
-    return _with(self, "ge", _bound(self, bound) - _dimension(self, dim))
+    return with_row(self, "ge", _bound(self, bound) - _dimension(self, dim))
 
 
 def equate(self: R, a: Dim, b: Dim, *more: Dim) -> R:
@@ -116,7 +116,7 @@ def equate(self: R, a: Dim, b: Dim, *more: Dim) -> R:
     SpaceMismatch : there are several tuples.
     """
     left, right = _pair(self, a, b, *more)
-    return _with(self, "eq", left - right)
+    return with_row(self, "eq", left - right)
 
 
 def order_lt(self: R, a: Dim, b: Dim, *more: Dim) -> R:
@@ -127,7 +127,7 @@ def order_lt(self: R, a: Dim, b: Dim, *more: Dim) -> R:
     { [i, j] : i < j }
     """
     left, right = _pair(self, a, b, *more)
-    return _with(self, "ge", right - left - 1)
+    return with_row(self, "ge", right - left - 1)
 
 
 def order_le(self: R, a: Dim, b: Dim, *more: Dim) -> R:
@@ -138,7 +138,7 @@ def order_le(self: R, a: Dim, b: Dim, *more: Dim) -> R:
     { [i, j] : i <= j }
     """
     left, right = _pair(self, a, b, *more)
-    return _with(self, "ge", right - left)
+    return with_row(self, "ge", right - left)
 
 
 def order_gt(self: R, a: Dim, b: Dim, *more: Dim) -> R:
@@ -149,7 +149,7 @@ def order_gt(self: R, a: Dim, b: Dim, *more: Dim) -> R:
     { [i, j] : j < i }
     """
     left, right = _pair(self, a, b, *more)
-    return _with(self, "ge", left - right - 1)
+    return with_row(self, "ge", left - right - 1)
 
 
 def order_ge(self: R, a: Dim, b: Dim, *more: Dim) -> R:
@@ -160,7 +160,7 @@ def order_ge(self: R, a: Dim, b: Dim, *more: Dim) -> R:
     { [i, j] : j <= i }
     """
     left, right = _pair(self, a, b, *more)
-    return _with(self, "ge", left - right)
+    return with_row(self, "ge", left - right)
 
 
 def _names(self: Relation) -> tuple[str, ...]:
@@ -190,7 +190,8 @@ def _bound(self: Relation, bound: int | str | Aff) -> Aff:
     return Aff((), bound.__index__())
 
 
-def _with(self: R, kind: str, e: Aff) -> R:
+def with_row(self: R, kind: str, e: Aff) -> R:
+    """The points where an expression is at least 0, for `ge`, or 0, for `eq`; of one space."""
     space = self.space
     row = RowBuilder(_names(self)).conjunct([(kind, e)])
     return self._of(self.param_names, [(space, conjoin_all(self.parts[0][1], [] if row is None else [row]))])

@@ -319,3 +319,18 @@ def test_what_isl_says_of_kinds_positions_and_numbers(text):
             for other in kinds:
                 for to in range(size[other]):
                     compare("equate", k, at, other, to)
+
+
+def test_gists_of_polynomials():
+    square = PwQPolynomial("{ [i] -> i^2 : i != 0 }")
+    assert str(square.gist(Set("{ [i] : i != 0 }"))) == "{ [i] -> i^2 }"
+    assert not square.gist(Set("{ [0] }")).pieces
+    f = PwQPolynomial("[n] -> { [i] -> i * n : 0 <= i < n; [i] -> i : i >= n and i >= 0 }")
+    for context, holds in (("[n] -> { [i] : i >= 0 }", lambda i, n: i >= 0), ("{ [i] : i < 3 }", lambda i, n: i < 3)):
+        left = f.gist(Set(context))
+        for i in range(-4, 6):
+            for n in range(-3, 6):
+                value = i * n if 0 <= i < n else i if i >= max(n, 0) else 0
+                assert f(i=i, n=n) == value and (not holds(i, n) or left(i=i, n=n) == value)
+    few = f.gist_params(Set("[n] -> { : n > 4 }"))
+    assert len(str(few)) < len(str(f)) and [few(i=i, n=6) for i in (-1, 2, 5, 7)] == [0, 12, 30, 7]

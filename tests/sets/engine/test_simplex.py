@@ -178,6 +178,6 @@ def test_a_row_that_others_keep_above_minus_one_is_nearly_implied(ineqs, last, p
         return
     least = min(at(last[0], p) for p in vertices([], [*ineqs, *box()]))
     dropped = least >= Fraction(1, parts) - 1
-    assert tab._relaxed_implies(~len(ineqs), parts) == dropped
+    assert tab.relaxed_implies(~len(ineqs), parts) == dropped
     left = vertices([], [*ineqs, *([] if dropped else last), *box()])  # nothing else has changed
     assert Fraction(*tab.minimum(last[0])) == min(at(last[0], p) for p in left)

@@ -57,7 +57,7 @@ def headed(lines: Sequence[str], used: Collection[str], integer: str, macros: bo
 
 
 class CPrinter:
-    """Writes loops, line by line, into `out`, and their expressions.
+    """Writes loops, line by line, into `out`.
 
     Parameters
     ----------
@@ -68,8 +68,6 @@ class CPrinter:
     ----------
     together : what several calls side by side become, if not each for itself.
     """
-
-    together: Callable[[Sequence[Call], CSpeller], list[str]] | None = None
 
     def __init__(
         self,
@@ -82,6 +80,7 @@ class CPrinter:
     ) -> None:
         self.speller = CSpeller(ranges, names)
         self.integer, self.openmp, self.statement, self.wishes = integer, openmp, statement, wishes
+        self.together: Callable[[Sequence[Call], CSpeller], list[str]] | None = None
         self.out: list[str] = []
 
     def block(self, body: Sequence[Ast], pad: str) -> None:
@@ -124,8 +123,7 @@ class CPrinter:
     def loop(self, node: For, pad: str) -> None:
         """A loop below what it asks of the compiler, and so on as long as another loop is all that it does."""
         speller, out, integer, openmp = self.speller, self.out, self.integer, self.openmp
-        names, outside = speller.names, speller.scope
-        asking = openmp or self.wishes
+        names, outside, asking = speller.names, speller.scope, openmp or self.wishes
         speller.scope = scope = dict(outside)
         while True:
             if asking or node.unroll:

@@ -317,9 +317,7 @@ class CSpeller(Speller):
 
     def quotient(self, num: Aff, den: int) -> tuple[str, bool]:
         if self.unsigned(num):
-            text, terms = self.text(num), num.terms
-            alone = not num.const and len(terms) == 1 and terms[0][1] == 1
-            return f"{text} / {den}" if alone else f"({text}) / {den}", False  # `operand`, without a call
+            return f"{self.operand(num)} / {den}", False
         rest = self.remains(num, den) if self.scope else None
         if rest is not None:
             return f"{self.operand(num - rest)} / {den}", False

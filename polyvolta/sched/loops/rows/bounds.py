@@ -173,7 +173,7 @@ def _of_one(known: Known, shadow: System, col: int) -> tuple[list[Side], list[Si
     tab = known.tableau([(k, c) for k, c, _ in (*low, *high)])
     if tab.empty:
         return None
-    first = tab._made - len(low) - len(high)
+    first = tab.made - len(low) - len(high)
     slacks = {id(side): -(first + k + 1) for k, side in enumerate((*low, *high))}
     if len(low) > 1:
         low = _needed(tab, 0, low, len(high))
@@ -191,12 +191,12 @@ def _needed(tab: Tableau, before: int, some: list[Side], behind: int) -> list[Si
     """
     if tab.empty:
         return some
-    last = tab._made - behind
+    last = tab.made - behind
     order = sorted(range(len(some)), key=lambda k: (-len(some[k][0]), k))
     out = set()
     for k in order:
         slack = -(last - len(some) + k + 1)
-        if len(some) - len(out) > 1 and tab._relaxed_implies(slack):
+        if len(some) - len(out) > 1 and tab.relaxed_implies(slack):
             out.add(k)
     return [side for k, side in enumerate(some) if k not in out]
 
@@ -226,7 +226,7 @@ def _needed_of_integers(tab: Tableau, some: list[Side], slacks: Mapping[int, int
         return some
     tab = copy(tab)
     for side in sorted(some, key=lambda t: -len(t[0])):
-        if len(some) > 1 and tab._relaxed_implies(slacks[id(side)], ALMOST):
+        if len(some) > 1 and tab.relaxed_implies(slacks[id(side)], ALMOST):
             some = [t for t in some if t is not side]
     return some
 

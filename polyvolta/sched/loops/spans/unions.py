@@ -307,7 +307,7 @@ def _needed(
             if known.ensures([*around, *rest], *row):
                 rows = rest
         return rows
-    first = tab._made - len(rows)
+    first = tab.made - len(rows)
     numbers = {row[0]: -(first + k + 1) for k, row in enumerate(rows)}
-    gone = {key for key, _ in asked if tab._relaxed_implies(numbers[key], ALMOST)}
+    gone = {key for key, _ in asked if tab.relaxed_implies(numbers[key], ALMOST)}
     return [r for r in rows if r[0] not in gone]

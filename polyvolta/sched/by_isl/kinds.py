@@ -1,0 +1,86 @@
+"""isl's enumerations: kinds of nodes, loops and expressions, formats of texts, with isl's names and numbers."""
+
+from __future__ import annotations
+
+from enum import Enum, IntEnum
+
+
+class Numbered(IntEnum):
+    """Numbers that are printed by their names, `ast_node_type.for_`."""
+
+    __str__ = Enum.__str__
+
+
+class schedule_node_type(Numbered):  # noqa: N801 - isl's name
+    """The kinds of nodes, with isl's numbers."""
+
+    error = -1
+    band = 0
+    context = 1
+    domain = 2
+    expansion = 3
+    extension = 4
+    filter = 5
+    leaf = 6
+    guard = 7
+    mark = 8
+    sequence = 9
+    set = 10
+
+
+class ast_loop_type(Numbered):  # noqa: N801 - isl's name
+    """How loops of members are made, with isl's numbers."""
+
+    error = -1
+    default = 0
+    atomic = 1
+    unroll = 2
+    separate = 3
+
+
+class ast_node_type(Numbered):  # noqa: N801 - isl's name
+    """The kinds of nodes of an AST, with isl's numbers."""
+
+    error = -1
+    for_ = 1
+    if_ = 2
+    block = 3
+    mark = 4
+    user = 5
+
+
+class ast_expr_type(Numbered):  # noqa: N801 - isl's name
+    """The kinds of expressions, with isl's numbers."""
+
+    error = -1
+    op = 0
+    id = 1
+    int = 2
+
+
+class ast_expr_op_type(Numbered):  # noqa: N801 - isl's name
+    """The operations that are told apart here, with isl's numbers."""
+
+    error = -1
+    le = 18
+    lt = 19
+    call = 22
+
+
+class format(Numbered):  # noqa: A001, N801 - isl's name
+    """How a printer writes, with isl's numbers."""
+
+    ISL = 0
+    POLYLIB = 1
+    POLYLIB_CONSTRAINTS = 2
+    OMEGA = 3
+    C = 4
+    LATEX = 5
+    EXT_POLYLIB = 6
+
+
+class yaml_style(Numbered):  # noqa: N801 - isl's name
+    """How a printer writes trees, with isl's numbers: in lines, or in one."""
+
+    BLOCK = 0
+    FLOW = 1
