@@ -204,8 +204,7 @@ def going_on(loop: For, name: str, speller: CSpeller) -> str:
         return f"{name} < {speller.text(last, 1)}" if last.const == -1 else f"{name} <= {speller.text(last)}"
     if not upper:
         return "1"
-    first = upper[0]
-    strict = isinstance(first, Aff) and first.const == -1 and bool(first.terms) or ends_below(loop)
+    strict = ends_below(loop)
     return f"{name} {'<' if strict else '<='} {speller.bounds('min', upper, strict)}"
 
 

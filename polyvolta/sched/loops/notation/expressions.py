@@ -51,7 +51,7 @@ class Speller:
         if terms[-1][0].__class__ is not str or self.names:  # names come first, and stand for themselves
             if len(terms) == 1:
                 atom, c = terms[0]
-                if c == 1 and not const and atom.__class__ is Floor:
+                if c == 1 and not const and isinstance(atom, Floor):  # as `_term` does it, without its questions
                     for _, k in atom.num.terms:
                         if k < 0:
                             break
@@ -187,10 +187,12 @@ class Speller:
         """The least or the greatest of some bounds, plus a number; numbers stand first."""
         if len(bounds) == 1 and isinstance(bounds[0], Aff):
             return self.text(bounds[0], more)
-        if len(bounds) == 2:
+        if len(bounds) == 2:  # most extremes
             a, b = bounds
             if isinstance(a, Aff) and isinstance(b, Aff) and (a.terms or b.terms):
-                return self.extreme(kind, (self.text(a, more), self.text(b, more)) if b.terms else (self.text(b, more), self.text(a, more)))
+                if not b.terms:
+                    a, b = b, a
+                return self.extreme(kind, (self.text(a, more), self.text(b, more)))
         best, texts = None, []
         for b in bounds:
             if not isinstance(b, Aff):
