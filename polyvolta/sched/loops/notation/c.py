@@ -95,9 +95,7 @@ class CPrinter:
                     self.loop(node, pad)
                 case Call():
                     if self.statement is None:
-                        name = word(node.statement)
-                        name = speller.names.get(name, name)
-                        out.append(f"{pad}{name}({', '.join([speller.text(e) for e in node.args])});")
+                        out.append(called(node, pad, speller))
                     else:
                         out += [pad + line for line in self.statement(node, speller)]
                 case If(conditions, inner):
@@ -141,7 +139,10 @@ class CPrinter:
                 break
             out.append(head)
             node, pad = body[0], pad + "  "
-        self.nested(head, body, pad)
+        if len(body) == 1 and isinstance(body[0], Call) and self.statement is None:
+            out += head, called(body[0], pad + "  ", speller)
+        else:
+            self.nested(head, body, pad)
         speller.scope, self.openmp = outside, openmp
 
     def nested(self, head: str, body: Sequence[Ast], pad: str) -> None:
@@ -187,6 +188,13 @@ def _wanted(loop: For, wishes: Mapping[Path, Wish] | None, openmp: bool) -> Wish
 def statements(body: Sequence[Ast]) -> int:
     """How many statements of C a body is; a marked part is as many as it holds."""
     return sum([statements(node.body) if isinstance(node, Block) else 1 for node in body])
+
+
+def called(call: Call, pad: str, speller: CSpeller) -> str:
+    """The line of a call of a statement."""
+    name = word(call.statement)
+    name = speller.names.get(name, name)
+    return f"{pad}{name}({', '.join([speller.text(e) for e in call.args])});"
 
 
 def going_on(loop: For, name: str, speller: CSpeller) -> str:

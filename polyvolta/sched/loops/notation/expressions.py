@@ -50,7 +50,14 @@ class Speller:
             return str(const)
         if terms[-1][0].__class__ is not str or self.names:  # names come first, and stand for themselves
             if len(terms) == 1:
-                alone = self._term(*terms[0])
+                atom, c = terms[0]
+                if c == 1 and not const and isinstance(atom, Floor):  # as `_term` does it, without its questions
+                    for _, k in atom.num.terms:
+                        if k < 0:
+                            break
+                    else:
+                        return self.quotient(atom.num, atom.den)[0]
+                alone = self._term(atom, c)
                 return alone[0] if alone[1] == 1 and not const else self.sum((alone,), const)
             terms, const = self.terms(e)  # type: ignore[assignment]
             const += more
@@ -180,6 +187,12 @@ class Speller:
         """The least or the greatest of some bounds, plus a number; numbers stand first."""
         if len(bounds) == 1 and isinstance(bounds[0], Aff):
             return self.text(bounds[0], more)
+        if len(bounds) == 2:  # most extremes
+            a, b = bounds
+            if isinstance(a, Aff) and isinstance(b, Aff) and (a.terms or b.terms):
+                if not b.terms:
+                    a, b = b, a
+                return self.extreme(kind, (self.text(a, more), self.text(b, more)))
         best, texts = None, []
         for b in bounds:
             if not isinstance(b, Aff):
@@ -317,7 +330,9 @@ class CSpeller(Speller):
 
     def quotient(self, num: Aff, den: int) -> tuple[str, bool]:
         if self.unsigned(num):
-            return f"{self.operand(num)} / {den}", False
+            text = self.text(num)
+            alone = not num.const and len(num.terms) == 1 and num.terms[0][1] == 1
+            return f"{text} / {den}" if alone else f"({text}) / {den}", False
         rest = self.remains(num, den) if self.scope else None
         if rest is not None:
             return f"{self.operand(num - rest)} / {den}", False
