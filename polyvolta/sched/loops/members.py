@@ -16,7 +16,7 @@ from polyvolta.sched.loops.around import Around
 from polyvolta.sched.loops.ast import Ast, For
 from polyvolta.sched.loops.conditions import any_of, guarded, loosened, stated
 from polyvolta.sched.loops.hoisting.needs import less, needed
-from polyvolta.sched.loops.rows.bounds import Bounds, constant_span, end, longest, stepping
+from polyvolta.sched.loops.rows.bounds import Bounds, constant_span, end, longest
 from polyvolta.sched.loops.rows.groups import Group, classes, groups, isolated
 from polyvolta.sched.loops.rows.interleave import Parts, interleaved
 from polyvolta.sched.loops.rows.known import Known
@@ -24,6 +24,7 @@ from polyvolta.sched.loops.rows.lanes import Lane
 from polyvolta.sched.loops.rows.linear import coefficient
 from polyvolta.sched.loops.rows.order import First
 from polyvolta.sched.loops.rows.pieces import Value
+from polyvolta.sched.loops.rows.strides import stepping
 from polyvolta.sched.loops.spans.endless import comes_by, elsewhere, endless_lanes, refuse
 from polyvolta.sched.loops.spans.ends import ends
 from polyvolta.sched.loops.spans.turns import holds_bands, runs_before, runs_first
