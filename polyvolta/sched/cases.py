@@ -14,7 +14,8 @@ from dataclasses import dataclass, replace
 
 from polyvolta.sched.errors import BadSchedule
 from polyvolta.sets import Aff, Set, aff
-from polyvolta.sets.text.show import ISL, Style, piece_texts, show_aff
+from polyvolta.sets.text.show import piece_texts
+from polyvolta.sets.text.show_expressions import ISL, Style, show_aff
 
 
 @dataclass(frozen=True, slots=True)

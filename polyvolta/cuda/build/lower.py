@@ -53,7 +53,7 @@ from polyvolta.sched.loops.ast import AnyOf, Ast, Block, Bound, Call, Extreme, F
 from polyvolta.sched.loops.scan import Scan
 from polyvolta.sched.tree import Schedule
 from polyvolta.sets import Aff, Set, Tuple, aff, var
-from polyvolta.sets.text.show import PAPER_ASCII, show_aff
+from polyvolta.sets.text.show_expressions import PAPER_ASCII, show_aff
 from polyvolta.sets.values.simplify import Range, interval, simplify
 from polyvolta.sets.values.space import Space
 

@@ -251,7 +251,8 @@ class Scanner(Writer):
         lanes = self.lanes(state, node.members, columns, loops)
         regions = self.regions(node, at, columns, loops, state)
         inside = lambda s: self.visit(node.child, (*at, 0), s)  # noqa: E731
-        return BandLoops(self, at, node.members, loops, inside, regions, node.child).visit(0, lanes, state)
+        nest = BandLoops(self, node.members, loops, at, inside, regions=regions, child=node.child)
+        return nest.visit(0, lanes, state)
 
     def lanes(
         self, state: State, members: Sequence[Member], columns: Sequence[int], loops: Sequence[int]
@@ -325,7 +326,7 @@ class Scanner(Writer):
             members = [Member(((name, var(d)),)) for d in free]
             columns = [self.columns.loop(len(state.prefix) + k) for k in range(len(free))]
             state = state.with_pieces(pieces)
-            nest = BandLoops(self, at, members, columns, lambda s: self.calls(name, at, s))
+            nest = BandLoops(self, members, columns, at, lambda s: self.calls(name, at, s))
             return nest.visit(0, self.lanes(state, members, columns, columns), state)
         found: dict[tuple[Aff, ...], list[System]] = {}
         for piece in pieces:

@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING
 from polyvolta.sched.program.assuming import without_assumptions
 from polyvolta.sets import Aff, Map, NotAFunction, Set
 from polyvolta.sets.conjuncts import conjunct as cj
-from polyvolta.sets.text.show import PAPER, piece_texts
+from polyvolta.sets.text.show import piece_texts
+from polyvolta.sets.text.show_expressions import PAPER
 from polyvolta.sets.values.aff import Floor
 
 if TYPE_CHECKING:

@@ -16,6 +16,8 @@ Janssens, "Scheduling for PPCG" (CW 706, 2017).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import get_args
 
 from polyvolta.sched.dependence import Accessing
@@ -108,50 +110,74 @@ def schedule(
     DOMAIN: S[t, i] : 0 ≤ t < T ∧ 1 ≤ i ≤ N - 2
       BAND: S[t, i] → [t, i + t]
     """
+    given = Constraints(validity, proximity, coincidence, conditional_validity, conditional_validity_condition)
+    program, given, context = _said(program, given, context)
+    domain, written, assumed = _what(program, context_of(context))
+    say = _explained(fuse, explain)
+    found = _respected(program, dependences, given, {s.out.name or "": s.out.dims for s, _ in domain.parts})
+    wishes = partial(Builder, fuse=fuse, outer_parallel=outer_parallel, negative=negative, explain=say)
+    builder, tree = _built(domain, found, written, narrow, wishes)
+    result = Schedule(assuming(domain, assumed, tree), tuple([d for d in found if d.kind in (*DATA, "validity")]))
+    if found and (verify or builder.failures):
+        _verify(result, builder)
+    return result
+
+
+def _said(
+    program: Program | Set | str, given: Constraints, context: Set | str | None
+) -> tuple[Program | Set, Constraints, Set | str | None]:
+    """What is scheduled, the constraints and the context: the arguments, or what a text of isl's says instead.
+
+    Raises
+    ------
+    TreeSyntaxError : a text with a domain says no schedule constraints.
+    BadProgram : what is given is nothing that can be scheduled.
+    """
     if isinstance(program, str) and says_constraints(program):
         said = arguments_of(program)
-        program = said["program"]
-        validity, proximity = said.get("validity", validity), said.get("proximity", proximity)
-        coincidence, context = said.get("coincidence", coincidence), said.get("context", context)
-        conditional_validity = said.get("conditional_validity", conditional_validity)
-        conditional_validity_condition = said.get("conditional_validity_condition", conditional_validity_condition)
-    domain, written, context = _what(program, context_of(context))
-    assert not isinstance(program, str)  # another text is refused
-    say = _explained(fuse, explain)
-    iterators = {s.out.name or "": s.out.dims for s, _ in domain.parts}
-    given = Constraints(validity, proximity, coincidence, conditional_validity, conditional_validity_condition)
-    found = _respected(program, dependences, given, iterators)
+        program, context = said.pop("program"), said.pop("context", context)
+        given = replace(given, **said)
+    if isinstance(program, Program | Set):
+        return program, given, context
+    raise BadProgram(
+        f"what is scheduled is a Program, or a Set of instances, not {kind_of(program)}",
+        where=repr(program),
+        hint="nest(function), Program.parse(text) and Program.of(graph) make one",
+    )
+
+
+def _built(
+    domain: Set, found: Sequence[Dependence], written: Node | None, narrow: bool, wishes: Callable[..., Builder]
+) -> tuple[Builder, Node]:
+    """What stands below the domain, and what built it.
+
+    Parameters
+    ----------
+    written : the order in which the program was written, if it was.
+    narrow : as of `schedule`; but where what is determined tells instances apart that depend on each other, it stays.
+    wishes : makes the builder of some statements.
+
+    Raises
+    ------
+    NoSchedule : the dependences have a cycle.
+    """
     params = tuple(dict.fromkeys([*domain.param_names, *[p for d in found for p in d.relation.param_names]]))
+    scheduled, between = _undetermined(domain, found) if narrow else (domain, found)
     order = tuple([s.out.name or "" for s, _ in domain.parts])
     order = order if written is None else in_order(written, order)
-    scheduled, between = _undetermined(domain, found) if narrow else (domain, found)
     parts = sorted(scheduled.align_params(params).parts, key=lambda part: order.index(part[0].out.name or ""))
     tuples = [s.out for s, _ in parts]
-    builder = Builder(
-        names=tuple([t.name or "" for t in tuples]),
-        iterators=tuple([t.dims for t in tuples]),
-        params=params,
-        written=written,
-        fuse=fuse,
-        outer_parallel=outer_parallel,
-        negative=negative,
-        explain=say,
-    )
+    names, iterators = tuple([t.name or "" for t in tuples]), tuple([t.dims for t in tuples])
+    builder = wishes(names=names, iterators=iterators, params=params, written=written)
     try:
         tree = _tree(builder, scheduled, [cs if narrow else () for _, cs in parts], between)
     except NoSchedule:
         if scheduled is domain:
             raise
-        tree = None  # what is determined may be what tells instances apart that depend on each other
+        tree = None
     if tree is None or (builder.failures and scheduled is not domain):
-        return schedule(
-            domain if written is None else program, fuse, dependences=found, context=context, narrow=False,
-            outer_parallel=outer_parallel, negative=negative, verify=verify, explain=explain,
-        )  # fmt: skip
-    result = Schedule(assuming(domain, context, tree), tuple([d for d in found if d.kind in (*DATA, "validity")]))
-    if found and (verify or builder.failures):
-        _verify(result, builder)
-    return result
+        return _built(domain, found, written, False, wishes)
+    return builder, tree
 
 
 def _explained(fuse: str, explain: Callable[[str], object] | None) -> Explain:
@@ -250,17 +276,11 @@ def _constrained(
     return found
 
 
-def _what(program: Program | Set | str, context: Set | None) -> tuple[Set, Node | None, Set | None]:
+def _what(program: Program | Set, context: Set | None) -> tuple[Set, Node | None, Set | None]:
     """The instances, the order in which they were written, if they were, and what is assumed, if anything."""
-    if isinstance(program, Program):
-        return program.domain, program.schedule.root, program.context if context is None else context
-    if not isinstance(program, Set):
-        raise BadProgram(
-            f"what is scheduled is a Program, or a Set of instances, not {kind_of(program)}",
-            where=repr(program),
-            hint="nest(function), Program.parse(text) and Program.of(graph) make one",
-        )
-    return program, None, context
+    if isinstance(program, Set):
+        return program, None, context
+    return program.domain, program.schedule.root, program.context if context is None else context
 
 
 def _undetermined(domain: Set, found: Sequence[Dependence]) -> tuple[Set, Sequence[Dependence]]:

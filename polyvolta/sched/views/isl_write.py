@@ -38,7 +38,8 @@ from polyvolta.sched.views.isl_marks import write_notes
 from polyvolta.sched.wrapped import plain, plain_tuple
 from polyvolta.sets import Aff, Map, Set, Space, Tuple, aff, nearest, var
 from polyvolta.sets.text.parse import parse_aff
-from polyvolta.sets.text.show import ISL, Style, piece_texts, show_aff, show_relation
+from polyvolta.sets.text.show import piece_texts, show_relation
+from polyvolta.sets.text.show_expressions import ISL, Style, show_aff
 from polyvolta.sets.text.tokens import is_spelt
 from polyvolta.sets.values.space import distinct, renamed
 

@@ -33,7 +33,8 @@ from polyvolta.sched.tree import (
 )
 from polyvolta.sched.wrapped import plain, plain_tuple
 from polyvolta.sets import Map, Set, Tuple
-from polyvolta.sets.text.show import PAPER, PAPER_ASCII, Style, piece_texts
+from polyvolta.sets.text.show import piece_texts
+from polyvolta.sets.text.show_expressions import PAPER, PAPER_ASCII, Style
 from polyvolta.sets.values.space import Space, distinct, renamed
 
 MARKER = "   <-- here"

@@ -21,20 +21,17 @@ No linear program takes part: the cost is about rows^2 * columns, tens of micros
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import compress
 from math import gcd
-from operator import neg
 
 from ..budgets import spend
-from ..engine.columns import Columns, Div, defining_rows, replace_column
-from ..engine.rows import Row, normal_eq, normal_ineq, strongest
+from ..engine.columns import Div, defining_rows
+from ..engine.rows import Row, normal_eq, normal_ineq
+from .equalities import Equalities
 from .inequalities import joined, normal_inequalities, opposed
-from .recognise import UNLIMITED, Intervals, Quotient, from_equality, from_pair
+from .recognise import UNLIMITED, Intervals, from_equality, from_pair
 from .rounding import round_rows, rounded
 
 ROUNDS = 8  # one is enough as a rule; where two rewritings undo each other, the result is exact, not unique
-_SMALL = frozenset((-1, 0, 1))
-_TRIVIAL, _UNKNOWN, _DIV, _DIMENSION, _IDENTIFY, _CROSS = range(6)  # what an equality is used for, the best first
 
 
 def normal_form(
@@ -80,16 +77,8 @@ def strengthened(
     return work.frozen() if work.tighten() and (work.settled() or work.run()) else None
 
 
-def _cross(row: Sequence[int], pivot_row: Sequence[int], col: int) -> list[int]:
-    """`row` times a positive number, less a multiple of `pivot_row`, so that column `col` vanishes."""
-    pivot = pivot_row[col]
-    g = gcd(row[col], pivot)
-    up, down = abs(pivot) // g, row[col] // g * (1 if pivot > 0 else -1)
-    return [up * a - down * b for a, b in zip(row, pivot_row, strict=True)]
-
-
-class _Work(Columns):
-    """The mutable state of one normalisation, and its rewritings; those of divs are in `Columns`."""
+class _Work(Equalities):
+    """The mutable state of one normalisation, and its rewritings."""
 
     bounds: Intervals  # what the inequalities say as `tighten` left them
 
@@ -122,175 +111,6 @@ class _Work(Columns):
         if self.divs and len(self.used_divs()) < len(self.divs):
             self.sort_divs()  # a row that was dropped may have been the last to use a div
         return True
-
-    def resume(self, ineqs: Sequence[Row]) -> bool:
-        """Substitute equalities in normal form in the new inequalities, and add those that they hold with."""
-        for eq in self.eqs:
-            kind, _, col = self.pivot(tuple(eq))
-            if kind != _DIMENSION or sum([1 for r in self.eqs if r[col]]) > 1:
-                return False
-            self.pivots.add(col)
-            value = [-eq[col] * v for v in eq]
-            value[col] = 0
-            self.ineqs = [replace_column(r, col, value) if r[col] else r for r in self.ineqs]
-        self.ineqs[:0] = [[*r, *[0] * (self.width - len(r))] for r in ineqs]
-        self.unsolved = False
-        return True
-
-    # ---- equalities
-
-    def solve(self) -> bool:
-        """Reduced echelon form of the equalities, substituted into everything."""
-        self.pivots = set()
-        self.solved = []
-        self.forget()
-        if None in self.divs and not self.solve_unknown():
-            return False
-        fresh = True
-        while self.eqs:
-            uses = []
-            for eq in self.eqs:
-                known = self.uses.get(id(eq))
-                use = known[1] if known is not None and known[0] is eq else self.use(eq)
-                if use is False:
-                    return False
-                uses.append(use)
-            best = min(uses)
-            kind, _, col, row = best
-            if kind == _DIV and fresh:
-                fresh = False
-                if self.define_first():
-                    continue
-            del self.eqs[uses.index(best)]
-            if kind == _TRIVIAL:
-                continue
-            if kind == _IDENTIFY:
-                self.eqs.insert(0, list(row))
-                self.identify_unknown()
-                self.forget()
-            elif kind == _CROSS:
-                for rows in (self.eqs, self.solved, self.ineqs):
-                    rows[:] = [_cross(r, row, col) if r[col] else r for r in rows]
-                self.solved.append(list(row))
-                if col < self.base:
-                    self.pivots.add(col)
-            else:
-                self.use_pivot(list(row), col)
-        solved = [normal_eq(row) for row in self.solved]  # a non-unit pivot may have shown them unsolvable
-        self.eqs, self.solved = [list(r) for r in solved if type(r) is tuple], []
-        self.unsolved = False
-        return False not in solved
-
-    def define_first(self) -> bool:
-        """Read quotients off the equalities before a div is replaced, the range of which is known yet; whether any.
-
-        `i = floor(t/8) + 8j` with 0 <= t < 32 says j = floor(i/8), which `0 <= t - 8i + 64j <= 7` tells no more.
-        """
-        scaled = [row for row in self.eqs if not _SMALL.issuperset(row[1:])]
-        best = strongest(self.ineqs) if scaled else None
-        if best is None:
-            return False
-        place = [*range(self.base), *[self.rank(col)[0] for col in range(self.base, self.width)]]
-        bounds = self.intervals(best)
-        found = [from_equality(row, place, bounds, self.base, strides=False) for row in scaled]
-        for quotient in filter(None, found):
-            self.define(quotient)
-            self.forget()
-        return any(found)
-
-    def use(self, row: list[int]) -> tuple[int, int, int, Row] | bool:
-        """(kind, effort, column, primitive row): the best way to use an equality; False if it has no solution."""
-        primitive = normal_eq(row)
-        found: tuple[int, int, int, Row] | bool = False
-        if primitive is True:
-            found = (_TRIVIAL, 0, 0, tuple(row))
-        elif primitive is not False:
-            found = (*self.pivot(primitive), primitive)
-        self.uses[id(row)] = (row, found)
-        return found
-
-    def pivot(self, row: Row) -> tuple[int, int, int]:
-        """(kind, effort, column) of the column that a primitive equality is solved for."""
-        base = self.base
-        unknown = [c for c, d in enumerate(self.divs, base) if d is None and row[c]] if None in self.divs else ()
-        if unknown:
-            for c in unknown:
-                if row[c] in (1, -1):
-                    return (_UNKNOWN, 0, c)
-            return (_IDENTIFY, 0, 0)
-        used = [*compress(range(1, self.width), row[1:])]
-        units = [c for c in used if row[c] in (1, -1)]
-        if units and units[-1] < base:  # the latest dimension, no div
-            return (_DIMENSION, -units[-1], units[-1])
-        for col in sorted(units, key=self.rank, reverse=True):
-            if col < base:
-                return (_DIMENSION, -col, col)
-            if not any(self.mentions(j - base, col) for j in used if j >= base and j != col):
-                return (_DIV, len(used), col)
-        col = min(used, key=lambda c: (abs(row[c]), -c))
-        return (_CROSS, abs(row[col]), col)
-
-    def rank(self, col: int) -> tuple[int, int]:
-        """How late a column stands: a dimension at its place, a div behind the latest dimension in it."""
-        if col < self.base:
-            return (col, 0)
-        found = self.memo.get(col)
-        if found is None:
-            div = self.divs[col - self.base]
-            found = (self.base, 0)
-            if div is not None:
-                latest = (0, 0)
-                for c in compress(range(1, self.width), div[1][1:]):
-                    latest = max(latest, (c, 0) if c < self.base else self.rank(c))
-                found = (latest[0], latest[1] + 1)
-            self.memo[col] = found
-        return found
-
-    def use_pivot(self, row: list[int], col: int) -> None:
-        """Replace `col`, which has a unit coefficient in the equality `row`, everywhere; a div disappears."""
-        value = row[:] if row[col] < 0 else list(map(neg, row))
-        value[col] = 0
-        k = col - self.base
-        if k < 0:
-            self.substitute(col, value)
-            self.pivots.add(col)
-            self.solved.append(row)
-            return
-        div = self.divs[k]
-        if div is not None:
-            self.ineqs += [list(self.reduced(r, self.solved)) for r in defining_rows(div, col, self.width)]
-        self.substitute(col, value)
-        if div is not None:
-            self.divs[k] = None  # no row mentions it any more
-            self.forget()
-
-    def reduced(self, row: Sequence[int], solved: Iterable[Sequence[int]]) -> Sequence[int]:
-        """A row, times a positive number, without the dimensions that are solved for; quotients keep these."""
-        for eq in solved:
-            for col in self.pivots:
-                if row[col] and eq[col]:
-                    row = _cross(row, eq, col)
-        return row
-
-    def identify_unknown(self) -> None:
-        """The first equality has unknown divs, none with a unit coefficient: mix them into one, now known."""
-        base = self.base
-        row = self.eqs[0]
-        cols = [base + j for j, d in enumerate(self.divs) if d is None and row[base + j]]
-        while len(cols) > 1:  # Euclid on the columns: x_a := x_a - q x_b keeps the integer lattice
-            cols.sort(key=lambda c: abs(row[c]))
-            small, big = cols[0], cols[-1]
-            q = row[big] // row[small]
-            for rows in (self.eqs, self.solved, self.ineqs):
-                for r in rows:
-                    r[big] -= q * r[small]
-            cols = [c for c in cols if row[c]]
-        (col,) = cols
-        den = abs(row[col])
-        if den > 1:
-            value = list(row) if row[col] < 0 else [-v for v in row]  # den * q = value
-            value[col] = 0
-            self.divs[col - base] = (den, value)
 
     # ---- inequalities
 
@@ -431,7 +251,7 @@ class _Work(Columns):
     def recognise(self) -> bool:
         """Write one quotient as a floor (see `recognise`); whether there was one."""
         best, pairs = self.best, self.pairs
-        scaled = [row for row in self.eqs if not _SMALL.issuperset(row[1:])]
+        scaled = self.scaled()
         if not pairs and not scaled:
             return False
         self.forget()
@@ -456,32 +276,9 @@ class _Work(Columns):
                 return True
         return False
 
-    def intervals(self, best: dict[Row, int]) -> Intervals:
-        """What bounds forms, by these inequalities and the divs."""
-        divs = [(self.base + k, *d) for k, d in enumerate(self.divs) if d is not None]
-        return Intervals(best, divs[::-1])
-
-    def define(self, q: Quotient) -> None:
-        """Add the equality `form = floor(numerator/den)`, its floor in a new column unless it is a number."""
-        self.unsolved = True
-        if not any(q.numerator[1:]):
-            self.eqs.append([-(q.numerator[0] // q.den), *q.form[1:], *[0] * (self.width - len(q.form))])
-            return
-        for rows in (self.eqs, self.solved, self.ineqs):
-            for row in rows:
-                row.append(0)
-        self.divs = [None if d is None else (d[0], [*d[1], 0]) for d in self.divs]
-        more = [0] * (self.width - len(q.form))  # others have been added since it was found
-        self.divs.append((q.den, [*q.numerator, *more, 0]))
-        self.eqs.append([*q.form, *more, -1])
-        self.width += 1
-
     def frozen(self) -> tuple[tuple[Div, ...], tuple[Row, ...], tuple[Row, ...]]:
         """The result, sorted."""
         base = self.base
         divs = tuple([None if d is None else (d[0], tuple(d[1][: base + k])) for k, d in enumerate(self.divs)])
         eqs = tuple(sorted(row for r in self.eqs if isinstance(row := normal_eq(r), tuple)))
         return divs, eqs, tuple(sorted(map(tuple, self.ineqs)))
-
-
-# ---- intervals

@@ -354,7 +354,8 @@ class PwQPolynomial(metaclass=Named):
 
 def _piece_text(where: Set, c: Conjunct, what: QPolynomial) -> str:
     """`tuple -> (polynomial) : constraints`."""
-    from ..text.show import ISL, piece_text
+    from ..text.show import piece_text
+    from ..text.show_expressions import ISL
 
     place, colon, body = piece_text(where.param_names, where.space, c, ISL).partition(":")
     value = f"({what})" if len(what.terms) > 1 else str(what)

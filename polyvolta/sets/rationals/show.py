@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from ..engine.rows import Row, negate
-from ..text.show import ISL, readable_names, show_aff, tuple_text
+from ..text.show import readable_names, tuple_text
+from ..text.show_expressions import ISL, show_aff
 from ..values.aff import Aff, var
 from ..values.build import expression
 from ..values.space import Space

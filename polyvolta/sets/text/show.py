@@ -1,16 +1,14 @@
-"""Printing: expressions, conjuncts and relations in isl's notation, or in the paper's.
+"""Printing: conjuncts and relations in isl's notation, or in the paper's.
 
-What is printed parses back to an equal set, map or expression. It says `i mod 32` where the rows say
-`i - 32*floor(i/32)`; outputs that are functions of the inputs stand in the tuple; bounds are chained
-(`0 <= i < N`); a stride is `i mod 16 = 0`, and so is 3i mod 16 = 0. The paper's style writes `⌊i/64⌋`, `∧` and `≤`
-instead, without mod, and has an ASCII fallback.
+What is printed parses back to an equal set or map. Outputs that are functions of the inputs stand in the tuple, and
+quotients give way to the dimensions that they were made of. How the constraints that are left look is in
+`show_constraints`, how expressions do in `show_expressions`.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from itertools import compress
 from math import gcd
@@ -18,112 +16,17 @@ from typing import Any, TypeVar
 
 from ..conjuncts.conjunct import Conjunct
 from ..engine.rows import normal_ineq
-from ..values.aff import Aff, Atom, Floor, Xor, aff, var
+from ..values.aff import Aff, var
 from ..values.build import affs_asked, expression, gathered
-from ..values.digits import congruence, mod_parts, vanishing
 from ..values.relation import Relation
 from ..values.space import Space, Tuple, distinct, fresh, renamed
 from ..values.united import United
 from .congruences import with_congruences
+from .show_constraints import constraint_texts
+from .show_expressions import ISL, Style, show_aff
 from .tokens import are_spelt, is_spelt
 
 U = TypeVar("U", bound=United[Any])
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Style:
-    """How symbols are written; `mod` says whether remainders are recognised, `inline` whether a dimension that is a
-    function of others stands in the tuple as that function. Two styles are equal only if they are the same object."""
-
-    floor: tuple[str, str, str] = ("floor(", "/", ")")
-    times: str = "*"
-    le: str = "<="
-    ge: str = ">="
-    land: str = " and "
-    mod: bool = True
-    arrow: str = "->"
-    equalities_last: bool = False
-    inline: bool = True
-
-
-ISL = Style()
-PAPER = Style(("⌊", "/", "⌋"), "", "≤", "≥", " ∧ ", False, "→", True)
-_NOTHING = Aff(())
-PAPER_ASCII = Style(mod=False, equalities_last=True)
-
-
-# ---- expressions
-
-
-def show_aff(e: Aff, style: Style = ISL) -> str:
-    """An expression as text.
-
-    >>> from polyvolta.sets.values.aff import var
-    >>> show_aff(var("i") - 64 * (var("i") // 64), PAPER)
-    'i - 64⌊i/64⌋'
-    """
-    if not e.terms:
-        return str(e.const)
-    if len(e.terms) == 1 and e.terms[0][1] == 1 and not e.const:
-        return _atom(e.terms[0][0], style)
-    terms, const = _mod_terms(e, style) if style.mod else ([(_atom(a, style), c) for a, c in e.terms], e.const)
-    first_positive = 0 if terms[0][1] > 0 else next((k for k, (_, c) in enumerate(terms) if c > 0), None)
-    if first_positive:
-        terms.insert(0, terms.pop(first_positive))
-    text = ""
-    for body, c in terms:
-        sign = ("-" if c < 0 else "") if not text else (" - " if c < 0 else " + ")
-        factor = "" if abs(c) == 1 else f"{abs(c)}{style.times}"
-        text += sign + factor + body
-    if const > 0 and first_positive is None:
-        return f"{const} - {text[1:]}"
-    if const:
-        text += f" {'-' if const < 0 else '+'} {abs(const)}"
-    return text
-
-
-def _atom(atom: Atom, style: Style) -> str:
-    return atom if isinstance(atom, str) else _call(atom, style)
-
-
-@lru_cache(maxsize=1 << 12)
-def _call(atom: Floor | Xor, style: Style) -> str:
-    match atom:
-        case Floor(num, den):
-            opening, slash, closing = style.floor
-            inner = show_aff(num, style)
-            return f"{opening}{inner if _plain(num) else f'({inner})'}{slash}{den}{closing}"
-        case Xor(left, right, _):
-            return f"({show_aff(left, style)} ^ {show_aff(right, style)})"
-
-
-def _plain(e: Aff) -> bool:
-    """Whether an expression is a single atom, which needs no parentheses."""
-    return len(e.terms) == 1 and not e.const and e.terms[0][1] == 1
-
-
-def _mod_terms(e: Aff, style: Style) -> tuple[list[tuple[str, int]], int]:
-    """The terms, with `c*num - c*den*floor(num/den)` gathered to `c*(num mod den)`, and the constant."""
-    parts = mod_parts(e) if len(e.terms) > 1 else []
-    if not parts or parts[-1][2] is None:
-        return [(_atom(a, style), c) for a, c in e.terms], e.const
-    rest = parts[0][3] if parts[0][2] is None else _NOTHING
-    out, const = [(_atom(a, style), c) for a, c in rest.terms], rest.const
-    for c, num, den, _ in parts:
-        if den is None:
-            continue
-        if c < 0 and const == (1 - den) * c:  # 3 - ((i + 3) mod 4) is (-i) mod 4
-            c, num, const = -c, -num - 1, 0
-            num = num + (num.const % den - num.const)
-        inner = show_aff(num, style)
-        body = f"{inner if _plain(num) else f'({inner})'} mod {den}"
-        out.append((f"({body})", c))
-    if len(out) == 1 and out[0][1] == 1 and not const and not rest.terms:
-        return [(out[0][0][1:-1], 1)], 0
-    return out, const
-
-
-# ---- relations
 
 
 def show_relation(r: Relation, style: Style = ISL) -> str:
@@ -322,157 +225,3 @@ def _unsubstituted(row: Sequence[int], eqs: Sequence[Sequence[int]], base: int, 
             break
         row = best
     return row
-
-
-# ---- constraints
-
-
-@dataclass(slots=True)
-class _Bounds:
-    """What is said of one multiple of one dimension: (constant-free bound, the bound) on either side."""
-
-    low: list[Aff] = field(default_factory=list)
-    high: list[Aff] = field(default_factory=list)
-
-
-def constraint_texts(
-    atoms: Iterable[tuple[str, Aff]], names: Sequence[str], style: Style = ISL, n_params: int = 0
-) -> list[str]:
-    """One text per equality and chain of bounds: parameters first, then equalities, then dimensions in order.
-
-    Parameters
-    ----------
-    atoms : ("eq", e) for e = 0 and ("ge", e) for e >= 0.
-    names : the dimensions in order, of which the first `n_params` are parameters.
-    """
-    order = dict(zip(names, range(len(names)), strict=True))
-
-    def place(e: Aff) -> int:
-        return max((order.get(n, len(order)) for n in e.names()), default=-1)
-
-    texts: list[tuple[bool, bool, int, int, str]] = []
-    bounds: dict[tuple[int, str], dict[int, _Bounds]] = {}
-    for kind, e in atoms:
-        at = place(e)
-        if kind == "eq" or vanishing(e):
-            last = style.equalities_last
-            texts.append((at >= n_params, last, len(order) + at if last else at, 0, _equality(e, order, style)))
-            continue
-        main, c, rest = _main_term(e, order, style)
-        if not main:
-            texts.append((at >= n_params, True, at, 1, _inequality(e, style)))
-            continue
-        where = order.get(main, at)
-        found = bounds.setdefault((where, main), {}).setdefault(abs(c), _Bounds())
-        if c > 0:
-            found.low.append(-rest)
-        else:
-            found.high.append(rest)
-    for (where, main), scales in bounds.items():
-        for scale, text in _chains(main, scales, style):
-            texts.append((where >= n_params, True, where, 0 if scale == 1 else 1, text))
-    return list(dict.fromkeys(t[-1] for t in sorted(texts, key=lambda t: t[:-1])))
-
-
-def _main_term(e: Aff, order: dict[str, int], style: Style) -> tuple[str, int, Aff]:
-    """The latest dimension (or a lone remainder) of an inequality, its coefficient, and the rest; else ""."""
-    parts = mod_parts(e) if style.mod else []
-    mods = [(c, num, den) for c, num, den, _ in parts if den is not None]
-    rest = next((r for _, _, den, r in parts if den is None), aff(0))
-    if mods and not any(isinstance(a, str) for a, _ in rest.terms):
-        c, num, den = max(mods, key=lambda p: max((order.get(n, len(order)) for n in p[1].names()), default=-1))
-        remainder = num % den
-        return show_aff(remainder, style), c, e - remainder * c
-    direct = [a for a, _ in e.terms if isinstance(a, str)]
-    if not direct and len(e.terms) == 1:
-        ((atom, c),) = e.terms
-        return _atom(atom, style), c, aff(e.const)
-    if not direct:
-        return "", 0, e
-    main = max(direct, key=lambda n: order.get(n, len(order)))
-    c = e.coefficient(main)
-    return main, c, e - var(main) * c
-
-
-def _chains(main: str, scales: dict[int, _Bounds], style: Style) -> Iterator[tuple[int, str]]:
-    """The bounds of one dimension, two by two: `0 <= i < N`; those at a constant distance belong together."""
-    zeros = [b for b in scales.values() if aff(0) in b.low]
-    for b in list(scales.values()):  # 0 <= i and 128*i < N are 0 <= 128*i < N
-        if zeros and b is not zeros[0] and b.high and not b.low and not zeros[0].high and zeros[0].low == [aff(0)]:
-            zeros[0].low.clear()
-            b.low.append(aff(0))
-            break
-    for scale, b in sorted(scales.items()):
-        subject = main if scale == 1 else f"{scale}{style.times}{main if main.isidentifier() else f'({main})'}"
-        pairs: list[tuple[Aff | None, Aff | None]] = []
-        low, high = sorted(b.low, key=_simplicity), sorted(b.high, key=_simplicity)
-        for lower in list(low):
-            partner = next((h for h in high if h.terms == lower.terms), None)
-            if partner is not None and (lower.terms or len(low) == len(high)):
-                pairs.append((lower, partner))
-                low.remove(lower)
-                high.remove(partner)
-        count = min(len(low), len(high))
-        pairs = [
-            *zip(low[:count], high[:count], strict=True),
-            *pairs,
-            *((x, None) for x in low[count:]),
-            *((None, x) for x in high[count:]),
-        ]
-        for lower, upper in pairs:
-            yield scale, _chain(subject, lower, upper, style)
-
-
-def _simplicity(e: Aff) -> tuple[int, str]:
-    return (len(e.terms), str(e))
-
-
-def _chain(subject: str, lower: Aff | None, upper: Aff | None, style: Style) -> str:
-    text = subject
-    if upper is not None:
-        strict = bool(upper.terms) and upper.const == -1
-        text += f" < {show_aff(upper + 1, style)}" if strict else f" {style.le} {show_aff(upper, style)}"
-    if lower is None:
-        return text
-    if upper is None and not lower.terms:
-        return f"{subject} {style.ge} {lower.const}"
-    if upper is None and lower.terms and all(c < 0 for _, c in lower.terms):
-        return f"{show_aff(lower.const - lower, style)} + {subject} {style.ge} {lower.const}"
-    if lower.terms and lower.const == 1:
-        return f"{show_aff(lower - 1, style)} < {text}"
-    return f"{show_aff(lower, style)} {style.le} {text}"
-
-
-def _equality(e: Aff, order: dict[str, int], style: Style) -> str:
-    """`x = ...` for a dimension, `x mod 4 = ...` for a remainder, else terms = number."""
-    e = congruence(e)
-    floors = [(a, c) for a, c in e.terms if isinstance(a, Floor)]
-    if not style.mod and len(floors) == 1:  # the paper writes a stride as 16⌊i/16⌋ = i
-        (atom, c) = floors[0]
-        left, right = Aff(((atom, abs(c)),)), (e - Aff(((atom, c),))) * (-1 if c > 0 else 1)
-        return f"{show_aff(left, style)} = {show_aff(right, style)}"
-    inside = frozenset().union(*(Aff(((a, 1),)).names() for a, _ in e.terms if not isinstance(a, str)))
-    units = [a for a, c in e.terms if isinstance(a, str) and abs(c) == 1]
-    main = max((a for a in units if a not in inside), key=lambda n: order.get(n, len(order)), default=None)
-    if main is None:
-        for m, num, den, _ in mod_parts(e) if style.mod else ():
-            if den is not None and abs(m) == 1:
-                remainder = num % den
-                return f"{show_aff(remainder, style)} = {show_aff((e - remainder * m) * -m, style)}"
-        main = max(units, key=lambda n: order.get(n, len(order)), default=None)
-    if main is not None:
-        c = e.coefficient(main)
-        return f"{main} = {show_aff((e - var(main) * c) * -c, style)}"
-    if len({c > 0 for _, c in e.terms}) == 1:
-        sign = 1 if e.terms[0][1] > 0 else -1
-        return f"{show_aff((e - e.const) * sign, style)} = {-e.const * sign}"
-    return _inequality(e, style).replace(style.le, "=")
-
-
-def _inequality(e: Aff, style: Style) -> str:
-    """`small <= big` with only positive coefficients on either side."""
-    plus = Aff(tuple((a, c) for a, c in e.terms if c > 0), max(e.const, 0))
-    minus = Aff(tuple((a, -c) for a, c in e.terms if c < 0), max(-e.const, 0))
-    if minus.is_constant:
-        return f"{show_aff(plus, style)} {style.ge} {minus.const}"
-    return f"{show_aff(minus, style)} {style.le} {show_aff(plus, style)}"

@@ -376,7 +376,7 @@ class Aff(metaclass=Named):
         return False
 
     def __str__(self) -> str:
-        from ..text.show import show_aff
+        from ..text.show_expressions import show_aff
 
         return show_aff(self)
 

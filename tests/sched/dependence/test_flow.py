@@ -83,6 +83,14 @@ def test_several_elements_of_one_access_have_their_own_sources():
     the(flow, "must_no_source", "[N] -> { T[N - 1] -> A[N] : N >= 1 }")
 
 
+def test_elements_of_one_access_that_a_stride_tells_have_their_own_sources():
+    order = Map("{ S[i] -> [0, i]; T[i] -> [1, i] }")
+    reads = Map("{ T[i] -> A[a] : 0 <= i < 2 and i <= a <= i + 4 and (a - i) mod 2 = 0 }")
+    flow = dataflow(reads, Map("{ S[i] -> A[i] : 0 <= i < 5 }"), order=order)
+    the(flow, "must", "{ S[0] -> T[0]; S[2] -> T[0]; S[4] -> T[0]; S[1] -> T[1]; S[3] -> T[1] }")
+    the(flow, "must_no_source", "{ T[1] -> A[5] }")
+
+
 def test_an_order_must_have_a_time_for_every_statement():
     with pytest.raises(BadProgram, match="no time for T"):
         dataflow(on("{ T[i] -> a[] }"), on("{ S[i] -> a[] }"), order=Map("{ S[i] -> [i] }"))

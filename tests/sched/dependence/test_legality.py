@@ -165,6 +165,18 @@ def test_a_context_rules_parameters_out():
     assert any(violations(tree)) and not any(violations(tree, context=Set("[N] -> { : N >= 4 }")))
 
 
+def test_a_context_may_speak_of_parameters_of_its_own():
+    chain = raw("[N] -> { S[i] -> S[i + 1] : 0 <= i < N - 1 }")
+    tree = schedule("[N] -> { S[i] : 0 <= i < N }", {"S": ("-i",)}, [chain])
+    (wrong,) = violations(tree, context=Set("[M] -> { : M >= 4 }"))
+    assert (wrong.source, wrong.sink) == ("S[0]", "S[1]") and dict(wrong.params)["M"] >= 4
+    assert not any(violations(tree, context=Set("[M, N] -> { : M <= 1 and N <= M }")))
+
+
+def test_tiles_that_run_backwards_are_illegal():
+    assert not legal("-floor(j/4)", "j", dependences=[RIGHT]) and legal("floor(j/4)", "j", dependences=[RIGHT])
+
+
 def test_the_message_names_the_dependence_two_instances_and_the_node():
     tree = schedule(SQUARE, {"S": ("j", "i")}, [UP, RIGHT])
     with pytest.raises(IllegalTransformation) as told:

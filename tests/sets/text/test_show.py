@@ -14,7 +14,8 @@ import pytest
 
 import polyvolta.sets
 from polyvolta.sets import Map, Set, var
-from polyvolta.sets.text.show import PAPER, PAPER_ASCII, piece_texts, show_relation
+from polyvolta.sets.text.show import piece_texts, show_relation
+from polyvolta.sets.text.show_expressions import PAPER, PAPER_ASCII
 from polyvolta.sets.values.space import Space, Tuple
 from tests.sets.texts import drawn
 

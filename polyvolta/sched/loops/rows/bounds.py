@@ -6,20 +6,20 @@ shadows, the rows of each that hold on all others bound the union. Where no row 
 shadows' lower (the greatest of their upper) bounds, an `Extreme`; those of a shadow that has no values at some places
 outside count where it has some, a `Choice`.
 
-Congruences a*c + f = 0 mod d make the stride: c = r mod d. Loops over several shadows step through the coarsest grid
-that has all of theirs; a shadow of one value is on any grid that has it.
+Its stride is what `strides` reads off the congruences.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from math import gcd, inf, lcm
+from math import inf
 
 from polyvolta.sched.loops.rows.columns import Row
 from polyvolta.sched.loops.rows.groups import difference
 from polyvolta.sched.loops.rows.known import ALMOST, Known, always, copy
 from polyvolta.sched.loops.rows.linear import Congruence, Key, System, coefficient, negated, plus, without
+from polyvolta.sched.loops.rows.strides import common_stride, grid, stride
 from polyvolta.sets.engine.simplex import Tableau
 
 PLACES = 16  # systems that places at which one shadow alone has values may be
@@ -329,88 +329,6 @@ def _outermost(known: Known, each: list[Partial], col: int, sign: int) -> list[P
             if any(within(p, q, known.given(elsewhere)) for q in others):
                 del where.ineqs[key]
     return [each[k] for k in kept]
-
-
-# ---- strides
-
-
-def stride(known: Known, shadow: System, col: int) -> tuple[int, Row, list[Congruence]]:
-    """(step, residue, why) of a column: by the congruences `why` its values are residue modulo step."""
-    step, residue, why = 1, ((), 0), []
-    for key, whole, e in shadow.mods:
-        a, const, d = coefficient(key, col), whole, e
-        if not a:
-            continue
-        rest = without(key, col)
-        g = gcd(a, d)
-        if g > 1:
-            if (const % g or any(v % g for _, v in rest)) and not known.implies_mod(rest, const, g):
-                continue
-            a, d = a // g, d // g
-            rest, const = known.columns.quotient(g, rest, const)
-        back = -pow(a, -1, d) % d
-        one = (d, _residue(known, plus(back, rest, 0, ()), back * const, d))
-        both = _both((step, residue), one)
-        if both is not None:
-            step, residue = both
-            why.append((key, whole, e))
-        elif d > step:
-            step, residue = one
-            why = [(key, whole, e)]
-    return step, residue, why
-
-
-def grid(known: Known, shadow: System, col: int) -> tuple[int, Row]:
-    """(step, residue) of a column; a step of 0 where it has one value, the residue."""
-    for key, const in shadow.eqs:
-        v = coefficient(key, col)
-        if v in (1, -1):
-            rest = without(key, col)
-            return 0, ((negated(rest), -const) if v == 1 else (rest, const))
-    return stride(known, shadow, col)[:2]
-
-
-def _both(a: tuple[int, Row], b: tuple[int, Row]) -> tuple[int, Row] | None:
-    """Both congruences as one, if they plainly agree and that is linear."""
-    (d, r), (e, s) = a, b
-    g = gcd(d, e)
-    key, const = plus(1, s[0], -1, r[0]), s[1] - r[1]
-    if const % g or any(v % g for _, v in key):
-        return None
-    whole = lcm(d, e)
-    t = pow(d // g, -1, e // g) if e > g else 0
-    image = plus(1, r[0], d * t, tuple([(c, v // g) for c, v in key]))
-    return whole, _reduced(image, r[1] + d * t * (const // g), whole)
-
-
-def _residue(known: Known, key: Key, const: int, d: int) -> Row:
-    """A residue in fewer columns, where the residues of others are known."""
-    told = known.modulo(key, const, d)
-    return _reduced(*(told if len(told[0]) < len(key) else (key, const)), d)
-
-
-def _reduced(key: Key, const: int, d: int) -> Row:
-    """A residue with small coefficients."""
-    return tuple([(c, r if 2 * r <= d else r - d) for c, v in key for r in (v % d,) if r]), const % d
-
-
-def stepping(known: Known, shadows: Sequence[System], col: int) -> list[Congruence]:
-    """The congruences that all of some shadows share, and the stride that all their values of a column have."""
-    out = System()
-    out.mods = [row for row in shadows[0].mods if all(row in s.mods for s in shadows)]
-    step, (key, const) = common_stride(known, [grid(known, s, col) for s in shadows])
-    if step > 1:
-        out.mod(plus(1, ((col, 1),), -1, key), -const, step)
-    return out.mods
-
-
-def common_stride(known: Known, each: Sequence[tuple[int, Row]]) -> tuple[int, Row]:
-    """The coarsest grid that has all of some residues; a step of 0 is a single value."""
-    step, residue = each[0]
-    for d, other in each[1:]:
-        whole, shift = known.grid(plus(1, other[0], -1, residue[0]))
-        step = gcd(step, d, whole, shift + other[1] - residue[1])
-    return (step, _residue(known, *residue, step)) if step > 1 else (1, ((), 0))
 
 
 # ---- one value

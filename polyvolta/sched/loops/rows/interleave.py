@@ -11,11 +11,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import gcd
 
-from polyvolta.sched.loops.rows.bounds import grid, sides
+from polyvolta.sched.loops.rows.bounds import sides
 from polyvolta.sched.loops.rows.groups import classes, shadow
 from polyvolta.sched.loops.rows.known import Known
 from polyvolta.sched.loops.rows.lanes import Lane
 from polyvolta.sched.loops.rows.linear import System, plus
+from polyvolta.sched.loops.rows.strides import grid
 
 Parts = list[tuple[int, list[Lane]]]  # r, and the lanes at c + r, whose column is c
 

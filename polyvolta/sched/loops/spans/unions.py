@@ -20,12 +20,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import compress
 
-from polyvolta.sched.loops.rows.bounds import bounds, common_stride, grid
+from polyvolta.sched.loops.rows.bounds import bounds
 from polyvolta.sched.loops.rows.groups import Group, classes, difference, in_order
 from polyvolta.sched.loops.rows.known import ALMOST, Known, always
 from polyvolta.sched.loops.rows.lanes import Lane
 from polyvolta.sched.loops.rows.linear import LOOP, Key, System, coefficient, negated, plus, without
 from polyvolta.sched.loops.rows.order import First
+from polyvolta.sched.loops.rows.strides import common_stride, grid
 
 MANY = 32  # shadows of which no union is made
 PIECES = 48  # pieces of a union beyond which there is one loop

@@ -17,7 +17,7 @@ from polyvolta.sched.structure import way
 from polyvolta.sched.tree import Band, Extension, Path, Schedule, Sequence, SetNode
 from polyvolta.sets import Tuple, nearest
 from polyvolta.sets.errors import kind_of
-from polyvolta.sets.text.show import PAPER
+from polyvolta.sets.text.show_expressions import PAPER
 
 MemberRef = int | str
 """A member of a band: its position, its text, the name it is mapped to, or the only iterator it has for itself."""

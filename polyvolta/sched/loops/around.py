@@ -1,0 +1,266 @@
+"""What stands before a loop: conditions on what is outside of it, and the bounds that these leave.
+
+A condition is worth a test where it holds for all lanes of a loop, where the bounds become shorter by it, or where the
+loop would run for nothing without. What the bounds ensure by themselves is not tested, and neither is what is known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence as List
+from dataclasses import dataclass, field
+
+from polyvolta.sched.loops.ast import Condition
+from polyvolta.sched.loops.conditions import any_of, beyond, has_rows, implied, loosened, stated, uncovered, widest
+from polyvolta.sched.loops.hoisting.needs import seldom, whole
+from polyvolta.sched.loops.rows.bounds import Bounds, bounds, longest, single
+from polyvolta.sched.loops.rows.groups import Group, classes
+from polyvolta.sched.loops.rows.known import Known
+from polyvolta.sched.loops.rows.lanes import Lane
+from polyvolta.sched.loops.rows.linear import FLOOR, LOOP, Key, System, negated
+from polyvolta.sched.loops.rows.pieces import Value
+from polyvolta.sched.loops.spans.ends import CASES, FEW
+from polyvolta.sched.loops.state import State
+from polyvolta.sched.loops.writer import Writer
+from polyvolta.sched.tree import Leaf, LoopType, Member, Node
+
+
+@dataclass(frozen=True, slots=True)
+class Bounded:
+    """The bounds of a loop, and what stands before it.
+
+    Parameters
+    ----------
+    value : the only one that the member has, if there is no loop.
+    state : what is known behind the conditions.
+    where : for each class of values what its lanes say of what is outside, if bounds have cases.
+    """
+
+    bounds: Bounds
+    value: Value | None
+    state: State
+    where: list[System] | None
+    conditions: tuple[Condition, ...]
+
+
+@dataclass(slots=True)
+class Around:
+    """The members of a band, or the iterators that are left at a leaf, and what stands before the loop of each.
+
+    Parameters
+    ----------
+    columns : of each member, 0 where all active statements have the same constant.
+    regions : the pieces of what the band isolates, of each its shadow at each member.
+    child : the node below, which says what may run first at equal values.
+    """
+
+    writer: Writer
+    members: List[Member]
+    columns: List[int]
+    regions: List[List[System]] = field(default=(), kw_only=True)
+    child: Node | None = field(default=None, kw_only=True)
+
+    def loop_type(self, k: int, lanes: list[Lane]) -> LoopType:
+        """How code is generated for member k: lanes in a region that the band isolates may have another type."""
+        m = self.members[k]
+        inside = m.isolated_type is not None and any(len(lane.left) < len(self.regions) for lane in lanes)
+        return m.isolated_type if inside and m.isolated_type is not None else m.loop_type
+
+    def conditions(self, lanes: list[Lane], state: State) -> tuple[list[Lane], System]:
+        """The lanes that may have instances here, and the conditions on what is outside that they share."""
+        known = state.known
+        kept, each = [], []
+        for lane in lanes:
+            rows = beyond(known, lane.piece.system, state.outer)
+            if has_rows(rows) and (rows.empty or known.excludes(rows)):
+                continue
+            kept.append(lane)
+            each.append(rows)
+        shared = System()
+        if each:
+            first = each[0]
+            shared.eqs = [r for r in first.eqs if all(r in e.eqs for e in each)]
+            shared.ineqs = {r: c for r, c in first.ineqs.items() if all(e.ineqs.get(r) == c for e in each)}
+            shared.mods = [r for r in first.mods if all(r in e.mods for e in each)]
+        return kept, shared
+
+    def bounded(
+        self, k: int, lanes: list[Lane], shadows: list[System], where: list[System] | None, state: State
+    ) -> Bounded | None:
+        """The bounds of a loop, and the conditions before it by which they are as short as they can be.
+
+        Parameters
+        ----------
+        lanes : those that have instances here.
+        shadows : of the classes of their values, each with what `where` says of it.
+        where : see the method of that name.
+
+        None where nothing runs.
+        """
+        col = self.columns[k]
+        b = bounds(state.known, shadows, col, where)
+        if b is None:
+            return None
+        around = self.around(k, lanes, state, b) if len(lanes) > 1 else System()
+        around.mods += whole(state.known, shadows[0], col) if len(shadows) == 1 else []
+        if not any(e.names() for e in state.prefix):
+            around.add(self.unusual(k, lanes, state, b))
+        conditions: tuple[Condition, ...] = ()
+        if has_rows(around):
+            conditions, state = self.tested(around, state)
+            where = None if where is None else [beyond(state.known, there) for there in where]
+            b = bounds(state.known, shadows, col, where) or b
+        if len(shadows) == 1 and len(b.low) + len(b.high) > 2:
+            rows, simpler = self.simpler(shadows[0], col, b, state)
+            if simpler is not None:
+                b = simpler
+                more, state = self.tested(rows, state)
+                conditions += more
+        value = single(state.known, b, shadows, col)
+        if where is None and self.writer.parted:
+            rows, narrower = self.narrower(k, lanes, shadows, b, state, value)
+            if narrower is not None:
+                b = narrower
+                more, state = self.tested(rows, state)
+                value = single(state.known, b, shadows, col)
+                conditions += more
+        return Bounded(b, value, state, where, conditions)
+
+    def tested(self, rows: System, state: State) -> tuple[tuple[Condition, ...], State]:
+        """The rows as conditions, and the state behind them."""
+        if not has_rows(rows):
+            return (), state
+        return stated(state.known.columns, rows, self.writer.tidy), state.knowing(rows)
+
+    def around(self, k: int, lanes: list[Lane], state: State, b: Bounds) -> System:
+        """Conditions outside of a loop that some lanes have and the others imply, if the loop does not ensure them."""
+        whole = self.writer.parted and len(classes(lanes, k, self.columns[k])) > 1
+        each = [self.outside(k, lane, state, whole) for lane in lanes]
+        return self.unensured(k, implied(state.known, each), state, b)
+
+    def unensured(self, k: int, rows: System, state: State, b: Bounds) -> System:
+        """The rows without the inequalities that hold where loop k runs; changes them."""
+        if rows.ineqs:
+            loop = b.within(state.known, self.columns[k])
+            rows.ineqs = {key: const for key, const in rows.ineqs.items() if not loop.implies(key, const)}
+        return rows
+
+    def unusual(self, k: int, lanes: list[Lane], state: State, b: Bounds) -> System:
+        """Conditions on sizes without which an outermost loop runs for nothing, and that hold but at small ones."""
+        each = []
+        for lane in lanes:
+            aside, rows = lane.around(k, self.columns[k], state.known), System()
+            rows.ineqs = {key: const for key, const in aside.ineqs.items() if seldom(state.known, key, const)}
+            if self.unensured(k, rows, state, b).everywhere:
+                return rows
+            each.append(rows)
+        return beyond(state.known, each[0]) if len(each) == 1 else implied(state.known, each)
+
+    def outside(self, k: int, lane: Lane, state: State, whole: bool) -> System:
+        """What a lane says of what is outside of loop k; as a whole, that the loops inside run is a part of that."""
+        known = state.known
+        if whole:
+            return beyond(known, lane.around(k, self.columns[k], known))
+        return beyond(known, lane.piece.system, state.outer)
+
+    def where(self, group: Group, k: int, state: State) -> list[System] | None:
+        """For each class of a group what its lanes say of what is outside; None where bounds have no cases."""
+        each = classes(group.lanes, k, self.columns[k])
+        if len(each) == 1 or group.cell is not None or not self.writer.parted:
+            return None
+        out = []
+        for some in each:
+            said = [self.outside(k, lane, state, True) for lane in some]
+            there = said[0] if len(said) == 1 else implied(state.known, said)
+            there.untie()
+            out.append(there)
+        return out
+
+    def several(self, k: int, lanes: list[Lane], b: Bounds, state: State) -> list[System] | None:
+        """What lanes that say the same of a loop say of what is outside; None where the loop needs no test before it.
+
+        A loop of any length does if they say different things: what runs inside has its own tests, or bounds.
+        """
+        if b.limited and not fixed(b, state):
+            return None
+        where = [self.outside(k, lane, state, True) for lane in lanes]
+        if fixed(b, state):
+            return where
+        for there in where:
+            self.unensured(k, there, state, b)
+        return where if all(map(has_rows, where)) and len(widest(state.known, where)) > 1 else None
+
+    def somewhere(self, where: list[System], b: Bounds, state: State) -> tuple[Condition, ...]:
+        """The condition that one of some systems holds, if the loop may run where none does.
+
+        Of more than a few, only where no bound says it.
+        """
+        if not all(map(has_rows, where)):
+            return ()
+        where = widest(state.known, where)
+        if len(where) > CASES or (len(where) > FEW and b.choosing):
+            return ()
+        if not any(uncovered(state.known.given(loop), where, state.either) for loop in b.cases()):
+            return ()
+        where = widest(state.known, loosened(state.known, where))
+        return any_of([stated(state.known.columns, there, self.writer.tidy) for there in where])
+
+    def simpler(self, shadow: System, col: int, b: Bounds, state: State) -> tuple[System, Bounds | None]:
+        """Conditions outside of a loop, which its bounds ensure as they are, if enough bounds are spared with them."""
+        aside = shadow.without((col,))
+        aside.eqs, aside.mods = [], []
+        rows = beyond(state.known, aside)
+        if not rows.ineqs or rows.empty:
+            return rows, None
+        found = bounds(state.known.given(rows), [shadow], col)
+        spared = 0 if found is None else len(b.low) + len(b.high) - len(found.low) - len(found.high)
+        return rows, found if 2 * spared >= len(rows.ineqs) else None
+
+    def narrower(
+        self, k: int, lanes: list[Lane], shadows: List[System], b: Bounds, state: State, value: Value | None
+    ) -> tuple[System, Bounds | None]:
+        """Conditions outside without which nothing runs in a loop, where they are worth a test before it.
+
+        They are if the loop runs but a few times under them, and there is no limit without; if it is an outermost one
+        that always runs a number of times, often for nothing. And where what is inside is written out: no loop would
+        ensure them, and each iteration had to test them. Or if they speak of loops outside, which others share, and
+        there is no limit without. `value` is the one of the loop, if it has at most one.
+        """
+        rows, col = System(), self.columns[k]
+        runs = value is None and (state.shared or fixed(b, state))
+        always, shared = runs and fixed(b, state), runs and state.shared
+        inner = [j for j in range(k + 1, len(self.members)) if self.columns[j]]
+        written = isinstance(self.child, Leaf) and inner and all(self.loop_type(j, lanes) == "unroll" for j in inner)
+        bounded = b.bounded(1) and b.bounded(-1)
+        if len(shadows) == 1 and (written or always or (bounded and (shared or not b.limited))):
+            aside = System()
+            aside.ineqs = self.around_one(k, lanes, shadows[0], state.known).ineqs
+            rows = self.unensured(k, beyond(state.known, aside), state, b)
+        late = {r: c for r, c in rows.ineqs.items() if shared and any(LOOP <= c < FLOOR for c, _ in r)}
+        late = {r: c for r, c in late.items() if longest(without_it(state.known, r, c), b, col) is None}
+        if late and not (written or always):
+            rows.ineqs = late
+            return rows, bounds(state.known.given(rows), shadows, col)
+        if not rows.ineqs or rows.empty or not (written or always or longest(state.known, b, col) is None):
+            return rows, None
+        known = state.known.given(rows)
+        found = bounds(known, shadows, col)
+        return rows, found if found is None or written or always or longest(known, found, col) is not None else None
+
+    def around_one(self, k: int, lanes: list[Lane], shadow: System, known: Known) -> System:
+        """What the one shadow of some lanes says of what is outside of loop k; not to be changed."""
+        col = self.columns[k]
+        if shadow is lanes[0].shadows[k]:
+            return lanes[0].around(k, col, known)
+        return shadow.without((col,), known.low, known.high)
+
+
+def without_it(known: Known, key: Key, const: int) -> Known:
+    """What is known where a row `>= 0` does not hold."""
+    opposite = System()
+    opposite.ge(negated(key), -const - 1)
+    return known.given(opposite)
+
+
+def fixed(b: Bounds, state: State) -> bool:
+    """Whether a loop is an outermost one that always runs a number of times."""
+    return b.limited and len(b.low) == len(b.high) == 1 and not any(e.names() for e in state.prefix)
