@@ -154,9 +154,9 @@ class Term:
     def __init__(self, of: PlacedPolynomial, powers: dict[Any, int], coefficient: Fraction) -> None:
         self.of, self.powers, self.coefficient = of, powers, coefficient
 
-    def get_coefficient_val(self) -> Val | Fraction:
+    def get_coefficient_val(self) -> Any:  # noqa: ANN401
         """The coefficient; a fraction where it is no integer."""
-        return Val(self.coefficient.numerator) if self.coefficient.denominator == 1 else self.coefficient
+        return Val(self.coefficient)
 
     def get_num_si(self) -> int:
         """The numerator of the coefficient."""
@@ -203,9 +203,9 @@ class PlacedPolynomial(QPolynomial):
         for term in self.get_terms():
             f(term)
 
-    def get_constant_val(self) -> Fraction:
-        """The constant term; see `PlacedPolynomial`."""
-        return next((c for powers, c in self.terms if not powers), Fraction(0))
+    def get_constant_val(self) -> Any:  # noqa: ANN401
+        """The constant term, a fraction where it is no integer; see `PlacedPolynomial`."""
+        return Val(next((c for powers, c in self.terms if not powers), 0))
 
     get_space = property(lambda self: lambda: self.space)
     dim, get_dim_name = dimensions.dim, dimensions.get_dim_name

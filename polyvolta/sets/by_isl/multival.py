@@ -26,7 +26,7 @@ class MultiVal(tuple[Val, ...]):
         Raises
         ------
         SpaceMismatch : they are not as many as the dimensions.
-        NotSupported : one is no integer.
+        NotSupported : one is no number.
         """
         self = super().__new__(cls, [Val(n) for n in numbers])
         if len(self) != len(space.out.dims):
@@ -36,7 +36,7 @@ class MultiVal(tuple[Val, ...]):
 
     def __reduce__(self) -> tuple[object, ...]:
         """A copy keeps the space."""
-        return type(self), (tuple(map(int, self)), self.space)
+        return type(self), (tuple(self), self.space)
 
     @classmethod
     def read_from_str(cls, *given: Any) -> Self:  # noqa: ANN401
@@ -101,6 +101,6 @@ class MultiVal(tuple[Val, ...]):
 
     def to_str(self) -> str:
         """isl's text of them."""
-        return f"{{ {self.space.out.name or ''}[{', '.join(map(str, map(int, self)))}] }}"
+        return f"{{ {self.space.out.name or ''}[{', '.join(map(str, self))}] }}"
 
     __str__ = to_str

@@ -59,8 +59,8 @@ class Space:
     """The space of a set (`inp` is None) or of a map from `inp` to `out`; see `Tuple` for its `key`.
 
     A set's has one tuple, `out`; `dims` are the names of all dimensions, inputs first. The space of a value knows the
-    parameters of that, too (`param_names`); they don't take part where two spaces are compared, and a space that is made
-    of tuples has none, None.
+    parameters of that, too (`param_names`); they don't take part where two spaces are compared, and are None of a space
+    that is made of tuples.
 
     >>> from polyvolta.sets import Map
     >>> space = Map("{ S[i] -> A[j, k] }").space
