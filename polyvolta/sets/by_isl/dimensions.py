@@ -7,11 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from ..conjuncts.conjunct import uses
 from ..errors import EmptySet, Unbounded, UnknownName, kind_of
+from ..operations.bounds import with_row
 from ..values import kinds
+from ..values.aff import var
 from ..values.space import Space
 from .values import Val, number
 
 if TYPE_CHECKING:
+    from ..values.map import Map
     from ..values.relation import Relation
     from ..values.set import Set
 
@@ -146,6 +149,12 @@ def by_graph(name: str) -> Callable[..., Any]:
     return method
 
 
+def oppose(self: Map, *dims: Any) -> Map:  # noqa: ANN401
+    """The pairs of which two dimensions, by kind and position of each, are opposites."""
+    a, b = kinds.pair(self, dims)
+    return with_row(self, "eq", var(a) + var(b))
+
+
 # ---- bounds
 
 
@@ -187,6 +196,7 @@ METHODS: tuple[tuple[str, str, Callable[..., Any]], ...] = (
     *(("Set", f"{name}_val", number(extremum(name))) for name in ("dim_max", "dim_min", "max", "min")),
     ("Set Map", "lower_bound_val", lower_bound_val),
     ("Set Map", "upper_bound_val", upper_bound_val),
+    ("Map", "oppose", oppose),
     ("Set Map", "remove_dims", without_kind),
     ("Set", "fix_dim_si", lambda self, pos, value: fix_val(self, kinds.dim_type.set, pos, value)),
     ("Set", "eliminate_dims", lambda self, first, n: self.eliminate(kinds.dim_type.set, first, n)),

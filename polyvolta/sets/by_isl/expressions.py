@@ -15,7 +15,7 @@ from ..values.aff import Aff, Floor, var
 from ..values.space import POINT, Space, Tuple, whole
 from . import dimensions
 from .constraints import Constraint
-from .relations import itself
+from .relations import itself, same
 from .values import Val
 
 if TYPE_CHECKING:
@@ -318,6 +318,10 @@ METHODS: tuple[tuple[str, str, Any], ...] = (
     ("PwAff", "add_coefficient_val", add_coefficient_val),
     ("PwAff", "set_coefficients_by_name", set_coefficients_by_name),
     ("PwAff", "to_pw_aff", itself),
+    *(("PwAff", f"{sign}_basic_set", same(f"{sign}_set")) for sign in ("eq", "ge", "gt", "le", "lt")),
+    ("PwAff", "zero_basic_set", lambda self: self.eq_set(0)),
+    ("PwAff", "neg_basic_set", lambda self: self.lt_set(0)),
+    ("Constraint", "is_equal", lambda self, other: self == other),
     ("Aff", "zero_on_domain", zero_on_domain),
     ("Aff PwAff", "val_on_domain", val_on_domain),
     ("Aff PwAff", "var_on_domain", var_on_domain),

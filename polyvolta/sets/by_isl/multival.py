@@ -20,14 +20,16 @@ class MultiVal(tuple[Val, ...]):
 
     space: Space
 
-    def __new__(cls, numbers: Iterable[int], space: Space) -> Self:
-        """The numbers of a space; see `MultiVal`.
+    def __new__(cls, numbers: Iterable[int] | str, space: Space | None = None) -> Self:
+        """The numbers of a space, or those that a text says; see `MultiVal`.
 
         Raises
         ------
         SpaceMismatch : they are not as many as the dimensions.
         NotSupported : one is no number.
         """
+        if isinstance(numbers, str) or space is None:
+            return cls.read_from_str(numbers)
         self = super().__new__(cls, [Val(n) for n in numbers])
         if len(self) != len(space.out.dims):
             raise SpaceMismatch(f"{len(self)} numbers are given of {len(space.out.dims)} dimensions", where=str(space))
