@@ -209,11 +209,11 @@ def identical(cls: type[MultiPwAff], called: str, space: Any) -> MultiPwAff:  # 
     """
     from .spaces import every
 
-    graph = every(space)
+    graph: Any = every(space)
     on = graph.domain() if space.inp is not None else graph
     if space.inp is not None and space.inp.key != space.out.key:
         raise SpaceMismatch(f"{called} needs two tuples alike", where=str(space), hint="s.space.map_from_set()")
-    return on.identity().as_pw_multi_aff()  # type: ignore[union-attr]
+    return on.identity().as_pw_multi_aff()
 
 
 def zero(cls: type[MultiPwAff], called: str, space: Any) -> MultiPwAff:  # noqa: ANN401
@@ -222,12 +222,12 @@ def zero(cls: type[MultiPwAff], called: str, space: Any) -> MultiPwAff:  # noqa:
     from ..values.map import Map
     from .spaces import every
 
-    graph = every(space)
+    graph: Any = every(space)
     if space.inp is None:
-        graph = Map.from_range(graph)  # type: ignore[attr-defined]
+        graph = Map.from_range(graph)
     nothing = [PwAff.on(graph.domain(), 0) for _ in space.out.dims]
     if not nothing:
-        return graph.as_pw_multi_aff()  # type: ignore[attr-defined]
+        return graph.as_pw_multi_aff()
     return cls.of(*nothing, name=space.out.name)
 
 
