@@ -224,7 +224,7 @@ def zero(cls: type[MultiPwAff], called: str, space: Any) -> MultiPwAff:  # noqa:
 
     graph: Any = every(space)
     if space.inp is None:
-        graph = Map.from_range(graph)
+        graph = Map.from_range(graph)  # type: ignore[attr-defined]
     nothing = [PwAff.on(graph.domain(), 0) for _ in space.out.dims]
     if not nothing:
         return graph.as_pw_multi_aff()
