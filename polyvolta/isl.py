@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from polyvolta.sched.by_isl.printing import Printer as Printer
     from polyvolta.sched.tree import Schedule as Schedule
     from polyvolta.sets.by_isl.multival import MultiVal as MultiVal
+    from polyvolta.sets.by_isl.spaces import LocalSpace as LocalSpace
 
 Aff = _sets.PwAff  # type: ignore[misc, assignment]  # isl's is a function
 
@@ -64,6 +65,7 @@ __all__ = [  # noqa: F822 (the names are there on first use)
     "AstBuild",
     "AstExpr",
     "AstNode",
+    "LocalSpace",
     "MultiVal",
     "Printer",
     "Schedule",
@@ -88,6 +90,8 @@ def __getattr__(name: str) -> object:
         value = getattr(import_module(f"polyvolta.sched.by_isl.{HOMES[name]}"), name)
     elif name == "MultiVal":
         from polyvolta.sets.by_isl.multival import MultiVal as value
+    elif name == "LocalSpace":
+        from polyvolta.sets.by_isl.spaces import LocalSpace as value
     elif name.endswith("List") and name.removesuffix("List") in ELEMENTS:
         value = ListOf
     else:

@@ -119,7 +119,7 @@ class _Names(dict):
 def affs_from_space(space: Any) -> dict[Any, Any]:  # noqa: ANN401
     """Functions on a space: each dimension and parameter by its name, and the function 0 by 0.
 
-    A name that it lacks is a parameter's: `Set.space` knows no parameters.
+    A name that it lacks is a parameter's.
 
     Raises
     ------

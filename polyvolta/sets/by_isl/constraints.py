@@ -61,12 +61,12 @@ class Constraint:
     @classmethod
     def equality_alloc(cls, space: Space) -> Constraint:
         """0 = 0; see `Constraint`."""
-        return cls(Aff((), 0), True, space)
+        return cls(Aff((), 0), True, space, space.param_names or ())
 
     @classmethod
     def inequality_alloc(cls, space: Space) -> Constraint:
         """0 >= 0; see `Constraint`."""
-        return cls(Aff((), 0), False, space)
+        return cls(Aff((), 0), False, space, space.param_names or ())
 
     @classmethod
     def eq_from_names(cls, space: Space, coefficients: Mapping[Any, int] | None = None) -> Constraint:

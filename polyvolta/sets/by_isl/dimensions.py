@@ -6,12 +6,17 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from ..conjuncts.conjunct import uses
-from ..errors import UnknownName, kind_of
+from ..errors import EmptySet, Unbounded, UnknownName, kind_of
+from ..operations.bounds import with_row
 from ..values import kinds
+from ..values.aff import var
 from ..values.space import Space
+from .values import Val, number
 
 if TYPE_CHECKING:
+    from ..values.map import Map
     from ..values.relation import Relation
+    from ..values.set import Set
 
 
 def dim(self: Any, kind: Any) -> int:  # noqa: ANN401
@@ -144,6 +149,39 @@ def by_graph(name: str) -> Callable[..., Any]:
     return method
 
 
+def oppose(self: Map, *dims: Any) -> Map:  # noqa: ANN401
+    """The pairs of which two dimensions, by kind and position of each, are opposites."""
+    a, b = kinds.pair(self, dims)
+    return with_row(self, "eq", var(a) + var(b))
+
+
+# ---- bounds
+
+
+def extremum(name: str) -> Callable[[Set, Any], Any]:
+    """A method for the least or greatest value of a dimension or an expression, for all parameters together.
+
+    As isl's it is an infinity where there is no bound, and NaN of no points, where our own method raises an error.
+    """
+    low = name.endswith("min")
+
+    def val(self: Set, what: Any) -> Any:  # noqa: ANN401
+        from ..functions.pwaff import PwAff
+
+        try:
+            if isinstance(what, PwAff):  # an objective, over the points of the set
+                return getattr(what.intersect_domain(self), f"{name[-3:]}_val")()
+            found = getattr(self, name)(what)
+            return found if isinstance(found, int) else getattr(found, f"{name[-3:]}_val")()
+        except EmptySet:
+            return Val.nan()
+        except Unbounded:
+            return Val.nan() if self.is_empty() else Val.neginfty() if low else Val.infty()
+
+    val.__doc__ = f"The {name[-3:]}imum, for all parameters together; see `{name}`."
+    return val
+
+
 METHODS: tuple[tuple[str, str, Callable[..., Any]], ...] = (
     ("Set Map PwAff MultiPwAff Space", "dim", dim),
     ("Set Map PwAff MultiPwAff Space", "get_dim_name", get_dim_name),
@@ -155,8 +193,10 @@ METHODS: tuple[tuple[str, str, Callable[..., Any]], ...] = (
     ("Set", "eliminate_except", eliminate_except),
     ("Set Map PwAff MultiPwAff", "involves_dims", involves_dims),
     ("Set Map", "fix_val", fix_val),
+    *(("Set", f"{name}_val", number(extremum(name))) for name in ("dim_max", "dim_min", "max", "min")),
     ("Set Map", "lower_bound_val", lower_bound_val),
     ("Set Map", "upper_bound_val", upper_bound_val),
+    ("Map", "oppose", oppose),
     ("Set Map", "remove_dims", without_kind),
     ("Set", "fix_dim_si", lambda self, pos, value: fix_val(self, kinds.dim_type.set, pos, value)),
     ("Set", "eliminate_dims", lambda self, first, n: self.eliminate(kinds.dim_type.set, first, n)),

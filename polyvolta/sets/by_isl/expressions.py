@@ -15,7 +15,7 @@ from ..values.aff import Aff, Floor, var
 from ..values.space import POINT, Space, Tuple, whole
 from . import dimensions
 from .constraints import Constraint
-from .relations import itself
+from .relations import itself, same
 from .values import Val
 
 if TYPE_CHECKING:
@@ -154,9 +154,9 @@ class Term:
     def __init__(self, of: PlacedPolynomial, powers: dict[Any, int], coefficient: Fraction) -> None:
         self.of, self.powers, self.coefficient = of, powers, coefficient
 
-    def get_coefficient_val(self) -> Val | Fraction:
+    def get_coefficient_val(self) -> Any:  # noqa: ANN401
         """The coefficient; a fraction where it is no integer."""
-        return Val(self.coefficient.numerator) if self.coefficient.denominator == 1 else self.coefficient
+        return Val(self.coefficient)
 
     def get_num_si(self) -> int:
         """The numerator of the coefficient."""
@@ -203,9 +203,9 @@ class PlacedPolynomial(QPolynomial):
         for term in self.get_terms():
             f(term)
 
-    def get_constant_val(self) -> Fraction:
-        """The constant term; see `PlacedPolynomial`."""
-        return next((c for powers, c in self.terms if not powers), Fraction(0))
+    def get_constant_val(self) -> Any:  # noqa: ANN401
+        """The constant term, a fraction where it is no integer; see `PlacedPolynomial`."""
+        return Val(next((c for powers, c in self.terms if not powers), 0))
 
     get_space = property(lambda self: lambda: self.space)
     dim, get_dim_name = dimensions.dim, dimensions.get_dim_name
@@ -318,6 +318,10 @@ METHODS: tuple[tuple[str, str, Any], ...] = (
     ("PwAff", "add_coefficient_val", add_coefficient_val),
     ("PwAff", "set_coefficients_by_name", set_coefficients_by_name),
     ("PwAff", "to_pw_aff", itself),
+    *(("PwAff", f"{sign}_basic_set", same(f"{sign}_set")) for sign in ("eq", "ge", "gt", "le", "lt")),
+    ("PwAff", "zero_basic_set", lambda self: self.eq_set(0)),
+    ("PwAff", "neg_basic_set", lambda self: self.lt_set(0)),
+    ("Constraint", "is_equal", lambda self, other: self == other),
     ("Aff", "zero_on_domain", zero_on_domain),
     ("Aff PwAff", "val_on_domain", val_on_domain),
     ("Aff PwAff", "var_on_domain", var_on_domain),

@@ -183,6 +183,54 @@ def with_numbers(combine: Callable[[Any, int], Any]) -> Callable[[Any, Iterable[
     return method
 
 
+def with_tuple_name(self: MultiPwAff, kind: Any, name: str | None) -> MultiPwAff:  # noqa: ANN401
+    """The same values, or inputs, in a tuple of another name."""
+    graph = self.as_map()
+    named = graph.rename_domain(name) if kind.name == "in_" else graph.rename_range(name)
+    return named.as_pw_multi_aff()  # type: ignore[attr-defined]
+
+
+def tuple_name(self: MultiPwAff, kind: Any) -> str | None:  # noqa: ANN401
+    """The name of the inputs' or the values' tuple, None where it has none."""
+    return (self.space.source if kind.name == "in_" else self.space.out).name
+
+
+def scaled_down(self: MultiPwAff, den: int) -> MultiPwAff:
+    """The function divided by a number that divides all its values; see `scale_down_val`."""
+    return with_numbers(scale_down_val)(self, [den] * self.space.n_out)
+
+
+def identical(cls: type[MultiPwAff], called: str, space: Any) -> MultiPwAff:  # noqa: ANN401
+    """The function of each point of a space to itself: of a map's with two tuples alike, or on a set's.
+
+    Raises
+    ------
+    SpaceMismatch : the tuples differ, or that is no space.
+    """
+    from .spaces import every
+
+    graph: Any = every(space)
+    on = graph.domain() if space.inp is not None else graph
+    if space.inp is not None and space.inp.key != space.out.key:
+        raise SpaceMismatch(f"{called} needs two tuples alike", where=str(space), hint="s.space.map_from_set()")
+    return on.identity().as_pw_multi_aff()
+
+
+def zero(cls: type[MultiPwAff], called: str, space: Any) -> MultiPwAff:  # noqa: ANN401
+    """The function that is 0 in each dimension: of a map's space on its inputs, of a set's on parameters alone."""
+    from ..functions.pwaff import PwAff
+    from ..values.map import Map
+    from .spaces import every
+
+    graph: Any = every(space)
+    if space.inp is None:
+        graph = Map.from_range(graph)  # type: ignore[attr-defined]
+    nothing = [PwAff.on(graph.domain(), 0) for _ in space.out.dims]
+    if not nothing:
+        return graph.as_pw_multi_aff()
+    return cls.of(*nothing, name=space.out.name)
+
+
 # ---- of quasi-polynomials
 
 
@@ -248,6 +296,11 @@ METHODS: tuple[tuple[str, str, Callable[..., Any]], ...] = (
     ("MultiPwAff", "set_at set_aff set_pw_aff", with_member),
     ("MultiPwAff", "scale_multi_val", with_numbers(lambda f, n: f * n)),
     ("MultiPwAff", "mod_multi_val", with_numbers(lambda f, n: f % n)),
+    ("MultiPwAff", "scale_down_multi_val", with_numbers(scale_down_val)),
+    ("MultiPwAff", "scale_down_val", scaled_down),
+    ("MultiPwAff", "get_tuple_name", tuple_name),
+    ("MultiPwAff", "set_tuple_name set_tuple_id", with_tuple_name),
+    ("MultiPwAff", "reset_tuple_id", lambda self, kind: with_tuple_name(self, kind, None)),
     ("MultiPwAff", "get_list", members),
     ("MultiPwAff", "is_cst", lambda self: all(f.is_cst() for f in self)),
     ("MultiPwAff", "isa_multi_aff", is_one_expression),
@@ -264,6 +317,7 @@ METHODS: tuple[tuple[str, str, Callable[..., Any]], ...] = (
     ("PwQPolynomial", "sub", same("__sub__")),
     ("PwQPolynomial", "mul", same("__mul__")),
     ("PwQPolynomial", "scale_val", same("__mul__")),
+    ("PwQPolynomial", "scale_down_val", lambda self, den: self * Fraction(1, int(den))),
     ("PwQPolynomial", "neg", same("__neg__")),
     ("PwQPolynomial", "every_piece", every_piece),
     ("PwQPolynomial", "n_piece", lambda self: len(self.pieces)),

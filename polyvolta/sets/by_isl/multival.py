@@ -20,14 +20,16 @@ class MultiVal(tuple[Val, ...]):
 
     space: Space
 
-    def __new__(cls, numbers: Iterable[int], space: Space) -> Self:
-        """The numbers of a space; see `MultiVal`.
+    def __new__(cls, numbers: Iterable[int] | str, space: Space | None = None) -> Self:
+        """The numbers of a space, or those that a text says; see `MultiVal`.
 
         Raises
         ------
         SpaceMismatch : they are not as many as the dimensions.
-        NotSupported : one is no integer.
+        NotSupported : one is no number.
         """
+        if isinstance(numbers, str) or space is None:
+            return cls.read_from_str(numbers)
         self = super().__new__(cls, [Val(n) for n in numbers])
         if len(self) != len(space.out.dims):
             raise SpaceMismatch(f"{len(self)} numbers are given of {len(space.out.dims)} dimensions", where=str(space))
@@ -36,7 +38,7 @@ class MultiVal(tuple[Val, ...]):
 
     def __reduce__(self) -> tuple[object, ...]:
         """A copy keeps the space."""
-        return type(self), (tuple(map(int, self)), self.space)
+        return type(self), (tuple(self), self.space)
 
     @classmethod
     def read_from_str(cls, *given: Any) -> Self:  # noqa: ANN401
@@ -101,6 +103,6 @@ class MultiVal(tuple[Val, ...]):
 
     def to_str(self) -> str:
         """isl's text of them."""
-        return f"{{ {self.space.out.name or ''}[{', '.join(map(str, map(int, self)))}] }}"
+        return f"{{ {self.space.out.name or ''}[{', '.join(map(str, self))}] }}"
 
     __str__ = to_str

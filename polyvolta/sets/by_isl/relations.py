@@ -158,21 +158,6 @@ def is_params(self: Set) -> bool:
     return len(self.parts) == 1 and self.space.out.key == self.params().space.out.key
 
 
-def extremum(name: str) -> Callable[[Set, Any], int]:
-    """A method for the least or greatest value of a dimension or an expression, for all parameters together."""
-
-    def val(self: Set, what: Any) -> int:  # noqa: ANN401
-        from ..functions.pwaff import PwAff
-
-        if isinstance(what, PwAff):  # an objective, over the points of the set
-            return getattr(what.intersect_domain(self), f"{name[-3:]}_val")()
-        found = getattr(self, name)(what)
-        return found if isinstance(found, int) else getattr(found, f"{name[-3:]}_val")()
-
-    val.__doc__ = f"The {name[-3:]}imum, for all parameters together; see `{name}`."
-    return val
-
-
 def get_tuple_name(self: Set) -> str | None:
     """The name of its one tuple, None where it has none."""
     return self.space.out.name
@@ -347,10 +332,6 @@ METHODS: tuple[tuple[str, str, Callable[..., Any]], ...] = (
     ("Set", "is_params", is_params),
     ("Set", "get_tuple_name", get_tuple_name),
     ("Set", "set_tuple_name", set_tuple_name),
-    ("Set", "dim_max_val", number_of(extremum("dim_max"))),
-    ("Set", "dim_min_val", number_of(extremum("dim_min"))),
-    ("Set", "max_val", number_of(extremum("max"))),
-    ("Set", "min_val", number_of(extremum("min"))),
     ("Set", "max_multi_pw_aff", extremes_of_map("dim_max")),
     ("Set", "min_multi_pw_aff", extremes_of_map("dim_min")),
     ("Set", "as_pw_multi_aff", as_function),

@@ -46,6 +46,28 @@ def counted(*numbers: int) -> Space:
     return Space(Tuple(None, sides[0]) if len(sides) == 2 else None, Tuple(None, sides[-1]), outer)
 
 
+class LocalSpace(Space):
+    """isl's space with existentials, of which a space here knows none: `from_space` gives the space itself.
+
+    >>> from polyvolta.sets import Set
+    >>> print(LocalSpace.from_space(Set("{ S[i, j] }").space))
+    S[i, j]
+    """
+
+    __slots__ = ()
+
+    @staticmethod
+    def from_space(space: Space) -> Space:
+        """The space itself.
+
+        Raises
+        ------
+        SpaceMismatch : it is none.
+        """
+        every(space)
+        return space
+
+
 # ---- of a value, and the value of a space
 
 
@@ -153,6 +175,21 @@ def set_tuple_name(self: Space, kind: Any, name: str | None) -> Space:  # noqa: 
 # ---- other spaces
 
 
+def with_dim_name(self: Any, kind: Any, pos: int, name: str) -> Any:  # noqa: ANN401
+    """With another name of a dimension."""
+    return self.set_dim_name(kind, pos, name)
+
+
+def at_side(name: str, kind: kinds.dim_type) -> Callable[..., Any]:
+    """A method of tuples by kind, for the tuple of one kind."""
+
+    def method(self: Any, *args: Any) -> Any:  # noqa: ANN401
+        return getattr(self, name)(kind, *args)
+
+    method.__doc__ = f"`{name}` of {kind.name.rstrip('_')}puts."
+    return method
+
+
 def params(self: Space) -> Space:
     """The space of its parameters alone."""
     return Space(None, POINT, self.param_names)
@@ -252,6 +289,15 @@ def has_tuple(self: Any, kind: Any = kinds.dim_type.out) -> bool:  # noqa: ANN40
 _ALL = "Set Map PwAff MultiPwAff Space"
 METHODS: tuple[tuple[str, str, Callable[..., Any]], ...] = (
     ("Set Map PwAff MultiPwAff", "get_space", get_space),
+    ("Set Map Constraint", "get_local_space", lambda self: self.get_space()),
+    ("PwAff", "get_domain_local_space", get_domain_space),
+    ("Set Map", "has_equal_space", lambda self, other: is_equal(get_space(self), get_space(other))),
+    ("PwAff MultiPwAff", "set_dim_id", with_dim_name),
+    *(("Map Space", f"{verb}_{side}_tuple_id", at_side(f"{verb}_tuple_id", kind))
+      for verb in ("get", "has", "set")
+      for side, kind in (("domain", kinds.dim_type.in_), ("range", kinds.dim_type.out))),
+    *(("MultiPwAff", f"{verb}_range_tuple_id", at_side(f"{verb}_tuple_id", kinds.dim_type.out))
+      for verb in ("get", "has", "set", "reset")),
     ("PwAff MultiPwAff", "get_domain_space", get_domain_space),
     (_ALL, "get_dim_id", get_dim_id),
     ("Set Map PwAff MultiPwAff", "get_var_ids", get_var_ids),

@@ -11,9 +11,10 @@ from collections.abc import Callable, Iterable
 from math import gcd
 from typing import Any, Self
 
-from ..errors import NotAffine, NotSupported, UnknownName, kind_of
+from ..errors import NotSupported, UnknownName, kind_of
 from ..values import kinds
-from ..values.space import Space, whole
+from ..values.space import Space
+from .numbers import BOTH, Number, NumberType, made, pair, read
 
 
 class Context:
@@ -36,52 +37,72 @@ class Context:
 DEFAULT_CONTEXT = Context()
 
 
-class Val(int):
-    """An integer with the methods of isl's numbers; fractions, infinity and what is no number are refused.
+class Val(int, metaclass=NumberType):
+    """An integer with the methods of isl's numbers; of a fraction, of an infinity or NaN `Val` makes a `Number`.
 
     >>> v = Val("17")
-    >>> v == 17, v.to_python(), v.mod(5), (v + 1).is_pos()
-    (True, 17, 2, True)
-    >>> Val("1/2")
-    Traceback (most recent call last):
-        ...
-    polyvolta.sets.errors.NotSupported: [PV108] a Val is an integer here, not '1/2'
-    hint: Python's fractions.Fraction computes with fractions
+    >>> v == 17, v.to_python(), v.mod(5), (v + 1).is_pos(), v.div(2)
+    (True, 17, 2, True, Val("17/2"))
+    >>> Val("infty") > v, isinstance(Val("1/2"), Val)
+    (True, True)
     """
 
-    def __new__(cls, value: int | str = 0, context: object = None) -> Self:
-        """The number that a value or a text is; isl's context, before or behind it, means nothing."""
-        if isinstance(context, (int, str)) and whole(value) is None and not isinstance(value, str):
+    def __new__(cls, value: object = 0, context: object = None) -> Any:  # noqa: ANN401 - or a `Number`
+        """The number that a value or a text is; isl's context, before or behind it, means nothing.
+
+        Raises
+        ------
+        NotSupported : it is none.
+        """
+        if context is not None and pair(value) is None and not isinstance(value, str):
             value = context  # isl's order, Val(context, number)
-        if isinstance(value, str) and value.strip().lstrip("+-").isdecimal():
-            return super().__new__(cls, value)
-        number = whole(value)
-        if number is None:
-            raise NotSupported(f"a Val is an integer here, not {value!r}",
-                               hint="Python's fractions.Fraction computes with fractions")  # fmt: skip
-        return super().__new__(cls, number)
+        found = read(value) if isinstance(value, str) else pair(value)
+        if found is None:
+            raise NotSupported(f"a Val is a number, not {value!r}", hint='Val("17"), Val("1/2"), Val("infty")')
+        if isinstance(found, tuple):
+            found = super().__new__(cls, found[0]) if found[1] == 1 else made(*found)
+        return found
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """A copy is a number of its class."""
+        return type(self), (int(self),)
 
     @classmethod
-    def read_from_str(cls, *given: Any) -> Self:  # noqa: ANN401
+    def read_from_str(cls, *given: Any) -> Any:  # noqa: ANN401
         """The number that a text says, the last of what is `given`; see `Val`."""
         return cls(given[-1])
 
     int_from_si = int_from_ui = read_from_str
 
     @classmethod
-    def zero(cls, context: object = None) -> Self:
+    def zero(cls, context: object = None) -> Val:
         """0; see `Val`."""
         return cls(0)
 
     @classmethod
-    def one(cls, context: object = None) -> Self:
+    def one(cls, context: object = None) -> Val:
         """1; see `Val`."""
         return cls(1)
 
     @classmethod
-    def negone(cls, context: object = None) -> Self:
+    def negone(cls, context: object = None) -> Val:
         """-1; see `Val`."""
         return cls(-1)
+
+    @classmethod
+    def infty(cls, context: object = None) -> Number:
+        """What is greater than all others; see `Val`."""
+        return Number(1, 0)
+
+    @classmethod
+    def neginfty(cls, context: object = None) -> Number:
+        """What is less than all others; see `Val`."""
+        return Number(-1, 0)
+
+    @classmethod
+    def nan(cls, context: object = None) -> Number:
+        """What is no number; see `Val`."""
+        return Number(0, 0)
 
     def to_python(self) -> int:
         """Python's number; see `Val`."""
@@ -101,16 +122,13 @@ class Val(int):
         """The denominator, 1; see `Val`."""
         return 1
 
-    def div(self, other: int) -> Val:
-        """The exact quotient; see `Val`.
+    def get_ctx(self) -> Context:
+        """isl's context, which means nothing; see `Val`."""
+        return DEFAULT_CONTEXT
 
-        Raises
-        ------
-        NotAffine : it is no integer.
-        """
-        if not other or self % other:
-            raise NotAffine(f"{int(self)} / {int(other)} is no integer", hint="v // d rounds it down")
-        return Val(self // other)
+    def copy(self) -> Val:
+        """The number itself; see `Val`."""
+        return self
 
     def gcd(self, other: int) -> Val:
         """The greatest common divisor; see `Val`."""
@@ -137,9 +155,7 @@ def _given(name: str, f: Callable[..., Any], gives: Callable[[Any], Any] = bool)
 
 
 _WITH_NUMBERS: dict[str, Callable[..., Any]] = {
-    "add": operator.add, "add_ui": operator.add, "sub": operator.sub, "mul": operator.mul, "mod": operator.mod,
-    "neg": operator.neg, "abs": abs, "floor": int, "ceil": int, "trunc": int, "max": max, "min": min,
-    "pow2": lambda n: 2**n, "__add__": int.__add__, "__radd__": int.__radd__, "__sub__": int.__sub__,
+    "mod": operator.mod, "__add__": int.__add__, "__radd__": int.__radd__, "__sub__": int.__sub__,
     "__rsub__": int.__rsub__, "__mul__": int.__mul__, "__rmul__": int.__rmul__, "__mod__": int.__mod__,
     "__floordiv__": int.__floordiv__, "__neg__": int.__neg__, "__abs__": int.__abs__,
 }  # fmt: skip
@@ -147,8 +163,9 @@ _ASKED: dict[str, Callable[..., Any]] = {
     "is_int": lambda n: True, "is_rat": lambda n: True, "is_infty": lambda n: False, "is_neginfty": lambda n: False,
     "is_nan": lambda n: False, "is_zero": lambda n: n == 0, "is_one": lambda n: n == 1, "is_negone": lambda n: n == -1,
     "is_pos": lambda n: n > 0, "is_neg": lambda n: n < 0, "is_nonneg": lambda n: n >= 0, "is_nonpos": lambda n: n <= 0,
-    "eq": operator.eq, "ne": operator.ne, "lt": operator.lt, "le": operator.le, "gt": operator.gt, "ge": operator.ge,
 }  # fmt: skip
+for _name, _f in BOTH.items():
+    setattr(Val, _name, _f)
 for _name, _f in _WITH_NUMBERS.items():
     setattr(Val, _name, _given(_name, _f, Val))
 for _name, _f in _ASKED.items():
@@ -256,10 +273,10 @@ class Id(str):
         return
 
 
-def number(found: Callable[..., int]) -> Callable[..., Val]:
+def number(found: Callable[..., Any]) -> Callable[..., Any]:
     """A method whose number has isl's methods."""
 
-    def method(self: Any, *args: Any) -> Val:  # noqa: ANN401
+    def method(self: Any, *args: Any) -> Any:  # noqa: ANN401
         return Val(found(self, *args))
 
     method.__doc__ = found.__doc__

@@ -63,7 +63,7 @@ class Piecewise(metaclass=Named):
         grouped: dict[Values, dict[Conjunct, None]] = {}
         for c, values in cells:
             grouped.setdefault(values, {})[c] = None
-        self.param_names, self.space = params, space
+        self.param_names, self.space = params, space.knowing(params)
         self._cells = tuple((c, values) for values, cs in grouped.items() for c in cs)
         self.folded = tuple((c, tuple(Extreme((e,)) for e in values)) for c, values in self._cells)
 
@@ -76,7 +76,8 @@ class Piecewise(metaclass=Named):
     def _of_folded(cls, params: tuple[str, ...], space: Space, pieces: Iterable[Piece]) -> Self:
         """A function of disjoint pieces whose values may be minima and maxima."""
         self = object.__new__(cls)
-        self.param_names, self.space, self.folded, self._cells = params, space, tuple(pieces), None
+        self.param_names, self.space = params, space.knowing(params)
+        self.folded, self._cells = tuple(pieces), None
         return self
 
     @property

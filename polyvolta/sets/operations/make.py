@@ -228,7 +228,7 @@ def _expression(e: object, where: Tuple) -> Aff:
 def contains(self: Relation, /, point: object, **params: int) -> bool:
     """Whether a point, a tuple of integers, is in the relation; for a map the inputs and then the outputs.
 
-    `params` are the values of the parameters by name.
+    `params` are the values of the parameters by name. Of a `Space`: whether the relation has points in it, as isl asks.
 
     Exact; one evaluation per row, and a search only for existentials that are no floors. `point in s` where no
     parameter is left without a value.
@@ -246,6 +246,8 @@ def contains(self: Relation, /, point: object, **params: int) -> bool:
     Unbounded : a parameter that matters has no value.
     UnknownName : no parameter of that name.
     """
+    if isinstance(point, Space):  # isl's union sets are asked so
+        return any(s.key == point.key for s, cs in self.parts if cs)
     space = self.space
     values = _point(point, space)
     for name in params:

@@ -173,7 +173,7 @@ ROWS = {
             "Map.identity, Map.equate",
         ),
         (
-            "less_at more_at oppose",
+            "less_at more_at",
             "Map.order_lt, Map.order_gt, Map.equate",
         ),
         (
@@ -274,7 +274,7 @@ ROWS = {
     ),
     "MultiPwAff": (
         (
-            "scale_* add_constant_*",
+            "add_constant_*",
             "f + g, f - g, 2 * f; other arithmetic on the members",
         ),
         (

@@ -270,6 +270,20 @@ def _alone(cls: Any, called: str, f: Any) -> Any:  # noqa: ANN401
     return cls.of(f)
 
 
+def _identity(cls: Any, called: str, space: Any) -> Any:  # noqa: ANN401
+    """The function of each point of a space to itself."""
+    from ..by_isl.functions import identical
+
+    return identical(cls, called, space)
+
+
+def _zeros(cls: Any, called: str, space: Any) -> Any:  # noqa: ANN401
+    """The function that is 0 in each dimension of a space."""
+    from ..by_isl.functions import zero
+
+    return zero(cls, called, space)
+
+
 _OTHERS = {
     ("Set", "Map"): "m.wrap() is its pairs as a set",
     ("Map", "Set"): "s.identity() or s.unwrap() is a map",
@@ -293,6 +307,8 @@ _MAKERS = (
     ("MultiPwAff", "from_multi_aff from_multi_pw_aff from_pw_multi_aff", _same),
     ("MultiPwAff", "from_map from_union_map", _function),
     ("MultiPwAff", "from_aff from_pw_aff", _alone),
+    ("MultiPwAff", "identity identity_on_domain_space", _identity),
+    ("MultiPwAff", "zero", _zeros),
     ("PwAff", "from_aff from_pw_aff", _same),
     ("PwAff", "zero_on_domain", _zero),
     ("PwQPolynomial", "from_pw_aff", _polynomial),
@@ -301,7 +317,8 @@ _MAKERS = (
 CLASSES = (
     ("MultiId", "names are texts"),
     ("MultiVal", "polyvolta.isl has it; a tuple of numbers"),
-    ("Mat Vec LocalSpace", "rows are no part of the interface: s & Set(text)"),
+    ("LocalSpace", "polyvolta.isl has it; a Space"),
+    ("Mat Vec", "rows are no part of the interface: s & Set(text)"),
     ("*QPolynomialFold", "polynomials have no bounds; Set.cardinality and its sums make some, and they have values"),
     ("Term", "QPolynomial.terms"),
     ("StrideInfo", "box_hull().stride"),

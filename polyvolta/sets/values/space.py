@@ -58,8 +58,9 @@ POINT = Tuple(None, ())  # of `{ [] }`, which is what a condition on parameters,
 class Space:
     """The space of a set (`inp` is None) or of a map from `inp` to `out`; see `Tuple` for its `key`.
 
-    A set's has one tuple, `out`; `dims` are the names of all dimensions, inputs first. Parameters are those of a value,
-    not of its space; a space that isl's methods give, `s.get_space()`, knows them all the same (`param_names`).
+    A set's has one tuple, `out`; `dims` are the names of all dimensions, inputs first. The space of a value knows the
+    parameters of that, too (`param_names`); they don't take part where two spaces are compared, and are None of a space
+    that is made of tuples.
 
     >>> from polyvolta.sets import Map
     >>> space = Map("{ S[i] -> A[j, k] }").space
@@ -139,6 +140,10 @@ class Space:
         from ..by_isl.spaces import counted
 
         return counted(n_params, n_in, n_out)
+
+    def knowing(self, params: tuple[str, ...]) -> Space:
+        """The same space, which knows the parameters of a value."""
+        return self if self.param_names == params else Space(self.inp, self.out, params)
 
     @property
     def source(self) -> Tuple:

@@ -110,7 +110,7 @@ class United(Generic[P], metaclass=Named):
                 "pick one with .only(name)" if self.parts else "it is empty, without a tuple: { S[i] : false } has one"
             )
             raise SpaceMismatch("this operation needs a single space", where=found, hint=hint)
-        return self.parts[0][0]
+        return self.parts[0][0].knowing(self.param_names)
 
     @property
     def tuple_names(self) -> tuple[str | None, ...]:

@@ -40,11 +40,11 @@ def test_numbers_are_integers_with_methods():
     assert v.is_divisible_by(17) and v.pow2() == 131072
     assert (Val.zero(), Val.one(), Val.negone()) == (0, 1, -1) and v.get_den_val() == 1 and v / 2 == 8.5
     assert pickle.loads(pickle.dumps(v)) == 17 and {17: "x"}[v] == "x" and list(range(3))[Val(1)] == 1
-    for wrong in ("1/2", 1.5, None, "x"):
-        with pytest.raises(Error, match="a Val is an integer here"):
+    for wrong in (1.5, None, "x", "1/x", True):
+        with pytest.raises(Error, match="a Val is a number, not"):
             Val(wrong)
-    with pytest.raises(Error, match="17 / 2 is no integer"):
-        v.div(2)
+    assert (v.inv().inv(), v.div(2), v.two_exp(), v.cmp_si(20)) == (17, Val("17/2"), 131072, -1) and v.abs_eq(Val(-17))
+    assert str(Val(-2).pow2()) == "1/4" and v.get_d() == 17.0 and v.copy() is v and v.get_ctx() == DEFAULT_CONTEXT
 
 
 def test_methods_give_such_numbers():
@@ -111,13 +111,19 @@ def test_spaces_of_values_know_their_parameters_where_isl_is_asked():
     assert TRIANGLE.get_space().dim(DT.param) == 1 and TRIANGLE.get_space() == TRIANGLE.space
     assert TRIANGLE.project_out_param("N").get_space().dim(DT.param) == 0
     again = Set.universe(TRIANGLE.get_space()).project_out_param("N")
-    assert again.param_names == () == again.get_space().param_names and again.space.param_names is None
+    assert again.param_names == () == again.get_space().param_names == again.space.param_names
+    assert TRIANGLE.space.dim(DT.param) == 1 and Set.universe(TRIANGLE.space).param_names == ("N",)
+    assert TRIANGLE.space.get_var_dict() == {"N": (DT.param, 0), "i": (DT.set, 0), "j": (DT.set, 1)}
+    assert TRIANGLE.space.add_dims(DT.param, 1).param_names == ("N", "p1")
+    assert TRIANGLE.space.add_dims(DT.set, 1).param_names == ("N",)
+    assert PwAff("[n] -> { [i] -> [i + n] }").space.param_names == ("n",)  # of functions, too
+    assert (TRIANGLE & Set("[M] -> { S[i, j] : i > M }")).space.get_var_names(DT.param) == ["N", "M"]
+    unknown = Space(None, TRIANGLE.space.out)
     with pytest.raises(Error, match="does not know the parameters(.|\n)*get_space"):
-        TRIANGLE.space.dim(DT.param)
-    for call in (lambda: TRIANGLE.space.get_var_dict(), lambda: TRIANGLE.space.add_dims(DT.param, 1)):
+        unknown.dim(DT.param)
+    for call in (lambda: unknown.get_var_dict(), lambda: unknown.add_dims(DT.param, 1)):
         with pytest.raises(Error, match="does not know the parameters"):
             call()
-    assert TRIANGLE.space.add_dims(DT.set, 1).param_names is None
     f = PwAff("[n] -> { [i] -> [i + n] }")
     assert str(f.get_domain_space()) == "[i]" and f.get_domain_space().dim(DT.param) == 1
     assert TRIANGLE.align_params(Map("[M] -> { [i] -> [j] }").get_space()).param_names == ("M", "N")
@@ -164,13 +170,13 @@ def test_alignment_by_names():
 
 def test_functions_on_spaces():
     v = isl.affs_from_space(TRIANGLE.space)
-    assert str(v[0].le_set(v["i"]) & v["i"].lt_set(v["j"])) == "{ S[i, j] : i >= 0 and i < j }"
-    assert v["n"].param_names == ("n",) and "n" not in v
+    assert str(v[0].le_set(v["i"]) & v["i"].lt_set(v["j"])) == "[N] -> { S[i, j] : i >= 0 and i < j }"
+    assert v["n"].param_names == ("N", "n") and "n" not in v
     with pytest.raises(KeyError):
         v[1]
-    assert str(Aff.zero_on_domain(TRIANGLE.space)) == "{ S[i, j] -> [(0)] }"
+    assert str(Aff.zero_on_domain(TRIANGLE.space)) == "[N] -> { S[i, j] -> [(0)] }"
     assert str(PwAff.var_on_domain(TRIANGLE.get_space(), DT.param, 0)) == "[N] -> { S[i, j] -> [(N)] }"
-    assert str(PwAff.val_on_domain(TRIANGLE.space, 7)) == "{ S[i, j] -> [(7)] }"
+    assert str(PwAff.val_on_domain(TRIANGLE.space, 7)) == "[N] -> { S[i, j] -> [(7)] }"
     f = PwAff("[n] -> { [i] -> [2i + n + 3] }")
     assert (f.get_constant_val(), f.get_coefficient_val(DT.in_, 0), f.coefficient_sgn(DT.param, 0)) == (3, 2, 1)
     assert f.get_coefficients_by_name() == {"i": 2, "n": 1, 1: 3} and not f.is_cst() and not f.plain_is_zero()
