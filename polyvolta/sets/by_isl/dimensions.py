@@ -9,6 +9,7 @@ from ..conjuncts.conjunct import uses
 from ..errors import UnknownName, kind_of
 from ..values import kinds
 from ..values.space import Space
+from .values import plain
 
 if TYPE_CHECKING:
     from ..values.relation import Relation
@@ -52,7 +53,7 @@ def find_dim_by_name(self: Any, kind: Any, name: str) -> int:  # noqa: ANN401
 def set_dim_name(self: Relation, kind: Any, pos: int, name: str) -> Any:  # noqa: ANN401
     """The same points, a dimension or parameter under another name."""
     rename = self.rename_params if kind.name == "param" else self.rename_dims
-    return rename({kinds.spread(self, kind, pos)[0]: name})
+    return rename({kinds.spread(self, kind, pos)[0]: plain(name)})
 
 
 def fix_val(self: Relation, kind: Any, pos: int, value: int) -> Any:  # noqa: ANN401
