@@ -237,7 +237,8 @@ class AstNode:
 
     def mark_get_id(self) -> Id:
         """The name of a mark."""
-        return Id(self._is(Block).mark)
+        mark = self._is(Block).mark
+        return mark if isinstance(mark, Id) else Id(mark)
 
     def mark_get_node(self) -> AstNode:
         """What is marked."""

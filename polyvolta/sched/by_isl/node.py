@@ -294,8 +294,9 @@ class ScheduleNode:
         return self.child(0).get_universe_domain()
 
     def mark_get_id(self) -> Id:
-        """The name of a mark."""
-        return Id(self._is(Mark).name)
+        """The name of a mark, with the object that was put there."""
+        name = self._is(Mark).name
+        return name if isinstance(name, Id) else Id(name)
 
     # ---- bands
 
@@ -453,7 +454,7 @@ class ScheduleNode:
 
     def insert_mark(self, name: str) -> ScheduleNode:
         """A mark above the node."""
-        return self._through(passes.insert_mark, str(name))
+        return self._through(passes.insert_mark, name)
 
     def insert_filter(self, instances: Set) -> ScheduleNode:
         """A filter above the node, which may drop instances."""

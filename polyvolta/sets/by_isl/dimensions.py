@@ -11,7 +11,7 @@ from ..operations.bounds import with_row
 from ..values import kinds
 from ..values.aff import var
 from ..values.space import Space
-from .values import Val, number
+from .values import Val, number, plain
 
 if TYPE_CHECKING:
     from ..values.map import Map
@@ -57,7 +57,7 @@ def find_dim_by_name(self: Any, kind: Any, name: str) -> int:  # noqa: ANN401
 def set_dim_name(self: Relation, kind: Any, pos: int, name: str) -> Any:  # noqa: ANN401
     """The same points, a dimension or parameter under another name."""
     rename = self.rename_params if kind.name == "param" else self.rename_dims
-    return rename({kinds.spread(self, kind, pos)[0]: name})
+    return rename({kinds.spread(self, kind, pos)[0]: plain(name)})
 
 
 def fix_val(self: Relation, kind: Any, pos: int, value: int) -> Any:  # noqa: ANN401

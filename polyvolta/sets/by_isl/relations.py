@@ -17,7 +17,7 @@ from ..errors import UnknownName, need_function
 from ..values.shape import rearranged
 from ..values.space import Space, Tuple, position, renamed
 from .lists import listed
-from .values import DEFAULT_CONTEXT, Point
+from .values import DEFAULT_CONTEXT, Point, plain
 from .values import number as number_of
 
 if TYPE_CHECKING:
@@ -165,7 +165,7 @@ def get_tuple_name(self: Set) -> str | None:
 
 def set_tuple_name(self: Set, name: str) -> Set:
     """The same points in a tuple of another name: `rename`."""
-    return self.rename(name)
+    return self.rename(plain(name))
 
 
 def as_function(self: Set) -> Any:  # noqa: ANN401
@@ -250,6 +250,7 @@ def get_map_tuple_name(self: Map, kind: Any) -> str | None:  # noqa: ANN401
 
 def set_map_tuple_name(self: Map, kind: Any, name: str | None) -> Map:  # noqa: ANN401
     """The same pairs, a tuple under another name."""
+    name = plain(name)
     return self.rename_domain(name) if _side(self, kind) is self.space.inp else self.rename_range(name)
 
 

@@ -13,7 +13,7 @@ from ..errors import SpaceMismatch, UnknownName, kind_of
 from ..values import kinds
 from ..values.shape import spaced
 from ..values.space import POINT, Space, Tuple, whole
-from .values import Id
+from .values import Id, plain
 
 if TYPE_CHECKING:
     from ..values.map import Map
@@ -167,7 +167,7 @@ def get_tuple_name(self: Space, kind: Any) -> str | None:  # noqa: ANN401
 def set_tuple_name(self: Space, kind: Any, name: str | None) -> Space:  # noqa: ANN401
     """With another name of a tuple."""
     tup = side(self, kind)
-    renamed = Tuple(name, tup.dims, tup.inner)
+    renamed = Tuple(plain(name), tup.dims, tup.inner)
     inp = renamed if tup is self.inp else self.inp
     return Space(inp, renamed if tup is self.out and inp is self.inp else self.out, self.param_names)
 
@@ -235,6 +235,11 @@ def with_params(self: Space, other: Any) -> Space:  # noqa: ANN401
     """With the parameters of another space in front of its own."""
     found = every(self).align_params(other)
     return Space(found.space.inp, found.space.out, found.param_names)
+
+
+def add_param_id(self: Space, name: str) -> Space:
+    """With one more parameter, the last."""
+    return with_params(self, [*kinds.of_kind(self, kinds.dim_type.param), plain(name)])
 
 
 # ---- names as isl's identifiers, of spaces and of what has one
@@ -330,7 +335,7 @@ METHODS: tuple[tuple[str, str, Callable[..., Any]], ...] = (
     ("Space", "copy", lambda self: self),
     ("Space", "universe_set universe_map", every),
     ("Space", "drop_all_params", lambda self: Space(self.inp, self.out, ())),
-    ("Space", "add_param_id", lambda self, name: with_params(self, [*kinds.of_kind(self, kinds.dim_type.param), name])),
+    ("Space", "add_param_id", add_param_id),
     ("Space", "match", lambda self, kind, other, its: kinds.of_kind(self, kind) == kinds.of_kind(other, its)),
     ("Space", "to_str", lambda self: str(self)),
     *(("Space", name, through(name)) for name in (

@@ -231,27 +231,36 @@ class Point(tuple):
 
 
 class Id(str):
-    """A name with the methods of isl's identifiers, which have no object of a user's with them here.
+    """A name with the methods of isl's identifiers, and an object of a user's if one is given.
+
+    It is equal to the same name whatever stands with either: sets know names alone, and what they give has no object.
+    Marks of a tree and the annotations of loops keep theirs.
 
     >>> x = Id("x0")
     >>> x.name, x.get_name(), x == Id(name="x0"), x.user
     ('x0', 'x0', True, None)
+    >>> Id("x0", ["anything"]).user
+    ['anything']
     """
 
+    user: object
+
     def __new__(cls, name: str | None = None, user: object = None, context: object = None) -> Self:
-        """The identifier of a name; isl's context means nothing.
+        """The identifier of a name, with an object; isl's context means nothing.
 
         Raises
         ------
-        NotSupported : an object is to stand with it.
         UnknownName : the name is none.
         """
-        if user is not None:
-            raise NotSupported("an identifier has no object with it here", where=repr(user),
-                               hint="keep a dict from names to objects")  # fmt: skip
         if not isinstance(name, str):
             raise UnknownName(f"an identifier is a text, not {kind_of(name)}")
-        return super().__new__(cls, name)
+        self = super().__new__(cls, name)
+        self.user = None if isinstance(user, Context) else user
+        return self
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """A copy keeps the object."""
+        return Id, (str(self), self.user)
 
     @classmethod
     def read_from_str(cls, *given: Any) -> Self:  # noqa: ANN401
@@ -267,10 +276,14 @@ class Id(str):
         """The name as a text; see `Id`."""
         return str(self)
 
-    @property
-    def user(self) -> None:
-        """The object with it: none; see `Id`."""
-        return
+    def get_user(self) -> object:
+        """The object with it, None without any; see `Id`."""
+        return self.user
+
+
+def plain(name: Any) -> Any:  # noqa: ANN401
+    """A name as sets know it, a text alone; what is no identifier stays."""
+    return str(name) if isinstance(name, Id) else name
 
 
 def number(found: Callable[..., Any]) -> Callable[..., Any]:

@@ -204,3 +204,14 @@ def test_trees_of_trees():
 def test_what_is_not_there_is_refused(call):
     with pytest.raises(PolyvoltaError):
         call()
+
+
+def test_marks_keep_the_objects_of_their_identifiers():
+    here = object()
+    tree = isl.Schedule('{ domain: "{ S[i] : 0 <= i < 4 }", child: { schedule: "[{ S[i] -> [(i)] }]" } }')
+    node = tree.get_root().child(0).insert_mark(isl.Id("m", here))
+    assert node.mark_get_id() == "m" and node.mark_get_id().user is here
+    loops = isl.AstBuild.alloc().node_from_schedule(node.get_schedule())
+    assert loops.mark_get_id().user is here and loops.to_C_str().startswith("// m\nfor")
+    assert node.get_schedule() == tree.get_root().child(0).insert_mark("m").get_schedule()
+    assert 'mark: "m"' in node.get_schedule().to_str()

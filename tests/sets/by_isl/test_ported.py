@@ -80,8 +80,24 @@ def test_identifiers_are_texts():
     assert m.get_tuple_id(DT.in_) == "A" and m.has_tuple_id(DT.in_) and not m.has_tuple_id(DT.out)
     with pytest.raises(Error, match="has no name"):
         m.get_tuple_id(DT.out)
-    with pytest.raises(Error, match="no object with it"):
-        Id("x", (1, 2))
+
+
+def test_identifiers_carry_objects_that_sets_do_not_keep():
+    here = object()
+    x = Id("x", here)
+    assert x.user is x.get_user() is here and Id(name="x", user=here, context=DEFAULT_CONTEXT).user is here
+    assert x == Id("x") == "x" and {x: 1}["x"] == 1 and str(x) == "x" and type(x.name) is str
+    assert Id("x", DEFAULT_CONTEXT).user is None
+    copied = pickle.loads(pickle.dumps(Id("x", [1])))
+    assert copied == "x" and copied.user == [1]
+    s = TRIANGLE.set_dim_id(DT.set, 0, x).set_tuple_id(x)
+    assert s.get_dim_id(DT.set, 0).user is s.get_tuple_id().user is None and type(s.dims()[0]) is str
+    m = Map("{ A[i] -> B[j] }").set_tuple_id(DT.in_, x)
+    assert type(m.space.inp.name) is str and m.find_dim_by_id(DT.in_, Id("i", here)) == 0
+    sp = s.get_space().set_tuple_id(DT.set, x).add_param_id(Id("q", here))
+    assert type(sp.out.name) is str and {type(n) for n in sp.param_names} == {str}
+    with pytest.raises(Error, match="an identifier is a text"):
+        Id(None, here)
 
 
 def test_spaces():
