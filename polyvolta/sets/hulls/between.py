@@ -108,10 +108,10 @@ def strides(members: Sequence[Member]) -> list[int]:
     return found
 
 
-def gap(a: Member, b: Member, steps: Sequence[int]) -> bool:
-    """Whether an integer point midway between known points of two members of a frame is found that is in neither.
+def gap(a: Member, b: Member, steps: Sequence[int]) -> Row | None:
+    """An integer point midway between known points of two members of a frame that is in neither, if one is found.
 
-    A False says nothing. O(rows) for each known point, and for each of a few pairs of them.
+    A None says nothing. O(rows) for each known point, and for each of a few pairs of them.
 
     Parameters
     ----------
@@ -125,8 +125,8 @@ def gap(a: Member, b: Member, steps: Sequence[int]) -> bool:
             if here is not None and there is not None:
                 z = lifted(divs, [(x + y) // 2 for x, y in zip(here[1:end], there[1:end], strict=True)])
                 if not a.holds(z) and not b.holds(z):
-                    return True
-    return False
+                    return z
+    return None
 
 
 def further(a: Member, b: Member, near: Iterable[Row] = ()) -> bool:

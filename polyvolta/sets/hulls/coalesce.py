@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property, lru_cache
+from itertools import chain
 from typing import TYPE_CHECKING, TypeVar
 
 from ..budgets import bounded, left, spend
@@ -34,6 +35,7 @@ from ..errors import BudgetExceeded
 from . import between, joint
 from .covering import covers, valid_rows
 from .gist import irredundant
+from .parting import parting, settled
 from .widening import widened
 
 if TYPE_CHECKING:
@@ -137,7 +139,7 @@ def _searched(pieces: tuple[Conjunct, ...], done: list[_Piece], todo: list[_Piec
         done[:] = [p for p in done if p.conjunct is not None]
         strided = [p for p in done if any(any(r[1 + frame.n :]) for r in p.member.eqs)]
         pair = _fusible(strided, tried, _fuse_by_strides)
-        if pair is None and len(done) > 2:
+        if pair is None and len(done) > 2 and not _parted_all(frame, done):
             fewer = _widened(tuple([p.told for p in done]))
             if fewer is not None:
                 pieces, new = fewer, 1
@@ -148,6 +150,24 @@ def _searched(pieces: tuple[Conjunct, ...], done: list[_Piece], todo: list[_Piec
             break
         pieces, new = (*pieces, pair[2]), 1
     return pieces
+
+
+def _parted_all(frame: Frame, pieces: list[_Piece]) -> bool:
+    """Whether between any two pieces a point of none is known, so that no conjunct within the union contains two.
+
+    Then none can be widened until another goes. A wider piece may speak of any floor at hand, so there must be none.
+    Of many pieces it is not asked.
+    """
+    if frame.divs or len(pieces) >= MANY:
+        return False
+    for at, p in enumerate(pieces):
+        for q in pieces[:at]:
+            points = (p.between[q],) if q in p.between else ()
+            if p.start and q.start:
+                points = chain(points, parting(p.member, q.member, p.start, q.start))
+            if all(any(other.member.holds(x) for other in pieces) for x in points):
+                return False
+    return True
 
 
 def _widened(pieces: tuple[Conjunct, ...]) -> tuple[Conjunct, ...] | None:
@@ -171,7 +191,7 @@ def _fuse_all(frame: Frame, done: list[_Piece], todo: list[_Piece], thorough: bo
         for k in reversed(range(len(done))):  # neighbours tend to stand together
             spend()
             b = done[k]
-            told = b.apart(a) or (many and b.gap(a))
+            told = b.apart(a) or b.parted(a) or (many and b.gap(a))
             fused = None if told else _within_bounds(_fuse, b, a, frame, apart, thorough=thorough)
             if fused is not None:
                 del done[k]
@@ -193,6 +213,7 @@ class _Piece:
         self._opposite: list[tuple[Row, int]] | None = None
         self._walked = False
         self._gaps: dict[_Piece, bool] = {}
+        self.between: dict[_Piece, Row] = {}  # points of neither on segments to others
         self.beside: list[Row] = []  # points just outside of it, where its points were asked for
 
     @property
@@ -240,6 +261,26 @@ class _Piece:
             self.member.points += [lifted(divs, p) for p in inside[: between.ENDS]]
             self.beside = [lifted(divs, p) for p in outside]
 
+    @cached_property
+    def start(self) -> Row | None:
+        """A point of it; None where it has none, or none is at hand."""
+        member = self.member
+        if member.points:
+            return member.points[0]
+        if self._known is None:
+            return None
+        point = cj.sample(self._known)
+        return None if point is None else lifted(member.frame.divs, point)
+
+    def parted(self, other: _Piece) -> bool:
+        """Whether a point of neither is seen at once on a segment between both, so that no conjunct is their union."""
+        if other not in self._gaps and not settled(self.member, other.member) and self.start and other.start:
+            point = next(parting(self.member, other.member, self.start, other.start), None)
+            if point is not None:
+                self._gaps[other] = other._gaps[self] = True
+                self.between[other] = other.between[self] = point
+        return self._gaps.get(other, False)
+
     def gap(self, other: _Piece) -> bool:
         """Whether a point is found between both that is in neither, so that no conjunct is their union."""
         if other not in self._gaps:
@@ -247,7 +288,10 @@ class _Piece:
             other.walk()
             pair = self.member, other.member
             steps = between.strides(pair)
-            found = between.gap(*pair, steps) or (max(steps, default=1) == 1 and between.further(*pair))
+            point = between.gap(*pair, steps)
+            if point is not None:
+                self.between[other] = other.between[self] = point
+            found = point is not None or (max(steps, default=1) == 1 and between.further(*pair))
             self._gaps[other] = other._gaps[self] = found
         return self._gaps[other]
 

@@ -1,0 +1,126 @@
+"""Segments between two pieces over a point of neither: all points are looked up, and one piece in two has none."""
+
+import random
+from itertools import product
+from math import gcd
+
+import pytest
+
+from polyvolta.sets import Set
+from polyvolta.sets.conjuncts import conjunct as cj
+from polyvolta.sets.conjuncts.conjunct import lifted
+from polyvolta.sets.conjuncts.frame import Frame
+from polyvolta.sets.hulls import coalesce, parting
+
+SIDE = range(-4, 9)
+BOX = " and -4 <= i <= 8 and -4 <= j <= 8"
+
+
+def drawn_rows(rng, floors):
+    """The text of a conjunction, and what it says of a point."""
+    texts, parts = [], []
+    for _ in range(rng.randint(1, 4)):
+        a, b, c, d = rng.randint(-2, 2), rng.randint(-2, 2), rng.randint(-3, 6), rng.choice([2, 3, 4])
+        kind = rng.choice(["row", "row", "equal", *(["floor", "mod"] if floors else [])])
+        if kind == "row":
+            texts.append(f"{a}i + {b}j + {c} >= 0")
+            parts.append(lambda i, j, a=a, b=b, c=c: a * i + b * j + c >= 0)
+        elif kind == "equal":
+            if rng.random() < 0.7:
+                continue
+            texts.append(f"{a}i + {b}j + {c} = 0")
+            parts.append(lambda i, j, a=a, b=b, c=c: a * i + b * j + c == 0)
+        elif kind == "floor":
+            texts.append(f"{a}*floor((i + {b}j)/{d}) + j + {c} >= 0")
+            parts.append(lambda i, j, a=a, b=b, c=c, d=d: a * ((i + b * j) // d) + j + c >= 0)
+        else:
+            texts.append(f"({a}i + {b}j) mod {d} <= {d // 2 if c > 2 else 0}")
+            parts.append(lambda i, j, a=a, b=b, d=d, c=c: (a * i + b * j) % d <= (d // 2 if c > 2 else 0))
+    return " and ".join(texts or ["true"]), lambda i, j: all(part(i, j) for part in parts)
+
+
+def pieces_of(texts):
+    """The conjuncts of a union that is not changed, if there are as many as texts and each has a point."""
+    found = [Set(f"{{ [i, j] : {text} }}").parts for text in texts]
+    cs = [c for parts in found for _, pieces in parts for c in pieces]
+    ok = len(cs) == len(texts) and all(c.known for c in cs) and not any(c.is_empty for c in cs)
+    return cs if ok else None
+
+
+def found_between(cs):
+    """The points that are found between two conjuncts."""
+    frame = Frame(cs)
+    starts = [lifted(frame.divs, cj.sample(c)) for c in cs]
+    return [x[1:3] for x in parting.parting(*frame.members, *starts)]
+
+
+def between(p, q):
+    """The integer points between two."""
+    g = gcd(q[0] - p[0], q[1] - p[1])
+    return {(p[0] + (q[0] - p[0]) // g * j, p[1] + (q[1] - p[1]) // g * j) for j in range(1, g)}
+
+
+@pytest.mark.parametrize("floors", [False, True])
+def test_points_are_of_neither_and_between(floors):
+    rng, seen = random.Random(11 + floors), 0
+    for _ in range(250):
+        (a, says_a), (b, says_b) = drawn_rows(rng, floors), drawn_rows(rng, floors)
+        cs = pieces_of([a + BOX, b + BOX])
+        if cs is None:
+            continue
+        in_a, in_b = ({p for p in product(SIDE, SIDE) if says(*p)} for says in (says_a, says_b))
+        found = found_between(cs)
+        seen += bool(found)
+        for z in found[:6]:
+            assert z not in in_a and z not in in_b and set(z) <= set(SIDE)
+            assert any(z in between(p, q) for p in in_a for q in in_b if p != q)
+    assert seen > 30
+
+
+@pytest.mark.parametrize("floors", [False, True])
+def test_points_of_endless_pieces_are_of_neither(floors):
+    """Nor is a box, far larger than the walks are long, covered by both beside one."""
+    rng, seen = random.Random(21 + floors), 0
+    for _ in range(250):
+        (a, says_a), (b, says_b) = drawn_rows(rng, floors), drawn_rows(rng, floors)
+        cs = pieces_of([a, b])
+        for z in () if cs is None else found_between(cs):
+            assert not says_a(*z) and not says_b(*z)
+            seen += 1
+    assert seen > 100
+
+
+@pytest.mark.parametrize("floors", [False, True])
+@pytest.mark.parametrize("box", ["", BOX])
+def test_one_piece_in_two_has_no_point_between(floors, box):
+    """Whatever row divides a conjunction, or lets both parts overlap, all points between are in one of them."""
+    rng, asked = random.Random(31 + floors), 0
+    for _ in range(250):
+        whole, _ = drawn_rows(rng, floors)
+        a, b, c, over = rng.randint(-3, 3), rng.randint(-3, 3), rng.randint(-3, 6), rng.choice([1, 1, 0, -2])
+        form = f"{a}i + {b}j" if not floors or rng.random() < 0.5 else f"{a}*floor((i + {b}j)/3) + j"
+        cs = pieces_of([f"{whole}{box} and {form} >= {c}", f"{whole}{box} and {form} <= {c - over}"])
+        if cs is not None:
+            asked += 1
+            assert found_between(cs) == []
+    assert asked > 40
+
+
+@pytest.mark.parametrize("floors", [False, True])
+def test_coalesce_says_the_same_without_it(floors, monkeypatch):
+    """Bit for bit: what is told apart could not have been fused, nor widened."""
+    rng, cases = random.Random(41 + floors), []
+    for _ in range(120):
+        texts = [drawn_rows(rng, floors)[0] + rng.choice(["", BOX]) for _ in range(rng.randint(2, 4))]
+        cases.append(Set("{ " + "; ".join(f"[i, j] : {text}" for text in texts) + " }"))
+
+    def told():
+        coalesce._coalesced.cache_clear()
+        return [str(s.coalesce()) for s in cases]
+
+    quick = told()
+    monkeypatch.setattr(coalesce, "settled", lambda a, b: True)
+    monkeypatch.setattr(coalesce, "_parted_all", lambda frame, pieces: False)
+    slow = told()
+    coalesce._coalesced.cache_clear()
+    assert quick == slow
