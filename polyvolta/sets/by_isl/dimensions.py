@@ -183,7 +183,7 @@ def extremum(name: str) -> Callable[[Set, Any], Any]:
 
 
 METHODS: tuple[tuple[str, str, Callable[..., Any]], ...] = (
-    ("Set Map PwAff MultiPwAff Space", "dim", dim),
+    ("Set Map MultiPwAff Space", "dim", dim),
     ("Set Map PwAff MultiPwAff Space", "get_dim_name", get_dim_name),
     ("Set Map PwAff MultiPwAff Space", "get_var_names get_var_names_not_none", get_var_names),
     ("Set Map PwAff MultiPwAff Space", "get_var_dict", get_var_dict),

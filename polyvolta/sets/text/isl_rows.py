@@ -57,7 +57,7 @@ ROWS = {
         ),
         (
             "to_list get_div",
-            "not here: Python's lists; divs are no property of a value",
+            "not here: Python's lists; a set's floors are in its Set.pieces and constraints",
         ),
         (
             "project_out_except eliminate_except",
