@@ -106,10 +106,6 @@ ROWS = {
             "Set.box_hull, with strides",
         ),
         (
-            "dim_is_bounded dim_has_*",
-            "Set.is_bounded; of one dimension, after Set.project_onto",
-        ),
-        (
             "follows_at compare_at",
             "Set.lex_lt_set and Set.is_subset",
         ),

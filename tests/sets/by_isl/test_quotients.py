@@ -6,7 +6,7 @@ from itertools import product
 import pytest
 
 import polyvolta.isl as isl
-from polyvolta.sets import NotSupported, UnknownName
+from polyvolta.sets import NotSupported, SpaceMismatch, UnknownName
 
 dt = isl.dim_type
 
@@ -95,3 +95,39 @@ def test_bounds_beside_a_stride_are_of_the_dimension():
     for i, j in product(range(-6, 20), repeat=2):
         there = i % 2 == 0 and (i + j) % 3 == 0 and i >= 0 and 2 * (i + j) // 3 < 3 * (i // 2) + 9 and j >= -4
         assert s.contains((i, j)) == there == all_of.contains((i, j))
+
+
+@pytest.mark.parametrize(
+    ("text", "pos", "wanted"),  # any lower, any upper, lower, upper, bounded: of islpy, but for the strides
+    [
+        ("[n] -> { [i, j] : 0 <= i < n and j >= i }", 0, (1, 1, 1, 1, 1)),
+        ("[n] -> { [i, j] : 0 <= i < n and j >= i }", 1, (1, 0, 1, 0, 0)),
+        ("{ [i] : i >= 0 or i <= -5 }", 0, (1, 1, 0, 0, 0)),
+        ("{ [i] : 1 = 0 }", 0, (0, 0, 1, 1, 1)),
+        ("[n] -> { [i] : i = n }", 0, (1, 1, 1, 1, 1)),
+        ("{ [i, j] : 2i <= j and j <= 7 }", 0, (0, 1, 0, 1, 0)),
+        ("{ [i, j] : 2i <= j and j <= 7 }", 1, (1, 1, 1, 1, 1)),
+        ("{ [i] : exists e : i = 3e and i <= -70 }", 0, (0, 1, 0, 1, 0)),
+        ("{ [i] : exists e : i = 3e and i >= 70 }", 0, (1, 0, 1, 0, 0)),
+    ],
+)
+def test_bounds_of_a_dimension(text, pos, wanted):
+    s = isl.Set(text)
+    names = ("has_any_lower_bound", "has_any_upper_bound", "has_lower_bound", "has_upper_bound", "is_bounded")
+    assert tuple(getattr(s, f"dim_{name}")(dt.set, pos) for name in names) == tuple(map(bool, wanted))
+    with pytest.raises(UnknownName):
+        s.dim_is_bounded(dt.param, 0)
+
+
+def test_functions_of_a_list_and_the_point_zero():
+    functions = isl.UnionPwAffList.from_union_pw_aff(isl.UnionPwAff("{ A[i] -> [i]; B[j] -> [2j] }"))
+    functions = functions.add(isl.UnionPwAff("{ A[i] -> [0]; B[j] -> [1] }"))
+    space = isl.Set("{ T[a, b] }").get_space()
+    found = isl.MultiUnionPwAff.from_union_pw_aff_list(space, functions)
+    assert found.is_equal(isl.Map("{ A[i] -> T[i, 0]; B[j] -> T[2j, 1] }"))
+    single = isl.MultiUnionPwAff.from_union_pw_aff_list(isl.Set("{ [a] }").get_space(), [isl.PwAff("{ A[i] -> [i] }")])
+    assert single.is_equal(isl.Map("{ A[i] -> [i] }"))
+    with pytest.raises(SpaceMismatch, match="2 functions are given of 1 dim"):
+        isl.MultiUnionPwAff.from_union_pw_aff_list(isl.Set("{ T[a] }").get_space(), functions)
+    p = isl.Point.zero(space)
+    assert p == (0, 0) and str(p.to_set()) == "{ T[0, 0] }" and p.set_coordinate_val(dt.set, 1, 4) == (0, 4)
