@@ -281,7 +281,6 @@ METHODS: tuple[tuple[str, str, Callable[..., Any]], ...] = (
     ("PwAff", "ceil", itself),
     ("PwAff", "add_constant_val", same("__add__")),
     ("PwAff", "mod_val", same("__mod__")),
-    ("PwAff", "scale_down_val", scale_down_val),
     ("PwAff", "div", scale_down_val),
     ("PwAff", "tdiv_q", tdiv_q),
     ("PwAff", "tdiv_r", tdiv_r),

@@ -15,6 +15,7 @@ from ..values import kinds
 from ..values.aff import Aff, Floor, linear
 from ..values.space import Space, whole
 from . import dimensions
+from .functions import expression, is_one_expression, scale_down_val
 from .values import Val
 
 if TYPE_CHECKING:
@@ -120,8 +121,6 @@ def reduced(num: PwAff, den: int) -> PwAff | Quotient:
 
 
 def _expression(self: Any) -> Aff:  # noqa: ANN401
-    from .functions import expression
-
     return self.expr if hasattr(self, "expr") else expression(self)
 
 
@@ -208,7 +207,20 @@ def get_bound(self: Any, kind: Any, pos: int) -> PwAff | Quotient:  # noqa: ANN4
     return reduced(_function(self, -rest if times > 0 else rest), abs(times))
 
 
+def scaled_down(self: PwAff, den: int) -> PwAff | Quotient:
+    """A function divided by a number: a quotient, to be rounded, where it is one expression of fractions.
+
+    Raises
+    ------
+    NotAffine : it has cases, and some value would be a fraction.
+    """
+    if is_one_expression(self) and (number := whole(den)) is not None and number > 0:
+        return reduced(self, number)
+    return scale_down_val(self, den)
+
+
 METHODS = (
+    ("PwAff", "scale_down_val", scaled_down),
     ("PwAff Constraint", "dim", number_of),
     ("PwAff Constraint", "get_coefficient_val", coefficient),
     ("PwAff Constraint", "get_div", div),

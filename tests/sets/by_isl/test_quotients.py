@@ -59,6 +59,10 @@ def test_floors_are_quotients_of_functions():
         assert q.floor()(i=i) == f(i=i) == exact.__floor__() and q.ceil()(i=i) == exact.__ceil__()
         assert q.scale_val(15)(i=i) == 15 * exact and q.scale_val(3).floor()(i=i) == (3 * exact).__floor__()
         assert q.neg().ceil()(i=i) == -exact.__floor__()
+    half = isl.Aff("[n] -> { [i] -> [i + n + 4*floor(i/3)] }").scale_down_val(isl.Val(6))
+    assert str(half) == "[n] -> { [i] -> [(i + n + 4*floor(i/3))/6] }" and half.get_denominator_val() == 6
+    assert [half.floor()(i=i, n=2) for i in (-7, 0, 9)] == [-3, 0, 3]  # -17/6, 2/6, 23/6
+    assert str(isl.Aff("{ [i] -> [4i + 8] }").scale_down_val(4)) == "{ [i] -> [(i + 2)] }"
     for pos in (2, -1, "i"):
         with pytest.raises(UnknownName, match="no floor"):
             f.get_div(pos)
