@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from polyvolta.sched.by_isl.node import ScheduleNode as ScheduleNode
     from polyvolta.sched.by_isl.printing import Printer as Printer
     from polyvolta.sched.tree import Schedule as Schedule
-    from polyvolta.sets.by_isl.multival import MultiVal as MultiVal
+    from polyvolta.sets.by_isl.lists import MultiVal as MultiVal
     from polyvolta.sets.by_isl.spaces import LocalSpace as LocalSpace
 
 Aff = _sets.PwAff  # type: ignore[misc, assignment]  # isl's is a function
@@ -89,7 +89,7 @@ def __getattr__(name: str) -> object:
     elif name in HOMES:
         value = getattr(import_module(f"polyvolta.sched.by_isl.{HOMES[name]}"), name)
     elif name == "MultiVal":
-        from polyvolta.sets.by_isl.multival import MultiVal as value
+        from polyvolta.sets.by_isl.lists import MultiVal as value
     elif name == "LocalSpace":
         from polyvolta.sets.by_isl.spaces import LocalSpace as value
     elif name.endswith("List") and name.removesuffix("List") in ELEMENTS:

@@ -6,8 +6,9 @@ that were written for isl, and for those that look at the constraints of a piece
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import gcd
 from typing import TYPE_CHECKING, Any
 
 from ..errors import NotSupported, SpaceMismatch, UnknownName, kind_of, nearest, need_function
@@ -16,11 +17,13 @@ from ..values import kinds
 from ..values.aff import Aff, var
 from ..values.named import by_isl
 from ..values.space import Space, whole
+from .functions import expression
 from .lists import listed
 from .values import Val
 
 if TYPE_CHECKING:
     from ..conjuncts.conjunct import Conjunct
+    from ..engine.rows import Row
     from ..values.relation import Relation
 
 
@@ -81,12 +84,12 @@ class Constraint:
     @classmethod
     def equality_from_aff(cls, f: Any) -> Constraint:  # noqa: ANN401
         """That a function of one expression is 0; see `Constraint`."""
-        return cls(f.as_aff(), True, Space(None, f.inp), f.param_names)
+        return cls(expression(f), True, Space(None, f.inp), f.param_names)
 
     @classmethod
     def inequality_from_aff(cls, f: Any) -> Constraint:  # noqa: ANN401
         """That a function of one expression is at least 0; see `Constraint`."""
-        return cls(f.as_aff(), False, Space(None, f.inp), f.param_names)
+        return cls(expression(f), False, Space(None, f.inp), f.param_names)
 
     alloc_equality, alloc_inequality = equality_alloc, inequality_alloc
 
@@ -99,25 +102,20 @@ class Constraint:
         """Whether it says that the expression is 0; see `Constraint`."""
         return self.equal
 
-    def get_aff(self) -> Aff:
-        """The expression; see `Constraint`."""
-        return self.expr
-
     def get_constant_val(self) -> Val:
         """The constant of the expression; see `Constraint`."""
         return Val(self.expr.const)
 
-    def get_coefficient_val(self, kind: Any, pos: int) -> Val:  # noqa: ANN401
-        """The coefficient of a dimension; see `Constraint`."""
-        return Val(self.expr.coefficient(kinds.spread(self, kind, pos)[0]))
-
     def is_lower_bound(self, kind: Any, pos: int) -> bool:  # noqa: ANN401
         """Whether it bounds a dimension from below; see `Constraint`."""
-        return self.equal and self.get_coefficient_val(kind, pos) != 0 or self.get_coefficient_val(kind, pos) > 0
+        return self._times(kind, pos) != 0 if self.equal else self._times(kind, pos) > 0
 
     def is_upper_bound(self, kind: Any, pos: int) -> bool:  # noqa: ANN401
         """Whether it bounds a dimension from above; see `Constraint`."""
-        return self.equal and self.get_coefficient_val(kind, pos) != 0 or self.get_coefficient_val(kind, pos) < 0
+        return self._times(kind, pos) != 0 if self.equal else self._times(kind, pos) < 0
+
+    def _times(self, kind: Any, pos: int) -> int:  # noqa: ANN401
+        return self.expr.coefficient(kinds.spread(self, kind, pos)[0])
 
     def get_coefficients_by_name(self, kind: Any = None) -> dict[Any, Val]:  # noqa: ANN401
         """The coefficients but 0 by name, of one kind if it is given, and the constant by 1; see `Constraint`."""
@@ -199,7 +197,8 @@ def get_constraints(self: Relation) -> list[Constraint]:
         raise SpaceMismatch("constraints are those of one piece", where=str(self), hint="s.get_basic_sets() lists them")
     space, names = found.space, (*found.param_names, *found.space.dims)
     columns = _columns(pieces[0], names)
-    rows = [*((True, r) for r in pieces[0].eqs), *((False, r) for r in pieces[0].ineqs)]
+    eqs, ineqs = _without_floors(pieces[0], 1 + len(names))
+    rows = [*((True, r) for r in eqs), *((False, r) for r in ineqs)]
     return [Constraint(_expression(r, columns), equal, space, found.param_names) for equal, r in rows]
 
 
@@ -211,6 +210,41 @@ def _columns(c: Conjunct, names: tuple[str, ...]) -> list[Aff]:
             raise NotSupported("a constraint is of an existential that no floor says")
         columns.append(_expression(div[1], columns) // div[0])
     return columns
+
+
+def _without_floors(c: Conjunct, first: int) -> tuple[list[Row], list[Row]]:
+    """The equalities and inequalities, without floors, columns from `first` on, that the equalities say.
+
+    With `i = 3*floor(i/3)` the bound is `i >= 0`, as isl has it, where we keep `floor(i/3) >= 0`. Where `floor(i/3)` is
+    `j + 2`, too, both equalities are `i = 3*j + 6`, from which the floor follows.
+    """
+    eqs, ineqs = list(c.eqs), list(c.ineqs)
+    for k, div in enumerate(c.divs, first):
+        den, num = div or (0, ())
+        multiple = _unsigned((*num, *[0] * (k - len(num)), -den, *[0] * (first + len(c.divs) - k - 1)))
+        stride = next((e for e in eqs if _unsigned(e) == multiple), None)
+        known = next((e for e in eqs if abs(e[k]) == 1 and e is not stride), None)
+        if stride and known:
+            eqs = [_reduced(e, known, k) if e[k] else e for e in eqs if e is not known]
+            ineqs = [_reduced(r, known, k) if r[k] else r for r in ineqs]
+    for e in eqs:
+        pivot = next((k for k in range(len(e) - 1, first - 1, -1) if e[k]), 0)
+        if pivot:
+            ineqs = [_reduced(r, e, pivot) if r[pivot] else r for r in ineqs]
+    return eqs, [r for r in ineqs if any(r[1:]) or r[0] < 0]
+
+
+def _unsigned(e: Sequence[int]) -> Row:
+    """An equality as it is written with its first number positive."""
+    return tuple(-v for v in e) if next((v for v in e if v), 0) < 0 else tuple(e)
+
+
+def _reduced(r: Row, e: Row, pivot: int) -> Row:
+    """A multiple of an inequality less one of an equality, so that a column is 0, and what integers make of it."""
+    times, factor = abs(e[pivot]), r[pivot] if e[pivot] > 0 else -r[pivot]
+    left = [times * a - factor * b for a, b in zip(r, e)]
+    common = gcd(*left[1:]) or 1
+    return tuple(v // common for v in left)
 
 
 def _expression(row: Any, columns: list[Aff]) -> Aff:  # noqa: ANN401

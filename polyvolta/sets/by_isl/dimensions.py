@@ -182,8 +182,33 @@ def extremum(name: str) -> Callable[[Set, Any], Any]:
     return val
 
 
+def bounded(ends: tuple[str, ...], of: Callable[[Iterable[bool]], bool]) -> Callable[..., bool]:
+    """A method that asks of the pieces whether a dimension has bounds at some ends, where the others are given.
+
+    isl takes multiples of a number as bounded at both ends, whatever the bounds are; this is exact.
+    """
+
+    def asked(self: Set, kind: Any, pos: int) -> bool:  # noqa: ANN401
+        name = kinds.spread(self, kind, pos)[0]
+        if kind.name == "param":
+            raise UnknownName("bounds are those of dimensions of a set", where=str(self), hint="dim_type.set")
+        others = [d for d in self.space.dims if d != name]
+        line = self.move_dims(*others, to="params") if others else self
+        pieces = [p for p in line.pieces if not p.is_empty()]
+        return of(_ends(p, name, end) for p in pieces for end in ends)
+
+    asked.__doc__ = f"Whether {of.__name__} of the pieces have bounds of a dimension: {', '.join(ends)}."
+    return asked
+
+
+def _ends(line: Set, name: str, end: str) -> bool:
+    """Whether a dimension, the only one, ends at one side: half of what is there is bounded."""
+    half = line.upper_bound(name, 0) if end == "lower" else line.lower_bound(name, 0)
+    return half.is_bounded()
+
+
 METHODS: tuple[tuple[str, str, Callable[..., Any]], ...] = (
-    ("Set Map PwAff MultiPwAff Space", "dim", dim),
+    ("Set Map MultiPwAff Space", "dim", dim),
     ("Set Map PwAff MultiPwAff Space", "get_dim_name", get_dim_name),
     ("Set Map PwAff MultiPwAff Space", "get_var_names get_var_names_not_none", get_var_names),
     ("Set Map PwAff MultiPwAff Space", "get_var_dict", get_var_dict),
@@ -202,6 +227,12 @@ METHODS: tuple[tuple[str, str, Callable[..., Any]], ...] = (
     ("Set", "eliminate_dims", lambda self, first, n: self.eliminate(kinds.dim_type.set, first, n)),
     ("Set Map", "project_out_param_id", lambda self, name: self.project_out_param(name)),
     ("Set Map", "project_out_param_id_list", without_params),
+    ("Set", "dim_is_bounded", bounded(("lower", "upper"), all)),
+    *(
+        ("Set", f"dim_has{word}_{end}_bound", bounded((end,), of))
+        for end in ("lower", "upper")
+        for word, of in (("", all), ("_any", any))
+    ),
     ("Set", "n_dim tuple_dim", lambda self: len(self.space.out.dims)),
     ("Map", "domain_tuple_dim", lambda self: self.space.n_in),
     ("Map", "range_tuple_dim", lambda self: self.space.n_out),

@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, Any
 from ..counting.quasipoly import PwQPolynomial, QPolynomial
 from ..errors import SpaceMismatch, Unbounded, UnknownName, kind_of, need_function
 from ..values import kinds
-from ..values.aff import Aff, Floor, var
+from ..values.aff import Aff, var
 from ..values.space import POINT, Space, Tuple, whole
 from . import dimensions
 from .constraints import Constraint
+from .functions import expression
+from .quotients import coefficient
 from .relations import itself, same
 from .values import Val
 
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
 
 def one(self: Any) -> Aff:  # noqa: ANN401
     """The expression that an expression, or a function of one, is."""
-    return self if isinstance(self, Aff) else self.as_aff()
+    return self if isinstance(self, Aff) else expression(self)
 
 
 def get_constant_val(self: Any) -> Val:  # noqa: ANN401
@@ -42,14 +44,9 @@ def get_coefficients_by_name(self: Any, kind: Any = None) -> dict[Any, Val]:  # 
     return {**found, **({1: Val(expr.const)} if expr.const else {})}
 
 
-def get_coefficient_val(self: PwAff, kind: Any, pos: int) -> Val:  # noqa: ANN401
-    """The coefficient of a dimension."""
-    return Val(one(self).coefficient(kinds.spread(self, kind, pos)[0]))
-
-
 def coefficient_sgn(self: PwAff, kind: Any, pos: int) -> int:  # noqa: ANN401
     """The sign of the coefficient of a dimension."""
-    return get_coefficient_val(self, kind, pos).sgn()
+    return coefficient(self, kind, pos).sgn()
 
 
 def changed(self: PwAff, expr: Aff) -> Any:  # noqa: ANN401
@@ -311,7 +308,6 @@ _ARITHMETIC = (
 METHODS: tuple[tuple[str, str, Any], ...] = (
     *(("Aff", names, f) for names, f in (*_EXPRESSIONS, *_ARITHMETIC)),
     *(("PwAff", names, f) for names, f in _EXPRESSIONS if names != "is_cst"),
-    ("PwAff", "get_coefficient_val", get_coefficient_val),
     ("PwAff", "coefficient_sgn", coefficient_sgn),
     ("PwAff", "set_constant_val", set_constant_val),
     ("PwAff", "set_coefficient_val", set_coefficient_val),
@@ -345,10 +341,9 @@ METHODS: tuple[tuple[str, str, Any], ...] = (
     ("PwQPolynomial", "add_disjoint", lambda self, other: self + other),
     ("Constraint", "get_space", constraint_space),
     *(("Constraint", names, lambda self, *args, f=f: f(constraint_space(self), *args)) for names, f in (
-        ("dim", dimensions.dim), ("get_dim_name", dimensions.get_dim_name), ("get_var_dict", dimensions.get_var_dict),
+        ("get_dim_name", dimensions.get_dim_name), ("get_var_dict", dimensions.get_var_dict),
         ("get_var_names get_var_names_not_none", dimensions.get_var_names),
     )),
-    ("Constraint", "get_div", lambda self, pos: [a for a, _ in self.expr.terms if isinstance(a, Floor)][pos]),
     ("Constraint", "involves_dims", lambda self, kind, first, n: bool(
         self.expr.names() & {*kinds.spread(constraint_space(self), kind, first, n)})),
 )  # fmt: skip

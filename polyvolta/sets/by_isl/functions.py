@@ -1,4 +1,4 @@
-"""What isl calls otherwise what functions do here: `f.add(g)` for `f + g`, `f.get_pieces()` for `f.pieces`.
+"""What isl calls otherwise what functions do here: `f.add(g)` for `f + g`, `f.get_at(0)` for `f[0]`.
 
 As with sets and relations (`relations`), these names are no attributes of the classes.
 """
@@ -10,6 +10,7 @@ from fractions import Fraction
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
+from ..conjuncts import conjunct as cj
 from ..errors import NotAffine, SpaceMismatch, UnknownName, kind_of, need_function
 from ..values.space import Tuple, position
 from . import relations as of_relations
@@ -46,21 +47,25 @@ def make_zero_and_vars(set_vars: str | Sequence[str], params: str | Sequence[str
 
 
 def pieces(self: Any) -> list[Any]:  # noqa: ANN401
-    """The pairs of a set and what the function is there."""
-    return list(self.pieces)
+    """The pairs of a set and what the function is there, a function of one expression on all of the space."""
+    everywhere = cj.universe(len(self.param_names) + self.space.n_in)
+    return [
+        (domain, self._with([(everywhere, value if isinstance(value, tuple) else (value,))]))
+        for domain, value in self.pieces
+    ]
 
 
 def foreach_piece(self: Any, f: Callable[[Set, Any], object]) -> None:  # noqa: ANN401
     """Call a function with each set and what this function is there."""
     need_function(f, "two arguments")
-    for domain, value in self.pieces:
+    for domain, value in pieces(self):
         f(domain, value)
 
 
 def every_piece(self: Any, f: Callable[[Set, Any], object]) -> bool:  # noqa: ANN401
     """Whether a function holds of each set and what this function is there."""
     need_function(f, "two arguments")
-    return all(f(domain, value) for domain, value in self.pieces)
+    return all(f(domain, value) for domain, value in pieces(self))
 
 
 def params(self: Any) -> Set:  # noqa: ANN401
@@ -136,8 +141,8 @@ def tdiv_r(self: PwAff, den: PwAff | int) -> PwAff:
     return low.union_prefer((-(-self % den)).intersect_domain(self.lt_set(0)))
 
 
-def as_aff(self: PwAff) -> Aff:
-    """The expression that it is everywhere.
+def expression(self: PwAff) -> Aff:
+    """The expression that a function is everywhere.
 
     Raises
     ------
@@ -146,6 +151,12 @@ def as_aff(self: PwAff) -> Aff:
     if not is_one_expression(self):
         raise NotAffine("the function is no single expression", where=str(self), hint="f.pieces lists its cases")
     return self.pieces[0][1]
+
+
+def as_aff(self: PwAff) -> PwAff:
+    """The function itself, which is one expression everywhere; see `expression`."""
+    expression(self)
+    return self
 
 
 # ---- of functions with several values
@@ -270,7 +281,6 @@ METHODS: tuple[tuple[str, str, Callable[..., Any]], ...] = (
     ("PwAff", "ceil", itself),
     ("PwAff", "add_constant_val", same("__add__")),
     ("PwAff", "mod_val", same("__mod__")),
-    ("PwAff", "scale_down_val", scale_down_val),
     ("PwAff", "div", scale_down_val),
     ("PwAff", "tdiv_q", tdiv_q),
     ("PwAff", "tdiv_r", tdiv_r),

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from ..conjuncts import conjunct as cj
 from ..errors import SpaceMismatch
 from ..values.space import POINT, Space
+from .relations import spaces
 
 if TYPE_CHECKING:
     from ..functions.multi_pwaff import MultiPwAff
@@ -51,6 +52,20 @@ def pointwise(sign: str) -> Callable[[Map, Map], Map]:
 
     method.__doc__ = f"The function f {sign} g, where both have a value; exact."
     return method
+
+
+def from_list(space: Space, functions: Iterable[Any]) -> Map:
+    """The function with the values of some functions, as many as a space has dimensions, in its tuple.
+
+    Raises
+    ------
+    SpaceMismatch : they are not as many, or none, of which nobody knows where they have values.
+    """
+    graphs = [f if hasattr(f, "parts") else f.as_map() for f in functions]
+    if not graphs or len(graphs) != space.n_out:
+        raise SpaceMismatch(f"{len(graphs)} functions are given of {space.n_out} dimensions", where=str(space))
+    flat = reduce(lambda f, g: f.flat_range_product(g), graphs)
+    return _union(flat, [m.rename_range(space.out.name) for m in spaces(flat)])
 
 
 def union_add(self: Map, other: Map) -> Map:
@@ -185,6 +200,7 @@ def as_set(self: MultiPwAff) -> Set:
 
 
 METHODS: tuple[tuple[str, str, Callable[..., Any]], ...] = (
+    ("Map", "from_union_pw_aff_list", from_list),
     ("Map", "add", pointwise("+")),
     ("Map", "sub", pointwise("-")),
     ("Map", "union_add", union_add),

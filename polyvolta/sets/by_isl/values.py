@@ -191,6 +191,11 @@ class Point(tuple):
         self.space = space
         return self
 
+    @classmethod
+    def zero(cls, space: Space) -> Self:
+        """The point of a space with 0 in each dimension; see `Point`."""
+        return cls([0] * len(space.out.dims), space)
+
     def __reduce__(self) -> tuple[object, ...]:
         """A copy keeps the space."""
         return Point, (tuple(self), self.space)

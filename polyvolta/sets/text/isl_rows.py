@@ -57,7 +57,7 @@ ROWS = {
         ),
         (
             "to_list get_div",
-            "not here: Python's lists; divs are no property of a value",
+            "not here: Python's lists; a set's floors are in its Set.pieces and constraints",
         ),
         (
             "project_out_except eliminate_except",
@@ -104,10 +104,6 @@ ROWS = {
         (
             "get_stride get_stride_info get_lattice_tile dim_residue_class_val",
             "Set.box_hull, with strides",
-        ),
-        (
-            "dim_is_bounded dim_has_*",
-            "Set.is_bounded; of one dimension, after Set.project_onto",
         ),
         (
             "follows_at compare_at",

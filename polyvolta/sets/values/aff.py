@@ -132,7 +132,7 @@ class Aff(metaclass=Named):
         if type(terms) is not tuple:
             hint = f"aff({terms!r}) reads it" if isinstance(terms, str | int) else ""
             if isinstance(terms, str) and "{" in terms:
-                hint = "PwAff(text) reads a function in isl's notation, its as_aff() is the expression"
+                hint = "PwAff(text) reads a function in isl's notation, its pieces have expressions"
             raise NotAffine(
                 f"an Aff is made from a tuple of terms, not from {kind_of(terms)}", where=repr(terms), hint=hint
             )
