@@ -19,19 +19,24 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from polyvolta.sched.by_isl.bands import band_of
+from polyvolta.sched.by_isl.callbacks import asked
 from polyvolta.sched.by_isl.expressions import AstExpr, of_text
 from polyvolta.sched.by_isl.kinds import ast_expr_op_type, ast_node_type
+from polyvolta.sched.by_isl.notes import NotedCall, has_expressions, note_of, noted
+from polyvolta.sched.by_isl.places import Place
 from polyvolta.sched.emit.c.text import to_c
 from polyvolta.sched.emit.rename import called
 from polyvolta.sched.errors import BadArgument, BadSchedule
 from polyvolta.sched.loops.ast import Ast, Block, Call, For, If
-from polyvolta.sched.loops.notation.c import ends_below, going_on
+from polyvolta.sched.loops.notation.c import CPrinter, ends_below, going_on
+from polyvolta.sched.loops.notation.c import called as called_line
 from polyvolta.sched.loops.notation.expressions import CSpeller
 from polyvolta.sched.loops.notation.names import in_c, variables
 from polyvolta.sched.loops.result import Scan
 from polyvolta.sched.loops.scan import scan
+from polyvolta.sched.loops.widths import integer_type
 from polyvolta.sched.tree import Domain, Node, Schedule
-from polyvolta.sets import Id, Map, Set, var
+from polyvolta.sets import Id, Map, Set, Space, var
 from polyvolta.sets.by_isl.lists import ListOf
 from polyvolta.sets.errors import kind_of
 
@@ -45,11 +50,15 @@ class AstBuild:
     context : what is known of the parameters.
     options : of the loops of a relation, `{ [i, j] -> unroll[1] }`; a tree has its own.
     iterators : what loops are called, by their depth, in place of c0, c1, ...
+    hooks : the functions that are asked while loops are made, by what they are for, see `callbacks`.
+    place : where the loops stand that a function is asked about; None outside of functions.
     """
 
     context: Set | None = None
     options: Map | None = None
     iterators: tuple[str, ...] = ()
+    hooks: tuple[tuple[str, Callable[..., Any]], ...] = ()
+    place: Place | None = None
 
     @staticmethod
     def alloc(context: object = None) -> AstBuild:
@@ -90,17 +99,66 @@ class AstBuild:
             raise BadArgument("iterators are different words", where=repr(names), hint='["i", "j"]')
         return replace(self, iterators=names)
 
+    def _with_hook(self, name: str, f: Callable[..., Any]) -> tuple[AstBuild, Callable[..., Any]]:
+        hooks = {**dict(self.hooks), name: f}
+        return replace(self, hooks=tuple(hooks.items())), f
+
+    def set_at_each_domain(self, f: Callable[[AstNode, AstBuild], AstNode]) -> tuple[AstBuild, Callable[..., Any]]:
+        """Ask a function for the node that takes the place of each call; with the new build its handle, as islpy."""
+        return self._with_hook("at_each_domain", f)
+
+    def set_before_each_for(self, f: Callable[[AstBuild], Id]) -> tuple[AstBuild, Callable[..., Any]]:
+        """Ask a function for the annotation of each loop before what it runs; see `set_at_each_domain`."""
+        return self._with_hook("before_each_for", f)
+
+    def set_after_each_for(self, f: Callable[[AstNode, AstBuild], AstNode]) -> tuple[AstBuild, Callable[..., Any]]:
+        """Ask a function for the node that takes the place of each finished loop; see `set_at_each_domain`."""
+        return self._with_hook("after_each_for", f)
+
+    def set_before_each_mark(self, f: Callable[[Id, AstBuild], object]) -> tuple[AstBuild, Callable[..., Any]]:
+        """Call a function with each mark before what it marks; see `set_at_each_domain`."""
+        return self._with_hook("before_each_mark", f)
+
+    def set_after_each_mark(self, f: Callable[[AstNode, AstBuild], AstNode]) -> tuple[AstBuild, Callable[..., Any]]:
+        """Ask a function for the node that takes the place of each finished mark; see `set_at_each_domain`."""
+        return self._with_hook("after_each_mark", f)
+
+    def _here(self) -> Place:
+        if self.place is None:
+            raise BadArgument("a build has a schedule only where a callback is asked", where=repr(self.context))
+        return self.place
+
+    def get_schedule(self) -> Map:
+        """The instances that run where a callback is asked -> the loop variables around.
+
+        Raises
+        ------
+        BadArgument : the build is not one that a callback got.
+        """
+        return self._here().schedule()
+
+    def get_schedule_space(self) -> Space:
+        """The space of the loop variables around; see `get_schedule`."""
+        return self._here().space()
+
     def node_from_schedule(self, schedule: Schedule) -> AstNode:
-        """The loops of a tree; raises and costs what `polyvolta.sched.scan` does."""
+        """The loops of a tree; raises and costs what `polyvolta.sched.scan` does, and what callbacks do."""
+        return self._node(schedule, flat=False)
+
+    def _node(self, schedule: Schedule, flat: bool) -> AstNode:
+        made = self._made(schedule)
+        return AstNode.of(asked(self, made, flat) if self.hooks else made)
+
+    def _made(self, schedule: Schedule) -> Scan:
         made = scan(schedule, context=self.context)
         if not self.iterators:
-            return AstNode.of(made)
+            return made
         depth = {v: int(v[1:].rstrip("_")) for v in variables(made.body)}  # `scan` calls them so
         table = {v: self.iterators[k] for v, k in depth.items() if k < len(self.iterators)}
         others = {*(made.params or ()), *made.extents, *depth}.difference(table)
         if not others.isdisjoint(table.values()):
             raise BadArgument("iterators are called as nothing else", where=", ".join(sorted(others)))
-        return AstNode.of(called(made, table))
+        return called(made, table)
 
     def node_from_schedule_map(self, times: Map) -> AstNode:
         """The loops of a relation from instances to times.
@@ -116,7 +174,7 @@ class AstBuild:
         tree = Schedule(Domain(instances, band_of(times, instances)))
         if self.options is not None:
             tree = tree.replace((0,), _with_options(tree, times, self.options))
-        return self.node_from_schedule(tree)
+        return self._node(tree, flat=True)
 
     ast_from_schedule = node_from_schedule_map
 
@@ -157,7 +215,9 @@ class AstNode:
     def get_type(self) -> ast_node_type:
         """The kind of the node; several, or none, are a block."""
         kinds = {For: ast_node_type.for_, If: ast_node_type.if_, Block: ast_node_type.mark, Call: ast_node_type.user}
-        return kinds[type(self.body[0])] if len(self.body) == 1 else ast_node_type.block
+        if len(self.body) != 1:
+            return ast_node_type.block
+        return next(kind for cls, kind in kinds.items() if isinstance(self.body[0], cls))
 
     def _is(self, kind: type) -> Any:  # noqa: ANN401
         if len(self.body) != 1 or not isinstance(self.body[0], kind):
@@ -169,7 +229,11 @@ class AstNode:
 
     def to_C_str(self) -> str:  # noqa: N802 - isl's name
         """The text in C, without the macros that it uses (`polyvolta.sched.to_c` writes them, too)."""
-        return to_c(replace(self.scan, body=self.body), macros=False) + "\n"
+        if not has_expressions(self.body):
+            return to_c(replace(self.scan, body=self.body), macros=False) + "\n"
+        printer = CPrinter(self.scan.ranges, integer_type(self.scan, None), False, _statement, in_c(self.scan))
+        printer.block(self.body, "")
+        return "\n".join(printer.out) + "\n"
 
     __str__ = to_str = to_C_str
 
@@ -247,8 +311,41 @@ class AstNode:
     def user_get_expr(self) -> AstExpr:
         """The call of a statement."""
         call, spell = self._is(Call), self._speller()
+        if isinstance(call, NotedCall) and call.expr is not None:
+            return call.expr
         args = AstExpr(call.statement, call.statement), *(of_text(spell.text(e)) for e in call.args)
         return AstExpr(self.to_C_str().rstrip("\n;"), None, ast_expr_op_type.call, args)
+
+    @staticmethod
+    def user_from_expr(expr: AstExpr) -> AstNode:
+        """The statement that an expression is."""
+        call = NotedCall("user", (), (), None, expr)
+        return AstNode(Scan((call,)), (call,))
+
+    alloc_user = user_from_expr
+
+    def get_annotation(self) -> Id:
+        """The annotation, from a callback or `set_annotation`.
+
+        Raises
+        ------
+        BadArgument : there is none.
+        """
+        note = note_of(self.body[0]) if len(self.body) == 1 else None
+        if note is None:
+            raise BadArgument("this node has no annotation", where=str(self))
+        return note
+
+    def set_annotation(self, note: Id) -> AstNode:
+        """The node with an annotation.
+
+        Raises
+        ------
+        BadArgument : it is a block, which holds none.
+        """
+        if len(self.body) != 1:
+            raise BadArgument("a block holds no annotation", where=str(self), hint="annotate what is in it")
+        return replace(self, body=(noted(self.body[0], note),))
 
     def foreach_descendant_top_down(self, f: Callable[[AstNode], object]) -> None:
         """Call a function with this node and those below it, and below none of which it says False."""
@@ -259,3 +356,10 @@ class AstNode:
                 node.foreach_descendant_top_down(f)
         elif not isinstance(self.body[0], Call):
             AstNode(self.scan, self.body[0].body).foreach_descendant_top_down(f)
+
+
+def _statement(call: Call, speller: CSpeller) -> list[str]:
+    """The lines of a call, or of what stands in its place."""
+    if isinstance(call, NotedCall) and call.expr is not None:
+        return [f"{call.expr.to_C_str()};"]
+    return [called_line(call, "", speller)]
