@@ -20,15 +20,17 @@ from typing import Any
 
 from polyvolta.sched.by_isl.bands import band_of
 from polyvolta.sched.by_isl.callbacks import asked
-from polyvolta.sched.by_isl.expressions import AstExpr, of_text
+from polyvolta.sched.by_isl.expressions import AstExpr
 from polyvolta.sched.by_isl.kinds import ast_expr_op_type, ast_node_type
 from polyvolta.sched.by_isl.notes import NotedCall, has_expressions, note_of, noted
 from polyvolta.sched.by_isl.places import Place
+from polyvolta.sched.by_isl.reading import Spelled, read
+from polyvolta.sched.by_isl.rewriting import Rewriting
 from polyvolta.sched.emit.c.text import to_c
 from polyvolta.sched.emit.rename import called
 from polyvolta.sched.errors import BadArgument, BadSchedule
 from polyvolta.sched.loops.ast import Ast, Block, Call, For, If
-from polyvolta.sched.loops.notation.c import CPrinter, ends_below, going_on
+from polyvolta.sched.loops.notation.c import CPrinter, ends_below
 from polyvolta.sched.loops.notation.c import called as called_line
 from polyvolta.sched.loops.notation.expressions import CSpeller
 from polyvolta.sched.loops.notation.names import in_c, variables
@@ -36,7 +38,8 @@ from polyvolta.sched.loops.result import Scan
 from polyvolta.sched.loops.scan import scan
 from polyvolta.sched.loops.widths import integer_type
 from polyvolta.sched.tree import Domain, Node, Schedule
-from polyvolta.sets import Id, Map, Set, Space, var
+from polyvolta.sched.wrapped import word
+from polyvolta.sets import Id, Map, MultiPwAff, PwAff, Set, Space, var
 from polyvolta.sets.by_isl.lists import ListOf
 from polyvolta.sets.errors import kind_of
 
@@ -141,6 +144,35 @@ class AstBuild:
         """The space of the loop variables around; see `get_schedule`."""
         return self._here().space()
 
+    # ---- expressions where a callback is asked, or of parameters
+
+    def expr_from_pw_aff(self, value: PwAff) -> AstExpr:
+        """A function of the loop variables around, or of parameters.
+
+        Raises
+        ------
+        BadArgument : it is of anything else, or has no value here.
+        """
+        return Rewriting(self.place, self.context).values(value)[0]
+
+    def expr_from_set(self, some: Set) -> AstExpr:
+        """The condition that the loop variables around, or the parameters, are in a set; see `expr_from_pw_aff`."""
+        return Rewriting(self.place, self.context).holds(some)
+
+    def access_from_pw_multi_aff(self, element: MultiPwAff) -> AstExpr:
+        """The element of an array that a function of the loop variables gives; see `expr_from_pw_aff`."""
+        values = Rewriting(self.place, self.context).values(element)
+        return AstExpr(element.space.out.name or "").access(values)
+
+    def call_from_pw_multi_aff(self, instance: MultiPwAff) -> AstExpr:
+        """The call of the instance that a function of the loop variables gives; see `expr_from_pw_aff`."""
+        values = Rewriting(self.place, self.context).values(instance)
+        return AstExpr(instance.space.out.name or "").call(values)
+
+    access_from_multi_pw_aff, call_from_multi_pw_aff = access_from_pw_multi_aff, call_from_pw_multi_aff
+
+    # ---- loops
+
     def node_from_schedule(self, schedule: Schedule) -> AstNode:
         """The loops of a tree; raises and costs what `polyvolta.sched.scan` does, and what callbacks do."""
         return self._node(schedule, flat=False)
@@ -224,8 +256,8 @@ class AstNode:
             raise BadArgument(f"this node is of type {self.get_type().name}", where=str(self))
         return self.body[0]
 
-    def _speller(self) -> CSpeller:
-        return CSpeller(self.scan.ranges, in_c(self.scan))
+    def _speller(self) -> Spelled:
+        return Spelled(self.scan.ranges, in_c(self.scan))
 
     def to_C_str(self) -> str:  # noqa: N802 - isl's name
         """The text in C, without the macros that it uses (`polyvolta.sched.to_c` writes them, too)."""
@@ -238,14 +270,14 @@ class AstNode:
     __str__ = to_str = to_C_str
 
     def _bound(self, kind: str, bounds: tuple[Any, ...], strict: bool = False) -> AstExpr:
-        return of_text(self._speller().bounds(kind, bounds, strict))
+        return read(self._speller().bounds(kind, bounds, strict))
 
     # ---- loops
 
     def for_get_iterator(self) -> AstExpr:
         """The variable of a loop."""
         loop = self._is(For)
-        return of_text(self._speller().text(var(loop.var)))
+        return read(self._speller().text(var(loop.var)))
 
     def for_get_init(self) -> AstExpr:
         """The value that a loop begins at."""
@@ -254,16 +286,15 @@ class AstNode:
     def for_get_cond(self) -> AstExpr:
         """The condition under which a loop goes on; 1 for one that never ends."""
         loop = self._is(For)
-        text = going_on(loop, str(self.for_get_iterator()), self._speller())
         if not loop.upper:
-            return of_text(text)
+            return AstExpr(1)
         strict = ends_below(loop)
         sides = self.for_get_iterator(), self._bound("min", loop.upper, strict)
-        return AstExpr(text, None, ast_expr_op_type.lt if strict else ast_expr_op_type.le, sides)
+        return AstExpr(None, ast_expr_op_type.lt if strict else ast_expr_op_type.le, sides)
 
     def for_get_inc(self) -> AstExpr:
         """What is added to the variable of a loop."""
-        return of_text(str(self._is(For).step))
+        return read(str(self._is(For).step))
 
     def for_get_body(self) -> AstNode:
         """What a loop runs."""
@@ -282,7 +313,7 @@ class AstNode:
 
     def if_get_cond(self) -> AstExpr:
         """The condition."""
-        return AstExpr(self._speller().conditions(self._is(If).conditions))
+        return read(self._speller().conditions(self._is(If).conditions))
 
     def if_get_then_node(self) -> AstNode:
         """What runs where it holds."""
@@ -313,8 +344,9 @@ class AstNode:
         call, spell = self._is(Call), self._speller()
         if isinstance(call, NotedCall) and call.expr is not None:
             return call.expr
-        args = AstExpr(call.statement, call.statement), *(of_text(spell.text(e)) for e in call.args)
-        return AstExpr(self.to_C_str().rstrip("\n;"), None, ast_expr_op_type.call, args)
+        name = word(call.statement)
+        called_so = AstExpr(spell.names.get(name, name))
+        return called_so.call([read(spell.text(e)) for e in call.args])
 
     @staticmethod
     def user_from_expr(expr: AstExpr) -> AstNode:

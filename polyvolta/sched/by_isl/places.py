@@ -128,10 +128,9 @@ def _instances(place: Place, call: Call, loops: Sequence[For], facts: Sequence[s
 def _loop(loop: For) -> str:
     """What holds of the variable of a loop."""
     v = loop.var
-    step = "" if loop.step == 1 else f" and ({v} - ({{}})) mod {loop.step} = 0"
-    facts = [_value(Extreme("max", loop.lower), f"{v} >= {{0}}" + step.replace("{}", "{0}"))]
-    if loop.upper:
-        facts.append(_value(Extreme("min", loop.upper), f"{v} <= {{0}}"))
+    facts = [_value(b, f"{v} >= {{0}}") for b in loop.lower] + [_value(b, f"{v} <= {{0}}") for b in loop.upper]
+    if loop.step > 1:
+        facts.append(_value(Extreme("max", loop.lower), f"({v} - {{0}}) mod {loop.step} = 0"))
     return " and ".join(facts)
 
 

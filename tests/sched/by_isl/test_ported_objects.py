@@ -94,7 +94,7 @@ def test_expressions_of_loops_have_parts():
     call = loop.for_get_body().for_get_body().user_get_expr()
     assert call.get_op_type() is isl.ast_expr_op_type.call and call.get_op_n_arg() == 3
     assert [call.get_op_arg(k).to_C_str() for k in range(3)] == ["S", "c0", "c1"]
-    for wrong in (call.get_id, call.get_val, loop.for_get_init().get_id, inner.get_op_arg(1).get_op_type,
+    for wrong in (call.get_id, call.get_val, loop.for_get_init().get_id, loop.for_get_init().get_op_type,
                   lambda: call.get_op_arg(3), lambda: call.get_op_arg(-1)):  # fmt: skip
         with pytest.raises(PolyvoltaError, match="expression is no|there is no argument"):
             wrong()
