@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from polyvolta.sched.by_isl.notes import noted
+from polyvolta.sched.by_isl.nodes import AstNode, noted
 from polyvolta.sched.by_isl.places import Place
 from polyvolta.sched.errors import BadArgument
 from polyvolta.sched.loops.ast import Ast, Block, Call, For
@@ -42,8 +42,6 @@ class _Asking:
 
     def changed(self, hook: str, node: Ast, build: AstBuild) -> tuple[Ast, ...]:
         """What a function that may change a node gives for it."""
-        from polyvolta.sched.by_isl.build import AstNode
-
         f = self.hooks.get(hook)
         if f is None:
             return (node,)

@@ -15,7 +15,8 @@ GUIDE = Path(__file__).parents[3].joinpath("docs", "isl.md").read_text()
 
 
 def test_the_guides_program_runs(capsys):
-    (program,) = re.findall(r"```python\n(.*?)```", GUIDE, flags=re.DOTALL)
+    program, callbacks = re.findall(r"```python\n(.*?)```", GUIDE, flags=re.DOTALL)
+    exec(callbacks, {})
     exec(program, {})  # noqa: S102
     assert capsys.readouterr().out == "c0 by 32\n c1 by 16\n  c2 by 1\n   c3 by 1\nS ['c0 + c2', 'c1 + c3']\n"
 

@@ -121,3 +121,22 @@ def test_accesses_are_rewritten_in_loop_variables(times, calls, accesses):
 def test_inputs_are_the_loops_of_the_place():
     with pytest.raises(PolyvoltaError, match="0 loops here"):
         BUILD.expr_from_pw_aff(isl.PwAff("{ [i] -> [(i)] }"))
+
+
+def test_nodes_are_replaced_children_first():
+    times = (
+        "[n] -> { S[i] -> [i, 0, 0] : 0 <= i < n; T[i, j] -> [i, 1, j] : 2 <= i < n and 0 <= j < i and i mod 3 = 0 }"
+    )
+    kinds = []
+
+    def new(node):
+        kinds.append(node.get_type().name)
+        return isl.AstNode.alloc_user(x) if kinds[-1] == "user" else node
+
+    loops = BUILD.node_from_schedule_map(isl.UnionMap(times))
+    before = loops.to_C_str()
+    changed = loops.map_descendant_bottom_up(new)
+    assert kinds == ["user", "user", "for_", "if_", "block", "for_"]
+    assert (
+        changed.to_C_str() == before.replace("S(c0);", "x;").replace("T(c0, c2);", "x;") and loops.to_C_str() == before
+    )
