@@ -140,3 +140,19 @@ def test_nodes_are_replaced_children_first():
     assert (
         changed.to_C_str() == before.replace("S(c0);", "x;").replace("T(c0, c2);", "x;") and loops.to_C_str() == before
     )
+
+
+def test_at_a_call_that_never_runs_any_value_is_right():
+    times = isl.UnionMap(
+        "{ S[i, j] -> [3j + 2, i + j - 2] : 0 <= i <= 1 and -3 <= j <= 4 and j >= 2i - 1; "
+        "T[i] -> [floor((2 - i)/3), -i - 3] : -2 <= i <= 2 }"
+    )
+
+    def same(node, build):
+        back = isl.PwMultiAff.from_map(isl.Map.from_union_map(build.get_schedule()).reverse())
+        call = build.call_from_pw_multi_aff(back)
+        if not build.get_schedule().is_empty():
+            assert call.get_op_arg(0).to_C_str() == node.user_get_expr().get_op_arg(0).to_C_str()
+        return node
+
+    assert BUILD.set_at_each_domain(same)[0].node_from_schedule_map(times).get_type() in isl.ast_node_type
