@@ -115,6 +115,10 @@ class AstBuild:
         """Ask a function for the node that takes the place of each finished mark; see `set_at_each_domain`."""
         return self._with_hook("after_each_mark", f)
 
+    def at(self, place: Place) -> AstBuild:
+        """The build that a callback gets at a place."""
+        return replace(self, place=place)
+
     def _here(self) -> Place:
         if self.place is None:
             raise BadArgument("a build has a schedule only where a callback is asked", where=repr(self.context))

@@ -8,23 +8,38 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from polyvolta.sched.by_isl.nodes import AstNode, noted
 from polyvolta.sched.by_isl.places import Place
 from polyvolta.sched.errors import BadArgument
 from polyvolta.sched.loops.ast import Ast, Block, Call, For
 from polyvolta.sched.loops.result import Scan
-from polyvolta.sets import Id
+from polyvolta.sets import Id, Set
 from polyvolta.sets.errors import kind_of
-
-if TYPE_CHECKING:
-    from polyvolta.sched.by_isl.build import AstBuild
 
 Hooks = dict[str, Callable[..., Any]]
 
 
-def asked(build: AstBuild, made: Scan, flat: bool) -> Scan:
+class Asked(Protocol):
+    """What a function gets beside a node: an `AstBuild`."""
+
+    @property
+    def hooks(self) -> tuple[tuple[str, Callable[..., Any]], ...]:
+        """The functions, by what they are for."""
+        ...
+
+    @property
+    def context(self) -> Set | None:
+        """What is known of the parameters."""
+        ...
+
+    def at(self, place: Place) -> Asked:
+        """The same at a place."""
+        ...
+
+
+def asked(build: Asked, made: Scan, flat: bool) -> Scan:
     """The loops after the callbacks of a build; `flat` as of a `Place`."""
     hooks = dict(build.hooks)
     return replace(made, body=_body(_Asking(build, made, flat, hooks), made.body, ()))
@@ -33,14 +48,14 @@ def asked(build: AstBuild, made: Scan, flat: bool) -> Scan:
 class _Asking:
     """What is the same at all places."""
 
-    def __init__(self, build: AstBuild, made: Scan, flat: bool, hooks: Hooks) -> None:
+    def __init__(self, build: Asked, made: Scan, flat: bool, hooks: Hooks) -> None:
         self.build, self.made, self.flat, self.hooks = build, made, flat, hooks
 
-    def at(self, node: Ast, around: tuple[Ast, ...]) -> AstBuild:
+    def at(self, node: Ast, around: tuple[Ast, ...]) -> Asked:
         """The build at a place."""
-        return replace(self.build, place=Place(self.made, node, around, self.flat, self.build.context))
+        return self.build.at(Place(self.made, node, around, self.flat, self.build.context))
 
-    def changed(self, hook: str, node: Ast, build: AstBuild) -> tuple[Ast, ...]:
+    def changed(self, hook: str, node: Ast, build: Asked) -> tuple[Ast, ...]:
         """What a function that may change a node gives for it."""
         f = self.hooks.get(hook)
         if f is None:
