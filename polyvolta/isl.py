@@ -28,7 +28,6 @@ from polyvolta.sets.by_isl.lists import ELEMENTS, ListOf
 
 if TYPE_CHECKING:
     from polyvolta.sched.by_isl.build import AstBuild as AstBuild
-    from polyvolta.sched.by_isl.build import AstNode as AstNode
     from polyvolta.sched.by_isl.constraints import ScheduleConstraints as ScheduleConstraints
     from polyvolta.sched.by_isl.expressions import AstExpr as AstExpr
     from polyvolta.sched.by_isl.flow import UnionAccessInfo as UnionAccessInfo
@@ -41,6 +40,7 @@ if TYPE_CHECKING:
     from polyvolta.sched.by_isl.kinds import schedule_node_type as schedule_node_type
     from polyvolta.sched.by_isl.kinds import yaml_style as yaml_style
     from polyvolta.sched.by_isl.node import ScheduleNode as ScheduleNode
+    from polyvolta.sched.by_isl.nodes import AstNode as AstNode
     from polyvolta.sched.by_isl.printing import Printer as Printer
     from polyvolta.sched.tree import Schedule as Schedule
     from polyvolta.sets.by_isl.lists import MultiVal as MultiVal

@@ -4,11 +4,12 @@ They hold trees, relations and loops of this package and call its functions: not
 """
 
 HOMES = {
-    **dict.fromkeys(("AstBuild", "AstNode"), "build"),
     **dict.fromkeys(("ast_expr_op_type", "ast_expr_type", "ast_loop_type", "ast_node_type"), "kinds"),
     **dict.fromkeys(("format", "schedule_node_type", "yaml_style"), "kinds"),
     **dict.fromkeys(("UnionAccessInfo", "UnionFlow"), "flow"),
+    "AstBuild": "build",
     "AstExpr": "expressions",
+    "AstNode": "nodes",
     "Printer": "printing",
     "ScheduleConstraints": "constraints",
     "ScheduleNode": "node",

@@ -19,20 +19,17 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from polyvolta.sched.by_isl.bands import band_of
-from polyvolta.sched.by_isl.expressions import AstExpr, of_text
-from polyvolta.sched.by_isl.kinds import ast_expr_op_type, ast_node_type
-from polyvolta.sched.emit.c.text import to_c
+from polyvolta.sched.by_isl.callbacks import asked
+from polyvolta.sched.by_isl.expressions import AstExpr
+from polyvolta.sched.by_isl.nodes import AstNode
+from polyvolta.sched.by_isl.places import Place, Rewriting
 from polyvolta.sched.emit.rename import called
 from polyvolta.sched.errors import BadArgument, BadSchedule
-from polyvolta.sched.loops.ast import Ast, Block, Call, For, If
-from polyvolta.sched.loops.notation.c import ends_below, going_on
-from polyvolta.sched.loops.notation.expressions import CSpeller
-from polyvolta.sched.loops.notation.names import in_c, variables
+from polyvolta.sched.loops.notation.names import variables
 from polyvolta.sched.loops.result import Scan
 from polyvolta.sched.loops.scan import scan
 from polyvolta.sched.tree import Domain, Node, Schedule
-from polyvolta.sets import Id, Map, Set, var
-from polyvolta.sets.by_isl.lists import ListOf
+from polyvolta.sets import Id, Map, MultiPwAff, PwAff, Set, Space
 from polyvolta.sets.errors import kind_of
 
 
@@ -45,11 +42,15 @@ class AstBuild:
     context : what is known of the parameters.
     options : of the loops of a relation, `{ [i, j] -> unroll[1] }`; a tree has its own.
     iterators : what loops are called, by their depth, in place of c0, c1, ...
+    hooks : the functions that are asked while loops are made, by what they are for, see `callbacks`.
+    place : where the loops stand that a function is asked about; None outside of functions.
     """
 
     context: Set | None = None
     options: Map | None = None
     iterators: tuple[str, ...] = ()
+    hooks: tuple[tuple[str, Callable[..., Any]], ...] = ()
+    place: Place | None = None
 
     @staticmethod
     def alloc(context: object = None) -> AstBuild:
@@ -90,17 +91,99 @@ class AstBuild:
             raise BadArgument("iterators are different words", where=repr(names), hint='["i", "j"]')
         return replace(self, iterators=names)
 
+    def _with_hook(self, name: str, f: Callable[..., Any]) -> tuple[AstBuild, Callable[..., Any]]:
+        hooks = {**dict(self.hooks), name: f}
+        return replace(self, hooks=tuple(hooks.items())), f
+
+    def set_at_each_domain(self, f: Callable[[AstNode, AstBuild], AstNode]) -> tuple[AstBuild, Callable[..., Any]]:
+        """Ask a function for the node that takes the place of each call; with the new build its handle, as islpy."""
+        return self._with_hook("at_each_domain", f)
+
+    def set_before_each_for(self, f: Callable[[AstBuild], Id]) -> tuple[AstBuild, Callable[..., Any]]:
+        """Ask a function for the annotation of each loop before what it runs; see `set_at_each_domain`."""
+        return self._with_hook("before_each_for", f)
+
+    def set_after_each_for(self, f: Callable[[AstNode, AstBuild], AstNode]) -> tuple[AstBuild, Callable[..., Any]]:
+        """Ask a function for the node that takes the place of each finished loop; see `set_at_each_domain`."""
+        return self._with_hook("after_each_for", f)
+
+    def set_before_each_mark(self, f: Callable[[Id, AstBuild], object]) -> tuple[AstBuild, Callable[..., Any]]:
+        """Call a function with each mark before what it marks; see `set_at_each_domain`."""
+        return self._with_hook("before_each_mark", f)
+
+    def set_after_each_mark(self, f: Callable[[AstNode, AstBuild], AstNode]) -> tuple[AstBuild, Callable[..., Any]]:
+        """Ask a function for the node that takes the place of each finished mark; see `set_at_each_domain`."""
+        return self._with_hook("after_each_mark", f)
+
+    def at(self, place: Place) -> AstBuild:
+        """The build that a callback gets at a place."""
+        return replace(self, place=place)
+
+    def _here(self) -> Place:
+        if self.place is None:
+            raise BadArgument("a build has a schedule only where a callback is asked", where=repr(self.context))
+        return self.place
+
+    def get_schedule(self) -> Map:
+        """The instances that run where a callback is asked -> the loop variables around.
+
+        Raises
+        ------
+        BadArgument : the build is not one that a callback got.
+        """
+        return self._here().schedule()
+
+    def get_schedule_space(self) -> Space:
+        """The space of the loop variables around; see `get_schedule`."""
+        return self._here().space()
+
+    # ---- expressions where a callback is asked, or of parameters
+
+    def expr_from_pw_aff(self, value: PwAff) -> AstExpr:
+        """A function of the loop variables around, or of parameters.
+
+        Raises
+        ------
+        BadArgument : it is of anything else, or has no value here.
+        """
+        return Rewriting(self.place, self.context).values(value)[0]
+
+    def expr_from_set(self, some: Set) -> AstExpr:
+        """The condition that the loop variables around, or the parameters, are in a set; see `expr_from_pw_aff`."""
+        return Rewriting(self.place, self.context).holds(some)
+
+    def access_from_pw_multi_aff(self, element: MultiPwAff) -> AstExpr:
+        """The element of an array that a function of the loop variables gives; see `expr_from_pw_aff`."""
+        values = Rewriting(self.place, self.context).values(element)
+        return AstExpr(element.space.out.name or "").access(values)
+
+    def call_from_pw_multi_aff(self, instance: MultiPwAff) -> AstExpr:
+        """The call of the instance that a function of the loop variables gives; see `expr_from_pw_aff`."""
+        values = Rewriting(self.place, self.context).values(instance)
+        return AstExpr(instance.space.out.name or "").call(values)
+
+    access_from_multi_pw_aff, call_from_multi_pw_aff = access_from_pw_multi_aff, call_from_pw_multi_aff
+
+    # ---- loops
+
     def node_from_schedule(self, schedule: Schedule) -> AstNode:
-        """The loops of a tree; raises and costs what `polyvolta.sched.scan` does."""
+        """The loops of a tree; raises and costs what `polyvolta.sched.scan` does, and what callbacks do."""
+        return self._node(schedule, flat=False)
+
+    def _node(self, schedule: Schedule, flat: bool) -> AstNode:
+        made = self._made(schedule)
+        return AstNode.of(asked(self, made, flat) if self.hooks else made)
+
+    def _made(self, schedule: Schedule) -> Scan:
         made = scan(schedule, context=self.context)
         if not self.iterators:
-            return AstNode.of(made)
+            return made
         depth = {v: int(v[1:].rstrip("_")) for v in variables(made.body)}  # `scan` calls them so
         table = {v: self.iterators[k] for v, k in depth.items() if k < len(self.iterators)}
         others = {*(made.params or ()), *made.extents, *depth}.difference(table)
         if not others.isdisjoint(table.values()):
             raise BadArgument("iterators are called as nothing else", where=", ".join(sorted(others)))
-        return AstNode.of(called(made, table))
+        return called(made, table)
 
     def node_from_schedule_map(self, times: Map) -> AstNode:
         """The loops of a relation from instances to times.
@@ -116,7 +199,7 @@ class AstBuild:
         tree = Schedule(Domain(instances, band_of(times, instances)))
         if self.options is not None:
             tree = tree.replace((0,), _with_options(tree, times, self.options))
-        return self.node_from_schedule(tree)
+        return self._node(tree, flat=True)
 
     ast_from_schedule = node_from_schedule_map
 
@@ -134,128 +217,3 @@ def _with_options(tree: Schedule, times: Map, options: Map) -> Node:
             if there.is_subset(part.fix({space.n_in: k}).domain()):
                 members[k] = replace(members[k], loop_type=name)
     return replace(band, members=tuple(members))
-
-
-@dataclass(frozen=True, slots=True)
-class AstNode:
-    """A part of some loops.
-
-    Parameters
-    ----------
-    scan : the loops, what is known of their names.
-    body : the part: one node, or several that run one after another.
-    """
-
-    scan: Scan
-    body: tuple[Ast, ...]
-
-    @staticmethod
-    def of(made: Scan) -> AstNode:
-        """All of what `scan` returns."""
-        return AstNode(made, made.body)
-
-    def get_type(self) -> ast_node_type:
-        """The kind of the node; several, or none, are a block."""
-        kinds = {For: ast_node_type.for_, If: ast_node_type.if_, Block: ast_node_type.mark, Call: ast_node_type.user}
-        return kinds[type(self.body[0])] if len(self.body) == 1 else ast_node_type.block
-
-    def _is(self, kind: type) -> Any:  # noqa: ANN401
-        if len(self.body) != 1 or not isinstance(self.body[0], kind):
-            raise BadArgument(f"this node is of type {self.get_type().name}", where=str(self))
-        return self.body[0]
-
-    def _speller(self) -> CSpeller:
-        return CSpeller(self.scan.ranges, in_c(self.scan))
-
-    def to_C_str(self) -> str:  # noqa: N802 - isl's name
-        """The text in C, without the macros that it uses (`polyvolta.sched.to_c` writes them, too)."""
-        return to_c(replace(self.scan, body=self.body), macros=False) + "\n"
-
-    __str__ = to_str = to_C_str
-
-    def _bound(self, kind: str, bounds: tuple[Any, ...], strict: bool = False) -> AstExpr:
-        return of_text(self._speller().bounds(kind, bounds, strict))
-
-    # ---- loops
-
-    def for_get_iterator(self) -> AstExpr:
-        """The variable of a loop."""
-        loop = self._is(For)
-        return of_text(self._speller().text(var(loop.var)))
-
-    def for_get_init(self) -> AstExpr:
-        """The value that a loop begins at."""
-        return self._bound("max", self._is(For).lower)
-
-    def for_get_cond(self) -> AstExpr:
-        """The condition under which a loop goes on; 1 for one that never ends."""
-        loop = self._is(For)
-        text = going_on(loop, str(self.for_get_iterator()), self._speller())
-        if not loop.upper:
-            return of_text(text)
-        strict = ends_below(loop)
-        sides = self.for_get_iterator(), self._bound("min", loop.upper, strict)
-        return AstExpr(text, None, ast_expr_op_type.lt if strict else ast_expr_op_type.le, sides)
-
-    def for_get_inc(self) -> AstExpr:
-        """What is added to the variable of a loop."""
-        return of_text(str(self._is(For).step))
-
-    def for_get_body(self) -> AstNode:
-        """What a loop runs."""
-        return AstNode(self.scan, self._is(For).body)
-
-    def for_is_degenerate(self) -> bool:
-        """Whether a loop runs once: such a loop is none here."""
-        self._is(For)
-        return False
-
-    def for_is_coincident(self) -> bool:
-        """Whether the iterations of a loop are independent of each other."""
-        return self._is(For).coincident
-
-    # ---- conditions, blocks, marks and statements
-
-    def if_get_cond(self) -> AstExpr:
-        """The condition."""
-        return AstExpr(self._speller().conditions(self._is(If).conditions))
-
-    def if_get_then_node(self) -> AstNode:
-        """What runs where it holds."""
-        return AstNode(self.scan, self._is(If).body)
-
-    def if_has_else_node(self) -> bool:
-        """Whether anything runs elsewhere: never here."""
-        self._is(If)
-        return False
-
-    if_get_then, if_has_else = if_get_then_node, if_has_else_node
-
-    def block_get_children(self) -> list[AstNode]:
-        """What runs one after another."""
-        return ListOf([AstNode(self.scan, (node,)) for node in self.body])
-
-    def mark_get_id(self) -> Id:
-        """The name of a mark."""
-        mark = self._is(Block).mark
-        return mark if isinstance(mark, Id) else Id(mark)
-
-    def mark_get_node(self) -> AstNode:
-        """What is marked."""
-        return AstNode(self.scan, self._is(Block).body)
-
-    def user_get_expr(self) -> AstExpr:
-        """The call of a statement."""
-        call, spell = self._is(Call), self._speller()
-        args = AstExpr(call.statement, call.statement), *(of_text(spell.text(e)) for e in call.args)
-        return AstExpr(self.to_C_str().rstrip("\n;"), None, ast_expr_op_type.call, args)
-
-    def foreach_descendant_top_down(self, f: Callable[[AstNode], object]) -> None:
-        """Call a function with this node and those below it, and below none of which it says False."""
-        if f(self) is False:
-            return
-        if len(self.body) != 1:
-            for node in self.block_get_children():
-                node.foreach_descendant_top_down(f)
-        elif not isinstance(self.body[0], Call):
-            AstNode(self.scan, self.body[0].body).foreach_descendant_top_down(f)

@@ -1,12 +1,47 @@
-"""Expressions of loops by isl's names: `AstExpr`, which is a text, and what calls and conditions are made of."""
+"""Expressions of loops by isl's names: `AstExpr`, made of numbers, names and operations.
+
+>>> from polyvolta.isl import AstExpr, Id, Val
+>>> i = AstExpr.from_id(Id("i"))
+>>> e = AstExpr.from_id(Id("A")).access([i.add(AstExpr.from_val(Val(1))).mul(i)])
+>>> print(e.to_C_str())
+A[(i + 1) * i]
+>>> e.get_op_arg(1).get_op_type().name, e.substitute_ids({"i": AstExpr.from_val(3)}).to_C_str()
+('mul', 'A[(3 + 1) * 3]')
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from polyvolta.sched.by_isl.kinds import ast_expr_op_type, ast_expr_type
 from polyvolta.sched.errors import BadArgument
-from polyvolta.sets import Id, Val
+from polyvolta.sets import DEFAULT_CONTEXT, Context, Id, Val
+from polyvolta.sets.by_isl.lists import ListOf
+from polyvolta.sets.errors import kind_of
+
+Op = ast_expr_op_type
+
+SIGNS = {
+    Op.and_: "&&", Op.and_then: "&&", Op.or_: "||", Op.or_else: "||", Op.add: "+", Op.sub: "-", Op.mul: "*",
+    Op.div: "/", Op.pdiv_q: "/", Op.pdiv_r: "%", Op.zdiv_r: "%", Op.eq: "==", Op.le: "<=", Op.lt: "<", Op.ge: ">=",
+    Op.gt: ">",
+}  # fmt: skip
+"""What C writes between two operands."""
+
+_LEVELS = (
+    (Op.call, Op.access, Op.member, Op.min, Op.max, Op.fdiv_q),
+    (Op.minus, Op.address_of),
+    (Op.mul, Op.div, Op.pdiv_q, Op.pdiv_r, Op.zdiv_r),
+    (Op.add, Op.sub),
+    (Op.le, Op.lt, Op.ge, Op.gt),
+    (Op.eq,),
+    (Op.and_, Op.and_then),
+    (Op.or_, Op.or_else),
+    (Op.cond, Op.select),
+)
+_LEVEL = {op: k for k, ops in enumerate(_LEVELS) for op in ops}
+_DIVISIONS = (Op.div, Op.pdiv_q, Op.pdiv_r, Op.zdiv_r)
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,37 +50,102 @@ class AstExpr:
 
     Parameters
     ----------
-    text : in C.
-    value : its number or its name; None of everything else.
-    op : what is made of `args`, a call or a comparison.
-    args : of a call its statement and the values of its dimensions, of a comparison both sides.
-
-    >>> from polyvolta.isl import AstBuild, Set, UnionMap
-    >>> loops = AstBuild.from_context(Set("{ : }")).node_from_schedule_map(UnionMap("{ S[i] -> [i] : 0 <= i < 9 }"))
-    >>> call = loops.for_get_body().user_get_expr()
-    >>> call.get_op_type().name, [call.get_op_arg(k).to_C_str() for k in range(call.get_op_n_arg())]
-    ('call', ['S', 'c0'])
+    value : its number or its name; None of an operation.
+    op : what is made of `args`; None of a number or a name.
+    args : the operands; of a call what is called first, of an access the array.
     """
 
-    text: str
     value: str | int | None = None
     op: ast_expr_op_type | None = None
     args: tuple[AstExpr, ...] = ()
 
-    def to_C_str(self) -> str:  # noqa: N802 - isl's name
-        """The text in C."""
-        return self.text
+    # ---- expressions of others
 
-    to_str = __str__ = to_C_str
+    @staticmethod
+    def from_val(value: int) -> AstExpr:
+        """The expression of a number."""
+        return AstExpr(Val(value))
+
+    @staticmethod
+    def from_id(name: str) -> AstExpr:
+        """The expression of a name, which keeps the object of an identifier."""
+        if not isinstance(name, str):
+            raise BadArgument(f"an expression is of an Id, not {kind_of(name)}", where=repr(name))
+        return AstExpr(name if isinstance(name, Id) else Id(name))
+
+    def of(self, op: ast_expr_op_type, *others: AstExpr) -> AstExpr:
+        """An operation on this expression and others.
+
+        Raises
+        ------
+        BadArgument : one of them is no expression.
+        """
+        for e in others:
+            if not isinstance(e, AstExpr):
+                raise BadArgument(f"an operand is an AstExpr, not {kind_of(e)}", where=repr(e),
+                                  hint="AstExpr.from_val(3), AstExpr.from_id(Id('n'))")  # fmt: skip
+        return AstExpr(None, op, (self, *others))
+
+    def neg(self) -> AstExpr:
+        """The negative."""
+        return self.of(Op.minus)
+
+    def call(self, arguments: Sequence[AstExpr]) -> AstExpr:
+        """The call of what it names."""
+        return self.of(Op.call, *arguments)
+
+    def access(self, indices: Sequence[AstExpr]) -> AstExpr:
+        """The element of the array that it names."""
+        return self.of(Op.access, *indices)
+
+    def address_of(self) -> AstExpr:
+        """The address of an element.
+
+        Raises
+        ------
+        BadArgument : it is no access.
+        """
+        if self.op is not Op.access:
+            raise self._refused("access, which has an address")
+        return self.of(Op.address_of)
+
+    def set_op_arg(self, pos: int, arg: AstExpr) -> AstExpr:
+        """With another operand at a position; see `get_op_arg`."""
+        self.get_op_arg(pos)
+        return replace(self, args=(*self.args[:pos], arg, *self.args[pos + 1 :]))
+
+    def substitute_ids(self, by: Mapping[str, AstExpr]) -> AstExpr:
+        """With expressions in the place of names."""
+        if self.op is None:
+            return by.get(self.value, self) if isinstance(self.value, str) else self
+        return replace(self, args=tuple(e.substitute_ids(by) for e in self.args))
+
+    def is_equal(self, other: AstExpr) -> bool:
+        """Whether both are written alike, of the same operations."""
+        return self == other
+
+    def copy(self) -> AstExpr:
+        """The expression itself, which nothing changes."""
+        return self
+
+    def to_list(self) -> ListOf:
+        """The list of it alone."""
+        return ListOf([self])
+
+    def get_ctx(self) -> Context:
+        """isl's context, which means nothing here."""
+        return DEFAULT_CONTEXT
+
+    # ---- what it is
 
     def get_type(self) -> ast_expr_type:
         """Whether it is a number, a name, or made of others."""
-        if isinstance(self.value, int):
-            return ast_expr_type.int
-        return ast_expr_type.id if isinstance(self.value, str) else ast_expr_type.op
+        if self.op is not None:
+            return ast_expr_type.op
+        return ast_expr_type.id if isinstance(self.value, str) else ast_expr_type.int
 
     def _refused(self, wanted: str) -> BadArgument:
-        return BadArgument(f"this expression is no {wanted}", where=self.text, hint="to_C_str() is its text")
+        return BadArgument(f"this expression is no {wanted}", where=self.to_C_str(), hint="get_type() says what it is")
 
     def get_id(self) -> Id:
         """The name that it is.
@@ -56,7 +156,7 @@ class AstExpr:
         """
         if not isinstance(self.value, str):
             raise self._refused("name")
-        return Id(self.value)
+        return self.value if isinstance(self.value, Id) else Id(self.value)
 
     def get_val(self) -> Val:
         """The number that it is.
@@ -70,42 +170,108 @@ class AstExpr:
         return Val(self.value)
 
     def get_op_type(self) -> ast_expr_op_type:
-        """Whether it is a call or a comparison.
+        """What is made of its operands.
 
         Raises
         ------
-        BadArgument : it is neither; sums, products and the like are one expression here.
+        BadArgument : it is a number or a name.
         """
         if self.op is None:
-            raise self._refused("call or comparison")
+            raise self._refused("operation")
         return self.op
 
     def get_op_n_arg(self) -> int:
-        """How many parts a call or a comparison has; see `get_op_type`."""
+        """How many operands there are; see `get_op_type`."""
         self.get_op_type()
         return len(self.args)
 
     def get_op_arg(self, pos: int) -> AstExpr:
-        """A part of a call or a comparison; see `get_op_type`.
+        """An operand; see `get_op_type`.
 
         Raises
         ------
-        BadArgument : it has no such part.
+        BadArgument : there is no such operand.
         """
         if not 0 <= pos < self.get_op_n_arg():
-            raise BadArgument(f"there is no argument {pos}", where=self.text)
+            raise BadArgument(f"there is no argument {pos}", where=self.to_C_str())
         return self.args[pos]
 
     op_get_arg, op_get_n_arg, op_get_type, id_get_id, int_get_val = (
         get_op_arg, get_op_n_arg, get_op_type, get_id, get_val)  # fmt: skip
 
+    # ---- texts
 
-def of_text(text: str) -> AstExpr:
-    """The expression of a text: a number or a name where it is one.
+    def to_C_str(self) -> str:  # noqa: N802 - isl's name
+        """The text in C, parentheses where the operations need them."""
+        op, args = self.op, self.args
+        if op is None:
+            return str(self.value)
+        sign = SIGNS.get(op)
+        if sign is not None:
+            return f"{self._operand(0)} {sign} {self._operand(1)}"
+        if op is Op.minus:
+            return f"-{self._operand(0)}"
+        if op is Op.address_of:
+            return f"&{self._operand(0)}"
+        if op in (Op.cond, Op.select):
+            return f"{self._operand(0)} ? {self._operand(1)} : {self._operand(2)}"
+        texts = [e.to_C_str() for e in args]
+        if op is Op.call:
+            return f"{texts[0]}({', '.join(texts[1:])})"
+        if op is Op.access:
+            return texts[0] + "".join(f"[{text}]" for text in texts[1:])
+        if op is Op.member:
+            return ".".join(texts)
+        if op is Op.fdiv_q:
+            return f"floord({', '.join(texts)})"
+        whole = texts[-1]
+        for text in reversed(texts[:-1]):
+            whole = f"{op.name}({text}, {whole})"
+        return whole
 
-    >>> of_text("-3").get_val(), of_text("c0").get_id(), of_text("c0 + 1").get_type().name
-    (-3, 'c0', 'op')
-    """
-    if text.removeprefix("-").isdecimal():
-        return AstExpr(text, int(text))
-    return AstExpr(text, text if text.isidentifier() else None)
+    def _operand(self, pos: int) -> str:
+        """An operand as it stands beside its sign."""
+        inner, outer = self.args[pos], self.op
+        text = inner.to_C_str()
+        if inner.op is None or outer is None:
+            return text
+        own, around = _LEVEL[inner.op], _LEVEL[outer]
+        if own > around or own == around and self._needs_order(pos):
+            return f"({text})"
+        either = outer in (Op.or_, Op.or_else) and inner.op in (Op.and_, Op.and_then)
+        return f"({text})" if either or outer is Op.mul and inner.op in _DIVISIONS else text
+
+    def _needs_order(self, pos: int) -> bool:
+        """Whether an operand that binds as loosely needs parentheses: C goes from left to right but in `a ? b : c`."""
+        if self.op in (Op.minus, Op.address_of):
+            return False
+        return pos == 0 if self.op in (Op.cond, Op.select) else pos > 0
+
+    def to_str(self) -> str:
+        """isl's own text, of numbers, names and operations."""
+        if self.op is None:
+            return f"{{ {'id' if isinstance(self.value, str) else 'val'}: {self.value} }}"
+        args = ", ".join(e.to_str() for e in self.args)
+        return f"{{ op: {self.op.name.rstrip('_')}, args: [ {args} ] }}"
+
+    __str__ = to_str
+
+
+def _of_two(op: ast_expr_op_type, what: str) -> Callable[[AstExpr, AstExpr], AstExpr]:
+    def method(self: AstExpr, other: AstExpr) -> AstExpr:
+        return self.of(op, other)
+
+    method.__name__, method.__qualname__, method.__doc__ = op.name, f"AstExpr.{op.name}", what
+    return method
+
+
+for _op, _what in {
+    Op.add: "The sum.", Op.sub: "The difference.", Op.mul: "The product.", Op.div: "The quotient, which is exact.",
+    Op.pdiv_q: "The quotient of a number that is not negative, rounded down.",
+    Op.pdiv_r: "The remainder of the division of a number that is not negative.",
+    Op.and_: "Whether both hold.", Op.and_then: "Whether both hold; the second is asked where the first holds.",
+    Op.or_: "Whether one holds.", Op.or_else: "Whether one holds; the second is asked where the first does not hold.",
+    Op.eq: "Whether both are equal.", Op.le: "Whether it is at most the other.", Op.lt: "Whether it is less.",
+    Op.ge: "Whether it is at least the other.", Op.gt: "Whether it is greater.",
+}.items():  # fmt: skip
+    setattr(AstExpr, _op.name, _of_two(_op, _what))

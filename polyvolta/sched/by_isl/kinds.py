@@ -59,12 +59,35 @@ class ast_expr_type(Numbered):  # noqa: N801 - isl's name
 
 
 class ast_expr_op_type(Numbered):  # noqa: N801 - isl's name
-    """The operations that are told apart here, with isl's numbers."""
+    """The operations, with isl's numbers."""
 
     error = -1
+    and_ = 0
+    and_then = 1
+    or_ = 2
+    or_else = 3
+    max = 4
+    min = 5
+    minus = 6
+    add = 7
+    sub = 8
+    mul = 9
+    div = 10
+    fdiv_q = 11
+    pdiv_q = 12
+    pdiv_r = 13
+    zdiv_r = 14
+    cond = 15
+    select = 16
+    eq = 17
     le = 18
     lt = 19
+    ge = 20
+    gt = 21
     call = 22
+    access = 23
+    member = 24
+    address_of = 25
 
 
 class format(Numbered):  # noqa: A001, N801 - isl's name

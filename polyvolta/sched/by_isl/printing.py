@@ -61,8 +61,9 @@ class Printer:
         ------
         BadArgument : sets and functions in C.
         """
-        from polyvolta.sched.by_isl.build import AstExpr, AstNode
+        from polyvolta.sched.by_isl.expressions import AstExpr
         from polyvolta.sched.by_isl.node import ScheduleNode
+        from polyvolta.sched.by_isl.nodes import AstNode
 
         if isinstance(value, AstNode):
             return self.print_str(value.to_C_str())  # loops are C in both formats

@@ -104,7 +104,7 @@ def test_loops():
     first, second = body.block_get_children()
     assert body.get_type() is isl.ast_node_type.block and first.user_get_expr().to_C_str() == "S(c0)"
     assert second.if_get_cond().to_C_str() == "c0 % 2 == 0" and not second.if_has_else_node()
-    assert str(second.if_get_then_node().user_get_expr()) == "T(c0)"
+    assert second.if_get_then_node().user_get_expr().to_C_str() == "T(c0)"
     seen = []
     loop.foreach_descendant_top_down(lambda n: seen.append(n.get_type().name))
     assert seen == ["for_", "block", "user", "if_", "user"]

@@ -15,7 +15,8 @@ GUIDE = Path(__file__).parents[3].joinpath("docs", "isl.md").read_text()
 
 
 def test_the_guides_program_runs(capsys):
-    (program,) = re.findall(r"```python\n(.*?)```", GUIDE, flags=re.DOTALL)
+    program, callbacks = re.findall(r"```python\n(.*?)```", GUIDE, flags=re.DOTALL)
+    exec(callbacks, {})
     exec(program, {})  # noqa: S102
     assert capsys.readouterr().out == "c0 by 32\n c1 by 16\n  c2 by 1\n   c3 by 1\nS ['c0 + c2', 'c1 + c3']\n"
 
@@ -94,7 +95,7 @@ def test_expressions_of_loops_have_parts():
     call = loop.for_get_body().for_get_body().user_get_expr()
     assert call.get_op_type() is isl.ast_expr_op_type.call and call.get_op_n_arg() == 3
     assert [call.get_op_arg(k).to_C_str() for k in range(3)] == ["S", "c0", "c1"]
-    for wrong in (call.get_id, call.get_val, loop.for_get_init().get_id, inner.get_op_arg(1).get_op_type,
+    for wrong in (call.get_id, call.get_val, loop.for_get_init().get_id, loop.for_get_init().get_op_type,
                   lambda: call.get_op_arg(3), lambda: call.get_op_arg(-1)):  # fmt: skip
         with pytest.raises(PolyvoltaError, match="expression is no|there is no argument"):
             wrong()

@@ -1,0 +1,266 @@
+"""Parts of loops as objects by isl's names: `AstNode`.
+
+>>> from polyvolta.isl import AstBuild, UnionMap
+>>> loop = AstBuild.alloc().node_from_schedule_map(UnionMap("{ S[i] -> [i] : 0 <= i < 4 }"))
+>>> loop.get_type().name, loop.for_get_body().to_C_str()
+('for_', 'S(c0);\\n')
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+from polyvolta.sched.by_isl.expressions import AstExpr
+from polyvolta.sched.by_isl.kinds import ast_expr_op_type, ast_node_type
+from polyvolta.sched.by_isl.reading import Spelled, read
+from polyvolta.sched.emit.c.text import to_c
+from polyvolta.sched.errors import BadArgument
+from polyvolta.sched.loops.ast import Ast, Block, Call, For, If
+from polyvolta.sched.loops.notation.c import CPrinter, ends_below
+from polyvolta.sched.loops.notation.c import called as called_line
+from polyvolta.sched.loops.notation.expressions import CSpeller
+from polyvolta.sched.loops.notation.names import in_c
+from polyvolta.sched.loops.result import Scan
+from polyvolta.sched.loops.widths import integer_type
+from polyvolta.sched.wrapped import word
+from polyvolta.sets import Id, var
+from polyvolta.sets.by_isl.lists import ListOf
+
+
+@dataclass(frozen=True, slots=True)
+class NotedCall(Call):
+    """A call with an annotation, and the expression that stands in its place."""
+
+    note: Id | None = None
+    expr: AstExpr | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NotedFor(For):
+    """A loop with an annotation."""
+
+    note: Id | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NotedIf(If):
+    """A condition with an annotation."""
+
+    note: Id | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NotedBlock(Block):
+    """A marked part with an annotation."""
+
+    note: Id | None = None
+
+
+_NOTED: dict[type, Any] = {Call: NotedCall, For: NotedFor, If: NotedIf, Block: NotedBlock}
+
+
+def noted(node: Ast, note: Id) -> Ast:
+    """The node with an annotation."""
+    given = {f.name: getattr(node, f.name) for f in fields(node)}
+    cls: Any = _NOTED.get(type(node), type(node))
+    return cls(**{**given, "note": note})
+
+
+def note_of(node: Ast) -> Id | None:
+    """The annotation of a node, if it has one."""
+    return getattr(node, "note", None)
+
+
+def has_expressions(body: tuple[Ast, ...]) -> bool:
+    """Whether an expression stands in the place of a call."""
+    inner = list(body)
+    for node in inner:  # which grows
+        if isinstance(node, NotedCall) and node.expr is not None:
+            return True
+        if not isinstance(node, Call):
+            inner += node.body
+    return False
+
+
+@dataclass(frozen=True, slots=True)
+class AstNode:
+    """A part of some loops.
+
+    Parameters
+    ----------
+    scan : the loops, what is known of their names.
+    body : the part: one node, or several that run one after another.
+    """
+
+    scan: Scan
+    body: tuple[Ast, ...]
+
+    @staticmethod
+    def of(made: Scan) -> AstNode:
+        """All of what `scan` returns."""
+        return AstNode(made, made.body)
+
+    def get_type(self) -> ast_node_type:
+        """The kind of the node; several, or none, are a block."""
+        kinds = {For: ast_node_type.for_, If: ast_node_type.if_, Block: ast_node_type.mark, Call: ast_node_type.user}
+        if len(self.body) != 1:
+            return ast_node_type.block
+        return next(kind for cls, kind in kinds.items() if isinstance(self.body[0], cls))
+
+    def _is(self, kind: type) -> Any:  # noqa: ANN401
+        if len(self.body) != 1 or not isinstance(self.body[0], kind):
+            raise BadArgument(f"this node is of type {self.get_type().name}", where=str(self))
+        return self.body[0]
+
+    def _speller(self) -> Spelled:
+        return Spelled(self.scan.ranges, in_c(self.scan))
+
+    def to_C_str(self) -> str:  # noqa: N802 - isl's name
+        """The text in C, without the macros that it uses (`polyvolta.sched.to_c` writes them, too)."""
+        if not has_expressions(self.body):
+            return to_c(replace(self.scan, body=self.body), macros=False) + "\n"
+        printer = CPrinter(self.scan.ranges, integer_type(self.scan, None), False, _statement, in_c(self.scan))
+        printer.block(self.body, "")
+        return "\n".join(printer.out) + "\n"
+
+    __str__ = to_str = to_C_str
+
+    def _bound(self, kind: str, bounds: tuple[Any, ...], strict: bool = False) -> AstExpr:
+        return read(self._speller().bounds(kind, bounds, strict))
+
+    # ---- loops
+
+    def for_get_iterator(self) -> AstExpr:
+        """The variable of a loop."""
+        loop = self._is(For)
+        return read(self._speller().text(var(loop.var)))
+
+    def for_get_init(self) -> AstExpr:
+        """The value that a loop begins at."""
+        return self._bound("max", self._is(For).lower)
+
+    def for_get_cond(self) -> AstExpr:
+        """The condition under which a loop goes on; 1 for one that never ends."""
+        loop = self._is(For)
+        if not loop.upper:
+            return AstExpr(1)
+        strict = ends_below(loop)
+        sides = self.for_get_iterator(), self._bound("min", loop.upper, strict)
+        return AstExpr(None, ast_expr_op_type.lt if strict else ast_expr_op_type.le, sides)
+
+    def for_get_inc(self) -> AstExpr:
+        """What is added to the variable of a loop."""
+        return read(str(self._is(For).step))
+
+    def for_get_body(self) -> AstNode:
+        """What a loop runs."""
+        return AstNode(self.scan, self._is(For).body)
+
+    def for_is_degenerate(self) -> bool:
+        """Whether a loop runs once: such a loop is none here."""
+        self._is(For)
+        return False
+
+    def for_is_coincident(self) -> bool:
+        """Whether the iterations of a loop are independent of each other."""
+        return self._is(For).coincident
+
+    # ---- conditions, blocks, marks and statements
+
+    def if_get_cond(self) -> AstExpr:
+        """The condition."""
+        return read(self._speller().conditions(self._is(If).conditions))
+
+    def if_get_then_node(self) -> AstNode:
+        """What runs where it holds."""
+        return AstNode(self.scan, self._is(If).body)
+
+    def if_has_else_node(self) -> bool:
+        """Whether anything runs elsewhere: never here."""
+        self._is(If)
+        return False
+
+    if_get_then, if_has_else = if_get_then_node, if_has_else_node
+
+    def block_get_children(self) -> list[AstNode]:
+        """What runs one after another."""
+        return ListOf([AstNode(self.scan, (node,)) for node in self.body])
+
+    def mark_get_id(self) -> Id:
+        """The name of a mark."""
+        mark = self._is(Block).mark
+        return mark if isinstance(mark, Id) else Id(mark)
+
+    def mark_get_node(self) -> AstNode:
+        """What is marked."""
+        return AstNode(self.scan, self._is(Block).body)
+
+    def user_get_expr(self) -> AstExpr:
+        """The call of a statement."""
+        call, spell = self._is(Call), self._speller()
+        if isinstance(call, NotedCall) and call.expr is not None:
+            return call.expr
+        name = word(call.statement)
+        called_so = AstExpr(spell.names.get(name, name))
+        return called_so.call([read(spell.text(e)) for e in call.args])
+
+    def map_descendant_bottom_up(self, f: Callable[[AstNode], AstNode]) -> AstNode:
+        """The loops after a function of each node below this one, and of this one, children first."""
+        if len(self.body) != 1:
+            parts = [AstNode(self.scan, (node,)).map_descendant_bottom_up(f).body for node in self.body]
+            return f(replace(self, body=tuple(node for part in parts for node in part)))
+        (node,) = self.body
+        if isinstance(node, Call):
+            return f(self)
+        inner = AstNode(self.scan, node.body).map_descendant_bottom_up(f).body
+        return f(replace(self, body=(replace(node, body=inner),)))
+
+    @staticmethod
+    def user_from_expr(expr: AstExpr) -> AstNode:
+        """The statement that an expression is."""
+        call = NotedCall("user", (), (), None, expr)
+        return AstNode(Scan((call,)), (call,))
+
+    alloc_user = user_from_expr
+
+    def get_annotation(self) -> Id:
+        """The annotation, from a callback or `set_annotation`.
+
+        Raises
+        ------
+        BadArgument : there is none.
+        """
+        note = note_of(self.body[0]) if len(self.body) == 1 else None
+        if note is None:
+            raise BadArgument("this node has no annotation", where=str(self))
+        return note
+
+    def set_annotation(self, note: Id) -> AstNode:
+        """The node with an annotation.
+
+        Raises
+        ------
+        BadArgument : it is a block, which holds none.
+        """
+        if len(self.body) != 1:
+            raise BadArgument("a block holds no annotation", where=str(self), hint="annotate what is in it")
+        return replace(self, body=(noted(self.body[0], note),))
+
+    def foreach_descendant_top_down(self, f: Callable[[AstNode], object]) -> None:
+        """Call a function with this node and those below it, and below none of which it says False."""
+        if f(self) is False:
+            return
+        if len(self.body) != 1:
+            for node in self.block_get_children():
+                node.foreach_descendant_top_down(f)
+        elif not isinstance(self.body[0], Call):
+            AstNode(self.scan, self.body[0].body).foreach_descendant_top_down(f)
+
+
+def _statement(call: Call, speller: CSpeller) -> list[str]:
+    """The lines of a call, or of what stands in its place."""
+    if isinstance(call, NotedCall) and call.expr is not None:
+        return [f"{call.expr.to_C_str()};"]
+    return [called_line(call, "", speller)]

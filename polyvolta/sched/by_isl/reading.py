@@ -1,0 +1,126 @@
+"""Expressions of loops, `AstExpr`, from the quasi-affine expressions and conditions of `polyvolta.sched.loops`.
+
+What knows which division C may write (`CSpeller`) writes them here with a name for each: `pdiv_q(n, 32)` where `n`
+is not negative, `fdiv_q` where it may be, `div` where nothing is rounded. The text is read by operator precedence.
+
+>>> from polyvolta.sets import var
+>>> speller = Spelled({"n": (0, None)})
+>>> e = read(speller.text(2 * (var("n") // 32) + var("m") // 4 - 1))
+>>> print(e.to_C_str())
+floord(m, 4) + 2 * (n / 32) - 1
+>>> e.get_op_type().name, e.get_op_arg(0).get_op_arg(0).get_op_type().name
+('sub', 'fdiv_q')
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+
+from polyvolta.sched.by_isl.expressions import AstExpr, Op
+from polyvolta.sched.loops.notation.expressions import CSpeller
+from polyvolta.sets import Aff
+from polyvolta.sets.values.digits import mod_parts
+
+_WORD = re.compile(r"\s*(\d+|[^\W\d][\w.']*|&&|\|\||[<>=]=|[-+*/%<>?:^(),])")
+_BINARY = (
+    {"||": Op.or_}, {"&&": Op.and_}, {"==": Op.eq}, {"<=": Op.le, "<": Op.lt, ">=": Op.ge, ">": Op.gt},
+    {"+": Op.add, "-": Op.sub}, {"*": Op.mul},
+)  # fmt: skip
+_NAMED = {op.name: op for op in (Op.pdiv_q, Op.pdiv_r, Op.zdiv_r, Op.fdiv_q, Op.div, Op.min, Op.max)}
+
+
+class Spelled(CSpeller):
+    """C whose divisions have names."""
+
+    def quotient(self, num: Aff, den: int) -> tuple[str, bool]:
+        if self.unsigned(num):
+            return f"pdiv_q({self.text(num)}, {den})", True
+        rest = self.remains(num, den) if self.scope else None
+        if rest is not None:
+            return f"div({self.text(num - rest)}, {den})", True
+        return f"fdiv_q({self.text(num)}, {den})", True
+
+    def remainder(self, num: Aff, den: int) -> str:
+        if self.unsigned(num):
+            return f"pdiv_r({self.text(num)}, {den})"
+        rest = self.remains(num, den) if self.scope else None
+        if rest is not None:
+            return str(rest)
+        text = self.text(num)
+        return f"({text} - {den} * fdiv_q({text}, {den}))"
+
+    def divisible(self, e: Aff) -> str | None:
+        parts = mod_parts(e)
+        _, num, den, _ = parts[0] if len(parts) == 1 else (0, e, None, e)
+        if den is None:
+            return None
+        if 2 * num.const > den and self.as_good(num, num - den):
+            num = num - den
+        return f"zdiv_r({self.text(num)}, {den}) == 0"
+
+    def extreme(self, kind: str, texts: Sequence[str]) -> str:
+        return f"{kind}({', '.join(texts)})"
+
+
+@lru_cache(maxsize=4096)
+def read(text: str) -> AstExpr:
+    """The expression of a text by `Spelled`; linear."""
+    if "^" in text:  # of swizzles, for which isl has no operation
+        return AstExpr(text)
+    words = [*_WORD.findall(text), ""]
+    found, end = _choice(words, 0)
+    assert end == len(words) - 1, text
+    return found
+
+
+def _choice(words: list[str], at: int) -> tuple[AstExpr, int]:
+    """`a ? b : c`, or what binds closer."""
+    e, at = _binary(words, at, 0)
+    if words[at] != "?":
+        return e, at
+    then, at = _choice(words, at + 1)
+    other, at = _choice(words, at + 1)  # behind the colon
+    return e.of(Op.select, then, other), at
+
+
+def _binary(words: list[str], at: int, level: int) -> tuple[AstExpr, int]:
+    """Operands with signs of a level or closer ones between them, from the left to the right."""
+    if level == len(_BINARY):
+        return _operand(words, at)
+    e, at = _binary(words, at, level + 1)
+    while words[at] in _BINARY[level]:
+        op = _BINARY[level][words[at]]
+        other, at = _binary(words, at + 1, level + 1)
+        e = e.of(op, other)
+    return e, at
+
+
+def _operand(words: list[str], at: int) -> tuple[AstExpr, int]:
+    """A number, a name, an operation with a name, the negative of one, or anything in parentheses."""
+    word = words[at]
+    if word == "-":
+        if words[at + 1].isdecimal():
+            return AstExpr(-int(words[at + 1])), at + 2
+        e, at = _operand(words, at + 1)
+        return e.neg(), at
+    if word == "(":
+        e, at = _choice(words, at + 1)
+        return e, at + 1
+    if word.isdecimal():
+        return AstExpr(int(word)), at + 1
+    if words[at + 1] != "(":
+        return AstExpr(word), at + 1
+    args, at = [], at + 1
+    while words[at] != ")":
+        e, at = _choice(words, at + 1)
+        args.append(e)
+    return AstExpr(None, _NAMED[word], _flat(_NAMED[word], args)), at + 1
+
+
+def _flat(op: Op, args: Sequence[AstExpr]) -> tuple[AstExpr, ...]:
+    """The operands, those of a least or greatest value among values instead of it."""
+    if op not in (Op.min, Op.max):
+        return tuple(args)
+    return tuple(inner for e in args for inner in (e.args if e.op is op else (e,)))
