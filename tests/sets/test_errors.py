@@ -101,7 +101,6 @@ MISUSE = [
     lambda: S.align_params(ARRAY),
     lambda: S.align_params("MN"),
     lambda: S.align_params(3),
-    lambda: S.align_params(S.space),
     lambda: S.align_params([S]),
     lambda: PwAff("{ [i] -> [i] }").align_params("MN"),
     lambda: PwAff("{ [i] -> [i] }").align_params(None),

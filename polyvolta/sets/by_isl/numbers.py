@@ -286,23 +286,23 @@ COMPARED: dict[str, Callable[[int | None], bool]] = {
 
 
 def compared_to(self: Any, other: int) -> int:  # noqa: ANN401
-    """-1, 0 or 1 as the number is less than an integer, equal or greater."""
+    """-1, 0 or 1 as the number is less than an integer, equal or greater; see `Val`."""
     return order(pair(self), (other, 1)) or 0  # type: ignore[arg-type]
 
 
 def equal_size(self: Any, other: Any) -> bool:  # noqa: ANN401
-    """Whether both are the same but for their signs."""
+    """Whether both are the same but for their signs; see `Val`."""
     return self.abs() == other.abs()
 
 
 def power_of_two(self: Any) -> Any:  # noqa: ANN401
-    """2 to this power, a fraction where it is less than 0."""
+    """2 to this power, a fraction where it is less than 0; see `Val`."""
     number = self.to_python()
     return made(2**number, 1) if number >= 0 else made(1, 2**-number)
 
 
 def as_float(self: Any) -> float:  # noqa: ANN401
-    """Python's nearest number with a point."""
+    """Python's nearest number with a point; see `Val`."""
     num, den = pair(self)  # type: ignore[misc]
     return num / den if den else math.copysign(math.inf, num) if num else math.nan
 
@@ -315,6 +315,8 @@ BOTH: dict[str, Callable[..., Any]] = {
 """The methods of all numbers, of integers, too."""
 
 for _name, _f in BOTH.items():
+    if not _f.__doc__:
+        _f.__name__, _f.__qualname__, _f.__doc__ = _name, f"Val.{_name}", f"{_name} of numbers; see `Val`."
     setattr(Number, _name, _f)
 for _name in ("mod", "gcd", "is_divisible_by", "__mod__", "__rmod__"):
     setattr(Number, _name, integral(_name.strip("_").removeprefix("r")))

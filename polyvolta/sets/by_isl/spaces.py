@@ -298,11 +298,15 @@ METHODS: tuple[tuple[str, str, Callable[..., Any]], ...] = (
     ("PwAff", "get_domain_local_space", get_domain_space),
     ("Set Map", "has_equal_space", lambda self, other: is_equal(get_space(self), get_space(other))),
     ("PwAff MultiPwAff", "set_dim_id", with_dim_name),
-    *(("Map Space", f"{verb}_{side}_tuple_id", at_side(f"{verb}_tuple_id", kind))
-      for verb in ("get", "has", "set")
-      for side, kind in (("domain", kinds.dim_type.in_), ("range", kinds.dim_type.out))),
-    *(("MultiPwAff", f"{verb}_range_tuple_id", at_side(f"{verb}_tuple_id", kinds.dim_type.out))
-      for verb in ("get", "has", "set", "reset")),
+    *(
+        ("Map Space", f"{verb}_{side}_tuple_id", at_side(f"{verb}_tuple_id", kind))
+        for verb in ("get", "has", "set")
+        for side, kind in (("domain", kinds.dim_type.in_), ("range", kinds.dim_type.out))
+    ),
+    *(
+        ("MultiPwAff", f"{verb}_range_tuple_id", at_side(f"{verb}_tuple_id", kinds.dim_type.out))
+        for verb in ("get", "has", "set", "reset")
+    ),
     ("PwAff MultiPwAff", "get_domain_space", get_domain_space),
     (_ALL, "get_dim_id", get_dim_id),
     ("Set Map PwAff MultiPwAff", "get_var_ids", get_var_ids),
@@ -338,10 +342,28 @@ METHODS: tuple[tuple[str, str, Callable[..., Any]], ...] = (
     ("Space", "add_param_id", add_param_id),
     ("Space", "match", lambda self, kind, other, its: kinds.of_kind(self, kind) == kinds.of_kind(other, its)),
     ("Space", "to_str", lambda self: str(self)),
-    *(("Space", name, through(name)) for name in (
-        "add_dims", "insert_dims", "move_dims", "set_dim_name", "reverse", "wrap", "unwrap", "curry", "uncurry", "zip",
-        "range_curry", "product", "domain_product", "range_product", "factor_domain", "factor_range", "range_reverse",
-    )),
+    *(
+        ("Space", name, through(name))
+        for name in (
+            "add_dims",
+            "insert_dims",
+            "move_dims",
+            "set_dim_name",
+            "reverse",
+            "wrap",
+            "unwrap",
+            "curry",
+            "uncurry",
+            "zip",
+            "range_curry",
+            "product",
+            "domain_product",
+            "range_product",
+            "factor_domain",
+            "factor_range",
+            "range_reverse",
+        )
+    ),
     ("Space", "drop_dims", through("remove_dims")),
     ("Space", "set_dim_id", through("set_dim_name")),
 )

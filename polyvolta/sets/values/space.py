@@ -142,7 +142,7 @@ class Space:
         return counted(n_params, n_in, n_out)
 
     def knowing(self, params: tuple[str, ...]) -> Space:
-        """The same space, which knows the parameters of a value."""
+        """The same space, which knows the parameters of a value; see `Space`."""
         return self if self.param_names == params else Space(self.inp, self.out, params)
 
     @property

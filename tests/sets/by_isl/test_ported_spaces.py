@@ -70,3 +70,8 @@ def test_relations():
     assert isl.UnionMap("{ A[i] -> B[i] }").contains(isl.Map("{ A[i] -> B[j] }").space)
     assert isl.Set("[n] -> { A[i, j] : i < n }").has_equal_space(isl.Set("[n] -> { A[k, l] }"))
     assert not isl.Set("[n] -> { A[i, j] : i < n }").has_equal_space(isl.Set("{ A[k, l] }"))
+
+
+def test_a_space_gives_its_parameters():
+    space = isl.Set("[N] -> { A[i] : i < N }").space
+    assert str(isl.Set("{ B[i] }").align_params(space)) == "[N] -> { B[i] }"
