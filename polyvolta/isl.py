@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from polyvolta.sched.by_isl.kinds import yaml_style as yaml_style
     from polyvolta.sched.by_isl.node import ScheduleNode as ScheduleNode
     from polyvolta.sched.by_isl.nodes import AstNode as AstNode
+    from polyvolta.sched.by_isl.printing import AstPrintOptions as AstPrintOptions
     from polyvolta.sched.by_isl.printing import Printer as Printer
     from polyvolta.sched.tree import Schedule as Schedule
     from polyvolta.sets.by_isl.lists import MultiVal as MultiVal
@@ -65,6 +66,7 @@ __all__ = [  # noqa: F822 (the names are there on first use)
     "AstBuild",
     "AstExpr",
     "AstNode",
+    "AstPrintOptions",
     "LocalSpace",
     "MultiVal",
     "Printer",

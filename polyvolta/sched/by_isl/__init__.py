@@ -10,7 +10,7 @@ HOMES = {
     "AstBuild": "build",
     "AstExpr": "expressions",
     "AstNode": "nodes",
-    "Printer": "printing",
+    **dict.fromkeys(("AstPrintOptions", "Printer"), "printing"),
     "ScheduleConstraints": "constraints",
     "ScheduleNode": "node",
 }

@@ -121,7 +121,7 @@ class AstNode:
         """The text in C, without the macros that it uses (`polyvolta.sched.to_c` writes them, too)."""
         if not has_expressions(self.body):
             return to_c(replace(self.scan, body=self.body), macros=False) + "\n"
-        printer = CPrinter(self.scan.ranges, integer_type(self.scan, None), False, _statement, in_c(self.scan))
+        printer = CPrinter(self.scan.ranges, integer_type(self.scan, None), False, statement_lines, in_c(self.scan))
         printer.block(self.body, "")
         return "\n".join(printer.out) + "\n"
 
@@ -129,6 +129,29 @@ class AstNode:
 
     def _bound(self, kind: str, bounds: tuple[Any, ...], strict: bool = False) -> AstExpr:
         return read(self._speller().bounds(kind, bounds, strict))
+
+    def print_(self, printer: Any, options: Any = None) -> Any:  # noqa: ANN401
+        """Add the text in C to a `Printer`; functions in `AstPrintOptions` write what they want.
+
+        Raises
+        ------
+        BadArgument : such a function does not give the printer back.
+        """
+        return printer.print_loops(self, options)
+
+    def for_print(self, printer: Any, options: Any = None) -> Any:  # noqa: ANN401
+        """As `print_`, but this loop itself is no function's."""
+        self._is(For)
+        return printer.print_loops(self, options, head=True)
+
+    def if_print(self, printer: Any, options: Any = None) -> Any:  # noqa: ANN401
+        """As `print_`, of a condition."""
+        self._is(If)
+        return printer.print_loops(self, options)
+
+    def print_macros(self, printer: Any) -> Any:  # noqa: ANN401
+        """Add the definitions of the macros that the text of `to_C_str` uses to a `Printer`."""
+        return printer.print_macros(self)
 
     # ---- loops
 
@@ -259,7 +282,7 @@ class AstNode:
             AstNode(self.scan, self.body[0].body).foreach_descendant_top_down(f)
 
 
-def _statement(call: Call, speller: CSpeller) -> list[str]:
+def statement_lines(call: Call, speller: CSpeller) -> list[str]:
     """The lines of a call, or of what stands in its place."""
     if isinstance(call, NotedCall) and call.expr is not None:
         return [f"{call.expr.to_C_str()};"]

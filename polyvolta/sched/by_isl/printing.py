@@ -1,12 +1,66 @@
-"""isl's printer: what gathers texts, of values by `str` and of loops in C."""
+"""isl's printer: what gathers texts, of values by `str` and of loops in C, parts of which a user's functions write."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
+from polyvolta.sched.by_isl.expressions import AstExpr
 from polyvolta.sched.by_isl.kinds import format, yaml_style
+from polyvolta.sched.by_isl.node import ScheduleNode
+from polyvolta.sched.by_isl.nodes import AstNode, statement_lines
 from polyvolta.sched.errors import BadArgument
+from polyvolta.sched.loops.ast import Call, For
+from polyvolta.sched.loops.notation.c import MACROS, CPrinter
+from polyvolta.sched.loops.notation.expressions import CSpeller
+from polyvolta.sched.loops.notation.names import in_c
+from polyvolta.sched.loops.widths import integer_type
 from polyvolta.sched.tree import Schedule
+
+Writes = Callable[["Printer", "AstPrintOptions", AstNode], "Printer"]
+
+HOLE = Call("", ())  # stands for what is in a loop while its head is written
+
+
+@dataclass(frozen=True, slots=True)
+class AstPrintOptions:
+    """Who writes statements and loops: functions of a printer, these options and the node, which give the printer.
+
+    >>> from polyvolta.isl import AstBuild, AstPrintOptions, Printer, UnionMap
+    >>> def parallel(printer, options, node):
+    ...     printer = printer.start_line().print_str("#pragma omp parallel for").end_line()
+    ...     return node.for_print(printer, AstPrintOptions.alloc())
+    >>> options, handle = AstPrintOptions.alloc().set_print_for(parallel)
+    >>> loops = AstBuild.alloc().node_from_schedule_map(UnionMap("{ S[i, j] -> [i, j] : 0 <= i, j < 4 }"))
+    >>> print(loops.print_(Printer.to_str(), options).get_str(), end="")
+    #pragma omp parallel for
+    for (int c0 = 0; c0 < 4; c0 += 1)
+      for (int c1 = 0; c1 < 4; c1 += 1)
+        S(c0, c1);
+    """
+
+    print_user: Writes | None = None
+    print_for: Writes | None = None
+
+    @staticmethod
+    def alloc(context: object = None) -> AstPrintOptions:
+        """Nobody but the printer; isl's context means nothing."""
+        return AstPrintOptions()
+
+    def set_print_user(self, writes: Writes) -> tuple[AstPrintOptions, Writes]:
+        """The options with a function that writes statements, and a handle, which need not be kept."""
+        return replace(self, print_user=_function(writes)), writes
+
+    def set_print_for(self, writes: Writes) -> tuple[AstPrintOptions, Writes]:
+        """The options with a function that writes loops, and a handle, which need not be kept."""
+        return replace(self, print_for=_function(writes)), writes
+
+
+def _function(given: Any) -> Any:  # noqa: ANN401
+    if not callable(given):
+        raise BadArgument(f"a function of a printer, options and a node writes, not {given!r}")
+    return given
 
 
 class Printer:
@@ -61,10 +115,6 @@ class Printer:
         ------
         BadArgument : sets and functions in C.
         """
-        from polyvolta.sched.by_isl.expressions import AstExpr
-        from polyvolta.sched.by_isl.node import ScheduleNode
-        from polyvolta.sched.by_isl.nodes import AstNode
-
         if isinstance(value, AstNode):
             return self.print_str(value.to_C_str())  # loops are C in both formats
         if isinstance(value, AstExpr):
@@ -78,6 +128,29 @@ class Printer:
     print_union_pw_aff = print_union_pw_multi_aff = print_multi_union_pw_aff = print_multi_val = print_value
     print_pw_qpolynomial = print_constraint = print_space = print_point = print_val = print_id = print_value
     print_schedule = print_schedule_node = print_ast_node = print_ast_expr = print_value
+
+    def print_loops(self, node: AstNode, options: AstPrintOptions | None = None, head: bool = False) -> Self:
+        """Add loops in C, of which functions in `options` write what they want; those of a `head` not the first loop.
+
+        See `AstNode.print_`.
+        """
+        writer = _Writer(node, options or AstPrintOptions())
+        if head and isinstance(first := node.body[0], For):
+            writer.headed(first)
+        else:
+            writer.block(node.body, "")
+        for line in writer.out:
+            self.start_line().print_str(line).end_line()
+        return self
+
+    def print_macros(self, node: AstNode) -> Self:
+        """Add the definitions of the macros that loops use; see `AstNode.print_macros`."""
+        speller = CPrinter(node.scan.ranges, names=in_c(node.scan))
+        speller.block(node.body, "")
+        for name in MACROS:
+            if name in speller.speller.used:
+                self.start_line().print_str(MACROS[name]).end_line()
+        return self
 
     def set_indent(self, indent: int) -> Self:
         """How many blanks `start_line` writes."""
@@ -104,3 +177,43 @@ class Printer:
     def get_str(self) -> str:
         """All that was printed."""
         return "".join(self._texts)
+
+
+class _Writer(CPrinter):
+    """Writes loops in C, and lets functions write their parts."""
+
+    def __init__(self, node: AstNode, options: AstPrintOptions) -> None:
+        scan = node.scan
+        super().__init__(scan.ranges, integer_type(scan, None), False, self.lines, in_c(scan))
+        self.node, self.options = node, options
+
+    def lines(self, call: Call, speller: CSpeller) -> list[str]:
+        """The lines of a statement."""
+        if call is HOLE:
+            return [""]
+        if self.options.print_user is None:
+            return statement_lines(call, speller)
+        return self.written(self.options.print_user, call, "")
+
+    def loop(self, node: For, pad: str) -> None:
+        if self.options.print_for is None:
+            super().loop(node, pad)
+        else:
+            self.out += self.written(self.options.print_for, node, pad)
+
+    def written(self, writes: Writes, node: Call | For, pad: str) -> list[str]:
+        """The lines that a function writes for a node."""
+        found = writes(Printer().set_indent(len(pad)), self.options, replace(self.node, body=(node,)))
+        if not isinstance(found, Printer):
+            raise BadArgument(f"what writes a node gives its printer back, not {found!r}")
+        return found.get_str().splitlines()
+
+    def headed(self, loop: For) -> None:
+        """A loop as this class writes it, whose parts functions write."""
+        at = len(self.out)
+        super().loop(replace(loop, body=(HOLE,)), "")
+        *before, head, _ = self.out[at:]
+        self.out[at:] = before
+        outside, self.speller.scope = self.speller.scope, {**self.speller.scope, loop.var: loop}
+        self.nested(head, loop.body, "")
+        self.speller.scope = outside
