@@ -6,7 +6,7 @@ they call S: `Split.names` tells.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
@@ -41,6 +41,9 @@ def by_cases(root: Node) -> Split | None:
     _collect(root, found)
     if not found:
         return None
+    there = list(_instances(root))
+    for s, some in found.items():  # what no band has an expression for may be what is nowhere
+        some[:] = [c for c in some if not all(part.only(s).is_disjoint(c) for part in there)]
     cells = {s: [(f"{s}#{k}", cell) for k, cell in enumerate(some)] for s, some in found.items()}
     names = {name: s for s, some in cells.items() for name, _ in some}
     return Split(_split(root, cells), names, cells)
@@ -58,6 +61,17 @@ def _collect(node: Node, found: dict[str, list[Set]]) -> None:
                         cells[:] = [c for cell in cells for c in (cell & when, cell - when) if not c.is_empty()]
     for child in node.children:
         _collect(child, found)
+
+
+def _instances(node: Node) -> Iterator[Set]:
+    """What a tree has instances of, from its domain and its extensions."""
+    match node:
+        case Domain(domain):
+            yield domain
+        case Extension(extension):
+            yield extension.range()
+    for child in node.children:
+        yield from _instances(child)
 
 
 def _split(node: Node, cells: Cells) -> Node:

@@ -11,7 +11,7 @@ from polyvolta.sched.dependence import dependences, flow, live_in, live_out
 from polyvolta.sched.errors import BadProgram, BadSchedule
 from polyvolta.sched.legality import violations
 from polyvolta.sched.program import Program, nest, nest_from_source
-from polyvolta.sets import budget
+from polyvolta.sets import Map, budget
 from tests.sched.dependence.oracle import Ways, pairs
 
 
@@ -233,3 +233,19 @@ def test_rows_that_constants_tell_apart_are_no_pairs():
     assert [(d.kind, d.source, d.sink) for d in found] == [("RAW", a, b) for a, b in pairwise(names)]
     expected = {(i, j) for i, j in product(range(1, 5), repeat=2) if abs(i - j) == 1}
     assert all(set(d.relation.points(N=6)) == expected for d in found)
+
+
+def test_a_write_that_only_may_happen_hides_no_write_before_it():
+    program = Program.parse(
+        "[N] -> { S[i] : 0 <= i < N; T[i] : 0 <= i < N; U[i] : 0 <= i < N }",
+        reads="{ U[i] -> A[i] }",
+        writes="{ S[i] -> A[i] }",
+        may_writes="{ T[i] -> A[i] : i >= 2 }",
+        schedule="{ S[i] -> [i, 0]; T[i] -> [i, 1]; U[i] -> [i, 2] }",
+    )
+    found = flow(program)
+    assert found.must.is_equal(Map("[N] -> { S[i] -> U[i] : 0 <= i < 2 and i < N }"))
+    assert found.may.is_equal(Map("[N] -> { S[i] -> U[i] : 0 <= i < N; T[i] -> U[i] : 2 <= i < N }"))
+    assert found.may_no_source.is_empty()
+    raw = [d.relation for d in dependences(program) if d.kind == "RAW"]
+    assert raw[0].union(*raw[1:]).is_equal(found.may)

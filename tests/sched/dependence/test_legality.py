@@ -245,3 +245,35 @@ def test_dependences_are_given_to_a_tree():
         bare.with_dependences([3])
     with pytest.raises(BadProgram):
         bare.with_dependences(7)
+
+
+@pytest.mark.parametrize(
+    ("text", "time"),
+    [
+        ("(i) : i < 5; (2i) : i >= 5", lambda i: i if i < 5 else 2 * i),
+        ("(i) : i < 5; (-i) : i >= 5", lambda i: i if i < 5 else -i),
+        ("(i) : i < 5; (i - 5) : i >= 5", lambda i: i if i < 5 else i - 5),
+        ("(i) : i < 5; (i - 1) : i >= 5", lambda i: i if i < 5 else i - 1),
+        ("(2i) : i < 5; (i + 5) : i >= 5", lambda i: 2 * i if i < 5 else i + 5),
+        ("(20 - i) : i = 0; (i) : i >= 1", lambda i: 20 if i == 0 else i),
+    ],
+)
+def test_bands_by_cases_are_legal_where_times_ascend(text, time):
+    relation = Map("{ S[i] -> S[i + 1] : 0 <= i < 9 }")
+    band = f'{{ schedule: "[{{ S[i] -> [{text}] }}]" }}'
+    tree = Schedule.parse(f'{{ domain: "{{ S[i] : 0 <= i < 10 }}", child: {band} }}')
+    late = {(i, i + 1) for i in range(9) if time(i) > time(i + 1)}
+    same = {(i, i + 1) for i in range(9) if time(i) == time(i + 1)}  # which nothing below the band orders
+    found = list(violations(tree, [Dependence("RAW", "A", "S", "S", relation)]))
+    assert bool(found) == bool(late | same)
+    assert {(v.source, v.sink) for v in found} <= {(f"S[{i}]", f"S[{j}]") for i, j in late | same}
+
+
+def test_bands_by_cases_below_filters_have_expressions_for_what_is_there():
+    band = '{ schedule: "[{ S[i] -> [(20 - i) : i = 0; (i) : i >= 1] }]" }'
+    filters = f'[ {{ filter: "{{ S[i] }}", child: {band} }}, {{ filter: "{{ T[i] }}" }} ]'
+    domain = "{ S[i] : 0 <= i < 10; T[i] : 0 <= i < 10 }"
+    tree = Schedule.parse(f'{{ domain: "{domain}", child: {{ sequence: {filters} }} }}')
+    within = Dependence("RAW", "A", "S", "S", Map("{ S[i] -> S[i + 1] : 0 <= i < 9 }"))
+    after = Dependence("RAW", "A", "S", "T", Map("{ S[i] -> T[i] : 0 <= i < 9 }"))
+    assert [(v.source, v.sink) for v in violations(tree, [within, after])] == [("S[0]", "S[1]")]
