@@ -155,8 +155,8 @@ def _searched(pieces: tuple[Conjunct, ...], done: list[_Piece], todo: list[_Piec
 def _parted_all(frame: Frame, pieces: list[_Piece]) -> bool:
     """Whether between any two pieces a point of none is known, so that no conjunct within the union contains two.
 
-    Then none can be widened until another goes. A wider piece may speak of any floor at hand, so there must be none.
-    Of many pieces it is not asked.
+    Then none can be widened until another goes, for `widened` drops none but what the wider one has as a whole. A wider
+    piece may speak of any floor at hand, so there must be none. Of many pieces it is not asked.
     """
     if frame.divs or len(pieces) >= MANY:
         return False
@@ -273,7 +273,7 @@ class _Piece:
         return None if point is None else lifted(member.frame.divs, point)
 
     def parted(self, other: _Piece) -> bool:
-        """Whether a point of neither is seen at once on a segment between both, so that no conjunct is their union."""
+        """Whether a point of neither is seen at once on a segment between both: no conjunct over these floors is both."""
         if other not in self._gaps and not settled(self.member, other.member) and self.start and other.start:
             point = next(parting(self.member, other.member, self.start, other.start), None)
             if point is not None:
@@ -282,7 +282,7 @@ class _Piece:
         return self._gaps.get(other, False)
 
     def gap(self, other: _Piece) -> bool:
-        """Whether a point is found between both that is in neither, so that no conjunct is their union."""
+        """Whether a point is found between both that is in neither: no conjunct over the same floors is their union."""
         if other not in self._gaps:
             self.walk()
             other.walk()

@@ -4,7 +4,7 @@ Most pairs of pieces cannot be fused, and most of these show it at once: walk fr
 to where a row of B fails, likewise from a point of B, and look at the segment between both ends. On it every row is
 affine, so A's rows fail from some place on, B's up to some place, and where the first place comes before the second,
 the integer points between are in neither. A conjunction holds at all integer points between two of its own, so no
-conjunct is the union of both.
+conjunct over the same floors is the union of both.
 
 This takes a few sums for each row, a tenth of what linear programs for the same rows take, and says nothing where it
 finds no such segment. `between` looks further, from more points.
