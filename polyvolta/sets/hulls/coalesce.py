@@ -273,7 +273,7 @@ class _Piece:
         return None if point is None else lifted(member.frame.divs, point)
 
     def parted(self, other: _Piece) -> bool:
-        """Whether a point of neither is seen at once on a segment between both: no conjunct over these floors is both."""
+        """Whether a point of neither is seen at once between both: no conjunct over the same floors is their union."""
         if other not in self._gaps and not settled(self.member, other.member) and self.start and other.start:
             point = next(parting(self.member, other.member, self.start, other.start), None)
             if point is not None:
