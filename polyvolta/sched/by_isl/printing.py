@@ -134,7 +134,7 @@ class Printer:
 
         See `AstNode.print_`.
         """
-        writer = _Writer(node, options or AstPrintOptions())
+        writer = _Writer(node, options or AstPrintOptions(), self._format)
         if head and isinstance(first := node.body[0], For):
             writer.headed(first)
         else:
@@ -182,10 +182,10 @@ class Printer:
 class _Writer(CPrinter):
     """Writes loops in C, and lets functions write their parts."""
 
-    def __init__(self, node: AstNode, options: AstPrintOptions) -> None:
+    def __init__(self, node: AstNode, options: AstPrintOptions, form: format) -> None:
         scan = node.scan
         super().__init__(scan.ranges, integer_type(scan, None), False, self.lines, in_c(scan))
-        self.node, self.options = node, options
+        self.node, self.options, self.form = node, options, form
 
     def lines(self, call: Call, speller: CSpeller) -> list[str]:
         """The lines of a statement."""
@@ -203,7 +203,8 @@ class _Writer(CPrinter):
 
     def written(self, writes: Writes, node: Call | For, pad: str) -> list[str]:
         """The lines that a function writes for a node."""
-        found = writes(Printer().set_indent(len(pad)), self.options, replace(self.node, body=(node,)))
+        printer = Printer().set_output_format(self.form).set_indent(len(pad))
+        found = writes(printer, self.options, replace(self.node, body=(node,)))
         if not isinstance(found, Printer):
             raise BadArgument(f"what writes a node gives its printer back, not {found!r}")
         return found.get_str().splitlines()

@@ -21,7 +21,6 @@ from functools import lru_cache
 from polyvolta.sched.by_isl.expressions import AstExpr, Op
 from polyvolta.sched.loops.notation.expressions import CSpeller
 from polyvolta.sets import Aff
-from polyvolta.sets.values.digits import mod_parts
 
 _WORD = re.compile(r"\s*(\d+|[^\W\d][\w.']*|&&|\|\||[<>=]=|[-+*/%<>?:^(),])")
 _BINARY = (
@@ -51,13 +50,7 @@ class Spelled(CSpeller):
         text = self.text(num)
         return f"({text} - {den} * fdiv_q({text}, {den}))"
 
-    def divisible(self, e: Aff) -> str | None:
-        parts = mod_parts(e)
-        _, num, den, _ = parts[0] if len(parts) == 1 else (0, e, None, e)
-        if den is None:
-            return None
-        if 2 * num.const > den and self.as_good(num, num - den):
-            num = num - den
+    def multiple(self, num: Aff, den: int) -> str:
         return f"zdiv_r({self.text(num)}, {den}) == 0"
 
     def extreme(self, kind: str, texts: Sequence[str]) -> str:

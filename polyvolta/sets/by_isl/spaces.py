@@ -342,28 +342,10 @@ METHODS: tuple[tuple[str, str, Callable[..., Any]], ...] = (
     ("Space", "add_param_id", add_param_id),
     ("Space", "match", lambda self, kind, other, its: kinds.of_kind(self, kind) == kinds.of_kind(other, its)),
     ("Space", "to_str", lambda self: str(self)),
-    *(
-        ("Space", name, through(name))
-        for name in (
-            "add_dims",
-            "insert_dims",
-            "move_dims",
-            "set_dim_name",
-            "reverse",
-            "wrap",
-            "unwrap",
-            "curry",
-            "uncurry",
-            "zip",
-            "range_curry",
-            "product",
-            "domain_product",
-            "range_product",
-            "factor_domain",
-            "factor_range",
-            "range_reverse",
-        )
-    ),
+    *(("Space", name, through(name)) for name in (
+        "add_dims", "insert_dims", "move_dims", "set_dim_name", "reverse", "wrap", "unwrap", "curry", "uncurry", "zip",
+        "range_curry", "product", "domain_product", "range_product", "factor_domain", "factor_range", "range_reverse",
+    )),
     ("Space", "drop_dims", through("remove_dims")),
     ("Space", "set_dim_id", through("set_dim_name")),
 )

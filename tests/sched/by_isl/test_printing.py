@@ -29,6 +29,7 @@ def test_functions_write_statements_and_loops():
     seen = []
 
     def user(printer, options, node):
+        assert printer.get_output_format() == isl.format.C
         seen.append(node.user_get_expr().to_C_str())
         return printer.start_line().print_str("<user>").end_line()
 

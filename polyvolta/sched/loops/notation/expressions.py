@@ -159,6 +159,10 @@ class Speller:
             return None
         if 2 * num.const > den and self.as_good(num, num - den):
             num = num - den
+        return self.multiple(num, den)
+
+    def multiple(self, num: Aff, den: int) -> str:
+        """That a number divides an expression."""
         return f"{self.operand(num)} % {den} == 0"
 
     def as_good(self, num: Aff, other: Aff) -> bool:
