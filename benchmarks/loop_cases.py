@@ -101,6 +101,23 @@ def scheduled_by_isl() -> Iterator[Input]:
                 yield Input(f"isl's schedules, {kind}", name, yaml_of(new))
 
 
+def random_trees(text: str) -> Iterator[Input]:
+    """Trees of `tests/sched/loops/draw.py`: `9001:0-300`, or `9001:64,77`, is a seed and the trees' numbers.
+
+    A tree with a loop over a name of a machine is left out: it is no C by itself.
+    """
+    from tests.sched.campaign import data_of
+    from tests.sched.loops.draw import tree
+
+    seed, _, numbers = text.partition(":")
+    for part in numbers.split(","):
+        first, _, last = part.partition("-")
+        for number in range(int(first), int(last or first) + 1):
+            drawn = tree(data_of(int(seed), number)).schedule
+            if not any(m.name for _, node in drawn.walk() if isinstance(node, Band) for m in node.members):
+                yield Input(f"random {seed}", f"#{number}", drawn.to_isl(), drawn)
+
+
 def tiled_by_isl(node: object, sizes: Sequence[int]) -> object:
     """The tree with every permutable band of two members or more tiled, at the same node."""
     for k in range(node.n_children()):

@@ -1,6 +1,6 @@
 """Loops beside isl's: what the code tests that is generated from the same trees and maps, counted as it runs.
 
-    python benchmarks/loops.py [PATH ...] [--only words] [--values 9,40,100] [--each] [--show]
+    python benchmarks/loops.py [PATH ...] [--only words] [--random SEED:NUMBERS] [--values 9,40,100] [--each] [--show]
 
 needs islpy (pip install -e ".[bench]") and a C compiler. A PATH is a folder, whose folders are classes, or a file.
 Without one, the inputs are those of `benchmarks/loop_inputs` and the trees of PolyBench, as written, scheduled and
@@ -10,6 +10,7 @@ solvers; masks, convolutions, grids and other remainders; unions of statements o
 tiles apart; scheduled programs in waves, backwards, unrolled, or cut up for blocks and threads. A file is one of
 isl's schedule trees (`.st`); or a map, a context and options, as isl's `codegen` takes them (`.in`); or many of
 either, each behind a line `== name` (`.txt`), which are a class of their own; or an input of CLooG (`.cloog`).
+With `--random 9001:0-435` they are the random trees of those numbers that the tests draw from that seed.
 
 Both codes are compiled with every loop test and every comparison of an `if` counted as it is evaluated, and run with
 all parameters at each value, or at the nearest that the context allows. Both must call the same instances. For each
@@ -33,7 +34,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 
-from loop_cases import Input, inputs_of, polybench, scheduled_by_isl  # noqa: E402
+from loop_cases import Input, inputs_of, polybench, random_trees, scheduled_by_isl  # noqa: E402
 from loop_counts import measure  # noqa: E402
 
 from polyvolta.sched import Band, Domain, Member, Schedule, scan  # noqa: E402
@@ -241,6 +242,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("paths", nargs="*", type=Path)
     parser.add_argument("--only", default="", help="words in the class or the name of an input")
+    parser.add_argument("--random", default="", metavar="SEED:NUMBERS", help="random trees, as 9001:0-435 or 9001:64,77")
     parser.add_argument("--values", default="9,40,100")
     parser.add_argument("--each", action="store_true")
     parser.add_argument("--show", action="store_true")
@@ -251,8 +253,10 @@ def main() -> None:
         sys.exit(f"benchmarks/loops.py needs {lacks}")
     signal.signal(signal.SIGVTALRM, stop)
     values = [int(v) for v in args.values.split(",")]
-    found = [one for path in args.paths or [HERE / "loop_inputs"] for one in inputs_of(path)]
-    if not args.paths:
+    found = [one for path in args.paths or [HERE / "loop_inputs"] * (not args.random) for one in inputs_of(path)]
+    if args.random:
+        found += random_trees(args.random)
+    elif not args.paths:
         found += [*polybench(), *scheduled_by_isl()]
     found = [one for one in found if all(w in f"{one.kind} {one.name}" for w in args.only.split())]
     for k, one in enumerate(found):
