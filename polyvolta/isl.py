@@ -24,7 +24,7 @@ import polyvolta.sets as _sets
 from polyvolta.sched.by_isl import HOMES
 from polyvolta.sets import *  # noqa: F403 - every name of the sets, by their list
 from polyvolta.sets.budgets import metered
-from polyvolta.sets.by_isl.lists import ELEMENTS, ListOf
+from polyvolta.sets.by_isl.objects.lists import ELEMENTS, ListOf
 
 if TYPE_CHECKING:
     from polyvolta.sched.by_isl.build import AstBuild as AstBuild
@@ -44,8 +44,8 @@ if TYPE_CHECKING:
     from polyvolta.sched.by_isl.printing import AstPrintOptions as AstPrintOptions
     from polyvolta.sched.by_isl.printing import Printer as Printer
     from polyvolta.sched.tree import Schedule as Schedule
-    from polyvolta.sets.by_isl.lists import MultiVal as MultiVal
-    from polyvolta.sets.by_isl.spaces import LocalSpace as LocalSpace
+    from polyvolta.sets.by_isl.objects.spaces import LocalSpace as LocalSpace
+    from polyvolta.sets.by_isl.objects.vectors import MultiVal as MultiVal
 
 Aff = _sets.PwAff  # type: ignore[misc, assignment]  # isl's is a function
 
@@ -91,9 +91,9 @@ def __getattr__(name: str) -> object:
     elif name in HOMES:
         value = getattr(import_module(f"polyvolta.sched.by_isl.{HOMES[name]}"), name)
     elif name == "MultiVal":
-        from polyvolta.sets.by_isl.lists import MultiVal as value
+        from polyvolta.sets.by_isl.objects.vectors import MultiVal as value
     elif name == "LocalSpace":
-        from polyvolta.sets.by_isl.spaces import LocalSpace as value
+        from polyvolta.sets.by_isl.objects.spaces import LocalSpace as value
     elif name.endswith("List") and name.removesuffix("List") in ELEMENTS:
         value = ListOf
     else:

@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from polyvolta.sets.by_isl.aligning import align_two as align_two
     from polyvolta.sets.by_isl.constraints import Constraint as Constraint
     from polyvolta.sets.by_isl.functions import make_zero_and_vars as make_zero_and_vars
-    from polyvolta.sets.by_isl.values import DEFAULT_CONTEXT as DEFAULT_CONTEXT
-    from polyvolta.sets.by_isl.values import Context as Context
-    from polyvolta.sets.by_isl.values import Id as Id
-    from polyvolta.sets.by_isl.values import Point as Point
-    from polyvolta.sets.by_isl.values import Val as Val
+    from polyvolta.sets.by_isl.objects.values import DEFAULT_CONTEXT as DEFAULT_CONTEXT
+    from polyvolta.sets.by_isl.objects.values import Context as Context
+    from polyvolta.sets.by_isl.objects.values import Id as Id
+    from polyvolta.sets.by_isl.objects.values import Point as Point
+    from polyvolta.sets.by_isl.objects.values import Val as Val
     from polyvolta.sets.counting.quasipoly import PwQPolynomial as PwQPolynomial
     from polyvolta.sets.counting.quasipoly import QPolynomial as QPolynomial
     from polyvolta.sets.errors import BudgetExceeded as BudgetExceeded
@@ -73,7 +73,7 @@ _HOMES = {
     "Constraint": "by_isl.constraints",
     "make_zero_and_vars": "by_isl.functions",
     **dict.fromkeys("align_spaces align_two affs_from_space".split(), "by_isl.aligning"),
-    **dict.fromkeys("Context DEFAULT_CONTEXT Id Point Val".split(), "by_isl.values"),
+    **dict.fromkeys("Context DEFAULT_CONTEXT Id Point Val".split(), "by_isl.objects.values"),
     "RationalSet": "rationals.rational",
     **dict.fromkeys("Aff aff var xor".split(), "values.aff"),
     "dim_type": "values.kinds",

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from polyvolta.sched.by_isl.kinds import ast_expr_op_type, ast_expr_type
 from polyvolta.sched.errors import BadArgument
 from polyvolta.sets import DEFAULT_CONTEXT, Context, Id, Val
-from polyvolta.sets.by_isl.lists import ListOf
+from polyvolta.sets.by_isl.objects.lists import ListOf
 from polyvolta.sets.errors import kind_of
 
 Op = ast_expr_op_type

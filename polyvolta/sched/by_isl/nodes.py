@@ -26,7 +26,7 @@ from polyvolta.sched.loops.result import Scan
 from polyvolta.sched.loops.widths import integer_type
 from polyvolta.sched.wrapped import word
 from polyvolta.sets import Id, var
-from polyvolta.sets.by_isl.lists import ListOf
+from polyvolta.sets.by_isl.objects.lists import ListOf
 
 
 @dataclass(frozen=True, slots=True)

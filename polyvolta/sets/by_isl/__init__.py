@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 from importlib import import_module
 from typing import Any
 
-MODULES = ("dimensions", "spaces", "relations", "functions", "constraints", "expressions", "quotients", "binding",
-           "union_functions")  # fmt: skip
+MODULES = ("dimensions", "objects.spaces", "relations", "functions", "constraints", "expressions", "quotients",
+           "binding", "union_functions")  # fmt: skip
 
 
 def methods() -> Iterator[tuple[str, str, Callable[..., Any]]]:

@@ -18,8 +18,8 @@ from ..values.aff import Aff, var
 from ..values.named import by_isl
 from ..values.space import Space, whole
 from .functions import expression
-from .lists import listed
-from .values import Val
+from .objects.lists import listed
+from .objects.values import Val
 
 if TYPE_CHECKING:
     from ..conjuncts.conjunct import Conjunct

@@ -11,7 +11,7 @@ from ..operations.bounds import with_row
 from ..values import kinds
 from ..values.aff import var
 from ..values.space import Space
-from .values import Val, number, plain
+from .objects.values import Val, number, plain
 
 if TYPE_CHECKING:
     from ..values.map import Map

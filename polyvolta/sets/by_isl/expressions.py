@@ -16,9 +16,9 @@ from ..values.space import POINT, Space, Tuple, whole
 from . import dimensions
 from .constraints import Constraint
 from .functions import expression
+from .objects.values import Val
 from .quotients import coefficient
 from .relations import itself, same
-from .values import Val
 
 if TYPE_CHECKING:
     from ..functions.pwaff import PwAff

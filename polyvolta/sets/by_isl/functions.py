@@ -218,7 +218,7 @@ def identical(cls: type[MultiPwAff], called: str, space: Any) -> MultiPwAff:  # 
     ------
     SpaceMismatch : the tuples differ, or that is no space.
     """
-    from .spaces import every
+    from .objects.spaces import every
 
     graph: Any = every(space)
     on = graph.domain() if space.inp is not None else graph
@@ -231,7 +231,7 @@ def zero(cls: type[MultiPwAff], called: str, space: Any) -> MultiPwAff:  # noqa:
     """The function that is 0 in each dimension: of a map's space on its inputs, of a set's on parameters alone."""
     from ..functions.pwaff import PwAff
     from ..values.map import Map
-    from .spaces import every
+    from .objects.spaces import every
 
     graph: Any = every(space)
     if space.inp is None:

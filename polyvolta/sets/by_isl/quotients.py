@@ -16,7 +16,7 @@ from ..values.aff import Aff, Floor, linear
 from ..values.space import Space, whole
 from . import dimensions
 from .functions import expression, is_one_expression, scale_down_val
-from .values import Val
+from .objects.values import Val
 
 if TYPE_CHECKING:
     from ..functions.pwaff import PwAff

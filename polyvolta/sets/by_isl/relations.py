@@ -16,9 +16,9 @@ from ..engine.rows import Row
 from ..errors import UnknownName, need_function
 from ..values.shape import rearranged
 from ..values.space import Space, Tuple, position, renamed
-from .lists import listed
-from .values import DEFAULT_CONTEXT, Point, plain
-from .values import number as number_of
+from .objects.lists import listed
+from .objects.values import DEFAULT_CONTEXT, Point, plain
+from .objects.values import number as number_of
 
 if TYPE_CHECKING:
     from ..functions.pwaff import PwAff

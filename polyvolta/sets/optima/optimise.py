@@ -101,7 +101,7 @@ def sample_point(self: Set, /, **params: int) -> tuple[int, ...]:
     >>> Set("{ [x, y] : 3x + 5y = 1 and 0 <= x < 9 }").sample_point()
     (2, -1)
     """
-    from ..by_isl.values import Point
+    from ..by_isl.objects.values import Point
 
     _ = self.space
     for _, cs in concrete(self, params).parts:

@@ -199,7 +199,7 @@ def _values(cls: Any, called: str, f: Any) -> Any:  # noqa: ANN401
 
 def _of_point(cls: Any, called: str, p: Any) -> Any:  # noqa: ANN401
     """The set of one point, which isl's methods gave."""
-    from ..by_isl.values import Point
+    from ..by_isl.objects.values import Point
 
     if not isinstance(p, Point):
         raise SpaceMismatch(f"{called} needs a Point, not {kind_of(p)}", where=str(p),

@@ -102,7 +102,7 @@ class Space:
         >>> print(space, space.param_names)
         [x, y] ('n',)
         """
-        from ..by_isl.spaces import of_names
+        from ..by_isl.objects.spaces import of_names
 
         return of_names(set, in_, out, params)
 
@@ -115,7 +115,7 @@ class Space:
         >>> print(Space.set_alloc(None, 1, 2))
         [i0, i1]
         """
-        from ..by_isl.spaces import counted
+        from ..by_isl.objects.spaces import counted
 
         return counted(n_params, n)
 
@@ -137,7 +137,7 @@ class Space:
         >>> print(Space.alloc(None, 0, 1, 2))
         [i0] -> [o0, o1]
         """
-        from ..by_isl.spaces import counted
+        from ..by_isl.objects.spaces import counted
 
         return counted(n_params, n_in, n_out)
 

@@ -9,15 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..errors import SpaceMismatch, UnknownName, kind_of
-from ..values import kinds
-from ..values.shape import spaced
-from ..values.space import POINT, Space, Tuple, whole
+from ...errors import SpaceMismatch, UnknownName, kind_of
+from ...values import kinds
+from ...values.shape import spaced
+from ...values.space import POINT, Space, Tuple, whole
 from .values import Id, plain
 
 if TYPE_CHECKING:
-    from ..values.map import Map
-    from ..values.set import Set
+    from ...values.map import Map
+    from ...values.set import Set
 
 
 def of_names(
@@ -83,8 +83,8 @@ def get_domain_space(self: Any) -> Space:  # noqa: ANN401
 
 def every(space: Space) -> Set | Map:
     """All points of a space."""
-    from ..values.map import Map
-    from ..values.set import Set
+    from ...values.map import Map
+    from ...values.set import Set
 
     if not isinstance(space, Space):
         raise SpaceMismatch(f"a Space is needed, not {kind_of(space)}", where=str(space), hint="s.get_space()")
@@ -257,7 +257,7 @@ def get_var_ids(self: Any, kind: Any) -> list[Id]:  # noqa: ANN401
 
 def get_id_dict(self: Any, kind: Any = None) -> dict[Id, Any]:  # noqa: ANN401
     """For each name the kind of the dimension and its position; of one kind if it is given."""
-    from .dimensions import get_var_dict
+    from ..dimensions import get_var_dict
 
     return {Id(name): at for name, at in get_var_dict(self, kind).items()}
 
@@ -342,10 +342,28 @@ METHODS: tuple[tuple[str, str, Callable[..., Any]], ...] = (
     ("Space", "add_param_id", add_param_id),
     ("Space", "match", lambda self, kind, other, its: kinds.of_kind(self, kind) == kinds.of_kind(other, its)),
     ("Space", "to_str", lambda self: str(self)),
-    *(("Space", name, through(name)) for name in (
-        "add_dims", "insert_dims", "move_dims", "set_dim_name", "reverse", "wrap", "unwrap", "curry", "uncurry", "zip",
-        "range_curry", "product", "domain_product", "range_product", "factor_domain", "factor_range", "range_reverse",
-    )),
+    *(
+        ("Space", name, through(name))
+        for name in (
+            "add_dims",
+            "insert_dims",
+            "move_dims",
+            "set_dim_name",
+            "reverse",
+            "wrap",
+            "unwrap",
+            "curry",
+            "uncurry",
+            "zip",
+            "range_curry",
+            "product",
+            "domain_product",
+            "range_product",
+            "factor_domain",
+            "factor_range",
+            "range_reverse",
+        )
+    ),
     ("Space", "drop_dims", through("remove_dims")),
     ("Space", "set_dim_id", through("set_dim_name")),
 )

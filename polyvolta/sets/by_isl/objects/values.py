@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterable
 from math import gcd
 from typing import Any, Self
 
-from ..errors import NotSupported, UnknownName, kind_of
-from ..values import kinds
-from ..values.space import Space
+from ...errors import NotSupported, UnknownName, kind_of
+from ...values import kinds
+from ...values.space import Space
 from .numbers import BOTH, Number, NumberType, made, pair, read
 
 
@@ -230,7 +230,7 @@ class Point(tuple):
 
     def to_set(self) -> Any:  # noqa: ANN401
         """The set of it alone; see `Point`."""
-        from ..values.set import Set
+        from ...values.set import Set
 
         return Set.universe(self.space).fix(dict(enumerate(self)))
 

@@ -13,7 +13,7 @@ from fractions import Fraction
 from numbers import Rational
 from typing import Any
 
-from ..errors import NotAffine, kind_of
+from ...errors import NotAffine, kind_of
 
 
 class NumberType(type):
@@ -140,7 +140,7 @@ def pair(value: object) -> tuple[int, int] | None:
     >>> pair(3), pair(Fraction(6, 4)), pair("3")
     ((3, 1), (3, 2), None)
     """
-    from ..values.space import whole
+    from ...values.space import whole
 
     if isinstance(value, Number):
         return value.num, value.den

@@ -1,0 +1,79 @@
+"""isl's lists, all of one class: a list of Python's that has isl's methods as well."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from typing import Any, Self
+
+ELEMENTS = (
+    "Aff", "AstExpr", "AstNode", "BasicMap", "BasicSet", "Constraint", "Id", "Map", "MultiAff", "PwAff", "PwMultiAff",
+    "PwQPolynomial", "QPolynomial", "Set", "UnionMap", "UnionPwAff", "UnionPwMultiAff", "UnionSet", "Val",
+)  # fmt: skip
+"""The classes of isl of which there are lists, `AffList` and so on."""
+
+
+class ListOf(list[Any]):
+    """A list with the methods of isl's, which give another list where Python's change this one.
+
+    >>> sizes = ListOf.alloc(None, 2).add(3).add(4)
+    >>> sizes, sizes.n_val(), sizes.get_at(1), sizes.get_val(0), sizes.concat([5]), sizes.drop(0, 1), len(sizes)
+    ([3, 4], 2, 4, 3, [3, 4, 5], [4], 2)
+    """
+
+    @classmethod
+    def alloc(cls, context: object = None, size: int = 0) -> Self:
+        """An empty list; isl's context and the number of elements that are to come mean nothing."""
+        return cls()
+
+    def add(self, element: object) -> Self:
+        """The list with one more element at its end."""
+        return type(self)([*self, element])
+
+    def concat(self, other: Iterable[object]) -> Self:
+        """The elements of two lists."""
+        return type(self)([*self, *other])
+
+    def drop(self, first: int, n: int) -> Self:
+        """The list without some elements that follow each other."""
+        return type(self)([*self[:first], *self[first + n :]])
+
+    def set_at(self, index: int, element: object) -> Self:
+        """The list with another element at a position, which is there."""
+        found = type(self)(self)
+        found[index] = element
+        return found
+
+    def get_at(self, index: int) -> Any:  # noqa: ANN401
+        """The element at a position."""
+        return self[index]
+
+    def size(self) -> int:
+        """How many elements there are."""
+        return len(self)
+
+    def foreach(self, f: Callable[[Any], object]) -> None:
+        """Call a function with each element."""
+        for element in self:
+            f(element)
+
+
+def _of_one(cls: type[ListOf], element: object) -> ListOf:
+    return cls([element])
+
+
+for _element in ELEMENTS:
+    _word = "pw_qpolynomial" if _element == "PwQPolynomial" else re.sub(r"(?<=[a-z])(?=[A-Z])", "_", _element).lower()
+    setattr(ListOf, f"n_{_word}", ListOf.size)
+    setattr(ListOf, f"get_{_word}", ListOf.get_at)
+    setattr(ListOf, f"from_{_word}", classmethod(_of_one))
+
+
+def listed(method: Callable[..., Iterable[Any]]) -> Callable[..., ListOf]:
+    """A method whose list has isl's methods."""
+
+    def found(self: Any, *args: Any) -> ListOf:  # noqa: ANN401
+        return ListOf(method(self, *args))
+
+    found.__doc__ = method.__doc__
+    return found
