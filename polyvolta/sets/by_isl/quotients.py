@@ -19,6 +19,7 @@ from .functions import expression, is_one_expression, scale_down_val
 from .objects.values import Val
 
 if TYPE_CHECKING:
+    from ..functions.multi_pwaff import MultiPwAff
     from ..functions.pwaff import PwAff
 
 
@@ -110,6 +111,55 @@ class Quotient:
     def scale_val(self, factor: int) -> PwAff | Quotient:
         """It times an integer: a function where the denominator is gone."""
         return reduced(self.num * factor, self.den)
+
+
+@dataclass(frozen=True, slots=True)
+class MultiQuotient:
+    """Functions of one expression each, divided by numbers: a `MultiAff` of isl's with denominators.
+
+    Parameters
+    ----------
+    nums : the functions.
+    dens : what each is divided by, at least 1.
+
+    >>> from polyvolta.sets import MultiPwAff
+    >>> q = MultiQuotient(MultiPwAff("[N] -> { A[N + 1, 2] }"), (2, 1))
+    >>> print(q, q.get_aff(0), q.get_aff(1), q.get_at(0).get_constant_val())
+    [N] -> { A[(N + 1)/2, (2)] } [N] -> { [(N + 1)/2] } [N] -> { [(2)] } 1/2
+    """
+
+    nums: MultiPwAff
+    dens: tuple[int, ...]
+
+    @property
+    def space(self) -> Space:
+        """That of the functions."""
+        return self.nums.space
+
+    def __len__(self) -> int:
+        return len(self.dens)
+
+    def __str__(self) -> str:
+        text = str(self.nums)
+        values = [f"({_expression(self.nums[k])})" for k in range(len(self.dens))]
+        quotients = [v if den == 1 else f"{v}/{den}" for v, den in zip(values, self.dens, strict=True)]
+        return text.replace(f"[{', '.join(values)}]", f"[{', '.join(quotients)}]")
+
+    to_str = __str__
+
+    def size(self) -> int:
+        """How many functions there are."""
+        return len(self.dens)
+
+    def dim(self, kind: Any) -> int:  # noqa: ANN401
+        """The number of dimensions of a kind."""
+        return dimensions.dim(self.nums, kind)
+
+    def get_aff(self, pos: int) -> PwAff | Quotient:
+        """One of the functions, a quotient where its values are fractions."""
+        return reduced(self.nums[pos], self.dens[pos])
+
+    get_at = get_aff
 
 
 def reduced(num: PwAff, den: int) -> PwAff | Quotient:

@@ -17,7 +17,7 @@ from ..engine import cone
 from ..errors import NotSupported, SpaceMismatch
 from ..values.shape import spaced
 from ..values.space import Space, Tuple, renamed
-from .polyhedron import Polyhedron, conjoin, minimal, polyhedron, universe
+from .polyhedron import Polyhedron, conjoin, minimal, polyhedron, project, universe
 
 if TYPE_CHECKING:
     from ..values.set import Set
@@ -47,15 +47,26 @@ def coefficients_of_set(self: Set) -> RationalSet:
     """See `Set.coefficients`."""
     from .rational import RationalSet
 
-    return _of_pieces(RationalSet, self.param_names, self.space, [_relaxed(c, self) for c in self.parts[0][1]])
+    pieces = [relaxed(c, self, "coefficients") for c in self.parts[0][1]]
+    return _of_pieces(RationalSet, self.param_names, self.space, pieces)
 
 
-def _relaxed(c: Conjunct, s: Set) -> Polyhedron | None:
-    """The rational points that satisfy the rows of a conjunct."""
-    if c.divs:
+def relaxed(c: Conjunct, s: Set, what: str) -> Polyhedron | None:
+    """The rational points that satisfy the rows of a conjunct of a set; None if there are none.
+
+    A floor that is a sum of dimensions is none: `2j = i` is `i mod 2 = 0 and j = floor(i/2)`, too.
+
+    Raises
+    ------
+    NotSupported : a row has another floor or existential; `what` are of others alone.
+    """
+    divs = range(1 + c.n, 1 + c.n + len(c.divs))
+    said = {k for row in c.eqs for k in divs if abs(row[k]) == 1 and not any(row[j] for j in divs if j != k)}
+    if len(said) < len(divs):
         hint = "convex_hull() has none, if it has no stride"
-        raise NotSupported("coefficients are of constraints without floors and existentials", where=str(s), hint=hint)
-    return polyhedron(c.n, c.eqs, c.ineqs)
+        raise NotSupported(f"{what} are of constraints without floors and existentials", where=str(s), hint=hint)
+    p = polyhedron(c.n + len(divs), c.eqs, c.all_ineqs())
+    return p and project(p, tuple([k - 1 for k in divs]))
 
 
 def _of_pieces(

@@ -111,14 +111,14 @@ def _solved(eqs: Iterable[Row]) -> tuple[Row, ...] | None:
     """
     done: dict[int, Row] = {}
     for row in eqs:
-        row = _without(row, done.items())
+        row = without(row, done.items())
         col = last(row)
         if not col:
             if row[0]:
                 return None
             continue
         row = row if row[col] > 0 else negate(row)
-        done = {k: _without(other, [(col, row)]) for k, other in done.items()}
+        done = {k: without(other, [(col, row)]) for k, other in done.items()}
         done[col] = row
     return tuple([done[col] for col in sorted(done)])
 
@@ -128,7 +128,7 @@ def last(row: Row) -> int:
     return max((k for k in range(1, len(row)) if row[k]), default=0)
 
 
-def _without(row: Row, solved: Iterable[tuple[int, Row]]) -> Row:
+def without(row: Row, solved: Iterable[tuple[int, Row]]) -> Row:
     """A positive multiple of the row, plus multiples of equalities, each of which takes a column out of it."""
     for col, eq in solved:
         if row[col]:
@@ -145,7 +145,7 @@ def _strongest(eqs: Iterable[Row], ineqs: Iterable[Row], strict: Iterable[Row]) 
     best: dict[Row, tuple[Fraction, bool, Row]] = {}
     for is_strict, rows in ((False, ineqs), (True, strict)):
         for row in rows:
-            row = _without(row, solved)
+            row = without(row, solved)
             g = gcd(*row[1:])
             if not g:
                 if row[0] < is_strict:
@@ -326,8 +326,8 @@ def _eliminated(p: Polyhedron, col: int) -> Polyhedron | None:
     pivot = next((eq for eq in p.eqs if eq[col]), None)
     if pivot is not None:
         by = [(col, pivot)]
-        eqs = [_without(eq, by) for eq in p.eqs if eq is not pivot]
-        return polyhedron(p.n, eqs, [_without(r, by) for r in p.ineqs], [_without(r, by) for r in p.strict])
+        eqs = [without(eq, by) for eq in p.eqs if eq is not pivot]
+        return polyhedron(p.n, eqs, [without(r, by) for r in p.ineqs], [without(r, by) for r in p.strict])
     kept: tuple[list[Row], list[Row]] = ([], [])
     low: list[tuple[Row, bool]] = []
     high: list[tuple[Row, bool]] = []

@@ -143,7 +143,7 @@ ROWS = {
             "RationalSet.solutions, of what Set.coefficients gives",
         ),
         (
-            "compute_vertices reduced_basis",
+            "reduced_basis",
             "not here: a set is its constraints",
         ),
         (

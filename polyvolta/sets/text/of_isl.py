@@ -323,7 +323,7 @@ CLASSES = (
     ("Term", "QPolynomial.terms"),
     ("StrideInfo", "box_hull().stride"),
     ("FixedBox", "what Set.box_hull and Map.box_hull give"),
-    ("Vertices Vertex Cell", "sets are rows, not vertices; Set.lexmin, Set.dim_min and Set.min are optima"),
+    ("Vertices Vertex Cell", "what Set.compute_vertices gives"),
     ("*List", "several values are a list of Python's; polyvolta.isl has isl's"),
     ("Schedule* Ast* IdToAstExpr Union*Flow UnionAccessInfo Flow AccessInfo Restriction", "see polyvolta.sched"),
     ("Printer", "polyvolta.isl has it; str(x)"),
