@@ -22,7 +22,7 @@ class Corner:
 
     Parameters
     ----------
-    values : of each dimension a row (const, param_1 .. param_m, c): it is `(const + param_1 * p_1 + ...) / c` there, c > 0.
+    values : of each dimension a row (const, param_1 .. param_m, c): `(const + param_1 * p_1 + ...) / c`, c > 0.
     domain : the parameters for which it is one, over m dimensions.
     """
 
