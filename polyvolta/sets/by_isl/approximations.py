@@ -1,4 +1,4 @@
-"""isl's names of what forgets constraints or divs of sets and relations, bounds several dimensions, and reads fixed ones.
+"""isl's names of what forgets constraints or divs of sets and relations, bounds all dimensions, and reads fixed ones.
 
 A superset is what is left without some divs or constraints. As with `relations`, these names are no attributes of the
 classes.

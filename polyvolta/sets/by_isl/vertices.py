@@ -121,7 +121,8 @@ def compute_vertices(self: Set) -> Vertices:
 
 
 def _parameters(self: Set, domain: Polyhedron) -> Set:
-    return self._of(self.param_names, [(NOWHERE, (cj.normalise(domain.n, (), domain.eqs, domain.ineqs),))])
+    c = cj.normalise(domain.n, (), domain.eqs, domain.ineqs)  # no integers may be among them
+    return self._of(self.param_names, [(NOWHERE, () if c is None else (c,))])
 
 
 def _expression(self: Set, space: Space, values: Sequence[Row]) -> MultiPwAff | MultiQuotient:

@@ -1,0 +1,283 @@
+"""isl's names of what makes sets and relations: of a space, of points, of a set's own parts, by adding and dividing.
+
+As with `relations`, these names are no attributes of the classes; what isl has as a function of the class, such as
+`Set.nat_universe(space)`, is one here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ..conjuncts import conjunct as cj
+from ..engine.rows import Row
+from ..errors import NotSupported, SpaceMismatch
+from ..values import kinds
+from ..values.aff import var
+from ..values.shape import spaced
+from ..values.space import Space
+from .objects.spaces import every
+from .relations import spaces
+
+if TYPE_CHECKING:
+    from ..functions.multi_pwaff import MultiPwAff
+    from ..functions.pwaff import PwAff
+    from ..values.map import Map
+    from ..values.relation import Relation
+    from ..values.set import Set
+
+# ---- of a space
+
+
+def nat_universe(space: Space) -> Any:  # noqa: ANN401
+    """The points of a space of which no dimension is negative, and no parameter of those that the space knows."""
+    whole = every(space)
+    n = len(whole.param_names) + len(space.dims)
+    return _one(whole, [], [tuple([int(j == 1 + k) for j in range(1 + n)]) for k in range(n)])
+
+
+def _one(whole: Any, eqs: Sequence[Row], ineqs: Sequence[Row]) -> Any:  # noqa: ANN401
+    """The points of all at which some rows hold."""
+    n = len(whole.param_names) + len(whole.space.dims)
+    return whole._of(whole.param_names, [(whole.space, (cj.sure(cj.normalise(n, (), eqs, ineqs)),))])
+
+
+def empty_space(space: Space) -> Any:  # noqa: ANN401
+    """No points of a space."""
+    return type(every(space)).empty(space)
+
+
+def compared_at(sign: int) -> Callable[[Space, int], Map]:
+    """A function that relates points of a space that agree before a dimension by that."""
+
+    def related(space: Space, pos: int) -> Map:
+        return _ordered(space, pos, sign)
+
+    related.__doc__ = "The pairs of a map's space that agree before a dimension, the first less there, or greater."
+    return related
+
+
+def _pairs(space: Space, n: int) -> Any:  # noqa: ANN401
+    whole: Any = every(space)
+    if space.inp is None or min(len(space.inp.dims), len(space.out.dims)) < n:
+        raise SpaceMismatch(f"a space of two tuples with {n} dimensions is needed", where=str(space))
+    return whole
+
+
+def _difference(whole: Any, k: int) -> Row:  # noqa: ANN401
+    """The row that is how much an output is above the input of the same position."""
+    p, width = len(whole.param_names), 1 + len(whole.param_names) + len(whole.space.dims)
+    row = [0] * width
+    row[1 + p + k], row[1 + p + whole.space.n_in + k] = -1, 1
+    return tuple(row)
+
+
+def equal(space: Space, n: int) -> Any:  # noqa: ANN401
+    """The pairs of a map's space whose first n dimensions agree."""
+    whole = _pairs(space, n)
+    return _one(whole, [_difference(whole, k) for k in range(n)], [])
+
+
+def _ordered(space: Space, pos: int, sign: int) -> Any:  # noqa: ANN401
+    whole = _pairs(space, pos + 1)
+    row = [sign * v for v in _difference(whole, pos)]
+    row[0] = -1
+    return _one(whole, [_difference(whole, k) for k in range(pos)], [tuple(row)])
+
+
+def lexicographic(sign: int, strict: bool) -> Callable[[Space, int], Any]:
+    """A function that relates points by the order of their first n dimensions."""
+
+    def related(space: Space, n: int) -> Any:  # noqa: ANN401
+        found = _pairs(space, n)
+        found = found._of(found.param_names, [(found.space, ())]) if strict else equal(space, n)
+        for k in range(n):
+            found = found | _ordered(space, k, sign)
+        return found
+
+    what = "less" if sign > 0 else "greater"
+    related.__doc__ = f"The pairs (x, y) of which x's first n dimensions are {what}{'' if strict else ' or equal'}."
+    return related
+
+
+# ---- of a set or a relation
+
+
+def box_from_points(a: Any, b: Any) -> Set:  # noqa: ANN401
+    """The box between two points of one space, which are corners of it."""
+    found = a.to_set()
+    box = type(found).universe(a.space)
+    for k, (x, y) in enumerate(zip(a, b, strict=True)):
+        box = box.lower_bound(k, min(x, y)).upper_bound(k, max(x, y))
+    return box
+
+
+def translation(deltas: Set) -> Map:
+    """The pairs (x, y) of which y - x is in the set."""
+    from ..values.map import Map
+
+    space = deltas.space
+    pairs = Map.universe(Space(space.out, space.out, deltas.param_names))
+    return pairs.deltas_map().intersect_range(deltas).domain().unwrap()
+
+
+def flatten_map(self: Set) -> Map:
+    """The relation of each point to the same numbers in a tuple that is not wrapped."""
+    return self.identity().flatten_range()
+
+
+def project_onto_map(self: Set, kind: Any, at: int, n: int) -> Map:  # noqa: ANN401
+    """The relation of each point to some of its dimensions."""
+    names = kinds.spread(self, kind, at, n)
+    flat = self.identity().flatten_range()
+    dims = flat.space.out.dims
+    keep = {dims[self.space.out.dims.index(d)] for d in names}
+    found = flat.project_out(*[d for d in dims if d not in keep])
+    return found.rename_range(None)
+
+
+def wrapped_domain_map(self: Set) -> Map:
+    """The relation of each wrapped pair to its first point, under the names of the pairs; others have none."""
+    wrapped = [s for s in spaces(self) if s.is_wrapping()]
+    return _united(self, (s.unwrap().domain_map().rename_domain(s.space.out.name) for s in wrapped))
+
+
+def domain_map_function(self: Map) -> Map:
+    """The relation of each pair to its input, which is a function."""
+    return _united(self, (m.domain_map() for m in spaces(self)))
+
+
+def _united(like: Relation, maps: Iterable[Map]) -> Map:
+    from ..values.map import Map
+
+    found = Map._of(like.param_names, [])
+    for m in maps:
+        found = found | m
+    return found
+
+
+def insert_domain(self: Set, domain: Space) -> Map:
+    """The relation of each point of a space to each point."""
+    from ..values.map import Map
+
+    points: Any = every(domain)
+    return Map.from_domain_and_range(points, self)
+
+
+def minkowski(self: Any, other: Any) -> Any:  # noqa: ANN401
+    """The sums of a point of each, of relations those of two outputs of an input; exact.
+
+    Raises
+    ------
+    SpaceMismatch : they are in different spaces.
+    """
+    from ..values.map import Map
+    from ..values.set import Set
+
+    space = self.space
+    if space.key != other.space.key:
+        raise SpaceMismatch("only points of one space are added", where=f"{self}\n{other}")
+    graphs = [x if isinstance(x, Map) else Map.from_domain_and_range(Set("{ [] }"), x) for x in (self, other)]
+    one, two = (m.flatten_range().rename_range(None) for m in graphs)
+    both = one.flat_range_product(two)
+    dims, n = both.space.out.dims, space.n_out
+    sums = [var(x) + var(y) for x, y in zip(dims[:n], dims[n:], strict=True)]
+    found = both.apply_range(Map.from_affs(Set.universe(Space(None, both.space.out)), sums))
+    shown = spaced(found.space.source, space.out, found.param_names)
+    found = found._of(found.param_names, [(shown, cs) for _, cs in found.parts])
+    return found if isinstance(self, Map) else found.range()
+
+
+def floordiv_val(self: Map, den: int) -> Map:
+    """The pairs (x, floor(y / den)), den at least 1."""
+    if (number := int(den)) <= 0:
+        raise NotSupported("outputs are divided by a positive number", where=f"{self}\n{den}")
+    from ..values.map import Map
+
+    out = self.range()
+    space = out.space
+    divided = Map.from_affs(out, [var(d) // number for d in space.out.dims])
+    return self.apply_range(divided).rename_range(space.out.name)
+
+
+def remove_inputs(self: Map, at: int, n: int) -> Map:
+    """Some inputs forgotten."""
+    return self.project_out(kinds.dim_type.in_, at, n)
+
+
+def intersected(side: str) -> Callable[[Map, Space], Map]:
+    """A method that keeps the pairs whose inputs or outputs are in one space."""
+
+    def method(self: Map, space: Space) -> Map:
+        wanted = every(space).space.out.key
+        return self._of(self.param_names, [part for part in self.parts if (getattr(part[0], side)).key == wanted])
+
+    method.__doc__ = f"The pairs of which the {'inputs' if side == 'source' else 'outputs'} are in one space."
+    return method
+
+
+def subtract_domain_space(self: Map, space: Space) -> Map:
+    """The pairs of which the inputs are not in a space."""
+    gone = every(space).space.out.key
+    return self._of(self.param_names, [part for part in self.parts if part[0].source.key != gone])
+
+
+# ---- functions on a set
+
+
+def on_domain(value: Callable[[Any], Any]) -> Callable[..., PwAff]:
+    """A method that makes the function with one value on a set."""
+
+    def method(self: Set, given: Any) -> PwAff:
+        from ..functions.pwaff import PwAff
+
+        return PwAff.on(self.align_params([str(given)]) if isinstance(given, str) else self, value(given))
+
+    method.__doc__ = "The function of the points of a set whose value is a number, or a parameter."
+    return method
+
+
+def numbers_on_domain(self: Set, numbers: Any) -> MultiPwAff:
+    """The function of the points of a set whose values are some numbers."""
+    from ..functions.multi_pwaff import MultiPwAff
+    from ..functions.pwaff import PwAff
+
+    if not len(numbers):
+        from ..values.map import Map
+
+        point: Any = every(numbers.space)
+        graph = Map.from_domain_and_range(self, point)
+        return graph.as_pw_multi_aff()  # type: ignore[attr-defined]
+    return MultiPwAff.of(*(PwAff.on(self, int(v)) for v in numbers), name=numbers.space.out.name)
+
+
+METHODS: tuple[tuple[str, str, Callable[..., Any]], ...] = (
+    ("Set Map", "nat_universe", nat_universe),
+    ("Set", "positive_orthant", nat_universe),
+    ("Set Map", "empty_space", empty_space),
+    ("Map", "equal", equal),
+    ("Map", "less_at", compared_at(1)),
+    ("Map", "more_at", compared_at(-1)),
+    ("Map", "lex_lt_first", lexicographic(1, True)),
+    ("Map", "lex_le_first", lexicographic(1, False)),
+    ("Map", "lex_gt_first", lexicographic(-1, True)),
+    ("Map", "lex_ge_first", lexicographic(-1, False)),
+    ("Set", "box_from_points", box_from_points),
+    ("Set", "translation", translation),
+    ("Set", "flatten_map", flatten_map),
+    ("Set", "project_onto_map", project_onto_map),
+    ("Set", "wrapped_domain_map", wrapped_domain_map),
+    ("Set", "identity_union_pw_multi_aff", lambda self: self.identity()),
+    ("Map", "domain_map_union_pw_multi_aff", domain_map_function),
+    ("Set", "insert_domain", insert_domain),
+    ("Set Map", "sum", minkowski),
+    ("Map", "floordiv_val", floordiv_val),
+    ("Map", "remove_inputs", remove_inputs),
+    ("Map", "intersect_domain_space", intersected("source")),
+    ("Map", "intersect_range_space", intersected("out")),
+    ("Map", "subtract_domain_space", subtract_domain_space),
+    ("Set", "pw_aff_on_domain_val", on_domain(int)),
+    ("Set", "param_pw_aff_on_domain_id", on_domain(str)),
+    ("Set", "pw_multi_aff_on_domain_multi_val", numbers_on_domain),
+)
+"""Classes, isl's names, and the method."""
