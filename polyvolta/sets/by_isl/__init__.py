@@ -7,7 +7,8 @@ from importlib import import_module
 from typing import Any
 
 MODULES = ("dimensions", "objects.spaces", "relations", "functions", "constraints", "expressions", "quotients",
-           "binding", "union_functions", "vertices", "approximations", "made")  # fmt: skip
+           "binding", "union_functions", "vertices", "approximations", "made",
+           "function_parts", "union_parts")  # fmt: skip
 
 
 def methods() -> Iterator[tuple[str, str, Callable[..., Any]]]:

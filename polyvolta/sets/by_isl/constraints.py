@@ -150,6 +150,18 @@ class Constraint:
         return replace(self, expr=expr)
 
 
+    def negate(self) -> Constraint:
+        """What holds where this inequality does not; see `Constraint`.
+
+        Raises
+        ------
+        NotSupported : it is an equality, whose negation is two inequalities.
+        """
+        if self.equal:
+            raise NotSupported("the negation of an equality is two inequalities", where=str(self))
+        return replace(self, expr=-self.expr - 1)
+
+
 # ---- methods of sets and relations
 
 
@@ -269,5 +281,6 @@ METHODS: tuple[tuple[str, str, Callable[..., Any]], ...] = (
     ("Set Map", "get_constraints get_constraint_list", listed(get_constraints)),
     ("Set Map", "foreach_constraint", foreach_constraint),
     ("Set Map", "n_constraint", n_constraint),
+    ("Set Map", "total_dim", lambda self: len(self.param_names) + len(self.space.dims)),
 )
 """Classes, isl's names, and the method."""

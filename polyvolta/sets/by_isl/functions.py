@@ -14,6 +14,7 @@ from ..conjuncts import conjunct as cj
 from ..errors import NotAffine, SpaceMismatch, UnknownName, kind_of, need_function
 from ..values.space import Tuple, position
 from . import relations as of_relations
+from .function_parts import of_graph
 from .relations import itself, same
 
 if TYPE_CHECKING:
@@ -197,8 +198,7 @@ def with_numbers(combine: Callable[[Any, int], Any]) -> Callable[[Any, Iterable[
 def with_tuple_name(self: MultiPwAff, kind: Any, name: str | None) -> MultiPwAff:  # noqa: ANN401
     """The same values, or inputs, in a tuple of another name."""
     graph = self.as_map()
-    named = graph.rename_domain(name) if kind.name == "in_" else graph.rename_range(name)
-    return named.as_pw_multi_aff()  # type: ignore[attr-defined]
+    return of_graph(self, graph.rename_domain(name) if kind.name == "in_" else graph.rename_range(name))
 
 
 def tuple_name(self: MultiPwAff, kind: Any) -> str | None:  # noqa: ANN401
@@ -308,9 +308,9 @@ METHODS: tuple[tuple[str, str, Callable[..., Any]], ...] = (
     ("MultiPwAff", "mod_multi_val", with_numbers(lambda f, n: f % n)),
     ("MultiPwAff", "scale_down_multi_val", with_numbers(scale_down_val)),
     ("MultiPwAff", "scale_down_val", scaled_down),
-    ("MultiPwAff", "get_tuple_name", tuple_name),
-    ("MultiPwAff", "set_tuple_name set_tuple_id", with_tuple_name),
-    ("MultiPwAff", "reset_tuple_id", lambda self, kind: with_tuple_name(self, kind, None)),
+    ("PwAff MultiPwAff", "get_tuple_name", tuple_name),
+    ("PwAff MultiPwAff", "set_tuple_name set_tuple_id", with_tuple_name),
+    ("PwAff MultiPwAff", "reset_tuple_id", lambda self, kind: with_tuple_name(self, kind, None)),
     ("MultiPwAff", "get_list", members),
     ("MultiPwAff", "is_cst", lambda self: all(f.is_cst() for f in self)),
     ("MultiPwAff", "isa_multi_aff", is_one_expression),

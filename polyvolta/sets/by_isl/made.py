@@ -100,6 +100,14 @@ def lexicographic(sign: int, strict: bool) -> Callable[[Space, int], Any]:
     return related
 
 
+def of_text(kind: str) -> Any:  # noqa: ANN401
+    """No points of no space."""
+    from ..values.map import Map
+    from ..values.set import Set
+
+    return (Set if kind == "Set" else Map)("{ }")
+
+
 # ---- of a set or a relation
 
 
@@ -222,19 +230,61 @@ def subtract_domain_space(self: Map, space: Space) -> Map:
     return self._of(self.param_names, [part for part in self.parts if part[0].source.key != gone])
 
 
+def reset_space(self: Any, space: Space) -> Any:  # noqa: ANN401
+    """The same numbers in another space of as many dimensions.
+
+    Raises
+    ------
+    SpaceMismatch : it has others.
+    """
+    whole, own = every(space), self.space
+    if (own.n_in, own.n_out, own.inp is None) != (space.n_in, space.n_out, space.inp is None):
+        raise SpaceMismatch("the spaces have other numbers of dimensions", where=f"{own}\n{space}")
+    return self._of(self.param_names, [(whole.space, cs) for _, cs in self.parts])
+
+
+# ---- which is first
+
+
+def at_position(none: int, equal_: int) -> Callable[[Set, Set, int], int]:
+    """A method that compares the greatest of a dimension where those before it agree; see `furthest`."""
+
+    def method(self: Set, other: Set, pos: int) -> int:
+        most = _furthest(self, other, pos)
+        return none if most is None else equal_ if most == 0 else 1 if most > 0 else -1
+
+    method.__doc__ = (
+        "Whether a set is ahead of another in a dimension, where parameters and what is before agree: 1 if somewhere, "
+        f"-1 if it is behind everywhere, {equal_} if it is never ahead and somewhere equal, {none} if nothing agrees."
+    )
+    return method
+
+
+def _furthest(self: Set, other: Set, pos: int) -> Any:  # noqa: ANN401
+    """The most by which a dimension of a set exceeds that of another; None where nothing before it agrees."""
+    from ..values.map import Map
+
+    pairs = Map.from_domain_and_range(other, self)
+    pairs = pairs & equal(Space(pairs.space.inp, pairs.space.out, pairs.param_names), pos)
+    flat = pairs.flatten_domain().flatten_range().rename_domain(None).rename_range(None)
+    return None if flat.is_empty() else flat.deltas().project_onto(pos).dim_max_val(0)  # type: ignore[attr-defined]
+
+
 # ---- functions on a set
 
 
-def on_domain(value: Callable[[Any], Any]) -> Callable[..., PwAff]:
-    """A method that makes the function with one value on a set."""
+def number_on_domain(self: Set, number: int) -> PwAff:
+    """The function of the points of a set whose value is a number."""
+    from ..functions.pwaff import PwAff
 
-    def method(self: Set, given: Any) -> PwAff:
-        from ..functions.pwaff import PwAff
+    return PwAff.on(self, int(number))
 
-        return PwAff.on(self.align_params([str(given)]) if isinstance(given, str) else self, value(given))
 
-    method.__doc__ = "The function of the points of a set whose value is a number, or a parameter."
-    return method
+def param_on_domain(self: Set, name: str) -> PwAff:
+    """The function of the points of a set whose value is a parameter."""
+    from ..functions.pwaff import PwAff
+
+    return PwAff.on(self.align_params([*self.param_names, str(name)]), var(str(name)))
 
 
 def numbers_on_domain(self: Set, numbers: Any) -> MultiPwAff:
@@ -276,8 +326,13 @@ METHODS: tuple[tuple[str, str, Callable[..., Any]], ...] = (
     ("Map", "intersect_domain_space", intersected("source")),
     ("Map", "intersect_range_space", intersected("out")),
     ("Map", "subtract_domain_space", subtract_domain_space),
-    ("Set", "pw_aff_on_domain_val", on_domain(int)),
-    ("Set", "param_pw_aff_on_domain_id", on_domain(str)),
+    ("Set Map", "reset_space", reset_space),
+    ("Set", "compare_at", at_position(0, -2)),
+    ("Set", "follows_at", at_position(-1, 0)),
+    ("Set", "empty_ctx", lambda context: of_text("Set")),
+    ("Map", "empty_ctx", lambda context: of_text("Map")),
+    ("Set", "pw_aff_on_domain_val", number_on_domain),
+    ("Set", "param_pw_aff_on_domain_id", param_on_domain),
     ("Set", "pw_multi_aff_on_domain_multi_val", numbers_on_domain),
 )
 """Classes, isl's names, and the method."""

@@ -6,6 +6,7 @@ written for isl finds them all the same. Lists are Python's, numbers its integer
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -37,6 +38,16 @@ def itself(self: Any) -> Any:  # noqa: ANN401
 def get_ctx(self: object) -> Any:  # noqa: ANN401
     """isl's context, which means nothing here."""
     return DEFAULT_CONTEXT
+
+
+def dump(self: object) -> None:
+    """Print its text on the standard error."""
+    print(self, file=sys.stderr)
+
+
+def order_of_texts(self: object, other: object) -> int:
+    """An order that means nothing but whether two are the same: 0, else -1 or 1."""
+    return 0 if self == other else -1 if str(self) < str(other) else 1
 
 
 def is_universe(self: Relation) -> bool:
@@ -295,8 +306,12 @@ def same(name: str) -> Callable[..., Any]:
 
 
 METHODS: tuple[tuple[str, str, Callable[..., Any]], ...] = (
-    ("Set Map", "copy", itself),
+    ("Set Map Constraint", "copy", itself),
     ("Set Map PwAff MultiPwAff PwQPolynomial Aff Constraint Space", "get_ctx", get_ctx),
+    ("Set Map PwAff MultiPwAff PwQPolynomial QPolynomial Constraint Space", "dump", dump),
+    ("Set Map PwAff MultiPwAff PwQPolynomial QPolynomial Constraint", "to_list", listed(lambda self: [self])),
+    ("Set Map PwAff MultiPwAff PwQPolynomial Space", "reset_user", itself),
+    ("Set Map PwAff MultiPwAff Constraint", "plain_cmp", order_of_texts),
     ("Set Map", "to_str", lambda self: str(self)),
     ("Set Map", "plain_is_equal", lambda self, other: self == other),
     ("Set Map", "plain_is_empty", same("is_empty")),
@@ -338,6 +353,9 @@ METHODS: tuple[tuple[str, str, Callable[..., Any]], ...] = (
     ("Set", "as_pw_multi_aff", as_function),
     ("Set", "partial_lexmin", optimum_of_set("lexmin")),
     ("Set", "partial_lexmax", optimum_of_set("lexmax")),
+    ("Set", "partial_lexmin_pw_multi_aff", optimum_of_set("lexmin_pw_multi_aff")),
+    ("Set", "partial_lexmax_pw_multi_aff", optimum_of_set("lexmax_pw_multi_aff")),
+    ("Set Map", "split_dims", lambda self, kind, first, n: self),
     ("Set", "lex_lt_union_set", same("lex_lt_set")),
     ("Set", "lex_le_union_set", same("lex_le_set")),
     ("Set", "lex_gt_union_set", same("lex_gt_set")),
@@ -376,6 +394,8 @@ METHODS: tuple[tuple[str, str, Callable[..., Any]], ...] = (
     ("Map", "as_union_pw_multi_aff", itself),
     ("Map", "partial_lexmin", optimum_of_map("lexmin")),
     ("Map", "partial_lexmax", optimum_of_map("lexmax")),
+    ("Map", "partial_lexmin_pw_multi_aff", optimum_of_map("lexmin_pw_multi_aff")),
+    ("Map", "partial_lexmax_pw_multi_aff", optimum_of_map("lexmax_pw_multi_aff")),
     ("Map", "lex_lt_union_map", same("lex_lt_map")),
     ("Map", "lex_le_union_map", same("lex_le_map")),
     ("Map", "lex_gt_union_map", same("lex_gt_map")),

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from ..conjuncts import conjunct as cj
 from ..errors import SpaceMismatch
 from ..values.space import POINT, Space
+from .function_parts import of_graph, through
 from .relations import spaces
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ def pointwise(sign: str) -> Callable[[Map, Map], Map]:
     """A method that gives the sums or differences of two functions where both have a value."""
 
     def method(self: Map, other: Map) -> Map:
-        return _union(self, _combined(self, other, sign))
+        return union(self, _combined(self, other, sign))
 
     method.__doc__ = f"The function f {sign} g, where both have a value; exact."
     return method
@@ -65,19 +66,19 @@ def from_list(space: Space, functions: Iterable[Any]) -> Map:
     if not graphs or len(graphs) != space.n_out:
         raise SpaceMismatch(f"{len(graphs)} functions are given of {space.n_out} dimensions", where=str(space))
     flat = reduce(lambda f, g: f.flat_range_product(g), graphs)
-    return _union(flat, [m.rename_range(space.out.name) for m in spaces(flat)])
+    return union(flat, [m.rename_range(space.out.name) for m in spaces(flat)])
 
 
 def union_add(self: Map, other: Map) -> Map:
     """The sum where both have a value, and where one has one, that; exact."""
-    both = _union(self, _combined(self, other, "+"))
+    both = union(self, _combined(self, other, "+"))
     if both.is_empty():
         return self | other
     there = both.domain()
     return both | self.subtract_domain(there) | other.subtract_domain(there)
 
 
-def _union(like: Map, maps: Iterable[Map]) -> Map:
+def union(like: Map, maps: Iterable[Map]) -> Map:
     """The union, of nothing an empty relation."""
     return reduce(lambda a, b: a | b, maps, like._of(like.param_names, []))
 
@@ -91,15 +92,15 @@ def _composed(first: Map, second: Map) -> Map:
 
 def pulled_back(self: Map, inputs: Any) -> Map:  # noqa: ANN401
     """The function of what another function gives."""
-    return _composed(_graph(inputs), self)
+    return _composed(graph_of(inputs), self)
 
 
 def applied(self: Map, f: Any) -> Map:  # noqa: ANN401
     """The values that a function has at the values of this one."""
-    return _composed(self, _graph(f))
+    return _composed(self, graph_of(f))
 
 
-def _graph(f: Any) -> Map:  # noqa: ANN401
+def graph_of(f: Any) -> Map:  # noqa: ANN401
     """The relation itself, or that of a function."""
     from ..values.map import Map
 
@@ -118,16 +119,18 @@ def zero_union_set(self: Map) -> Set:
     return self.intersect_range(zeros._of(zeros.param_names, parts)).domain()
 
 
-def eq_at(self: Map, f: Map) -> Map:
+def eq_at(self: Map, f: Any) -> Map:  # noqa: ANN401
     """The pairs whose two points have the same value of a function."""
-    return self & f.apply_range(f.reverse())
+    graph = graph_of(f)
+    return self & graph.apply_range(graph.reverse())
 
 
-def lex_at(name: str) -> Callable[[Map, Map], Map]:
+def lex_at(name: str) -> Callable[[Map, Any], Map]:
     """A method that keeps the pairs whose values of a function are in lexicographic order."""
 
-    def method(self: Map, f: Map) -> Map:
-        return self & getattr(f, name)(f)
+    def method(self: Map, f: Any) -> Map:  # noqa: ANN401
+        graph = graph_of(f)
+        return self & getattr(graph, name)(graph)
 
     method.__doc__ = f"The pairs (x, y) of which (f(x), f(y)) are as `{name}` says."
     return method
@@ -141,7 +144,7 @@ def _by_label(self: Map, change: Callable[[Map], Map]) -> Map:
         changed = change(self._of(self.param_names, own))
         parts = [(Space(replace(s.source, name=name), s.out), cs) for s, cs in changed.parts]
         found.append(changed._of(changed.param_names, parts))
-    return _union(self, found)
+    return union(self, found)
 
 
 def intersect_domain_wrapped_range(self: Map, sets: Set) -> Map:
@@ -153,7 +156,7 @@ def preimage_of_first(self: Map, f: Map) -> Map:
     """The pairs [x -> y] -> z with [f(x) -> y] -> z; inputs that are not wrapped have none."""
 
     def change(m: Map) -> Map:
-        found = _composed(_graph(f), m.curry())
+        found = _composed(graph_of(f), m.curry())
         return found.uncurry() if found.parts else found
 
     return _by_label(self, change)
@@ -171,15 +174,20 @@ def compared(name: str) -> Callable[[MultiPwAff, MultiPwAff], Set]:
     return method
 
 
-def of_graph(name: str) -> Callable[[Any], Any]:
-    """A method that gives the function whose graph a method of relations makes of the graph."""
+def union_extreme(sign: str) -> Callable[[MultiPwAff, MultiPwAff], MultiPwAff]:
+    """A method for the lexicographically first or last of two values where both are, and where one is, that."""
 
-    def method(self: Any) -> Any:  # noqa: ANN401
-        found = getattr(self.as_map(), name)().as_pw_multi_aff()
-        return found if hasattr(self, "cells") else found[0]
+    def method(self: MultiPwAff, other: MultiPwAff) -> MultiPwAff:
+        better = compared(f"lex_{sign}_map")(self, other)
+        return self.intersect_domain(better).union_prefer(other).union_prefer(self)
 
-    method.__doc__ = f"`{name}` of the graph, as a function."
+    method.__doc__ = "The lexicographically first or last of two values where both are, and where one is, that."
     return method
+
+
+def at_first(self: Any, f: Any) -> Any:  # noqa: ANN401
+    """The function of [x -> y] that this one is of [f(x) -> y]."""
+    return of_graph(self, preimage_of_first(self.as_map(), f))
 
 
 def second_values(self: MultiPwAff) -> MultiPwAff:
@@ -207,19 +215,22 @@ METHODS: tuple[tuple[str, str, Callable[..., Any]], ...] = (
     ("Map", "pullback_union_pw_multi_aff", pulled_back),
     ("Map", "apply_multi_aff apply_pw_aff apply_pw_multi_aff", applied),
     ("Map", "zero_union_set", zero_union_set),
-    ("Map", "eq_at_multi_union_pw_aff", eq_at),
-    ("Map", "lex_lt_at_multi_union_pw_aff", lex_at("lex_lt_map")),
-    ("Map", "lex_le_at_multi_union_pw_aff", lex_at("lex_le_map")),
-    ("Map", "lex_gt_at_multi_union_pw_aff", lex_at("lex_gt_map")),
-    ("Map", "lex_ge_at_multi_union_pw_aff", lex_at("lex_ge_map")),
+    ("Map", "eq_at_multi_union_pw_aff eq_at_multi_pw_aff", eq_at),
+    ("Map", "lex_lt_at_multi_union_pw_aff lex_lt_at_multi_pw_aff", lex_at("lex_lt_map")),
+    ("Map", "lex_le_at_multi_union_pw_aff lex_le_at_multi_pw_aff", lex_at("lex_le_map")),
+    ("Map", "lex_gt_at_multi_union_pw_aff lex_gt_at_multi_pw_aff", lex_at("lex_gt_map")),
+    ("Map", "lex_ge_at_multi_union_pw_aff lex_ge_at_multi_pw_aff", lex_at("lex_ge_map")),
     ("Map", "intersect_domain_wrapped_range", intersect_domain_wrapped_range),
     ("Map", "preimage_domain_wrapped_domain_union_pw_multi_aff", preimage_of_first),
     ("Map", "involves_nan", lambda self: False),
-    ("PwAff MultiPwAff", "domain_reverse", of_graph("domain_reverse")),
-    ("MultiPwAff", "range_factor_domain", of_graph("range_factor_domain")),
-    ("MultiPwAff", "range_factor_range", of_graph("range_factor_range")),
+    ("PwAff MultiPwAff", "domain_reverse", through("domain_reverse")),
+    ("MultiPwAff", "range_factor_domain", through("range_factor_domain")),
+    ("MultiPwAff", "range_factor_range", through("range_factor_range")),
     ("MultiPwAff", "factor_range", second_values),
     ("MultiPwAff", "as_set", as_set),
+    ("MultiPwAff", "union_lexmax", union_extreme("ge")),
+    ("MultiPwAff", "union_lexmin", union_extreme("le")),
+    ("MultiPwAff", "preimage_domain_wrapped_domain_pw_multi_aff", at_first),
     ("MultiPwAff", "lex_lt_set", compared("lex_lt_map")),
     ("MultiPwAff", "lex_le_set", compared("lex_le_map")),
     ("MultiPwAff", "lex_gt_set", compared("lex_gt_map")),

@@ -310,7 +310,7 @@ _MAKERS = (
     ("MultiPwAff", "identity identity_on_domain_space", _identity),
     ("MultiPwAff", "zero", _zeros),
     ("PwAff", "from_aff from_pw_aff", _same),
-    ("PwAff", "zero_on_domain", _zero),
+    ("PwAff", "zero_on_domain zero_on_domain_space", _zero),
     ("PwQPolynomial", "from_pw_aff", _polynomial),
 )
 

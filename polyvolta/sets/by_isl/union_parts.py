@@ -1,0 +1,165 @@
+"""isl's names for what functions of several tuples are made of: the function of each space, each value, one everywhere.
+
+See `union_functions`; these names are no attributes of `Map`, either.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import reduce
+from typing import TYPE_CHECKING, Any
+
+from ..errors import SpaceMismatch
+from ..values.space import Space, position
+from .made import number_on_domain, numbers_on_domain, param_on_domain
+from .objects.lists import listed
+from .objects.spaces import every
+from .relations import all_of, each, in_space, itself, member, number, spaces
+from .union_functions import applied, from_list, graph_of, union, union_add
+
+if TYPE_CHECKING:
+    from ..values.map import Map
+    from ..values.set import Set
+
+
+def functions(self: Map) -> list[Any]:
+    """The functions of one space each."""
+    return [m.as_pw_multi_aff() for m in spaces(self)]  # type: ignore[attr-defined]
+
+
+def values(self: Map) -> list[Any]:
+    """The functions of one value each, of one space each."""
+    return [f[0] for f in functions(self)]
+
+
+def extracted(of: Callable[[Map], list[Any]]) -> Callable[[Map, Space], Any]:
+    """A method that gives the function in one space."""
+
+    def method(self: Map, space: Space) -> Any:  # noqa: ANN401
+        if space.inp is not None:
+            return of(in_space(self, space))[0]
+        wanted = every(space).space.out.key
+        return of(self._of(self.param_names, [part for part in self.parts if part[0].source.key == wanted]))[0]
+
+    method.__doc__ = f"The function in one space, of: {of.__doc__}"
+    return method
+
+
+def on_values(change: Callable[..., Any]) -> Callable[..., Map]:
+    """A method that changes the values of the function of each space."""
+
+    def method(self: Map, *args: Any) -> Map:
+        return union(self, [change(f, *args).as_map() for f in functions(self)])
+
+    method.__doc__ = "The function whose values are changed."
+    return method
+
+
+def greatest(name: str) -> Callable[[Map], Any]:
+    """A method for the greatest or least of all values of one dimension, infinite where nothing bounds them."""
+
+    def method(self: Map) -> Any:  # noqa: ANN401
+        return getattr(self.range().project_onto(0), f"dim_{name}")(0)
+
+    method.__doc__ = f"The {name} of all values, of one dimension."
+    return method
+
+
+def bound_to(self: Map, name: str) -> Set:
+    """The points of each space at which the value is that of a parameter."""
+    found = [f.bind_id(name) for f in values(self)]
+    return reduce(lambda a, b: a | b, found, self.domain()._of((), []))
+
+
+def with_value(self: Map, pos: int, f: Any) -> Map:  # noqa: ANN401
+    """With another function in the place of a value."""
+    given = members(self)
+    position(pos, self.parts[0][0].out.dims if given else (), str(self), "value")
+    given[pos] = graph_of(f)
+    return from_list(Space(None, self.parts[0][0].out), given)
+
+
+def members(self: Map) -> list[Map]:
+    """The functions of one value each, of several spaces."""
+    return [member(self, k) for k in range(len(self.parts[0][0].out.dims))] if self.parts else []
+
+
+def without_name(self: Map) -> Map:
+    """The same values in tuples without a name."""
+    return union(self, [m.rename_range(None) for m in spaces(self)])
+
+
+def spliced(self: Map, at: int, other: Map) -> Map:
+    """The values of another function of the same inputs put in at a position."""
+    found = members(self)
+    if not 0 <= at <= len(found):
+        raise SpaceMismatch(f"{at} is no position of {len(found)} values", where=str(self))
+    found[at:at] = members(other)
+    return reduce(lambda f, g: f.flat_range_product(g), found)
+
+
+# ---- one function on all points of several spaces
+
+
+def on_domain(value: Callable[[Set, Any], Any]) -> Callable[[Set, Any], Map]:
+    """A function that makes the function of the points of a set, of several spaces, with one value."""
+
+    def made(domain: Set, given: Any) -> Map:
+        from ..values.map import Map
+
+        return union(Map._of(domain.param_names, []), [value(s, given).as_map() for s in spaces(domain)])
+
+    made.__doc__ = "The function of the points of a set whose value is given: a number, a parameter, or numbers."
+    return made
+
+
+def constant_on_domain(domain: Set, f: Any) -> Map:  # noqa: ANN401
+    """The function of the points of a set whose values are those of a function without inputs."""
+    from ..values.map import Map
+
+    return Map.from_domain_and_range(domain, f.as_map().range())
+
+
+def from_union_set(points: Set) -> Map:
+    """The function without inputs whose value is the one point of a set for each choice of the parameters."""
+    from ..values.map import Map
+
+    return Map.from_range(points)  # type: ignore[attr-defined]
+
+
+METHODS: tuple[tuple[str, str, Callable[..., Any]], ...] = (
+    ("Map", "get_pw_multi_aff_list", listed(functions)),
+    ("Map", "foreach_pw_multi_aff", each(functions)),
+    ("Map", "every_pw_multi_aff", all_of(functions)),
+    ("Map", "n_pw_multi_aff", number(functions)),
+    ("Map", "extract_pw_multi_aff extract_multi_pw_aff", extracted(functions)),
+    ("Map", "isa_pw_multi_aff", lambda self: len(self.parts) == 1),
+    ("Map", "get_pw_aff_list", listed(values)),
+    ("Map", "foreach_pw_aff", each(values)),
+    ("Map", "every_pw_aff", all_of(values)),
+    ("Map", "n_pw_aff", number(values)),
+    ("Map", "extract_pw_aff", extracted(values)),
+    ("Map", "add_pw_multi_aff add_pw_aff", lambda self, f: union_add(self, graph_of(f))),
+    ("Map", "apply_union_pw_multi_aff apply_aff", applied),
+    ("Map", "as_union_map floor", itself),
+    ("Map", "scale_val", on_values(lambda f, n: f * int(n))),
+    ("Map", "scale_down_val", on_values(lambda f, n: f.scale_down_val(n))),
+    ("Map", "mod_val", on_values(lambda f, n: f % int(n))),
+    ("Map", "scale_multi_val", on_values(lambda f, n: f.scale_multi_val(n))),
+    ("Map", "scale_down_multi_val", on_values(lambda f, n: f.scale_down_multi_val(n))),
+    ("Map", "mod_multi_val", on_values(lambda f, n: f.mod_multi_val(n))),
+    ("Map", "max_val", greatest("max_val")),
+    ("Map", "min_val", greatest("min_val")),
+    ("Map", "bind_id", bound_to),
+    ("Map", "set_at set_union_pw_aff", with_value),
+    ("Map", "range_splice", spliced),
+    ("Map", "reset_range_tuple_id", without_name),
+    ("Map", "get_list", listed(members)),
+    ("Map", "subtract_domain_union_set", lambda self, sets: self.subtract_domain(sets)),
+    ("Map", "val_on_domain", on_domain(number_on_domain)),
+    ("Map", "param_on_domain_id", on_domain(param_on_domain)),
+    ("Map", "multi_val_on_domain", on_domain(numbers_on_domain)),
+    ("Map", "aff_on_domain pw_aff_on_domain multi_aff_on_domain pw_multi_aff_on_domain", constant_on_domain),
+    ("Map", "from_union_set", from_union_set),
+)
+"""Classes, isl's names, and the method."""
