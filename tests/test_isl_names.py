@@ -74,7 +74,7 @@ def test_what_is_named_is_there():
                 elif re.match(r"[A-Za-z]\w*", span) and owner not in PLAIN:
                     named += 1
                     assert owner in OWN or hasattr(sets.Set, owner), span
-    assert named > 150
+    assert named > 100
 
 
 @pytest.mark.parametrize(("kind", "section"), [("", 0), ("Set", 1), ("Map", 2), ("PwAff", 4), ("MultiPwAff", 5)])
@@ -86,12 +86,12 @@ def test_errors_say_what_the_tables_say(kind, section):
 @pytest.mark.parametrize(
     ("text", "name", "here"),
     [
-        ("{ S[i] }", "follows_at", "for isl's follows_at there is: Set.lex_lt_set"),
+        ("{ S[i] }", "solutions", "for isl's solutions there is: RationalSet.solutions"),
         ("{ S[i] }", "get_stride", "Set.box_hull, with strides"),
         ("{ S[i] }", "equalities_matrix", "s & Set(text): Set.intersect"),
-        ("{ S[i] -> [j] }", "less_at", "Map.order_lt"),
-        ("{ S[i] -> [j] }", "partial_lexmin_pw_multi_aff", "Map.lexmin"),
-        ("{ S[i] }", "reset_user", "isl's reset_user is not here: values are immutable"),
+        ("{ S[i] -> [j] }", "has_defining_equality", "Map.dim_min"),
+        ("{ S[i] -> [j] }", "unshifted_simple_hull_from_map_list", "Map.unshifted_simple_hull"),
+        ("{ S[i] }", "lift", "isl's lift is not here: existentials"),
         ("{ S[i] }", "fixx", "a Set has no attribute 'fixx'"),
     ],
 )
@@ -107,10 +107,10 @@ def test_a_missing_attribute_of_isl_says_what_is_here(text, name, here):
     ("owner", "name", "here"),
     [
         (sets.PwAff("{ [i] -> [i] }"), "aff_on_domain", "PwAff.on"),
-        (sets.MultiPwAff("{ [i] -> [i] }"), "flatten_range", "of the graph, MultiPwAff.as_map"),
+        (sets.MultiPwAff("{ [i] -> [i] }"), "lift", "of the graph, MultiPwAff.as_map"),
         (sets.MultiPwAff("{ [i] -> [i] }"), "_values", "a MultiPwAff has no attribute"),
-        (sets.Set, "box_from_points", "Set.from_points"),
-        (sets.Map, "lex_lt_first", "Map.lex_lt"),
+        (sets.Set, "from_constraint_matrices", "Set.intersect"),
+        (sets.Map, "has_defining_equality", "Map.dim_min"),
         (sets, "PwQPolynomialFold", "polynomials have no bounds"),
         (sets, "StrideInfo", "box_hull().stride"),
         (sets, "FixedBox", "what Set.box_hull and Map.box_hull give"),
@@ -246,8 +246,8 @@ def test_makers_of_classes_that_derive_from_these():
     assert type(Mine("{ [i] : i > 0; [i] : i < -2 }").get_basic_sets()[0]) is Mine
     with pytest.raises(AttributeError, match=r"a Mine has no attribute 'get_stride'.*Set\.box_hull"):
         Mine("{ [i] }").get_stride  # noqa: B018
-    with pytest.raises(AttributeError, match=r"a Mine has no attribute 'box_from_points'.*Set\.from_points"):
-        Mine.box_from_points  # noqa: B018
+    with pytest.raises(AttributeError, match=r"a Mine has no attribute 'from_constraint_matrices'.*Set\.intersect"):
+        Mine.from_constraint_matrices  # noqa: B018
 
 
 def test_makers_have_names_and_say_what_they_do():

@@ -167,8 +167,10 @@ METHODS: tuple[tuple[str, str, Callable[..., Any]], ...] = (
     ("Set Map", "remove_divs_involving_dims", remove_divs_involving_dims),
     ("Set Map PwAff MultiPwAff", "involves_locals", involves_locals),
     ("Set Map", "drop_constraints_not_involving_dims", drop_constraints_not_involving_dims),
-    ("Set Map", "lower_bound_multi_val lower_bound_multi_pw_aff", bounded("lower_bound")),
-    ("Set Map", "upper_bound_multi_val upper_bound_multi_pw_aff", bounded("upper_bound")),
+    ("Set Map", "lower_bound_multi_pw_aff", bounded("lower_bound")),
+    ("Set Map", "upper_bound_multi_pw_aff", bounded("upper_bound")),
+    ("Set", "lower_bound_multi_val", bounded("lower_bound")),
+    ("Set", "upper_bound_multi_val", bounded("upper_bound")),
     ("Set Map", "plain_get_val_if_fixed", plain_get_val_if_fixed),
     ("Set", "get_plain_multi_val_if_fixed", get_plain_multi_val_if_fixed),
 )

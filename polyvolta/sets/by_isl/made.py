@@ -326,7 +326,7 @@ METHODS: tuple[tuple[str, str, Callable[..., Any]], ...] = (
     ("Map", "intersect_domain_space", intersected("source")),
     ("Map", "intersect_range_space", intersected("out")),
     ("Map", "subtract_domain_space", subtract_domain_space),
-    ("Set Map", "reset_space", reset_space),
+    ("Set", "reset_space", reset_space),
     ("Set", "compare_at", at_position(0, -2)),
     ("Set", "follows_at", at_position(-1, 0)),
     ("Set", "empty_ctx", lambda context: of_text("Set")),

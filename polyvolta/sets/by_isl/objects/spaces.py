@@ -316,7 +316,7 @@ METHODS: tuple[tuple[str, str, Callable[..., Any]], ...] = (
     ("Set Map PwAff Space", "has_dim_id", has_dim),
     ("Set Map PwAff MultiPwAff Space", "get_tuple_id", get_tuple_id),
     ("Set Map PwAff MultiPwAff Space", "has_tuple_id", has_tuple),
-    ("Set Map PwAff MultiPwAff Space", "has_tuple_name", has_tuple),
+    ("Set Map MultiPwAff Space", "has_tuple_name", has_tuple),
     ("Space", "is_set", is_set),
     ("Space", "is_map", is_map),
     ("Space", "is_params", is_params),
