@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..conjuncts import conjunct as cj
 from ..errors import SpaceMismatch
+from ..values.shape import need_map
 from ..values.space import POINT, Space
 from .function_parts import of_graph, through
 from .relations import spaces
@@ -30,7 +31,7 @@ def _combined(self: Map, other: Map, sign: str) -> list[Map]:
     ------
     SpaceMismatch : both have a value for an input, in different spaces.
     """
-    a, b = self._aligned(other)
+    a, b = self._aligned(need_map(other, "a sum of functions"))
     found = []
     for x in a.parts:
         for y in b.parts:

@@ -32,17 +32,30 @@ def values(self: Map) -> list[Any]:
     return [f[0] for f in functions(self)]
 
 
-def extracted(of: Callable[[Map], list[Any]]) -> Callable[[Map, Space], Any]:
-    """A method that gives the function in one space."""
+def extracted(one: bool) -> Callable[[Map, Space], Any]:
+    """A method that gives the function in one space, of nothing one without values."""
 
     def method(self: Map, space: Space) -> Any:  # noqa: ANN401
-        if space.inp is not None:
-            return of(in_space(self, space))[0]
-        wanted = every(space).space.out.key
-        return of(self._of(self.param_names, [part for part in self.parts if part[0].source.key == wanted]))[0]
+        found = in_space(self, space) if space.inp is not None else _on(self, space)
+        f = found.as_pw_multi_aff()  # type: ignore[attr-defined]
+        return f[0] if one else f
 
-    method.__doc__ = f"The function in one space, of: {of.__doc__}"
+    method.__doc__ = "The function in one space: a map's, or that of its inputs."
     return method
+
+
+def _on(self: Map, space: Space) -> Map:
+    """The pairs of which the inputs are in a space.
+
+    Raises
+    ------
+    SpaceMismatch : the function has no such inputs.
+    """
+    wanted = every(space).space.out.key
+    found = [part for part in self.parts if part[0].source.key == wanted]
+    if not found:
+        raise SpaceMismatch("the function has no such inputs", where=f"{self}\n{space}")
+    return self._of(self.param_names, found)
 
 
 def on_values(change: Callable[..., Any]) -> Callable[..., Map]:
@@ -132,13 +145,13 @@ METHODS: tuple[tuple[str, str, Callable[..., Any]], ...] = (
     ("Map", "foreach_pw_multi_aff", each(functions)),
     ("Map", "every_pw_multi_aff", all_of(functions)),
     ("Map", "n_pw_multi_aff", number(functions)),
-    ("Map", "extract_pw_multi_aff extract_multi_pw_aff", extracted(functions)),
+    ("Map", "extract_pw_multi_aff extract_multi_pw_aff", extracted(False)),
     ("Map", "isa_pw_multi_aff", lambda self: len(self.parts) == 1),
     ("Map", "get_pw_aff_list", listed(values)),
     ("Map", "foreach_pw_aff", each(values)),
     ("Map", "every_pw_aff", all_of(values)),
     ("Map", "n_pw_aff", number(values)),
-    ("Map", "extract_pw_aff", extracted(values)),
+    ("Map", "extract_pw_aff", extracted(True)),
     ("Map", "add_pw_multi_aff add_pw_aff", lambda self, f: union_add(self, graph_of(f))),
     ("Map", "apply_union_pw_multi_aff apply_aff", applied),
     ("Map", "as_union_map floor", itself),
