@@ -42,6 +42,9 @@ class dim_type(Enum):
         return self.value
 
 
+NUMBERED = {kind.value: kind.name for kind in dim_type}  # isl's number of a kind stands for it where a kind is asked for
+
+
 def is_kind(x: object) -> bool:
     """Whether this says a kind; islpy's own does, too, and is no position though it is a number."""
     return type(x).__name__ == "dim_type"
@@ -60,7 +63,7 @@ def of_kind(value: Any, kind: Any) -> tuple[str, ...]:  # noqa: ANN401 - a set, 
     >>> of_kind(m, dim_type.param), of_kind(m, dim_type.in_), of_kind(m, dim_type.out)
     (('N',), ('i', 'j'), ('k',))
     """
-    word = getattr(kind, "name", None)
+    word = getattr(kind, "name", None) or NUMBERED.get(kind if isinstance(kind, int) else -1)
     space = value if isinstance(value, Space) or word == "param" else value.space  # there may be several tuples
     if word in ("param", "all"):
         params: tuple[str, ...] | None = value.param_names

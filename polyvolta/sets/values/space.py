@@ -107,8 +107,8 @@ class Space:
         return of_names(set, in_, out, params)
 
     @staticmethod
-    def set_alloc(context: object, n_params: int, n: int) -> Space:
-        """The space of a set with `n_params` parameters and `n` dimensions, called `p0`, ... and `i0`, ...
+    def set_alloc(context: object, nparam: int, dim: int) -> Space:
+        """The space of a set with `nparam` parameters and `dim` dimensions, called `p0`, ... and `i0`, ...
 
         The `context` is isl's, which has this function.
 
@@ -117,20 +117,20 @@ class Space:
         """
         from ..by_isl.objects.spaces import counted
 
-        return counted(n_params, n)
+        return counted(nparam, dim)
 
     @staticmethod
-    def params_alloc(context: object, n_params: int) -> Space:
-        """The space of `n_params` parameters alone, called `p0`, ...; the `context` is isl's, which has this function.
+    def params_alloc(context: object, nparam: int) -> Space:
+        """The space of `nparam` parameters alone, called `p0`, ...; the `context` is isl's, which has this function.
 
         >>> Space.params_alloc(None, 2).param_names
         ('p0', 'p1')
         """
-        return Space.set_alloc(context, n_params, 0)
+        return Space.set_alloc(context, nparam, 0)
 
     @staticmethod
-    def alloc(context: object, n_params: int, n_in: int, n_out: int) -> Space:
-        """The space of a map with `n_params` parameters, `n_in` inputs and `n_out` outputs, called `o0`, ...
+    def alloc(context: object, nparam: int, n_in: int, n_out: int) -> Space:
+        """The space of a map with `nparam` parameters, `n_in` inputs and `n_out` outputs, called `o0`, ...
 
         The `context` is isl's, which has this function.
 
@@ -139,7 +139,7 @@ class Space:
         """
         from ..by_isl.objects.spaces import counted
 
-        return counted(n_params, n_in, n_out)
+        return counted(nparam, n_in, n_out)
 
     def knowing(self, params: tuple[str, ...]) -> Space:
         """The same space, which knows the parameters of a value; see `Space`."""
