@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from polyvolta.sched.by_isl.printing import Printer as Printer
     from polyvolta.sched.tree import Schedule as Schedule
     from polyvolta.sets.by_isl.objects.spaces import LocalSpace as LocalSpace
+    from polyvolta.sets.by_isl.objects.vectors import MultiId as MultiId
     from polyvolta.sets.by_isl.objects.vectors import MultiVal as MultiVal
 
 Aff = _sets.PwAff  # type: ignore[misc, assignment]  # isl's is a function
@@ -68,6 +69,7 @@ __all__ = [  # noqa: F822 (the names are there on first use)
     "AstNode",
     "AstPrintOptions",
     "LocalSpace",
+    "MultiId",
     "MultiVal",
     "Printer",
     "Schedule",
@@ -90,8 +92,8 @@ def __getattr__(name: str) -> object:
         from polyvolta.sched import Schedule as value
     elif name in HOMES:
         value = getattr(import_module(f"polyvolta.sched.by_isl.{HOMES[name]}"), name)
-    elif name == "MultiVal":
-        from polyvolta.sets.by_isl.objects.vectors import MultiVal as value
+    elif name in ("MultiId", "MultiVal"):
+        value = getattr(import_module("polyvolta.sets.by_isl.objects.vectors"), name)
     elif name == "LocalSpace":
         from polyvolta.sets.by_isl.objects.spaces import LocalSpace as value
     elif name.endswith("List") and name.removesuffix("List") in ELEMENTS:

@@ -1,6 +1,6 @@
 """isl's names of what turns dimensions into parameters, and back: `bind` and `unbind`.
 
-The tuple whose dimensions are meant is a set's, or the text of one: `s.bind("{ S[N, M] }")` calls the dimensions of
+The tuple whose dimensions are meant is a `MultiId`, a set's, or the text of one: `s.bind("{ S[N, M] }")` calls the dimensions of
 `S[i, j]` N and M, and makes them parameters. As with `relations`, these names are no attributes of the classes.
 """
 
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ..conjuncts import conjunct as cj
 from ..errors import SpaceMismatch, kind_of
 from ..values.space import Space, renamed
+from .objects.vectors import MultiId
 
 if TYPE_CHECKING:
     from ..functions.multi_pwaff import MultiPwAff
@@ -20,12 +21,12 @@ if TYPE_CHECKING:
     from ..values.set import Set
 
 
-def point(names: Set | str) -> tuple[Set, tuple[str, ...]]:
+def point(names: Set | MultiId | str) -> tuple[Set, tuple[str, ...]]:
     """The set of the one point whose dimensions are parameters of the same names, and these.
 
     Raises
     ------
-    SpaceMismatch : neither a set of one tuple nor the text of one.
+    SpaceMismatch : neither a `MultiId`, nor a set of one tuple, nor the text of one; or a name stands twice.
 
     >>> print(*point("{ A[M, N] }"))
     [M, N] -> { A[M, N] } ('M', 'N')
@@ -33,6 +34,10 @@ def point(names: Set | str) -> tuple[Set, tuple[str, ...]]:
     from ..values.set import Set
 
     whole = Set(names) if isinstance(names, str) else names
+    if isinstance(whole, MultiId):
+        if len({*whole}) < len(whole):
+            raise SpaceMismatch("two dimensions are bound to one name", where=str(whole))
+        whole = Set.universe(Space(None, renamed(whole.space.out, map(str, whole))))
     if not isinstance(whole, Set) or len(whole.parts) != 1:
         raise SpaceMismatch(f"dimensions are bound to a tuple's names, not to {kind_of(names)}", where=str(names),
                             hint='the text of a set of all its points, "{ A[M, N] }", is a tuple here')  # fmt: skip
@@ -43,17 +48,17 @@ def point(names: Set | str) -> tuple[Set, tuple[str, ...]]:
     return Set._of(own.dims, [(Space(None, tup), (cj.sure(cj.normalise(2 * n, (), rows, ())),))]), own.dims
 
 
-def bind(self: Set, names: Set | str) -> Set:
+def bind(self: Set, names: Set | MultiId | str) -> Set:
     """The parameters for which the point of these names is in the set."""
     return (self & point(names)[0]).params()
 
 
-def bind_domain(self: Map, names: Set | str) -> Set:
+def bind_domain(self: Map, names: Set | MultiId | str) -> Set:
     """The outputs for the input of these names, which become parameters."""
     return self.intersect_domain(point(names)[0]).range()
 
 
-def bind_range(self: Map, names: Set | str) -> Set:
+def bind_range(self: Map, names: Set | MultiId | str) -> Set:
     """The inputs with the output of these names, which become parameters."""
     at = point(names)[0]
     own = [part for part in self.parts if part[0].out.key == at.space.out.key]
@@ -67,27 +72,27 @@ def bind_id(self: PwAff, name: str) -> Set:
     return self.align_params([name]).eq_set(var(name))
 
 
-def bind_function_domain(self: MultiPwAff, names: Set | str) -> MultiPwAff:
+def bind_function_domain(self: MultiPwAff, names: Set | MultiId | str) -> MultiPwAff:
     """The function at the input of these names, which become parameters."""
     return bind_domain(self.as_map(), names).as_pw_multi_aff()  # type: ignore[attr-defined]
 
 
-def bind_domain_wrapped_domain(self: MultiPwAff, names: Set | str) -> MultiPwAff:
+def bind_domain_wrapped_domain(self: MultiPwAff, names: Set | MultiId | str) -> MultiPwAff:
     """The function of the second tuple of its wrapped inputs, at the first one of these names."""
     inner = self.as_map().curry()
     return inner.intersect_domain(point(names)[0]).range().unwrap().as_pw_multi_aff()
 
 
-def unbind_params(self: Set, names: Set | str) -> Set:
+def unbind_params(self: Set, names: Set | MultiId | str) -> Set:
     """The points of these names, which have been parameters, for which a condition on parameters holds."""
     whole, dims = point(names)
     return whole.intersect_params(self.params()).project_out_param(*dims)
 
 
-def unbind_params_insert_domain(kind: str) -> Callable[[Any, Set | str], Any]:
+def unbind_params_insert_domain(kind: str) -> Callable[[Any, Set | MultiId | str], Any]:
     """A method that makes a relation or function of parameters one of a tuple of these names."""
 
-    def method(self: Any, names: Set | str) -> Any:  # noqa: ANN401
+    def method(self: Any, names: Set | MultiId | str) -> Any:  # noqa: ANN401
         from ..values.map import Map
 
         outputs = self if kind == "Set" else self.as_map().range()

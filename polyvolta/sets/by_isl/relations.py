@@ -6,7 +6,6 @@ written for isl finds them all the same. Lists are Python's, numbers its integer
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +16,7 @@ from ..engine.rows import Row
 from ..errors import UnknownName, need_function
 from ..values.shape import rearranged
 from ..values.space import Space, Tuple, position, renamed
-from .objects.lists import listed
+from .objects.lists import dump, listed
 from .objects.values import DEFAULT_CONTEXT, Point, plain
 from .objects.values import number as number_of
 
@@ -38,11 +37,6 @@ def itself(self: Any) -> Any:  # noqa: ANN401
 def get_ctx(self: object) -> Any:  # noqa: ANN401
     """isl's context, which means nothing here."""
     return DEFAULT_CONTEXT
-
-
-def dump(self: object) -> None:
-    """Print its text on the standard error."""
-    print(self, file=sys.stderr)
 
 
 def order_of_texts(self: object, other: object) -> int:
@@ -307,10 +301,10 @@ def same(name: str) -> Callable[..., Any]:
 
 METHODS: tuple[tuple[str, str, Callable[..., Any]], ...] = (
     ("Set Map Constraint", "copy", itself),
-    ("Set Map PwAff MultiPwAff PwQPolynomial Aff Constraint Space", "get_ctx", get_ctx),
-    ("Set Map PwAff MultiPwAff PwQPolynomial Constraint Space", "dump", dump),
+    ("Set Map PwAff MultiPwAff PwQPolynomial Aff Constraint Space Multi Point", "get_ctx", get_ctx),
+    ("Set Map PwAff MultiPwAff PwQPolynomial Constraint Space Multi Point", "dump", dump),
     ("Set Map PwAff MultiPwAff PwQPolynomial Constraint", "to_list", listed(lambda self: [self])),
-    ("Set Map PwAff MultiPwAff PwQPolynomial Space", "reset_user", itself),
+    ("Set Map PwAff MultiPwAff PwQPolynomial Space Multi", "reset_user", itself),
     ("Set PwAff MultiPwAff Constraint", "plain_cmp", order_of_texts),
     ("Set Map", "to_str", lambda self: str(self)),
     ("Set Map", "plain_is_equal", lambda self, other: self == other),

@@ -101,7 +101,9 @@ def method(cls: type, name: str) -> Callable[..., Any] | None:
     >>> print(PwAff("{ [i] -> [i] }").add(PwAff("{ [i] -> [5] }")))
     { [i] -> [(i + 5)] }
     """
-    return _methods().get((own(cls).__name__, name))
+    known = _methods()
+    kinds = (c.__name__ for c in cls.__mro__ if c.__module__.startswith(SETS))
+    return next((known[kind, name] for kind in kinds if (kind, name) in known), None)
 
 
 @lru_cache(maxsize=1)

@@ -120,6 +120,15 @@ class Space:
         return counted(nparam, dim)
 
     @staticmethod
+    def unit(context: object = None) -> Space:
+        """The space of parameters alone, of which there are none; the `context` is isl's, which has this function.
+
+        >>> print(Space.unit())
+        []
+        """
+        return Space(None, POINT, ())
+
+    @staticmethod
     def params_alloc(context: object, nparam: int) -> Space:
         """The space of `nparam` parameters alone, called `p0`, ...; the `context` is isl's, which has this function.
 

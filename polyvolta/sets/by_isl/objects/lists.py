@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable, Iterable
 from typing import Any, Self
 
@@ -11,6 +12,11 @@ ELEMENTS = (
     "PwQPolynomial", "QPolynomial", "Set", "UnionMap", "UnionPwAff", "UnionPwMultiAff", "UnionSet", "Val",
 )  # fmt: skip
 """The classes of isl of which there are lists, `AffList` and so on."""
+
+
+def dump(self: object) -> None:
+    """Write the text of a value to the standard error."""
+    print(self, file=sys.stderr)
 
 
 class ListOf(list[Any]):
@@ -51,6 +57,12 @@ class ListOf(list[Any]):
     def size(self) -> int:
         """How many elements there are."""
         return len(self)
+
+    def to_str(self) -> str:
+        """isl's text of it; Python's is `str(x)`."""
+        return f"({','.join(map(str, self))})"
+
+    dump = dump
 
     def foreach(self, f: Callable[[Any], object]) -> None:
         """Call a function with each element."""

@@ -14,6 +14,7 @@ from numbers import Rational
 from typing import Any
 
 from ...errors import NotAffine, kind_of
+from .lists import ListOf, dump
 
 
 class NumberType(type):
@@ -310,6 +311,7 @@ def as_float(self: Any) -> float:  # noqa: ANN401
 BOTH: dict[str, Callable[..., Any]] = {
     **{name: computed(f) for name, f in COMPUTED.items()},
     **{name: asked(f) for name, f in COMPARED.items()},
+    "set_si": lambda self, number: made(int(number), 1), "to_list": lambda self: ListOf([self]), "dump": dump,
     "cmp_si": compared_to, "abs_eq": equal_size, "two_exp": power_of_two, "pow2": power_of_two, "get_d": as_float,
 }  # fmt: skip
 """The methods of all numbers, of integers, too."""
@@ -318,7 +320,7 @@ for _name, _f in BOTH.items():
     if not _f.__doc__:
         _f.__name__, _f.__qualname__, _f.__doc__ = _name, f"Val.{_name}", f"{_name} of numbers; see `Val`."
     setattr(Number, _name, _f)
-for _name in ("mod", "gcd", "is_divisible_by", "__mod__", "__rmod__"):
+for _name in ("mod", "gcd", "gcdext", "is_divisible_by", "__mod__", "__rmod__"):
     setattr(Number, _name, integral(_name.strip("_").removeprefix("r")))
 for _name in ("add", "sub", "mul"):
     setattr(Number, f"__{_name}__", computed(COMPUTED[_name], dunder=True))

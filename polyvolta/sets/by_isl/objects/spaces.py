@@ -91,7 +91,21 @@ def every(space: Space) -> Set | Map:
     return (Set if space.inp is None else Map).universe(space)
 
 
-def _known(space: Space, *others: Space) -> tuple[str, ...] | None:
+def of_all(space: Space, name: str) -> Callable[..., Any]:
+    """A method of all points of a space.
+
+    Raises
+    ------
+    SpaceMismatch : it is one of sets, and the space a map's, or the other way round.
+    """
+    found = getattr(every(space), name, None)
+    if found is None:
+        kind = "set" if space.inp is None else "map"
+        raise SpaceMismatch(f"{name} is of no {kind}'s space", where=str(space))
+    return found
+
+
+def known(space: Space, *others: Space) -> tuple[str, ...] | None:
     """The parameters of some spaces together; None where one doesn't know its own."""
     if any(s.param_names is None for s in (space, *others)):
         return None
@@ -105,9 +119,9 @@ def through(name: str) -> Callable[..., Space]:
         if kinds.is_kind(next(iter(args), None)):
             kinds.of_kind(self, args[0])  # the parameters must be known where they are meant
         others = [a for a in args if isinstance(a, Space)]
-        found = getattr(every(self), name)(*(every(a) if isinstance(a, Space) else a for a in args))
-        known = _known(self, *others) is not None
-        return Space(found.space.inp, found.space.out, found.param_names if known else None)
+        found = of_all(self, name)(*(every(a) if isinstance(a, Space) else a for a in args))
+        there = known(self, *others) is not None
+        return Space(found.space.inp, found.space.out, found.param_names if there else None)
 
     method.__doc__ = f"The space of what `{name}` makes of all points."
     return method
@@ -206,29 +220,30 @@ def range_(self: Space) -> Space:
     return Space(None, self.out, self.param_names)
 
 
-def _between(inp: Tuple, out: Tuple, known: tuple[str, ...] | None) -> Space:
-    found = spaced(inp, out, known or ())
-    return Space(found.inp, found.out, known)
+def between(inp: Tuple | None, out: Tuple, params: tuple[str, ...] | None) -> Space:
+    """The space of these tuples and parameters, whose names are made distinct."""
+    found = spaced(inp, out, params or ())
+    return Space(found.inp, found.out, params)
 
 
 def map_from_set(self: Space) -> Space:
     """The space of the maps from a set's space to itself."""
-    return _between(self.out, self.out, self.param_names)
+    return between(self.out, self.out, self.param_names)
 
 
 def map_from_domain_and_range(self: Space, other: Space) -> Space:
     """The space of the maps from one set's space to another's."""
-    return _between(self.out, other.out, _known(self, other))
+    return between(self.out, other.out, known(self, other))
 
 
 def from_domain(self: Space) -> Space:
     """The space of the maps from a set's space to a tuple of nothing."""
-    return _between(self.out, POINT, self.param_names)
+    return between(self.out, POINT, self.param_names)
 
 
 def from_range(self: Space) -> Space:
     """The space of the maps from a tuple of nothing to a set's space."""
-    return _between(POINT, self.out, self.param_names)
+    return between(POINT, self.out, self.param_names)
 
 
 def with_params(self: Space, other: Any) -> Space:  # noqa: ANN401
@@ -291,7 +306,7 @@ def has_tuple(self: Any, kind: Any = kinds.dim_type.out) -> bool:  # noqa: ANN40
     return get_tuple_name(self if isinstance(self, Space) else self.space, kind) is not None
 
 
-_ALL = "Set Map PwAff MultiPwAff Space"
+_ALL = "Set Map PwAff MultiPwAff Space Multi"
 METHODS: tuple[tuple[str, str, Callable[..., Any]], ...] = (
     ("Set Map PwAff MultiPwAff", "get_space", get_space),
     ("Set Map Constraint", "get_local_space", lambda self: self.get_space()),
@@ -304,18 +319,18 @@ METHODS: tuple[tuple[str, str, Callable[..., Any]], ...] = (
         for side, kind in (("domain", kinds.dim_type.in_), ("range", kinds.dim_type.out))
     ),
     *(
-        ("MultiPwAff", f"{verb}_range_tuple_id", at_side(f"{verb}_tuple_id", kinds.dim_type.out))
+        ("MultiPwAff Multi", f"{verb}_range_tuple_id", at_side(f"{verb}_tuple_id", kinds.dim_type.out))
         for verb in ("get", "has", "set", "reset")
     ),
-    ("PwAff MultiPwAff", "get_domain_space", get_domain_space),
+    ("PwAff MultiPwAff Multi", "get_domain_space", get_domain_space),
     (_ALL, "get_dim_id", get_dim_id),
-    ("Set Map PwAff MultiPwAff", "get_var_ids", get_var_ids),
-    (_ALL, "get_id_dict", get_id_dict),
-    ("Set Map MultiPwAff Space", "find_dim_by_id", find_dim_by_id),
+    (f"{_ALL} Point", "get_var_ids", get_var_ids),
+    (f"{_ALL} Point", "get_id_dict", get_id_dict),
+    ("Set Map MultiPwAff Space Multi", "find_dim_by_id", find_dim_by_id),
     ("Set Map Space", "has_dim_name", has_dim),
     ("Set Map PwAff Space", "has_dim_id", has_dim),
-    ("Set Map PwAff MultiPwAff Space", "get_tuple_id", get_tuple_id),
-    ("Set Map PwAff MultiPwAff Space", "has_tuple_id", has_tuple),
+    ("Set Map PwAff MultiPwAff Space Multi", "get_tuple_id", get_tuple_id),
+    ("Set Map PwAff MultiPwAff Space Multi", "has_tuple_id", has_tuple),
     ("Set Map MultiPwAff Space", "has_tuple_name", has_tuple),
     ("Space", "is_set", is_set),
     ("Space", "is_map", is_map),

@@ -6,14 +6,15 @@ that was written for isl find their way; to all else they are an `int`, a `tuple
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Iterable
 from math import gcd
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
-from ...errors import NotSupported, UnknownName, kind_of
+from ...errors import EmptySet, NotAffine, NotSupported, UnknownName, kind_of
 from ...values import kinds
-from ...values.space import Space
+from ...values.named import Named, by_isl
+from ...values.space import Space, renamed
+from .lists import ListOf, dump
 from .numbers import BOTH, Number, NumberType, made, pair, read
 
 
@@ -134,6 +135,21 @@ class Val(int, metaclass=NumberType):
         """The greatest common divisor; see `Val`."""
         return Val(gcd(self, other))
 
+    def gcdext(self, other: int) -> tuple[Val, Val, Val]:
+        """The greatest common divisor, and what to multiply both numbers with so that their sum is that; see `Val`.
+
+        >>> Val(12).gcdext(18)
+        (6, -1, 1)
+        """
+        found = self.gcd(other)
+        ours, its, one, two = (1, 0), (0, 1), abs(self), abs(other)  # factors of which one and two are the sums
+        while two:
+            times, rest = divmod(one, two)
+            ours, its = its, (ours[0] - times * its[0], ours[1] - times * its[1])
+            one, two = two, rest
+        signs = self.sgn(), Val(other).sgn()
+        return found, Val(ours[0] * signs[0]), Val(ours[1] * signs[1])
+
     def is_divisible_by(self, other: int) -> bool:
         """Whether it is a multiple; see `Val`."""
         return self % other == 0 if other else self == 0
@@ -154,8 +170,15 @@ def _given(name: str, f: Callable[..., Any], gives: Callable[[Any], Any] = bool)
     return method
 
 
+def _mod(a: int, b: int) -> int:
+    """What is left by a division, of the sign of the divisor."""
+    if b == 0:
+        raise NotAffine("there is no remainder by 0", where=f"{a} mod {b}")
+    return a % b
+
+
 _WITH_NUMBERS: dict[str, Callable[..., Any]] = {
-    "mod": operator.mod, "__add__": int.__add__, "__radd__": int.__radd__, "__sub__": int.__sub__,
+    "mod": _mod, "__add__": int.__add__, "__radd__": int.__radd__, "__sub__": int.__sub__,
     "__rsub__": int.__rsub__, "__mul__": int.__mul__, "__rmul__": int.__rmul__, "__mod__": int.__mod__,
     "__floordiv__": int.__floordiv__, "__neg__": int.__neg__, "__abs__": int.__abs__,
 }  # fmt: skip
@@ -172,7 +195,7 @@ for _name, _f in _ASKED.items():
     setattr(Val, _name, _given(_name, _f))
 
 
-class Point(tuple):
+class Point(tuple, metaclass=Named):
     """A point of a space: the tuple of its coordinates, with isl's methods; `foreach_point` calls with these.
 
     >>> from polyvolta.sets import Set
@@ -181,28 +204,61 @@ class Point(tuple):
     ((3, 6), True, 6)
     >>> print(p.to_set())
     { S[3, 6] }
+
+    One that is made of a space with parameters by `zero`, or by the values of these, has values of them, too:
+
+    >>> q = Point.zero(Set("[n] -> { S[i] : i < n }").get_space())
+    >>> q.set_coordinate_val(kinds.dim_type.param, 0, 7).add_ui(kinds.dim_type.set, 0, 2).to_str()
+    '[n = 7] -> { S[2] }'
     """
 
-    space: Space
+    def __new__(cls, coordinates: Iterable[int], space: Space, params: Iterable[int] = (), void: bool = False) -> Self:
+        """The point of a space with some coordinates, and values of all parameters of the space if they are given.
 
-    def __new__(cls, coordinates: Iterable[int], space: Space) -> Self:
-        """The point of a space with some coordinates."""
+        A `void` one has neither, and is none.
+        """
         self = super().__new__(cls, coordinates)
-        self.space = space
+        self._space, self._params, self._void = space, tuple(params), void
         return self
+
+    if not TYPE_CHECKING:  # a checker knows what there is
+
+        def __getattr__(self, name: str) -> object:
+            return by_isl(self, name)
 
     @classmethod
     def zero(cls, space: Space) -> Self:
-        """The point of a space with 0 in each dimension; see `Point`."""
-        return cls([0] * len(space.out.dims), space)
+        """The point of a space with 0 in each dimension, and of each parameter that it knows; see `Point`."""
+        return cls([0] * len(space.out.dims), space, [0] * len(space.param_names or ()))
+
+    @classmethod
+    def void(cls, space: Space) -> Self:
+        """No point of a space; see `Point`."""
+        return cls((), space, void=True)
 
     def __reduce__(self) -> tuple[object, ...]:
         """A copy keeps the space."""
-        return Point, (tuple(self), self.space)
+        return Point, (tuple(self), self._space, self._params, self._void)
+
+    @property
+    def space(self) -> Space:
+        """Its space; see `Point`."""
+        return self._space
 
     def get_space(self) -> Space:
         """Its space; see `Point`."""
-        return self.space
+        return self._space
+
+    def _all(self) -> dict[str, int]:
+        """The parameters that have values and the dimensions, by name.
+
+        Raises
+        ------
+        EmptySet : it is void.
+        """
+        if self._void:
+            raise EmptySet("what is void has no coordinates", hint="p.is_void() asks for that")
+        return {**dict(zip(self.param_names, self._params)), **dict(zip(self._space.dims, self))}
 
     def get_coordinate_val(self, kind: Any, pos: int) -> Val:  # noqa: ANN401
         """One coordinate, of a dimension by kind and position; see `Point`.
@@ -210,29 +266,55 @@ class Point(tuple):
         Raises
         ------
         UnknownName : there is no such dimension.
+        EmptySet : it is void.
         """
-        name = kinds.spread(self, kind, pos)[0]
-        return Val(self[self.space.dims.index(name)])
+        return Val(self._all()[kinds.spread(self, kind, pos)[0]])
 
     def set_coordinate_val(self, kind: Any, pos: int, value: int) -> Point:  # noqa: ANN401
         """With another coordinate; see `get_coordinate_val`."""
-        name = kinds.spread(self, kind, pos)[0]
-        return Point((value if d == name else x for d, x in zip(self.space.dims, self)), self.space)
+        known = {**self._all(), kinds.spread(self, kind, pos)[0]: value}
+        return Point([known[d] for d in self._space.dims], self._space, [known[p] for p in self.param_names])
+
+    def add_ui(self, kind: Any, pos: int, value: int) -> Point:  # noqa: ANN401
+        """With a coordinate greater by a number; see `get_coordinate_val`."""
+        return self.set_coordinate_val(kind, pos, self.get_coordinate_val(kind, pos) + value)
+
+    def sub_ui(self, kind: Any, pos: int, value: int) -> Point:  # noqa: ANN401
+        """With a coordinate less by a number; see `get_coordinate_val`."""
+        return self.add_ui(kind, pos, -value)
 
     @property
     def param_names(self) -> tuple[str, ...]:
-        """None: a point here is without parameters; see `Point`."""
-        return ()
+        """The parameters that have values here; see `Point`."""
+        return (self._space.param_names or ()) if self._params else ()
 
     def is_void(self) -> bool:
-        """Whether it is no point: never; see `Point`."""
-        return False
+        """Whether it is no point; see `Point`."""
+        return self._void
+
+    def get_multi_val(self) -> Any:  # noqa: ANN401
+        """The coordinates as a `MultiVal`; see `Point`."""
+        from .vectors import MultiVal
+
+        _ = self._all()
+        return MultiVal(tuple(self), self._space)
 
     def to_set(self) -> Any:  # noqa: ANN401
         """The set of it alone; see `Point`."""
         from ...values.set import Set
 
-        return Set.universe(self.space).fix(dict(enumerate(self)))
+        return Set.empty(self._space) if self._void else Set.universe(self._space).fix(self._all())
+
+    def to_str(self) -> str:
+        """isl's text of it; Python's, of a tuple, is `str(p)`; see `Point`."""
+        if self._void:
+            return "void"
+        params = ", ".join(f"{p} = {n}" for p, n in zip(self.param_names, self._params))
+        return f"{f'[{params}] -> ' if params else ''}{{ {renamed(self._space.out, map(str, self))} }}"
+
+    def copy(self) -> Point:
+        """The point itself; see `Point`."""
+        return self
 
 
 class Id(str):
@@ -248,8 +330,6 @@ class Id(str):
     ['anything']
     """
 
-    user: object
-
     def __new__(cls, name: str | None = None, user: object = None, context: object = None) -> Self:
         """The identifier of a name, with an object; isl's context means nothing.
 
@@ -260,12 +340,12 @@ class Id(str):
         if not isinstance(name, str):
             raise UnknownName(f"an identifier is a text, not {kind_of(name)}")
         self = super().__new__(cls, name)
-        self.user = None if isinstance(user, Context) else user
+        self._user = None if isinstance(user, Context) else user
         return self
 
     def __reduce__(self) -> tuple[object, ...]:
         """A copy keeps the object."""
-        return Id, (str(self), self.user)
+        return Id, (str(self), self._user)
 
     @classmethod
     def read_from_str(cls, *given: Any) -> Self:  # noqa: ANN401
@@ -281,9 +361,28 @@ class Id(str):
         """The name as a text; see `Id`."""
         return str(self)
 
+    @property
+    def user(self) -> object:
+        """The object with it, None without any; see `Id`."""
+        return self._user
+
     def get_user(self) -> object:
         """The object with it, None without any; see `Id`."""
-        return self.user
+        return self._user
+
+    def get_ctx(self) -> Context:
+        """isl's context, which means nothing; see `Id`."""
+        return DEFAULT_CONTEXT
+
+    def to_str(self) -> str:
+        """The name as a text; see `Id`."""
+        return str(self)
+
+    def to_list(self) -> ListOf:
+        """A list of it alone; see `Id`."""
+        return ListOf([self])
+
+    dump = dump
 
 
 def plain(name: Any) -> Any:  # noqa: ANN401

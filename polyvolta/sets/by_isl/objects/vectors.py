@@ -1,59 +1,38 @@
-"""isl's tuples of numbers of a space, `MultiVal`: sizes of tiles, factors of the values of a function."""
+"""isl's tuples of numbers of a space, `MultiVal`, and of names, `MultiId`; see `members`.
+
+Numbers are sizes of tiles, or factors of the values of a function; names are what the dimensions of a tuple are bound to.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any, Self
+import re
+from collections.abc import Callable, Iterable
+from typing import Any, ClassVar, Self
 
-from ...errors import SetSyntaxError, SpaceMismatch, UnknownName
+from ...errors import NotAffine, SpaceMismatch
 from ...values.space import Space
-from .values import Val
+from .members import Multi, need
+from .spaces import known
+from .values import Id, Val
 
 
-class MultiVal(tuple[Val, ...]):
+class MultiVal(Multi):
     """Numbers of a space, one of each dimension: a tuple of them with isl's methods.
 
     >>> sizes = MultiVal.read_from_str("{ [4, 2] }").set_val(1, 8)
     >>> print(sizes, sizes.get_val(1), sizes.size(), sizes == (4, 8))
     { [4, 8] } 8 2 True
+    >>> print(sizes.max(MultiVal("{ [infty, -1/2] }")).range_product(MultiVal("[n] -> { A[3] }")))
+    [n] -> { [[infty, 8] -> A[3]] }
     """
 
-    space: Space
-
-    def __new__(cls, numbers: Iterable[int] | str, space: Space | None = None) -> Self:
-        """The numbers of a space, or those that a text says; see `MultiVal`.
-
-        Raises
-        ------
-        SpaceMismatch : they are not as many as the dimensions.
-        NotSupported : one is no number.
-        """
-        if isinstance(numbers, str) or space is None:
-            return cls.read_from_str(numbers)
-        self = super().__new__(cls, [Val(n) for n in numbers])
-        if len(self) != len(space.out.dims):
-            raise SpaceMismatch(f"{len(self)} numbers are given of {len(space.out.dims)} dimensions", where=str(space))
-        self.space = space
-        return self
-
-    def __reduce__(self) -> tuple[object, ...]:
-        """A copy keeps the space."""
-        return type(self), (tuple(self), self.space)
+    written: ClassVar = re.compile(r"-?\s*(?<![\w'])(?:\d+(?:\s*/\s*\d+)?|infty|infinity|nan|NaN)(?![\w'])(?!\s*\[)")
+    example: ClassVar = '"{ A[4, 2] }"'
 
     @classmethod
-    def read_from_str(cls, *given: Any) -> Self:  # noqa: ANN401
-        """The numbers that a text says, the last of what is `given`.
-
-        Raises
-        ------
-        SetSyntaxError : it is no text of one point.
-        """
-        from ...values.set import Set
-
-        point = Set(given[-1])
-        if not point.is_singleton():
-            raise SetSyntaxError("a text of numbers is needed", where=str(given[-1]), hint='"{ [4, 2] }"')
-        return cls(point.sample_point(), point.space)
+    def member(cls, value: Any) -> Any:  # noqa: ANN401
+        """A number as a `Val`."""
+        return Val("".join(value.split()) if isinstance(value, str) else value)
 
     @classmethod
     def zero(cls, space: Space) -> Self:
@@ -65,44 +44,100 @@ class MultiVal(tuple[Val, ...]):
         """The numbers of a list, as many as the dimensions of a space."""
         return cls(numbers, space)
 
-    def get_space(self) -> Space:
-        """Its space."""
-        return self.space
+    get_val, set_val = Multi.get_at, Multi.set_at
 
-    def size(self) -> int:
-        """How many numbers there are."""
-        return len(self)
 
-    def dim(self, kind: Any) -> int:  # noqa: ANN401
-        """How many numbers there are; none of parameters."""
-        return len(self) if getattr(kind, "name", "") in ("out", "set") else 0
+class MultiId(Multi):
+    """Names of a space, one of each dimension: a tuple of them with isl's methods, to bind dimensions to.
 
-    def get_val(self, pos: int) -> Val:
-        """The number at a position.
+    >>> from polyvolta.sets import Set
+    >>> names = MultiId("{ A[M, N] }").set_id(0, "K")
+    >>> print(names, names.get_at(1), Set("{ A[i, j] : i < j }").bind(names))
+    { A[K, N] } N [K, N] -> { : K <= N - 1 }
+    """
 
-        Raises
-        ------
-        UnknownName : there is no such position.
-        """
-        if not 0 <= pos < len(self):
-            raise UnknownName(f"there is no number at position {pos}", where=str(self))
-        return self[pos]
+    written: ClassVar = re.compile(r"(?<![\w'])[A-Za-z_]\w*'*(?![\w'])(?!\s*\[)")
+    example: ClassVar = '"{ A[M, N] }"'
 
-    get_at = get_val
+    @classmethod
+    def member(cls, value: Any) -> Id:  # noqa: ANN401
+        """A name as an `Id`, with its object."""
+        return value if isinstance(value, Id) else Id(value)
 
-    def set_val(self, pos: int, number: int) -> Self:
-        """With another number at a position; see `get_val`."""
-        self.get_val(pos)
-        return type(self)((number if k == pos else n for k, n in enumerate(self)), self.space)
+    @classmethod
+    def from_id_list(cls, space: Space, names: Iterable[str]) -> Self:
+        """The names of a list, as many as the dimensions of a space."""
+        return cls(tuple(names), space)
 
-    set_at = set_val
+    get_id, set_id = Multi.get_at, Multi.set_at
 
-    def scale_val(self, factor: int) -> Self:
-        """Each number times another one."""
-        return type(self)((n * factor for n in self), self.space)
 
-    def to_str(self) -> str:
-        """isl's text of them."""
-        return f"{{ {self.space.out.name or ''}[{', '.join(map(str, self))}] }}"
+# ---- arithmetic of numbers
 
-    __str__ = to_str
+
+def _like(self: MultiVal, other: Any) -> MultiVal:  # noqa: ANN401
+    """Numbers of the same tuple, or a list of as many.
+
+    Raises
+    ------
+    SpaceMismatch : they are of another one.
+    """
+    if not isinstance(other, MultiVal):
+        return MultiVal(tuple(other) if isinstance(other, Iterable) and not isinstance(other, str) else (), self.space)
+    if self.space.key != other.space.key:
+        raise SpaceMismatch("the numbers are of different tuples", where=f"{self}\n{other}")
+    return other
+
+
+def of_two(name: str, with_params: bool) -> Callable[[MultiVal, Any], MultiVal]:
+    """A method that combines the numbers of two by a method of numbers; of a sum the parameters are those of both."""
+
+    def method(self: MultiVal, other: Any) -> MultiVal:  # noqa: ANN401
+        other = _like(self, other)
+        params = known(self.space, other.space) if with_params else self.space.param_names
+        members = [getattr(a, name)(b) for a, b in zip(self, other)]
+        return MultiVal(members, Space(self.space.inp, self.space.out, params))
+
+    method.__doc__ = f"`{name}` of the two numbers of each dimension."
+    return method
+
+
+def of_each(name: str, factor: bool) -> Callable[..., MultiVal]:
+    """A method that changes each number by a method of numbers, by another number; a factor is a fraction."""
+
+    def method(self: MultiVal, *others: Any) -> MultiVal:  # noqa: ANN401
+        given = [Val(v) for v in others]
+        if factor and not (given[0].is_rat() and (name != "div" or given[0] != 0)):
+            raise NotAffine(f"numbers are scaled by a fraction, not by {others[0]}", where=str(self))
+        return MultiVal([getattr(v, name)(*given) for v in self], self.space)
+
+    method.__doc__ = f"`{name}` of the number of each dimension."
+    return method
+
+
+def is_equal(self: MultiVal, other: MultiVal) -> bool:
+    """Whether both have the same numbers, none of which is NaN, and the same space."""
+    return self.space.is_equal(need(self, other).space) and all(a.eq(b) for a, b in zip(self, other))
+
+
+METHODS: tuple[tuple[str, str, Callable[..., Any]], ...] = (
+    *(("MultiVal", name, of_two(name, with_params=True)) for name in ("add", "sub", "min", "max")),
+    *(
+        ("MultiVal", f"{name}_multi_val", of_two(of, with_params=False))
+        for name, of in (("mod", "mod"), ("scale", "mul"), ("scale_down", "div"))
+    ),
+    *(
+        ("MultiVal", name, of_each(of, factor))
+        for name, of, factor in (
+            ("neg", "neg", False),
+            ("add_val", "add", False),
+            ("mod_val", "mod", False),
+            ("scale_val", "mul", True),
+            ("scale_down_val", "div", True),
+        )
+    ),
+    ("MultiVal", "is_equal plain_is_equal", is_equal),
+    ("MultiVal", "is_zero", lambda self: all(v.is_zero() for v in self)),
+    ("MultiVal", "involves_nan", lambda self: any(v.is_nan() for v in self)),
+)
+"""Classes, isl's names, and the method."""
