@@ -1,7 +1,8 @@
 """isl's names of what turns dimensions into parameters, and back: `bind` and `unbind`.
 
-The tuple whose dimensions are meant is a `MultiId`, a set's, or the text of one: `s.bind("{ S[N, M] }")` calls the dimensions of
-`S[i, j]` N and M, and makes them parameters. As with `relations`, these names are no attributes of the classes.
+The tuple whose dimensions are meant is a `MultiId`, a set's, or the text of one: `s.bind("{ S[N, M] }")` calls the
+dimensions of `S[i, j]` N and M, and makes them parameters. As with `relations`, these names are no attributes of the
+classes.
 """
 
 from __future__ import annotations

@@ -209,7 +209,7 @@ def _ends(line: Set, name: str, end: str) -> bool:
 
 METHODS: tuple[tuple[str, str, Callable[..., Any]], ...] = (
     ("Set Map MultiPwAff Space Multi", "dim", dim),
-    ("Set Map PwAff MultiPwAff Space Multi", "get_dim_name", get_dim_name),
+    ("Set Map PwAff MultiPwAff Space", "get_dim_name", get_dim_name),
     ("Set Map PwAff MultiPwAff Space Multi Point", "get_var_names get_var_names_not_none", get_var_names),
     ("Set Map PwAff MultiPwAff Space Multi Point", "get_var_dict", get_var_dict),
     ("Set Map PwAff MultiPwAff Space Multi", "find_dim_by_name", find_dim_by_name),

@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 from ..conjuncts import conjunct as cj
 from ..errors import NotAffine, SpaceMismatch, UnknownName, kind_of, need_function
-from ..values.space import Tuple, position
+from ..values.space import Space, Tuple, position
 from . import relations as of_relations
+from .dimensions import extremum
 from .function_parts import of_graph
+from .objects.vectors import MultiVal
 from .relations import itself, same
 
 if TYPE_CHECKING:
@@ -195,6 +197,20 @@ def with_numbers(combine: Callable[[Any, int], Any]) -> Callable[[Any, Iterable[
     return method
 
 
+def extremes(name: str) -> Callable[[MultiPwAff], MultiVal]:
+    """A method for the greatest or least of each value, infinite where there is none, and NaN of no inputs."""
+    of_points = extremum(name)
+
+    def method(self: MultiPwAff) -> MultiVal:
+        points = self.domain()
+        return MultiVal([of_points(points, f) for f in self], Space(None, self.space.out, ()))
+
+    method.__doc__ = (
+        f"The {name}imum of each value, for all parameters and inputs together; isl's space has no parameters."
+    )
+    return method
+
+
 def with_tuple_name(self: MultiPwAff, kind: Any, name: str | None) -> MultiPwAff:  # noqa: ANN401
     """The same values, or inputs, in a tuple of another name."""
     graph = self.as_map()
@@ -229,17 +245,11 @@ def identical(cls: type[MultiPwAff], called: str, space: Any) -> MultiPwAff:  # 
 
 def zero(cls: type[MultiPwAff], called: str, space: Any) -> MultiPwAff:  # noqa: ANN401
     """The function that is 0 in each dimension: of a map's space on its inputs, of a set's on parameters alone."""
-    from ..functions.pwaff import PwAff
-    from ..values.map import Map
+    from .objects.on_spaces import zeros
     from .objects.spaces import every
 
-    graph: Any = every(space)
-    if space.inp is None:
-        graph = Map.from_range(graph)  # type: ignore[attr-defined]
-    nothing = [PwAff.on(graph.domain(), 0) for _ in space.out.dims]
-    if not nothing:
-        return graph.as_pw_multi_aff()
-    return cls.of(*nothing, name=space.out.name)
+    every(space)  # which refuses what is no space
+    return zeros(space)
 
 
 # ---- of quasi-polynomials
@@ -319,8 +329,8 @@ METHODS: tuple[tuple[str, str, Callable[..., Any]], ...] = (
     ("MultiPwAff", "as_multi_aff as_pw_multi_aff as_multi_union_pw_aff", itself),
     ("MultiPwAff", "to_multi_pw_aff to_pw_multi_aff to_union_pw_multi_aff", itself),
     ("MultiPwAff", "plain_is_empty", is_empty),
-    ("MultiPwAff", "max_multi_val", lambda self: tuple(f.max_val() for f in self)),
-    ("MultiPwAff", "min_multi_val", lambda self: tuple(f.min_val() for f in self)),
+    ("MultiPwAff", "max_multi_val", extremes("max")),
+    ("MultiPwAff", "min_multi_val", extremes("min")),
     ("MultiPwAff", "as_union_map", same("as_map")),
     ("PwQPolynomial", "copy", itself),
     ("PwQPolynomial", "to_str", lambda self: str(self)),

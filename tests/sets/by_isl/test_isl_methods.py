@@ -13,6 +13,7 @@ from polyvolta.sets import (
     Map,
     MultiPwAff,
     NotAffine,
+    Point,
     PwAff,
     PwQPolynomial,
     Set,
@@ -23,6 +24,8 @@ from polyvolta.sets import (
     dim_type,
     make_zero_and_vars,
 )
+from polyvolta.sets.by_isl.objects.members import Multi
+from polyvolta.sets.by_isl.objects.vectors import MultiVal
 from polyvolta.sets.text import of_isl
 
 TRIANGLE = Set("[N] -> { S[i, j] : 0 <= i < j < N }")
@@ -39,9 +42,13 @@ def test_every_name_is_one_of_isl_and_no_attribute():
         "Set": "Set BasicSet UnionSet", "PwAff": "Aff PwAff UnionPwAff",
         "Map": "Map BasicMap UnionMap UnionPwAff UnionPwMultiAff MultiUnionPwAff",
         "MultiPwAff": "MultiAff MultiPwAff PwMultiAff MultiUnionPwAff UnionPwMultiAff",
-        "PwQPolynomial": "PwQPolynomial UnionPwQPolynomial", "Space": "Space", "Aff": "Aff", "Constraint": "Constraint",
+        "PwQPolynomial": "PwQPolynomial UnionPwQPolynomial", "Space": "Space LocalSpace", "Aff": "Aff",
+        "Constraint": "Constraint", "Multi": "MultiVal MultiId", "MultiVal": "MultiVal", "Point": "Point",
     }  # fmt: skip
-    own = {c.__name__: c for c in (Set, Map, PwAff, MultiPwAff, PwQPolynomial, Space, Aff, Constraint)}
+    own = {
+        c.__name__: c
+        for c in (Set, Map, PwAff, MultiPwAff, PwQPolynomial, Space, Aff, Constraint, Multi, MultiVal, Point)
+    }
     for kinds, names, f in by_isl.methods():
         for kind, name in product(kinds.split(), names.split()):
             assert any(hasattr(getattr(isl, c), name) for c in classes[kind].split()), (kind, name)

@@ -1,7 +1,7 @@
 """isl's tuples of a space that are no functions: what `MultiVal` and `MultiId` have in common.
 
-A tuple of Python's that knows its space: one member of each dimension, of a map's space of each output. What changes the
-space, a product, a factor, another name, is the method of `Space`, and takes the members along.
+A tuple of Python's that knows its space: one member of each dimension, of a map's space of each output. What changes
+the space, a product, a factor, another name, is the method of `Space`, and takes the members along.
 """
 
 from __future__ import annotations

@@ -8,6 +8,7 @@ so that none stands for one by accident: where an integer is needed they are ref
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 from fractions import Fraction
 from numbers import Rational
@@ -165,19 +166,22 @@ def made(num: int, den: int) -> Any:  # noqa: ANN401
     return Val(num) if den == 1 else Number(num, den)
 
 
+_WRITTEN = re.compile(
+    r"\s*(?P<sign>[+-]?)\s*(?:(?P<num>\d+)(?:\s*/\s*(?P<den>\d+))?|infty|infinity|(?P<nan>nan))\s*", re.IGNORECASE
+)
+
+
 def read(text: str) -> Any:  # noqa: ANN401
     """The number that a text says; None where it says none.
 
     >>> [read(t) for t in ("17", "-6/4", "infty", "-infty", "NaN", "1/0", "x")]
     [17, Val("-3/2"), Val("infty"), Val("-infty"), Val("NaN"), Val("infty"), None]
     """
-    text = text.strip()
-    if (sign := text.removeprefix("-")).lower() in ("infty", "nan"):
-        return made(0 if sign.lower() == "nan" else -1 if text.startswith("-") else 1, 0)
-    num, slash, den = (part.strip() for part in text.partition("/"))
-    if not num.lstrip("+-").isdecimal() or (slash and not den.isdecimal()):
+    found = _WRITTEN.fullmatch(text)
+    if found is None:
         return None
-    return made(int(num), int(den) if slash else 1)
+    sign = -1 if found["sign"] == "-" else 1
+    return made(sign * int(found["num"] or not found["nan"]), int(found["den"] or 1) if found["num"] else 0)
 
 
 # ---- arithmetic of pairs

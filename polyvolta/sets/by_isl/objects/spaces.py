@@ -226,24 +226,36 @@ def between(inp: Tuple | None, out: Tuple, params: tuple[str, ...] | None) -> Sp
     return Space(found.inp, found.out, params)
 
 
+def set_tuple(self: Space) -> Tuple:
+    """The one tuple of a set's space.
+
+    Raises
+    ------
+    SpaceMismatch : it is a map's.
+    """
+    if self.inp is not None:
+        raise SpaceMismatch("a set's space is needed, not a map's", where=str(self), hint="s.domain(), s.range()")
+    return self.out
+
+
 def map_from_set(self: Space) -> Space:
     """The space of the maps from a set's space to itself."""
-    return between(self.out, self.out, self.param_names)
+    return between(set_tuple(self), self.out, self.param_names)
 
 
 def map_from_domain_and_range(self: Space, other: Space) -> Space:
     """The space of the maps from one set's space to another's."""
-    return between(self.out, other.out, known(self, other))
+    return between(set_tuple(self), set_tuple(other), known(self, other))
 
 
 def from_domain(self: Space) -> Space:
     """The space of the maps from a set's space to a tuple of nothing."""
-    return between(self.out, POINT, self.param_names)
+    return between(set_tuple(self), POINT, self.param_names)
 
 
 def from_range(self: Space) -> Space:
     """The space of the maps from a tuple of nothing to a set's space."""
-    return between(POINT, self.out, self.param_names)
+    return between(POINT, set_tuple(self), self.param_names)
 
 
 def with_params(self: Space, other: Any) -> Space:  # noqa: ANN401
@@ -374,8 +386,6 @@ METHODS: tuple[tuple[str, str, Callable[..., Any]], ...] = (
             "product",
             "domain_product",
             "range_product",
-            "factor_domain",
-            "factor_range",
             "range_reverse",
         )
     ),

@@ -34,10 +34,10 @@ def is_product(self: Space) -> bool:
 
 
 def is_side(kind: kinds.dim_type) -> Callable[[Space, Space], bool]:
-    """A question of a set's space, whether it is that of a tuple of another space."""
+    """A question of a set's space, whether it is that of a tuple of a map's."""
 
     def asked(self: Space, other: Space) -> bool:
-        if self.inp is not None or (kind is IN and other.inp is None):
+        if self.inp is not None or other.inp is None:
             return False
         return self.out.key == side(other, kind).key and len({s.param_names or () for s in (self, other)}) == 1
 
@@ -55,6 +55,17 @@ def wrapped(kind: kinds.dim_type, at: str) -> Callable[[Space], Space]:
         return Space(None, inner.source if at == "inp" else inner.out, self.param_names)
 
     method.__doc__ = f"The {'first' if at == 'inp' else 'second'} tuple of its wrapped {kind.name.rstrip('_')}puts."
+    return method
+
+
+def factor(name: str, at: str) -> Callable[[Space], Space]:
+    """A method for one of the two tuples that a tuple wraps; of a map's space for each tuple."""
+    of_outputs = wrapped(OUT, at)
+
+    def method(self: Space) -> Space:
+        return of_outputs(self) if self.inp is None else through(name)(self)
+
+    method.__doc__ = f"The {'first' if at == 'inp' else 'second'} of the tuples that each tuple wraps."
     return method
 
 
@@ -178,6 +189,7 @@ METHODS: tuple[tuple[str, str, Callable[..., Any]], ...] = (
         ("Space", f"drop_{name}puts", lambda self, first, n, kind=kind: self.drop_dims(kind, first, n))
         for name, kind in (("in", IN), ("out", OUT))
     ),
+    *(("Space", name, factor(name, at)) for name, at in (("factor_domain", "inp"), ("factor_range", "out"))),
     ("Space", "flatten_domain", flattened(IN)),
     ("Space", "flatten_range", flattened(OUT)),
     ("Space", "is_product", is_product),

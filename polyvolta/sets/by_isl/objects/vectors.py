@@ -1,6 +1,6 @@
 """isl's tuples of numbers of a space, `MultiVal`, and of names, `MultiId`; see `members`.
 
-Numbers are sizes of tiles, or factors of the values of a function; names are what the dimensions of a tuple are bound to.
+Numbers are sizes of tiles, or factors of the values of a function; names are what dimensions of a tuple are bound to.
 """
 
 from __future__ import annotations
@@ -26,13 +26,15 @@ class MultiVal(Multi):
     [n] -> { [[infty, 8] -> A[3]] }
     """
 
-    written: ClassVar = re.compile(r"-?\s*(?<![\w'])(?:\d+(?:\s*/\s*\d+)?|infty|infinity|nan|NaN)(?![\w'])(?!\s*\[)")
+    written: ClassVar = re.compile(
+        r"(?:-\s*)?(?<![\w'])(?:\d+(?:\s*/\s*\d+)?|infty|infinity|nan)(?![\w'])(?!\s*\[)", re.IGNORECASE
+    )
     example: ClassVar = '"{ A[4, 2] }"'
 
     @classmethod
     def member(cls, value: Any) -> Any:  # noqa: ANN401
         """A number as a `Val`."""
-        return Val("".join(value.split()) if isinstance(value, str) else value)
+        return Val(value)
 
     @classmethod
     def zero(cls, space: Space) -> Self:
@@ -53,7 +55,7 @@ class MultiId(Multi):
     >>> from polyvolta.sets import Set
     >>> names = MultiId("{ A[M, N] }").set_id(0, "K")
     >>> print(names, names.get_at(1), Set("{ A[i, j] : i < j }").bind(names))
-    { A[K, N] } N [K, N] -> { : K <= N - 1 }
+    { A[K, N] } N [K, N] -> { : K < N }
     """
 
     written: ClassVar = re.compile(r"(?<![\w'])[A-Za-z_]\w*'*(?![\w'])(?!\s*\[)")

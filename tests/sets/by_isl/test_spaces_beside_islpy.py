@@ -1,0 +1,142 @@
+"""isl's methods of spaces, numbers, names and points, beside islpy: the same texts, and errors where it has some."""
+
+from itertools import product
+
+import pytest
+
+import polyvolta.isl as ours
+from polyvolta.sets import MultiPwAff
+
+from .beside import MAPS, SETS, answer, space, written
+
+isl = pytest.importorskip("islpy")
+
+# ---- spaces
+
+
+@pytest.mark.parametrize("name", [
+    "can_curry", "can_range_curry", "can_uncurry", "can_zip", "is_product", "domain_is_wrapping", "range_is_wrapping",
+    "domain_factor_domain", "domain_factor_range", "range_factor_domain", "range_factor_range", "domain_reverse",
+    "wrapped_reverse", "domain_wrapped_domain", "domain_wrapped_range", "range_wrapped_domain", "range_wrapped_range",
+    "flatten_domain", "flatten_range", "set_from_params", "zero_multi_val", "factor_domain", "factor_range",
+    "to_local_space", "reset_user", "from_domain", "from_range", "curry", "uncurry", "zip", "range_curry",
+])  # fmt: skip
+def test_spaces(name):
+    for text in SETS + MAPS:
+        theirs, mine = space(isl, text), space(ours, text)
+        assert answer(mine, name) == answer(theirs, name), text
+
+
+@pytest.mark.parametrize("name", ["domain_map", "range_map"])
+def test_spaces_of_pairs(name):
+    for text in MAPS:  # of a set isl makes a space with tuples of no kind
+        assert answer(space(ours, text), name) == answer(space(isl, text), name)
+    for text in SETS:
+        assert answer(space(ours, text), name) == "error"
+
+
+@pytest.mark.parametrize(("name", "args"), [
+    ("drop_inputs", (0, 1)), ("drop_inputs", (1, 1)), ("drop_outputs", (0, 1)), ("drop_outputs", (1, 2)),
+    ("add_unnamed_tuple_ui", (2,)), ("add_unnamed_tuple_ui", (0,)),
+])  # fmt: skip
+def test_spaces_with_other_dimensions(name, args):
+    for text in SETS + MAPS:
+        if (name, text) != ("drop_outputs", "{ [i] }"):  # what is left is one of parameters alone here
+            mine, theirs = (answer(space(m, text), name, *args) for m in (ours, isl))
+            assert mine == theirs, text
+
+
+def test_spaces_with_a_named_tuple():
+    for text in SETS + MAPS:
+        mine = answer(space(ours, text), "add_named_tuple_id_ui", ours.Id("Z"), 2)
+        assert mine == answer(space(isl, text), "add_named_tuple_id_ui", isl.Id("Z"), 2), text
+    point = ours.Space.unit(ours.DEFAULT_CONTEXT)
+    assert point.is_params() and str(point.add_named_tuple_id_ui("Z", 2)) == "Z[i0, i1]"
+    for wrong in (-1, "2", None):
+        assert answer(point, "add_unnamed_tuple_ui", wrong) == "error"
+
+
+@pytest.mark.parametrize("name", ["is_domain", "is_range"])
+def test_sides_of_spaces(name):
+    for one, other in product(SETS + MAPS, repeat=2):
+        mine = answer(space(ours, one), name, space(ours, other))
+        assert mine == answer(space(isl, one), name, space(isl, other)), (one, other)
+
+
+def test_spaces_are_joined():
+    found = 0
+    for one, other in product(MAPS, repeat=2):
+        a, b = space(isl, one).params(), space(isl, other).params()
+        if a.is_equal(b):  # isl wants the same parameters, here they are those of both
+            mine = answer(space(ours, one), "join", space(ours, other))
+            assert mine == answer(space(isl, one), "join", space(isl, other))
+            found += mine != "error"
+    assert found
+    joined = space(ours, MAPS[1]).join(ours.Map("[m] -> { B[i, j] -> Q[i] }").get_space())
+    assert written(joined) == "[n, m] -> { A[_] -> Q[_] }"
+
+
+# ---- functions on spaces
+
+
+def same_function(mine, theirs):
+    return mine == theirs or (mine != "error" != theirs and MultiPwAff(mine).is_equal(MultiPwAff(theirs)))
+
+
+@pytest.mark.parametrize("name", [
+    "zero_aff_on_domain", "zero_multi_aff", "zero_multi_pw_aff", "identity_multi_aff_on_domain",
+    "identity_multi_pw_aff_on_domain", "identity_pw_multi_aff_on_domain", "domain_map_multi_aff",
+    "domain_map_pw_multi_aff", "range_map_multi_aff", "range_map_pw_multi_aff",
+])  # fmt: skip
+def test_functions_on_spaces(name):
+    for text in SETS + MAPS:
+        mine, theirs = (answer(space(m, text), name) for m in (ours, isl))
+        assert same_function(mine, theirs), (text, mine, theirs)
+
+
+def test_functions_that_are_numbers_or_parameters():
+    for text, numbers in product(SETS + MAPS, ["{ [] }", "{ B[3, 4] }", "[q] -> { [5] }", "{ [P[1] -> Q[2]] }"]):
+        if text in MAPS:
+            assert answer(space(ours, text), "multi_aff_on_domain_multi_val", ours.MultiVal(numbers)) == "error"
+            continue
+        mine, theirs = (
+            answer(space(m, text), "multi_aff_on_domain_multi_val", m.MultiVal(numbers)) for m in (ours, isl)
+        )
+        assert same_function(mine, theirs), (text, mine, theirs)
+    for text, name in product(SETS + MAPS, ["n", "q"]):
+        mine = answer(space(ours, text), "param_aff_on_domain_id", ours.Id(name))
+        theirs = answer(space(isl, text), "param_aff_on_domain_id", isl.Id.read_from_str(isl.DEFAULT_CONTEXT, name))
+        assert same_function(mine, theirs), (text, mine, theirs)
+    for wrong in (None, 3, "{ A[3] }"):
+        assert answer(space(ours, "{ [i] }"), "multi_aff_on_domain_multi_val", wrong) == "error"
+    assert answer(space(ours, "{ [i] }"), "multi_aff_on_domain_multi_val", ours.MultiVal("{ [1/2] }")) == "error"
+
+
+def listed(kind, values):
+    """isl's list."""
+    found = getattr(isl, f"{kind}List").alloc(isl.DEFAULT_CONTEXT, 0)
+    for v in values:
+        found = found.add(v)
+    return found
+
+
+def test_values_of_lists():
+    functions = ["[n] -> { A[i] -> [(i)] }", "[n] -> { A[i] -> [(n - 2i)] }", "[n] -> { A[i] -> [(floor(i/3))] }"]
+    for text, number in product(SETS + MAPS, range(3)):
+        numbers = [isl.Val(k) for k in range(number)]
+        mine = answer(space(ours, text), "multi_val", [*range(number)])
+        assert mine == answer(space(isl, text), "multi_val", listed("Val", numbers)), text
+        names = [isl.Id.read_from_str(isl.DEFAULT_CONTEXT, f"x{k}") for k in range(number)]
+        mine = answer(space(ours, text), "multi_id", [f"x{k}" for k in range(number)])
+        assert mine == answer(space(isl, text), "multi_id", listed("Id", names)), text
+        if number:
+            some = functions[:number]
+            mine = answer(space(ours, text), "multi_aff", [ours.Aff(f) for f in some])
+            theirs = answer(space(isl, text), "multi_aff", listed("Aff", map(isl.Aff, some)))
+            assert same_function(mine, theirs), (text, mine, theirs)
+            mine = answer(space(ours, text), "multi_pw_aff", [ours.PwAff(f) for f in some])
+            theirs = answer(space(isl, text), "multi_pw_aff", listed("PwAff", map(isl.PwAff, some)))
+            assert same_function(mine, theirs), (text, mine, theirs)
+    unions = ["{ S[i] -> [(i)]; T[] -> [(0)] }", "{ S[i] -> [(2i)]; T[] -> [(1)] }"]
+    mine = ours.Set("{ Q[a, b] }").get_space().multi_union_pw_aff([ours.UnionPwAff(u) for u in unions])
+    assert mine.is_equal(ours.UnionMap("{ S[i] -> Q[i, 2i]; T[] -> Q[0, 1] }"))
