@@ -15,7 +15,7 @@ from ...values import kinds
 from ...values.named import Named, by_isl
 from ...values.space import POINT, Space, Tuple, fresh, position, renamed, whole
 from .lists import ListOf
-from .spaces import between, every, known
+from .spaces import between, every, is_equal, known, range_, through
 
 if TYPE_CHECKING:
     from ...values.set import Set
@@ -240,7 +240,7 @@ def splice(self: Multi, in_pos: int, out_pos: int, other: Multi) -> Multi:
 
 def drop_dims(self: Multi, kind: Any, first: int, n: int) -> Multi:  # noqa: ANN401
     """Without some dimensions of a kind, and their members."""
-    space = self.space.drop_dims(kind, first, n)
+    space = through("remove_dims")(self.space, kind, first, n)
     kept = self[:first] + self[first + n :] if kind.name == "out" else tuple(self)
     return type(self)(kept, space)
 
@@ -265,12 +265,12 @@ def involves_dims(self: Multi, kind: Any, first: int, n: int) -> bool:  # noqa: 
 
 def without_inputs(self: Multi) -> Multi:
     """The same members in the set's space of the outputs."""
-    return self if self.space.inp is None else type(self)(tuple(self), self.space.range())
+    return self if self.space.inp is None else type(self)(tuple(self), range_(self.space))
 
 
 def plain_is_equal(self: Multi, other: Multi) -> bool:
     """Whether both have the same members and the same space."""
-    return tuple(self) == tuple(need(self, other)) and self.space.is_equal(other.space)
+    return tuple(self) == tuple(need(self, other)) and is_equal(self.space, other.space)
 
 
 METHODS: tuple[tuple[str, str, Callable[..., Any]], ...] = (

@@ -9,7 +9,7 @@ from ...errors import SpaceMismatch, UnknownName
 from ...values import kinds
 from ...values.shape import flat
 from ...values.space import POINT, Space, Tuple, whole
-from .spaces import between, every, known, of_all, side, through
+from .spaces import between, every, is_equal, known, of_all, side, through
 from .values import plain
 
 if TYPE_CHECKING:
@@ -139,7 +139,7 @@ def intersect(self: Space, other: Space) -> Space:
     ------
     SpaceMismatch : it is not.
     """
-    if not self.is_equal(other):
+    if not is_equal(self, other):
         raise SpaceMismatch("the two spaces differ", where=f"{self}\n{other}")
     return self
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 from ...errors import EmptySet, NotAffine, NotSupported, UnknownName, kind_of
 from ...values import kinds
 from ...values.named import Named, by_isl
-from ...values.space import Space, renamed
+from ...values.space import Space, renamed, whole
 from .lists import ListOf, dump
 from .numbers import BOTH, Number, NumberType, made, pair, read
 
@@ -133,7 +133,7 @@ class Val(int, metaclass=NumberType):
 
     def gcd(self, other: int) -> Val:
         """The greatest common divisor; see `Val`."""
-        return Val(gcd(self, other))
+        return Val(gcd(self, _whole(other)))
 
     def gcdext(self, other: int) -> tuple[Val, Val, Val]:
         """The greatest common divisor, and what to multiply both numbers with so that their sum is that; see `Val`.
@@ -141,7 +141,7 @@ class Val(int, metaclass=NumberType):
         >>> Val(12).gcdext(18)
         (6, -1, 1)
         """
-        found = self.gcd(other)
+        found, other = self.gcd(other), _whole(other)
         ours, its, one, two = (1, 0), (0, 1), abs(self), abs(other)  # factors of which one and two are the sums
         while two:
             times, rest = divmod(one, two)
@@ -152,7 +152,7 @@ class Val(int, metaclass=NumberType):
 
     def is_divisible_by(self, other: int) -> bool:
         """Whether it is a multiple; see `Val`."""
-        return self % other == 0 if other else self == 0
+        return self % _whole(other) == 0 if other else self == 0
 
     def sgn(self) -> int:
         """-1, 0 or 1; see `Val`."""
@@ -170,9 +170,22 @@ def _given(name: str, f: Callable[..., Any], gives: Callable[[Any], Any] = bool)
     return method
 
 
-def _mod(a: int, b: int) -> int:
+def _whole(other: Any) -> int:  # noqa: ANN401
+    """A number that is an integer.
+
+    Raises
+    ------
+    NotAffine : it is none.
+    """
+    found = whole(other)
+    if found is None:
+        raise NotAffine(f"an integer is needed, not {other}", hint="v.is_int() asks for that")
+    return found
+
+
+def _mod(a: int, b: Any) -> int:  # noqa: ANN401
     """What is left by a division, of the sign of the divisor."""
-    if b == 0:
+    if _whole(b) == 0:
         raise NotAffine("there is no remainder by 0", where=f"{a} mod {b}")
     return a % b
 
@@ -212,6 +225,10 @@ class Point(tuple, metaclass=Named):
     '[n = 7] -> { S[2] }'
     """
 
+    _space: Space
+    _params: tuple[int, ...]
+    _void: bool
+
     def __new__(cls, coordinates: Iterable[int], space: Space, params: Iterable[int] = (), void: bool = False) -> Self:
         """The point of a space with some coordinates, and values of all parameters of the space if they are given.
 
@@ -249,7 +266,7 @@ class Point(tuple, metaclass=Named):
         """Its space; see `Point`."""
         return self._space
 
-    def _all(self) -> dict[str, int]:
+    def _all(self) -> dict[str | int, int]:
         """The parameters that have values and the dimensions, by name.
 
         Raises
@@ -329,6 +346,8 @@ class Id(str):
     >>> Id("x0", ["anything"]).user
     ['anything']
     """
+
+    _user: object
 
     def __new__(cls, name: str | None = None, user: object = None, context: object = None) -> Self:
         """The identifier of a name, with an object; isl's context means nothing.

@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Self
 from ...errors import NotAffine, SpaceMismatch
 from ...values.space import Space
 from .members import Multi, need
+from .spaces import is_equal as same_space
 from .spaces import known
 from .values import Id, Val
 
@@ -119,7 +120,7 @@ def of_each(name: str, factor: bool) -> Callable[..., MultiVal]:
 
 def is_equal(self: MultiVal, other: MultiVal) -> bool:
     """Whether both have the same numbers, none of which is NaN, and the same space."""
-    return self.space.is_equal(need(self, other).space) and all(a.eq(b) for a, b in zip(self, other))
+    return same_space(self.space, need(self, other).space) and all(a.eq(b) for a, b in zip(self, other))
 
 
 METHODS: tuple[tuple[str, str, Callable[..., Any]], ...] = (
