@@ -317,7 +317,7 @@ _MAKERS = (
 )
 
 CLASSES = (
-    ("MultiId", "names are texts"),
+    ("MultiId", "polyvolta.isl has it; a tuple of names"),
     ("MultiVal", "polyvolta.isl has it; a tuple of numbers"),
     ("LocalSpace", "polyvolta.isl has it; a Space"),
     ("Mat Vec", "rows are no part of the interface: s & Set(text)"),
