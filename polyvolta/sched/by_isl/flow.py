@@ -22,6 +22,7 @@ from polyvolta.sets import Map
 from polyvolta.sets.errors import kind_of
 
 NOTHING = Map("{ }")
+_NOWHERE = '{ domain: "{ }" }'
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +78,18 @@ class UnionAccessInfo:
     def set_schedule_map(self, times: Map) -> UnionAccessInfo:
         """The same, with a relation to times."""
         return self._having(order=times)
+
+    def to_str(self) -> str:
+        """isl's text of it: what there is, and the order."""
+        said = {"sink": self.sink, "must_source": self.must_source, "may_source": self.may_source, "kill": self.kill}
+        texts = [f'{name}: "{m}"' for name, m in said.items() if name == "sink" or m != NOTHING]
+        if isinstance(self.order, Map):
+            texts.append(f'schedule_map: "{self.order}"')
+        else:
+            texts.append(f"schedule: {self.order.to_isl() if self.order else _NOWHERE}")
+        return f"{{ {', '.join(texts)} }}"
+
+    __str__ = to_str
 
     def compute_flow(self) -> UnionFlow:
         """The last sources of each sink; raises and costs what `polyvolta.sched.dataflow` does.
@@ -169,6 +182,13 @@ class UnionFlow:
         if order is not None:
             order = order | each.apply_range(order)
         return replace(info, order=order).found(info.sink.range_map())
+
+    def to_str(self) -> str:
+        """isl's text of it: the dependences with their elements, and the accesses without a source."""
+        full = self._full()
+        said = {"must_dependence": full.must, "may_dependence": full.may,
+                "must_no_source": self.flow.must_no_source, "may_no_source": self.flow.may_no_source}  # fmt: skip
+        return "{ " + ", ".join(f'{name}: "{m}"' for name, m in said.items()) + " }"
 
     def __str__(self) -> str:
         return str(self.flow)

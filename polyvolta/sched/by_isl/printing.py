@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
+from polyvolta.sched.by_isl.constraints import ScheduleConstraints
 from polyvolta.sched.by_isl.expressions import AstExpr
+from polyvolta.sched.by_isl.flow import UnionAccessInfo, UnionFlow
 from polyvolta.sched.by_isl.kinds import format, yaml_style
 from polyvolta.sched.by_isl.node import ScheduleNode
 from polyvolta.sched.by_isl.nodes import AstNode, statement_lines
@@ -17,6 +20,7 @@ from polyvolta.sched.loops.notation.expressions import CSpeller
 from polyvolta.sched.loops.notation.names import in_c
 from polyvolta.sched.loops.widths import integer_type
 from polyvolta.sched.tree import Schedule
+from polyvolta.sets import DEFAULT_CONTEXT, Context, Id, Point, Space
 
 Writes = Callable[["Printer", "AstPrintOptions", AstNode], "Printer"]
 
@@ -63,23 +67,58 @@ def _function(given: Any) -> Any:  # noqa: ANN401
     return given
 
 
+@dataclass(slots=True)
+class _Place:
+    """Where in pairs or a sequence of yaml a printer is."""
+
+    pairs: bool
+    first: bool = True
+    at_value: bool = False
+    written: bool = False
+    """Whether something is at this place, a key or a value."""
+
+
+_TREES = (Schedule, ScheduleConstraints, UnionAccessInfo, UnionFlow)
+_BY_ISL: tuple[Any, ...] = (*_TREES, ScheduleNode, Space, Point)  # whose own text is another than isl's
+
+
+def _text(value: Any) -> str:  # noqa: ANN401
+    """The text of a value, of loops in C, of others isl's."""
+    if isinstance(value, (AstNode, AstExpr)):
+        return value.to_C_str()
+    if isinstance(value, list):
+        return f"({','.join(map(_text, value))})"
+    return value.to_str() if isinstance(value, _BY_ISL) else str(value)
+
+
 class Printer:
     """Texts one after another; each method gives the printer itself.
 
     >>> from polyvolta.isl import Printer, Set
     >>> Printer.to_str().print_str("A = ").print_set(Set("{ [i] : i > 3 }")).get_str()
     'A = { [i] : i >= 4 }'
+    >>> p = Printer.to_str().yaml_start_mapping().print_str("sizes").yaml_next().yaml_start_sequence()
+    >>> p.print_int(32).yaml_next().print_int(8).yaml_end_sequence().yaml_end_mapping().get_str()
+    '{ sizes: [ 32, 8 ] }'
     """
 
     def __init__(self) -> None:
         self._texts: list[str] = []
         self._format = format.ISL
+        self._style = yaml_style.FLOW
         self._indent = 0
+        self._around = ("", "", "")
+        self._notes: dict[str, Id] = {}
+        self._open: list[_Place] = []  # of the yaml that is being written, the innermost last
 
     @staticmethod
     def to_str(context: object = None) -> Printer:
         """A printer that has printed nothing; isl's context means nothing."""
         return Printer()
+
+    def get_ctx(self) -> Context:
+        """isl's context, which means nothing."""
+        return DEFAULT_CONTEXT
 
     def set_output_format(self, form: format | int) -> Self:
         """Write as isl or, loops alone, as C.
@@ -98,15 +137,66 @@ class Printer:
         return self._format
 
     def set_yaml_style(self, style: yaml_style | int) -> Self:
-        """Trees are written in one line always: the style means nothing."""
+        """Write trees in one line, or in lines; nodes of trees are written in lines always.
+
+        Raises
+        ------
+        BadArgument : another style.
+        """
+        if style not in (yaml_style.BLOCK, yaml_style.FLOW):
+            raise BadArgument(f"there is no such style, {style!s}")
+        self._style = yaml_style(style)
         return self
+
+    def get_yaml_style(self) -> yaml_style:
+        """How it writes trees."""
+        return self._style
+
+    def set_prefix(self, prefix: str) -> Self:
+        """What stands in front of each line, behind its blanks."""
+        self._around = (self._around[0], str(prefix), self._around[2])
+        return self
+
+    def set_suffix(self, suffix: str) -> Self:
+        """What stands at the end of each line."""
+        self._around = (*self._around[:2], str(suffix))
+        return self
+
+    def set_indent_prefix(self, prefix: str) -> Self:
+        """What stands in front of the blanks of each line."""
+        self._around = (str(prefix), *self._around[1:])
+        return self
+
+    def set_note(self, key: Id, note: Id) -> Self:
+        """Keep a note for those who print with this printer."""
+        self._notes[str(key)] = note
+        return self
+
+    def has_note(self, key: Id) -> bool:
+        """Whether there is a note of a name."""
+        return str(key) in self._notes
+
+    def get_note(self, key: Id) -> Id:
+        """The note of a name.
+
+        Raises
+        ------
+        BadArgument : there is none.
+        """
+        if str(key) not in self._notes:
+            raise BadArgument(f"there is no note of {key!s}")
+        return self._notes[str(key)]
 
     def print_str(self, text: str) -> Self:
         """Add a text."""
-        self._texts.append(str(text))
-        return self
+        self._enter(": ")
+        return self._add(str(text))
 
     print_int = print_double = print_str
+
+    def _add(self, text: str) -> Self:
+        self._texts.append(text)
+        return self
 
     def print_value(self, value: Any) -> Self:  # noqa: ANN401
         """Add the text of a value; all of `print_set`, `print_map` and so on.
@@ -115,19 +205,108 @@ class Printer:
         ------
         BadArgument : sets and functions in C.
         """
-        if isinstance(value, AstNode):
-            return self.print_str(value.to_C_str())  # loops are C in both formats
-        if isinstance(value, AstExpr):
-            return self.print_str(value.to_C_str())
-        if self._format is format.C and not isinstance(value, (int, str)):
+        if self._format is format.C and not isinstance(value, (AstNode, AstExpr, int, str, list)):
             raise BadArgument("loops alone are written in C", where=str(value))
-        return self.print_str(value.to_str() if isinstance(value, (Schedule, ScheduleNode)) else str(value))
+        if self._style is yaml_style.BLOCK and isinstance(value, _TREES):
+            return self._tree(_text(value))
+        return self.print_str(_text(value))
 
     print_set = print_basic_set = print_union_set = print_map = print_basic_map = print_union_map = print_value
     print_aff = print_pw_aff = print_multi_aff = print_pw_multi_aff = print_multi_pw_aff = print_value
     print_union_pw_aff = print_union_pw_multi_aff = print_multi_union_pw_aff = print_multi_val = print_value
-    print_pw_qpolynomial = print_constraint = print_space = print_point = print_val = print_id = print_value
+    print_qpolynomial = print_pw_qpolynomial = print_union_pw_qpolynomial = print_multi_id = print_value
+    print_constraint = print_space = print_local_space = print_point = print_val = print_id = print_value
     print_schedule = print_schedule_node = print_ast_node = print_ast_expr = print_value
+    print_schedule_constraints = print_union_access_info = print_union_flow = print_value
+    print_aff_list = print_pw_aff_list = print_pw_multi_aff_list = print_union_pw_aff_list = print_value
+    print_union_pw_multi_aff_list = print_qpolynomial_list = print_pw_qpolynomial_list = print_value
+    print_basic_set_list = print_set_list = print_union_set_list = print_basic_map_list = print_map_list = print_value
+    print_union_map_list = print_constraint_list = print_id_list = print_val_list = print_value
+    print_ast_expr_list = print_ast_node_list = print_value
+
+    # ---- yaml
+
+    def yaml_start_mapping(self) -> Self:
+        """Begin pairs of a key and a value, with `yaml_next` between."""
+        return self._begin(_Place(True), "{ ")
+
+    def yaml_start_sequence(self) -> Self:
+        """Begin values, with `yaml_next` between."""
+        return self._begin(_Place(False), "[ ")
+
+    def yaml_end_mapping(self) -> Self:
+        """End what was begun."""
+        return self._end(" }", "{}")
+
+    def yaml_end_sequence(self) -> Self:
+        """End what was begun."""
+        return self._end(" ]", "[]")
+
+    def yaml_next(self) -> Self:
+        """Come to the value of a key, to the next key, or to the next value of a sequence."""
+        if self._open and self._open[-1].written:
+            place = self._open[-1]
+            place.written, place.first = False, False
+            place.at_value = place.pairs and not place.at_value
+            if not place.pairs:
+                self._deeper(-2)
+        return self
+
+    def _enter(self, colon: str) -> None:
+        """Write what stands before a key or a value: `colon` behind a key, or what parts it from the one before."""
+        if not self._open or (place := self._open[-1]).written:
+            return
+        place.written = True
+        block = self._style is yaml_style.BLOCK
+        if place.at_value:
+            self._add(colon)
+        elif block and not (place.pairs and place.first):
+            self.end_line().start_line()
+        elif not place.first:
+            self._add(", ")
+        if block and not place.pairs:
+            self._add("- ")._deeper(2)
+
+    def _begin(self, place: _Place, bracket: str) -> Self:
+        block = self._style is yaml_style.BLOCK
+        self._enter(":" if block else ": ")
+        if not block:
+            self._add(bracket)
+        elif place.pairs and self._open and self._open[-1].at_value:
+            self.end_line()._deeper(2).start_line()
+        self._open.append(place)
+        return self
+
+    def _end(self, bracket: str, empty: str) -> Self:
+        if not self._open:
+            raise BadArgument("nothing was begun that could end")
+        place = self._open.pop()
+        if self._style is not yaml_style.BLOCK:
+            return self._add(bracket)
+        of_key = bool(self._open) and self._open[-1].at_value
+        if place.first and not place.written:
+            self._add(f" {empty}" if of_key and not place.pairs else empty)
+        elif not place.pairs:
+            self._deeper(-2)
+        if place.pairs and of_key:
+            self._deeper(-2)
+        return self if self._open else self.end_line()
+
+    def _deeper(self, more: int) -> Self:
+        return self.set_indent(self._indent + more)
+
+    def _tree(self, text: str) -> Self:
+        """Add a text of yaml in one line, in this printer's style."""
+        parts = {"{": self.yaml_start_mapping, "}": self.yaml_end_mapping, "[": self.yaml_start_sequence,
+                 "]": self.yaml_end_sequence, ",": self.yaml_next, ":": self.yaml_next}  # fmt: skip
+        for word in re.findall(r'"[^"]*"|[{}\[\],:]|[^\s{}\[\],:"]+', text):
+            if word in parts:
+                parts[word]()
+            else:
+                self.print_str(word)
+        return self
+
+    # ---- loops
 
     def print_loops(self, node: AstNode, options: AstPrintOptions | None = None, head: bool = False) -> Self:
         """Add loops in C, of which functions in `options` write what they want; those of a `head` not the first loop.
@@ -162,12 +341,12 @@ class Printer:
         return self.set_indent(self._indent + int(more))
 
     def start_line(self) -> Self:
-        """Add the blanks before a line."""
-        return self.print_str(" " * self._indent)
+        """Add the blanks before a line, and what stands around them."""
+        return self._add(f"{self._around[0]}{' ' * self._indent}{self._around[1]}")
 
     def end_line(self) -> Self:
         """End a line."""
-        return self.print_str("\n")
+        return self._add(f"{self._around[2]}\n")
 
     def flush(self) -> Self:
         """Forget what was printed to a text, as isl's printer does."""

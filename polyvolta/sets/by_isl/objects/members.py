@@ -16,6 +16,7 @@ from ...values.named import Named, by_isl
 from ...values.space import POINT, Space, Tuple, fresh, position, renamed, whole
 from .lists import ListOf
 from .spaces import between, every, is_equal, known, range_, through
+from .spaces import text as space_text
 
 if TYPE_CHECKING:
     from ...values.set import Set
@@ -127,9 +128,7 @@ class Multi(tuple, metaclass=Named):
 
     def to_str(self) -> str:
         """isl's text of it."""
-        params = f"[{', '.join(self.param_names)}] -> " if self.param_names else ""
-        inp = f"{self.space.inp} -> " if self.space.inp else ""
-        return f"{params}{{ {inp}{renamed(self.space.out, map(str, self))} }}"
+        return space_text(Space(self.space.inp, renamed(self.space.out, map(str, self)), self.space.param_names))
 
     __str__ = to_str
 

@@ -269,6 +269,12 @@ def add_param_id(self: Space, name: str) -> Space:
     return with_params(self, [*kinds.of_kind(self, kinds.dim_type.param), plain(name)])
 
 
+def text(self: Space) -> str:
+    """isl's text of it, with the parameters if it knows some."""
+    params = f"[{', '.join(self.param_names)}] -> " if self.param_names else ""
+    return f"{params}{{ {self} }}"
+
+
 # ---- names as isl's identifiers, of spaces and of what has one
 
 
@@ -368,7 +374,7 @@ METHODS: tuple[tuple[str, str, Callable[..., Any]], ...] = (
     ("Space", "drop_all_params", lambda self: Space(self.inp, self.out, ())),
     ("Space", "add_param_id", add_param_id),
     ("Space", "match", lambda self, kind, other, its: kinds.of_kind(self, kind) == kinds.of_kind(other, its)),
-    ("Space", "to_str", lambda self: str(self)),
+    ("Space", "to_str", text),
     *(
         ("Space", name, through(name))
         for name in (
