@@ -77,7 +77,12 @@ def test_what_is_named_is_there():
     assert named > 100
 
 
-@pytest.mark.parametrize(("kind", "section"), [("", 0), ("Set", 1), ("Map", 2), ("PwAff", 4), ("MultiPwAff", 5)])
+SPACE = next(k for k, s in enumerate(SECTIONS) if s.startswith("`Space`"))
+
+
+@pytest.mark.parametrize(
+    ("kind", "section"), [("", 0), ("Set", 1), ("Map", 2), ("PwAff", 4), ("MultiPwAff", 5), ("Space", SPACE)]
+)
 def test_errors_say_what_the_tables_say(kind, section):
     said = [(names.split(), here) for names, here in ROWS[kind]]
     assert said == [(names, here.strip().replace("`", "")) for names, here in rows(SECTIONS[section])]

@@ -198,5 +198,15 @@ ROWS = {
             "of the graph, MultiPwAff.as_map",
         ),
     ),
+    "Space": (
+        (
+            "extend",
+            "s.add_dims(kind, n); isl's takes numbers of all dimensions, and makes a map's space of a set's",
+        ),
+        (
+            "zero_multi_union_pw_aff",
+            "not here: a tuple of nothing has no values without a domain",
+        ),
+    ),
 }
 """By the class here, "" for both: isl's names with blanks between, and what is here."""

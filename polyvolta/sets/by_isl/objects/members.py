@@ -240,7 +240,7 @@ def splice(self: Multi, in_pos: int, out_pos: int, other: Multi) -> Multi:
 def drop_dims(self: Multi, kind: Any, first: int, n: int) -> Multi:  # noqa: ANN401
     """Without some dimensions of a kind, and their members."""
     space = through("remove_dims")(self.space, kind, first, n)
-    kept = self[:first] + self[first + n :] if kind.name == "out" else tuple(self)
+    kept = self[:first] + self[first + n :] if kind.name in ("out", "set") else tuple(self)
     return type(self)(kept, space)
 
 
