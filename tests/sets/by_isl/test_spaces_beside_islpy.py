@@ -19,7 +19,7 @@ isl = pytest.importorskip("islpy")
     "domain_factor_domain", "domain_factor_range", "range_factor_domain", "range_factor_range", "domain_reverse",
     "wrapped_reverse", "domain_wrapped_domain", "domain_wrapped_range", "range_wrapped_domain", "range_wrapped_range",
     "flatten_domain", "flatten_range", "set_from_params", "zero_multi_val", "factor_domain", "factor_range",
-    "to_local_space", "reset_user", "from_domain", "from_range", "curry", "uncurry", "zip", "range_curry",
+    "to_local_space", "reset_user", "from_domain", "from_range", "curry", "uncurry", "zip", "range_curry", "params",
 ])  # fmt: skip
 def test_spaces(name):
     for text in SETS + MAPS:
@@ -61,6 +61,14 @@ def test_sides_of_spaces(name):
     for one, other in product(SETS + MAPS, repeat=2):
         mine = answer(space(ours, one), name, space(ours, other))
         assert mine == answer(space(isl, one), name, space(isl, other)), (one, other)
+
+
+@pytest.mark.parametrize("name", ["product", "domain_product", "range_product"])
+def test_products_of_spaces(name):
+    for one, other in product(MAPS if name == "domain_product" else SETS + MAPS, repeat=2):
+        if space(isl, one).has_equal_params(space(isl, other)):  # here the parameters are those of both
+            mine = answer(space(ours, one), name, space(ours, other))
+            assert mine == answer(space(isl, one), name, space(isl, other)), (one, other)
 
 
 def test_spaces_are_joined():

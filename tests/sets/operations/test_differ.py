@@ -18,9 +18,12 @@ def pairs(m):
 def piece(rng):
     """A conjunction of three numbers, with a floor or an existential now and then."""
     a, b, c, d = (rng.randrange(-2, 4) for _ in range(4))
-    forms = [f"k = {a}i + {b}j + {c}", f"{abs(a) + 1}k <= i + {b}j and i + {b}j <= {abs(a) + 1}k + {abs(c)}",
-             f"k = floor((i + {a}j)/{abs(b) + 1}) + {c}",
-             f"exists e : k = {abs(a) + 1}e + {b}i and 0 <= e - j <= {abs(d)}"]
+    forms = [
+        f"k = {a}i + {b}j + {c}",
+        f"{abs(a) + 1}k <= i + {b}j and i + {b}j <= {abs(a) + 1}k + {abs(c)}",
+        f"k = floor((i + {a}j)/{abs(b) + 1}) + {c}",
+        f"exists e : k = {abs(a) + 1}e + {b}i and 0 <= e - j <= {abs(d)}",
+    ]
     return f"0 <= i <= {abs(c) + 1} and 0 <= j <= {abs(d)} and -4 <= k < 12 and {rng.choice(forms)}"
 
 

@@ -169,19 +169,18 @@ def need(self: Multi, other: Any) -> Multi:  # noqa: ANN401
     return other
 
 
-def product(of_sets: str, of_maps: str) -> Callable[[Any, Any], Any]:
+def product(name: str) -> Callable[[Any, Any], Any]:
     """A method for a pair of two, which wraps both tuples."""
 
     def method(self: Multi, other: Multi) -> Multi:
         other = need(self, other)
-        name = of_sets if self.space.inp is None else of_maps
         return type(self)((*self, *other), getattr(self.space, name)(other.space))
 
-    method.__doc__ = "The members of both, in a tuple that wraps the two."
+    method.__doc__ = f"The members of both, in a tuple that wraps the two; see `Space.{name}`."
     return method
 
 
-range_product = product("product", "range_product")
+range_product = product("range_product")
 
 
 def flat_range_product(self: Multi, other: Multi) -> Multi:
@@ -287,7 +286,7 @@ METHODS: tuple[tuple[str, str, Callable[..., Any]], ...] = (
             "set_tuple_name",
         )
     ),
-    ("Multi", "product", product("product", "product")),
+    ("Multi", "product", product("product")),
     ("Multi", "range_product", range_product),
     ("Multi", "flat_range_product", flat_range_product),
     ("Multi", "factor_range", factor("factor_range", of_maps=False)),

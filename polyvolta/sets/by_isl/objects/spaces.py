@@ -258,6 +258,11 @@ def from_range(self: Space) -> Space:
     return between(POINT, set_tuple(self), self.param_names)
 
 
+def range_product(self: Space, other: Space) -> Space:
+    """The space of the maps to the outputs of two as a pair, or of the pairs of two sets."""
+    return through("product" if self.inp is None else "range_product")(self, other)
+
+
 def with_params(self: Space, other: Any) -> Space:  # noqa: ANN401
     """With the parameters of another space in front of its own."""
     found = every(self).align_params(other)
@@ -391,11 +396,11 @@ METHODS: tuple[tuple[str, str, Callable[..., Any]], ...] = (
             "range_curry",
             "product",
             "domain_product",
-            "range_product",
             "range_reverse",
         )
     ),
     ("Space", "drop_dims", through("remove_dims")),
+    ("Space", "range_product", range_product),
     ("Space", "set_dim_id", through("set_dim_name")),
 )
 """Classes, isl's names, and the method."""

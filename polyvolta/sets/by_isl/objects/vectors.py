@@ -78,8 +78,8 @@ class MultiId(Multi):
 # ---- arithmetic of numbers
 
 
-def _like(self: MultiVal, other: Any) -> MultiVal:  # noqa: ANN401
-    """Numbers of the same tuple, or a list of as many.
+def _like(self: MultiVal, other: Any, inputs: bool) -> MultiVal:  # noqa: ANN401
+    """Numbers of the same tuple, and of the same `inputs` where they matter, or a list of as many.
 
     Raises
     ------
@@ -87,17 +87,20 @@ def _like(self: MultiVal, other: Any) -> MultiVal:  # noqa: ANN401
     """
     if not isinstance(other, MultiVal):
         return MultiVal(tuple(other) if isinstance(other, Iterable) and not isinstance(other, str) else (), self.space)
-    if self.space.key != other.space.key:
+    if self.space.out.key != other.space.out.key or (inputs and self.space.key != other.space.key):
         raise SpaceMismatch("the numbers are of different tuples", where=f"{self}\n{other}")
     return other
 
 
-def of_two(name: str, with_params: bool) -> Callable[[MultiVal, Any], MultiVal]:
-    """A method that combines the numbers of two by a method of numbers; of a sum the parameters are those of both."""
+def of_two(name: str, alike: bool) -> Callable[[MultiVal, Any], MultiVal]:
+    """A method that combines the numbers of two by a method of numbers.
+
+    Two that are `alike` have one space, and what comes the parameters of both; else the second are factors of the tuple.
+    """
 
     def method(self: MultiVal, other: Any) -> MultiVal:  # noqa: ANN401
-        other = _like(self, other)
-        params = known(self.space, other.space) if with_params else self.space.param_names
+        other = _like(self, other, inputs=alike)
+        params = known(self.space, other.space) if alike else self.space.param_names
         members = [getattr(a, name)(b) for a, b in zip(self, other)]
         return MultiVal(members, Space(self.space.inp, self.space.out, params))
 
@@ -124,9 +127,9 @@ def is_equal(self: MultiVal, other: MultiVal) -> bool:
 
 
 METHODS: tuple[tuple[str, str, Callable[..., Any]], ...] = (
-    *(("MultiVal", name, of_two(name, with_params=True)) for name in ("add", "sub", "min", "max")),
+    *(("MultiVal", name, of_two(name, alike=True)) for name in ("add", "sub", "min", "max")),
     *(
-        ("MultiVal", f"{name}_multi_val", of_two(of, with_params=False))
+        ("MultiVal", f"{name}_multi_val", of_two(of, alike=False))
         for name, of in (("mod", "mod"), ("scale", "mul"), ("scale_down", "div"))
     ),
     *(
