@@ -95,7 +95,7 @@ def _like(self: MultiVal, other: Any, inputs: bool) -> MultiVal:  # noqa: ANN401
 def of_two(name: str, alike: bool) -> Callable[[MultiVal, Any], MultiVal]:
     """A method that combines the numbers of two by a method of numbers.
 
-    Two that are `alike` have one space, and what comes the parameters of both; else the second are factors of the tuple.
+    Two that are `alike` have one space, and the result the parameters of both; else the second are factors of a tuple.
     """
 
     def method(self: MultiVal, other: Any) -> MultiVal:  # noqa: ANN401
