@@ -149,7 +149,6 @@ class Constraint:
                 expr = expr + (number - expr.const)
         return replace(self, expr=expr)
 
-
     def negate(self) -> Constraint:
         """What holds where this inequality does not; see `Constraint`.
 

@@ -211,6 +211,19 @@ def extremes(name: str) -> Callable[[MultiPwAff], MultiVal]:
     return method
 
 
+def extremes_of_union(name: str) -> Callable[[Map], MultiVal]:
+    """The same of a function of several tuples, which is a relation here; its values are in one."""
+    of_values = extremum(f"dim_{name}")
+
+    def method(self: Map) -> MultiVal:
+        values = self.range()
+        out = values.space.out
+        return MultiVal([of_values(values, k) for k in range(len(out.dims))], Space(None, out, values.param_names))
+
+    method.__doc__ = f"The {name}imum of each value, over all parameters and inputs."
+    return method
+
+
 def with_tuple_name(self: MultiPwAff, kind: Any, name: str | None) -> MultiPwAff:  # noqa: ANN401
     """The same values, or inputs, in a tuple of another name."""
     graph = self.as_map()
@@ -331,6 +344,8 @@ METHODS: tuple[tuple[str, str, Callable[..., Any]], ...] = (
     ("MultiPwAff", "plain_is_empty", is_empty),
     ("MultiPwAff", "max_multi_val", extremes("max")),
     ("MultiPwAff", "min_multi_val", extremes("min")),
+    ("Map", "max_multi_val", extremes_of_union("max")),
+    ("Map", "min_multi_val", extremes_of_union("min")),
     ("MultiPwAff", "as_union_map", same("as_map")),
     ("PwQPolynomial", "copy", itself),
     ("PwQPolynomial", "to_str", lambda self: str(self)),

@@ -165,8 +165,7 @@ ROWS = {
             "f[k], len(f), for e in f; a new one by MultiPwAff.of",
         ),
         (
-            "foreach_pw_multi_aff every_pw_multi_aff get_pw_multi_aff_list n_pw_multi_aff extract_* "
-            "add_pw_multi_aff",
+            "foreach_pw_multi_aff every_pw_multi_aff get_pw_multi_aff_list n_pw_multi_aff extract_* add_pw_multi_aff",
             "MultiPwAff.cells, MultiPwAff.pieces, MultiPwAff.as_map; one class for all of them",
         ),
         (

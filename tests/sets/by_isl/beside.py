@@ -26,7 +26,7 @@ def space(module, text):
 def shape(text):
     """The text of a space or of what lives in one; dimensions of a space have no names."""
     head, brace, tail = str(text).partition("{")
-    tail = re.sub(r"(?<![\w'])[a-z]\w*'*(?=[,\]])", "_", tail)
+    tail = re.sub(r"(?<![\w'])(?!infty)[a-z]\w*'*(?=[,\]])", "_", tail)
     return re.sub(r"\{\s*:\s*\}|\{\s*\}", "{ [] }", head + brace + tail)
 
 

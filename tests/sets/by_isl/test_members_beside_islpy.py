@@ -200,6 +200,18 @@ def test_names_that_bind_nothing():
 
 
 @pytest.mark.parametrize("text", [
+    "A[{ S[i] -> [(i)] : 0 <= i < 5; T[] -> [(9)] }, { S[i] -> [(-i)] : 0 <= i < 5; T[] -> [(3)] }]",
+    "[n] -> [{ S[i] -> [(i)] : i >= n; T[i] -> [(2)] }]", "[{ S[i] -> [(i mod 7)]; T[i] -> [(n)] : n > 2 }]",
+    "[{ S[i] -> [(i)] : false }]",
+])  # fmt: skip
+def test_greatest_and_least_values_of_several_tuples(text):
+    text = f"[n] -> {text}" if "n)" in text and not text.startswith("[n]") else text
+    for name in ("max_multi_val", "min_multi_val"):
+        mine, theirs = (answer(m.MultiUnionPwAff(text), name) for m in (ours, isl))
+        assert mine == theirs, (text, name)
+
+
+@pytest.mark.parametrize("text", [
     "[n] -> { [i] -> A[i, 0, -i] : i >= n }", "{ [i] -> A[i, 3 - i] : 0 <= i < 7 }", "{ [i] -> A[i] : false }",
     "{ [i] -> A[i mod 5, i // 5] : i < 12 }", "{ A[] }", "{ [i] -> [A[i] -> B[2i]] : 1 <= i <= 4 }",
 ])  # fmt: skip
