@@ -41,7 +41,7 @@ Q = PwQPolynomial("[n] -> { n^2 : n > 0 }")
     (lambda: M.remove_map_if(None), "PV102", "and None is none"),
     (lambda: F.foreach_piece(None), "PV102", "hint: one of two arguments"),
     (lambda: F.every_piece(3), "PV102", "and an int is none"),
-    (lambda: S.get_var_dict(3), "PV103", "no dimensions of the kind 3"),
+    (lambda: S.get_var_dict(7), "PV103", "no dimensions of the kind 7"),
     (lambda: M.get_tuple_name(None), "PV103", r"None is no tuple of a map\n.*\nhint: dim_type.in_, dim_type.out"),
     (lambda: M.set_tuple_name("in", "B"), "PV103", "'in' is no tuple of a map"),
     (lambda: F.eq_map(None), "PV102", "a function of one value is needed, not None"),
