@@ -11,7 +11,7 @@ docs/isl.md says of every method of isl where it is.
 >>> build = isl.AstBuild.from_context(isl.Set("[N] -> { : N > 0 }"))
 >>> print(build.node_from_schedule(node.get_schedule()).to_C_str(), end="")
 for (int c0 = 0; c0 < N; c0 += 32)
-  for (int c1 = 0; c1 < min(32, N - c0); c1 += 1)
+  for (int c1 = 0; c1 <= min(31, N - c0 - 1); c1 += 1)
     S(c0 + c1);
 """
 
@@ -27,9 +27,12 @@ from polyvolta.sets.budgets import metered
 from polyvolta.sets.by_isl.objects.lists import ELEMENTS, ListOf
 
 if TYPE_CHECKING:
-    from polyvolta.sched.by_isl.build import AstBuild as AstBuild
+    from polyvolta.sched.by_isl.ast.build import AstBuild as AstBuild
+    from polyvolta.sched.by_isl.ast.expressions import AstExpr as AstExpr
+    from polyvolta.sched.by_isl.ast.nodes import AstNode as AstNode
+    from polyvolta.sched.by_isl.ast.printing import AstPrintOptions as AstPrintOptions
+    from polyvolta.sched.by_isl.ast.printing import Printer as Printer
     from polyvolta.sched.by_isl.constraints import ScheduleConstraints as ScheduleConstraints
-    from polyvolta.sched.by_isl.expressions import AstExpr as AstExpr
     from polyvolta.sched.by_isl.flow import UnionAccessInfo as UnionAccessInfo
     from polyvolta.sched.by_isl.flow import UnionFlow as UnionFlow
     from polyvolta.sched.by_isl.kinds import ast_expr_op_type as ast_expr_op_type
@@ -40,10 +43,7 @@ if TYPE_CHECKING:
     from polyvolta.sched.by_isl.kinds import schedule_node_type as schedule_node_type
     from polyvolta.sched.by_isl.kinds import yaml_style as yaml_style
     from polyvolta.sched.by_isl.node import ScheduleNode as ScheduleNode
-    from polyvolta.sched.by_isl.nodes import AstNode as AstNode
-    from polyvolta.sched.by_isl.printing import AstPrintOptions as AstPrintOptions
-    from polyvolta.sched.by_isl.printing import Printer as Printer
-    from polyvolta.sched.tree import Schedule as Schedule
+    from polyvolta.sched.by_isl.schedule import Schedule as Schedule
     from polyvolta.sets.by_isl.objects.spaces import LocalSpace as LocalSpace
     from polyvolta.sets.by_isl.objects.vectors import MultiId as MultiId
     from polyvolta.sets.by_isl.objects.vectors import MultiVal as MultiVal
@@ -88,9 +88,7 @@ __all__ += _sets.__all__
 
 
 def __getattr__(name: str) -> object:
-    if name == "Schedule":
-        from polyvolta.sched import Schedule as value
-    elif name in HOMES:
+    if name in HOMES:
         value = getattr(import_module(f"polyvolta.sched.by_isl.{HOMES[name]}"), name)
     elif name in ("MultiId", "MultiVal"):
         value = getattr(import_module("polyvolta.sets.by_isl.objects.vectors"), name)

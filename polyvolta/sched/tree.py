@@ -24,7 +24,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from types import MethodType
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from polyvolta.display.shown import Shown
 from polyvolta.display.text import for_terminal
@@ -437,8 +437,8 @@ class Schedule(Shown):
 
     # ---- isl's names
 
-    @staticmethod
-    def read_from_str(*text: Any) -> Schedule:  # noqa: ANN401
+    @classmethod
+    def read_from_str(cls, *text: Any) -> Self:  # noqa: ANN401
         """The tree that a text in isl's notation says: `parse`, by isl's name.
 
         Parameters
@@ -452,10 +452,10 @@ class Schedule(Shown):
         >>> Schedule.read_from_str('{ domain: "{ S[] }" }')
         <Schedule of S, 2 nodes; print it>
         """
-        return Schedule.parse(text[-1] if text else "")
+        return cls(Schedule.parse(text[-1] if text else "").root)
 
-    @staticmethod
-    def from_domain(domain: Set) -> Schedule:
+    @classmethod
+    def from_domain(cls, domain: Set) -> Self:
         """The tree that orders none of some instances.
 
         Parameters
@@ -465,7 +465,7 @@ class Schedule(Shown):
         >>> print(Schedule.from_domain(Set("{ S[i] : 0 <= i < 8 }")))
         DOMAIN: S[i] : 0 ≤ i ≤ 7
         """
-        return Schedule(Domain(domain))
+        return cls(Domain(domain))
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401
         """isl's methods, which are no attributes of the class; see `polyvolta.sched.by_isl`."""

@@ -7,11 +7,12 @@ HOMES = {
     **dict.fromkeys(("ast_expr_op_type", "ast_expr_type", "ast_loop_type", "ast_node_type"), "kinds"),
     **dict.fromkeys(("format", "schedule_node_type", "yaml_style"), "kinds"),
     **dict.fromkeys(("UnionAccessInfo", "UnionFlow"), "flow"),
-    "AstBuild": "build",
-    "AstExpr": "expressions",
-    "AstNode": "nodes",
-    **dict.fromkeys(("AstPrintOptions", "Printer"), "printing"),
+    "AstBuild": "ast.build",
+    "AstExpr": "ast.expressions",
+    "AstNode": "ast.nodes",
+    **dict.fromkeys(("AstPrintOptions", "Printer"), "ast.printing"),
     "ScheduleConstraints": "constraints",
+    "Schedule": "schedule",
     "ScheduleNode": "node",
 }
 """By isl's name the module of this room that has it."""

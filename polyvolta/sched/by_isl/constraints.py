@@ -3,19 +3,18 @@
 >>> from polyvolta.isl import ScheduleConstraints, UnionMap, UnionSet
 >>> chain = UnionMap("{ S[i] -> S[i + 1] }")
 >>> asked = ScheduleConstraints.on_domain(UnionSet("[N] -> { S[i] : 0 <= i < N }")).set_validity(chain)
->>> print(asked.compute_schedule())
-DOMAIN: S[i] : 0 ≤ i < N
-  BAND: S[i] → [i]
+>>> print(asked.compute_schedule().get_root().child(0).band_get_partial_schedule())
+[N] -> { S[i] -> [i] }
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
 
+from polyvolta.sched.by_isl.schedule import Schedule
 from polyvolta.sched.errors import BadProgram
 from polyvolta.sched.scheduler.schedule import schedule
 from polyvolta.sched.scheduler.texts import ARGUMENTS, arguments_of
-from polyvolta.sched.tree import Schedule
 from polyvolta.sets import Map, Set
 from polyvolta.sets.errors import kind_of
 
@@ -137,7 +136,7 @@ class ScheduleConstraints:
 
         Raises and costs what `polyvolta.sched.schedule` does.
         """
-        return schedule(
+        found = schedule(
             self.domain,
             "max",
             validity=self.validity,
@@ -147,6 +146,7 @@ class ScheduleConstraints:
             conditional_validity_condition=self.condition,
             context=self.context,
         )
+        return Schedule.of(found)
 
     def to_str(self) -> str:
         """isl's text of them, which `read_from_str` and `schedule` read."""

@@ -8,21 +8,25 @@ is that was put there.
 >>> node = tree.get_root().first_child()
 >>> node.get_type().name, node.band_n_member(), node.get_tree_depth()
 ('band', 1, 1)
->>> print(node.band_tile([32]).get_schedule())
-DOMAIN: S[i] : 0 ≤ i ≤ 63
-  BAND: S[i] → [32⌊i/32⌋]
-    BAND: S[i] → [i - 32⌊i/32⌋]
+>>> print(node.band_tile([32]).to_str(), end="")
+domain: "{ S[i] : 0 <= i <= 63 }"
+child:
+  # YOU ARE HERE
+  schedule: "[{ S[i] -> [(32*floor(i/32))] }]"
+  child:
+    schedule: "[{ S[i] -> [(i mod 32)] }]"
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NoReturn
+from typing import Any
 
 from polyvolta.sched import passes
 from polyvolta.sched.by_isl.bands import band_of, map_of
-from polyvolta.sched.by_isl.kinds import ast_loop_type, schedule_node_type
+from polyvolta.sched.by_isl.kinds import ast_loop_type
+from polyvolta.sched.by_isl.standing import Standing
 from polyvolta.sched.errors import BadPath
 from polyvolta.sched.passes.common.places import inserted_at
 from polyvolta.sched.passes.common.subtree import anchor
@@ -37,45 +41,19 @@ from polyvolta.sched.tree import (
     Mark,
     Member,
     Node,
-    Path,
     Schedule,
     SetNode,
 )
 from polyvolta.sched.tree import Sequence as SequenceNode
 from polyvolta.sched.views.isl_read import with_options
-from polyvolta.sched.views.isl_write import options_of
-from polyvolta.sets import DEFAULT_CONTEXT, Id, Map, Set, Space, Tuple
-from polyvolta.sets import Context as _Context
+from polyvolta.sched.views.isl_write import options_of, to_isl
+from polyvolta.sets import Id, Map, Set, Space, Tuple
 from polyvolta.sets.errors import kind_of
 
-_KINDS: dict[type, schedule_node_type] = {
-    kind: getattr(schedule_node_type, {"SetNode": "set"}.get(kind.__name__, kind.__name__.lower()))
-    for kind in (Band, Context, Domain, Extension, Filter, Leaf, Guard, Mark, SequenceNode, SetNode)
-}
 
-
-@dataclass(frozen=True, slots=True)
-class ScheduleNode:
-    """A node of a tree.
-
-    Parameters
-    ----------
-    schedule : the tree.
-    at : the path of the node.
-    """
-
-    schedule: Schedule
-    at: Path = ()
-
-    @property
-    def node(self) -> Node:
-        """The node itself.
-
-        Raises
-        ------
-        BadPath : the path leaves the tree.
-        """
-        return self.schedule.node(self.at)
+@dataclass(frozen=True, slots=True, repr=False)
+class ScheduleNode(Standing):
+    """A node of a tree; see `Standing` for the ways to others."""
 
     @staticmethod
     def from_domain(domain: Set) -> ScheduleNode:
@@ -86,155 +64,6 @@ class ScheduleNode:
     def from_extension(extension: Map) -> ScheduleNode:
         """The root of a tree to be grafted: what it adds, for values of the members above."""
         return ScheduleNode(Schedule(Extension(extension)))
-
-    def _to(self, at: Path) -> ScheduleNode:
-        self.schedule.node(at)
-        return ScheduleNode(self.schedule, at)
-
-    def _is(self, *kinds: type) -> Any:  # noqa: ANN401
-        """The node, which is of one of some kinds."""
-        node = self.node
-        if not isinstance(node, kinds):
-            wanted = " or ".join(k.__name__ for k in kinds)
-            raise BadPath(f"the node at {list(self.at)} is {kind_of(node)}, no {wanted}",
-                          where=self.schedule.marked(self.at))  # fmt: skip
-        return node
-
-    def _nowhere(self, what: str) -> NoReturn:
-        raise BadPath(f"the node at {list(self.at)} has no {what}", where=self.schedule.marked(self.at))
-
-    # ---- the tree and the place
-
-    def get_schedule(self) -> Schedule:
-        """The tree."""
-        return self.schedule
-
-    def get_ctx(self) -> _Context:
-        """isl's context, which means nothing here."""
-        return DEFAULT_CONTEXT
-
-    def get_type(self) -> schedule_node_type:
-        """The kind of the node."""
-        return _KINDS[type(self.node)]
-
-    def get_parent_type(self) -> schedule_node_type:
-        """The kind of the node above."""
-        return self.parent().get_type()
-
-    def root(self) -> ScheduleNode:
-        """The root."""
-        return ScheduleNode(self.schedule)
-
-    def has_parent(self) -> bool:
-        """Whether this is not the root."""
-        return bool(self.at)
-
-    def parent(self) -> ScheduleNode:
-        """The node above."""
-        return self.ancestor(1)
-
-    def grandparent(self) -> ScheduleNode:
-        """The node above that above."""
-        return self.ancestor(2)
-
-    def ancestor(self, generation: int) -> ScheduleNode:
-        """The node so many steps above.
-
-        Raises
-        ------
-        BadPath : there is none.
-        """
-        if not 0 <= generation <= len(self.at):
-            self._nowhere(f"ancestor {generation} steps above" if generation != 1 else "parent")
-        return self._to(self.at[: len(self.at) - generation])
-
-    def n_children(self) -> int:
-        """How many nodes stand below; a leaf counts."""
-        return len(self.node.children)
-
-    def has_children(self) -> bool:
-        """Whether any node stands below."""
-        return bool(self.node.children)
-
-    def child(self, pos: int) -> ScheduleNode:
-        """A node below, by its number.
-
-        Raises
-        ------
-        BadPath : there is none.
-        """
-        return self._to((*self.at, pos))
-
-    get_child = child
-
-    def first_child(self) -> ScheduleNode:
-        """The first node below."""
-        return self.child(0)
-
-    def grandchild(self, pos1: int, pos2: int) -> ScheduleNode:
-        """A node below a node below."""
-        return self._to((*self.at, pos1, pos2))
-
-    def get_child_position(self) -> int:
-        """The number of the node among those below its parent."""
-        return self.at[-1] if self.at else self._nowhere("parent")
-
-    def get_ancestor_child_position(self, ancestor: ScheduleNode) -> int:
-        """The number of the way that leads here below a node above."""
-        if self.at[: len(ancestor.at)] != ancestor.at or self.at == ancestor.at:
-            self._nowhere(f"ancestor at {list(ancestor.at)}")
-        return self.at[len(ancestor.at)]
-
-    def get_shared_ancestor(self, other: ScheduleNode) -> ScheduleNode:
-        """The deepest node above both, or one of them."""
-        n = 0
-        while n < min(len(self.at), len(other.at)) and self.at[n] == other.at[n]:
-            n += 1
-        return self._to(self.at[:n])
-
-    def has_previous_sibling(self) -> bool:
-        """Whether the parent has a child before this one."""
-        return bool(self.at) and self.at[-1] > 0
-
-    def has_next_sibling(self) -> bool:
-        """Whether the parent has a child behind this one."""
-        return bool(self.at) and self.at[-1] + 1 < self.parent().n_children()
-
-    def previous_sibling(self) -> ScheduleNode:
-        """The child before this one."""
-        return self._to((*self.at[:-1], self.at[-1] - 1)) if self.has_previous_sibling() else self._nowhere("sibling")
-
-    def next_sibling(self) -> ScheduleNode:
-        """The child behind this one."""
-        return self._to((*self.at[:-1], self.at[-1] + 1)) if self.has_next_sibling() else self._nowhere("sibling")
-
-    def get_tree_depth(self) -> int:
-        """How many nodes stand above."""
-        return len(self.at)
-
-    def get_schedule_depth(self) -> int:
-        """How many members of bands stand above."""
-        above = (self.schedule.node(self.at[:k]) for k in range(len(self.at)))
-        return sum(len(node.members) for node in above if isinstance(node, Band))
-
-    def is_equal(self, other: ScheduleNode) -> bool:
-        """Whether both are one place in equal trees."""
-        return self == other
-
-    def foreach_descendant_top_down(self, f: Callable[[ScheduleNode], object]) -> None:
-        """Call a function with this node and those below it, and below none of which it says False."""
-        if f(self) is not False:
-            for k in range(self.n_children()):
-                self.child(k).foreach_descendant_top_down(f)
-
-    def foreach_ancestor_top_down(self, f: Callable[[ScheduleNode], object]) -> None:
-        """Call a function with the nodes above, from the root on, and with this one."""
-        for k in range(len(self.at) + 1):
-            f(self._to(self.at[:k]))
-
-    def every_descendant(self, f: Callable[[ScheduleNode], bool]) -> bool:
-        """Whether a function holds of this node and of all below it."""
-        return f(self) and all(self.child(k).every_descendant(f) for k in range(self.n_children()))
 
     def map_descendant_bottom_up(self, f: Callable[[ScheduleNode], ScheduleNode]) -> ScheduleNode:
         """The tree after a function of each node below this one, and of this one, children first."""
@@ -533,10 +362,14 @@ class ScheduleNode:
         return self._put(Leaf())
 
     def __str__(self) -> str:
-        """The tree with the node pointed out."""
-        return self.schedule.marked(self.at)
+        return str(self.get_schedule())
 
-    to_str = __str__
+    def __repr__(self) -> str:
+        return f'ScheduleNode("{self}")'
+
+    def to_str(self) -> str:
+        """isl's text of the tree, a key a line, with a comment above the node; of the root the tree's in one line."""
+        return to_isl(self.schedule, block=True, at=self.at) if self.at else str(self)
 
 
 def universe(instances: Set) -> Set:

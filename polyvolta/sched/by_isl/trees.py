@@ -92,7 +92,7 @@ def _joined(tree: Schedule, other: Schedule, kind: Callable[[tuple[Node, ...]], 
         children += child.children if several else [Filter(names, child)]
     if not {*tree.domain.tuple_names}.isdisjoint(other.domain.tuple_names):
         raise BadSchedule("both trees have instances of a statement", where=f"{tree}\n{other}")
-    return Schedule(Domain(tree.domain | other.domain, kind(tuple(children))))
+    return replace(tree, root=Domain(tree.domain | other.domain, kind(tuple(children))), dependences=None)
 
 
 METHODS: dict[str, Callable[..., Any]] = {

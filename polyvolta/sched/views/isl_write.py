@@ -30,6 +30,7 @@ from polyvolta.sched.tree import (
     Leaf,
     Mark,
     Node,
+    Path,
     Schedule,
     Sequence,
     SetNode,
@@ -56,6 +57,7 @@ class Said:
     child: Said | None = None
     listed: str = ""
     children: list[Said] = field(default_factory=list)
+    here: bool = False  # whether the block form points it out
 
     def flow(self) -> str:
         """In one line."""
@@ -67,21 +69,27 @@ class Said:
         return f"{{ {', '.join(said) or 'leaf'} }}"
 
     def block(self) -> Iterator[str]:
-        """One key a line."""
+        """One key a line, below a comment where the node is pointed out."""
+        if self.here:
+            yield "# YOU ARE HERE"
+        if not self.keys and not self.listed:
+            yield "leaf"
         yield from (f"{key}: {text}" for key, text in self.keys)
         if self.listed:
             yield f"{self.listed}:"
         for c in self.children:
             yield from (dash + line for dash, line in zip(chain(["- "], repeat("  ")), c.block(), strict=False))
-        if self.child and not self.child.keys and not self.child.listed:
+        if self.child and not self.child.keys and not self.child.listed and not self.child.here:
             yield f"child: {self.child.flow()}"
         elif self.child:
             yield "child:"
             yield from ("  " + line for line in self.child.block())
 
 
-def to_isl(schedule: Schedule, block: bool = False, mapped: Mapped = "marks") -> str:
+def to_isl(schedule: Schedule, block: bool = False, mapped: Mapped = "marks", at: Path | None = None) -> str:
     """The tree as isl writes it: in one line (the flow form), or one key a line (the block form).
+
+    `at`: the path of a node that a comment points out in the block form.
 
     Cost: linear in the tree, besides what writing the sets costs.
 
@@ -99,7 +107,7 @@ def to_isl(schedule: Schedule, block: bool = False, mapped: Mapped = "marks") ->
     if mapped not in get_args(Mapped):
         hint = nearest(str(mapped), get_args(Mapped))
         raise BadArgument(f"mapped members are told by marks or by parameters, not by {mapped!r}", hint=hint)
-    said = _Writer(mapped).node(schedule.root, 0)
+    said = _Writer(mapped).node(schedule.root, 0, at)
     return "\n".join(said.block()) + "\n" if block else said.flow()
 
 
@@ -109,16 +117,17 @@ class _Writer:
         self.tuples: dict[str, Tuple] = {}  # statement -> its tuple as the tree has it
         self.params: tuple[str, ...] = ()
 
-    def node(self, node: Node, depth: int) -> Said:
-        """What is written of a node; `depth` counts the members above it."""
+    def node(self, node: Node, depth: int, way: Path | None = None) -> Said:
+        """What is written of a node; `depth` counts the members above, `way` leads to what is pointed out."""
+        here = way == ()
         match node:
             case Leaf():
-                return Said([])
+                return Said([], here=here)
             case Band():
-                return self.band(node, depth)
+                return self.band(node, depth, way)
             case Sequence(children) | SetNode(children):
-                below = [self.node(c, depth) for c in children]
-                return Said([], None, "sequence" if isinstance(node, Sequence) else "set", below)
+                below = [self.node(c, depth, _on(way, k)) for k, c in enumerate(children)]
+                return Said([], None, "sequence" if isinstance(node, Sequence) else "set", below, here)
             case Domain(domain):
                 self.params = tuple(map(_word, domain.param_names))
                 self.tuples = {str(s.out.name): s.out for s, _ in domain.parts}
@@ -137,13 +146,13 @@ class _Writer:
                 for space, _ in extension.parts:
                     self.tuples[str(space.out.name)] = space.out
                 key = "extension", _quoted(extension)
-        return Said([key], self.child(node, depth))
+        return Said([key], self.child(node, depth, way), here=here)
 
-    def child(self, node: Node, depth: int) -> Said | None:
-        below = node.children[0]
-        if isinstance(below, Leaf) and not isinstance(node, Mark):  # isl reads no mark without a child
+    def child(self, node: Node, depth: int, way: Path | None) -> Said | None:
+        below, way = node.children[0], _on(way, 0)
+        if isinstance(below, Leaf) and not isinstance(node, Mark) and way is None:  # isl reads no mark without a child
             return None
-        return self.node(below, depth)
+        return self.node(below, depth, way)
 
     def filter(self, node: Filter) -> str:
         if node.instances is not None:
@@ -152,7 +161,7 @@ class _Writer:
             return _quoted(Set._of(node.instances.param_names, parts))
         return f'"{{ {"; ".join(str(self.spelt(s)[0]) for s in node.statements)} }}"'
 
-    def band(self, node: Band, depth: int) -> Said:
+    def band(self, node: Band, depth: int, way: Path | None) -> Said:
         keys = [("schedule", self.schedule(node))]
         if node.permutable:
             keys.append(("permutable", "1"))
@@ -160,7 +169,7 @@ class _Writer:
             keys.append(("coincident", f"[ {', '.join(str(int(m.coincident)) for m in node.members)} ]"))
         if options := options_of(node, depth):
             keys.append(("options", f'"{options}"'))
-        said = Said(keys, self.child(node, depth + len(node.members)))
+        said = Said(keys, self.child(node, depth + len(node.members), way), here=way == ())
         for note in write_notes(node) if self.mapped == "marks" else ():
             said = Said([("mark", f'"{note}"')], said)
         if self.mapped == "parameters" and any(m.name for m in node.members):
@@ -209,6 +218,11 @@ class _Writer:
             raise BadSchedule(f"no domain or extension above has the statement {statement}")
         new = _spelt(Space(None, plain_tuple(tup)), self.params).out
         return new, {d: aff(n) for d, n in zip(tup.dims, new.dims, strict=True) if d != n}
+
+
+def _on(way: Path | None, child: int) -> Path | None:
+    """The way from a child on; None where it does not lead there."""
+    return way[1:] if way and way[0] == child else None
 
 
 def _spelt(space: Space, params: tuple[str, ...]) -> Space:

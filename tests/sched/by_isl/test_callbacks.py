@@ -15,6 +15,11 @@ TREE = """{ domain: "[N] -> { S[i, j] : 0 <= i < N and 0 <= j < N; T[i] : 0 <= i
 TWO = "[N] -> { S[i, j] -> [i, 0, j] : 0 <= i, j < N; T[i] -> [i, 1, 0] : 0 <= i < N }"
 
 
+def text_of(node=None):
+    """A node as C, or the name of a mark."""
+    return node.to_C_str().strip() if isinstance(node, isl.AstNode) else str(node or "")
+
+
 def listening():
     """A build that keeps (what, its text, schedule) of each call of a function, and the list of them."""
     seen, build = [], BUILD
@@ -22,7 +27,7 @@ def listening():
     def at(what, keep):
         def function(*given):
             *node, here = given
-            seen.append((what, str(node[0]).strip() if node else "", here.get_schedule(), here))
+            seen.append((what, text_of(*node), here.get_schedule(), here))
             return keep(*given)
 
         return function
@@ -164,7 +169,7 @@ def test_the_schedules_of_calls_are_what_the_loops_run(text):
         else:
             call = node.user_get_expr()
             args = [eval(python(call.get_op_arg(k)), names) for k in range(1, call.get_op_n_arg())]
-            found = ran.setdefault(str(node).strip(), set())
+            found = ran.setdefault(text_of(node), set())
             found.add((call.get_op_arg(0).to_C_str(), *args, "->", *values.values()))
 
     run(loops, {})

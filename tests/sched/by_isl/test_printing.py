@@ -1,4 +1,4 @@
-"""Loops that a user's functions print, in part: texts as isl prints them, but for how a loop says its end."""
+"""Loops that a user's functions print, in part: texts as isl prints them."""
 
 import pytest
 
@@ -37,12 +37,13 @@ def test_functions_write_statements_and_loops():
         seen.append(node.for_get_iterator().get_id().name)
         return node.for_get_body().print_(printer.start_line().print_str("LOOP").end_line(), options)
 
-    only_users = "for (int c0 = 0; c0 < 4; c0 += 1)\n  for (int c1 = 0; c1 < 4; c1 += 1)\n    <user>\n"
-    assert printed(LOOPS, user=user) == only_users + "for (int c1 = 0; c1 < 3; c1 += 1)\n  <user>\n"
+    only_users = "  for (int c0 = 0; c0 <= 3; c0 += 1)\n    for (int c1 = 0; c1 <= 3; c1 += 1)\n      <user>\n"
+    only_users += "  for (int c1 = 0; c1 <= 2; c1 += 1)\n    <user>\n"
+    assert printed(LOOPS, user=user) == f"{{\n{only_users}}}\n"
     assert seen == ["S(c0, c1)", "T(c1)"]
-    assert printed(LOOPS, loop) == "LOOP\nLOOP\nS(c0, c1);\nLOOP\nT(c1);\n"
+    assert printed(LOOPS, loop) == "{\n  LOOP\n  LOOP\n  S(c0, c1);\n  LOOP\n  T(c1);\n}\n"
     del seen[:]
-    assert printed(LOOPS, loop, user) == "LOOP\nLOOP\n<user>\nLOOP\n<user>\n"
+    assert printed(LOOPS, loop, user) == "{\n  LOOP\n  LOOP\n  <user>\n  LOOP\n  <user>\n}\n"
     assert seen == ["c0", "c1", "S(c0, c1)", "c1", "T(c1)"]
 
 
@@ -52,11 +53,11 @@ def test_a_loop_printed_by_itself_asks_for_those_inside():
         return node.for_print(printer.start_line().print_str(f"// {name}").end_line(), options)
 
     assert printed(NESTED, loop) == (
-        "// c0\nfor (int c0 = 0; c0 < 4; c0 += 1)\n  // c1\n  for (int c1 = 0; c1 < 4; c1 += 1)\n    S(c0, c1);\n"
+        "// c0\nfor (int c0 = 0; c0 <= 3; c0 += 1)\n  // c1\n  for (int c1 = 0; c1 <= 3; c1 += 1)\n    S(c0, c1);\n"
     )
     times = isl.UnionMap("{ S[i] -> [i, 0] : -2 <= i < 0; T[i] -> [i, 1] : -2 <= i < 0 }")
     two = isl.AstBuild.alloc().node_from_schedule_map(times)
-    assert printed(two, loop) == "// c0\nfor (int c0 = -2; c0 <= -1; c0 += 1) {\n  S(c0);\n  T(c0);\n}\n"
+    assert printed(two, loop) == "// c0\nfor (int c0 = -2; c0 < 0; c0 += 1) {\n  S(c0);\n  T(c0);\n}\n"
 
 
 def test_macros_and_conditions():

@@ -102,10 +102,14 @@ class CPrinter:
                     head = f"{pad}if ({speller.conditions(conditions)})"
                     with speller.assuming(conditions):
                         self.nested(head, inner, pad)
-                case Block(mark, inner):
-                    if self.wishes is None or wish(mark) is None:
-                        out.append(f"{pad}// {mark}")
-                    self.block(inner, pad)
+                case Block():
+                    self.marked(node, pad)
+
+    def marked(self, node: Block, pad: str) -> None:
+        """A marked part below its mark, unless that is a wish."""
+        if self.wishes is None or wish(node.mark) is None:
+            self.out.append(f"{pad}// {node.mark}")
+        self.block(node.body, pad)
 
     def pragmas(self, node: For, pad: str) -> None:
         """What a loop asks of the compiler; where it asks for cores, loops inside do not."""
@@ -132,7 +136,7 @@ class CPrinter:
             else:
                 low = speller.bounds("max", lower)
             name = names.get(v, v) if names else v
-            head = f"{pad}for ({integer} {name} = {low}; {going_on(node, name, speller)}; {name} += {node.step})"
+            head = f"{pad}for ({integer} {name} = {low}; {self.going_on(node, name)}; {name} += {node.step})"
             scope[v] = node
             body = node.body
             if len(body) != 1 or not isinstance(body[0], For):
@@ -145,15 +149,23 @@ class CPrinter:
             self.nested(head, body, pad)
         speller.scope, self.openmp = outside, openmp
 
+    def going_on(self, loop: For, name: str) -> str:
+        """The condition under which a loop goes on; see `going_on`."""
+        return going_on(loop, name, self.speller)
+
     def nested(self, head: str, body: Sequence[Ast], pad: str) -> None:
-        """A head and its body, in braces unless the body is one statement."""
+        """A head and its body, in braces where those are needed."""
         out, at = self.out, len(self.out)
         out.append(head)
         self.block(body, pad + "  ")
-        alone = len(body) == 1 and isinstance(body[0], Call)  # which may be several lines
-        if len(out) > at + 2 if alone else statements(body) != 1:
+        if self.in_braces(body, len(out) - at - 1):
             out[at] += " {"
             out.append(pad + "}")
+
+    def in_braces(self, body: Sequence[Ast], lines: int) -> bool:
+        """Whether a body, written in some lines, is not one statement."""
+        alone = len(body) == 1 and isinstance(body[0], Call)  # which may be several lines
+        return lines > 1 if alone else statements(body) != 1
 
 
 def spread(body: Sequence[Ast], wishes: Mapping[Path, Wish]) -> Iterator[For]:
@@ -202,10 +214,12 @@ def going_on(loop: For, name: str, speller: CSpeller) -> str:
     upper = loop.upper
     if len(upper) == 1 and isinstance(last := upper[0], Aff) and last.terms:  # most loops: `ends_below` and `bounds`
         return f"{name} < {speller.text(last, 1)}" if last.const == -1 else f"{name} <= {speller.text(last)}"
-    if not upper:
-        return "1"
-    strict = ends_below(loop)
-    return f"{name} {'<' if strict else '<='} {speller.bounds('min', upper, strict)}"
+    return ending(loop, name, speller, ends_below(loop))
+
+
+def ending(loop: For, name: str, speller: CSpeller, strict: bool) -> str:
+    """The condition under which a loop goes on, as one of the variable below a number or up to one."""
+    return f"{name} {'<' if strict else '<='} {speller.bounds('min', loop.upper, strict)}" if loop.upper else "1"
 
 
 def ends_below(loop: For) -> bool:

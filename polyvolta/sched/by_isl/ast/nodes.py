@@ -9,82 +9,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
-from polyvolta.sched.by_isl.expressions import AstExpr
+from polyvolta.sched.by_isl.ast.expressions import AstExpr
+from polyvolta.sched.by_isl.ast.noted import Group, NotedCall, NotedPrinter, ends_below, note_of, noted
+from polyvolta.sched.by_isl.ast.reading import Spelled, read
 from polyvolta.sched.by_isl.kinds import ast_expr_op_type, ast_node_type
-from polyvolta.sched.by_isl.reading import Spelled, read
-from polyvolta.sched.emit.c.text import to_c
 from polyvolta.sched.errors import BadArgument
 from polyvolta.sched.loops.ast import Ast, Block, Call, For, If
-from polyvolta.sched.loops.notation.c import CPrinter, ends_below
-from polyvolta.sched.loops.notation.c import called as called_line
-from polyvolta.sched.loops.notation.expressions import CSpeller
 from polyvolta.sched.loops.notation.names import in_c
 from polyvolta.sched.loops.result import Scan
-from polyvolta.sched.loops.widths import integer_type
 from polyvolta.sched.wrapped import word
 from polyvolta.sets import Id, var
 from polyvolta.sets.by_isl.objects.lists import ListOf
 
 
-@dataclass(frozen=True, slots=True)
-class NotedCall(Call):
-    """A call with an annotation, and the expression that stands in its place."""
-
-    note: Id | None = None
-    expr: AstExpr | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class NotedFor(For):
-    """A loop with an annotation."""
-
-    note: Id | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class NotedIf(If):
-    """A condition with an annotation."""
-
-    note: Id | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class NotedBlock(Block):
-    """A marked part with an annotation."""
-
-    note: Id | None = None
-
-
-_NOTED: dict[type, Any] = {Call: NotedCall, For: NotedFor, If: NotedIf, Block: NotedBlock}
-
-
-def noted(node: Ast, note: Id) -> Ast:
-    """The node with an annotation."""
-    given = {f.name: getattr(node, f.name) for f in fields(node)}
-    cls: Any = _NOTED.get(type(node), type(node))
-    return cls(**{**given, "note": note})
-
-
-def note_of(node: Ast) -> Id | None:
-    """The annotation of a node, if it has one."""
-    return getattr(node, "note", None)
-
-
-def has_expressions(body: tuple[Ast, ...]) -> bool:
-    """Whether an expression stands in the place of a call."""
-    inner = list(body)
-    for node in inner:  # which grows
-        if isinstance(node, NotedCall) and node.expr is not None:
-            return True
-        if not isinstance(node, Call):
-            inner += node.body
-    return False
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class AstNode:
     """A part of some loops.
 
@@ -105,12 +46,12 @@ class AstNode:
     def get_type(self) -> ast_node_type:
         """The kind of the node; several, or none, are a block."""
         kinds = {For: ast_node_type.for_, If: ast_node_type.if_, Block: ast_node_type.mark, Call: ast_node_type.user}
-        if len(self.body) != 1:
+        if len(self.body) != 1 or isinstance(self.body[0], Group):
             return ast_node_type.block
         return next(kind for cls, kind in kinds.items() if isinstance(self.body[0], cls))
 
     def _is(self, kind: type) -> Any:  # noqa: ANN401
-        if len(self.body) != 1 or not isinstance(self.body[0], kind):
+        if len(self.body) != 1 or not isinstance(self.body[0], kind) or isinstance(self.body[0], Group):
             raise BadArgument(f"this node is of type {self.get_type().name}", where=str(self))
         return self.body[0]
 
@@ -119,13 +60,35 @@ class AstNode:
 
     def to_C_str(self) -> str:  # noqa: N802 - isl's name
         """The text in C, without the macros that it uses (`polyvolta.sched.to_c` writes them, too)."""
-        if not has_expressions(self.body):
-            return to_c(replace(self.scan, body=self.body), macros=False) + "\n"
-        printer = CPrinter(self.scan.ranges, integer_type(self.scan, None), False, statement_lines, in_c(self.scan))
-        printer.block(self.body, "")
+        printer = NotedPrinter(self.scan)
+        printer.whole(self.body)
         return "\n".join(printer.out) + "\n"
 
-    __str__ = to_str = to_C_str
+    def to_str(self) -> str:
+        """isl's own text of nodes and expressions."""
+        kind = self.get_type()
+        if kind is ast_node_type.block:
+            return f"[ {', '.join(node.to_str() for node in self.block_get_children())} ]"
+        if kind is ast_node_type.user:
+            said = {"user": self.user_get_expr()}
+        elif kind is ast_node_type.if_:
+            said = {"guard": self.if_get_cond(), "then": self.if_get_then_node()}
+        elif kind is ast_node_type.mark:
+            said = {"mark": self.mark_get_id(), "node": self.mark_get_node()}
+        else:
+            said = {
+                "iterator": self.for_get_iterator(),
+                "init": self.for_get_init(),
+                "cond": self.for_get_cond(),
+                "inc": self.for_get_inc(),
+                "body": self.for_get_body(),
+            }
+        return f"{{ {', '.join(f'{key}: {value}' for key, value in said.items())} }}"
+
+    __str__ = to_str
+
+    def __repr__(self) -> str:
+        return f'AstNode("{self}")'
 
     def _bound(self, kind: str, bounds: tuple[Any, ...], strict: bool = False) -> AstExpr:
         return read(self._speller().bounds(kind, bounds, strict))
@@ -209,7 +172,8 @@ class AstNode:
 
     def block_get_children(self) -> list[AstNode]:
         """What runs one after another."""
-        return ListOf([AstNode(self.scan, (node,)) for node in self.body])
+        body = self.body[0].body if self.body and isinstance(self.body[0], Group) else self.body
+        return ListOf([AstNode(self.scan, (node,)) for node in body])
 
     def mark_get_id(self) -> Id:
         """The name of a mark."""
@@ -232,13 +196,17 @@ class AstNode:
     def map_descendant_bottom_up(self, f: Callable[[AstNode], AstNode]) -> AstNode:
         """The loops after a function of each node below this one, and of this one, children first."""
         if len(self.body) != 1:
-            parts = [AstNode(self.scan, (node,)).map_descendant_bottom_up(f).body for node in self.body]
-            return f(replace(self, body=tuple(node for part in parts for node in part)))
+            return f(replace(self, body=self._mapped(f)))
         (node,) = self.body
         if isinstance(node, Call):
             return f(self)
+        if isinstance(node, Group):
+            return f(replace(self, body=(replace(node, body=self._mapped(f)),)))
         inner = AstNode(self.scan, node.body).map_descendant_bottom_up(f).body
         return f(replace(self, body=(replace(node, body=inner),)))
+
+    def _mapped(self, f: Callable[[AstNode], AstNode]) -> tuple[Ast, ...]:
+        return tuple(new for node in self.block_get_children() for new in node.map_descendant_bottom_up(f).body)
 
     @staticmethod
     def user_from_expr(expr: AstExpr) -> AstNode:
@@ -261,29 +229,17 @@ class AstNode:
         return note
 
     def set_annotation(self, note: Id) -> AstNode:
-        """The node with an annotation.
-
-        Raises
-        ------
-        BadArgument : it is a block, which holds none.
-        """
+        """The node with an annotation."""
         if len(self.body) != 1:
-            raise BadArgument("a block holds no annotation", where=str(self), hint="annotate what is in it")
+            return replace(self, body=(Group("", self.body, note=note),))
         return replace(self, body=(noted(self.body[0], note),))
 
     def foreach_descendant_top_down(self, f: Callable[[AstNode], object]) -> None:
         """Call a function with this node and those below it, and below none of which it says False."""
         if f(self) is False:
             return
-        if len(self.body) != 1:
+        if self.get_type() is ast_node_type.block:
             for node in self.block_get_children():
                 node.foreach_descendant_top_down(f)
         elif not isinstance(self.body[0], Call):
             AstNode(self.scan, self.body[0].body).foreach_descendant_top_down(f)
-
-
-def statement_lines(call: Call, speller: CSpeller) -> list[str]:
-    """The lines of a call, or of what stands in its place."""
-    if isinstance(call, NotedCall) and call.expr is not None:
-        return [f"{call.expr.to_C_str()};"]
-    return [called_line(call, "", speller)]

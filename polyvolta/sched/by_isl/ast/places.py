@@ -14,9 +14,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from polyvolta.sched.by_isl.expressions import AstExpr
+from polyvolta.sched.by_isl.ast.expressions import AstExpr
+from polyvolta.sched.by_isl.ast.reading import Spelled, read
 from polyvolta.sched.by_isl.kinds import ast_expr_op_type
-from polyvolta.sched.by_isl.reading import Spelled, read
 from polyvolta.sched.errors import BadArgument
 from polyvolta.sched.loops.ast import AnyOf, Ast, Bound, Call, Choice, Condition, Extreme, For, If
 from polyvolta.sched.loops.notation.names import in_c

@@ -7,18 +7,17 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
+from polyvolta.sched.by_isl.ast.expressions import AstExpr
+from polyvolta.sched.by_isl.ast.nodes import AstNode
+from polyvolta.sched.by_isl.ast.noted import NotedPrinter, statement_lines
 from polyvolta.sched.by_isl.constraints import ScheduleConstraints
-from polyvolta.sched.by_isl.expressions import AstExpr
 from polyvolta.sched.by_isl.flow import UnionAccessInfo, UnionFlow
 from polyvolta.sched.by_isl.kinds import format, yaml_style
 from polyvolta.sched.by_isl.node import ScheduleNode
-from polyvolta.sched.by_isl.nodes import AstNode, statement_lines
 from polyvolta.sched.errors import BadArgument
 from polyvolta.sched.loops.ast import Call, For
-from polyvolta.sched.loops.notation.c import MACROS, CPrinter
+from polyvolta.sched.loops.notation.c import MACROS
 from polyvolta.sched.loops.notation.expressions import CSpeller
-from polyvolta.sched.loops.notation.names import in_c
-from polyvolta.sched.loops.widths import integer_type
 from polyvolta.sched.tree import Schedule
 from polyvolta.sets import DEFAULT_CONTEXT, Context, Id, Point, Space
 
@@ -39,8 +38,8 @@ class AstPrintOptions:
     >>> loops = AstBuild.alloc().node_from_schedule_map(UnionMap("{ S[i, j] -> [i, j] : 0 <= i, j < 4 }"))
     >>> print(loops.print_(Printer.to_str(), options).get_str(), end="")
     #pragma omp parallel for
-    for (int c0 = 0; c0 < 4; c0 += 1)
-      for (int c1 = 0; c1 < 4; c1 += 1)
+    for (int c0 = 0; c0 <= 3; c0 += 1)
+      for (int c1 = 0; c1 <= 3; c1 += 1)
         S(c0, c1);
     """
 
@@ -82,12 +81,12 @@ _TREES = (Schedule, ScheduleConstraints, UnionAccessInfo, UnionFlow)
 _BY_ISL: tuple[Any, ...] = (*_TREES, ScheduleNode, Space, Point)  # whose own text is another than isl's
 
 
-def _text(value: Any) -> str:  # noqa: ANN401
-    """The text of a value, of loops in C, of others isl's."""
+def _text(value: Any, in_c: bool) -> str:  # noqa: ANN401
+    """The text of a value, isl's or, of loops, that in C."""
     if isinstance(value, (AstNode, AstExpr)):
-        return value.to_C_str()
+        return value.to_C_str() if in_c else value.to_str()
     if isinstance(value, list):
-        return f"({','.join(map(_text, value))})"
+        return f"({','.join(_text(x, in_c) for x in value)})"
     return value.to_str() if isinstance(value, _BY_ISL) else str(value)
 
 
@@ -207,9 +206,8 @@ class Printer:
         """
         if self._format is format.C and not isinstance(value, (AstNode, AstExpr, int, str, list)):
             raise BadArgument("loops alone are written in C", where=str(value))
-        if self._style is yaml_style.BLOCK and isinstance(value, _TREES):
-            return self._tree(_text(value))
-        return self.print_str(_text(value))
+        text = _text(value, self._format is format.C)
+        return self._tree(text) if self._style is yaml_style.BLOCK and isinstance(value, _TREES) else self.print_str(text)
 
     print_set = print_basic_set = print_union_set = print_map = print_basic_map = print_union_map = print_value
     print_aff = print_pw_aff = print_multi_aff = print_pw_multi_aff = print_multi_pw_aff = print_value
@@ -317,17 +315,17 @@ class Printer:
         if head and isinstance(first := node.body[0], For):
             writer.headed(first)
         else:
-            writer.block(node.body, "")
+            writer.whole(node.body)
         for line in writer.out:
             self.start_line().print_str(line).end_line()
         return self
 
     def print_macros(self, node: AstNode) -> Self:
         """Add the definitions of the macros that loops use; see `AstNode.print_macros`."""
-        speller = CPrinter(node.scan.ranges, names=in_c(node.scan))
-        speller.block(node.body, "")
+        printer = NotedPrinter(node.scan)
+        printer.whole(node.body)
         for name in MACROS:
-            if name in speller.speller.used:
+            if name in printer.speller.used:
                 self.start_line().print_str(MACROS[name]).end_line()
         return self
 
@@ -358,12 +356,11 @@ class Printer:
         return "".join(self._texts)
 
 
-class _Writer(CPrinter):
+class _Writer(NotedPrinter):
     """Writes loops in C, and lets functions write their parts."""
 
     def __init__(self, node: AstNode, options: AstPrintOptions, form: format) -> None:
-        scan = node.scan
-        super().__init__(scan.ranges, integer_type(scan, None), False, self.lines, in_c(scan))
+        super().__init__(node.scan, self.lines)
         self.node, self.options, self.form = node, options, form
 
     def lines(self, call: Call, speller: CSpeller) -> list[str]:

@@ -18,7 +18,7 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 
-from polyvolta.sched.by_isl.expressions import AstExpr, Op
+from polyvolta.sched.by_isl.ast.expressions import AstExpr, Op
 from polyvolta.sched.loops.notation.expressions import CSpeller
 from polyvolta.sets import Aff
 

@@ -229,6 +229,11 @@ class AstExpr:
             whole = f"{op.name}({text}, {whole})"
         return whole
 
+    def macros(self) -> set[str]:
+        """The macros of `polyvolta.sched.to_c` that the text in C uses."""
+        own = {Op.fdiv_q: "floord", Op.min: "min", Op.max: "max"}.get(self.op) if self.op is not None else None
+        return {*([own] if own else [])}.union(*(e.macros() for e in self.args))
+
     def _operand(self, pos: int) -> str:
         """An operand as it stands beside its sign."""
         inner, outer = self.args[pos], self.op

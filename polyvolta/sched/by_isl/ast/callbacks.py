@@ -10,8 +10,9 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Protocol
 
-from polyvolta.sched.by_isl.nodes import AstNode, noted
-from polyvolta.sched.by_isl.places import Place
+from polyvolta.sched.by_isl.ast.nodes import AstNode
+from polyvolta.sched.by_isl.ast.noted import noted
+from polyvolta.sched.by_isl.ast.places import Place
 from polyvolta.sched.errors import BadArgument
 from polyvolta.sched.loops.ast import Ast, Block, Call, For
 from polyvolta.sched.loops.result import Scan

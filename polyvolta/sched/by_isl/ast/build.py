@@ -18,11 +18,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from polyvolta.sched.by_isl.ast.callbacks import asked
+from polyvolta.sched.by_isl.ast.expressions import AstExpr
+from polyvolta.sched.by_isl.ast.nodes import AstNode
+from polyvolta.sched.by_isl.ast.places import Place, Rewriting
 from polyvolta.sched.by_isl.bands import band_of
-from polyvolta.sched.by_isl.callbacks import asked
-from polyvolta.sched.by_isl.expressions import AstExpr
-from polyvolta.sched.by_isl.nodes import AstNode
-from polyvolta.sched.by_isl.places import Place, Rewriting
 from polyvolta.sched.emit.rename import called
 from polyvolta.sched.errors import BadArgument, BadSchedule
 from polyvolta.sched.loops.notation.names import variables

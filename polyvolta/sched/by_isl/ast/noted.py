@@ -1,0 +1,116 @@
+"""Loops with what isl's have beside ours, annotations and expressions in the place of calls, and isl's C of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+from polyvolta.sched.by_isl.ast.expressions import AstExpr
+from polyvolta.sched.loops.ast import Ast, Block, Bound, Call, Extreme, For, If
+from polyvolta.sched.loops.notation.c import CPrinter, called, ending
+from polyvolta.sched.loops.notation.expressions import CSpeller
+from polyvolta.sched.loops.notation.names import in_c
+from polyvolta.sched.loops.result import Scan
+from polyvolta.sched.loops.widths import integer_type
+from polyvolta.sets import Aff, Id
+
+
+@dataclass(frozen=True, slots=True)
+class NotedCall(Call):
+    """A call with an annotation, and the expression that stands in its place."""
+
+    note: Id | None = None
+    expr: AstExpr | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NotedFor(For):
+    """A loop with an annotation."""
+
+    note: Id | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NotedIf(If):
+    """A condition with an annotation."""
+
+    note: Id | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NotedBlock(Block):
+    """A marked part with an annotation."""
+
+    note: Id | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Group(NotedBlock):
+    """Several nodes as one, which holds an annotation; it has no mark."""
+
+
+_NOTED: dict[type, Any] = {Call: NotedCall, For: NotedFor, If: NotedIf, Block: NotedBlock}
+
+
+def noted(node: Ast, note: Id) -> Ast:
+    """The node with an annotation."""
+    given = {f.name: getattr(node, f.name) for f in fields(node)}
+    cls: Any = _NOTED.get(type(node), type(node))
+    return cls(**{**given, "note": note})
+
+
+def note_of(node: Ast) -> Id | None:
+    """The annotation of a node, if it has one."""
+    return getattr(node, "note", None)
+
+
+def statement_lines(call: Call, speller: CSpeller) -> list[str]:
+    """The lines of a call, or of what stands in its place."""
+    if isinstance(call, NotedCall) and call.expr is not None:
+        speller.used |= call.expr.macros()
+        return [f"{call.expr.to_C_str()};"]
+    return [called(call, "", speller)]
+
+
+def ends_below(loop: For) -> bool:
+    """Whether isl writes `<`: where each bound takes a number away, as N - 1 does."""
+    return bool(loop.upper) and all(isinstance(e, Aff) and e.const < 0 for e in _simple(loop.upper))
+
+
+def _simple(bounds: Sequence[Bound]) -> Iterator[Bound]:
+    for b in bounds:
+        yield from _simple(b.terms) if isinstance(b, Extreme) else (b,)
+
+
+class NotedPrinter(CPrinter):
+    """Writes loops in C with isl's braces: around several nodes that no loop is around, and below a head around a mark.
+
+    Parameters
+    ----------
+    scan : the loops, what is known of their names.
+    statement : what a call becomes, some lines.
+    """
+
+    def __init__(self, scan: Scan, statement: Callable[[Call, CSpeller], list[str]] = statement_lines) -> None:
+        super().__init__(scan.ranges, integer_type(scan, None), False, statement, in_c(scan))
+
+    def going_on(self, loop: For, name: str) -> str:
+        return ending(loop, name, self.speller, ends_below(loop))
+
+    def whole(self, body: Sequence[Ast], pad: str = "") -> None:
+        """A node; several, or none, are a block."""
+        if len(body) == 1:
+            self.block(body, pad)
+        else:
+            self.out.append(pad + "{")
+            self.block(body, pad + "  ")
+            self.out.append(pad + "}")
+
+    def marked(self, node: Block, pad: str) -> None:
+        if not isinstance(node, Group):
+            self.out.append(f"{pad}// {node.mark}")
+        self.whole(node.body, pad)
+
+    def in_braces(self, body: Sequence[Ast], lines: int) -> bool:
+        return len(body) != 1 or isinstance(body[0], Block) or lines > 1 and isinstance(body[0], Call)

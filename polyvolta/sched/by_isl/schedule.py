@@ -1,0 +1,43 @@
+"""Trees that print as isl's do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from polyvolta.sched import tree
+from polyvolta.sched.errors import BadSchedule
+
+
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
+class Schedule(tree.Schedule):
+    """A schedule tree whose text is isl's, which makes the tree again; everything else is as in `polyvolta.sched`.
+
+    >>> tree = Schedule('{ domain: "{ S[i] : 0 <= i < 8 }", child: { schedule: "[{ S[i] -> [(i)] }]" } }')
+    >>> print(tree)
+    { domain: "{ S[i] : 0 <= i <= 7 }", child: { schedule: "[{ S[i] -> [(i)] }]" } }
+    >>> Schedule(str(tree)) == tree
+    True
+    >>> print(tree.show())
+    DOMAIN: S[i] : 0 ≤ i ≤ 7
+      BAND: S[i] → [i]
+    """
+
+    @staticmethod
+    def of(schedule: tree.Schedule) -> Schedule:
+        """The tree, with its dependences, as one that prints so."""
+        return schedule if isinstance(schedule, Schedule) else Schedule(schedule.root, schedule.dependences)
+
+    def __eq__(self, other: object) -> bool:
+        return self.root == other.root if isinstance(other, tree.Schedule) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash((self.root,))
+
+    def __str__(self) -> str:
+        try:
+            return self.to_isl()
+        except BadSchedule:  # what isl has no text for, as a band of a statement that nothing declares
+            return self.show()
+
+    def __repr__(self) -> str:
+        return f'Schedule("{self}")'
