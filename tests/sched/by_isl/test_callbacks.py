@@ -6,6 +6,7 @@ import pytest
 
 import polyvolta.isl as isl
 from polyvolta.sets import PolyvoltaError
+from tests.sched.by_isl.running import runs
 
 BUILD = isl.AstBuild.from_context(isl.Set("{ : }"))
 TREE = """{ domain: "[N] -> { S[i, j] : 0 <= i < N and 0 <= j < N; T[i] : 0 <= i < N }", child: {
@@ -149,30 +150,8 @@ def test_the_schedules_of_calls_are_what_the_loops_run(text):
     build, seen = listening()
     loops = made(build, text)
     ran = {}
-
-    def run(node, values):
-        kind = node.get_type()
-        if kind == isl.ast_node_type.block:
-            for child in node.block_get_children():
-                run(child, values)
-            return
-        python = lambda e: e.to_C_str().replace("&&", "and").replace("||", "or").replace("/", "//")  # noqa: E731
-        names = {**values, "floord": lambda a, b: C(int(a) // b), "min": min, "max": max}
-        if kind == isl.ast_node_type.for_:
-            name, at = node.for_get_iterator().to_C_str(), eval(python(node.for_get_init()), names)
-            while eval(python(node.for_get_cond()), {**names, name: C(at)}):
-                run(node.for_get_body(), {**values, name: C(at)})
-                at += int(node.for_get_inc().to_C_str())
-        elif kind == isl.ast_node_type.if_:
-            if eval(python(node.if_get_cond()), names):
-                run(node.if_get_then(), values)
-        else:
-            call = node.user_get_expr()
-            args = [eval(python(call.get_op_arg(k)), names) for k in range(1, call.get_op_n_arg())]
-            found = ran.setdefault(text_of(node), set())
-            found.add((call.get_op_arg(0).to_C_str(), *args, "->", *values.values()))
-
-    run(loops, {})
+    for call, values, name, args in runs(loops):
+        ran.setdefault(text_of(call), set()).add((name, *args, "->", *values.values()))
     said = {}
     for what, call, here, _ in seen:
         if what == "at_each_domain":
@@ -182,20 +161,6 @@ def test_the_schedules_of_calls_are_what_the_loops_run(text):
                 image = isl.Set(f"{{ {space.inp.name}[{', '.join(map(str, point))}] }}").apply(here)
                 found |= {(space.inp.name, *point, "->", *p) for p in _points(image)}
     assert said == ran and ran
-
-
-class C(int):
-    """A number that is divided as C does it, toward zero."""
-
-    def __floordiv__(self, other):
-        return C(abs(self) // abs(other) * (1 if (self < 0) == (other < 0) else -1))
-
-    def __mod__(self, other):
-        return C(int(self) - int(self // other) * int(other))
-
-
-for _name in ("add", "sub", "mul", "neg", "radd", "rsub", "rmul"):
-    setattr(C, f"__{_name}__", lambda self, *other, f=getattr(int, f"__{_name}__"): C(f(self, *other)))  # noqa: B008
 
 
 def _points(some):

@@ -115,9 +115,17 @@ class AstBuild:
         """Ask a function for the node that takes the place of each finished mark; see `set_at_each_domain`."""
         return self._with_hook("after_each_mark", f)
 
+    def set_create_leaf(self, f: Callable[[AstBuild], AstNode]) -> tuple[AstBuild, Callable[..., Any]]:
+        """Ask a function for what runs below the loops, of all instances of one time; see `set_at_each_domain`.
+
+        Its build makes loops inside of those around: `node_from_schedule_map` takes instances -> [place -> time], with
+        the tuple of `get_schedule_space` first.
+        """
+        return self._with_hook("create_leaf", f)
+
     def at(self, place: Place) -> AstBuild:
-        """The build that a callback gets at a place."""
-        return replace(self, place=place)
+        """The build that a callback gets at a place, for whose own loops none is asked, as by isl."""
+        return replace(self, place=place, hooks=())
 
     def _here(self) -> Place:
         if self.place is None:
@@ -175,18 +183,27 @@ class AstBuild:
         return AstNode.of(asked(self, made, flat) if self.hooks else made)
 
     def _made(self, schedule: Schedule) -> Scan:
-        made = scan(schedule, context=self.context)
-        if not self.iterators:
+        place = self.place
+        made = scan(schedule, context=place.known() if place else self.context)
+        around = [v.var for v in place.loops] if place else []
+        if place:
+            outside = {v: place.scan.ranges[v] for v in around if v in place.scan.ranges}
+            made = replace(made, ranges={**outside, **made.ranges})
+        if not self.iterators and not around:
             return made
-        depth = {v: int(v[1:].rstrip("_")) for v in variables(made.body)}  # `scan` calls them so
+        depth = {v: int(v[1:].rstrip("_")) + len(around) for v in variables(made.body)}  # `scan` calls them so
         table = {v: self.iterators[k] for v, k in depth.items() if k < len(self.iterators)}
-        others = {*(made.params or ()), *made.extents, *depth}.difference(table)
+        others = {*(made.params or ()), *made.extents, *(depth if not around else ())}.difference(table)
         if not others.isdisjoint(table.values()):
             raise BadArgument("iterators are called as nothing else", where=", ".join(sorted(others)))
+        for v in depth.keys() - table.keys() if around else ():
+            table[v] = f"c{depth[v]}"
+            while table[v] in others:
+                table[v] += "_"
         return called(made, table)
 
     def node_from_schedule_map(self, times: Map) -> AstNode:
-        """The loops of a relation from instances to times.
+        """The loops of a relation from instances to times; inside of others, to pairs of their variables and times.
 
         Raises
         ------
@@ -195,6 +212,8 @@ class AstBuild:
         """
         if not isinstance(times, Map):
             raise BadSchedule(f"a schedule is a Map from instances, not {kind_of(times)}", where=str(times))
+        if self.place is not None:
+            times = _inside(self.place, times)
         instances = times.domain()
         tree = Schedule(Domain(instances, band_of(times, instances)))
         if self.options is not None:
@@ -202,6 +221,22 @@ class AstBuild:
         return self._node(tree, flat=True)
 
     ast_from_schedule = node_from_schedule_map
+
+
+def _inside(place: Place, times: Map) -> Map:
+    """The times at a place, whose loop variables are parameters, of instances -> [variables -> time].
+
+    Raises
+    ------
+    BadSchedule : the pairs do not start with what `place.schedule` has.
+    """
+    tied = place.tied()
+    pairs = [space.out.inner for space, _ in times.parts]
+    if any(inner is None or inner.inp is None or inner.inp.key != tied.space.out.key for inner in pairs):
+        raise BadSchedule(f"times inside of other loops are pairs [{place.space()} -> [...]]", where=str(times),
+                          hint="build.get_schedule().range_product(times)")  # fmt: skip
+    here = times.range_factor_domain().intersect_range(tied).domain()
+    return times.range_factor_range().intersect_domain(here)
 
 
 def _with_options(tree: Schedule, times: Map, options: Map) -> Node:

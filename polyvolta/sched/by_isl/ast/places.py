@@ -38,6 +38,7 @@ class Place:
     around : the nodes around it, outermost first; with `node` itself where its body is meant.
     flat : whether the loops are those of a relation, whose times are one tuple; a tree's are a tuple for each band.
     context : what is known of the parameters.
+    outer : where `scan` as a whole stands, if other loops are around; their variables are its parameters.
     """
 
     scan: Scan
@@ -45,16 +46,40 @@ class Place:
     around: tuple[Ast, ...]
     flat: bool
     context: Set | None = None
+    outer: Place | None = None
+
+    @property
+    def own(self) -> tuple[For, ...]:
+        """The loops of `scan` around, outermost first."""
+        return tuple(n for n in self.around if isinstance(n, For))
 
     @property
     def loops(self) -> tuple[For, ...]:
-        """The loops around, outermost first."""
-        return tuple(n for n in self.around if isinstance(n, For))
+        """All loops around, outermost first."""
+        return (*(self.outer.loops if self.outer else ()), *self.own)
 
     @property
     def conditions(self) -> tuple[Condition, ...]:
         """The conditions around."""
-        return tuple(c for n in self.around if isinstance(n, If) for c in n.conditions)
+        own = tuple(c for n in self.around if isinstance(n, If) for c in n.conditions)
+        return (*(self.outer.conditions if self.outer else ()), *own)
+
+    @property
+    def params(self) -> list[str]:
+        """The parameters, without loop variables."""
+        around = {v.var for v in self.outer.loops} if self.outer else set()
+        return [p for p in self.scan.params or () if p not in around]
+
+    def known(self) -> Set:
+        """What the loops and conditions around say of their variables, as of parameters."""
+        facts = [*map(_loop, self.loops), *(_all([c]) for c in self.conditions)]
+        names = [*self.params, *(v.var for v in self.loops)]
+        found = Set(f"[{', '.join(names)}] -> {{ : {' and '.join(facts)} }}")
+        return found if self.context is None else found & self.context
+
+    def tied(self) -> Set:
+        """The values of the loop variables around in the space of `schedule`, as parameters of their names."""
+        return Set(f"[{', '.join(v.var for v in self.loops)}] -> {{ {self._nested()} }}")
 
     def schedule(self) -> Map:
         """Instances that run here -> values of the loop variables around."""
@@ -70,8 +95,10 @@ class Place:
 
     def _nested(self) -> str:
         """The tuple of the values: `[c0, c1]`, or `[[[] -> [c0]] -> [c1]]` below bands whose members all have loops."""
-        loops = self.loops
+        loops = self.own
         flat = f"[{', '.join(v.var for v in loops)}]"
+        if self.outer is not None:
+            return f"[{self.outer._nested()} -> {flat}]"
         tree = self.scan.tree
         if self.flat or tree is None:
             return flat
@@ -95,7 +122,7 @@ class Place:
 def _turned(place: Place, values: str) -> Map:
     """The relation of a place to a tuple of its loop variables."""
     outer = place.loops
-    head = f"[{', '.join(place.scan.params or ())}] -> " if place.scan.params else ""
+    head = f"[{', '.join(place.params)}] -> " if place.params else ""
     known = [*map(_loop, outer), *(_all([c]) for c in place.conditions)]
     found = Map("{ }")
     inside = [(place.node, outer, known)]
@@ -128,7 +155,7 @@ def _instances(place: Place, call: Call, loops: Sequence[For], facts: Sequence[s
     root = tree.root if tree is not None else None
     if isinstance(root, Domain):
         own = next((s.out.dims for s, _ in root.domain.parts if s.out.name == call.statement), ())
-        others = {*names, *(place.scan.params or ())}
+        others = {*names, *place.params}
         if len(own) == len(values) and len({*own}) == len(own) and others.isdisjoint(own):
             facts += [f"{d} = {e}" for d, e in zip(own, values, strict=True)]
             values = list(own)
