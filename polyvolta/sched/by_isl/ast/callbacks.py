@@ -3,8 +3,8 @@
 The order is isl's: `before_each_for`, what the loop runs, `after_each_for`; marks likewise. What a function raises,
 the caller gets.
 
-A leaf, of `create_leaf`, is what no further loop of a band is in: neighbours that have one time, whatever values the loop
-variables around have.
+A leaf, of `create_leaf`, is what no further loop of a band is in: neighbours that have one time, whatever values the
+loop variables around have.
 """
 
 from __future__ import annotations
