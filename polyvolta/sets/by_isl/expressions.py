@@ -272,10 +272,13 @@ def within(self: PwQPolynomial, context: Any, params: bool = False) -> PwQPolyno
 
 
 def evaluated(self: PwQPolynomial, point: Any) -> Any:  # noqa: ANN401
-    """The value at a point, a tuple of numbers, of a polynomial without parameters."""
-    if self.param_names:
-        raise Unbounded(f"{self.param_names[0]} has no value", where=str(self), hint="f.eval_with_dict({...})")
-    return self(**dict(zip(space_of(self).source.dims, point))) if self.pieces else 0
+    """The value at a point, a tuple of numbers; parameters have the values that a `Point` knows."""
+    params = getattr(point, "params", {})
+    for name in self.param_names:
+        if name not in params:
+            raise Unbounded(f"{name} has no value", where=str(self), hint="f.eval_with_dict({...})")
+    values = {name: params[name] for name in self.param_names}
+    return self(**values, **dict(zip(space_of(self).source.dims, point))) if self.pieces else 0
 
 
 # ---- constraints

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ..conjuncts import conjunct as cj
 from ..conjuncts.conjunct import Conjunct, uses
 from ..conjuncts.implies import subtract
+from ..counting.count import pinned
 from ..engine.rows import Row
 from ..errors import UnknownName, need_function
 from ..values.shape import rearranged
@@ -152,10 +153,12 @@ def count_val(self: Set) -> int:
 
 
 def foreach_point(self: Set, f: Callable[[tuple[int, ...]], object]) -> None:
-    """Call a function with each point, a `Point`, of a set without parameters."""
+    """Call a function with each point, a `Point`, of a set whose parameters have values."""
     need_function(f)
-    for p in self.points():
-        f(Point(p, self.space))
+    params = {name: value for name in self.param_names if (value := pinned(self, name)) is not None}
+    for space, pieces in self.parts:
+        for p in self._of(self.param_names, [(space, pieces)]).points():
+            f(Point(p, space, params))
 
 
 def is_params(self: Set) -> bool:

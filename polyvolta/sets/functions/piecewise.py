@@ -216,7 +216,7 @@ class Piecewise(metaclass=Named):
         SpaceMismatch : the point has another number of coordinates.
         UnknownName : a parameter has no value, or there is none of that name.
 
-        `params` are the values of parameters by name.
+        `params` are the values of parameters by name; a `Point` may know some.
 
         >>> from polyvolta.sets import MultiPwAff
         >>> MultiPwAff("[N] -> { [i] -> [i + N, 2i] }").eval((3,), N=4)
@@ -236,7 +236,8 @@ class Piecewise(metaclass=Named):
         given = [d for d in dims if d in params]
         if given and point:
             raise SpaceMismatch(f"{given[0]} has two values", where=str(self.space))
-        return self(**dict(zip(dims, point, strict=True)), **params)
+        known = {p: v for p, v in getattr(point, "params", {}).items() if p in self.param_names}
+        return self(**dict(zip(dims, point, strict=True)), **{**known, **params})
 
     def _value(self, at: Sequence[object]) -> object:
         named = dict(zip(self.names, at, strict=True))

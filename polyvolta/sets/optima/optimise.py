@@ -90,11 +90,12 @@ def dim_max(self: Relation, dim: str | int) -> PwAff:
 def sample_point(self: Set, /, **params: int) -> tuple[int, ...]:
     """The coordinates of one point, for the given parameter values; exact, one search.
 
-    `params` are the values of the parameters by name.
+    `params` are the values of the parameters by name; without any they have some with which there is a point, and the
+    `Point` that is given knows them.
 
     Raises
     ------
-    Unbounded : a parameter has no value.
+    Unbounded : some parameters have values, and others none.
     EmptySet : there is no point.
 
     >>> from polyvolta.sets import Set
@@ -104,11 +105,12 @@ def sample_point(self: Set, /, **params: int) -> tuple[int, ...]:
     from ..by_isl.objects.values import Point
 
     _ = self.space
-    for _, cs in concrete(self, params).parts:
+    names = () if params else self.param_names
+    for _, cs in (concrete(self, params) if params else self).parts:
         for c in cs:
             point = cj.sample(c)
             if point is not None:
-                return Point(point, self.space)
+                return Point(point[len(names) :], self.space, dict(zip(names, point)) | params)
     raise _no_point(self)
 
 

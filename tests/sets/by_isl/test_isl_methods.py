@@ -344,3 +344,24 @@ def test_gists_of_polynomials():
                 assert f(i=i, n=n) == value and (not holds(i, n) or left(i=i, n=n) == value)
     few = f.gist_params(Set("[n] -> { : n > 4 }"))
     assert len(str(few)) < len(str(f)) and [few(i=i, n=6) for i in (-1, 2, 5, 7)] == [0, 12, 30, 7]
+
+
+def test_points_know_the_values_of_parameters():
+    some = Set("[N, M] -> { S[i, j] : N <= i < M and i + j = 2N and N >= 3 and M mod 5 = 1 }")
+    p = some.sample_point()
+    assert some.contains(p, **p.params)
+    assert p.to_set().is_subset(some) and p.to_set().count(**p.params) == 1
+    values = [p.get_coordinate_val(dim_type.param, k) for k in range(2)]
+    assert values == [p.params["N"], p.params["M"]] and p.set_coordinate_val(dim_type.param, 1, 7).params["M"] == 7
+    isl = pytest.importorskip("islpy")
+    text = "[N] -> { A[i, j] : i = 3 and j = N and N = 7 }"
+    assert Set(text).sample_point().to_str() == isl.Set(text).sample_point().to_str() == "[N = 7] -> { A[3, 7] }"
+    assert Set("{ [4, 5] }").sample_point().to_str() == "{ [4, 5] }"
+    q = PwQPolynomial("[n] -> { [i] -> (1/2 * i^2 + 1/2 * n * i) : 0 <= i < n }")
+    assert q.eval(Set("[n] -> { [i] : i = 3 and n = 7 }").sample_point()) == 15
+    assert q.eval(Set("[n] -> { [i] : i = 9 and n = 7 }").sample_point()) == 0
+    assert PwAff("[N] -> { [i] -> [2i + N] }").eval(Set("[N, M] -> { [i] : i = 3 and N = M = 4 }").sample_point()) == 10
+    seen = []
+    both = Set("[N] -> { A[i] : 0 <= i < N and N = 2; B[i, j] : i = j = 3 and N = 2 }")
+    both.foreach_point(lambda p: seen.append(p.to_str()))
+    assert sorted(seen) == [f"[N = 2] -> {{ {t} }}" for t in ("A[0]", "A[1]", "B[3, 3]")]

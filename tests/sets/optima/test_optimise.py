@@ -44,8 +44,8 @@ def test_points():
     assert Set("[N] -> { [i, 3] : N <= i < N + 1 }").sample_point(N=5) == (5, 3)
     with pytest.raises(EmptySet, match="no point"):
         Set("{ [i] : 3 < i < 4 }").sample_point()
-    with pytest.raises(Unbounded, match="N has no value"):
-        Set("[N] -> { [i] : i > N }").sample_point()
+    with pytest.raises(Unbounded, match="M has no value"):
+        Set("[N, M] -> { [i] : N <= i < M }").sample_point(N=3)
 
 
 @pytest.mark.parametrize(

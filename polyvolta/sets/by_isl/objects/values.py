@@ -6,7 +6,7 @@ that was written for isl find their way; to all else they are an `int`, a `tuple
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from math import gcd
 from typing import TYPE_CHECKING, Any, Self
 
@@ -211,6 +211,11 @@ for _name, _f in _ASKED.items():
 class Point(tuple, metaclass=Named):
     """A point of a space: the tuple of its coordinates, with isl's methods; `foreach_point` calls with these.
 
+    Attributes
+    ----------
+    space : whose point it is.
+    params : values of parameters by name, where it is one of a set that has any.
+
     >>> from polyvolta.sets import Set
     >>> p = Set("{ S[i, j] : i = 3 and j = 2i }").sample_point()
     >>> p, p == (3, 6), p.get_coordinate_val(kinds.dim_type.set, 1)
@@ -229,12 +234,16 @@ class Point(tuple, metaclass=Named):
     _params: tuple[int, ...]
     _void: bool
 
-    def __new__(cls, coordinates: Iterable[int], space: Space, params: Iterable[int] = (), void: bool = False) -> Self:
-        """The point of a space with some coordinates, and values of all parameters of the space if they are given.
+    def __new__(
+        cls, coordinates: Iterable[int], space: Space, params: Iterable[int] | Mapping[str, int] = (), void: bool = False
+    ) -> Self:
+        """The point of a space with some coordinates, and values of all parameters of the space, or of some by name.
 
         A `void` one has neither, and is none.
         """
         self = super().__new__(cls, coordinates)
+        if isinstance(params, Mapping):
+            space, params = Space(None, space.out, tuple(params)), params.values()
         self._space, self._params, self._void = space, tuple(params), void
         return self
 
@@ -299,6 +308,11 @@ class Point(tuple, metaclass=Named):
     def sub_ui(self, kind: Any, pos: int, value: int) -> Point:  # noqa: ANN401
         """With a coordinate less by a number; see `get_coordinate_val`."""
         return self.add_ui(kind, pos, -value)
+
+    @property
+    def params(self) -> dict[str, int]:
+        """The values of parameters by name; see `Point`."""
+        return dict(zip(self.param_names, self._params))
 
     @property
     def param_names(self) -> tuple[str, ...]:
