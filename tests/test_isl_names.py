@@ -92,7 +92,7 @@ def test_errors_say_what_the_tables_say(kind, section):
     ("text", "name", "here"),
     [
         ("{ S[i] }", "solutions", "for isl's solutions there is: RationalSet.solutions"),
-        ("{ S[i] }", "get_stride", "Set.box_hull, with strides"),
+        ("{ S[i] }", "get_lattice_tile", "Set.box_hull, with strides"),
         ("{ S[i] }", "equalities_matrix", "s & Set(text): Set.intersect"),
         ("{ S[i] -> [j] }", "has_defining_equality", "Map.dim_min"),
         ("{ S[i] -> [j] }", "unshifted_simple_hull_from_map_list", "Map.unshifted_simple_hull"),
@@ -249,8 +249,8 @@ def test_makers_of_classes_that_derive_from_these():
     graph = MyMap.from_pw_aff(sets.PwAff("{ [i] -> [i // 2] }"))
     assert type(graph) is MyMap and graph.is_equal(MyMap("{ [i] -> [i // 2] }"))
     assert type(Mine("{ [i] : i > 0; [i] : i < -2 }").get_basic_sets()[0]) is Mine
-    with pytest.raises(AttributeError, match=r"a Mine has no attribute 'get_stride'.*Set\.box_hull"):
-        Mine("{ [i] }").get_stride  # noqa: B018
+    with pytest.raises(AttributeError, match=r"a Mine has no attribute 'get_lattice_tile'.*Set\.box_hull"):
+        Mine("{ [i] }").get_lattice_tile  # noqa: B018
     with pytest.raises(AttributeError, match=r"a Mine has no attribute 'from_constraint_matrices'.*Set\.intersect"):
         Mine.from_constraint_matrices  # noqa: B018
 

@@ -13,8 +13,8 @@ from ..errors import SpaceMismatch, Unbounded, UnknownName, kind_of, need_functi
 from ..values import kinds
 from ..values.aff import Aff, var
 from ..values.space import POINT, Space, Tuple, whole
-from . import dimensions
 from .constraints import Constraint
+from .dimensions import by_kind
 from .functions import expression
 from .objects.values import Val
 from .quotients import coefficient
@@ -169,7 +169,7 @@ class Term:
 
     def dim(self, kind: Any) -> int:  # noqa: ANN401
         """The number of dimensions of a kind."""
-        return dimensions.dim(self.of, kind)
+        return by_kind.dim(self.of, kind)
 
 
 class PlacedPolynomial(QPolynomial):
@@ -205,8 +205,8 @@ class PlacedPolynomial(QPolynomial):
         return Val(next((c for powers, c in self.terms if not powers), 0))
 
     get_space = property(lambda self: lambda: self.space)
-    dim, get_dim_name = dimensions.dim, dimensions.get_dim_name
-    get_var_names, get_var_dict = dimensions.get_var_names, dimensions.get_var_dict
+    dim, get_dim_name = by_kind.dim, by_kind.get_dim_name
+    get_var_names, get_var_dict = by_kind.get_var_names, by_kind.get_var_dict
 
 
 def placed_pieces(self: PwQPolynomial) -> list[tuple[Any, PlacedPolynomial]]:
@@ -331,9 +331,9 @@ METHODS: tuple[tuple[str, str, Any], ...] = (
     ("PwQPolynomial", "space", property(space_of)),
     ("PwQPolynomial", "get_space", space_of),
     ("PwQPolynomial", "get_domain_space", lambda self: Space(None, space_of(self).source, self.param_names)),
-    ("PwQPolynomial", "dim", in_space(dimensions.dim)),
-    ("PwQPolynomial", "get_var_names get_var_names_not_none", in_space(dimensions.get_var_names)),
-    ("PwQPolynomial", "get_var_dict", in_space(dimensions.get_var_dict)),
+    ("PwQPolynomial", "dim", in_space(by_kind.dim)),
+    ("PwQPolynomial", "get_var_names get_var_names_not_none", in_space(by_kind.get_var_names)),
+    ("PwQPolynomial", "get_var_dict", in_space(by_kind.get_var_dict)),
     ("PwQPolynomial", "intersect_domain", restricted),
     ("PwQPolynomial", "eval", evaluated),
     ("PwQPolynomial", "coalesce", itself),
@@ -344,8 +344,8 @@ METHODS: tuple[tuple[str, str, Any], ...] = (
     ("PwQPolynomial", "add_disjoint", lambda self, other: self + other),
     ("Constraint", "get_space", constraint_space),
     *(("Constraint", names, lambda self, *args, f=f: f(constraint_space(self), *args)) for names, f in (
-        ("get_dim_name", dimensions.get_dim_name), ("get_var_dict", dimensions.get_var_dict),
-        ("get_var_names get_var_names_not_none", dimensions.get_var_names),
+        ("get_dim_name", by_kind.get_dim_name), ("get_var_dict", by_kind.get_var_dict),
+        ("get_var_names get_var_names_not_none", by_kind.get_var_names),
     )),
     ("Constraint", "involves_dims", lambda self, kind, first, n: bool(
         self.expr.names() & {*kinds.spread(constraint_space(self), kind, first, n)})),

@@ -14,7 +14,7 @@ from ..errors import NotSupported, UnknownName
 from ..values import kinds
 from ..values.aff import Aff, Floor, linear
 from ..values.space import Space, whole
-from . import dimensions
+from .dimensions import by_kind
 from .functions import expression, is_one_expression, scale_down_val
 from .objects.values import Val
 
@@ -86,7 +86,7 @@ class Quotient:
 
     def get_dim_name(self, kind: Any, pos: int) -> str:  # noqa: ANN401
         """The name of a dimension."""
-        return dimensions.get_dim_name(self.num, kind, pos)
+        return by_kind.get_dim_name(self.num, kind, pos)
 
     def get_space(self) -> Space:
         """The space of the function, which knows the parameters."""
@@ -153,7 +153,7 @@ class MultiQuotient:
 
     def dim(self, kind: Any) -> int:  # noqa: ANN401
         """The number of dimensions of a kind."""
-        return dimensions.dim(self.nums, kind)
+        return by_kind.dim(self.nums, kind)
 
     def get_aff(self, pos: int) -> PwAff | Quotient:
         """One of the functions, a quotient where its values are fractions."""
@@ -196,7 +196,7 @@ def is_div(kind: Any) -> bool:  # noqa: ANN401
 
 def number_of(self: Any, kind: Any) -> int:  # noqa: ANN401
     """The number of dimensions of a kind, or of floors, of a function or a constraint."""
-    return len(floors(_expression(self))) if is_div(kind) else dimensions.dim(_placed(self), kind)
+    return len(floors(_expression(self))) if is_div(kind) else by_kind.dim(_placed(self), kind)
 
 
 def coefficient(self: Any, kind: Any, pos: int) -> Val:  # noqa: ANN401

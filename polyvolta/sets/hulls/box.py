@@ -121,6 +121,29 @@ def box_hull(self: Map | Set) -> Box:
     return Box(offsets, sizes, strides)
 
 
+def residue_class(self: Map | Set, known: Sequence[str], dim: str) -> tuple[int, Aff]:
+    """(s, r) such that a dimension is r mod s at every point, r an expression of the known names; r itself if s is 0.
+
+    The greatest s of the affine hull of all points; (1, 0) where there is none, or no such expression can be read off.
+    Of no points it is (0, 0).
+
+    >>> from polyvolta.sets import Set
+    >>> residue_class(Set("[N] -> { [i, j] : (i - j) mod 6 = 1 and j mod 4 = N mod 4 }"), ["N"], "i")
+    (2, Aff('N + 1'))
+    """
+    names = (*self.param_names, *self.space.dims)
+    grids = [grid for c in self.parts[0][1] if (grid := lattice.of_conjunct(c)) is not None]
+    if not grids:
+        return 0, Aff((), 0)
+    origin, basis = lattice.joined(grids)
+    columns = [names.index(n) for n in (*known, dim)]
+    grid = tuple([origin[j] for j in columns]), lattice.echelon([tuple([b[j] for j in columns]) for b in basis])
+    stride, residue = _residue(len(known), grid, (*known, dim))
+    if residue is None:
+        return 1, Aff((), 0)
+    return stride, residue - residue.const // stride * stride if stride else residue
+
+
 def _residue(n_head: int, grid: lattice.Lattice, names: Sequence[str]) -> tuple[int, Aff | None]:
     """(s, r) such that the last coordinate is r mod s on the grid, r an expression of the others; 0 for equal.
 

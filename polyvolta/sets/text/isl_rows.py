@@ -82,7 +82,7 @@ ROWS = {
             "Set.unshifted_simple_hull, Set.simple_hull",
         ),
         (
-            "get_stride get_stride_info get_lattice_tile dim_residue_class_val",
+            "get_lattice_tile",
             "Set.box_hull, with strides",
         ),
         (
@@ -121,7 +121,7 @@ ROWS = {
             "Map.dim_min, Map.dim_max, Map.as_affs",
         ),
         (
-            "get_range_stride_info get_range_lattice_tile",
+            "get_range_lattice_tile",
             "Map.box_hull, with strides",
         ),
         (

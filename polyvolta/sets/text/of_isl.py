@@ -31,7 +31,7 @@ def own(cls: type) -> type:
 def counterpart(kind: str, name: str) -> str:
     """What does here what a method of isl does, for objects of a class; "" where isl has no such method.
 
-    >>> counterpart("Set", "get_stride")
+    >>> counterpart("Set", "get_lattice_tile")
     'Set.box_hull, with strides'
     >>> counterpart("Map", "nothing_of_the_kind")
     ''
@@ -46,8 +46,8 @@ def lacking(cls: type, name: str) -> str:
     """What an error says of a missing attribute of a class or a value of it.
 
     >>> from polyvolta.sets import Set
-    >>> lacking(Set, "get_stride")
-    "a Set has no attribute 'get_stride'; for isl's get_stride there is: Set.box_hull, with strides"
+    >>> lacking(Set, "get_lattice_tile")
+    "a Set has no attribute 'get_lattice_tile'; for isl's get_lattice_tile there is: Set.box_hull, with strides"
     >>> lacking(Set, "intersct")
     "a Set has no attribute 'intersct'; did you mean intersect?"
     """
@@ -323,7 +323,7 @@ CLASSES = (
     ("Mat Vec", "rows are no part of the interface: s & Set(text)"),
     ("*QPolynomialFold", "polynomials have no bounds; Set.cardinality and its sums make some, and they have values"),
     ("Term", "QPolynomial.terms"),
-    ("StrideInfo", "box_hull().stride"),
+    ("StrideInfo", "what get_stride_info gives, or box_hull().stride"),
     ("FixedBox", "what Set.box_hull and Map.box_hull give"),
     ("Vertices Vertex Cell", "what Set.compute_vertices gives"),
     ("*List", "several values are a list of Python's; polyvolta.isl has isl's"),
@@ -337,7 +337,7 @@ def of_module(name: str) -> str:
     """What an error says of a name that isl's module has; "" of one that it hasn't.
 
     >>> of_module("StrideInfo")
-    "; isl's StrideInfo is not here: box_hull().stride"
+    "; isl's StrideInfo is not here: what get_stride_info gives, or box_hull().stride"
     """
     for patterns, here in CLASSES:
         if any(fnmatchcase(name, p) for p in patterns.split()):

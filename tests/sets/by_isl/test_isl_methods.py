@@ -365,3 +365,32 @@ def test_points_know_the_values_of_parameters():
     both = Set("[N] -> { A[i] : 0 <= i < N and N = 2; B[i, j] : i = j = 3 and N = 2 }")
     both.foreach_point(lambda p: seen.append(p.to_str()))
     assert sorted(seen) == [f"[N = 2] -> {{ {t} }}" for t in ("A[0]", "A[1]", "B[3, 3]")]
+
+
+STRIDED = ["{ [i] : i mod 8 = 3 }", "[N] -> { [i] : i mod 8 = N mod 8 }", "[N] -> { [i] : i = N }", "{ [5] }",
+           "{ [i] }", "{ A[i, j] : i mod 4 = j mod 4 }", "{ [i, j] : i = 2j }", "{ [i] : i mod 6 = 3 and i mod 4 = 1 }",
+           "{ [i] : i mod 2 = 0 or i mod 2 = 1 }", "[N] -> { [i] : (i - 2N) mod 6 = 1 }", "{ [i] : 1 = 0 }",
+           "{ A[i, j] : (i - 3j) mod 9 = 4 and j mod 3 = 1 }"]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", STRIDED)
+def test_strides_are_isls(text):
+    isl = pytest.importorskip("islpy")
+    ours, theirs = Set(text), isl.Set(text)
+    info, wanted = ours.get_stride_info(0), theirs.get_stride_info(0)
+    assert (
+        ours.get_stride(0) == info.get_stride() == wanted.get_stride().to_python() == theirs.get_stride(0).to_python()
+    )
+    difference = info.get_offset() - PwAff(str(wanted.get_offset()))
+    assert (difference % max(1, info.get_stride())).eq_set(0 * difference).is_equal(difference.domain())
+    found = tuple(v.to_python() for v in theirs.dim_residue_class_val(0))
+    assert ours.dim_residue_class_val(0) == found
+
+
+def test_strides_of_several_pieces_and_of_outputs():
+    assert (
+        Set("{ [3]; [7]; [15] }").get_stride(0) == 4 and Set("{ [i] : i mod 4 = 1 or i mod 6 = 5 }").get_stride(0) == 2
+    )
+    info = Map("[N] -> { A[i] -> B[j, k] : (j - i + k) mod 4 = 2 and (k - N) mod 2 = 0 }").get_range_stride_info(0)
+    assert info.get_stride() == 2 and str(info.get_offset()) == "[N] -> { A[i] -> [(-N - i)] }"
+    assert Map("{ A[i] -> B[j, k] : (j - i + k) mod 4 = 2 }").get_range_stride_info(0).get_stride() == 1

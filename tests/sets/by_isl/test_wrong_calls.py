@@ -82,7 +82,8 @@ def test_what_is_right_beside_it_is_as_it_was():
     (sets, "BasicSett", "; did you mean BasicSet?"), (sets, "Sett", "; did you mean Set?"),
     (S, "fixx", "; did you mean fix?"), (S, "get_basic_set", "; did you mean get_basic_sets?"),
     (Set, "read_from_string", "; did you mean read_from_str?"), (S, "Union", "; did you mean union?"),
-    (S, "get_strid", "; did you mean get_stride?; for isl's get_stride there is: Set.box_hull, with strides"),
+    (S, "get_lattice_til",
+     "; did you mean get_lattice_tile?; for isl's get_lattice_tile there is: Set.box_hull, with strides"),
     (S, "qwerty", ""), (S, "append", ""), (sets, "Qwerty", ""),
 ])  # fmt: skip
 def test_a_misspelt_name_and_the_one_that_was_meant(owner, name, meant):

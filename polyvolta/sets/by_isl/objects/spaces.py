@@ -295,7 +295,7 @@ def get_var_ids(self: Any, kind: Any) -> list[Id]:  # noqa: ANN401
 
 def get_id_dict(self: Any, kind: Any = None) -> dict[Id, Any]:  # noqa: ANN401
     """For each name the kind of the dimension and its position; of one kind if it is given."""
-    from ..dimensions import get_var_dict
+    from ..dimensions.by_kind import get_var_dict
 
     return {Id(name): at for name, at in get_var_dict(self, kind).items()}
 

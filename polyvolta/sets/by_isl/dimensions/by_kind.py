@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
-from ..conjuncts.conjunct import uses
-from ..errors import EmptySet, Unbounded, UnknownName, kind_of
-from ..operations.bounds import with_row
-from ..values import kinds
-from ..values.aff import var
-from ..values.space import Space
-from .objects.values import Val, number, plain
+from ...conjuncts.conjunct import uses
+from ...errors import EmptySet, Unbounded, UnknownName, kind_of
+from ...operations.bounds import with_row
+from ...values import kinds
+from ...values.aff import var
+from ...values.space import Space
+from ..objects.values import Val, number, plain
 
 if TYPE_CHECKING:
-    from ..values.map import Map
-    from ..values.relation import Relation
-    from ..values.set import Set
+    from ...values.map import Map
+    from ...values.relation import Relation
+    from ...values.set import Set
 
 
 def dim(self: Any, kind: Any) -> int:  # noqa: ANN401
@@ -166,7 +166,7 @@ def extremum(name: str) -> Callable[[Set, Any], Any]:
     low = name.endswith("min")
 
     def val(self: Set, what: Any) -> Any:  # noqa: ANN401
-        from ..functions.pwaff import PwAff
+        from ...functions.pwaff import PwAff
 
         try:
             if isinstance(what, PwAff):  # an objective, over the points of the set
