@@ -48,6 +48,10 @@ if TYPE_CHECKING:
     from polyvolta.sets.by_isl.objects.vectors import MultiId as MultiId
     from polyvolta.sets.by_isl.objects.vectors import MultiVal as MultiVal
 
+if not TYPE_CHECKING:  # a checker knows the values, which are sets and relations
+    from polyvolta.sets.by_isl.basic import BasicMap as BasicMap
+    from polyvolta.sets.by_isl.basic import BasicSet as BasicSet
+
 Aff = _sets.PwAff  # type: ignore[misc, assignment]  # isl's is a function
 
 

@@ -129,7 +129,7 @@ def residue_class(self: Map | Set, known: Sequence[str], dim: str) -> tuple[int,
 
     >>> from polyvolta.sets import Set
     >>> residue_class(Set("[N] -> { [i, j] : (i - j) mod 6 = 1 and j mod 4 = N mod 4 }"), ["N"], "i")
-    (2, Aff('N + 1'))
+    (2, Aff('1 - N'))
     """
     names = (*self.param_names, *self.space.dims)
     grids = [grid for c in self.parts[0][1] if (grid := lattice.of_conjunct(c)) is not None]

@@ -159,3 +159,35 @@ def test_unions_have_parameters_and_as_many_outputs_a_number_of_them():
         with pytest.raises(isl.PolyvoltaError, match="single space"):
             wrong()
     assert isl.PwQPolynomial("{ [i] -> i^2 : i > 0 }").get_aggregate_domain() == isl.Set("{ [i] : i > 0 }")
+
+
+BASIC = [
+    "{ [i] : i > 3 or i < 0 }", "{ [i] : i != 0 }", "{ [i] : i >= 3 or i >= 5 }", "{ A[i]; B[i] }", "{ }",
+    "{ [3]; [4] }", "{ [i] : i <= 3 or i <= 3 }", "{ [i] : i > 0 or false }", "{ [i] : i mod 3 != 1 }", "{ [i] : i mod 3 >= 1 }",
+    "{ [i] : 1 = 0 }", "[N] -> { : N > 3 }", "{ [i, j] : 0 <= i <= 3 and exists a : j = 2a + i }", "{ [i] -> [i] }",
+]  # fmt: skip
+BASIC_MAPS = ["{ [i] -> [j] : i != j }", "{ [i] -> [j] : i < j }", "{ A[i] -> B[i]; A[i] -> C[i] }"]
+
+
+@pytest.mark.parametrize("kind, text", [*(("Set", t) for t in BASIC), *(("Map", t) for t in BASIC_MAPS)])
+def test_basic_sets_are_of_one_piece_as_isls(kind, text):
+    theirs, name = pytest.importorskip("islpy"), f"Basic{kind}"
+    try:
+        wanted = str(getattr(theirs, name)(text))
+    except theirs.Error:
+        for make in (getattr(isl, name), getattr(isl, name).read_from_str):
+            with pytest.raises(isl.Error):
+                make(text)
+    else:
+        value = getattr(isl, name)(text)
+        assert value == getattr(isl, name).read_from_str(None, text) and value.is_equal(getattr(isl, kind)(wanted))
+        assert type(value) is getattr(isl, kind) and isinstance(value, getattr(isl, name))
+
+
+def test_basic_sets_have_what_sets_have():
+    space = Set("{ A[i, j] }").space
+    assert isl.BasicSet.universe(space) == Set.universe(space) and "universe" in dir(isl.BasicSet)
+    assert isl.BasicMap.from_domain_and_range(Set("{ A[i] }"), Set("{ B[] }")) == isl.Map("{ A[i] -> B[] }")
+    assert issubclass(isl.Set, isl.BasicSet) and not isinstance(isl.Map("{ [i] -> [i] }"), isl.BasicSet)
+    with pytest.raises(AttributeError, match="did you mean universe"):
+        isl.BasicSet.univers  # noqa: B018
