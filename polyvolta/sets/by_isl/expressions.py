@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from ..counting.known import simplified
 from ..counting.quasipoly import PwQPolynomial, QPolynomial
 from ..errors import SpaceMismatch, Unbounded, UnknownName, kind_of, need_function
 from ..values import kinds
@@ -259,14 +260,15 @@ def restricted(self: PwQPolynomial, domain: Any) -> PwQPolynomial:  # noqa: ANN4
 def within(self: PwQPolynomial, context: Any, params: bool = False) -> PwQPolynomial:  # noqa: ANN401
     """The same values at the points of a set, those of parameters if `params`; the pieces in fewer conditions.
 
-    Pieces that have no point there are gone.
+    Pieces that have no point there are gone, and polynomials are written with what equalities say there.
     """
     from ..values.set import Set
 
     if not isinstance(context, Set):
         raise SpaceMismatch(f"a Set is needed, not {kind_of(context)}", where=str(self))
     meet, gist = (Set.intersect_params, Set.gist_params) if params else (Set.intersect, Set.gist)
-    left = [(gist(where, context), q) for where, q in self.pieces if not meet(where, context).is_empty()]
+    here = [(where, q, meet(where, context)) for where, q in self.pieces]
+    left = [(gist(where, context), simplified(q, both)) for where, q, both in here if not both.is_empty()]
     names = tuple(dict.fromkeys((*self.param_names, *(p for where, _ in left for p in where.param_names))))
     return PwQPolynomial(names, [(where.align_params(names), q) for where, q in left])
 
