@@ -15,6 +15,7 @@ from polyvolta.sched.by_isl.schedule import Schedule
 from polyvolta.sched.errors import BadProgram
 from polyvolta.sched.scheduler.schedule import schedule
 from polyvolta.sched.scheduler.texts import ARGUMENTS, arguments_of
+from polyvolta.sched.tree import Context
 from polyvolta.sets import Map, Set
 from polyvolta.sets.errors import kind_of
 
@@ -134,6 +135,8 @@ class ScheduleConstraints:
     def compute_schedule(self) -> Schedule:
         """A schedule tree that respects them, with statements in one band wherever that is possible, as isl's.
 
+        The context is what may be assumed; the tree does not tell it.
+
         Raises and costs what `polyvolta.sched.schedule` does.
         """
         found = schedule(
@@ -146,7 +149,8 @@ class ScheduleConstraints:
             conditional_validity_condition=self.condition,
             context=self.context,
         )
-        return Schedule.of(found)
+        top = found.root.children[0]
+        return Schedule.of(found.replace((0,), top.child) if isinstance(top, Context) else found)
 
     def to_str(self) -> str:
         """isl's text of them, which `read_from_str` and `schedule` read."""

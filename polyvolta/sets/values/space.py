@@ -8,12 +8,13 @@ those of both sides, with `inner` remembering where the arrow is.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from operator import index
 from typing import TYPE_CHECKING
 
-from ..errors import SpaceMismatch, UnknownName, nearest
+from ..errors import SetSyntaxError, SpaceMismatch, UnknownName, kind_of, nearest
 from .named import by_isl
 
 
@@ -58,28 +59,61 @@ POINT = Tuple(None, ())  # of `{ [] }`, which is what a condition on parameters,
 class Space:
     """The space of a set (`inp` is None) or of a map from `inp` to `out`; see `Tuple` for its `key`.
 
-    A set's has one tuple, `out`; `dims` are the names of all dimensions, inputs first. The space of a value knows the
-    parameters of that, too (`param_names`); they don't take part where two spaces are compared, and are None of a space
-    that is made of tuples.
+    It is made of tuples, or of a text in isl's notation alone. A set's has one tuple, `out`; `dims` are the names of
+    all dimensions, inputs first. The space of a value knows the parameters of that, too (`param_names`); they don't
+    take part where two spaces are compared, and are None of a space that is made of tuples.
 
     >>> from polyvolta.sets import Map
     >>> space = Map("{ S[i] -> A[j, k] }").space
     >>> space.n_in, space.dims, str(space.out)
     (1, ('i', 'j', 'k'), 'A[j, k]')
+    >>> Space("[N] -> { S[i] -> A[j, k] }").param_names
+    ('N',)
     """
 
     inp: Tuple | None
-    out: Tuple
+    out: Tuple = None  # type: ignore[assignment]  # of a text
     param_names: tuple[str, ...] | None = field(default=None, repr=False, compare=False)
     key: tuple = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        if self.out is None:
+            self._read(self.inp)
         object.__setattr__(self, "key", (self.inp.key if self.inp else None, self.out.key))
+
+    def _read(self, text: object) -> None:
+        """Take the tuples and parameters of a text.
+
+        Raises
+        ------
+        SetSyntaxError : it is no text of a set or a map.
+        SpaceMismatch : it has several tuples.
+        """
+        from .map import Map
+        from .set import Set
+
+        if not isinstance(text, str):
+            raise SetSyntaxError(f"a Space is made of tuples, or of a text, not of {kind_of(text)}")
+        flat, shorter = "", text.partition("{")[2]
+        while shorter != flat:  # an arrow inside of brackets is of a wrapped tuple
+            flat, shorter = shorter, re.sub(r"\[[^][]*\]", "", shorter)
+        value = (Map if "->" in flat else Set)(text)
+        for name, found in (("inp", value.space.inp), ("out", value.space.out), ("param_names", value.param_names)):
+            object.__setattr__(self, name, found)
 
     if not TYPE_CHECKING:  # a checker knows what there is
 
         def __getattr__(self, name: str) -> object:
             return by_isl(self, name)
+
+    @staticmethod
+    def read_from_str(*text: object) -> Space:
+        """The space of a text, which comes last; isl's context before it means nothing.
+
+        >>> print(Space.read_from_str("{ A[i] -> B[j] }"))
+        A[i] -> B[j]
+        """
+        return Space(text[-1] if text else None)  # type: ignore[arg-type]
 
     @staticmethod
     def create_from_names(

@@ -75,3 +75,28 @@ def test_relations():
 def test_a_space_gives_its_parameters():
     space = isl.Set("[N] -> { A[i] : i < N }").space
     assert str(isl.Set("{ B[i] }").align_params(space)) == "[N] -> { B[i] }"
+
+
+@pytest.mark.parametrize("text", [
+    "{ [i] }", "[N] -> { S[i] -> A[j, k] }", "{ [A[i] -> B[j]] }", "{ [A[i] -> B[j]] -> C[] }", "{ : }", "[n] -> { : }",
+    "{ A[i] -> [B[] -> C[j]] }", "[n, m] -> { A[] }",
+])  # fmt: skip
+def test_spaces_of_texts(text):
+    ours, theirs = isl.Space(text), pytest.importorskip("islpy").Space(text)
+    for asked in ("is_map", "is_set", "is_params", "is_wrapping"):
+        assert getattr(ours, asked)() == getattr(theirs, asked)()
+    for kind in ("param", "set"):
+        assert ours.dim(getattr(isl.dim_type, kind)) == theirs.dim(getattr(theirs_kinds(), kind))
+    value = isl.Map(text) if ours.is_map() else isl.Set(text)
+    assert ours == value.space and ours.param_names == value.param_names
+    assert isl.Space.read_from_str(text) == ours
+
+
+def theirs_kinds():
+    return pytest.importorskip("islpy").dim_type
+
+
+def test_what_is_no_text_of_a_space():
+    for wrong in ("garbage", "{ A[i]; B[i] }", 3, None, "{ A[i] -> B[i]; C[] -> D[] }"):
+        with pytest.raises(isl.Error):
+            isl.Space(wrong)
