@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterator
 from importlib import import_module
 from typing import Any
 
-MODULES = ("dimensions.by_kind", "dimensions.strides", "objects.spaces", "objects.structure", "objects.on_spaces", 
-           "objects.members", "objects.vectors", "relations", "functions", "constraints", "expressions", "quotients", "binding",
+MODULES = ("dimensions.by_kind", "dimensions.strides", "objects.spaces", "objects.structure", "objects.on_spaces",
+           "objects.members", "objects.vectors", "relations", "functions", "constraints",
+           "expressions", "quotients", "binding",
            "union_functions", "vertices", "approximations", "made", "function_parts", "union_parts")  # fmt: skip
 
 
