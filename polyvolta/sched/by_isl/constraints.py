@@ -4,7 +4,7 @@
 >>> chain = UnionMap("{ S[i] -> S[i + 1] }")
 >>> asked = ScheduleConstraints.on_domain(UnionSet("[N] -> { S[i] : 0 <= i < N }")).set_validity(chain)
 >>> print(asked.compute_schedule().get_root().child(0).band_get_partial_schedule())
-[N] -> { S[i] -> [i] }
+{ S[i] -> [i] }
 """
 
 from __future__ import annotations
