@@ -14,7 +14,7 @@ from ..conjuncts import conjunct as cj
 from ..errors import NotAffine, SpaceMismatch, UnknownName, kind_of, need_function
 from ..values.space import Space, Tuple, position
 from . import relations as of_relations
-from .dimensions import extremum
+from .dimensions.by_kind import extremum
 from .function_parts import of_graph
 from .objects.vectors import MultiVal
 from .relations import itself, same

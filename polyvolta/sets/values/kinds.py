@@ -42,7 +42,7 @@ class dim_type(Enum):
         return self.value
 
 
-NUMBERED = {kind.value: kind.name for kind in dim_type}  # isl's number of a kind stands for it where a kind is asked for
+NUMBERED = {kind.value: kind.name for kind in dim_type}  # isl's numbers stand for kinds where these are asked
 
 
 def is_kind(x: object) -> bool:

@@ -78,7 +78,7 @@ class _Place:
 
 
 _TREES = (Schedule, ScheduleConstraints, UnionAccessInfo, UnionFlow)
-_BY_ISL: tuple[Any, ...] = (*_TREES, ScheduleNode, Space, Point)  # whose own text is another than isl's
+_BY_ISL: tuple[Any, ...] = (ScheduleConstraints, UnionAccessInfo, UnionFlow, Space, Point)  # str is another than isl's
 
 
 def _text(value: Any, in_c: bool) -> str:  # noqa: ANN401
@@ -87,6 +87,8 @@ def _text(value: Any, in_c: bool) -> str:  # noqa: ANN401
         return value.to_C_str() if in_c else value.to_str()
     if isinstance(value, list):
         return f"({','.join(_text(x, in_c) for x in value)})"
+    if isinstance(value, Schedule):
+        return value.to_isl()
     return value.to_str() if isinstance(value, _BY_ISL) else str(value)
 
 
@@ -206,8 +208,11 @@ class Printer:
         """
         if self._format is format.C and not isinstance(value, (AstNode, AstExpr, int, str, list)):
             raise BadArgument("loops alone are written in C", where=str(value))
+        if self._style is yaml_style.BLOCK and isinstance(value, ScheduleNode):
+            return self.print_str(value.to_str())
         text = _text(value, self._format is format.C)
-        return self._tree(text) if self._style is yaml_style.BLOCK and isinstance(value, _TREES) else self.print_str(text)
+        block = self._style is yaml_style.BLOCK and isinstance(value, _TREES)
+        return self._tree(text) if block else self.print_str(text)
 
     print_set = print_basic_set = print_union_set = print_map = print_basic_map = print_union_map = print_value
     print_aff = print_pw_aff = print_multi_aff = print_pw_multi_aff = print_multi_pw_aff = print_value
@@ -297,7 +302,7 @@ class Printer:
         """Add a text of yaml in one line, in this printer's style."""
         parts = {"{": self.yaml_start_mapping, "}": self.yaml_end_mapping, "[": self.yaml_start_sequence,
                  "]": self.yaml_end_sequence, ",": self.yaml_next, ":": self.yaml_next}  # fmt: skip
-        for word in re.findall(r'"[^"]*"|[{}\[\],:]|[^\s{}\[\],:"]+', text):
+        for word in re.findall(r'"[^"]*"|\[[\d, ]+\]|[{}\[\],:]|[^\s{}\[\],:"]+', text):  # numbers stay in a line
             if word in parts:
                 parts[word]()
             else:

@@ -235,7 +235,11 @@ class Point(tuple, metaclass=Named):
     _void: bool
 
     def __new__(
-        cls, coordinates: Iterable[int], space: Space, params: Iterable[int] | Mapping[str, int] = (), void: bool = False
+        cls,
+        coordinates: Iterable[int],
+        space: Space,
+        params: Iterable[int] | Mapping[str, int] = (),
+        void: bool = False,
     ) -> Self:
         """The point of a space with some coordinates, and values of all parameters of the space, or of some by name.
 
