@@ -208,11 +208,13 @@ class Printer:
         """
         if self._format is format.C and not isinstance(value, (AstNode, AstExpr, int, str, list)):
             raise BadArgument("loops alone are written in C", where=str(value))
-        if self._style is yaml_style.BLOCK and isinstance(value, ScheduleNode):
+        block = self._style is yaml_style.BLOCK
+        if block and isinstance(value, ScheduleNode):
             return self.print_str(value.to_str())
+        if block and isinstance(value, Schedule) and not self._open:
+            return self.print_str(value.to_isl(block=True))
         text = _text(value, self._format is format.C)
-        block = self._style is yaml_style.BLOCK and isinstance(value, _TREES)
-        return self._tree(text) if block else self.print_str(text)
+        return self._tree(text) if block and isinstance(value, _TREES) else self.print_str(text)
 
     print_set = print_basic_set = print_union_set = print_map = print_basic_map = print_union_map = print_value
     print_aff = print_pw_aff = print_multi_aff = print_pw_multi_aff = print_multi_pw_aff = print_value

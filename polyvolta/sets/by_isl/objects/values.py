@@ -247,7 +247,8 @@ class Point(tuple, metaclass=Named):
         """
         self = super().__new__(cls, coordinates)
         if isinstance(params, Mapping):
-            space, params = Space(None, space.out, tuple(params)), params.values()
+            named: Mapping[str, int] = params
+            space, params = Space(None, space.out, tuple(named)), named.values()
         self._space, self._params, self._void = space, tuple(params), void
         return self
 
