@@ -247,8 +247,7 @@ class Point(tuple, metaclass=Named):
         """
         self = super().__new__(cls, coordinates)
         if isinstance(params, Mapping):
-            named: Mapping[str, int] = params
-            space, params = Space(None, space.out, tuple(named)), named.values()
+            space, params = Space(None, space.out, tuple(map(str, params))), params.values()
         self._space, self._params, self._void = space, tuple(params), void
         return self
 
