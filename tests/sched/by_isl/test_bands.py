@@ -1,0 +1,137 @@
+"""Bands of relations, how loops are asked for, and dependences without an order; the answers are typed by hand."""
+
+import pytest
+
+import polyvolta.isl as isl
+from polyvolta.sched.by_isl.bands import band_of, map_of
+from polyvolta.sets import Aff, Map, PolyvoltaError, Set, aff, var
+
+BUILD = isl.AstBuild.alloc()
+SOME = Set("{ S[i] : 0 <= i < 9; T[i] : 0 <= i < 2; U[] }")
+
+
+def test_what_has_fewer_outputs_gets_zeros():
+    times = Map("{ S[i] -> [i, 1, 2]; T[i] -> [7 - i]; U[] -> [] }")
+    band = band_of(times, SOME)
+    assert [len(band.schedule(name)) for name in "STU"] == [3, 3, 3]
+    assert map_of(band, SOME).is_equal(
+        Map("{ S[i] -> [i, 1, 2] : 0 <= i < 9; T[i] -> [7 - i, 0, 0] : 0 <= i < 2; U[] -> [0, 0, 0] }"))  # fmt: skip
+    assert band_of(Map("{ U[] -> [] }"), SOME.only("U")).members == ()
+
+
+def test_a_function_in_pieces_has_cases_where_its_values_differ():
+    pieces = Map("{ S[i] -> [i, 0] : i < 3; S[i] -> [-i, 0] : 3 <= i < 5; S[i] -> [i, 2] : i >= 5 }")
+    band = band_of(pieces, SOME.only("S"))
+    assert map_of(band, SOME.only("S")).is_equal(pieces.intersect_domain(SOME))
+    halves = band_of(Map("{ S[i] -> [i, 0] : i < 3; S[i] -> [i, 1] : i >= 3 }"), SOME.only("S"))
+    first, second = halves.schedule("S")
+    assert first == var("i")
+    assert {str(e): set(when.intersect(SOME).points()) for when, e in second.pieces} == {
+        "0": {(0,), (1,), (2,)}, "1": {(3,), (4,), (5,), (6,), (7,), (8,)}}  # fmt: skip
+
+
+def test_a_statement_whose_names_are_not_the_relations():
+    band = band_of(Map("{ S[a, b] -> [b, a] }"), Set("{ S[b, a] : 0 <= b < a < 4 }"))
+    assert band.schedule("S") == (var("a"), var("b"))
+
+
+def test_what_has_no_integer_instance_needs_no_time():
+    some = Set("[N] -> { S[i] : 0 <= i < 4; T[i] : 2i = 1 and i < N }") | Set(
+        "[N] -> { U[i] : N <= 2i < N + 1 and N mod 2 = 1 }"
+    )
+    band = band_of(Map("{ S[i] -> [3, i] }"), some)
+    assert map_of(band, some).is_equal(Map("{ S[i] -> [3, i] : 0 <= i < 4 }"))
+
+
+def test_only_instances_have_one_time():
+    odd = Set("{ S[i] : 0 <= i < 9 and i mod 2 = 1 }")
+    band = band_of(Map("{ S[i] -> [t] : 0 <= i - 2t < 3 }"), odd)  # of even i there are two
+    assert map_of(band, odd).is_equal(Map("{ S[i] -> [floor(i/2)] }").intersect_domain(odd))
+    for text in ("{ S[i] -> [t] : 0 <= i - 2t < 3 }", "{ S[i] -> [i] : i < 8 }"):
+        with pytest.raises(PolyvoltaError, match="several times|no time"):
+            band_of(Map(text), SOME.only("S"))
+
+
+TWO = isl.UnionMap("[N] -> { S[i, j] -> [i, j] : 0 <= i < N and 0 <= j <= i }")
+
+
+@pytest.mark.parametrize("names, outer, inner", [
+    (["i", "j"], "i", "j"), (["i"], "i", "c1"), (["i", "j", "k"], "i", "j"), (["c1", "c0"], "c1", "c0"),
+])  # fmt: skip
+def test_loops_are_called_as_asked(names, outer, inner):
+    made = BUILD.set_iterators(names).node_from_schedule_map(TWO).to_C_str()
+    loop = "for (int {0} = 0; {0} {1}; {0} += 1)\n"
+    first, second = loop.format(outer, "< N"), loop.format(inner, f"<= {outer}")
+    assert made == f"{first}  {second}    S({outer}, {inner});\n"
+
+
+def test_names_of_loops_are_told_from_parameters():
+    two = isl.UnionMap("[c0] -> { S[i, j] -> [i, j] : 0 <= i < c0 and 0 <= j <= i }")
+    plain = BUILD.node_from_schedule_map(two)  # whose own names are not the parameter's either
+    assert plain.for_get_iterator().to_C_str() != "c0"
+    named = BUILD.set_iterators(["a", "b"]).node_from_schedule_map(two)
+    assert named.for_get_cond().to_C_str() == "a < c0" and named.for_get_body().for_get_cond().to_C_str() == "b <= a"
+    for names in (["c0"], ["c1"]):
+        with pytest.raises(PolyvoltaError, match="as nothing else"):
+            BUILD.set_iterators(names).node_from_schedule_map(two)
+    for words in (["i", "2"], ["a b"], ["i", "i"]):
+        with pytest.raises(PolyvoltaError, match="different words"):
+            BUILD.set_iterators(words)
+
+
+def test_no_loop_needs_a_name():
+    node = BUILD.set_iterators(["i"]).node_from_schedule_map(isl.UnionMap("{ S[] -> [] }"))
+    assert node.to_C_str() == "S();\n"
+
+
+THREE = isl.UnionMap("{ S[i, j] -> [i, j] : 0 <= i < 2 and 0 <= j < 3 }")
+
+
+def loops(options):
+    """The members that have loops when options are asked for."""
+    text = BUILD.set_options(isl.UnionMap(options)).node_from_schedule_map(THREE).to_C_str()
+    return [k for k in range(2) if f"int c{k} =" in text]
+
+
+@pytest.mark.parametrize("options, left", [
+    ("{ [i, j] -> unroll[0] }", [1]),
+    ("{ [i, j] -> unroll[1] }", [0]),
+    ("{ [i, j] -> unroll[x] : 0 <= x < 2 }", []),
+    ("{ [i, j] -> unroll[x] }", []),
+    ("{ [i, j] -> unroll[2] }", [0, 1]),  # there is no such member
+    ("{ [i, j] -> unroll[1, 0] }", [0, 1]),  # an option is of one member
+    ("{ [i, j] -> unroll[] }", [0, 1]),
+    ("{ [i, j] -> unrolled[0] }", [0, 1]),  # no option of loops
+    ("{ [i, j] -> atomic[0]; [i, j] -> unroll[1] }", [0]),
+    ("{ [i, j] -> unroll[i] : 0 <= i < 2 }", [0, 1]),  # at some times alone
+    ("{ [i, j] -> unroll[x] : x = 0 and 0 <= i < 2 and 0 <= j < 3 or x = 1 and j = 1 }", [1]),
+    ("{ }", [0, 1]),
+])  # fmt: skip
+def test_options_of_all_times_are_those_of_a_member(options, left):
+    assert loops(options) == left
+
+
+def test_what_is_known_adds_up():
+    known = isl.AstBuild.from_context(isl.Set("[N] -> { : N <= 1 }")).restrict(isl.Set("[N] -> { : N >= 1 }"))
+    assert known.node_from_schedule_map(TWO).to_C_str() == "S(0, 0);\n"
+    assert BUILD.restrict(isl.Set("[N] -> { : N = 1 }")).node_from_schedule_map(TWO).to_C_str() == "S(0, 0);\n"
+
+
+def test_an_element_without_a_name():
+    """Expressions of functions whose results have no name, and of those that have one."""
+    at = isl.MultiPwAff("[n] -> { A[(n + 1)] }")
+    assert BUILD.access_from_multi_pw_aff(at).to_C_str() == "A[n + 1]"
+    assert BUILD.call_from_multi_pw_aff(at).to_C_str() == "A(n + 1)"
+    assert BUILD.call_from_multi_pw_aff(isl.MultiPwAff("[n] -> { [(n + 1)] }")).to_C_str() == "(n + 1)"
+
+
+def test_without_an_order_there_is_no_source_of_any_access():
+    info = isl.UnionAccessInfo.from_sink(isl.UnionMap("{ T[i] -> a[i] : 0 <= i < 8; T[i] -> a[i + 1] : 0 <= i < 8 }"))
+    info = info.set_must_source(isl.UnionMap("{ S[i] -> a[i] : 0 <= i < 8; T[i] -> a[i + 3] }"))
+    found = info.set_kill(isl.UnionMap("{ K[] -> a[3] }")).compute_flow()
+    assert found.get_full_must_dependence().is_empty() and found.get_full_may_dependence().is_empty()
+
+
+def test_zeros_are_expressions():
+    band = band_of(Map("{ S[i] -> [i, 0]; T[i] -> [i] }"), SOME - Set("{ U[] }"))
+    assert band.schedule("T") == (var("i"), aff(0)) and all(isinstance(e, Aff) for e in band.schedule("S"))
