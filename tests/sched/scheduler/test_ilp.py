@@ -1,10 +1,13 @@
 """The least point against a search of a small box."""
 
 from itertools import product
+from random import Random
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from polyvolta.sched.scheduler import ilp
 from polyvolta.sched.scheduler.ilp import lexmin
 
 SIDE = range(6)
@@ -66,3 +69,47 @@ def test_the_first_unknowns_grow_where_no_integer_has_them():
     points = ((x[0], w, sum(x[1:]), *x) for x in product(range(3), repeat=6) for w in range(4))
     found = lexmin(9, rows, None, sums)
     assert found == min(p for p in points if all(holds(r, p) for r in rows))
+
+
+def form(random, count, most):
+    some = random.sample(range(count), random.randrange(1, count + 1))
+    return tuple([(v, random.choice([c for c in range(-most, most + 1) if c])) for v in sorted(some)])
+
+
+@pytest.mark.parametrize("cuts", [1, 2, 3, 32])
+def test_sums_and_alternatives_whenever_integers_are_asked_for(cuts, monkeypatch):
+    """After however many cuts it is asked whether the first unknowns can stay, the answer is the first point."""
+    monkeypatch.setattr(ilp, "CUTS", cuts)
+    random, none = Random(f"sums {cuts}"), 0
+    for _ in range(60):
+        n, weights = 5, {v: random.randrange(1, 4) for v in random.sample((2, 3, 4), random.choice((1, 2, 3)))}
+        sums = {0: tuple(weights.items())}
+        if random.random() < 0.5:
+            sums[1] = tuple([(v, 1) for v in random.sample((2, 3, 4), 2)])
+        most = random.choice((2, 3, 5))
+        system = [(random.randrange(-9, 6), form(random, n, most)) for _ in range(random.randrange(1, 5))]
+        system += [(3, ((v, -1),)) for v in range(n) if v not in sums]
+        for row in [(random.randrange(-2, 3), form(random, n, most)) for _ in range(random.choice((0, 0, 1)))]:
+            system += [row, (-row[0], tuple([(v, -c) for v, c in row[1]]))]
+        choices = [[form(random, n, 2) for _ in range(2)] for _ in range(random.choice((0, 0, 1, 2)))]
+
+        def branch(point, den, choices=choices):
+            for choice in choices:
+                if not any(sum(c * point[v] for v, c in terms) for terms in choice):
+                    return [[(-1, tuple([(v, s * c) for v, c in terms]))] for terms in choice for s in (1, -1)]
+            return None
+
+        def good(point, choices=choices, system=system):
+            return all(holds(r, point) for r in system) and all(
+                any(sum(c * point[v] for v, c in terms) for terms in choice) for choice in choices
+            )
+
+        free = [v for v in range(n) if v not in sums]
+        points = []
+        for values in product(range(4), repeat=len(free)):
+            known = dict(zip(free, values))
+            points.append(tuple([known[v] if v in known else sum(c * known[x] for x, c in sums[v]) for v in range(n)]))
+        expected = min(filter(good, points), default=None)
+        none += expected is None
+        assert lexmin(n, system, branch, sums) == expected
+    assert 5 < none < 50
