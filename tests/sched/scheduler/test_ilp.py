@@ -113,3 +113,19 @@ def test_sums_and_alternatives_whenever_integers_are_asked_for(cuts, monkeypatch
         none += expected is None
         assert lexmin(n, system, branch, sums) == expected
     assert 5 < none < 50
+
+
+@pytest.mark.parametrize("cuts", [1, 2])
+def test_whether_the_first_unknowns_can_stay_is_told(cuts, monkeypatch):
+    """Equalities with large coefficients take many cuts that leave the first unknowns as they are."""
+    monkeypatch.setattr(ilp, "CUTS", cuts)
+    random, sums = Random(f"knapsacks {cuts}"), {1: ((2, 1), (3, 2))}
+    for _ in range(60):
+        large = tuple([(v, random.choice((-1, 1)) * random.randrange(2, 12)) for v in (2, 3, 4)])
+        total = random.randrange(-20, 20)
+        system = [(total, large), (-total, tuple([(v, -c) for v, c in large])), (-1, ((0, 2), (4, -1)))]
+        system += [(-random.randrange(4), ((2, 2), (3, -1), (4, 1))), *[(5, ((v, -1),)) for v in (2, 3, 4)]]
+        points = ((x, a + 2 * b, a, b, c) for x, a, b, c in product(range(4), SIDE, SIDE, SIDE))
+        assert lexmin(5, system, None, sums) == min(
+            (p for p in points if all(holds(r, p) for r in system)), default=None
+        )
