@@ -146,3 +146,18 @@ def test_coefficients_of_polynomials():
     [(_, f)] = PwQPolynomial("{ [i] -> 1/2 * i^2 + 3 * i - 1/3 }").get_pieces()
     assert sorted(str(t.get_coefficient_val()) for t in f.get_terms()) == ["-1/3", "1/2", "3"]
     assert f.get_constant_val() == Val("-1/3") and f.get_constant_val().get_den_val() == 3
+
+
+@pytest.mark.parametrize(
+    "text", ["--5", "+-5", "-+5", "-", "+", "", "5/", "/3", "1/-2", "1/+2", "- 5", "--infty", "1/2/3", "1.5"]
+)
+def test_what_is_no_number_is_refused(text):
+    with pytest.raises(Error, match="a Val is a number"):
+        Val(text)
+
+
+@pytest.mark.parametrize(("text", "number"), [
+    ("+5", "5"), (" -6 / 4 ", "-3/2"), ("+3/6", "1/2"), ("-4/2", "-2"), ("-1/0", "-infty"), ("0/0", "NaN"),
+])  # fmt: skip
+def test_texts_of_numbers(text, number):
+    assert str(Val(text)) == number
