@@ -161,3 +161,14 @@ def test_what_is_no_number_is_refused(text):
 ])  # fmt: skip
 def test_texts_of_numbers(text, number):
     assert str(Val(text)) == number
+
+
+def test_the_same_but_for_the_sign():
+    sizes = {"0": 0, "7": 7, "-3": 3, "1/2": 0.5, "-5/3": -1, "infty": math.inf, "-infty": math.inf, "NaN": math.nan}
+    for a, size in sizes.items():
+        for b, other in sizes.items():
+            assert Val(a).abs_eq(Val(b)) is (size == other), (a, b)
+        for number in (-7, -3, 0, 3, 7):
+            assert Val(a).abs_eq(number) is (size == abs(number)), (a, number)
+        with pytest.raises(Error, match="a number is needed"):
+            Val(a).abs_eq("7")

@@ -297,7 +297,7 @@ def compared_to(self: Any, other: int) -> int:  # noqa: ANN401
 
 def equal_size(self: Any, other: Any) -> bool:  # noqa: ANN401
     """Whether both are the same but for their signs; see `Val`."""
-    return self.abs() == other.abs()
+    return self.eq(other) or self.neg().eq(other)
 
 
 def power_of_two(self: Any) -> Any:  # noqa: ANN401
