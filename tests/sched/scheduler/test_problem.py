@@ -29,7 +29,7 @@ RELATIONS = {
     "i = 0 and j = n - 1": lambda n, i, j: i == 0 and j == n - 1,
     "0 <= 0": lambda n, i, j: True,
     "n = 7 and i <= 2 and 1 <= j <= 4": lambda n, i, j: n == 7 and i <= 2 and 1 <= j <= 4,
-    "n = 7 and 2 <= i <= 4 and j >= 3": lambda n, i, j: n == 7 and 2 <= i <= 4 and j >= 3,
+    "n = 7 and 2 <= i <= 4 and j >= 2": lambda n, i, j: n == 7 and 2 <= i <= 4 and j >= 2,
 }
 PAIRS = {
     text: np.array([(1, n, i, j) for n in SIZES for i, j in product(range(n), repeat=2) if among(n, i, j)])
@@ -82,7 +82,7 @@ def test_no_small_row_costs_less(mode, many, monkeypatch):
         for _ in range(random.choice((1, 2, 2, 3))):
             text = random.choice([*RELATIONS, *([*RELATIONS][-2:] if many == 1 else ())])
             m = Map(f"[n] -> {{ S[i] -> T[j] : 0 <= i, j < n and {text} }}")
-            near, valid, coincident = (random.random() < p for p in (0.8, 0.8, 0.6))
+            near, valid, coincident = (random.random() < p for p in (0.8, 0.8 if many > 1 else 0.5, 0.6))
             cone = farkas.cone.__wrapped__(m.parts[0][1][0])
             flags = near, valid, coincident, random.random() < 0.1
             edges.append((Edge(random.randrange(2), random.randrange(2), cone, *flags), text))
