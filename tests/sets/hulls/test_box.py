@@ -1,5 +1,6 @@
 """Box hulls: every image is inside, and no number says it tighter."""
 
+import random
 from functools import cache
 
 import pytest
@@ -102,3 +103,26 @@ def test_what_has_no_box():
         Map("{ [a] -> [x] : a > 0 and a < 0 }").box_hull()
     with pytest.raises(SpaceMismatch):
         Set("{ A[1]; B[2] }").box_hull()
+
+
+def test_no_box_is_larger_than_one_with_a_constant_offset():
+    """With a single piece integer points tell the size, where a rational corner lies further out."""
+    rng, further = random.Random(8), 0
+    for _ in range(60):
+        rows = [(rng.randint(-5, 5), rng.randint(-5, 5), rng.randint(-3, 8)) for _ in range(3)]
+        values = [(a, x) for a in range(7) for x in range(-4, 5) if all(p * a + q * x + r >= 0 for p, q, r in rows)]
+        text = " and ".join(f"{p}a + {q}x + {r} >= 0" for p, q, r in rows)
+        m = Map(f"{{ [a] -> [x] : 0 <= a <= 6 and -4 <= x <= 4 and {text} }}")
+        if not values:
+            with pytest.raises(Unbounded, match="empty"):
+                m.box_hull()
+            continue
+        box = m.box_hull()
+        ((low,), (size,), (stride,)) = box.offset, box.size, box.stride
+        for a, x in values:
+            at = low.evaluate({"a": a})
+            assert at <= x < at + size and (x - at) % stride == 0
+        extent = max(x for _, x in values) - min(x for _, x in values) + 1
+        assert size <= extent
+        further += size < extent
+    assert further > 5
