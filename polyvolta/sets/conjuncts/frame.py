@@ -18,7 +18,7 @@ from math import lcm
 from typing import cast
 
 from ..engine import integer
-from ..engine.rows import Row, complement, dot, negate
+from ..engine.rows import Row, complement, dot, negate, values_at
 from ..engine.simplex import Tableau
 from .conjunct import Conjunct, Div, defining_rows, lifted, moved_divs, normalise, trimmed
 
@@ -157,6 +157,7 @@ class Member:
     def __init__(self, frame: Frame, eqs: Sequence[Row], ineqs: Sequence[Row]) -> None:
         self.frame, self.eqs, self.ineqs = frame, tuple(eqs), tuple(ineqs)
         self.points: list[Row] = []  # integer points (1, x, q) of it that are known; more are appended
+        self._columns: list[Row] = [()]  # of these points, as far as they were asked for
         self._values: dict[Row, list[int]] = {}
         self._known: dict[tuple[Row, bool], bool] = {}
         self._tableau: Tableau | None = None
@@ -195,8 +196,14 @@ class Member:
     def values(self, row: Row) -> list[int]:
         """What a row is at the known points."""
         known = self._values.setdefault(row, [])
-        if len(known) < len(self.points):
-            known += [dot(row, p) for p in self.points[len(known) :]]
+        new = len(self.points) - len(known)
+        if new:
+            if new == len(self.points):
+                if new != len(self._columns[0]):
+                    self._columns = list(zip(*self.points, strict=True))
+                known += values_at(row, self._columns)
+            else:
+                known += [dot(row, p) for p in self.points[-new:]]
         return known
 
     def has_point(self, more: Sequence[Row]) -> bool:

@@ -130,6 +130,28 @@ def evaluate(row: Sequence[int], point: Sequence[int]) -> int:
     return row[0] + sum(map(mul, row[1:], point))
 
 
+def values_at(row: Sequence[int], columns: Sequence[Sequence[int]]) -> list[int]:
+    """The values of the row at some points (1, x), at least one, which are given by columns.
+
+    O(points) for each entry of the row that is not 0.
+
+    >>> values_at((1, 2, 3), [(1, 1), (10, 0), (100, 5)])
+    [321, 16]
+    """
+    const = row[0]
+    terms = [(row[k], columns[k]) for k in compress(range(1, len(row)), row[1:])]
+    if not terms:
+        return [const] * len(columns[0])
+    v, xs = terms[0]
+    if len(terms) == 1:
+        return [const + v * x for x in xs]
+    w, ys = terms[1]
+    found = [const + v * x + w * y for x, y in zip(xs, ys, strict=True)]
+    for v, xs in terms[2:]:
+        found = [s + v * x for s, x in zip(found, xs, strict=True)]
+    return found
+
+
 def substitute(row: Sequence[int], images: Sequence[Sequence[int]], width: int) -> Row:
     """The row after every variable i is replaced by the affine form `images[i]` of `width` new variables.
 

@@ -27,7 +27,7 @@ from ..conjuncts import conjunct as cj
 from ..conjuncts.conjunct import Conjunct, lifted
 from ..conjuncts.frame import Member
 from ..engine.integer import Point, solve_equalities
-from ..engine.rows import Row, dot, negate
+from ..engine.rows import Row, dot, negate, values_at
 
 FAR = 60  # steps of a walk where nothing ends it
 MANY = 40  # points of a piece
@@ -54,13 +54,20 @@ def walked(c: Conjunct) -> tuple[tuple[Point, ...], tuple[Point, ...]]:
     rows = c.all_ineqs()
     found, beside = {lifted(c.divs, start): None}, []
     for move in moves:
-        speeds = [(v, r) for r in rows if (v := dot(r, move))]
-        for p in list(found):
+        if len(found) > MANY:
+            break
+        starts = list(found)
+        columns = list(zip(*starts, strict=True))
+        lows, highs = [-FAR] * len(starts), [FAR] * len(starts)
+        for r in rows:
+            v = dot(r, move)
+            if v < 0:
+                highs = [min(t, x // -v) for t, x in zip(highs, values_at(r, columns), strict=True)]
+            elif v:
+                lows = [max(t, -(x // v)) for t, x in zip(lows, values_at(r, columns), strict=True)]
+        for p, low, high in zip(starts, lows, highs, strict=True):
             if len(found) > MANY:
                 break
-            values = [(v, dot(r, p)) for v, r in speeds]
-            high = min([FAR, *[x // -v for v, x in values if v < 0]])
-            low = max([-FAR, *[-(x // v) for v, x in values if v > 0]])
             for t in (high, low, high - 1, low + 1):
                 if low <= t <= high:
                     found[tuple([x + t * y for x, y in zip(p, move, strict=True)])] = None

@@ -35,7 +35,7 @@ from ..errors import BudgetExceeded
 from . import between, joint
 from .covering import covers, valid_rows
 from .gist import irredundant
-from .parting import parting, settled
+from .parting import parting, settled, unsaid
 from .widening import widened
 
 if TYPE_CHECKING:
@@ -191,8 +191,7 @@ def _fuse_all(frame: Frame, done: list[_Piece], todo: list[_Piece], thorough: bo
         for k in reversed(range(len(done))):  # neighbours tend to stand together
             spend()
             b = done[k]
-            told = b.apart(a) or b.parted(a) or (many and b.gap(a))
-            fused = None if told else _within_bounds(_fuse, b, a, frame, apart, thorough=thorough)
+            fused = None if b.plainly_apart(a, many) else _within_bounds(_fuse, b, a, frame, apart, thorough=thorough)
             if fused is not None:
                 del done[k]
                 todo[-1] = fused
@@ -272,14 +271,26 @@ class _Piece:
         point = cj.sample(self._known)
         return None if point is None else lifted(member.frame.divs, point)
 
-    def parted(self, other: _Piece) -> bool:
-        """Whether a point of neither is seen at once between both: no conjunct over the same floors is their union."""
-        if other not in self._gaps and not settled(self.member, other.member) and self.start and other.start:
-            point = next(parting(self.member, other.member, self.start, other.start), None)
-            if point is not None:
-                self._gaps[other] = other._gaps[self] = True
-                self.between[other] = other.between[self] = point
-        return self._gaps.get(other, False)
+    def plainly_apart(self, other: _Piece, look: bool) -> bool:
+        """Whether rows have room between them, or a point of neither is seen between both, at once or by a `look`.
+
+        Then no conjunct over the same floors is their union.
+        """
+        if self.apart(other):
+            return True
+        found = self._gaps.get(other)
+        if found is None:
+            opened = unsaid(self.member, other.member)
+            if settled(self.member, other.member, opened):
+                return False
+            if self.start and other.start:
+                point = next(parting(self.member, other.member, self.start, other.start, opened), None)
+                if point is not None:
+                    self._gaps[other] = other._gaps[self] = True
+                    self.between[other] = other.between[self] = point
+                    return True
+            return look and self.gap(other)
+        return found
 
     def gap(self, other: _Piece) -> bool:
         """Whether a point is found between both that is in neither: no conjunct over the same floors is their union."""

@@ -25,6 +25,7 @@ from ..engine.rows import Row, dot, negate
 from .between import strides
 
 FAR = 30  # steps of a walk where nothing ends it
+Opened = tuple[list[int], list[int]]
 
 
 class _End(NamedTuple):
@@ -45,8 +46,8 @@ class _Move(NamedTuple):
 class _Walk:
     """A piece, whose rows are the values `own` of an end, and the steps along it."""
 
-    def __init__(self, m: Member, own: slice, steps: Sequence[int], rows: Sequence[Row]) -> None:
-        self.own, self.steps, self.moves = own, steps, _moves(m, steps, rows)
+    def __init__(self, own: slice, steps: Sequence[int], moves: Sequence[_Move]) -> None:
+        self.own, self.steps, self.moves = own, steps, moves
 
     def down(self, end: _End, target: int) -> _End:
         """From a point of the piece to one at which a row, given its number, is less; the same if none is found."""
@@ -87,7 +88,7 @@ class _Walk:
         return end
 
 
-def parting(a: Member, b: Member, start: Row, other: Row) -> Iterator[Row]:
+def parting(a: Member, b: Member, start: Row, other: Row, opened: Opened | None = None) -> Iterator[Row]:
     """Integer points (1, x, q) of neither of two members of a frame, on segments from A to B; none says nothing.
 
     Each proves that no conjunct is the union of A and B. Let p be in A and q in B, each dimension of q - p a multiple
@@ -107,6 +108,7 @@ def parting(a: Member, b: Member, start: Row, other: Row) -> Iterator[Row]:
     Parameters
     ----------
     start, other : a point of A and one of B, with the values of the divs.
+    opened : `unsaid` of both, where that is known.
 
     >>> from polyvolta.sets import Set
     >>> from polyvolta.sets.conjuncts.frame import Frame
@@ -116,27 +118,31 @@ def parting(a: Member, b: Member, start: Row, other: Row) -> Iterator[Row]:
     """
     spend()
     size, rows = len(a.statements), (*a.statements, *b.statements)
-    open_a, open_b = _unsaid(a, b, 0), _unsaid(b, a, size)
+    open_a, open_b = opened or unsaid(a, b)
+    if not open_a or not open_b:  # one says all that the other does
+        return
     steps = strides((a, b))
     if a.frame.divs:
         moved = _on_steps(b, other, start, steps)
         if moved is None:
             return
         other = moved
-    here, there = _Walk(a, slice(size), steps, rows), _Walk(b, slice(size, len(rows)), steps, rows)
+    moves = _moves(a, steps, rows)
+    here = _Walk(slice(size), steps, moves)
+    there = _Walk(slice(size, len(rows)), steps, moves if _freely(a) and _freely(b) else _moves(b, steps, rows))
     q = _End(other, [dot(r, other) for r in rows])
     ends = [end for k in open_a if min((end := there.down(q, k)).values[:size]) < 0]
     if ends:
         yield from _out(ends, here, there)
         p = _End(start, [dot(r, start) for r in rows])
-        others = [end for k in open_b if min((end := here.down(p, k)).values[size:]) < 0]
+        others = [end for k in open_b if min((end := here.down(p, size + k)).values[size:]) < 0]
         yield from _out(others, there, here)
         yield from _between(others, ends, here, there)
 
 
-def settled(a: Member, b: Member) -> bool:
+def settled(a: Member, b: Member, opened: Opened) -> bool:
     """Whether it is plain that two members are one: one says all that the other does, or they are side by side."""
-    open_a, open_b = _unsaid(a, b, 0), _unsaid(b, a, 0)
+    open_a, open_b = opened
     if len(open_a) == len(open_b) == 1:
         r, s = a.statements[open_a[0]], b.statements[open_b[0]]
         return r[0] + s[0] >= -1 and r[1:] == negate(s[1:])
@@ -174,10 +180,14 @@ def _pairs(near: _End, far: _End, here: _Walk, there: _Walk) -> Iterator[tuple[_
         yield moved, far
 
 
-def _unsaid(m: Member, other: Member, first: int) -> list[int]:
-    """The numbers, from `first` on, of the rows that another member doesn't state."""
+def unsaid(a: Member, b: Member) -> Opened:
+    """The numbers of the rows of either of two members that the other one doesn't state."""
+    return _unsaid(a, b), _unsaid(b, a)
+
+
+def _unsaid(m: Member, other: Member) -> list[int]:
     least = other.least
-    return [k for k, r in enumerate(m.statements, first) if (const := least.get(r[1:])) is None or const > r[0]]
+    return [k for k, r in enumerate(m.statements) if (const := least.get(r[1:])) is None or const > r[0]]
 
 
 def _on_steps(m: Member, q: Row, p: Row, steps: Sequence[int]) -> Row | None:
@@ -192,10 +202,15 @@ def _on_steps(m: Member, q: Row, p: Row, steps: Sequence[int]) -> Row | None:
     return q
 
 
+def _freely(m: Member) -> bool:
+    """Whether the steps along a member are those along the dimensions, as of any other one of its frame."""
+    return not m.eqs or bool(m.frame.divs)
+
+
 def _moves(m: Member, steps: Sequence[int], rows: Sequence[Row]) -> list[_Move]:
     """A step along each dimension; without floors along each direction that the equalities leave."""
     frame = m.frame
-    if m.eqs and not frame.divs:
+    if not _freely(m):
         lattice = solve_equalities(frame.n, m.eqs)
         found = [(0, *direction) for direction in (() if lattice is None else lattice[1])]
         return [_Move(x, [dot(r, x) for r in rows], next(k for k, v in enumerate(x) if v)) for x in found]
@@ -205,8 +220,7 @@ def _moves(m: Member, steps: Sequence[int], rows: Sequence[Row]) -> list[_Move]:
         move[k] = step
         for col, (low, _) in frame.definitions.items():  # low is den q <= row, with row on the left side
             move[col] = dot(low[:col], move[:col]) // -low[col]
-        slopes = [dot(r, move) for r in rows] if frame.divs else [r[k] for r in rows]
-        out.append(_Move(tuple(move), slopes, k))
+        out.append(_Move(tuple(move), [dot(r, move) for r in rows] if frame.divs else [r[k] for r in rows], k))
     return out
 
 

@@ -24,7 +24,7 @@ from ..conjuncts.frame import Frame, Member
 from ..conjuncts.implies import implied, subtract
 from ..conjuncts.project import prune
 from ..engine.integer import Point
-from ..engine.rows import Row, complement, dot, negate
+from ..engine.rows import Row, complement, negate, values_at
 from . import between
 
 POINTS = 24  # of a piece, and beside it, that are looked at
@@ -63,20 +63,28 @@ class _Union:
         bits = {row: 1 << k for k, row in enumerate(self.rows)}
         self.of = [reduce(or_, map(bits.__getitem__, m.statements), 0) for m in members]
         self.cut: list[int] = []  # for each piece the rows that fail at some point of it
-        self.outside: list[int] = []  # for some points of no piece the rows that fail there
-        for c, m in zip(pieces, members, strict=True):
+        near: list[Point] = []
+        for c, m, own in zip(pieces, members, self.of, strict=True):
             inside, beside = between.walked(c)
             m.points += [lifted(self.frame.divs, x) for x in inside[:POINTS]]
-            self.cut.append(reduce(or_, map(self.failing, inside[:POINTS]), 0))
-            self.outside += [fails for x in beside[:POINTS] if all(map((fails := self.failing(x)).__and__, self.of))]
+            near += beside[:POINTS]
+            cut = [bit for row, bit in bits.items() if not own & bit and min(m.values(row), default=0) < 0]
+            self.cut.append(sum(cut))
+        # for some points of no piece the rows that fail there
+        self.outside = [fails for fails in self.failing(near) if all(map(fails.__and__, self.of))]
         every = (1 << len(self.rows)) - 1
         unsure = self.told(every & ~reduce(or_, self.cut))
         self.valid = sum([bits[r] for r in unsure if all(m.implies(r, exact=False) for m in members)])
 
-    def failing(self, x: Point) -> int:
-        """The rows that fail at a point."""
-        at = lifted(self.frame.divs, x)
-        return sum([1 << k for k, row in enumerate(self.rows) if dot(row, at) < 0])
+    def failing(self, points: Sequence[Point]) -> list[int]:
+        """The rows that fail at each of some points."""
+        found = [0] * len(points)
+        columns = list(zip(*[lifted(self.frame.divs, x) for x in points], strict=True))
+        for k, row in enumerate(self.rows if points else ()):
+            for at, v in enumerate(values_at(row, columns)):
+                if v < 0:
+                    found[at] |= 1 << k
+        return found
 
     def reaches(self, rows: int) -> bool:
         """Whether a point of no piece is known at which all of these rows hold."""
@@ -90,7 +98,7 @@ class _Union:
         """Whether every point of a conjunct is in one of some pieces; else one more point is known of none."""
         stray = next(_strays(c, pieces), None)
         if stray is not None:
-            self.outside.append(self.failing(stray))
+            self.outside += self.failing([stray])
         return stray is None
 
 

@@ -119,7 +119,7 @@ def test_coalesce_says_the_same_without_it(floors, monkeypatch):
         return [str(s.coalesce()) for s in cases]
 
     quick = told()
-    monkeypatch.setattr(coalesce, "settled", lambda a, b: True)
+    monkeypatch.setattr(coalesce, "settled", lambda a, b, opened: True)
     monkeypatch.setattr(coalesce, "_parted_all", lambda frame, pieces: False)
     slow = told()
     coalesce._coalesced.cache_clear()
