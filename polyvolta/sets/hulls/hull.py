@@ -31,6 +31,7 @@ from ..engine import cone
 from ..engine.rows import Row, combine, dot, negate, normal_ineq, substitute_all
 from ..errors import BudgetExceeded
 from .coalesce import coalesce_conjuncts
+from .parting import several
 
 if TYPE_CHECKING:
     from ..values.relation import Relation
@@ -239,6 +240,8 @@ def _merged(cs: list[Conjunct]) -> Conjunct | None:
     It is as simple where it is shorter than a piece, or each of its rows is a translate of one at hand, or bounds a
     remainder.
     """
+    if several(cs):
+        return None
     try:
         found = bounded(FOR_MERGING, coalesce_conjuncts, tuple(cs))
     except BudgetExceeded:

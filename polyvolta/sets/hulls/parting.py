@@ -13,18 +13,21 @@ finds no such segment. `between` looks further, from more points.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from math import gcd
 from operator import neg
 from typing import NamedTuple
 
 from ..budgets import spend
-from ..conjuncts.conjunct import lifted
-from ..conjuncts.frame import Member
+from ..conjuncts import conjunct as cj
+from ..conjuncts.conjunct import Conjunct, lifted
+from ..conjuncts.frame import Frame, Member
 from ..engine.integer import solve_equalities
 from ..engine.rows import Row, dot, negate
 from .between import strides
 
 FAR = 30  # steps of a walk where nothing ends it
+TRIES = 3  # points between two pieces that may be in a third one
 Opened = tuple[list[int], list[int]]
 
 
@@ -138,6 +141,35 @@ def parting(a: Member, b: Member, start: Row, other: Row, opened: Opened | None 
         others = [end for k in open_b if min((end := here.down(p, size + k)).values[size:]) < 0]
         yield from _out(others, there, here)
         yield from _between(others, ends, here, there)
+
+
+def several(pieces: Sequence[Conjunct]) -> bool:
+    """Whether it is plain that no conjunct is the union of pieces with points; no is said where there are floors.
+
+    A point of none is seen between the first piece and another one. Few are looked at: where these say nothing, most
+    unions are convex.
+
+    >>> from polyvolta.sets import Set
+    >>> several(Set("{ [i] : 0 <= i <= 4; [i] : 6 <= i <= 9 }").parts[0][1])
+    True
+    >>> several(Set("{ [i] : 0 <= i <= 4; [i] : 6 <= i <= 9; [5] }").parts[0][1])
+    False
+    """
+    frame = Frame(pieces)
+    if frame.divs:
+        return False
+    found = islice(_from_first(frame.members, pieces), TRIES)
+    return any(not any(m.holds(z) for m in frame.members) for z in found)
+
+
+def _from_first(members: Sequence[Member], pieces: Sequence[Conjunct]) -> Iterator[Row]:
+    """Points of neither between the first of some pieces and each other one."""
+    a, start = members[0], cj.sample(pieces[0])
+    for b, c in zip(members[1:], pieces[1:], strict=True):
+        opened = unsaid(a, b)
+        other = None if start is None or settled(a, b, opened) else cj.sample(c)
+        if start is not None and other is not None:
+            yield from parting(a, b, (1, *start), (1, *other), opened)
 
 
 def settled(a: Member, b: Member, opened: Opened) -> bool:
