@@ -177,7 +177,7 @@ class Member:
             tab = self._tableau = self.frame.plain_tableau(self.eqs, self.ineqs)
             rows = (*rows, *self.eqs, *self.ineqs)
         definitions = self.frame.definitions
-        for col in self.frame.known(rows) if definitions else ():
+        for col in self.frame.known(rows) if len(self._defined) < len(definitions) else ():
             if col not in self._defined:
                 self._defined.add(col)
                 for row in definitions[col]:
@@ -233,6 +233,11 @@ class Member:
             denied = denied or any(dot(row, p) < 0 for p in self.points)
             known = self._known[row, exact] = not denied and self._searched(row, exact)
         return known
+
+    def deny(self, rows: Iterable[Row]) -> None:
+        """Learn of rows that each of them fails at some point."""
+        for row in rows:
+            self._known[row, True] = self._known[row, False] = False
 
     def denied(self, rows: Iterable[Row], exact: bool = True) -> list[Row]:
         """The rows that it does not imply."""

@@ -13,6 +13,7 @@ finds no such segment. `between` looks further, from more points.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from itertools import islice
 from math import gcd
 from operator import neg
@@ -106,7 +107,8 @@ def parting(a: Member, b: Member, start: Row, other: Row, opened: Opened | None 
     it would fail at p + j d for a large j. So it contains q + j d for all j >= 0, and the point is one of these. The
     same with A and B exchanged.
 
-    Cost: O(rows * dimensions) for each row of either, and O(rows) for each pair of ends.
+    The members learn of rows that fail at ends. Cost: O(rows * dimensions) for each row of either, and O(rows) for each
+    pair of ends.
 
     Parameters
     ----------
@@ -141,6 +143,8 @@ def parting(a: Member, b: Member, start: Row, other: Row, opened: Opened | None 
         others = [end for k in open_b if min((end := here.down(p, size + k)).values[size:]) < 0]
         yield from _out(others, there, here)
         yield from _between(others, ends, here, there)
+        a.deny([b.statements[k] for k in open_b if any(end.values[size + k] < 0 for end in others)])
+    b.deny([a.statements[k] for k in open_a if any(end.values[k] < 0 for end in ends)])
 
 
 def several(pieces: Sequence[Conjunct]) -> bool:
@@ -243,9 +247,7 @@ def _moves(m: Member, steps: Sequence[int], rows: Sequence[Row]) -> list[_Move]:
     """A step along each dimension; without floors along each direction that the equalities leave."""
     frame = m.frame
     if not _freely(m):
-        lattice = solve_equalities(frame.n, m.eqs)
-        found = [(0, *direction) for direction in (() if lattice is None else lattice[1])]
-        return [_Move(x, [dot(r, x) for r in rows], next(k for k, v in enumerate(x) if v)) for x in found]
+        return [_Move(x, [dot(r, x) for r in rows], lead) for x, lead in _directions(frame.n, m.eqs)]
     out = []
     for k, step in enumerate(steps, 1):
         move = [0] * frame.width
@@ -254,6 +256,14 @@ def _moves(m: Member, steps: Sequence[int], rows: Sequence[Row]) -> list[_Move]:
             move[col] = dot(low[:col], move[:col]) // -low[col]
         out.append(_Move(tuple(move), [dot(r, move) for r in rows] if frame.divs else [r[k] for r in rows], k))
     return out
+
+
+@lru_cache(maxsize=1 << 10)
+def _directions(n: int, eqs: tuple[Row, ...]) -> list[tuple[Row, int]]:
+    """A basis of the directions that equalities leave, each with its first column that is not 0."""
+    lattice = solve_equalities(n, eqs)
+    found = [(0, *direction) for direction in (() if lattice is None else lattice[1])]
+    return [(x, next(k for k, v in enumerate(x) if v)) for x in found]
 
 
 def _over(near: _End, far: _End, size: int, steps: Sequence[int]) -> Row | None:

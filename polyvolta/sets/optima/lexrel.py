@@ -220,6 +220,10 @@ def optimum(relation: R, sign: int) -> R:
         best: R | None = None
         covered = Covered(n_fixed)
         found = [_bounded_optimum(c, n_fixed, sign, space) for c in cs]
+        if not n_fixed:  # of points in one space the first or the last one
+            points = [_point(values) for pieces in found for _, values, _ in pieces]
+            parts.append((space, (_at(min(points) if sign < 0 else max(points)),) if points else ()))
+            continue
         for pieces in found:
             one = relation._of(relation.param_names, [(space, _pinned_alike(space.n_out, n_fixed, pieces))])
             best = one if best is None else better(best, one, sign, covered)
@@ -262,11 +266,14 @@ def _pinned_alike(n_out: int, n_fixed: int, pieces: list) -> tuple[Conjunct, ...
     return tuple([c for cs in alike.values() for c in plainly_coalesced(tuple(cs))])
 
 
+def _point(values: tuple[Row, ...]) -> tuple[int, ...]:
+    """The point of values that hang on nothing."""
+    assert not any(any(row[1:]) for row in values)  # numbers, and no div of numbers
+    return tuple([row[0] for row in values])
+
+
 def _pinned(n_out: int, n_fixed: int, divs: tuple, values: tuple[Row, ...], piece: lexopt.Piece) -> Conjunct | None:
     """The conjunct `domain of the piece, and the free dimensions equal their values`."""
-    if not n_fixed:
-        assert not any(any(row[1:]) for row in values)  # numbers, and no div of numbers
-        return _at([row[0] for row in values])
     n, gap = n_fixed + n_out, (0,) * n_out
 
     def wide(row: Row) -> Row:
