@@ -14,6 +14,7 @@ from ..conjuncts import conjunct as cj
 from ..conjuncts.conjunct import Conjunct, Row
 from ..conjuncts.implies import subtract
 from ..conjuncts.project import project, prune, with_known_divs
+from ..engine.rows import negate
 from ..hulls.coalesce import plainly_coalesced
 
 if TYPE_CHECKING:
@@ -141,6 +142,14 @@ def _compared(x: Conjunct, y: Conjunct, n_fixed: int, n_out: int, sign: int) -> 
     for k in range(n_out):
         equal = [0] * (1 + n_fixed + 2 * n_out)
         equal[1 + n_fixed + k], equal[1 + n_fixed + n_out + k] = -sign, sign
+        own, other = _pinned_to(x, n_fixed + k, n_fixed), _pinned_to(y, n_fixed + n_out + k, n_fixed)
+        if own is not None and other is not None and own[1:] == other[1:]:  # everywhere as far apart as at the point
+            if gaps[k]:
+                found, way = (better, equal) if gaps[k] > 0 else (rest, negate(equal))
+                found.append((alike, [(-1, *way[1:])]))
+                return better, rest
+            alike.append(tuple(equal))
+            continue
         for found, way in ((better, 1), (rest, -1)):
             strict = (-1, *[way * v for v in equal[1:]])
             if (k == first and gaps[k] * way > 0) or _narrowed(both, [], [strict]) is not None:
@@ -150,6 +159,20 @@ def _compared(x: Conjunct, y: Conjunct, n_fixed: int, n_out: int, sign: int) -> 
         if both is None:
             return better, rest
     return better, [*rest, (alike, [])]
+
+
+def _pinned_to(c: Conjunct, dim: int, n_fixed: int) -> Row | None:
+    """What an equality says a dimension is in terms of the first `n_fixed`; None if none does so plainly.
+
+    >>> from polyvolta.sets import Set
+    >>> _pinned_to(Set("[N] -> { [i, j] : i = 2N + 3 and 0 <= j <= 9 }").parts[0][1][0], 1, 1)
+    (3, 2)
+    """
+    for row in c.eqs:
+        v = row[1 + dim]
+        if v in (1, -1) and row.count(0) + sum(map(bool, row[: 1 + n_fixed])) == len(row) - 1:
+            return negate(row[: 1 + n_fixed]) if v > 0 else row[: 1 + n_fixed]
+    return None
 
 
 def _narrowed(c: Conjunct, eqs: Sequence[Row], ineqs: Sequence[Row]) -> Conjunct | None:
