@@ -58,16 +58,17 @@ def walked(c: Conjunct) -> tuple[tuple[Point, ...], tuple[Point, ...]]:
             break
         starts = list(found)
         columns = list(zip(*starts, strict=True))
-        lows, highs = [-FAR] * len(starts), [FAR] * len(starts)
+        lows, highs = [[-FAR] * len(starts)], [[FAR] * len(starts)]
         for r in rows:
             v = dot(r, move)
             if v < 0:
-                highs = [min(t, x // -v) for t, x in zip(highs, values_at(r, columns), strict=True)]
+                highs.append([x // -v for x in values_at(r, columns)])
             elif v:
-                lows = [max(t, -(x // v)) for t, x in zip(lows, values_at(r, columns), strict=True)]
-        for p, low, high in zip(starts, lows, highs, strict=True):
+                lows.append([-(x // v) for x in values_at(r, columns)])
+        for p, some, others in zip(starts, zip(*lows, strict=True), zip(*highs, strict=True), strict=True):
             if len(found) > MANY:
                 break
+            low, high = max(some), min(others)
             for t in (high, low, high - 1, low + 1):
                 if low <= t <= high:
                     found[tuple([x + t * y for x, y in zip(p, move, strict=True)])] = None
@@ -188,14 +189,20 @@ def _pairs(a: Member, b: Member) -> list[tuple[Row, Row]]:
     if not rows_a or not rows_b:
         return []
     spend()
-    of_a, of_b = [(a.values(r), b.values(r)) for r in rows_a], [(a.values(r), b.values(r)) for r in rows_b]
+    fars = [(j, *_at(b, j, rows_a, rows_b)) for j in _ends(b, rows_b, rows_a)]
     found = []
     for i in _ends(a, rows_a, rows_b):
-        for j in _ends(b, rows_b, rows_a):
-            in_a = min([p[i] + q[j] for p, q in of_a])
-            if in_a < 0 and (in_b := min([p[i] + q[j] for p, q in of_b])) < 0:
+        near_a, near_b = _at(a, i, rows_a, rows_b)
+        for j, far_a, far_b in fars:
+            in_a = min(map(add, near_a, far_a))
+            if in_a < 0 and (in_b := min(map(add, near_b, far_b))) < 0:
                 found.append((max(in_a, in_b), i, j))
     return [(a.points[i], b.points[j]) for _, i, j in sorted(found)[:TRIES]]
+
+
+def _at(m: Member, k: int, *groups: Sequence[Row]) -> list[list[int]]:
+    """What the rows of each group are at the k-th known point of a member."""
+    return [[m.values(r)[k] for r in rows] for rows in groups]
 
 
 def _cut(a: Member, b: Member) -> list[Row]:

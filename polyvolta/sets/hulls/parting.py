@@ -140,9 +140,13 @@ def parting(a: Member, b: Member, start: Row, other: Row, opened: Opened | None 
     if ends:
         yield from _out(ends, here, there)
         p = _End(start, [dot(r, start) for r in rows])
-        others = [end for k in open_b if min((end := here.down(p, size + k)).values[size:]) < 0]
+        others = []
+        for k in open_b:
+            end = here.down(p, size + k)
+            if min(end.values[size:]) < 0:
+                others.append(end)
+                yield from _between(end, ends, here, there)
         yield from _out(others, there, here)
-        yield from _between(others, ends, here, there)
         a.deny([b.statements[k] for k in open_b if any(end.values[size + k] < 0 for end in others)])
     b.deny([a.statements[k] for k in open_a if any(end.values[k] < 0 for end in ends)])
 
@@ -195,14 +199,13 @@ def _out(ends: Sequence[_End], one: _Walk, other: _Walk) -> Iterator[Row]:
                 yield tuple([x + t * v for x, v in zip(point, step, strict=True)])
 
 
-def _between(nears: Sequence[_End], fars: Sequence[_End], here: _Walk, there: _Walk) -> Iterator[Row]:
-    """Points of neither on segments between ends of both."""
-    for near in nears:
-        for far in fars:
-            for p, q in _pairs(near, far, here, there):
-                z = _over(p, q, here.own.stop, here.steps)
-                if z is not None:
-                    yield z
+def _between(near: _End, fars: Sequence[_End], here: _Walk, there: _Walk) -> Iterator[Row]:
+    """Points of neither on segments between an end of one piece and those of the other."""
+    for far in fars:
+        for p, q in _pairs(near, far, here, there):
+            z = _over(p, q, here.own.stop, here.steps)
+            if z is not None:
+                yield z
 
 
 def _pairs(near: _End, far: _End, here: _Walk, there: _Walk) -> Iterator[tuple[_End, _End]]:
