@@ -30,10 +30,10 @@ from ..conjuncts.conjunct import Conjunct, lifted
 from ..conjuncts.frame import Frame, Member
 from ..conjuncts.implies import subtract
 from ..conjuncts.project import prune, with_known_divs
-from ..engine.rows import Row, complement, negate
+from ..engine.rows import Row, negate
 from ..errors import BudgetExceeded
 from . import between, joint
-from .covering import covers, valid_rows
+from .covering import covers, valid_rows, wrapped
 from .gist import irredundant
 from .parting import parting, settled, unsaid
 from .widening import widened
@@ -365,9 +365,9 @@ def _fused_by_wrapping(pieces: list[_Piece], apart: Unfused, thorough: bool) -> 
 
 def _wrapping(a: _Piece, b: _Piece, hull: Member, cuts_a: list[Row], cuts_b: list[Row]) -> _Piece | None:
     """One piece of the rows valid on both and of those that wrapping makes so, where these are enough."""
-    wrapped = [*_wrapped(a.member, b.member, cuts_b), *_wrapped(b.member, a.member, cuts_a)]
-    if wrapped:
-        both = Member(hull.frame, hull.eqs, (*hull.ineqs, *wrapped))
+    turned = [*wrapped(a.member, b.member, cuts_b), *wrapped(b.member, a.member, cuts_a)]
+    if turned:
+        both = Member(hull.frame, hull.eqs, (*hull.ineqs, *turned))
         if covers(both, cuts_a, cuts_b, (*a.beside, *b.beside)):
             return _joined(a, b, both)
     return None
@@ -380,33 +380,6 @@ def _joined(a: _Piece, b: _Piece, whole: Member) -> _Piece:
     both.beside = [p for p in (*a.beside, *b.beside) if not whole.holds(p)]
     whole.points += (*a.member.points, *b.member.points)
     return both
-
-
-def _wrapped(a: Member, b: Member, cuts: list[Row]) -> list[Row]:
-    """Rows of A that cut B, turned around a facet of A that B lies behind until they hold on both.
-
-    With r >= 0 a facet of A and B within r <= -1, and m < 0 the least value of the row s where B has r = -1, the
-    row `s + m r` is s + |m| there.
-    """
-    found = []
-    for r in cuts:
-        others = [s for s in cuts if s != r and s != negate(r)]
-        if not others or not b.implies(complement(r), exact=False):
-            continue
-        tab = b.tableau(cuts)
-        token = tab.mark()
-        tab.add_eq((r[0] + 1, *r[1:]))
-        lows = [] if tab.empty else [(s, tab.minimum(s)) for s in others]
-        tab.rollback(token)
-        for s, low in lows:
-            if low is None:
-                continue
-            m = -(-low[0] // low[1])
-            if m:
-                row = tuple([x + m * y for x, y in zip(s, r, strict=True)])
-                if a.implies(row, exact=False) and b.implies(row, exact=False):
-                    found.append(row)
-    return found
 
 
 # ---- strides and hulls

@@ -1,4 +1,4 @@
-"""What two conjuncts of a frame agree on, and whether they cover what that leaves."""
+"""What two conjuncts of a frame agree on, also where rows are turned, and whether they cover what that leaves."""
 
 from __future__ import annotations
 
@@ -68,6 +68,33 @@ def covers(hull: Member, cuts_a: list[Row], cuts_b: list[Row], near: Iterable[Ro
             tab.rollback(with_r)
         tab.rollback(before)
     return all(_without_point(hull, outside) for outside in unsure)
+
+
+def wrapped(a: Member, b: Member, cuts: list[Row]) -> list[Row]:
+    """Rows of A that cut B, turned around a facet of A that B lies behind until they hold on both.
+
+    With r >= 0 a facet of A and B within r <= -1, and m < 0 the least value of the row s where B has r = -1, the
+    row `s + m r` is s + |m| there.
+    """
+    found = []
+    for r in cuts:
+        others = [s for s in cuts if s != r and s != negate(r)]
+        if not others or not b.implies(complement(r), exact=False):
+            continue
+        tab = b.tableau(cuts)
+        token = tab.mark()
+        tab.add_eq((r[0] + 1, *r[1:]))
+        lows = [] if tab.empty else [(s, tab.minimum(s)) for s in others]
+        tab.rollback(token)
+        for s, low in lows:
+            if low is None:
+                continue
+            m = -(-low[0] // low[1])
+            if m:
+                row = tuple([x + m * y for x, y in zip(s, r, strict=True)])
+                if a.implies(row, exact=False) and b.implies(row, exact=False):
+                    found.append(row)
+    return found
 
 
 def _without_point(hull: Member, outside: Sequence[Row]) -> bool:
