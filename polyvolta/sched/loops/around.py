@@ -13,9 +13,8 @@ from polyvolta.sched.loops.ast import Condition
 from polyvolta.sched.loops.conditions import any_of, beyond, has_rows, implied, loosened, stated, uncovered, widest
 from polyvolta.sched.loops.hoisting.needs import seldom, whole
 from polyvolta.sched.loops.rows.bounds import Bounds, bounds, longest, single
-from polyvolta.sched.loops.rows.groups import Group, classes
 from polyvolta.sched.loops.rows.known import Known
-from polyvolta.sched.loops.rows.lanes import Lane
+from polyvolta.sched.loops.rows.lanes import Group, Lane, classes
 from polyvolta.sched.loops.rows.linear import FLOOR, LOOP, Key, System, negated
 from polyvolta.sched.loops.rows.pieces import Value
 from polyvolta.sched.loops.spans.ends import CASES, FEW

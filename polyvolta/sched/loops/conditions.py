@@ -11,8 +11,7 @@ from math import gcd
 
 from polyvolta.sched.loops.ast import AnyOf, Ast, Condition, If
 from polyvolta.sched.loops.rows.columns import Columns
-from polyvolta.sched.loops.rows.groups import difference
-from polyvolta.sched.loops.rows.known import ALMOST, Known
+from polyvolta.sched.loops.rows.known import ALMOST, Known, difference
 from polyvolta.sched.loops.rows.linear import FLOOR, LOCAL, Congruence, Key, System, dense, negated, plus
 from polyvolta.sched.loops.rows.pieces import system_of
 from polyvolta.sets import Aff, Set

@@ -17,10 +17,10 @@ from polyvolta.sched.loops.ast import Ast, For
 from polyvolta.sched.loops.conditions import any_of, guarded, loosened, stated
 from polyvolta.sched.loops.hoisting.needs import less, needed
 from polyvolta.sched.loops.rows.bounds import Bounds, constant_span, end, longest
-from polyvolta.sched.loops.rows.groups import Group, classes, groups, isolated
-from polyvolta.sched.loops.rows.interleave import Parts, interleaved
+from polyvolta.sched.loops.rows.groups import groups, isolated
+from polyvolta.sched.loops.rows.interleave import interleaved
 from polyvolta.sched.loops.rows.known import Known
-from polyvolta.sched.loops.rows.lanes import Lane
+from polyvolta.sched.loops.rows.lanes import Group, Lane, Parts, classes
 from polyvolta.sched.loops.rows.linear import coefficient
 from polyvolta.sched.loops.rows.order import First
 from polyvolta.sched.loops.rows.pieces import Value
@@ -106,13 +106,15 @@ class BandLoops(Around):
         """The code for lanes that share a loop; `sure`: one whose values have no end is known to have an instance."""
         col = self.columns[k]
         lanes, shared = self.conditions(group.lanes, state)
-        if not lanes:
-            return ()
         conditions, state = self.tested(shared, state)
         lanes = [lane for lane in lanes if not lane.empty]
+        if not lanes:
+            return ()
         unroll = self.loop_type(k, lanes) == "unroll"
-        parts = [(0, lanes)] if unroll else interleaved(state.known, lanes, k, col)
-        group = Group([lane for _, some in parts for lane in some], group.cell if len(parts) == 1 else None)
+        group = Group(lanes, group.cell)
+        if not unroll:
+            group = interleaved(state.known, group, k, col)
+            lanes = group.lanes
         shadows = group.classes(k, col)
         if group.cell is not None:
             cell = group.cell.copy()
@@ -127,7 +129,7 @@ class BandLoops(Around):
         b, value, state, where = found.bounds, found.value, found.state, found.where
         conditions += found.conditions
         if not (b.bounded(1) and b.bounded(-1)):
-            cases = self.unbounded(k, Group(lanes, group.cell), b, state, sure)
+            cases = self.unbounded(k, group, b, state, sure)
             if cases is not None:
                 return guarded(conditions, cases, self.at)
             b.high, b.highs = [], []
@@ -136,11 +138,11 @@ class BandLoops(Around):
                 where = self.several(k, lanes, b, state)
             conditions += self.somewhere(where, b, state) if where is not None else ()
         if value is not None:
-            body = self.at_value(k, parts, value, state)
+            body = self.at_value(k, group.parts, value, state)
         elif unroll:
             body = self.unrolled(k, lanes, b, state)
         else:
-            body = self.loop(k, parts, b, state.sharing() if len(shadows) > 1 else state)
+            body = self.loop(k, group.parts, b, state.sharing() if len(shadows) > 1 else state)
         return guarded(conditions, body, self.at)
 
     def at_value(self, k: int, parts: Parts, value: Value, state: State, again: bool = False) -> tuple[Ast, ...]:
@@ -200,6 +202,7 @@ class BandLoops(Around):
             for shift, lanes in parts:
                 inner = inside.below(var(name) + shift)
                 for lane in lanes:
+                    lane.shift = 0
                     if lane.piece.floors and lane.piece.promote(inner.outer) and k + 1 < len(self.members):
                         lane.project(self.columns, inner.known, k + 1)
                 nest = self.moved(k, (((col, 1),), shift, 1)) if shift else self

@@ -16,8 +16,7 @@ from dataclasses import dataclass
 from math import inf
 
 from polyvolta.sched.loops.rows.columns import Row
-from polyvolta.sched.loops.rows.groups import difference
-from polyvolta.sched.loops.rows.known import ALMOST, Known, always, copy
+from polyvolta.sched.loops.rows.known import ALMOST, Known, always, copy, difference
 from polyvolta.sched.loops.rows.linear import Congruence, Key, System, coefficient, negated, plus, without
 from polyvolta.sched.loops.rows.strides import common_stride, grid, stride
 from polyvolta.sets.engine.simplex import Tableau

@@ -20,12 +20,12 @@ Where that is a union, its disjoint pieces cut one after another.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import permutations
 
 from polyvolta.sched.components import strongly_connected
-from polyvolta.sched.loops.rows.known import Known
-from polyvolta.sched.loops.rows.lanes import Lane
+from polyvolta.sched.loops.rows.interleave import interleaved
+from polyvolta.sched.loops.rows.known import Known, difference
+from polyvolta.sched.loops.rows.lanes import Group, Lane, classes, shadow
 from polyvolta.sched.loops.rows.linear import LOCAL, Key, System, coefficient, negated
 from polyvolta.sched.loops.rows.order import Compared, First, ends
 
@@ -34,39 +34,6 @@ MANY = 10  # classes beyond which values are not cut into cells
 NUMBERS = 32  # the same, where numbers bound all of them
 REST = 4  # loops beside the one over what all lanes have, beyond which they share one
 CELLS = 64, 16  # cells beyond which that is given up: of few classes or between numbers, and of many
-
-
-@dataclass(slots=True)
-class Group:
-    """Lanes that share a loop; `cell` bounds it, if their shadows do not."""
-
-    lanes: list[Lane]
-    cell: System | None = None
-
-    def classes(self, k: int, col: int) -> list[System]:
-        """The distinct shadows of the column."""
-        return [shadow(c, k, col) for c in classes(self.lanes, k, col)]
-
-
-def classes(lanes: Sequence[Lane], k: int, col: int) -> list[list[Lane]]:
-    """Lanes by what they say of a column."""
-    if len(lanes) == 1:
-        return [list(lanes)]
-    found: dict[tuple, list[Lane]] = {}
-    for lane in lanes:
-        found.setdefault(lane.said(k, col), []).append(lane)
-    return list(found.values())
-
-
-def shadow(lanes: Sequence[Lane], k: int, col: int) -> System:
-    """What all lanes of a class say: their shadow if they have one, else its rows that speak of the column."""
-    first = lanes[0].shadows[k]
-    if all(lane.shadows[k].ineqs == first.ineqs and lane.shadows[k].eqs == first.eqs for lane in lanes[1:]):
-        return first
-    ineqs, eqs, mods = first.rows_of(col)
-    out = System()
-    out.ineqs, out.eqs, out.mods = dict(ineqs), list(eqs), list(mods)
-    return out
 
 
 def groups(
@@ -90,6 +57,8 @@ def groups(
     col = columns[k]
     out = []
     for together in in_order(known, _alike(lanes, k, col, loop_type == "atomic"), k, columns, first):
+        if loop_type != "unroll":
+            together = interleaved(known, Group(together), k, col, alike=loop_type == "default").lanes
         each = classes(together, k, col) if len(together) > 1 and loop_type in ("separate", "core") else []
         whose = [_tested(known, some, columns[k:]) for some in each]
         if not each or (len(each) == 1 and len(whose[0]) == 1):
@@ -230,19 +199,6 @@ def cells(known: Known, shadows: Sequence[System], most: int = CELLS[0]) -> list
         out = new + rest
         if len(out) > most:
             return None
-    return out
-
-
-def difference(known: Known, a: System, rows: Sequence[tuple[Key, int]]) -> list[System]:
-    """Disjoint systems of the points of `a` at which not all rows hold."""
-    out = []
-    a = a.copy()
-    for key, const in rows:
-        part = a.copy()
-        part.ge(negated(key), -const - 1)
-        if not part.empty and not known.excludes(part):
-            out.append(part)
-            a.ge(key, const)
     return out
 
 

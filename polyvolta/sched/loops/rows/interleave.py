@@ -4,64 +4,81 @@ A loop of step 1 over both would ask at every value whose it is. Instead the val
 steps from one multiple to the next: lanes whose residues modulo the step differ stand one after another in the body,
 in the order of r. isl's generator shifts the statements' values likewise (Grosser, Verdoolaege and Cohen, TOPLAS 37,
 2015).
+
+Lanes are shifted before their values are cut (`groups`, `unions`): in terms of c, [2i] and [2i + 1] have the same ones,
+where cells of the member's own values would end between two that share an iteration. As r is less than the step,
+lanes run in the order of c, then of r (`order`). What a cut leaves of lanes may be shifted further.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from math import gcd
 
 from polyvolta.sched.loops.rows.bounds import sides
-from polyvolta.sched.loops.rows.groups import classes, shadow
 from polyvolta.sched.loops.rows.known import Known
-from polyvolta.sched.loops.rows.lanes import Lane
+from polyvolta.sched.loops.rows.lanes import Group, Lane, classes, shadow
 from polyvolta.sched.loops.rows.linear import System, plus
 from polyvolta.sched.loops.rows.strides import grid
 
-Parts = list[tuple[int, list[Lane]]]  # r, and the lanes at c + r, whose column is c
 
+def interleaved(known: Known, group: Group, k: int, col: int, alike: bool = False) -> Group:
+    """The lanes shifted by their residues modulo the step that all share, counted from one that has a shift of 0.
 
-def interleaved(known: Known, lanes: Sequence[Lane], k: int, col: int) -> Parts:
-    """The lanes by residue modulo the step that all share, in order; all at r = 0 where residues are alike or unknown.
+    Which residue that is is chosen such that the lanes differ least in their bounds. As they are, but counted from the
+    least, where residues are alike or unknown.
 
-    Which residue is called r = 0 is chosen such that the lanes differ least in their bounds.
+    Parameters
+    ----------
+    alike : only where that is the step of each: around one value, or to where lanes of a wider step end, values are
+        better cut as they are first (`unions`), and what is left shifted.
     """
-    alone = [(0, list(lanes))]
-    each = classes(lanes, k, col)
+    group = _from_least(group, k, col)
+    each = classes(group.lanes, k, col)
     if len(each) < 2:
-        return alone
+        return group
     grids = [grid(known, shadow(c, k, col), col) for c in each]
     step = gcd(*[s for s, _ in grids])
-    if step < 2:
-        return alone
+    if step < 2 or (alike and any(s != step for s, _ in grids)):
+        return group
     first = grids[0][1]
     residues = []
     for _, (key, const) in grids:
         whole, shift = known.grid(plus(1, key, -1, first[0]))
         if whole % step:
-            return alone
+            return group
         residues.append((shift + const - first[1]) % step)
     if len(set(residues)) == 1:
-        return alone
+        return group
     return min(
         (_from(base, step, residues, each, k, col) for base in sorted(set(residues))),
-        key=lambda p: _apart(known, p, k, col),
+        key=lambda g: _apart(known, g, k, col),
     )
 
 
-def _from(base: int, step: int, residues: list[int], each: list[list[Lane]], k: int, col: int) -> Parts:
-    """The lanes by residue, counted from one of them."""
-    found: dict[int, list[Lane]] = {}
+def _from_least(group: Group, k: int, col: int) -> Group:
+    """The group with a least shift of 0."""
+    least = min(lane.shift for lane in group.lanes)
+    if not least:
+        return group
+    cell = None if group.cell is None else group.cell.copy()
+    if cell is not None:
+        cell.replace(col, ((col, 1),), -least)
+    return Group([lane.shifted(k, col, -least) for lane in group.lanes], cell)
+
+
+def _from(base: int, step: int, residues: list[int], each: list[list[Lane]], k: int, col: int) -> Group:
+    """The lanes shifted by their residues, counted from one of them."""
+    lanes = []
     for r, some in zip(residues, each, strict=True):
-        shift = (r - base) % step
-        found.setdefault(shift, []).extend([lane.fix(k, col, ((col, 1),), shift) for lane in some] if shift else some)
-    return sorted(found.items())
+        by = (r - base) % step
+        lanes += [lane.shifted(k, col, by) for lane in some] if by else some
+    return Group(sorted(lanes, key=lambda lane: lane.shift))
 
 
-def _apart(known: Known, parts: Parts, k: int, col: int) -> tuple[int, int]:
+def _apart(known: Known, group: Group, k: int, col: int) -> tuple[int, int]:
     """How many different things are said of the column: bounds, within its residue class, and shadows."""
     found = set()
-    each = [shadow(c, k, col) for c in classes([lane for _, lanes in parts for lane in lanes], k, col)]
+    each = group.classes(k, col)
     for s in each:
         stepping = System()
         stepping.mods = s.mods

@@ -358,6 +358,19 @@ class Known:
         return integer.is_empty(len(place), [dense(place, *r) for r in eqs], [dense(place, *r) for r in ineqs])
 
 
+def difference(known: Known, a: System, rows: Sequence[tuple[Key, int]]) -> list[System]:
+    """Disjoint systems of the points of `a` at which not all rows hold."""
+    out = []
+    a = a.copy()
+    for key, const in rows:
+        part = a.copy()
+        part.ge(negated(key), -const - 1)
+        if not part.empty and not known.excludes(part):
+            out.append(part)
+            a.ge(key, const)
+    return out
+
+
 def strides_of(eqs: Iterable[tuple[Key, int]]) -> Iterator[tuple[Key, int, int]]:
     """The congruences of single columns that equalities make: c0 = 2*c1 + 1 says that c0 is odd."""
     for key, const in eqs:

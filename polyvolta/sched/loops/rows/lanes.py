@@ -7,6 +7,7 @@ whole band. What then speaks of the column of loop k are its bounds; what does n
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import islice
 from math import gcd
 
@@ -26,14 +27,16 @@ class Lane:
 
     Parameters
     ----------
+    shift : what the member at hand has beyond its column (see `interleave`).
     left : numbers of the regions that the band isolates in which the piece is not, as far as the loops outside decide.
     """
 
-    __slots__ = ("_around", "_said", "left", "piece", "shadows")
+    __slots__ = ("_around", "_said", "left", "piece", "shadows", "shift")
 
     def __init__(self, piece: Piece, shadows: list[System]) -> None:
         self.piece, self.shadows = piece, shadows
         self.left: frozenset[int] = frozenset()
+        self.shift = 0
         self._around: dict[int, tuple[System, Ends, Ends, System]] = {}
         self._said: dict[int, tuple[System, int, tuple]] = {}
 
@@ -123,7 +126,7 @@ class Lane:
     def copy(self) -> Lane:
         """One that can be changed."""
         out = Lane(self.piece.copy(), [s.copy() for s in self.shadows])
-        out.left = self.left
+        out.left, out.shift = self.left, self.shift
         return out
 
     @property
@@ -140,8 +143,9 @@ class Lane:
         return out
 
     def fix(self, k: int, col: int, key: Key, const: int, den: int = 1) -> Lane:
-        """The lane at one value (key . x + const)/den of loop k; a new one."""
+        """The lane at one value (key . x + const)/den of loop k; a new one, that is not shifted."""
         out = self.copy()
+        out.shift = 0
         out.piece.replace(col, key, const, den)
         out.piece.system.mod(key, const, den)
         out.piece.settle()
@@ -149,6 +153,56 @@ class Lane:
             s.replace(col, key, const, den)
             s.mod(key, const, den)
         return out
+
+    def shifted(self, k: int, col: int, by: int) -> Lane:
+        """The lane with a column for loop k that is less by a number; a new one."""
+        out = self.fix(k, col, ((col, 1),), by)
+        out.shift = self.shift + by
+        return out
+
+
+Parts = list[tuple[int, list[Lane]]]  # shifts, in order, and the lanes that have them
+
+
+@dataclass(slots=True)
+class Group:
+    """Lanes that share a loop; `cell` bounds it, if their shadows do not."""
+
+    lanes: list[Lane]
+    cell: System | None = None
+
+    def classes(self, k: int, col: int) -> list[System]:
+        """The distinct shadows of the column."""
+        return [shadow(c, k, col) for c in classes(self.lanes, k, col)]
+
+    @property
+    def parts(self) -> Parts:
+        """The lanes by their shifts."""
+        found: dict[int, list[Lane]] = {}
+        for lane in self.lanes:
+            found.setdefault(lane.shift, []).append(lane)
+        return sorted(found.items())
+
+
+def classes(lanes: Sequence[Lane], k: int, col: int) -> list[list[Lane]]:
+    """Lanes by what they say of a column."""
+    if len(lanes) == 1:
+        return [list(lanes)]
+    found: dict[tuple, list[Lane]] = {}
+    for lane in lanes:
+        found.setdefault(lane.said(k, col), []).append(lane)
+    return list(found.values())
+
+
+def shadow(lanes: Sequence[Lane], k: int, col: int) -> System:
+    """What all lanes of a class say: their shadow if they have one, else its rows that speak of the column."""
+    first = lanes[0].shadows[k]
+    if all(lane.shadows[k].ineqs == first.ineqs and lane.shadows[k].eqs == first.eqs for lane in lanes[1:]):
+        return first
+    ineqs, eqs, mods = first.rows_of(col)
+    out = System()
+    out.ineqs, out.eqs, out.mods = dict(ineqs), list(eqs), list(mods)
+    return out
 
 
 def tight(columns: Columns, system: System, depth: int, gone: set[int]) -> Iterator[Row]:

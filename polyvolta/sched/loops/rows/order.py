@@ -60,6 +60,8 @@ class Compared:
                 return True
             if most >= 1:
                 return False
+            if at == self.k and p.shift != q.shift:  # shifts are less than the step of both columns
+                return p.shift < q.shift
         return self.first is not None and self.first(p, q)
 
     def _never(self, key: tuple, a: System, b: System) -> bool:

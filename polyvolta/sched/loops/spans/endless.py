@@ -19,8 +19,7 @@ from typing import NoReturn
 from polyvolta.sched.errors import NotScannable
 from polyvolta.sched.loops.conditions import anywhere, exactly
 from polyvolta.sched.loops.rows.bounds import Bounds, sides
-from polyvolta.sched.loops.rows.groups import difference
-from polyvolta.sched.loops.rows.known import Known
+from polyvolta.sched.loops.rows.known import Known, difference
 from polyvolta.sched.loops.rows.lanes import Lane
 from polyvolta.sched.loops.rows.linear import System
 from polyvolta.sched.tree import Path, Schedule

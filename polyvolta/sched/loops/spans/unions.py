@@ -21,9 +21,9 @@ from collections.abc import Sequence
 from itertools import compress
 
 from polyvolta.sched.loops.rows.bounds import bounds
-from polyvolta.sched.loops.rows.groups import Group, classes, difference, in_order
-from polyvolta.sched.loops.rows.known import ALMOST, Known, always
-from polyvolta.sched.loops.rows.lanes import Lane
+from polyvolta.sched.loops.rows.groups import in_order
+from polyvolta.sched.loops.rows.known import ALMOST, Known, always, difference
+from polyvolta.sched.loops.rows.lanes import Group, Lane, classes
 from polyvolta.sched.loops.rows.linear import LOOP, Key, System, coefficient, negated, plus, without
 from polyvolta.sched.loops.rows.order import First
 from polyvolta.sched.loops.rows.strides import common_stride, grid
