@@ -28,8 +28,9 @@ from polyvolta.sched.loops.members import BandLoops
 from polyvolta.sched.loops.names import extents, mapped_names
 from polyvolta.sched.loops.rows.columns import Columns
 from polyvolta.sched.loops.rows.known import Known
-from polyvolta.sched.loops.rows.lanes import Lane
+from polyvolta.sched.loops.rows.lanes import Lane, one_by_one
 from polyvolta.sched.loops.rows.linear import System, local
+from polyvolta.sched.loops.rows.order import in_turn
 from polyvolta.sched.loops.rows.pieces import Piece, Value
 from polyvolta.sched.loops.state import State
 from polyvolta.sched.loops.writer import Writer
@@ -260,22 +261,33 @@ class Scanner(Writer):
         """The pieces with the members of a band equated to their columns, and their shadows."""
         out = []
         for piece in state.pieces:
-            piece = piece.copy()
-            for m, col in zip(members, columns, strict=True):
-                if col:
-                    piece.equate(col, m.of(piece.statement))
-            piece.pin(state.outer)
-            piece.promote(state.outer)
-            if self.parted:
-                piece.tie([col for col in columns if col])
-                piece.land([col for col in loops if col][1:], state.outer)
-                if piece.locals():
-                    piece.flatten()
-            if not piece.system.empty:
-                lane = Lane.of(piece, loops, state.known)
-                if not (lane.empty or state.nowhere(lane, loops[0] if loops else 0)):
-                    out.append(lane)
+            lane = self.lane(piece, state, members, columns, loops)
+            lanes = [lane]
+            if self.parted and not (lane.exact or lane.empty):
+                names = {name for m in members for name in m.of(piece.statement).names() & piece.images.keys()}
+                few = one_by_one(piece, names, lambda p: self.lane(p, state, members, columns, loops))
+                lanes = few if few is not None and in_turn(state.known, few, loops) else lanes
+            for one in lanes:
+                if not (one.empty or state.nowhere(one, loops[0] if loops else 0)):
+                    out.append(one)
         return out
+
+    def lane(
+        self, piece: Piece, state: State, members: Sequence[Member], columns: Sequence[int], loops: Sequence[int]
+    ) -> Lane:
+        """A piece with the members of a band equated to their columns, and its shadows."""
+        piece = piece.copy()
+        for m, col in zip(members, columns, strict=True):
+            if col:
+                piece.equate(col, m.of(piece.statement))
+        piece.pin(state.outer)
+        piece.promote(state.outer)
+        if self.parted:
+            piece.tie([col for col in columns if col])
+            piece.land([col for col in loops if col][1:], state.outer)
+            if piece.locals():
+                piece.flatten()
+        return Lane(piece, []) if piece.system.empty else Lane.of(piece, loops, state.known)
 
     def regions(
         self, node: Band, at: Path, columns: Sequence[int], loops: Sequence[int], state: State

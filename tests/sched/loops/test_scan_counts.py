@@ -114,7 +114,18 @@ TREES = {
         """{ domain: "[N] -> { T[i, j] : 1 <= i <= N and -2 <= j <= 1 }", child: { schedule:
              "[{ T[i, j] -> [(j mod 4)] }, { T[i, j] -> [((j + 2) mod 3)] }]", child: { sequence: [
              { filter: "{ T[i, j] : j = 0 }" }, { filter: "{ T[i, j] : j >= 1 or j <= -1 }" } ] } } }""",
-        {0: 1, 4: 101, 100: 1061},
+        {0: 4, 4: 20, 100: 404},
+    ),
+    "five instances, and floors of a parameter in their places": (
+        """{ domain: "[N] -> { S[i] : 0 <= i <= 4 }", child: { schedule: "[N] -> [{ S[i] -> [(floor(i/2))] },
+             { S[i] -> [(floor((2*floor((3i + 1)/2) - N)/4))] }, { S[i] -> [(i mod 4)] },
+             { S[i] -> [((2*floor((3i + 1)/2) - N) mod 4)] }]" } }""",
+        {0: 0, 40: 0, 100: 0},
+    ),
+    "three instances whose order is not that of their iterator": (
+        """{ domain: "{ T[i] : 0 <= i <= 2 }", child: { schedule:
+             "[{ T[i] -> [(floor((i - 3*floor((i + 2)/3))/2))] }, { T[i] -> [(floor(3i/2))] }]" } }""",
+        {0: 0},
     ),
     "eight upper bounds, one of which grows and counts at few sizes": (
         """{ domain: "[N] -> { A[c, i] : 0 <= c <= 6 and 0 <= i <= 1; B[c, i] : 0 <= c <= 5 and 0 <= i <= 2;

@@ -6,7 +6,7 @@ whole band. What then speaks of the column of loop k are its bounds; what does n
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from math import gcd
@@ -20,6 +20,7 @@ from polyvolta.sets.budgets import bounded
 
 MISSED = 8  # values beyond its integers that a bound is looked at for
 WORTH = 2000  # steps that one of these may take
+FEW = 8  # parts of a piece at single values of iterators
 
 
 class Lane:
@@ -134,6 +135,11 @@ class Lane:
         """Whether a contradiction is plain."""
         return self.piece.system.empty or any(s.empty for s in self.shadows)
 
+    @property
+    def exact(self) -> bool:
+        """Whether loops over the shadows run no further than there are instances, as far as projecting says."""
+        return all(s.exact for s in self.shadows)
+
     def restrict(self, rows: System, k: int) -> Lane:
         """The lane within some rows over what is outside and loop k; a new one."""
         out = self.copy()
@@ -203,6 +209,30 @@ def shadow(lanes: Sequence[Lane], k: int, col: int) -> System:
     out = System()
     out.ineqs, out.eqs, out.mods = dict(ineqs), list(eqs), list(mods)
     return out
+
+
+def one_by_one(
+    piece: Piece, names: Collection[str], lane_of: Callable[[Piece], Lane], most: int = FEW
+) -> list[Lane] | None:
+    """Exact lanes of the parts of a piece at single values of iterators; None where they are not exact, or not few.
+
+    Loops over S[i] -> [(i + 2) mod 3, floor(3*i/2)] run too far, and test what i is. Of 0 <= i <= 2 each has its place.
+
+    Parameters
+    ----------
+    names : the iterators.
+    lane_of : makes a lane of a part.
+    """
+    out: list[Lane] = []
+    for part in piece.at_values(names, most):
+        lane = lane_of(part)
+        if lane.empty:
+            continue
+        some = [lane] if lane.exact else one_by_one(part, names, lane_of, most - len(out))
+        if some is None:
+            return None
+        out += some
+    return out if 0 < len(out) <= most else None
 
 
 def tight(columns: Columns, system: System, depth: int, gone: set[int]) -> Iterator[Row]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
+from itertools import combinations
 from math import gcd, inf
 
 from polyvolta.sched.loops.rows.known import Known
@@ -77,6 +78,12 @@ class Compared:
         if found is None:
             found = self._rows[id(s)] = tuple([row for row in s.every_ge() if not self.known.says(*row)])
         return found
+
+
+def in_turn(known: Known, lanes: Sequence[Lane], columns: Sequence[int]) -> bool:
+    """Whether of every two lanes one ends before the other begins."""
+    compared = Compared(known, 0, columns, None)
+    return all(compared.precedes(a, b) or compared.precedes(b, a) for a, b in combinations(lanes, 2))
 
 
 def _furthest(

@@ -13,7 +13,7 @@ function of loop variables outside becomes an outer column itself.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from math import gcd
 
 from polyvolta.sched.loops.rows.columns import Columns, reduced_floor
@@ -264,6 +264,26 @@ class Piece:
             if high is not None and const + high < -v:
                 whole, shift = self.columns.quotient(-v, rest, const)
                 yield plus(1, ((col, 1),), -1, whole), -shift
+
+    def at_values(self, names: Collection[str], most: int) -> list[Piece]:
+        """The piece at each value of the local column that has the fewest, between numbers; none where none has.
+
+        Parameters
+        ----------
+        names : iterators of whose values the column is a part.
+        most : values, beyond which there are none.
+        """
+        mine = {c for d in names for c, _ in self.images[d][0] if c >= LOCAL}
+        low, high = self.system.ends()
+        col = min((c for c in mine if c in low and c in high), key=lambda c: high[c] - low[c], default=None)
+        out: list[Piece] = []
+        for v in range(low[col], high[col] + 1) if col is not None and high[col] - low[col] < most else ():
+            part = self.copy()
+            part.replace(col, (), v)
+            part.settle()
+            part.fix_floors()
+            out += [] if part.system.empty else [part]
+        return out
 
     def land(self, columns: Sequence[int], outer: Callable[[Key], bool]) -> None:
         """Put in values that strides leave between bounds: c = 9 - t mod 12 where 0 <= c <= 9 and c + t = 9 mod 12.
