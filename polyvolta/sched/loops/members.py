@@ -203,7 +203,8 @@ class BandLoops(Around):
                 inner = inside.below(var(name) + shift)
                 for lane in lanes:
                     lane.shift = 0
-                    if lane.piece.floors and lane.piece.promote(inner.outer) and k + 1 < len(self.members):
+                    settled = bool(lane.piece.floors) and lane.piece.promote(inner.outer)
+                    if k + 1 < len(self.members) and (settled or lane.resolves(k, self.columns)):
                         lane.project(self.columns, inner.known, k + 1)
                 nest = self.moved(k, (((col, 1),), shift, 1)) if shift else self
                 body += nest.visit(k + 1, lanes, inner)

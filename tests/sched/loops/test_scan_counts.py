@@ -127,6 +127,11 @@ TREES = {
              "[{ T[i] -> [(floor((i - 3*floor((i + 2)/3))/2))] }, { T[i] -> [(floor(3i/2))] }]" } }""",
         {0: 0},
     ),
+    "a member that one outside leaves a value, by bounds of what both are made of": (
+        """{ domain: "[N] -> { T[i] : N <= i <= N + 1 }", child: { schedule:
+             "[{ T[i] -> [(2*floor(i/2) - i)] }, { T[i] -> [(5i - 3*floor((5i + 2)/3) + 2)] }]" } }""",
+        {0: 5, 7: 5, 100: 5},
+    ),
     "eight upper bounds, one of which grows and counts at few sizes": (
         """{ domain: "[N] -> { A[c, i] : 0 <= c <= 6 and 0 <= i <= 1; B[c, i] : 0 <= c <= 5 and 0 <= i <= 2;
              C[c, i] : 0 <= c <= 4 and 0 <= i <= 3; D[c, i] : 0 <= c <= 3 and 0 <= i <= 4;

@@ -124,6 +124,17 @@ class Lane:
         rest = self.piece.system.without(gone, known.low, known.high, resolve)
         return rest if found else None
 
+    def resolves(self, k: int, columns: Sequence[int]) -> bool:
+        """Whether a value of loop k leaves inner loops values (`resolved`), where projecting was not exact.
+
+        Of N <= i <= N + 1 for i = 2*c1 + 6*t - 3*c0 it leaves c1 + 3*t, and so c1 modulo 3, once c0 is known.
+        """
+        col, inner = columns[k], columns[k + 1 :]
+        if all(s.exact for s in self.shadows[k + 1 :]):
+            return False
+        found = _between(self.piece.system, col - LOOP + 1, set(filter(None, inner)))
+        return any(coefficient(f, col) for f, _, _, _ in found)
+
     def copy(self) -> Lane:
         """One that can be changed."""
         out = Lane(self.piece.copy(), [s.copy() for s in self.shadows])
@@ -241,6 +252,13 @@ def tight(columns: Columns, system: System, depth: int, gone: set[int]) -> Itera
     0 <= f + g*h + c <= g - 1 says that h is -floor((f + c)/g). Here f is of what is outside of loop `depth`, which has
     its value already, and h of two columns or more that are not, one of which is to go: the row takes it away.
     """
+    for f, h, g, low in _between(system, depth, gone):
+        whole, shift = columns.quotient(g, f, low)
+        yield plus(1, whole, 1, tuple([(c, v // g) for c, v in h])), shift
+
+
+def _between(system: System, depth: int, gone: set[int]) -> Iterator[tuple[Key, Key, int, int]]:
+    """The (f, h, g, low) of opposite inequalities 0 <= f + g*h + low <= g - 1 that `tight` uses."""
     for key, low in system.ineqs.items():
         f = tuple([t for t in key if outside((t,), depth)])
         h = tuple([t for t in key if t not in f])
@@ -249,5 +267,4 @@ def tight(columns: Columns, system: System, depth: int, gone: set[int]) -> Itera
         g = gcd(*[v for _, v in h])
         high = system.ineqs.get(negated(key))
         if g > 1 and high is not None and low + high < g:
-            whole, shift = columns.quotient(g, f, low)
-            yield plus(1, whole, 1, tuple([(c, v // g) for c, v in h])), shift
+            yield f, h, g, low
