@@ -132,6 +132,14 @@ TREES = {
              "[{ T[i] -> [(2*floor(i/2) - i)] }, { T[i] -> [(5i - 3*floor((5i + 2)/3) + 2)] }]" } }""",
         {0: 5, 7: 5, 100: 5},
     ),
+    "parts of a statement between which a size decides": (
+        """{ domain: "[N, M] -> { S[i] : 0 <= 2i <= N + 1 }", child: { sequence: [
+             { filter: "[N, M] -> { S[i] : N <= 6 and M = -1 }" },
+             { filter: "[N, M] -> { S[i] : M <= -2 or M >= 0 or N >= 7 }", child: { schedule:
+             "[{ S[i] -> [(i)] }, { S[i] -> [(i mod 3)] }, { S[i] -> [(1 - i)] }]",
+             options: "{ atomic[0]; separate[1] }" } } ] } }""",
+        {6: 20, 40: 88, 100: 208},
+    ),
     "eight upper bounds, one of which grows and counts at few sizes": (
         """{ domain: "[N] -> { A[c, i] : 0 <= c <= 6 and 0 <= i <= 1; B[c, i] : 0 <= c <= 5 and 0 <= i <= 2;
              C[c, i] : 0 <= c <= 4 and 0 <= i <= 3; D[c, i] : 0 <= c <= 3 and 0 <= i <= 4;

@@ -42,6 +42,21 @@ def test_alternatives_say_what_is_not_known_outside(outer, cases, left):
     assert found == (If((outer,), (other, *inside), ()),)
 
 
+def test_neighbours_that_do_the_same_are_one_where_one_of_them_always_runs():
+    other = Call("T", (), ())
+    assert tidied((If((FROM_3,), (CALL,), ()), If((UP_TO_2,), (CALL,), ()))) == (CALL,)
+    assert tidied((If((M_FROM_1, FROM_3), (CALL, other), ()), If((UP_TO_2, M_FROM_1), (CALL, other), ()))) == (
+        If((M_FROM_1,), (CALL, other), ()),
+    )
+    for some in (
+        (If((FROM_3,), (CALL,), ()), If((UP_TO_3,), (CALL,), ())),  # both run where N is 3
+        (If((FROM_5,), (CALL,), ()), If((UP_TO_3,), (CALL,), ())),  # none where it is 4
+        (If((FROM_3,), (CALL,), ()), If((UP_TO_2,), (other,), ())),
+        (If((FROM_3, M_FROM_1), (CALL,), ()), If((UP_TO_2, M_UP_TO_0), (CALL,), ())),
+    ):
+        assert tidied(some) == some
+
+
 def test_arguments_have_no_floors_that_a_remainder_decides():
     tree = """{ domain: "[N] -> { S[i, j] : 0 <= i <= 3 and j = 2*floor(N/2) }",
                 child: { guard: "[N] -> { [] : N mod 2 = 0 }", child: { schedule: "[{ S[i, j] -> [(i)] }]" } } }"""

@@ -27,6 +27,11 @@ def tidied(body: tuple[Ast, ...]) -> tuple[Ast, ...]:
         same &= node is inside
         last = out[-1] if out else None
         if isinstance(node, If) and isinstance(last, If):
+            either = _either(last, node)
+            if either is not None:
+                out[-1:] = either
+                same = False
+                continue
             shared = tuple(c for c in last.conditions if c in node.conditions)
             if _depth(last) < DEEP:
                 shared = _weaker(last.conditions, node.conditions)
@@ -37,6 +42,17 @@ def tidied(body: tuple[Ast, ...]) -> tuple[Ast, ...]:
                 continue
         out.append(node)
     return body if same else tuple(out)
+
+
+def _either(a: If, b: If) -> tuple[Ast, ...] | None:
+    """What two neighbours do that do the same, one of them where the other does not."""
+    shared = tuple(c for c in a.conditions if c in b.conditions)
+    mine, other = ([c for c in node.conditions if c not in shared] for node in (a, b))
+    if not (len(mine) == len(other) == 1 and _excludes(mine[0], other[0]) and _covers(mine[0], other[0])):
+        return None
+    if a.body != b.body:
+        return None
+    return (If(shared, a.body, a.at),) if shared else a.body
 
 
 def _inside(node: Ast) -> Ast:
