@@ -15,7 +15,7 @@ from polyvolta.sched.errors import NotScannable
 from polyvolta.sched.loops.around import Around
 from polyvolta.sched.loops.ast import Ast, For
 from polyvolta.sched.loops.conditions import any_of, guarded, loosened, stated
-from polyvolta.sched.loops.hoisting.needs import less, needed
+from polyvolta.sched.loops.hoisting.needs import less, needed, needed_cases
 from polyvolta.sched.loops.rows.bounds import Bounds, constant_span, end, longest
 from polyvolta.sched.loops.rows.groups import groups, isolated
 from polyvolta.sched.loops.rows.interleave import interleaved
@@ -210,7 +210,10 @@ class BandLoops(Around):
                 body += nest.visit(k + 1, lanes, inner)
         if not body:
             return ()
-        conditions = stated(known.columns, needed(known, inside.known, body, col, b.system(col)), writer.tidy)
+        rows = needed(known, inside.known, body, col, b.system(col))
+        conditions = stated(known.columns, rows, writer.tidy)
+        cases = needed_cases(known.given(rows), inside.known, body, b.system(col)) if writer.parted else ()
+        conditions += any_of([stated(known.columns, s, writer.tidy) for s in cases]) if cases else ()
         loop = For(name, low, high, b.step, m.unroll, less(body, conditions), self.at, k, m.coincident)
         return guarded(conditions, (loop,), self.at)
 

@@ -140,6 +140,13 @@ TREES = {
              options: "{ atomic[0]; separate[1] }" } } ] } }""",
         {6: 20, 40: 88, 100: 208},
     ),
+    "alternatives of which each leaves few sizes, one by a value of the loop alone": (
+        """{ domain: "[N] -> { S[i] : N <= 2i <= N + 3 }", child: { schedule:
+             "[{ S[i] -> [(i - 2*floor((i + 1)/2) + 2)] }, { S[i] -> [(3i - 4*floor((3i + 3)/4) + 3)] }]", child: {
+             guard: "[N] -> { [a, b] : N <= 4; [a, b] : b mod 3 = 0 }", child: {
+             guard: "[N] -> { [a, b] : b >= 1; [a, b] : b <= -1 }" } } } }""",
+        {4: 21, 9: 2, 100: 2},
+    ),
     "eight upper bounds, one of which grows and counts at few sizes": (
         """{ domain: "[N] -> { A[c, i] : 0 <= c <= 6 and 0 <= i <= 1; B[c, i] : 0 <= c <= 5 and 0 <= i <= 2;
              C[c, i] : 0 <= c <= 4 and 0 <= i <= 3; D[c, i] : 0 <= c <= 3 and 0 <= i <= 4;

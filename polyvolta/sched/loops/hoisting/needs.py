@@ -12,13 +12,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import product
+from itertools import islice, product
 
 from polyvolta.sched.loops.ast import AnyOf, Ast, Block, Condition, For, If
-from polyvolta.sched.loops.conditions import beyond, has_rows, implied
+from polyvolta.sched.loops.conditions import beyond, exactly, has_rows, implied
 from polyvolta.sched.loops.rows.known import Known
 from polyvolta.sched.loops.rows.linear import LOOP, Congruence, Key, System, coefficient, negated
-from polyvolta.sets import Aff
+from polyvolta.sets import Aff, BudgetExceeded
+from polyvolta.sets.budgets import bounded
+
+CASES = 4  # alternatives in a loop beyond which they are not looked at
+WORTH = 1000  # steps that one of these may take
 
 
 def whole(known: Known, shadow: System, col: int) -> list[Congruence]:
@@ -30,6 +34,12 @@ def whole(known: Known, shadow: System, col: int) -> list[Congruence]:
 
 def seldom(known: Known, key: Key, const: int) -> bool:
     """Whether a row `>= 0` holds at no large sizes that are alike: N is 4 at most, or less than M."""
+    found = _growth(known, key, const)
+    return found is not None and (found[0] < 0 or (found[0] == 0 and found[1] < 0))
+
+
+def _growth(known: Known, key: Key, const: int) -> tuple[int, int] | None:
+    """What a row becomes as all sizes do, (g, c) for multiples of g*n + c at most; None where it speaks of more."""
     growth, den = 0, 1  # per unit of all sizes, as a fraction
     for c, v in key:
         least, most = known.low.get(c), known.high.get(c)
@@ -42,10 +52,10 @@ def seldom(known: Known, key: Key, const: int) -> bool:
             elif end is not None:
                 const += v * end
             else:
-                return False
+                return None
         else:
             growth += v * den
-    return growth < 0 or (growth == 0 and const < 0)
+    return growth, const
 
 
 def needed(outer: Known, inner: Known, body: Sequence[Ast], col: int, loop: System) -> System:
@@ -74,6 +84,75 @@ def needed(outer: Known, inner: Known, body: Sequence[Ast], col: int, loop: Syst
         if seldom(outer, *row):
             found.ge(*row)
     return beyond(outer, found) if has_rows(found) else found
+
+
+def needed_cases(outer: Known, inner: Known, body: Sequence[Ast], loop: System) -> list[System]:
+    """Cases on sizes of which one holds where anything in a loop runs, by the alternatives of the conditions in it.
+
+    Of n <= 4 or c0 mod 3 = 0, where 1 <= c0 <= 3 and (n + 2*c0) mod 8 >= 4, the second one leaves c0 = 3, and
+    (n - 1) mod 8 >= 4. None where that takes more than a test a case, or holds at most sizes, or cases are too many.
+
+    Parameters
+    ----------
+    outer, inner : what is known outside, and inside.
+    loop : its bounds.
+    """
+    cases = [_stating(inner, some) for some in islice(_alternatives(body), CASES + 1)]
+    if not 1 < len(cases) <= CASES or not all(_speaks_of_sizes(inner, s) for s in cases):
+        return []
+    found: list[System] = []
+    try:
+        for case in cases:
+            found += bounded(WORTH, _of_sizes, inner, case.add(loop))
+    except BudgetExceeded:
+        return []
+    found = [beyond(outer, s) for s in found if not outer.excludes_exactly(s)]
+    return found if len(found) > 1 and all(_one_test(outer, s) for s in found) else []
+
+
+def _speaks_of_sizes(known: Known, system: System) -> bool:
+    """Whether there is a parameter in a system, or in a floor of it."""
+    sizes, affs = known.columns.sizes, known.columns.affs
+    return any(c in affs and affs[c].names() & sizes for c in system.columns())
+
+
+def _one_test(known: Known, system: System) -> bool:
+    """Whether a system over sizes is a row that is not known, and holds at small ones or for some remainders alone."""
+    if len(system.ineqs) + len(system.eqs) + len(system.mods) > 1:
+        return False
+    for key, const in system.ineqs.items():
+        remainder = any(c in known.columns.floors for c, _ in key)
+        found = _growth(known, key, const)
+        if not seldom(known, key, const) and not (remainder and found is not None and found[0] == 0):
+            return False
+    return True
+
+
+def _of_sizes(known: Known, system: System) -> list[System]:
+    """Where values of loops that are known of satisfy a system, as disjoint ones over sizes; changes it."""
+    for row in known.ineqs.items():
+        system.ge(*row)
+    gone: set[int] = set()
+    while True:
+        more = {c for c in system.columns() if not known.columns.of_sizes(((c, 1),))} - gone
+        if not more:
+            return exactly(known.columns, system, tuple(gone))
+        for floor in more & known.columns.floors.keys():
+            for row in known.columns.floor_rows(floor):
+                system.ge(*row)
+        gone |= more
+
+
+def _alternatives(body: Sequence[Ast]) -> Iterator[list[Condition]]:
+    """Conditions of which, where something in some code runs, those of one list hold."""
+    for node in body:
+        if not isinstance(node, If):
+            yield []
+            continue
+        plain = [c for c in node.conditions if not isinstance(c, AnyOf)]
+        for some in product(*[c.alternatives for c in node.conditions if isinstance(c, AnyOf)]):
+            for inner in _alternatives(node.body):
+                yield [*plain, *[c for case in some for c in case], *inner]
 
 
 def needed_by_all(known: Known, body: Sequence[Ast]) -> System:
