@@ -259,18 +259,17 @@ class Scanner(Writer):
         self, state: State, members: Sequence[Member], columns: Sequence[int], loops: Sequence[int]
     ) -> list[Lane]:
         """The pieces with the members of a band equated to their columns, and their shadows."""
-        out = []
-        for piece in state.pieces:
-            lane = self.lane(piece, state, members, columns, loops)
-            lanes = [lane]
+        equated = lambda p: self.lane(p, state, members, columns, loops)  # noqa: E731
+        whole = [equated(piece) for piece in state.pieces]
+        each = [[lane] for lane in whole]
+        for piece, lane, some in zip(state.pieces, whole, each, strict=True):
             if self.parted and not (lane.exact or lane.empty):
                 names = {name for m in members for name in m.of(piece.statement).names() & piece.images.keys()}
-                few = one_by_one(piece, names, lambda p: self.lane(p, state, members, columns, loops))
-                lanes = few if few is not None and in_turn(state.known, few, loops) else lanes
-            for one in lanes:
-                if not (one.empty or state.nowhere(one, loops[0] if loops else 0)):
-                    out.append(one)
-        return out
+                some[:] = one_by_one(piece, names, equated) or [lane]
+        taken = in_turn(state.known, each, loops)
+        out = [one for lane, some, turn in zip(whole, each, taken, strict=True) for one in (some if turn else [lane])]
+        first = loops[0] if loops else 0
+        return [one for one in out if not (one.empty or state.nowhere(one, first))]
 
     def lane(
         self, piece: Piece, state: State, members: Sequence[Member], columns: Sequence[int], loops: Sequence[int]

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
-from itertools import combinations
 from math import gcd, inf
 
 from polyvolta.sched.loops.rows.known import Known
@@ -80,10 +79,18 @@ class Compared:
         return found
 
 
-def in_turn(known: Known, lanes: Sequence[Lane], columns: Sequence[int]) -> bool:
-    """Whether of every two lanes one ends before the other begins."""
+def in_turn(known: Known, each: Sequence[Sequence[Lane]], columns: Sequence[int]) -> list[bool]:
+    """For several lists of lanes, whether all lanes of one, where they are more, take turns with all others.
+
+    Two take turns if one ends before the other begins.
+    """
     compared = Compared(known, 0, columns, None)
-    return all(compared.precedes(a, b) or compared.precedes(b, a) for a, b in combinations(lanes, 2))
+
+    def turns(a: Lane, b: Lane) -> bool:
+        return a is b or compared.precedes(a, b) or compared.precedes(b, a)
+
+    every = [lane for some in each for lane in some if not lane.empty]
+    return [len(some) > 1 and all(turns(a, b) for a in some for b in every) for some in each]
 
 
 def _furthest(
