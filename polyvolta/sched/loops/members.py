@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from polyvolta.sched.errors import NotScannable
 from polyvolta.sched.loops.around import Around
-from polyvolta.sched.loops.ast import Ast, For
+from polyvolta.sched.loops.ast import Ast, Condition, For
 from polyvolta.sched.loops.conditions import any_of, guarded, loosened, stated
 from polyvolta.sched.loops.hoisting.needs import less, needed, needed_cases
 from polyvolta.sched.loops.rows.bounds import Bounds, constant_span, end, longest
@@ -133,16 +133,18 @@ class BandLoops(Around):
             if cases is not None:
                 return guarded(conditions, cases, self.at)
             b.high, b.highs = [], []
+        told: tuple[Condition, ...] = ()
         if value is None and b.bounded(-1):
             if where is None and len(lanes) > 1 and self.writer.parted:
                 where = self.several(k, lanes, b, state)
-            conditions += self.somewhere(where, b, state) if where is not None else ()
+            told = self.somewhere(where, b, state) if where is not None else ()
+            conditions += told
         if value is not None:
             body = self.at_value(k, group.parts, value, state)
         elif unroll:
             body = self.unrolled(k, lanes, b, state)
         else:
-            body = self.loop(k, group.parts, b, state.sharing() if len(shadows) > 1 else state)
+            body = self.loop(k, group.parts, b, state.sharing() if len(shadows) > 1 else state, bool(told))
         return guarded(conditions, body, self.at)
 
     def at_value(self, k: int, parts: Parts, value: Value, state: State, again: bool = False) -> tuple[Ast, ...]:
@@ -191,8 +193,8 @@ class BandLoops(Around):
             out += self.at_value(k, [(0, lanes)], (key, const + t * b.step, 1), state, True)
         return tuple(out)
 
-    def loop(self, k: int, parts: Parts, b: Bounds, state: State) -> tuple[Ast, ...]:
-        """One loop."""
+    def loop(self, k: int, parts: Parts, b: Bounds, state: State, told: bool) -> tuple[Ast, ...]:
+        """One loop; `told` if it stands under alternatives already."""
         m, col, known, writer = self.members[k], self.columns[k], state.known, self.writer
         name = self.name(k)
         low, high = ends(writer, known, col, 1, b), ends(writer, known, col, -1, b)
@@ -212,7 +214,8 @@ class BandLoops(Around):
             return ()
         rows = needed(known, inside.known, body, col, b.system(col))
         conditions = stated(known.columns, rows, writer.tidy)
-        cases = needed_cases(known.given(rows), inside.known, body, b.system(col)) if writer.parted else ()
+        search = writer.parted and not told
+        cases = needed_cases(known.given(rows), inside.known, body, b.system(col)) if search else ()
         conditions += any_of([stated(known.columns, s, writer.tidy) for s in cases]) if cases else ()
         loop = For(name, low, high, b.step, m.unroll, less(body, conditions), self.at, k, m.coincident)
         return guarded(conditions, (loop,), self.at)

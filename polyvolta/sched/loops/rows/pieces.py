@@ -276,8 +276,10 @@ class Piece:
         mine = {c for d in names for c, _ in self.images[d][0] if c >= LOCAL}
         low, high = self.system.ends()
         col = min((c for c in mine if c in low and c in high), key=lambda c: high[c] - low[c], default=None)
+        if col is None or high[col] - low[col] >= most:
+            return []
         out: list[Piece] = []
-        for v in range(low[col], high[col] + 1) if col is not None and high[col] - low[col] < most else ():
+        for v in range(low[col], high[col] + 1):
             part = self.copy()
             part.replace(col, (), v)
             part.settle()
