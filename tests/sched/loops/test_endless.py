@@ -168,7 +168,7 @@ def test_isl_says_1_where_a_loop_goes_on():
 
 
 def test_what_never_runs_is_written():
-    after = "for (int c1 = 0; c1 < 6; c1 += 1)\n  T(c1);\n"
+    after = "for (int c1 = 0; c1 <= 5; c1 += 1)\n  T(c1);\n"
     found = node("{ S[i] -> [0, i] : i >= 0; T[i] -> [1, i] : 0 <= i <= 5 }").to_C_str()
     assert found == "{\n" + indent(ISL["{ S[i] -> [0] : i >= 0 }"].lstrip() + after, "  ") + "}\n"
 
@@ -178,7 +178,8 @@ def test_what_never_runs_is_written():
     [
         (
             "[N, M] -> { S[i] -> [i] : i >= 0 and N > 0; T[i] -> [i] : 0 <= i < M }",
-            "{\n  if (N >= 1)\n    for (int c0 = 0; 1; c0 += 1) {\n      S(c0);\n      if (c0 < M)\n        T(c0);\n    }\n"
+            "{\n  if (N >= 1)\n    for (int c0 = 0; 1; c0 += 1) {\n"
+            "      S(c0);\n      if (c0 < M)\n        T(c0);\n    }\n"
             "  if (N <= 0)\n    for (int c0 = 0; c0 < M; c0 += 1)\n      T(c0);\n}\n",
         ),
         (
