@@ -330,7 +330,10 @@ def check_structure(schedule: Schedule) -> None:
     """Refuse a tree that is no schedule; see `Schedule.check_structure`.
 
     A filter that is no child of a sequence or set narrows on purpose (PPCG's say which instances a thread runs), so
-    what it drops is not missed. Cost: linear in the tree, and a subtraction for each filter that has a set.
+    what it drops is not missed; nor is what a child drops for some values of parameters that it alone speaks of, as isl
+    writes such a filter with that of the child around it.
+
+    Cost: linear in the tree, and a subtraction for each filter that has a set.
     """
     _Check(schedule).node(schedule.root, (), Set._of((), []), {}, 0)
 
@@ -419,7 +422,7 @@ class _Check:
                 raise self.bad((*at, k), f"the children of a {what} are filters, not {kind_of(child)}")
             self.filter((*at, k), child, tuples)
         for s in names_of(instances):
-            left = instances.only(s)
+            left, own = instances.only(s), []
             for k, child in enumerate(node.children):
                 if not isinstance(child, Filter) or s not in child.statements:
                     continue
@@ -427,6 +430,10 @@ class _Check:
                 if not (twice := one - left).is_empty():
                     raise self.bad((*at, k), f"the filters overlap: {example(twice)} is in an earlier one too")
                 left = left - one
+                if new := [p for p in one.param_names if p not in instances.param_names]:
+                    own.append((one, new))
+            for one, new in own if not left.is_empty() else ():
+                left = left - one.project_out_param(*new)
             if not left.is_empty():
                 raise self.bad(at, f"no child of the {what} has {example(left)}", "every instance needs a place")
 

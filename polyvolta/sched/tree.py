@@ -48,6 +48,7 @@ from polyvolta.sched.nodes import (
     SetNode,
     with_children,
 )
+from polyvolta.sched.wrapped import statements
 from polyvolta.sets import Aff, Map, Set, nearest
 from polyvolta.sets.errors import kind_of
 
@@ -462,10 +463,14 @@ class Schedule(Shown):
         ----------
         domain : the instances.
 
+        Raises
+        ------
+        BadSchedule : a statement has no name, or that of another one.
+
         >>> print(Schedule.from_domain(Set("{ S[i] : 0 <= i < 8 }")))
         DOMAIN: S[i] : 0 ≤ i ≤ 7
         """
-        return cls(Domain(domain))
+        return cls(Domain(statements(domain)))
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401
         """isl's methods, which are no attributes of the class; see `polyvolta.sched.by_isl`."""

@@ -10,23 +10,42 @@ import re
 from dataclasses import replace
 from typing import TypeVar
 
+from polyvolta.sched.errors import BadSchedule
 from polyvolta.sets import Map, Set, Space, Tuple
 
 R = TypeVar("R", Set, Map)
 
 
 def labelled(some: R) -> R:
-    """A relation from a text, its wrapped statements called by their labels."""
-    return _called(some, lambda t: replace(t, name=t.label) if t.inner is not None else t)
+    """A relation as a tree has it, its wrapped statements called by their labels; one of a tree is as it is."""
+    return _called(some, lambda t: replace(t, name=plain_tuple(t).label) if t.inner is not None else t)
+
+
+def statements(instances: Set) -> Set:
+    """Instances as a tree has them, each of a statement with a name of its own.
+
+    Raises
+    ------
+    BadSchedule : a tuple has no name, or two have one.
+    """
+    instances, names = labelled(instances), set[str]()
+    for space, _ in instances.parts if isinstance(instances, Set) else ():
+        name = space.out.name
+        if name is None:
+            raise BadSchedule(f"the tuple {space.out} has no name", hint="a statement is written S[i, j]")
+        if name in names:
+            raise BadSchedule(f"a second statement is called {name}", where=str(plain(instances)))
+        names.add(name)
+    return instances
 
 
 def plain(some: R) -> R:
-    """A relation of a tree as a text has it."""
+    """A relation of a tree as texts and users have it."""
     return _called(some, plain_tuple)
 
 
 def plain_tuple(t: Tuple) -> Tuple:
-    """A statement's tuple as a text has it."""
+    """A statement's tuple as texts and users have it."""
     if t.inner is None or t.name is None or "[" not in t.name:
         return t
     return replace(t, name=t.name.partition("[")[0] or None)
@@ -42,6 +61,8 @@ def word(label: str) -> str:
 
 
 def _called(some: R, change) -> R:  # noqa: ANN001
+    if not isinstance(some, Set | Map):
+        return some  # who takes it says what it should have been
     if all(t is None or t.inner is None for s, _ in some.parts for t in (s.inp, s.out)):
         return some
     parts = [(Space(s.inp and change(s.inp), change(s.out)), cs) for s, cs in some.parts]

@@ -8,6 +8,7 @@ from dataclasses import replace
 from polyvolta.sched.cases import Cases
 from polyvolta.sched.errors import BadSchedule
 from polyvolta.sched.tree import Band, Domain, Leaf, Member, Schedule
+from polyvolta.sched.wrapped import labelled
 from polyvolta.sets import Aff, Map, NotAFunction, Set, Space, Tuple, aff, var
 from polyvolta.sets.errors import kind_of
 
@@ -31,6 +32,7 @@ def band_of(schedule: Map, instances: Set) -> Band:
     if not isinstance(schedule, Map):
         raise BadSchedule(f"the schedule of a band is a Map from instances, not {kind_of(schedule)}",
                           where=str(schedule), hint='Map("{ S[i] -> [i] }")')  # fmt: skip
+    schedule = labelled(schedule)
     rows: dict[str, list[list[tuple[Set, Aff]]]] = {}
     for space, _ in instances.parts:
         own = space.out

@@ -18,6 +18,7 @@ from polyvolta.sched.dependence.model import Flow
 from polyvolta.sched.dependence.sources import dataflow
 from polyvolta.sched.errors import BadProgram, BadSchedule
 from polyvolta.sched.tree import Schedule, SetNode
+from polyvolta.sched.wrapped import plain
 from polyvolta.sets import Map
 from polyvolta.sets.errors import kind_of
 
@@ -177,7 +178,7 @@ class UnionFlow:
             if order.find(SetNode):
                 raise BadSchedule("the tree has a set, whose children run in any order", where=str(order),
                                   hint="set_schedule_map(tree.to_map()) chooses one")  # fmt: skip
-            order = order.to_map()
+            order = plain(order.to_map())
         each = info.sink.domain_map()  # [sink -> element] -> sink
         if order is not None:
             order = order | each.apply_range(order)

@@ -27,9 +27,9 @@ from polyvolta.sched import passes
 from polyvolta.sched.by_isl.bands import band_of, map_of
 from polyvolta.sched.by_isl.kinds import ast_loop_type
 from polyvolta.sched.by_isl.standing import Standing
-from polyvolta.sched.errors import BadPath
+from polyvolta.sched.errors import BadArgument, BadPath, BadSchedule
 from polyvolta.sched.passes.common.places import inserted_at
-from polyvolta.sched.passes.common.subtree import anchor
+from polyvolta.sched.passes.common.subtree import anchor, not_anchored
 from polyvolta.sched.tree import (
     Band,
     Context,
@@ -47,6 +47,7 @@ from polyvolta.sched.tree import (
 from polyvolta.sched.tree import Sequence as SequenceNode
 from polyvolta.sched.views.isl_read import with_options
 from polyvolta.sched.views.isl_write import options_of, to_isl
+from polyvolta.sched.wrapped import labelled, plain
 from polyvolta.sets import Id, Map, Set, Space, Tuple
 from polyvolta.sets.errors import kind_of
 
@@ -58,12 +59,12 @@ class ScheduleNode(Standing):
     @staticmethod
     def from_domain(domain: Set) -> ScheduleNode:
         """The root of a tree that orders none of some instances."""
-        return ScheduleNode(Schedule(Domain(domain)))
+        return ScheduleNode(Schedule.from_domain(domain))
 
     @staticmethod
     def from_extension(extension: Map) -> ScheduleNode:
         """The root of a tree to be grafted: what it adds, for values of the members above."""
-        return ScheduleNode(Schedule(Extension(extension)))
+        return ScheduleNode(Schedule(Extension(labelled(extension))))
 
     def map_descendant_bottom_up(self, f: Callable[[ScheduleNode], ScheduleNode]) -> ScheduleNode:
         """The tree after a function of each node below this one, and of this one, children first."""
@@ -76,6 +77,10 @@ class ScheduleNode(Standing):
 
     def get_domain(self) -> Set:
         """The instances that reach the node."""
+        return plain(self._arriving())
+
+    def _arriving(self) -> Set:
+        """The same with statements as the tree calls them."""
         return self.schedule.instances_at(self.at)
 
     def get_universe_domain(self) -> Set:
@@ -84,24 +89,24 @@ class ScheduleNode(Standing):
 
     def get_prefix_schedule_union_map(self) -> Map:
         """Instances -> the values of the members above, whether the domain has them or not, as far as filters let."""
-        return unbounded(self.schedule).prefix_schedule(self.at)
+        return plain(unbounded(self.schedule).prefix_schedule(self.at))
 
     get_prefix_schedule_multi_union_pw_aff = get_prefix_schedule_union_map
     get_prefix_schedule_union_pw_multi_aff = get_prefix_schedule_union_map
 
     def get_prefix_schedule_relation(self) -> Map:
         """The instances that reach the node -> the values of the members above."""
-        return self.schedule.prefix_schedule(self.at)
+        return plain(self.schedule.prefix_schedule(self.at))
 
     def get_subtree_schedule_union_map(self) -> Map:
         """Instances -> their times from here on, whether the domain has them or not, as far as filters below let."""
         if isinstance(self.node, Domain):
-            return self.schedule.to_map()
-        return Schedule(Domain(self.get_universe_domain(), self.node)).to_map()
+            return plain(self.schedule.to_map())
+        return plain(Schedule(Domain(universe(self._arriving()), self.node)).to_map())
 
     def domain_get_domain(self) -> Set:
         """What a domain has of instances."""
-        return self._is(Domain).domain
+        return plain(self._is(Domain).domain)
 
     def context_get_context(self) -> Set:
         """What a context says."""
@@ -113,13 +118,13 @@ class ScheduleNode(Standing):
 
     def extension_get_extension(self) -> Map:
         """What an extension adds."""
-        return self._is(Extension).extension
+        return plain(self._is(Extension).extension)
 
     def filter_get_filter(self) -> Set:
         """What a filter lets through."""
         found = self._is(Filter)
         if found.instances is not None:
-            return found.instances
+            return plain(found.instances)
         return self.child(0).get_universe_domain()
 
     def mark_get_id(self) -> Id:
@@ -135,7 +140,7 @@ class ScheduleNode(Standing):
 
     def band_get_partial_schedule_union_map(self) -> Map:
         """The instances of the statements -> the values of a band's members."""
-        return map_of(self._is(Band), self.get_universe_domain())
+        return plain(map_of(self._is(Band), universe(self._arriving())))
 
     band_get_partial_schedule = band_get_partial_schedule_union_map
 
@@ -199,18 +204,34 @@ class ScheduleNode(Standing):
         return self._put(with_options(self._is(Band), str(options), self.get_schedule_depth()))
 
     def band_get_ast_isolate_option(self) -> Set:
-        """What a band isolates; everything where it says nothing."""
-        found = self._is(Band).isolate
-        width = self.get_schedule_depth() + self.band_n_member()
-        return found if found is not None else Set(f"{{ [{', '.join(f'i{k}' for k in range(width))}] }}")
+        """What a band isolates, `{ isolate[[i0] -> [i1]] : i1 < 8 }` of the members above and its own."""
+        isolate, above = self._is(Band).isolate, self.get_schedule_depth()
+        names = [f"i{k}" for k in range(above + self.band_n_member())]
+        pair = f"isolate[[{', '.join(names[:above])}] -> [{', '.join(names[above:])}]]"
+        if isolate is None:
+            return Set(f"{{ {pair} : false }}")
+        return isolate.apply(Map(f"{{ [{', '.join(names)}] -> {pair} }}"))
 
     def band_tile(self, sizes: Sequence[int]) -> ScheduleNode:
         """A band of tiles, which count in steps of their size as isl's do, around one of points.
 
         The dependences of the tree, if it has any, have to allow it; else it is the caller's word.
         """
-        return self._shaped(lambda tree: passes.scale(passes.tile(tree, self.at, tuple(sizes)), self.at,
+        sizes = self._numbers(sizes)
+        return self._shaped(lambda tree: passes.scale(passes.tile(tree, self.at, sizes), self.at,
                                                       {k: s for k, s in enumerate(sizes) if s > 1}))  # fmt: skip
+
+    def _numbers(self, given: Sequence[int]) -> tuple[int, ...]:
+        """One number for each member of a band.
+
+        Raises
+        ------
+        BadArgument : other than so many are given.
+        """
+        n = self.band_n_member()
+        if not isinstance(given, Sequence) or isinstance(given, str) or len(given) != n:
+            raise BadArgument(f"a number for each of the band's {n} members is wanted", where=repr(given))
+        return tuple(given)
 
     def _shaped(self, change: Callable[[Schedule], Schedule]) -> ScheduleNode:
         """The tree after a change of a band that only a permutable one may have; its own flag stays."""
@@ -228,32 +249,37 @@ class ScheduleNode(Standing):
         return self._through(passes.split, pos)
 
     def band_scale(self, factors: Sequence[int]) -> ScheduleNode:
-        """A band whose members are multiplied by numbers."""
+        """A band whose members are multiplied by numbers; by those below 1 as is the caller's word."""
+        factors = self._numbers(factors)
+        if all(isinstance(f, int) for f in factors) and min(factors) < 1:
+            return self._mapped("multiplying members", factors, lambda e, f: e * f)
         return self._through(passes.scale, {k: f for k, f in enumerate(factors) if f != 1})
 
     def band_scale_down(self, factors: Sequence[int]) -> ScheduleNode:
         """A band whose members are divided by numbers, rounded down."""
-        return self._mapped(factors, lambda e, f: e // f)
+        return self._mapped("dividing members", factors, lambda e, f: e // f)
 
     def band_mod(self, factors: Sequence[int]) -> ScheduleNode:
         """A band whose members are remainders of divisions by numbers."""
-        return self._mapped(factors, lambda e, f: e % f)
+        return self._mapped("taking remainders of members", factors, lambda e, f: e % f)
 
     def band_shift(self, shift: Map) -> ScheduleNode:
         """A band to whose members a function of the instances is added."""
         band = self._is(Band)
-        more = band_of(shift, self.get_domain())
+        not_anchored(self.schedule, self.at, "shifting members")
+        more = band_of(shift, self._arriving())
         if len(more.members) != len(band.members):
             self._nowhere(f"member for each of {len(more.members)} values that are added")
         by = [dict(m.exprs) for m in more.members]
         members = [m.map(lambda s, e, k=k: e + by[k].get(s, 0)) for k, m in enumerate(band.members)]
         return self._put(replace(band, members=tuple(members)))
 
-    def _mapped(self, factors: Sequence[int], f: Callable[[Any, int], Any]) -> ScheduleNode:
+    def _mapped(self, doing: str, factors: Sequence[int], f: Callable[[Any, int], Any]) -> ScheduleNode:
+        """A band whose members a function changes, of which nothing below speaks."""
         band = self._is(Band)
-        if len(factors) != len(band.members):
-            self._nowhere(f"member for each of {len(factors)} numbers")
-        members = [m.map(lambda _, e, n=n: f(e, n)) for m, n in zip(band.members, factors, strict=True)]
+        not_anchored(self.schedule, self.at, doing)
+        numbers = self._numbers(factors)
+        members = [m.map(lambda _, e, n=n: f(e, n)) for m, n in zip(band.members, numbers, strict=True)]
         return self._put(replace(band, members=tuple(members)))
 
     def band_sink(self) -> ScheduleNode:
@@ -269,9 +295,19 @@ class ScheduleNode(Standing):
         return ScheduleNode(self.schedule.replace(self.at, node), self.at)
 
     def insert_partial_schedule(self, schedule: Map) -> ScheduleNode:
-        """A band above the node, of a function of the instances."""
+        """A band above the node, of a function of the instances.
+
+        Raises
+        ------
+        BadSchedule : the function has no values, or not one for each instance.
+        IllegalTransformation : a node here or below speaks of the members above it.
+        """
         inserted_at(self.schedule, self.at)
-        return self._put(replace(band_of(schedule, self.get_domain()), child=self.node))
+        not_anchored(self.schedule, self.at, "another band above")
+        band = band_of(schedule, self._arriving())
+        if not band.members and not schedule.is_empty():
+            raise BadSchedule("a band orders by something: this function has no values", where=str(schedule))
+        return self._put(replace(band, child=self.node))
 
     def insert_context(self, context: Set) -> ScheduleNode:
         """A context above the node."""
@@ -287,15 +323,15 @@ class ScheduleNode(Standing):
 
     def insert_filter(self, instances: Set) -> ScheduleNode:
         """A filter above the node, which may drop instances."""
-        return self._through(passes.insert_filter, instances, True)
+        return self._through(passes.insert_filter, labelled(instances), True)
 
     def insert_sequence(self, filters: Sequence[Set]) -> ScheduleNode:
         """A sequence above the node, with a copy of it below each of some filters."""
-        return self._through(passes.insert_sequence, list(filters))
+        return self._through(passes.insert_sequence, [*map(labelled, filters)])
 
     def insert_set(self, filters: Sequence[Set]) -> ScheduleNode:
         """The same in any order."""
-        return self._through(passes.insert_set, list(filters))
+        return self._through(passes.insert_set, [*map(labelled, filters)])
 
     def order_before(self, instances: Set) -> ScheduleNode:
         """Some instances run before the others; the place where these are now."""
@@ -306,7 +342,7 @@ class ScheduleNode(Standing):
         return self._ordered(passes.order_after, instances, 0)
 
     def _ordered(self, order: Callable[..., Schedule], instances: Set, others: int) -> ScheduleNode:
-        new = order(self.schedule, self.at, instances)
+        new = order(self.schedule, self.at, labelled(instances))
         if new is self.schedule:
             return self
         around, pair = self.schedule.node(self.at[:-2]) if len(self.at) > 1 else None, new.node(self.at).children
@@ -319,7 +355,10 @@ class ScheduleNode(Standing):
         return ScheduleNode(new, (*self.at[:-2], k + others, 0))
 
     def graft_before(self, graft: ScheduleNode) -> ScheduleNode:
-        """What a tree below an extension adds, before what arrives here; the place where this node is now."""
+        """What a tree below an extension adds, before what arrives here; the place where this node is now.
+
+        Of a tree with a domain all instances are added, for all values of the members above.
+        """
         return self._grafted(graft, before=True)
 
     def graft_after(self, graft: ScheduleNode) -> ScheduleNode:
@@ -327,8 +366,13 @@ class ScheduleNode(Standing):
         return self._grafted(graft, before=False)
 
     def _grafted(self, graft: ScheduleNode, before: bool) -> ScheduleNode:
-        root = graft.root()._is(Extension)
-        new = passes.insert_extension(self.schedule, self.at, root.extension, root.child, before)
+        root = graft.root()._is(Extension, Domain)
+        if isinstance(root, Domain):
+            above = ", ".join(f"i{k}" for k in range(self.get_schedule_depth()))
+            added = Map.from_domain_and_range(Set(f"{{ [{above}] }}"), root.domain)
+        else:
+            added = root.extension
+        new = passes.insert_extension(self.schedule, self.at, added, root.child, before)
         inside = () if isinstance(self.node, SequenceNode) else (1 if before else 0, 0)
         return ScheduleNode(new, (*self.at, 0, *inside))
 
@@ -342,8 +386,11 @@ class ScheduleNode(Standing):
         Raises
         ------
         BadPath : it is the root, or its children or its place need it.
+        IllegalTransformation : it is a band, and a node below speaks of its members.
         """
         node = self.node
+        if isinstance(node, Band):
+            not_anchored(self.schedule, self.at, "deleting a band")
         above = self.schedule.node(self.at[:-1]) if self.at else None
         plain = len(node.children) == 1 and not isinstance(node, Domain)
         if not plain or isinstance(above, SequenceNode | SetNode):

@@ -10,6 +10,7 @@ from typing import Any
 from polyvolta.sched.by_isl.node import ScheduleNode, unbounded
 from polyvolta.sched.errors import BadSchedule
 from polyvolta.sched.tree import Domain, Filter, Node, Schedule, Sequence, SetNode
+from polyvolta.sched.wrapped import labelled, plain
 from polyvolta.sets import DEFAULT_CONTEXT, Context, Map, Set
 
 
@@ -25,12 +26,12 @@ def get_ctx(tree: Schedule) -> Context:
 
 def get_domain(tree: Schedule) -> Set:
     """The instances."""
-    return tree.domain
+    return plain(tree.domain)
 
 
 def get_map(tree: Schedule) -> Map:
     """Instances -> their times, whether the domain has them or not."""
-    return unbounded(tree).to_map()
+    return plain(unbounded(tree).to_map())
 
 
 def is_equal(tree: Schedule, other: Schedule) -> bool:
@@ -70,7 +71,7 @@ def insert_guard(tree: Schedule, guard: Set) -> Schedule:
 
 def intersect_domain(tree: Schedule, instances: Set) -> Schedule:
     """The same order of fewer instances."""
-    return tree.replace((), replace(tree.root, domain=tree.domain & instances))  # type: ignore[arg-type]
+    return tree.replace((), replace(tree.root, domain=tree.domain & labelled(instances)))  # type: ignore[arg-type]
 
 
 def sequence(tree: Schedule, other: Schedule) -> Schedule:

@@ -32,6 +32,7 @@ from polyvolta.sched.dependence.pairs import different
 from polyvolta.sched.errors import BadProgram, says_keywords
 from polyvolta.sched.points import is_empty
 from polyvolta.sched.tree import Schedule
+from polyvolta.sched.wrapped import plain
 from polyvolta.sets import Aff, Map, Set, Unbounded
 from polyvolta.sets.budgets import metered
 from polyvolta.sets.conjuncts import conjunct as cj
@@ -91,6 +92,7 @@ def _running(m: Map, domain: Set) -> Map:
     """The accesses by instances of a domain, and those of statements that it does not know."""
     if not isinstance(m, Map):
         return m  # `last_sources` says so
+    domain = plain(domain)
     known = {space.out.key for space, _ in domain.parts}
     strange = [(space, cs) for space, cs in m.parts if space.inp is None or space.inp.key not in known]
     return m.intersect_domain(domain) | Map._of(m.param_names, strange)

@@ -22,6 +22,7 @@ from operator import add
 
 from polyvolta.sched.dependence.model import Dependence, Kind
 from polyvolta.sched.errors import BadProgram
+from polyvolta.sched.wrapped import labelled
 from polyvolta.sets import Map
 from polyvolta.sets.conjuncts import conjunct as cj
 from polyvolta.sets.conjuncts.conjunct import Conjunct
@@ -72,6 +73,7 @@ class Constraints:
                 given = Map(given)
             if not isinstance(given, Map):
                 raise BadProgram(f"{name} is a Map, not {kind_of(given)}", where=repr(given))
+            given = labelled(given)
             for space, conjuncts in given.parts:
                 pieces = conjuncts
                 if space.inp is not None and space.inp.key == space.out.key:

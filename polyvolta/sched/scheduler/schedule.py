@@ -37,6 +37,7 @@ from polyvolta.sched.scheduler.pieces import DATA, pieces_of
 from polyvolta.sched.scheduler.texts import arguments_of, says_constraints
 from polyvolta.sched.scheduler.written import in_order
 from polyvolta.sched.tree import Schedule
+from polyvolta.sched.wrapped import labelled
 from polyvolta.sets import Map, Set, nearest
 from polyvolta.sets.conjuncts import lattice
 from polyvolta.sets.conjuncts.conjunct import Conjunct
@@ -137,6 +138,8 @@ def _said(
         said = arguments_of(program)
         program, context = said.pop("program"), said.pop("context", context)
         given = replace(given, **said)
+    if isinstance(program, Set):
+        program = labelled(program)
     if isinstance(program, Program | Set):
         return program, given, context
     raise BadProgram(

@@ -222,6 +222,12 @@ def foreach_piece(self: PwQPolynomial, f: Callable[[Any, QPolynomial], object]) 
         f(domain, value)
 
 
+def every_piece(self: PwQPolynomial, f: Callable[[Any, QPolynomial], object]) -> bool:
+    """Whether a function holds of each set and what the polynomial is there."""
+    need_function(f, "two arguments")
+    return all(f(domain, value) for domain, value in placed_pieces(self))
+
+
 def space_of(self: PwQPolynomial) -> Space:
     """The one space of a polynomial: its dimensions are inputs.
 
@@ -330,6 +336,7 @@ METHODS: tuple[tuple[str, str, Any], ...] = (
     ("PwAff", "alloc", of_domain),
     ("PwQPolynomial", "get_pieces", placed_pieces),
     ("PwQPolynomial", "foreach_piece", foreach_piece),
+    ("PwQPolynomial", "every_piece", every_piece),
     ("PwQPolynomial", "space", property(space_of)),
     ("PwQPolynomial", "get_space", space_of),
     ("PwQPolynomial", "get_domain_space", lambda self: Space(None, space_of(self).source, self.param_names)),

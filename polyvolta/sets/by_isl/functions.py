@@ -16,6 +16,7 @@ from ..values.space import Space, Tuple, position
 from . import relations as of_relations
 from .dimensions.by_kind import extremum
 from .function_parts import of_graph
+from .objects.numbers import Number
 from .objects.vectors import MultiVal
 from .relations import itself, same
 
@@ -284,6 +285,29 @@ def domain(self: PwQPolynomial) -> Set:
     return reduce(Set.union, [s for s, _ in self.pieces], Set._of(self.param_names, []))
 
 
+def multiplied(self: PwQPolynomial, factor: Any) -> PwQPolynomial:  # noqa: ANN401
+    """A polynomial times a rational number."""
+    return self * _rational(factor)
+
+
+def divided(self: PwQPolynomial, divisor: Any) -> PwQPolynomial:  # noqa: ANN401
+    """A polynomial divided by a rational number, exactly.
+
+    Raises
+    ------
+    NotAffine : it is no such number, or 0.
+    """
+    number = _rational(divisor)
+    if not isinstance(number, int | Fraction) or isinstance(number, bool) or not number:
+        raise NotAffine(f"a number other than 0 divides a polynomial, not {divisor}", where=repr(divisor))
+    return self * (Fraction(1) / number)
+
+
+def _rational(number: Any) -> Any:  # noqa: ANN401
+    """A fraction of isl's as Python's; anything else as it is."""
+    return Fraction(number.num, number.den) if isinstance(number, Number) and number.den else number
+
+
 METHODS: tuple[tuple[str, str, Callable[..., Any]], ...] = (
     ("PwAff MultiPwAff", "copy", itself),
     ("PwAff MultiPwAff", "to_str", lambda self: str(self)),
@@ -352,10 +376,9 @@ METHODS: tuple[tuple[str, str, Callable[..., Any]], ...] = (
     ("PwQPolynomial", "add", same("__add__")),
     ("PwQPolynomial", "sub", same("__sub__")),
     ("PwQPolynomial", "mul", same("__mul__")),
-    ("PwQPolynomial", "scale_val", same("__mul__")),
-    ("PwQPolynomial", "scale_down_val", lambda self, den: self * Fraction(1, int(den))),
+    ("PwQPolynomial", "scale_val", multiplied),
+    ("PwQPolynomial", "scale_down_val", divided),
     ("PwQPolynomial", "neg", same("__neg__")),
-    ("PwQPolynomial", "every_piece", every_piece),
     ("PwQPolynomial", "n_piece", lambda self: len(self.pieces)),
     ("PwQPolynomial", "is_zero", lambda self: not self.pieces),
     ("PwQPolynomial", "plain_is_equal", lambda self, other: self == other),

@@ -296,7 +296,7 @@ class PwQPolynomial(metaclass=Named):
     def __rsub__(self, other: int) -> PwQPolynomial:
         return -self + other
 
-    def __mul__(self, other: PwQPolynomial | int) -> PwQPolynomial:
+    def __mul__(self, other: PwQPolynomial | Fraction | int) -> PwQPolynomial:
         """The product of both functions; O(m n) intersections.
 
         >>> from polyvolta.sets import Set

@@ -59,10 +59,13 @@ def by_isl(value: object, name: str) -> Callable[..., Any]:
     """
     if name.startswith("_"):
         raise AttributeError(f"a {type(value).__name__} has no attribute {name!r}", name=name, obj=value)
-    from ..text.of_isl import method
+    from ..text.of_isl import maker, method
 
     found = method(type(value), name)
     if found is None:
+        made = maker(type(value), name)  # a value has the functions of its class
+        if made is not None:
+            return made
         raise Lacking(type(value), name)
     return found.__get__(value) if isinstance(found, property) else MethodType(found, value)
 

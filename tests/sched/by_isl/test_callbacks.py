@@ -163,6 +163,12 @@ def test_the_schedules_of_calls_are_what_the_loops_run(text):
     assert said == ran and ran
 
 
+def test_what_is_no_function_is_refused_where_it_is_given():
+    for name in ("at_each_domain", "before_each_for", "after_each_for", "before_each_mark", "after_each_mark"):
+        with pytest.raises(PolyvoltaError, match=f"set_{name} takes a function, not an int"):
+            getattr(isl.AstBuild.alloc(), f"set_{name}")(5)
+
+
 def _points(some):
     found = []
     some.foreach_point(lambda p: found.append(tuple(int(str(p.get_coordinate_val(isl.dim_type.set, k)))

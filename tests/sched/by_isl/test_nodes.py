@@ -162,6 +162,51 @@ def test_grafts(before):
     assert node.ancestor(3).extension_get_extension().is_equal(isl.UnionMap("[N] -> { [i, j] -> copy[i] : j = 0 }"))
 
 
+@pytest.mark.parametrize(
+    "changed",
+    [
+        lambda n: n.band_mod([3, 3]),
+        lambda n: n.band_scale([-1, 1]),
+        lambda n: n.band_scale_down([3, 3]),
+        lambda n: n.band_shift(isl.UnionMap("[N] -> { S[i, j] -> [N, 0] }")),
+        lambda n: n.delete(),
+        lambda n: n.insert_partial_schedule(isl.UnionMap("{ S[i, j] -> [j] }")),
+    ],
+)
+def test_members_that_a_node_below_speaks_of_stay_as_they_are(changed):
+    """isl refuses them; the extension would be of other values."""
+    graft = isl.ScheduleNode.from_extension(isl.UnionMap("[N] -> { [i, j] -> copy[i] : j = 0 and 0 <= i < N }"))
+    with pytest.raises(PolyvoltaError, match="would change what a node below speaks of: it is an Extension"):
+        changed(BAND.child(0).graft_before(graft).root().child(0))
+
+
+def test_a_tree_with_a_domain_is_grafted_at_all_times():
+    graft = isl.Schedule('{ domain: "[m] -> { C[i] : 0 <= i < m; D[] }" }').get_root()
+    node = BAND.child(0).graft_after(graft)
+    added = node.ancestor(3).extension_get_extension()
+    assert added.is_equal(isl.UnionMap("[m] -> { [i, j] -> C[k] : 0 <= k < m; [i, j] -> D[] }"))
+
+
+def test_members_times_any_numbers():
+    assert times(BAND.band_scale([-2, 0])).is_equal(isl.UnionMap("[N] -> { S[i, j] -> [-2i, 0] }"))
+    for given in ([2], [2, 3, 4], 2, "ab", [isl.Val("1/2"), 1], ["x", 0], [None, 1]):
+        for change in (BAND.band_scale, BAND.band_scale_down, BAND.band_mod, BAND.band_tile):
+            with pytest.raises(PolyvoltaError):
+                change(given)
+
+
+def test_what_is_isolated_is_of_the_members_above_and_the_own():
+    inner = BAND.band_split(1).child(0)
+    assert inner.band_get_ast_isolate_option().is_equal(isl.Set("{ isolate[[i] -> [j]] : false }"))
+    some = isl.Set("[N] -> { isolate[[i] -> [j]] : j < N - i }")
+    assert inner.band_set_ast_build_options(some.to_union_set()).band_get_ast_isolate_option().is_equal(some)
+
+
+def test_a_band_orders_by_something():
+    with pytest.raises(PolyvoltaError, match="this function has no values"):
+        BAND.insert_partial_schedule(isl.MultiUnionPwAff("[N] -> ([] : { S[i, j] })"))
+
+
 def test_walks():
     seen = []
     TREE.foreach_schedule_node_top_down(lambda n: seen.append(n.get_type().name))

@@ -146,3 +146,15 @@ def test_the_module_has_the_names_of_the_sets():
     assert isl.Set("{ [i] }").is_universe() and isl.BasicSet.of is isl.UnionSet and "ScheduleNode" in dir(isl)
     with pytest.raises(AttributeError, match="box_hull"):
         isl.StrideInfo  # noqa: B018
+
+
+@pytest.mark.parametrize("text, wrong", [
+    ("{ [i] : 0 <= i < 3; B[j] : j = 0 }", r"the tuple \[i\] has no name"),
+    ("{ A[i] : 0 <= i < 3; A[i, j] : i = j = 0 }", "a second statement is called A"),
+])  # fmt: skip
+def test_statements_have_names_of_their_own(text, wrong):
+    instances = isl.UnionSet(text)
+    for make in (isl.Schedule.from_domain, isl.ScheduleNode.from_domain,
+                 lambda some: isl.AstBuild.alloc().node_from_schedule_map(some.identity())):  # fmt: skip
+        with pytest.raises(PolyvoltaError, match=wrong):
+            make(instances)

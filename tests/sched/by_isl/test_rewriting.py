@@ -156,3 +156,24 @@ def test_at_a_call_that_never_runs_any_value_is_right():
         return node
 
     assert BUILD.set_at_each_domain(same)[0].node_from_schedule_map(times).get_type() in isl.ast_node_type
+
+
+def test_expressions_are_of_integers():
+    for value in (isl.Val("1/2"), isl.Val.infty(), isl.Val.nan(), "3", None, 1.5):
+        with pytest.raises(PolyvoltaError, match="an expression is of an integer"):
+            isl.AstExpr.from_val(value)
+
+
+def test_elements_of_fields():
+    for text, wanted in (
+        ("[A[n] -> x[n + 1]]", "A[n].x[n + 1]"), ("[A[] -> x[n]]", "A.x[n]"), ("[A[n] -> x[]]", "A[n].x"),
+        ("[[A[n] -> x[1]] -> y[2]]", "A[n].x[1].y[2]"), ("R[A[n] -> x[2n]]", "A[n].x[2 * n]"),
+    ):  # fmt: skip
+        element = KNOWN.access_from_pw_multi_aff(isl.PwMultiAff(f"[n] -> {{ {text} }}"))
+        assert element.to_C_str() == wanted
+    field = element.get_op_arg(0)
+    assert (element.get_op_type(), field.get_op_type()) == (isl.ast_expr_op_type.access, isl.ast_expr_op_type.member)
+    assert (field.get_op_arg(0).to_C_str(), field.get_op_arg(1).get_id()) == ("A[n]", "x")
+    for text in ("[A[n] -> [n]]", "A[[n] -> [1]]", "[A[n] -> [x[1] -> y[2]]]"):
+        with pytest.raises(PolyvoltaError, match="a field of an array has a name"):
+            KNOWN.access_from_pw_multi_aff(isl.PwMultiAff(f"[n] -> {{ {text} }}"))

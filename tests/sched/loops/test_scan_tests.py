@@ -281,3 +281,14 @@ def test_where_some_statements_end_beside_the_value_of_one_it_stands_behind_thei
         { filter: "{ C[i, j] }" } ] } } }""")
     loops = found(got, [{"M": m, "N": n} for m in (-1, 0, 1, 2, 3) for n in (0, 1, 2, 3)])
     assert counted(loops.body, {"M": 100, "N": 100}) < 2.1 * 100 * 100, loops  # no test of j in a loop of j
+
+
+def test_bounds_are_not_left_out_for_the_sake_of_each_other():
+    """A lower and an upper bound each of which follows from the other one: without both, both are tested inside."""
+    got = tree(
+        "[N] -> { S[j, i] : 0 <= j < N and 5i <= 5j - N and 3i <= 2N - 2j and 4i <= 2N + 3j + 3 and 2i >= j - N - 1"
+        " and 7i <= -2j - 5 and 4i <= 2N - 2j + 3 and 5i >= -3j - 7 }",
+        "S[j, i] -> [(j)]",
+        "S[j, i] -> [(i)]",
+    )
+    assert "if (c0" not in str(found(got, [{"N": n} for n in range(14)]))

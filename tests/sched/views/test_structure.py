@@ -246,6 +246,18 @@ def test_a_filter_by_itself_narrows_on_purpose():
     assert schedule.check_structure().statements_at((0, 0)) == ("S",)
 
 
+def test_a_child_narrows_by_parameters_of_its_own():
+    """isl writes a filter below another one, PPCG's of threads, with it; what no thread runs has no place, though."""
+    text = """{{ domain: "[n] -> {{ S[i] : 0 <= i < n; T[i] : 0 <= i < n }}", child: {{ sequence: [
+        {{ filter: "[n, t] -> {{ S[i] : (i - t) mod 8 = 0 and 0 <= t < {} }}" }}, {{ filter: "{{ T[i] }}" }} ] }} }}"""
+    eight = Schedule.parse(text.format(8))
+    assert eight.instances_at((0, 0, 0)).is_equal(
+        Set("[n, t] -> { S[i] : 0 <= i < n and (i - t) mod 8 = 0 and 0 <= t < 8 }")
+    )
+    with pytest.raises(BadSchedule, match=r"no child of the sequence has S\[4\]"):
+        Schedule.parse(text.format(4))
+
+
 def test_the_domain_of_a_tree_without_one():
     with pytest.raises(BadSchedule, match="the root is a Mark, no Domain"):
         _ = Schedule(Mark("a")).domain

@@ -149,7 +149,7 @@ def test_coefficients_of_polynomials():
 
 
 @pytest.mark.parametrize(
-    "text", ["--5", "+-5", "-+5", "-", "+", "", "5/", "/3", "1/-2", "1/+2", "- 5", "--infty", "1/2/3", "1.5"]
+    "text", ["--5", "+-5", "-+5", "-", "+", "", "5/", "/3", "1/-2", "1/+2", "--infty", "1/2/3", "1.5"]
 )
 def test_what_is_no_number_is_refused(text):
     with pytest.raises(Error, match="a Val is a number"):
@@ -172,3 +172,17 @@ def test_the_same_but_for_the_sign():
             assert Val(a).abs_eq(number) is (size == abs(number)), (a, number)
         with pytest.raises(Error, match="a number is needed"):
             Val(a).abs_eq("7")
+
+
+def test_polynomials_times_and_by_fractions():
+    f = PwQPolynomial("{ [i] -> 1/2 * i : i > 0; [i] -> i : i < 0 }")
+    assert f.scale_val(Val("1/2")) == PwQPolynomial("{ [i] -> 1/4 * i : i > 0; [i] -> 1/2 * i : i < 0 }")
+    assert f.scale_down_val(Val("-1/2")) == PwQPolynomial("{ [i] -> -i : i > 0; [i] -> -2 * i : i < 0 }")
+    assert f.scale_down_val(3) == PwQPolynomial("{ [i] -> 1/6 * i : i > 0; [i] -> 1/3 * i : i < 0 }")
+
+
+def test_every_piece_of_a_polynomial():
+    f, seen = PwQPolynomial("{ [i] -> 1/2 * i : i > 0; [i] -> i : i < 0 }"), []
+    assert f.every_piece(lambda domain, value: seen.append((domain, value)) or True)
+    assert [str(domain) for domain, _ in seen] == ["{ [i] : i >= 1 }", "{ [i] : i <= -1 }"]
+    assert not f.every_piece(lambda domain, value: domain.contains(1))

@@ -276,3 +276,10 @@ def test_an_aff_of_the_module_for_ported_programs_is_a_function():
     a = ported.Aff("[n] -> { [(-1 - floor((-n)/4))] }")
     assert ported.PwAff(a).is_equal(a) and a.get_constant_val() == -1 and a.get_space().dim(DT.param) == 1
     assert str(ported.Aff.var_on_domain(ported.Set("{ [i, j] }").get_space(), DT.set, 1)) == "{ [i, j] -> [(j)] }"
+
+
+def test_a_value_has_the_functions_of_its_class():
+    """Static methods of islpy's are called on values, too."""
+    some = Set("{ [i] : i > 0 }")
+    assert some.from_params(Set("[n] -> { : n > 3 }")) == Set.from_params(Set("[n] -> { : n > 3 }"))
+    assert some.read_from_str("{ [j] }") == Set("{ [j] }")

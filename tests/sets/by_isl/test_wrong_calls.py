@@ -15,6 +15,7 @@ from polyvolta.sets import (
     QPolynomial,
     RationalSet,
     Set,
+    Val,
     dim_type,
     var,
 )
@@ -49,6 +50,10 @@ Q = PwQPolynomial("[n] -> { n^2 : n > 0 }")
     (lambda: PwQPolynomial(None), "PV101", "is made from a text in isl's notation, not from None"),
     (lambda: PwQPolynomial([None]), "PV101", "not from a list"),
     (lambda: Q.scale_val("x"), "PV107", "a polynomial or a number is needed, not a str"),
+    (lambda: Q.scale_down_val(0), "PV107", "a number other than 0 divides a polynomial, not 0"),
+    (lambda: Q.scale_down_val(1.5), "PV107", "divides a polynomial, not 1.5"),
+    (lambda: Q.scale_down_val(Val.infty()), "PV107", "divides a polynomial, not infty"),
+    (lambda: Q.scale_val(Val.nan()), "PV107", "a polynomial or a number is needed"),
     (lambda: Q + None, "PV107", "a polynomial or a number is needed, not None"),
     (lambda: Q - [3], "PV107", "not a list"),
     (lambda: Q * F, "PV107", r"not a PwAff(.|\n)*PwQPolynomial.from_pw_aff\(f\)"),

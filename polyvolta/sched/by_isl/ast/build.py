@@ -14,7 +14,7 @@ for (int c0 = 0; c0 < N; c0 += 1)
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -23,13 +23,15 @@ from polyvolta.sched.by_isl.ast.expressions import AstExpr
 from polyvolta.sched.by_isl.ast.nodes import AstNode
 from polyvolta.sched.by_isl.ast.places import Place, Rewriting
 from polyvolta.sched.by_isl.bands import band_of
+from polyvolta.sched.by_isl.kinds import ast_expr_op_type
 from polyvolta.sched.emit.rename import called
 from polyvolta.sched.errors import BadArgument, BadSchedule
 from polyvolta.sched.loops.notation.names import variables
 from polyvolta.sched.loops.result import Scan
 from polyvolta.sched.loops.scan import scan
 from polyvolta.sched.tree import Domain, Node, Schedule
-from polyvolta.sets import Id, Map, MultiPwAff, PwAff, Set, Space
+from polyvolta.sched.wrapped import statements
+from polyvolta.sets import Id, Map, MultiPwAff, PwAff, Set, Space, Tuple
 from polyvolta.sets.errors import kind_of
 
 
@@ -92,6 +94,8 @@ class AstBuild:
         return replace(self, iterators=names)
 
     def _with_hook(self, name: str, f: Callable[..., Any]) -> tuple[AstBuild, Callable[..., Any]]:
+        if not callable(f):
+            raise BadArgument(f"set_{name} takes a function, not {kind_of(f)}", where=repr(f))
         hooks = {**dict(self.hooks), name: f}
         return replace(self, hooks=tuple(hooks.items())), f
 
@@ -161,9 +165,15 @@ class AstBuild:
         return Rewriting(self.place, self.context).holds(some)
 
     def access_from_pw_multi_aff(self, element: MultiPwAff) -> AstExpr:
-        """The element of an array that a function of the loop variables gives; see `expr_from_pw_aff`."""
-        values = Rewriting(self.place, self.context).values(element)
-        return AstExpr(element.space.out.name or "").access(values)
+        """The element of an array that a function of the loop variables gives; see `expr_from_pw_aff`.
+
+        Of an array of structures it is `A[c0].x[c1]` for `[A[i] -> x[j]]`.
+
+        Raises
+        ------
+        BadArgument : a field has no name; see `expr_from_pw_aff`.
+        """
+        return _element(element.space.out, iter(Rewriting(self.place, self.context).values(element)))
 
     def call_from_pw_multi_aff(self, instance: MultiPwAff) -> AstExpr:
         """The call of the instance that a function of the loop variables gives; see `expr_from_pw_aff`."""
@@ -207,20 +217,31 @@ class AstBuild:
 
         Raises
         ------
-        BadSchedule : an instance has no name, or several times.
+        BadSchedule : a statement has no name, or that of another one; an instance has several times.
         NotScannable : see `polyvolta.sched.scan`.
         """
         if not isinstance(times, Map):
             raise BadSchedule(f"a schedule is a Map from instances, not {kind_of(times)}", where=str(times))
         if self.place is not None:
             times = _inside(self.place, times)
-        instances = times.domain()
+        instances = statements(times.domain())
         tree = Schedule(Domain(instances, band_of(times, instances)))
         if self.options is not None:
             tree = tree.replace((0,), _with_options(tree, times, self.options))
         return self._node(tree, flat=True)
 
     ast_from_schedule = node_from_schedule_map
+
+
+def _element(array: Tuple, indices: Iterator[AstExpr]) -> AstExpr:
+    """The element of an array, or of a field of one, at the next indices."""
+    base = AstExpr(array.name or "")
+    if array.inner is not None and array.inner.inp is not None:
+        base, array = _element(array.inner.inp, indices), array.inner.out
+        if array.name is None:
+            raise BadArgument("a field of an array has a name", where=str(array), hint="[A[i] -> x[j]]")
+        base = base.of(ast_expr_op_type.member, AstExpr.from_id(Id(array.name)))
+    return base.access([next(indices) for _ in array.dims])
 
 
 def _inside(place: Place, times: Map) -> Map:

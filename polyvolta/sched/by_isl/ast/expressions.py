@@ -63,7 +63,14 @@ class AstExpr:
 
     @staticmethod
     def from_val(value: int) -> AstExpr:
-        """The expression of a number."""
+        """The expression of a number.
+
+        Raises
+        ------
+        BadArgument : it is no integer.
+        """
+        if not isinstance(value, int):
+            raise BadArgument(f"an expression is of an integer, not {value}", where=repr(value))
         return AstExpr(Val(value))
 
     @staticmethod

@@ -11,7 +11,7 @@ a choice among the cases that the place has: `c0 <= 3 ? c0 : 3`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from polyvolta.sched.by_isl.ast.expressions import AstExpr
@@ -21,8 +21,9 @@ from polyvolta.sched.errors import BadArgument
 from polyvolta.sched.loops.ast import AnyOf, Ast, Bound, Call, Choice, Condition, Extreme, For, If
 from polyvolta.sched.loops.notation.names import in_c
 from polyvolta.sched.loops.result import Scan
-from polyvolta.sched.tree import Band, Domain
-from polyvolta.sets import Aff, Map, MultiPwAff, PwAff, Set, Space, var
+from polyvolta.sched.tree import Band, Domain, Extension, Schedule
+from polyvolta.sched.wrapped import plain_tuple
+from polyvolta.sets import Aff, Map, MultiPwAff, PwAff, Set, Space, Tuple, var
 from polyvolta.sets.by_isl.constraints import get_constraints
 from polyvolta.sets.values.aff import Floor
 
@@ -151,16 +152,33 @@ def _instances(place: Place, call: Call, loops: Sequence[For], facts: Sequence[s
     """The loop variables -> the instance of a call, as a text; its dimensions are called as in the tree if they can."""
     names = [v.var for v in loops]
     values, facts = [f"({e})" for e in call.args], list(facts)
-    tree = place.scan.tree
-    root = tree.root if tree is not None else None
-    if isinstance(root, Domain):
-        own = next((s.out.dims for s, _ in root.domain.parts if s.out.name == call.statement), ())
-        others = {*names, *place.params}
-        if len(own) == len(values) and len({*own}) == len(own) and others.isdisjoint(own):
-            facts += [f"{d} = {e}" for d, e in zip(own, values, strict=True)]
-            values = list(own)
+    own = _tuple(place.scan.tree, call)
+    others = {*names, *place.params}
+    if len({*own.dims}) == len(values) and others.isdisjoint(own.dims):
+        facts += [f"{d} = {e}" for d, e in zip(own.dims, values, strict=True)]
+        values = own.dims
     said = f" : {' and '.join(facts)}" if facts else ""
-    return f"{{ [{', '.join(names)}] -> {call.statement}[{', '.join(values)}]{said} }}"
+    return f"{{ [{', '.join(names)}] -> {_written(own, iter(values))}{said} }}"
+
+
+def _tuple(tree: Schedule | None, call: Call) -> Tuple:
+    """The tuple of the instances of a call, as the tree's domain or an extension of it has it."""
+    for _, node in tree.walk() if tree is not None else ():
+        if isinstance(node, Domain | Extension):
+            instances = node.domain if isinstance(node, Domain) else node.extension
+            for space, _ in instances.parts:
+                if (space.out.name or "") == call.statement:
+                    return plain_tuple(space.out)
+    return Tuple(call.statement, tuple(f"i{k}" for k in range(len(call.args))))
+
+
+def _written(some: Tuple, values: Iterator[str]) -> str:
+    """A tuple with values in the place of its dimensions."""
+    if some.inner is None:
+        inside = ", ".join(next(values) for _ in some.dims)
+    else:
+        inside = " -> ".join(_written(t, values) for t in (some.inner.inp, some.inner.out) if t is not None)
+    return f"{some.name or ''}[{inside}]"
 
 
 def _loop(loop: For) -> str:

@@ -179,7 +179,8 @@ def _of_one(known: Known, shadow: System, col: int) -> tuple[list[Side], list[Si
     if len(high) > 1:
         high = _needed(tab, 0, high, 0)
     if any(abs(v) > 1 for key, _, _ in (*low, *high) for _, v in key):
-        low, high = _needed_of_integers(tab, low, slacks), _needed_of_integers(tab, high, slacks)
+        integers = copy(tab)  # of both sides: what a lower bound that is left out implied is not left out, too
+        low, high = _needed_of_integers(integers, low, slacks), _needed_of_integers(integers, high, slacks)
     return low, high, tab
 
 
@@ -215,15 +216,12 @@ def _plainly_needed(known: Known, some: list[Side], others: list[Side]) -> list[
 
 
 def _needed_of_integers(tab: Tableau, some: list[Side], slacks: Mapping[int, int]) -> list[Side]:
-    """Bounds without those that never miss by as much as 1, given the others; all are in the tableau.
+    """Bounds without those that never miss by as much as 1, given the others; all are in the tableau, which loses them.
 
     Parameters
     ----------
     slacks : the constraints of the tableau that they are, by their identities.
     """
-    if len(some) < 2:
-        return some
-    tab = copy(tab)
     for side in sorted(some, key=lambda t: -len(t[0])):
         if len(some) > 1 and tab.relaxed_implies(slacks[id(side)], ALMOST):
             some = [t for t in some if t is not side]
