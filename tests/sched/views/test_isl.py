@@ -7,7 +7,7 @@ map that isl makes of it ("-" where isl has none, below an extension).
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 
 from polyvolta.sched.errors import BadArgument, BadSchedule, TreeSyntaxError
@@ -25,7 +25,7 @@ from polyvolta.sched.tree import (
     Sequence,
     SetNode,
 )
-from polyvolta.sets import Map, Set, Tuple, aff, var, xor
+from polyvolta.sets import BudgetExceeded, Map, Set, Tuple, aff, var, xor
 from tests.sched.loops.draw import tree as drawn
 from tests.sched.views.trees import alike, band, tree
 
@@ -71,7 +71,10 @@ def test_a_tree_is_the_map_that_isl_makes_of_it(name):
 def test_what_is_written_reads_back(data, block):
     schedule = drawn(data).schedule
     text = schedule.to_isl(block=block)
-    again = Schedule.parse(text)
+    try:
+        again = Schedule.parse(text)
+    except BudgetExceeded:  # whether filters cut instances apart is not found out, which is asked of what is read
+        reject()
     assert alike(again.root, schedule.root)
     assert again.to_isl(block=block) == Schedule.parse(again.to_isl()).to_isl(block=block)
 
