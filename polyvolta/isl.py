@@ -25,6 +25,7 @@ from polyvolta.sched.by_isl import HOMES
 from polyvolta.sets import *  # noqa: F403 - every name of the sets, by their list
 from polyvolta.sets.budgets import metered
 from polyvolta.sets.by_isl.objects.lists import ELEMENTS, ListOf
+from polyvolta.sets.by_isl.polynomials.placed import PlacedPolynomial
 
 if TYPE_CHECKING:
     from polyvolta.sched.by_isl.ast.build import AstBuild as AstBuild
@@ -47,12 +48,17 @@ if TYPE_CHECKING:
     from polyvolta.sets.by_isl.objects.spaces import LocalSpace as LocalSpace
     from polyvolta.sets.by_isl.objects.vectors import MultiId as MultiId
     from polyvolta.sets.by_isl.objects.vectors import MultiVal as MultiVal
+    from polyvolta.sets.by_isl.polynomials.folds import PwQPolynomialFold as PwQPolynomialFold
+    from polyvolta.sets.by_isl.polynomials.folds import QPolynomialFold as QPolynomialFold
+    from polyvolta.sets.by_isl.polynomials.folds import fold as fold
+    from polyvolta.sets.by_isl.polynomials.placed import Term as Term
 
 if not TYPE_CHECKING:  # a checker knows the values, which are sets and relations
     from polyvolta.sets.by_isl.basic import BasicMap as BasicMap
     from polyvolta.sets.by_isl.basic import BasicSet as BasicSet
 
 Aff = _sets.PwAff  # type: ignore[misc, assignment]  # isl's is a function
+QPolynomial = PlacedPolynomial  # type: ignore[misc, assignment]  # isl's lies in a space
 
 
 @metered
@@ -76,19 +82,30 @@ __all__ = [  # noqa: F822 (the names are there on first use)
     "MultiId",
     "MultiVal",
     "Printer",
+    "PwQPolynomialFold",
+    "QPolynomialFold",
     "Schedule",
     "ScheduleConstraints",
     "ScheduleNode",
+    "Term",
     "UnionAccessInfo",
     "UnionFlow",
     "ast_expr_op_type",
     "ast_expr_type",
     "ast_loop_type",
     "ast_node_type",
+    "fold",
     "schedule_node_type",
     "yaml_style",
 ]
 __all__ += _sets.__all__
+
+
+_POLYNOMIALS = {
+    "Term": ("placed", "Term"),
+    "UnionPwQPolynomialFold": ("folds", "PwQPolynomialFold"),
+    **{name: ("folds", name) for name in ("PwQPolynomialFold", "QPolynomialFold", "fold")},
+}
 
 
 def __getattr__(name: str) -> object:
@@ -98,6 +115,9 @@ def __getattr__(name: str) -> object:
         value = getattr(import_module("polyvolta.sets.by_isl.objects.vectors"), name)
     elif name == "LocalSpace":
         from polyvolta.sets.by_isl.objects.spaces import LocalSpace as value
+    elif name in _POLYNOMIALS:
+        home, own = _POLYNOMIALS[name]
+        value = getattr(import_module(f"polyvolta.sets.by_isl.polynomials.{home}"), own)
     elif name.endswith("List") and name.removesuffix("List") in ELEMENTS:
         value = ListOf
     else:

@@ -9,7 +9,9 @@ from typing import Any
 MODULES = ("dimensions.by_kind", "dimensions.strides", "objects.spaces", "objects.structure", "objects.on_spaces",
            "objects.members", "objects.vectors", "relations", "functions", "constraints",
            "expressions", "quotients", "binding",
-           "union_functions", "vertices", "approximations", "made", "function_parts", "union_parts")  # fmt: skip
+           "union_functions", "vertices", "approximations", "made", "function_parts", "union_parts",
+           "polynomials.on_spaces", "polynomials.pieces", "polynomials.piecewise", "polynomials.folds",
+           "polynomials.bounding")  # fmt: skip
 
 
 def methods() -> Iterator[tuple[str, str, Callable[..., Any]]]:

@@ -5,13 +5,11 @@ As with sets and relations (`relations`), these names are no attributes of the c
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from fractions import Fraction
-from functools import reduce
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..conjuncts import conjunct as cj
-from ..errors import NotAffine, SpaceMismatch, UnknownName, kind_of, need_function
+from ..errors import NotAffine, SpaceMismatch, kind_of, need_function
 from ..values.space import Space, Tuple, position
 from . import relations as of_relations
 from .dimensions.by_kind import extremum
@@ -21,7 +19,6 @@ from .objects.vectors import MultiVal
 from .relations import itself, same
 
 if TYPE_CHECKING:
-    from ..counting.quasipoly import PwQPolynomial
     from ..functions.multi_pwaff import MultiPwAff
     from ..functions.pwaff import PwAff
     from ..values.aff import Aff
@@ -266,48 +263,6 @@ def zero(cls: type[MultiPwAff], called: str, space: Any) -> MultiPwAff:  # noqa:
     return zeros(space)
 
 
-# ---- of quasi-polynomials
-
-
-def eval_with_dict(self: PwQPolynomial, values: Mapping[str, int]) -> int | Fraction:
-    """The value at a point, given by the names of the parameters and dimensions."""
-    if not isinstance(values, Mapping) or not all(isinstance(n, str) for n in values):
-        what = "names that are no texts" if isinstance(values, Mapping) else kind_of(values)
-        raise UnknownName(f"a point is a mapping from names to numbers, not {what}", where=str(self),
-                          hint='f.eval_with_dict({"N": 10}), or f(N=10)')  # fmt: skip
-    return self(**values)
-
-
-def domain(self: PwQPolynomial) -> Set:
-    """The points of the pieces."""
-    from ..values.set import Set
-
-    return reduce(Set.union, [s for s, _ in self.pieces], Set._of(self.param_names, []))
-
-
-def multiplied(self: PwQPolynomial, factor: Any) -> PwQPolynomial:  # noqa: ANN401
-    """A polynomial times a rational number."""
-    return self * _rational(factor)
-
-
-def divided(self: PwQPolynomial, divisor: Any) -> PwQPolynomial:  # noqa: ANN401
-    """A polynomial divided by a rational number, exactly.
-
-    Raises
-    ------
-    NotAffine : it is no such number, or 0.
-    """
-    number = _rational(divisor)
-    if not isinstance(number, int | Fraction) or isinstance(number, bool) or not number:
-        raise NotAffine(f"a number other than 0 divides a polynomial, not {divisor}", where=repr(divisor))
-    return self * (Fraction(1) / number)
-
-
-def _rational(number: Any) -> Any:  # noqa: ANN401
-    """A fraction of isl's as Python's; anything else as it is."""
-    return Fraction(number.num, number.den) if isinstance(number, Number) and number.den else number
-
-
 METHODS: tuple[tuple[str, str, Callable[..., Any]], ...] = (
     ("PwAff MultiPwAff", "copy", itself),
     ("PwAff MultiPwAff", "to_str", lambda self: str(self)),
@@ -371,19 +326,5 @@ METHODS: tuple[tuple[str, str, Callable[..., Any]], ...] = (
     ("Map", "max_multi_val", extremes_of_union("max")),
     ("Map", "min_multi_val", extremes_of_union("min")),
     ("MultiPwAff", "as_union_map", same("as_map")),
-    ("PwQPolynomial", "copy", itself),
-    ("PwQPolynomial", "to_str", lambda self: str(self)),
-    ("PwQPolynomial", "add", same("__add__")),
-    ("PwQPolynomial", "sub", same("__sub__")),
-    ("PwQPolynomial", "mul", same("__mul__")),
-    ("PwQPolynomial", "scale_val", multiplied),
-    ("PwQPolynomial", "scale_down_val", divided),
-    ("PwQPolynomial", "neg", same("__neg__")),
-    ("PwQPolynomial", "n_piece", lambda self: len(self.pieces)),
-    ("PwQPolynomial", "is_zero", lambda self: not self.pieces),
-    ("PwQPolynomial", "plain_is_equal", lambda self, other: self == other),
-    ("PwQPolynomial", "domain", domain),
-    ("PwQPolynomial", "eval_with_dict", eval_with_dict),
-    ("PwQPolynomial", "to_union_pw_qpolynomial", itself),
 )
 """Classes, isl's names, and the method."""

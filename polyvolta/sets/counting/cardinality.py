@@ -18,7 +18,8 @@ from ..values.build import RowBuilder, affs_of, expression
 from ..values.space import Space, Tuple
 from .count import check_bounded
 from .disjoint import counted_once
-from .quasipoly import Piece, PwQPolynomial, QPolynomial, added, merged
+from .overlay import added, merged
+from .quasipoly import Piece, PwQPolynomial, QPolynomial
 from .summation import leaves
 
 if TYPE_CHECKING:

@@ -7,17 +7,16 @@ remainders of affine expressions. The other notation is that of functions (`func
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import Any
 
+from ..by_isl.objects.numbers import Number
 from ..conjuncts.conjunct import Conjunct
 from ..functions.pwparse import FunctionParser
 from ..text.formulas import Node, clauses, conjuncts
 from ..text.tokens import is_name
 from ..values.space import Space, Tuple
-from .quasipoly import PwQPolynomial, QPolynomial, added, merged
-
-if TYPE_CHECKING:
-    from ..values.set import Set
+from .overlay import Piece, added, merged, over_both
+from .quasipoly import PwQPolynomial, QPolynomial
 
 MOST_POWER = 64  # of a polynomial
 
@@ -36,12 +35,19 @@ def parse_polynomial(text: str) -> PwQPolynomial:
     >>> print(parse_polynomial("{ S[i, j] -> i * floor(j/2) + 3i }"))
     { S[i, j] -> (3 * i + i * floor(j/2)) }
     """
-    return _Polynomials(text).function_of_text()
+    return Polynomials(text).function_of_text()
 
 
-class _Polynomials(FunctionParser):
+class Polynomials(FunctionParser):
+    """The text of a polynomial by pieces."""
+
     def function_of_text(self) -> PwQPolynomial:
         """The function."""
+        params, pieces, home = self.all_pieces()
+        return PwQPolynomial(params, merged(added(pieces)), home)
+
+    def all_pieces(self) -> tuple[tuple[str, ...], list[Piece], Space | None]:
+        """The parameters, the pieces as they stand, and the space if there is one."""
         try:
             context = self.parameters() if self.at("[") else []
             self.expect("{")
@@ -53,10 +59,11 @@ class _Polynomials(FunctionParser):
             self.expect_end()
         except RecursionError:
             raise self.error("the text is nested too deeply") from None
-        return PwQPolynomial(self.params, merged(added(pieces)))
+        params, (alike,) = over_both(self.params, pieces)
+        return params, alike, pieces[0][0].space if len({s.space.key for s, _ in pieces}) == 1 else None
 
-    def valued(self, context: list) -> tuple[Set, QPolynomial]:
-        """A polynomial and the set on which it is the value."""
+    def valued(self, context: list) -> Piece:
+        """A polynomial, or what else is a value, and the set on which it is that."""
         from ..values.set import Set
 
         self.scope = {p: self.scope[p] for p in self.params}
@@ -65,12 +72,16 @@ class _Polynomials(FunctionParser):
         if self.arrow():
             tup = self.tuple()
             self.expect("->")
-        value = self.polynomial()
+        value = self.piece_value()
         when = list(self.pins)
         if self.eat(":") and not self.at(";", "}"):
             when.append(self.formula())
         found: tuple[Conjunct, ...] = conjuncts(clauses(Node("all", tuple(when))), (*self.params, *tup.dims))
         return Set._of(self.params, [(Space(None, tup), found)]), value
+
+    def piece_value(self) -> Any:  # noqa: ANN401
+        """What a piece has for a value."""
+        return self.polynomial()
 
     def polynomial(self) -> QPolynomial:
         """A sum."""
@@ -122,6 +133,9 @@ class _Polynomials(FunctionParser):
             if not self.at("mod", "//"):
                 return inner
             self.k = mark  # of an affine expression, then
+        if self.at("infty", "NaN") and self.toks[self.k] not in self.scope:
+            self.k += 1
+            return QPolynomial.of(Number(1 if self.toks[self.k - 1] == "infty" else 0, 0))
         value = self.factor()
         while self.at("mod", "//"):
             value = self.divided(value, 1)

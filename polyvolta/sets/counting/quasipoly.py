@@ -9,16 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
-from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Self
 
-from ..budgets import metered_class, spend
+from ..budgets import metered_class
+from ..by_isl.objects.numbers import Number, pair
 from ..conjuncts.conjunct import Conjunct
 from ..errors import NotAffine, SetSyntaxError, SpaceMismatch, Unbounded, UnknownName, kind_of, nearest
-from ..values.aff import Aff, Atom, order_of, var
+from ..values.aff import Aff, Atom, order_of
 from ..values.named import Named, by_isl
-from ..values.space import Space, Tuple, whole
+from ..values.space import Space, whole
 from . import polynomial as pl
+from .overlay import added, merged, over_both
 
 if TYPE_CHECKING:
     from ..values.set import Set
@@ -27,6 +28,9 @@ if TYPE_CHECKING:
 class QPolynomial:
     """A polynomial in names and floors, with rational coefficients; immutable.
 
+    It may be an infinity, or NaN, which isl's numbers are: its only term then.
+
+    >>> from polyvolta.sets import var
     >>> n = QPolynomial.of(var("N"))
     >>> print(n * (n + 1) * Fraction(1, 2))
     1/2 * N + 1/2 * N^2
@@ -35,11 +39,14 @@ class QPolynomial:
     __slots__ = ("_hash", "_terms")
 
     def __init__(self, terms: Mapping[frozenset[tuple[Atom, int]], Fraction]) -> None:
-        self._terms = {m: Fraction(c) for m, c in terms.items() if c}
+        found: dict[Any, Any] = {m: c if type(c) is Number else Fraction(c) for m, c in terms.items() if c}
+        endless: list[Any] = [Number(0, 0) if m else c for m, c in found.items() if type(c) is Number]
+        whole: Any = sum(endless)  # NaN where it is times a name
+        self._terms: pl.Poly = {frozenset(): whole} if endless else found
         self._hash = hash(frozenset(self._terms.items()))
 
     @classmethod
-    def of(cls, value: Aff | Fraction | int) -> QPolynomial:
+    def of(cls, value: Aff | Fraction | int | Number) -> QPolynomial:
         """The quasi-polynomial of an expression or a number.
 
         `value` is an expression, a fraction or an int.
@@ -49,7 +56,7 @@ class QPolynomial:
         1 + floor(N/2)
         """
         if not isinstance(value, Aff):
-            return cls(pl.constant(_number(value)))
+            return cls({frozenset(): _number(value)})
         value = value.without_xor()
         return cls({**pl.constant(value.const), **{frozenset(((a, 1),)): Fraction(c) for a, c in value.terms}})
 
@@ -97,18 +104,28 @@ class QPolynomial:
 
         `values` are by name; names that it lacks stay.
 
+        >>> from polyvolta.sets import var
         >>> print(QPolynomial.of(var("N") // 2).subs({"N": 4 * var("M") + 1}))
         2 * M
         """
         out: pl.Poly = {}
         for m, c in self._terms.items():
-            term = pl.constant(c)
+            term: pl.Poly = {frozenset(): c}
             for atom, e in m:
                 value = QPolynomial.of(Aff(((atom, 1),)).subs(values))._terms
                 for _ in range(e):
                     term = pl.times(term, value)
             out = pl.plus(out, term)
         return QPolynomial(out)
+
+    def names(self) -> set[str]:
+        """The names in it, those in floors, too.
+
+        >>> from polyvolta.sets import var
+        >>> sorted(QPolynomial.of(2 * var("N") // 3 + var("M")).names())
+        ['M', 'N']
+        """
+        return {n for m in self._terms for a, _ in m for n in Aff(((a, 1),)).names()}
 
     def evaluate(self, values: Mapping[str, int]) -> Fraction:
         """The value at a point; linear in the size.
@@ -144,22 +161,21 @@ def _terms(value: QPolynomial | Fraction | int) -> pl.Poly:
     return (value if isinstance(value, QPolynomial) else QPolynomial.of(value))._terms
 
 
-def _number(value: object) -> Fraction | int:
-    """A number, which a value is to be.
+def _number(value: object) -> Any:  # noqa: ANN401
+    """A number, which a value is to be: a fraction, an infinity or NaN.
 
     Raises
     ------
     NotAffine : it is none.
     """
-    number = value if isinstance(value, Fraction) else whole(value)
+    number = pair(value)
     if number is None:
         hint = "PwQPolynomial.from_pw_aff(f)" if hasattr(value, "cells") else "a fraction is Fraction(1, 2)"
         raise NotAffine(f"a polynomial or a number is needed, not {kind_of(value)}", where=repr(value), hint=hint)
-    return number
+    return Fraction(*number) if number[1] else value
 
 
 Piece = tuple["Set", QPolynomial]
-FEW = 64  # points of a piece that are looked at one by one
 
 
 @metered_class
@@ -170,6 +186,7 @@ class PwQPolynomial(metaclass=Named):
     ----------
     pieces : pairs (Set, QPolynomial); the sets lie in the domain of the map whose outputs were counted, and have
         no dimensions where the points of a set were.
+    home : the space in which it is 0 outside its pieces; None of one of several tuples, or of none.
 
     >>> from polyvolta.sets import Set
     >>> triangle = Set("[N] -> { [i, j] : 0 <= j <= i < N }").cardinality()
@@ -177,14 +194,16 @@ class PwQPolynomial(metaclass=Named):
     [N] -> { (1/2 * N + 1/2 * N^2) : N >= 1 } 55
     """
 
-    __slots__ = ("_hash", "param_names", "pieces")
+    __slots__ = ("_hash", "home", "param_names", "pieces")
 
     if not TYPE_CHECKING:  # a checker knows what there is
 
         def __getattr__(self, name: str) -> object:
             return by_isl(self, name)
 
-    def __init__(self, param_names: Iterable[str], pieces: Iterable[Piece] | None = None) -> None:
+    def __init__(
+        self, param_names: Iterable[str], pieces: Iterable[Piece] | None = None, home: Space | None = None
+    ) -> None:
         """From parameters and pieces, or from a text in isl's notation alone.
 
         >>> print(PwQPolynomial("[n] -> { S[i] -> 1/2 * n * i + i^2 : 0 <= i < n }"))
@@ -199,14 +218,25 @@ class PwQPolynomial(metaclass=Named):
             from .quasiparse import parse_polynomial
 
             read = parse_polynomial(param_names)
-            param_names, pieces = read.param_names, read.pieces
+            param_names, pieces, home = read.param_names, read.pieces, read.home
         self.param_names = tuple(param_names)
-        self.pieces = tuple(pieces or ())
+        self.pieces = tuple([(s, q if type(q) is QPolynomial else QPolynomial(q._terms)) for s, q in pieces or ()])
+        spaces = {s.space.key: s.space for s, _ in self.pieces}
+        self.home = home if not spaces else next(iter(spaces.values())) if len(spaces) == 1 else None
         self._hash = hash((self.param_names, frozenset([where for where, _ in self.pieces])))
 
     def __reduce__(self) -> tuple[object, ...]:
         """Made anew from its pieces, for another process hashes names otherwise."""
-        return PwQPolynomial, (self.param_names, self.pieces)
+        return PwQPolynomial, (self.param_names, self.pieces, self.home)
+
+    def _with_pieces(self, params: Iterable[str], pieces: Iterable[Piece], home: Space | None = None) -> Self:
+        """A function of the same kind; see `PwQPolynomial`."""
+        return type(self)(params, [(s, q) for s, q in pieces if q], home)
+
+    @staticmethod
+    def _of_values(values: Iterable[Any]) -> Any:  # noqa: ANN401
+        """The value of the function where pieces have some."""
+        return sum(values)
 
     def __hash__(self) -> int:
         return self._hash
@@ -237,26 +267,8 @@ class PwQPolynomial(metaclass=Named):
         >>> Map("[N] -> { S[i] -> A[j] : 0 <= j <= i < N }").cardinality()(N=10, i=3)
         4
         """
-        if len({s.space.key for s, _ in self.pieces}) > 1:
-            found = "; ".join(dict.fromkeys(str(s.space) for s, _ in self.pieces))
-            raise SpaceMismatch("the pieces lie in several tuples", where=found, hint='pick one with .only("name")')
-        names = (*self.param_names, *(self.pieces[0][0].dims() if self.pieces else ()))
-        unknown = [n for n in values if n not in names and self.pieces]
-        if unknown:
-            raise UnknownName(
-                f"no parameter or dimension is called {unknown[0]!r}",
-                where=str(self),
-                hint=nearest(unknown[0], names),
-            )
-        missing = [n for n in names if n not in values]
-        if missing:
-            raise Unbounded(f"{missing[0]} has no value", where=str(self), hint=f"give one: {missing[0]}=...")
-        total = Fraction(0)
-        params = {p: values[p] for p in self.param_names}
-        for where, what in self.pieces:
-            if where.contains(tuple([values[d] for d in where.dims()]), **params):
-                total += what.evaluate(values)
-        return int(total) if total.denominator == 1 else total
+        total: Any = sum(values_at(self, values), Fraction(0))
+        return int(total) if getattr(total, "denominator", 0) == 1 else total
 
     def only(self, name: str | None) -> PwQPolynomial:
         """The pieces in the tuple called `name`.
@@ -279,8 +291,8 @@ class PwQPolynomial(metaclass=Named):
         """
         if not isinstance(other, PwQPolynomial):
             return self._each(lambda q: q + other)
-        mine, theirs, params = _aligned(self, other)
-        return PwQPolynomial(params, merged(added([*mine, *theirs])))
+        params, (mine, theirs) = self._with(other)
+        return PwQPolynomial(params, merged(added([*mine, *theirs])), self.home or other.home)
 
     __radd__ = __add__
 
@@ -305,14 +317,17 @@ class PwQPolynomial(metaclass=Named):
         """
         if not isinstance(other, PwQPolynomial):
             return self._each(lambda q: q * other)
-        mine, theirs, params = _aligned(self, other)
+        params, (mine, theirs) = self._with(other)
         out = []
         for a, p in mine:
             for b, q in theirs:
                 both = a.intersect(b) if a.space.key == b.space.key else None
                 if both is not None and not both.is_empty() and p * q:
                     out.append((both, p * q))
-        return PwQPolynomial(params, merged(out))
+        return PwQPolynomial(params, merged(out), self.home or other.home)
+
+    def _with(self, other: PwQPolynomial) -> tuple[tuple[str, ...], list[list[Piece]]]:
+        return over_both((*self.param_names, *other.param_names), self.pieces, other.pieces)
 
     __rmul__ = __mul__
 
@@ -330,13 +345,13 @@ class PwQPolynomial(metaclass=Named):
         number = whole(exponent)
         if number is None or number < 0:
             raise NotAffine(f"a power is of an integer from 0 on, not {exponent!r}", where=str(self))
-        found = PwQPolynomial(self.param_names, [(s, QPolynomial.of(1)) for s, _ in self.pieces])
+        found = PwQPolynomial(self.param_names, [(s, QPolynomial.of(1)) for s, _ in self.pieces], self.home)
         for _ in range(number):
             found = found * self
         return found
 
     def _each(self, f: Callable[[QPolynomial], QPolynomial]) -> PwQPolynomial:
-        return PwQPolynomial(self.param_names, [(s, f(q)) for s, q in self.pieces if f(q)])
+        return self._with_pieces(self.param_names, [(s, f(q)) for s, q in self.pieces], self.home)
 
     def __str__(self) -> str:
         head = f"[{', '.join(self.param_names)}] -> " if self.param_names else ""
@@ -352,6 +367,24 @@ class PwQPolynomial(metaclass=Named):
         return html(str(self))
 
 
+def values_at(self: Any, values: Mapping[str, int]) -> list[Any]:  # noqa: ANN401
+    """The values that the pieces of a function have at a point; see `PwQPolynomial.__call__` for the errors."""
+    if len({s.space.key for s, _ in self.pieces}) > 1:
+        found = "; ".join(dict.fromkeys(str(s.space) for s, _ in self.pieces))
+        raise SpaceMismatch("the pieces lie in several tuples", where=found, hint='pick one with .only("name")')
+    names = (*self.param_names, *(self.pieces[0][0].dims() if self.pieces else ()))
+    unknown = [n for n in values if n not in names and self.pieces]
+    if unknown:
+        hint = nearest(unknown[0], names)
+        raise UnknownName(f"no parameter or dimension is called {unknown[0]!r}", where=str(self), hint=hint)
+    missing = [n for n in names if n not in values]
+    if missing:
+        raise Unbounded(f"{missing[0]} has no value", where=str(self), hint=f"give one: {missing[0]}=...")
+    params = {p: values[p] for p in self.param_names}
+    here = [(s, q) for s, q in self.pieces if s.contains(tuple([values[d] for d in s.dims()]), **params)]
+    return [q.evaluate(values) for _, q in here]
+
+
 def _piece_text(where: Set, c: Conjunct, what: QPolynomial) -> str:
     """`tuple -> (polynomial) : constraints`."""
     from ..text.show import piece_text
@@ -361,82 +394,3 @@ def _piece_text(where: Set, c: Conjunct, what: QPolynomial) -> str:
     value = f"({what})" if len(what.terms) > 1 else str(what)
     text = f"{place.strip()} -> {value}" if place.strip() else value
     return f"{text} :{body}" if colon and body.strip() else text
-
-
-def _aligned(a: PwQPolynomial, b: PwQPolynomial) -> tuple[list[Piece], list[Piece], tuple[str, ...]]:
-    """The pieces of both over the parameters of both, and the dimensions of each tuple called the same."""
-    params = tuple(dict.fromkeys((*a.param_names, *b.param_names)))
-    names = {}
-    sides = []
-    for side in (a, b):
-        out = []
-        for where, what in side.pieces:
-            space = names.setdefault(where.space.key, where.space)
-            mine = dict(zip(where.dims(), map(var, space.dims), strict=True))
-            out.append((_in_space(where.align_params(params), space), what.subs(mine)))
-        sides.append(out)
-    return sides[0], sides[1], params
-
-
-def _in_space(where: Set, space: Space) -> Set:
-    return type(where)._of(where.param_names, [(space, where.parts[0][1])])
-
-
-def added(pieces: Iterable[Piece]) -> list[Piece]:
-    """Disjoint pieces with the same sum; exact, an intersection and two differences per pair that overlaps."""
-    done: list[Piece] = []
-    for where, what in pieces:
-        left = where
-        for k, (other, value) in enumerate(done):
-            if left.is_empty():
-                break
-            spend()
-            if other == left:
-                done[k], left = (other, value + what), left.subtract(left)
-                break
-            both = left.intersect(other) if left.space.key == other.space.key else None
-            if both is None or both.is_empty():
-                continue
-            rest, left = other.subtract(left), left.subtract(other)
-            if rest.is_empty():
-                done[k] = (other, value + what)
-            else:
-                done[k] = (both, value + what)
-                done.append((rest, value))
-        if not left.is_empty():
-            done.append((left, what))
-    return [(s, q) for s, q in done if q]
-
-
-def merged(pieces: Iterable[Piece]) -> list[Piece]:
-    """Pieces of the same polynomial as one set of few conjuncts.
-
-    A piece of a few points joins another piece whose polynomial has the same values there.
-    """
-    found: dict[tuple, Piece] = {}
-    for where, what in pieces:
-        key = (where.space.key, what)
-        found[key] = (found[key][0].union(where) if key in found else where, what)
-    points = {key: _few_points(where) if len(found) > 1 else None for key, (where, _) in found.items()}
-    few = [key for key, at in points.items() if at is not None]
-    for key in sorted(few, key=lambda key: len(points[key] or ())):
-        (where, what), at = found[key], points[key] or []
-        values = [what.evaluate(p) for p in at]
-        others = (k for k in found if k != key and k[0] == key[0])
-        heir = next((k for k in others if [found[k][1].evaluate(p) for p in at] == values), None)
-        if heir is not None:
-            del found[key]
-            found[heir] = (found[heir][0].union(where), found[heir][1])
-            points[heir] = (joined := points[heir]) and joined + at
-    return [(where.coalesce(), what) for where, what in found.values()]
-
-
-def _few_points(where: Set) -> list[dict[str, int]] | None:
-    """The points of a set, parameters included, as assignments; None if there are more than a few."""
-    names = (*where.param_names, *where.dims())
-    everywhere = type(where)._of((), [(Space(None, Tuple(None, names)), cs) for _, cs in where.parts])
-    try:
-        found = list(islice(everywhere.points(), FEW + 1))
-    except Unbounded:
-        return None
-    return None if len(found) > FEW else [dict(zip(names, p, strict=True)) for p in found]

@@ -103,10 +103,6 @@ ROWS = {
             "not here: existentials cannot become dimensions; write them as dimensions and Set.project_out",
         ),
         (
-            "apply_*_fold",
-            "not here: no bounds of polynomials; Set.cardinality counts",
-        ),
-        (
             "compute_schedule",
             "schedule(instances, validity=...)",
         ),
@@ -131,10 +127,6 @@ ROWS = {
         (
             "from_constraint_matrices equalities_matrix inequalities_matrix",
             "m & Map(text): Map.intersect; matrices are none here",
-        ),
-        (
-            "apply_*_fold",
-            "not here: no bounds of polynomials",
         ),
     ),
     "PwAff": (

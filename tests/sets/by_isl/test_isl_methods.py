@@ -4,6 +4,7 @@ from itertools import product
 
 import pytest
 
+import polyvolta.isl
 from polyvolta.sets import (
     DEFAULT_CONTEXT,
     Aff,
@@ -44,11 +45,15 @@ def test_every_name_is_one_of_isl_and_no_attribute():
         "MultiPwAff": "MultiAff MultiPwAff PwMultiAff MultiUnionPwAff UnionPwMultiAff",
         "PwQPolynomial": "PwQPolynomial UnionPwQPolynomial", "Space": "Space LocalSpace", "Aff": "Aff",
         "Constraint": "Constraint", "Multi": "MultiVal MultiId", "MultiVal": "MultiVal", "Point": "Point",
+        "PlacedPolynomial": "QPolynomial", "QPolynomialFold": "QPolynomialFold",
+        "PwQPolynomialFold": "PwQPolynomialFold UnionPwQPolynomialFold",
     }  # fmt: skip
     own = {
         c.__name__: c
         for c in (Set, Map, PwAff, MultiPwAff, PwQPolynomial, Space, Aff, Constraint, Multi, MultiVal, Point)
     }
+    more = (polyvolta.isl.QPolynomial, polyvolta.isl.QPolynomialFold, polyvolta.isl.PwQPolynomialFold)
+    own |= {c.__name__: c for c in more}
     for kinds, names, f in by_isl.methods():
         for kind, name in product(kinds.split(), names.split()):
             assert any(hasattr(getattr(isl, c), name) for c in classes[kind].split()), (kind, name)

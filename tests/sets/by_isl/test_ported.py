@@ -240,7 +240,7 @@ def test_members_of_functions_of_several_tuples():
 
 def test_polynomials_and_their_terms():
     q = PwQPolynomial("[n] -> { [i] -> 2 * i + n : 0 <= i < n }")
-    assert str(q.space) == "[i] -> []" and q.get_var_names(DT.param) == ["n"] and q.dim(DT.in_) == 1
+    assert str(q.space) == "[i] -> [o0]" and q.get_var_names(DT.param) == ["n"] and q.dim(DT.in_) == 1
     ((where, what),) = q.get_pieces()
     assert where == Set("[n] -> { [i] : 0 <= i < n }") and what.get_var_names(DT.param) == ["n"]
     terms = [(t.get_coefficient_val(), t.get_exp(DT.in_, 0), t.get_exp(DT.param, 0)) for t in what.get_terms()]

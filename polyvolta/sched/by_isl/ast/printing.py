@@ -220,6 +220,8 @@ class Printer:
     print_aff = print_pw_aff = print_multi_aff = print_pw_multi_aff = print_multi_pw_aff = print_value
     print_union_pw_aff = print_union_pw_multi_aff = print_multi_union_pw_aff = print_multi_val = print_value
     print_qpolynomial = print_pw_qpolynomial = print_union_pw_qpolynomial = print_multi_id = print_value
+    print_qpolynomial_fold = print_pw_qpolynomial_fold = print_union_pw_qpolynomial_fold = print_value
+    print_pw_qpolynomial_fold_list = print_value
     print_constraint = print_space = print_local_space = print_point = print_val = print_id = print_value
     print_schedule = print_schedule_node = print_ast_node = print_ast_expr = print_value
     print_schedule_constraints = print_union_access_info = print_union_flow = print_value

@@ -9,7 +9,8 @@ from typing import Any, Self
 
 ELEMENTS = (
     "Aff", "AstExpr", "AstNode", "BasicMap", "BasicSet", "Constraint", "Id", "Map", "MultiAff", "PwAff", "PwMultiAff",
-    "PwQPolynomial", "QPolynomial", "Set", "UnionMap", "UnionPwAff", "UnionPwMultiAff", "UnionSet", "Val",
+    "PwQPolynomial", "PwQPolynomialFold", "QPolynomial", "Set", "UnionMap", "UnionPwAff", "UnionPwMultiAff", "UnionSet",
+    "Val",
 )  # fmt: skip
 """The classes of isl of which there are lists, `AffList` and so on."""
 
@@ -75,7 +76,7 @@ def _of_one(cls: type[ListOf], element: object) -> ListOf:
 
 
 for _element in ELEMENTS:
-    _word = "pw_qpolynomial" if _element == "PwQPolynomial" else re.sub(r"(?<=[a-z])(?=[A-Z])", "_", _element).lower()
+    _word = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", _element).lower()
     setattr(ListOf, f"n_{_word}", ListOf.size)
     setattr(ListOf, f"get_{_word}", ListOf.get_at)
     setattr(ListOf, f"from_{_word}", classmethod(_of_one))
