@@ -185,13 +185,14 @@ class _Search:
 
     def _equal(self) -> tuple[str, Aff] | None:
         """A dimension that an equality says is an expression of the others without floors, and this."""
-        names = (*self.where.param_names, *self.where.dims())
-        for _, cs in self.where.parts:
-            for row in cs[0].eqs:
-                units = [k for k, v in enumerate(row) if abs(v) == 1 and len(self.where.param_names) < k <= len(names)]
-                if units and not any(row[1 + len(names) :]):
-                    rest = {n: -v * row[units[-1]] for n, v in zip(names, row[1:]) if v and n != names[units[-1] - 1]}
-                    return names[units[-1] - 1], linear(rest, -row[0] * row[units[-1]])
+        params = self.where.param_names
+        names = (*params, *self.where.dims())
+        for row in self.where.parts[0][1][0].eqs:
+            unit = max((k for k, v in enumerate(row[: 1 + len(names)]) if abs(v) == 1), default=0)
+            if unit > len(params) and not any(row[1 + len(names) :]):
+                rest: dict[Atom, int] = {n: -v * row[unit] for n, v in zip(names, row[1:]) if v}
+                del rest[names[unit - 1]]
+                return names[unit - 1], linear(rest, -row[0] * row[unit])
         return None
 
     def _floors(self) -> list[Floor]:
