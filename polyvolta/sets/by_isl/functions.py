@@ -14,7 +14,6 @@ from ..values.space import Space, Tuple, position
 from . import relations as of_relations
 from .dimensions.by_kind import extremum
 from .function_parts import of_graph
-from .objects.numbers import Number
 from .objects.vectors import MultiVal
 from .relations import itself, same
 

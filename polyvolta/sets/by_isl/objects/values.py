@@ -419,7 +419,9 @@ class Id(str):
         """A list of it alone; see `Id`."""
         return ListOf([self])
 
-    dump = dump
+    def dump(self) -> None:
+        """Write the name to the standard error; see `Id`."""
+        dump(self)
 
 
 def plain(name: Any) -> Any:  # noqa: ANN401

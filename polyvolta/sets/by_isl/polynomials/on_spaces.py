@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 from ...counting.quasipoly import QPolynomial
-from ...errors import NotAffine, NotSupported, SpaceMismatch, UnknownName, kind_of
+from ...errors import NotAffine, SpaceMismatch, UnknownName, kind_of
 from ...values import kinds
 from ...values.aff import linear, var
 from ...values.space import Space, Tuple, fresh
@@ -162,9 +162,21 @@ def aligned(self: PlacedPolynomial, model: Any) -> PlacedPolynomial:  # noqa: AN
     return PlacedPolynomial(self, everywhere(self).align_params(model))
 
 
-def scaled(self: PlacedPolynomial, factor: Any) -> PlacedPolynomial:  # noqa: ANN401
-    """It times a number."""
-    return self * QPolynomial.of(factor)
+def rational(number: Any) -> Any:  # noqa: ANN401
+    """A number of Python's or isl's that is rational.
+
+    Raises
+    ------
+    NotAffine : it is none.
+    """
+    if getattr(number, "den", 1) == 0 or isinstance(number, bool):
+        raise NotAffine("a polynomial or a number is needed, not an infinity or NaN", where=str(number))
+    return QPolynomial.of(number)
+
+
+def scaled(self: Any, factor: Any) -> Any:  # noqa: ANN401
+    """It, a polynomial on a space or by pieces, times a number; see `rational`."""
+    return self * rational(factor)
 
 
 def scaled_down(self: Any, den: Any) -> Any:  # noqa: ANN401
@@ -172,11 +184,12 @@ def scaled_down(self: Any, den: Any) -> Any:  # noqa: ANN401
 
     Raises
     ------
-    NotSupported : the number is 0.
+    NotAffine : it is no rational number, or 0.
     """
-    if Val(den).is_zero():
-        raise NotSupported("a polynomial is not divided by 0", where=str(self))
-    return self * QPolynomial.of(Val(1).div(den))
+    number = rational(den)
+    if not number:
+        raise NotAffine("a number other than 0 divides a polynomial, not 0", where=str(self))
+    return self * (Fraction(1) / number._terms[frozenset()])
 
 
 def get_var_dict(self: Any, kind: Any = None) -> dict[str, tuple[Any, int]]:  # noqa: ANN401
@@ -208,7 +221,7 @@ METHODS: tuple[tuple[str, str, Any], ...] = (
     ("PlacedPolynomial", "mul", lambda self, other: self * other),
     ("PlacedPolynomial", "neg", lambda self: -self),
     ("PlacedPolynomial", "pow", lambda self, exponent: self**exponent),
-    ("PlacedPolynomial", "scale_val", scaled),
+    ("PlacedPolynomial PwQPolynomial", "scale_val", scaled),
     ("PlacedPolynomial PwQPolynomial", "scale_down_val", scaled_down),
     ("PlacedPolynomial", "get_space", lambda self: self.space),
     ("PlacedPolynomial", "get_domain_space", lambda self: self.home),

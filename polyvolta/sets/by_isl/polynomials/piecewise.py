@@ -234,7 +234,6 @@ METHODS: tuple[tuple[str, str, Any], ...] = (
     (_OF_ONE, "add_disjoint add_pw_qpolynomial", same("__add__")),
     (_OF_ONE, "sub", same("__sub__")),
     (_OF_ONE, "mul", same("__mul__")),
-    (_OF_ONE, "scale_val", same("__mul__")),
     (_OF_ONE, "neg", same("__neg__")),
     (_OF_ONE, "pow", same("__pow__")),
     (_OF_ONE, "eval_with_dict", eval_with_dict),
