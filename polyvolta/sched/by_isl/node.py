@@ -212,14 +212,29 @@ class ScheduleNode(Standing):
             return Set(f"{{ {pair} : false }}")
         return isolate.apply(Map(f"{{ [{', '.join(names)}] -> {pair} }}"))
 
-    def band_tile(self, sizes: Sequence[int]) -> ScheduleNode:
-        """A band of tiles, which count in steps of their size as isl's do, around one of points.
+    def band_tile(
+        self, sizes: Sequence[int], *, scale_tile_loops: bool = True, shift_point_loops: bool = True
+    ) -> ScheduleNode:
+        """A band of tiles, which count in steps of their size as isl's do, around one of points, which begin at 0.
 
         The dependences of the tree, if it has any, have to allow it; else it is the caller's word.
+
+        Parameters
+        ----------
+        scale_tile_loops : whether tiles count in steps of their size, and not of 1: isl's option of this name.
+        shift_point_loops : whether the points of each tile are counted from 0: isl's option of this name.
         """
         sizes = self._numbers(sizes)
-        return self._shaped(lambda tree: passes.scale(passes.tile(tree, self.at, sizes), self.at,
-                                                      {k: s for k, s in enumerate(sizes) if s > 1}))  # fmt: skip
+        members = self._is(Band).members
+
+        def change(tree: Schedule) -> Schedule:
+            tree = passes.tile(tree, self.at, sizes)
+            if scale_tile_loops:
+                tree = passes.scale(tree, self.at, {k: s for k, s in enumerate(sizes) if s > 1})
+            below = (*self.at, 0)
+            return tree if shift_point_loops else tree.replace(below, replace(tree.band(below), members=members))
+
+        return self._shaped(change)
 
     def _numbers(self, given: Sequence[int]) -> tuple[int, ...]:
         """One number for each member of a band.

@@ -102,7 +102,7 @@ def compute_vertices(self: Set) -> Vertices:
     [N] -> { [(N), (0)] } [N] -> { : N >= 0 }
     [N] -> { [(0), (0)] } [N] -> { : N >= 0 }
     """
-    space, pieces = self.space, self.parts[0][1] if self.parts else ()
+    space, pieces = self.space, self.detect_equalities().parts[0][1] if self.parts else ()
     if len(pieces) > 1:
         raise NotSupported("vertices are of a set of one piece", where=str(self), hint="of each of s.pieces, say")
     p = relaxed(pieces[0], self, "vertices") if pieces else None

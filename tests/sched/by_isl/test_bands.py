@@ -135,3 +135,25 @@ def test_without_an_order_there_is_no_source_of_any_access():
 def test_zeros_are_expressions():
     band = band_of(Map("{ S[i] -> [i, 0]; T[i] -> [i] }"), SOME - Set("{ U[] }"))
     assert band.schedule("T") == (var("i"), aff(0)) and all(isinstance(e, Aff) for e in band.schedule("S"))
+
+
+@pytest.mark.parametrize(("scale", "shift", "tiles", "points"), [  # the table of isl's own tests
+    (False, False, "floor(i/32), floor(j/32)", "i, j"),
+    (True, False, "32*floor(i/32), 32*floor(j/32)", "i, j"),
+    (False, True, "floor(i/32), floor(j/32)", "i mod 32, j mod 32"),
+    (True, True, "32*floor(i/32), 32*floor(j/32)", "i mod 32, j mod 32"),
+])  # fmt: skip
+def test_tiles_are_scaled_and_points_shifted_as_asked(scale, shift, tiles, points):
+    times = isl.MultiUnionPwAff("[{ S[i, j] -> [i] }, { S[i, j] -> [j] }]")
+    tree = isl.Schedule.from_domain(isl.UnionSet("[n] -> { S[i, j] : 0 <= i, j < n }")).insert_partial_schedule(times)
+    node = tree.get_root().child(0).band_tile([32, 32], scale_tile_loops=scale, shift_point_loops=shift)
+    for found, wanted in ((node, tiles), (node.child(0), points)):
+        assert found.band_get_partial_schedule_union_map().is_equal(isl.UnionMap(f"{{ S[i, j] -> [{wanted}] }}"))
+    loops, seen = isl.AstBuild.from_context(isl.Set("[n] -> { : n = 40 }")).node_from_schedule(node.get_schedule()), []
+    loops.foreach_descendant_top_down(lambda n: seen.append(n.get_type()) or True)
+    assert seen.count(isl.ast_node_type.for_) == 4
+
+
+def test_a_context_says_where_its_options_are():
+    with pytest.raises(AttributeError, match=r"band_tile\(sizes, scale_tile_loops=False\)"):
+        isl.DEFAULT_CONTEXT.set_tile_scale_tile_loops(0)

@@ -31,6 +31,14 @@ class Context:
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Context)
 
+    if not TYPE_CHECKING:  # a checker knows what there is
+
+        def __getattr__(self, name: str) -> object:
+            if name.startswith(("set_", "get_")):
+                instead = "options are arguments here, node.band_tile(sizes, scale_tile_loops=False), or are not here"
+                raise AttributeError(f"a Context has no options such as {name[4:]!r}: {instead}", name=name, obj=self)
+            raise AttributeError(f"a Context has no attribute {name!r}", name=name, obj=self)
+
     def __hash__(self) -> int:
         return hash(Context)
 
