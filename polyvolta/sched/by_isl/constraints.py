@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
 
+from polyvolta.sched.by_isl.plain import Plain
 from polyvolta.sched.by_isl.schedule import Schedule
 from polyvolta.sched.errors import BadProgram
 from polyvolta.sched.scheduler.schedule import schedule
@@ -23,7 +24,7 @@ NOTHING = Map("{ }")
 
 
 @dataclass(frozen=True, slots=True)
-class ScheduleConstraints:
+class ScheduleConstraints(Plain):
     """What a schedule of some instances has to respect and should bring together; immutable.
 
     Parameters

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from polyvolta.sched.by_isl.plain import Plain
 from polyvolta.sched.dependence.model import Flow
 from polyvolta.sched.dependence.sources import dataflow
 from polyvolta.sched.errors import BadProgram, BadSchedule
@@ -27,7 +28,7 @@ _NOWHERE = '{ domain: "{ }" }'
 
 
 @dataclass(frozen=True, slots=True)
-class UnionAccessInfo:
+class UnionAccessInfo(Plain):
     """Accesses whose sources are to be found, and the order of the instances; immutable.
 
     Parameters
@@ -141,7 +142,7 @@ def compute_flow(sink: Map, must_source: Map, may_source: Map, times: Map) -> tu
 
 
 @dataclass(frozen=True, slots=True)
-class UnionFlow:
+class UnionFlow(Plain):
     """What was found of some accesses."""
 
     info: UnionAccessInfo

@@ -348,6 +348,32 @@ class ScheduleNode(Standing):
         """The same in any order."""
         return self._through(passes.insert_set, [*map(labelled, filters)])
 
+    def sequence_splice_child(self, pos: int) -> ScheduleNode:
+        """The sequence with the children of another one, below one of its filters, in the place of that child.
+
+        Raises
+        ------
+        BadSchedule : no sequence stands there.
+        """
+        around = self._is(SequenceNode)
+        if not 0 <= pos < len(around.children):
+            raise BadSchedule(f"there is no child at position {pos}", where=self.schedule.marked(self.at))
+        gate = around.children[pos]
+        if not isinstance(gate, Filter) or not isinstance(gate.child, SequenceNode):
+            raise BadSchedule("the child is no sequence", where=self.schedule.marked((*self.at, pos)))
+        inside = (_within(child, gate) for child in gate.child.children)
+        children = (*around.children[:pos], *inside, *around.children[pos + 1 :])
+        return ScheduleNode(self.schedule.replace(self.at, SequenceNode(children)), self.at)
+
+    def sequence_splice_children(self) -> ScheduleNode:
+        """The same of all children that are sequences."""
+        found, around = self, self._is(SequenceNode)
+        for k in reversed(range(len(around.children))):
+            gate = around.children[k]
+            if isinstance(gate, Filter) and isinstance(gate.child, SequenceNode):
+                found = found.sequence_splice_child(k)
+        return found
+
     def order_before(self, instances: Set) -> ScheduleNode:
         """Some instances run before the others; the place where these are now."""
         return self._ordered(passes.order_before, instances, 1)

@@ -8,6 +8,7 @@ from typing import Any, NoReturn, Self
 
 from polyvolta.sched import tree
 from polyvolta.sched.by_isl.kinds import schedule_node_type
+from polyvolta.sched.by_isl.plain import Plain
 from polyvolta.sched.by_isl.schedule import Schedule
 from polyvolta.sched.errors import BadPath
 from polyvolta.sched.tree import (
@@ -24,8 +25,6 @@ from polyvolta.sched.tree import (
     Sequence,
     SetNode,
 )
-from polyvolta.sets import DEFAULT_CONTEXT
-from polyvolta.sets import Context as _Context
 from polyvolta.sets.errors import kind_of
 
 _KINDS: dict[type, schedule_node_type] = {
@@ -35,7 +34,7 @@ _KINDS: dict[type, schedule_node_type] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class Standing(Plain):
     """A node of a tree.
 
     Parameters
@@ -46,6 +45,10 @@ class Standing:
 
     schedule: tree.Schedule
     at: Path = ()
+
+    def align_params(self, space: object) -> Self:
+        """The node itself: parameters are those of what is said."""
+        return self
 
     @property
     def node(self) -> Node:
@@ -78,10 +81,6 @@ class Standing:
     def get_schedule(self) -> Schedule:
         """The tree."""
         return Schedule.of(self.schedule)
-
-    def get_ctx(self) -> _Context:
-        """isl's context, which means nothing here."""
-        return DEFAULT_CONTEXT
 
     def get_type(self) -> schedule_node_type:
         """The kind of the node."""

@@ -24,6 +24,16 @@ def get_ctx(tree: Schedule) -> Context:
     return DEFAULT_CONTEXT
 
 
+def itself(tree: Schedule, *_: object) -> Schedule:
+    """The tree itself, which is immutable and has the parameters of what is said."""
+    return tree
+
+
+def gist_domain_params(tree: Schedule, context: Set) -> Schedule:
+    """The tree without what a condition on parameters says of its instances."""
+    return tree.replace((), replace(tree.root, domain=tree.domain.gist_params(context)))  # type: ignore[arg-type]
+
+
 def get_domain(tree: Schedule) -> Set:
     """The instances."""
     return plain(tree.domain)
@@ -101,6 +111,8 @@ METHODS: dict[str, Callable[..., Any]] = {
     "plain_is_equal": is_equal, "to_str": Schedule.to_isl, "insert_partial_schedule": insert_partial_schedule,
     "foreach_schedule_node_top_down": foreach_schedule_node_top_down, "insert_context": insert_context,
     "map_schedule_node_bottom_up": map_schedule_node_bottom_up, "insert_guard": insert_guard,
-    "intersect_domain": intersect_domain, "get_ctx": get_ctx, "dump": dump, "sequence": sequence, "set": set_of,
+    "intersect_domain": intersect_domain, "get_ctx": get_ctx, "dump": dump, "copy": itself,
+    "reset_user": itself, "align_params": itself, "gist_domain_params": gist_domain_params,
+    "sequence": sequence, "set": set_of,
 }  # fmt: skip
 """By isl's names."""

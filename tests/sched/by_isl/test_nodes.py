@@ -260,3 +260,25 @@ def test_marks_keep_the_objects_of_their_identifiers():
     assert loops.mark_get_id().user is here and loops.to_C_str().startswith("// m\nfor")
     assert node.get_schedule() == tree.get_root().child(0).insert_mark("m").get_schedule()
     assert 'mark: "m"' in node.get_schedule().to_str()
+
+
+def test_sequences_in_sequences_are_spliced():
+    text = (
+        '{ domain: "{ A[]; B[]; C[]; D[] }", child: { sequence: [ { filter: "{ A[] }" }, { filter: "{ B[]; C[] }",'
+        ' child: { sequence: [ { filter: "{ B[] }" }, { filter: "{ C[] }" } ] } }, { filter: "{ D[] }" } ] } }'
+    )
+    node = isl.Schedule(text).get_root().child(0)
+    flat = "{ A[] -> [0]; B[] -> [1]; C[] -> [2]; D[] -> [3] }"
+    for found in (node.sequence_splice_child(1), node.sequence_splice_children()):
+        assert found.n_children() == 4 and found.get_schedule().get_map().is_equal(isl.UnionMap(flat))
+    assert node.sequence_splice_children().sequence_splice_children().n_children() == 4
+    for at, said in ((0, "no sequence"), (7, "no child at position 7")):
+        with pytest.raises(isl.Error, match=said):
+            node.sequence_splice_child(at)
+
+
+def test_what_all_objects_have():
+    node = isl.Schedule("{ domain: '{ A[] }' }").get_root()
+    build = isl.AstBuild.alloc()
+    for value in (node, node.get_schedule(), build, build.node_from_schedule(node.get_schedule())):
+        assert value.copy() is value and value.get_ctx() == isl.DEFAULT_CONTEXT

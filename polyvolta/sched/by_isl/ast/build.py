@@ -24,6 +24,7 @@ from polyvolta.sched.by_isl.ast.nodes import AstNode
 from polyvolta.sched.by_isl.ast.places import Place, Rewriting
 from polyvolta.sched.by_isl.bands import band_of
 from polyvolta.sched.by_isl.kinds import ast_expr_op_type
+from polyvolta.sched.by_isl.plain import Plain
 from polyvolta.sched.emit.rename import called
 from polyvolta.sched.errors import BadArgument, BadSchedule
 from polyvolta.sched.loops.notation.names import variables
@@ -36,7 +37,7 @@ from polyvolta.sets.errors import kind_of
 
 
 @dataclass(frozen=True, slots=True)
-class AstBuild:
+class AstBuild(Plain):
     """What is known where loops are made; immutable.
 
     Parameters

@@ -15,8 +15,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from polyvolta.sched.by_isl.kinds import ast_expr_op_type, ast_expr_type
+from polyvolta.sched.by_isl.plain import Plain
 from polyvolta.sched.errors import BadArgument
-from polyvolta.sets import DEFAULT_CONTEXT, Context, Id, Val
+from polyvolta.sets import Id, Val
 from polyvolta.sets.by_isl.objects.lists import ListOf
 from polyvolta.sets.errors import kind_of
 
@@ -45,7 +46,7 @@ _DIVISIONS = (Op.div, Op.pdiv_q, Op.pdiv_r, Op.zdiv_r)
 
 
 @dataclass(frozen=True, slots=True)
-class AstExpr:
+class AstExpr(Plain):
     """An expression of loops, as C writes it.
 
     Parameters
@@ -131,19 +132,9 @@ class AstExpr:
         """Whether both are written alike, of the same operations."""
         return self == other
 
-    def copy(self) -> AstExpr:
-        """The expression itself, which nothing changes."""
-        return self
-
     def to_list(self) -> ListOf:
         """The list of it alone."""
         return ListOf([self])
-
-    def get_ctx(self) -> Context:
-        """isl's context, which means nothing here."""
-        return DEFAULT_CONTEXT
-
-    # ---- what it is
 
     def get_type(self) -> ast_expr_type:
         """Whether it is a number, a name, or made of others."""

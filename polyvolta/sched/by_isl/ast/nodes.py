@@ -16,6 +16,7 @@ from polyvolta.sched.by_isl.ast.expressions import AstExpr
 from polyvolta.sched.by_isl.ast.noted import Group, NotedCall, NotedPrinter, ends_below, note_of, noted
 from polyvolta.sched.by_isl.ast.reading import Spelled, read
 from polyvolta.sched.by_isl.kinds import ast_expr_op_type, ast_node_type
+from polyvolta.sched.by_isl.plain import Plain
 from polyvolta.sched.errors import BadArgument
 from polyvolta.sched.loops.ast import Ast, Block, Call, For, If
 from polyvolta.sched.loops.notation.names import in_c
@@ -26,7 +27,7 @@ from polyvolta.sets.by_isl.objects.lists import ListOf
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class AstNode:
+class AstNode(Plain):
     """A part of some loops.
 
     Parameters
@@ -57,6 +58,10 @@ class AstNode:
 
     def _speller(self) -> Spelled:
         return Spelled(self.scan.ranges, in_c(self.scan))
+
+    def to_list(self) -> ListOf:
+        """A list of it alone."""
+        return ListOf([self])
 
     def to_C_str(self) -> str:  # noqa: N802 - isl's name
         """The text in C, without the macros that it uses (`polyvolta.sched.to_c` writes them, too)."""

@@ -14,6 +14,7 @@ from polyvolta.sched.by_isl.constraints import ScheduleConstraints
 from polyvolta.sched.by_isl.flow import UnionAccessInfo, UnionFlow
 from polyvolta.sched.by_isl.kinds import format, yaml_style
 from polyvolta.sched.by_isl.node import ScheduleNode
+from polyvolta.sched.by_isl.plain import Plain
 from polyvolta.sched.errors import BadArgument
 from polyvolta.sched.loops.ast import Call, For
 from polyvolta.sched.loops.notation.c import MACROS
@@ -27,7 +28,7 @@ HOLE = Call("", ())  # stands for what is in a loop while its head is written
 
 
 @dataclass(frozen=True, slots=True)
-class AstPrintOptions:
+class AstPrintOptions(Plain):
     """Who writes statements and loops: functions of a printer, these options and the node, which give the printer.
 
     >>> from polyvolta.isl import AstBuild, AstPrintOptions, Printer, UnionMap
