@@ -215,7 +215,7 @@ class BandLoops(Around):
         rows = needed(known, inside.known, body, col, b.system(col))
         conditions = stated(known.columns, rows, writer.tidy)
         search = writer.parted and not told
-        cases = needed_cases(known.given(rows), inside.known, body, b.system(col)) if search else ()
+        cases = needed_cases(known.given(rows), inside.known, body, col, b.system(col)) if search else ()
         conditions += any_of([stated(known.columns, s, writer.tidy) for s in cases]) if cases else ()
         loop = For(name, low, high, b.step, m.unroll, less(body, conditions), self.at, k, m.coincident)
         return guarded(conditions, (loop,), self.at)

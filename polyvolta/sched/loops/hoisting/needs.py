@@ -86,19 +86,20 @@ def needed(outer: Known, inner: Known, body: Sequence[Ast], col: int, loop: Syst
     return beyond(outer, found) if has_rows(found) else found
 
 
-def needed_cases(outer: Known, inner: Known, body: Sequence[Ast], loop: System) -> list[System]:
+def needed_cases(outer: Known, inner: Known, body: Sequence[Ast], col: int, loop: System) -> list[System]:
     """Cases on sizes of which one holds where anything in a loop runs, by the alternatives of the conditions in it.
 
     Of n <= 4 or c0 mod 3 = 0, where 1 <= c0 <= 3 and (n + 2*c0) mod 8 >= 4, the second one leaves c0 = 3, and
-    (n - 1) mod 8 >= 4. None where that takes more than a test a case, or holds at most sizes, or cases are too many.
+    (n - 1) mod 8 >= 4. None where that takes more than a test a case, or holds at most sizes, or cases are too many, or
+    a loop outside decides, too: the test would stand in that.
 
     Parameters
     ----------
     outer, inner : what is known outside, and inside.
-    loop : its bounds.
+    col, loop : its column and its bounds.
     """
     cases = [_stating(inner, some) for some in islice(_alternatives(body), CASES + 1)]
-    if not 1 < len(cases) <= CASES or not all(_speaks_of_sizes(inner, s) for s in cases):
+    if not 1 < len(cases) <= CASES or not all(_speaks_of_sizes(inner, s, col) for s in cases):
         return []
     found: list[System] = []
     try:
@@ -110,10 +111,11 @@ def needed_cases(outer: Known, inner: Known, body: Sequence[Ast], loop: System) 
     return found if len(found) > 1 and all(_one_test(outer, s) for s in found) else []
 
 
-def _speaks_of_sizes(known: Known, system: System) -> bool:
-    """Whether there is a parameter in a system, or in a floor of it."""
+def _speaks_of_sizes(known: Known, system: System, col: int) -> bool:
+    """Whether there is a parameter in a system, or in a floor of it, and nothing else but a column."""
     sizes, affs = known.columns.sizes, known.columns.affs
-    return any(c in affs and affs[c].names() & sizes for c in system.columns())
+    names = {n for c in system.columns() if c in affs for n in affs[c].names()}
+    return bool(names & sizes) and names <= sizes | affs[col].names()
 
 
 def _one_test(known: Known, system: System) -> bool:
