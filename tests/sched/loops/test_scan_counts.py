@@ -147,6 +147,11 @@ TREES = {
              guard: "[N] -> { [a, b] : b >= 1; [a, b] : b <= -1 }" } } } }""",
         {4: 21, 9: 2, 100: 2},
     ),
+    "few values, which many others reach at small sizes": (
+        """{ domain: "[N] -> { T[i] : N <= i <= 3N; S[i] : 0 <= i <= 1 and N >= 1 }", child: { schedule:
+             "[{ T[i] -> [(i)]; S[i] -> [(i)] }, { T[i] -> [(0)]; S[i] -> [(i)] }]" } }""",
+        {1: 10, 4: 17, 40: 89, 100: 209},
+    ),
     "eight upper bounds, one of which grows and counts at few sizes": (
         """{ domain: "[N] -> { A[c, i] : 0 <= c <= 6 and 0 <= i <= 1; B[c, i] : 0 <= c <= 5 and 0 <= i <= 2;
              C[c, i] : 0 <= c <= 4 and 0 <= i <= 3; D[c, i] : 0 <= c <= 3 and 0 <= i <= 4;

@@ -7,6 +7,7 @@
     S1[i] -> [8i], S2[i] -> [P + i]     the same around the values of S2 where i has two, or a few
     S1[i] -> [i], S2[] -> [0]           one from 0 to n, and S2 alone where n is negative: no test of i <= n inside
     S1[i] -> [i], S2[] -> [n], S3[i] -> [i] for i < n      an innermost one to n - 1, and what is at n
+    S1[i] -> [i] for n <= i <= 3n, S2[i] -> [i] for i < 2  to 1, with tests of n <= c0, and S1 from 2 on: few stay whole
 
 Statements that take turns share a loop (`groups`), which runs from the least to the greatest of their values. Where
 more than a few iterations in between would find nothing, at some values outside, their shadows are looked at as sets
@@ -56,7 +57,10 @@ def parted(
     cells = _around_places(known, group, k, col, few) or (_at_end(known, shadows, col, few) if innermost else None)
     cells = cells or _of_one(known, shadows, col, few, innermost)
     if cells is None and not _dense(known, shadows, col, few):
-        cells = _disjoint(known, _joined(known, shadows, col, few))
+        joined = _joined(known, shadows, col, few)
+        if outermost:  # what many share with few is in the loop of few: there are tests in it
+            joined.sort(key=lambda s: _valued(s, col) or not _width(known, s, col, ONCE))
+        cells = _disjoint(known, joined)
     elif cells is None and outermost:
         cells = _alone(known, shadows, col)
     items: list[list[Lane]] = []
