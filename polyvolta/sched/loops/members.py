@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from polyvolta.sched.errors import NotScannable
 from polyvolta.sched.loops.around import Around
 from polyvolta.sched.loops.ast import Ast, Condition, For
-from polyvolta.sched.loops.conditions import any_of, guarded, loosened, stated
+from polyvolta.sched.loops.conditions import any_of, guarded, implied, loosened, stated
 from polyvolta.sched.loops.hoisting.needs import less, needed, needed_cases
 from polyvolta.sched.loops.rows.bounds import Bounds, constant_span, end, longest
 from polyvolta.sched.loops.rows.groups import groups, isolated
@@ -55,8 +55,8 @@ class BandLoops(Around):
         if not col:
             return self.visit(k + 1, lanes, state.below(m.of(lanes[0].piece.statement)))
         parts = [lanes]
-        for r, shadows in enumerate(() if self.settled(k, lanes) else self.regions):
-            parts = [p for part in parts for p in isolated(state.known, part, r, k, col, shadows[k])]
+        for r in range(0 if self.settled(k, lanes) else len(self.regions)):
+            parts = [p for part in parts for p in self.isolated(part, r, k, state.known)]
         out: list[Ast] = []
         for part in parts:
             loop_type = self.loop_type(k, part)
@@ -83,6 +83,26 @@ class BandLoops(Around):
             return [group]
         places = k, self.columns
         return self.writer.searched([group], lambda kn: parted(kn, group, *places, self.first(kn), once, last), known)
+
+    def isolated(self, lanes: list[Lane], number: int, k: int, known: Known) -> List[list[Lane]]:
+        """The lanes elsewhere, before, inside and after what is isolated, by its values of loop k.
+
+        These are the values at which some lane is in the region: of [floor((i + 3)/4), i] for 0 <= i <= 2, where the
+        second member is 2, the first one is 1. All lanes are cut there, for they keep their order.
+        """
+        col, region = self.columns[k], self.regions[number][k]
+        if self.writer.parted and not any(number in lane.left for lane in lanes):
+            pieces = [lane.piece.copy() for lane in lanes]
+            for piece in pieces:
+                piece.restrict(self.regions[number][-1])
+            each = [Lane.of(p, self.columns, known, k).shadows[k] for p in pieces if not p.system.empty]
+            each = [s for s in each if not (s.empty or known.excludes(s))]
+            if not each:
+                for lane in lanes:
+                    lane.left |= {number}
+                return [lanes]
+            region = region.copy().add(each[0] if len(each) == 1 else implied(known, each))
+        return isolated(known, lanes, number, k, col, region)
 
     def settled(self, k: int, lanes: list[Lane]) -> bool:
         """Whether no member from k on has a loop: then there is none that could be isolated."""

@@ -152,6 +152,14 @@ TREES = {
              "[{ T[i] -> [(i)]; S[i] -> [(i)] }, { T[i] -> [(0)]; S[i] -> [(i)] }]" } }""",
         {1: 10, 4: 17, 40: 89, 100: 209},
     ),
+    "what is isolated at inner members, which leave loops outside one value": (
+        """{ domain: "{ T[]; S[i] : 0 <= i <= 2 }", child: { schedule:
+             "[{ T[] -> [(-1)]; S[i] -> [(floor((i + 3)/4) - 1)] }, { T[] -> [(3)]; S[i] -> [((i + 3) mod 4)] },
+               { T[] -> [(0)]; S[i] -> [(1)] }, { T[] -> [(2)]; S[i] -> [(i)] }]",
+             options: "{ isolate[[] -> [a, b, c, d]] : a <= 3 and b <= 2 and 2 <= d <= 4; separate[0]; separate[1];
+             separate[3]; [isolate[] -> separate[0]]; [isolate[] -> separate[1]]; [isolate[] -> separate[3]] }" } }""",
+        {0: 0},
+    ),
     "eight upper bounds, one of which grows and counts at few sizes": (
         """{ domain: "[N] -> { A[c, i] : 0 <= c <= 6 and 0 <= i <= 1; B[c, i] : 0 <= c <= 5 and 0 <= i <= 2;
              C[c, i] : 0 <= c <= 4 and 0 <= i <= 3; D[c, i] : 0 <= c <= 3 and 0 <= i <= 4;
