@@ -159,12 +159,12 @@ def _within(a: Relation, b: Relation) -> bool:
     for space, cs in a.parts:
         others = b._find(space.key)
         for c in cs:
-            if not _covered(c, others):
+            if not covered(c, others):
                 return False
     return True
 
 
-def _covered(c: Conjunct, others: tuple[Conjunct, ...]) -> bool:
+def covered(c: Conjunct, others: Sequence[Conjunct]) -> bool:
     """Whether every point of `c` is a point of one of the others."""
     if len(others) > 1 and c in others:
         return True

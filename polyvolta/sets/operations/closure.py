@@ -19,20 +19,23 @@ applications", 1996.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, TypeVar
 
 from ..budgets import budget, spend
 from ..conjuncts import conjunct as cj
 from ..conjuncts import project as pj
-from ..conjuncts.conjunct import Conjunct
+from ..conjuncts.conjunct import Conjunct, lifted
+from ..conjuncts.frame import Frame
 from ..conjuncts.project import with_known_divs
 from ..counting.count import points
 from ..errors import BudgetExceeded, SpaceMismatch, Unbounded
+from ..hulls.between import walked
 from ..hulls.coalesce import coalesce_conjuncts
 from ..values.shape import pair, rearranged, spaced
 from ..values.space import Space, Tuple, whole
+from .algebra import covered
 from .compose import apply_range, composed, deltas, domain, identity, range_, reverse
 from .make import from_points
 from .paths import continued, is_exact, scaled, translated
@@ -45,6 +48,7 @@ SHARE = 10_000  # steps that one way to an exact closure may spend
 ROUNDS = 8  # squarings
 MANY = 40  # pieces at which squaring is given up
 FINITE = 4000  # pairs of a relation that is searched
+POINTS = 8  # of a piece that are looked for in others
 DEPTH = 2  # conjuncts split off one inside the other
 
 T = TypeVar("T")
@@ -299,19 +303,47 @@ def _some(points: Set, const: int, form: Sequence[int], n_par: int) -> bool:
 
 
 def _squared(self: Map) -> Map | None:
-    total, merge = self.coalesce(), True
+    """The closure where the steps of ever longer paths come to nothing new; None where they do not soon.
+
+    The shortest path between two points that need more than k steps, and at most 2k, begins with k steps that lead to
+    a point that needs as many. So it is enough to go on from pairs that were new in the round before. Where coalescing
+    makes no two of the pieces one it is left until the end: most such maps have ever more powers.
+    """
+    total = last = self.coalesce()
+    merge = True
     for _ in range(ROUNDS):
-        new = apply_range(total, total) - total
-        if new.is_empty():
-            return total
-        both = total | new
-        if len(both.parts[0][1]) > MANY and not merge:
-            return None  # ever more powers, of which no two make one
-        total = both.coalesce()
-        merge = len(total.parts[0][1]) < len(both.parts[0][1])
-        if len(total.parts[0][1]) > MANY:
+        known = total.parts[0][1]
+        new = _further(apply_range(last, total).parts[0][1], known, None if merge else MANY - len(known))
+        if new is None:
             return None
+        if not new:
+            return total if merge else total.coalesce()
+        last = self._of(self.param_names, [(self.space, new)])
+        total |= last
+        if merge:
+            both, total = total, total.coalesce()
+            merge = len(total.parts[0][1]) < len(both.parts[0][1])
+            if len(total.parts[0][1]) > MANY:
+                return None
     return None
+
+
+def _further(pieces: Iterable[Conjunct], known: Sequence[Conjunct], room: int | None) -> tuple[Conjunct, ...] | None:
+    """Those of some pieces that have points in none of the known ones; None where there is no room for so many."""
+    found = []
+    for c in dict.fromkeys([p for piece in pieces for p in with_known_divs(piece)]):
+        if c not in known and (_seen_outside(c, known) or not covered(c, known)):
+            found.append(c)
+            if room is not None and len(found) > room:
+                return None
+    return tuple(found)
+
+
+def _seen_outside(c: Conjunct, known: Sequence[Conjunct]) -> bool:
+    """Whether one of a few points of a piece, far from one another, is in none of the known ones."""
+    frame = Frame((c, *known))
+    points = [lifted(frame.divs, x) for x in walked(c)[0][:POINTS]]
+    return any(not any(m.holds(x) for m in frame.members[1:]) for x in points)
 
 
 def _split(self: Map, depth: int) -> Map | None:

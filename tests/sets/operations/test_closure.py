@@ -69,6 +69,10 @@ EXACT = {
         "{ [i] -> [j] : (i = 0 or i = 3 or i = 5 or i = 7) and (j = 0 or j = 3 or j = 5) }",
     ),
     "a permutation": ("{ [i] -> [(5i + 3) mod 16] : 0 <= i < 16 }", "{ [i] -> [j] : 0 <= i < 16 and 0 <= j < 16 }"),
+    "two dozen doublings": (
+        f"{{ [i, j] -> [2i, j] : 0 < i < {2**24} and j >= 0 }}",
+        f"{{ {'; '.join(f'[i, j] -> [{2**k}i, j] : 0 < {2**k}i < {2**25} and j >= 0' for k in range(1, 25))} }}",
+    ),
     "two tuples": (
         "[N] -> { A[i] -> B[i] : 0 <= i < N; B[i] -> A[i + 1] : 0 <= i < N }",
         "[N] -> { A[i] -> B[j] : 0 <= i <= j < N; B[i] -> A[j] : 0 <= i < j <= N;"
