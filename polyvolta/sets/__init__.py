@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from polyvolta.sets.by_isl.aligning import align_spaces as align_spaces
     from polyvolta.sets.by_isl.aligning import align_two as align_two
     from polyvolta.sets.by_isl.constraints import Constraint as Constraint
-    from polyvolta.sets.by_isl.functions import make_zero_and_vars as make_zero_and_vars
+    from polyvolta.sets.by_isl.functions.methods import make_zero_and_vars as make_zero_and_vars
     from polyvolta.sets.by_isl.objects.values import DEFAULT_CONTEXT as DEFAULT_CONTEXT
     from polyvolta.sets.by_isl.objects.values import Context as Context
     from polyvolta.sets.by_isl.objects.values import Id as Id
@@ -71,7 +71,7 @@ _HOMES = {
     "PwAff": "functions.pwaff",
     "Layout": "layouts.layout",
     "Constraint": "by_isl.constraints",
-    "make_zero_and_vars": "by_isl.functions",
+    "make_zero_and_vars": "by_isl.functions.methods",
     **dict.fromkeys("align_spaces align_two affs_from_space".split(), "by_isl.aligning"),
     **dict.fromkeys("Context DEFAULT_CONTEXT Id Point Val".split(), "by_isl.objects.values"),
     "RationalSet": "rationals.rational",

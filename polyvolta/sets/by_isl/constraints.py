@@ -17,7 +17,7 @@ from ..values import kinds
 from ..values.aff import Aff, var
 from ..values.named import by_isl
 from ..values.space import Space, whole
-from .functions import expression
+from .functions.methods import expression
 from .objects.lists import listed
 from .objects.values import Val
 

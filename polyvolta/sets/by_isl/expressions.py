@@ -13,9 +13,9 @@ from ..values.aff import Aff, var
 from ..values.space import Space, whole
 from .constraints import Constraint
 from .dimensions import by_kind
-from .functions import expression
+from .functions.methods import expression
+from .functions.quotients import coefficient
 from .objects.values import Val
-from .quotients import coefficient
 from .relations import itself, same
 
 if TYPE_CHECKING:

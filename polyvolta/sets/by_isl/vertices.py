@@ -14,7 +14,7 @@ from ..rationals.polyhedron import Polyhedron, project
 from ..rationals.rational import RationalSet
 from ..rationals.vertices import chambers, corners
 from ..values.space import Space, Tuple
-from .quotients import MultiQuotient
+from .functions.quotients import MultiQuotient
 
 if TYPE_CHECKING:
     from ..functions.multi_pwaff import MultiPwAff

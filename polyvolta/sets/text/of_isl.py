@@ -274,14 +274,14 @@ def _alone(cls: Any, called: str, f: Any) -> Any:  # noqa: ANN401
 
 def _identity(cls: Any, called: str, space: Any) -> Any:  # noqa: ANN401
     """The function of each point of a space to itself."""
-    from ..by_isl.functions import identical
+    from ..by_isl.functions.methods import identical
 
     return identical(cls, called, space)
 
 
 def _zeros(cls: Any, called: str, space: Any) -> Any:  # noqa: ANN401
     """The function that is 0 in each dimension of a space."""
-    from ..by_isl.functions import zero
+    from ..by_isl.functions.methods import zero
 
     return zero(cls, called, space)
 

@@ -315,8 +315,9 @@ def as_float(self: Any) -> float:  # noqa: ANN401
 BOTH: dict[str, Callable[..., Any]] = {
     **{name: computed(f) for name, f in COMPUTED.items()},
     **{name: asked(f) for name, f in COMPARED.items()},
-    "set_si": lambda self, number: made(int(number), 1), "to_list": lambda self: ListOf([self]), "dump": lambda self: dump(self),
-    "cmp_si": compared_to, "abs_eq": equal_size, "two_exp": power_of_two, "pow2": power_of_two, "get_d": as_float,
+    "set_si": lambda self, number: made(int(number), 1), "to_list": lambda self: ListOf([self]),
+    "dump": lambda self: dump(self), "cmp_si": compared_to, "abs_eq": equal_size,
+    "two_exp": power_of_two, "pow2": power_of_two, "get_d": as_float,
 }  # fmt: skip
 """The methods of all numbers, of integers, too."""
 

@@ -119,7 +119,7 @@ def function(name: str) -> Callable[[Space], MultiPwAff]:
 
 def of_unions(self: Space, functions: Iterable[Any]) -> Any:  # noqa: ANN401
     """The function of several tuples with the values of some functions; see `union_functions.from_list`."""
-    from ..union_functions import from_list
+    from ..functions.unions import from_list
 
     return from_list(self, functions)
 

@@ -12,10 +12,10 @@ from ...values import kinds
 from ...values.aff import linear, var
 from ...values.space import Space, Tuple, fresh
 from ..dimensions import by_kind as dimensions
+from ..functions.quotients import Quotient, reduced
 from ..objects.lists import ListOf
 from ..objects.spaces import get_var_ids
 from ..objects.values import Id, Val
-from ..quotients import Quotient, reduced
 from ..relations import dump, itself
 from .placed import PlacedPolynomial, Term, as_polynomial_on_domain, dim, everywhere, through, whole_of
 from .spaces import IN, of_kind
@@ -52,7 +52,7 @@ def constant(value: Any) -> Callable[[Any], PlacedPolynomial]:  # noqa: ANN401
 def from_aff(f: Any) -> PlacedPolynomial:  # noqa: ANN401
     """The polynomial that a function is, which is one expression everywhere, or a quotient of one."""
     from ...functions.piecewise import check_function
-    from ..functions import expression
+    from ..functions.methods import expression
 
     num, den = (f.num, f.den) if isinstance(f, Quotient) else (f, 1)
     check_function(num, "QPolynomial.from_aff")

@@ -14,8 +14,8 @@ from ...values.aff import Aff, Floor, linear, var
 from ...values.named import Named, by_isl
 from ...values.space import Space, fresh, whole
 from ..dimensions import by_kind as dimensions
+from ..functions.quotients import Quotient, floors, is_div
 from ..objects.values import Val
-from ..quotients import Quotient, floors, is_div
 from .spaces import IN, place, valued
 
 if TYPE_CHECKING:

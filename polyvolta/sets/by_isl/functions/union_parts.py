@@ -1,6 +1,6 @@
 """isl's names for what functions of several tuples are made of: the function of each space, each value, one everywhere.
 
-See `union_functions`; these names are no attributes of `Map`, either.
+See `unions`; these names are no attributes of `Map`, either.
 """
 
 from __future__ import annotations
@@ -9,17 +9,17 @@ from collections.abc import Callable
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
-from ..errors import SpaceMismatch
-from ..values.space import Space, position
-from .made import number_on_domain, numbers_on_domain, param_on_domain
-from .objects.lists import listed
-from .objects.spaces import every
-from .relations import all_of, each, in_space, itself, member, number, spaces
-from .union_functions import applied, from_list, graph_of, union, union_add
+from ...errors import SpaceMismatch
+from ...values.space import Space, position
+from ..made import number_on_domain, numbers_on_domain, param_on_domain
+from ..objects.lists import listed
+from ..objects.spaces import every
+from ..relations import all_of, each, in_space, itself, member, number, spaces
+from .unions import applied, from_list, graph_of, union, union_add
 
 if TYPE_CHECKING:
-    from ..values.map import Map
-    from ..values.set import Set
+    from ...values.map import Map
+    from ...values.set import Set
 
 
 def functions(self: Map) -> list[Any]:
@@ -118,7 +118,7 @@ def on_domain(value: Callable[[Set, Any], Any]) -> Callable[[Set, Any], Map]:
     """A function that makes the function of the points of a set, of several spaces, with one value."""
 
     def made(domain: Set, given: Any) -> Map:
-        from ..values.map import Map
+        from ...values.map import Map
 
         return union(Map._of(domain.param_names, []), [value(s, given).as_map() for s in spaces(domain)])
 
@@ -128,14 +128,14 @@ def on_domain(value: Callable[[Set, Any], Any]) -> Callable[[Set, Any], Map]:
 
 def constant_on_domain(domain: Set, f: Any) -> Map:  # noqa: ANN401
     """The function of the points of a set whose values are those of a function without inputs."""
-    from ..values.map import Map
+    from ...values.map import Map
 
     return Map.from_domain_and_range(domain, f.as_map().range())
 
 
 def from_union_set(points: Set) -> Map:
     """The function without inputs whose value is the one point of a set for each choice of the parameters."""
-    from ..values.map import Map
+    from ...values.map import Map
 
     return Map.from_range(points)  # type: ignore[attr-defined]
 

@@ -11,17 +11,17 @@ from dataclasses import replace
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
-from ..conjuncts import conjunct as cj
-from ..errors import SpaceMismatch
-from ..values.shape import need_map
-from ..values.space import POINT, Space
-from .function_parts import of_graph, through
-from .relations import spaces
+from ...conjuncts import conjunct as cj
+from ...errors import SpaceMismatch
+from ...values.shape import need_map
+from ...values.space import POINT, Space
+from ..relations import spaces
+from .made import of_graph, through
 
 if TYPE_CHECKING:
-    from ..functions.multi_pwaff import MultiPwAff
-    from ..values.map import Map
-    from ..values.set import Set
+    from ...functions.multi_pwaff import MultiPwAff
+    from ...values.map import Map
+    from ...values.set import Set
 
 
 def _combined(self: Map, other: Map, sign: str) -> list[Map]:
@@ -103,7 +103,7 @@ def applied(self: Map, f: Any) -> Map:  # noqa: ANN401
 
 def graph_of(f: Any) -> Map:  # noqa: ANN401
     """The relation itself, or that of a function."""
-    from ..values.map import Map
+    from ...values.map import Map
 
     return f if isinstance(f, Map) else f.as_map()
 

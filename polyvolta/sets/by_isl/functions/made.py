@@ -9,26 +9,26 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
-from ..conjuncts.conjunct import uses
-from ..errors import SpaceMismatch, UnknownName
-from ..values import kinds
-from ..values.aff import var
-from ..values.shape import spaced
-from ..values.space import POINT, Space, Tuple
-from .made import number_on_domain, numbers_on_domain, param_on_domain
-from .objects.spaces import every
-from .objects.values import Val
+from ...conjuncts.conjunct import uses
+from ...errors import SpaceMismatch, UnknownName
+from ...values import kinds
+from ...values.aff import var
+from ...values.shape import spaced
+from ...values.space import POINT, Space, Tuple
+from ..made import number_on_domain, numbers_on_domain, param_on_domain
+from ..objects.spaces import every
+from ..objects.values import Val
 
 if TYPE_CHECKING:
-    from ..functions.multi_pwaff import MultiPwAff
-    from ..functions.pwaff import PwAff
-    from ..values.map import Map
-    from ..values.set import Set
+    from ...functions.multi_pwaff import MultiPwAff
+    from ...functions.pwaff import PwAff
+    from ...values.map import Map
+    from ...values.set import Set
 
 
 def of_graph(self: Any, graph: Map) -> Any:  # noqa: ANN401
     """The function with a graph, of one value where `self` is."""
-    from ..functions.pwaff import PwAff
+    from ...functions.pwaff import PwAff
 
     found = graph.as_pw_multi_aff()  # type: ignore[attr-defined]
     return found[0] if isinstance(self, PwAff) else found
@@ -96,7 +96,7 @@ def param_on_space(space: Space, name: str) -> PwAff:
 
 def without_values(domain: Set) -> MultiPwAff:
     """The function of the points of a set without values."""
-    from ..values.map import Map
+    from ...values.map import Map
 
     return Map.from_domain(domain).as_pw_multi_aff()  # type: ignore[attr-defined]
 
@@ -124,7 +124,7 @@ def from_functions(space: Space, functions: Iterable[Any]) -> MultiPwAff:
     ------
     SpaceMismatch : they are not as many as its dimensions.
     """
-    from ..functions.multi_pwaff import MultiPwAff
+    from ...functions.multi_pwaff import MultiPwAff
 
     given = list(functions)
     if len(given) != len(space.out.dims):
@@ -182,14 +182,14 @@ def project_domain_on_params(self: Any) -> Any:  # noqa: ANN401
 
 def from_params(values: Set) -> Map:
     """The relation of a tuple of nothing to each point of a set."""
-    from ..values.map import Map
+    from ...values.map import Map
 
     return Map.from_range(values)  # type: ignore[attr-defined]
 
 
 def insert_domain(self: Any, domain: Space) -> Any:  # noqa: ANN401
     """The function without inputs as one of each point of a space, on which no value depends."""
-    from ..values.map import Map
+    from ...values.map import Map
 
     points: Any = every(domain)
     return of_graph(self, Map.from_domain_and_range(points, self.as_map().range()))
@@ -220,7 +220,7 @@ def plus_numbers(self: MultiPwAff, numbers: Any) -> MultiPwAff:
 
 def constants(self: MultiPwAff) -> Any:  # noqa: ANN401
     """The constant term of each value, of a function that is one expression each."""
-    from .objects.vectors import MultiVal
+    from ..objects.vectors import MultiVal
 
     space = Space(None, self.space.out, self.param_names)
     return MultiVal([Val(f.get_constant_val()) for f in self], space)  # type: ignore[attr-defined]
@@ -264,7 +264,7 @@ def spliced(self: MultiPwAff, at: int, other: MultiPwAff) -> MultiPwAff:
 
 def beside(self: MultiPwAff, in_pos: int, out_pos: int, other: MultiPwAff) -> MultiPwAff:
     """The function of the inputs of both, in one tuple, with the values of both; others' put in at positions."""
-    from ..values.map import Map
+    from ...values.map import Map
 
     a, b = self.as_map(), other.as_map()
     pairs = Map.from_domain_and_range(a.domain(), b.domain()).wrap().flatten()
@@ -293,7 +293,7 @@ def bound_domain(name: str) -> Callable[[PwAff, Any], PwAff]:
     """A method of functions of one value that those of several have."""
 
     def method(self: PwAff, names: Any) -> PwAff:
-        from . import binding
+        from .. import binding
 
         return getattr(binding, name)(self, names)[0]
 

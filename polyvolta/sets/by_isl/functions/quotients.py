@@ -10,17 +10,17 @@ from fractions import Fraction
 from math import gcd
 from typing import TYPE_CHECKING, Any
 
-from ..errors import NotSupported, UnknownName
-from ..values import kinds
-from ..values.aff import Aff, Floor, linear
-from ..values.space import Space, whole
-from .dimensions import by_kind
-from .functions import expression, is_one_expression, scale_down_val
-from .objects.values import Val
+from ...errors import NotSupported, UnknownName
+from ...values import kinds
+from ...values.aff import Aff, Floor, linear
+from ...values.space import Space, whole
+from ..dimensions import by_kind
+from ..objects.values import Val
+from .methods import expression, is_one_expression, scale_down_val
 
 if TYPE_CHECKING:
-    from ..functions.multi_pwaff import MultiPwAff
-    from ..functions.pwaff import PwAff
+    from ...functions.multi_pwaff import MultiPwAff
+    from ...functions.pwaff import PwAff
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,8 +225,8 @@ def div(self: Any, pos: int) -> Quotient:  # noqa: ANN401
 
 def _function(self: Any, expr: Aff) -> Any:  # noqa: ANN401
     """An expression as a function on the space of a function, or on that of a constraint of a set."""
-    from ..functions.pwaff import PwAff
-    from ..values.set import Set
+    from ...functions.pwaff import PwAff
+    from ...values.set import Set
 
     if not hasattr(self, "expr"):
         return self._lifted(expr)

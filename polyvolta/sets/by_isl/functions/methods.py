@@ -8,21 +8,21 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..conjuncts import conjunct as cj
-from ..errors import NotAffine, SpaceMismatch, kind_of, need_function
-from ..values.space import Space, Tuple, position
-from . import relations as of_relations
-from .dimensions.by_kind import extremum
-from .function_parts import of_graph
-from .objects.vectors import MultiVal
-from .relations import itself, same
+from ...conjuncts import conjunct as cj
+from ...errors import NotAffine, SpaceMismatch, kind_of, need_function
+from ...values.space import Space, Tuple, position
+from .. import relations as of_relations
+from ..dimensions.by_kind import extremum
+from ..objects.vectors import MultiVal
+from ..relations import itself, same
+from .made import of_graph
 
 if TYPE_CHECKING:
-    from ..functions.multi_pwaff import MultiPwAff
-    from ..functions.pwaff import PwAff
-    from ..values.aff import Aff
-    from ..values.map import Map
-    from ..values.set import Set
+    from ...functions.multi_pwaff import MultiPwAff
+    from ...functions.pwaff import PwAff
+    from ...values.aff import Aff
+    from ...values.map import Map
+    from ...values.set import Set
 
 
 def make_zero_and_vars(set_vars: str | Sequence[str], params: str | Sequence[str] = ()) -> dict[str | int, PwAff]:
@@ -34,9 +34,9 @@ def make_zero_and_vars(set_vars: str | Sequence[str], params: str | Sequence[str
     >>> print(v[0].le_set(v["i"]) & (v["i"] + v["j"]).lt_set(v["n"]))
     [n] -> { [i, j] : i >= 0 and j < n - i }
     """
-    from ..functions.pwaff import PwAff
-    from ..values.aff import var
-    from ..values.set import Set
+    from ...functions.pwaff import PwAff
+    from ...values.aff import var
+    from ...values.set import Set
 
     dims, outer = ([n.strip() for n in x.split(",")] if isinstance(x, str) else [*x] for x in (set_vars, params))
     space = Set.universe(Tuple(None, tuple(dims))).align_params(outer)
@@ -105,8 +105,8 @@ def related(sign: str) -> Callable[[PwAff, PwAff], Map]:
     """A method that relates the points of one function to those of another by their values."""
 
     def method(self: PwAff, other: PwAff) -> Map:
-        from ..functions.pwaff import PwAff
-        from ..values.map import Map
+        from ...functions.pwaff import PwAff
+        from ...values.map import Map
 
         if not isinstance(other, PwAff):
             raise SpaceMismatch(f"a function of one value is needed, not {kind_of(other)}", where=str(self))
@@ -244,7 +244,7 @@ def identical(cls: type[MultiPwAff], called: str, space: Any) -> MultiPwAff:  # 
     ------
     SpaceMismatch : the tuples differ, or that is no space.
     """
-    from .objects.spaces import every
+    from ..objects.spaces import every
 
     graph: Any = every(space)
     on = graph.domain() if space.inp is not None else graph
@@ -255,8 +255,8 @@ def identical(cls: type[MultiPwAff], called: str, space: Any) -> MultiPwAff:  # 
 
 def zero(cls: type[MultiPwAff], called: str, space: Any) -> MultiPwAff:  # noqa: ANN401
     """The function that is 0 in each dimension: of a map's space on its inputs, of a set's on parameters alone."""
-    from .objects.on_spaces import zeros
-    from .objects.spaces import every
+    from ..objects.on_spaces import zeros
+    from ..objects.spaces import every
 
     every(space)  # which refuses what is no space
     return zeros(space)
