@@ -109,8 +109,11 @@ def method(cls: type, name: str) -> Callable[..., Any] | None:
 @lru_cache(maxsize=1)
 def _methods() -> dict[tuple[str, str], Callable[..., Any]]:
     from ..by_isl import methods
+    from ..by_isl.arguments import checked
 
-    return {(kind, n): f for kinds, names, f in methods() for kind in kinds.split() for n in names.split()}
+    known = {(kind, n): f for kinds, names, f in methods() for kind in kinds.split() for n in names.split()}
+    classes = frozenset([kind for kind, _ in known]) | {"Relation"}
+    return {(kind, n): checked(kind, n, f, classes) for (kind, n), f in known.items()}
 
 
 # ---- what makes a value, by isl's names of functions of the class
