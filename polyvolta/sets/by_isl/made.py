@@ -17,6 +17,7 @@ from ..values.aff import var
 from ..values.shape import spaced
 from ..values.space import Space
 from .objects.spaces import every
+from .objects.values import Point, integer
 from .relations import spaces
 
 if TYPE_CHECKING:
@@ -25,15 +26,25 @@ if TYPE_CHECKING:
     from ..values.map import Map
     from ..values.relation import Relation
     from ..values.set import Set
+    from .objects.vectors import MultiVal
 
 # ---- of a space
 
 
 def nat_universe(space: Space) -> Any:  # noqa: ANN401
     """The points of a space of which no dimension is negative, and no parameter of those that the space knows."""
+    return _not_negative(every(space), 0)
+
+
+def positive_orthant(space: Space) -> Any:  # noqa: ANN401
+    """The points of a space of which no dimension is negative, whatever the parameters are."""
     whole = every(space)
-    n = len(whole.param_names) + len(space.dims)
-    return _one(whole, [], [tuple([int(j == 1 + k) for j in range(1 + n)]) for k in range(n)])
+    return _not_negative(whole, len(whole.param_names))
+
+
+def _not_negative(whole: Any, first: int) -> Any:  # noqa: ANN401
+    n = len(whole.param_names) + len(whole.space.dims)
+    return _one(whole, [], [tuple([int(j == 1 + k) for j in range(1 + n)]) for k in range(first, n)])
 
 
 def _one(whole: Any, eqs: Sequence[Row], ineqs: Sequence[Row]) -> Any:  # noqa: ANN401
@@ -111,7 +122,7 @@ def of_text(kind: str) -> Any:  # noqa: ANN401
 # ---- of a set or a relation
 
 
-def box_from_points(a: Any, b: Any) -> Set:  # noqa: ANN401
+def box_from_points(a: Point, b: Point) -> Set:
     """The box between two points of one space, which are corners of it."""
     found = a.to_set()
     box = type(found).universe(a.space)
@@ -172,7 +183,7 @@ def insert_domain(self: Set, domain: Space) -> Map:
     return Map.from_domain_and_range(points, self)
 
 
-def minkowski(self: Any, other: Any) -> Any:  # noqa: ANN401
+def minkowski(self: Set | Map, other: Set | Map) -> Any:  # noqa: ANN401
     """The sums of a point of each, of relations those of two outputs of an input; exact.
 
     Raises
@@ -198,7 +209,7 @@ def minkowski(self: Any, other: Any) -> Any:  # noqa: ANN401
 
 def floordiv_val(self: Map, den: int) -> Map:
     """The pairs (x, floor(y / den)), den at least 1."""
-    if (number := int(den)) <= 0:
+    if (number := integer(den)) <= 0:
         raise NotSupported("outputs are divided by a positive number", where=f"{self}\n{den}")
     from ..values.map import Map
 
@@ -277,7 +288,7 @@ def number_on_domain(self: Set, number: int) -> PwAff:
     """The function of the points of a set whose value is a number."""
     from ..functions.pwaff import PwAff
 
-    return PwAff.on(self, int(number))
+    return PwAff.on(self, integer(number))
 
 
 def param_on_domain(self: Set, name: str) -> PwAff:
@@ -287,7 +298,7 @@ def param_on_domain(self: Set, name: str) -> PwAff:
     return PwAff.on(self.align_params([*self.param_names, str(name)]), var(str(name)))
 
 
-def numbers_on_domain(self: Set, numbers: Any) -> MultiPwAff:
+def numbers_on_domain(self: Set, numbers: MultiVal) -> MultiPwAff:
     """The function of the points of a set whose values are some numbers."""
     from ..functions.multi_pwaff import MultiPwAff
     from ..functions.pwaff import PwAff
@@ -298,12 +309,12 @@ def numbers_on_domain(self: Set, numbers: Any) -> MultiPwAff:
         point: Any = every(numbers.space)
         graph = Map.from_domain_and_range(self, point)
         return graph.as_pw_multi_aff()  # type: ignore[attr-defined]
-    return MultiPwAff.of(*(PwAff.on(self, int(v)) for v in numbers), name=numbers.space.out.name)
+    return MultiPwAff.of(*(PwAff.on(self, integer(v)) for v in numbers), name=numbers.space.out.name)
 
 
 METHODS: tuple[tuple[str, str, Callable[..., Any]], ...] = (
     ("Set Map", "nat_universe", nat_universe),
-    ("Set", "positive_orthant", nat_universe),
+    ("Set", "positive_orthant", positive_orthant),
     ("Set Map", "empty_space", empty_space),
     ("Map", "equal", equal),
     ("Map", "less_at", compared_at(1)),

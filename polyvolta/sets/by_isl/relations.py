@@ -251,19 +251,24 @@ def remove_map_if(self: Map, f: Callable[[Map], object]) -> Map:
     return self._of(self.param_names, [m.parts[0] for m in spaces(self) if not f(m)])
 
 
-def get_map_tuple_name(self: Map, kind: Any) -> str | None:  # noqa: ANN401
-    """The name of a tuple of its one space, None where it has none."""
-    return _side(self, kind).name
+def get_map_tuple_name(self: Any, kind: Any) -> str | None:  # noqa: ANN401
+    """The name of a tuple of the one space of a relation or a function, None where it has none."""
+    return tuple_of(self, kind).name
 
 
 def set_map_tuple_name(self: Map, kind: Any, name: str | None) -> Map:  # noqa: ANN401
     """The same pairs, a tuple under another name."""
-    name = plain(name)
-    return self.rename_domain(name) if _side(self, kind) is self.space.inp else self.rename_range(name)
+    _ = tuple_of(self, kind)
+    return self.rename_domain(plain(name)) if kind.name == "in_" else self.rename_range(plain(name))
 
 
-def _side(self: Map, kind: Any) -> Tuple:  # noqa: ANN401
-    """The tuple of a kind, dim_type.in_ or dim_type.out."""
+def tuple_of(self: Any, kind: Any) -> Tuple:  # noqa: ANN401
+    """The tuple of a kind, dim_type.in_ or dim_type.out, of a relation or a function.
+
+    Raises
+    ------
+    UnknownName : it is another kind.
+    """
     if getattr(kind, "name", None) not in ("in_", "out", "set"):
         raise UnknownName(f"{kind!r} is no tuple of a map", where=str(self), hint="dim_type.in_, dim_type.out")
     return self.space.source if kind.name == "in_" else self.space.out

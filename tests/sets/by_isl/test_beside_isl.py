@@ -38,6 +38,7 @@ ROWS = [
      "[N] -> { S[i, j] : N >= 0 and i >= 0 and j >= 0 }"),
     ('isl.Map.nat_universe(isl.Map("{ S[i] -> T[j] }").get_space())', "{ S[i] -> T[j] : i >= 0 and j >= 0 }"),
     ('isl.BasicSet.positive_orthant(isl.Set("{ S[i, j] }").get_space())', "{ S[i, j] : i >= 0 and j >= 0 }"),
+    ('isl.BasicSet.positive_orthant(isl.Set("[N] -> { S[i] }").get_space())', "[N] -> { S[i] : i >= 0 }"),
     ('isl.UnionSet.empty_space(isl.Set("{ S[i, j] }").get_space())', "{  }"),
     ('isl.Map.lex_lt_first(isl.Map("{ S[i, j, k] -> S[a, b, c] }").get_space(), 2)',
      "{ S[i, j, k] -> S[a, b, c] : a > i; S[i, j, k] -> S[a = i, b, c] : b > j }"),

@@ -45,6 +45,16 @@ Q = PwQPolynomial("[n] -> { n^2 : n > 0 }")
     (lambda: S.get_var_dict(7), "PV103", "no dimensions of the kind 7"),
     (lambda: M.get_tuple_name(None), "PV103", r"None is no tuple of a map\n.*\nhint: dim_type.in_, dim_type.out"),
     (lambda: M.set_tuple_name("in", "B"), "PV103", "'in' is no tuple of a map"),
+    (lambda: F.set_tuple_id(3, "B"), "PV103", "3 is no tuple of a map"),
+    (lambda: MultiPwAff.of(F).get_tuple_name(DT.param), "PV103", "is no tuple of a map"),
+    (lambda: S.has_equal_space(None), "PV102", r"Set.has_equal_space needs a Relation for other, not None"),
+    (lambda: M.lex_lt_at_multi_pw_aff("x"), "PV102", "needs a PwAff or MultiPwAff, not a str"),
+    (lambda: Set.n_set(3), "PV102", "Set.n_set needs a Set, not an int"),
+    (lambda: Map.less_at(M.get_space(), None), "PV102", "Map.less_at needs an integer for pos, not None"),
+    (lambda: S.pw_aff_on_domain_val(1.5), "PV107", "an integer is needed, not 1.5"),
+    (lambda: S.pw_aff_on_domain_val(Val("1/2")), "PV107", "an integer is needed, not 1/2"),
+    (lambda: M.floordiv_val("2"), "PV107", "an integer is needed, not 2"),
+    (lambda: MultiPwAff.of(F).add_constant_val(1.9), "PV107", "an integer is needed, not 1.9"),
     (lambda: F.eq_map(None), "PV102", "a function of one value is needed, not None"),
     (lambda: MultiPwAff.of(F, F).set_at(2, F), "PV103", "position 2 is out of range"),
     (lambda: PwQPolynomial(None), "PV101", "is made from a text in isl's notation, not from None"),
@@ -68,6 +78,22 @@ def test_the_error_says_what_is_wanted(call, id, said):
     with pytest.raises(PolyvoltaError, match=said) as refused:
         call()
     assert refused.value.id == id
+
+
+def test_errors_of_functions_that_are_called_are_theirs():
+    with pytest.raises(KeyError, match="here"):
+        Set("{ [i] : 0 <= i < 3 }").foreach_point(lambda p: {}["here"])
+    with pytest.raises(AttributeError, match="nowhere"):
+        M.foreach_basic_map(lambda m: (3).nowhere)
+    with pytest.raises(TypeError, match="missing 1 required positional argument"):
+        S.fix_dim_si(0)
+
+
+def test_of_two_tuples_that_are_the_same_one_is_renamed():
+    s = Set("{ S[] }")
+    for m in (Map("{ S[] -> S[] }"), Map.from_domain_and_range(s, s), s.identity(), s.get_space().map_from_set()):
+        assert str(m.set_tuple_name(DT.out, "B")).strip("{ }") == "S[] -> B[]"
+        assert str(m.set_tuple_name(DT.in_, "B")).strip("{ }") == "B[] -> S[]"
 
 
 def test_what_is_right_beside_it_is_as_it_was():

@@ -149,9 +149,9 @@ def by_graph(name: str) -> Callable[..., Any]:
     return method
 
 
-def oppose(self: Map, *dims: Any) -> Map:  # noqa: ANN401
+def oppose(self: Map, kind: Any, pos: int, other_kind: Any, other_pos: int) -> Map:  # noqa: ANN401
     """The pairs of which two dimensions, by kind and position of each, are opposites."""
-    a, b = kinds.pair(self, dims)
+    a, b = (kinds.spread(self, *at)[0] for at in ((kind, pos), (other_kind, other_pos)))
     return with_row(self, "eq", var(a) + var(b))
 
 

@@ -13,17 +13,19 @@ from ...conjuncts.conjunct import uses
 from ...errors import SpaceMismatch, UnknownName
 from ...values import kinds
 from ...values.aff import var
+from ...values.named import listed
 from ...values.shape import spaced
 from ...values.space import POINT, Space, Tuple
 from ..made import number_on_domain, numbers_on_domain, param_on_domain
 from ..objects.spaces import every
-from ..objects.values import Val
+from ..objects.values import Val, integer
 
 if TYPE_CHECKING:
     from ...functions.multi_pwaff import MultiPwAff
     from ...functions.pwaff import PwAff
     from ...values.map import Map
     from ...values.set import Set
+    from ..objects.vectors import MultiVal
 
 
 def of_graph(self: Any, graph: Map) -> Any:  # noqa: ANN401
@@ -69,7 +71,7 @@ def project_out_map(space: Space, kind: Any, first: int, n: int) -> MultiPwAff: 
     return flat.project_out(*[flat.space.out.dims[at[d]] for d in gone]).as_pw_multi_aff()
 
 
-def numbers_on_space(space: Space, numbers: Any) -> MultiPwAff:
+def numbers_on_space(space: Space, numbers: MultiVal) -> MultiPwAff:
     """The function of the points of a set's space whose values are some numbers."""
     points: Any = every(space)
     return numbers_on_domain(points, numbers)
@@ -197,7 +199,7 @@ def insert_domain(self: Any, domain: Space) -> Any:  # noqa: ANN401
 
 def involves_param(self: Any, *names: Any) -> bool:  # noqa: ANN401
     """Whether a parameter is mentioned, or one of several."""
-    wanted = {str(n) for given in names for n in ([given] if isinstance(given, str) else given)}
+    wanted = {str(n) for given in names for n in ([given] if isinstance(given, str) else listed(given, self))}
     columns = [k for k, p in enumerate(self.param_names) if p in wanted]
     return any(uses(c, k) for c, _ in self.cells for k in columns) or any(
         wanted & set(v.names()) for _, values in self.cells for v in values
@@ -211,7 +213,7 @@ def drop_unused_params(self: Any) -> Any:  # noqa: ANN401
 
 def plus_numbers(self: MultiPwAff, numbers: Any) -> MultiPwAff:
     """The function plus a number, or plus one for each value."""
-    given = [int(n) for n in numbers] if isinstance(numbers, Iterable) else [int(numbers)] * len(self)
+    given = [integer(n) for n in numbers] if isinstance(numbers, Iterable) else [integer(numbers)] * len(self)
     if len(given) != len(self):
         raise SpaceMismatch(f"{len(given)} numbers are given for {len(self)} values", where=str(self))
     cells = [(c, tuple([e + n for e, n in zip(values, given, strict=True)])) for c, values in self.cells]
@@ -324,7 +326,7 @@ METHODS: tuple[tuple[str, str, Callable[..., Any]], ...] = (
     ("PwAff MultiPwAff", "intersect_domain_wrapped_domain", through("intersect_domain_wrapped_domain")),
     ("PwAff MultiPwAff", "intersect_domain_wrapped_range", through("intersect_domain_wrapped_range")),
     ("MultiPwAff", "add_constant_val add_constant_multi_val", plus_numbers),
-    ("PwAff", "add_constant_num_si", lambda self, number: self + int(number)),
+    ("PwAff", "add_constant_num_si", lambda self, number: self + integer(number)),
     ("MultiPwAff", "get_constant_multi_val", constants),
     ("MultiPwAff", "flatten_domain", through("flatten_domain")),
     ("MultiPwAff", "flatten_range", through("flatten_range")),

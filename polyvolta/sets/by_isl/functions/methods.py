@@ -14,7 +14,7 @@ from ...values.space import Space, Tuple, position
 from .. import relations as of_relations
 from ..dimensions.by_kind import extremum
 from ..objects.vectors import MultiVal
-from ..relations import itself, same
+from ..relations import get_map_tuple_name, itself, same, set_map_tuple_name
 from .made import of_graph
 
 if TYPE_CHECKING:
@@ -223,13 +223,7 @@ def extremes_of_union(name: str) -> Callable[[Map], MultiVal]:
 
 def with_tuple_name(self: MultiPwAff, kind: Any, name: str | None) -> MultiPwAff:  # noqa: ANN401
     """The same values, or inputs, in a tuple of another name."""
-    graph = self.as_map()
-    return of_graph(self, graph.rename_domain(name) if kind.name == "in_" else graph.rename_range(name))
-
-
-def tuple_name(self: MultiPwAff, kind: Any) -> str | None:  # noqa: ANN401
-    """The name of the inputs' or the values' tuple, None where it has none."""
-    return (self.space.source if kind.name == "in_" else self.space.out).name
+    return of_graph(self, set_map_tuple_name(self.as_map(), kind, name))
 
 
 def scaled_down(self: MultiPwAff, den: int) -> MultiPwAff:
@@ -309,7 +303,7 @@ METHODS: tuple[tuple[str, str, Callable[..., Any]], ...] = (
     ("MultiPwAff", "mod_multi_val", with_numbers(lambda f, n: f % n)),
     ("MultiPwAff", "scale_down_multi_val", with_numbers(scale_down_val)),
     ("MultiPwAff", "scale_down_val", scaled_down),
-    ("MultiPwAff", "get_tuple_name", tuple_name),
+    ("MultiPwAff", "get_tuple_name", get_map_tuple_name),
     ("MultiPwAff", "set_tuple_name", with_tuple_name),
     ("PwAff MultiPwAff", "set_tuple_id", with_tuple_name),
     ("PwAff MultiPwAff", "reset_tuple_id", lambda self, kind: with_tuple_name(self, kind, None)),

@@ -14,6 +14,7 @@ from ...values.space import Space, position
 from ..made import number_on_domain, numbers_on_domain, param_on_domain
 from ..objects.lists import listed
 from ..objects.spaces import every
+from ..objects.values import integer
 from ..relations import all_of, each, in_space, itself, member, number, spaces
 from .unions import applied, from_list, graph_of, union, union_add
 
@@ -130,7 +131,7 @@ def constant_on_domain(domain: Set, f: Any) -> Map:  # noqa: ANN401
     """The function of the points of a set whose values are those of a function without inputs."""
     from ...values.map import Map
 
-    return Map.from_domain_and_range(domain, f.as_map().range())
+    return Map.from_domain_and_range(domain, graph_of(f).range())
 
 
 def from_union_set(points: Set) -> Map:
@@ -155,9 +156,9 @@ METHODS: tuple[tuple[str, str, Callable[..., Any]], ...] = (
     ("Map", "add_pw_multi_aff add_pw_aff", lambda self, f: union_add(self, graph_of(f))),
     ("Map", "apply_union_pw_multi_aff apply_aff", applied),
     ("Map", "as_union_map floor", itself),
-    ("Map", "scale_val", on_values(lambda f, n: f * int(n))),
+    ("Map", "scale_val", on_values(lambda f, n: f * integer(n))),
     ("Map", "scale_down_val", on_values(lambda f, n: f.scale_down_val(n))),
-    ("Map", "mod_val", on_values(lambda f, n: f % int(n))),
+    ("Map", "mod_val", on_values(lambda f, n: f % integer(n))),
     ("Map", "scale_multi_val", on_values(lambda f, n: f.scale_multi_val(n))),
     ("Map", "scale_down_multi_val", on_values(lambda f, n: f.scale_down_multi_val(n))),
     ("Map", "mod_multi_val", on_values(lambda f, n: f.mod_multi_val(n))),

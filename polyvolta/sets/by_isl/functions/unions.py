@@ -63,7 +63,7 @@ def from_list(space: Space, functions: Iterable[Any]) -> Map:
     ------
     SpaceMismatch : they are not as many, or none, of which nobody knows where they have values.
     """
-    graphs = [f if hasattr(f, "parts") else f.as_map() for f in functions]
+    graphs = [graph_of(f) for f in functions]
     if not graphs or len(graphs) != space.n_out:
         raise SpaceMismatch(f"{len(graphs)} functions are given of {space.n_out} dimensions", where=str(space))
     flat = reduce(lambda f, g: f.flat_range_product(g), graphs)
@@ -102,10 +102,19 @@ def applied(self: Map, f: Any) -> Map:  # noqa: ANN401
 
 
 def graph_of(f: Any) -> Map:  # noqa: ANN401
-    """The relation itself, or that of a function."""
+    """The relation itself, or that of a function.
+
+    Raises
+    ------
+    SpaceMismatch : it is neither.
+    """
+    from ...functions.piecewise import check_function
     from ...values.map import Map
 
-    return f if isinstance(f, Map) else f.as_map()
+    if isinstance(f, Map):
+        return f
+    check_function(f, "a function of several tuples")
+    return f.as_map()
 
 
 def zero_union_set(self: Map) -> Set:

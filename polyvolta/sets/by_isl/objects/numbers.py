@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable
 from fractions import Fraction
 from numbers import Rational
+from operator import index
 from typing import Any
 
 from ...errors import NotAffine, kind_of
@@ -315,7 +316,7 @@ def as_float(self: Any) -> float:  # noqa: ANN401
 BOTH: dict[str, Callable[..., Any]] = {
     **{name: computed(f) for name, f in COMPUTED.items()},
     **{name: asked(f) for name, f in COMPARED.items()},
-    "set_si": lambda self, number: made(int(number), 1), "to_list": lambda self: ListOf([self]),
+    "set_si": lambda self, number: made(index(number), 1), "to_list": lambda self: ListOf([self]),
     "dump": lambda self: dump(self), "cmp_si": compared_to, "abs_eq": equal_size,
     "two_exp": power_of_two, "pow2": power_of_two, "get_d": as_float,
 }  # fmt: skip

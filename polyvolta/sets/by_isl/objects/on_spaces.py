@@ -118,10 +118,20 @@ def function(name: str) -> Callable[[Space], MultiPwAff]:
 
 
 def of_unions(self: Space, functions: Iterable[Any]) -> Any:  # noqa: ANN401
-    """The function of several tuples with the values of some functions; see `union_functions.from_list`."""
+    """The function of several tuples with the values of some functions; see `functions.unions.from_list`."""
     from ..functions.unions import from_list
 
     return from_list(self, functions)
+
+
+def of_numbers(self: Space, numbers: Iterable[int]) -> MultiVal:
+    """Some numbers, as many as a space has dimensions."""
+    return MultiVal(tuple(numbers), self)
+
+
+def of_ids(self: Space, names: Iterable[str]) -> MultiId:
+    """Some names, as many as a space has dimensions."""
+    return MultiId(tuple(names), self)
 
 
 METHODS: tuple[tuple[str, str, Callable[..., Any]], ...] = (
@@ -135,8 +145,8 @@ METHODS: tuple[tuple[str, str, Callable[..., Any]], ...] = (
     ("Space", "range_map_multi_aff range_map_pw_multi_aff", function("range_map")),
     ("Space", "multi_aff multi_pw_aff", of_members),
     ("Space", "multi_union_pw_aff", of_unions),
-    ("Space", "multi_val", lambda self, numbers: MultiVal(tuple(numbers), self)),
-    ("Space", "multi_id", lambda self, names: MultiId(tuple(names), self)),
+    ("Space", "multi_val", of_numbers),
+    ("Space", "multi_id", of_ids),
     ("Space", "zero_multi_val", lambda self: MultiVal.zero(self)),
 )
 """Classes, isl's names, and the method."""

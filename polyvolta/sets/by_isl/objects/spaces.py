@@ -17,6 +17,7 @@ from .values import Id, plain
 
 if TYPE_CHECKING:
     from ...values.map import Map
+    from ...values.relation import Relation
     from ...values.set import Set
 
 
@@ -74,6 +75,11 @@ class LocalSpace(Space):
 def get_space(self: Any) -> Space:  # noqa: ANN401
     """Its one space, which knows the parameters."""
     return Space(self.space.inp, self.space.out, self.param_names)
+
+
+def has_equal_space(self: Relation, other: Relation) -> bool:
+    """Whether both have one space, with the same parameters in the same order."""
+    return is_equal(get_space(self), get_space(other))
 
 
 def get_domain_space(self: Any) -> Space:  # noqa: ANN401
@@ -182,8 +188,8 @@ def set_tuple_name(self: Space, kind: Any, name: str | None) -> Space:  # noqa: 
     """With another name of a tuple."""
     tup = side(self, kind)
     renamed = Tuple(plain(name), tup.dims, tup.inner)
-    inp = renamed if tup is self.inp else self.inp
-    return Space(inp, renamed if tup is self.out and inp is self.inp else self.out, self.param_names)
+    inp, out = (renamed, self.out) if kind.name == "in_" else (self.inp, renamed)
+    return Space(inp, out, self.param_names)
 
 
 # ---- other spaces
@@ -334,7 +340,7 @@ METHODS: tuple[tuple[str, str, Callable[..., Any]], ...] = (
     ("Set Map PwAff MultiPwAff", "get_space", get_space),
     ("Set Map Constraint", "get_local_space", lambda self: self.get_space()),
     ("PwAff", "get_domain_local_space", get_domain_space),
-    ("Set Map", "has_equal_space", lambda self, other: is_equal(get_space(self), get_space(other))),
+    ("Set Map", "has_equal_space", has_equal_space),
     ("PwAff MultiPwAff", "set_dim_id", with_dim_name),
     *(
         ("Map Space", f"{verb}_{side}_tuple_id", at_side(f"{verb}_tuple_id", kind))

@@ -141,7 +141,7 @@ class Val(int, metaclass=NumberType):
 
     def gcd(self, other: int) -> Val:
         """The greatest common divisor; see `Val`."""
-        return Val(gcd(self, _whole(other)))
+        return Val(gcd(self, integer(other)))
 
     def gcdext(self, other: int) -> tuple[Val, Val, Val]:
         """The greatest common divisor, and what to multiply both numbers with so that their sum is that; see `Val`.
@@ -149,7 +149,7 @@ class Val(int, metaclass=NumberType):
         >>> Val(12).gcdext(18)
         (6, -1, 1)
         """
-        found, other = self.gcd(other), _whole(other)
+        found, other = self.gcd(other), integer(other)
         ours, its, one, two = (1, 0), (0, 1), abs(self), abs(other)  # factors of which one and two are the sums
         while two:
             times, rest = divmod(one, two)
@@ -160,7 +160,7 @@ class Val(int, metaclass=NumberType):
 
     def is_divisible_by(self, other: int) -> bool:
         """Whether it is a multiple; see `Val`."""
-        return self % _whole(other) == 0 if other else self == 0
+        return self % integer(other) == 0 if other else self == 0
 
     def sgn(self) -> int:
         """-1, 0 or 1; see `Val`."""
@@ -178,7 +178,7 @@ def _given(name: str, f: Callable[..., Any], gives: Callable[[Any], Any] = bool)
     return method
 
 
-def _whole(other: Any) -> int:  # noqa: ANN401
+def integer(other: Any) -> int:  # noqa: ANN401
     """A number that is an integer.
 
     Raises
@@ -193,7 +193,7 @@ def _whole(other: Any) -> int:  # noqa: ANN401
 
 def _mod(a: int, b: Any) -> int:  # noqa: ANN401
     """What is left by a division, of the sign of the divisor."""
-    if _whole(b) == 0:
+    if integer(b) == 0:
         raise NotAffine("there is no remainder by 0", where=f"{a} mod {b}")
     return a % b
 

@@ -7,14 +7,15 @@ its values have `subs` and `evaluate`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ...budgets import metered
 from ...counting.bounds import never_negative
 from ...counting.overlay import in_space, merged, over_both
-from ...errors import NotAFunction, SpaceMismatch, Unbounded, UnknownName, need_function
+from ...errors import NotAFunction, SpaceMismatch, Unbounded, UnknownName, kind_of, need_function
 from ...values import kinds
+from ...values.named import listed
 from ...values.shape import need_set
 from ...values.space import POINT, Space
 from ..dimensions import by_kind as dimensions
@@ -66,7 +67,14 @@ def in_its_space(method: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def has_equal_space(self: Any, other: Any) -> bool:  # noqa: ANN401
-    """Whether both have the same tuple and the same parameters in the same order."""
+    """Whether both have the same tuple and the same parameters in the same order.
+
+    Raises
+    ------
+    SpaceMismatch : one of them is in no space, or the other is of another kind.
+    """
+    if not isinstance(other, type(self)):
+        raise SpaceMismatch(f"a {type(self).__name__} is needed, not {kind_of(other)}", where=str(other))
     return home(self).key == home(other).key and self.param_names == other.param_names
 
 
@@ -134,7 +142,7 @@ def fix_val(self: Any, kind: Any, pos: int, value: int) -> Any:  # noqa: ANN401
     return self._with_pieces(self.param_names, [(s, q) for s, q in fixed if not s.is_empty()], self.home)
 
 
-def reset_domain_space(self: Any, space: Any) -> Any:  # noqa: ANN401
+def reset_domain_space(self: Any, space: Space) -> Any:  # noqa: ANN401
     """The function on another tuple of as many dimensions, and with other names of the parameters.
 
     Raises
@@ -161,9 +169,13 @@ def from_range(self: Any) -> Any:  # noqa: ANN401
 
 
 def align_params(self: Any, model: Any) -> Any:  # noqa: ANN401
-    """With the parameters of a space, or of what has some, in front of its own."""
-    params = model if isinstance(model, (list, tuple)) else model.param_names
-    outer = tuple(dict.fromkeys((*params, *self.param_names)))
+    """With the parameters of a space, or of what has some, in front of its own.
+
+    Raises
+    ------
+    UnknownName : it has none.
+    """
+    outer = tuple(dict.fromkeys((*listed(model, self), *self.param_names)))
     return self._with_pieces(outer, [(s.align_params(outer), q) for s, q in self.pieces], self.home)
 
 
@@ -249,7 +261,7 @@ def narrowed(name: str, stays: bool = False) -> Callable[[Any, Set], Any]:
 def by_tuple(keep: bool) -> Callable[[Any, Any], Any]:
     """A method that keeps the pieces of one space, or all others."""
 
-    def method(self: Any, space: Any) -> Any:  # noqa: ANN401
+    def method(self: Any, space: Space) -> Any:  # noqa: ANN401
         key = (space if space.inp is None else Space(None, space.inp)).key
         return self._with_pieces(self.param_names, [(s, q) for s, q in self.pieces if (s.space.key == key) == keep])
 
@@ -316,7 +328,7 @@ def within(self: Any, context: Set, of_params: bool = False) -> Any:  # noqa: AN
 # ---- values
 
 
-def evaluated(self: Any, point: Any) -> Any:  # noqa: ANN401
+def evaluated(self: Any, point: Sequence[int]) -> Any:  # noqa: ANN401
     """The value at a point, a tuple of numbers; parameters have the values that it knows; 0 outside the pieces.
 
     Raises
@@ -329,9 +341,11 @@ def evaluated(self: Any, point: Any) -> Any:  # noqa: ANN401
     if unknown:
         raise Unbounded(f"{unknown[0]} has no value", where=str(self), hint="f.eval_with_dict({...})")
     params = {p: params[p] for p in self.param_names}
-    key = point.space.key if isinstance(point, Point) else None
-    if self.home is not None and (key or self.home.key) != self.home.key:
-        raise SpaceMismatch("the point lies in another tuple", where=f"{point.space} and {self.home}")
+    key = None
+    if isinstance(point, Point):
+        key = point.space.key
+        if self.home is not None and key != self.home.key:
+            raise SpaceMismatch("the point lies in another tuple", where=f"{point.space} and {self.home}")
     if self.home is None and key is None and self.pieces:
         home(self)
     if self.home is not None and len(point) != len(self.home.dims):
@@ -365,7 +379,7 @@ def by_spaces(self: Any) -> list[Any]:  # noqa: ANN401
     return ListOf([self._with_pieces(self.param_names, [p for p in self.pieces if p[0].space.key == k]) for k in keys])
 
 
-def extract(self: Any, space: Any) -> Any:  # noqa: ANN401
+def extract(self: Any, space: Space) -> Any:  # noqa: ANN401
     """The function on one space, 0 where it has no pieces there."""
     found = by_tuple(True)(self, space)
     return found._with_pieces(found.param_names, found.pieces, space if space.inp is None else Space(None, space.inp))
