@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Self
 
 from polyvolta.sets import DEFAULT_CONTEXT, Context
+from polyvolta.sets.by_isl.objects.lists import dump
 
 
 class Plain:
@@ -25,6 +25,4 @@ class Plain:
         """isl's context, which means nothing here."""
         return DEFAULT_CONTEXT
 
-    def dump(self) -> None:
-        """Write the text to the errors' output."""
-        print(self, file=sys.stderr)
+    dump = dump

@@ -27,7 +27,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import islice
 from math import comb, lcm
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..budgets import bounded, spend
 from ..by_isl.objects.numbers import Number
@@ -37,7 +37,7 @@ from ..optima.extent import is_bounded
 from ..values.aff import Aff, Atom, Floor, linear, var
 from ..values.space import Space, Tuple, fresh
 from . import polynomial as pl
-from .quasipoly import QPolynomial
+from .quasipoly import QPolynomial, number_of
 
 if TYPE_CHECKING:
     from ..functions.pwaff import PwAff
@@ -79,7 +79,7 @@ def greatest(where: Set, value: QPolynomial, steps: int = STEPS, proofs: int = P
 
 def never_negative(value: QPolynomial, where: Set, proofs: int = PROOFS) -> bool:
     """Whether a polynomial is seen to be at least 0 at all points of a set, for all parameters."""
-    number = _number(value)
+    number = number_of(value)
     if number is not None:
         return number >= 0
     if proofs <= 0:
@@ -93,19 +93,12 @@ def never_negative(value: QPolynomial, where: Set, proofs: int = PROOFS) -> bool
         found = bounded(PROOF, greatest, flat, -value, STEPS, proofs - 1)
     except BudgetExceeded:
         return False
-    return all((_number(c.value) or 0) <= 0 for c in found)
-
-
-def _number(value: QPolynomial) -> Any:  # noqa: ANN401
-    """The number that a polynomial is; None of one with names."""
-    if not value._terms:
-        return Fraction(0)
-    return value._terms.get(frozenset()) if len(value._terms) == 1 else None
+    return all((most := number_of(c.value)) is not None and most <= 0 for c in found)
 
 
 def _affine(value: QPolynomial) -> tuple[Aff, int] | None:
     """A polynomial as an expression over a positive number; None where it is none."""
-    if any(sum(e for _, e in m) > 1 for m in value._terms) or isinstance(_number(value), Number):
+    if any(sum(e for _, e in m) > 1 for m in value._terms) or isinstance(number_of(value), Number):
         return None
     den = lcm(*[c.denominator for c in value._terms.values()])
     terms: dict[Atom, int] = {a: int(c * den) for m, c in value._terms.items() for a, _ in m}
@@ -128,8 +121,8 @@ class _Search:
         """See `greatest`."""
         spend()
         dims = self.where.dims()
-        if not dims or isinstance(_number(self.value), Number):
-            yield Candidate(self.where.params(), self.value, not isinstance(_number(self.value), Number))
+        if not dims or isinstance(number_of(self.value), Number):
+            yield Candidate(self.where.params(), self.value, not isinstance(number_of(self.value), Number))
             return
         if self.steps < 0:
             yield Candidate(self.where.params(), QPolynomial.of(INFTY), False)
@@ -240,7 +233,7 @@ class _Search:
         """The candidates without some dimension, one by which they stay exact if there is any."""
         degree = {d: max(dict(m).get(d, 0) for m in self.value._terms) for d in self.where.dims()}
         slopes = {d: self._slope(d) for d in degree}
-        numbers = {d: _number(slopes[d]) for d in degree if degree[d] == 1}
+        numbers = {d: number_of(slopes[d]) for d in degree if degree[d] == 1}
         dims = sorted(degree, key=lambda d: (self._rounded(d), numbers.get(d) is None, degree[d]))
         for d in dims:
             number = numbers.get(d)
@@ -299,7 +292,7 @@ class _Search:
     def _vertex(self, name: str) -> tuple[Aff, QPolynomial] | None:
         """The integer next to the vertex of a concave parabola in y; None where it is no expression."""
         _, linear_, square = (QPolynomial(p) for p in pl.powers_of(self.value._terms, name))
-        number, affine = _number(square), _affine(linear_)
+        number, affine = number_of(square), _affine(linear_)
         if number is None or isinstance(number, Number) or number >= 0 or affine is None:
             return None
         e, den = affine  # the vertex is e/den / (-2 * number), and floor(x + 1/2) is next to x

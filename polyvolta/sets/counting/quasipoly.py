@@ -161,6 +161,13 @@ def _terms(value: QPolynomial | Fraction | int) -> pl.Poly:
     return (value if isinstance(value, QPolynomial) else QPolynomial.of(value))._terms
 
 
+def number_of(q: QPolynomial) -> Any:  # noqa: ANN401
+    """The number that a polynomial is; None of one with names."""
+    if not q._terms:
+        return Fraction(0)
+    return q._terms.get(frozenset()) if len(q._terms) == 1 else None
+
+
 def _number(value: object) -> Any:  # noqa: ANN401
     """A number, which a value is to be: a fraction, an infinity or NaN.
 

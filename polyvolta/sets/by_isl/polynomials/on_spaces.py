@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from fractions import Fraction
 from typing import Any
 
-from ...counting.quasipoly import QPolynomial
+from ...counting.quasipoly import QPolynomial, number_of
 from ...errors import NotAffine, SpaceMismatch, UnknownName, kind_of
 from ...values import kinds
 from ...values.aff import linear, var
@@ -91,16 +91,11 @@ def evaluated(self: PlacedPolynomial, point: Any) -> Any:  # noqa: ANN401
     return whole_of(self).eval(point)  # type: ignore[attr-defined]
 
 
-def number(self: QPolynomial) -> Any:  # noqa: ANN401
-    """The number that it is; None where it has names."""
-    return self._terms.get(frozenset()) if len(self._terms) == 1 else None if self._terms else Fraction(0)
-
-
 def asked(name: str) -> Callable[[PlacedPolynomial], bool]:
     """A method that asks whether it is a number that isl's numbers are asked about by the same name."""
 
     def method(self: PlacedPolynomial) -> bool:
-        found = number(self)
+        found = number_of(self)
         return found is not None and bool(getattr(Val(found), name)())
 
     method.__doc__ = f"Whether it is a number of which `{name}` holds."
@@ -109,7 +104,7 @@ def asked(name: str) -> Callable[[PlacedPolynomial], bool]:
 
 def sgn(self: PlacedPolynomial) -> int:
     """The sign of the number that it is; 0 where it has names."""
-    found = number(self)
+    found = number_of(self)
     return 0 if found is None or Val(found).is_nan() else Val(found).sgn()
 
 
@@ -127,7 +122,7 @@ def as_aff(self: PlacedPolynomial) -> Any:  # noqa: ANN401
     """
     from ...functions.pwaff import PwAff
 
-    found = number(self)
+    found = number_of(self)
     if not isa_aff(self) or not (found is None or Val(found).is_rat()):
         raise NotAffine("the polynomial is no expression", where=str(self), hint="q.isa_aff() asks for that")
     den = 1
