@@ -26,7 +26,7 @@ from typing import Any
 from polyvolta.sched import passes
 from polyvolta.sched.by_isl.bands import band_of, map_of
 from polyvolta.sched.by_isl.kinds import ast_loop_type
-from polyvolta.sched.by_isl.standing import Standing
+from polyvolta.sched.by_isl.standing import Standing, need_node
 from polyvolta.sched.errors import BadArgument, BadPath, BadSchedule
 from polyvolta.sched.passes.common.places import inserted_at
 from polyvolta.sched.passes.common.subtree import anchor, not_anchored
@@ -50,6 +50,7 @@ from polyvolta.sched.views.isl_write import options_of, to_isl
 from polyvolta.sched.wrapped import labelled, plain
 from polyvolta.sets import Id, Map, Set, Space, Tuple
 from polyvolta.sets.errors import kind_of
+from polyvolta.sets.values.space import whole
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -159,7 +160,8 @@ class ScheduleNode(Standing):
 
     def _member(self, pos: int) -> Member:
         members = self._is(Band).members
-        return members[pos] if 0 <= pos < len(members) else self._nowhere(f"member {pos}")
+        there = whole(pos) is not None and 0 <= pos < len(members)
+        return members[pos] if there else self._nowhere(f"member {pos!r}")
 
     def _with_member(self, pos: int, member: Member) -> ScheduleNode:
         band = self._is(Band)
@@ -407,6 +409,7 @@ class ScheduleNode(Standing):
         return self._grafted(graft, before=False)
 
     def _grafted(self, graft: ScheduleNode, before: bool) -> ScheduleNode:
+        need_node(graft)
         root = graft.root()._is(Extension, Domain)
         if isinstance(root, Domain):
             above = ", ".join(f"i{k}" for k in range(self.get_schedule_depth()))

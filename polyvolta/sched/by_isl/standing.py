@@ -10,7 +10,7 @@ from polyvolta.sched import tree
 from polyvolta.sched.by_isl.kinds import schedule_node_type
 from polyvolta.sched.by_isl.plain import Plain
 from polyvolta.sched.by_isl.schedule import Schedule
-from polyvolta.sched.errors import BadPath
+from polyvolta.sched.errors import BadArgument, BadPath
 from polyvolta.sched.tree import (
     Band,
     Context,
@@ -25,12 +25,24 @@ from polyvolta.sched.tree import (
     Sequence,
     SetNode,
 )
-from polyvolta.sets.errors import kind_of
+from polyvolta.sets.errors import kind_of, need_function
+from polyvolta.sets.values.space import whole
 
 _KINDS: dict[type, schedule_node_type] = {
     kind: getattr(schedule_node_type, {"SetNode": "set"}.get(kind.__name__, kind.__name__.lower()))
     for kind in (Band, Context, Domain, Extension, Filter, Leaf, Guard, Mark, Sequence, SetNode)
 }
+
+
+def need_node(value: object) -> None:
+    """Refuse what is no node of a tree.
+
+    Raises
+    ------
+    BadArgument : it is none.
+    """
+    if not isinstance(value, Standing):
+        raise BadArgument(f"a ScheduleNode is needed, not {kind_of(value)}", where=str(value))
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +125,7 @@ class Standing(Plain):
         ------
         BadPath : there is none.
         """
-        if not 0 <= generation <= len(self.at):
+        if whole(generation) is None or not 0 <= generation <= len(self.at):
             self._nowhere(f"ancestor {generation} steps above" if generation != 1 else "parent")
         return self._to(self.at[: len(self.at) - generation])
 
@@ -149,13 +161,25 @@ class Standing(Plain):
         return self.at[-1] if self.at else self._nowhere("parent")
 
     def get_ancestor_child_position(self, ancestor: Standing) -> int:
-        """The number of the way that leads here below a node above."""
+        """The number of the way that leads here below a node above.
+
+        Raises
+        ------
+        BadPath : it is no node above.
+        """
+        need_node(ancestor)
         if self.at[: len(ancestor.at)] != ancestor.at or self.at == ancestor.at:
             self._nowhere(f"ancestor at {list(ancestor.at)}")
         return self.at[len(ancestor.at)]
 
     def get_shared_ancestor(self, other: Standing) -> Self:
-        """The deepest node above both, or one of them."""
+        """The deepest node above both, or one of them.
+
+        Raises
+        ------
+        BadArgument : the other is no node.
+        """
+        need_node(other)
         n = 0
         while n < min(len(self.at), len(other.at)) and self.at[n] == other.at[n]:
             n += 1
@@ -192,6 +216,7 @@ class Standing(Plain):
 
     def foreach_descendant_top_down(self, f: Callable[[Self], object]) -> None:
         """Call a function with this node and those below it, and below none of which it says False."""
+        need_function(f)
         if f(self) is not False:
             for k in range(self.n_children()):
                 self.child(k).foreach_descendant_top_down(f)

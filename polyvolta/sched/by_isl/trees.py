@@ -12,6 +12,7 @@ from polyvolta.sched.errors import BadSchedule
 from polyvolta.sched.tree import Domain, Filter, Node, Schedule, Sequence, SetNode
 from polyvolta.sched.wrapped import labelled, plain
 from polyvolta.sets import DEFAULT_CONTEXT, Context, Map, Set
+from polyvolta.sets.by_isl.arguments import checked
 
 
 def get_root(tree: Schedule) -> ScheduleNode:
@@ -106,7 +107,7 @@ def _joined(tree: Schedule, other: Schedule, kind: Callable[[tuple[Node, ...]], 
     return replace(tree, root=Domain(tree.domain | other.domain, kind(tuple(children))), dependences=None)
 
 
-METHODS: dict[str, Callable[..., Any]] = {
+_METHODS: dict[str, Callable[..., Any]] = {
     "get_root": get_root, "root": get_root, "get_domain": get_domain, "get_map": get_map, "is_equal": is_equal,
     "plain_is_equal": is_equal, "to_str": Schedule.to_isl, "insert_partial_schedule": insert_partial_schedule,
     "foreach_schedule_node_top_down": foreach_schedule_node_top_down, "insert_context": insert_context,
@@ -115,4 +116,7 @@ METHODS: dict[str, Callable[..., Any]] = {
     "reset_user": itself, "align_params": itself, "gist_domain_params": gist_domain_params,
     "sequence": sequence, "set": set_of,
 }  # fmt: skip
-"""By isl's names."""
+METHODS: dict[str, Callable[..., Any]] = {
+    name: checked("Schedule", name, f, frozenset(["Map", "Schedule", "Set"])) for name, f in _METHODS.items()
+}
+"""By isl's names; an argument of another kind is refused by an error of the library."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ..conjuncts import conjunct as cj
 from ..engine.rows import Row
-from ..errors import NotSupported
+from ..errors import NotSupported, need_function
 from ..rationals.duals import relaxed
 from ..rationals.polyhedron import Polyhedron, project
 from ..rationals.rational import RationalSet
@@ -57,6 +57,7 @@ class Cell:
 
     def foreach_vertex(self, f: Callable[[Vertex], object]) -> None:
         """Call `f` with each vertex."""
+        need_function(f)
         for vertex in self.vertices:
             f(vertex)
 
@@ -76,11 +77,13 @@ class Vertices:
 
     def foreach_vertex(self, f: Callable[[Vertex], object]) -> None:
         """Call `f` with each vertex."""
+        need_function(f)
         for vertex in self.vertices:
             f(vertex)
 
     def foreach_cell(self, f: Callable[[Cell], object]) -> None:
         """Call `f` with each cell."""
+        need_function(f)
         for cell in self.cells:
             f(cell)
 

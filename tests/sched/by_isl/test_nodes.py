@@ -282,3 +282,17 @@ def test_what_all_objects_have():
     build = isl.AstBuild.alloc()
     for value in (node, node.get_schedule(), build, build.node_from_schedule(node.get_schedule())):
         assert value.copy() is value and value.get_ctx() == isl.DEFAULT_CONTEXT
+
+
+@pytest.mark.parametrize(("call", "said"), [
+    (lambda: BAND.ancestor("x"), "has no ancestor x steps above"),
+    (lambda: BAND.get_shared_ancestor(3), "a ScheduleNode is needed, not an int"),
+    (lambda: BAND.get_ancestor_child_position(None), "a ScheduleNode is needed, not None"),
+    (lambda: BAND.graft_before(TREE), "a ScheduleNode is needed, not a Schedule"),
+    (lambda: BAND.foreach_descendant_top_down(3), "an int is none"),
+    (lambda: BAND.band_member_get_coincident("x"), "has no member 'x'"),
+    (lambda: TREE.sequence(3), "Schedule.sequence needs a Schedule for other, not an int"),
+])  # fmt: skip
+def test_what_is_no_node_is_refused(call, said):
+    with pytest.raises(PolyvoltaError, match=said):
+        call()
