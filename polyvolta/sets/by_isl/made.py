@@ -18,7 +18,7 @@ from ..values.shape import spaced
 from ..values.space import Space
 from .objects.spaces import every
 from .objects.values import Point, integer
-from .relations import spaces
+from .relations import same, spaces
 
 if TYPE_CHECKING:
     from ..functions.multi_pwaff import MultiPwAff
@@ -328,7 +328,7 @@ METHODS: tuple[tuple[str, str, Callable[..., Any]], ...] = (
     ("Set", "flatten_map", flatten_map),
     ("Set", "project_onto_map", project_onto_map),
     ("Set", "wrapped_domain_map", wrapped_domain_map),
-    ("Set", "identity_union_pw_multi_aff", lambda self: self.identity()),
+    ("Set", "identity_union_pw_multi_aff", same("identity")),
     ("Map", "domain_map_union_pw_multi_aff", domain_map_function),
     ("Set", "insert_domain", insert_domain),
     ("Set Map", "sum", minkowski),

@@ -19,6 +19,7 @@ from ...values.space import POINT, Space, Tuple
 from ..made import number_on_domain, numbers_on_domain, param_on_domain
 from ..objects.spaces import every
 from ..objects.values import Val, integer
+from ..relations import same
 
 if TYPE_CHECKING:
     from ...functions.multi_pwaff import MultiPwAff
@@ -342,10 +343,9 @@ METHODS: tuple[tuple[str, str, Callable[..., Any]], ...] = (
     ("MultiPwAff", "fix_si", fix_si),
     ("MultiPwAff", "splice", beside),
     ("MultiPwAff", "add_dims", with_more_inputs),
-    ("MultiPwAff", "to_multi_union_pw_aff", lambda self: self),
     ("PwAff", "bind_domain", bound_domain("bind_function_domain")),
     ("PwAff", "bind_domain_wrapped_domain", bound_domain("bind_domain_wrapped_domain")),
     ("PwAff", "is_nan", lambda self: False),
-    ("PwAff", "pullback_aff", lambda self, f: self.pullback(f)),
+    ("PwAff", "pullback_aff", same("pullback")),
 )
 """Classes, isl's names, and the method."""

@@ -117,7 +117,7 @@ def related(sign: str) -> Callable[[PwAff, PwAff], Map]:
     return method
 
 
-def scale_down_val(self: PwAff, den: int) -> PwAff:
+def scale_down_val(self: PwAff, den: PwAff | int) -> PwAff:
     """The function divided by a number that divides all its values.
 
     Raises
@@ -312,7 +312,7 @@ METHODS: tuple[tuple[str, str, Callable[..., Any]], ...] = (
     ("MultiPwAff", "isa_multi_aff", is_one_expression),
     ("MultiPwAff", "isa_pw_multi_aff", lambda self: True),
     ("MultiPwAff", "as_multi_aff as_pw_multi_aff as_multi_union_pw_aff", itself),
-    ("MultiPwAff", "to_multi_pw_aff to_pw_multi_aff to_union_pw_multi_aff", itself),
+    ("MultiPwAff", "to_multi_pw_aff to_multi_union_pw_aff to_pw_multi_aff to_union_pw_multi_aff", itself),
     ("MultiPwAff", "plain_is_empty", is_empty),
     ("MultiPwAff", "max_multi_val", extremes("max")),
     ("MultiPwAff", "min_multi_val", extremes("min")),

@@ -15,7 +15,7 @@ from ..made import number_on_domain, numbers_on_domain, param_on_domain
 from ..objects.lists import listed
 from ..objects.spaces import every
 from ..objects.values import integer
-from ..relations import all_of, each, in_space, itself, member, number, spaces
+from ..relations import all_of, each, in_space, itself, member, number, same, spaces
 from .unions import applied, from_list, graph_of, union, union_add
 
 if TYPE_CHECKING:
@@ -169,7 +169,7 @@ METHODS: tuple[tuple[str, str, Callable[..., Any]], ...] = (
     ("Map", "range_splice", spliced),
     ("Map", "reset_range_tuple_id", without_name),
     ("Map", "get_list", listed(members)),
-    ("Map", "subtract_domain_union_set", lambda self, sets: self.subtract_domain(sets)),
+    ("Map", "subtract_domain_union_set", same("subtract_domain")),
     ("Map", "val_on_domain", on_domain(number_on_domain)),
     ("Map", "param_on_domain_id", on_domain(param_on_domain)),
     ("Map", "multi_val_on_domain", on_domain(numbers_on_domain)),
