@@ -40,22 +40,35 @@ def value(f, params):
     return sum((Fraction(str(c)) * p for c, p in zip(terms, params)), Fraction(str(f.get_constant_val())))
 
 
-def drawn(random, params, dims):
-    """The text of a set of random rows."""
+def drawn(random, params, dims, more=""):
+    """The text of a set of random rows, and of some more."""
     names = ["N", "M"][:params] + ["i", "j", "k"][:dims]
     most = [1] * params + [2] * dims
     rows = [
         [random.randint(-4, 6), *(random.randint(-c, c) for c in most)] for _ in range(random.randint(dims, dims + 4))
     ]
     said = " and ".join(" + ".join([f"{c}*{n}" for c, n in zip(r[1:], names)] + [str(r[0])]) + " >= 0" for r in rows)
-    return f"[{', '.join(names[:params])}] -> {{ S[{', '.join(names[params:])}] : {said} }}"
+    return f"[{', '.join(names[:params])}] -> {{ S[{', '.join(names[params:])}] : {said}{more} }}"
 
 
 @pytest.mark.parametrize("seed", range(40))
 def test_at_each_value_of_the_parameters(seed):
     random = Random(seed)
     params, dims = random.randint(0, 2), random.randint(1, 2 if seed % 6 else 3)
-    s = Set(drawn(random, params, dims))
+    values = list(product(range(-5, 9), repeat=params))
+    compare(Set(drawn(random, params, dims)), params, dims, random.sample(values, min(30, len(values))))
+
+
+@pytest.mark.parametrize("seed", range(16))
+def test_where_equalities_tie_parameters_and_dimensions(seed):
+    random = Random(seed)
+    way, const, signs, c = random.choice([-1, 1]), random.randint(-2, 2), random.choices([-1, 1], k=3), seed % 3 - 1
+    more = f" and N = {way}M + {const} and {signs[0]}i + {signs[1]}j + {c * signs[2]}N = 1"
+    compare(Set(drawn(random, 2, 2 + seed % 2, more)), 2, 2 + seed % 2, [(way * m + const, m) for m in range(-5, 9)])
+
+
+def compare(s, params, dims, values):
+    """The corners of each cell at some values of the parameters, and those that are in no cell, against all choices."""
     if s.is_empty():
         assert s.compute_vertices().get_n_vertices() == 0
         return
@@ -63,8 +76,7 @@ def test_at_each_value_of_the_parameters(seed):
     rows = [*piece.ineqs, *piece.eqs, *([-x for x in r] for r in piece.eqs)]
     found = s.compute_vertices()
     cells = found.cells
-    values = list(product(range(-5, 9), repeat=params))
-    for p in random.sample(values, min(30, len(values))):
+    for p in values:
         at = [(r[0] + sum(c * x for c, x in zip(r[1:], p)), *r[1 + params :]) for r in rows]
         here = [cell for cell in cells if cell.get_domain().contains((), **dict(zip("NM", p)))]
         for cell in here:
