@@ -116,23 +116,20 @@ def _chains(e: Aff) -> list[list[tuple[Atom, int, int]]]:
 
 
 def _digits(chain: list[tuple[Atom, int, int]]) -> list[tuple[int, Atom, int | None]]:
-    """The chain as (coefficient, atom, radix), radix None for the top digit; digits that continue one another with
-    the right weights are one of a larger radix."""
+    """The chain, whose coefficients are not 0, as (coefficient, atom, radix), radix None for the top digit.
+
+    A digit is as wide as the chain says: were the next one to continue it with the right weight, the atom between them
+    would have no coefficient.
+    """
     digits: list[tuple[int, Atom, int | None]] = []
-    carried, end = 0, 0  # `end` is the divisor at which the last digit stops
+    carried = 0
     for k, (atom, den, c) in enumerate(chain):
         value = c + carried
         radix = chain[k + 1][1] // den if k + 1 < len(chain) else None
         if radix is not None:
             carried = value * radix
-        if not value:
-            continue
-        last = digits[-1] if digits else None
-        if last is not None and last[2] is not None and end == den and value == last[0] * last[2]:
-            digits[-1] = (last[0], last[1], None if radix is None else last[2] * radix)
-        else:
+        if value:
             digits.append((value, atom, radix))
-        end = den * radix if radix is not None else 0
     return digits
 
 
