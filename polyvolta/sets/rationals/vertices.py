@@ -57,7 +57,7 @@ def corners(p: Polyhedron, m: int) -> list[Corner]:
                 yield from chosen(j + 1, {**{c: without(r, [(col, row)]) for c, r in solved.items()}, col: row})
 
     of_params = [(last(eq), (*eq, 0)) for eq in whole.eqs]
-    start = {last(r): r if r[last(r)] < 0 else negate(r) for r in p.eqs if last(r) > m}
+    start = {last(r): negate(r) for r in p.eqs if last(r) > m}
     for solved in chosen(0, start):
         values = tuple([(*solved[col][: 1 + m], -solved[col][col]) for col in range(m + 1, p.n + 1)])
         values = tuple([without(v, of_params) for v in values])
