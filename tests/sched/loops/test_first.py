@@ -61,17 +61,29 @@ def node(rng, depth, statements, constant):
     if kind == "filter" or len(statements) == 1:
         child, below = node(rng, depth - 1, statements, constant)
         return Filter(statements, child), below
-    parts = rng.choice([[("S",), ("T",)], [("T",), ("S",)], [("U",), ("S", "T")], [("S", "T"), ("U",)]])
-    made = [(names, *node(rng, depth - 1, names, constant)) for names in parts if names != ("U",)]
-    filters = {names: Filter(names, child) for names, child, _ in made}
-    children = tuple(filters.get(names) or Filter(("U",), Leaf()) for names in parts)
+    parts = [(names, {0, 1}) for names in rng.choice([("S", "T"), ("T", "S"), ("U", "ST"), ("ST", "U")])]
+    if not constant and rng.random() < 0.3:  # some at even, some at odd i
+        parts = [
+            [("S", {0}), ("T", {0, 1}), ("S", {1})],
+            [("ST", {1}), ("ST", {0})],
+            [("S", {1}), ("ST", {0}), ("T", {1})],
+        ]
+        parts = rng.choice([*parts, [("T", {1}), ("ST", {0}), ("S", {1})]])
+    made = [node(rng, depth - 1, tuple(names), constant) for names, _ in parts]
+    children = tuple(
+        Filter(tuple(names), child, None if len(rest) == 2 else odd_or_even(names, rest))
+        for (names, rest), (child, _) in zip(parts, made, strict=True)
+    )
 
-    def place(s, *at):
-        k = next(k for k, names in enumerate(parts) if s in names)
-        below = next(below for names, _, below in made if s in names)
-        return (k if kind == "sequence" else (k,), *below(s, *at))
+    def place(s, i, *at):
+        k = next(k for k, (names, rest) in enumerate(parts) if s in names and i % 2 in rest)
+        return (k if kind == "sequence" else (k,), *made[k][1](s, i, *at))
 
     return (Sequence if kind == "sequence" else SetNode)(children), place
+
+
+def odd_or_even(names, rest):
+    return Set("[N, M] -> { " + "; ".join(f"{s}[i] : i mod 2 = {min(rest)}" for s in names) + " }")
 
 
 def behind(first, second):

@@ -28,12 +28,13 @@ def residues(rng):
     """The higher and the lower residues of a sum, which may overlap, and whose bounds may hang on them."""
     d, a, b, c = rng.randint(2, 5), rng.choice([1, 1, 2, -1, 3]), rng.choice([0, 0, 1, 2, -1]), rng.randint(0, 4)
     e, start = f"({a}x + {b}y + {c}) mod {d}", rng.randint(1, d - 1)
-    last = rng.choice([start - 1, start - 1, start, rng.randint(0, d - 1)])
+    last = rng.choice([start - 1, start, rng.randint(0, start - 1), rng.randint(0, start - 1), rng.randint(0, d - 1)])
     slope, width, high = rng.choice([0, 0, 1, -1, 2]), rng.choice([1, 2, 3, 4]), rng.randint(0, 3)
     box = rng.choice(["", " and 0 <= x <= 6", " and y >= -1", " and 0 <= x"])
     box += rng.choice(["", "", " and (x + y) mod 2 = 0", " and (x - y) mod 6 <= 2"])
-    lower = f"{width}y <= {width * rng.choice([high, high, high + 1])} + {slope}*({e})"
-    return f"{e} >= {start} and y <= {high}{box}", f"{e} <= {last} and {lower}{box}", False
+    level = rng.choice([high, high, high + 1])
+    lower = f"{width}y <= {width * level} + {slope}*({e})"
+    return f"{e} >= {start} and y <= {high}{box}", f"{e} <= {last} and {lower}{box}", not slope and level == high
 
 
 def grids(rng):
