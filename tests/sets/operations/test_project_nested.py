@@ -1,0 +1,55 @@
+"""Dimensions that go, where floors of them are in others: any value that was left out is looked up."""
+
+import random
+from itertools import product
+
+import pytest
+
+from polyvolta.sets import Map, Set
+
+SIDE = range(-4, 5)
+
+
+def drawn(rng):
+    """Text and value of a condition on i, which goes, j and k: a floor of j and k and of a floor of i, and bounds."""
+    a, b, m, n = rng.choice([1, 1, 2, -1]), rng.randint(-2, 2), rng.choice([2, 3, 4]), rng.choice([2, 3, 5])
+    c, d, wide = rng.choice([2, 3, -2, 1]), rng.choice([0, 1, 2, -1]), rng.randint(2, 5)
+    low, high, kind = rng.randint(-4, 0), rng.randint(1, 6), rng.choice(["=", "<=", "mod"])
+    inner = f"floor(({a}i + {b})/{m})"
+    outer = f"floor(({c}*{inner} + {d}j + k)/{n})"
+    side = {"=": f"{outer} = j", "<=": f"{outer} <= j and {wide}*{inner} >= k + j", "mod": f"({outer} + k) mod 3 = 1"}
+    text = f"{low} <= i <= {high} and -4 <= j <= 4 and -4 <= k <= 4 and {side[kind]}"
+
+    def value(i, j, k):
+        e = (a * i + b) // m
+        f = (c * e + d * j + k) // n
+        said = {"=": f == j, "<=": f <= j and wide * e >= k + j, "mod": (f + k) % 3 == 1}
+        return low <= i <= high and said[kind]
+
+    return text, value
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_floors_of_floors_of_what_goes(seed):
+    rng = random.Random(seed)
+    for _ in range(12):
+        text, value = drawn(rng)
+        left = Set(f"{{ [i, j, k] : {text} }}").project_out("i")
+        through = Map(f"{{ [j, k] -> [i] : {text} }}").domain()
+        for j, k in product(SIDE, SIDE):
+            wanted = any(value(i, j, k) for i in range(-4, 7))
+            assert left.contains((j, k)) == wanted == through.contains((j, k)), (text, j, k)
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_floors_of_floors_in_compositions(seed):
+    """A middle dimension goes, of whose floors each map has some."""
+    rng = random.Random(10 + seed)
+    for _ in range(8):
+        text, value = drawn(rng)
+        m, s = rng.choice([2, 3]), rng.randint(-1, 1)
+        first = Map(f"{{ [x] -> [i] : floor((2x + i)/{m}) = {s} and -4 <= x <= 4 }}")
+        both = first.apply_range(Map(f"{{ [i] -> [j, k] : {text} }}"))
+        for x, j, k in product(range(-4, 5), range(-4, 5, 2), range(-4, 5)):
+            wanted = any(value(i, j, k) for i in range(-4, 7) if (2 * x + i) // m == s)
+            assert both.contains((x, j, k)) == wanted, (text, m, s, x, j, k)
