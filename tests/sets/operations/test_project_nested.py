@@ -53,3 +53,26 @@ def test_floors_of_floors_in_compositions(seed):
         for x, j, k in product(range(-4, 5), range(-4, 5, 2), range(-4, 5)):
             wanted = any(value(i, j, k) for i in range(-4, 7) if (2 * x + i) // m == s)
             assert both.contains((x, j, k)) == wanted, (text, m, s, x, j, k)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_two_that_go_as_one(seed):
+    """e + 4f, or a multiple of it, where e takes as many values as there are between two multiples, more or fewer."""
+    rng = random.Random(20 + seed)
+    for _ in range(25):
+        step, wide, first = rng.choice([2, 3, 4, 5, -3, -2]), rng.randint(0, 5), rng.randint(-1, 1)
+        low, high = rng.randint(-2, 0), rng.randint(0, 3)
+        (a, b), c, d = rng.choice([(2, 3), (3, 2), (3, 5), (5, 3), (4, 3)]), rng.randint(-2, 2), rng.randint(-2, 2)
+        other = rng.choice([step, step, step, step + 1])
+        ends = [f"e >= {first}", f"e <= {first + wide}", f"f >= {low}", f"f <= {high}"]
+        open_end = rng.choice([None, None, None, 0, 1, 2, 3])
+        said = " and ".join(row for k, row in enumerate(ends) if k != open_end)
+        left = Set(
+            f"{{ [i, j] : exists e, f : {said} and {a}*(e + {step}f) >= i + {c} and {b}*(e + {other}f) <= j + {d} }}"
+        )
+        es = range(first if open_end != 0 else -60, (first + wide if open_end != 1 else 60) + 1)
+        fs = range(low if open_end != 2 else -30, (high if open_end != 3 else 30) + 1)
+        pairs = {(e + step * f, e + other * f) for e, f in product(es, fs)}
+        for i, j in product(range(-13, 17, 2), range(-12, 16)):
+            wanted = any(a * x >= i + c and b * y <= j + d for x, y in pairs)
+            assert left.contains((i, j)) == wanted, (said, step, other, i, j)
