@@ -33,6 +33,9 @@ def residues(rng):
     box = rng.choice(["", " and 0 <= x <= 6", " and y >= -1", " and 0 <= x"])
     box += rng.choice(["", "", " and (x + y) mod 2 = 0", " and (x - y) mod 6 <= 2"])
     level = rng.choice([high, high, high + 1])
+    if rng.random() < 0.4:  # the lower residues go as far as the higher ones begin, and reach beyond them from there on
+        last, slope, level = rng.randint(start, d - 1), 1, high
+        width = rng.randint(start, last)
     lower = f"{width}y <= {width * level} + {slope}*({e})"
     return f"{e} >= {start} and y <= {high}{box}", f"{e} <= {last} and {lower}{box}", not slope and level == high
 
