@@ -96,7 +96,7 @@ def behind(first, second):
 
 @pytest.mark.parametrize("constant", [True, False])
 def test_first_means_before_all(constant):
-    rng, said, silent = random.Random(constant), 0, 0
+    rng, said, more = random.Random(constant), 0, 0
     box = list(product(range(-2, 6), range(-2, 5)))
     for _ in range(150 if constant else 400):
         tree, key = node(rng, rng.randint(1, 3), ("S", "T"), constant)
@@ -116,5 +116,5 @@ def test_first_means_before_all(constant):
             everywhere = [key(s, 0, 0, 0) for s in "ST"]
             assert first == (not behind(*everywhere)), (tree, domains)
         said += before
-        silent += not before and not late
-    assert said > 30, (said, silent)
+        more += before and not first  # by the rows of the pieces
+    assert said > 30 and (constant or more > 10), (said, more)
