@@ -26,6 +26,8 @@ from polyvolta.sets import *  # noqa: F403 - every name of the sets, by their li
 from polyvolta.sets.budgets import metered
 from polyvolta.sets.by_isl.objects.lists import ELEMENTS, ListOf
 from polyvolta.sets.by_isl.polynomials.placed import PlacedPolynomial
+from polyvolta.sets.by_isl.unions import UnionMap as UnionMap
+from polyvolta.sets.by_isl.unions import UnionSet as UnionSet
 
 if TYPE_CHECKING:
     from polyvolta.sched.by_isl.ast.build import AstBuild as AstBuild
@@ -58,6 +60,7 @@ if not TYPE_CHECKING:  # a checker knows the values, which are sets and relation
     from polyvolta.sets.by_isl.basic import BasicSet as BasicSet
 
 Aff = _sets.PwAff  # type: ignore[misc, assignment]  # isl's is a function
+UnionPwAff = UnionPwMultiAff = MultiUnionPwAff = UnionMap  # functions of several tuples are relations
 QPolynomial = PlacedPolynomial  # type: ignore[misc, assignment]  # isl's lies in a space
 
 

@@ -16,7 +16,7 @@ from ..conjuncts import project as pj
 from ..conjuncts.conjunct import Conjunct
 from ..errors import SpaceMismatch
 from ..values.aff import Aff
-from ..values.shape import all_spaces, flat, linked, need_map, need_set, rearranged, spaced
+from ..values.shape import all_spaces, flat, linked, need_map, need_set, rearranged, single, spaced
 from ..values.space import Space, Tuple, apart, refuse_params, renamed, renaming
 from .algebra import conjoin_all, filled
 
@@ -120,7 +120,7 @@ def _meet(a: Relation, side: str, b: Relation) -> None:
     """
     sides = [s.source if side == "domain" else s.out for s, _ in a._rough]
     refuse_params([s.out for s, _ in b._rough], sides, f"a restriction of the {side}")
-    if len(a._rough) == 1 == len(b._rough):
+    if single(a, b):
         here, there = sides[0], b._rough[0][0].out
         if here.key != there.key:
             hint = renaming(there, here, "the set")
@@ -237,7 +237,7 @@ def apply(self: Set, relation: Map) -> Set:
         raise SpaceMismatch("a set is applied to a Map", where=str(relation))
     need_set(self, "a map applied to something")
     rough = relation._rough
-    if len(self.parts) == 1 == len(rough) and self.parts[0][0].out.key != rough[0][0].source.key:
+    if single(self, relation) and self.parts[0][0].out.key != rough[0][0].source.key:
         raise SpaceMismatch(
             "no tuple of the set is in the map's domain",
             where=f"set: {all_spaces(self)}\nmap: {all_spaces(relation)}",
@@ -277,7 +277,7 @@ def apply_range(self: Map, other: Map) -> Map:
         for right, ds in begins.get(left.out.key, ()):
             done = composed(cs, ds, (ours, theirs, len(params)), (left.n_in, left.n_out, right.n_out))
             parts.append((spaced(left.inp, right.out, params), done))
-    if not parts and len(self._rough) == 1 == len(other._rough):
+    if not parts and single(self, other):
         raise SpaceMismatch(
             "nothing of the first map's range is in the second map's domain",
             where=f"first: {all_spaces(self)}\nsecond: {all_spaces(other)}",
@@ -408,7 +408,7 @@ def _difference(self: Map) -> list[tuple[Space, tuple, Tuple]]:
     found = []
     for space, cs in self.parts:
         n = space.n_in
-        if len(self.parts) > 1 and space.source.key != space.out.key:  # of a union pairs of unlike tuples are left out
+        if not single(self) and space.source.key != space.out.key:  # of a union pairs of unlike tuples are left out
             continue
         named = space.source.name and space.out.name and space.source.name != space.out.name
         if n != space.n_out:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from ..conjuncts import conjunct as cj
 from ..errors import SpaceMismatch
-from ..values.shape import all_spaces, need_set, spaced
+from ..values.shape import all_spaces, need_set, single, spaced
 from ..values.space import Space, renamings
 from .algebra import conjoin_all
 from .compose import apply_range, reverse
@@ -48,7 +48,7 @@ def _pairs(a: Set, b: Set, what: str, strict: bool, swapped: bool) -> Map:
 
     need_set(a, what)
     need_set(b, what)
-    if len(a.parts) == 1 == len(b.parts) and not {s.key for s, _ in a.parts} & {s.key for s, _ in b.parts}:
+    if single(a, b) and not {s.key for s, _ in a.parts} & {s.key for s, _ in b.parts}:
         hint = renamings(b.parts[0][0], a.parts[0][0])
         where = f"{all_spaces(a)}\n{all_spaces(b)}"
         raise SpaceMismatch(f"{what} needs two sets of one space", where=where, hint=hint)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..errors import NotAFunction, SpaceMismatch, kind_of
-from ..values.shape import all_spaces, is_map
+from ..values.shape import all_spaces, is_map, single
 from .compose import apply_range, domain, intersect_range, reverse
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def _leading(function: Piecewise | Map, there: set[tuple], what: Set | Map) -> M
     if found is function and not found.is_single_valued():
         raise NotAFunction("a preimage is one under a function", where=str(function), hint="apply_domain takes any map")
     parts = [p for p in found.parts if p[0].out.key in there]
-    if not parts and len(found.parts) == 1 == len(what.parts):
+    if not parts and single(found, what):
         where = f"function: {all_spaces(found)}\nhere: {all_spaces(what)}"
         raise SpaceMismatch("the function leads elsewhere", where=where)
     return found._of(found.param_names, parts)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from ..conjuncts import conjunct as cj
 from ..errors import SpaceMismatch
-from ..values.shape import all_spaces, flat, pair, rearranged, spaced
+from ..values.shape import all_spaces, flat, pair, rearranged, single, spaced
 from ..values.space import Tuple
 from .algebra import conjoin_all
 
@@ -132,7 +132,7 @@ def _combined(self: R, other: R, what: str, inputs: Join | None, outputs: Join |
             second = (*range(n_par), *range(at_in, at_in + ri), *range(at_out, at_out + ro))
             both = conjoin_all((cj.reindex(c, width, first) for c in cs), (cj.reindex(d, width, second) for d in ds))
             parts.append((spaced(inp, out, a.param_names), both))
-    if not parts and len(a.parts) == 1 == len(b.parts):
+    if not parts and single(a, b):
         side = "ranges" if outputs is None else "domains"
         raise SpaceMismatch(
             f"{what} needs {side} in one space", where=f"first: {all_spaces(self)}\nsecond: {all_spaces(other)}"

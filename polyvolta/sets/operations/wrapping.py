@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from ..conjuncts import conjunct as cj
 from ..errors import SpaceMismatch
-from ..values.shape import linked, pair, rearranged, spaced
+from ..values.shape import linked, pair, rearranged, single, spaced
 from ..values.space import Space, Tuple
 from .algebra import conjoin_all
 
@@ -69,7 +69,7 @@ def inside(tup: Tuple, space: Space, what: str) -> Space:
 
 def _changed(kind: type[R], self: Relation, change: Change) -> R:
     """The parts of a relation in other tuples; of several parts those that have the wrapped tuples for it."""
-    if len(self.parts) > 1:
+    if not single(self):
         self = self._of(self.param_names, [p for p in self.parts if _fits(p[0], change)])
     return rearranged(kind, self, change)
 

@@ -43,6 +43,7 @@ class RationalSet(United[Polyhedron]):
 
     __slots__ = ()
     _rational = True
+    _noun = "RationalSet"
     _counted = "integer_points().count() counts those that are integers"
     _listed = "pieces lists its polyhedra"
     _beside = "r.integer_points() is a Set, of the integer points of a RationalSet r"

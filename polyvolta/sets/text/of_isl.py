@@ -19,13 +19,13 @@ SETS = __name__.partition(".text.")[0] + "."  # where the classes are that rows 
 
 
 def own(cls: type) -> type:
-    """The class of polyvolta's that a class is, or that it derives from.
+    """The class of polyvolta's that a class is, or that it derives from; of isl's unions that of sets or relations.
 
     >>> from polyvolta.sets import Set
     >>> own(type("Mine", (Set,), {"__module__": "mine"})) is own(Set) is Set
     True
     """
-    return next((c for c in cls.__mro__ if c.__module__.startswith(SETS)), cls)
+    return next((c for c in cls.__mro__ if c.__module__.startswith(SETS) and not getattr(c, "_is_union", False)), cls)
 
 
 def counterpart(kind: str, name: str) -> str:
@@ -150,7 +150,9 @@ def _checked(cls: type, name: str, make: Callable[..., Any]) -> Callable[..., An
             what = "one text in isl's notation" if make is _read else "one value"
             raise SetSyntaxError(f"{called} takes {what}, not {given}")
         value = make(cls, called, values[-1])
-        return value if type(value) is cls else cls(str(value))  # one of the two derives from the other
+        if type(value) is cls:
+            return value
+        return cls(value if hasattr(cls, "_is_map") else str(value))  # one of the two derives from the other
 
     made.__name__, made.__qualname__, made.__doc__ = name, called, make.__doc__
     return made

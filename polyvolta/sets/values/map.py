@@ -24,6 +24,7 @@ class Map(Relation):
 
     __slots__ = ()
     _is_map = True
+    _noun = "Map"
 
     def __call__(self, sets: Set) -> Set:
         """The image of a set; see `Set.apply`."""

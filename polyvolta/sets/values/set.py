@@ -31,6 +31,7 @@ class Set(Relation):
 
     __slots__ = ()
     _is_map = False
+    _noun = "Set"
 
     def __new__(cls, text: str, context: object = None) -> Self:
         if isinstance(text, str) and "rat" in text.lower() and says_rational(text):

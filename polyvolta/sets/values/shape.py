@@ -85,6 +85,11 @@ def all_spaces(self: Relation) -> str:
     return "; ".join(str(s) for s, _ in self.parts) or "nothing"
 
 
+def single(*operands: Relation) -> bool:
+    """Whether each has one tuple and none is a union: then a tuple that another one lacks is misspelt as a rule."""
+    return all(len(r._rough) == 1 and not r._is_union for r in operands)
+
+
 def is_map(value: object) -> TypeGuard[Map]:
     """Whether it is a Map, by its kind: classes are made of the modules that ask."""
     return not isinstance(value, type) and getattr(value, "_is_map", False)

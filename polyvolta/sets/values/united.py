@@ -42,6 +42,8 @@ class United(Generic[P], metaclass=Named):
     _listed: ClassVar[str]
     _beside: ClassVar[str] = ""  # what makes an operand fit for a Set
     _rational: ClassVar[bool] = False  # whether rational points are meant
+    _is_union: ClassVar[bool] = False  # whether it is isl's union, of which any tuple may lack a counterpart
+    _noun: ClassVar[str]  # the class, of a union the one that it derives from
     _reindex: Callable[[P, int, tuple[int, ...]], P]  # of `n` columns, its column k at the place k
     _project: Callable[[P, tuple[int, ...]], P | None]  # without some columns
     _universe: Callable[[int], P]
@@ -61,7 +63,7 @@ class United(Generic[P], metaclass=Named):
 
     def __eq__(self, other: object) -> bool:
         """Same parameters, spaces and normalised pieces: cheap; implies `is_equal`, not conversely."""
-        if not isinstance(other, United) or type(self) is not type(other) or self.param_names != other.param_names:
+        if not isinstance(other, United) or self._noun != other._noun or self.param_names != other.param_names:
             return False
         mine, theirs = self.parts, other.parts
         if len(mine) == 1 == len(theirs):
@@ -79,7 +81,7 @@ class United(Generic[P], metaclass=Named):
         raise SpaceMismatch(f"a {self._kind()} is not iterated by itself", where=str(self), hint=self._listed)
 
     def _kind(self) -> str:
-        return type(self).__name__.lower()
+        return self._noun.lower()
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({str(self)!r})"
@@ -184,8 +186,8 @@ class United(Generic[P], metaclass=Named):
         return self.align_params(params), other.align_params(params)
 
     def _check_kind(self, other: object, what: str) -> None:
-        if type(other) is not type(self):
-            kind = type(self).__name__
+        if not isinstance(other, United) or other._noun != self._noun:
+            kind = self._noun
             raise SpaceMismatch(
                 f"{what} needs two {kind}s, not a {kind} and {kind_of(other)}",
                 where=f"{self}\n{other}",
@@ -193,8 +195,10 @@ class United(Generic[P], metaclass=Named):
             )
 
     def _check_space(self, other: United[Any], what: str) -> None:
-        """Refuse two single spaces that differ; several may lack a counterpart."""
+        """Refuse two single spaces that differ; several, and unions, may lack a counterpart."""
         self._check_kind(other, what)
+        if self._is_union or other._is_union:
+            return
         if len(self.parts) == 1 == len(other.parts) and self.parts[0][0].key != other.parts[0][0].key:
             here, there = self.parts[0][0], other.parts[0][0]
             self._check_params(other, what)

@@ -1,0 +1,115 @@
+"""isl's union sets and union relations, `polyvolta.isl.UnionSet` and `UnionMap`: any tuple may lack a counterpart.
+
+Two sets of one tuple each that differ are an error, for a name is misspelt as a rule; two unions are disjoint. They have
+the methods of `Set` and `Map`, whose checks ask `single`, and what these give is a union, but what `ONE` lists.
+
+>>> from polyvolta.isl import Set, UnionMap, UnionSet
+>>> UnionSet("{ A[i] }").subtract(UnionSet("{ B[i] }"))
+UnionSet('{ A[i] }')
+>>> UnionSet("{ A[3] }").apply(UnionMap("{ B[i] -> A[i] }")).is_empty()
+True
+>>> UnionSet("{ A[i] }") == Set("{ A[i] }"), UnionMap("{ A[i] -> B[i] }").domain()
+(True, UnionSet('{ A[i] }'))
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from inspect import isfunction
+from typing import Any, TypeVar
+
+from ..values.map import Map
+from ..values.named import Named
+from ..values.relation import Relation
+from ..values.set import Set
+
+F = TypeVar("F", bound=Callable[..., Any])
+C = TypeVar("C", bound=type[Relation])
+
+ONE = frozenset(
+    "params as_set as_map extract_set extract_map sample get_set_list get_map_list foreach_set foreach_map every_set"
+    " every_map get_basic_sets get_basic_maps get_basic_set_list get_basic_map_list foreach_basic_set"
+    " foreach_basic_map".split()
+)
+"""Methods of unions that give, or call functions with, what is in one space: sets and relations, no unions."""
+
+
+def united(value: Any) -> Any:  # noqa: ANN401
+    """A set or a relation as a union; any other value as it is."""
+    if not isinstance(value, Relation) or value._is_union:
+        return value
+    return (UnionMap if value._is_map else UnionSet)(value)
+
+
+def gives_union(f: F) -> F:
+    """The function, whose sets and relations are unions."""
+
+    @wraps(f)
+    def call(*args: Any, **named: Any) -> Any:  # noqa: ANN401
+        return united(f(*args, **named))
+
+    return call  # type: ignore[return-value]
+
+
+def _of_one(name: str) -> Callable[..., Any]:
+    """The method of sets or relations, for unions."""
+
+    def call(self: Any, *args: Any, **named: Any) -> Any:  # noqa: ANN401
+        return getattr((Map if self._is_map else Set)(self), name)(*args, **named)
+
+    call.__name__ = name
+    return call
+
+
+def _method(name: str, f: Callable[..., Any]) -> Callable[..., Any]:
+    return _of_one(name) if name in ONE else gives_union(f)
+
+
+def _of_unions(cls: C) -> C:
+    """The class, with the public methods and operators that it inherits as methods of unions."""
+    for name in dir(cls):
+        if not name.startswith("_") or name in _OPERATORS:
+            f = getattr(cls, name)
+            if isfunction(f):
+                setattr(cls, name, _method(name, f))
+            elif callable(f):  # of the class
+                setattr(cls, name, classmethod(gives_union(f.__func__)))
+    return cls
+
+
+_OPERATORS = frozenset(f"__{name}__" for name in "or and sub xor invert call".split())
+
+
+class Unions(Named):
+    """The class of the two: isl's names that make a value make a union."""
+
+    def __getattr__(cls, name: str) -> Any:  # noqa: ANN401
+        return _method(name, super().__getattr__(name))  # type: ignore[misc]
+
+
+class _Union(Relation):
+    """What both share."""
+
+    __slots__ = ()
+    _is_union = True
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401
+        if name in ONE:
+            return _of_one(name).__get__(self)
+        found = super().__getattr__(name)  # type: ignore[misc]
+        return gives_union(found) if callable(found) else found
+
+
+@_of_unions
+class UnionSet(_Union, Set, metaclass=Unions):
+    """A set of points of any tuples, isl's union set; see `Set`."""
+
+    __slots__ = ()
+
+
+@_of_unions
+class UnionMap(_Union, Map, metaclass=Unions):
+    """A relation between points of any tuples, isl's union map, and its functions of several tuples; see `Map`."""
+
+    __slots__ = ()
