@@ -26,8 +26,8 @@ from polyvolta.sets import *  # noqa: F403 - every name of the sets, by their li
 from polyvolta.sets.budgets import metered
 from polyvolta.sets.by_isl.objects.lists import ELEMENTS, ListOf
 from polyvolta.sets.by_isl.polynomials.placed import PlacedPolynomial
-from polyvolta.sets.by_isl.unions import UnionMap as UnionMap
-from polyvolta.sets.by_isl.unions import UnionSet as UnionSet
+from polyvolta.sets.values.unions import UnionMap as UnionMap
+from polyvolta.sets.values.unions import UnionSet as UnionSet
 
 if TYPE_CHECKING:
     from polyvolta.sched.by_isl.ast.build import AstBuild as AstBuild

@@ -19,6 +19,7 @@ from polyvolta.sched.scheduler.texts import ARGUMENTS, arguments_of
 from polyvolta.sched.tree import Context
 from polyvolta.sets import Map, Set
 from polyvolta.sets.errors import kind_of
+from polyvolta.sets.values.unions import gives_union
 
 NOTHING = Map("{ }")
 
@@ -91,6 +92,7 @@ class ScheduleConstraints(Plain):
         """The same, with pairs that are valid wherever pairs of `condition` beside them do not run at one time."""
         return self._having(condition=condition, conditional_validity=validity)
 
+    @gives_union
     def get_domain(self) -> Set:
         """The instances."""
         return self.domain
@@ -99,22 +101,27 @@ class ScheduleConstraints(Plain):
         """What is known of the parameters."""
         return self.context if self.context is not None else Set("{ : }")
 
+    @gives_union
     def get_validity(self) -> Map:
         """Pairs whose first has to run before the second, or with it."""
         return self.validity
 
+    @gives_union
     def get_proximity(self) -> Map:
         """Pairs that should run close to each other."""
         return self.proximity
 
+    @gives_union
     def get_coincidence(self) -> Map:
         """Pairs that coincident members of bands have at one value."""
         return self.coincidence
 
+    @gives_union
     def get_conditional_validity_condition(self) -> Map:
         """Pairs on which conditional validity depends."""
         return self.condition
 
+    @gives_union
     def get_conditional_validity(self) -> Map:
         """Pairs that are valid under a condition."""
         return self.conditional_validity

@@ -22,6 +22,7 @@ from polyvolta.sched.tree import Schedule, SetNode
 from polyvolta.sched.wrapped import plain
 from polyvolta.sets import Map
 from polyvolta.sets.errors import kind_of
+from polyvolta.sets.values.unions import gives_union, united
 
 NOTHING = Map("{ }")
 _NOWHERE = '{ domain: "{ }" }'
@@ -138,7 +139,9 @@ def compute_flow(sink: Map, must_source: Map, may_source: Map, times: Map) -> tu
     info = UnionAccessInfo.from_sink(sink).set_must_source(must_source).set_may_source(may_source)
     flow = info.set_schedule_map(times).compute_flow().flow
     no_source = flow.may_no_source - flow.must_no_source
-    return 0, flow.must, flow.may - flow.must, flow.must_no_source, no_source
+    found = (flow.must, flow.may - flow.must, flow.must_no_source, no_source)
+    must, may, must_no_source, may_no_source = map(united, found)
+    return 0, must, may, must_no_source, may_no_source
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,26 +151,32 @@ class UnionFlow(Plain):
     info: UnionAccessInfo
     flow: Flow
 
+    @gives_union
     def get_must_dependence(self) -> Map:
         """source -> sink, surely."""
         return self.flow.must
 
+    @gives_union
     def get_may_dependence(self) -> Map:
         """source -> sink, maybe; the sure ones, too."""
         return self.flow.may
 
+    @gives_union
     def get_must_no_source(self) -> Map:
         """Accesses of sinks without any source."""
         return self.flow.must_no_source
 
+    @gives_union
     def get_may_no_source(self) -> Map:
         """Accesses of sinks that may have no source."""
         return self.flow.may_no_source
 
+    @gives_union
     def get_full_must_dependence(self) -> Map:
         """source -> [sink -> element], surely."""
         return self._full().must
 
+    @gives_union
     def get_full_may_dependence(self) -> Map:
         """source -> [sink -> element], maybe; the sure ones, too."""
         return self._full().may

@@ -51,6 +51,7 @@ from polyvolta.sched.wrapped import labelled, plain
 from polyvolta.sets import Id, Map, Set, Space, Tuple
 from polyvolta.sets.errors import kind_of
 from polyvolta.sets.values.space import whole
+from polyvolta.sets.values.unions import gives_union
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -76,6 +77,7 @@ class ScheduleNode(Standing):
 
     # ---- what it says
 
+    @gives_union
     def get_domain(self) -> Set:
         """The instances that reach the node."""
         return plain(self._arriving())
@@ -84,10 +86,12 @@ class ScheduleNode(Standing):
         """The same with statements as the tree calls them."""
         return self.schedule.instances_at(self.at)
 
+    @gives_union
     def get_universe_domain(self) -> Set:
         """All instances of the statements that reach the node."""
         return universe(self.get_domain())
 
+    @gives_union
     def get_prefix_schedule_union_map(self) -> Map:
         """Instances -> the values of the members above, whether the domain has them or not, as far as filters let."""
         return plain(unbounded(self.schedule).prefix_schedule(self.at))
@@ -95,16 +99,19 @@ class ScheduleNode(Standing):
     get_prefix_schedule_multi_union_pw_aff = get_prefix_schedule_union_map
     get_prefix_schedule_union_pw_multi_aff = get_prefix_schedule_union_map
 
+    @gives_union
     def get_prefix_schedule_relation(self) -> Map:
         """The instances that reach the node -> the values of the members above."""
         return plain(self.schedule.prefix_schedule(self.at))
 
+    @gives_union
     def get_subtree_schedule_union_map(self) -> Map:
         """Instances -> their times from here on, whether the domain has them or not, as far as filters below let."""
         if isinstance(self.node, Domain):
             return plain(self.schedule.to_map())
         return plain(Schedule(Domain(universe(self._arriving()), self.node)).to_map())
 
+    @gives_union
     def domain_get_domain(self) -> Set:
         """What a domain has of instances."""
         return plain(self._is(Domain).domain)
@@ -117,10 +124,12 @@ class ScheduleNode(Standing):
         """What a guard tests."""
         return self._is(Guard).guard
 
+    @gives_union
     def extension_get_extension(self) -> Map:
         """What an extension adds."""
         return plain(self._is(Extension).extension)
 
+    @gives_union
     def filter_get_filter(self) -> Set:
         """What a filter lets through."""
         found = self._is(Filter)
@@ -139,6 +148,7 @@ class ScheduleNode(Standing):
         """How many members a band has."""
         return len(self._is(Band).members)
 
+    @gives_union
     def band_get_partial_schedule_union_map(self) -> Map:
         """The instances of the statements -> the values of a band's members."""
         return plain(map_of(self._is(Band), universe(self._arriving())))
@@ -192,6 +202,7 @@ class ScheduleNode(Standing):
         """A member whose loop is made otherwise where the band isolates."""
         return self._with_member(pos, replace(self._member(pos), isolated_type=ast_loop_type(kind).name))
 
+    @gives_union
     def band_get_ast_build_options(self) -> Set:
         """How the loops of a band are made, as `{ separate[0]; unroll[1] }`."""
         return Set(options_of(self._is(Band), self.get_schedule_depth()) or "{ }")

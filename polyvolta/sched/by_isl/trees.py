@@ -13,6 +13,7 @@ from polyvolta.sched.tree import Domain, Filter, Node, Schedule, Sequence, SetNo
 from polyvolta.sched.wrapped import labelled, plain
 from polyvolta.sets import DEFAULT_CONTEXT, Context, Map, Set
 from polyvolta.sets.by_isl.arguments import checked
+from polyvolta.sets.values.unions import gives_union
 
 
 def get_root(tree: Schedule) -> ScheduleNode:
@@ -35,11 +36,13 @@ def gist_domain_params(tree: Schedule, context: Set) -> Schedule:
     return tree.replace((), replace(tree.root, domain=tree.domain.gist_params(context)))  # type: ignore[arg-type]
 
 
+@gives_union
 def get_domain(tree: Schedule) -> Set:
     """The instances."""
     return plain(tree.domain)
 
 
+@gives_union
 def get_map(tree: Schedule) -> Map:
     """Instances -> their times, whether the domain has them or not."""
     return plain(unbounded(tree).to_map())

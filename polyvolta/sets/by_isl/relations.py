@@ -17,6 +17,7 @@ from ..engine.rows import Row
 from ..errors import UnknownName, need_function
 from ..values.shape import rearranged
 from ..values.space import Space, Tuple, position, renamed
+from ..values.unions import united
 from .objects.lists import dump, listed
 from .objects.values import DEFAULT_CONTEXT, Point, plain
 from .objects.values import number as number_of
@@ -331,7 +332,8 @@ METHODS: tuple[tuple[str, str, Callable[..., Any]], ...] = (
     ("Set", "reset_tuple_id", lambda self: self.rename(None)),
     ("Map", "set_tuple_id", set_map_tuple_name),
     ("Map", "reset_tuple_id", lambda self, kind: set_map_tuple_name(self, kind, None)),
-    ("Set", "to_set to_union_set", itself),
+    ("Set", "to_set", itself),
+    ("Set", "to_union_set", united),
     ("Set", "as_set", one_space),
     ("Set", "isa_set", has_one_space),
     ("Set", "get_set_list", listed(spaces)),
@@ -362,7 +364,8 @@ METHODS: tuple[tuple[str, str, Callable[..., Any]], ...] = (
     ("Set", "lex_le_union_set", same("lex_le_set")),
     ("Set", "lex_gt_union_set", same("lex_gt_set")),
     ("Set", "lex_ge_union_set", same("lex_ge_set")),
-    ("Map", "to_map to_union_map", itself),
+    ("Map", "to_map", itself),
+    ("Map", "to_union_map as_union_map as_union_pw_multi_aff", united),
     ("Map", "as_map", one_space),
     ("Map", "isa_map", has_one_space),
     ("Map", "get_map_list", listed(spaces)),
@@ -393,7 +396,6 @@ METHODS: tuple[tuple[str, str, Callable[..., Any]], ...] = (
     ("Map", "max_multi_pw_aff", extremes_of_map("dim_max")),
     ("Map", "min_multi_pw_aff", extremes_of_map("dim_min")),
     ("Map", "as_multi_union_pw_aff", lambda self: self if len(self.parts) > 1 else self.as_multi_pw_aff()),
-    ("Map", "as_union_pw_multi_aff", itself),
     ("Map", "partial_lexmin", optimum_of_map("lexmin")),
     ("Map", "partial_lexmax", optimum_of_map("lexmax")),
     ("Map", "partial_lexmin_pw_multi_aff", optimum_of_map("lexmin_pw_multi_aff")),

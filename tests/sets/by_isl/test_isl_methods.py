@@ -128,7 +128,7 @@ def test_pieces_and_parts():
     assert all(a.is_disjoint(b) for k, a in enumerate(apart.pieces) for b in apart.pieces[:k])
     m = Map("{ A[0] -> [1]; B[1] -> [2] }")
     assert m.remove_map_if(lambda p: p.get_tuple_name(dim_type.in_) == "B").is_equal(Map("{ A[0] -> [1] }"))
-    assert m.n_map() == 2 and m.n_basic_map() == 2 and m.to_union_map() is m
+    assert m.n_map() == 2 and m.n_basic_map() == 2 and m.to_union_map() == m
 
 
 def test_points_of_what_sets_become():

@@ -34,6 +34,7 @@ from polyvolta.sched.tree import Domain, Node, Schedule
 from polyvolta.sched.wrapped import statements
 from polyvolta.sets import Id, Map, MultiPwAff, PwAff, Set, Space, Tuple
 from polyvolta.sets.errors import kind_of
+from polyvolta.sets.values.unions import gives_union
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +138,7 @@ class AstBuild(Plain):
             raise BadArgument("a build has a schedule only where a callback is asked", where=repr(self.context))
         return self.place
 
+    @gives_union
     def get_schedule(self) -> Map:
         """The instances that run where a callback is asked -> the loop variables around.
 

@@ -155,7 +155,7 @@ METHODS: tuple[tuple[str, str, Callable[..., Any]], ...] = (
     ("Map", "extract_pw_aff", extracted(True)),
     ("Map", "add_pw_multi_aff add_pw_aff", lambda self, f: union_add(self, graph_of(f))),
     ("Map", "apply_union_pw_multi_aff apply_aff", applied),
-    ("Map", "as_union_map floor", itself),
+    ("Map", "floor", itself),
     ("Map", "scale_val", on_values(lambda f, n: f * integer(n))),
     ("Map", "scale_down_val", on_values(lambda f, n: f.scale_down_val(n))),
     ("Map", "mod_val", on_values(lambda f, n: f % integer(n))),

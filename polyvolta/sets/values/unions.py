@@ -1,7 +1,7 @@
 """isl's union sets and union relations, `polyvolta.isl.UnionSet` and `UnionMap`: any tuple may lack a counterpart.
 
-Two sets of one tuple each that differ are an error, for a name is misspelt as a rule; two unions are disjoint. They have
-the methods of `Set` and `Map`, whose checks ask `single`, and what these give is a union, but what `ONE` lists.
+Two sets of one tuple each that differ are an error, for a name is misspelt as a rule; two unions are disjoint. They
+have the methods of `Set` and `Map`, whose checks ask `single`, and what these give is a union, but what `ONE` lists.
 
 >>> from polyvolta.isl import Set, UnionMap, UnionSet
 >>> UnionSet("{ A[i] }").subtract(UnionSet("{ B[i] }"))
@@ -16,13 +16,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
-from inspect import isfunction
+from inspect import isfunction, ismethod
 from typing import Any, TypeVar
 
-from ..values.map import Map
-from ..values.named import Named
-from ..values.relation import Relation
-from ..values.set import Set
+from .map import Map
+from .named import Named
+from .relation import Relation
+from .set import Set
 
 F = TypeVar("F", bound=Callable[..., Any])
 C = TypeVar("C", bound=type[Relation])
@@ -39,7 +39,8 @@ def united(value: Any) -> Any:  # noqa: ANN401
     """A set or a relation as a union; any other value as it is."""
     if not isinstance(value, Relation) or value._is_union:
         return value
-    return (UnionMap if value._is_map else UnionSet)(value)
+    kind: Any = UnionMap if value._is_map else UnionSet
+    return kind(value)
 
 
 def gives_union(f: F) -> F:
@@ -73,7 +74,7 @@ def _of_unions(cls: C) -> C:
             f = getattr(cls, name)
             if isfunction(f):
                 setattr(cls, name, _method(name, f))
-            elif callable(f):  # of the class
+            elif ismethod(f):  # of the class
                 setattr(cls, name, classmethod(gives_union(f.__func__)))
     return cls
 
