@@ -72,7 +72,7 @@ def intersect(self: R, other: R | RationalSet) -> R:
     """
     other = _beside(self, other)
     self._check_space(other, "an intersection")
-    if not len(self.parts) == 1 == len(other.parts):  # else their spaces are the same
+    if self._is_union or other._is_union or not len(self.parts) == 1 == len(other.parts):  # else the spaces are one
         self._check_params(other, "an intersection")
         other._check_params(self, "an intersection")
     a, b = self._aligned(other)

@@ -24,12 +24,12 @@ if TYPE_CHECKING:
     from ...values.set import Set
 
 
-def _combined(self: Map, other: Map, sign: str) -> list[Map]:
+def _combined(self: Map, other: Map, sign: str, strict: bool) -> list[Map]:
     """The sums or differences of the parts of two functions that have inputs and outputs in the same spaces.
 
     Raises
     ------
-    SpaceMismatch : both have a value for an input, in different spaces.
+    SpaceMismatch : both have a value for an input, in different spaces, if `strict`.
     """
     a, b = self._aligned(need_map(other, "a sum of functions"))
     found = []
@@ -41,7 +41,7 @@ def _combined(self: Map, other: Map, sign: str) -> list[Map]:
             if x[0].out.key == y[0].out.key:
                 one, two = f.as_pw_multi_aff(), g.as_pw_multi_aff()
                 found.append((one + two if sign == "+" else one - two).as_map())
-            elif not f.domain().is_disjoint(g.domain()):
+            elif strict and not f.domain().is_disjoint(g.domain()):
                 raise SpaceMismatch("the two have values in different spaces", where=f"{x[0]}\n{y[0]}")
     return found
 
@@ -50,7 +50,7 @@ def pointwise(sign: str) -> Callable[[Map, Map], Map]:
     """A method that gives the sums or differences of two functions where both have a value."""
 
     def method(self: Map, other: Map) -> Map:
-        return union(self, _combined(self, other, sign))
+        return union(self, _combined(self, other, sign, not self._is_union))
 
     method.__doc__ = f"The function f {sign} g, where both have a value; exact."
     return method
@@ -72,7 +72,7 @@ def from_list(space: Space, functions: Iterable[Any]) -> Map:
 
 def union_add(self: Map, other: Map) -> Map:
     """The sum where both have a value, and where one has one, that; exact."""
-    both = union(self, _combined(self, other, "+"))
+    both = union(self, _combined(self, other, "+", True))
     if both.is_empty():
         return self | other
     there = both.domain()
