@@ -83,7 +83,7 @@ _OPERATORS = frozenset(f"__{name}__" for name in "or and sub xor invert call".sp
 
 
 class Unions(Named):
-    """The class of the two: isl's names that make a value make a union."""
+    """The class of the two: what isl's names give that are looked up on a class is a union."""
 
     def __getattr__(cls, name: str) -> Any:  # noqa: ANN401
         return _method(name, super().__getattr__(name))  # type: ignore[misc]
