@@ -1,9 +1,9 @@
 """isl's names in one module: `import polyvolta.isl as isl` where a program for islpy says `import islpy as isl`.
 
 Sets, relations and functions are those of `polyvolta.sets`, trees those of `polyvolta.sched`; what is made of them step
-by step in isl, constraints of a schedule, access information, nodes of trees and loops, is here alone. So are unions, any
-of whose tuples may lack a counterpart, and basic sets. An `Aff` here is a function on a space, as isl's is, and so a
-`PwAff`; the expressions of names are `polyvolta.sets.Aff`.
+by step in isl, constraints of a schedule, access information, nodes of trees and loops, is here alone. So are unions,
+any of whose tuples may lack a counterpart, and basic sets. An `Aff` here is a function on a space, as isl's is, and so
+a `PwAff`; the expressions of names are `polyvolta.sets.Aff`.
 docs/isl.md says of every method of isl where it is.
 
 >>> import polyvolta.isl as isl
