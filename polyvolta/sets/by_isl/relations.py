@@ -16,7 +16,7 @@ from ..counting.count import pinned
 from ..engine.rows import Row
 from ..errors import UnknownName, need_function
 from ..values.shape import rearranged
-from ..values.space import Space, Tuple, position, renamed
+from ..values.space import PARAMS, Space, Tuple, position, renamed
 from ..values.unions import united
 from .objects.lists import dump, listed
 from .objects.values import DEFAULT_CONTEXT, Point, plain
@@ -164,7 +164,7 @@ def foreach_point(self: Set, f: Callable[[tuple[int, ...]], object]) -> None:
 
 def is_params(self: Set) -> bool:
     """Whether it is a set without a tuple, of parameters alone."""
-    return len(self.parts) == 1 and self.space.out.key == self.params().space.out.key
+    return len(self.parts) == 1 and self.space.out.of_params
 
 
 def get_tuple_name(self: Set) -> str | None:
@@ -181,7 +181,8 @@ def as_function(self: Set) -> Any:  # noqa: ANN401
     """The function of the parameters that it is, where it has at most one point for each choice of them."""
     from ..values.map import Map
 
-    return Map.from_range(self).as_pw_multi_aff()  # type: ignore[attr-defined]
+    graph: Any = rearranged(Map, self, lambda s: (PARAMS, s.out, range(len(s.dims))))
+    return graph.as_pw_multi_aff()
 
 
 def optimum_of_set(name: str) -> Callable[[Set, Set], tuple[Set, Set]]:

@@ -13,14 +13,14 @@ from ..rationals.duals import relaxed
 from ..rationals.polyhedron import Polyhedron, project
 from ..rationals.rational import RationalSet
 from ..rationals.vertices import chambers, corners
-from ..values.space import Space, Tuple
+from ..values.space import PARAMS, Space
 from .functions.quotients import MultiQuotient
 
 if TYPE_CHECKING:
     from ..functions.multi_pwaff import MultiPwAff
     from ..values.set import Set
 
-NOWHERE = Space(None, Tuple(None, ()))  # of parameters alone
+NOWHERE = Space(None, PARAMS)
 
 
 @dataclass(frozen=True)

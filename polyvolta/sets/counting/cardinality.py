@@ -15,7 +15,7 @@ from ..conjuncts.conjunct import Conjunct
 from ..conjuncts.project import project, with_known_divs
 from ..hulls.gist import gist_conjunct
 from ..values.build import RowBuilder, affs_of, expression
-from ..values.space import Space, Tuple
+from ..values.space import PARAMS, Space
 from .count import check_bounded
 from .disjoint import counted_once
 from .overlay import added, merged
@@ -51,7 +51,7 @@ def cardinality(self: Relation) -> PwQPolynomial:
     pieces: list[Piece] = []
     for space, cs in self.known_divs().parts:
         n_keep = n_par + space.n_in
-        target = Space(None, space.inp or Tuple(None, ()))
+        target = Space(None, space.inp or PARAMS)
         names = (*self.param_names, *space.dims)
         sums: dict[Conjunct, QPolynomial] = {}
         for c, sign in counted_once(cs):

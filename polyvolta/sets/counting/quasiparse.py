@@ -14,7 +14,7 @@ from ..conjuncts.conjunct import Conjunct
 from ..functions.pwparse import FunctionParser
 from ..text.formulas import Node, clauses, conjuncts
 from ..text.tokens import is_name
-from ..values.space import Space, Tuple
+from ..values.space import PARAMS, Space
 from .overlay import Piece, added, merged, over_both
 from .quasipoly import PwQPolynomial, QPolynomial
 
@@ -68,7 +68,7 @@ class Polynomials(FunctionParser):
 
         self.scope = {p: self.scope[p] for p in self.params}
         self.pins = list(context)
-        tup = Tuple(None, ())
+        tup = PARAMS
         if self.arrow():
             tup = self.tuple()
             self.expect("->")

@@ -19,7 +19,7 @@ from ..errors import NotAffine, SpaceMismatch
 from ..optima.lexrel import folded_optimum, not_a_function, optimum, optimum_cells, solved_outputs
 from ..values.aff import Aff
 from ..values.build import affs_of, expression
-from ..values.space import Space, Tuple, distinct, position
+from ..values.space import PARAMS, Space, Tuple, distinct, position
 from .cells import Cell, disjoint
 from .piecewise import Piecewise, check_function
 from .pwaff import ONE, PwAff
@@ -216,7 +216,7 @@ def as_multi_pw_aff(self: Map) -> MultiPwAff:
     { [i0] -> [(floor(i0/32)), (i0 mod 32)] }
     """
     space = self.space
-    inp = space.inp or Tuple(None, ())
+    inp = space.inp or PARAMS
     names = (*self.param_names, *inp.dims)
     cells: list[Cell] = []
     for c in self.parts[0][1]:
@@ -269,7 +269,7 @@ def _optimal(self: Relation, sign: int) -> MultiPwAff:
     from ..values.map import Map
 
     space = self.space
-    inp = space.inp or Tuple(None, ())
+    inp = space.inp or PARAMS
     names = (*self.param_names, *inp.dims)
     whole = Space(inp, space.out)
     cs = self.parts[0][1]

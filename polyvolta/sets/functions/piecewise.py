@@ -27,7 +27,7 @@ from ..operations.algebra import conjoin_all
 from ..values.aff import Aff, var
 from ..values.named import Named, OverParams, by_isl, listed
 from ..values.shape import need_set
-from ..values.space import Space, Tuple, distinct, renamed
+from ..values.space import PARAMS, Space, Tuple, distinct, renamed
 from .cells import Cell, Piece, Values, agree, apart, atoms_of, holds, knives, refined, where, without
 from .extreme import Extreme
 from .within import gist_cells
@@ -124,7 +124,7 @@ class Piecewise(metaclass=Named):
     @property
     def inp(self) -> Tuple:
         """The tuple of inputs; empty for a function of parameters alone."""
-        return self.space.inp or Tuple(None, ())
+        return self.space.inp or PARAMS
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -18,7 +18,7 @@ from ..text.formulas import Node, Tree, clauses, conjuncts
 from ..text.parse import ConjunctParser, all_of
 from ..text.tokens import is_name
 from ..values.aff import Aff
-from ..values.space import Space, Tuple, distinct, renamed
+from ..values.space import PARAMS, Space, Tuple, distinct, renamed
 from .cells import Cell, disjoint
 
 Option = tuple[Tree, tuple[Aff, ...]]  # (when, values)
@@ -38,7 +38,7 @@ def parse_piecewise(text: str) -> tuple[tuple[str, ...], Space, list[Cell]]:
         params, parts = parser.whole_text()
     except RecursionError:
         raise parser.error("the text is nested too deeply") from None
-    space = parts[0][0] if parts else Space(Tuple(None, ()), Tuple(None, ("o0",)))
+    space = parts[0][0] if parts else Space(PARAMS, Tuple(None, ("o0",)))
     cells = []
     for other, found in parts:
         if other.key != space.key:
@@ -65,7 +65,7 @@ class FunctionParser(ConjunctParser):
     def piece(self, context: list[Tree]) -> tuple[Space, list[Cell]]:
         self.scope = {p: self.scope[p] for p in self.params}
         self.pins = list(context)
-        inp = Tuple(None, ())
+        inp = PARAMS
         if self.arrow():
             inp = self.tuple()
             self.expect("->")

@@ -15,14 +15,14 @@ from ..conjuncts.project import with_known_divs
 from ..errors import BudgetExceeded
 from ..text.show import show_relation
 from ..values.map import Map
-from ..values.space import Space, Tuple
+from ..values.space import PARAMS, Space, Tuple
 from .cells import Piece, refined
 from .extreme import Extreme
 
 if TYPE_CHECKING:
     from .piecewise import Piecewise
 
-NUMBER = Space(Tuple(None, ()), Tuple(None, ("o0",)))  # of a function of parameters alone to the integers
+NUMBER = Space(PARAMS, Tuple(None, ("o0",)))  # of a function of parameters alone to the integers
 MOST_CELLS = 24  # beyond this many, pieces are printed as they are: pairing them would take too long
 
 
@@ -41,7 +41,7 @@ def show_piecewise(f: Piecewise) -> str:
 
 
 def _input(tup: Tuple) -> str:
-    return f"{tup} -> " if tup.dims or tup.name or tup.inner else ""
+    return "" if tup.of_params else f"{tup} -> "
 
 
 def _tuple_text(tup: Tuple, values: Iterator[object]) -> str:

@@ -16,7 +16,7 @@ from ..text.tokens import NAME, is_spelt
 from ..values import kinds
 from ..values.kinds import dim_type
 from ..values.shape import need_set
-from ..values.space import Space, Tuple, position, positions, renamed, whole, without
+from ..values.space import PARAMS, Space, Tuple, position, positions, renamed, whole, without
 from .algebra import conjoin_all
 
 if TYPE_CHECKING:
@@ -32,8 +32,8 @@ U = TypeVar("U", bound="United[Any]")
 def params(self: Relation) -> Set:
     """The parameter values with a point, as a set without dimensions; exact, m projections.
 
-    Such a set prints as `{ : ... }`. It is the same thing as a set of the anonymous tuple without dimensions, which
-    isl tells from it and writes `{ [] : ... }`: both texts are read as one.
+    Such a set prints as `{ : ... }`. It has the same points as one of the anonymous tuple without dimensions,
+    `{ [] : ... }`, and is taken wherever that is, where isl's are of two spaces.
 
     >>> from polyvolta.sets import Set
     >>> print(Set("[N] -> { S[i] : 0 <= i < N }").params())
@@ -47,7 +47,7 @@ def params(self: Relation) -> Set:
     out = []
     for _, cs in self.parts:
         out += [pj.project(c, tuple(range(n, c.n))) for c in cs]
-    return Set._of(self.param_names, [(Space(None, Tuple(None, ())), tuple(c for c in out if c is not None))])
+    return Set._of(self.param_names, [(Space(None, PARAMS), tuple(c for c in out if c is not None))])
 
 
 def intersect_params(self: R, context: Set) -> R:

@@ -17,7 +17,7 @@ from ..errors import EmptySet, SpaceMismatch, Unbounded, UnknownName, nearest
 from ..text.parse import parse_cases
 from ..values.aff import Aff, aff, var
 from ..values.build import RowBuilder
-from ..values.space import Space, Tuple, position
+from ..values.space import PARAMS, Space, position
 from .lexrel import folded_optimum
 
 if TYPE_CHECKING:
@@ -187,7 +187,7 @@ def _function(self: Relation, groups: list[list[Piece]], sign: int) -> PwAff:
     """The better of some functions of the parameters and inputs."""
     from ..functions.pwaff import ONE, PwAff
 
-    space = Space(self.space.inp or Tuple(None, ()), ONE)
+    space = Space(self.space.inp or PARAMS, ONE)
     best = PwAff._of_folded(self.param_names, space, groups[0] if groups else ())
     for pieces in groups[1:]:
         other = PwAff._of_folded(self.param_names, space, pieces)

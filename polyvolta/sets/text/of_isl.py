@@ -174,12 +174,14 @@ def _same(cls: Any, called: str, value: Any) -> Any:  # noqa: ANN401
 
 
 def _of_params(cls: Any, called: str, value: Any) -> Any:  # noqa: ANN401
-    """The set itself, which is of parameters alone: it has no tuple."""
+    """The points of `[]` for the parameters that a set of parameters alone holds."""
+    from ..values.space import POINT, Space
+
     _same(cls, called, value)
     if any(space.dims or space.out.name is not None or space.out.inner is not None for space, _ in value.parts):
         raise SpaceMismatch(f"{called} needs a set of parameters alone", where=str(value),
                             hint="s.params() says what the parameters of a set are")  # fmt: skip
-    return value
+    return value._of(value.param_names, [(Space(None, POINT), cs) for _, cs in value.parts])
 
 
 def _graph(cls: Any, called: str, f: Any) -> Any:  # noqa: ANN401

@@ -28,7 +28,7 @@ from typing import Generic, TypeVar
 from ..conjuncts.conjunct import Conjunct
 from ..values.aff import Aff, named
 from ..values.build import Constraint
-from ..values.space import Space, Tuple, fresh
+from ..values.space import PARAMS, Space, Tuple, fresh
 from .expressions import parse_aff, parse_cases
 from .formulas import YES, Formulas, Leaf, Node, Tree, clauses, conjuncts
 from .tokens import COMPARISONS, CONNECTIVES, KEYWORDS, is_name
@@ -121,7 +121,7 @@ class Parser(Formulas, Generic[P]):
     def part(self, is_map: bool, context: list[Tree]) -> tuple[Space, tuple[P, ...]]:
         self.scope = {p: self.scope[p] for p in self.params}
         pins = self.pins = list(context)
-        start, inp, out = self.k, None, Tuple(None, ())
+        start, inp, out = self.k, None, PARAMS
         if not self.at(":"):
             out = self.tuple()
             if self.at("->"):

@@ -102,7 +102,7 @@ def tuple_text(space: Space, shown: dict[str, str], style: Style) -> str:
 
     if space.inp:
         return f"{one(space.inp)} {style.arrow} {one(space.out)}"
-    return one(space.out) if space.dims or space.out.name or space.out.inner else ""
+    return "" if space.out.of_params else one(space.out)
 
 
 def _readable(

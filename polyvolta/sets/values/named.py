@@ -63,9 +63,9 @@ def by_isl(value: object, name: str) -> Callable[..., Any]:
 
     found = method(type(value), name)
     if found is None:
-        made = maker(type(value), name)  # a value has the functions of its class
+        made = maker(type(value), name)  # a value has the functions of its class, which may be of itself
         if made is not None:
-            return made
+            return lambda *given, **named: made(*(given if given or named else (value,)), **named)
         raise Lacking(type(value), name)
     return found.__get__(value) if isinstance(found, property) else MethodType(found, value)
 

@@ -22,7 +22,8 @@ from .named import by_isl
 class Tuple:
     """A named tuple of named dimensions: `S[i, j]`; `name` is None for an anonymous one.
 
-    `key` is what decides whether two tuples are the same space.
+    `key` is what decides whether two tuples are the same space. `of_params` says, for print and for who asks, that a
+    tuple of nothing is none: that of a condition on parameters, `{ : N > 0 }`, of the same key as `[]`.
 
     >>> from polyvolta.sets import Set
     >>> tup = Set("{ S[i, j] }").space.out
@@ -33,6 +34,7 @@ class Tuple:
     name: str | None
     dims: tuple[str, ...]
     inner: Space | None = None
+    of_params: bool = False
     key: tuple = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -52,7 +54,8 @@ class Tuple:
         return f"{self.name or ''}[{', '.join(self.dims)}]"
 
 
-POINT = Tuple(None, ())  # of `{ [] }`, which is what a condition on parameters, `{ : }`, is, too
+POINT = Tuple(None, ())  # of `{ [] }`
+PARAMS = Tuple(None, (), of_params=True)  # of a condition on parameters, `{ : }`: the same space, and another text
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +163,7 @@ class Space:
         >>> print(Space.unit())
         []
         """
-        return Space(None, POINT, ())
+        return Space(None, PARAMS, ())
 
     @staticmethod
     def params_alloc(context: object, nparam: int) -> Space:
@@ -169,7 +172,7 @@ class Space:
         >>> Space.params_alloc(None, 2).param_names
         ('p0', 'p1')
         """
-        return Space.set_alloc(context, nparam, 0)
+        return Space(None, PARAMS, tuple([f"p{k}" for k in range(nparam)]))
 
     @staticmethod
     def alloc(context: object, nparam: int, n_in: int, n_out: int) -> Space:

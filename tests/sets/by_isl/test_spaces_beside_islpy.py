@@ -148,3 +148,68 @@ def test_values_of_lists():
     unions = ["{ S[i] -> [(i)]; T[] -> [(0)] }", "{ S[i] -> [(2i)]; T[] -> [(1)] }"]
     mine = ours.Set("{ Q[a, b] }").get_space().multi_union_pw_aff([ours.UnionPwAff(u) for u in unions])
     assert mine.is_equal(ours.UnionMap("{ S[i] -> Q[i, 2i]; T[] -> Q[0, 1] }"))
+
+
+# ---- parameters alone, and a tuple of nothing
+
+CONDITIONS = ["{ : }", "{ [] }", "[n] -> { : n > 3 }", "[n] -> { [] : n > 3 }", "[n] -> { : 0 < n < 7 }", "{ A[] }",
+              "[n] -> { [i] : 0 <= i < n }"]  # fmt: skip
+RELATIONS = ["{ [] -> [x] : x = 3 }", "[n] -> { [] -> [x] : 0 <= x < n }", "{ [i] -> [] : i > 0 }", "{ [] -> [] }"]
+FUNCTIONS = ["[n] -> { [(n)] }", "[n] -> { [] -> [(n)] }", "[n] -> { [(n)] : n > 3 }", "[n] -> { A[] -> [(n)] }"]
+
+
+def alone(value):
+    """Whether a value is of parameters alone, and whether its text shows a tuple."""
+    if not hasattr(value, "is_params"):
+        return str(value).replace(" ", "").partition("{")[2][:1] == "[" and "->" not in str(value).partition("{")[2]
+    shown = str(value).replace(" ", "").partition("{")[2][:1] != ":"
+    assert shown is not value.is_params() and value.is_params() == value.get_space().is_params()
+    return value.is_params()
+
+
+def test_conditions_on_parameters_beside_sets_of_nothing():
+    """`is_params` and texts tell them apart, where a method gives a set of either."""
+
+    def results(module, text):
+        kind = module.dim_type
+        s = module.Set(text)
+        yield from (s, s.params(), s.coalesce(), s.project_out(kind.set, 0, s.dim(kind.set)), s.lexmin(), s.gist(s))
+        yield from (s.add_dims(kind.param, 1), s.indicator_function().domain(), module.Set.universe(s.get_space()))
+        yield from (s.simple_hull(), s.intersect_params(module.Set("[n] -> { : n < 9 }")), s.get_basic_sets()[0])
+        yield s.move_dims(kind.param, 0, kind.set, 0, s.dim(kind.set))
+        if text.partition("{ ")[2][0] == ":":
+            yield from (s.from_params(), module.Set.from_params(s))
+
+    for text in CONDITIONS:
+        assert [alone(s) for s in results(ours, text)] == [alone(s) for s in results(isl, text)], text
+
+
+def test_functions_of_parameters_beside_functions_of_nothing():
+    def results(module, text):
+        f = module.PwAff(text)
+        yield from (f, f.domain(), f + f, f.neg(), f.le_set(f), f.params(), f.coalesce(), f.max(f), f.nonneg_set())
+        yield from (f.get_pieces()[0][0], module.Set.universe(f.get_domain_space()), f.gist(f.domain()))
+
+    for text in FUNCTIONS:
+        assert [alone(s) for s in results(ours, text)] == [alone(s) for s in results(isl, text)], text
+
+
+def test_domains_and_ranges_of_nothing():
+    def results(module, text):
+        kind = module.dim_type
+        m = module.Map(text)
+        yield from (m.domain(), m.range(), m.params(), m.domain().params(), m.lexmin_pw_multi_aff().domain())
+        yield m.project_out(kind.out, 0, m.dim(kind.out)).range()
+        yield m.project_out(kind.in_, 0, m.dim(kind.in_)).domain()
+
+    for text in RELATIONS:
+        assert [alone(s) for s in results(ours, text)] == [alone(s) for s in results(isl, text)], text
+
+
+def test_what_one_is_taken_for_the_other_is_taken_for():
+    """They are equal, and operations take both, as they do sets whose dimensions have other names."""
+    one, other = ours.Set("[n] -> { : n > 3 }"), ours.Set("[n] -> { [] : n < 9 }")
+    assert ours.Set("{ : }") == ours.Set("{ [] }") and hash(ours.Set("{ : }")) == hash(ours.Set("{ [] }"))
+    for found, expected in ((one & other, "3 < n < 9"), (one | other, "true"), (other - one, "n <= 3")):
+        assert found.is_equal(ours.Set(f"[n] -> {{ : {expected} }}"))
+        assert found.is_equal(ours.Set(f"[n] -> {{ [] : {expected} }}"))

@@ -249,4 +249,4 @@ def test_no_tuple_among_others_is_an_empty_one():
 
 def test_a_bound_is_said_once():
     s = Set("[N] -> { [i] : -4 <= i <= 1 and 5i >= 5*floor((2i - 3)/4) + N - 6 }").project_out(0)
-    assert str(s) == "[N] -> { : N <= 16 }"
+    assert str(s) == "[N] -> { [] : N <= 16 }"

@@ -21,7 +21,7 @@ from polyvolta.sched.program.nests.values import Value, both, compare, equals
 from polyvolta.sched.tree import Band, Filter, Leaf, Member, Node, Schedule, Sequence
 from polyvolta.sets import Map, Set, var
 from polyvolta.sets.text.formulas import Tree, clauses, conjuncts
-from polyvolta.sets.values.space import Space, Tuple, distinct
+from polyvolta.sets.values.space import PARAMS, Space, Tuple, distinct
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +118,7 @@ def _domain(d: Draft, params: tuple[str, ...]) -> Set:
 
 
 def _context(params: tuple[str, ...], assumed: list[Tree], context: str | Set | None, scope: Scope) -> Set:
-    found = _set(Tuple(None, ()), params, both(assumed))
+    found = _set(PARAMS, params, both(assumed))
     if context is None:
         return found
     more = context if isinstance(context, Set) else Set(context)

@@ -157,7 +157,7 @@ def identity(self: Any) -> Any:  # noqa: ANN401
 
 
 def from_range(self: Any) -> Any:  # noqa: ANN401
-    """The function without inputs itself, which is one of a tuple of nothing here.
+    """A function of parameters alone as one of a tuple of nothing.
 
     Raises
     ------
@@ -165,7 +165,7 @@ def from_range(self: Any) -> Any:  # noqa: ANN401
     """
     if self.space.source.key != POINT.key:
         raise SpaceMismatch("a function with inputs is no set", where=str(self))
-    return self
+    return self._of(self.param_names, Space(POINT, self.space.out), self.cells)
 
 
 def project_domain_on_params(self: Any) -> Any:  # noqa: ANN401

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 from ...errors import SetSyntaxError, SpaceMismatch, UnknownName, kind_of
 from ...values import kinds
 from ...values.named import Named, by_isl
-from ...values.space import POINT, Space, Tuple, fresh, position, renamed, whole
+from ...values.space import PARAMS, Space, Tuple, fresh, position, renamed, whole
 from .lists import ListOf
 from .spaces import between, every, is_equal, known, range_, through
 from .spaces import text as space_text
@@ -229,7 +229,7 @@ def range_splice(self: Multi, pos: int, other: Multi) -> Multi:
 def splice(self: Multi, in_pos: int, out_pos: int, other: Multi) -> Multi:
     """The members, and the inputs, of another one at positions among its own; see `range_splice`."""
     other = need(self, other)
-    ours, its = (m.space.inp or POINT for m in (self, other))
+    ours, its = (m.space.inp or PARAMS for m in (self, other))
     inp = _among(ours, its, in_pos, self)
     out = _among(self.space.out, other.space.out, out_pos, self)
     members = (*self[:out_pos], *other, *self[out_pos:])

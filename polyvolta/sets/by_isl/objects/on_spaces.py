@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from ...errors import SpaceMismatch, UnknownName, nearest
-from ...values.space import POINT, Space, Tuple, renamed
+from ...values.space import PARAMS, Space, Tuple, renamed
 from .spaces import between, every, known, of_all
 from .values import plain
 from .vectors import MultiId, MultiVal
@@ -41,8 +41,8 @@ def of_members(space: Space, functions: Iterable[PwAff]) -> MultiPwAff:
 
 
 def _of_map(space: Space) -> Space:
-    """The space, of a set's that of the maps from nothing to it."""
-    return space if space.inp is not None else between(POINT, space.out, space.param_names)
+    """The space, of a set's that of the functions of parameters alone to it."""
+    return space if space.inp is not None else between(PARAMS, space.out, space.param_names)
 
 
 def constants(domain: Space, out: Tuple, numbers: Iterable[int]) -> MultiPwAff:

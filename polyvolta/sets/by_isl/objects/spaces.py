@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ...errors import SpaceMismatch, UnknownName, kind_of
 from ...values import kinds
 from ...values.shape import spaced
-from ...values.space import POINT, Space, Tuple, whole
+from ...values.space import PARAMS, POINT, Space, Tuple, whole
 from .values import Id, plain
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def has_equal_space(self: Relation, other: Relation) -> bool:
 
 def get_domain_space(self: Any) -> Space:  # noqa: ANN401
     """The space of what a function is of, or of a set itself."""
-    return Space(None, self.space.inp or POINT, self.param_names)
+    return Space(None, self.space.inp or PARAMS, self.param_names)
 
 
 def every(space: Space) -> Set | Map:
@@ -147,8 +147,8 @@ def is_map(self: Space) -> bool:
 
 
 def is_params(self: Space) -> bool:
-    """Whether it is of parameters alone, which a tuple of nothing without a name is here, too."""
-    return self.inp is None and self.out.key == POINT.key
+    """Whether it is of parameters alone."""
+    return self.inp is None and self.out.of_params
 
 
 def has_equal_tuples(self: Space, other: Space) -> bool:
@@ -212,7 +212,7 @@ def at_side(name: str, kind: kinds.dim_type) -> Callable[..., Any]:
 
 def params(self: Space) -> Space:
     """The space of its parameters alone."""
-    return Space(None, POINT, self.param_names)
+    return Space(None, PARAMS, self.param_names)
 
 
 def domain(self: Space) -> Space:

@@ -112,21 +112,21 @@ def add_tuple(self: Space, name: str | None, n: int) -> Space:
     number = whole(n)
     if number is None or number < 0:
         raise UnknownName(f"a number of dimensions is wanted, not {n!r}", where=str(self))
-    if self.out.key == POINT.key:  # of parameters alone, which `[]` is here, too
+    if self.out.of_params:
         return between(None, Tuple(plain(name), tuple([f"i{k}" for k in range(number)])), self.param_names)
     return between(self.out, Tuple(plain(name), tuple([f"o{k}" for k in range(number)])), self.param_names)
 
 
 def set_from_params(self: Space) -> Space:
-    """The space of `[]`, which one of parameters alone is here.
+    """The space of `[]`, of a space of parameters alone.
 
     Raises
     ------
     SpaceMismatch : it has a tuple.
     """
-    if self.key != (None, POINT.key):
+    if self.inp is not None or not self.out.of_params:
         raise SpaceMismatch("it is no space of parameters alone", where=str(self), hint="s.params()")
-    return self
+    return Space(None, POINT, self.param_names)
 
 
 # ---- as a local space, without existentials

@@ -18,7 +18,7 @@ from ...counting.quasipoly import PwQPolynomial, QPolynomial
 from ...errors import NotSupported, Unbounded
 from ...optima.extent import is_bounded
 from ...values.shape import need_map, need_set
-from ...values.space import POINT, Space, Tuple
+from ...values.space import PARAMS, Space, Tuple
 from ..objects.values import Val
 from .folds import Fold, PwQPolynomialFold, extreme, fold, itself_as_fold, kind_from
 
@@ -61,7 +61,7 @@ def bounded(
 
 def _kept(tup: Tuple) -> Tuple:
     """The tuple for whose points there is a bound each: the first of pairs, or that of nothing."""
-    return tup.inner.source if tup.inner is not None else POINT
+    return tup.inner.source if tup.inner is not None else PARAMS
 
 
 def _placed(c: Candidate, kept: Tuple, params: tuple[str, ...]) -> Set:

@@ -17,7 +17,7 @@ from ...errors import NotAFunction, SpaceMismatch, Unbounded, UnknownName, kind_
 from ...values import kinds
 from ...values.named import listed
 from ...values.shape import need_set
-from ...values.space import POINT, Space
+from ...values.space import PARAMS, POINT, Space
 from ..dimensions import by_kind as dimensions
 from ..objects.lists import ListOf
 from ..objects.spaces import get_var_ids
@@ -59,7 +59,7 @@ def in_its_space(method: Callable[..., Any]) -> Callable[..., Any]:
 
     def asked(self: Any, *args: Any) -> Any:  # noqa: ANN401
         if getattr(next(iter(args), None), "name", None) == "param":
-            return method(valued(POINT, self.param_names), *args)  # of several tuples, too
+            return method(valued(PARAMS, self.param_names), *args)  # of several tuples, too
         return method(space_of(self), *args)
 
     asked.__doc__ = method.__doc__
@@ -157,7 +157,7 @@ def reset_domain_space(self: Any, space: Space) -> Any:  # noqa: ANN401
 
 
 def from_range(self: Any) -> Any:  # noqa: ANN401
-    """A function of parameters alone as one of a tuple of nothing, which is the same here.
+    """A function of parameters alone as one of a tuple of nothing.
 
     Raises
     ------
@@ -165,7 +165,8 @@ def from_range(self: Any) -> Any:  # noqa: ANN401
     """
     if home(self).key != Space(None, POINT).key:
         raise SpaceMismatch("the function is not of parameters alone", where=str(self))
-    return self
+    nothing = Space(None, POINT)
+    return self._with_pieces(self.param_names, [(in_space(s, nothing), q) for s, q in self.pieces], nothing)
 
 
 def align_params(self: Any, model: Any) -> Any:  # noqa: ANN401
@@ -219,7 +220,7 @@ def project_domain_on_params(self: Any) -> Any:  # noqa: ANN401
     for k, (s, _) in enumerate(found):
         if any(not s.is_disjoint(t) for t, _ in found[:k]):
             raise NotAFunction("there are two values for the same parameters", where=str(self))
-    return self._with_pieces(params, found, Space(None, POINT))
+    return self._with_pieces(params, found, Space(None, PARAMS))
 
 
 def domain_reverse(self: Any) -> Any:  # noqa: ANN401
