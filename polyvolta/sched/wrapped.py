@@ -1,7 +1,8 @@
 """Statements whose instances are pairs, such as PPCG's copies `read[[c] -> A[x]]`.
 
 A tree knows a statement by its name, and `read` may be several: of A and of B. So while it is in a tree a wrapped tuple
-is called by all that it wraps, `read[A -> s]`, and in texts by its own name.
+is called by all that it wraps, `read[A -> s]`, and in texts by its own name. The only statement of a
+relation whose loops are asked for may have no name; it is called "" then.
 """
 
 from __future__ import annotations
@@ -39,6 +40,14 @@ def statements(instances: Set) -> Set:
     return instances
 
 
+def called_nothing(times: Map) -> Map:
+    """The times of instances, whose only statement is called "", as in a tree, where it has no name."""
+    if len({space.source.key for space, _ in times.parts}) != 1 or times.parts[0][0].source.label:
+        return times
+    parts = [(Space(replace(s.source, name=""), s.out), cs) for s, cs in times.parts]
+    return times._of(times.param_names, parts)
+
+
 def plain(some: R) -> R:
     """A relation of a tree as texts and users have it."""
     return _called(some, plain_tuple)
@@ -46,6 +55,8 @@ def plain(some: R) -> R:
 
 def plain_tuple(t: Tuple) -> Tuple:
     """A statement's tuple as texts and users have it."""
+    if t.name == "":
+        return replace(t, name=None)
     if t.inner is None or t.name is None or "[" not in t.name:
         return t
     return replace(t, name=t.name.partition("[")[0] or None)
@@ -63,7 +74,7 @@ def word(label: str) -> str:
 def _called(some: R, change) -> R:  # noqa: ANN001
     if not isinstance(some, Set | Map):
         return some  # who takes it says what it should have been
-    if all(t is None or t.inner is None for s, _ in some.parts for t in (s.inp, s.out)):
+    if all(t is None or (t.inner is None and t.name != "") for s, _ in some.parts for t in (s.inp, s.out)):
         return some
     parts = [(Space(s.inp and change(s.inp), change(s.out)), cs) for s, cs in some.parts]
     return some._of(some.param_names, parts)

@@ -102,17 +102,19 @@ class FunctionParser(ConjunctParser):
             inner = Space(renamed(left, dims[:n]), renamed(right, dims[n:]))
             return Tuple(name, dims, inner), _both(first, second)
         options: list[Option] = [(Node("all", ()), ())]
-        count = 0
+        dims: list[str] = []
         while not self.eat("]"):
+            dims.append(f"o{len(dims)}")
             if is_name(self.toks[self.k]) and self.toks[self.k + 1] == "=" and self.toks[self.k] not in self.scope:
-                self.k += 2  # the name of an output, which isl allows, too
+                dims[-1] = self.toks[self.k]  # the name of an output, which isl allows, too
+                self.k += 2
             found = self.alternative()
             while self.eat(";"):
                 found += self.alternative()
-            options, count = _both(options, found), count + 1
+            options = _both(options, found)
             if not self.at("]") and not self.eat(","):
                 raise self.wrong("expected ',' or ']'")
-        return Tuple(name, tuple(f"o{k}" for k in range(count))), options
+        return Tuple(name, distinct(dims)), options
 
     def component(self) -> list[Option]:
         """An expression, or a piecewise one in parentheses."""

@@ -1,5 +1,7 @@
 """Statements that are wrapped tuples, by isl's names: a tree calls them by labels, its users never see one."""
 
+import pytest
+
 import polyvolta.isl as isl
 from polyvolta.sched import Schedule
 from polyvolta.sched.dependence import dataflow
@@ -65,3 +67,41 @@ def test_what_a_tree_does_not_have_never_runs():
     info = isl.UnionAccessInfo.from_sink(reads).set_must_source(writes).set_schedule(tree)
     full = info.compute_flow().get_full_must_dependence()
     assert full.range_factor_domain().is_equal(want)
+
+
+# ---- the only statement, without a name
+
+UNNAMED = "[n, m] -> { [i, j] -> %s : 0 <= i <= n and i <= j <= m }"
+
+
+def test_loops_of_the_only_statement_without_a_name():
+    """isl's own texts, typed by hand: a call has its indices alone."""
+    build = isl.AstBuild.from_context(isl.Set("{ : }"))
+    text = build.ast_from_schedule(isl.Map(UNNAMED % "[j, i]")).to_C_str()
+    assert (
+        text
+        == """for (int c0 = 0; c0 <= m; c0 += 1)
+  for (int c1 = 0; c1 <= min(n, c0); c1 += 1)
+    (c1, c0);
+"""
+    )
+    times = isl.Map.from_domain(isl.Set("[n] -> { [i] : 0 <= i < n }"))
+    assert build.node_from_schedule_map(times).to_C_str() == "for (int c0 = 0; c0 < n; c0 += 1)\n  (c0);\n"
+
+
+def test_callbacks_of_the_only_statement_without_a_name():
+    seen = []
+
+    def at(node, build):
+        call = node.user_get_expr()
+        seen.append(
+            (build.get_schedule(), call.to_C_str(), call.get_op_arg(0).get_id().get_name(), call.get_op_n_arg())
+        )
+        return node
+
+    build, _ = isl.AstBuild.from_context(isl.Set("{ : }")).set_at_each_domain(at)
+    build.node_from_schedule_map(isl.UnionMap(UNNAMED % "[-i, j]"))
+    ((times, text, name, count),) = seen
+    assert (text, name, count) == ("(-c0, c1)", "", 3) and times.is_equal(isl.Map(UNNAMED % "[-i, j]"))
+    with pytest.raises(isl.Error, match="has no name"):
+        build.node_from_schedule_map(isl.UnionMap("{ [i] -> [i, 0] : 0 <= i < 3; A[i] -> [i, 1] : 0 <= i < 3 }"))

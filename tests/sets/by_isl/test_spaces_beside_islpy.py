@@ -213,3 +213,15 @@ def test_what_one_is_taken_for_the_other_is_taken_for():
     for found, expected in ((one & other, "3 < n < 9"), (one | other, "true"), (other - one, "n <= 3")):
         assert found.is_equal(ours.Set(f"[n] -> {{ : {expected} }}"))
         assert found.is_equal(ours.Set(f"[n] -> {{ [] : {expected} }}"))
+
+
+@pytest.mark.parametrize("text", [
+    "{ [i] -> [io = (floor((i)/32)), ii = ((i) mod 32)] }", "[n] -> { S[i] -> [(i), x = (n : i > 0; 1 : i <= 0)] }",
+    "{ S[i] -> [A[a = (i)] -> B[b = (2i), c = (3)]] }", "[n] -> { [m = (2n)] }",
+])  # fmt: skip
+def test_functions_keep_the_names_of_their_values(text):
+    """isl says None of a value without a name, where it is `o0`, or the like, here."""
+    here, there = ours.PwMultiAff(text), isl.PwMultiAff(text)
+    for k in range(there.dim(isl.dim_type.out)):
+        name = there.get_dim_name(isl.dim_type.out, k)
+        assert here.get_dim_name(ours.dim_type.out, k) == (name or f"o{k}")

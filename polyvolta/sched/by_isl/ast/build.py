@@ -31,7 +31,7 @@ from polyvolta.sched.loops.notation.names import variables
 from polyvolta.sched.loops.result import Scan
 from polyvolta.sched.loops.scan import scan
 from polyvolta.sched.tree import Domain, Node, Schedule
-from polyvolta.sched.wrapped import statements
+from polyvolta.sched.wrapped import called_nothing, statements
 from polyvolta.sets import Id, Map, MultiPwAff, PwAff, Set, Space, Tuple
 from polyvolta.sets.errors import kind_of
 from polyvolta.sets.values.unions import gives_union
@@ -227,6 +227,7 @@ class AstBuild(Plain):
             raise BadSchedule(f"a schedule is a Map from instances, not {kind_of(times)}", where=str(times))
         if self.place is not None:
             times = _inside(self.place, times)
+        times = called_nothing(times)
         instances = statements(times.domain())
         tree = Schedule(Domain(instances, band_of(times, instances)))
         if self.options is not None:

@@ -38,7 +38,7 @@ def in_c(loops: Loops) -> dict[str, str]:
     """
     if loops.plain:
         return {}
-    called = set(map(word, statements(loops.body)))
+    called = set(map(word, statements(loops.body))) - {""}  # of isl's only statement without a name
     names = (free_names(loops.body) | {*variables(loops.body)}).difference(loops.extents)
     return spelled(sorted(names | called), (*KEYWORDS, *loops.extents))
 
