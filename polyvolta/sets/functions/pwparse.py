@@ -102,11 +102,11 @@ class FunctionParser(ConjunctParser):
             inner = Space(renamed(left, dims[:n]), renamed(right, dims[n:]))
             return Tuple(name, dims, inner), _both(first, second)
         options: list[Option] = [(Node("all", ()), ())]
-        dims: list[str] = []
+        names: list[str] = []
         while not self.eat("]"):
-            dims.append(f"o{len(dims)}")
+            names.append(f"o{len(names)}")
             if is_name(self.toks[self.k]) and self.toks[self.k + 1] == "=" and self.toks[self.k] not in self.scope:
-                dims[-1] = self.toks[self.k]  # the name of an output, which isl allows, too
+                names[-1] = self.toks[self.k]  # the name of an output, which isl allows, too
                 self.k += 2
             found = self.alternative()
             while self.eat(";"):
@@ -114,7 +114,7 @@ class FunctionParser(ConjunctParser):
             options = _both(options, found)
             if not self.at("]") and not self.eat(","):
                 raise self.wrong("expected ',' or ']'")
-        return Tuple(name, distinct(dims)), options
+        return Tuple(name, distinct(names)), options
 
     def component(self) -> list[Option]:
         """An expression, or a piecewise one in parentheses."""
