@@ -225,3 +225,42 @@ def test_functions_keep_the_names_of_their_values(text):
     for k in range(there.dim(isl.dim_type.out)):
         name = there.get_dim_name(isl.dim_type.out, k)
         assert here.get_dim_name(ours.dim_type.out, k) == (name or f"o{k}")
+
+
+# ---- names, one by one
+
+
+@pytest.mark.parametrize(("kind", "text"), [
+    ("Set", "[n, m] -> { S[i, j] : 0 <= i < n and 2i <= j < m }"),
+    ("Set", "[n] -> { [i, j, k] : i < j + n and k > 2j }"),
+    ("BasicSet", "[n, m] -> { [i, j, k] : 0 <= i < n and 2i <= j < m and k > n }"),
+    ("Map", "[n, m] -> { S[i, j] -> T[k, l] : k = i + n and l > j + 2m }"),
+])  # fmt: skip
+def test_names_of_dimensions_are_exchanged_one_by_one(kind, text):
+    """In between two have one name in isl; in the end the points under the names are the same."""
+
+    def exchanged(module, order):
+        x, sort = getattr(module, kind)(text), module.dim_type
+        for dims in (sort.param, sort.in_, sort.out) if kind == "Map" else (sort.param, sort.set):
+            own = [x.get_dim_name(dims, k) for k in range(x.dim(dims))]
+            for k, name in enumerate(order(own)):
+                x = x.set_dim_name(dims, k, name)
+        return x
+
+    for order in (reversed, lambda own: [*own[1:], *own[:1]], lambda own: own):
+        mine, theirs = exchanged(ours, order), exchanged(isl, order)
+        assert getattr(isl, kind)(str(mine)).is_equal(theirs)
+        for sort in ("param", "in_", "out") if kind == "Map" else ("param", "set"):
+            mine_too, theirs_too = (
+                x.get_var_names(getattr(m.dim_type, sort)) for m, x in ((ours, mine), (isl, theirs))
+            )
+            assert mine_too == theirs_too
+
+
+def test_a_name_that_is_taken():
+    """The dimension that has it is primed, also where it is the one renamed, to a parameter's name."""
+    s, kind = ours.Set("[n] -> { [i, j] : n < i < j }"), ours.dim_type
+    assert str(s.set_dim_name(kind.set, 0, "j")) == "[n] -> { [j, j'] : n < j and j < j' }"
+    assert str(s.set_dim_name(kind.set, 0, "n")) == "[n] -> { [n', j] : n < n' and n' < j }"
+    assert str(s.set_dim_name(kind.param, 0, "i")) == "[i] -> { [i', j] : i < i' and i' < j }"
+    assert s.set_dim_name(kind.set, 1, "j") == s

@@ -10,7 +10,7 @@ from ...errors import EmptySet, Unbounded, UnknownName, kind_of
 from ...operations.bounds import with_row
 from ...values import kinds
 from ...values.aff import var
-from ...values.space import Space
+from ...values.space import Space, fresh
 from ..objects.values import Val, number, plain
 
 if TYPE_CHECKING:
@@ -55,9 +55,21 @@ def find_dim_by_name(self: Any, kind: Any, name: str) -> int:  # noqa: ANN401
 
 
 def set_dim_name(self: Relation, kind: Any, pos: int, name: str) -> Any:  # noqa: ANN401
-    """The same points, a dimension or parameter under another name."""
-    rename = self.rename_params if kind.name == "param" else self.rename_dims
-    return rename({kinds.spread(self, kind, pos)[0]: plain(name)})
+    """The same points, a dimension or parameter under another name.
+
+    Another one that has the name gets a prime, for in isl two have one while a program swaps them, or takes their names
+    from a list one by one; it is the dimension that gets one beside a parameter.
+    """
+    name, old = plain(name), kinds.spread(self, kind, pos)[0]
+    params, dims = self.param_names, self.space.dims if len(self.parts) == 1 else ()
+    other = fresh(name, (*params, *dims))
+    if name != old and name in dims:
+        self = self.rename_dims({name: other})
+    elif name != old and name in params and kind.name == "param":
+        self = self.rename_params({name: other})
+    elif name != old and name in params:
+        name = other
+    return (self.rename_params if kind.name == "param" else self.rename_dims)({old: name})
 
 
 def fix_val(self: Relation, kind: Any, pos: int, value: int) -> Any:  # noqa: ANN401
