@@ -145,7 +145,8 @@ def _member(member: Member, statement: str, style: Style) -> str:
 
 def _condition(s: Set, style: Style) -> str:
     """A set over outer members; one without dimensions is its formula."""
-    return "; ".join(t.removeprefix(":").lstrip() or "true" for t in piece_texts(s, _named(style))) or "false"
+    texts = [t.removeprefix("[]").lstrip().removeprefix(":").lstrip() for t in piece_texts(s, _named(style))]
+    return "; ".join(t or "true" for t in texts) or "false"
 
 
 def _options(band: Band, style: Style) -> str:
