@@ -1,7 +1,6 @@
 """Coalescing: fewer pieces, the same points."""
 
 import random
-import time
 from itertools import product
 
 import pytest
@@ -191,11 +190,10 @@ def test_optima_are_the_same_where_pairs_are_given_up(monkeypatch, module, name,
             assert [*best.points(N=n)] == ([max(points)] if points else [])
 
 
-def test_many_pieces_that_lie_apart_take_no_time():
+def test_many_pieces_that_lie_apart_take_few_steps():
     pieces = Set("{ " + "; ".join(f"[i] : {10 * k} <= i <= {10 * k + 4}" for k in range(200)) + " }")
-    start = time.process_time()
-    assert len(pieces.coalesce().pieces) == 200
-    assert time.process_time() - start < 1
+    with budget(60_000):
+        assert len(pieces.coalesce().pieces) == 200
 
 
 def test_a_crowd_of_pieces_stops_at_its_budget():
