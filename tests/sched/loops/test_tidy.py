@@ -2,6 +2,7 @@
 
 import pytest
 
+from polyvolta.sched.emit.run import run
 from polyvolta.sched.loops.ast import AnyOf, Call, If
 from polyvolta.sched.loops.hoisting.tidy import tidied
 from polyvolta.sched.loops.scan import scan
@@ -64,3 +65,18 @@ def test_arguments_have_no_floors_that_a_remainder_decides():
     (loop,) = test.body
     (call,) = loop.body
     assert call.args == (var("c0"), N)
+
+
+def test_alternatives_of_which_one_always_holds_are_no_test():
+    """Of a tree of the campaign c0 >= 1 or c0 <= 1 stood as `if ()` around both statements."""
+    tree = Schedule.parse(
+        '{ domain: "{ S[i, j] : 0 <= i, j <= 3; T[i, j] : 0 <= i, j <= 3 }", child: { schedule: '
+        '"[{ S[i, j] -> [(1 - i - 2*floor((-i)/2))]; T[i, j] -> [(floor(i/2))] }]", options: "{ atomic[0] }", '
+        'child: { context: "{ [p0] : p0 >= 0 }" } } }'
+    )
+    found = scan(tree)
+    assert set(run(found, {})) == {(s, (i, j)) for s in "ST" for i in range(4) for j in range(4)}
+    c = var("c0")
+    both = AnyOf(((("ge", c - 1),), (("ge", 1 - c),)))
+    s, t = (If((("ge", e),), (Call(name, (), (0,)),), (0,)) for name, e in (("S", c - 1), ("T", 1 - c)))
+    assert tidied((If((both,), (If((both,), (s, t), (0,)),), (0,)),)) == (s, t)

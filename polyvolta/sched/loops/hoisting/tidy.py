@@ -25,23 +25,32 @@ def tidied(body: tuple[Ast, ...]) -> tuple[Ast, ...]:
     for inside in body:
         node = _inside(inside)
         same &= node is inside
-        last = out[-1] if out else None
-        if isinstance(node, If) and isinstance(last, If):
-            either = _either(last, node)
-            if either is not None:
-                out[-1:] = either
-                same = False
-                continue
-            shared = tuple(c for c in last.conditions if c in node.conditions)
-            if _depth(last) < DEEP:
-                shared = _weaker(last.conditions, node.conditions)
-            if shared:
-                inner = (*_rest(last, shared), *_rest(node, shared))
-                out[-1] = If(shared, tidied(inner) if len(inner) > 1 else inner, last.at)
-                same = False
-                continue
-        out.append(node)
+        if isinstance(node, If) and not node.conditions:  # alternatives of which one holds always
+            same = False
+            for part in node.body:
+                _joined(out, part)
+        else:
+            same &= not _joined(out, node)
     return body if same else tuple(out)
+
+
+def _joined(out: list[Ast], node: Ast) -> bool:
+    """Put a statement behind others, under the conditions that it shares with the last one; whether there are any."""
+    last = out[-1] if out else None
+    if isinstance(node, If) and isinstance(last, If):
+        either = _either(last, node)
+        if either is not None:
+            out[-1:] = either
+            return True
+        shared = tuple(c for c in last.conditions if c in node.conditions)
+        if _depth(last) < DEEP:
+            shared = _weaker(last.conditions, node.conditions)
+        if shared:
+            inner = (*_rest(last, shared), *_rest(node, shared))
+            out[-1] = If(shared, tidied(inner) if len(inner) > 1 else inner, last.at)
+            return True
+    out.append(node)
+    return False
 
 
 def _either(a: If, b: If) -> tuple[Ast, ...] | None:
