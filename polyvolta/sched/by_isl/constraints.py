@@ -18,6 +18,7 @@ from polyvolta.sched.scheduler.schedule import schedule
 from polyvolta.sched.scheduler.texts import ARGUMENTS, arguments_of
 from polyvolta.sched.tree import Context
 from polyvolta.sets import Map, Set
+from polyvolta.sets.by_isl.objects.context import option
 from polyvolta.sets.errors import kind_of
 from polyvolta.sets.values.unions import gives_union
 
@@ -143,13 +144,14 @@ class ScheduleConstraints(Plain):
     def compute_schedule(self) -> Schedule:
         """A schedule tree that respects them, with statements in one band wherever that is possible, as isl's.
 
-        The context is what may be assumed; the tree does not tell it.
+        Where isl's option says so, `set_schedule_serialize_sccs(1)` of a context, only those that need it share one; the
+        context of these constraints is what may be assumed, which the tree does not tell.
 
         Raises and costs what `polyvolta.sched.schedule` does.
         """
         found = schedule(
             self.domain,
-            "max",
+            "min" if option("schedule_serialize_sccs") else "max",
             validity=self.validity,
             proximity=self.proximity,
             coincidence=self.coincidence,

@@ -49,6 +49,7 @@ from polyvolta.sched.views.isl_read import with_options
 from polyvolta.sched.views.isl_write import options_of, to_isl
 from polyvolta.sched.wrapped import labelled, plain
 from polyvolta.sets import Id, Map, Set, Space, Tuple
+from polyvolta.sets.by_isl.objects.context import option
 from polyvolta.sets.errors import kind_of
 from polyvolta.sets.values.space import whole
 from polyvolta.sets.values.unions import gives_union
@@ -226,7 +227,7 @@ class ScheduleNode(Standing):
         return isolate.apply(Map(f"{{ [{', '.join(names)}] -> {pair} }}"))
 
     def band_tile(
-        self, sizes: Sequence[int], *, scale_tile_loops: bool = True, shift_point_loops: bool = True
+        self, sizes: Sequence[int], *, scale_tile_loops: bool | None = None, shift_point_loops: bool | None = None
     ) -> ScheduleNode:
         """A band of tiles, which count in steps of their size as isl's do, around one of points, which begin at 0.
 
@@ -234,18 +235,21 @@ class ScheduleNode(Standing):
 
         Parameters
         ----------
-        scale_tile_loops : whether tiles count in steps of their size, and not of 1: isl's option of this name.
-        shift_point_loops : whether the points of each tile are counted from 0: isl's option of this name.
+        scale_tile_loops : whether tiles count in steps of their size, and not of 1; by default what isl's option of
+            this name says, `set_tile_scale_tile_loops` of a context, which is that they do.
+        shift_point_loops : whether the points of each tile are counted from 0; by default likewise.
         """
         sizes = self._numbers(sizes)
+        scaled = option("tile_scale_tile_loops") if scale_tile_loops is None else scale_tile_loops
+        shifted = option("tile_shift_point_loops") if shift_point_loops is None else shift_point_loops
         members = self._is(Band).members
 
         def change(tree: Schedule) -> Schedule:
             tree = passes.tile(tree, self.at, sizes)
-            if scale_tile_loops:
+            if scaled:
                 tree = passes.scale(tree, self.at, {k: s for k, s in enumerate(sizes) if s > 1})
             below = (*self.at, 0)
-            return tree if shift_point_loops else tree.replace(below, replace(tree.band(below), members=members))
+            return tree if shifted else tree.replace(below, replace(tree.band(below), members=members))
 
         return self._shaped(change)
 

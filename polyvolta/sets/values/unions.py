@@ -15,7 +15,7 @@ True
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import wraps
+from functools import partial, wraps
 from inspect import isfunction, ismethod
 from typing import Any, TypeVar
 
@@ -23,6 +23,7 @@ from .map import Map
 from .named import Named
 from .relation import Relation
 from .set import Set
+from .space import PARAMS, Space
 
 F = TypeVar("F", bound=Callable[..., Any])
 C = TypeVar("C", bound=type[Relation])
@@ -89,11 +90,41 @@ class Unions(Named):
         return _method(name, super().__getattr__(name))  # type: ignore[misc]
 
 
+class _Universe:
+    """All points of a space, of the class; of a union, all points of its tuples, as isl's method gives."""
+
+    def __get__(self, value: Relation | None, cls: type[Relation]) -> Callable[..., Any]:
+        of_space = gives_union(super(_Union, cls).universe)  # type: ignore[arg-type]
+        return partial(of_space) if value is None else partial(of_space, value)
+
+
 class _Union(Relation):
     """What both share."""
 
     __slots__ = ()
     _is_union = True
+    universe = _Universe()  # type: ignore[assignment]
+
+    @classmethod
+    def empty(cls, space: Any) -> Any:  # noqa: ANN401
+        """A union of nothing, which knows the parameters of a space, and its tuples where it has those of the class.
+
+        >>> from polyvolta.isl import UnionMap, UnionSet
+        >>> UnionMap.empty(UnionSet("[N] -> { A[i]; B[i] }").get_space())
+        UnionMap('[N] -> {  }')
+        """
+        if isinstance(space, Space) and (space.out.of_params or (space.inp is not None) != cls._is_map):
+            return united(cls._of((), ()).align_params(space.param_names or ()))
+        return super().empty(space)
+
+    def get_space(self) -> Space:
+        """isl's space of unions, which is that of parameters alone; of one tuple, `UnionMap` has the tuple's.
+
+        One class is isl's union map and its function of several tuples, whose space is that of the values.
+        """
+        if self._is_map and len(self.parts) == 1:
+            return self.space
+        return Space(None, PARAMS, self.param_names)
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401
         if name in ONE:

@@ -152,8 +152,3 @@ def test_tiles_are_scaled_and_points_shifted_as_asked(scale, shift, tiles, point
     loops, seen = isl.AstBuild.from_context(isl.Set("[n] -> { : n = 40 }")).node_from_schedule(node.get_schedule()), []
     loops.foreach_descendant_top_down(lambda n: seen.append(n.get_type()) or True)
     assert seen.count(isl.ast_node_type.for_) == 4
-
-
-def test_a_context_says_where_its_options_are():
-    with pytest.raises(AttributeError, match=r"band_tile\(sizes, scale_tile_loops=False\)"):
-        isl.DEFAULT_CONTEXT.set_tile_scale_tile_loops(0)

@@ -265,3 +265,22 @@ def test_what_trees_and_dataflow_give_is_a_union():
     asked = ours.ScheduleConstraints.on_domain(tree.get_domain()).set_validity(ours.UnionMap("{ S[i] -> S[i + 1] }"))
     assert asked.get_domain().intersect(other).is_empty() and asked.get_validity().intersect_domain(other).is_empty()
     assert asked.compute_schedule().get_domain().is_equal(tree.get_domain())
+
+
+@pytest.mark.parametrize("expression", [
+    'm.UnionSet("[N] -> { A[i] : i < N }").get_space().is_params()',
+    'm.UnionSet("[N] -> { A[i] : i < N; B[i] }").get_space().dim(m.dim_type.param)',
+    'm.UnionMap("[N] -> { A[i] -> B[i]; C[i] -> B[i] }").get_space().is_params()',
+    'm.UnionMap.empty(m.UnionSet("[N] -> { A[i]; B[i] }").get_space()).dim(m.dim_type.param)',
+    'm.UnionMap.empty(m.Space.params_alloc(m.DEFAULT_CONTEXT, 0)).union(m.UnionMap("{ A[i] -> B[i] }"))',
+    'm.UnionSet.empty(m.Map("{ A[i] -> B[i] }").get_space()).union(m.UnionSet("{ C[i] }"))',
+    'm.UnionSet("{ A[i] : i < 3; B[5] }").universe()',
+    'm.UnionSet.universe(m.UnionSet("{ A[i] : i < 3; B[5] }"))',
+    'm.UnionMap("{ A[i] -> [i + 2]; B[i] -> C[i] : i > 2 }").universe()',
+])  # fmt: skip
+def test_spaces_of_unions_and_unions_of_spaces(expression):
+    found, wanted = (eval(expression, {"m": m}) for m in (ours, isl))
+    if hasattr(found, "is_equal"):
+        assert found.is_equal(type(found)(str(wanted)))
+    else:
+        assert found == wanted

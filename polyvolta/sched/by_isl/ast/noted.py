@@ -14,6 +14,7 @@ from polyvolta.sched.loops.notation.names import in_c
 from polyvolta.sched.loops.result import Scan
 from polyvolta.sched.loops.widths import integer_type
 from polyvolta.sets import Aff, Id
+from polyvolta.sets.by_isl.objects.context import DEFAULTS, option
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,8 +84,17 @@ def _simple(bounds: Sequence[Bound]) -> Iterator[Bound]:
         yield from _simple(b.terms) if isinstance(b, Extreme) else (b,)
 
 
+def _iterator_type(scan: Scan) -> str:
+    """The type of loop variables: the one that somebody set, else the narrowest that holds them."""
+    asked = str(option("ast_iterator_type"))
+    return integer_type(scan, None) if asked == DEFAULTS["ast_iterator_type"] else asked
+
+
 class NotedPrinter(CPrinter):
     """Writes loops in C with isl's braces: around several nodes that no loop is around, and below a head around a mark.
+
+    isl's options of a context say more: the type of loop variables, `ast_iterator_type`, braces around the outermost
+    nodes, `ast_print_outermost_block`, and around whatever is below a head, `ast_always_print_block`.
 
     Parameters
     ----------
@@ -93,14 +103,15 @@ class NotedPrinter(CPrinter):
     """
 
     def __init__(self, scan: Scan, statement: Callable[[Call, CSpeller], list[str]] = statement_lines) -> None:
-        super().__init__(scan.ranges, integer_type(scan, None), False, statement, in_c(scan))
+        super().__init__(scan.ranges, _iterator_type(scan), False, statement, in_c(scan))
+        self.braced = bool(option("ast_always_print_block"))
 
     def going_on(self, loop: For, name: str) -> str:
         return ending(loop, name, self.speller, ends_below(loop))
 
-    def whole(self, body: Sequence[Ast], pad: str = "") -> None:
+    def whole(self, body: Sequence[Ast], pad: str = "", *, outermost: bool = True) -> None:
         """A node; several, or none, are a block."""
-        if len(body) == 1:
+        if len(body) == 1 or outermost and not option("ast_print_outermost_block"):
             self.block(body, pad)
         else:
             self.out.append(pad + "{")
@@ -110,7 +121,8 @@ class NotedPrinter(CPrinter):
     def marked(self, node: Block, pad: str) -> None:
         if not isinstance(node, Group):
             self.out.append(f"{pad}// {node.mark}")
-        self.whole(node.body, pad)
+        self.whole(node.body, pad, outermost=False)
 
     def in_braces(self, body: Sequence[Ast], lines: int) -> bool:
-        return len(body) != 1 or isinstance(body[0], Block) or lines > 1 and isinstance(body[0], Call)
+        several = len(body) != 1 or isinstance(body[0], Block) or lines > 1 and isinstance(body[0], Call)
+        return self.braced or several

@@ -67,7 +67,10 @@ class CPrinter:
     Attributes
     ----------
     together : what several calls side by side become, if not each for itself.
+    braced : whether every body of a loop is for `in_braces` to decide; else one that is a loop alone stands without.
     """
+
+    braced = False
 
     def __init__(
         self,
@@ -139,7 +142,7 @@ class CPrinter:
             head = f"{pad}for ({integer} {name} = {low}; {self.going_on(node, name)}; {name} += {node.step})"
             scope[v] = node
             body = node.body
-            if len(body) != 1 or not isinstance(body[0], For):
+            if self.braced or len(body) != 1 or not isinstance(body[0], For):
                 break
             out.append(head)
             node, pad = body[0], pad + "  "

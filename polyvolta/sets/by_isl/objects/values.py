@@ -14,36 +14,9 @@ from ...errors import EmptySet, NotAffine, NotSupported, UnknownName, kind_of
 from ...values import kinds
 from ...values.named import Named, by_isl
 from ...values.space import Space, renamed, whole
+from .context import DEFAULT_CONTEXT, Context
 from .lists import ListOf, dump
 from .numbers import BOTH, Number, NumberType, made, pair, read
-
-
-class Context:
-    """isl's context, in which its values live: here it is nothing, and means nothing to `read_from_str`.
-
-    >>> from polyvolta.sets import Set
-    >>> Set.read_from_str(Context(), "{ [i] }") == Set("{ [i] }")
-    True
-    >>> Set("{ [i] }", context=(ctx := Context())).get_ctx() == ctx  # all are equal
-    True
-    """
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Context)
-
-    if not TYPE_CHECKING:  # a checker knows what there is
-
-        def __getattr__(self, name: str) -> object:
-            if name.startswith(("set_", "get_")):
-                instead = "options are arguments here, node.band_tile(sizes, scale_tile_loops=False), or are not here"
-                raise AttributeError(f"a Context has no options such as {name[4:]!r}: {instead}", name=name, obj=self)
-            raise AttributeError(f"a Context has no attribute {name!r}", name=name, obj=self)
-
-    def __hash__(self) -> int:
-        return hash(Context)
-
-
-DEFAULT_CONTEXT = Context()
 
 
 class Val(int, metaclass=NumberType):
