@@ -6,6 +6,10 @@
     conditional validity   pairs that are valid, or whose conditions are local: each pair of the condition, such as a
                            value's definition and its use, runs at one time in the whole band
 
+Conditions and what depends on them may have isl's tags, `[S[i] -> x[]] -> [T[j] -> x[]]`, by which isl tells which
+belong together: here what is valid may be left out where all conditions of a band are local, whatever their tags, and
+so less often.
+
 Each is a union relation between instances. Pairs outside the domain are dropped, and so are those of an instance with
 itself, which no order can part. The dependences of a program are all three of the first, but for anti and output
 dependences, which need not be near.
@@ -16,6 +20,7 @@ Cohen, "Live-Range Reordering" (IMPACT 2016).
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import lru_cache
 from operator import add
@@ -57,8 +62,12 @@ class Constraints:
     def __bool__(self) -> bool:
         return any(getattr(self, name) is not None for name in KINDS)
 
-    def dependences(self) -> list[Dependence]:
+    def dependences(self, statements: Collection[str] = ()) -> list[Dependence]:
         """One dependence for each kind and pair of statements, without the pairs of an instance with itself.
+
+        Parameters
+        ----------
+        statements : the names of those whose instances may be pairs, which are no tags.
 
         Raises
         ------
@@ -73,7 +82,7 @@ class Constraints:
                 given = Map(given)
             if not isinstance(given, Map):
                 raise BadProgram(f"{name} is a Map, not {kind_of(given)}", where=repr(given))
-            given = labelled(given)
+            given = labelled(_untagged(given, statements) if name.startswith("conditional") else given)
             for space, conjuncts in given.parts:
                 pieces = conjuncts
                 if space.inp is not None and space.inp.key == space.out.key:
@@ -84,6 +93,17 @@ class Constraints:
                     source = (space.inp.name if space.inp else None) or ""
                     out.append(Dependence(kind, "", source, space.out.name or "", relation))
         return out
+
+
+def _untagged(given: Map, statements: Collection[str]) -> Map:
+    """The pairs without isl's tags, which are what pairs of nameless tuples have behind their instances."""
+    out = given
+    for space, _ in given.parts:
+        sides = (space.source, space.out)
+        if all(t.inner is not None and t.name is None and t.label not in statements for t in sides):
+            every = Map.universe(space)
+            out = out.subtract(every).union(given.intersect(every).zip().domain().unwrap())
+    return out
 
 
 def _of_two(c: Conjunct, params: int, dims: int) -> tuple[Conjunct, ...]:

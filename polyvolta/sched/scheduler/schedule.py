@@ -269,7 +269,7 @@ def _constrained(
     ------
     BadProgram : a constraint is of a statement that there isn't.
     """
-    found = given.dependences()
+    found = given.dependences(iterators)
     for d in found:
         if unknown := next((name for name in (d.source, d.sink) if name not in iterators), None):
             raise BadProgram(f"no statement is called {unknown}", where=str(d), hint=nearest(unknown, tuple(iterators)))

@@ -111,7 +111,7 @@ class _Union(Relation):
 
         >>> from polyvolta.isl import UnionMap, UnionSet
         >>> UnionMap.empty(UnionSet("[N] -> { A[i]; B[i] }").get_space())
-        UnionMap('[N] -> {  }')
+        UnionMap('[N] -> { }')
         """
         if isinstance(space, Space) and (space.out.of_params or (space.inp is not None) != cls._is_map):
             return united(cls._of((), ()).align_params(space.param_names or ()))

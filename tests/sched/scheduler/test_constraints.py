@@ -83,6 +83,21 @@ def test_conditional_validity_waits_for_its_condition():
     assert found(TWO, validity=back)
 
 
+def test_isls_tags_of_conditions_are_left_out():
+    """isl writes which access a pair is of beside the instance; the pairs of instances are what counts."""
+    reuse = "{ [B[i] -> x[]] -> [A[j] -> x[]] : 0 <= j < i; [B[i] -> y[]] -> [A[j] -> y[]] : 0 <= i < j }"
+    conditions = "{ [A[i] -> x[]] -> [B[i] -> x[]]; [A[i] -> y[]] -> [B[i] -> y[]] }"
+    flow = "{ A[i] -> B[i] }"
+    tagged = {"conditional_validity": reuse, "conditional_validity_condition": conditions}
+    plain = {"conditional_validity": "{ B[i] -> A[j] : 0 <= j < i or 0 <= i < j }",
+             "conditional_validity_condition": flow}  # fmt: skip
+    tree = found(TWO, validity=flow, coincidence=flow, **tagged)
+    assert tree == found(TWO, validity=flow, coincidence=flow, **plain)
+    assert bands(tree) == [(1, 1)] and not list(violations(tree))
+    with pytest.raises(BadProgram, match=r"no statement is called \[A -> x\]"):
+        found(TWO, validity="{ [A[i] -> x[]] -> [B[i] -> x[]] }")
+
+
 def test_the_context_stands_in_the_tree():
     tree = schedule(Set(LINE), context=Set("[N] -> { : N >= 4 }"))
     assert "N ≥ 4" in str(tree) and isinstance(tree.node(tree.bands()[0]), Band)
