@@ -216,12 +216,14 @@ class Piecewise(metaclass=Named):
         SpaceMismatch : the point has another number of coordinates.
         UnknownName : a parameter has no value, or there is none of that name.
 
-        `params` are the values of parameters by name; a `Point` may know some.
+        `params` are the values of parameters by name; a `Point` may know some, and gives a `Val`.
 
         >>> from polyvolta.sets import MultiPwAff
         >>> MultiPwAff("[N] -> { [i] -> [i + N, 2i] }").eval((3,), N=4)
         (7, 6)
         """
+        from ..by_isl.objects.values import Point, Val
+
         dims = self.inp.dims
         if isinstance(point, str) or not hasattr(point, "__len__"):
             raise SpaceMismatch(
@@ -237,7 +239,8 @@ class Piecewise(metaclass=Named):
         if given and point:
             raise SpaceMismatch(f"{given[0]} has two values", where=str(self.space))
         known = {p: v for p, v in getattr(point, "params", {}).items() if p in self.param_names}
-        return self(**dict(zip(dims, point, strict=True)), **{**known, **params})
+        found = self(**dict(zip(dims, point, strict=True)), **{**known, **params})
+        return Val(found) if isinstance(found, int) and isinstance(point, Point) else found
 
     def _value(self, at: Sequence[object]) -> object:
         named = dict(zip(self.names, at, strict=True))

@@ -116,10 +116,12 @@ def sample_point(self: Set, /, **params: int) -> tuple[int, ...]:
 
 def overall(f: PwAff, sign: int) -> int:
     """See `PwAff.min_val`: parameters are optimised over like inputs."""
+    from ..by_isl.objects.values import Val
+
     found = [cell for c, (e,) in f.cells for cell in extremal_pieces(c, f.names, e, 0, sign, str(f))]
     if not found:
         raise EmptySet("the function has an empty domain", where=str(f))
-    return max((e.options[0].const for _, (e,) in found), key=lambda v: v * sign)
+    return Val(max((e.options[0].const for _, (e,) in found), key=lambda v: v * sign))
 
 
 def extremal_pieces(c: Conjunct, names: tuple[str, ...], e: Aff, n_fixed: int, sign: int, where: str) -> list[Piece]:

@@ -139,6 +139,11 @@ class UnionSet(_Union, Set, metaclass=Unions):
 
     __slots__ = ()
 
+    def sample_point(self, /, **params: int) -> Any:  # noqa: ANN401
+        """A point of the first tuple that has one; see `Set.sample_point`."""
+        tuples = [Set._of(self.param_names, [part]) for part in self.parts]
+        return next((s for s in tuples if not s.is_empty()), Set(self)).sample_point(**params)
+
 
 @_of_unions
 class UnionMap(_Union, Map, metaclass=Unions):

@@ -6,6 +6,7 @@ import pickle
 
 import pytest
 
+import polyvolta.isl as ours
 from polyvolta.sets import PolyvoltaError as Error
 from polyvolta.sets import PwAff, PwQPolynomial, Set, Val
 
@@ -186,3 +187,17 @@ def test_every_piece_of_a_polynomial():
     assert f.every_piece(lambda domain, value: seen.append((domain, value)) or True)
     assert [str(domain) for domain, _ in seen] == ["{ [i] : i >= 1 }", "{ [i] : i <= -1 }"]
     assert not f.every_piece(lambda domain, value: domain.contains(1))
+
+
+def test_values_of_functions_are_numbers_with_isls_methods():
+    point = ours.Point.zero(ours.Set("{ [x] }").get_space()).set_coordinate_val(ours.dim_type.set, 0, 3)
+    f = ours.PwAff("{ [x] -> [x + 1] : 0 <= x < 5 }")
+    assert f.eval(point).mul(ours.Val(2)).eq(ours.Val(8))
+    assert f.max_val().is_pos() and f.min_val().is_one()
+
+
+def test_a_union_has_a_point_of_the_first_tuple_with_any():
+    union = ours.UnionSet("{ A[i] : i < 0 < i; B[j] : j >= 4 }")
+    assert union.sample_point() == ours.Set("{ B[j] : j >= 4 }").sample_point()
+    with pytest.raises(Error):
+        ours.UnionSet("{ A[i] : i < 0 < i }").sample_point()
