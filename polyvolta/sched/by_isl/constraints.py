@@ -144,8 +144,8 @@ class ScheduleConstraints(Plain):
     def compute_schedule(self) -> Schedule:
         """A schedule tree that respects them, with statements in one band wherever that is possible, as isl's.
 
-        Where isl's option says so, `set_schedule_serialize_sccs(1)` of a context, only those that need it share one; the
-        context of these constraints is what may be assumed, which the tree does not tell.
+        Where isl's option says so, `set_schedule_serialize_sccs(1)` of a context, only those that need it share one.
+        The context of these constraints is what may be assumed, which the tree does not tell.
 
         Raises and costs what `polyvolta.sched.schedule` does.
         """

@@ -113,6 +113,16 @@ class ScheduleNode(Standing):
         return plain(Schedule(Domain(universe(self._arriving()), self.node)).to_map())
 
     @gives_union
+    def get_subtree_contraction(self) -> Map:
+        """The instances that come here, each as itself: a tree here has no expansions, which reading takes out."""
+        return plain(universe(self._arriving()).identity())
+
+    @gives_union
+    def get_subtree_expansion(self) -> Map:
+        """The same as `get_subtree_contraction`."""
+        return self.get_subtree_contraction()
+
+    @gives_union
     def domain_get_domain(self) -> Set:
         """What a domain has of instances."""
         return plain(self._is(Domain).domain)

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from polyvolta.sched.by_isl.node import ScheduleNode, unbounded
+from polyvolta.sched.by_isl.pulled import pullback
 from polyvolta.sched.errors import BadSchedule
 from polyvolta.sched.tree import Domain, Filter, Node, Schedule, Sequence, SetNode
 from polyvolta.sched.wrapped import labelled, plain
@@ -117,7 +118,7 @@ _METHODS: dict[str, Callable[..., Any]] = {
     "map_schedule_node_bottom_up": map_schedule_node_bottom_up, "insert_guard": insert_guard,
     "intersect_domain": intersect_domain, "get_ctx": get_ctx, "dump": dump, "copy": itself,
     "reset_user": itself, "align_params": itself, "gist_domain_params": gist_domain_params,
-    "sequence": sequence, "set": set_of,
+    "sequence": sequence, "set": set_of, "pullback_union_pw_multi_aff": pullback,
 }  # fmt: skip
 METHODS: dict[str, Callable[..., Any]] = {
     name: checked("Schedule", name, f, frozenset(["Map", "Schedule", "Set"])) for name, f in _METHODS.items()

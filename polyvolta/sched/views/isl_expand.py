@@ -78,7 +78,8 @@ class Expansions:
                 if instances is not None:
                     wanted = _within(wanted, instances)
                 into = self.contraction.intersect_range(wanted)
-                below = (*statements, *(n for n in into.tuple_names if n is not None and n not in statements))
+                come = dict.fromkeys(space.source.name for space, cs in into.parts if cs)
+                below = (*statements, *(n for n in come if n is not None and n not in statements))
                 given = None if instances is None else instances | into.domain()
                 expansion = self.expansion.intersect_domain(wanted)
                 left = replace(self, expansion=expansion, gone=_within(self.gone, wanted))

@@ -1,0 +1,55 @@
+"""A tree of other instances, each of which runs when the instance does that a function gives for it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import reduce
+from operator import or_
+
+from polyvolta.sched.errors import BadSchedule
+from polyvolta.sched.nodes import Leaf, with_children
+from polyvolta.sched.tree import Domain, Node, Schedule
+from polyvolta.sched.views.isl_expand import Expansions, without_groups
+from polyvolta.sched.wrapped import labelled
+from polyvolta.sets import Map, Set
+
+
+def pullback(tree: Schedule, function: Map) -> Schedule:
+    """The instances that a function leads into the tree's, at the times of what it gives for them; no dependences.
+
+    So PPCG has a tree of accesses, pairs of an instance and a name, from that of the instances:
+
+    >>> from polyvolta.isl import Schedule, UnionPwMultiAff
+    >>> tree = Schedule("{ domain: '{ S[i] : 0 <= i < 9 }', child: { schedule: '[{ S[i] -> [(i)] }]' } }")
+    >>> print(tree.pullback_union_pw_multi_aff(UnionPwMultiAff("{ [S[i] -> read[]] -> S[i] }")).get_map())
+    { [S[i] -> read[]] -> [i] }
+
+    Raises
+    ------
+    BadSchedule : an instance has two values, which would be two times.
+    """
+    if not function.is_single_valued():
+        raise BadSchedule("only a function is pulled back along", where=str(function), hint="f.is_single_valued()")
+    old = Set.universe(tree.domain)
+    parts = [old.only(name) for name in tree.domain.tuple_names]
+    aside = [s.identity().rename_domain(f"{s.tuple_names[0]}'") for s in parts]  # a new statement may have an old name
+    apart: Map = reduce(or_, aside)
+    return _along(_along(tree, apart), labelled(function).apply_range(apart.reverse()))
+
+
+def _along(tree: Schedule, function: Map) -> Schedule:
+    """The tree of the instances of statements that it has none of, by a function into its own."""
+    gone = Set.universe(tree.domain)
+    groups = tuple([space.out for space, _ in gone.parts])
+    leaf = Expansions(function, function.reverse(), gone, groups)
+
+    def walked(node: Node) -> tuple[Node, Expansions]:
+        if isinstance(node, Leaf):
+            return node, leaf
+        found = [walked(child) for child in node.children]
+        below = reduce(or_, [left for _, left in found])
+        return below.above(with_children(node, tuple([child for child, _ in found])))
+
+    below, _ = walked(tree.root.children[0])
+    instances = function.reverse().intersect_domain(tree.domain).range().without_empty()
+    return replace(tree, root=without_groups(Domain(instances, below)), dependences=None)
