@@ -106,8 +106,13 @@ def _listed(self: object, given: Any, what: str) -> Any:  # noqa: ANN401
 
 
 def without_params(self: Relation, names: Iterable[str]) -> Any:  # noqa: ANN401
-    """Without some parameters, which may have any value: `project_out_param`."""
-    return self.project_out_param(*_listed(self, names, "names"))
+    """Without some parameters, which may have any value; as in isl, one that isn't there is left out."""
+    return self.project_out_param(*(n for n in _listed(self, names, "names") if n in self.param_names))
+
+
+def without_param(self: Relation, name: str) -> Any:  # noqa: ANN401
+    """Without a parameter, which may have any value; see `without_params`."""
+    return without_params(self, [name])
 
 
 def _but(self: Relation, names: Iterable[str], of: Iterable[Any]) -> list[str]:
@@ -237,7 +242,7 @@ METHODS: tuple[tuple[str, str, Callable[..., Any]], ...] = (
     ("Set Map", "remove_dims", without_kind),
     ("Set", "fix_dim_si", lambda self, pos, value: fix_val(self, kinds.dim_type.set, pos, value)),
     ("Set", "eliminate_dims", lambda self, first, n: self.eliminate(kinds.dim_type.set, first, n)),
-    ("Set Map", "project_out_param_id", lambda self, name: self.project_out_param(name)),
+    ("Set Map", "project_out_param_id", without_param),
     ("Set Map", "project_out_param_id_list", without_params),
     ("Set", "dim_is_bounded", bounded(("lower", "upper"), all)),
     *(

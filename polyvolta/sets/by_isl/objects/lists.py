@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Iterable
+from functools import reduce
+from operator import and_, or_
 from typing import Any, Self
 
 ELEMENTS = (
@@ -51,6 +53,38 @@ class ListOf(list[Any]):
         found[index] = element
         return found
 
+    def insert(self, index: int, element: object) -> Self:  # type: ignore[override]
+        """The list with one more element at a position."""
+        return type(self)([*self[:index], element, *self[index:]])
+
+    def clear(self) -> Self:  # type: ignore[override]
+        """A list without elements."""
+        return type(self)()
+
+    def reverse(self) -> Self:  # type: ignore[override]
+        """The list from its end."""
+        return type(self)(self[::-1])
+
+    def swap(self, first: int, second: int) -> Self:
+        """The list with two elements in each other's place."""
+        return self.set_at(first, self[second]).set_at(second, self[first])
+
+    def map(self, f: Callable[[Any], Any]) -> Self:
+        """What a function gives for each element."""
+        return type(self)(f(element) for element in self)
+
+    def every(self, f: Callable[[Any], object]) -> bool:
+        """Whether a function says True of each element."""
+        return all(f(element) for element in self)
+
+    def union(self) -> Any:  # noqa: ANN401
+        """The union of the elements, sets or relations, of which there is one at least."""
+        return reduce(or_, self)
+
+    def intersect(self) -> Any:  # noqa: ANN401
+        """What all elements, sets or relations, have in common; there is one at least."""
+        return reduce(and_, self)
+
     def get_at(self, index: int) -> Any:  # noqa: ANN401
         """The element at a position."""
         return self[index]
@@ -79,6 +113,7 @@ for _element in ELEMENTS:
     _word = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", _element).lower()
     setattr(ListOf, f"n_{_word}", ListOf.size)
     setattr(ListOf, f"get_{_word}", ListOf.get_at)
+    setattr(ListOf, f"set_{_word}", ListOf.set_at)
     setattr(ListOf, f"from_{_word}", classmethod(_of_one))
 
 
