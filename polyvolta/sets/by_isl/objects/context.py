@@ -73,7 +73,10 @@ class Context:
         return hash(Context)
 
     def reset_operations(self) -> None:
-        """Count isl's steps from 0 again, which nobody counts here: `polyvolta.sets.budget` bounds them."""
+        """Start to count isl's steps again; here nobody counts them.
+
+        >>> Context().reset_operations()
+        """
 
     if not TYPE_CHECKING:  # a checker knows what there is
 
