@@ -21,6 +21,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import compress
 
+from polyvolta.sched.loops.hoisting.needs import seldom
 from polyvolta.sched.loops.rows.bounds import bounds
 from polyvolta.sched.loops.rows.groups import in_order
 from polyvolta.sched.loops.rows.known import ALMOST, Known, always, difference
@@ -35,7 +36,7 @@ PLACES = 2  # places around which loops are cut for their stride
 SOME = 6  # shadows of which one is looked for that has all values of the others, and pieces of the union then
 SHORT = 4  # values in a row that such a place may have
 FEW = 1  # iterations in a row that may find nothing, in a loop that runs often
-ONCE = 8  # the same, in one that runs once
+ONCE = 8  # the same at small sizes, in one that runs once and is longer than that
 
 
 def parted(
@@ -48,16 +49,19 @@ def parted(
     innermost: bool = False,
 ) -> list[Group]:
     """A group as several that have no holes, in order; as it is where it has none or there is no order."""
-    col, few = columns[k], ONCE if outermost else FEW
+    col = columns[k]
     if len(classes(group.lanes, k, col)) < 2:
         return [group]
     shadows = _shadows(known, group.lanes, k, col)
     if not 1 < len(shadows) <= MANY:
         return [group]
-    cells = _around_places(known, group, k, col, few) or (_at_end(known, shadows, col, few) if innermost else None)
-    cells = cells or _of_one(known, shadows, col, few, innermost)
-    if cells is None and not _dense(known, shadows, col, few):
-        joined = _joined(known, shadows, col, few)
+    once = outermost and _long(known, shadows, col)
+    cells = _around_places(known, group, k, col, once)
+    if innermost:
+        cells = cells or _at_end(known, shadows, col, once)
+    cells = cells or _of_one(known, shadows, col, once, innermost)
+    if cells is None and not _dense(known, shadows, col, once):
+        joined = _joined(known, shadows, col, once)
         if outermost:  # what many share with few is in the loop of few: there are tests in it
             joined.sort(key=lambda s: _valued(s, col) or not _width(known, s, col, ONCE))
         cells = _disjoint(known, joined)
@@ -94,7 +98,7 @@ def _shadows(known: Known, lanes: Sequence[Lane], k: int, col: int) -> list[Syst
     return sorted(found.values(), key=lambda s: _valued(s, col))
 
 
-def _around_places(known: Known, group: Group, k: int, col: int, few: int) -> list[System] | None:
+def _around_places(known: Known, group: Group, k: int, col: int, once: bool) -> list[System] | None:
     """Few values in a row, and what is before, between and after them, if loops there have a stride that they lack.
 
     None where no stride is lost, or there are more than a few such places.
@@ -108,14 +112,14 @@ def _around_places(known: Known, group: Group, k: int, col: int, few: int) -> li
     if step == 1:
         return None
     apart = [short and common_stride(known, [*steps, g])[0] != step for g, short in zip(grids, brief, strict=True)]
-    places = _joined(known, _shadows(known, [*compress(group.lanes, apart)], k, col), col, few)
+    places = _joined(known, _shadows(known, [*compress(group.lanes, apart)], k, col), col, once)
     if not 0 < len(places) <= PLACES:
         return None
     rest = [lane for lane, alone in zip(group.lanes, apart, strict=True) if not alone]
-    return _disjoint(known, [*places, *_joined(known, _shadows(known, rest, k, col), col, few)])
+    return _disjoint(known, [*places, *_joined(known, _shadows(known, rest, k, col), col, once)])
 
 
-def _of_one(known: Known, shadows: Sequence[System], col: int, few: int, innermost: bool) -> list[System] | None:
+def _of_one(known: Known, shadows: Sequence[System], col: int, once: bool, innermost: bool) -> list[System] | None:
     """A shadow that has all values of the others at the sizes at which it has any, and what they have at other sizes.
 
     For an innermost loop values of those outside count as sizes do, if there are but two pieces then. None where no
@@ -134,7 +138,7 @@ def _of_one(known: Known, shadows: Sequence[System], col: int, few: int, innermo
                 break
     if best is None or len(best[1]) > 2 * SOME:
         return None
-    cells = _disjoint(known, [best[0], *_joined(known, best[1], col, few)])
+    cells = _disjoint(known, [best[0], *_joined(known, best[1], col, once)])
     return cells if cells is not None and len(cells) <= best[2] else None
 
 
@@ -154,7 +158,7 @@ def _alone(known: Known, shadows: Sequence[System], col: int) -> list[System] | 
     return None
 
 
-def _at_end(known: Known, shadows: Sequence[System], col: int, few: int) -> list[System] | None:
+def _at_end(known: Known, shadows: Sequence[System], col: int, once: bool) -> list[System] | None:
     """The one value of a shadow at which all others end, or begin, some there and some beside it; and the others.
 
     A loop through all would ask of each statement whether it is there yet. None where there is no such value.
@@ -172,7 +176,7 @@ def _at_end(known: Known, shadows: Sequence[System], col: int, few: int) -> list
                     there, others = System(), System()
                     there.eq(key, const)
                     others.ge(towards[0], towards[1] - 1)
-                    dense = _dense(known, [s.copy().add(others) for s in several], col, few)
+                    dense = _dense(known, [s.copy().add(others) for s in several], col, once)
                     return [there, others] if dense else None
     return None
 
@@ -190,30 +194,47 @@ def _valued(s: System, col: int) -> bool:
     return any(coefficient(key, col) for key, _ in s.eqs)
 
 
-def _dense(known: Known, shadows: Sequence[System], col: int, few: int) -> bool:
+def _dense(known: Known, shadows: Sequence[System], col: int, once: bool) -> bool:
     """Whether a loop over shadows finds nothing but a few times in a row."""
     b = bounds(known, shadows, col)
     if b is None:
         return True
-    return all(_narrow(known, loop, shadows, col, few) for loop in b.cases())
+    return all(_narrow(known, loop, shadows, col, once) for loop in b.cases())
 
 
-def _narrow(known: Known, where: System, shadows: Sequence[System], col: int, few: int) -> bool:
+def _long(known: Known, shadows: Sequence[System], col: int) -> bool:
+    """Whether a loop over shadows may have many iterations, of which a few that find nothing are few."""
+    b = bounds(known, shadows, col)
+    return b is not None and not all(_width(known, loop, col, ONCE) for loop in b.cases())
+
+
+def _narrow(known: Known, where: System, shadows: Sequence[System], col: int, once: bool) -> bool:
     """Whether a system has but a few values of a column in a row that no shadow has, where any has one."""
     parts = [where]
     for s in shadows:
         parts = [rest for part in parts for rest in difference(known, part, _telling(known, part, s))]
     for part in parts:
-        if _width(known, part, col, few):
+        if _few(known, part, col, once):
             continue
         for s in shadows:
             here = part.copy()
             for key, const in s.every_ge():
                 if not coefficient(key, col):
                     here.ge(key, const)
-            if not (_width(known, here, col, few) or known.excludes_exactly(here)):
+            if not (_few(known, here, col, once) or known.excludes_exactly(here)):
                 return False
     return True
+
+
+def _few(known: Known, part: System, col: int, once: bool) -> bool:
+    """Whether a system has but a few values of a column at any values outside.
+
+    In a long loop that runs `once` these may be more at small sizes: at others a loop may find little besides.
+    """
+    if _width(known, part, col, FEW):
+        return True
+    sizes = part.without((col,), known.low, known.high).ineqs if once and _width(known, part, col, ONCE) else {}
+    return any(seldom(known, *row) for row in sizes.items())
 
 
 def _width(known: Known, part: System, col: int, few: int) -> bool:
@@ -240,7 +261,7 @@ def _disjoint(known: Known, systems: Sequence[System]) -> list[System] | None:
     return out
 
 
-def _joined(known: Known, systems: Sequence[System], col: int, few: int) -> list[System]:
+def _joined(known: Known, systems: Sequence[System], col: int, once: bool) -> list[System]:
     """Fewer systems: two of them are one where that has no more points than all have, but for a few.
 
     Of points where neither has any, too: the first row and the last one are no square where there is a column as well.
@@ -250,8 +271,8 @@ def _joined(known: Known, systems: Sequence[System], col: int, few: int) -> list
         k = 0
         while k < len(out):
             both = _hull(known, out[k], s)
-            fits = _narrow(known, both, (out[k], s), col, few)
-            if fits and (len(systems) == 2 or _narrow(known, both, systems, col, few)):
+            fits = _narrow(known, both, (out[k], s), col, once)
+            if fits and (len(systems) == 2 or _narrow(known, both, systems, col, once)):
                 del out[k]
                 s, k = both, 0  # noqa: PLW2901
             else:
