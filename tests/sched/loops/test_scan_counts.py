@@ -152,6 +152,18 @@ TREES = {
              "[{ T[i] -> [(i)]; S[i] -> [(i)] }, { T[i] -> [(0)]; S[i] -> [(i)] }]" } }""",
         {1: 10, 4: 17, 40: 89, 100: 209},
     ),
+    "a value behind all others at large sizes": (
+        """{ domain: "[N] -> { S[i] : -2 <= i and 2i <= 2 - N; T[i] : -2 <= i <= 0 and 2i <= 2 - N; U[] }", child: {
+             schedule: "[{ S[i] -> [(i)]; T[i] -> [(i)]; U[] -> [(0)] }]", child: { sequence: [
+             { filter: "{ S[i] }" }, { filter: "{ T[i] }" }, { filter: "{ U[] }" } ] } } }""",
+        {-40: 53, 0: 13, 3: 8, 6: 5, 7: 2, 100: 2},
+    ),
+    "eight iterations, three of which find nothing at one size": (
+        """{ domain: "[N] -> { S[i] : -2 <= i <= 2 and i mod 2 = 0; T[i] : -2 <= i <= 5 and (N >= 1 or N <= -1) }",
+             child: { schedule: "[{ S[i] -> [(i)]; T[i] -> [(i)] }]", child: { sequence: [
+             { filter: "{ S[i] }" }, { filter: "{ T[i] }" } ] } } }""",
+        {-4: 23, 0: 19, 1: 23},
+    ),
     "what is isolated at inner members, which leave loops outside one value": (
         """{ domain: "{ T[]; S[i] : 0 <= i <= 2 }", child: { schedule:
              "[{ T[] -> [(-1)]; S[i] -> [(floor((i + 3)/4) - 1)] }, { T[] -> [(3)]; S[i] -> [((i + 3) mod 4)] },
