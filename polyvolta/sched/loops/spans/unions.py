@@ -13,7 +13,9 @@ Statements that take turns share a loop (`groups`), which runs from the least to
 more than a few iterations in between would find nothing, at some values outside, their shadows are looked at as sets
 over what is outside and the member: those are joined whose union is one system, the others are made disjoint, and each
 piece is a loop of its own if the order allows. isl's generator does the same with the domain of a loop (Grosser,
-Verdoolaege and Cohen, TOPLAS 37, 2015, section 4).
+Verdoolaege and Cohen, TOPLAS 37, 2015, section 4). A loop that runs once may find nothing more often, but at small
+sizes alone, and only if it has many iterations at others: of S[i] -> [i] for 2i <= 2 - n and T[] -> [0] all but the
+last would find nothing from some n on.
 """
 
 from __future__ import annotations
