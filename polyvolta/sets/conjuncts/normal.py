@@ -21,6 +21,7 @@ No linear program takes part: the cost is about rows^2 * columns, tens of micros
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import compress
 from math import gcd
 
 from ..budgets import spend
@@ -80,6 +81,7 @@ def strengthened(
 class _Work(Equalities):
     """The mutable state of one normalisation, and its rewritings."""
 
+    slabs: list[tuple[Row, Row]]  # the opposite ones of the inequalities as `tighten` had them
     bounds: Intervals  # what the inequalities say as `tighten` left them
 
     def run(self) -> bool:
@@ -140,7 +142,8 @@ class _Work(Equalities):
         if len(best) > 1 and not round_rows(best, bounds):
             return False
         self.pairs, count, equal = {}, len(best), []
-        for key, opposite in opposed(best):
+        self.slabs = opposed(best)
+        for key, opposite in self.slabs:
             gap = best[key] + best[opposite]
             if gap < 0:
                 return False
@@ -239,6 +242,10 @@ class _Work(Equalities):
             if below is not None and above is not None and (row[0] - below) // den == (row[0] + above) // den:
                 self.divs[k] = (1, [(row[0] - below) // den] + [0] * (self.width - 1))
                 return True
+            value = self.within_slab(k, den, row) if self.slabs else None
+            if value is not None:
+                self.divs[k] = (1, value)
+                return True
             if not bounds.reach(bounds.limit):
                 continue
             for g in {gcd(den, v) for v in row[1:] if v} | {den}:
@@ -247,6 +254,23 @@ class _Work(Equalities):
                     self.divs[k] = (den // g, value)
                     return True
         return False
+
+    def within_slab(self, k: int, den: int, row: Sequence[int]) -> list[int] | None:
+        """What div k is by two opposite rows: floor(i/8) is b where `0 <= i - 8b <= 7`; None if none say it.
+
+        Only dimensions before the latest one of the div: another one is the quotient, which `recognise` sees.
+        """
+        for key, opposite in self.slabs:
+            least, most = self.best.get(key), self.best.get(opposite)
+            if least is None or most is None or least + most >= den:
+                continue
+            for form, low, high in ((key, -least, most), (opposite, -most, least)):
+                rest = [v - w for v, w in zip(row[1:], form, strict=True)]
+                if any(v % den for v in rest) or (row[0] + low) // den != (row[0] + high) // den:
+                    continue
+                if max(compress(range(1, self.width), rest), default=0) < min(self.base, self.rank(self.base + k)[0]):
+                    return [(row[0] + low) // den, *[v // den for v in rest]]
+        return None
 
     def recognise(self) -> bool:
         """Write one quotient as a floor (see `recognise`); whether there was one."""

@@ -1,5 +1,6 @@
 """Sets and maps by example, and the errors of their methods."""
 
+import itertools
 import subprocess
 import sys
 
@@ -215,3 +216,17 @@ def test_a_row_that_rounding_leaves_of_a_floor_alone_is_one_of_what_it_rounds():
     for low in range(-9, 10):
         s = Set(f"{{ [k] : {low} <= k <= {low + 5} and 8*floor((k - 1)/8) <= k - 2 }}")
         assert [*s.points()] == [(k,) for k in range(low, low + 6) if (k - 1) % 8]
+
+
+@pytest.mark.parametrize("den", [2, 3, 8])
+def test_a_floor_is_the_tile_that_rows_say(den: int):
+    """With `0 <= i - 8b <= 7` floor((i + k)/8) is b or b + 1: a dimension where the rows leave one value of it."""
+    known = Set(f"[b] -> {{ [i, j] : 0 <= i - {den}b < {den} and 2j <= 5*floor(i/{den}) + i }}")
+    assert known.parts == Set(f"[b] -> {{ [i, j] : 0 <= i - {den}b < {den} and 2j <= 5b + i }}").parts
+    for low, high, k in itertools.product(range(-1, 2), range(den - 2, den + 1), (-den, 0, 1, den - 1)):
+        for sign in (1, -1):
+            e = f"floor(({sign}i + {k})/{den})"
+            s = Set(f"[b, c] -> {{ [i, j] : {low} <= i - {den}b - {2 * den}c <= {high} and j = i + 2*{e} + b }}")
+            for b, c in ((-1, 2), (3, -2)):
+                points = [i for i in range(-60, 61) if low <= i - den * b - 2 * den * c <= high]
+                assert [*s.points(b=b, c=c)] == [(i, i + 2 * ((sign * i + k) // den) + b) for i in points]
