@@ -26,6 +26,7 @@ from ..engine.simplex import Tableau, tight_slacks
 from . import conjunct as cj
 from .conjunct import Conjunct
 from .inequalities import opposites
+from .project import prune
 
 FAR = 100  # divisors below this are tried as steps along an axis that lead to a further point
 SIZES = 4  # different lengths of such steps
@@ -54,6 +55,15 @@ def of_points(n: int, eqs: Sequence[Row], ineqs: Sequence[Row]) -> Lattice | Non
     if inner is None or (len(inner[1]) == m and not any(inner[0])):
         return inner and outer
     return _composed(outer, inner)
+
+
+def with_equalities(c: Conjunct) -> Conjunct | None:
+    """The conjunct with all equalities that its integer points satisfy; None if it has none."""
+    found = of_points(c.n + len(c.divs), c.eqs, c.all_ineqs())
+    if found is None or len(found[1]) == c.n + len(c.divs) - len(c.eqs):
+        return found and c
+    flat = cj.normalise(c.n, c.divs, (*c.eqs, *equalities(c.n + len(c.divs), found)), c.ineqs)
+    return flat and prune(flat)
 
 
 def _solved(n: int, eqs: Sequence[Row], ineqs: Sequence[Row]) -> tuple[Lattice, Iterable[Row]] | None:

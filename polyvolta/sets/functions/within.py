@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING
 from ..conjuncts import conjunct as cj
 from ..conjuncts import lattice
 from ..conjuncts.conjunct import Conjunct
+from ..conjuncts.lattice import with_equalities
 from ..conjuncts.project import with_known_divs
 from ..engine.integer import Lattice
 from ..hulls.coalesce import coalesce_conjuncts
 from ..hulls.gist import gist_conjunct
-from ..hulls.hull import with_equalities
 from ..values.aff import Aff, Floor, aff, linear, var
 from ..values.simplify import simplify, weight
 from .cells import Cell, Values, agree, without

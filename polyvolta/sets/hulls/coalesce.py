@@ -72,9 +72,17 @@ def coalesce(self: R) -> R:
     """
     parts = []
     for space, cs in self.parts:
-        pieces = [_with_strides(p) for c in cs for p in with_known_divs(c)]
+        pieces = [_with_strides(p) for c in cs for p in _spelt_out(c)]
         parts.append((space, coalesce_conjuncts(tuple(pieces))))
     return self._of(self.param_names, parts)
+
+
+def _spelt_out(c: Conjunct) -> tuple[Conjunct, ...]:
+    """Conjuncts without unknown divs: few and simple ones, since the equalities of one with such are found first."""
+    if c.known:
+        return (c,)
+    flat = lattice.with_equalities(c)
+    return () if flat is None else with_known_divs(flat)
 
 
 def _with_strides(c: Conjunct) -> Conjunct:

@@ -71,16 +71,7 @@ def detect_equalities(self: R) -> R:
     >>> print(Set("{ [i, j] : 0 <= 3i - 3j <= 2 and 0 <= j <= 9 }").detect_equalities())
     { [i, j] : j = i and 0 <= i <= 9 }
     """
-    return self._map_conjuncts(with_equalities)
-
-
-def with_equalities(c: Conjunct) -> Conjunct | None:
-    """The conjunct with all equalities that its integer points satisfy; None if it has none."""
-    found = lattice.of_points(c.n + len(c.divs), c.eqs, c.all_ineqs())
-    if found is None or len(found[1]) == c.n + len(c.divs) - len(c.eqs):
-        return found and c
-    flat = cj.normalise(c.n, c.divs, (*c.eqs, *lattice.equalities(c.n + len(c.divs), found)), c.ineqs)
-    return flat and prune(flat)
+    return self._map_conjuncts(lattice.with_equalities)
 
 
 def affine_hull(self: R) -> R:
