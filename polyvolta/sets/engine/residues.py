@@ -10,12 +10,10 @@ its constant is the row at the base. With one t left, a question is one of inter
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from itertools import product
 from math import gcd
-from operator import mul
 
 from ..budgets import spend
-from .rows import Row, dot, evaluate, negate
+from .rows import Row, dot, evaluate, negate, values_at
 from .simplex import Tableau
 
 Point = tuple[int, ...]
@@ -40,6 +38,18 @@ class Residues:
     def __init__(self, bases: Sequence[Point], steps: Sequence[Point]) -> None:
         self.bases, self.steps = bases, steps
 
+    def with_variable(self, at: int, values: Sequence[int] | None) -> Residues:
+        """The points with one more variable, which is number `at` and has one of some values, or else any.
+
+        >>> Residues([(7,)], []).with_variable(1, (0, 1)).bases, Residues([(7,)], []).with_variable(1, None).steps
+        ([(7, 0), (7, 1)], [(0, 1)])
+        """
+        steps = [(*s, 0) for s in self.steps]
+        if values is None:
+            steps.append((*[0] * at, 1))
+            values = (0,)
+        return Residues([(*b, v) for b in self.bases for v in values], steps)
+
     def with_div(self, den: int, row: Row) -> Residues | None:
         """The points with floor(row / den) appended; None if that takes too many bases.
 
@@ -57,18 +67,15 @@ class Residues:
             steps = [tuple([period * x for x in steps[0]]), *steps[1:]]
             slopes = [period * slopes[0], *slopes[1:]]
         steps = [(*s, a // den) for s, a in zip(steps, slopes, strict=True)]
-        const, key = row[0], row[1:]
-        return Residues([(*b, (const + sum(map(mul, key, b))) // den) for b in bases], steps)
+        return Residues([(*b, v // den) for b, v in zip(bases, _values(row, bases), strict=True)], steps)
 
     def where(self, row: Row, equality: bool) -> Residues:
         """Without the bases above which the row, where it does not depend on t, says no."""
         if any(dot(row[1:], step) for step in self.steps):
             return self
         spend(1 + len(self.bases) // 16)
-        least, key = -row[0], row[1:]
-        if equality:
-            return Residues([b for b in self.bases if sum(map(mul, key, b)) == least], self.steps)
-        return Residues([b for b in self.bases if sum(map(mul, key, b)) >= least], self.steps)
+        values = zip(self.bases, _values(row, self.bases), strict=True)
+        return Residues([b for b, v in values if (not v if equality else v >= 0)], self.steps)
 
     def find(self, eqs: Sequence[Row], ineqs: Sequence[Row], sample: Sampler) -> Point | None:
         """A point that satisfies the rows, or None; exact. `sample` answers for what several t are in."""
@@ -85,6 +92,11 @@ class Residues:
                     moves = [[t_j * x for x in step] for t_j, step in zip(t, self.steps, strict=True)]
                     return tuple(map(sum, zip(base, *moves, strict=True)))
         return None
+
+
+def _values(row: Row, bases: Sequence[Point]) -> Sequence[int]:
+    """The values of a row at some points."""
+    return values_at(row, [(1,) * len(bases), *zip(*bases, strict=True)]) if bases else ()
 
 
 def _gathered(steps: Sequence[Point], slopes: Sequence[int], den: int) -> tuple[Sequence[Point], Sequence[int]]:
@@ -161,18 +173,21 @@ def resolved(
         if size > few:
             break
         listed.add(k)
-    values = [range(low, high + 1) if k in listed else (0,) for k, (low, high) in enumerate(ranges)]
     free = [k for k in range(len(ranges)) if k not in listed]
-    found = Residues(list(product(*values)), [tuple([int(j == k) for j in range(len(ranges))]) for k in free])
     waiting = [(max([j for j, v in enumerate(row) if v], default=0), equality, row) for equality, row in rows]
     waiting = [w for w in waiting if w[1] or not _allowed(w[2], w[0], ranges, free)]
-    for width in range(len(ranges), len(ranges) + len(divs) + 1):
+    found = Residues([()], ())
+    for width in range(1 + len(ranges) + len(divs)):
         if width > len(ranges):
             found = found.with_div(*divs[width - len(ranges) - 1])
             if found is None:
                 return None
+        elif width:
+            at = width - 1
+            low, high = ranges[at]
+            found = found.with_variable(at, range(low, high + 1) if at in listed else None)
         for last, equality, row in waiting:
-            if last == width or last < width == len(ranges):
+            if last == width:
                 found = found.where(row[: width + 1], equality)
     return found
 
