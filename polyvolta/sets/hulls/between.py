@@ -105,14 +105,20 @@ def strides(members: Sequence[Member]) -> list[int]:
     [12, 1]
     """
     frame = members[0].frame
-    base, found = 1 + frame.n, [1] * frame.n
-    if frame.definitions:
-        for col in frame.known([r for m in members for r in (*m.eqs, *m.ineqs)]):
-            period, dims = frame.periods[col]
-            for k in dims:
-                found[k - 1] = lcm(found[k - 1], period)
-        if any(any(r[base:]) for m in members for r in m.eqs):
-            return [lcm(*found)] * frame.n
+    base, found = 1 + frame.n, periods(members)
+    if frame.definitions and any(any(r[base:]) for m in members for r in m.eqs):
+        return [lcm(*found)] * frame.n
+    return found
+
+
+def periods(members: Sequence[Member]) -> list[int]:
+    """For each dimension the least such number, whatever equalities say."""
+    frame = members[0].frame
+    found = [1] * frame.n
+    for col in frame.known([r for m in members for r in (*m.eqs, *m.ineqs)]) if frame.definitions else ():
+        period, dims = frame.periods[col]
+        for k in dims:
+            found[k - 1] = lcm(found[k - 1], period)
     return found
 
 

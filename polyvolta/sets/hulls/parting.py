@@ -14,21 +14,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from itertools import islice
+from itertools import combinations, islice
 from math import gcd
 from operator import neg
 from typing import NamedTuple
 
 from ..budgets import spend
 from ..conjuncts import conjunct as cj
+from ..conjuncts import lattice
 from ..conjuncts.conjunct import Conjunct, lifted
 from ..conjuncts.frame import Frame, Member
 from ..engine.integer import solve_equalities
 from ..engine.rows import Row, dot, negate
-from .between import strides
+from .between import periods, strides
 
 FAR = 30  # steps of a walk where nothing ends it
 TRIES = 3  # points between two pieces that may be in a third one
+PAIRS = 15  # of pieces between which such points are looked for
 Opened = tuple[list[int], list[int]]
 
 
@@ -92,7 +94,9 @@ class _Walk:
         return end
 
 
-def parting(a: Member, b: Member, start: Row, other: Row, opened: Opened | None = None) -> Iterator[Row]:
+def parting(
+    a: Member, b: Member, start: Row, other: Row, opened: Opened | None = None, steps: Sequence[int] | None = None
+) -> Iterator[Row]:
     """Integer points (1, x, q) of neither of two members of a frame, on segments from A to B; none says nothing.
 
     Each proves that no conjunct is the union of A and B. Let p be in A and q in B, each dimension of q - p a multiple
@@ -114,6 +118,7 @@ def parting(a: Member, b: Member, start: Row, other: Row, opened: Opened | None 
     ----------
     start, other : a point of A and one of B, with the values of the divs.
     opened : `unsaid` of both, where that is known.
+    steps : the strides, where floors of others count as well.
 
     >>> from polyvolta.sets import Set
     >>> from polyvolta.sets.conjuncts.frame import Frame
@@ -126,7 +131,7 @@ def parting(a: Member, b: Member, start: Row, other: Row, opened: Opened | None 
     open_a, open_b = opened or unsaid(a, b)
     if not open_a or not open_b:  # one says all that the other does
         return
-    steps = strides((a, b))
+    steps = steps or strides((a, b))
     if a.frame.divs:
         moved = _on_steps(b, other, start, steps)
         if moved is None:
@@ -152,10 +157,10 @@ def parting(a: Member, b: Member, start: Row, other: Row, opened: Opened | None 
 
 
 def several(pieces: Sequence[Conjunct]) -> bool:
-    """Whether it is plain that no conjunct is the union of pieces with points; no is said where there are floors.
+    """Whether it is plain that no conjunct is the union of pieces with points and known divs, also over their grids.
 
-    A point of none is seen between the first piece and another one. Few are looked at: where these say nothing, most
-    unions are convex.
+    A point of none is seen between two of them. Few pairs are looked at, those with the first piece before others:
+    where these say nothing, most unions are convex.
 
     >>> from polyvolta.sets import Set
     >>> several(Set("{ [i] : 0 <= i <= 4; [i] : 6 <= i <= 9 }").parts[0][1])
@@ -164,20 +169,31 @@ def several(pieces: Sequence[Conjunct]) -> bool:
     False
     """
     frame = Frame(pieces)
+    steps = [1] * frame.n
     if frame.divs:
-        return False
-    found = islice(_from_first(frame.members, pieces), TRIES)
-    return any(not any(m.holds(z) for m in frame.members) for z in found)
+        grids = [grid for c in pieces if (grid := lattice.of_conjunct(c)) is not None]
+        frame = Frame((*pieces, lattice.conjunct(frame.n, lattice.joined(grids))))
+        steps = periods(frame.members)
+    members = frame.members[: len(pieces)]
+    found = _between_pairs(members, pieces, steps)
+    return any(not any(m.holds(z) for m in members) for z in found)
 
 
-def _from_first(members: Sequence[Member], pieces: Sequence[Conjunct]) -> Iterator[Row]:
-    """Points of neither between the first of some pieces and each other one."""
-    a, start = members[0], cj.sample(pieces[0])
-    for b, c in zip(members[1:], pieces[1:], strict=True):
+def _between_pairs(members: Sequence[Member], pieces: Sequence[Conjunct], steps: Sequence[int]) -> Iterator[Row]:
+    """Points of neither between two pieces."""
+    starts: dict[int, Row | None] = {}
+
+    def start(at: int) -> Row | None:
+        if at not in starts:
+            point = cj.sample(pieces[at])
+            starts[at] = None if point is None else lifted(members[at].frame.divs, point)
+        return starts[at]
+
+    for i, j in islice(combinations(range(len(pieces)), 2), PAIRS):
+        a, b = members[i], members[j]
         opened = unsaid(a, b)
-        other = None if start is None or settled(a, b, opened) else cj.sample(c)
-        if start is not None and other is not None:
-            yield from parting(a, b, (1, *start), (1, *other), opened)
+        if not settled(a, b, opened) and (p := start(i)) and (q := start(j)):
+            yield from islice(parting(a, b, p, q, opened, steps), TRIES)
 
 
 def settled(a: Member, b: Member, opened: Opened) -> bool:
