@@ -157,10 +157,10 @@ def parting(
 
 
 def several(pieces: Sequence[Conjunct]) -> bool:
-    """Whether it is plain that no conjunct is the union of pieces with points and known divs, also over their grids.
+    """Whether it is plain that no conjunct over the floors of pieces, and of the grid of all, is their union.
 
-    A point of none is seen between two of them. Few pairs are looked at, those with the first piece before others:
-    where these say nothing, most unions are convex.
+    The pieces have points and known divs. A point of none is seen between two of them. Few pairs are looked at, those
+    with the first piece before others: where these say nothing, most unions are convex.
 
     >>> from polyvolta.sets import Set
     >>> several(Set("{ [i] : 0 <= i <= 4; [i] : 6 <= i <= 9 }").parts[0][1])

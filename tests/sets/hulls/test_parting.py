@@ -124,3 +124,42 @@ def test_coalesce_says_the_same_without_it(floors, monkeypatch):
     slow = told()
     coalesce._coalesced.cache_clear()
     assert quick == slow
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_parts_of_one_conjunct_are_not_several(seed):
+    """A conjunct cut in up to four by rows over its floors, where each part speaks of two floors still."""
+    rng = random.Random(seed)
+    for _ in range(12):
+        d, e, a, b, c = rng.choice([2, 3, 4]), rng.choice([2, 3, 6]), *(rng.randint(-3, 3) for _ in range(3))
+        whole = (
+            f"{a}*floor(i/{d}) + {b}*floor((i + j)/{e}) + j >= {c} and (i + 3j) mod {e} <= {rng.randint(0, e - 1)}{BOX}"
+        )
+        cuts = [f"{rng.randint(-2, 2)}*floor(i/{d}) + j", f"i - {rng.choice([0, d])}*floor(i/{d})"]
+        signs = [f"{cuts[0]} {x} and {cuts[1]} {y}" for x in (">= 1", "< 1") for y in (">= 1", "< 1")]
+        conjuncts = [c for sign in signs for _, cs in Set(f"{{ [i, j] : {whole} and {sign} }}").parts for c in cs]
+        pieces = [c for c in conjuncts if not c.is_empty]
+        if len(pieces) > 1 and all(len(c.divs) > 1 for c in pieces):
+            rng.shuffle(pieces)
+            assert not parting.several(pieces), (whole, signs)
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("[i] : i mod 4 = 0; [i] : i mod 4 = 2", False),
+        ("[i, j] : j mod 2 = 0 and i = 0; [i, j] : j mod 2 = 0 and i = 3; [i, j] : j mod 2 = 0 and i = 6", False),
+        ("[i] : i mod 3 = 0 and 0 <= i <= 9; [i] : i mod 3 = 1 and 0 <= i <= 9", False),
+        (
+            "[i] : i mod 3 = 0 and 0 <= i <= 9; [i] : i mod 3 = 1 and 20 <= i <= 99",
+            False,
+        ),  # on other grids
+        ("[i] : i mod 3 = 0 and 0 <= i <= 9; [i] : i mod 3 = 0 and 20 <= i <= 99", True),
+        ("[i, j] : i mod 2 = 0 and 0 <= j <= 3; [i, j] : i mod 2 = 0 and 5 <= j <= 8; [i, 4] : i mod 2 = 0", False),
+        ("[i, j] : i mod 2 = 0 and 0 <= j <= 3; [i, j] : i mod 2 = 0 and 6 <= j <= 8; [i, 4] : i mod 2 = 0", True),
+    ],
+)
+def test_several_beside_strides(text, found):
+    pieces = Set(f"{{ {text} }}").parts[0][1]
+    assert parting.several(pieces) == found
+    assert not found or len(Set(f"{{ {text} }}").coalesce().parts[0][1]) > 1
