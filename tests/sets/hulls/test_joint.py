@@ -38,6 +38,8 @@ TWO = [
     "{ [x, y] : x mod 3 = 0 and 0 <= y <= 3; [x, y] : x mod 3 = 1 and y = 4 and x >= 0 }",
     "{ [x, y] : 0 <= x <= 4 and 0 <= y <= 4; [x, y] : x = 5 and 1 <= y <= 6 }",
     "{ [x] : x mod 5 = 4; [x] : x mod 5 = 1 }",
+    # odd columns and even ones: read from 1 on they are side by side, but for odd points of the first, from 5 on
+    "{ [x, y] : 5 (x mod 2) <= y <= 3 + 5 (x mod 2); [x, y] : x mod 2 = 1 and 0 <= y <= 3 }",
 ]
 
 
