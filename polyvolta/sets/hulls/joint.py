@@ -265,28 +265,23 @@ def _turned(a: Conjunct, b: Conjunct) -> Iterator[Pair]:
         residue = tuple([v - den * (j == at) for j, v in enumerate(expr)])
         for high, low in ((0, 1), (1, 0)):
             top, bottom = frame.members[high], frame.members[low]
-            if top.implies((residue[0] - den + 1, *residue[1:]), False):
-                start = den - 1
-            else:
-                found = top.minimum(residue)
-                start = 0 if found is None else found
+            start = top.minimum(residue) or 0
             if start > 0 and bottom.implies((start - 1 - residue[0], *negate(residue)[1:]), False):
                 moved = (den, (expr[0] - start, *expr[1:]))
-                pair = [_with_div(frame, m, k, moved, at if m is bottom else 0) for m in frame.members]
+                pair = [_with_div(frame, m, at, moved, less=m is bottom) for m in frame.members]
                 yield pair[0], pair[1]
 
 
-def _with_div(frame: Frame, m: Member, k: int, div: tuple[int, Row], shifted: int) -> Conjunct:
-    """A member with another div k, which is one less in column `shifted` if that is not 0; what it was is spelt out."""
+def _with_div(frame: Frame, m: Member, col: int, div: tuple[int, Row], less: bool) -> Conjunct:
+    """A member with another div in a column, by one `less` than what was there, or equal; what it was is spelt out."""
 
     def moved(row: Row) -> Row:
-        return (row[0] + row[shifted], *row[1:]) if shifted else row
+        return (row[0] + row[col], *row[1:]) if less else row
 
     divs = [d if d is None else (d[0], moved(d[1])) for d in frame.divs]
-    divs[k] = div
-    was = frame.divs[k]
-    given = () if was is None else defining_rows(was, 1 + frame.n + k, frame.width)
-    return Conjunct(frame.n, tuple(divs), tuple(map(moved, m.eqs)), tuple(map(moved, (*m.ineqs, *given))))
+    divs[col - 1 - frame.n] = div
+    rows = (*m.ineqs, *frame.definitions[col])
+    return Conjunct(frame.n, tuple(divs), tuple(map(moved, m.eqs)), tuple(map(moved, rows)))
 
 
 # ---- along a grid

@@ -16,6 +16,7 @@ ONE = [
     # points on two grids
     "{ [x] : x mod 2 = 0 and -2 <= x <= 0; [-1] }",
     "{ [x, y] : -2 <= x <= 8 and -3 <= y <= 9 and (x - 2y) mod 6 = 2; [x, 5] : x mod 6 = 0 and 0 <= x <= 6 }",
+    "{ [x, y] : x mod 4 = 0 and y mod 3 <= 1 and 0 <= x <= 8; [x, y] : x mod 4 = 2 and y mod 3 <= 1 and 2 <= x <= 6 }",
     # one grid, bounds that need turning
     "{ [x, y] : y mod 2 = 1 and -3 <= x <= 7 and 1 <= y <= 5 and 2x - 7 <= y;"
     "  [x, y] : y mod 2 = 1 and -2 <= x <= 8 and -1 <= y <= 5 }",
@@ -25,6 +26,15 @@ ONE = [
     "{ [x, y] : (x - y) mod 3 = 2 and 0 <= x <= 5; [x, y] : (x - y) mod 3 = 0 and 0 <= x <= 5 }",
     "{ [x] : (x + 1) mod 3 >= 2; [x] : (x + 1) mod 3 <= 0 }",
     "[N] -> { [x] : 0 <= x < N and x mod 4 <= 0; [x] : 0 <= x < N and x mod 4 >= 2 }",
+    # quotients that grow from residue 1 on, from 2 on; the floor of one
+    "{ [x, y] : x mod 3 = 0 and 3y >= 5 floor(x/3); [x, y] : x mod 3 >= 1 and 3y >= 5 floor(x/3) + 5 }",
+    "{ [x, y] : (x + 1) mod 4 <= 1 and 3y >= 5 floor((x + 1)/4);"
+    "  [x, y] : (x + 1) mod 4 >= 2 and 3y >= 5 floor((x + 1)/4) + 5 }",
+    "{ [x, y] : x mod 4 <= 1 and y >= floor(2*floor(x/4)/5);"
+    "  [x, y] : x mod 4 >= 2 and y >= floor((2*floor(x/4) + 2)/5) }",
+    # falling stairs, whose steps begin at residue 2
+    "{ [x, y] : (x + 1) mod 4 >= 2 and 10 <= y + 5*((x + 1) mod 4) <= 13;"
+    "  [x, y] : (x + 1) mod 4 <= 1 and -10 <= y + 5*((x + 1) mod 4) <= -7 }",
     # residues said by quotients of other expressions
     "{ [x, y] : y = 5 - (x + 5) mod 8 and -1 <= x <= 7; [x, y] : y = 5 - (x + 4) mod 8 and -1 <= x <= 7 }",
     # four classes, some of few points
@@ -40,6 +50,9 @@ TWO = [
     "{ [x] : x mod 5 = 4; [x] : x mod 5 = 1 }",
     # odd columns and even ones: read from 1 on they are side by side, but for odd points of the first, from 5 on
     "{ [x, y] : 5 (x mod 2) <= y <= 3 + 5 (x mod 2); [x, y] : x mod 2 = 1 and 0 <= y <= 3 }",
+    # falling stairs, of which one goes on below where the other begins
+    "{ [x, y] : (x + 1) mod 4 >= 2 and 10 <= y + 5*((x + 1) mod 4) <= 13;"
+    "  [x, y] : -10 <= y + 5*((x + 1) mod 4) <= -7 }",
 ]
 
 
