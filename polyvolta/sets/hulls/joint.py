@@ -266,7 +266,7 @@ def _turned(a: Conjunct, b: Conjunct) -> Iterator[Pair]:
         for high, low in ((0, 1), (1, 0)):
             top, bottom = frame.members[high], frame.members[low]
             start = top.minimum(residue) or 0
-            if start > 0 and bottom.implies((start - 1 - residue[0], *negate(residue)[1:]), False):
+            if bottom.implies((start - 1 - residue[0], *negate(residue)[1:]), False):
                 moved = (den, (expr[0] - start, *expr[1:]))
                 pair = [_with_div(frame, m, at, moved, less=m is bottom) for m in frame.members]
                 yield pair[0], pair[1]

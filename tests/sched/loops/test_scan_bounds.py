@@ -53,6 +53,52 @@ def test_more_than_two_bounds_may_count_or_not():
     assert [f"M % {d} == 0" in loop for d in (2, 3, 5)] == [True] * 3 and loop.count(" : 10)") == 3, loop
 
 
+def test_two_bounds_either_of_which_may_count():
+    """Where S has values the loop begins at the less of those that count, else where T does; both end at 3."""
+    domain = "[N, M] -> { S[i] : M mod 2 = 0 and N <= i <= 3; T[i] : M mod 3 = 0 and -N <= i <= 3 }"
+    assert lines(domain, "[N, M] -> [{ S[i] -> [(i)]; T[i] -> [(i)] }]", "atomic")[:2] == [
+        "if ((M % 2 == 0 && N <= 3) || (M % 3 == 0 && N >= -3))",
+        "  for (int c0 = (M % 2 == 0 ? min(N, (M % 3 == 0 ? -N : N)) : -N); c0 <= 3; c0 += 1) {",
+    ]
+    alike = "[N, M] -> { S[i] : M mod 2 = 0 and 0 <= i <= N; T[i] : M mod 3 = 0 and 0 <= i <= N }"
+    got = lines(alike, "[N, M] -> [{ S[i] -> [(i)]; T[i] -> [(i)] }]", "atomic")
+    assert got[1] == "  for (int c0 = 0; c0 <= N; c0 += 1) {"
+
+
+def test_of_three_bounds_two_are_the_same():
+    domain = (
+        "[N, M] -> { S[i] : M mod 2 = 0 and N <= i <= 3; T[i] : M mod 3 = 0 and -N <= i <= 3; "
+        "U[i] : M mod 5 = 0 and M <= i <= N }"
+    )
+    got = lines(domain, "[N, M] -> [{ S[i] -> [(i)]; T[i] -> [(i)]; U[i] -> [(i)] }]", "atomic")
+    s, t, u = "M % 2 == 0 && N <= 3", "M % 3 == 0 && N >= -3", "M % 5 == 0 && M <= N"
+    least = f"({s} ? min(N, min(({t} ? -N : N), ({u} ? M : N))) : ({t} ? min(-N, ({u} ? M : -N)) : M))"
+    most = f"({s} ? max(3, ({u} ? N : 3)) : ({t} ? max(3, ({u} ? N : 3)) : N))"
+    assert got[1] == f"  for (int c0 = {least}; c0 <= {most}; c0 += 1) {{"
+
+
+def test_bounds_of_several_rows_that_may_count_or_not():
+    """S begins at the greater of N and M, T ends at the less of 9 and M + 5."""
+    domain = (
+        "[N, M] -> { S[i] : M mod 2 = 0 and N <= i <= 9 and M <= i; "
+        "T[i] : M mod 3 = 0 and -N <= i <= 9 and i <= M + 5 }"
+    )
+    loop = lines(domain, "[N, M] -> [{ S[i] -> [(i)]; T[i] -> [(i)] }]", "atomic")[1]
+    low, high = loop.split(";")[:2]
+    assert "max(N, M)" in low and "min(9, M + 5)" in high, loop
+
+
+def test_four_bounds_of_which_a_size_moves_some():
+    """These count wherever they are, 3 and 4 as well: few are left that may or may not."""
+    domain = (
+        "[N, M] -> { S[i] : M mod 2 = 0 and N <= i <= 3; T[i] : M mod 3 = 0 and -N <= i <= 3; "
+        "U[i] : M mod 5 = 0 and M <= i <= N; V[i] : M mod 7 = 0 and -M <= i <= 4 }"
+    )
+    got = lines(domain, "[N, M] -> [{ S[i] -> [(i)]; T[i] -> [(i)]; U[i] -> [(i)]; V[i] -> [(i)] }]", "atomic")
+    low, high = got[1].split(";")[:2]
+    assert "min(N, min(-N, min(M, -M)))" in low and high.count("?") == 1, got[1]
+
+
 def test_conditions_that_bounds_say_stand_outside():
     """Both run between N and 5 only; without the condition the loop would run from 0 for any N."""
     domain = "[N] -> { S[i] : N <= i <= 5; T[] : N <= 2 }"

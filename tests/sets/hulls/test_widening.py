@@ -18,6 +18,9 @@ FEWER = [  # (a union, how many pieces it can be, whether a point is in it)
      lambda i, j, n: i >= 0 if n >= 0 and i >= 0 else i <= 9),
     ("{ [i, j] : i >= j and i + j >= 0; [i, j] : j >= 4 and i < j; [i, j] : j >= 4 and i + j < 0 }", 2,
      lambda i, j, n: j >= 4 or -i <= j <= i),
+    # all but three points, beside which no walk along a piece ends
+    ("{ [i, j] : i <= 3; [i, j] : i >= 5; [i, j] : j <= 9; [i, j] : j >= 13 }", 4,
+     lambda i, j, n: i != 4 or j not in (10, 11, 12)),
     # nothing to gain: a cross, and pieces whose ends touch
     ("{ [i, j] : 0 <= i <= 2; [i, j] : 0 <= j <= 2; [i, j] : i = j }", 3,
      lambda i, j, n: i in (0, 1, 2) or j in (0, 1, 2) or i == j),

@@ -69,8 +69,9 @@ def furthest(
     (first, cases), *rest = partial
     if not rest:
         return first
-    terms = [first, *(Choice(some, bound, first) for bound, some in rest)]
-    return Choice(cases, Extreme(kind, tuple(terms)), furthest(kind, rest, None))
+    terms = (first, *[Choice(some, bound, first) for bound, some in rest if bound != first])
+    found, other = first if len(terms) == 1 else Extreme(kind, terms), furthest(kind, rest, None)
+    return found if found == other else Choice(cases, found, other)
 
 
 def most_of(each: list[tuple[Bound, tuple[Condition, ...]]], beyond: Bound | None) -> int:
