@@ -41,16 +41,7 @@ def widened(pieces: Sequence[Conjunct]) -> tuple[Conjunct, ...] | None:
     [((), ())]
     """
     union = _Union(pieces)
-    if not union.reaches(union.valid):
-        hull = union.frame.conjunct((), union.told(union.valid))
-        if hull is not None and union.holds_all(hull, pieces):
-            return (prune(hull) or hull,)
-    for at, c in enumerate(pieces):
-        if len(c.eqs) - len(c.divs) < c.n:  # more than a point
-            found = _over_others(union, at)
-            if found is not None:
-                return found
-    return None
+    return next(filter(None, (_over_others(union, at) for at in range(len(pieces)))), None)
 
 
 class _Union:
