@@ -10,6 +10,7 @@ from polyvolta.sets import Set
 from polyvolta.sets.conjuncts import conjunct as cj
 from polyvolta.sets.conjuncts.conjunct import lifted
 from polyvolta.sets.conjuncts.frame import Frame
+from polyvolta.sets.engine.rows import dot
 from polyvolta.sets.hulls import coalesce, parting
 
 SIDE = range(-4, 9)
@@ -75,6 +76,26 @@ def test_points_are_of_neither_and_between(floors):
             assert z not in in_a and z not in in_b and set(z) <= set(SIDE)
             assert any(z in between(p, q) for p in in_a for q in in_b if p != q)
     assert seen > 30
+
+
+@pytest.mark.parametrize("floors", [False, True])
+def test_what_is_learnt_of_rows_is_so(floors):
+    """A row of one piece is implied by the other one after the search where it is at least 0 at all of its points."""
+    rng, denied = random.Random(51 + floors), 0
+    for _ in range(60):
+        (a, says_a), (b, says_b) = drawn_rows(rng, floors), drawn_rows(rng, floors)
+        cs = pieces_of([a + BOX, b + BOX])
+        if cs is None:
+            continue
+        frame = Frame(cs)
+        list(parting.parting(*frame.members, *[lifted(frame.divs, cj.sample(c)) for c in cs]))
+        for m, other, says in zip(frame.members, frame.members[::-1], (says_a, says_b)):
+            points = [lifted(frame.divs, p) for p in product(SIDE, SIDE) if says(*p)]
+            for row in other.statements:
+                found = all(dot(row, p) >= 0 for p in points)
+                assert m.implies(row) == found
+                denied += not found
+    assert denied > 100
 
 
 @pytest.mark.parametrize("floors", [False, True])
