@@ -150,19 +150,17 @@ def _restricted(self: R, factor: Relation, pick: Pick) -> R:
     n_par = len(a.param_names)
     parts = []
     for space, cs in a.parts:
-        if not single(a) and not any(t.inner for t in (space.inp, space.out) if t):
-            continue
         try:
             left, right = pick(space, what)
         except SpaceMismatch:
             if single(a):
                 raise
             continue
-        found = b._find((left[0].key if left else None, right[0].key))
+        key = left[0].key if left else None, right[0].key
         at = (*range(n_par), *[n_par + k for k in (*(left[1] if left else ()), *right[1])])
         n = n_par + len(space.dims)
-        parts.append((space, conjoin_all(cs, [cj.reindex(c, n, at) for c in found])))
-        if not found and single(a, b):
+        parts.append((space, conjoin_all(cs, [cj.reindex(c, n, at) for c in b._find(key)])))
+        if single(a, b) and b.parts[0][0].key != key:
             here = f"{left[0]} -> {right[0]}" if left else right[0]
             raise SpaceMismatch(
                 "the factor is in another space", where=f"factor of this: {here}\nfactor: {all_spaces(factor)}"

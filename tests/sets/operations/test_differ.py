@@ -43,6 +43,14 @@ def test_single_values_and_injectivity_as_the_pairs_say(block):
     assert several > 5 and one > 5
 
 
+def test_pieces_of_several_spaces():
+    """An input has two outputs of different tuples; inputs of different tuples are never the same one."""
+    assert not Map("{ A[i] -> B[i]; A[i] -> C[i] : i > 7 }").is_single_valued()
+    assert Map("{ A[i] -> B[i] : i <= 7; A[i] -> C[i] : i > 7 }").is_single_valued()
+    one = Map("[N] -> { A[i] -> C[i]; B[i, j] -> C[j + N]; A[i, j] -> C[0] }")
+    assert one.is_single_valued() and not one.is_injective()
+
+
 def test_existentials_are_not_projected_for_it():
     """Relations that take seconds to compose with their reverse: at once, as the numbers of steps say."""
     many = Map(

@@ -112,6 +112,17 @@ def test_names_that_isl_has_for_it():
     assert m.project_out_param("N").param_names == ("M",) and m.project_out_all_params().param_names == ()
 
 
+def test_restrictions_of_factors_leave_out_tuples_without_one():
+    """Of a union the tuples with a factor in the relation stay; of one tuple, its space does in any case."""
+    pairs = Map("{ [A[i] -> B[j]] -> C[k]; D[i] -> C[i]; [D[i] -> B[j]] -> C[k]; A[i] -> [D[i] -> C[j]] }")
+    found = pairs.intersect_domain_factor_domain(Map("{ A[i] -> C[i + 1] }"))
+    assert found.is_equal(Map("{ [A[i] -> B[j]] -> C[i + 1] }")) and len(found.parts) == 1
+    found = pairs.intersect_range_factor_range(Map("{ A[i] -> C[i + 1] }"))
+    assert found.is_equal(Map("{ A[i] -> [D[i] -> C[i + 1]] }")) and len(found.parts) == 1
+    none = Map("{ A[i] -> [B[j] -> C[k]] }").intersect_range_factor_domain(Map("{ A[i] -> B[j] : false }"))
+    assert none.is_empty() and str(none.space) == "A[i] -> [B[j] -> C[k]]"
+
+
 def test_operations_on_unions_leave_out_what_has_no_counterpart():
     some, other = Map("{ A[i] -> B[i]; C[i] -> C[i + 1] }"), Map("{ Q[] -> R[] }")
     assert some.apply_range(other).is_empty() and some.range_product(other).is_empty()
