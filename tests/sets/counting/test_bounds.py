@@ -1,0 +1,84 @@
+"""Whether a polynomial is negative anywhere, and where its greatest value is: by enumeration."""
+
+from itertools import product
+
+import pytest
+
+from polyvolta.sets import PwQPolynomial
+from polyvolta.sets.counting.bounds import greatest, never_negative
+
+NOWHERE = [
+    "{ [i] -> 3 : i > 0 }",
+    "[n] -> { [i] -> i : 0 <= i <= n }",
+    "[n] -> { [i] -> n - i : i <= n }",
+    "[n] -> { [i] -> 1/2 * i - 1/2 : i >= 1 }",
+    "[n] -> { [i] -> n * i : i >= 0 and n >= 0 }",
+    "[n] -> { [i] -> i * (n - i) : 0 <= i <= n }",
+    "{ [i] -> i^2 - 2 * i + 1 : i >= 0 }",
+]
+SOMEWHERE = [
+    "{ [i] -> -1 }",
+    "{ [i] -> i - 1 : i >= 0 }",
+    "[n] -> { [i] -> n - i : i <= n + 1 }",
+    "[n] -> { [i] -> 1/2 * i - 1/2 : i >= 0 }",
+    "[n] -> { [i] -> n * i - 1 : i >= 0 and n >= 0 }",
+    "[n] -> { [i] -> -n * i : i >= 0 and n >= 0 }",
+    "[n] -> { [i] -> n * i : 0 <= i <= 3 }",
+    "{ [i] -> i^2 - 2 * i : i >= 0 }",
+    # at 0 it is 0, at the other end, of more points than are looked at one by one, it is not
+    "{ [i] -> i * (1999 - i) : 0 <= i <= 2000 }",
+]
+
+
+def values(text):
+    """The values for sizes and dimensions between -6 and 6, and at 2000."""
+    f = PwQPolynomial(text)
+    for n in range(-6, 7) if f.param_names else (0,):
+        given = {"n": n} if f.param_names else {}
+        for where, p in f.pieces:
+            yield from (p.evaluate({**given, "i": i}) for i in (*range(-6, 7), 2000) if where.contains((i,), **given))
+
+
+@pytest.mark.parametrize("text", [*NOWHERE, *SOMEWHERE])
+def test_never_negative(text):
+    ((where, value),) = PwQPolynomial(text).pieces
+    assert never_negative(value, where) == all(v >= 0 for v in values(text)) == (text in NOWHERE)
+
+
+def test_without_a_proof_it_is_not_said():
+    ((where, value),) = PwQPolynomial("[n] -> { [i] -> n * i : i >= 0 and n >= 0 }").pieces
+    assert not never_negative(value, where, proofs=0)
+    assert never_negative(value - value, where, proofs=0)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[n] -> { [i] -> i^2 : -n <= i <= n }",
+        "[n] -> { [i] -> i^2 - n * i : -1 <= i <= n + 2 }",
+        "[n] -> { [i] -> -i^2 + 3 * i : 0 <= i <= n }",
+        "[n] -> { [i] -> -i^2 : 2 <= i <= n }",
+        "[n] -> { [i] -> -i^2 : -n <= i <= -2 }",
+    ],
+)
+def test_exact_where_it_is_convex_or_a_concave_parabola(text):
+    ((where, value),) = PwQPolynomial(text).pieces
+    found = greatest(where, value)
+    assert all(c.exact for c in found)
+    for n in range(8):
+        at = [value.evaluate({"n": n, "i": i}) for i in range(-20, 21) if where.contains((i,), n=n)]
+        here = [c.value.evaluate({"n": n}) for c in found if not c.where.fix(n=n).is_empty()]
+        assert max(here, default=None) == max(at, default=None)
+
+
+@pytest.mark.parametrize("text", ["[n] -> { [i, j] -> i * j : 0 <= i <= n and 0 <= j <= i }",
+                                  "[n, m] -> { [i, j] -> n * i - m * j : 0 <= i <= 2 and -i <= j <= 3 }"])  # fmt: skip
+def test_two_dimensions(text):
+    ((where, value),) = PwQPolynomial(text).pieces
+    found = greatest(where, value)
+    names = where.param_names
+    for sizes in product(range(-2, 4), repeat=len(names)):
+        given = dict(zip(names, sizes))
+        at = [value.evaluate({**given, "i": i, "j": j}) for i, j in where.points(**given)]
+        here = [c.value.evaluate(given) for c in found if not c.where.fix(**given).is_empty()]
+        assert max(here, default=None) == max(at, default=None)
