@@ -76,3 +76,21 @@ def test_two_that_go_as_one(seed):
         for i, j in product(range(-13, 17, 2), range(-12, 16)):
             wanted = any(a * x >= i + c and b * y <= j + d for x, y in pairs)
             assert left.contains((i, j)) == wanted, (said, step, other, i, j)
+
+
+@pytest.mark.parametrize("step", [2, 3, -3, 5])
+@pytest.mark.parametrize("coarse", [(0, 2), (-1, None), (None, 1)])
+def test_digits_without_a_gap_are_one_number(step, coarse):
+    """Where e takes |step| values or more, one piece says x <= 3 (e + step f) <= x + 1; so it does with -3."""
+    low, high = coarse
+    ends = " and ".join([f"f >= {low}"] * (low is not None) + [f"f <= {high}"] * (high is not None))
+    fs = range(-40 if low is None else low, 41 if high is None else high + 1)
+    for first, many, times in product((-1, 0, 1), (abs(step) - 1, abs(step), abs(step) + 1), (3, -3)):
+        last = first + many - 1
+        s = Set(f"{{ [x] : exists e, f : {first} <= e <= {last} and {ends} and x <= {times}*(e + {step}f) <= x + 1 }}")
+        values = {times * (e + step * f) for e, f in product(range(first, last + 1), fs)}
+        flat = s.known_divs()
+        assert len(flat.pieces) == 1 or many < abs(step)
+        assert [x for x in range(-40, 41) if flat.contains((x,))] == [
+            x for x in range(-40, 41) if x in values or x + 1 in values
+        ]
