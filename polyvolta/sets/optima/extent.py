@@ -102,24 +102,40 @@ def minimum(c: Conjunct, row: Row) -> int:
 
 
 def integer_minimum(n: int, eqs: Sequence[Row], rows: Sequence[Row], row: Row) -> int:
-    """The least integer value of a row, which is bounded below, at the integer points, of which there is one.
+    """The least integer value of a row, which is bounded below, at the integer points, of which there is one."""
+    least = least_value(n, eqs, rows, row)
+    assert least is not None
+    return least
+
+
+def least_value(n: int, eqs: Sequence[Row], rows: Sequence[Row], row: Row) -> int | None:
+    """The least integer value of a row at the integer points; None where there is no point.
 
     A linear program; where its vertex is no integer point, a binary search between its value and a sample's.
+
+    Raises
+    ------
+    Unbounded : there are points, and no least value.
+
+    >>> least_value(2, (), ((0, 2, -1), (0, 0, 1), (-3, 0, 2)), (0, 1, 0))  # 2x >= y, y >= 0, 2y >= 3
+    1
     """
     tab = Tableau(n)
     for eq in eqs:
         tab.add_eq(eq)
     for r in rows:
         tab.add_ineq(r)
+    if tab.empty:
+        return None
     least = tab.minimum(row)
-    assert least is not None
-    num, den = least
-    low = -(-num // den)
-    if all(d == 1 for _, d in tab.sample()):
-        return low
+    if least is not None and all(d == 1 for _, d in tab.sample()):
+        return least[0]
     point = integer.sample(n, eqs, rows)
-    assert point is not None
-    high = evaluate(row, point)
+    if point is None:
+        return None
+    if least is None:  # with an integer point, as far out as one likes there are others
+        raise Unbounded("the value has no bound")
+    low, high = -(-least[0] // least[1]), evaluate(row, point)
     while low < high:
         middle = (low + high) // 2
         found = integer.sample(n, eqs, (*rows, (middle - row[0], *negate(row[1:]))))

@@ -112,6 +112,34 @@ def folded_optimum(c: Conjunct, n_fixed: int, sign: int, names: Sequence[str], s
     if pieces is None:
         cells = optimum_cells(c, n_fixed, sign, names, space)
         return [(d, tuple(Extreme((e,)) for e in values)) for d, values in cells]
+    return _named(pieces, lead, n_fixed, sign, names)
+
+
+def foremost(c: Conjunct, row: Row, n_fixed: int, sign: int, names: Sequence[str]) -> list[Piece] | None:
+    """The least or greatest value of a row (const, dims) by back substitution; None where that doesn't give it.
+
+    The value is the first of the variables. A dimension that has a unit coefficient comes last, so that it is defined
+    by the value and the others; they are eliminated like existentials.
+    """
+    at = next((d for d in range(c.n - 1, n_fixed - 1, -1) if row[1 + d] in (1, -1)), None)
+    if at is None:
+        return None
+    order = [*range(n_fixed), *[d for d in range(n_fixed, c.n) if d != at], at]
+    places = [0] * c.n
+    for place, d in enumerate(order):
+        places[d] = place + (place >= n_fixed)
+    moved = cj.placed(c, c.n + 1, tuple(places))
+    value = (row[0], *[row[1 + d] for d in order[:n_fixed]], -1, *[row[1 + d] for d in order[n_fixed:]])
+    whole = Conjunct(moved.n, moved.divs, (*moved.eqs, (*value, *(0,) * len(moved.divs))), moved.ineqs)
+    eqs, ineqs, given, n_par, lead = _programme(whole, n_fixed)
+    pieces = triangular.folded(n_par, whole.n + len(whole.divs) - n_par, eqs, ineqs, given, 1, sign)
+    return None if pieces is None else _named(pieces, lead, n_fixed, sign, names)
+
+
+def _named(
+    pieces: list[tuple[lexopt.Piece, list[tuple[Row, ...]]]], lead: tuple, n_fixed: int, sign: int, names: Sequence[str]
+) -> list[Piece]:
+    """What `triangular.folded` gives as domains and expressions."""
     out = []
     for piece, options in pieces:
         divs = (*lead, *piece.divs)

@@ -1,12 +1,14 @@
 """The least and greatest value of an expression over a relation: methods of `Set` and `Map`.
 
-The expression becomes a dimension of its own, everything that is optimised away is projected out, and the optimum of
-the one dimension that is left is parametric integer programming, or less (`lexrel.cells_of_optimum`). What stays are
-the parameters, and for a map its inputs. A union takes the better of its pieces' optima.
+A number is a linear program's, or a search's between it and that of a sample (`extent.least_value`). Where parameters
+stay, or the inputs of a map, the expression becomes a dimension of its own, the first of those that are optimised.
+Back substitution gives its optimum (`lexrel.foremost`); where it can't, the others are projected out, and that of the
+one dimension that is left is parametric integer programming. A union takes the better of its pieces' optima.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ..conjuncts import conjunct as cj
@@ -16,9 +18,10 @@ from ..counting.count import concrete
 from ..errors import EmptySet, SpaceMismatch, Unbounded, UnknownName, nearest
 from ..text.parse import parse_cases
 from ..values.aff import Aff, aff, var
-from ..values.build import RowBuilder
+from ..values.build import RowBuilder, row_of
 from ..values.space import PARAMS, Space, position
-from .lexrel import folded_optimum
+from .extent import least_value
+from .lexrel import folded_optimum, foremost
 
 if TYPE_CHECKING:
     from ..functions.cells import Piece
@@ -118,27 +121,56 @@ def overall(f: PwAff, sign: int) -> int:
     """See `PwAff.min_val`: parameters are optimised over like inputs."""
     from ..by_isl.objects.values import Val
 
-    found = [cell for c, (e,) in f.cells for cell in extremal_pieces(c, f.names, e, 0, sign, str(f))]
+    found = [v for c, (e,) in f.cells if (v := extremal_value(c, f.names, e, sign, f)) is not None]
     if not found:
         raise EmptySet("the function has an empty domain", where=str(f))
-    return Val(max((e.options[0].const for _, (e,) in found), key=lambda v: v * sign))
+    return Val(max(found, key=lambda v: v * sign))
 
 
-def extremal_pieces(c: Conjunct, names: tuple[str, ...], e: Aff, n_fixed: int, sign: int, where: str) -> list[Piece]:
-    """The least (sign -1) or greatest value of an expression over a conjunct: cells over the first dimensions."""
-    n = c.n
-    wide = cj.reindex(c, n + 1, tuple(range(n)))
+def extremal_value(c: Conjunct, names: tuple[str, ...], e: Aff, sign: int, where: object) -> int | None:
+    """The least (sign -1) or greatest value of an expression over a conjunct; None where this has no point."""
+    row = row_of(e, names)
+    both: Conjunct | None = c
+    if row is None:  # a floor becomes a dimension
+        both, row = _with_value(c, names, e), (*(0,) * (c.n + 1), 1)
+    if both is None or both._empty:
+        return None
+    wide = (*[-sign * v for v in row], *(0,) * len(both.divs))
+    try:
+        least = least_value(both.n + len(both.divs), both.eqs, both.all_ineqs(), wide)
+    except Unbounded:
+        raise _unbounded(e, sign, where) from None
+    return None if least is None else -sign * least
+
+
+def _with_value(c: Conjunct, names: tuple[str, ...], e: Aff) -> Conjunct | None:
+    """The points of a conjunct and the value of an expression, which is the last dimension."""
     graph = RowBuilder((*names, "?")).conjunct([("eq", e - var("?"))])
-    both = None if graph is None else cj.conjoin(wide, graph)
+    return None if graph is None else cj.conjoin(cj.reindex(c, c.n + 1, tuple(range(c.n))), graph)
+
+
+def _unbounded(e: Aff, sign: int, where: object) -> Unbounded:
+    what, bound = ("least", ">=") if sign < 0 else ("greatest", "<=")
+    hint = f"add a bound such as '{e} {bound} ...' to the constraints"
+    return Unbounded(f"{e} has no {what} value", where=str(where), hint=hint)
+
+
+def extremal_pieces(
+    c: Conjunct, names: tuple[str, ...], e: Aff, n_fixed: int, sign: int, where: object
+) -> Sequence[Piece]:
+    """The least (sign -1) or greatest value of an expression over a conjunct: cells over the first dimensions."""
+    row = row_of(e, names)
+    pieces = None if row is None else foremost(c, row, n_fixed, sign, names[:n_fixed])
+    if pieces is not None:
+        return pieces
+    both = _with_value(c, names, e)
     if both is None or both.is_empty:
         return []
-    alone = pj.project(both, tuple(range(n_fixed, n)))
+    alone = pj.project(both, tuple(range(n_fixed, c.n)))
     try:
         return folded_optimum(alone, n_fixed, sign, names[:n_fixed], where) if alone is not None else []
     except Unbounded:
-        what, bound = ("least", ">=") if sign < 0 else ("greatest", "<=")
-        hint = f"add a bound such as '{e} {bound} ...' to the constraints"
-        raise Unbounded(f"{e} has no {what} value", where=where, hint=hint) from None
+        raise _unbounded(e, sign, where) from None
 
 
 def _best(self: Relation, expression: Expression, sign: int) -> int | PwAff:
@@ -147,14 +179,17 @@ def _best(self: Relation, expression: Expression, sign: int) -> int | PwAff:
     n_fixed = len(self.param_names) + space.n_in
     cases = expression_cases(self, expression, names)
     cells = []
+    values = []
     for c in self.parts[0][1]:
         for when, e in cases:
             more = RowBuilder(names).conjunct(when)
             part = None if more is None else cj.conjoin(c, more)
-            cells += [extremal_pieces(part, names, e, n_fixed, sign, str(self))] if part is not None else []
+            if part is not None and n_fixed:
+                cells.append(extremal_pieces(part, names, e, n_fixed, sign, self))
+            elif part is not None and (value := extremal_value(part, names, e, sign, self)) is not None:
+                values.append(value)
     if n_fixed:
         return _function(self, cells, sign)
-    values = [e.options[0].const for found in cells for _, (e,) in found]
     if not values:
         raise _no_point(self)
     return max(values, key=lambda v: v * sign)
@@ -180,12 +215,11 @@ def _best_dim(self: Relation, dim: str | int, sign: int) -> PwAff:
     name = space.out.dims[position(dim, space.out.dims, str(space.out))]
     names = (*self.param_names, *space.dims)
     n_fixed = len(self.param_names) + space.n_in
-    where = str(self)
-    cells = [extremal_pieces(c, names, var(name), n_fixed, sign, where) for c in self.parts[0][1]]
+    cells = [extremal_pieces(c, names, var(name), n_fixed, sign, self) for c in self.parts[0][1]]
     return _function(self, cells, sign)
 
 
-def _function(self: Relation, groups: list[list[Piece]], sign: int) -> PwAff:
+def _function(self: Relation, groups: list[Sequence[Piece]], sign: int) -> PwAff:
     """The better of some functions of the parameters and inputs."""
     from ..functions.pwaff import ONE, PwAff
 

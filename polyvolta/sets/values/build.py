@@ -82,6 +82,21 @@ class RowBuilder:
         return normalise(n, [*divs, *[None] * len(tainted)], eqs, ineqs)
 
 
+def row_of(e: Aff, names: Sequence[str]) -> Row | None:
+    """The row (const, dims) of an expression in named dimensions; None where it has floors.
+
+    >>> from polyvolta.sets import var
+    >>> row_of(2 * var("j") - 1, ("i", "j")), row_of(var("j") // 2, ("j",))
+    ((-1, 0, 2), None)
+    """
+    row = [e.const, *(0,) * len(names)]
+    for atom, c in e.terms:
+        if not isinstance(atom, str):
+            return None
+        row[1 + names.index(atom)] = c
+    return tuple(row)
+
+
 class _Table(dict[int, Aff]):
     """The expressions of columns; those that are names are made when they are asked for."""
 
