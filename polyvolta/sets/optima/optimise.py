@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from ..conjuncts import conjunct as cj
 from ..conjuncts import project as pj
-from ..conjuncts.conjunct import Conjunct
+from ..conjuncts.conjunct import Conjunct, Row, defining_rows
 from ..counting.count import concrete
 from ..errors import EmptySet, SpaceMismatch, Unbounded, UnknownName, nearest
 from ..text.parse import parse_cases
@@ -129,15 +129,24 @@ def overall(f: PwAff, sign: int) -> int:
 
 def extremal_value(c: Conjunct, names: tuple[str, ...], e: Aff, sign: int, where: object) -> int | None:
     """The least (sign -1) or greatest value of an expression over a conjunct; None where this has no point."""
-    row = row_of(e, names)
-    both: Conjunct | None = c
-    if row is None:  # a floor becomes a dimension
-        both, row = _with_value(c, names, e), (*(0,) * (c.n + 1), 1)
-    if both is None or both._empty:
+    if c._empty:
         return None
-    wide = (*[-sign * v for v in row], *(0,) * len(both.divs))
+    builder, end = RowBuilder(names), c.n + len(c.divs)
+    value = builder.sparse(e.without_xor())  # its floors are columns behind those of the conjunct
+    n = end + len(builder.divs)
+
+    def wide(sparse: dict[int, int]) -> Row:
+        row = [0] * (n + 1)
+        for col, v in sparse.items():
+            row[col if col <= c.n else col + len(c.divs)] = v
+        return tuple(row)
+
+    pad = (0,) * (n - end)
+    eqs, ineqs = ([(*r, *pad) for r in rows] for rows in (c.eqs, c.all_ineqs()))
+    for k, (den, row) in enumerate(builder.divs):
+        ineqs += defining_rows((den, wide(row)), 1 + end + k, 1 + n)
     try:
-        least = least_value(both.n + len(both.divs), both.eqs, both.all_ineqs(), wide)
+        least = least_value(n, eqs, ineqs, tuple([-sign * v for v in wide(value)]))
     except Unbounded:
         raise _unbounded(e, sign, where) from None
     return None if least is None else -sign * least
