@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 from ..budgets import metered_class
 from ..conjuncts import conjunct as cj
 from ..conjuncts.conjunct import Conjunct
-from ..conjuncts.project import project, with_known_divs
+from ..conjuncts.project import project
 from ..errors import NotAffine, SpaceMismatch
-from ..optima.lexrel import folded_optimum, not_a_function, optimum, optimum_cells, solved_outputs
+from ..optima.lexrel import folded_optimum, not_a_function, optimum, optimum_cells, solved_outputs, union_cells
 from ..values.aff import Aff
 from ..values.build import affs_of, expression
 from ..values.space import PARAMS, Space, Tuple, distinct, position
@@ -275,10 +275,9 @@ def _optimal(self: Relation, sign: int) -> MultiPwAff:
     cs = self.parts[0][1]
     if len(cs) == 1:
         return MultiPwAff._of_folded(self.param_names, whole, folded_optimum(cs[0], len(names), sign, names, space))
-    best = optimum(self, sign).parts[0][1]
-    return as_multi_pw_aff(
-        Map._of(self.param_names, [(whole, tuple(p for c in best for p in with_known_divs(c)))])
-    ).coalesce()
+    if not names:
+        return as_multi_pw_aff(Map._of((), [(whole, optimum(self, sign).parts[0][1])]))
+    return MultiPwAff._of(self.param_names, whole, union_cells(cs, len(names), sign, names, space)).coalesce()
 
 
 PwMultiAff = MultiPwAff  # isl's name of a function whose outputs share their cells

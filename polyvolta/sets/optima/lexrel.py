@@ -13,7 +13,8 @@ from math import gcd
 from typing import TYPE_CHECKING, TypeVar
 
 from ..conjuncts import conjunct as cj
-from ..conjuncts.conjunct import Conjunct, Row, defining_rows
+from ..conjuncts.conjunct import Conjunct, Row, defining_rows, moved_divs, shared_divs
+from ..conjuncts.project import with_known_divs
 from ..engine import lexopt, periodic, strips, triangular
 from ..engine.progressions import along
 from ..errors import NotAFunction, Unbounded
@@ -23,7 +24,7 @@ from ..hulls.coalesce import plainly_coalesced
 from ..values.aff import Aff, Floor
 from ..values.build import affs_of, expression
 from ..values.space import Space
-from .unions import Covered, better
+from .unions import Covered, Valued, better, fused
 
 if TYPE_CHECKING:
     from ..values.map import Map
@@ -162,6 +163,16 @@ def optimum_cells(c: Conjunct, n_fixed: int, sign: int, names: Sequence[str], sp
     return cells
 
 
+def union_cells(cs: Sequence[Conjunct], n_fixed: int, sign: int, names: Sequence[str], space: Space) -> list[Cell]:
+    """As `optimum_cells`, of several conjuncts together; domains with the same values may overlap."""
+    cells = []
+    for domain, divs, values in union_optimum(cs, n_fixed, sign, space):
+        table = affs_of(Conjunct(n_fixed, divs, (), ()), names)
+        told = tuple([tidy(expression(v, table)) for v in values])
+        cells += [(d, told) for d in with_known_divs(domain)]
+    return cells
+
+
 def tidy(e: Aff) -> Aff:
     """An equal expression that writes `i - floor(3i/4)`, which is ceil(i/4), as floor((i + 3)/4).
 
@@ -245,27 +256,35 @@ def optimum(relation: R, sign: int) -> R:
     parts = []
     for space, cs in relation.parts:
         n_fixed = n_par + space.n_in
-        best: R | None = None
-        covered = Covered(n_fixed)
+        if n_fixed and len(cs) > 1:
+            pieces = map(_joint, union_optimum(cs, n_fixed, sign, space))
+            pinned = [_pinned(space.n_out, n_fixed, p.divs, p.values, p) for p in pieces]
+            parts.append((space, tuple([c for c in pinned if c is not None])))
+            continue
         found = [_bounded_optimum(c, n_fixed, sign, space) for c in cs]
         if not n_fixed:  # of points in one space the first or the last one
             points = [_point(values) for pieces in found for _, values, _ in pieces]
             parts.append((space, (_at(min(points) if sign < 0 else max(points)),) if points else ()))
             continue
-        for pieces in found:
-            one = relation._of(relation.param_names, [(space, _pinned_alike(space.n_out, n_fixed, pieces))])
-            best = one if best is None else better(best, one, sign, covered)
-            covered.add(one.parts[0][1])
-        if n_fixed == 1 and len(cs) > 1 and best is not None:
-            best = _told_anew(best, found, sign)
-        parts.append((space, best.parts[0][1] if best is not None else ()))
+        parts.append((space, _pinned_alike(space.n_out, n_fixed, found[0]) if found else ()))
     return relation._of(relation.param_names, parts)
 
 
-def _told_anew(union: R, found: list[list], sign: int) -> R:
+def union_optimum(cs: Sequence[Conjunct], n_fixed: int, sign: int, space: Space) -> Sequence[Valued]:
+    """The optimum of several conjuncts together: inputs and values. Inputs with the same values may overlap."""
+    covered = Covered()
+    found = [_bounded_optimum(c, n_fixed, sign, space) for c in cs]
+    best: Sequence[Valued] = ()
+    for at, pieces in enumerate(found):
+        one = fused(_valued(n_fixed, pieces))
+        best = better(best, one, sign, covered) if at else one
+        covered.add(one)
+    return _told_anew(best, found, sign) if n_fixed == 1 else best
+
+
+def _told_anew(union: Sequence[Valued], found: list[list], sign: int) -> Sequence[Valued]:
     """An optimum of one parameter or input that the pieces `found` have together; as `union` says it, or shorter."""
-    space, cs = union.parts[0]
-    effort = sum([1 + len(c.divs) + len(c.eqs) - space.n_out + len(c.ineqs) for c in cs])
+    effort = sum([1 + len(p.divs) + len(p.eqs) + len(p.ineqs) for p in map(_joint, union)])
     if effort <= periodic.SHORT:
         return union
     leaves = []
@@ -277,9 +296,30 @@ def _told_anew(union: R, found: list[list], sign: int) -> R:
     told = periodic.best(leaves, sign)
     if told is None or periodic.cost(told) >= effort:
         return union
-    pieces = [lexopt.Piece(*piece) for piece in told]
-    pinned = [_pinned(space.n_out, 1, p.divs, p.values, p) for p in pieces]
-    return union._of(union.param_names, [(space, tuple([p for p in pinned if p is not None]))])
+    return _valued(1, [(piece[0], piece[3], lexopt.Piece(*piece)) for piece in told])
+
+
+def _valued(n_fixed: int, pieces: list) -> list[Valued]:
+    """The pieces of an optimum that have inputs."""
+    out = []
+    for divs, values, piece in pieces:
+        domain = cj.normalise(n_fixed, divs, piece.eqs, piece.ineqs)
+        if domain is not None:
+            floors = any(any(row[1 + n_fixed :]) for row in values)
+            out.append(
+                Valued(domain, divs if floors else (), tuple([v if floors else v[: 1 + n_fixed] for v in values]))
+            )
+    return out
+
+
+def _joint(p: Valued) -> lexopt.Piece:
+    """Inputs and values with all their divs."""
+    n, width = p.domain.n, 1 + p.domain.n
+    divs, columns = shared_divs(p.domain, Conjunct(n, p.divs, (), ()))
+    pad = (0,) * (len(divs) - len(p.domain.divs))
+    eqs, ineqs = (tuple([(*r, *pad) for r in rows]) for rows in (p.domain.eqs, p.domain.ineqs))
+    values = [moved_divs(v, width, columns, width + len(divs)) for v in p.values]
+    return lexopt.Piece(divs, eqs, ineqs, tuple(values))  # pyright: ignore[reportArgumentType]
 
 
 def _pinned_alike(n_out: int, n_fixed: int, pieces: list) -> tuple[Conjunct, ...]:
@@ -312,7 +352,7 @@ def _pinned(n_out: int, n_fixed: int, divs: tuple, values: tuple[Row, ...], piec
         row = list(wide(value))
         row[1 + n_fixed + k] = -1
         eqs.append(tuple(row))
-    return cj.normalise(n, [(den, wide(r)) for den, r in divs], eqs, [wide(r) for r in piece.ineqs])
+    return cj.normalise(n, [d and (d[0], wide(d[1])) for d in divs], eqs, [wide(r) for r in piece.ineqs])
 
 
 # ---- single-valued maps as expressions

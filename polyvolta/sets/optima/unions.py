@@ -1,116 +1,107 @@
 """The better of two optima at each input: how the optimum of a union comes of those of its pieces.
 
-From each piece of one optimum goes where a piece of the other beats it. One difference after the other would cut a
-piece into many where many beat it, and each of these again. So there it is the union of what it wins from each
+Optima are inputs and values (`Valued`) as long as they are compared: the outputs are no dimensions, so that nothing is
+projected. From each piece of one optimum goes where a piece of the other beats it. One difference after the other would
+cut a piece into many where many beat it, and each of these again. So there it is the union of what it wins from each
 piece, and of where the other optimum has none; and what the rows at hand make one is made one on the way.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, TypeVar
+from typing import NamedTuple
 
 from ..conjuncts import conjunct as cj
-from ..conjuncts.conjunct import Conjunct, Row
+from ..conjuncts.conjunct import Conjunct, Row, lifted, moved_divs, shared_divs
 from ..conjuncts.implies import subtract
-from ..conjuncts.project import project, prune, with_known_divs
-from ..engine.rows import negate
+from ..conjuncts.project import prune, with_known_divs
+from ..engine.rows import dot, negate
 from ..hulls.coalesce import plainly_coalesced
-
-if TYPE_CHECKING:
-    from ..values.relation import Relation
-
-R = TypeVar("R", bound="Relation")
 
 SEVERAL = 3  # pieces up to which an optimum's pieces are as differences make them
 
+Divs = tuple[tuple[int, Row], ...]
+Order = tuple[list[Row], list[Row]]  # equalities and inequalities
+
+
+class Valued(NamedTuple):
+    """Inputs, and the values of the outputs there: rows over (const, inputs, divs of their own)."""
+
+    domain: Conjunct
+    divs: Divs
+    values: tuple[Row, ...]
+
 
 class Covered:
-    """The inputs of pieces with pinned outputs, as conjuncts in which the outputs are free; found when asked for."""
+    """The inputs of optima in few conjuncts with known divs; found when asked for."""
 
-    def __init__(self, n_fixed: int) -> None:
-        self.n_fixed = n_fixed
+    def __init__(self) -> None:
         self._known: tuple[Conjunct, ...] = ()
         self._new: list[Conjunct] = []
 
-    def add(self, pieces: Sequence[Conjunct]) -> None:
+    def add(self, pieces: Sequence[Valued]) -> None:
         """Take the inputs of more pieces in."""
-        self._new += pieces
+        self._new += [p.domain for p in pieces]
 
     def domains(self) -> tuple[Conjunct, ...]:
         """The inputs of all, with known divs."""
-        found = []
-        for c in self._new:
-            domain = project(c, tuple(range(self.n_fixed, c.n)))
-            for d in () if domain is None else with_known_divs(domain):
-                found.append(cj.reindex(d, c.n, tuple(range(self.n_fixed))))
-        if found:
-            self._known = plainly_coalesced((*self._known, *found))
+        if self._new:
+            self._known = plainly_coalesced((*self._known, *[d for c in self._new for d in with_known_divs(c)]))
         self._new = []
         return self._known
 
 
-def better(a: R, b: R, sign: int, covered: Covered) -> R:
-    """From two optima over the same space, the better one at each input; of two alike, that of `a`.
+def better(mine: Sequence[Valued], theirs: Sequence[Valued], sign: int, covered: Covered) -> list[Valued]:
+    """From two optima, the better one at each input; of two alike, the first.
 
-    `covered` has the inputs of `a`. Where many pieces of `a` beat one of `b`, the differences with all of these would
-    cut it up; so it is what it wins from each, and where `a` is not.
+    `covered` has the inputs of the first. Where many pieces of that beat one of the second, the differences with all of
+    these would cut it up; so it is what it wins from each, and where the first is not.
     """
-    space = a.parts[0][0]
-    n_fixed, n_out = len(a.param_names) + space.n_in, space.n_out
-    width = n_fixed + 2 * n_out
-    places = tuple(range(n_fixed, n_fixed + n_out)), tuple(range(n_fixed + n_out, width))
-    mine, theirs = a.parts[0][1], b.parts[0][1]
-    own = [cj.reindex(c, width, (*range(n_fixed), *places[0])) for c in mine]
-    other = [cj.reindex(c, width, (*range(n_fixed), *places[1])) for c in theirs]
     knives: tuple[list[list], list[list]] = ([[] for _ in mine], [[] for _ in theirs])
     wins: list[list] = [[] for _ in theirs]
-    for i, x in enumerate(own):
-        for j, y in enumerate(other):
-            worse, rest = _compared(x, y, n_fixed, n_out, sign)
+    for i, x in enumerate(mine):
+        for j, y in enumerate(theirs):
+            both = cj.conjoin(x.domain, y.domain)
+            point = None if both is None else cj.sample(both)
+            if both is None or point is None:
+                continue
+            divs, gaps = _gaps(x, y, sign)
+            worse, rest = _compared(both, point, divs, gaps)
             for beaten, winner, orders, kept in ((knives[0][i], y, worse, rest), (knives[1][j], x, rest, worse)):
                 if orders:  # wholly, or in some of the orders
-                    beaten += [winner] if not kept else [_narrowed(winner, *order) for order in orders]
-            wins[j] += [(x, y, order) for order in worse]
-    out: list[Conjunct] = []
-    for c, found in zip(mine, knives[0], strict=True):
-        out += _fewer(_without((c,), found, places[1]))
-    for c, found, won in zip(theirs, knives[1], wins, strict=True):
+                    beaten += [_narrowed(winner.domain, divs, *order) if kept else winner.domain for order in orders]
+            wins[j] += [(both, divs, order) for order in worse]
+    out: list[Valued] = []
+    for x, found in zip(mine, knives[0], strict=True):
+        out += [x._replace(domain=c) for c in _fewer(_without(x.domain, found))]
+    for y, found, won in zip(theirs, knives[1], wins, strict=True):
         if len(found) <= SEVERAL:
-            out += _fewer(_without((c,), found, places[0]))
-            continue
-        left = [c]
-        for k in covered.domains():
-            left = [piece for x in left for piece in subtract(x, k)]
-        for x, y, order in won:
-            both = _narrowed(cj.sure(cj.conjoin(x, y)), *order)
-            region = None if both is None else project(both, places[0])
-            left += [] if region is None else with_known_divs(region)
-        out += _fewer(left)
-    pruned = [p for c in out if (p := prune(c)) is not None]
-    return a._of(a.param_names, [(space, _alike_fused(pruned, n_fixed))])
+            left = _without(y.domain, found)
+        else:
+            left = _without(y.domain, covered.domains())
+            for both, divs, order in won:
+                region = _narrowed(both, divs, *order)
+                left += [] if region is None else with_known_divs(region)
+        out += [y._replace(domain=c) for c in _fewer(left)]
+    return fused([x._replace(domain=c) for x in out if (c := prune(x.domain)) is not None])
 
 
-def _alike_fused(pieces: Sequence[Conjunct], n_fixed: int) -> tuple[Conjunct, ...]:
-    """The same points, the pieces that pin the outputs to the same expressions as few as rows at hand make them.
+def fused(pieces: Sequence[Valued]) -> list[Valued]:
+    """The same, the pieces with the same values as few as rows at hand make them.
 
     What one optimum leaves of another is cut along the bounds of what beat it, also where the outputs are the same.
     """
     alike: dict[tuple, list[Conjunct]] = {}
-    for at, c in enumerate(pieces):
-        base = 1 + c.n
-        values = [r for r in c.eqs if any(r[1 + n_fixed : base])]
-        told = [(r[:base], *[(v, d) for v, d in zip(r[base:], c.divs, strict=True) if v]) for r in values]
-        alike.setdefault((at,) if not c.known else tuple(told), []).append(c)
-    return tuple([c for cs in alike.values() for c in plainly_coalesced(tuple(cs))])
+    for at, (domain, divs, values) in enumerate(pieces):
+        alike.setdefault((divs, values) if domain.known else (divs, values, at), []).append(domain)
+    return [Valued(c, key[0], key[1]) for key, cs in alike.items() for c in plainly_coalesced(tuple(cs))]
 
 
-def _without(pieces: Sequence[Conjunct], knives: Sequence[Conjunct | None], gone: tuple[int, ...]) -> list[Conjunct]:
-    """What is left of pieces beside some knives, which have dimensions more that are `gone`."""
-    left = list(pieces)
+def _without(c: Conjunct, knives: Sequence[Conjunct | None]) -> list[Conjunct]:
+    """What is left of a conjunct beside some knives."""
+    left = [c]
     for knife in sorted(filter(None, knives), key=lambda k: len(k.eqs) + len(k.ineqs)):
-        domain = project(knife, gone)
-        for k in with_known_divs(domain) if domain is not None and left else ():
+        for k in with_known_divs(knife) if left else ():
             left = [piece for x in left for piece in subtract(x, k)]
     return left
 
@@ -122,61 +113,66 @@ def _fewer(pieces: Sequence[Conjunct]) -> Sequence[Conjunct]:
     return plainly_coalesced(tuple(pieces))
 
 
-Order = tuple[list[Row], list[Row]]  # equalities and inequalities
+def _gaps(x: Valued, y: Valued, sign: int) -> tuple[Divs, list[Row]]:
+    """For each output how much better y's value is than x's, and the divs that these rows have."""
+    n = x.domain.n
+    if not x.divs and not y.divs:
+        divs: tuple = ()
+        pairs = zip(x.values, y.values, strict=True)
+    else:
+        divs, columns = shared_divs(Conjunct(n, x.divs, (), ()), Conjunct(n, y.divs, (), ()))
+        base, width = 1 + n, 1 + n + len(divs)
+        own = ((*v, *(0,) * (width - len(v))) for v in x.values)
+        pairs = zip(own, [moved_divs(v, base, columns, width) for v in y.values], strict=True)
+    gaps = [tuple([sign * (b - a) for a, b in zip(v, w, strict=True)]) for v, w in pairs]
+    if divs and not any(any(g[1 + n :]) for g in gaps):
+        return (), [g[: 1 + n] for g in gaps]
+    return divs, gaps
 
 
-def _compared(x: Conjunct, y: Conjunct, n_fixed: int, n_out: int, sign: int) -> tuple[list[Order], list[Order]]:
-    """Where both are, the orders of their outputs that occur: those in which y is better, and the others.
+def _compared(both: Conjunct, point: Row, divs: Divs, gaps: Sequence[Row]) -> tuple[list[Order], list[Order]]:
+    """The orders of two values that occur where both are: those in which the second is better, and the others.
 
-    An order is one of the first outputs that differ and how they do, or that none does.
+    An order is one of the first outputs that differ and how they do, or that none does. `point` is one of both.
     """
-    both = cj.conjoin(x, y)
-    point = None if both is None else cj.sample(both)
-    if both is None or point is None:
-        return [], []
-    gaps = [sign * (point[n_fixed + n_out + k] - point[n_fixed + k]) for k in range(n_out)]
-    first = next((k for k, gap in enumerate(gaps) if gap), n_out)  # the order of the point occurs
+    at = lifted(divs, point)
+    found = [dot(gap, at) for gap in gaps]
+    first = next((k for k, gap in enumerate(found) if gap), len(gaps))  # the order of the point occurs
     better: list[Order] = []
     rest: list[Order] = []
     alike: list[Row] = []
-    for k in range(n_out):
-        equal = [0] * (1 + n_fixed + 2 * n_out)
-        equal[1 + n_fixed + k], equal[1 + n_fixed + n_out + k] = -sign, sign
-        own, other = _pinned_to(x, n_fixed + k, n_fixed), _pinned_to(y, n_fixed + n_out + k, n_fixed)
-        if own is not None and other is not None and own[1:] == other[1:]:  # everywhere as far apart as at the point
-            if gaps[k]:
-                found, way = (better, equal) if gaps[k] > 0 else (rest, negate(equal))
-                found.append((alike, [(-1, *way[1:])]))
+    for k, gap in enumerate(gaps):
+        if not any(gap[1:]):  # everywhere as far apart
+            if gap[0]:
+                (better if gap[0] > 0 else rest).append((alike, []))
                 return better, rest
-            alike.append(tuple(equal))
             continue
-        for found, way in ((better, 1), (rest, -1)):
-            strict = (-1, *[way * v for v in equal[1:]])
-            if (k == first and gaps[k] * way > 0) or _narrowed(both, [], [strict]) is not None:
-                found.append(([*alike], [strict]))
-        alike.append(tuple(equal))
-        both = _narrowed(both, [alike[-1]], [])
-        if both is None:
+        for orders, way in ((better, gap), (rest, negate(gap))):
+            strict = (way[0] - 1, *way[1:])
+            if (k == first and way == (gap if found[k] > 0 else negate(gap))) or _narrowed(both, divs, [], [strict]):
+                orders.append(([*alike], [strict]))
+        alike.append(gap)
+        narrowed = _narrowed(both, divs, [gap], [])
+        if narrowed is None:
             return better, rest
+        both = narrowed
     return better, [*rest, (alike, [])]
 
 
-def _pinned_to(c: Conjunct, dim: int, n_fixed: int) -> Row | None:
-    """What an equality says a dimension is in terms of the first `n_fixed`; None if none does so plainly.
+def _narrowed(c: Conjunct, divs: Divs, eqs: Sequence[Row], ineqs: Sequence[Row]) -> Conjunct | None:
+    """The conjunct with more rows, over its dimensions and these divs; None if it has no point."""
+    if not eqs and not ineqs:
+        return c
+    base, gap, pad = 1 + c.n, (0,) * len(c.divs), (0,) * len(divs)
 
-    >>> from polyvolta.sets import Set
-    >>> _pinned_to(Set("[N] -> { [i, j] : i = 2N + 3 and 0 <= j <= 9 }").parts[0][1][0], 1, 1)
-    (3, 2)
-    """
-    for row in c.eqs:
-        v = row[1 + dim]
-        if v in (1, -1) and row.count(0) + sum(map(bool, row[: 1 + n_fixed])) == len(row) - 1:
-            return negate(row[: 1 + n_fixed]) if v > 0 else row[: 1 + n_fixed]
-    return None
+    def moved(row: Row) -> Row:
+        return (*row[:base], *gap, *row[base:]) if gap else row
 
-
-def _narrowed(c: Conjunct, eqs: Sequence[Row], ineqs: Sequence[Row]) -> Conjunct | None:
-    """The conjunct with more rows over its dimensions; None if it has no point."""
-    pad = (0,) * len(c.divs)
-    new = cj.normalise(c.n, c.divs, [*c.eqs, *(r + pad for r in eqs)], [*c.ineqs, *(r + pad for r in ineqs)])
+    more = list(map(moved, ineqs))
+    if not eqs and not divs:
+        new = cj.made_stronger(c.n, c.divs, c.eqs, c.ineqs, more)
+    else:
+        own, bounds = ([(*r, *pad) for r in rows] for rows in (c.eqs, c.ineqs))
+        wide = (*c.divs, *[(den, moved(row)) for den, row in divs])
+        new = cj.normalise(c.n, wide, [*own, *map(moved, eqs)], [*bounds, *more])
     return None if new is None or new.is_empty else new
