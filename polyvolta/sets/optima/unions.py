@@ -9,13 +9,14 @@ piece, and of where the other optimum has none; and what the rows at hand make o
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import compress
 from typing import NamedTuple
 
 from ..conjuncts import conjunct as cj
 from ..conjuncts.conjunct import Conjunct, Row, lifted, moved_divs, shared_divs
 from ..conjuncts.implies import subtract
 from ..conjuncts.project import prune, with_known_divs
-from ..engine.rows import dot, negate
+from ..engine.rows import dot, negate, replaced
 from ..hulls.coalesce import plainly_coalesced
 
 SEVERAL = 3  # pieces up to which an optimum's pieces are as differences make them
@@ -69,7 +70,7 @@ def better(mine: Sequence[Valued], theirs: Sequence[Valued], sign: int, covered:
             worse, rest = _compared(both, point, divs, gaps)
             for beaten, winner, orders, kept in ((knives[0][i], y, worse, rest), (knives[1][j], x, rest, worse)):
                 if orders:  # wholly, or in some of the orders
-                    beaten += [_narrowed(winner.domain, divs, *order) if kept else winner.domain for order in orders]
+                    beaten += [_knife(winner.domain, divs, order) if kept else winner.domain for order in orders]
             wins[j] += [(both, divs, order) for order in worse]
     out: list[Valued] = []
     for x, found in zip(mine, knives[0], strict=True):
@@ -92,9 +93,23 @@ def fused(pieces: Sequence[Valued]) -> list[Valued]:
     What one optimum leaves of another is cut along the bounds of what beat it, also where the outputs are the same.
     """
     alike: dict[tuple, list[Conjunct]] = {}
-    for at, (domain, divs, values) in enumerate(pieces):
+    for at, (domain, divs, values) in enumerate(map(_solved, pieces)):
         alike.setdefault((divs, values) if domain.known else (divs, values, at), []).append(domain)
     return [Valued(c, key[0], key[1]) for key, cs in alike.items() for c in plainly_coalesced(tuple(cs))]
+
+
+def _solved(p: Valued) -> Valued:
+    """The values without the inputs that an equality gives: with i = 0 those of `2i` and 0 are the same."""
+    if p.divs or not p.domain.eqs:
+        return p
+    base, values = 1 + p.domain.n, p.values
+    for row in p.domain.eqs:
+        last = max(compress(range(base), row))
+        if row[last] in (1, -1) and not any(row[base:]):
+            image = [-row[last] * v for v in row[:base]]
+            image[last] = 0
+            values = tuple([tuple(replaced(v, last, image)) for v in values])
+    return p._replace(values=values)
 
 
 def _without(c: Conjunct, knives: Sequence[Conjunct | None]) -> list[Conjunct]:
@@ -104,6 +119,12 @@ def _without(c: Conjunct, knives: Sequence[Conjunct | None]) -> list[Conjunct]:
         for k in with_known_divs(knife) if left else ():
             left = [piece for x in left for piece in subtract(x, k)]
     return left
+
+
+def _knife(c: Conjunct, divs: Divs, order: Order) -> Conjunct | None:
+    """The conjunct in an order, whose rows come first: cuts along them are borders of the result, others may be none."""
+    k = _narrowed(c, divs, *order)
+    return k and Conjunct(k.n, k.divs, k.eqs, tuple(sorted(k.ineqs, key=lambda r: r not in c.ineqs)))
 
 
 def _fewer(pieces: Sequence[Conjunct]) -> Sequence[Conjunct]:
