@@ -165,7 +165,7 @@ def _compared(both: Conjunct, point: Row, divs: Divs, gaps: Sequence[Row]) -> tu
     for k, gap in enumerate(gaps):
         if not any(gap[1:]):  # everywhere as far apart
             if gap[0]:
-                (better if gap[0] > 0 else rest).append((alike, []))
+                _add_rest(better if gap[0] > 0 else rest, alike)
                 return better, rest
             continue
         for orders, way in ((better, gap), (rest, negate(gap))):
@@ -177,7 +177,17 @@ def _compared(both: Conjunct, point: Row, divs: Divs, gaps: Sequence[Row]) -> tu
         if narrowed is None:
             return better, rest
         both = narrowed
-    return better, [*rest, (alike, [])]
+    _add_rest(rest, alike)
+    return better, rest
+
+
+def _add_rest(orders: list[Order], alike: list[Row]) -> None:
+    """One order more, that of being alike in some outputs; the last is in one with that where it differs strictly."""
+    if orders and alike and orders[-1][0] == alike[:-1]:
+        ((const, *strict),) = orders[-1][1]
+        orders[-1] = alike[:-1], [(const + 1, *strict)]
+    else:
+        orders.append((alike, []))
 
 
 def _narrowed(c: Conjunct, divs: Divs, eqs: Sequence[Row], ineqs: Sequence[Row]) -> Conjunct | None:
