@@ -54,6 +54,7 @@ from .context import Context
 from .parametric import System
 from .periodic import SHORT, cost, told
 from .rows import Row, complement, negate
+from .simplex import Tableau
 
 _PATIENCE = 12  # cuts between two checks that the branch has an integer point at all
 
@@ -118,6 +119,10 @@ def lexmin(
     used = [j for j in range(1, n_param + 1) if any(r[j] for r in (*eqs, *ineqs, *[row for _, row in divs]))]
     if len(used) < n_param:
         return _without_idle(n_param, n_var, eqs, ineqs, divs, used, n_wanted)
+    if not n_param and not divs:
+        corner = _corner(n_var, eqs, ineqs, n_var if n_wanted is None else n_wanted)
+        if corner is not None:
+            return corner
     first = n_param + len(divs) + 1
     bounds = [r for k, div in enumerate(divs) for r in defining_rows(div, n_param + 1 + k, first + n_var)]
     point = integer.sample(first - 1 + n_var, eqs, [*ineqs, *bounds])
@@ -161,6 +166,31 @@ def lexmax(
 
     pieces = lexmin(n_param, n_var, [mirrored(r) for r in eqs], [mirrored(r) for r in ineqs], divs, n_wanted)
     return tuple([Piece(p.divs, p.eqs, p.ineqs, tuple(map(negate, p.values))) for p in pieces])
+
+
+def _corner(n_var: int, eqs: Sequence[Row], ineqs: Sequence[Row], n_wanted: int) -> tuple[Piece, ...] | None:
+    """The least numbers where a linear program for each, rounded up, comes to an integer point; None where it doesn't.
+
+    Each is a lower bound of what integer points have that agree in those before. So a point that attains all is least.
+    """
+    tab = Tableau(n_var)
+    for row in eqs:
+        tab.add_eq(row)
+    for row in ineqs:
+        tab.add_ineq(row)
+    values = []
+    for k in range(n_wanted):
+        if tab.empty:
+            break
+        unit = (0,) * k + (1,) + (0,) * (n_var - k - 1)
+        least = tab.minimum((0, *unit))
+        if least is None:
+            return None
+        values.append((-(-least[0] // least[1]),))
+        tab.add_eq((-values[-1][0], *unit))
+    if tab.empty:
+        return None if values else ()
+    return None if any(den != 1 for _, den in tab.sample()) else (Piece((), (), (), tuple(values)),)
 
 
 def _without_idle(
