@@ -13,7 +13,8 @@ with unit coefficients. Two passes solve such a system, and everything else is l
    domain is split by which of them is greatest.
 
 An equality whose last variable has coefficient 1 or -1 defines this variable by its predecessors, which is compatible
-with the order. Any step that would not be exact ends the attempt: the answer is None.
+with the order. In `x = 3q + e` the last one, q, has none, but x has, and grows with q, for e is given: they exchange
+places, and the optimum of q is that of x. Any step that would not be exact ends the attempt: the answer is None.
 """
 
 from __future__ import annotations
@@ -89,6 +90,7 @@ class _Backwards:
         self.contradictory = False
         self.eqs: list[Row] = []
         self.kept: dict[int, tuple[bool, list[Row]]] = {}  # column -> (is it an equality, rows that give the value)
+        self.exchanged: dict[int, int] = {}  # column of a wanted variable -> the one where it is instead
         solved = self._solved(eqs, list(ineqs))
         best = None if self.contradictory else strongest(solved)
         self.rows, self.contradictory = best or {}, best is None
@@ -111,7 +113,13 @@ class _Backwards:
                 self.eqs.append(row)
                 continue
             if abs(row[last]) != 1:
-                raise _Inexact
+                other, way = self._exchange(row, last)
+                left = [_exchanged(r, other, last, way) for r in left]
+                ineqs = [tuple(_exchanged(r, other, last, way)) for r in ineqs]
+                self.kept = {
+                    c: (e, [tuple(_exchanged(r, other, last, way)) for r in rs]) for c, (e, rs) in self.kept.items()
+                }
+                row = _exchanged(row, other, last, way)
             image = [-row[last] * v for v in row]
             image[last] = 0
             left = [replaced(r, last, image) for r in left]
@@ -119,6 +127,15 @@ class _Backwards:
             self.kept = {c: (e, [tuple(replaced(r, last, image)) for r in rs]) for c, (e, rs) in self.kept.items()}
             self.kept[last] = (True, [tuple(image)])
         return ineqs
+
+    def _exchange(self, row: Row, last: int) -> tuple[int, int]:
+        """With which variable the last of an equality changes places, and whether it keeps its sign (1) there."""
+        other = max((col for col in range(self.n + 1, last) if row[col]), default=0)
+        if abs(row[other]) != 1 or not other or last <= self.n + self.n_wanted:
+            raise _Inexact
+        if other <= self.n + self.n_wanted:
+            self.exchanged.setdefault(other, last)
+        return other, 1 if row[last] * row[other] < 0 else -1
 
     def add(self, row: Sequence[int]) -> None:
         tight = normal_ineq(row)
@@ -207,6 +224,8 @@ def _folded(system: _Backwards) -> tuple[Piece, list[tuple[Row, ...]]]:
         divs, values = _candidates(system, leaf, col)
         options.append(tuple(values))
         leaf = Piece(divs, leaf.eqs, leaf.ineqs, (*leaf.values, values[0] if len(values) == 1 else SEVERAL))
+    for col in system.exchanged:
+        options[col - n - 1] = (_wanted(system, leaf).values[col - n - 1],)
     width = n + 1 + len(leaf.divs)
     eqs, ineqs = (tuple([_fitted(r, width) for r in rows]) for rows in (leaf.eqs, leaf.ineqs))
     return Piece(leaf.divs, eqs, ineqs, ()), [tuple([_fitted(v, width) for v in values]) for values in options]
@@ -223,7 +242,24 @@ def _forwards(system: _Backwards, given: Sequence[Row]) -> list[Piece]:
             if len(grown) > MOST_PIECES:
                 raise _Inexact
         leaves = grown
-    return [_unused_left_out(leaf, n) for leaf in leaves]
+    return [_unused_left_out(_wanted(system, leaf), n) for leaf in leaves]
+
+
+def _exchanged(row: Sequence[int], a: int, b: int, way: int) -> list[int]:
+    """The row with two columns exchanged, the one that comes from b with a sign."""
+    out = list(row)
+    out[a], out[b] = way * row[b], row[a]
+    return out
+
+
+def _wanted(system: _Backwards, leaf: Piece) -> Piece:
+    """The piece with the values of exchanged variables in their places."""
+    if not system.exchanged:
+        return leaf
+    values = list(leaf.values)
+    for col, place in system.exchanged.items():
+        values[col - system.n - 1] = _placed(system.kept[place][1][0], system.n, leaf)
+    return Piece(leaf.divs, leaf.eqs, leaf.ineqs, tuple(values))
 
 
 def _without(row: Row, col: int) -> Row:

@@ -122,9 +122,8 @@ def foremost(c: Conjunct, row: Row, n_fixed: int, sign: int, names: Sequence[str
     The value is the first of the variables. A dimension that has a unit coefficient comes last, so that it is defined
     by the value and the others; they are eliminated like existentials.
     """
-    at = next((d for d in range(c.n - 1, n_fixed - 1, -1) if row[1 + d] in (1, -1)), None)
-    if at is None:
-        return None
+    last = [d for d in range(n_fixed, c.n) if row[1 + d]]
+    at = max(last, key=lambda d: (row[1 + d] in (1, -1), d), default=c.n - 1)
     order = [*range(n_fixed), *[d for d in range(n_fixed, c.n) if d != at], at]
     places = [0] * c.n
     for place, d in enumerate(order):

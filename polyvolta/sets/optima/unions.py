@@ -122,7 +122,7 @@ def _without(c: Conjunct, knives: Sequence[Conjunct | None]) -> list[Conjunct]:
 
 
 def _knife(c: Conjunct, divs: Divs, order: Order) -> Conjunct | None:
-    """The conjunct in an order, whose rows come first: cuts along them are borders of the result, others may be none."""
+    """The conjunct in an order, whose rows come last: behind cuts along the others they say less."""
     k = _narrowed(c, divs, *order)
     return k and Conjunct(k.n, k.divs, k.eqs, tuple(sorted(k.ineqs, key=lambda r: r not in c.ineqs)))
 
