@@ -172,10 +172,11 @@ def extremal_pieces(
     pieces = None if row is None else foremost(c, row, n_fixed, sign, names[:n_fixed])
     if pieces is not None:
         return pieces
-    both = _with_value(c, names, e)
+    at = next((d for d in range(n_fixed, c.n) if e == var(names[d])), c.n)  # the value is a dimension already
+    both = c if at < c.n else _with_value(c, names, e)
     if both is None or both.is_empty:
         return []
-    alone = pj.project(both, tuple(range(n_fixed, c.n)))
+    alone = pj.project(both, tuple([d for d in range(n_fixed, c.n) if d != at]))
     try:
         return folded_optimum(alone, n_fixed, sign, names[:n_fixed], where) if alone is not None else []
     except Unbounded:
