@@ -16,7 +16,7 @@ from ..conjuncts import conjunct as cj
 from ..conjuncts.conjunct import Conjunct, Row, lifted, moved_divs, shared_divs
 from ..conjuncts.implies import subtract
 from ..conjuncts.project import prune, with_known_divs
-from ..engine.rows import dot, negate, replaced
+from ..engine.rows import combine, dot, negate, replaced
 from ..hulls.coalesce import plainly_coalesced
 
 SEVERAL = 3  # pieces up to which an optimum's pieces are as differences make them
@@ -116,9 +116,22 @@ def _without(c: Conjunct, knives: Sequence[Conjunct | None]) -> list[Conjunct]:
     """What is left of a conjunct beside some knives."""
     left = [c]
     for knife in sorted(filter(None, knives), key=lambda k: len(k.eqs) + len(k.ineqs)):
-        for k in with_known_divs(knife) if left else ():
+        for k in map(_plain, with_known_divs(knife)) if left else ():
             left = [piece for x in left for piece in subtract(x, k)]
     return left
+
+
+def _plain(c: Conjunct) -> Conjunct:
+    """The same points, the inequalities without floors that the equalities give: `N <= i` beside i = 3 floor(i/3).
+
+    What is cut off along such a row has no floor, and is more often one with its neighbours. It is no normal form.
+    """
+    base, rows = 1 + c.n, c.ineqs
+    for eq in c.eqs:
+        col = max(compress(range(len(eq)), eq))
+        if col >= base:
+            rows = tuple([combine(1, r, -(r[col] // eq[col]), eq) if r[col] % eq[col] == 0 else r for r in rows])
+    return c if rows is c.ineqs else Conjunct(c.n, c.divs, c.eqs, rows)
 
 
 def _knife(c: Conjunct, divs: Divs, order: Order) -> Conjunct | None:
