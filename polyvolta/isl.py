@@ -25,6 +25,7 @@ import polyvolta.sets as _sets
 from polyvolta.sched.by_isl import HOMES
 from polyvolta.sets import *  # noqa: F403 - every name of the sets, by their list
 from polyvolta.sets.budgets import metered
+from polyvolta.sets.by_isl.functions.multi_union import MultiUnionPwAff as MultiUnionPwAff
 from polyvolta.sets.by_isl.objects.lists import ELEMENTS, ListOf
 from polyvolta.sets.by_isl.polynomials.placed import PlacedPolynomial
 from polyvolta.sets.values.unions import UnionMap as UnionMap
@@ -61,7 +62,7 @@ if not TYPE_CHECKING:  # a checker knows the values, which are sets and relation
     from polyvolta.sets.by_isl.basic import BasicSet as BasicSet
 
 Aff = _sets.PwAff  # type: ignore[misc, assignment]  # isl's is a function
-UnionPwAff = UnionPwMultiAff = MultiUnionPwAff = UnionMap  # functions of several tuples are relations
+UnionPwAff = UnionPwMultiAff = MultiUnionPwAff  # functions of several tuples are relations
 QPolynomial = PlacedPolynomial  # type: ignore[misc, assignment]  # isl's lies in a space
 
 

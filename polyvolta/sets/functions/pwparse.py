@@ -33,19 +33,28 @@ def parse_piecewise(text: str) -> tuple[tuple[str, ...], Space, list[Cell]]:
     SpaceMismatch : the pieces are in several spaces.
     NotAFunction : two pieces give different values at one point.
     """
+    params, found = parse_pieces(text)
+    if len(found) > 1:
+        (first, _), (second, _), *_ = found
+        raise SpaceMismatch("a function has pieces in one space", where=f"{first}\n{second}")
+    return params, *(found[0] if found else (Space(PARAMS, Tuple(None, ("o0",))), []))
+
+
+def parse_pieces(text: str) -> tuple[tuple[str, ...], list[tuple[Space, list[Cell]]]]:
+    """Parameters, and of each space the disjoint cells of a function; see `parse_piecewise`."""
     parser = FunctionParser(text)
     try:
         params, parts = parser.whole_text()
     except RecursionError:
         raise parser.error("the text is nested too deeply") from None
-    space = parts[0][0] if parts else Space(PARAMS, Tuple(None, ("o0",)))
-    cells = []
+    spaces: dict[tuple, tuple[Space, list[Cell]]] = {}
     for other, found in parts:
-        if other.key != space.key:
-            raise SpaceMismatch("a function has pieces in one space", where=f"{space}\n{other}")
+        space, cells = spaces.setdefault(other.key, (other, []))
         table = dict(zip(other.dims[: other.n_in], space.dims[: space.n_in], strict=True))
         cells += [(c, tuple(e.subs(table) for e in values)) for c, values in found]
-    return params, space, disjoint((*params, *space.dims[: space.n_in]), cells, text.strip())
+    return params, [
+        (space, disjoint((*params, *space.dims[: space.n_in]), cells, text.strip())) for space, cells in spaces.values()
+    ]
 
 
 class FunctionParser(ConjunctParser):

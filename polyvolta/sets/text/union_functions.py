@@ -3,8 +3,11 @@
     [N] -> L[{ S[i, j] -> [(i)]; T[i] -> [(N)] }, { S[i, j] -> [(j)]; T[i] -> [(0)] }]
 
 is the relation of `S[i, j]` to `L[i, j]` and of `T[i]` to `L[N, 0]`, where all values are there. A domain may follow,
-`(L[{ S[i] -> [(i)] }] : { S[i] : i > 0 })`, and has to without a value, `(L[] : { S[i] : i > 0 })`. A tuple may wrap
-two others, `[A[{ S[i] -> [(i)] }] -> B[{ S[i] -> [(0)] }]]`.
+`(L[{ S[i] -> [(i)] }] : { S[i] : i > 0 })`, and has to without a value, `(L[] : { S[i] : i > 0 })`: `L[]` is known
+everywhere, which no relation says. A tuple may wrap two others, `[A[{ S[i] -> [(i)] }] -> B[{ S[i] -> [(0)] }]]`.
+
+isl's functions of several tuples have values that are expressions, `{ S[i] -> [i + 1]; T[i] -> [0] }`, and may be of
+parameters alone, `[N] -> { [N] }`; `parse_functions` reads these.
 """
 
 from __future__ import annotations
@@ -14,14 +17,14 @@ from functools import reduce
 from typing import TYPE_CHECKING
 
 from ..errors import SetSyntaxError
-from ..values.space import Space, Tuple
+from ..values.space import PARAMS, Space, Tuple
 from .tokens import NAME, syntax_error
 
 if TYPE_CHECKING:
     from ..values.map import Map
     from ..values.set import Set
 
-PARAMS = re.compile(r"\s*(\[[^\[\]{}()]*\]\s*->\s*)?")
+CONTEXT = re.compile(r"\s*(\[[^\[\]{}()]*\]\s*->\s*)?")
 HEAD = re.compile(rf"\s*(?:\(|({NAME.pattern})?\s*\[)")
 SPACE = re.compile(r"\s*")
 
@@ -32,7 +35,7 @@ def is_tuple_of_functions(text: str) -> bool:
     >>> is_tuple_of_functions("[{ S[i] -> [(i)] }]"), is_tuple_of_functions("[N] -> { S[i] -> [(i)] }")
     (True, False)
     """
-    params = PARAMS.match(text)
+    params = CONTEXT.match(text)
     return params is not None and HEAD.match(text, params.end()) is not None
 
 
@@ -51,11 +54,36 @@ def parse_tuple(text: str) -> Map:
     return _Reader(text).whole()
 
 
-class _Reader:
-    """A text, and how far it was read."""
+def parse_functions(text: str) -> Map:
+    """The relation that a text says of functions of several tuples, whose values are expressions, or of a tuple of them.
 
-    def __init__(self, text: str) -> None:
-        params = PARAMS.match(text)
+    What has no input is one of parameters: `L[]`, known everywhere, or `A[{ [4] }]`.
+
+    Raises
+    ------
+    SetSyntaxError : it says none, with the place.
+    NotAFunction : two pieces give different values at one point.
+
+    >>> print(parse_functions("{ S[i] -> [i + 1]; T[] -> A[0] }"))
+    { S[i] -> [i + 1]; T[] -> A[0] }
+    """
+    if is_tuple_of_functions(text):
+        return _Reader(text, True).whole()
+    from ..functions.multi_pwaff import MultiPwAff
+    from ..functions.pwparse import parse_pieces
+    from ..values.map import Map
+
+    params, found = parse_pieces(text)
+    graphs = [MultiPwAff._of(params, space, cells).as_map() for space, cells in found]
+    return reduce(lambda a, b: a | b, graphs, Map._of(params, []))
+
+
+class _Reader:
+    """A text, and how far it was read; with `everywhere`, functions may be without inputs."""
+
+    def __init__(self, text: str, everywhere: bool = False) -> None:
+        self.everywhere = everywhere
+        params = CONTEXT.match(text)
         assert params is not None
         self.text, self.at = text, params.end()
         self.params = params[1] or ""
@@ -76,9 +104,13 @@ class _Reader:
     def joined(self, out: Tuple, domain: Set | None, start: int) -> Map:
         """The members side by side, on the domain."""
         from ..values.map import Map
+        from ..values.set import Set
 
         members = self.members
         of_params = domain is not None and [s.out.key for s, _ in domain.parts] == [domain.params().space.out.key]
+        if not members and self.everywhere and (domain is None or of_params):
+            known = Set(f"{self.params}{{ : }}") if domain is None else domain
+            return Map._of(known.param_names, [(Space(PARAMS, out), cs) for _, cs in known.parts])
         if not members:
             if domain is None or of_params:
                 hint = "write ([] : { S[i] }), or Map('{ S[i] -> [] }')"
@@ -130,7 +162,7 @@ class _Reader:
         while not closed:
             if self.here() != "{":
                 raise self.wrong("expected '{ S[i] -> [(i)]; ... }'")
-            self.members.append(_member(self.text, self.params, *self.set()))
+            self.members.append(_member(self.text, self.params, *self.set(), self.everywhere))
             closed = self.eat("]")
             if not closed and not self.eat(","):
                 raise self.wrong("expected ',' or ']'")
@@ -147,7 +179,7 @@ class _Reader:
         from ..values.set import Set
 
         self.here()
-        own = PARAMS.match(self.text, self.at)
+        own = CONTEXT.match(self.text, self.at)
         params, start = self.params, self.at
         if own is not None and own[1]:
             params, self.at = "", own.end()
@@ -175,12 +207,12 @@ def _shifted(text: str, wrong: SetSyntaxError, by: int) -> SetSyntaxError:
     return syntax_error(text, max(at, 0), wrong.message, wrong.hint)
 
 
-def _member(text: str, params: str, start: int, end: int) -> Map:
+def _member(text: str, params: str, start: int, end: int, everywhere: bool) -> Map:
     """One of the functions as a relation; a mistake in it is shown where it stands."""
     from ..values.map import Map
 
     try:
-        m = Map(params + text[start:end])
+        m = (parse_functions if everywhere else Map)(params + text[start:end])
     except SetSyntaxError as wrong:
         raise _shifted(text, wrong, start - len(params) if wrong.at >= len(params) else -len(text)) from None
     if any(space.n_out != 1 or space.out.name or space.out.inner for space, _ in m.parts) or not m.is_single_valued():

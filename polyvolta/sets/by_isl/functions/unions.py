@@ -24,6 +24,26 @@ if TYPE_CHECKING:
     from ...values.set import Set
 
 
+def is_everywhere(f: Map) -> bool:
+    """Whether it is a tuple of no functions on no points, a function wherever a condition on parameters holds."""
+    return len(f.parts) == 1 and f.parts[0][0].source.of_params and not f.parts[0][0].out.dims
+
+
+def on_points(f: Map, points: Set) -> Map:
+    """A tuple of no functions on the points of a set alone, for the parameters for which it is known."""
+    if not is_everywhere(f) or points.is_params():
+        return f
+    there = points.intersect_params(f.domain().params())
+    return f._of(there.param_names, [(Space(s.out, f.space.out), cs) for s, cs in there.parts])
+
+
+def alongside(f: Map, g: Map) -> tuple[Map, Map]:
+    """Two functions, of which one without functions is on the points of the other."""
+    if is_everywhere(f) == is_everywhere(g):
+        return f, g
+    return on_points(f, g.domain()), on_points(g, f.domain())
+
+
 def _combined(self: Map, other: Map, sign: str, strict: bool) -> list[Map]:
     """The sums or differences of the parts of two functions that have inputs and outputs in the same spaces.
 
@@ -50,7 +70,8 @@ def pointwise(sign: str) -> Callable[[Map, Map], Map]:
     """A method that gives the sums or differences of two functions where both have a value."""
 
     def method(self: Map, other: Map) -> Map:
-        return union(self, _combined(self, other, sign, not self._is_union))
+        a, b = alongside(self, need_map(other, "a sum of functions"))
+        return union(a, _combined(a, b, sign, not self._is_union))
 
     method.__doc__ = f"The function f {sign} g, where both have a value; exact."
     return method
@@ -71,7 +92,17 @@ def from_list(space: Space, functions: Iterable[Any]) -> Map:
 
 
 def union_add(self: Map, other: Map) -> Map:
-    """The sum where both have a value, and where one has one, that; exact."""
+    """The sum where both have a value, and where one has one, that; exact.
+
+    Raises
+    ------
+    SpaceMismatch : one is known everywhere for some parameters alone, the other at some points.
+    """
+    if is_everywhere(self) != is_everywhere(other):
+        known, at = (self, other) if is_everywhere(self) else (other, self)
+        if known.domain().is_universe():
+            return known
+        raise SpaceMismatch("points and a condition on parameters have no union", where=f"{known}\n{at}")
     both = union(self, _combined(self, other, "+", True))
     if both.is_empty():
         return self | other
@@ -129,9 +160,14 @@ def zero_union_set(self: Map) -> Set:
     return self.intersect_range(zeros._of(zeros.param_names, parts)).domain()
 
 
+def _on_ends(pairs: Map, f: Any) -> Map:  # noqa: ANN401
+    """A function on both points of some pairs, of which one without functions may be known everywhere."""
+    return on_points(graph_of(f), pairs.domain() | pairs.range())
+
+
 def eq_at(self: Map, f: Any) -> Map:  # noqa: ANN401
     """The pairs whose two points have the same value of a function."""
-    graph = graph_of(f)
+    graph = _on_ends(self, f)
     return self & graph.apply_range(graph.reverse())
 
 
@@ -139,7 +175,7 @@ def lex_at(name: str) -> Callable[[Map, Any], Map]:
     """A method that keeps the pairs whose values of a function are in lexicographic order."""
 
     def method(self: Map, f: Any) -> Map:  # noqa: ANN401
-        graph = graph_of(f)
+        graph = _on_ends(self, f)
         return self & getattr(graph, name)(graph)
 
     method.__doc__ = f"The pairs (x, y) of which (f(x), f(y)) are as `{name}` says."

@@ -1,0 +1,88 @@
+"""`MultiUnionPwAff` of `polyvolta.isl`, isl's functions of several tuples, which are union relations.
+
+A tuple of no functions, `L[]`, has a value
+everywhere, or wherever a condition on parameters holds, `(L[] : { : N > 0 })`, and a function may be of parameters alone, `{ [N] }`. Where it meets another function, or
+points, it is one on these.
+
+>>> from polyvolta.isl import MultiAff, UnionSet
+>>> everywhere, f = MultiUnionPwAff("[N] -> (L[] : { : N > 0 })"), MultiUnionPwAff("A[{ S[i] -> [i] : i < 9 }]")
+>>> print(everywhere, everywhere.range_product(f), sep="; ")
+[N] -> (L[] : { : N >= 1 }); [N] -> { S[i] -> [L[] -> A[i]] : N >= 1 and i <= 8 }
+>>> print(everywhere.intersect_domain(UnionSet("{ S[i] }")), everywhere.apply_multi_aff(MultiAff("[N] -> { L[] -> D[N] }")))
+[N] -> { S[i] -> L[] : N >= 1 } [N] -> { D[(N)] : N >= 1 }
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...errors import SetSyntaxError
+from ...text.union_functions import parse_functions
+from ...values.map import Map
+from ...values.set import Set
+from ...values.unions import UnionMap, Unions
+from .unions import alongside, graph_of, is_everywhere, on_points, pulled_back
+
+
+class FunctionsType(Unions):
+    """The type of the class, of which all union relations are instances: what gives functions may give these."""
+
+    def __instancecheck__(cls, value: object) -> bool:
+        return isinstance(value, UnionMap)
+
+
+def _read(text: str) -> Map:
+    """The function of a text, which may say a relation that is one: functions print so, `{ S[i] -> [j] : 2j = i }`."""
+    try:
+        return parse_functions(text)
+    except SetSyntaxError:
+        m = Map(text)
+        if not m.is_single_valued():
+            raise
+        return m
+
+
+class MultiUnionPwAff(UnionMap, metaclass=FunctionsType):
+    """A function of points of any tuples, from isl's text of one; see the module, and `UnionMap` for its methods."""
+
+    __slots__ = ()
+
+    def __init__(self, text: str, context: object = None) -> None:
+        m = _read(text) if isinstance(text, str) else UnionMap(text)
+        self._fill(m.param_names, m.parts)
+
+    def __str__(self) -> str:
+        if len(self.parts) != 1 or not self.parts[0][0].source.of_params:
+            return super().__str__()
+        if not is_everywhere(self):
+            return str(self.as_multi_pw_aff())
+        known, tup = self.domain(), self.space.out
+        head, brace, condition = str(known).partition("{")
+        return head + (f"{tup}" if known.is_universe() else f"({tup} : {brace}{condition})")
+
+    def intersect_domain(self, points: Set) -> UnionMap:
+        """The function at the points of a set alone, or, where it is one of parameters, for these."""
+        if points.is_params():
+            return self.intersect_params(points)
+        found: UnionMap = super(MultiUnionPwAff, on_points(self, points)).intersect_domain(points)
+        return found
+
+    def range_product(self, other: UnionMap) -> UnionMap:
+        """The values of both in one tuple that wraps theirs, where both have some."""
+        f, g = alongside(self, other)
+        return UnionMap.range_product(f, g)
+
+    def flat_range_product(self, other: UnionMap) -> UnionMap:
+        """The values of both in one tuple, where both have some."""
+        f, g = alongside(self, other)
+        return UnionMap.flat_range_product(f, g)
+
+    def factor_range(self) -> UnionMap:
+        """The second values, of values that are wrapped pairs."""
+        return self.range_factor_range()
+
+    def pullback_union_pw_multi_aff(self, inputs: Any) -> UnionMap:  # noqa: ANN401
+        """The function of what another function gives; one that is known everywhere, for its parameters."""
+        if is_everywhere(self):
+            return self.intersect_params(graph_of(inputs).domain().params())
+        return pulled_back(self, inputs)  # type: ignore[return-value]

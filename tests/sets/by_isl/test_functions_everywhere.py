@@ -1,0 +1,102 @@
+"""Tuples of no functions, known everywhere or for some parameters, and functions of parameters alone, beside islpy."""
+
+import pytest
+
+import polyvolta.isl as ours
+from polyvolta.sets import SetSyntaxError, SpaceMismatch
+from polyvolta.sets.by_isl.functions.unions import is_everywhere
+
+isl = pytest.importorskip("islpy")
+
+NO_FUNCTIONS = ["C[]", "[N] -> (C[] : { : N >= 0 })", "[N] -> (C[] : { : N < 9 })", "(C[] : { A[i, j] : i >= j })",
+                "[N] -> (C[] : { A[i, j] : i <= N; B[] })", "(C[] : { })"]  # fmt: skip
+FUNCTIONS = ["D[{ A[i, j] -> [i + j] : i > 3; B[] -> [7] }]", "[N] -> D[{ A[i, j] -> [N] }, { A[i, j] -> [i // 2] }]"]
+SETS = ["{ A[i, j] : i < 5 }", "[N] -> { A[i, N]; B[] : N > 3 }", "{ C[] }", "[M] -> { C[] : M > 2 }"]
+
+
+def same(a, b):
+    """Whether a value and one of isl's are the same function or set, in isl's text."""
+    kind = ours.UnionSet if isinstance(b, isl.UnionSet) else ours.MultiUnionPwAff
+    b = kind(str(b))
+    return a.is_equal(b) and (kind is ours.UnionSet or is_everywhere(a) == is_everywhere(b))
+
+
+def answers(text, call):
+    """What a call gives of the function of a text, on both sides; None where it is an error."""
+    found = []
+    for module, error in ((ours, ours.Error), (isl, isl.Error)):
+        try:
+            found.append(call(module, module.MultiUnionPwAff(text)))
+        except error:
+            found.append(None)
+    return found
+
+
+@pytest.mark.parametrize("text", [*NO_FUNCTIONS, *FUNCTIONS, "C[B[] -> [A[] -> D[]]]", "A[{ }]"])
+def test_what_prints_is_read(text):
+    f = ours.MultiUnionPwAff(text)
+    back = ours.MultiUnionPwAff(str(f))
+    assert back.is_equal(f) and str(back) == str(f) and is_everywhere(back) == is_everywhere(f)
+    assert same(f, isl.MultiUnionPwAff(text))
+    assert same(f.domain(), isl.MultiUnionPwAff(text).domain()) or f.domain().is_params()
+
+
+@pytest.mark.parametrize("name", ["add", "sub", "union_add", "range_product"])
+@pytest.mark.parametrize("first", NO_FUNCTIONS)
+def test_two_functions(first, name):
+    met = 0
+    for second in [*NO_FUNCTIONS, *FUNCTIONS]:
+        a, b = answers(first, lambda m, f: getattr(f, name)(m.MultiUnionPwAff(second)))
+        assert (a is None) >= (b is None) or name in ("add", "sub", "union_add") and second in FUNCTIONS
+        if a is not None and b is not None:
+            assert same(a, b), (second, str(a), str(b))
+            met += 1
+    assert met >= 4
+
+
+@pytest.mark.parametrize("text", NO_FUNCTIONS)
+def test_sets_and_functions_of_functions(text):
+    calls = [lambda m, f, s=s: f.intersect_domain(m.UnionSet(s)) for s in SETS[:2]]
+    calls += [lambda m, f, s=s: f.intersect_range(m.Set(s)) for s in SETS[2:]]
+    calls += [lambda m, f: f.intersect_params(m.Set("[M, N] -> { : M > N }")), lambda m, f: f.zero_union_set()]
+    calls += [lambda m, f: f.reset_tuple_id(m.dim_type.set), lambda m, f: f.gist_params(m.Set("[N] -> { : N >= 0 }"))]
+    calls += [lambda m, f: f.apply_multi_aff(m.MultiAff("[K] -> { C[] -> D[K, 5] }"))]
+    calls += [lambda m, f: f.apply_pw_multi_aff(m.PwMultiAff("[K] -> { C[] -> D[K] : K > 3; C[] -> D[-K] : K < 0 }"))]
+    inner = "[K] -> { S[i] -> A[i, K] : K > 0; T[i] -> B[] }"
+    calls += [lambda m, f: f.pullback_union_pw_multi_aff(m.UnionPwMultiAff(inner))]
+    for k, call in enumerate(calls):
+        a, b = answers(text, call)
+        assert a is not None and b is not None and (same(a, b) or k == 5 and a.is_params()), (k, str(a), str(b))
+
+
+@pytest.mark.parametrize("text", NO_FUNCTIONS)
+def test_pairs_at_which_two_values_are_alike(text):
+    for name in ("eq", "lex_le", "lex_lt", "lex_ge", "lex_gt"):
+        method = f"{name}_at_multi_union_pw_aff"
+        pairs = "[M] -> { A[i, j] -> B[] : i < M; B[] -> A[i, i] }"
+        a, b = answers(text, lambda m, f, method=method: getattr(m.UnionMap(pairs), method)(f))
+        assert a.is_equal(ours.UnionMap(str(b)))
+
+
+def test_functions_of_parameters():
+    f = ours.MultiUnionPwAff("[N] -> A[{ [4] }, { [N + 1] }]")
+    assert str(f) == "[N] -> { A[(4), (N + 1)] }"
+    assert f.bind("{ A[K, M] }").is_equal(ours.UnionSet("[K = 4, M, N] -> { : M = N + 1 }"))
+    assert (
+        ours.UnionPwAff("[N] -> { [N] : N > 3; [0] : N < 0 }")
+        .intersect_params(ours.Set("[N] -> { : N < 3 }"))
+        .is_equal(ours.UnionPwAff("[N] -> { [0] : N < 0 }"))
+    )
+    assert isinstance(ours.UnionMap("{ A[] -> [4] }"), ours.UnionPwAff) and not isinstance(
+        ours.Map("{ A[] -> [4] }"), ours.UnionPwAff
+    )
+
+
+def test_what_is_no_function_is_refused():
+    for text in ("{ A[i] -> [j] : j > i }", "[N] -> { A[M] -> [K] }", "C[", "{ A[i] -> [i]; A[i] -> [0] }"):
+        with pytest.raises((SetSyntaxError, ours.Error)):
+            ours.UnionPwMultiAff(text)
+    with pytest.raises(SpaceMismatch, match="no union"):
+        known = ours.MultiUnionPwAff("[N] -> (C[] : { : N >= 0 })")
+        known.union_add(ours.MultiUnionPwAff("(C[] : { A[] })"))
+    assert ours.UnionPwAff("{ [i] -> [j] : 2j = i }").is_equal(ours.UnionMap("{ [i] -> [j] : 2j = i }"))
