@@ -14,12 +14,15 @@ points, it is one on these.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
-from ...errors import SetSyntaxError
+from ...errors import SetSyntaxError, SpaceMismatch
 from ...text.union_functions import parse_functions
+from ...values import kinds
 from ...values.map import Map
 from ...values.set import Set
+from ...values.space import Space
 from ...values.unions import UnionMap, Unions
 from .unions import alongside, graph_of, is_everywhere, on_points, pulled_back
 
@@ -80,6 +83,23 @@ class MultiUnionPwAff(UnionMap, metaclass=FunctionsType):
     def factor_range(self) -> UnionMap:
         """The second values, of values that are wrapped pairs."""
         return self.range_factor_range()
+
+    def set_tuple_id(self, kind: Any, name: str | None) -> UnionMap:  # noqa: ANN401
+        """The same values in tuples of another name, whose kind, `dim_type.set`, is the only one that these have.
+
+        Raises
+        ------
+        SpaceMismatch : the kind is another one.
+        """
+        if kind not in (kinds.dim_type.out, kinds.dim_type.set):
+            raise SpaceMismatch(f"a function of several tuples has none of kind {kind}", where=str(self))
+        return self._of(self.param_names, [(Space(s.inp, replace(s.out, name=name)), cs) for s, cs in self.parts])
+
+    set_tuple_name = set_tuple_id
+
+    def reset_tuple_id(self, kind: Any) -> UnionMap:  # noqa: ANN401
+        """The same values in tuples without a name; see `set_tuple_id`."""
+        return self.set_tuple_id(kind, None)
 
     def pullback_union_pw_multi_aff(self, inputs: Any) -> UnionMap:  # noqa: ANN401
         """The function of what another function gives; one that is known everywhere, for its parameters."""
