@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING
 from ..conjuncts import conjunct as cj
 from ..engine.rows import Row
 from ..errors import NotSupported, need_function
+from ..functions.members import MultiFunction
+from ..functions.rational import RationalPwAff
 from ..rationals.duals import relaxed
 from ..rationals.polyhedron import Polyhedron, project
 from ..rationals.rational import RationalSet
 from ..rationals.vertices import chambers, corners
 from ..values.space import PARAMS, Space
-from .functions.quotients import MultiQuotient
 
 if TYPE_CHECKING:
     from ..functions.multi_pwaff import MultiPwAff
@@ -28,14 +29,14 @@ class Vertex:
     """A vertex of a set: where it is, and for which parameters; see `compute_vertices`."""
 
     id: int
-    expr: MultiPwAff | MultiQuotient
+    expr: MultiPwAff | MultiFunction
     domain: Set
 
     def get_id(self) -> int:
         """Its number among the vertices of the set, from 0."""
         return self.id
 
-    def get_expr(self) -> MultiPwAff | MultiQuotient:
+    def get_expr(self) -> MultiPwAff | MultiFunction:
         """Where it is: a function of the parameters, of fractions where its coordinates are."""
         return self.expr
 
@@ -128,14 +129,16 @@ def _parameters(self: Set, domain: Polyhedron) -> Set:
     return self._of(self.param_names, [(NOWHERE, () if c is None else (c,))])
 
 
-def _expression(self: Set, space: Space, values: Sequence[Row]) -> MultiPwAff | MultiQuotient:
+def _expression(self: Set, space: Space, values: Sequence[Row]) -> MultiPwAff | MultiFunction:
     """The function of the parameters whose coordinates are these; see `Corner`."""
     m, n = len(self.param_names), len(values)
     dens = tuple([row[-1] for row in values])
     rows = [(*row[:-1], *[-int(j == k) for j in range(n)]) for k, row in enumerate(values)]
     graph = self._of(self.param_names, [(space, (cj.sure(cj.normalise(m + n, (), rows, ())),))])
     whole = graph.as_pw_multi_aff()  # type: ignore[attr-defined]
-    return whole if set(dens) <= {1} else MultiQuotient(whole, dens)
+    return whole if set(dens) <= {1} else MultiFunction.of(
+        whole.space, [RationalPwAff.of(f, den) for f, den in zip(whole, dens, strict=True)]
+    )
 
 
 METHODS = (("Set", "compute_vertices", compute_vertices),)

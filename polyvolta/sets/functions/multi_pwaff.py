@@ -21,7 +21,7 @@ from ..values.aff import Aff
 from ..values.build import affs_of, expression
 from ..values.space import PARAMS, Space, Tuple, distinct, position
 from .cells import Cell, disjoint
-from .piecewise import Piecewise, check_function
+from .piecewise import Piecewise, check_function, shared
 from .pwaff import ONE, PwAff
 from .pwparse import parse_piecewise
 
@@ -184,6 +184,10 @@ class MultiPwAff(Piecewise):
         a, b = self._aligned(other, "a range product")
         out = Tuple(None, _outs(a.space.n_out + b.space.n_out))
         return MultiPwAff._of(a.param_names, Space(a.inp, out), ((c, x + y) for c, x, y in a._joined(b)))
+
+
+shared(MultiPwAff, "__add__ __sub__ range_product flat_range_product product union_add is_equal pullback")
+shared(MultiPwAff, "pullback_multi_aff pullback_multi_pw_aff pullback_pw_multi_aff")
 
 
 def _integer(value: Any) -> int:

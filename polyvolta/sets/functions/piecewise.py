@@ -15,6 +15,7 @@ Values are integers. Where isl would make `i/2` a rational value, this library r
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import wraps
 from itertools import product
 from typing import TYPE_CHECKING, Any, Self
 
@@ -46,6 +47,7 @@ class Piecewise(metaclass=Named):
     space: Space
     folded: tuple[Piece, ...]
     _cells: tuple[Cell, ...] | None
+    _takes_over = False
 
     if not TYPE_CHECKING:  # a checker knows what there is
 
@@ -472,6 +474,23 @@ def check_function(value: object, what: str) -> None:
             where=f"{value!r}",
             hint="a map becomes one by as_multi_pw_aff()",
         )
+
+
+def shared(cls: type, names: str) -> None:
+    """Let some methods of a class leave it to another argument that takes over, one of fractions, say, to compute."""
+    for name in names.split():
+        setattr(cls, name, _shared(name, getattr(cls, name)))
+
+
+def _shared(name: str, f: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(f)
+    def method(self: Any, *others: Any, **named: Any) -> Any:  # noqa: ANN401
+        for other in others:
+            if getattr(type(other), "_takes_over", False):
+                return getattr(other._taking(self), name)(*others, **named)
+        return f(self, *others, **named)
+
+    return method
 
 
 def _coordinate(value: Any, name: str) -> object:

@@ -20,7 +20,7 @@ from ..values.aff import Aff
 from ..values.shape import need_set
 from ..values.space import Space, Tuple, whole
 from .cells import Cell, disjoint, refined
-from .piecewise import Piecewise
+from .piecewise import Piecewise, shared
 from .pwparse import parse_piecewise
 
 if TYPE_CHECKING:
@@ -356,6 +356,11 @@ class PwAff(Piecewise):
         16
         """
         return overall(self, 1)
+
+
+shared(PwAff, "__add__ __radd__ __sub__ __mul__ __rmul__ __truediv__ min max union_add union_min union_max union_prefer")
+shared(PwAff, "cond le_set lt_set ge_set gt_set eq_set ne_set is_equal pullback")
+shared(PwAff, "pullback_multi_aff pullback_multi_pw_aff pullback_pw_multi_aff")
 
 
 def _number(e: Aff, what: str) -> int:

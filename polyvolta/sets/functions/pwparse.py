@@ -10,7 +10,9 @@ the function of parameters to the integers that has no value anywhere.
 
 from __future__ import annotations
 
+from functools import reduce
 from itertools import product
+from typing import Any
 
 from ..conjuncts.conjunct import Conjunct
 from ..errors import SpaceMismatch
@@ -43,22 +45,34 @@ def parse_piecewise(text: str) -> tuple[tuple[str, ...], Space, list[Cell]]:
 def parse_pieces(text: str) -> tuple[tuple[str, ...], list[tuple[Space, list[Cell]]]]:
     """Parameters, and of each space the disjoint cells of a function; see `parse_piecewise`."""
     parser = FunctionParser(text)
-    try:
-        params, parts = parser.whole_text()
-    except RecursionError:
-        raise parser.error("the text is nested too deeply") from None
-    spaces: dict[tuple, tuple[Space, list[Cell]]] = {}
-    for other, found in parts:
-        space, cells = spaces.setdefault(other.key, (other, []))
-        table = dict(zip(other.dims[: other.n_in], space.dims[: space.n_in], strict=True))
-        cells += [(c, tuple(e.subs(table) for e in values)) for c, values in found]
-    return params, [
-        (space, disjoint((*params, *space.dims[: space.n_in]), cells, text.strip())) for space, cells in spaces.values()
-    ]
+    return parser.joined(*parser.everything())
 
 
 class FunctionParser(ConjunctParser):
     """A parser of functions, whose outputs are expressions by cases."""
+
+    conditional = False  # whether an output has a condition of its own
+
+    def everything(self) -> tuple[tuple[str, ...], list[Any]]:
+        """Parameters, and what is found of each piece of the text."""
+        try:
+            return self.whole_text()
+        except RecursionError:
+            raise self.error("the text is nested too deeply") from None
+
+    def joined(
+        self, params: tuple[str, ...], parts: list[tuple[Space, list[Cell]]]
+    ) -> tuple[tuple[str, ...], list[tuple[Space, list[Cell]]]]:
+        """The pieces of each space together, disjoint."""
+        spaces: dict[tuple, tuple[Space, list[Cell]]] = {}
+        for other, found in parts:
+            space, cells = spaces.setdefault(other.key, (other, []))
+            table = dict(zip(other.dims[: other.n_in], space.dims[: space.n_in], strict=True))
+            cells += [(c, tuple(e.subs(table) for e in values)) for c, values in found]
+        return params, [
+            (space, disjoint((*params, *space.dims[: space.n_in]), cells, self.text.strip()))
+            for space, cells in spaces.values()
+        ]
 
     def whole_text(self) -> tuple[tuple[str, ...], list[tuple[Space, list[Cell]]]]:
         context = self.parameters() if self.at("[") else []
@@ -78,24 +92,28 @@ class FunctionParser(ConjunctParser):
         if self.arrow():
             inp = self.tuple()
             self.expect("->")
-        out, options = self.outputs()
+        out, members = self.outputs()
         when = list(self.pins)
         if self.eat(":") and not self.at(";", "}"):
             when.append(self.formula())
-        names = (*self.params, *inp.dims)
+        return self.found(Space(inp, out), when, members)
+
+    def found(self, space: Space, when: list[Tree], members: list[list[Option]]) -> tuple[Space, list[Cell]]:
+        """The cells in which all outputs have a value."""
+        names = (*self.params, *space.source.dims)
         cells: list[Cell] = []
-        for more, values in options:
-            found: tuple[Conjunct, ...] = conjuncts(clauses(Node("all", (*when, more))), names)
-            cells += [(c, values) for c in found]
-        return Space(inp, out), disjoint(names, cells, self.text.strip())
+        for more, values in reduce(_both, members, [(Node("all", ()), ())]):
+            pieces: tuple[Conjunct, ...] = conjuncts(clauses(Node("all", (*when, more))), names)
+            cells += [(c, values) for c in pieces]
+        return space, disjoint(names, cells, self.text.strip())
 
     def arrow(self) -> bool:
         """Whether the tuple at this token is followed by an arrow."""
         first = self.k + self.names_tuple(self.k)
         return self.toks[first] == "[" and self.toks[self.closing(first) + 1 : self.closing(first) + 2] == ["->"]
 
-    def outputs(self) -> tuple[Tuple, list[Option]]:
-        """A tuple of expressions: its space, and what it is in each case."""
+    def outputs(self) -> tuple[Tuple, list[list[Option]]]:
+        """A tuple of expressions: its space, and what each is in each case."""
         name = self.tuple_name()
         if not self.at("["):
             raise self.wrong("expected a tuple of expressions such as 'A[(i), (0)]'")
@@ -109,8 +127,8 @@ class FunctionParser(ConjunctParser):
             n = len(left.dims)
             dims = distinct((*left.dims, *right.dims))
             inner = Space(renamed(left, dims[:n]), renamed(right, dims[n:]))
-            return Tuple(name, dims, inner), _both(first, second)
-        options: list[Option] = [(Node("all", ()), ())]
+            return Tuple(name, dims, inner), [*first, *second]
+        members: list[list[Option]] = []
         names: list[str] = []
         while not self.eat("]"):
             names.append(f"o{len(names)}")
@@ -120,10 +138,10 @@ class FunctionParser(ConjunctParser):
             found = self.alternative()
             while self.eat(";"):
                 found += self.alternative()
-            options = _both(options, found)
+            members.append(found)
             if not self.at("]") and not self.eat(","):
                 raise self.wrong("expected ',' or ']'")
-        return Tuple(name, distinct(names)), options
+        return Tuple(name, distinct(names)), members
 
     def component(self) -> list[Option]:
         """An expression, or a piecewise one in parentheses."""
@@ -137,15 +155,20 @@ class FunctionParser(ConjunctParser):
             return found
         value = self.choice()
         value, den = self.cleared(value)
+        return [(all_of(atoms), (self.ratio(v, den, mark),)) for atoms, (v,) in self.cases([value])]
+
+    def ratio(self, value: Aff, den: int, mark: int) -> Aff:
+        """What an output is whose value is an expression by a number."""
         if den != 1:
             hint = f"values are integers: write floor(e/{den}) or e // {den}"
             raise self.error("the value would be a fraction", hint, mark)
-        return [(all_of(atoms), (v,)) for atoms, (v,) in self.cases([value])]
+        return value
 
     def alternative(self) -> list[Option]:
         found = self.component()
         if not self.eat(":"):
             return found
+        self.conditional = True
         condition = self.formula()
         return [(Node("all", (when, condition)), values) for when, values in found]
 

@@ -8,18 +8,22 @@ function.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from math import gcd
 from typing import TYPE_CHECKING
 
 from ..conjuncts.conjunct import Conjunct
 from ..conjuncts.project import with_known_divs
 from ..errors import BudgetExceeded
 from ..text.show import show_relation
+from ..values.aff import Aff
 from ..values.map import Map
 from ..values.space import PARAMS, Space, Tuple
 from .cells import Piece, refined
 from .extreme import Extreme
 
 if TYPE_CHECKING:
+    from ..values.set import Set
+    from .members import MultiFunction
     from .piecewise import Piecewise
 
 NUMBER = Space(PARAMS, Tuple(None, ("o0",)))  # of a function of parameters alone to the integers
@@ -40,15 +44,49 @@ def show_piecewise(f: Piecewise) -> str:
     return f"{head}{{ {'; '.join(texts)} }}"
 
 
+def show_quotient(f: Piecewise, den: int, nan: Set) -> str:
+    """A function of one value over a number, each piece in lowest terms, and NaN on a set."""
+    head = f"[{', '.join(f.param_names)}] -> " if f.param_names else ""
+    texts = [f"{_input(f.inp)}[{value}]{when}" for value, when in _cases(f, den, nan)]
+    return f"{head}{{ {'; '.join(texts)} }}"
+
+
+def show_members(f: MultiFunction) -> str:
+    """A tuple of functions, with the cases of each value in parentheses."""
+    texts = []
+    for member in f.members:
+        num, den, nan = (member.num, member.den, member.nan) if hasattr(member, "num") else (member, 1, None)
+        cases = _cases(num, den, nan) or [("0", " : false")]
+        plain = len(cases) == 1 and not cases[0][1]
+        texts.append(cases[0][0] if plain else f"({'; '.join([value + when for value, when in cases])})")
+    head = f"[{', '.join(f.param_names)}] -> " if f.param_names else ""
+    return f"{head}{{ {_input(f.inp)}{_tuple_text(f.space.out, iter(texts), '{}')} }}"
+
+
+def _cases(f: Piecewise, den: int, nan: Set | None) -> list[tuple[str, str]]:
+    """Values and conditions of a function of one value over a number, and NaN on a set."""
+    texts = [(_quotient(v, den), _condition(f, c)) for c, (v,) in extrema(f)]
+    parts = () if nan is None else nan.align_params(f.param_names).parts
+    return texts + [("NaN", _condition(f, c)) for _, cs in parts for c in cs]
+
+
+def _quotient(value: Extreme, den: int) -> str:
+    """`(value)/den` in lowest terms."""
+    factor = gcd(den, *[n for e in value.options for n in (e.const, *[c for _, c in e.terms])])
+    lowest = [Aff(tuple([(a, c // factor) for a, c in e.terms]), e.const // factor) for e in value.options]
+    text = f"({Extreme(tuple(lowest), value.sign)})"
+    return text if den == factor else f"{text}/{den // factor}"
+
+
 def _input(tup: Tuple) -> str:
     return "" if tup.of_params else f"{tup} -> "
 
 
-def _tuple_text(tup: Tuple, values: Iterator[object]) -> str:
+def _tuple_text(tup: Tuple, values: Iterator[object], form: str = "({})") -> str:
     if tup.inner is not None and tup.inner.inp is not None:
-        first = _tuple_text(tup.inner.inp, values)
-        return f"{tup.name or ''}[{first} -> {_tuple_text(tup.inner.out, values)}]"
-    return f"{tup.name or ''}[{', '.join(f'({next(values)})' for _ in tup.dims)}]"
+        first = _tuple_text(tup.inner.inp, values, form)
+        return f"{tup.name or ''}[{first} -> {_tuple_text(tup.inner.out, values, form)}]"
+    return f"{tup.name or ''}[{', '.join(form.format(next(values)) for _ in tup.dims)}]"
 
 
 def _condition(f: Piecewise, c: Conjunct) -> str:

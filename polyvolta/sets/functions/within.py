@@ -11,7 +11,7 @@ Outside the context the values are any, so
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import gcd, lcm
 from typing import TYPE_CHECKING
 
@@ -124,18 +124,19 @@ def _back(grid: Lattice, names: Sequence[str], steps: Sequence[str]) -> dict[str
 
 def _in_space(e: Aff, back: dict[str, Rational]) -> Aff | None:
     """An expression of the coordinates of a grid, in terms of the points; None where fractions are left."""
-    found = _rational(e, back)
+    found = quotient(e, back)
     return found[0] if found is not None and found[1] == 1 else None
 
 
-def _rational(e: Aff, back: dict[str, Rational]) -> Rational | None:
+def quotient(e: Aff, back: Mapping[str, Rational]) -> Rational | None:
+    """An expression whose names stand for quotients, as one; None of an exclusive or."""
     parts: list[tuple[Aff, int, int]] = [(aff(e.const), 1, 1)]
     for atom, c in e.terms:
         match atom:
             case str():
                 parts.append((*back[atom], c))
             case Floor(inner, den):
-                inside = _rational(inner, back)
+                inside = quotient(inner, back)
                 if inside is None:
                     return None
                 parts.append((inside[0].floordiv(inside[1] * den), 1, c))

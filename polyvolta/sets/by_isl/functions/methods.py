@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from ...conjuncts import conjunct as cj
 from ...errors import NotAffine, SpaceMismatch, kind_of, need_function
+from ...functions.members import MultiFunction
+from ...functions.rational import lifted
 from ...values.space import Space, Tuple, position
 from .. import relations as of_relations
 from ..dimensions.by_kind import extremum
@@ -117,16 +119,9 @@ def related(sign: str) -> Callable[[PwAff, PwAff], Map]:
     return method
 
 
-def scale_down_val(self: PwAff, den: PwAff | int) -> PwAff:
-    """The function divided by a number that divides all its values.
-
-    Raises
-    ------
-    NotAffine : some value would be a fraction.
-    """
-    if not (self % den).ne_set(0).is_empty():
-        raise NotAffine("a value would be a fraction", where=f"({self}) / {den}", hint="use // or ceildiv")
-    return self // den
+def scale_down_val(self: PwAff, den: Any) -> Any:  # noqa: ANN401
+    """The function divided by a number, or by one that is a number on each piece; NaN where that is 0."""
+    return lifted(self) / den
 
 
 def tdiv_q(self: PwAff, den: PwAff | int) -> PwAff:
@@ -172,11 +167,11 @@ def members(self: MultiPwAff) -> list[PwAff]:
     return list(self)
 
 
-def with_member(self: MultiPwAff, pos: int, f: PwAff) -> MultiPwAff:
-    """With another function in the place of a value."""
+def with_member(self: MultiPwAff, pos: int, f: PwAff) -> MultiPwAff | MultiFunction:
+    """With another function in the place of a value, each with its own domain."""
     new = list(self)
     new[position(pos, self.space.out.dims, self.space, "value")] = f
-    return type(self).of(*new, name=self.space.out.name)
+    return MultiFunction.of(self.space, new)
 
 
 def with_numbers(combine: Callable[[Any, int], Any]) -> Callable[[Any, Iterable[int]], Any]:
@@ -186,9 +181,7 @@ def with_numbers(combine: Callable[[Any, int], Any]) -> Callable[[Any, Iterable[
         numbers = tuple(numbers)
         if len(numbers) != self.space.n_out:
             raise SpaceMismatch(f"{len(numbers)} numbers are given for {self.space.n_out} values", where=str(self))
-        for k, n in enumerate(numbers):
-            self = with_member(self, k, combine(member(self, k), n))
-        return self
+        return MultiFunction.of(self.space, map(combine, self, numbers))
 
     method.__doc__ = "Each value combined with the number of its position."
     return method
@@ -227,7 +220,7 @@ def with_tuple_name(self: MultiPwAff, kind: Any, name: str | None) -> MultiPwAff
 
 
 def scaled_down(self: MultiPwAff, den: int) -> MultiPwAff:
-    """The function divided by a number that divides all its values; see `scale_down_val`."""
+    """The functions divided by a number; see `scale_down_val`."""
     return with_numbers(scale_down_val)(self, [den] * self.space.n_out)
 
 
@@ -262,7 +255,7 @@ METHODS: tuple[tuple[str, str, Callable[..., Any]], ...] = (
     ("PwAff MultiPwAff", "plain_is_equal", lambda self, other: self == other),
     ("PwAff MultiPwAff", "add", same("__add__")),
     ("PwAff MultiPwAff", "sub", same("__sub__")),
-    ("PwAff MultiPwAff", "scale_val", same("__mul__")),
+    ("MultiPwAff", "scale_val", same("__mul__")),
     ("PwAff MultiPwAff", "floor", itself),
     ("PwAff MultiPwAff", "foreach_piece", foreach_piece),
     ("PwAff MultiPwAff", "every_piece", every_piece),
@@ -274,9 +267,7 @@ METHODS: tuple[tuple[str, str, Callable[..., Any]], ...] = (
     ("PwAff MultiPwAff", "pullback_union_pw_multi_aff", same("pullback")),
     ("PwAff", "mul", same("__mul__")),
     ("PwAff", "ceil", itself),
-    ("PwAff", "add_constant_val", same("__add__")),
     ("PwAff", "mod_val", same("__mod__")),
-    ("PwAff", "div", scale_down_val),
     ("PwAff", "tdiv_q", tdiv_q),
     ("PwAff", "tdiv_r", tdiv_r),
     ("PwAff", "nonneg_set", compared("ge_set")),

@@ -4,170 +4,30 @@ quotient of a function, and the bound that a constraint is of a dimension.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
 from fractions import Fraction
-from math import gcd
 from typing import TYPE_CHECKING, Any
 
 from ...errors import NotSupported, UnknownName
+from ...functions.rational import RationalPwAff, involves_nan, lifted
 from ...values import kinds
-from ...values.aff import Aff, Floor, linear
+from ...values.aff import Aff, Floor
 from ...values.space import Space, whole
+from ..binding import bind_range
 from ..dimensions import by_kind
+from ..objects.numbers import Number
+from ..objects.spaces import every, get_domain_space, get_space
 from ..objects.values import Val
-from .methods import expression, is_one_expression, scale_down_val
+from ..relations import is_universe, itself, same
+from .methods import compared, expression, gist_params, is_empty, params, scale_down_val, with_numbers
 
 if TYPE_CHECKING:
-    from ...functions.multi_pwaff import MultiPwAff
     from ...functions.pwaff import PwAff
 
 
-@dataclass(frozen=True, slots=True)
-class Quotient:
-    """A function of one expression divided by a number, before it is rounded: an `Aff` of isl's with a denominator.
-
-    Parameters
-    ----------
-    num : the function, a single expression on all of its space.
-    den : what it is divided by, at least 1.
-
-    >>> from polyvolta.sets import PwAff
-    >>> [(_, f)] = PwAff("[n] -> { [i, j] -> [n + 2 * floor((i - 2 * j + 1)/3)] }").get_pieces()
-    >>> q = f.get_div(0)
-    >>> print(q, q.floor(), f.get_coefficient_val(kinds.dim_type.div, 0))
-    [n] -> { [i, j] -> [(i - 2*j + 1)/3] } [n] -> { [i, j] -> [(floor((i - 2*j + 1)/3))] } 2
-    >>> q.get_constant_val(), q.get_coefficient_val(kinds.dim_type.in_, 1), q.get_denominator_val()
-    (Val("1/3"), Val("-2/3"), 3)
-    """
-
-    num: PwAff
-    den: int
-
-    @property
-    def space(self) -> Space:
-        """That of the function."""
-        return self.num.space
-
-    @property
-    def param_names(self) -> tuple[str, ...]:
-        """Those of the function."""
-        return self.num.param_names
-
-    def __str__(self) -> str:
-        text, expr = str(self.num), str(_expression(self.num))
-        return text.replace(f"[({expr})]", f"[({expr})/{self.den}]")
-
-    to_str = __str__
-
-    def get_denominator_val(self) -> Val:
-        """What the function is divided by."""
-        return Val(self.den)
-
-    def get_constant_val(self) -> Any:  # noqa: ANN401
-        """The constant term, a fraction where it is no integer."""
-        return Val(Fraction(_expression(self.num).const, self.den))
-
-    def get_coefficient_val(self, kind: Any, pos: int) -> Any:  # noqa: ANN401
-        """The coefficient of a dimension, or of a floor, a fraction where it is no integer."""
-        return Val(Fraction(coefficient(self.num, kind, pos), self.den))
-
-    def is_cst(self) -> bool:
-        """Whether it is a number."""
-        return _expression(self.num).is_constant
-
-    def get_div(self, pos: int) -> Quotient:
-        """What stands under one of its floors."""
-        return div(self.num, pos)
-
-    def dim(self, kind: Any) -> int:  # noqa: ANN401
-        """The number of dimensions of a kind, or of floors."""
-        return number_of(self.num, kind)
-
-    def get_dim_name(self, kind: Any, pos: int) -> str:  # noqa: ANN401
-        """The name of a dimension."""
-        return by_kind.get_dim_name(self.num, kind, pos)
-
-    def get_space(self) -> Space:
-        """The space of the function, which knows the parameters."""
-        return Space(self.space.inp, self.space.out, self.param_names)
-
-    def get_domain_space(self) -> Space:
-        """The space of what the function is of."""
-        return Space(None, self.space.source, self.param_names)
-
-    def floor(self) -> PwAff:
-        """The greatest integer that is not above it."""
-        return self.num // self.den
-
-    def ceil(self) -> PwAff:
-        """The least integer that is not below it."""
-        return self.num.ceildiv(self.den)
-
-    def neg(self) -> Quotient:
-        """The opposite."""
-        return Quotient(-self.num, self.den)
-
-    def scale_val(self, factor: int) -> PwAff | Quotient:
-        """It times an integer: a function where the denominator is gone."""
-        return reduced(self.num * factor, self.den)
-
-
-@dataclass(frozen=True, slots=True)
-class MultiQuotient:
-    """Functions of one expression each, divided by numbers: a `MultiAff` of isl's with denominators.
-
-    Parameters
-    ----------
-    nums : the functions.
-    dens : what each is divided by, at least 1.
-
-    >>> from polyvolta.sets import MultiPwAff
-    >>> q = MultiQuotient(MultiPwAff("[N] -> { A[N + 1, 2] }"), (2, 1))
-    >>> print(q, q.get_aff(0), q.get_aff(1), q.get_at(0).get_constant_val())
-    [N] -> { A[(N + 1)/2, (2)] } [N] -> { [(N + 1)/2] } [N] -> { [(2)] } 1/2
-    """
-
-    nums: MultiPwAff
-    dens: tuple[int, ...]
-
-    @property
-    def space(self) -> Space:
-        """That of the functions."""
-        return self.nums.space
-
-    def __len__(self) -> int:
-        return len(self.dens)
-
-    def __str__(self) -> str:
-        text = str(self.nums)
-        values = [f"({_expression(self.nums[k])})" for k in range(len(self.dens))]
-        quotients = [v if den == 1 else f"{v}/{den}" for v, den in zip(values, self.dens, strict=True)]
-        return text.replace(f"[{', '.join(values)}]", f"[{', '.join(quotients)}]")
-
-    to_str = __str__
-
-    def size(self) -> int:
-        """How many functions there are."""
-        return len(self.dens)
-
-    def dim(self, kind: Any) -> int:  # noqa: ANN401
-        """The number of dimensions of a kind."""
-        return by_kind.dim(self.nums, kind)
-
-    def get_aff(self, pos: int) -> PwAff | Quotient:
-        """One of the functions, a quotient where its values are fractions."""
-        return reduced(self.nums[pos], self.dens[pos])
-
-    get_at = get_aff
-
-
-def reduced(num: PwAff, den: int) -> PwAff | Quotient:
-    """A function of one expression by a number: a function where this divides all coefficients."""
-    expr = _expression(num)
-    factor = gcd(den, expr.const, *(c for _, c in expr.terms))
-    smaller = num._lifted(linear({a: c // factor for a, c in expr.terms}, expr.const // factor))
-    return smaller if factor == den else Quotient(smaller, den // factor)
+def reduced(num: PwAff, den: int) -> Any:  # noqa: ANN401
+    """A function by a number: a function where this divides all coefficients."""
+    return RationalPwAff.of(num, den)
 
 
 def _expression(self: Any) -> Aff:  # noqa: ANN401
@@ -217,10 +77,10 @@ def _floor(self: Any, pos: int) -> Floor:  # noqa: ANN401
     return found[pos]
 
 
-def div(self: Any, pos: int) -> Quotient:  # noqa: ANN401
+def div(self: Any, pos: int) -> RationalPwAff:  # noqa: ANN401
     """What stands under a floor of a function of one expression or of a constraint, before it is rounded."""
     found = _floor(self, pos)
-    return Quotient(_function(self, found.num), found.den)
+    return RationalPwAff(_function(self, found.num), found.den)
 
 
 def _function(self: Any, expr: Aff) -> Any:  # noqa: ANN401
@@ -242,7 +102,7 @@ def get_aff(self: Any) -> PwAff:  # noqa: ANN401
     return _function(self, self.expr)
 
 
-def get_bound(self: Any, kind: Any, pos: int) -> PwAff | Quotient:  # noqa: ANN401
+def get_bound(self: Any, kind: Any, pos: int) -> PwAff | RationalPwAff:  # noqa: ANN401
     """What a constraint says that a dimension is, is at least or at most: a function, or a quotient of one.
 
     Raises
@@ -257,24 +117,98 @@ def get_bound(self: Any, kind: Any, pos: int) -> PwAff | Quotient:  # noqa: ANN4
     return reduced(_function(self, -rest if times > 0 else rest), abs(times))
 
 
-def scaled_down(self: PwAff, den: int) -> PwAff | Quotient:
-    """A function divided by a number: a quotient, to be rounded, where it is one expression of fractions.
+def by_number(name: str) -> Callable[[Any, Any], Any]:
+    """A method that combines a function and a number, or another function; the number may be a fraction."""
 
-    Raises
-    ------
-    NotAffine : it has cases, and some value would be a fraction.
-    """
-    if is_one_expression(self) and (number := whole(den)) is not None and number > 0:
-        return reduced(self, number)
-    return scale_down_val(self, den)
+    def method(self: Any, number: Any) -> Any:  # noqa: ANN401
+        return getattr(lifted(self) if type(number) is Number else self, name)(number)
+
+    method.__doc__ = "The function combined with a number."
+    return method
 
 
-METHODS = (
-    ("PwAff", "scale_down_val", scaled_down),
+# ---- of quotients
+
+
+def _part(self: RationalPwAff, number: int) -> Any:  # noqa: ANN401
+    return Val.nan() if self.is_nan() else Val(Fraction(number, self.den))
+
+
+def quotient_coefficient(self: RationalPwAff, kind: Any, pos: int) -> Any:  # noqa: ANN401
+    """The coefficient of a dimension, or of a floor, a fraction where it is no integer."""
+    return _part(self, 0 if self.is_nan() else coefficient(self.num, kind, pos))
+
+
+def quotient_pieces(self: RationalPwAff) -> list[Any]:
+    """The pairs of a set and what the function is there."""
+    return list(self.pieces)
+
+
+def tdiv_q(self: RationalPwAff, other: Any) -> Any:  # noqa: ANN401
+    """The quotient, rounded towards zero."""
+    exact = lifted(self / other)
+    return lifted(exact.floor()).intersect_domain(exact.ge_set(0)).union_prefer(exact.ceil())
+
+
+def nan_on_space(space: Space) -> RationalPwAff:
+    """The function of the points of a set's space that is no number."""
+    points: Any = every(space)
+    return RationalPwAff.nan_on(points)
+
+
+def is_quotient_of_one(self: RationalPwAff) -> bool:
+    """Whether it is one expression by a number everywhere, or NaN."""
+    return len(self.pieces) == 1 and is_universe(self.domain())
+
+
+_OF_NUMBERS: tuple[tuple[str, str, Callable[..., Any]], ...] = tuple([
+    ("RationalPwAff", name, compared(f"{sign}_set")) for name, sign in (
+        ("nonneg_set", "ge"), ("pos_set", "gt"), ("zero_set", "eq"), ("non_zero_set", "ne"), ("neg_basic_set", "lt"))
+])  # fmt: skip
+
+METHODS: tuple[tuple[str, str, Callable[..., Any]], ...] = (
+    ("PwAff", "scale_down_val div", scale_down_val),
+    ("PwAff", "nan_on_domain_space nan_on_domain", nan_on_space),
+    ("PwAff", "scale_val", by_number("__mul__")),
+    ("PwAff", "add_constant_val", by_number("__add__")),
     ("PwAff Constraint", "dim", number_of),
     ("PwAff Constraint", "get_coefficient_val", coefficient),
     ("PwAff Constraint", "get_div", div),
     ("Constraint", "get_aff", get_aff),
     ("Constraint", "get_bound", get_bound),
+    *_OF_NUMBERS,
+    *(("RationalPwAff", f"{sign}_basic_set", same(f"{sign}_set")) for sign in ("eq", "ge", "gt", "le", "lt")),
+    ("RationalPwAff MultiFunction", "add", same("__add__")),
+    ("RationalPwAff MultiFunction", "sub", same("__sub__")),
+    ("RationalPwAff", "scale_val mul", same("__mul__")),
+    ("RationalPwAff", "scale_down_val div", same("__truediv__")),
+    ("RationalPwAff", "add_constant_val", same("__add__")),
+    ("RationalPwAff", "mod_val", same("__mod__")),
+    ("RationalPwAff", "tdiv_q", tdiv_q),
+    ("RationalPwAff", "get_denominator_val", lambda self: _part(self, self.den * self.den)),
+    ("RationalPwAff", "get_constant_val", lambda self: _part(self, 0 if self.is_nan() else _expression(self.num).const)),
+    ("RationalPwAff", "get_coefficient_val", quotient_coefficient),
+    ("RationalPwAff", "get_div", lambda self, pos: div(self.num, pos)),
+    ("RationalPwAff", "dim", lambda self, kind: number_of(self.num, kind)),
+    ("RationalPwAff", "get_dim_name", lambda self, kind, pos: by_kind.get_dim_name(self.num, kind, pos)),
+    ("RationalPwAff MultiFunction", "get_space", get_space),
+    ("RationalPwAff MultiFunction", "get_domain_space", get_domain_space),
+    ("RationalPwAff MultiFunction", "copy to_pw_aff", itself),
+    ("RationalPwAff MultiFunction", "to_str", lambda self: str(self)),
+    ("RationalPwAff MultiFunction", "params", params),
+    ("RationalPwAff MultiFunction", "is_empty", is_empty),
+    ("RationalPwAff MultiFunction", "gist_params", gist_params),
+    ("RationalPwAff MultiFunction", "pullback_aff", same("pullback")),
+    ("RationalPwAff", "involves_nan", involves_nan),
+    ("RationalPwAff", "plain_is_equal", same("is_equal")),
+    ("RationalPwAff", "is_cst", lambda self: self.num.is_cst()),
+    ("RationalPwAff", "get_pieces", quotient_pieces),
+    ("RationalPwAff", "n_piece", lambda self: len(self.pieces)),
+    ("RationalPwAff", "isa_aff", is_quotient_of_one),
+    ("MultiFunction", "scale_multi_val", with_numbers(lambda f, n: f * n)),
+    ("MultiFunction", "mod_multi_val", with_numbers(lambda f, n: f % n)),
+    ("MultiFunction", "scale_down_multi_val", with_numbers(scale_down_val)),
+    ("MultiFunction", "bind", lambda self, names: bind_range(self.as_map(), names)),
+    ("MultiFunction", "dim", lambda self, kind: by_kind.dim(self, kind)),
 )
 """Classes, isl's names, and the method."""

@@ -12,7 +12,8 @@ from ...values import kinds
 from ...values.aff import linear, var
 from ...values.space import Space, Tuple, fresh
 from ..dimensions import by_kind as dimensions
-from ..functions.quotients import Quotient, reduced
+from ...functions.rational import RationalPwAff
+from ..functions.quotients import reduced
 from ..objects.lists import ListOf
 from ..objects.spaces import get_var_ids
 from ..objects.values import Id, Val
@@ -54,7 +55,7 @@ def from_aff(f: Any) -> PlacedPolynomial:  # noqa: ANN401
     from ...functions.piecewise import check_function
     from ..functions.methods import expression
 
-    num, den = (f.num, f.den) if isinstance(f, Quotient) else (f, 1)
+    num, den = (f.num, f.den) if isinstance(f, RationalPwAff) else (f, 1)
     check_function(num, "QPolynomial.from_aff")
     value = QPolynomial.of(expression(num)) * Fraction(1, den)
     return PlacedPolynomial(value, Space(None, num.space.source, num.param_names))

@@ -14,7 +14,8 @@ from ...values.aff import Aff, Floor, linear, var
 from ...values.named import Named, by_isl
 from ...values.space import Space, fresh, whole
 from ..dimensions import by_kind as dimensions
-from ..functions.quotients import Quotient, floors, is_div
+from ...functions.rational import RationalPwAff
+from ..functions.quotients import floors, is_div
 from ..objects.values import Val
 from .spaces import IN, place, valued
 
@@ -241,7 +242,7 @@ def div(self: PlacedPolynomial, pos: int) -> Any:  # noqa: ANN401
     from ...functions.pwaff import PwAff
 
     found = position(self, kinds.dim_type.div, pos)
-    return Quotient(PwAff.on(everywhere(self), found.num), found.den)
+    return RationalPwAff(PwAff.on(everywhere(self), found.num), found.den)
 
 
 def lifted(self: QPolynomial, taken: set[str]) -> tuple[QPolynomial, list[tuple[str, Floor, Aff]]]:

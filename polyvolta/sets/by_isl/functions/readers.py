@@ -1,0 +1,57 @@
+"""`PwAff`, `MultiPwAff` and their like of `polyvolta.isl`, whose texts may say fractions, NaN, and a domain of each value.
+
+They have the functions of the classes of `polyvolta.sets`, of which their values are; those that isl's functions of integers
+cannot be are of `RationalPwAff` and `MultiFunction`, and instances as well.
+
+>>> f = PwAff("{ [i] -> [i/2] : i > 0 }")
+>>> print(f, type(f + f).__name__, isinstance(f, PwAff), MultiPwAff("{ [i] -> [i, i/2] }").get_at(1))
+{ [i] -> [(i)/2] : i >= 1 } PwAff True { [i] -> [(i)/2] }
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...functions import members, multi_pwaff, pwaff, rational
+from ...values.named import Named
+
+
+class Reading(Named):
+    """The type of a class whose constructor gives values of others, all of which are its instances."""
+
+    _kinds: tuple[type, ...]
+
+    def __instancecheck__(cls, value: object) -> bool:
+        return isinstance(value, cls._kinds)
+
+
+class PwAff(pwaff.PwAff, metaclass=Reading):
+    """A function of one value; see the module."""
+
+    __slots__ = ()
+    _kinds = (pwaff.PwAff, rational.RationalPwAff)
+
+    def __new__(cls, text: Any, context: object = None) -> Any:  # noqa: ANN401, D102
+        if isinstance(text, str):
+            return members.read_function(text)
+        return text if isinstance(text, cls) else pwaff.PwAff(text)
+
+    @classmethod
+    def _of(cls, *given: Any) -> Any:  # noqa: ANN401
+        return pwaff.PwAff._of(*given)
+
+
+class MultiPwAff(multi_pwaff.MultiPwAff, metaclass=Reading):
+    """A function to a tuple; see the module."""
+
+    __slots__ = ()
+    _kinds = (multi_pwaff.MultiPwAff, members.MultiFunction)
+
+    def __new__(cls, text: Any, context: object = None) -> Any:  # noqa: ANN401, D102
+        if isinstance(text, str):
+            return members.read_functions(text)
+        return text if isinstance(text, cls) else multi_pwaff.MultiPwAff(text)
+
+    @classmethod
+    def _of(cls, *given: Any) -> Any:  # noqa: ANN401
+        return multi_pwaff.MultiPwAff._of(*given)
