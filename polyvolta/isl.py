@@ -58,10 +58,10 @@ if TYPE_CHECKING:
     from polyvolta.sets.by_isl.polynomials.placed import Term as Term
 
 if not TYPE_CHECKING:  # a checker knows the values, which are sets, relations and functions
-    from polyvolta.sets.by_isl.functions.readers import MultiPwAff as MultiPwAff
-    from polyvolta.sets.by_isl.functions.readers import PwAff as PwAff
     from polyvolta.sets.by_isl.basic import BasicMap as BasicMap
     from polyvolta.sets.by_isl.basic import BasicSet as BasicSet
+    from polyvolta.sets.by_isl.functions.readers import MultiPwAff as MultiPwAff
+    from polyvolta.sets.by_isl.functions.readers import PwAff as PwAff
 
 Aff = PwAff  # type: ignore[misc, assignment]  # isl's is a function
 MultiAff = PwMultiAff = MultiPwAff  # type: ignore[misc, assignment]

@@ -136,9 +136,9 @@ def _expression(self: Set, space: Space, values: Sequence[Row]) -> MultiPwAff | 
     rows = [(*row[:-1], *[-int(j == k) for j in range(n)]) for k, row in enumerate(values)]
     graph = self._of(self.param_names, [(space, (cj.sure(cj.normalise(m + n, (), rows, ())),))])
     whole = graph.as_pw_multi_aff()  # type: ignore[attr-defined]
-    return whole if set(dens) <= {1} else MultiFunction.of(
-        whole.space, [RationalPwAff.of(f, den) for f, den in zip(whole, dens, strict=True)]
-    )
+    if set(dens) <= {1}:
+        return whole
+    return MultiFunction.of(whole.space, [RationalPwAff.of(f, den) for f, den in zip(whole, dens, strict=True)])
 
 
 METHODS = (("Set", "compute_vertices", compute_vertices),)

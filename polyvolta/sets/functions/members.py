@@ -69,7 +69,9 @@ class MultiFunction(metaclass=Named):
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401
         from ..text.of_isl import method
 
-        return by_isl(self, name) if name.startswith("_") or method(MultiFunction, name) else getattr(self.joint(), name)
+        if name.startswith("_") or method(MultiFunction, name):
+            return by_isl(self, name)
+        return getattr(self.joint(), name)
 
     # ---- structure
 
@@ -106,8 +108,9 @@ class MultiFunction(metaclass=Named):
 
     def __eq__(self, other: object) -> bool:
         """The same members, as written."""
-        same = isinstance(other, MultiFunction) and self.space.key == other.space.key
-        return same and self.members == MultiFunction(self.space, other.members).members
+        if not isinstance(other, MultiFunction) or self.space.key != other.space.key:
+            return False
+        return self.members == MultiFunction(self.space, other.members).members
 
     def joint(self) -> MultiPwAff:
         """The function where all members have a value.
@@ -124,7 +127,7 @@ class MultiFunction(metaclass=Named):
 
             return Map.universe(self.space).as_multi_pw_aff()
         f = MultiPwAff.of(*self.members)
-        return MultiPwAff._of(f.param_names, Space(f.inp, renamed(self.space.out, f.space.out.dims)), f.cells)
+        return MultiPwAff._of(f.param_names, Space(f.inp, self.space.out), f.cells)
 
     def domain(self) -> Set:
         """The points where all members have a value."""

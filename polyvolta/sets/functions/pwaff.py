@@ -358,8 +358,8 @@ class PwAff(Piecewise):
         return overall(self, 1)
 
 
-shared(PwAff, "__add__ __radd__ __sub__ __mul__ __rmul__ __truediv__ min max union_add union_min union_max union_prefer")
-shared(PwAff, "cond le_set lt_set ge_set gt_set eq_set ne_set is_equal pullback")
+shared(PwAff, "__add__ __radd__ __sub__ __mul__ __rmul__ __truediv__ min max union_add union_min union_max")
+shared(PwAff, "union_prefer cond le_set lt_set ge_set gt_set eq_set ne_set is_equal pullback")
 shared(PwAff, "pullback_multi_aff pullback_multi_pw_aff pullback_pw_multi_aff")
 
 

@@ -39,7 +39,8 @@ def parse_piecewise(text: str) -> tuple[tuple[str, ...], Space, list[Cell]]:
     if len(found) > 1:
         (first, _), (second, _), *_ = found
         raise SpaceMismatch("a function has pieces in one space", where=f"{first}\n{second}")
-    return params, *(found[0] if found else (Space(PARAMS, Tuple(None, ("o0",))), []))
+    space, cells = found[0] if found else (Space(PARAMS, Tuple(None, ("o0",))), [])
+    return params, space, cells
 
 
 def parse_pieces(text: str) -> tuple[tuple[str, ...], list[tuple[Space, list[Cell]]]]:

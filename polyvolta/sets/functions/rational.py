@@ -9,7 +9,7 @@ one of integers over the lesser multiple, a comparison one of integers, and NaN 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import reduce
 from math import gcd, lcm
@@ -263,6 +263,30 @@ class RationalPwAff(metaclass=Named):
         a, b, _ = self._pair(other)
         return getattr(a, name)(b)
 
+    def le_set(self, other: Any) -> Set:  # noqa: ANN401
+        """The points where both are numbers, and this is at most the other; exact."""
+        return self._compared("le_set", other)
+
+    def lt_set(self, other: Any) -> Set:  # noqa: ANN401
+        """The points where both are numbers, and this is less than the other; exact."""
+        return self._compared("lt_set", other)
+
+    def ge_set(self, other: Any) -> Set:  # noqa: ANN401
+        """The points where both are numbers, and this is at least the other; exact."""
+        return self._compared("ge_set", other)
+
+    def gt_set(self, other: Any) -> Set:  # noqa: ANN401
+        """The points where both are numbers, and this is greater than the other; exact."""
+        return self._compared("gt_set", other)
+
+    def eq_set(self, other: Any) -> Set:  # noqa: ANN401
+        """The points where both are numbers, and this is equal to the other; exact."""
+        return self._compared("eq_set", other)
+
+    def ne_set(self, other: Any) -> Set:  # noqa: ANN401
+        """The points where both are numbers, and this is another than the other; exact."""
+        return self._compared("ne_set", other)
+
     # ---- domains, and functions of functions
 
     def intersect_domain(self, points: Set) -> Any:  # noqa: ANN401
@@ -341,16 +365,6 @@ class RationalPwAff(metaclass=Named):
         return self._extreme("max_val")
 
 
-def _comparison(name: str) -> Callable[[RationalPwAff, Any], Set]:
-    """A method that compares with another function; NaN is in no order."""
-
-    def method(self: RationalPwAff, other: Any) -> Set:  # noqa: ANN401
-        return self._compared(name, other)
-
-    method.__name__, method.__doc__ = name, f"The points where both are numbers as `{name}` says; exact."
-    return method
-
-
 def _pulled(outer: RationalPwAff, members: Sequence[RationalPwAff]) -> Iterator[RationalPwAff]:
     """The pieces of an outer function after some members, its values by its numerator."""
     params = tuple(dict.fromkeys([*(p for f in members for p in f.param_names), *outer.param_names]))
@@ -393,10 +407,6 @@ def _nan_pulled(outer: RationalPwAff, members: Sequence[RationalPwAff]) -> Itera
         mark = RationalPwAff(PwAff.on(outer.nan, 0), 1)
         for piece in _pulled(mark, members):
             yield RationalPwAff.nan_on(piece.num.domain())
-
-
-for _name in ("le_set", "lt_set", "ge_set", "gt_set", "eq_set", "ne_set"):
-    setattr(RationalPwAff, _name, _comparison(_name))
 
 
 def lifted(f: Any, like: PwAff | None = None) -> RationalPwAff:  # noqa: ANN401

@@ -55,7 +55,7 @@ def parse_tuple(text: str) -> Map:
 
 
 def parse_functions(text: str) -> Map:
-    """The relation that a text says of functions of several tuples, whose values are expressions, or of a tuple of them.
+    """The relation that a text says of functions of several tuples, or of a tuple of them; values are expressions.
 
     What has no input is one of parameters: `L[]`, known everywhere, or `A[{ [4] }]`.
 

@@ -1,14 +1,15 @@
 """`MultiUnionPwAff` of `polyvolta.isl`, isl's functions of several tuples, which are union relations.
 
-A tuple of no functions, `L[]`, has a value
-everywhere, or wherever a condition on parameters holds, `(L[] : { : N > 0 })`, and a function may be of parameters alone, `{ [N] }`. Where it meets another function, or
-points, it is one on these.
+A tuple of no functions, `L[]`, has a value everywhere, or wherever a condition on parameters holds,
+`(L[] : { : N > 0 })`, and a function may be of parameters alone, `{ [N] }`. Where one without functions meets another
+function, or points, it is one on these.
 
->>> from polyvolta.isl import MultiAff, UnionSet
+>>> from polyvolta.sets import MultiPwAff, Set
 >>> everywhere, f = MultiUnionPwAff("[N] -> (L[] : { : N > 0 })"), MultiUnionPwAff("A[{ S[i] -> [i] : i < 9 }]")
 >>> print(everywhere, everywhere.range_product(f), sep="; ")
 [N] -> (L[] : { : N >= 1 }); [N] -> { S[i] -> [L[] -> A[i]] : N >= 1 and i <= 8 }
->>> print(everywhere.intersect_domain(UnionSet("{ S[i] }")), everywhere.apply_multi_aff(MultiAff("[N] -> { L[] -> D[N] }")))
+>>> applied = everywhere.apply_multi_aff(MultiPwAff("[N] -> { L[] -> D[N] }"))
+>>> print(everywhere.intersect_domain(Set("{ S[i] }")), applied)
 [N] -> { S[i] -> L[] : N >= 1 } [N] -> { D[(N)] : N >= 1 }
 """
 

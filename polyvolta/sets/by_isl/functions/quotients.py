@@ -139,6 +139,11 @@ def quotient_coefficient(self: RationalPwAff, kind: Any, pos: int) -> Any:  # no
     return _part(self, 0 if self.is_nan() else coefficient(self.num, kind, pos))
 
 
+def quotient_constant(self: RationalPwAff) -> Any:  # noqa: ANN401
+    """The constant term, a fraction where it is no integer."""
+    return _part(self, 0 if self.is_nan() else _expression(self.num).const)
+
+
 def quotient_pieces(self: RationalPwAff) -> list[Any]:
     """The pairs of a set and what the function is there."""
     return list(self.pieces)
@@ -146,7 +151,7 @@ def quotient_pieces(self: RationalPwAff) -> list[Any]:
 
 def tdiv_q(self: RationalPwAff, other: Any) -> Any:  # noqa: ANN401
     """The quotient, rounded towards zero."""
-    exact = lifted(self / other)
+    exact: Any = lifted(self / other)
     return lifted(exact.floor()).intersect_domain(exact.ge_set(0)).union_prefer(exact.ceil())
 
 
@@ -186,7 +191,7 @@ METHODS: tuple[tuple[str, str, Callable[..., Any]], ...] = (
     ("RationalPwAff", "mod_val", same("__mod__")),
     ("RationalPwAff", "tdiv_q", tdiv_q),
     ("RationalPwAff", "get_denominator_val", lambda self: _part(self, self.den * self.den)),
-    ("RationalPwAff", "get_constant_val", lambda self: _part(self, 0 if self.is_nan() else _expression(self.num).const)),
+    ("RationalPwAff", "get_constant_val", quotient_constant),
     ("RationalPwAff", "get_coefficient_val", quotient_coefficient),
     ("RationalPwAff", "get_div", lambda self, pos: div(self.num, pos)),
     ("RationalPwAff", "dim", lambda self, kind: number_of(self.num, kind)),

@@ -1,4 +1,4 @@
-"""`PwAff`, `MultiPwAff` and their like of `polyvolta.isl`, whose texts may say fractions, NaN, and a domain of each value.
+"""`PwAff`, `MultiPwAff` and their like of `polyvolta.isl`, whose texts may say fractions, NaN, and domains of values.
 
 They have the functions of the classes of `polyvolta.sets`, of which their values are; those that isl's functions of integers
 cannot be are of `RationalPwAff` and `MultiFunction`, and instances as well.
@@ -10,10 +10,13 @@ cannot be are of `RationalPwAff` and `MultiFunction`, and instances as well.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from ...functions import members, multi_pwaff, pwaff, rational
+from ...functions.cells import Cell
 from ...values.named import Named
+from ...values.space import Space
 
 
 class Reading(Named):
@@ -37,8 +40,8 @@ class PwAff(pwaff.PwAff, metaclass=Reading):
         return text if isinstance(text, cls) else pwaff.PwAff(text)
 
     @classmethod
-    def _of(cls, *given: Any) -> Any:  # noqa: ANN401
-        return pwaff.PwAff._of(*given)
+    def _of(cls, params: tuple[str, ...], space: Space, cells: Iterable[Cell]) -> Any:  # noqa: ANN401
+        return pwaff.PwAff._of(params, space, cells)
 
 
 class MultiPwAff(multi_pwaff.MultiPwAff, metaclass=Reading):
@@ -53,5 +56,5 @@ class MultiPwAff(multi_pwaff.MultiPwAff, metaclass=Reading):
         return text if isinstance(text, cls) else multi_pwaff.MultiPwAff(text)
 
     @classmethod
-    def _of(cls, *given: Any) -> Any:  # noqa: ANN401
-        return multi_pwaff.MultiPwAff._of(*given)
+    def _of(cls, params: tuple[str, ...], space: Space, cells: Iterable[Cell]) -> Any:  # noqa: ANN401
+        return multi_pwaff.MultiPwAff._of(params, space, cells)

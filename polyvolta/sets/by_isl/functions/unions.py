@@ -31,7 +31,7 @@ def is_everywhere(f: Map) -> bool:
 
 def on_points(f: Map, points: Set) -> Map:
     """A tuple of no functions on the points of a set alone, for the parameters for which it is known."""
-    if not is_everywhere(f) or points.is_params():
+    if not is_everywhere(f) or points.is_params():  # type: ignore[attr-defined]
         return f
     there = points.intersect_params(f.domain().params())
     return f._of(there.param_names, [(Space(s.out, f.space.out), cs) for s, cs in there.parts])
@@ -100,7 +100,7 @@ def union_add(self: Map, other: Map) -> Map:
     """
     if is_everywhere(self) != is_everywhere(other):
         known, at = (self, other) if is_everywhere(self) else (other, self)
-        if known.domain().is_universe():
+        if known.domain().is_universe():  # type: ignore[attr-defined]
             return known
         raise SpaceMismatch("points and a condition on parameters have no union", where=f"{known}\n{at}")
     both = union(self, _combined(self, other, "+", True))
