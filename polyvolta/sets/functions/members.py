@@ -2,8 +2,8 @@
 
     { S[i] -> A[((i)/2), (2*i : i >= 0)] }
 
-isl's `MultiPwAff` is a tuple of functions, and has a value where all members have one. `polyvolta.isl` reads a `MultiPwAff`
-where they have one domain, of integer values, and a `MultiFunction` otherwise.
+isl's `MultiPwAff` is a tuple of functions, and has a value where all members have one. `polyvolta.isl` reads a
+`MultiPwAff` where they have one domain and integer values, and a `MultiFunction` otherwise.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
     { [i] -> [(i)/2] : i > 0; [i] -> [NaN] : i < 0 }
 
 isl's affine functions have a denominator, and may be NaN. `polyvolta.isl` reads such texts and gives such quotients;
-what has integer values alone is a `PwAff`. One is a `PwAff` over a number, and the points where it is NaN: a sum of two is
-one of integers over the lesser multiple, a comparison one of integers, and NaN where either is.
+what has integer values alone is a `PwAff`. One is a `PwAff` over a number, and the points where it is NaN: a sum of
+two is one of integers over the common multiple, a comparison one of integers, and what is of a NaN is NaN.
 """
 
 from __future__ import annotations
@@ -187,7 +187,7 @@ class RationalPwAff(metaclass=Named):
         other = lifted(other, self.num)
         return self.of(self.num * other.num, self.den * other.den, self._either_nan(other))
 
-    __rmul__ = mul = __mul__
+    __rmul__ = __mul__
 
     def __truediv__(self, other: Any) -> Any:  # noqa: ANN401
         """The quotient by a function that is a number on each of its pieces; NaN where that is 0.

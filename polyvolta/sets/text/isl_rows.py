@@ -143,7 +143,6 @@ ROWS = {
             "PwAff.on",
         ),
         (
-            "nan_on_domain*",
             "not here: every value is an integer",
         ),
         (

@@ -27,6 +27,8 @@ from polyvolta.sets import (
 )
 from polyvolta.sets.by_isl.objects.members import Multi
 from polyvolta.sets.by_isl.objects.vectors import MultiVal
+from polyvolta.sets.functions.members import MultiFunction
+from polyvolta.sets.functions.rational import RationalPwAff
 from polyvolta.sets.text import of_isl
 
 TRIANGLE = Set("[N] -> { S[i, j] : 0 <= i < j < N }")
@@ -45,6 +47,7 @@ def test_every_name_is_one_of_isl_and_no_attribute():
         "MultiPwAff": "MultiAff MultiPwAff PwMultiAff MultiUnionPwAff UnionPwMultiAff",
         "PwQPolynomial": "PwQPolynomial UnionPwQPolynomial", "Space": "Space LocalSpace", "Aff": "Aff",
         "Constraint": "Constraint", "Multi": "MultiVal MultiId", "MultiVal": "MultiVal", "Point": "Point",
+        "RationalPwAff": "Aff PwAff", "MultiFunction": "MultiAff MultiPwAff PwMultiAff",
         "PlacedPolynomial": "QPolynomial", "QPolynomialFold": "QPolynomialFold",
         "PwQPolynomialFold": "PwQPolynomialFold UnionPwQPolynomialFold",
     }  # fmt: skip
@@ -53,7 +56,7 @@ def test_every_name_is_one_of_isl_and_no_attribute():
         for c in (Set, Map, PwAff, MultiPwAff, PwQPolynomial, Space, Aff, Constraint, Multi, MultiVal, Point)
     }
     more = (polyvolta.isl.QPolynomial, polyvolta.isl.QPolynomialFold, polyvolta.isl.PwQPolynomialFold)
-    own |= {c.__name__: c for c in more}
+    own |= {c.__name__: c for c in (*more, RationalPwAff, MultiFunction)}
     for kinds, names, f in by_isl.methods():
         for kind, name in product(kinds.split(), names.split()):
             assert any(hasattr(getattr(isl, c), name) for c in classes[kind].split()), (kind, name)
@@ -214,8 +217,10 @@ def test_functions_by_isls_names():
         for j in range(-3, 4):
             assert f.lt_map(g).contains((k, j)) == (v < j) and f.eq_map(g).contains((k, j)) == (v == j)
     assert g.scale_val(4).scale_down_val(2).is_equal(g.scale_val(2)) and g.as_aff() is g and not f.isa_aff()
-    with pytest.raises(NotAffine, match="would be a fraction"):
-        g.intersect_domain(Set("{ [i] : i > 0 }")).scale_down_val(2)
+    half = g.intersect_domain(Set("{ [i] : i > 0 }")).scale_down_val(2)
+    assert str(half) == "{ [i] -> [(i)/2] : i >= 1 }" and half.scale_val(2).is_equal(
+        g.intersect_domain(Set("{ [i] : i > 0 }"))
+    )
     with pytest.raises(NotAffine, match="no single expression"):
         f.as_aff()
     assert (

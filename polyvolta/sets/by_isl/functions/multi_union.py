@@ -25,6 +25,7 @@ from ...values.map import Map
 from ...values.set import Set
 from ...values.space import Space
 from ...values.unions import UnionMap, Unions
+from ..relations import is_params, is_universe
 from .unions import alongside, graph_of, is_everywhere, on_points, pulled_back
 
 
@@ -62,28 +63,27 @@ class MultiUnionPwAff(UnionMap, metaclass=FunctionsType):
             return str(self.as_multi_pw_aff())
         known, tup = self.domain(), self.space.out
         head, brace, condition = str(known).partition("{")
-        return head + (f"{tup}" if known.is_universe() else f"({tup} : {brace}{condition})")
+        return head + (f"{tup}" if is_universe(known) else f"({tup} : {brace}{condition})")
 
     def intersect_domain(self, points: Set) -> UnionMap:
         """The function at the points of a set alone, or, where it is one of parameters, for these."""
-        if points.is_params():
+        if is_params(points):
             return self.intersect_params(points)
-        found: UnionMap = super(MultiUnionPwAff, on_points(self, points)).intersect_domain(points)
-        return found
+        return UnionMap.intersect_domain(on_points(self, points), points)  # type: ignore[return-value]
 
     def range_product(self, other: UnionMap) -> UnionMap:
         """The values of both in one tuple that wraps theirs, where both have some."""
         f, g = alongside(self, other)
-        return UnionMap.range_product(f, g)
+        return UnionMap.range_product(f, g)  # type: ignore[return-value]
 
     def flat_range_product(self, other: UnionMap) -> UnionMap:
         """The values of both in one tuple, where both have some."""
         f, g = alongside(self, other)
-        return UnionMap.flat_range_product(f, g)
+        return UnionMap.flat_range_product(f, g)  # type: ignore[return-value]
 
     def factor_range(self) -> UnionMap:
         """The second values, of values that are wrapped pairs."""
-        return self.range_factor_range()
+        return self.range_factor_range()  # type: ignore[return-value]
 
     def set_tuple_id(self, kind: Any, name: str | None) -> UnionMap:  # noqa: ANN401
         """The same values in tuples of another name, whose kind, `dim_type.set`, is the only one that these have.

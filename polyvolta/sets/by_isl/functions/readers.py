@@ -1,7 +1,7 @@
 """`PwAff`, `MultiPwAff` and their like of `polyvolta.isl`, whose texts may say fractions, NaN, and domains of values.
 
-They have the functions of the classes of `polyvolta.sets`, of which their values are; those that isl's functions of integers
-cannot be are of `RationalPwAff` and `MultiFunction`, and instances as well.
+They have the functions of the classes of `polyvolta.sets`, of which their values are; what these cannot say are values of
+`RationalPwAff` and `MultiFunction`, which are instances as well.
 
 >>> f = PwAff("{ [i] -> [i/2] : i > 0 }")
 >>> print(f, type(f + f).__name__, isinstance(f, PwAff), MultiPwAff("{ [i] -> [i, i/2] }").get_at(1))

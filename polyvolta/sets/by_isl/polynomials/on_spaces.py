@@ -8,11 +8,11 @@ from typing import Any
 
 from ...counting.quasipoly import QPolynomial, number_of
 from ...errors import NotAffine, SpaceMismatch, UnknownName, kind_of
+from ...functions.rational import RationalPwAff
 from ...values import kinds
 from ...values.aff import linear, var
 from ...values.space import Space, Tuple, fresh
 from ..dimensions import by_kind as dimensions
-from ...functions.rational import RationalPwAff
 from ..functions.quotients import reduced
 from ..objects.lists import ListOf
 from ..objects.spaces import get_var_ids

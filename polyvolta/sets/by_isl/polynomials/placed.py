@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, Self
 
 from ...counting.quasipoly import PwQPolynomial, QPolynomial
 from ...errors import NotAffine, SpaceMismatch, UnknownName, need_function
+from ...functions.rational import RationalPwAff
 from ...operations.bounds import with_row
 from ...values import kinds
 from ...values.aff import Aff, Floor, linear, var
 from ...values.named import Named, by_isl
 from ...values.space import Space, fresh, whole
 from ..dimensions import by_kind as dimensions
-from ...functions.rational import RationalPwAff
 from ..functions.quotients import floors, is_div
 from ..objects.values import Val
 from .spaces import IN, place, valued

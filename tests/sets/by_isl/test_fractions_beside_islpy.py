@@ -1,0 +1,99 @@
+"""Functions of fractions and NaN, and tuples of functions with domains of their own, beside islpy and exact fractions."""
+
+from fractions import Fraction
+
+import pytest
+
+import polyvolta.isl as ours
+
+isl = pytest.importorskip("islpy")
+
+FUNCTIONS = ["{ [i] -> [i/2] }", "{ [i] -> [(i + 1/3)] }", "{ [i] -> [i/2 + floor(i/3)/5] : i > -3 }", "{ [i] -> [3/2] }",
+             "{ [i] -> [i] }", "{ [i] -> [NaN] : i > 2 }", "{ [i] -> [i/4] : i > 1; [i] -> [NaN] : i < 0 }"]  # fmt: skip
+POINTS = range(-6, 7)
+
+
+def value(module, f, i):
+    """The value at a point as a text, None where there is none."""
+    if not module.Set(f"{{ [{i}] }}").is_subset(f.domain()):
+        return None
+    return str(f.eval(module.Set(f"{{ [{i}] }}").sample_point()))
+
+
+def table(module, f):
+    return [value(module, f, i) for i in POINTS]
+
+
+def points(s):
+    return [i for i in POINTS if ours.Set(f"{{ [{i}] }}").is_subset(ours.Set(str(s)))]
+
+
+@pytest.mark.parametrize("text", FUNCTIONS)
+def test_what_is_read_prints_and_is_computed(text):
+    f, g = ours.PwAff(text), isl.PwAff(text)
+    assert isinstance(f, ours.Aff) and table(ours, f) == table(isl, g) == table(ours, ours.PwAff(str(f)))
+    assert f.involves_nan() == g.involves_nan() and f.is_equal(f) == g.is_equal(g)
+    for name in ("floor", "ceil", "neg"):
+        assert table(ours, getattr(f, name)()) == table(isl, getattr(g, name)())
+    for name in ("nonneg_set", "pos_set", "zero_set", "non_zero_set"):
+        assert points(getattr(f, name)()) == points(getattr(g, name)())
+    for number in ("3", "2/3", "-1/2"):
+        for name in ("scale_val", "scale_down_val"):
+            assert table(ours, getattr(f, name)(ours.Val(number))) == table(isl, getattr(g, name)(isl.Val(number)))
+    assert table(ours, f.mod_val(ours.Val(3))) == table(isl, g.mod_val(isl.Val(3)))
+
+
+@pytest.mark.parametrize("name", ["add", "sub", "min", "max", "union_add", "union_min", "union_max"])
+@pytest.mark.parametrize("first", FUNCTIONS)
+def test_two_functions(first, name):
+    for second in FUNCTIONS:
+        a = getattr(ours.PwAff(first), name)(ours.PwAff(second))
+        assert table(ours, a) == table(isl, getattr(isl.PwAff(first), name)(isl.PwAff(second))), second
+
+
+@pytest.mark.parametrize("name", ["le_set", "lt_set", "ge_set", "gt_set", "eq_set", "ne_set"])
+def test_comparisons(name):
+    for first in FUNCTIONS:
+        for second in FUNCTIONS:
+            f, g = ours.PwAff(first), ours.PwAff(second)
+            exact = []
+            for i, x, y in zip(POINTS, table(ours, f), table(ours, g), strict=True):
+                known = None not in (x, y) and "NaN" not in (x, y)
+                if known and getattr(Fraction(x), f"__{name[:2]}__")(Fraction(y)):
+                    exact.append(i)
+            assert points(getattr(f, name)(g)) == exact
+
+
+def test_functions_of_functions_and_quotients():
+    half, third = "{ [i] -> [i/2] }", "{ [i] -> [i/3] }"
+    for outer in (half, "{ [i] -> [floor(i/2)] : i > 3 }", "{ [i] -> [i/2] : i > 1; [i] -> [NaN] : i < 0 }"):
+        a = ours.PwAff(outer).pullback_multi_aff(ours.MultiAff(third))
+        b = isl.PwAff(outer).pullback_multi_aff(isl.MultiAff(third))
+        grid = [k for k, i in enumerate(POINTS) if i % 3 == 0 or ":" in outer]
+        assert [table(ours, a)[k] for k in grid] == [table(isl, b)[k] for k in grid]
+    assert str(ours.Aff(half).pullback_aff(ours.Aff(third))) == "{ [i] -> [(i)/6] }"
+    by_zero = ours.PwAff("{ [i] -> [i] }").div(ours.PwAff("{ [i] -> [0] : i > 2; [i] -> [4] : i <= 2 }"))
+    assert str(by_zero) == "{ [i] -> [(i)/4] : i <= 2; [i] -> [NaN] : i >= 3 }"
+    assert ours.Map.from_pw_aff(ours.PwAff(half)).is_equal(ours.Map("{ [2i] -> [i] }"))
+    assert ours.PwAff("{ [i] -> [i/2] : 0 <= i <= 7 }").max_val() == Fraction(7, 2)
+    assert str(ours.PwAff("{ [NaN] }").bind_id("M")) == "[M] -> { : false }"
+    nan = ours.Aff.nan_on_domain_space(ours.Set("{ S[i] }").get_space())
+    assert nan.is_nan() and str(nan.get_constant_val()) == "NaN" and not nan.is_equal(nan)
+
+
+def test_members_have_domains_of_their_own():
+    text = "{ A[x] -> [B[(x : x >= 5)] -> C[(x/2 : x <= 10)]] }"
+    f, g = ours.MultiPwAff(text), isl.MultiPwAff(text)
+    assert isinstance(f, ours.MultiPwAff) and f.domain().is_equal(ours.Set(str(g.domain())))
+    assert f.is_equal(ours.MultiPwAff(str(f)))
+    for k in range(2):
+        assert f.get_at(k).is_equal(ours.PwAff(str(g.get_at(k))))
+    assert f.range_factor_range().get_at(0).domain().is_equal(ours.Set("{ A[x] : x <= 10 }"))
+    h = ours.MultiPwAff("{ A[x] -> [x, x] }").set_at(1, ours.PwAff("{ A[x] -> [x] : x > 3 }"))
+    assert h.get_at(0).domain().is_universe() and h.domain().is_equal(ours.Set("{ A[x] : x > 3 }"))
+    assert str(h) == "{ A[x] -> [(x), ((x) : x >= 4)] }" and h.as_map().is_equal(ours.Map("{ A[x] -> [x, x] : x > 3 }"))
+    other = ours.MultiPwAff("{ A[x] -> [(1 : x < 9), 2] }")
+    for name in ("add", "sub", "union_add", "min", "max"):
+        a = getattr(h, name)(other)
+        b = getattr(isl.MultiPwAff(str(h)), name)(isl.MultiPwAff(str(other)))
+        assert a.is_equal(ours.MultiPwAff(str(b))) and a.get_at(0).is_equal(ours.PwAff(str(b.get_at(0))))
