@@ -143,9 +143,6 @@ ROWS = {
             "PwAff.on",
         ),
         (
-            "not here: every value is an integer",
-        ),
-        (
             "add_pw_aff",
             "PwAff.union_add; unions of functions of several tuples are Maps",
         ),
