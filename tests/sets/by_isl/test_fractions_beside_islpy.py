@@ -1,4 +1,4 @@
-"""Functions of fractions and NaN, and tuples of functions with domains of their own, beside islpy and exact fractions."""
+"""Functions of fractions and NaN, and tuples whose members have domains, beside islpy and exact fractions."""
 
 from fractions import Fraction
 

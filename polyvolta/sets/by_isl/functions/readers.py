@@ -1,6 +1,6 @@
 """`PwAff`, `MultiPwAff` and their like of `polyvolta.isl`, whose texts may say fractions, NaN, and domains of values.
 
-They have the functions of the classes of `polyvolta.sets`, of which their values are; what these cannot say are values of
+They have the functions of the classes of `polyvolta.sets`, of which their values are; what these cannot say is of
 `RationalPwAff` and `MultiFunction`, which are instances as well.
 
 >>> f = PwAff("{ [i] -> [i/2] : i > 0 }")
