@@ -58,13 +58,16 @@ if TYPE_CHECKING:
     from polyvolta.sets.by_isl.polynomials.placed import Term as Term
 
 if not TYPE_CHECKING:  # a checker knows the values, which are sets, relations and functions
+    from polyvolta.sets.by_isl.basic import Aff as Aff
     from polyvolta.sets.by_isl.basic import BasicMap as BasicMap
     from polyvolta.sets.by_isl.basic import BasicSet as BasicSet
+    from polyvolta.sets.by_isl.basic import MultiAff as MultiAff
     from polyvolta.sets.by_isl.functions.readers import MultiPwAff as MultiPwAff
     from polyvolta.sets.by_isl.functions.readers import PwAff as PwAff
+else:  # to whom isl's Aff is a function
+    Aff = _sets.PwAff
 
-Aff = PwAff  # type: ignore[misc, assignment]  # isl's is a function
-MultiAff = PwMultiAff = MultiPwAff  # type: ignore[misc, assignment]
+PwMultiAff = MultiPwAff  # type: ignore[misc, assignment]
 UnionPwAff = UnionPwMultiAff = MultiUnionPwAff  # functions of several tuples are relations
 QPolynomial = PlacedPolynomial  # type: ignore[misc, assignment]  # isl's lies in a space
 

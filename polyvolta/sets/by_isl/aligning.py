@@ -11,6 +11,7 @@ from typing import Any
 from ..errors import NotSupported, SpaceMismatch, kind_of
 from ..values import kinds
 from ..values.space import Space, Tuple
+from .basic import Narrowed, narrowed
 
 
 def align_spaces(obj: Any, template: Any, obj_bigger_ok: bool = False) -> Any:  # noqa: ANN401
@@ -33,6 +34,8 @@ def align_spaces(obj: Any, template: Any, obj_bigger_ok: bool = False) -> Any:  
     >>> print(align_spaces(Set("[n] -> { [j, i] : i < j < n }"), Set("[m, n] -> { [i, k, j] }")))
     [m, n] -> { [i, k, j] : i < j < n }
     """
+    if isinstance(obj, Narrowed):
+        return narrowed(align_spaces(obj._wide(obj), template, obj_bigger_ok))
     source, target = _dims(obj), _dims(template)
     there = {n for names in target.values() for n in names}
     left = {k: [n for n in names if n not in there] for k, names in source.items() if k in target}

@@ -1,71 +1,274 @@
-"""isl's basic sets and relations, `polyvolta.isl.BasicSet` and `BasicMap`: texts of one piece, all of whose values are
-sets and relations here.
+"""isl's classes of what is one piece, `polyvolta.isl.BasicSet` and `BasicMap`, or one expression everywhere, `Aff` and
+`MultiAff`.
 
->>> from polyvolta.isl import BasicSet, Set
+They are sets, relations and functions, whose methods they have. What these give is of the class without that
+property, but where isl's methods, which `KEPT` lists, keep it, and all operands have it. Some methods of the others
+give them, too (`GIVEN`, and what calls `narrowed`).
+
+>>> from polyvolta.isl import Aff, BasicSet, Set
 >>> some = BasicSet("{ [i] : i > 3 }")
->>> some, isinstance(some, BasicSet), isinstance(some, Set)
-(Set('{ [i] : i >= 4 }'), True, True)
+>>> some, some & BasicSet("{ [i] : i < 7 }"), some | some, some == Set("{ [i] : i > 3 }")
+(BasicSet('{ [i] : i >= 4 }'), BasicSet('{ [i] : 4 <= i <= 6 }'), Set('{ [i] : i >= 4 }'), True)
+>>> f = Aff("{ [i] -> [i + 1] }")
+>>> f + 2 * f, f.max(f - 3), isinstance(f.to_pw_aff(), Aff)
+(Aff('{ [i] -> [(3*i + 3)] }'), PwAff('{ [i] -> [(i + 1)] }'), False)
 """
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from functools import wraps
+from inspect import isfunction, ismethod
+from typing import Any, Self
 
-from ..errors import SetSyntaxError
+from ..conjuncts import conjunct as cj
+from ..errors import SetSyntaxError, kind_of
+from ..functions.multi_pwaff import MultiPwAff
+from ..functions.piecewise import Piecewise
+from ..functions.pwaff import PwAff
 from ..values.map import Map
+from ..values.named import Named
+from ..values.relation import Relation
 from ..values.set import Set
 
+_RELATIONS = (
+    "__and__ add_constraint add_constraints add_dims affine_hull align_params convex_hull copy detect_equalities"
+    " drop_constraints_involving_dims drop_constraints_not_involving_dims drop_unused_params eliminate empty fix_dim_si"
+    " fix_val flat_product flatten from_constraint from_constraints from_multi_aff from_params gist insert_dims"
+    " intersect intersect_params move_dims nat_universe params polyhedral_hull project_out remove_dims remove_divs"
+    " remove_divs_involving_dims remove_redundancies remove_unknown_divs sample set_dim_id set_dim_name set_tuple_id"
+    " set_tuple_name simple_hull universe unshifted_simple_hull"
+)
+_FUNCTIONS = (
+    "__add__ __radd__ __sub__ __rsub__ __mul__ __rmul__ __neg__ add add_dims align_params copy domain_reverse drop_dims"
+    " floor from_range gist gist_params insert_dims move_dims neg project_domain_on_params pullback_multi_aff"
+    " scale_down_val scale_val set_dim_id set_dim_name set_tuple_id set_tuple_name sub unbind_params_insert_domain"
+)
+KEPT = {
+    name: frozenset(" ".join(names).split())
+    for name, names in {
+        "BasicSet": (
+            _RELATIONS,
+            "apply box_from_points coefficients from_point lower_bound_val neg positive_orthant"
+            " preimage_multi_aff solutions unwrap upper_bound_val",
+        ),
+        "BasicMap": (
+            _RELATIONS,
+            "apply_domain apply_range curry deltas deltas_map domain domain_map domain_product equal equate"
+            " flat_range_product flatten_domain flatten_range from_aff from_aff_list from_domain from_domain_and_range"
+            " from_range gist_domain identity intersect_domain intersect_range less_at lower_bound_si more_at neg"
+            " order_ge order_gt preimage_domain_multi_aff preimage_range_multi_aff product range range_map"
+            " range_product reverse sum uncurry upper_bound_si wrap zip",
+        ),
+        "Aff": (
+            _FUNCTIONS,
+            "__mod__ __floordiv__ add_coefficient_val add_constant_num_si add_constant_val bind_id ceil div"
+            " eq_basic_set ge_basic_set gt_basic_set le_basic_set lt_basic_set mod_val mul neg_basic_set"
+            " param_on_domain_space_id pullback_aff set_coefficient_val set_constant_val val_on_domain"
+            " val_on_domain_space var_on_domain zero_basic_set zero_on_domain zero_on_domain_space",
+        ),
+        "MultiAff": (
+            _FUNCTIONS,
+            "add_constant_multi_val add_constant_val bind bind_domain bind_domain_wrapped_domain domain_map"
+            " factor_range flat_range_product flatten_domain flatten_range from_aff from_aff_list get_aff get_at"
+            " identity identity_multi_aff identity_on_domain_space insert_domain mod_multi_val"
+            " multi_val_on_domain_space multi_val_on_space product project_out_map range_factor_domain"
+            " range_factor_range range_map range_product range_splice reset_range_tuple_id reset_tuple_id"
+            " scale_down_multi_val scale_multi_val set_aff set_at set_range_tuple_id splice zero",
+        ),
+    }.items()
+}
+"""Of each class the methods that keep the property, by isl's names, and the operators that are such methods."""
 
-class One(type):
-    """Classes whose constructor takes what is one piece, and makes a value of another class; they have its methods."""
+WIDENED = frozenset(
+    "compute_divs to_map to_multi_pw_aff to_pw_aff to_pw_multi_aff to_set to_union_pw_aff to_union_pw_multi_aff".split()
+)
+"""Methods that give the same as a value of the class without the property."""
 
-    of: Any
+GIVEN = frozenset(
+    (kind, name)
+    for kind, names in {
+        "Constraint": "get_aff get_bound",
+        "MultiPwAff": "as_multi_aff",
+        "PwAff": "as_aff",
+        "Space": "domain_map_multi_aff identity_multi_aff_on_domain lifting multi_aff multi_aff_on_domain_multi_val"
+        " param_aff_on_domain_id range_map_multi_aff zero_aff_on_domain zero_multi_aff",
+    }.items()
+    for name in names.split()
+)
+"""Classes and isl's names of methods of theirs that give something with the property."""
 
-    def __call__(cls, *given: Any, **named: Any) -> Any:  # noqa: ANN401
-        """The set or relation of a text, or another one.
 
-        Raises
-        ------
-        SetSyntaxError : there are several pieces or tuples, or no tuple.
-        """
-        value = cls.of(*given, **named)
-        pieces = sum(len(cs) for _, cs in value.parts)
-        if len(value.parts) != 1 or pieces > 1:
-            what = "no tuple" if not value.parts else f"{pieces} pieces"
-            raise SetSyntaxError(f"a {cls.__name__} is one piece, and this has {what}", where=str(value),
-                                 hint=f"{cls.of.__name__}(text) takes any number")  # fmt: skip
-        return value
+def narrowed(value: Any) -> Any:  # noqa: ANN401
+    """A set or relation of one piece, or a function of one expression, as a value of isl's class; any other as it is."""
+    kind = _NARROW.get(type(value))
+    return kind._of_wide(value) if kind is not None and kind._fits(value) else value
+
+
+def gives_narrow(f: Callable[..., Any]) -> Callable[..., Any]:
+    """The function, whose values are `narrowed`."""
+
+    @wraps(f)
+    def call(*args: Any, **named: Any) -> Any:  # noqa: ANN401
+        return narrowed(f(*args, **named))
+
+    return call
+
+
+def _keeping(f: Callable[..., Any], family: Any) -> Callable[..., Any]:  # noqa: ANN401
+    """The method, whose values are narrowed where all operands of some classes are narrow.
+
+    A reflected operator leaves it to a wide operand on its left, which then computes it, as isl's class does.
+    """
+    reflected = f.__name__ in ("__radd__", "__rsub__", "__rmul__")
+
+    @wraps(f)
+    def call(*args: Any, **named: Any) -> Any:  # noqa: ANN401
+        wide = any([isinstance(x, family) and not isinstance(x, Narrowed) for x in args])
+        if wide and reflected:
+            return NotImplemented
+        found = f(*args, **named)
+        return found if wide else narrowed(found)
+
+    return call
+
+
+class Narrow(Named):
+    """The class of the classes, whose methods that keep the property do so."""
+
+    _wide: Any
+    _family: Any
+
+    def __init__(cls, name: str, bases: tuple[type, ...], body: dict[str, Any]) -> None:
+        super().__init__(name, bases, body)
+        for kept in KEPT.get(name, ()):
+            f = getattr(cls, kept) if kept in dir(cls._wide) else None
+            if isfunction(f):
+                setattr(cls, kept, _keeping(f, cls._family))
+            elif ismethod(f):  # of the class
+                setattr(cls, kept, classmethod(_keeping(f.__func__, cls._family)))
 
     def __getattr__(cls, name: str) -> Any:  # noqa: ANN401
-        return getattr(cls.of, name)
-
-    def __instancecheck__(cls, value: object) -> bool:
-        return isinstance(value, cls.of)
-
-    def __subclasscheck__(cls, other: type) -> bool:
-        return issubclass(other, cls.of)
-
-    def __dir__(cls) -> list[str]:
-        return sorted({*dir(cls.of), "read_from_str"})
+        """What isl's names give that are looked up on the class, or on a value of it."""
+        found = super().__getattr__(name)  # type: ignore[misc]
+        if name in WIDENED:
+            return cls._wide
+        return _keeping(found, cls._family) if name in KEPT[cls.__name__] else found
 
 
-class BasicSet(metaclass=One):
-    """A set of one piece."""
+class Narrowed:
+    """What the values of the classes share."""
 
-    of = Set
+    __slots__ = ()
+    _of_isl = True
+    _what: Callable[[], str]
+    _wide: Any
+    _family: Any
+    _fits: Callable[[Any], bool]
+
+    def __init__(self, text: Any, context: object = None) -> None:  # noqa: ANN401
+        super().__init__(text, context)  # type: ignore[call-arg]
+        if not self._fits(self):
+            raise SetSyntaxError(f"{kind_of(self)} {self._what()}", where=str(self),
+                                 hint=f"{self._wide.__name__}(text) takes it")  # fmt: skip
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401
+        found = super().__getattr__(name)  # type: ignore[misc]
+        if name in WIDENED:
+            return lambda: self._wide(self)
+        return _keeping(found, self._family) if name in KEPT[type(self).__name__] else found
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Made anew from a value without the property."""
+        return type(self), (self._wide(self),)
+
+    @classmethod
+    def _of(cls, *args: Any) -> Any:  # noqa: ANN401 - what methods make has not always the property
+        return cls._wide._of(*args)
+
+    @classmethod
+    def _of_folded(cls, *args: Any) -> Any:  # noqa: ANN401
+        return cls._wide._of_folded(*args)
+
+    @classmethod
+    def _disjoint(cls, *args: Any) -> Any:  # noqa: ANN401
+        return cls._wide._disjoint(*args)
+
+    @classmethod
+    def _later(cls, *args: Any) -> Any:  # noqa: ANN401
+        return cls._wide._later(*args)
+
+
+class _OnePiece(Narrowed):
+    """A set or a relation of one piece, or of none, in one space."""
+
+    __slots__ = ()
+    _family = (Relation, Piecewise)
+
+    def _what(self) -> str:
+        pieces = sum(len(cs) for _, cs in self.parts)
+        return f"is one piece, and this has {f'{pieces} pieces' if self.parts else 'no tuple'}"
 
     @staticmethod
-    def read_from_str(*text: Any) -> Set:  # noqa: ANN401
-        """The set of a text; isl's context before it means nothing."""
-        return BasicSet(text[-1])
+    def _fits(value: Any) -> bool:  # noqa: ANN401
+        return len(value.parts) == 1 and len(value.parts[0][1]) < 2
+
+    @classmethod
+    def _of_wide(cls, value: Any) -> Self:  # noqa: ANN401
+        self: Any = object.__new__(cls)
+        self.param_names, self.parts, self._rough = value.param_names, value.parts, value._rough
+        self._hash, self._origin = value._hash, value._origin
+        return self
 
 
-class BasicMap(metaclass=One):
-    """A relation of one piece."""
+class _OneExpression(Narrowed):
+    """A function of one expression, or a tuple of them, everywhere in its space."""
 
-    of = Map
+    __slots__ = ()
+    _family = (Piecewise,)
+
+    def _what(self) -> str:
+        return "is one expression everywhere, and this has cases"
 
     @staticmethod
-    def read_from_str(*text: Any) -> Map:  # noqa: ANN401
-        """The relation of a text; isl's context before it means nothing."""
-        return BasicMap(text[-1])
+    def _fits(value: Any) -> bool:  # noqa: ANN401
+        if len(value.folded) != 1 or len(value.cells) != 1:
+            return False
+        return value.cells[0][0] == cj.universe(len(value.names))
+
+    @classmethod
+    def _of_wide(cls, value: Any) -> Self:  # noqa: ANN401
+        self: Any = object.__new__(cls)
+        self._be(value)
+        return self
+
+
+class BasicSet(_OnePiece, Set, metaclass=Narrow):
+    """A set of one piece, isl's basic set; see `Set`."""
+
+    __slots__ = ()
+    _wide = Set
+
+
+class BasicMap(_OnePiece, Map, metaclass=Narrow):
+    """A relation of one piece, isl's basic map; see `Map`."""
+
+    __slots__ = ()
+    _wide = Map
+
+
+class Aff(_OneExpression, PwAff, metaclass=Narrow):
+    """A function of one expression, isl's `Aff`; see `PwAff`."""
+
+    __slots__ = ()
+    _wide = PwAff
+
+
+class MultiAff(_OneExpression, MultiPwAff, metaclass=Narrow):
+    """A function to a tuple of one expression each, isl's `MultiAff`; see `MultiPwAff`."""
+
+    __slots__ = ()
+    _wide = MultiPwAff
+
+
+_NARROW: dict[type, Any] = {Set: BasicSet, Map: BasicMap, PwAff: Aff, MultiPwAff: MultiAff}

@@ -18,6 +18,7 @@ from ..errors import UnknownName, need_function
 from ..values.shape import rearranged
 from ..values.space import PARAMS, Space, Tuple, position, renamed
 from ..values.unions import united
+from .basic import narrowed
 from .objects.lists import dump, listed
 from .objects.values import DEFAULT_CONTEXT, Point, plain
 from .objects.values import number as number_of
@@ -57,8 +58,8 @@ def spaces(self: Relation) -> list[Any]:
 
 
 def pieces(self: Relation) -> list[Any]:
-    """The pieces, each a conjunction."""
-    return list(self.pieces)
+    """The pieces, each a conjunction, as isl's basic sets or relations."""
+    return [narrowed(piece) for piece in self.pieces]
 
 
 def each(found: Callable[[Any], list[Any]]) -> Callable[[Any, Callable[[Any], object]], None]:

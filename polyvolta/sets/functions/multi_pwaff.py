@@ -45,6 +45,7 @@ class MultiPwAff(Piecewise):
     """
 
     __slots__ = ()
+    _noun = "MultiPwAff"
 
     def __init__(self, text: str, context: object = None) -> None:
         if isinstance(text, MultiPwAff):  # isl has several classes for what is one here

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import wraps
 from itertools import product
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from ..budgets import metered_class
 from ..conjuncts import conjunct as cj
@@ -48,6 +48,7 @@ class Piecewise(metaclass=Named):
     folded: tuple[Piece, ...]
     _cells: tuple[Cell, ...] | None
     _takes_over = False
+    _noun: ClassVar[str]  # the class, of isl's one that derives from it that
 
     if not TYPE_CHECKING:  # a checker knows what there is
 
@@ -104,7 +105,7 @@ class Piecewise(metaclass=Named):
 
     def __eq__(self, other: object) -> bool:
         """Same parameters, spaces, cells and expressions: cheap; implies `is_equal`, not conversely."""
-        if not isinstance(other, type(self)) or self.param_names != other.param_names:
+        if not isinstance(other, Piecewise) or self._noun != other._noun or self.param_names != other.param_names:
             return False
         return self.space.key == other.space.key and set(self.cells) == set(other._renamed(self.inp.dims).cells)
 

@@ -42,6 +42,7 @@ class PwAff(Piecewise):
     """
 
     __slots__ = ()
+    _noun = "PwAff"
 
     def __init__(self, text: str, context: object = None) -> None:
         if isinstance(text, PwAff):  # isl has several classes for what is one here

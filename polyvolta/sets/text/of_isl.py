@@ -19,13 +19,13 @@ SETS = __name__.partition(".text.")[0] + "."  # where the classes are that rows 
 
 
 def own(cls: type) -> type:
-    """The class of polyvolta's that a class is, or that it derives from; of isl's unions that of sets or relations.
+    """The class of polyvolta's that a class is, or that it derives from; of isl's unions and basic sets that of sets.
 
     >>> from polyvolta.sets import Set
     >>> own(type("Mine", (Set,), {"__module__": "mine"})) is own(Set) is Set
     True
     """
-    return next((c for c in cls.__mro__ if c.__module__.startswith(SETS) and not getattr(c, "_is_union", False)), cls)
+    return next((c for c in cls.__mro__ if c.__module__.startswith(SETS) and not hasattr(c, "_of_isl")), cls)
 
 
 def counterpart(kind: str, name: str) -> str:
@@ -102,7 +102,7 @@ def method(cls: type, name: str) -> Callable[..., Any] | None:
     { [i] -> [(i + 5)] }
     """
     known = _methods()
-    kinds = (c.__name__ for c in cls.__mro__ if c.__module__.startswith(SETS))
+    kinds = (c.__name__ for c in own(cls).__mro__)
     return next((known[kind, name] for kind in kinds if (kind, name) in known), None)
 
 
@@ -110,8 +110,9 @@ def method(cls: type, name: str) -> Callable[..., Any] | None:
 def _methods() -> dict[tuple[str, str], Callable[..., Any]]:
     from ..by_isl import methods
     from ..by_isl.arguments import checked
+    from ..by_isl.basic import GIVEN, gives_narrow
 
-    known = {(kind, n): f for kinds, names, f in methods() for kind in kinds.split() for n in names.split()}
+    known = {(kind, n): gives_narrow(f) if (kind, n) in GIVEN else f for kinds, names, f in methods() for kind in kinds.split() for n in names.split()}
     classes = frozenset([kind for kind, _ in known]) | {"Relation"}
     return {(kind, n): checked(kind, n, f, classes) for (kind, n), f in known.items()}
 
@@ -152,7 +153,7 @@ def _checked(cls: type, name: str, make: Callable[..., Any]) -> Callable[..., An
         value = make(cls, called, values[-1])
         if type(value) is cls or (isinstance(value, cls) and not hasattr(cls, "_is_map")):
             return value
-        return cls(value if hasattr(cls, "_is_map") else str(value))  # one of the two derives from the other
+        return cls(value)  # one of the two derives from the other
 
     made.__name__, made.__qualname__, made.__doc__ = name, called, make.__doc__
     return made

@@ -12,7 +12,8 @@ integers. What can be exponential stops with `BudgetExceeded`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Self
+from functools import wraps
+from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 
 from ..budgets import metered_class
 from ..conjuncts import conjunct as cj
@@ -32,6 +33,7 @@ from .named import by_isl
 from .space import Space
 from .united import United
 
+F = TypeVar("F", bound=Callable[..., Any])
 Part = tuple[Space, tuple[Conjunct, ...]]
 Rough = tuple[Space, tuple[Conjunct | cj.Beside, ...]]
 
@@ -53,6 +55,18 @@ def _merged_parts(n_par: int, parts: tuple[Part, ...]) -> tuple[Part, ...]:
         if len(seen) > 1 and cj.universe(n) in seen:
             merged[space.key] = (space, {cj.universe(n): None})
     return tuple([(space, tuple(seen)) for space, seen in merged.values()])
+
+
+def one_piece(f: F) -> F:
+    """The method, whose value is of isl's class of what is one piece, `polyvolta.isl.BasicSet` or `BasicMap`."""
+
+    @wraps(f)
+    def call(self: Any) -> Any:  # noqa: ANN401
+        from ..by_isl.basic import narrowed
+
+        return narrowed(f(self))
+
+    return cast(F, call)
 
 
 @metered_class
@@ -176,11 +190,12 @@ class Relation(United[Conjunct]):
 
     min, max, dim_min, dim_max = optimise.min_, optimise.max_, optimise.dim_min, optimise.dim_max
     lexmin_pw_multi_aff, lexmax_pw_multi_aff = multi_pwaff.lexmin_pw_multi_aff, multi_pwaff.lexmax_pw_multi_aff
-    lexmin, lexmax, sample = lexrel.lexmin, lexrel.lexmax, lexrel.sample
+    lexmin, lexmax, sample = lexrel.lexmin, lexrel.lexmax, one_piece(lexrel.sample)
     gist, gist_params, coalesce = gisting.gist, gisting.gist_params, coalescing.coalesce
     remove_redundancies, detect_equalities = hull.remove_redundancies, hull.detect_equalities
-    affine_hull, convex_hull, polyhedral_hull = hull.affine_hull, hull.convex_hull, hull.polyhedral_hull
-    simple_hull, unshifted_simple_hull, box_hull = hull.simple_hull, hull.unshifted_simple_hull, box.box_hull
+    affine_hull, convex_hull = one_piece(hull.affine_hull), one_piece(hull.convex_hull)
+    polyhedral_hull, simple_hull = one_piece(hull.polyhedral_hull), one_piece(hull.simple_hull)
+    unshifted_simple_hull, box_hull = one_piece(hull.unshifted_simple_hull), box.box_hull
     is_bounded, is_box, is_singleton = extent.is_bounded, extent.is_box, extent.is_singleton
     bounding_box = extent.bounding_box
     count, points, cardinality = counting.count, counting.points, cardinalities.cardinality

@@ -102,7 +102,7 @@ class _Union(Relation):
     """What both share."""
 
     __slots__ = ()
-    _is_union = True
+    _is_union = _of_isl = True
     universe = _Universe()  # type: ignore[assignment]
 
     @classmethod

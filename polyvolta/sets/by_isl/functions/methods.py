@@ -14,6 +14,7 @@ from ...functions.members import MultiFunction
 from ...functions.rational import lifted
 from ...values.space import Space, Tuple, position
 from .. import relations as of_relations
+from ..basic import narrowed
 from ..dimensions.by_kind import extremum
 from ..objects.vectors import MultiVal
 from ..relations import get_map_tuple_name, itself, same, set_map_tuple_name
@@ -52,7 +53,7 @@ def pieces(self: Any) -> list[Any]:  # noqa: ANN401
     """The pairs of a set and what the function is there, a function of one expression on all of the space."""
     everywhere = cj.universe(len(self.param_names) + self.space.n_in)
     return [
-        (domain, self._with([(everywhere, value if isinstance(value, tuple) else (value,))]))
+        (domain, narrowed(self._with([(everywhere, value if isinstance(value, tuple) else (value,))])))
         for domain, value in self.pieces
     ]
 
