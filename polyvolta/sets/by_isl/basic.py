@@ -49,8 +49,8 @@ KEPT = {
     for name, names in {
         "BasicSet": (
             _RELATIONS,
-            "apply box_from_points coefficients from_point lower_bound_val neg positive_orthant"
-            " preimage_multi_aff solutions unwrap upper_bound_val",
+            "apply box_from_points from_point lower_bound_val neg positive_orthant"
+            " preimage_multi_aff unwrap upper_bound_val",
         ),
         "BasicMap": (
             _RELATIONS,
@@ -100,7 +100,7 @@ GIVEN = frozenset(
 
 
 def narrowed(value: Any) -> Any:  # noqa: ANN401
-    """A set or relation of one piece, or a function of one expression, as a value of isl's class; any other as it is."""
+    """A set or relation of one piece, or a function of one expression, as of isl's class; any other value as it is."""
     kind = _NARROW.get(type(value))
     return kind._of_wide(value) if kind is not None and kind._fits(value) else value
 
@@ -124,7 +124,7 @@ def _keeping(f: Callable[..., Any], family: Any) -> Callable[..., Any]:  # noqa:
 
     @wraps(f)
     def call(*args: Any, **named: Any) -> Any:  # noqa: ANN401
-        wide = any([isinstance(x, family) and not isinstance(x, Narrowed) for x in args])
+        wide = any(isinstance(x, family) and not isinstance(x, Narrowed) for x in args)
         if wide and reflected:
             return NotImplemented
         found = f(*args, **named)
@@ -141,6 +141,9 @@ class Narrow(Named):
 
     def __init__(cls, name: str, bases: tuple[type, ...], body: dict[str, Any]) -> None:
         super().__init__(name, bases, body)
+        for maker in ("_of", "_of_folded", "_disjoint", "_later"):  # what methods make has not always the property
+            if maker in dir(cls):
+                setattr(cls, maker, getattr(cls._wide, maker))
         for kept in KEPT.get(name, ()):
             f = getattr(cls, kept) if kept in dir(cls._wide) else None
             if isfunction(f):
@@ -181,22 +184,6 @@ class Narrowed:
     def __reduce__(self) -> tuple[object, ...]:
         """Made anew from a value without the property."""
         return type(self), (self._wide(self),)
-
-    @classmethod
-    def _of(cls, *args: Any) -> Any:  # noqa: ANN401 - what methods make has not always the property
-        return cls._wide._of(*args)
-
-    @classmethod
-    def _of_folded(cls, *args: Any) -> Any:  # noqa: ANN401
-        return cls._wide._of_folded(*args)
-
-    @classmethod
-    def _disjoint(cls, *args: Any) -> Any:  # noqa: ANN401
-        return cls._wide._disjoint(*args)
-
-    @classmethod
-    def _later(cls, *args: Any) -> Any:  # noqa: ANN401
-        return cls._wide._later(*args)
 
 
 class _OnePiece(Narrowed):

@@ -84,12 +84,12 @@ class Constraint:
     @classmethod
     def equality_from_aff(cls, f: Any) -> Constraint:  # noqa: ANN401
         """That a function of one expression is 0; see `Constraint`."""
-        return cls(expression(f), True, Space(None, f.inp), f.param_names)
+        return cls(expression(f), True, Space(None, f.inp, f.param_names), f.param_names)
 
     @classmethod
     def inequality_from_aff(cls, f: Any) -> Constraint:  # noqa: ANN401
         """That a function of one expression is at least 0; see `Constraint`."""
-        return cls(expression(f), False, Space(None, f.inp), f.param_names)
+        return cls(expression(f), False, Space(None, f.inp, f.param_names), f.param_names)
 
     alloc_equality, alloc_inequality = equality_alloc, inequality_alloc
 

@@ -112,7 +112,8 @@ def _methods() -> dict[tuple[str, str], Callable[..., Any]]:
     from ..by_isl.arguments import checked
     from ..by_isl.basic import GIVEN, gives_narrow
 
-    known = {(kind, n): gives_narrow(f) if (kind, n) in GIVEN else f for kinds, names, f in methods() for kind in kinds.split() for n in names.split()}
+    known = {(kind, n): f for kinds, names, f in methods() for kind in kinds.split() for n in names.split()}
+    known |= {key: gives_narrow(known[key]) for key in GIVEN if key in known}
     classes = frozenset([kind for kind, _ in known]) | {"Relation"}
     return {(kind, n): checked(kind, n, f, classes) for (kind, n), f in known.items()}
 
