@@ -20,7 +20,13 @@ if TYPE_CHECKING:
 
 
 def dim(self: Any, kind: Any) -> int:  # noqa: ANN401
-    """The number of dimensions of a kind; of several tuples that all have as many outputs, that number of them."""
+    """The number of dimensions of a kind; of several tuples that all have as many outputs, that number of them.
+
+    A set has no inputs, and so 0 of them, as has its space.
+    """
+    no_inputs = self.inp is None if isinstance(self, Space) else getattr(self, "_is_map", None) is False
+    if kinds.is_kind(kind) and kind.name == "in_" and no_inputs:
+        return 0
     if getattr(kind, "name", "") in ("out", "set") and len(getattr(self, "parts", ())) > 1:
         widths = {space.n_out for space, _ in self.parts}
         if len(widths) == 1 and all(space.inp is not None for space, _ in self.parts):
