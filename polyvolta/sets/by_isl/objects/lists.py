@@ -6,8 +6,9 @@ import re
 import sys
 from collections.abc import Callable, Iterable
 from functools import reduce
-from operator import and_, or_
 from typing import Any, Self
+
+from ...errors import EmptySet
 
 ELEMENTS = (
     "Aff", "AstExpr", "AstNode", "BasicMap", "BasicSet", "Constraint", "Id", "Map", "MultiAff", "PwAff", "PwMultiAff",
@@ -65,29 +66,13 @@ class ListOf(list[Any]):
         """The list from its end."""
         return type(self)(self[::-1])
 
-    def swap(self, first: int, second: int) -> Self:
-        """The list with two elements in each other's place."""
-        return self.set_at(first, self[second]).set_at(second, self[first])
-
-    def map(self, f: Callable[[Any], Any]) -> Self:
-        """What a function gives for each element."""
-        return type(self)(f(element) for element in self)
-
-    def every(self, f: Callable[[Any], object]) -> bool:
-        """Whether a function says True of each element."""
-        return all(f(element) for element in self)
-
-    def union(self) -> Any:  # noqa: ANN401
-        """The union of the elements, sets or relations, of which there is one at least."""
-        return reduce(or_, self)
-
-    def intersect(self) -> Any:  # noqa: ANN401
-        """What all elements, sets or relations, have in common; there is one at least."""
-        return reduce(and_, self)
-
     def get_at(self, index: int) -> Any:  # noqa: ANN401
         """The element at a position."""
         return self[index]
+
+    def swap(self, first: int, second: int) -> Self:
+        """The list with two elements in each other's places."""
+        return self.set_at(first, self[second]).set_at(second, self[first])
 
     def size(self) -> int:
         """How many elements there are."""
@@ -103,6 +88,35 @@ class ListOf(list[Any]):
         """Call a function with each element."""
         for element in self:
             f(element)
+
+    def map(self, f: Callable[[Any], Any]) -> Self:
+        """The list of what a function makes of each element."""
+        return type(self)([f(element) for element in self])
+
+    def every(self, test: Callable[[Any], object]) -> bool:
+        """Whether a test holds of all elements."""
+        return all(test(element) for element in self)
+
+    def union(self) -> Any:  # noqa: ANN401
+        """The union of the elements, sets or relations, of which there is one at least."""
+        return self._folded("union")
+
+    def intersect(self) -> Any:  # noqa: ANN401
+        """The intersection of the elements, sets or relations, of which there is one at least."""
+        return self._folded("intersect")
+
+    def min(self) -> Any:  # noqa: ANN401
+        """The least of the elements, functions, of which there is one at least, where all have values."""
+        return self._folded("min")
+
+    def max(self) -> Any:  # noqa: ANN401
+        """The greatest of the elements, functions, of which there is one at least, where all have values."""
+        return self._folded("max")
+
+    def _folded(self, name: str) -> Any:  # noqa: ANN401
+        if not self:
+            raise EmptySet(f"an empty list has no {name}", hint="the list needs one element at least")
+        return reduce(lambda x, y: getattr(x, name)(y), self)
 
 
 def _of_one(cls: type[ListOf], element: object) -> ListOf:
