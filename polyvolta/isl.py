@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from polyvolta.sched.by_isl.kinds import yaml_style as yaml_style
     from polyvolta.sched.by_isl.node import ScheduleNode as ScheduleNode
     from polyvolta.sched.by_isl.schedule import Schedule as Schedule
+    from polyvolta.sets.by_isl.objects.matrices import Mat as Mat
     from polyvolta.sets.by_isl.objects.spaces import LocalSpace as LocalSpace
     from polyvolta.sets.by_isl.objects.vectors import MultiId as MultiId
     from polyvolta.sets.by_isl.objects.vectors import MultiVal as MultiVal
@@ -90,6 +91,7 @@ __all__ = [  # noqa: F822 (the names are there on first use)
     "AstNode",
     "AstPrintOptions",
     "LocalSpace",
+    "Mat",
     "MultiId",
     "MultiVal",
     "Printer",
@@ -124,6 +126,8 @@ def __getattr__(name: str) -> object:
         value = getattr(import_module(f"polyvolta.sched.by_isl.{HOMES[name]}"), name)
     elif name in ("MultiId", "MultiVal"):
         value = getattr(import_module("polyvolta.sets.by_isl.objects.vectors"), name)
+    elif name == "Mat":
+        from polyvolta.sets.by_isl.objects.matrices import Mat as value
     elif name == "LocalSpace":
         from polyvolta.sets.by_isl.objects.spaces import LocalSpace as value
     elif name in _POLYNOMIALS:

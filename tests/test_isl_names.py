@@ -94,7 +94,7 @@ def test_errors_say_what_the_tables_say(kind, section):
     [
         ("{ S[i] }", "solutions", "for isl's solutions there is: RationalSet.solutions"),
         ("{ S[i] }", "get_lattice_tile", "Set.box_hull, with strides"),
-        ("{ S[i] }", "equalities_matrix", "s & Set(text): Set.intersect"),
+        ("{ S[i] }", "foreach_bound_pair", "s & Set(text): Set.intersect"),
         ("{ S[i] -> [j] }", "has_defining_equality", "Map.dim_min"),
         ("{ S[i] -> [j] }", "unshifted_simple_hull_from_map_list", "Map.unshifted_simple_hull"),
         ("{ S[i] }", "lift", "isl's lift is not here: existentials"),
@@ -115,7 +115,7 @@ def test_a_missing_attribute_of_isl_says_what_is_here(text, name, here):
         (sets.PwAff("{ [i] -> [i] }"), "aff_on_domain", "PwAff.on"),
         (sets.MultiPwAff("{ [i] -> [i] }"), "lift", "of the graph, MultiPwAff.as_map"),
         (sets.MultiPwAff("{ [i] -> [i] }"), "_values", "a MultiPwAff has no attribute"),
-        (sets.Set, "from_constraint_matrices", "Set.intersect"),
+        (sets.Set, "foreach_bound_pair", "Set.intersect"),
         (sets.Map, "has_defining_equality", "Map.dim_min"),
         (sets, "PwQPolynomialFold", "which PwQPolynomial.bound gives"),
         (sets, "StrideInfo", "box_hull().stride"),
@@ -252,8 +252,8 @@ def test_makers_of_classes_that_derive_from_these():
     assert type(Mine("{ [i] : i > 0; [i] : i < -2 }").get_basic_sets()[0]) is Mine
     with pytest.raises(AttributeError, match=r"a Mine has no attribute 'get_lattice_tile'.*Set\.box_hull"):
         Mine("{ [i] }").get_lattice_tile  # noqa: B018
-    with pytest.raises(AttributeError, match=r"a Mine has no attribute 'from_constraint_matrices'.*Set\.intersect"):
-        Mine.from_constraint_matrices  # noqa: B018
+    with pytest.raises(AttributeError, match=r"a Mine has no attribute 'foreach_bound_pair'.*Set\.intersect"):
+        Mine.foreach_bound_pair  # noqa: B018
 
 
 def test_makers_have_names_and_say_what_they_do():

@@ -33,11 +33,12 @@ from ..values.set import Set
 
 _RELATIONS = (
     "__and__ add_constraint add_constraints add_dims affine_hull align_params convex_hull copy detect_equalities"
-    " drop_constraints_involving_dims drop_constraints_not_involving_dims drop_unused_params eliminate empty fix_dim_si"
-    " fix_val flat_product flatten from_constraint from_constraints from_multi_aff from_params gist insert_dims"
-    " intersect intersect_params move_dims nat_universe params polyhedral_hull project_out remove_dims remove_divs"
-    " remove_divs_involving_dims remove_redundancies remove_unknown_divs sample set_dim_id set_dim_name set_tuple_id"
-    " set_tuple_name simple_hull universe unshifted_simple_hull"
+    " drop_constraints_involving_dims drop_constraints_not_involving_dims drop_unused_params eliminate empty"
+    " fix_dim_si fix_val flat_product flatten from_constraint from_constraint_matrices from_constraints"
+    " from_multi_aff from_params gist insert_dims intersect intersect_params move_dims nat_universe params"
+    " polyhedral_hull project_out remove_dims remove_divs remove_divs_involving_dims remove_redundancies"
+    " remove_unknown_divs sample set_dim_id set_dim_name set_tuple_id set_tuple_name simple_hull universe"
+    " unshifted_simple_hull"
 )
 _FUNCTIONS = (
     "__add__ __radd__ __sub__ __rsub__ __mul__ __rmul__ __neg__ add add_dims align_params copy domain_reverse drop_dims"

@@ -86,9 +86,8 @@ ROWS = {
             "Set.box_hull, with strides",
         ),
         (
-            "from_constraint_matrices equalities_matrix inequalities_matrix foreach_bound_pair "
-            "foreach_opposite_constraint_pair",
-            "s & Set(text): Set.intersect; Set.equate, Set.lower_bound and the like; matrices are none here",
+            "foreach_bound_pair foreach_opposite_constraint_pair",
+            "s & Set(text): Set.intersect; Set.equate, Set.lower_bound and the like",
         ),
         (
             "solutions",
@@ -123,10 +122,6 @@ ROWS = {
         (
             "from_aff* from_qpolynomial",
             "PwAff.as_map, MultiPwAff.as_map, Map.from_affs",
-        ),
-        (
-            "from_constraint_matrices equalities_matrix inequalities_matrix",
-            "m & Map(text): Map.intersect; matrices are none here",
         ),
     ),
     "PwAff": (
