@@ -102,6 +102,7 @@ def test_values_of_constraints_and_of_spaces():
         s = lib.BasicSet("[n] -> { [i, j] : i >= n and j < 3 }")
         assert all(isinstance(c.get_aff(), lib.Aff) for c in s.get_constraints())
         space = s.get_space()
+        assert s.dim(lib.dim_type.in_) == space.dim(lib.dim_type.in_) == 0
         assert isinstance(space.zero_aff_on_domain(), lib.Aff)
         assert isinstance(space.identity_multi_aff_on_domain(), lib.MultiAff)
         assert isinstance(lib.Aff.var_on_domain(lib.LocalSpace.from_space(space), lib.dim_type.set, 1), lib.Aff)

@@ -24,14 +24,17 @@ def dim(self: Any, kind: Any) -> int:  # noqa: ANN401
 
     A set has no inputs, and so 0 of them, as has its space.
     """
-    no_inputs = self.inp is None if isinstance(self, Space) else getattr(self, "_is_map", None) is False
-    if kinds.is_kind(kind) and kind.name == "in_" and no_inputs:
+    if kinds.is_kind(kind) and kind.name == "in_" and _of_set(self):
         return 0
     if getattr(kind, "name", "") in ("out", "set") and len(getattr(self, "parts", ())) > 1:
         widths = {space.n_out for space, _ in self.parts}
         if len(widths) == 1 and all(space.inp is not None for space, _ in self.parts):
             return widths.pop()
     return len(kinds.of_kind(self, kind))
+
+
+def _of_set(value: Any) -> bool:  # noqa: ANN401
+    return value.inp is None if isinstance(value, Space) else getattr(value, "_is_map", None) is False
 
 
 def get_dim_name(self: Any, kind: Any, pos: int) -> str:  # noqa: ANN401
