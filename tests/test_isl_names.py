@@ -130,14 +130,26 @@ def test_so_do_functions_classes_and_the_module(owner, name, here):
     assert here in str(missing.value)
 
 
-@pytest.mark.parametrize(("name", "here"), [
-    ("ScheduleNode", "tree.node(path)"), ("ScheduleNodeBand", "tree.node(path)"), ("AstBuild", "scan(tree)"),
-    ("ScheduleConstraints", "schedule(instances, validity=..."), ("UnionAccessInfo", "dependences(program)"),
-    ("UnionFlow", "Flow, which dataflow gives"), ("AstExpr", "polyvolta.sets.Aff"), ("ast_loop_type", "set_loop_type"),
-    ("Set", "it is polyvolta.sets.Set"), ("UnionMap", "it is polyvolta.sets.UnionMap"), ("Val", "polyvolta.sets.Val"),
-    ("schedul", "did you mean schedule?"), ("AstNode2", "has no attribute"),
-    ("Qwerty", "has no attribute"), ("_Band", "has no attribute '_Band'"),
-])
+@pytest.mark.parametrize(
+    ("name", "here"),
+    [
+        ("ScheduleNode", "tree.node(path)"),
+        ("ScheduleNodeBand", "tree.node(path)"),
+        ("AstBuild", "scan(tree)"),
+        ("ScheduleConstraints", "schedule(instances, validity=..."),
+        ("UnionAccessInfo", "dependences(program)"),
+        ("UnionFlow", "Flow, which dataflow gives"),
+        ("AstExpr", "polyvolta.sets.Aff"),
+        ("ast_loop_type", "set_loop_type"),
+        ("Set", "it is polyvolta.sets.Set"),
+        ("UnionMap", "it is polyvolta.sets.UnionMap"),
+        ("Val", "polyvolta.sets.Val"),
+        ("schedul", "did you mean schedule?"),
+        ("AstNode2", "has no attribute"),
+        ("Qwerty", "has no attribute"),
+        ("_Band", "has no attribute '_Band'"),
+    ],
+)
 def test_of_classes_for_schedules_the_package_says_what_is_here(name, here):
     with pytest.raises(AttributeError) as missing:
         getattr(sched, name)
