@@ -23,13 +23,16 @@ from typing import Any, Self
 
 from ..conjuncts import conjunct as cj
 from ..errors import SetSyntaxError, kind_of
+from ..functions.members import MultiFunction
 from ..functions.multi_pwaff import MultiPwAff
 from ..functions.piecewise import Piecewise
 from ..functions.pwaff import PwAff
+from ..functions.rational import RationalPwAff
 from ..values.map import Map
 from ..values.named import Named
 from ..values.relation import Relation
 from ..values.set import Set
+from .functions import readers
 
 _RELATIONS = (
     "__and__ add_constraint add_constraints add_dims affine_hull align_params convex_hull copy detect_equalities"
@@ -139,6 +142,7 @@ class Narrow(Named):
 
     _wide: Any
     _family: Any
+    _others: tuple[type, ...] = ()
 
     def __init__(cls, name: str, bases: tuple[type, ...], body: dict[str, Any]) -> None:
         super().__init__(name, bases, body)
@@ -151,6 +155,18 @@ class Narrow(Named):
                 setattr(cls, kept, _keeping(f, cls._family))
             elif ismethod(f):  # of the class
                 setattr(cls, kept, classmethod(_keeping(f.__func__, cls._family)))
+
+    def __call__(cls, text: Any, context: object = None) -> Any:  # noqa: ANN401
+        """The value of a text, or of a value that has the property; any other is a `SetSyntaxError`."""
+        value = cls._read(text)
+        if not cls._fits(value):
+            raise SetSyntaxError(f"{kind_of(object.__new__(cls))} {cls._what(value)}", where=str(value),
+                                 hint=f"{cls._wide.__name__}(text) takes it")  # fmt: skip
+        return cls._of_wide(value) if isinstance(value, cls._wide) else value
+
+    def __instancecheck__(cls, value: object) -> bool:
+        """Of the class, or a function with fractions that has the property."""
+        return type.__instancecheck__(cls, value) or (isinstance(value, cls._others) and cls._fits(value))
 
     def __getattr__(cls, name: str) -> Any:  # noqa: ANN401
         """What isl's names give that are looked up on the class, or on a value of it."""
@@ -165,16 +181,8 @@ class Narrowed:
 
     __slots__ = ()
     _of_isl = True
-    _what: Callable[[], str]
     _wide: Any
     _family: Any
-    _fits: Callable[[Any], bool]
-
-    def __init__(self, text: Any, context: object = None) -> None:  # noqa: ANN401
-        super().__init__(text, context)  # type: ignore[call-arg]
-        if not self._fits(self):
-            raise SetSyntaxError(f"{kind_of(self)} {self._what()}", where=str(self),
-                                 hint=f"{self._wide.__name__}(text) takes it")  # fmt: skip
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401
         found = super().__getattr__(name)  # type: ignore[misc]
@@ -193,9 +201,14 @@ class _OnePiece(Narrowed):
     __slots__ = ()
     _family = (Relation, Piecewise)
 
-    def _what(self) -> str:
-        pieces = sum(len(cs) for _, cs in self.parts)
-        return f"is one piece, and this has {f'{pieces} pieces' if self.parts else 'no tuple'}"
+    @classmethod
+    def _read(cls, text: Any) -> Any:  # noqa: ANN401
+        return cls._wide(text)
+
+    @staticmethod
+    def _what(value: Any) -> str:  # noqa: ANN401
+        pieces = sum(len(cs) for _, cs in value.parts)
+        return f"is one piece, and this has {f'{pieces} pieces' if value.parts else 'no tuple'}"
 
     @staticmethod
     def _fits(value: Any) -> bool:  # noqa: ANN401
@@ -215,11 +228,16 @@ class _OneExpression(Narrowed):
     __slots__ = ()
     _family = (Piecewise,)
 
-    def _what(self) -> str:
+    @staticmethod
+    def _what(value: Any) -> str:  # noqa: ANN401, ARG004
         return "is one expression everywhere, and this has cases"
 
     @staticmethod
     def _fits(value: Any) -> bool:  # noqa: ANN401
+        if isinstance(value, MultiFunction):
+            return all(map(_OneExpression._fits, value.members))
+        if isinstance(value, RationalPwAff):
+            return value.isa_aff()  # type: ignore[attr-defined]
         if len(value.folded) != 1 or len(value.cells) != 1:
             return False
         return value.cells[0][0] == cj.universe(len(value.names))
@@ -250,6 +268,8 @@ class Aff(_OneExpression, PwAff, metaclass=Narrow):
 
     __slots__ = ()
     _wide = PwAff
+    _others = (RationalPwAff,)
+    _read = readers.PwAff
 
 
 class MultiAff(_OneExpression, MultiPwAff, metaclass=Narrow):
@@ -257,6 +277,8 @@ class MultiAff(_OneExpression, MultiPwAff, metaclass=Narrow):
 
     __slots__ = ()
     _wide = MultiPwAff
+    _others = (MultiFunction,)
+    _read = readers.MultiPwAff
 
 
 _NARROW: dict[type, Any] = {Set: BasicSet, Map: BasicMap, PwAff: Aff, MultiPwAff: MultiAff}

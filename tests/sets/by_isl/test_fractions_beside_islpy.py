@@ -42,7 +42,7 @@ def points(s):
 @pytest.mark.parametrize("text", FUNCTIONS)
 def test_what_is_read_prints_and_is_computed(text):
     f, g = ours.PwAff(text), isl.PwAff(text)
-    assert isinstance(f, ours.Aff) and table(ours, f) == table(isl, g) == table(ours, ours.PwAff(str(f)))
+    assert isinstance(f, ours.PwAff) and table(ours, f) == table(isl, g) == table(ours, ours.PwAff(str(f)))
     assert f.involves_nan() == g.involves_nan() and f.is_equal(f) == g.is_equal(g)
     for name in ("floor", "ceil", "neg"):
         assert table(ours, getattr(f, name)()) == table(isl, getattr(g, name)())
