@@ -120,6 +120,8 @@ _POLYNOMIALS = {
     **{name: ("folds", name) for name in ("PwQPolynomialFold", "QPolynomialFold", "fold")},
 }
 
+_ALIGNING = {"_align_dim_type": "align_dim_type", "_CHECK_DIM_TYPES": "CHECK_DIM_TYPES"}  # islpy's, which programs use
+
 
 def __getattr__(name: str) -> object:
     if name in HOMES:
@@ -130,6 +132,8 @@ def __getattr__(name: str) -> object:
         from polyvolta.sets.by_isl.objects.matrices import Mat as value
     elif name == "LocalSpace":
         from polyvolta.sets.by_isl.objects.spaces import LocalSpace as value
+    elif name in _ALIGNING:
+        value = getattr(import_module("polyvolta.sets.by_isl.aligning"), _ALIGNING[name])
     elif name in _POLYNOMIALS:
         home, own = _POLYNOMIALS[name]
         value = getattr(import_module(f"polyvolta.sets.by_isl.polynomials.{home}"), own)

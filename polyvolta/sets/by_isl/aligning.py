@@ -6,9 +6,12 @@ for programs that call them.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
-from ..errors import NotSupported, SpaceMismatch, kind_of
+from ..conjuncts import conjunct as cj
+from ..errors import SpaceMismatch, kind_of
+from ..functions.piecewise import Piecewise
 from ..values import kinds
 from ..values.space import Space, Tuple
 from .basic import Narrowed, narrowed
@@ -19,7 +22,7 @@ def align_spaces(obj: Any, template: Any, obj_bigger_ok: bool = False) -> Any:  
 
     Parameters
     ----------
-    obj : a set, a relation, or a function, of which the parameters are brought in order.
+    obj : a set, a relation, or a function, of which the parameters and inputs are brought in order.
     template : a set, a relation, a function or a space.
     obj_bigger_ok : whether names that the template lacks may stay, behind the others.
 
@@ -28,7 +31,6 @@ def align_spaces(obj: Any, template: Any, obj_bigger_ok: bool = False) -> Any:  
     Raises
     ------
     SpaceMismatch : a name is left over, or one of both is a relation.
-    NotSupported : the inputs of a function would have to move.
 
     >>> from polyvolta.sets import Set
     >>> print(align_spaces(Set("[n] -> { [j, i] : i < j < n }"), Set("[m, n] -> { [i, k, j] }")))
@@ -43,12 +45,50 @@ def align_spaces(obj: Any, template: Any, obj_bigger_ok: bool = False) -> Any:  
     if extra and not obj_bigger_ok:
         raise SpaceMismatch(f"{extra[0]} has no place in the template", where=f"{obj}\n{template}",
                             hint="with obj_bigger_ok=True it stays, behind the others")  # fmt: skip
-    found = obj.align_params(target["param"])
     if not (hasattr(obj, "parts") and (isinstance(template, Space) or hasattr(template, "parts"))):
-        return _function(found, source, target)
+        inputs = target.get("in_", target.get("out", ()))
+        wanted = {"param": (*target["param"], *left["param"]), "in_": (*inputs, *left.get("in_", ()))}
+        return _function(obj, wanted) if isinstance(obj, Piecewise) else obj.align_params(target["param"])
     if source.keys() != target.keys():
         raise SpaceMismatch("a set and a relation have no dimensions in common", where=f"{obj}\n{template}")
     return _moved(obj, {k: (*target[k], *left[k]) for k in target})
+
+
+CHECK_DIM_TYPES = [kinds.dim_type.in_, kinds.dim_type.param, kinds.dim_type.out]
+"""The kinds of dimensions that have names, of which islpy's functions look at each, in its order."""
+
+
+def align_dim_type(
+    kind: Any,  # noqa: ANN401
+    obj: Any,  # noqa: ANN401
+    template: Any,  # noqa: ANN401
+    obj_bigger_ok: bool,
+    obj_names: Iterable[str],
+    template_names: Iterable[str],
+) -> Any:  # noqa: ANN401
+    """A value with the dimensions of one kind of a template, in its order; those among both lists of names move there.
+
+    islpy's step of `align_spaces`. Names of the template that aren't in the first list are new dimensions.
+
+    Raises
+    ------
+    SpaceMismatch : dimensions of that kind are left over, and may not be.
+
+    >>> from polyvolta.sets import Map, dim_type
+    >>> m, like = Map("[n] -> { [i] -> [j] : i < n }"), Map("[m, n] -> { [j] -> [i] }")
+    >>> print(align_dim_type(dim_type.param, m, like, False, ["n"], ["m", "n"]))
+    [m, n] -> { [i] -> [j] : i < n }
+    """
+    shared = {*obj_names} & {*template_names}
+    source, wanted, key = _dims(obj), _dims(template), "out" if kind.name == "set" else kind.name
+    names = wanted[key]
+    there = {n for own in source.values() for n in own}
+    moved = [n for n in names if n in shared and n in there]
+    left = [n for n in source[key] if n not in moved]
+    if left and not obj_bigger_ok:
+        raise SpaceMismatch(f"{left[0]} has no place in the template", where=f"{obj}\n{template}")
+    rest = {k: tuple([n for n in own if n not in moved]) for k, own in source.items()}
+    return _moved(obj, {**rest, key: (*names, *left)})
 
 
 def _dims(value: Any) -> dict[str, tuple[str, ...]]:  # noqa: ANN401
@@ -64,13 +104,13 @@ def _dims(value: Any) -> dict[str, tuple[str, ...]]:  # noqa: ANN401
     return found
 
 
-def _function(f: Any, source: dict[str, tuple[str, ...]], target: dict[str, tuple[str, ...]]) -> Any:  # noqa: ANN401
-    """A function, or what is aligned with one, whose parameters are in order already."""
-    inputs, wanted = source.get("in_", ()), target.get("in_", target.get("out", ()))
-    if not hasattr(f, "parts") and inputs and wanted and inputs != wanted:
-        raise NotSupported("the inputs of a function do not move", where=str(f),
-                           hint="f.as_map() is its graph, which align_spaces and Map.move_dims change")  # fmt: skip
-    return f
+def _function(f: Piecewise, wanted: dict[str, tuple[str, ...]]) -> Piecewise:
+    """A function with all of its parameters and inputs, and more, in other places; its values are of names."""
+    order = (*wanted["param"], *wanted["in_"])
+    places = tuple(order.index(n) for n in f.names)
+    inp = f.inp if f.inp.dims == wanted["in_"] else Tuple(None, wanted["in_"])
+    cells = [(cj.reindex(c, len(order), places), values) for c, values in f.folded]
+    return f._of_folded(wanted["param"], Space(inp, f.space.out), cells)
 
 
 def _moved(obj: Any, wanted: dict[str, tuple[str, ...]]) -> Any:  # noqa: ANN401

@@ -16,7 +16,7 @@ from ..by_isl.objects.numbers import Number, pair
 from ..conjuncts.conjunct import Conjunct
 from ..errors import NotAffine, SetSyntaxError, SpaceMismatch, Unbounded, UnknownName, kind_of, nearest
 from ..values.aff import Aff, Atom, order_of
-from ..values.named import Named, by_isl
+from ..values.named import Named, by_isl, update_persistent_hash
 from ..values.space import Space, whole
 from . import polynomial as pl
 from .overlay import added, merged, over_both
@@ -236,6 +236,8 @@ class PwQPolynomial(metaclass=Named):
         """Made anew from its pieces, for another process hashes names otherwise."""
         return PwQPolynomial, (self.param_names, self.pieces, self.home)
 
+    update_persistent_hash = update_persistent_hash
+
     def _with_pieces(self, params: Iterable[str], pieces: Iterable[Piece], home: Space | None = None) -> Self:
         """A function of the same kind; see `PwQPolynomial`."""
         return type(self)(params, [(s, q) for s, q in pieces if q], home)
@@ -289,7 +291,7 @@ class PwQPolynomial(metaclass=Named):
         return PwQPolynomial(self.param_names, [(s, q) for s, q in self.pieces if s.space.out.name == name])
 
     def __add__(self, other: PwQPolynomial | int) -> PwQPolynomial:
-        """The sum of both functions; a number is added inside the pieces only.
+        """The sum of both functions; a number is added inside the pieces only, and where there are none everywhere.
 
         >>> from polyvolta.sets import Set
         >>> a, b = (Set("[N] -> { [i] : 0 <= i < %s }" % n).cardinality() for n in ("N", "5"))
@@ -297,7 +299,7 @@ class PwQPolynomial(metaclass=Named):
         [N] -> { (5 + N) : N >= 1; 5 : N <= 0 }
         """
         if not isinstance(other, PwQPolynomial):
-            return self._each(lambda q: q + other)
+            return self._or_zero()._each(lambda q: q + other)
         params, (mine, theirs) = self._with(other)
         return PwQPolynomial(params, merged(added([*mine, *theirs])), self.home or other.home)
 
@@ -307,9 +309,9 @@ class PwQPolynomial(metaclass=Named):
         return self._each(lambda q: -q)
 
     def __sub__(self, other: PwQPolynomial | int) -> PwQPolynomial:
-        """The difference of both functions; a number is subtracted inside the pieces only."""
+        """The difference of both functions; a number is subtracted as it is added."""
         if not isinstance(other, PwQPolynomial):
-            return self._each(lambda q: q - other)
+            return self._or_zero()._each(lambda q: q - other)
         return self + -other
 
     def __rsub__(self, other: int) -> PwQPolynomial:
@@ -356,6 +358,15 @@ class PwQPolynomial(metaclass=Named):
         for _ in range(number):
             found = found * self
         return found
+
+    def _or_zero(self) -> PwQPolynomial:
+        """Itself; without pieces 0 with one, all points of its space, for what isl adds to."""
+        if self.pieces or self.home is None:
+            return self
+        from ..values.set import Set
+
+        everywhere: Any = Set.universe(self.home).align_params(self.param_names)
+        return type(self)(self.param_names, [(everywhere, QPolynomial({}))], self.home)
 
     def _each(self, f: Callable[[QPolynomial], QPolynomial]) -> PwQPolynomial:
         return self._with_pieces(self.param_names, [(s, f(q)) for s, q in self.pieces], self.home)

@@ -26,7 +26,7 @@ from ..conjuncts.project import with_known_divs
 from ..errors import OutsideDomain, SpaceMismatch, UnknownName, kind_of, nearest
 from ..operations.algebra import conjoin_all
 from ..values.aff import Aff, var
-from ..values.named import Named, OverParams, by_isl, listed
+from ..values.named import Named, OverParams, by_isl, listed, update_persistent_hash
 from ..values.shape import need_set
 from ..values.space import PARAMS, Space, Tuple, distinct, renamed
 from .cells import Cell, Piece, Values, agree, apart, atoms_of, holds, knives, refined, where, without
@@ -116,6 +116,8 @@ class Piecewise(metaclass=Named):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({str(self)!r})"
+
+    update_persistent_hash = update_persistent_hash
 
     def _repr_html_(self) -> str:
         from ..text.notebook import html

@@ -18,7 +18,7 @@ from ..text.expressions import parse_aff
 from ..values.aff import Aff, var
 from ..values.build import RowBuilder
 from ..values.shape import need_set, spaced
-from ..values.space import Space, Tuple, distinct, whole
+from ..values.space import PARAMS, Space, Tuple, distinct, whole
 from .dimensions import named
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def _spaces(kind: type[Relation], given: SpaceLike) -> tuple[Space, ...]:
     if isinstance(given, Tuple):
         given = Space(None, given)
     if isinstance(given, Space):
-        given = Space(given.inp, given.out)  # parameters are those of the value
+        given = _of_kind(kind, given)
     found = (given,) if isinstance(given, Space) else tuple(s for s, _ in getattr(given, "parts", ()))
     if not found and not hasattr(given, "parts"):
         raise SpaceMismatch(f"a space is a text such as {wanted!r}, not {given!r}")
@@ -50,6 +50,19 @@ def _spaces(kind: type[Relation], given: SpaceLike) -> tuple[Space, ...]:
         if (space.inp is not None) != kind._is_map:
             raise SpaceMismatch(f"a {kind.__name__} lives in a space such as {wanted}", where=str(space))
     return found
+
+
+def _of_kind(kind: type[Relation], given: Space) -> Space:
+    """A space without its parameters, which are those of the value; of a set as of a map without inputs, as isl's is.
+
+    In isl a map lives in a set's space, too, and then has no inputs, and a function of parameters alone lives in a
+    set's space. A `Space` alone is taken for the other kind; a text or a relation is what it says.
+    """
+    if kind._is_map and given.inp is None:
+        return Space(PARAMS, given.out)
+    if not kind._is_map and given.inp is not None and given.inp.of_params:
+        return Space(None, given.out)
+    return Space(given.inp, given.out)
 
 
 def _one_space(kind: type[Relation], given: SpaceLike) -> Space:

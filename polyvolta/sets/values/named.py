@@ -34,6 +34,14 @@ class Lacking(AttributeError):
         return lacking(self.cls, self.name or "")
 
 
+def update_persistent_hash(self: object, key_hash: Any, key_builder: Any) -> None:  # noqa: ANN401
+    """Feed a hash what the value is, for the dictionaries on disk of pytools, whose keys outlast a process.
+
+    pytools calls it, for the hash of a value here is one of this process alone; values of one text have one key.
+    """
+    key_builder.rec(key_hash, repr(self))
+
+
 class Named(type):
     """The class of the classes of sets, relations and functions."""
 

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 
 from ..budgets import metered_class
 from ..errors import SpaceMismatch, UnknownName, kind_of
-from .named import Named, OverParams, listed
+from .named import Named, OverParams, listed, update_persistent_hash
 from .space import POINT, Space, apart, refuse_params, renamings
 
 
@@ -85,6 +85,8 @@ class United(Generic[P], metaclass=Named):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({str(self)!r})"
+
+    update_persistent_hash = update_persistent_hash
 
     def _repr_html_(self) -> str:
         from ..text.notebook import html
