@@ -18,7 +18,9 @@ for (int c0 = 0; c0 < N; c0 += 32)
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 import polyvolta.sets as _sets
@@ -28,6 +30,7 @@ from polyvolta.sets.budgets import metered
 from polyvolta.sets.by_isl.functions.multi_union import MultiUnionPwAff as MultiUnionPwAff
 from polyvolta.sets.by_isl.objects.lists import ELEMENTS, ListOf
 from polyvolta.sets.by_isl.polynomials.placed import PlacedPolynomial
+from polyvolta.sets.values.named import Named
 from polyvolta.sets.values.unions import UnionMap as UnionMap
 from polyvolta.sets.values.unions import UnionSet as UnionSet
 
@@ -111,7 +114,7 @@ __all__ = [  # noqa: F822 (the names are there on first use)
     "schedule_node_type",
     "yaml_style",
 ]
-__all__ += _sets.__all__
+__all__ += ["stand_in", *_sets.__all__]
 
 
 _POLYNOMIALS = {
@@ -121,6 +124,28 @@ _POLYNOMIALS = {
 }
 
 _ALIGNING = {"_align_dim_type": "align_dim_type", "_CHECK_DIM_TYPES": "CHECK_DIM_TYPES"}  # islpy's, which programs use
+
+
+def stand_in() -> None:
+    """Put this module in islpy's place: what says `import islpy` from now on gets it, other packages among them.
+
+    Then `==` of two values asks `is_equal`, as islpy's does, and `if value:` whether it is not None, everywhere in the
+    process; the hash stays that of how a value is written.
+
+    Raises
+    ------
+    NotSupported : islpy itself is imported already.
+
+    >>> isl.stand_in()  # doctest: +SKIP
+    >>> import loopy  # doctest: +SKIP
+    """
+    if sys.modules.get("islpy") not in (None, sys.modules[__name__]):
+        raise _sets.NotSupported("islpy is imported already", hint="call stand_in() before what imports it")
+    version = ModuleType("islpy.version")
+    version.__dict__.update(VERSION=(2025, 1), VERSION_TEXT="2025.1")
+    sys.modules.update({"islpy": sys.modules[__name__], "islpy._isl": sys.modules[__name__], "islpy.version": version})
+    globals()["version"] = version
+    Named.as_islpy = True
 
 
 def __getattr__(name: str) -> object:

@@ -43,7 +43,13 @@ def update_persistent_hash(self: object, key_hash: Any, key_builder: Any) -> Non
 
 
 class Named(type):
-    """The class of the classes of sets, relations and functions."""
+    """The class of the classes of sets, relations and functions.
+
+    `as_islpy` says that `==` is `is_equal`, as in islpy, of two values that are not written alike, and that each value
+    is true, as what says nothing else is in Python: see `isl.stand_in`.
+    """
+
+    as_islpy: bool = False
 
     if not TYPE_CHECKING:  # a checker knows what there is
 

@@ -133,6 +133,18 @@ def through(name: str) -> Callable[..., Space]:
     return method
 
 
+def with_inputs(name: str) -> Callable[..., Space]:
+    """`through`, of a method that adds dimensions: of inputs, a set's space becomes a map's, as in isl."""
+    added = through(name)
+
+    def method(self: Space, kind: Any, *args: Any) -> Space:  # noqa: ANN401
+        mapped = getattr(kind, "name", "") == "in_" and self.inp is None
+        return added(between(PARAMS, self.out, self.param_names) if mapped else self, kind, *args)
+
+    method.__doc__ = added.__doc__
+    return method
+
+
 # ---- questions
 
 
@@ -389,8 +401,6 @@ METHODS: tuple[tuple[str, str, Callable[..., Any]], ...] = (
     *(
         ("Space", name, through(name))
         for name in (
-            "add_dims",
-            "insert_dims",
             "move_dims",
             "set_dim_name",
             "reverse",
@@ -405,6 +415,7 @@ METHODS: tuple[tuple[str, str, Callable[..., Any]], ...] = (
             "range_reverse",
         )
     ),
+    *(("Space", name, with_inputs(name)) for name in ("add_dims", "insert_dims")),
     ("Space", "drop_dims", through("remove_dims")),
     ("Space", "range_product", range_product),
     ("Space", "set_dim_id", through("set_dim_name")),
