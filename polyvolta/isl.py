@@ -144,7 +144,7 @@ def stand_in() -> None:
     version = ModuleType("islpy.version")
     version.__dict__.update(VERSION=(2025, 1), VERSION_TEXT="2025.1")
     sys.modules.update({"islpy": sys.modules[__name__], "islpy._isl": sys.modules[__name__], "islpy.version": version})
-    globals()["version"] = version
+    globals().update(version=version, _isl=sys.modules[__name__])
     Named.as_islpy = True
 
 

@@ -27,9 +27,7 @@ R = TypeVar("R", bound="Relation")
 
 
 @lru_cache(maxsize=1 << 12)
-def spaced(
-    inp: Tuple | None, out: Tuple, params: tuple[str, ...], beside: tuple[str, ...] | None = None
-) -> Space:
+def spaced(inp: Tuple | None, out: Tuple, params: tuple[str, ...], beside: tuple[str, ...] | None = None) -> Space:
     """A space of these tuples whose dimension names are distinct from one another and from the parameters.
 
     `beside` are the names among which they have stood; see `distinct`.

@@ -275,9 +275,7 @@ def fresh(name: str, taken: Iterable[str]) -> str:
     return name
 
 
-def distinct(
-    names: Iterable[str], taken: Iterable[str] = (), beside: Iterable[str] | None = None
-) -> tuple[str, ...]:
+def distinct(names: Iterable[str], taken: Iterable[str] = (), beside: Iterable[str] | None = None) -> tuple[str, ...]:
     """`names` made distinct from one another and from `taken`: old primes are dropped where they can be.
 
     `beside` are the names among which they have stood, if they are known: a prime that told its name from none of them
