@@ -93,3 +93,9 @@ def test_standing_in_for_islpy():
     late = "import islpy, polyvolta.isl; polyvolta.isl.stand_in()"
     done = subprocess.run([sys.executable, "-c", late], capture_output=True, text=True, check=False)
     assert "islpy is imported already" in done.stderr or "No module named 'islpy'" in done.stderr
+
+
+def test_the_polynomial_zero_of_a_sets_space_is_of_parameters():
+    """A set's space is that of a function of parameters alone, as in isl."""
+    zero = isl.PwQPolynomial.zero(Set("[n] -> { [i] }").get_space())
+    assert zero.dim(DT.in_) == 0 and (zero + isl.PwQPolynomial("[n] -> { n }"))(n=3) == 3

@@ -12,7 +12,7 @@ from ...counting.quasipoly import PwQPolynomial, QPolynomial, values_at
 from ...errors import NotSupported, SetSyntaxError, SpaceMismatch, kind_of, need_function
 from ...values.named import Named, by_isl
 from ...values.shape import need_set
-from ...values.space import Space
+from ...values.space import PARAMS, Space
 from ..dimensions import by_kind as dimensions
 from ..objects.spaces import get_var_ids
 from ..objects.values import DEFAULT_CONTEXT, Val
@@ -393,10 +393,10 @@ def with_polynomial(self: PwQPolynomialFold, value: Any) -> PwQPolynomialFold:  
 
 
 def zero(space: Any, kind: Any) -> PwQPolynomialFold:  # noqa: ANN401
-    """What has no pieces, in the space of a function, or of a set."""
+    """What has no pieces, in the space of a function; a set's is, as in isl, that of one of parameters alone."""
     if not isinstance(space, Space):
         raise SpaceMismatch(f"a Space is needed, not {kind_of(space)}", where=str(space), hint="s.space")
-    return PwQPolynomialFold.of(kind_from(kind), space.param_names or (), [], Space(None, space.inp or space.out))
+    return PwQPolynomialFold.of(kind_from(kind), space.param_names or (), [], Space(None, space.inp or PARAMS))
 
 
 def itself_as_fold(value: Any) -> PwQPolynomialFold:  # noqa: ANN401

@@ -15,7 +15,7 @@ from ...optima.extent import is_bounded
 from ...values import kinds
 from ...values.aff import Aff, var
 from ...values.shape import need_set
-from ...values.space import Space, Tuple, fresh, whole
+from ...values.space import PARAMS, Space, Tuple, fresh, whole
 from ..objects.values import DEFAULT_CONTEXT
 from ..relations import same
 from .placed import PlacedPolynomial, alone, divs, is_alone, whole_of
@@ -76,10 +76,10 @@ def from_qpolynomial(value: Any) -> PwQPolynomial:  # noqa: ANN401
 
 
 def zero(space: Any) -> PwQPolynomial:  # noqa: ANN401
-    """What is 0 in the space of a function, or of a set, or of parameters."""
+    """What is 0 in the space of a function; a set's is, as in isl, that of one of parameters alone."""
     if not isinstance(space, Space):
         raise SpaceMismatch(f"a Space is needed, not {kind_of(space)}", where=str(space), hint="s.space")
-    return PwQPolynomial(space.param_names or (), [], Space(None, space.inp or space.out))
+    return PwQPolynomial(space.param_names or (), [], Space(None, space.inp or PARAMS))
 
 
 def itself_if(value: Any) -> PwQPolynomial:  # noqa: ANN401
