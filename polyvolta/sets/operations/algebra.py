@@ -191,7 +191,7 @@ def is_equal(self: R, other: R | RationalSet) -> bool:
     if _differ(self, other):
         return cast(Comparable, other).is_equal(self)
     self._check_kind(other, "a comparison")
-    if self.is_alike(other):
+    if self._is_alike(other):
         return True
     a, b = self._aligned(cast(R, other))
     return _within(a, b) and _within(b, a)

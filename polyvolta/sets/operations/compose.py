@@ -79,7 +79,7 @@ def _reversed(self: Map) -> Map:
     ((space, (c,)),) = parts
     n_par = len(self.param_names)
     places = (*range(n_par), *[n_par + k for k in _swapped(space.n_out, space.n_in)])
-    turned = spaced(space.out, space.inp, self.param_names, (*self.param_names, *space.dims))
+    turned = spaced(space.out, space.inp, self.param_names)
     rough = cj.beside(c.n, cj.members(c, places))
     return self._later(self.param_names, (turned, (rough,)), lambda: swapped().parts)
 
@@ -252,7 +252,7 @@ def apply(self: Set, relation: Map) -> Set:
         everywhere = (*theirs, *range(n_par, n))
         found = self._find((None, space.source.key))
         done = [pj.compose(c, d, n, everywhere, ours + inside, inside) for c in cs for d in found]
-        parts.append((spaced(None, space.out, params, (*params, *space.dims)), filled(done)))
+        parts.append((spaced(None, space.out, params), filled(done)))
     return self._of(params, [p for p in parts if p[1]] or parts[:1])
 
 
@@ -276,7 +276,7 @@ def apply_range(self: Map, other: Map) -> Map:
     for left, cs in self._rough:
         for right, ds in begins.get(left.out.key, ()):
             done = composed(cs, ds, (ours, theirs, len(params)), (left.n_in, left.n_out, right.n_out))
-            parts.append((spaced(left.inp, right.out, params, (*params, *left.dims, *right.dims)), done))
+            parts.append((spaced(left.inp, right.out, params), done))
     if not parts and single(self, other):
         raise SpaceMismatch(
             "nothing of the first map's range is in the second map's domain",

@@ -131,8 +131,7 @@ def _combined(self: R, other: R, what: str, inputs: Join | None, outputs: Join |
             first = (*range(n_par + li), *range(n_par + n_in, n_par + n_in + lo))
             second = (*range(n_par), *range(at_in, at_in + ri), *range(at_out, at_out + ro))
             both = conjoin_all((cj.reindex(c, width, first) for c in cs), (cj.reindex(d, width, second) for d in ds))
-            beside = (*a.param_names, *left.dims, *right.dims)
-            parts.append((spaced(inp, out, a.param_names, beside), both))
+            parts.append((spaced(inp, out, a.param_names), both))
     if not parts and single(a, b):
         side = "ranges" if outputs is None else "domains"
         raise SpaceMismatch(

@@ -38,6 +38,19 @@ def update_persistent_hash(self: object, key_hash: Any, key_builder: Any) -> Non
     """Feed a hash what the value is, for the dictionaries on disk of pytools, whose keys outlast a process.
 
     pytools calls it, for the hash of a value here is one of this process alone; values of one text have one key.
+
+    Parameters
+    ----------
+    key_hash, key_builder : pytools' hash, and what feeds it, by its `rec`.
+
+    Examples
+    --------
+    >>> from polyvolta.sets import Set
+    >>> class Builder:
+    ...     def rec(self, key_hash, value):
+    ...         key_hash.append(value)
+    >>> Set("{ [i] : i > 0 }").update_persistent_hash(found := [], Builder()); found
+    ["Set('{ [i] : i >= 1 }')"]
     """
     key_builder.rec(key_hash, repr(self))
 

@@ -27,17 +27,14 @@ R = TypeVar("R", bound="Relation")
 
 
 @lru_cache(maxsize=1 << 12)
-def spaced(inp: Tuple | None, out: Tuple, params: tuple[str, ...], beside: tuple[str, ...] | None = None) -> Space:
-    """A space of these tuples whose dimension names are distinct from one another and from the parameters.
-
-    `beside` are the names among which they have stood; see `distinct`.
-    """
+def spaced(inp: Tuple | None, out: Tuple, params: tuple[str, ...]) -> Space:
+    """A space of these tuples whose dimension names are distinct from one another and from the parameters."""
     head = inp.dims if inp else ()
     names = (*head, *out.dims)
     together = (*names, *params)
     if len(set(together)) == len(together) and "'" not in "".join(names):
         return Space(inp, out)
-    names = distinct(names, params, beside)
+    names = distinct(names, params)
     return Space(renamed(inp, names[: len(head)]) if inp else None, renamed(out, names[len(head) :]))
 
 
@@ -62,8 +59,7 @@ def rearranged(kind: type[R], self: Relation, change: Callable[[Space], tuple]) 
     for space, cs in self.parts:
         inp, out, order = change(space)
         moved = (_taken(c, n_par, order) for c in cs)
-        named = spaced(inp, out, self.param_names, (*self.param_names, *space.dims))
-        parts.append((named, tuple(c for c in moved if c is not None)))
+        parts.append((spaced(inp, out, self.param_names), tuple(c for c in moved if c is not None)))
     return kind._of(self.param_names, parts)
 
 

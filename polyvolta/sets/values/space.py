@@ -275,16 +275,11 @@ def fresh(name: str, taken: Iterable[str]) -> str:
     return name
 
 
-def distinct(names: Iterable[str], taken: Iterable[str] = (), beside: Iterable[str] | None = None) -> tuple[str, ...]:
-    """`names` made distinct from one another and from `taken`: old primes are dropped where they can be.
-
-    `beside` are the names among which they have stood, if they are known: a prime that told its name from none of them
-    is the name's own, as that of `{ [i'] -> [j] }`, and stays.
-    """
+def distinct(names: Iterable[str], taken: Iterable[str] = ()) -> tuple[str, ...]:
+    """`names` made distinct from one another and from `taken`: old primes are dropped where they can be."""
     used, out = set(taken), []
     for name in names:
-        if beside is None or name.rstrip("'") in beside:
-            name = name.rstrip("'")
+        name = name.rstrip("'")
         while name in used:
             name += "'"
         out.append(name)

@@ -63,14 +63,14 @@ class United(Generic[P], metaclass=Named):
 
     def __eq__(self, other: object) -> bool:
         """Same parameters, spaces and normalised pieces: cheap; implies `is_equal`, not conversely."""
-        if self.is_alike(other):
+        if self._is_alike(other):
             return True
         if not (Named.as_islpy and isinstance(other, United) and self._noun == other._noun):
             return False
         value: Any = self
         return value.is_equal(other)
 
-    def is_alike(self, other: object) -> bool:
+    def _is_alike(self, other: object) -> bool:
         """Whether both are written alike, which is what `==` asks; see `isl.stand_in` for where it asks more."""
         if not isinstance(other, United) or self._noun != other._noun or self.param_names != other.param_names:
             return False

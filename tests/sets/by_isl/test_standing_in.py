@@ -55,13 +55,6 @@ def test_a_map_in_a_sets_space():
     assert Set.universe(PwAff("[n] -> { [(n)] }").get_space()).is_equal(Set("[n] -> { [i] }"))
 
 
-def test_a_prime_of_its_own_stays():
-    m = Map.universe(isl.Space.create_from_names(in_=["s'", "t"], out=["i", "i'"]))
-    assert m.domain().dims() == ("s'", "t") and m.reverse().dims() == ("i", "i'", "s'", "t")
-    assert m.range().dims() == ("i", "i'") and Map("{ [i] -> [i] }").range().dims() == ("i",)
-    assert m.apply_range(Map("{ [i, j] -> [x] }")).domain().dims() == ("s'", "t")
-
-
 def test_a_number_added_to_the_polynomial_zero():
     space = Set("[n] -> { [i] }").get_space()
     zero = isl.PwQPolynomial.from_qpolynomial(isl.QPolynomial.zero_on_domain(space))
