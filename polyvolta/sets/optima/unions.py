@@ -104,8 +104,10 @@ def _solved(p: Valued) -> Valued:
         return p
     base, values = 1 + p.domain.n, p.values
     for row in p.domain.eqs:
+        if any(row[base:]):
+            continue
         last = max(compress(range(base), row))
-        if row[last] in (1, -1) and not any(row[base:]):
+        if row[last] in (1, -1):
             image = [-row[last] * v for v in row[:base]]
             image[last] = 0
             values = tuple([tuple(replaced(v, last, image)) for v in values])

@@ -80,3 +80,17 @@ def test_what_beats_in_two_ranges_is_told_once():
         points = [(i, j) for i in range(7) for j in range(-2, n)]
         points += [(i, j) for i in range(7) for j in range(7) if 2 * j >= n + 4]
         assert list(best.points(N=n, M=0)) == [max(points)]
+
+
+def test_an_equality_of_floors_alone_gives_no_input():
+    """i odd and i mod 3 = 1 hold two floors equal, in a row that has none of the inputs."""
+    m = Map(
+        "{ [i] -> [k] : -3 <= i <= 4 and -3 <= k <= 4 and (i + i mod 2 <= 0 or i <= 0 or"
+        " (-i + 3k - 4((i + k) mod 2) - 1) mod 6 - k <= -4) }"
+    )
+    outputs = {}
+    for i, k in product(range(-3, 5), range(-3, 5)):
+        if i <= 0 or (-i + 3 * k - 4 * ((i + k) % 2) - 1) % 6 - k <= -4:
+            outputs.setdefault(i, []).append(k)
+    for f, choose in ((m.lexmin_pw_multi_aff(), min), (m.lexmax_pw_multi_aff(), max)):
+        assert {(i, k) for i, k in f.as_map().points()} == {(i, choose(ks)) for i, ks in outputs.items()}
