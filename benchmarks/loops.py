@@ -13,10 +13,13 @@ either, each behind a line `== name` (`.txt`), which are a class of their own; o
 With `--random 9001:0-435` they are the random trees of those numbers that the tests draw from that seed.
 
 Both codes are compiled with every loop test and every comparison of an `if` counted as it is evaluated, and run with
-all parameters at each value, or at the nearest that the context allows. Both must call the same instances. For each
-class the table has the geometric mean of ours over isl's tests at all values, how many inputs of the class are beyond
-1.5 and beyond 4 times, the most, and the most by which the ratio grows from the least to the greatest value: about 1,
-unless a code does another power of N. `--each` prints a line an input, `--show` both codes.
+all parameters at each value, or at the nearest at which the contexts of the input hold, also those inside a tree: at
+others they promise what is not so. Both must call the same instances; where they don't, the tree's are enumerated, and
+it says whose code is wrong. Such an input is left out of the table, as is one that a side doesn't scan; what is left
+out has a line with the reason, and they are counted below the table. For each class the table has the geometric mean
+of ours over isl's tests at all values, how many inputs of the class are beyond 1.5 and beyond 4 times, the most, and
+the most by which the ratio grows from the least to the greatest value: about 1, unless a code does another power of N.
+`--each` prints a line an input, `--show` both codes.
 """
 
 from __future__ import annotations
@@ -28,6 +31,7 @@ import shutil
 import signal
 import sys
 import time
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -55,7 +59,7 @@ TYPES: tuple[LoopType, ...] = ("atomic", "separate", "unroll")
 
 def prepare(one: Input, values: Sequence[int]) -> None:
     """Make both codes and the parameters' values."""
-    text = one.text.strip()
+    text, node = one.text.strip(), None
     try:
         if one.tree is not None or "domain:" in text:
             build, node = isl.AstBuild.from_context(isl.Set("{ : }")), isl.Schedule(text)
@@ -86,8 +90,12 @@ def prepare(one: Input, values: Sequence[int]) -> None:
         signal.setitimer(signal.ITIMER_VIRTUAL, 0)
         one.why = str(error).splitlines()[0][:100]
         return
-    codes = re.sub(r"#.*", "", one.ours) + one.isls
-    one.params = tuple(p for p in names_of(made, context, one.tree) if re.search(rf"\b{re.escape(p)}\b", codes))
+    one.params = tuple(names_of(context, one.tree))
+    if node is not None:
+        context = context.intersect(held(node))
+    if context.is_empty():
+        one.why = "the tree's contexts hold at no sizes"
+        return
     one.points = [point(context, one.params, v) for v in values]
 
 
@@ -97,7 +105,7 @@ def written(text: str) -> list[str]:
     return [part.strip() for part in re.findall(r"[^{}]*\{[^{}]*\}", text)]
 
 
-def names_of(made: object, context: object, tree: Schedule) -> list[str]:
+def names_of(context: object, tree: Schedule) -> list[str]:
     """All parameters."""
     found = dict.fromkeys(context.get_var_names(isl.dim_type.param))
     for _, node in tree.walk():
@@ -114,6 +122,22 @@ def context_of(tree: object) -> object:
         if node.get_type() != isl.schedule_node_type.context:
             break
         out = out.intersect(node.context_get_context().params())
+    return out
+
+
+def held(tree: object) -> object:
+    """The parameters at which a tree's contexts hold wherever instances reach them."""
+    out = isl.Set("{ : }")
+
+    def look(node: object) -> bool:
+        nonlocal out
+        if node.get_type() == isl.schedule_node_type.context:
+            reach = node.get_prefix_schedule_relation().intersect_domain(node.get_domain()).range()
+            context = isl.UnionSet.from_set(node.context_get_context())
+            out = out.subtract(reach.subtract(context).params())
+        return True
+
+    tree.foreach_schedule_node_top_down(look)
     return out
 
 
@@ -232,6 +256,9 @@ def table(found: Sequence[Input]) -> None:
             f"| {kind} | {len(good)} of {len(some)} | {mean:.2f} | {beyond[0]} | {beyond[1]} "
             f"| {max(worst.ratios):.2f} {worst.name} | {grows.ratios[-1] / grows.ratios[0]:.2f} {grows.name} |"
         )
+    reasons = Counter(re.sub(r" at \{.*|: .*", "", one.why) for one in found if one.why)
+    for why, n in reasons.most_common():
+        print(f"\nleft out: {n}: {why}")
 
 
 def stop(*_: object) -> None:
@@ -242,7 +269,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("paths", nargs="*", type=Path)
     parser.add_argument("--only", default="", help="words in the class or the name of an input")
-    parser.add_argument("--random", default="", metavar="SEED:NUMBERS", help="random trees, as 9001:0-435 or 9001:64,77")
+    parser.add_argument("--random", default="", metavar="SEED:NUMBERS", help="random trees: 9001:0-435 or 9001:64,77")
     parser.add_argument("--values", default="9,40,100")
     parser.add_argument("--each", action="store_true")
     parser.add_argument("--show", action="store_true")
