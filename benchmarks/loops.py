@@ -51,6 +51,7 @@ except ImportError:
     isl = None
 
 LONGEST = 20  # processor seconds at which making our loops is stopped
+OPERATIONS = 10_000_000  # of isl's at which making its loops is, some ten seconds
 TYPES: tuple[LoopType, ...] = ("atomic", "separate", "unroll")
 
 
@@ -60,6 +61,8 @@ TYPES: tuple[LoopType, ...] = ("atomic", "separate", "unroll")
 def prepare(one: Input, values: Sequence[int]) -> None:
     """Make both codes and the parameters' values."""
     text, node = one.text.strip(), None
+    isl.DEFAULT_CONTEXT.reset_operations()
+    isl.DEFAULT_CONTEXT.set_max_operations(OPERATIONS)
     try:
         if one.tree is not None or "domain:" in text:
             build, node = isl.AstBuild.from_context(isl.Set("{ : }")), isl.Schedule(text)
@@ -88,8 +91,10 @@ def prepare(one: Input, values: Sequence[int]) -> None:
         one.ours = str(loops)
     except (PolyvoltaError, NotImplementedError, TimeoutError, isl.Error) as error:
         signal.setitimer(signal.ITIMER_VIRTUAL, 0)
-        one.why = str(error).splitlines()[0][:100]
+        one.why = re.sub(r"call to \w+ failed: (.*) in /.*", r"isl, \1", str(error).splitlines()[0])[:100]
         return
+    finally:
+        isl.DEFAULT_CONTEXT.set_max_operations(0)
     one.params = tuple(names_of(context, one.tree))
     if node is not None:
         context = context.intersect(held(node))
