@@ -1,14 +1,17 @@
 """Sets and relations as matrices of their constraints, and matrices, beside islpy and its constraints."""
 
-from itertools import permutations
+import random
+from itertools import permutations, product
 
+import numpy as np
 import pytest
 
 from polyvolta import isl
 
 SETS = ["{ [i] : i > 3 }", "[n] -> { [i, j] : i = 2j + n and 0 <= i <= 3n }", "{ [i, j] }", "[n] -> { : n > 3 }",
         "[n] -> { A[i, j] : i = 2j + n and 0 <= i <= 3n and j mod 3 = 0 }", "{ [i] : 3 <= i mod 7 <= 4 and i < 50 }",
-        "{ [i] : exists a, b : i = 4a + 6b and 0 <= a <= 5 and b >= a }", "{ [i] : 1 = 0 }"]  # fmt: skip
+        "{ [i] : exists a, b : i = 4a + 6b and 0 <= a <= 5 and b >= a }", "{ [i] : 1 = 0 }",
+        "{ [i] : exists a, b : 3a + 5b <= i <= 3a + 6b and 0 <= a <= 3b and 2b <= 7a }"]  # fmt: skip
 MAPS = ["{ A[i] -> [j, k] : j = 2i + 1 and k > i }", "[n] -> { [i] -> [floor(i/3) + n] : i < n }"]
 
 
@@ -66,7 +69,24 @@ def test_matrices_compute_as_isls():
     assert found[0] == found[1]
 
 
+def test_the_rank_is_numpys():
+    rng = random.Random(1)
+    for rows, cols in product(range(5), repeat=2):
+        for _ in range(6):
+            m = [[rng.choice([0, 0, 1, -2, 3]) for _ in range(cols)] for _ in range(rows)]
+            wanted = np.linalg.matrix_rank(np.array(m)) if rows and cols else 0
+            assert isl.Mat(m, cols).rank() == wanted, m
+
+
+def test_matrices_without_rows():
+    zeros = isl.Mat.alloc(isl.DEFAULT_CONTEXT, 0, 3)
+    assert numbers(zeros) == [] and zeros.cols() == 3 and isl.Mat([]).cols() == 0
+    assert zeros.is_equal(isl.Mat([], 3)) and not zeros.is_equal(isl.Mat([], 2))
+    assert numbers(isl.Mat.alloc(isl.DEFAULT_CONTEXT, 1, 2)) == [[0, 0]]
+
+
 @pytest.mark.parametrize("call", [
+    lambda: isl.Set("{ [i] }").equalities_matrix(*kinds(isl, False), 3),
     lambda: isl.Set("{ [i] : i < 3 or i > 5 }").equalities_matrix(*kinds(isl, False)),
     lambda: isl.Set("{ [i] }").equalities_matrix(isl.dim_type.cst, isl.dim_type.set, isl.dim_type.set),
     lambda: isl.Mat([(1, 2), (3,)]),

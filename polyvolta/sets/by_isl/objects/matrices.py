@@ -131,7 +131,7 @@ def _columns(value: Any, n_div: int, kinds: Sequence[Any]) -> list[int]:  # noqa
     there |= {"out": range(first + space.n_in, last)} if space.inp is not None else {"out": range(first, last)}
     if space.inp is not None:
         there["in_"] = range(first, first + space.n_in)
-    words = ["out" if k.name == "set" else k.name for k in kinds if is_kind(k)]
+    words = [("out" if k.name == "set" else k.name) if is_kind(k) else repr(k) for k in kinds]
     if sorted(words) != sorted(there):
         raise UnknownName(f"each kind of columns is needed once, {', '.join(sorted(there))}", where=str(space))
     return [at for word in words for at in there[word]]
@@ -185,12 +185,11 @@ def from_matrices(space: Space, equal: Mat, atleast: Mat, *kinds: Any) -> Any:  
     for k in range(extra):
         names.append(fresh(f"e{k}", taken))
         taken.add(names[-1])
-    wider = points.add_dims(*names) if names else points
+    wider = points.add_dims(*names)
     eqs, ineqs = ([_placed(row, order) for row in rows] for rows in (equal, atleast))
     piece = cj.normalise(len(order) - 1, (), eqs, ineqs)
     found = wider._of(wider.param_names, [(wider.space, () if piece is None else (piece,))])
-    found = found.project_out(*names) if names else found
-    return points._of(points.param_names, [(points.space, cs) for _, cs in found.parts])
+    return points._of(points.param_names, [(points.space, cs) for _, cs in found.project_out(*names).parts])
 
 
 def _placed(row: Sequence[int], order: Sequence[int]) -> Row:
