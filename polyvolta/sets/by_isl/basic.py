@@ -35,54 +35,49 @@ from ..values.set import Set
 from .functions import readers
 
 _RELATIONS = (
-    "__and__ add_constraint add_constraints add_dims affine_hull align_params convex_hull copy detect_equalities"
-    " drop_constraints_involving_dims drop_constraints_not_involving_dims drop_unused_params eliminate empty"
-    " fix_dim_si fix_val flat_product flatten from_constraint from_constraint_matrices from_constraints"
-    " from_multi_aff from_params gist insert_dims intersect intersect_params move_dims nat_universe params"
-    " polyhedral_hull project_out remove_dims remove_divs remove_divs_involving_dims remove_redundancies"
-    " remove_unknown_divs sample set_dim_id set_dim_name set_tuple_id set_tuple_name simple_hull universe"
-    " unshifted_simple_hull"
+    "__and__ add_constraint add_constraints add_dims align_params detect_equalities drop_constraints_involving_dims"
+    " drop_constraints_not_involving_dims drop_unused_params eliminate empty fix_val flat_product flatten"
+    " from_constraint_matrices gist insert_dims intersect intersect_params move_dims nat_universe params project_out"
+    " remove_divs remove_divs_involving_dims remove_redundancies remove_unknown_divs set_dim_name set_tuple_id"
+    " set_tuple_name universe"
 )
 _FUNCTIONS = (
-    "__add__ __radd__ __sub__ __rsub__ __mul__ __rmul__ __neg__ add add_dims align_params copy domain_reverse drop_dims"
-    " floor from_range gist gist_params insert_dims move_dims neg project_domain_on_params pullback_multi_aff"
-    " scale_down_val scale_val set_dim_id set_dim_name set_tuple_id set_tuple_name sub unbind_params_insert_domain"
+    "__add__ __radd__ __sub__ __rsub__ __mul__ __rmul__ __neg__ add_dims align_params domain_reverse drop_dims"
+    " from_range gist insert_dims move_dims neg project_domain_on_params pullback_multi_aff scale_down_val"
+    " set_dim_name set_tuple_id set_tuple_name unbind_params_insert_domain"
 )
 KEPT = {
     name: frozenset(" ".join(names).split())
     for name, names in {
         "BasicSet": (
             _RELATIONS,
-            "apply box_from_points from_point lower_bound_val neg positive_orthant"
-            " preimage_multi_aff unwrap upper_bound_val",
+            "apply box_from_points lower_bound_val neg positive_orthant preimage_multi_aff unwrap upper_bound_val",
         ),
         "BasicMap": (
             _RELATIONS,
             "apply_domain apply_range curry deltas deltas_map domain domain_map domain_product equal equate"
-            " flat_range_product flatten_domain flatten_range from_aff from_aff_list from_domain from_domain_and_range"
-            " from_range gist_domain identity intersect_domain intersect_range less_at lower_bound_si more_at neg"
-            " order_ge order_gt preimage_domain_multi_aff preimage_range_multi_aff product range range_map"
-            " range_product reverse sum uncurry upper_bound_si wrap zip",
+            " flat_range_product flatten_domain flatten_range from_domain_and_range gist_domain identity"
+            " intersect_domain intersect_range less_at lower_bound_si more_at neg order_ge order_gt"
+            " preimage_domain_multi_aff preimage_range_multi_aff product range range_map range_product reverse sum"
+            " uncurry upper_bound_si wrap zip",
         ),
         "Aff": (
             _FUNCTIONS,
-            "__mod__ __floordiv__ add_coefficient_val add_constant_num_si add_constant_val bind_id ceil div"
-            " eq_basic_set ge_basic_set gt_basic_set le_basic_set lt_basic_set mod_val mul neg_basic_set"
-            " param_on_domain_space_id pullback_aff set_coefficient_val set_constant_val val_on_domain"
-            " val_on_domain_space var_on_domain zero_basic_set zero_on_domain zero_on_domain_space",
+            "__mod__ __floordiv__ add_coefficient_val bind_id div eq_basic_set ge_basic_set gt_basic_set"
+            " le_basic_set lt_basic_set neg_basic_set param_on_domain_space_id pullback_aff set_coefficient_val"
+            " set_constant_val val_on_domain val_on_domain_space var_on_domain zero_basic_set",
         ),
         "MultiAff": (
             _FUNCTIONS,
             "add_constant_multi_val add_constant_val bind bind_domain bind_domain_wrapped_domain domain_map"
-            " factor_range flat_range_product flatten_domain flatten_range from_aff from_aff_list get_aff get_at"
-            " identity identity_multi_aff identity_on_domain_space insert_domain mod_multi_val"
-            " multi_val_on_domain_space multi_val_on_space product project_out_map range_factor_domain"
-            " range_factor_range range_map range_product range_splice reset_range_tuple_id reset_tuple_id"
-            " scale_down_multi_val scale_multi_val set_aff set_at set_range_tuple_id splice zero",
+            " factor_range flat_range_product flatten_domain flatten_range from_aff_list get_aff get_at"
+            " identity_multi_aff insert_domain mod_multi_val multi_val_on_domain_space multi_val_on_space product"
+            " project_out_map range_factor_domain range_factor_range range_map range_product range_splice"
+            " reset_tuple_id scale_multi_val set_aff set_at splice",
         ),
     }.items()
 }
-"""Of each class the methods that keep the property, by isl's names, and the operators that are such methods."""
+"""Of each class the methods that keep the property, by isl's names, and operators; what calls these keeps it, too."""
 
 WIDENED = frozenset(
     "compute_divs to_map to_multi_pw_aff to_pw_aff to_pw_multi_aff to_set to_union_pw_aff to_union_pw_multi_aff".split()

@@ -120,8 +120,6 @@ class RationalPwAff(metaclass=Named):
 
     def is_equal(self, other: PwAff | RationalPwAff) -> bool:
         """Whether both have one domain and the same values there, none of which is NaN; exact."""
-        if self.space.key != other.space.key:
-            return False
         a, b, _ = self._pair(other)
         return self.nan.is_empty() and not involves_nan(other) and a.is_equal(b)
 
