@@ -5,6 +5,7 @@ from itertools import product
 import pytest
 
 from polyvolta.sets import PwQPolynomial
+from polyvolta.sets.counting import bounds
 from polyvolta.sets.counting.bounds import greatest, never_negative
 
 NOWHERE = [
@@ -49,6 +50,17 @@ def test_without_a_proof_it_is_not_said():
     ((where, value),) = PwQPolynomial("[n] -> { [i] -> n * i : i >= 0 and n >= 0 }").pieces
     assert not never_negative(value, where, proofs=0)
     assert never_negative(value - value, where, proofs=0)
+
+
+@pytest.mark.parametrize("budget", [1, 10, 100])
+def test_a_proof_that_is_cut_short_says_nothing(budget, monkeypatch):
+    monkeypatch.setattr(bounds, "PROOF", budget)
+    said = []
+    for text in (*NOWHERE, *SOMEWHERE):
+        ((where, value),) = PwQPolynomial(text).pieces
+        said.append(never_negative(value, where))
+        assert not said[-1] or text in NOWHERE, text
+    assert budget > 1 or sum(said) < len(NOWHERE)  # some are cut short
 
 
 @pytest.mark.parametrize(
