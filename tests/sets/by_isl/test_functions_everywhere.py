@@ -41,7 +41,7 @@ def test_what_prints_is_read(text):
     assert same(f.domain(), isl.MultiUnionPwAff(text).domain()) or f.domain().is_params()
 
 
-@pytest.mark.parametrize("name", ["add", "sub", "union_add", "range_product"])
+@pytest.mark.parametrize("name", ["add", "sub", "union_add", "range_product", "flat_range_product"])
 @pytest.mark.parametrize("first", NO_FUNCTIONS)
 def test_two_functions(first, name):
     met = 0
@@ -62,6 +62,7 @@ def test_sets_and_functions_of_functions(text):
     calls += [lambda m, f: f.reset_tuple_id(m.dim_type.set), lambda m, f: f.gist_params(m.Set("[N] -> { : N >= 0 }"))]
     calls += [lambda m, f: f.apply_multi_aff(m.MultiAff("[K] -> { C[] -> D[K, 5] }"))]
     calls += [lambda m, f: f.apply_pw_multi_aff(m.PwMultiAff("[K] -> { C[] -> D[K] : K > 3; C[] -> D[-K] : K < 0 }"))]
+    calls += [lambda m, f: f.range_product(m.MultiUnionPwAff(FUNCTIONS[1])).factor_range()]
     inner = "[K] -> { S[i] -> A[i, K] : K > 0; T[i] -> B[] }"
     calls += [lambda m, f: f.pullback_union_pw_multi_aff(m.UnionPwMultiAff(inner))]
     for k, call in enumerate(calls):
@@ -103,3 +104,17 @@ def test_what_is_no_function_is_refused():
         known = ours.MultiUnionPwAff("[N] -> (C[] : { : N >= 0 })")
         known.union_add(ours.MultiUnionPwAff("(C[] : { A[] })"))
     assert ours.UnionPwAff("{ [i] -> [j] : 2j = i }").is_equal(ours.UnionMap("{ [i] -> [j] : 2j = i }"))
+
+
+@pytest.mark.parametrize("text", [*NO_FUNCTIONS[:3], *FUNCTIONS])
+def test_a_domain_of_parameters(text):
+    a, b = answers(text, lambda m, f: f.intersect_domain(m.UnionSet("[N] -> { : N > 3 }")))
+    assert same(a, b) and str(a) != text
+
+
+def test_texts_and_kinds():
+    assert str(ours.MultiUnionPwAff("C[]")) == str(isl.MultiUnionPwAff("C[]")) == "C[]"
+    f = ours.MultiUnionPwAff(FUNCTIONS[0])
+    assert ours.MultiUnionPwAff(f) == f and type(ours.MultiUnionPwAff(ours.UnionMap(str(f)))) is ours.MultiUnionPwAff
+    with pytest.raises(SpaceMismatch):
+        f.set_tuple_id(ours.dim_type.in_, "B")
