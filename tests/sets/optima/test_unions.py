@@ -94,3 +94,39 @@ def test_an_equality_of_floors_alone_gives_no_input():
             outputs.setdefault(i, []).append(k)
     for f, choose in ((m.lexmin_pw_multi_aff(), min), (m.lexmax_pw_multi_aff(), max)):
         assert {(i, k) for i, k in f.as_map().points()} == {(i, choose(ks)) for i, ks in outputs.items()}
+
+
+def drawn_expression(rng):
+    a, b, c, d = rng.randint(-1, 2), rng.randint(-1, 1), rng.randint(-2, 2), rng.choice([1, 1, 2, 3])
+    return f"floor(({a}i + {b}j + {c})/{d})", lambda i, j: (a * i + b * j + c) // d
+
+
+def drawn_piece(rng):
+    """Text and values, None where there are none, of two outputs on a line or a plane, in a residue or in all."""
+    outputs = [drawn_expression(rng) for _ in range(2)]
+    if rng.random() < 0.3:  # often alike in the first
+        outputs[0] = ("0", lambda i, j: 0)
+    low, line, (r, d) = rng.randint(-2, 2), rng.choice([None, None, 0, 1]), rng.choice([(0, 1), (0, 2), (1, 2), (1, 3)])
+    text = f"[i, j] -> [{outputs[0][0]}, {outputs[1][0]}] : {low} <= i and (i + j) mod {d} = {r}"
+    text += "" if line is None else f" and j = i + {line}"
+
+    def values(i, j):
+        there = low <= i and (i + j) % d == r and (line is None or j == i + line)
+        return tuple(f(i, j) for _, f in outputs) if there else None
+
+    return text, values
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3, 4, 6, 7])
+def test_the_best_of_several_pairs(seed):
+    """Lexicographically, with floors in values and residues and lines of inputs."""
+    rng, box = random.Random(seed), range(-3, 5)
+    pieces = [drawn_piece(rng) for _ in range(rng.randint(2, 5))]
+    union = Map(f"{{ {'; '.join(text for text, _ in pieces)} }}")
+    inside = Set("{ [i, j] : -3 <= i, j <= 4 }")
+    for best, choose in ((union.lexmin(), min), (union.lexmax(), max)):
+        wanted = set()
+        for i, j in product(box, box):
+            values = [v for _, f in pieces if (v := f(i, j)) is not None]
+            wanted |= {(i, j, *choose(values))} if values else set()
+        assert set(best.intersect_domain(inside).wrap().flatten().points()) == wanted
