@@ -94,3 +94,36 @@ def test_two_dimensions(text):
         at = [value.evaluate({**given, "i": i, "j": j}) for i, j in where.points(**given)]
         here = [c.value.evaluate(given) for c in found if not c.where.fix(**given).is_empty()]
         assert max(here, default=None) == max(at, default=None)
+
+
+BOUNDED = [
+    "[n] -> { [i, j] -> i * j : j = n - i and 0 <= i <= n }",
+    "[n] -> { [i, j] -> i * j - i : 2j = 3i and 0 <= i <= n }",
+    "[n] -> { [i, j] -> i - j^2 : 3j = 2n + i and 0 <= i <= n }",
+    "[n] -> { [i, j] -> i^2 * j : 0 <= i <= n and 0 <= j <= 5 and 2i + j = n }",
+    "[n] -> { [i, j] -> i * j : i + j mod 3 = 0 and 0 <= i <= n and 0 <= j <= 2 }",
+    "[n] -> { [i] -> floor(i/3) * (n - i) : 0 <= i <= n }",
+    "[n] -> { [i] -> (i mod 4) * (n - i) + floor(i/2) : 0 <= i <= n + 2 }",
+    "[n] -> { [i, j] -> i^2 * j - n * j^2 : 0 <= i <= n and 0 <= j <= n }",
+    "[n] -> { [i] -> i^3 - n * i^2 + 2 * i : -n <= i <= n }",
+    "[n] -> { [i, j] -> n * i * j - j^3 : -2 <= i <= 1 and i <= j <= n }",
+    "[n] -> { [i] -> n * i^2 - 5 * i : n <= i <= n + 6 }",
+]
+
+
+@pytest.mark.parametrize("text", BOUNDED)
+@pytest.mark.parametrize("steps", [24, 3, 0])
+def test_no_value_is_above_all_candidates(text, steps):
+    """One that is exact is a value itself; where all are, the greatest is the greatest value. Few steps may say less."""
+    for where, value in PwQPolynomial(text).pieces:
+        found = greatest(where, value, steps)
+        for n in range(-2, 8):
+            dims = where.dims()
+            at = [value.evaluate({"n": n, **dict(zip(dims, p, strict=True))}) for p in where.points(n=n)]
+            here = [(c.value.evaluate({"n": n}), c.exact) for c in found if not c.where.fix(n=n).is_empty()]
+            infinite = any(str(v) == "infty" for v, _ in here)
+            assert all(not exact for v, exact in here if str(v) == "infty")
+            if at:
+                assert infinite or max(v for v, _ in here) >= max(at)
+                assert all(v <= max(at) for v, exact in here if exact)
+            assert steps > 0 or infinite or not at
