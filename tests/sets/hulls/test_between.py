@@ -130,8 +130,10 @@ def test_parts_of_one_piece_have_nothing_between_them():
     rng, cut = random.Random(3), 0
     while cut < 30:
         a, b, c, d, e = (rng.randint(-2, 3) for _ in range(5))
-        ties = rng.choice([f"j = {a}floor(i/3) + {b}", f"2j + {a}i = 3*floor((i + {c})/2)", f"(i + {a}j) mod 4 <= 1",
-                           f"i mod 3 = {abs(b)} and j = floor((i + {c})/4)", f"j mod 2 = i mod 3 and j <= i + {c}"])  # fmt: skip
+        ties = rng.choice([
+            f"j = {a}floor(i/3) + {b}", f"2j + {a}i = 3*floor((i + {c})/2)", f"(i + {a}j) mod 4 <= 1",
+            f"i mod 3 = {abs(b)} and j = floor((i + {c})/4)", f"j mod 2 = i mod 3 and j <= i + {c}",
+        ])  # fmt: skip
         whole = f"-4 <= i <= 8 and -4 <= j <= 8 and {ties}"
         pair = [Set(f"{{ [i, j] : {whole} and {d}i + {e}j {way} {c} }}").pieces for way in (">=", "<")]
         if any(len(p) != 1 or p[0].is_empty() for p in pair) or len(Set(f"{{ [i, j] : {whole} }}").pieces) > 1:
