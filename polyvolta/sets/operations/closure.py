@@ -5,7 +5,7 @@ with a flag that says whether it has been *proved* equal. In order of cost:
 
 1. One conjunct that moves every point by the same offset: its paths are known exactly (module `paths`).
 2. In general scaled differences give P(k), a superset of R^k, and two subset tests may prove it exact; or one, where
-   every step leads further: P without its k is in R + R P.
+   every step leads further: P without its k is in R + R P. Pieces whose steps may change places go one by one.
 3. Failing that: squaring until R . R adds nothing, where few pieces do; or splitting off one conjunct A with an exact
    closure: (A + B)+ = A+ + A* (B A*)+; or, for finitely many pairs, a search from every point.
 4. Else P without its k is returned, marked inexact.
@@ -38,7 +38,7 @@ from ..values.space import Space, Tuple, whole
 from .algebra import covered
 from .compose import apply_range, composed, deltas, domain, identity, range_, reverse
 from .make import from_points
-from .paths import continued, is_exact, scaled, translated
+from .paths import continued, ended, in_turn, is_exact, longer, scaled, translated
 
 if TYPE_CHECKING:
     from ..values.map import Map
@@ -108,6 +108,12 @@ def power(self: Map) -> tuple[Map, bool]:
     _check_loop(space)
     live = self.without_empty()
     paths, exact = _paths(live)
+    if not exact:
+        for way in (lambda: in_turn(live, _paths, longer), lambda: ended(live, MANY)):
+            found = _attempt(way)
+            if found is not None:
+                paths, exact = found, True
+                break
     if paths is None:
         paths = scaled(live)
     n_par, n = len(self.param_names), space.n_in
@@ -231,7 +237,7 @@ def _closed(self: Map, depth: int) -> tuple[Map, bool]:
     rough = None if paths is None else _attempt(lambda: _without_length(paths, self))
     if rough is not None and _attempt(lambda: _accounted_for(live, rough)):
         return rough, True
-    ways = [_squared, lambda m: _split(m, depth), _searched] if depth else [_squared]
+    ways = [_in_turn, _squared, lambda m: _split(m, depth), _searched] if depth else [_squared]
     for way in ways:
         better = _attempt(lambda way=way: way(live))
         if better is not None:
@@ -344,6 +350,12 @@ def _seen_outside(c: Conjunct, known: Sequence[Conjunct]) -> bool:
     frame = Frame((c, *known))
     points = [lifted(frame.divs, x) for x in walked(c)[0][:POINTS]]
     return any(not any(m.holds(x) for m in frame.members[1:]) for x in points)
+
+
+def _in_turn(self: Map) -> Map | None:
+    """The closure by those of some pieces after one another, where none needs to wait for another."""
+    found = in_turn(self, lambda group: _closed(group, 0), apply_range)
+    return None if found is None else found.coalesce()
 
 
 def _split(self: Map, depth: int) -> Map | None:

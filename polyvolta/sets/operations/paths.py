@@ -9,13 +9,16 @@ Two descriptions, of which `closure` makes powers and closures:
   the differences with their constants taken k times; and a path starts in the domain and ends in the range.
   `continued` bounds the path without its last step instead, which ends in the domain.
 
+Two more are exact, of maps that allow them: `in_turn`, where pieces may change places until the steps of each stand
+together, and `ended`, where no path is long.
+
 `is_exact` proves of a superset P that it is no more than the powers of R: P(1) lies in R, and P(k) in P(k - 1) . R
 for all k >= 2; by induction every P(k) then lies in R^k. Both are subset tests.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from ..conjuncts import conjunct as cj
@@ -28,6 +31,9 @@ from .compose import apply_range, deltas, domain, range_
 if TYPE_CHECKING:
     from ..values.map import Map
     from ..values.set import Set
+
+PIECES = 6  # that may change places
+LONGEST = 8  # steps of paths that are followed one by one
 
 
 def _lengths_space(self: Map) -> Space:
@@ -144,6 +150,73 @@ def _change(c: Conjunct, n_par: int, offset: Sequence[int]) -> list[int] | None:
 
 def _along(row: Row, change: Sequence[int]) -> int:
     return sum([v * w for v, w in zip(row, change, strict=False)])
+
+
+def in_turn(
+    self: Map, paths_of: Callable[[Map], tuple[Map | None, bool]], follow: Callable[[Map, Map], Map]
+) -> Map | None:
+    """The paths of a map of several pieces, exactly, by the paths of some at a time; None where that isn't enough.
+
+    Where all that B, then A leads to, A, then B does, every path has one beside it of as many steps, with the same
+    ends, in which A comes before B. So the pieces are put in such an order, and those that can't be told apart make a
+    group; a path is one in the first group, then one in the second. `paths_of` says of those of a group whether it
+    finds them exactly, and `follow` puts some behind others.
+    """
+    pieces = self.pieces
+    if not 2 <= len(pieces) <= PIECES:
+        return None
+    both = [[apply_range(a, b) for b in pieces] for a in pieces]
+    rank = range(len(pieces))
+    after = [[i == j or not both[i][j].is_subset(both[j][i]) for j in rank] for i in rank]  # j has to follow i
+    for k in rank:
+        after = [[after[i][j] or (after[i][k] and after[k][j]) for j in rank] for i in rank]
+    groups = {tuple(j for j in rank if after[i][j] and after[j][i]) for i in rank}
+    if len(groups) == 1:
+        return None
+    total = None
+    for group in sorted(groups, key=lambda g: -sum(after[g[0]])):  # what has more behind it comes first
+        parts = [(self.space, tuple([c for i in group for c in pieces[i].parts[0][1]]))]
+        paths, exact = paths_of(self._of(self.param_names, parts))
+        if paths is None or not exact:
+            return None
+        total = paths if total is None else total | paths | follow(total, paths)
+    return total
+
+
+def longer(self: Map, paths: Map) -> Map:
+    """{ x -> (z, k + l) } of paths { x -> (y, k) } and paths { y -> (z, l) }."""
+    n_par, n = len(paths.param_names), paths.space.n_in
+    first, total, length = n_par + n, n_par + 2 * n + 1, n_par + 2 * n + 2
+    places = (*range(first), *range(first + 1, total), length)
+    sums = cj.sure(
+        cj.normalise(length + 1, (), [_sparse({1 + first: 1, 1 + length: 1, 1 + total: -1}, length + 2)], ())
+    )
+    wide = (cj.conjoin(cj.reindex(c, length + 1, places), sums) for c in paths.parts[0][1])
+    done = [pj.project(c, (length,)) for c in wide if c is not None]
+    space = spaced(paths.space.out, paths.space.out, paths.param_names)
+    onward = paths._of(paths.param_names, [(space, tuple([c for c in done if c is not None]))])
+    return apply_range(self, onward)
+
+
+def ended(self: Map, room: int) -> Map | None:
+    """The paths of a map of which none has more than `LONGEST` steps, exactly: its powers, one after the other.
+
+    None where there are longer ones, or more pieces than there is `room` for.
+    """
+    n = len(self.param_names) + len(self.space.dims)
+    found: list[Conjunct] = []
+    power = self
+    for k in range(1, LONGEST + 2):
+        last = [c for c in power.parts[0][1] if not c.is_empty]
+        if not last:
+            return self._of(self.param_names, [(_lengths_space(self), tuple(found))])
+        length = cj.sure(cj.normalise(n + 1, (), [_sparse({0: -k, n + 1: 1}, n + 2)], ()))
+        steps = [cj.conjoin(cj.reindex(c, n + 1, tuple(range(n))), length) for c in last]
+        found += [c for c in steps if c is not None]
+        if len(found) > room:
+            return None
+        power = apply_range(power, self)
+    return None
 
 
 def scaled(self: Map) -> Map:

@@ -161,6 +161,58 @@ def test_powers_and_lengths_of_paths():
     assert exact and lengths.dims() == ("i", "j", "k") and {*lengths.wrap().flatten().points()} == reached
 
 
+POWERS = {
+    "no path of two steps": "{ [0] -> [1]; [2] -> [3] }",
+    "a stairway": (
+        "{ [0, 0] -> [0, 1]; [0, 1] -> [1, 1]; [2, 2] -> [3, 2]; [3, 2] -> [3, 3] }"  # isl's article, figure 1, right
+    ),
+    "steps that may change places": (
+        "{ [x, y] -> [x, y + 1] : 1 <= x, y <= 4; [x, y] -> [x + 1, y] : 1 <= x <= 8 and 2 <= y <= 6 }"
+    ),
+    "steps of three kinds in a cone": (
+        "{ [i, j] -> [i + 3, j] : i <= 2j - 4 and i <= 6 and j <= 2i - 1 and j <= 9;"
+        " [i, j] -> [i, j + 3] : i <= 2j - 1 and i <= 9 and j <= 2i - 4 and j <= 6;"
+        " [i, j] -> [i + 1, j + 1] : i <= 2j - 1 and i <= 8 and j <= 2i - 1 and j <= 8 }"
+    ),
+}
+
+
+@pytest.mark.parametrize("text", POWERS.values(), ids=POWERS)
+def test_powers_of_several_pieces_are_exact(text):
+    found, exact = Map(text).power()
+    assert exact and set(found.wrap().flatten().points()) == _walks(text)
+
+
+def _walks(text):
+    """(k, x, y) for all paths of k steps, one step after the other."""
+    steps = set(Map(text).wrap().flatten().points())
+    n = len(next(iter(steps))) // 2
+    reached, found, k = steps, set(), 1
+    while reached and k < 40:
+        found |= {(k, *p) for p in reached}
+        reached = {p[:n] + s[n:] for p in reached for s in steps if p[n:] == s[:n]}
+        k += 1
+    return found
+
+
+@given(st.lists(st.tuples(*[st.integers(0, 3)] * 4, st.integers(-1, 2), st.integers(-1, 2)), min_size=2, max_size=3))
+@examples(25)
+def test_powers_of_steps_in_boxes(boxes):
+    text = "; ".join(
+        f"[i, j] -> [i + {a}, j + {b}] : {x} <= i <= {x + w} and {y} <= j <= {y + h}" for x, w, y, h, a, b in boxes
+    )
+    step = Map(f"{{ {text} }}")
+    found, exact = step.power()
+    walks = _walks(f"{{ {text} }}")
+    for k in range(1, 9):
+        ours = set(found.fix(k=k).range().flatten().points()) if not found.fix(k=k).is_empty() else set()
+        assert ours >= {p[1:] for p in walks if p[0] == k}
+        assert not exact or ours == {p[1:] for p in walks if p[0] == k}
+    closed, exact = step.transitive_closure()
+    ours = set(closed.wrap().flatten().points()) if exact else {p[1:] for p in walks}
+    assert ours == {p[1:] for p in walks}
+
+
 ERRORS = [
     (lambda: Map("{ A[i] -> B[i] }").power(), "a power needs inputs and outputs in one space\n  A[i]\n  B["),
     (lambda: Map("{ A[i] -> A[i]; B[i] -> B[i] }").power(), "needs a single space"),
