@@ -32,7 +32,8 @@ from ..conjuncts.project import with_known_divs
 from ..counting.count import points
 from ..errors import BudgetExceeded, SpaceMismatch, Unbounded
 from ..hulls.between import walked
-from ..hulls.coalesce import coalesce_conjuncts
+from ..hulls.coalesce import coalesce_conjuncts, plainly_coalesced
+from ..optima.lexrel import solved_outputs
 from ..values.shape import pair, rearranged, spaced
 from ..values.space import Space, Tuple, whole
 from .algebra import covered
@@ -82,12 +83,49 @@ def fixed_power(self: Map, exponent: int) -> Map:
     result, k = None, abs(k)
     while True:
         if k & 1:
-            result = square if result is None else apply_range(result, square)
+            result = square if result is None else _as_functions(apply_range(result, square))
         k >>= 1
         if not k:
             assert result is not None
             return result
-        square = apply_range(square, square)
+        square = _as_functions(apply_range(square, square))
+
+
+def _as_functions(self: Map) -> Map:
+    """The same pairs, and pieces whose outputs are forms in the inputs as one where they have the same forms there.
+
+    Without, a counter that starts again falls apart into a piece for each number. What coalescing makes of two pieces
+    is taken only if its outputs are forms, too: a hull of more dimensions may hold no further pair and yet be so
+    oblique that nothing fits beside it, nor what it is composed of later.
+    """
+    if len(self.parts) != 1 or not 2 <= len(self.parts[0][1]) <= MANY:
+        return self
+    ((space, cs),) = self.parts
+    n_par = len(self.param_names)
+
+    def forms(c: Conjunct) -> tuple | None:
+        return solved_outputs(c, n_par, space) if c.known else None
+
+    def fused(a: Conjunct, b: Conjunct) -> Conjunct | None:
+        one, other = forms(a), forms(b)
+        plain = not a.divs and not b.divs and len(a.eqs) == len(b.eqs) == space.n_out  # only these forms hold there
+        if one is None or other is None or (plain and one != other):
+            return None
+        both = plainly_coalesced((a, b))
+        return both[0] if len(both) == 1 and forms(both[0]) is not None else None
+
+    done: list[Conjunct] = []
+    for c in cs:
+        at = 0
+        while at < len(done):
+            both = fused(c, done[at])
+            if both is None:
+                at += 1
+            else:
+                del done[at]
+                c, at = both, 0
+        done.append(c)
+    return self._of(self.param_names, [(space, tuple(done))])
 
 
 def power(self: Map) -> tuple[Map, bool]:

@@ -13,6 +13,7 @@ from ..optima import optimise
 from ..text import plot as plotting
 from ..text.tokens import says_rational
 from .relation import Relation
+from .shape import is_rational_set
 
 if TYPE_CHECKING:
     from ..rationals.rational import RationalSet
@@ -77,4 +78,6 @@ class Set(Relation):
         """
         from ..rationals.duals import coefficients_of_set
 
+        if is_rational_set(self):  # `Set.coefficients` of a text that says `rat:`
+            return self.coefficients()
         return coefficients_of_set(self)

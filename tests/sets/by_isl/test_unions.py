@@ -284,3 +284,26 @@ def test_spaces_of_unions_and_unions_of_spaces(expression):
         assert found.is_equal(type(found)(str(wanted)))
     else:
         assert found == wanted
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("{ A[i] : i > 0 and i < 0; B[i] }", "{ B[i] }", True),
+        ("{ A[i] : exists e : 2e = 1 and i < 4; B[i] }", "{ B[i]; C[] : 1 = 0 }", True),
+        ("{ A[i] : 1 = 0 }", "{ B[i] : 1 = 0 }", True),
+        ("{ A[i] }", "{ A[i] : i = 3 }", False),
+        ("{ A[i] }", "{ A[i]; B[i] }", False),
+        ("{ A[i] }", "{ A[i] : 1 = 0 }", False),
+    ],
+)
+def test_what_has_no_point_makes_no_difference_to_plain_is_equal(one, other, same):
+    assert ours.UnionSet(one).plain_is_equal(ours.UnionSet(other)) == same
+    assert ours.UnionSet(other).plain_is_equal(ours.UnionSet(one)) == same
+    if one.count("[") == other.count("[") == 1 and not same:
+        assert not ours.Set(one).plain_is_equal(ours.Set(other))
+
+
+def test_sets_of_two_spaces_are_not_plainly_equal():
+    assert not ours.Set("{ A[i] : 1 = 0 }").plain_is_equal(ours.Set("{ B[i] : 1 = 0 }"))
+    assert ours.Set("{ A[i] : 1 = 0 }").plain_is_equal(ours.Set("{ A[i] : exists e : 2e = 1 and i < 4 }"))

@@ -150,6 +150,38 @@ def test_powers_of_a_translation(a, b, k):
         assert power.is_equal((step.domain() | step.range()).identity())
 
 
+COUNTERS = {
+    "of one digit": "{ [i] -> [i + 1] : 0 <= i < 15; [15] -> [0] }",
+    "of two digits": "{ [i, j] -> [i, j + 1] : 0 <= i < 4 and 0 <= j < 3; [i, 3] -> [i + 1, 0] : 0 <= i < 3;"
+    " [3, 3] -> [0, 0] }",
+    "of three bits": "{ [a, b, 0] -> [a, b, 1] : 0 <= a, b <= 1; [a, 0, 1] -> [a, 1, 0] : 0 <= a <= 1;"
+    " [0, 1, 1] -> [1, 0, 0]; [1, 1, 1] -> [0, 0, 0] }",
+    "to the last number": "[N] -> { [i] -> [i + 1] : 0 <= i < N - 1; [i] -> [0] : i = N - 1 and N >= 9 }",
+    "twofold": "{ [i] -> [i + 1] : 0 <= i < 15; [15] -> [0]; [i] -> [i] : 0 <= i < 16 }",
+    "of an existential": "{ [i] -> [j] : exists e : 3e <= i < 4e and i <= j + e <= i + 1 and 0 <= i, j < 16 }",
+}
+
+
+@pytest.mark.parametrize("text", COUNTERS.values(), ids=COUNTERS)
+@pytest.mark.parametrize("k", [5, 16])
+def test_powers_of_counters(text, k):
+    step = Map(text).fix(N=11) if "N" in text else Map(text)
+    pairs = set(step.wrap().flatten().points())
+    n, found = len(step.space.source.dims), pairs
+    for _ in range(k - 1):
+        found = {p[:n] + s[n:] for p in found for s in pairs if p[n:] == s[:n]}
+    power = Map(text).fixed_power(k)
+    assert set((power.fix(N=11) if "N" in text else power).wrap().flatten().points()) == found
+
+
+def test_a_full_turn_of_a_counter_is_one_piece():
+    for name in ("of one digit", "of two digits"):
+        step = Map(COUNTERS[name])
+        turn = step.fixed_power(16)
+        assert len(turn.pieces) == 1 and turn.is_equal(step.domain().identity())
+    assert len(Map("{ [i] -> [i + 1] : 0 <= i < 127; [127] -> [0] }").fixed_power(128).pieces) == 1
+
+
 def test_powers_and_lengths_of_paths():
     step = Map("[N] -> { S[i] -> S[i + 2] : 0 <= i < N }")
     found, exact = step.power()

@@ -72,7 +72,7 @@ def test_isl_compares_rational_with_integer_points(some, more, answer):
 ])  # fmt: skip
 def test_isl_coefficients(text, dual):
     found = Set(text).coefficients()
-    assert found.is_equal(Set(dual)) and found == Set(dual)
+    assert found.is_equal(Set(dual)) and found == Set(dual) == Set.coefficients(Set(text))
 
 
 @pytest.mark.parametrize(("dual", "points"), [
