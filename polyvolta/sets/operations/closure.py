@@ -6,8 +6,8 @@ with a flag that says whether it has been *proved* equal. In order of cost:
 1. One conjunct that moves every point by the same offset: its paths are known exactly (module `paths`).
 2. In general scaled differences give P(k), a superset of R^k, and two subset tests may prove it exact; or one, where
    every step leads further: P without its k is in R + R P. Pieces whose steps may change places go one by one.
-3. Failing that: squaring until R . R adds nothing, where few pieces do; or splitting off one conjunct A with an exact
-   closure: (A + B)+ = A+ + A* (B A*)+; or, for finitely many pairs, a search from every point.
+3. Failing that: splitting off one conjunct A with an exact closure: (A + B)+ = A+ + A* (B A*)+; or squaring until
+   R . R adds nothing, where few pieces do; or, for finitely many pairs, a search from every point.
 4. Else P without its k is returned, marked inexact.
 
 Maps over several tuples are closed tuple by tuple, by Kleene's elimination, which needs closures of loops alone.
@@ -275,7 +275,7 @@ def _closed(self: Map, depth: int) -> tuple[Map, bool]:
     rough = None if paths is None else _attempt(lambda: _without_length(paths, self))
     if rough is not None and _attempt(lambda: _accounted_for(live, rough)):
         return rough, True
-    ways = [_in_turn, _squared, lambda m: _split(m, depth), _searched] if depth else [_squared]
+    ways = [_in_turn, lambda m: _split(m, depth), _squared, _searched] if depth else [_squared]
     for way in ways:
         better = _attempt(lambda way=way: way(live))
         if better is not None:
