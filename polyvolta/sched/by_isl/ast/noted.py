@@ -8,7 +8,7 @@ from typing import Any
 
 from polyvolta.sched.by_isl.ast.expressions import AstExpr
 from polyvolta.sched.loops.ast import Ast, Block, Bound, Call, Extreme, For, If
-from polyvolta.sched.loops.notation.c import CPrinter, called, ending
+from polyvolta.sched.loops.notation.c import CPrinter, called
 from polyvolta.sched.loops.notation.expressions import CSpeller
 from polyvolta.sched.loops.notation.names import in_c
 from polyvolta.sched.loops.result import Scan
@@ -106,8 +106,8 @@ class NotedPrinter(CPrinter):
         super().__init__(scan.ranges, _iterator_type(scan), False, statement, in_c(scan))
         self.braced = bool(option("ast_always_print_block"))
 
-    def going_on(self, loop: For, name: str) -> str:
-        return ending(loop, name, self.speller, ends_below(loop))
+    def going_on(self, loop: For, name: str, strict: bool | None = None) -> str:
+        return super().going_on(loop, name, ends_below(loop) if strict is None else strict)
 
     def whole(self, body: Sequence[Ast], pad: str = "", *, outermost: bool = True) -> None:
         """A node; several, or none, are a block."""

@@ -49,11 +49,17 @@ def c_text(
 
 def headed(lines: Sequence[str], used: Collection[str], integer: str, macros: bool) -> str:
     """Some lines below the macros that they use, and below what defines the type of loop variables."""
-    used = {*used, "stdint"} if integer.endswith("_t") else used
+    if integer[-2:] == "_t":
+        used = {*used, "stdint"}
+    text = "\n".join(lines)
     if not (macros and used):
-        return "\n".join(lines)
-    head = [MACROS[name] for name in (used if len(used) == 1 else MACROS) if name in used]
-    return "\n".join([*head, "", *lines] if head else lines)
+        return text
+    if len(used) > 1:
+        head = "\n".join([MACROS[name] for name in MACROS if name in used])
+    else:
+        (name,) = used
+        head = MACROS[name]
+    return f"{head}\n\n{text}"
 
 
 class CPrinter:
@@ -152,9 +158,20 @@ class CPrinter:
             self.nested(head, body, pad)
         speller.scope, self.openmp = outside, openmp
 
-    def going_on(self, loop: For, name: str) -> str:
-        """The condition under which a loop goes on; see `going_on`."""
-        return going_on(loop, name, self.speller)
+    def going_on(self, loop: For, name: str, strict: bool | None = None) -> str:
+        """The condition under which a loop whose variable has a name goes on: 1 where it never ends, as isl has it.
+
+        It is one of the variable below a number, `strict`, or up to one; None for what reads better (`ends_below`).
+        """
+        upper = loop.upper
+        if strict is None:
+            for b in upper:
+                if isinstance(b, Aff) and b.const == -1 and b.terms:  # most loops
+                    strict = True
+                    break
+            else:
+                strict = ends_below(loop)
+        return f"{name} {'<' if strict else '<='} {self.speller.bounds('min', upper, strict)}" if upper else "1"
 
     def nested(self, head: str, body: Sequence[Ast], pad: str) -> None:
         """A head and its body, in braces where those are needed."""
@@ -207,22 +224,12 @@ def statements(body: Sequence[Ast]) -> int:
 
 def called(call: Call, pad: str, speller: CSpeller) -> str:
     """The line of a call of a statement."""
-    name = word(call.statement)
-    name = speller.names.get(name, name)
-    return f"{pad}{name}({', '.join([speller.text(e) for e in call.args])});"
-
-
-def going_on(loop: For, name: str, speller: CSpeller) -> str:
-    """The condition under which a loop whose variable has a name goes on: 1 where it never ends, as isl has it."""
-    upper = loop.upper
-    if len(upper) == 1 and isinstance(last := upper[0], Aff) and last.terms:  # most loops: `ends_below` and `bounds`
-        return f"{name} < {speller.text(last, 1)}" if last.const == -1 else f"{name} <= {speller.text(last)}"
-    return ending(loop, name, speller, ends_below(loop))
-
-
-def ending(loop: For, name: str, speller: CSpeller, strict: bool) -> str:
-    """The condition under which a loop goes on, as one of the variable below a number or up to one."""
-    return f"{name} {'<' if strict else '<='} {speller.bounds('min', loop.upper, strict)}" if loop.upper else "1"
+    name = call.statement
+    if not name.isidentifier():
+        name = word(name)
+    if speller.names:
+        name = speller.names.get(name, name)
+    return f"{pad}{name}({', '.join(map(speller.text, call.args))});"
 
 
 def ends_below(loop: For) -> bool:

@@ -191,12 +191,6 @@ class Speller:
         """The least or the greatest of some bounds, plus a number; numbers stand first."""
         if len(bounds) == 1 and isinstance(bounds[0], Aff):
             return self.text(bounds[0], more)
-        if len(bounds) == 2:  # most extremes
-            a, b = bounds
-            if isinstance(a, Aff) and isinstance(b, Aff) and (a.terms or b.terms):
-                if not b.terms:
-                    a, b = b, a
-                return self.extreme(kind, (self.text(a, more), self.text(b, more)))
         best, texts = None, []
         for b in bounds:
             if not isinstance(b, Aff):
