@@ -38,6 +38,19 @@ def _aside(row: Row, c: Conjunct) -> bool:
     return k > 0 and row[k] in (1, -1) and sum(r[k] != 0 for r in (*c.eqs, *c.ineqs)) == 1
 
 
+@lru_cache(maxsize=1 << 12)
+def in_all_directions(c: Conjunct) -> bool:
+    """Whether plainly, in each dimension, there are points that differ in that alone.
+
+    Columns that are as large as it takes for two values of another one, or of their own, are so for both at once.
+
+    >>> from polyvolta.sets import Set
+    >>> [in_all_directions(c) for _, cs in Set("[N] -> { S[i] : 0 <= i < N; T[i] : 0 <= i < 1 }").parts for c in cs]
+    [True, False]
+    """
+    return not (c.eqs or c.divs) and unbounded(c.ineqs)
+
+
 def unbounded(rows: Sequence[Row]) -> bool:
     """Whether plainly all rows `>= 0` hold where some columns are as large as it takes, whatever the others are.
 

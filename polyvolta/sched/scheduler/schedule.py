@@ -26,7 +26,7 @@ from polyvolta.sched.dependence.model import Dependence, fitting
 from polyvolta.sched.errors import BadProgram, BadSchedule, NoSchedule, says_keywords
 from polyvolta.sched.legality import violations
 from polyvolta.sched.nodes import Leaf, Node
-from polyvolta.sched.points import unbounded
+from polyvolta.sched.points import in_all_directions
 from polyvolta.sched.program import Program
 from polyvolta.sched.program.assuming import assuming, context_of
 from polyvolta.sched.scheduler.build import Builder
@@ -290,7 +290,7 @@ def _undetermined(domain: Set, found: Sequence[Dependence]) -> tuple[Set, Sequen
     """The instances and dependences without iterators that others determine, not by an equality (`_alike`)."""
     gone = {}
     for space, cs in domain.parts:
-        if len(space.out.dims) > 1:
+        if len(space.out.dims) > 1 and not any(map(in_all_directions, cs)):
             name = space.out.name or ""
             places = determined(domain.only(name))
             if len(places) > len(_alike(cs, len(domain.param_names))):
@@ -305,7 +305,7 @@ def _alike(conjuncts: Sequence[Conjunct], params: int) -> tuple[Row, ...]:
     """
     grids = []
     for c in conjuncts:
-        if not (c.eqs or c.divs) and unbounded(c.ineqs):
+        if in_all_directions(c):
             return ()
         grid = lattice.of_conjunct(c)
         if grid is not None:
