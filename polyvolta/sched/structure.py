@@ -214,15 +214,13 @@ class _Times:
         self.layout: tuple[int | None, ...] = ()  # None for a member, else the position
         self.maps: dict[str, Map] = {}
         self.tuples: dict[str, Tuple] = {}
-        self._add(
-            Map.from_affs(s.out, ()).intersect_domain(schedule.domain.only(s.out.name)) for s in _spaces(schedule)
-        )
+        for s in _spaces(schedule):
+            self._add(s.out, Map.from_affs(s.out, ()).intersect_domain(schedule.domain.only(s.out.name)))
 
-    def _add(self, maps: Iterable[Map]) -> None:
-        for m in maps:
-            tup = m.space.inp
-            if tup is not None and tup.name is not None:
-                self.maps[tup.name], self.tuples[tup.name] = m, tup
+    def _add(self, tup: Tuple, times: Map) -> None:
+        """The times of a statement, whose iterators the tree calls as its declaration does; a map's may lose primes."""
+        if tup.name is not None:
+            self.maps[tup.name], self.tuples[tup.name] = times, tup
 
     def _with(self, maps: dict[str, Map], layout: tuple[int | None, ...]) -> _Times:
         new = object.__new__(_Times)
@@ -252,7 +250,7 @@ class _Times:
                 spread = Map.from_affs(Tuple(None, tuple(names)), outputs)
                 for space, pieces in extension.parts:
                     one = Map._of(extension.param_names, [(space, pieces)])
-                    new._add([one.reverse().apply_range(spread)])
+                    new._add(space.out, one.reverse().apply_range(spread))
                 return new
         return self
 

@@ -3,6 +3,7 @@
 Every expression is bounded from what is known of names, outside in; what is bounded is each term and each sum on the
 way, so that no step of the evaluation leaves the type either. Sizes that are not known count 1: whether a size fits its
 type is for the caller to see, that the loops' own constants do is seen here. `execute` knows the sizes, and asks again.
+So it is of a size that is known to be up to the end of 64 bits, as pet says of a `long`: that is its type, no size.
 """
 
 from __future__ import annotations
@@ -94,7 +95,7 @@ def largest(scan: Loops, params: Mapping[str, int] | None = None) -> tuple[int, 
 
     Cost: linear, a few microseconds a loop.
     """
-    walk, known = _Walk(), {**_known(scan.ranges), **(params or {})}
+    walk, known = _Walk(), {**_known(scan), **(params or {})}
     sizes = {n: walk.value(e, known) for n, e in scan.extents.items()}
     walk.block(scan.body, {**known, **sizes})
     return walk.most, walk.what
@@ -164,6 +165,10 @@ class _Walk:
                     self.block(node.body, known)
 
 
-def _known(ranges: Mapping[str, Range]) -> dict[str, int]:
-    """The magnitudes of names with both ends."""
-    return {n: max(abs(low), abs(high)) for n, (low, high) in ranges.items() if low is not None and high is not None}
+def _known(scan: Loops) -> dict[str, int]:
+    """The magnitudes of names with both ends; a size that may be any of 64 bits counts as one that no `int` holds."""
+    found = {
+        n: max(abs(low), abs(high)) for n, (low, high) in scan.ranges.items() if low is not None and high is not None
+    }
+    sizes = {*(scan.params or ())}
+    return {n: m if m < 2**62 else 2**30 for n, m in found.items() if m < 2**62 or n in sizes}

@@ -90,6 +90,17 @@ def _iterator_type(scan: Scan) -> str:
     return integer_type(scan, None) if asked == DEFAULTS["ast_iterator_type"] else asked
 
 
+class _Spelling(CSpeller):
+    """C with isl's macros alone, which programs define themselves: floord, min and max."""
+
+    def remainder(self, num: Aff, den: int) -> str:
+        if self.unsigned(num) or self.scope and self.remains(num, den) is not None:
+            return super().remainder(num, den)
+        self.used.add("floord")
+        text = self.text(num)
+        return f"({text} - {den} * floord({text}, {den}))"
+
+
 class NotedPrinter(CPrinter):
     """Writes loops in C with isl's braces: around several nodes that no loop is around, and below a head around a mark.
 
@@ -103,7 +114,8 @@ class NotedPrinter(CPrinter):
     """
 
     def __init__(self, scan: Scan, statement: Callable[[Call, CSpeller], list[str]] = statement_lines) -> None:
-        super().__init__(scan.ranges, _iterator_type(scan), False, statement, in_c(scan))
+        super().__init__(scan.ranges, _iterator_type(scan), False, statement)
+        self.speller = _Spelling(scan.ranges, in_c(scan))
         self.braced = bool(option("ast_always_print_block"))
 
     def going_on(self, loop: For, name: str, strict: bool | None = None) -> str:
