@@ -7,21 +7,22 @@
 The relation gives every instance a time, a tuple of integers, in lexicographic order. Reading its dimensions from the
 left: one that is the same number for all statements says nothing and is left out; one that is a number for each
 statement, not always the same, is a sequence; any other one is a member of a band. Where a statement's times are
-given by cases, each case is followed alone until a sequence has parted it from the others. The tree orders the
-instances exactly as the relation does; those of equal time end in one leaf.
+given by cases, each case is followed alone until a sequence has parted it from the others; the members before have an
+expression by cases. The tree orders the instances exactly as the relation does; those of equal time end in one leaf.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from polyvolta.sched.cases import Cases
 from polyvolta.sched.errors import BadSchedule
 from polyvolta.sched.example import example
 from polyvolta.sched.structure import padded
 from polyvolta.sched.tree import Band, Domain, Filter, Leaf, Member, Node, Schedule, Sequence
 from polyvolta.sets import Aff, Map, NotAFunction, Set, nearest, var
-from polyvolta.sets.values.space import Tuple
+from polyvolta.sets.values.space import Space, Tuple
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +44,7 @@ def schedule_of_map(times: Map, domain: Set) -> Schedule:
 
     Raises
     ------
-    BadSchedule : an instance has no time, or several; the times are tuples of different names; a statement's times are
-        given by cases that no sequence parts.
+    BadSchedule : an instance has no time, or several; the times are tuples of different names.
 
     Cost: a set difference and the reading of a function for each statement.
 
@@ -108,7 +108,8 @@ def _cases(times: Map, domain: Set, tup: Tuple) -> Iterable[_Case]:
     except NotAFunction as error:
         raise BadSchedule(f"an instance of {name} has several times", where=str(times)) from error
     for where, values in function.pieces:
-        yield _Case(name, tuple(map(own, values)), where)
+        here = Set._of(where.param_names, [(Space(None, tup), cs) for _, cs in where.parts])
+        yield _Case(name, tuple(map(own, values)), here)
 
 
 class _Build:
@@ -154,15 +155,20 @@ class _Build:
         return Set.universe(self.times.only(statement).domain())
 
     def member(self, cases: list[_Case], k: int) -> Member:
-        exprs: dict[str, Aff] = {}
+        """The member of a dimension: an expression for each statement, by cases where it has several."""
+        found: dict[str, dict[Aff, Set | None]] = {}
         for c in cases:
-            if exprs.setdefault(c.statement, c.times[k]) != c.times[k]:
-                raise BadSchedule(
-                    f"the times of {c.statement} are given by cases",
-                    where=f"{c.statement}: {exprs[c.statement]} and {c.times[k]} in dimension {k}",
-                    hint="a dimension before it that is another number in each case makes them a sequence",
-                )
-        return Member(tuple(exprs.items()))
+            exprs = found.setdefault(c.statement, {})
+            here, e = c.instances, c.times[k]
+            exprs[e] = exprs[e] | here if exprs.get(e) is not None and here is not None else here
+        return Member(tuple((s, _joined(exprs)) for s, exprs in found.items()))
+
+
+def _joined(exprs: Mapping[Aff, Set | None]) -> Aff | Cases:
+    """One expression, or each with its instances."""
+    if len(exprs) == 1:
+        return next(iter(exprs))
+    return Cases(tuple((here, e) for e, here in exprs.items() if here is not None))
 
 
 def textual_order(domain: Set) -> Node:

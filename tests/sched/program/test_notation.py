@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from polyvolta.sched import run, scan
 from polyvolta.sched.dependence import dependences
 from polyvolta.sched.errors import BadArgument, BadProgram, BadSchedule, TreeSyntaxError
 from polyvolta.sched.passes import insert_context
@@ -293,13 +294,26 @@ WRONG = [
     ({"schedule": "{ Stmt[i, j] -> [i] }"}, BadSchedule, "the schedule has Stmt[i, j], the program Stmt[i]", ""),
     ({"schedule": "{ Stmt[i] -> [i] : i != 5 }"}, BadSchedule, "the schedule misses Stmt[5] for N = 6", ""),
     ({"schedule": "{ Stmt[i] -> [t] : t >= i }"}, BadSchedule, "an instance of Stmt has several times", ""),
-    (
-        {"schedule": "{ Stmt[i] -> [i] : i < 3; Stmt[i] -> [7 - i] : i > 2 }"},
-        BadSchedule,
-        "given by cases",
-        "sequence",
-    ),
 ]
+
+
+BY_CASES = [
+    "{ Stmt[i] -> [i] : i < 3; Stmt[i] -> [7 - i] : i > 2 }",
+    "{ Stmt[i] -> [i, 0] : i < 3; Stmt[i] -> [7 - i, i] : i > 2 }",
+    "{ Stmt[i] -> [i mod 2, 1, i] : i < 3; Stmt[i] -> [1, 0, 9 - i] : i = 4; Stmt[i] -> [1, i] : i = 3 or i > 4 }",
+]
+
+
+@pytest.mark.parametrize("times", BY_CASES)
+def test_times_by_cases_make_a_member_by_cases(times):
+    """The instances by the relation's own times, each evaluated at its point."""
+    tree = Program.parse(STRIPE, schedule=times).schedule
+    n = 9
+    one = {i: Map(times).intersect_domain(Set(f"{{ Stmt[{i}] }}")).range().sample_point() for i in range(n)}
+    width = max(map(len, one.values()))
+    order = sorted(range(n), key=lambda i: (*one[i], *[0] * (width - len(one[i]))))
+    assert [point[0] for _, point in run(scan(tree), N=n)] == order
+    assert tree == Program.parse(STRIPE, schedule=tree).schedule
 
 
 @pytest.mark.parametrize(("given", "kind", "message", "hint"), WRONG, ids=[w[2] for w in WRONG])

@@ -22,6 +22,7 @@ from polyvolta.sched.by_isl.ast.callbacks import asked
 from polyvolta.sched.by_isl.ast.expressions import AstExpr
 from polyvolta.sched.by_isl.ast.nodes import AstNode
 from polyvolta.sched.by_isl.ast.places import Place, Rewriting
+from polyvolta.sched.by_isl.ast.several import called_again, once_each
 from polyvolta.sched.by_isl.bands import band_of
 from polyvolta.sched.by_isl.kinds import ast_expr_op_type
 from polyvolta.sched.by_isl.plain import Plain
@@ -218,9 +219,12 @@ class AstBuild(Plain):
     def node_from_schedule_map(self, times: Map) -> AstNode:
         """The loops of a relation from instances to times; inside of others, to pairs of their variables and times.
 
+        An instance with several times runs at each of them.
+
         Raises
         ------
-        BadSchedule : a statement has no name, or that of another one; an instance has several times.
+        BadSchedule : a statement has no name, or that of another one; an instance has several times where a function of
+            `set_create_leaf` is asked.
         NotScannable : see `polyvolta.sched.scan`.
         """
         if not isinstance(times, Map):
@@ -228,11 +232,17 @@ class AstBuild(Plain):
         if self.place is not None:
             times = _inside(self.place, times)
         times = called_nothing(times)
-        instances = statements(times.domain())
-        tree = Schedule(Domain(instances, band_of(times, instances)))
+        once = once_each(times)
+        instances = statements(once.domain())
+        tree = Schedule(Domain(instances, band_of(once, instances)))
         if self.options is not None:
             tree = tree.replace((0,), _with_options(tree, times, self.options))
-        return self._node(tree, flat=True)
+        if once is times:
+            return self._node(tree, flat=True)
+        if "create_leaf" in dict(self.hooks):
+            raise BadSchedule("leaves are of instances with one time each", where=str(times))
+        made = called_again(self._made(tree), statements(times.domain()))
+        return AstNode.of(asked(self, made, flat=True) if self.hooks else made)
 
     ast_from_schedule = node_from_schedule_map
 
