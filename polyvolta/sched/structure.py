@@ -13,6 +13,7 @@ written by hand or by other programs may not.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from functools import wraps
 from typing import ParamSpec, TypeVar
 
@@ -34,7 +35,7 @@ from polyvolta.sched.nodes import (
     relations,
 )
 from polyvolta.sched.tree import Schedule
-from polyvolta.sets import Aff, Map, Set, Space, Tuple, aff, nearest
+from polyvolta.sets import Aff, Map, Set, Tuple, aff, nearest
 from polyvolta.sets.errors import kind_of
 
 P = ParamSpec("P")
@@ -98,9 +99,14 @@ def way(schedule: Schedule, at: Path) -> list[Node]:
     return nodes
 
 
+def declared(schedule: Schedule) -> Set:
+    """The instances that are there at the root: none above an extension, of a tree that is to be grafted."""
+    return Set._of((), []) if isinstance(schedule.root, Extension) else schedule.domain
+
+
 def statements_at(schedule: Schedule, at: Path) -> tuple[str, ...]:
     """The statements that reach a node."""
-    found = names_of(schedule.domain)
+    found = names_of(declared(schedule))
     for node in way(schedule, at)[:-1]:
         match node:
             case Filter(statements):
@@ -112,14 +118,21 @@ def statements_at(schedule: Schedule, at: Path) -> tuple[str, ...]:
 
 def instances_at(schedule: Schedule, at: Path) -> Set:
     """The instances that reach a node. Cost: one intersection for each filter above that has a set."""
-    found = schedule.domain
+    found = declared(schedule)
     for node in way(schedule, at)[:-1]:
         match node:
             case Filter():
                 found = passed(found, node)
             case Extension(extension):
-                found = found | extension.range()
+                found = found | added_by(extension)
     return found
+
+
+def added_by(extension: Map) -> Set:
+    """The instances that an extension adds, with their iterators called as there: the range may lose primes."""
+    own = {s.out.name: s.out for s, _ in extension.parts}
+    there = extension.range()
+    return Set._of(there.param_names, [(replace(s, out=own[s.out.name]), cs) for s, cs in there.parts])
 
 
 def passed(instances: Set, node: Filter) -> Set:
@@ -145,7 +158,7 @@ def prefix(schedule: Schedule, at: Path) -> dict[str, tuple[Aff, ...]]:
     BadSchedule : a band above has no expression for a statement that has instances.
     NotAFunction : an extension adds an instance for several values of the members above; `prefix_schedule` has them.
     """
-    found: dict[str, tuple[Aff, ...]] = dict.fromkeys(names_of(schedule.domain), ())
+    found: dict[str, tuple[Aff, ...]] = dict.fromkeys(names_of(declared(schedule)), ())
     for depth, node in enumerate(way(schedule, at)[:-1]):
         match node:
             case Filter(statements):
@@ -214,8 +227,10 @@ class _Times:
         self.layout: tuple[int | None, ...] = ()  # None for a member, else the position
         self.maps: dict[str, Map] = {}
         self.tuples: dict[str, Tuple] = {}
-        for s in _spaces(schedule):
-            self._add(s.out, Map.from_affs(s.out, ()).intersect_domain(schedule.domain.only(s.out.name)))
+        if isinstance(schedule.root, Extension):  # whose inputs are members above that nobody knows yet
+            self.layout = (None,) * max((s.n_in for s, _ in schedule.root.extension.parts), default=0)
+        for s, cs in (there := declared(schedule)).parts:
+            self._add(s.out, Map.from_affs(s.out, ()).intersect_domain(Set._of(there.param_names, [(s, cs)])))
 
     def _add(self, tup: Tuple, times: Map) -> None:
         """The times of a statement, whose iterators the tree calls as its declaration does; a map's may lose primes."""
@@ -310,10 +325,6 @@ def counted(n: int, what: str) -> str:
     ('1 member', '0 members')
     """
     return f"{n} {what}{'s' * (n != 1)}"
-
-
-def _spaces(schedule: Schedule) -> list[Space]:
-    return [s for s, _ in schedule.domain.parts]
 
 
 def names_of(instances: Set | Map) -> tuple[str, ...]:

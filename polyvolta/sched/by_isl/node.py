@@ -30,6 +30,8 @@ from polyvolta.sched.by_isl.standing import Standing, need_node
 from polyvolta.sched.errors import BadArgument, BadPath, BadSchedule
 from polyvolta.sched.passes.common.places import inserted_at
 from polyvolta.sched.passes.common.subtree import anchor, not_anchored
+from polyvolta.sched.passes.mapping.context import put_guard
+from polyvolta.sched.passes.mapping.extension import as_read
 from polyvolta.sched.tree import (
     Band,
     Context,
@@ -67,7 +69,7 @@ class ScheduleNode(Standing):
     @staticmethod
     def from_extension(extension: Map) -> ScheduleNode:
         """The root of a tree to be grafted: what it adds, for values of the members above."""
-        return ScheduleNode(Schedule(Extension(labelled(extension))))
+        return ScheduleNode(Schedule(Extension(as_read(labelled(extension)))))
 
     def map_descendant_bottom_up(self, f: Callable[[ScheduleNode], ScheduleNode]) -> ScheduleNode:
         """The tree after a function of each node below this one, and of this one, children first."""
@@ -356,8 +358,8 @@ class ScheduleNode(Standing):
         return self._through(passes.insert_context, context)
 
     def insert_guard(self, guard: Set) -> ScheduleNode:
-        """A guard above the node."""
-        return self._through(passes.insert_guard, guard)
+        """A guard above the node, which may drop instances: the loops test it."""
+        return self._through(put_guard, guard)
 
     def insert_mark(self, name: str) -> ScheduleNode:
         """A mark above the node."""
@@ -439,6 +441,10 @@ class ScheduleNode(Standing):
         if isinstance(root, Domain):
             above = ", ".join(f"i{k}" for k in range(self.get_schedule_depth()))
             added = Map.from_domain_and_range(Set(f"{{ [{above}] }}"), root.domain)
+            own = [s.out for s, _ in root.domain.parts]  # as the tree below calls the iterators, with their primes
+            added = Map._of(
+                added.param_names, [(Space(s.inp, t), cs) for (s, cs), t in zip(added.parts, own, strict=True)]
+            )
         else:
             added = root.extension
         new = passes.insert_extension(self.schedule, self.at, added, root.child, before)

@@ -78,3 +78,12 @@ def test_what_gives_no_printer_back_is_refused():
         isl.AstPrintOptions.alloc().set_print_user(3)
     with pytest.raises(BadArgument, match="of type for_"):
         NESTED.if_print(isl.Printer.to_str())
+
+
+def test_loops_use_macros_of_isl_alone():
+    """Programs that print loops define isl's floord, min and max, and no others."""
+    text = "[M] -> { S[i] -> [i] : 0 <= i <= M - 5*floor(M/5) and 3*floor(i/3) + 1 < i }"
+    node = isl.AstBuild.alloc().node_from_schedule_map(isl.UnionMap(text))
+    assert "modd" not in node.to_C_str()
+    macros = node.print_macros(isl.Printer.to_str()).get_str()
+    assert {line.split("(")[0].removeprefix("#define ") for line in macros.splitlines()} <= {"floord", "min", "max"}

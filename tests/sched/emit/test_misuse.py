@@ -138,3 +138,12 @@ def test_the_bound_of_all_values_is_one():
     for n in (1, 4, 9):
         values = [abs(v) for c0 in range(n) for c1 in range(-7 * c0, 5 * c0 + 4, 3) for v in (n, 7 * c0, 11 * c1 - 2)]
         assert largest(Scan((nest,)), {"N": n})[0] >= max(values)
+
+
+def test_a_size_of_any_64_bits_is_of_that_type_alone():
+    """pet says of a `long` that it is at most 2**63 - 1, which is no reason to refuse a loop up to it."""
+    tree = line("[N] -> { S[i] : 0 <= i < N }")
+    for most in (2**31 - 1, 2**63 - 1):
+        assert to_c(scan(tree, context=f"[N] -> {{ : 0 <= N <= {most} }}")).startswith("for (long long c0 = 0;")
+    with pytest.raises(NotTranslatable, match="does not fit 64 bits"):
+        to_c(line(f"{{ S[i] : 0 <= i < {2**63 - 1} }}"))

@@ -13,7 +13,7 @@ from polyvolta.sched.cases import shown
 from polyvolta.sched.errors import BadPath
 from polyvolta.sched.nodes import relations
 from polyvolta.sched.passes.common.arguments import items, whole
-from polyvolta.sched.structure import way
+from polyvolta.sched.structure import declared, way
 from polyvolta.sched.tree import Band, Extension, Path, Schedule, Sequence, SetNode
 from polyvolta.sets import Tuple, nearest
 from polyvolta.sets.errors import kind_of
@@ -79,14 +79,16 @@ def bands_above(schedule: Schedule, at: Path) -> tuple[Band, ...]:
 
 
 def depth(schedule: Schedule, at: Path) -> int:
-    """The number of band members above a node."""
-    return sum(len(b.members) for b in bands_above(schedule, at))
+    """The number of band members above a node; of a tree that is to be grafted those that its extension starts from."""
+    root = schedule.root
+    outside = max((s.n_in for s, _ in root.extension.parts), default=0) if isinstance(root, Extension) else 0
+    return outside + sum(len(b.members) for b in bands_above(schedule, at))
 
 
 def tuples_of(schedule: Schedule) -> dict[str, Tuple]:
     """All statements of a tree with their iterators, those that extensions add among them."""
     nodes = (node for _, node in schedule.walk())
-    relations = [schedule.domain, *(node.extension for node in nodes if isinstance(node, Extension))]
+    relations = [declared(schedule), *(node.extension for node in nodes if isinstance(node, Extension))]
     return {s.out.name or "": s.out for r in relations for s, _ in r.parts}
 
 

@@ -75,8 +75,8 @@ def insert_guard(schedule: Schedule, at: Path, guard: Set | str) -> Schedule:
     >>> type(tree.node((0,))).__name__
     'Guard'
     """
-    inserted_at(schedule, at)
-    guard = _over(schedule, at, guard, "guard")
+    guarded = put_guard(schedule, at, guard)
+    guard = guarded.node(at).guard  # type: ignore[attr-defined]
     times = schedule.prefix_schedule(at)
     for part in times.parts:
         time = Map._of(times.param_names, [part])
@@ -87,7 +87,13 @@ def insert_guard(schedule: Schedule, at: Path, guard: Set | str) -> Schedule:
                 where=schedule.marked(at),
                 hint="insert_sequence tells instances apart",
             )
-    return schedule.replace(at, Guard(guard, schedule.node(at)))
+    return guarded
+
+
+def put_guard(schedule: Schedule, at: Path, guard: Set | str) -> Schedule:
+    """`insert_guard` of any condition, as isl's is: instances for which it is false do not run."""
+    inserted_at(schedule, at)
+    return schedule.replace(at, Guard(_over(schedule, at, guard, "guard"), schedule.node(at)))
 
 
 def _over(schedule: Schedule, at: Path, known: Set | str, what: str) -> Set:

@@ -97,7 +97,7 @@ def insert_extension(
         if not s or s in present:
             what = "has no name" if not s else f"is called {s}, as another one of the tree"
             raise BadSchedule(f"a statement of the extension {what}", where=schedule.marked(at))
-    extension = _named(extension)
+    extension = as_read(extension)
     inside: Node = band if isinstance(band, Node) else _band(schedule, at, extension, {} if band is None else band)
     old = schedule.node(at)
     mine = Filter(added, inside)
@@ -106,13 +106,16 @@ def insert_extension(
     return schedule.replace(at, Extension(extension, InOrder(kids)))
 
 
-def _named(extension: Map) -> Map:
+def as_read(extension: Map) -> Map:
     """The same map with the outputs called what a reader calls them: a text that names an input again, as in
-    `[t] -> copy[t]`, gives the output a prime."""
+    `[t] -> copy[t]`, gives the output a prime. Primes that an output has for itself stay."""
     parts = []
     for space, pieces in extension.parts:
         assert space.inp is not None
-        outputs = distinct(space.out.dims, extension.param_names)
+        given = set(space.inp.dims)
+        outputs = tuple(d.rstrip("'") if d.rstrip("'") in given else d for d in space.out.dims)
+        if len({*outputs, *extension.param_names}) < len(outputs) + len(extension.param_names):
+            outputs = distinct(space.out.dims, extension.param_names)
         inputs = tuple(d.rstrip("'@") + "@" for d in space.inp.dims)
         inputs = inputs if len(set(inputs)) == len(inputs) else space.inp.dims
         parts.append((Space(renamed(space.inp, inputs), renamed(space.out, outputs)), pieces))
