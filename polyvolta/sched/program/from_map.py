@@ -159,8 +159,9 @@ class _Build:
         found: dict[str, dict[Aff, Set | None]] = {}
         for c in cases:
             exprs = found.setdefault(c.statement, {})
-            here, e = c.instances, c.times[k]
-            exprs[e] = exprs[e] | here if exprs.get(e) is not None and here is not None else here
+            e, here = c.times[k], c.instances
+            before = exprs.get(e)
+            exprs[e] = before | here if before is not None and here is not None else here
         return Member(tuple((s, _joined(exprs)) for s, exprs in found.items()))
 
 
