@@ -137,15 +137,19 @@ class Narrow(Named):
 
     _wide: Any
     _family: Any
+    _kept: frozenset[str]
     _others: tuple[type, ...] = ()
 
     def __init__(cls, name: str, bases: tuple[type, ...], body: dict[str, Any]) -> None:
         super().__init__(name, bases, body)
-        for maker in ("_of", "_of_folded", "_disjoint", "_later"):  # what methods make has not always the property
-            if maker in dir(cls):
-                setattr(cls, maker, getattr(cls._wide, maker))
-        for kept in KEPT.get(name, ()):
-            f = getattr(cls, kept) if kept in dir(cls._wide) else None
+        if name not in KEPT:  # a class that derives from one
+            return
+        cls._kept = KEPT[name]
+        own = {*dir(cls._wide)}  # isl's other names are found when they are asked for
+        for maker in own.intersection(("_of", "_of_folded", "_disjoint", "_later")):  # what need not have the property
+            setattr(cls, maker, getattr(cls._wide, maker))
+        for kept in own & cls._kept:
+            f = getattr(cls, kept)
             if isfunction(f):
                 setattr(cls, kept, _keeping(f, cls._family))
             elif ismethod(f):  # of the class
@@ -168,7 +172,7 @@ class Narrow(Named):
         found = super().__getattr__(name)  # type: ignore[misc]
         if name in WIDENED:
             return cls._wide
-        return _keeping(found, cls._family) if name in KEPT[cls.__name__] else found
+        return _keeping(found, cls._family) if name in cls._kept else found
 
 
 class Narrowed:
@@ -178,12 +182,13 @@ class Narrowed:
     _of_isl = True
     _wide: Any
     _family: Any
+    _kept: frozenset[str]
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401
         found = super().__getattr__(name)  # type: ignore[misc]
         if name in WIDENED:
             return lambda: self._wide(self)
-        return _keeping(found, self._family) if name in KEPT[type(self).__name__] else found
+        return _keeping(found, self._family) if name in self._kept else found
 
     def __reduce__(self) -> tuple[object, ...]:
         """Made anew from a value without the property."""

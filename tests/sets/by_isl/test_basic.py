@@ -209,3 +209,10 @@ def test_sets_themselves_have_one_class_but_for_hulls():
     assert type(s | s) is type(s & s) is type(s - s) is type(s.pieces[0]) is type(s.lexmin()) is sets.Set
     hull = s.convex_hull()
     assert type(hull) is isl.BasicSet and hull == sets.Set("{ [i] : i >= 0 }") and type(hull | s) is sets.Set
+    assert eval(repr(hull), {"BasicSet": sets.BasicSet}) == hull
+
+
+def test_a_class_that_derives_from_one():
+    mine = type("Mine", (isl.BasicSet,), {})("{ A[i] : i > 0 }")
+    assert repr(mine) == "Mine('{ A[i] : i >= 1 }')" and type(mine & mine) is isl.BasicSet
+    assert mine.get_tuple_name() == "A" and type(mine.set_tuple_name("B")) is isl.BasicSet
