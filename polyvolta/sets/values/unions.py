@@ -15,10 +15,12 @@ True
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial, wraps
 from inspect import isfunction, ismethod
 from typing import Any, TypeVar
 
+from ..errors import EmptySet
 from .map import Map
 from .named import Named
 from .relation import Relation
@@ -141,8 +143,10 @@ class UnionSet(_Union, Set, metaclass=Unions):
 
     def sample_point(self, /, **params: int) -> Any:  # noqa: ANN401
         """A point of the first tuple that has one; see `Set.sample_point`."""
-        tuples = [Set._of(self.param_names, [part]) for part in self.parts]
-        return next((s for s in tuples if not s.is_empty()), Set(self)).sample_point(**params)
+        for part in self.parts:
+            with suppress(EmptySet):
+                return Set._of(self.param_names, [part]).sample_point(**params)
+        raise EmptySet("the set has no point", where=str(self), hint="ask is_empty() first")
 
 
 @_of_unions

@@ -307,3 +307,11 @@ def test_what_has_no_point_makes_no_difference_to_plain_is_equal(one, other, sam
 def test_sets_of_two_spaces_are_not_plainly_equal():
     assert not ours.Set("{ A[i] : 1 = 0 }").plain_is_equal(ours.Set("{ B[i] : 1 = 0 }"))
     assert ours.Set("{ A[i] : 1 = 0 }").plain_is_equal(ours.Set("{ A[i] : exists e : 2e = 1 and i < 4 }"))
+
+
+def test_a_point_of_the_tuple_that_has_one_at_these_parameters():
+    union = ours.UnionSet("[N] -> { A[i] : N = 5 and i = 0; B[i] : N = 3 and i = 1 }")
+    assert union.sample_point(N=3) == (1,) and union.sample_point(N=5) == (0,)
+    for empty in ("{ A[i] : false }", "{ }"):
+        with pytest.raises(ours.EmptySet, match="no point"):
+            ours.UnionSet(empty).sample_point()
