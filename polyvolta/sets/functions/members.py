@@ -17,10 +17,11 @@ from ..conjuncts.conjunct import Conjunct
 from ..errors import NotAffine, SpaceMismatch
 from ..text.formulas import Node, Tree, clauses, conjuncts
 from ..values.aff import Aff
-from ..values.named import Named, by_isl
+from ..values.named import Named, by_isl, update_persistent_hash
 from ..values.space import Space, Tuple, position, renamed
 from .cells import Cell, disjoint
 from .multi_pwaff import MultiPwAff
+from .piecewise import Piecewise, check_function
 from .pwaff import ONE, PwAff
 from .pwparse import FunctionParser, Option
 from .rational import RationalPwAff, involves_nan, lifted
@@ -110,7 +111,12 @@ class MultiFunction(metaclass=Named):
         """The same members, as written."""
         if not isinstance(other, MultiFunction) or self.space.key != other.space.key:
             return False
-        return self.members == MultiFunction(self.space, other.members).members
+        if self.members == MultiFunction(self.space, other.members).members:
+            return True
+        return Named.as_islpy and self.is_equal(other)
+
+    __bool__ = Piecewise.__bool__
+    update_persistent_hash = update_persistent_hash
 
     def joint(self) -> MultiPwAff:
         """The function where all members have a value.
@@ -142,6 +148,7 @@ class MultiFunction(metaclass=Named):
 
         Each member is compared by itself, but where one of the two has one domain for all.
         """
+        _need(other, "a comparison")
         if self.space.key != other.space.key:
             return False
         other = MultiFunction(other.space, other)
@@ -162,7 +169,9 @@ class MultiFunction(metaclass=Named):
 
     def set_at(self, pos: int, f: Any) -> Any:  # noqa: ANN401
         """With another function in the place of one."""
-        found = list(self.members)
+        if not isinstance(f, RationalPwAff):
+            check_function(f, "a tuple of functions")
+        found: list[Any] = list(self.members)
         found[position(pos, self.space.out.dims, str(self.space), "output")] = f
         return self.of(self.space, found)
 
@@ -176,6 +185,7 @@ class MultiFunction(metaclass=Named):
         return self.of(self.space, map(change, self.members))
 
     def _with_other(self, other: Any, combine: Callable[[Any, Any], Any]) -> Any:  # noqa: ANN401
+        _need(other, "an operation of two functions")
         if self.space.key != other.space.key:
             raise SpaceMismatch("two functions of one space are needed", where=f"{self.space}\n{other.space}")
         return self.of(self.space, [combine(f, g) for f, g in zip(self, other, strict=True)])
@@ -231,6 +241,10 @@ class MultiFunction(metaclass=Named):
         """The functions outside of a set."""
         return self._each(lambda f: f.subtract_domain(points))
 
+    def align_params(self, params: Any) -> Any:  # noqa: ANN401
+        """The same functions with a longer list of parameters."""
+        return MultiFunction(self.space, [f.align_params(params) for f in self.members])
+
     def gist(self, context: Set) -> Any:  # noqa: ANN401
         """Simpler functions that agree with these where the context holds."""
         return self._each(lambda f: f.gist(context))
@@ -273,6 +287,7 @@ class MultiFunction(metaclass=Named):
         return self._product(other, False)
 
     def _product(self, other: Any, wrapped: bool) -> Any:  # noqa: ANN401
+        _need(other, "a product")
         if self.inp.key != other.inp.key:
             raise SpaceMismatch("two functions on one space are needed", where=f"{self.space}\n{other.space}")
         found = [*self.members, *other]
@@ -284,6 +299,12 @@ class MultiFunction(metaclass=Named):
         """The graph: the pairs of a point and integers, where all members have one; see `RationalPwAff.as_map`."""
         m = reduce(lambda a, b: a.flat_range_product(b), [f.as_map() for f in self.members])
         return m._of(m.param_names, [(Space(s.inp, renamed(self.space.out, s.out.dims)), cs) for s, cs in m.parts])
+
+
+def _need(value: object, what: str) -> None:
+    """Raise `SpaceMismatch` unless the value is a function to a tuple, of fractions or not."""
+    if not isinstance(value, MultiFunction):
+        check_function(value, what)
 
 
 # ---- reading

@@ -14,7 +14,7 @@ Values are integers. Where isl would make `i/2` a rational value, this library r
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import wraps
 from itertools import product
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -112,7 +112,8 @@ class Piecewise(metaclass=Named):
         params = self.param_names == other.param_names
         if params and set(self.cells) == set(other._renamed(self.inp.dims).cells):
             return True
-        return Named.as_islpy and self.is_equal(other)
+        function: Any = self
+        return Named.as_islpy and function.is_equal(other)
 
     def __str__(self) -> str:
         from .pwshow import show_piecewise
@@ -207,12 +208,7 @@ class Piecewise(metaclass=Named):
         """The value where the inputs, given in order or by name, and the parameters have these values; see `eval`."""
         if point:
             return self.eval(point, **values)
-        extra = [n for n in values if n not in self.names]
-        missing = [n for n in self.names if n not in values]
-        if extra or missing:
-            name, text = (extra or missing)[0], "is not a parameter or input" if extra else "has no value"
-            hint = nearest(name, self.names) if extra else f"give one: {name}=..."
-            raise UnknownName(f"{name!r} {text}", where=str(self), hint=hint)
+        check_named(values, self.names, self)
         return self._value([_coordinate(values[n], n) for n in self.names])
 
     def eval(self, /, point: Sequence[object] = (), **params: object) -> object:
@@ -234,6 +230,11 @@ class Piecewise(metaclass=Named):
         """
         from ..by_isl.objects.values import Point, Val
 
+        found = self(**self._at(point, params))
+        return Val(found) if isinstance(found, int) and isinstance(point, Point) else found
+
+    def _at(self, point: Sequence[object], params: Mapping[str, object]) -> dict[str, object]:
+        """The values by name of a point's coordinates, of its parameters, and of those that are given; see `eval`."""
         dims = self.inp.dims
         if isinstance(point, str) or not hasattr(point, "__len__"):
             raise SpaceMismatch(
@@ -249,8 +250,7 @@ class Piecewise(metaclass=Named):
         if given and point:
             raise SpaceMismatch(f"{given[0]} has two values", where=str(self.space))
         known = {p: v for p, v in getattr(point, "params", {}).items() if p in self.param_names}
-        found = self(**dict(zip(dims, point, strict=True)), **{**known, **params})
-        return Val(found) if isinstance(found, int) and isinstance(point, Point) else found
+        return {**dict(zip(dims, point, strict=True)), **known, **params}
 
     def _value(self, at: Sequence[object]) -> object:
         named = dict(zip(self.names, at, strict=True))
@@ -472,6 +472,21 @@ class Piecewise(metaclass=Named):
         return self._of(params, Space(inner.inp, self.space.out), cells)
 
     pullback_multi_aff = pullback_multi_pw_aff = pullback_pw_multi_aff = pullback
+
+
+def check_named(values: Mapping[str, object], names: Sequence[str], where: object) -> None:
+    """Refuse values by name of other names than these.
+
+    Raises
+    ------
+    UnknownName
+    """
+    extra = [n for n in values if n not in names]
+    missing = [n for n in names if n not in values]
+    if extra or missing:
+        name, text = (extra or missing)[0], "is not a parameter or input" if extra else "has no value"
+        hint = nearest(name, names) if extra else f"give one: {name}=..."
+        raise UnknownName(f"{name!r} {text}", where=str(where), hint=hint)
 
 
 def check_function(value: object, what: str) -> None:

@@ -19,11 +19,11 @@ from ..conjuncts import conjunct as cj
 from ..conjuncts.project import with_known_divs
 from ..errors import NotAffine, SpaceMismatch, kind_of
 from ..values.aff import Aff, var
-from ..values.named import Named, by_isl
+from ..values.named import Named, by_isl, update_persistent_hash
 from ..values.space import Space, whole
 from .cells import atoms_of, refined
 from .multi_pwaff import MultiPwAff
-from .piecewise import check_function
+from .piecewise import Piecewise, check_function, check_named
 from .pwaff import ONE, PwAff
 from .within import Rational, quotient
 
@@ -112,7 +112,12 @@ class RationalPwAff(metaclass=Named):
         """The same function over the same number, NaN at the same points as written; NaN is equal to nothing."""
         if not isinstance(other, RationalPwAff):
             return False
-        return self.nan.is_empty() and other.nan.is_empty() and (self.num, self.den) == (other.num, other.den)
+        if self.nan.is_empty() and other.nan.is_empty() and (self.num, self.den) == (other.num, other.den):
+            return True
+        return Named.as_islpy and self.is_equal(other)
+
+    __bool__ = Piecewise.__bool__
+    update_persistent_hash = update_persistent_hash
 
     def domain(self) -> Set:
         """The points where it has a value, NaN or a number."""
@@ -120,6 +125,9 @@ class RationalPwAff(metaclass=Named):
 
     def is_equal(self, other: PwAff | RationalPwAff) -> bool:
         """Whether both have one domain and the same values there, none of which is NaN; exact."""
+        other = lifted(other, self.num)
+        if self.space.key != other.space.key:
+            return False
         a, b, _ = self._pair(other)
         return self.nan.is_empty() and not involves_nan(other) and a.is_equal(b)
 
@@ -129,23 +137,26 @@ class RationalPwAff(metaclass=Named):
 
     # ---- values
 
-    def eval(self, /, point: Iterable[object] = (), **params: object) -> Any:  # noqa: ANN401
+    def eval(self, /, point: Sequence[object] = (), **params: object) -> Any:  # noqa: ANN401
         """The value at a point, a fraction or NaN; see `PwAff.eval`."""
         from ..by_isl.objects.values import Val
 
-        at = tuple(point)  # type: ignore[arg-type]
-        known = {**getattr(point, "params", {}), **params}
-        if not self.nan.is_empty():
-            inside = self.nan.fix(**dict(zip(self.nan.space.dims, at, strict=True)), **known)  # type: ignore[arg-type]
-            if not inside.is_empty():
-                return Val.nan()
-        return Val(Fraction(self.num.eval(at, **known), self.den))  # type: ignore[arg-type]
+        at = self.num._at(point, params)
+        check_named(at, self.num.names, self)
+        names = (*self.nan.param_names, *self.nan.space.dims)
+        values = [at[n] for n in (*self.nan.param_names, *self.num.inp.dims)]
+        here: Any = dict(zip(names, values, strict=True))
+        if not self.nan.fix(**here).is_empty():
+            return Val.nan()
+        return Val(Fraction(self.num(**at), self.den))  # type: ignore[arg-type]
 
     def __call__(self, /, *point: object, **values: object) -> Any:  # noqa: ANN401
         """The value at a point, given in order or by name; see `eval`."""
+        if point:
+            return self.eval(point, **values)
+        check_named(values, self.num.names, self)
         dims = self.num.inp.dims
-        at = point or tuple(values.pop(d) for d in dims)
-        return self.eval(at, **values)
+        return self.eval([values[d] for d in dims], **{p: values[p] for p in self.param_names})
 
     # ---- arithmetic
 
@@ -237,9 +248,11 @@ class RationalPwAff(metaclass=Named):
         return beside([self, lifted(lifted(other, self.num).subtract_domain(self.domain()))])
 
     def cond(self, then: Any, other: Any) -> Any:  # noqa: ANN401
-        """`then` where this is another number than 0, `other` where it is 0."""
+        """`then` where this is no 0, `other` where it is; NaN where it is NaN, and one of them has a value."""
         yes, no = (lifted(f, self.num) for f in (then, other))
-        return beside([lifted(yes.intersect_domain(self.ne_set(0))), lifted(no.intersect_domain(self.eq_set(0)))])
+        unknown = self.nan & (yes.domain() | no.domain())
+        chosen = [yes.intersect_domain(self.ne_set(0)), no.intersect_domain(self.eq_set(0))]
+        return beside([RationalPwAff.nan_on(unknown), *map(lifted, chosen)])
 
     # ---- rounding
 
@@ -253,7 +266,9 @@ class RationalPwAff(metaclass=Named):
 
     def __mod__(self, number: int) -> Any:  # noqa: ANN401
         """The remainder r, a fraction of 0 <= r < number."""
-        return self._with(self.num % (number.__index__() * self.den))
+        if (modulus := whole(number)) is None:
+            raise NotAffine(f"a modulus is an integer, not {kind_of(number)}", where=str(number))
+        return self._with(self.num % (modulus * self.den))
 
     # ---- comparisons
 

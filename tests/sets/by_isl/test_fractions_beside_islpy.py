@@ -112,3 +112,78 @@ def test_members_have_domains_of_their_own():
         a = getattr(h, name)(other)
         b = getattr(isl.MultiPwAff(str(h)), name)(isl.MultiPwAff(str(other)))
         assert a.is_equal(ours.MultiPwAff(str(b))) and a.get_at(0).is_equal(ours.PwAff(str(b.get_at(0))))
+
+
+def changes(module):
+    """Changes of names and dimensions, and questions for names."""
+    kind, name = module.dim_type, lambda text: module.Id(text, context=module.DEFAULT_CONTEXT)
+    like, further = (module.Set(f"[{params}] -> {{ Q[a] }}").get_space() for params in ("K, N", "N"))
+    one = module.MultiId.read_from_str(module.DEFAULT_CONTEXT, "{ S[X] }")
+    return [
+        lambda f: f.set_dim_id(kind.in_, 0, name("x")),
+        lambda f: f.set_dim_id(kind.param, 0, name("P")),
+        lambda f: f.set_tuple_id(kind.in_, name("T")),
+        lambda f: f.reset_tuple_id(kind.in_),
+        lambda f: f.add_dims(kind.in_, 2),
+        lambda f: f.insert_dims(kind.in_, 0, 1),
+        lambda f: f.insert_dims(kind.in_, 0, 2).drop_dims(kind.in_, 1, 1),
+        lambda f: f.move_dims(kind.in_, 0, kind.param, 0, 1),
+        lambda f: f.align_params(like),
+        lambda f: f.bind_domain(one),
+        lambda f: f.bind_domain(one).insert_domain(further),
+        lambda f: f.get_tuple_id(kind.in_).name,
+        lambda f: (f.has_tuple_id(kind.in_), f.has_tuple_id(kind.out)),
+        lambda f: (f.find_dim_by_name(kind.in_, "i"), f.get_var_names(kind.in_), f.dim(kind.in_)),
+    ]
+
+
+NAMED = {"PwAff": ["[N] -> { S[i] -> [i/2] : i > N }",
+                   "[N] -> { S[i] -> [i/2 + N/3] : i > N; S[i] -> [NaN] : N < 0 and i < N }"],
+         "MultiPwAff": ["[N] -> { S[i] -> A[i/2, (i : i > N)] }",
+                        "[N] -> { S[i] -> [(N/2), (i : N > 0)] }"]}  # fmt: skip
+
+
+@pytest.mark.parametrize(("kind", "text"), [(kind, text) for kind, texts in NAMED.items() for text in texts])
+def test_names_and_dimensions(kind, text):
+    f, g = getattr(ours, kind)(text), getattr(isl, kind)(text)
+    for ours_change, isl_change in zip(changes(ours), changes(isl), strict=True):
+        found, wanted = ours_change(f), isl_change(g)
+        if isinstance(wanted, getattr(isl, kind)):
+            found, wanted = (getattr(isl, kind)(str(x)) for x in (found, wanted))
+            assert found.is_equal(wanted) or ("NaN" in text and str(found) == str(wanted)), (found, wanted)
+        else:
+            assert found == wanted
+
+
+def test_names_of_a_tuple_of_members():
+    f, kind = ours.MultiPwAff("{ S[i] -> A[i/2, (i : i > 0)] }"), ours.dim_type
+    assert f.get_tuple_name(kind.out) == "A" == f.get_range_tuple_id().name
+    assert str(f.set_tuple_name(kind.out, "B")) == "{ S[i] -> B[(i)/2, ((i) : i >= 1)] }"
+    assert str(f.reset_range_tuple_id()) == "{ S[i] -> [(i)/2, ((i) : i >= 1)] }"
+    with pytest.raises(ours.UnknownName, match="outputs of a function stay"):
+        f.drop_dims(kind.out, 0, 1)
+
+
+def test_what_a_function_of_fractions_is_not_given():
+    half, pair = ours.PwAff("[N] -> { [i] -> [i/2] : i > N }"), ours.MultiPwAff("{ [i] -> [i/2, i] }")
+    for call, match in (
+        (lambda: half(N=1), "'i' has no value"),
+        (lambda: half(3), "'N' has no value"),
+        (lambda: half(3, N=1, M=1), "'M' is not a parameter or input"),
+        (lambda: half.eval((1, 2), N=1), "a point of 1 coordinates"),
+        (lambda: half % 2.5, "a modulus is an integer"),
+        (lambda: bool(half), "no truth value"),
+        (lambda: bool(pair), "no truth value"),
+        (lambda: pair + 3, "an operation of two functions needs"),
+        (lambda: pair.set_at(0, 3), "a tuple of functions needs"),
+        (lambda: pair.is_equal(3), "a comparison needs"),
+    ):
+        with pytest.raises(ours.Error, match=match):
+            call()
+
+
+def test_a_condition_that_is_nan():
+    """isl's choice is NaN everywhere then; here where the condition is, and one of the two has a value."""
+    f = ours.PwAff("{ [i] -> [i/2] : i >= 0; [i] -> [NaN] : i < 0 }")
+    found = f.cond(ours.PwAff("{ [i] -> [1] : i > -3 }"), ours.PwAff("{ [i] -> [0] : i > -2 }"))
+    assert table(ours, found) == [None] * 4 + ["NaN"] * 2 + ["0"] + ["1"] * 6

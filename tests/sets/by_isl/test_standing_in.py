@@ -75,6 +75,11 @@ assert isl is _isl is polyvolta.isl and version.VERSION_TEXT
 one, other = isl.Set("[n] -> { [i] : 0 <= i < n }"), isl.Set("[n] -> { [i] : 0 <= i <= 4 and i < n; [i] : 5 <= i < n }")
 assert one == other and not one != other and one != isl.Set("[n] -> { [i] : 0 <= i <= n }") and one != isl.Map("{ }")
 assert isl.PwAff("{ [i] -> [i mod 2] }") == isl.PwAff("{ [i] -> [0] : i mod 2 = 0; [i] -> [1] : i mod 2 = 1 }")
+half, same = "[n] -> { [i] -> [i/2] : i <= n }", "[n] -> { [i] -> [i/2] : i < n; [i] -> [i/2] : i = n }"
+assert isl.PwAff(half) == isl.PwAff(same) != isl.PwAff("[n] -> { [i] -> [i/2] }") and bool(isl.PwAff(half))
+assert isl.MultiPwAff("{ [i] -> [i/2, i mod 2] }") == isl.MultiPwAff("{ [i] -> [i/2, i - 2*floor(i/2)] }")
+one_member, written_else = "{ [i] -> [(i/2), (i : i > 0)] }", "{ [i] -> [(i/2), (i : i > 1; 1 : i = 1)] }"
+assert isl.MultiPwAff(one_member) == isl.MultiPwAff(written_else)
 assert bool(one) and bool(isl.Set("{ [i] : false }")) and bool(isl.PwAff("{ [i] -> [0] }"))
 """
 

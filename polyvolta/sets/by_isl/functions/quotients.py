@@ -8,13 +8,17 @@ from collections.abc import Callable, Iterator
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from ...conjuncts import conjunct as cj
 from ...errors import NotSupported, UnknownName
+from ...functions.members import MultiFunction
+from ...functions.multi_pwaff import MultiPwAff
 from ...functions.rational import RationalPwAff, involves_nan, lifted
 from ...values import kinds
 from ...values.aff import Aff, Floor
 from ...values.space import Space, whole
 from ..binding import bind_range
 from ..dimensions import by_kind
+from ..objects.lists import dump
 from ..objects.numbers import Number
 from ..objects.spaces import every, get_domain_space, get_space
 from ..objects.values import Val
@@ -166,6 +170,62 @@ def is_quotient_of_one(self: RationalPwAff) -> bool:
     return len(self.pieces) == 1 and is_universe(self.domain())
 
 
+# ---- names and dimensions, as of functions of integers
+
+
+def changed(name: str) -> Callable[..., Any]:
+    """A method that changes names or dimensions, by that of functions of integers for numerator and NaN."""
+
+    def method(self: RationalPwAff, *args: Any) -> Any:  # noqa: ANN401
+        num = self.num.align_params(self.nan)
+        where = num.on(self.nan.align_params(num), 0)
+        return RationalPwAff.of(getattr(num, name)(*args), self.den, getattr(where, name)(*args).domain())
+
+    method.__doc__ = f"As `{name}` of a function of integers."
+    return method
+
+
+def _zeros(self: MultiFunction) -> Any:  # noqa: ANN401
+    """The function of the same space that is 0 everywhere."""
+    zeros = (Aff((), 0),) * self.space.n_out
+    everywhere = cj.universe(len(self.param_names) + len(self.inp.dims))
+    return MultiPwAff._of(self.param_names, self.space, [(everywhere, zeros)])
+
+
+def asked(name: str) -> Callable[..., Any]:
+    """A method that asks for names, which are those of any function of the space."""
+
+    def method(self: RationalPwAff | MultiFunction, *args: Any) -> Any:  # noqa: ANN401
+        return getattr(self.num if isinstance(self, RationalPwAff) else _zeros(self), name)(*args)
+
+    method.__doc__ = f"As `{name}` of a function of integers."
+    return method
+
+
+def members_changed(name: str) -> Callable[..., Any]:
+    """A method that changes names or dimensions of each member's inputs, or names of the tuple."""
+
+    def method(self: MultiFunction, *args: Any) -> Any:  # noqa: ANN401
+        zeros = _zeros(self)
+        like = getattr(zeros, name)(*args)
+        same_inputs = like.space.source == zeros.space.source and like.param_names == zeros.param_names
+        found = self.members if same_inputs else [getattr(f, name)(*args) for f in self.members]
+        return MultiFunction(like.space, found)
+
+    method.__doc__ = f"As `{name}` of a function of integers."
+    return method
+
+
+_NAMES = "set_dim_name set_dim_id set_tuple_id set_tuple_name reset_tuple_id add_dims insert_dims move_dims drop_dims"
+_MOVES = (
+    "bind_domain domain_reverse insert_domain intersect_domain_wrapped_domain intersect_domain_wrapped_range"
+    " project_domain_on_params unbind_params_insert_domain"
+)
+_ASKED = (
+    "get_tuple_id has_tuple_id get_dim_id has_dim_id find_dim_by_name find_dim_by_id get_var_names get_var_dict"
+    " get_var_ids get_var_names_not_none get_id_dict"
+)
+
 _OF_NUMBERS: tuple[tuple[str, str, Callable[..., Any]], ...] = tuple([
     ("RationalPwAff", name, compared(f"{sign}_set")) for name, sign in (
         ("nonneg_set", "ge"), ("pos_set", "gt"), ("zero_set", "eq"), ("non_zero_set", "ne"), ("neg_basic_set", "lt"))
@@ -211,6 +271,12 @@ METHODS: tuple[tuple[str, str, Callable[..., Any]], ...] = (
     ("RationalPwAff", "get_pieces", quotient_pieces),
     ("RationalPwAff", "n_piece", lambda self: len(self.pieces)),
     ("RationalPwAff", "isa_aff", is_quotient_of_one),
+    *(("RationalPwAff", name, changed(name)) for name in f"{_NAMES} {_MOVES}".split()),
+    *(("MultiFunction", name, members_changed(name)) for name in f"{_NAMES} {_MOVES}".split()),
+    *(("MultiFunction", name, members_changed(name)) for name in ("set_range_tuple_id", "reset_range_tuple_id")),
+    *(("RationalPwAff MultiFunction", name, asked(name)) for name in _ASKED.split()),
+    *(("MultiFunction", name, asked(name)) for name in ("get_tuple_name", "get_range_tuple_id", "has_range_tuple_id")),
+    ("RationalPwAff MultiFunction", "dump", dump),
     ("MultiFunction", "scale_multi_val", with_numbers(lambda f, n: f * n)),
     ("MultiFunction", "mod_multi_val", with_numbers(lambda f, n: f % n)),
     ("MultiFunction", "scale_down_multi_val", with_numbers(scale_down_val)),
