@@ -90,6 +90,8 @@ GIVEN = frozenset(
         "Constraint": "get_aff get_bound",
         "MultiPwAff": "as_multi_aff",
         "PwAff": "as_aff",
+        "RationalPwAff": "eq_basic_set ge_basic_set gt_basic_set le_basic_set lt_basic_set neg_basic_set"
+        " zero_basic_set",
         "Space": "domain_map_multi_aff identity_multi_aff_on_domain lifting multi_aff multi_aff_on_domain_multi_val"
         " param_aff_on_domain_id range_map_multi_aff zero_aff_on_domain zero_multi_aff",
     }.items()

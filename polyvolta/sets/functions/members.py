@@ -42,7 +42,7 @@ class MultiFunction(metaclass=Named):
     """
 
     __slots__ = ("members", "space")
-    _takes_over = True
+    _takes_over = ("PwAff", "MultiPwAff")
 
     def __init__(self, space: Space, members: Iterable[Any]) -> None:
         given = list(members)

@@ -47,7 +47,7 @@ class Piecewise(metaclass=Named):
     space: Space
     folded: tuple[Piece, ...]
     _cells: tuple[Cell, ...] | None
-    _takes_over = False
+    _takes_over: ClassVar[tuple[str, ...]] = ()  # the classes beside whose functions it computes
     _noun: ClassVar[str]  # the class, of isl's one that derives from it that
 
     if not TYPE_CHECKING:  # a checker knows what there is
@@ -502,16 +502,25 @@ def check_function(value: object, what: str) -> None:
 def shared(cls: type, names: str) -> None:
     """Let some methods of a class leave it to another argument that takes over, one of fractions, say, to compute."""
     for name in names.split():
-        setattr(cls, name, _shared(name, getattr(cls, name)))
+        setattr(cls, name, left_to_others(name, getattr(cls, name)))
 
 
-def _shared(name: str, f: Callable[..., Any]) -> Callable[..., Any]:
+def left_to_others(name: str, f: Callable[..., Any]) -> Callable[..., Any]:
+    """The method, which another argument computes that takes over and has it; without it that is the joint function.
+
+    For the graph of such an argument has no values that are fractions, and is none of its members.
+    """
+
     @wraps(f)
     def method(self: Any, *others: Any, **named: Any) -> Any:  # noqa: ANN401
-        for other in others:
-            if getattr(type(other), "_takes_over", False):
-                return getattr(other._taking(self), name)(*others, **named)
-        return f(self, *others, **named)
+        noun = getattr(self, "_noun", None)
+        special = [noun in getattr(type(other), "_takes_over", ()) for other in others]
+        if not any(special):
+            return f(self, *others, **named)
+        taking = others[special.index(True)]._taking(self)
+        if hasattr(type(taking), name):
+            return getattr(taking, name)(*others, **named)
+        return f(self, *[x.joint() if own else x for x, own in zip(others, special, strict=True)], **named)
 
     return method
 

@@ -43,7 +43,7 @@ class RationalPwAff(metaclass=Named):
     """
 
     __slots__ = ("den", "nan", "num")
-    _takes_over = True
+    _takes_over = ("PwAff",)
 
     def __init__(self, num: PwAff, den: int, nan: Set | None = None) -> None:
         self.num, self.den = num, den

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from functools import lru_cache
+from inspect import isfunction
 from typing import Any
 
 from ..errors import SetSyntaxError, SpaceMismatch, kind_of
@@ -111,9 +112,11 @@ def _methods() -> dict[tuple[str, str], Callable[..., Any]]:
     from ..by_isl import methods
     from ..by_isl.arguments import checked
     from ..by_isl.basic import GIVEN, gives_narrow
+    from ..functions.piecewise import left_to_others
 
     known = {(kind, n): f for kinds, names, f in methods() for kind in kinds.split() for n in names.split()}
     known |= {key: gives_narrow(known[key]) for key in GIVEN if key in known}
+    known |= {(k, n): left_to_others(n, f) for (k, n), f in known.items() if k == "MultiPwAff" and isfunction(f)}
     classes = frozenset([kind for kind, _ in known]) | {"Relation"}
     return {(kind, n): checked(kind, n, f, classes) for (kind, n), f in known.items()}
 
@@ -190,7 +193,7 @@ def _graph(cls: Any, called: str, f: Any) -> Any:  # noqa: ANN401
     """The graph of a function: the pairs of an input and its value."""
     from ..functions.piecewise import check_function
 
-    if not getattr(type(f), "_takes_over", False):  # one of fractions, whose graph is of integers
+    if not getattr(type(f), "_takes_over", ()):  # one of fractions, whose graph is of integers
         check_function(f, called)
     return f.as_map()
 

@@ -187,3 +187,49 @@ def test_a_condition_that_is_nan():
     f = ours.PwAff("{ [i] -> [i/2] : i >= 0; [i] -> [NaN] : i < 0 }")
     found = f.cond(ours.PwAff("{ [i] -> [1] : i > -3 }"), ours.PwAff("{ [i] -> [0] : i > -2 }"))
     assert table(ours, found) == [None] * 4 + ["NaN"] * 2 + ["0"] + ["1"] * 6
+
+
+PAIRS = [
+    ("{ A[i] -> B[i, i] }", "{ A[i] -> B[i, i/2] }"),
+    ("{ A[i] -> B[i/3, i] }", "{ A[i] -> B[i/2, i/2] }"),
+    ("[N] -> { A[i] -> B[1, i + N] }", "[N] -> { A[i] -> B[i/2, i/2] }"),
+]
+
+
+@pytest.mark.parametrize(("one", "other"), [*PAIRS, *(pair[::-1] for pair in PAIRS)])
+def test_an_operation_of_integers_and_fractions(one, other):
+    """Whichever of the two has the fractions; never by a graph, which lacks values that are no integers."""
+
+    def found(call):
+        return [call(m.MultiAff(one), m.MultiAff(other)) for m in (ours, isl)]
+
+    for name in ("lex_lt_set", "lex_le_set", "lex_gt_set", "lex_ge_set"):
+        mine, theirs = found(lambda f, g, name=name: getattr(f, name)(g))
+        assert isl.Set(str(mine)).is_equal(theirs)
+    for call in (
+        lambda f, g: f.product(g),
+        lambda f, g: f.range_product(g),
+        lambda f, g: f.range_splice(1, g),
+        lambda f, g: f.to_multi_pw_aff().min(g.to_multi_pw_aff()),
+    ):
+        mine, theirs = found(call)
+        again, wanted = (isl.MultiPwAff(str(f)) for f in (mine, theirs))
+        assert again.is_equal(wanted)
+    for refused in ("lex_lt_map", "eq_map", "union_lexmin"):
+        with pytest.raises(ours.NotAffine, match="a fraction or NaN"):
+            getattr(ours.MultiPwAff(one), refused)(ours.MultiPwAff(other))
+
+
+def test_an_operation_of_members_with_domains_of_their_own():
+    one, other = "[N] -> { C[j] -> D[j, N] }", "[M] -> { C[i] -> D[(i : i > M), i] }"
+    mine, theirs = (m.MultiPwAff(one).lex_lt_map(m.MultiPwAff(other)) for m in (ours, isl))
+    assert isl.Map(str(mine)).is_equal(theirs)
+    mine, theirs = (m.MultiPwAff(one).product(m.MultiPwAff(other)) for m in (ours, isl))
+    assert isl.MultiPwAff(str(mine)).is_equal(theirs)
+
+
+def test_classes_of_sets_of_fractions():
+    half, kind = ours.Aff("[N] -> { [i] -> [(N - i)/2] }"), ours.dim_type
+    assert type(half.zero_basic_set()) is type(half.ge_basic_set(half)) is type(half.neg_basic_set()) is ours.BasicSet
+    assert half.zero_basic_set() == ours.Set("[N] -> { [i] : i = N }")
+    assert [half.coefficient_sgn(k, 0) for k in (kind.in_, kind.param)] == [-1, 1]

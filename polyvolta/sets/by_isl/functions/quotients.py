@@ -9,12 +9,12 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from ...conjuncts import conjunct as cj
-from ...errors import NotSupported, UnknownName
+from ...errors import NotSupported, SpaceMismatch, UnknownName
 from ...functions.members import MultiFunction
 from ...functions.multi_pwaff import MultiPwAff
 from ...functions.rational import RationalPwAff, involves_nan, lifted
 from ...values import kinds
-from ...values.aff import Aff, Floor
+from ...values.aff import Aff, Floor, var
 from ...values.space import Space, whole
 from ..binding import bind_range
 from ..dimensions import by_kind
@@ -27,6 +27,7 @@ from .methods import compared, expression, gist_params, is_empty, params, scale_
 
 if TYPE_CHECKING:
     from ...functions.pwaff import PwAff
+    from ...values.set import Set
 
 
 def reduced(num: PwAff, den: int) -> Any:  # noqa: ANN401
@@ -209,14 +210,52 @@ def members_changed(name: str) -> Callable[..., Any]:
         zeros = _zeros(self)
         like = getattr(zeros, name)(*args)
         same_inputs = like.space.source == zeros.space.source and like.param_names == zeros.param_names
-        found = self.members if same_inputs else [getattr(f, name)(*args) for f in self.members]
+        own = name.replace("tuple_name", "tuple_id")
+        found = self.members if same_inputs else [getattr(f, own)(*args) for f in self.members]
         return MultiFunction(like.space, found)
 
     method.__doc__ = f"As `{name}` of a function of integers."
     return method
 
 
-_NAMES = "set_dim_name set_dim_id set_tuple_id set_tuple_name reset_tuple_id add_dims insert_dims move_dims drop_dims"
+def product(self: MultiFunction, other: Any) -> Any:  # noqa: ANN401
+    """The function of pairs of points to pairs of the values of both."""
+    other = MultiFunction(other.space, other)
+    like = _zeros(self).product(_zeros(other))
+    n = len(self.inp.dims)
+
+    def pulled(f: MultiFunction, dims: tuple[str, ...]) -> Iterator[Any]:
+        points = MultiPwAff._of((), Space(like.inp, f.inp), [(cj.universe(len(like.inp.dims)), tuple(map(var, dims)))])
+        return (g.pullback(points) for g in f)
+
+    return MultiFunction.of(like.space, [*pulled(self, like.inp.dims[:n]), *pulled(other, like.inp.dims[n:])])
+
+
+def range_splice(self: MultiFunction, pos: int, other: Any) -> Any:  # noqa: ANN401
+    """The values of another function of the same inputs put in at a position."""
+    return MultiFunction.of(
+        _zeros(self).range_splice(pos, _zeros(other)).space, [*self.members[:pos], *other, *self.members[pos:]]
+    )
+
+
+def lexicographic(strict: str, equal: bool) -> Callable[[MultiFunction, Any], Set]:
+    """A method for the points at which the values of two functions are in lexicographic order."""
+
+    def method(self: MultiFunction, other: Any) -> Set:  # noqa: ANN401
+        if self.space.key != other.space.key:
+            raise SpaceMismatch("two functions of one space are needed", where=f"{self.space}\n{other.space}")
+        alike = self.domain() & other.domain()
+        found = alike - alike
+        for f, g in zip(map(lifted, self), map(lifted, other), strict=True):
+            found |= alike & getattr(f, strict)(g)
+            alike &= f.eq_set(g)
+        return found | alike if equal else found
+
+    method.__doc__ = "The points where all have values, and those of this one come before the others, or behind them."
+    return method
+
+
+_NAMES = "set_dim_name set_dim_id set_tuple_id reset_tuple_id add_dims insert_dims move_dims drop_dims"
 _MOVES = (
     "bind_domain domain_reverse insert_domain intersect_domain_wrapped_domain intersect_domain_wrapped_range"
     " project_domain_on_params unbind_params_insert_domain"
@@ -271,9 +310,21 @@ METHODS: tuple[tuple[str, str, Callable[..., Any]], ...] = (
     ("RationalPwAff", "get_pieces", quotient_pieces),
     ("RationalPwAff", "n_piece", lambda self: len(self.pieces)),
     ("RationalPwAff", "isa_aff", is_quotient_of_one),
+    ("RationalPwAff", "zero_basic_set", same("zero_set")),
+    ("RationalPwAff", "coefficient_sgn", lambda self, kind, pos: quotient_coefficient(self, kind, pos).sgn()),
+    ("MultiFunction", "to_pw_multi_aff to_multi_pw_aff", itself),
     *(("RationalPwAff", name, changed(name)) for name in f"{_NAMES} {_MOVES}".split()),
     *(("MultiFunction", name, members_changed(name)) for name in f"{_NAMES} {_MOVES}".split()),
-    *(("MultiFunction", name, members_changed(name)) for name in ("set_range_tuple_id", "reset_range_tuple_id")),
+    *(
+        ("MultiFunction", f"{name}_tuple_{what}", members_changed(f"{name}_tuple_{what}"))
+        for name, what in (("set", "name"), ("set_range", "id"), ("reset_range", "id"))
+    ),
+    ("MultiFunction", "product", product),
+    ("MultiFunction", "range_splice", range_splice),
+    *(
+        ("MultiFunction", f"lex_{name}_set", lexicographic(f"{name[0]}t_set", name[1] == "e"))
+        for name in ("lt", "le", "gt", "ge")
+    ),
     *(("RationalPwAff MultiFunction", name, asked(name)) for name in _ASKED.split()),
     *(("MultiFunction", name, asked(name)) for name in ("get_tuple_name", "get_range_tuple_id", "has_range_tuple_id")),
     ("RationalPwAff MultiFunction", "dump", dump),
