@@ -26,6 +26,9 @@ from .cells import Cell, disjoint
 Option = tuple[Tree, tuple[Aff, ...]]  # (when, values)
 
 
+FRACTION = "the value would be a fraction"  # what a text is refused for
+
+
 def parse_piecewise(text: str) -> tuple[tuple[str, ...], Space, list[Cell]]:
     """Parameters, space and disjoint cells of a piecewise function.
 
@@ -162,7 +165,7 @@ class FunctionParser(ConjunctParser):
         """What an output is whose value is an expression by a number."""
         if den != 1:
             hint = f"values are integers: write floor(e/{den}) or e // {den}"
-            raise self.error("the value would be a fraction", hint, mark)
+            raise self.error(FRACTION, hint, mark)
         return value
 
     def alternative(self) -> list[Option]:

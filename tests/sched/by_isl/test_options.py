@@ -76,3 +76,10 @@ def test_what_is_no_option_says_so():
         CONTEXT.set_tile_loops(1)
     with pytest.raises(AttributeError, match="no attribute 'tiles'"):
         CONTEXT.tiles  # noqa: B018
+
+
+@pytest.mark.parametrize(("name", "value"), [("tile_scale_tile_loops", "no"), ("ast_iterator_type", 3)])
+def test_an_option_is_a_number_or_a_text_as_its_default(name, value):
+    with pytest.raises(ours.SpaceMismatch, match=f"{name} is such as"):
+        getattr(CONTEXT, f"set_{name}")(value)
+    assert getattr(CONTEXT, f"get_{name}")() == DEFAULTS[name]

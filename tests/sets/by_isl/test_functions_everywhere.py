@@ -118,3 +118,15 @@ def test_texts_and_kinds():
     assert ours.MultiUnionPwAff(f) == f and type(ours.MultiUnionPwAff(ours.UnionMap(str(f)))) is ours.MultiUnionPwAff
     with pytest.raises(SpaceMismatch):
         f.set_tuple_id(ours.dim_type.in_, "B")
+
+
+@pytest.mark.parametrize(
+    "text", ["A[{ S[i] -> [i/2] }]", "{ S[i] -> [i/2]; T[] -> [0] }", "{ S[i] -> A[(i + 1)/2, i] }"]
+)
+def test_fractions_are_refused_where_a_relation_would_leave_them_out(text):
+    with pytest.raises(ours.Error, match="the value would be a fraction"):
+        ours.MultiUnionPwAff(text)
+    whole = ours.MultiUnionPwAff("A[{ S[i] -> [4i] }]")
+    assert whole.scale_down_val(2).is_equal(ours.UnionMap("{ S[i] -> A[2i] }"))
+    with pytest.raises(ours.NotAffine, match="a fraction"):
+        whole.scale_down_val(8)

@@ -36,3 +36,20 @@ def test_a_parameter_that_is_not_there_is_projected_out():
     assert box.project_out_param_id(ours.Id("M")).is_equal(box)
     assert box.project_out_param_id_list(ours.IdList([ours.Id("M"), ours.Id("N")])).is_equal(
         ours.UnionMap("{ D[i] -> A[j] : j >= 0 }"))  # fmt: skip
+
+
+def test_positions_of_lists_count_from_0_alone():
+    """As isl's; Python's would take others."""
+    sizes = ours.ValList([1, 2])
+    assert (
+        sizes.drop(1, 1) == [1]
+        and sizes.drop(2, 0) == [1, 2]
+        and sizes.insert(2, 3) == [1, 2, 3]
+        and sizes.swap(0, 1) == [2, 1]
+    )
+    for wrong in (
+        lambda: sizes.drop(1, 2), lambda: sizes.drop(5, 1), lambda: sizes.insert(3, 3), lambda: sizes.insert(-1, 3),
+        lambda: sizes.get_at(-1), lambda: sizes.get_val(2), lambda: sizes.set_at(2, 3), lambda: sizes.swap(0, 2),
+    ):  # fmt: skip
+        with pytest.raises(ours.UnknownName, match="is not in the list"):
+            wrong()

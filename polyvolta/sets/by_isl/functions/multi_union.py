@@ -19,6 +19,7 @@ from dataclasses import replace
 from typing import Any
 
 from ...errors import SetSyntaxError, SpaceMismatch
+from ...functions.pwparse import FRACTION
 from ...text.union_functions import parse_functions
 from ...values import kinds
 from ...values.map import Map
@@ -37,10 +38,15 @@ class FunctionsType(Unions):
 
 
 def _read(text: str) -> Map:
-    """The function of a text, which may say a relation that is one: functions print so, `{ S[i] -> [j] : 2j = i }`."""
+    """The function of a text, which may say a relation that is one: functions print so, `{ S[i] -> [j] : 2j = i }`.
+
+    A value that is a fraction is refused, which a relation would leave out.
+    """
     try:
         return parse_functions(text)
-    except SetSyntaxError:
+    except SetSyntaxError as wrong:
+        if wrong.message == FRACTION:
+            raise
         m = Map(text)
         if not m.is_single_valued():
             raise

@@ -261,8 +261,8 @@ _MOVES = (
     " project_domain_on_params unbind_params_insert_domain"
 )
 _ASKED = (
-    "get_tuple_id has_tuple_id get_dim_id has_dim_id find_dim_by_name find_dim_by_id get_var_names get_var_dict"
-    " get_var_ids get_var_names_not_none get_id_dict"
+    "get_tuple_id has_tuple_id get_dim_id find_dim_by_name get_var_names get_var_dict get_var_ids"
+    " get_var_names_not_none get_id_dict"
 )
 
 _OF_NUMBERS: tuple[tuple[str, str, Callable[..., Any]], ...] = tuple([
@@ -326,6 +326,8 @@ METHODS: tuple[tuple[str, str, Callable[..., Any]], ...] = (
         for name in ("lt", "le", "gt", "ge")
     ),
     *(("RationalPwAff MultiFunction", name, asked(name)) for name in _ASKED.split()),
+    ("RationalPwAff", "has_dim_id", asked("has_dim_id")),
+    ("MultiFunction", "find_dim_by_id", asked("find_dim_by_id")),
     *(("MultiFunction", name, asked(name)) for name in ("get_tuple_name", "get_range_tuple_id", "has_range_tuple_id")),
     ("RationalPwAff MultiFunction", "dump", dump),
     ("MultiFunction", "scale_multi_val", with_numbers(lambda f, n: f * n)),

@@ -63,9 +63,10 @@ def on_values(change: Callable[..., Any]) -> Callable[..., Map]:
     """A method that changes the values of the function of each space."""
 
     def method(self: Map, *args: Any) -> Map:
-        return union(self, [change(f, *args).as_map() for f in functions(self)])
+        changed = [change(f, *args) for f in functions(self)]
+        return union(self, [getattr(f, "joint", lambda f=f: f)().as_map() for f in changed])
 
-    method.__doc__ = "The function whose values are changed."
+    method.__doc__ = "The function whose values are changed, integers before and after."
     return method
 
 

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ...errors import SpaceMismatch, kind_of
+from ...values.space import whole
+
 #: isl's options and what they are before anybody sets them.
 DEFAULTS: dict[str, int | str] = {
     "ast_always_print_block": 0,
@@ -50,6 +53,16 @@ def option(name: str) -> int | str:
     return _set.get(name, DEFAULTS[name])
 
 
+def _value(name: str, value: object) -> int | str:
+    """What an option is set to, a number or a text as its default is."""
+    if isinstance(DEFAULTS[name], str):
+        if isinstance(value, str):
+            return value
+    elif (number := whole(value)) is not None:
+        return number
+    raise SpaceMismatch(f"{name} is such as {DEFAULTS[name]!r}, not {kind_of(value)}", where=repr(value))
+
+
 class Context:
     """isl's context, in which its values live: here no value does, and all contexts are one, with isl's options.
 
@@ -90,7 +103,7 @@ class Context:
             if verb == "get":
                 return lambda: option(asked)
             if verb == "set":
-                return lambda value: _set.update({asked: value})
+                return lambda value: _set.update({asked: _value(asked, value)})
             raise AttributeError(f"a Context has no attribute {name!r}", name=name, obj=self)
 
 

@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterable
 from functools import reduce
 from typing import Any, Self
 
-from ...errors import EmptySet
+from ...errors import EmptySet, UnknownName
+from ...values.space import whole
 
 ELEMENTS = (
     "Aff", "AstExpr", "AstNode", "BasicMap", "BasicSet", "Constraint", "Id", "Map", "MultiAff", "PwAff", "PwMultiAff",
@@ -46,17 +47,19 @@ class ListOf(list[Any]):
 
     def drop(self, first: int, n: int) -> Self:
         """The list without some elements that follow each other."""
-        return type(self)([*self[:first], *self[first + n :]])
+        self._at(first + n, len(self) + 1)
+        return type(self)([*self[: self._at(first, len(self) + 1)], *self[first + n :]])
 
     def set_at(self, index: int, element: object) -> Self:
         """The list with another element at a position, which is there."""
         found = type(self)(self)
-        found[index] = element
+        found[self._at(index, len(self))] = element
         return found
 
     def insert(self, index: int, element: object) -> Self:  # type: ignore[override]
         """The list with one more element at a position."""
-        return type(self)([*self[:index], element, *self[index:]])
+        at = self._at(index, len(self) + 1)
+        return type(self)([*self[:at], element, *self[at:]])
 
     def clear(self) -> Self:  # type: ignore[override]
         """A list without elements."""
@@ -68,11 +71,17 @@ class ListOf(list[Any]):
 
     def get_at(self, index: int) -> Any:  # noqa: ANN401
         """The element at a position."""
-        return self[index]
+        return self[self._at(index, len(self))]
+
+    def _at(self, position: int, n: int) -> int:
+        """A position of n, which isl counts from 0 alone."""
+        if (at := whole(position)) is None or not 0 <= at < n:
+            raise UnknownName(f"position {position!r} is not in the list", where=self.to_str(), hint=f"there are {n}")
+        return at
 
     def swap(self, first: int, second: int) -> Self:
         """The list with two elements in each other's places."""
-        return self.set_at(first, self[second]).set_at(second, self[first])
+        return self.set_at(first, self.get_at(second)).set_at(second, self.get_at(first))
 
     def size(self) -> int:
         """How many elements there are."""
