@@ -216,3 +216,13 @@ def test_a_class_that_derives_from_one():
     mine = type("Mine", (isl.BasicSet,), {})("{ A[i] : i > 0 }")
     assert repr(mine) == "Mine('{ A[i] : i >= 1 }')" and type(mine & mine) is isl.BasicSet
     assert mine.get_tuple_name() == "A" and type(mine.set_tuple_name("B")) is isl.BasicSet
+
+
+def test_classes_are_ordered_as_their_instances():
+    assert issubclass(isl.Aff, isl.PwAff) and issubclass(isl.MultiAff, isl.PwMultiAff)
+    assert not issubclass(isl.PwAff, isl.Aff) and not issubclass(isl.Set, isl.PwAff)
+
+    class Mine(isl.PwAff):
+        pass
+
+    assert issubclass(Mine, isl.PwAff) and not isinstance(isl.PwAff("{ [i] -> [i] }"), Mine)

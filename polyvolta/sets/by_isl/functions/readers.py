@@ -25,7 +25,11 @@ class Reading(Named):
     _kinds: tuple[type, ...]
 
     def __instancecheck__(cls, value: object) -> bool:
-        return isinstance(value, cls._kinds)
+        """Of the values' classes; a class that derives from this one has no other instances than any has."""
+        return isinstance(value, cls._kinds) if "_kinds" in vars(cls) else type.__instancecheck__(cls, value)
+
+    def __subclasscheck__(cls, other: type) -> bool:
+        return issubclass(other, cls._kinds) if "_kinds" in vars(cls) else type.__subclasscheck__(cls, other)
 
 
 class PwAff(pwaff.PwAff, metaclass=Reading):
