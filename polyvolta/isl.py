@@ -31,6 +31,7 @@ from polyvolta.sets.by_isl.functions.multi_union import MultiUnionPwAff as Multi
 from polyvolta.sets.by_isl.objects.lists import ELEMENTS, ListOf
 from polyvolta.sets.by_isl.polynomials.placed import PlacedPolynomial
 from polyvolta.sets.values.named import Named
+from polyvolta.sets.values.shape import spaced
 from polyvolta.sets.values.unions import UnionMap as UnionMap
 from polyvolta.sets.values.unions import UnionSet as UnionSet
 
@@ -130,7 +131,7 @@ def stand_in() -> None:
     """Put this module in islpy's place: what says `import islpy` from now on gets it, other packages among them.
 
     Then `==` of two values asks `is_equal`, as islpy's does, and `if value:` whether it is not None, everywhere in the
-    process; the hash stays that of how a value is written.
+    process; the hash stays that of how a value is written. A prime that is a name's own, as in `{ [i'] -> [j] }`, stays with it.
 
     Raises
     ------
@@ -146,6 +147,7 @@ def stand_in() -> None:
     sys.modules.update({"islpy": sys.modules[__name__], "islpy._isl": sys.modules[__name__], "islpy.version": version})
     globals().update(version=version, _isl=sys.modules[__name__])
     Named.as_islpy = True
+    spaced.cache_clear()  # what tells names apart is another mark now
 
 
 def __getattr__(name: str) -> object:

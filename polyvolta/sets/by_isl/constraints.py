@@ -195,7 +195,7 @@ def add_constraints(self: Relation, some: Iterable[Constraint]) -> Any:  # noqa:
 
 
 def get_constraints(self: Relation) -> list[Constraint]:
-    """The constraints of its one piece, floors for isl's divs.
+    """The constraints of its one piece, floors for isl's divs; of no points the one that no point meets, 1 = 0.
 
     Raises
     ------
@@ -203,10 +203,12 @@ def get_constraints(self: Relation) -> list[Constraint]:
     NotSupported : a constraint is of an existential that no floor says.
     """
     found = self.known_divs()
-    pieces = found.parts[0][1] if len(found.parts) == 1 else ()
-    if len(pieces) != 1:
+    if len(found.parts) != 1 or len(found.parts[0][1]) > 1:
         raise SpaceMismatch("constraints are those of one piece", where=str(self), hint="s.get_basic_sets() lists them")
-    space, names = found.space, (*found.param_names, *found.space.dims)
+    ((space, pieces),) = found.parts
+    if not pieces:
+        return [Constraint(Aff((), 1), True, space, found.param_names)]
+    names = (*found.param_names, *space.dims)
     columns = _columns(pieces[0], names)
     eqs, ineqs = _without_floors(pieces[0], 1 + len(names))
     rows = [*((True, r) for r in eqs), *((False, r) for r in ineqs)]

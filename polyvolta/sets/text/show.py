@@ -61,7 +61,7 @@ def readable_names(r: U) -> U:
     names = {*r.param_names, *[d for s, _ in r.parts for d in s.dims]}
     if are_spelt(names):
         return r
-    table = dict(zip(sorted(names), distinct(map(_spoken, sorted(names)), ()), strict=True))
+    table = dict(zip(sorted(names), distinct(map(_spoken, sorted(names)), (), "'"), strict=True))
     say = lambda tup: tup and renamed(tup, [table[d] for d in tup.dims])  # noqa: E731
     parts = [(Space(say(s.inp), say(s.out)), cs) for s, cs in r.parts]
     return r._of(tuple(table[p] for p in r.param_names), parts)
@@ -75,8 +75,11 @@ def _speakable(name: str) -> bool:
 def _spoken(name: str) -> str:
     if _speakable(name):
         return name
-    name = re.sub(r"[^A-Za-z0-9_.]", "_", name)
-    return name if _speakable(name) else f"_{name}"
+    plain = name.rstrip("\u02b9")  # see `mark`
+    primes = "'" * (len(name) - len(plain))
+    if not _speakable(plain):
+        plain = re.sub(r"[^A-Za-z0-9_.]", "_", plain)
+    return (plain if _speakable(plain) else f"_{plain}") + primes
 
 
 def piece_text(params: Sequence[str], space: Space, c: Conjunct, style: Style) -> str:

@@ -53,6 +53,8 @@ def is_kind(x: object) -> bool:
 def of_kind(value: Any, kind: Any) -> tuple[str, ...]:  # noqa: ANN401 - a set, a relation or a function
     """The names of the dimensions of a kind, of what has parameters and one space.
 
+    Sets and relations have none that are constants or existentials, as isl's: their pieces have these.
+
     Raises
     ------
     UnknownName : it has none of that kind.
@@ -64,6 +66,8 @@ def of_kind(value: Any, kind: Any) -> tuple[str, ...]:  # noqa: ANN401 - a set, 
     (('N',), ('i', 'j'), ('k',))
     """
     word = getattr(kind, "name", None) or NUMBERED.get(kind if isinstance(kind, int) else -1)
+    if word in ("cst", "div") and hasattr(value, "parts"):
+        return ()
     space = value if isinstance(value, Space) or word == "param" else value.space  # there may be several tuples
     if word in ("param", "all"):
         params: tuple[str, ...] | None = value.param_names

@@ -15,7 +15,7 @@ from ..conjuncts import conjunct as cj
 from ..conjuncts import project as pj
 from ..conjuncts.conjunct import Conjunct
 from ..errors import SpaceMismatch, kind_of
-from .space import Space, Tuple, distinct, renamed
+from .space import Space, Tuple, distinct, mark, renamed
 
 if TYPE_CHECKING:
     from ..rationals.rational import RationalSet
@@ -32,7 +32,7 @@ def spaced(inp: Tuple | None, out: Tuple, params: tuple[str, ...]) -> Space:
     head = inp.dims if inp else ()
     names = (*head, *out.dims)
     together = (*names, *params)
-    if len(set(together)) == len(together) and "'" not in "".join(names):
+    if len(set(together)) == len(together) and mark() not in "".join(names):
         return Space(inp, out)
     names = distinct(names, params)
     return Space(renamed(inp, names[: len(head)]) if inp else None, renamed(out, names[len(head) :]))

@@ -15,7 +15,7 @@ from operator import index
 from typing import TYPE_CHECKING
 
 from ..errors import SetSyntaxError, SpaceMismatch, UnknownName, kind_of, nearest
-from .named import by_isl
+from .named import Named, by_isl
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,21 +267,30 @@ def refuse_params(given: Sequence[Tuple], wanted: Sequence[Tuple], what: str) ->
         )
 
 
+def mark() -> str:
+    """What tells a name from another one beside it: a prime.
+
+    Where this package stands in islpy's place it is one that programs don't write, as primes are the names' own there
+    (`isl.stand_in`): who calls a dimension `i'` asks for it by that name after `i` has gone.
+    """
+    return "\u02b9" if Named.as_islpy else "'"
+
+
 def fresh(name: str, taken: Iterable[str]) -> str:
     """`name`, primed as often as it takes to differ from all `taken`."""
     taken = taken if isinstance(taken, (dict, set, frozenset)) else set(taken)
     while name in taken:
-        name += "'"
+        name += mark()
     return name
 
 
-def distinct(names: Iterable[str], taken: Iterable[str] = ()) -> tuple[str, ...]:
+def distinct(names: Iterable[str], taken: Iterable[str] = (), prime: str | None = None) -> tuple[str, ...]:
     """`names` made distinct from one another and from `taken`: old primes are dropped where they can be."""
-    used, out = set(taken), []
+    used, out, prime = set(taken), [], prime or mark()
     for name in names:
-        name = name.rstrip("'")
+        name = name.rstrip(prime)
         while name in used:
-            name += "'"
+            name += prime
         out.append(name)
         used.add(name)
     return tuple(out)

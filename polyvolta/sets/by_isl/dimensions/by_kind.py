@@ -11,6 +11,7 @@ from ...operations.bounds import with_row
 from ...values import kinds
 from ...values.aff import var
 from ...values.space import Space, fresh
+from ..basic import Narrowed
 from ..objects.values import Val, number, plain
 
 if TYPE_CHECKING:
@@ -22,8 +23,10 @@ if TYPE_CHECKING:
 def dim(self: Any, kind: Any) -> int:  # noqa: ANN401
     """The number of dimensions of a kind; of several tuples that all have as many outputs, that number of them.
 
-    A set has no inputs, and so 0 of them, as has its space.
+    A set has no inputs, and so 0 of them, as has its space. What is one piece has one constant, and existentials.
     """
+    if getattr(kind, "name", "") in ("cst", "div") and isinstance(self, Narrowed) and hasattr(self, "parts"):
+        return 1 if kind.name == "cst" else max((len(c.divs) for _, cs in self.parts for c in cs), default=0)
     if kinds.is_kind(kind) and kind.name == "in_" and _of_set(self):
         return 0
     if getattr(kind, "name", "") in ("out", "set") and len(getattr(self, "parts", ())) > 1:
