@@ -81,6 +81,17 @@ assert isl.MultiPwAff("{ [i] -> [i/2, i mod 2] }") == isl.MultiPwAff("{ [i] -> [
 one_member, written_else = "{ [i] -> [(i/2), (i : i > 0)] }", "{ [i] -> [(i/2), (i : i > 1; 1 : i = 1)] }"
 assert isl.MultiPwAff(one_member) == isl.MultiPwAff(written_else)
 assert bool(one) and bool(isl.Set("{ [i] : false }")) and bool(isl.PwAff("{ [i] -> [0] }"))
+
+# a prime is a name's own: it stays when the name without it goes, and when that stood in the other tuple
+m = isl.Map("[n] -> { [s', i] -> [i', s] : s' = s + 1 and i = i' + n }")
+assert m.domain().get_var_names(dim_type.set) == ["s'", "i"] and m.range().get_var_names(dim_type.set) == ["i'", "s"]
+assert m.domain().project_out(dim_type.set, 1, 1).get_var_names(dim_type.set) == ["s'"]
+assert m.move_dims(dim_type.param, 1, dim_type.in_, 1, 1).range().get_var_names(dim_type.param) == ["n", "i"]
+assert m.reverse().domain().get_var_names(dim_type.set) == ["i'", "s"]
+assert isl.Map("{ [i] -> [i + 1] }").range().get_var_names(dim_type.set) == ["i0"]
+twice = isl.Map("{ [i] -> [i] : i > 0 }").intersect_range(isl.Set("{ [i] }"))
+assert twice.range().get_var_names(dim_type.set) == ["i"] == twice.reverse().domain().get_var_names(dim_type.set)
+assert str(twice) == "{ [i] -> [i] : i >= 1 }" and isl.Map(str(m)) == m
 """
 
 
@@ -91,6 +102,27 @@ def test_standing_in_for_islpy():
     late = "import islpy, polyvolta.isl; polyvolta.isl.stand_in()"
     done = subprocess.run([sys.executable, "-c", late], capture_output=True, text=True, check=False)
     assert "islpy is imported already" in done.stderr or "No module named 'islpy'" in done.stderr
+
+
+def test_kinds_that_sets_have_none_of():
+    """As in isl: pieces have existentials and a constant, what may have several pieces has neither."""
+    islpy = pytest.importorskip("islpy")
+    for text in ("{ [i] -> [j] : i mod 3 = j }", "[n] -> { [i] -> [i + n] : 0 <= i < n }"):
+        ours, theirs = Map(text), islpy.Map(text)
+        for kind in ("cst", "div"):
+            its = getattr(islpy.dim_type, kind)
+            assert ours.dim(getattr(DT, kind)) == theirs.dim(its) == 0
+            assert ours.get_var_names(getattr(DT, kind)) == theirs.get_var_names(its) == []
+            assert isl.BasicMap(text).dim(getattr(DT, kind)) == islpy.BasicMap(text).dim(its)
+        left = ours.project_out_except(["i"], [DT.in_, DT.param, DT.div, DT.cst])
+        assert islpy.Map(str(left)).is_equal(theirs.project_out_except(["i"], [islpy.dim_type.in_, islpy.dim_type.param]))
+
+
+def test_the_constraint_of_no_points():
+    islpy = pytest.importorskip("islpy")
+    (ours,), (theirs,) = (x("[n] -> { [i] : false }").get_constraints() for x in (isl.BasicSet, islpy.BasicSet))
+    assert ours.is_equality() and theirs.is_equality() and ours.get_constant_val() == theirs.get_constant_val() == 1
+    assert isl.BasicSet("[n] -> { [i] }").add_constraint(ours).is_empty()
 
 
 def test_the_polynomial_zero_of_a_sets_space_is_of_parameters():
