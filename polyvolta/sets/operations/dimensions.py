@@ -16,7 +16,7 @@ from ..text.tokens import NAME, is_spelt
 from ..values import kinds
 from ..values.kinds import dim_type
 from ..values.shape import need_set
-from ..values.space import PARAMS, Space, Tuple, position, positions, renamed, whole, without
+from ..values.space import PARAMS, STANDING, Space, Tuple, position, positions, renamed, whole, without
 from .algebra import conjoin_all
 
 if TYPE_CHECKING:
@@ -208,7 +208,7 @@ def named(tup: Tuple, name: str | None) -> Tuple:
 
 def is_name(name: object) -> bool:
     """Whether it can stand for a dimension or a parameter in isl's notation."""
-    return isinstance(name, str) and is_spelt(name)
+    return isinstance(name, str) and is_spelt(name.rstrip(STANDING))
 
 
 def _with_space(self: U, space: Space) -> U:
@@ -272,7 +272,7 @@ def _renamed_list(
     new = list(old)
     for key, name in {**(names or {}), **more}.items():
         if not is_name(name):
-            word = isinstance(name, str) and NAME.fullmatch(name)
+            word = isinstance(name, str) and NAME.fullmatch(name.rstrip(STANDING))
             hint = "it is a word of the notation" if word else "letters, digits, _ and '"
             raise UnknownName(f"{name!r} is no name for a {what}", where=where, hint=hint)
         new[position(key, old, where, what)] = name

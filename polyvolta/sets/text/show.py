@@ -19,7 +19,7 @@ from ..engine.rows import normal_ineq
 from ..values.aff import Aff, var
 from ..values.build import affs_asked, expression, gathered
 from ..values.relation import Relation
-from ..values.space import Space, Tuple, distinct, fresh, renamed
+from ..values.space import STANDING, Space, Tuple, distinct, fresh, renamed
 from ..values.united import United
 from .congruences import with_congruences
 from .show_constraints import constraint_texts
@@ -75,7 +75,7 @@ def _speakable(name: str) -> bool:
 def _spoken(name: str) -> str:
     if _speakable(name):
         return name
-    plain = name.rstrip("\u02b9")  # see `mark`
+    plain = name.rstrip(STANDING)
     primes = "'" * (len(name) - len(plain))
     if not _speakable(plain):
         plain = re.sub(r"[^A-Za-z0-9_.]", "_", plain)

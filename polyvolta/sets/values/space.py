@@ -267,13 +267,17 @@ def refuse_params(given: Sequence[Tuple], wanted: Sequence[Tuple], what: str) ->
         )
 
 
+STANDING = "\u02b9"
+"""A letter that looks as a prime does; see `mark`."""
+
+
 def mark() -> str:
     """What tells a name from another one beside it: a prime.
 
     Where this package stands in islpy's place it is one that programs don't write, as primes are the names' own there
     (`isl.stand_in`): who calls a dimension `i'` asks for it by that name after `i` has gone.
     """
-    return "\u02b9" if Named.as_islpy else "'"
+    return STANDING if Named.as_islpy else "'"
 
 
 def fresh(name: str, taken: Iterable[str]) -> str:

@@ -91,6 +91,8 @@ assert m.reverse().domain().get_var_names(dim_type.set) == ["i'", "s"]
 assert isl.Map("{ [i] -> [i + 1] }").range().get_var_names(dim_type.set) == ["i0"]
 twice = isl.Map("{ [i] -> [i] : i > 0 }").intersect_range(isl.Set("{ [i] }"))
 assert twice.range().get_var_names(dim_type.set) == ["i"] == twice.reverse().domain().get_var_names(dim_type.set)
+swapped = isl.Set("{ [i, j] : i > j }").set_dim_name(dim_type.set, 0, "j").set_dim_name(dim_type.set, 1, "i")
+assert swapped.get_var_names(dim_type.set) == ["j", "i"] and swapped == isl.Set("{ [j, i] : j > i }")
 assert str(twice) == "{ [i] -> [i] : i >= 1 }" and isl.Map(str(m)) == m
 """
 
