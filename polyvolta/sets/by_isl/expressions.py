@@ -48,7 +48,10 @@ def coefficient_sgn(self: PwAff, kind: Any, pos: int) -> int:  # noqa: ANN401
 
 
 def changed(self: PwAff, expr: Aff) -> Any:  # noqa: ANN401
-    """The function on the same points that is another expression."""
+    """The function on the same points that is another expression, without a minimum or maximum if this has none."""
+    if len(self.cells) == 1:
+        ((c, _),) = self.cells
+        return self._with([(c, (expr,))])
     return type(self).on(self.domain(), expr)
 
 

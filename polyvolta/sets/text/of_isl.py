@@ -93,6 +93,7 @@ def near_name(name: str, known: Sequence[str]) -> str:
 # ---- what isl calls otherwise
 
 
+@lru_cache(maxsize=1 << 12)
 def method(cls: type, name: str) -> Callable[..., Any] | None:
     """The method of a class, or of one that it derives from, that isl calls so and we otherwise; None without one.
 

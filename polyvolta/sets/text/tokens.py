@@ -12,6 +12,7 @@ from collections.abc import Collection
 from difflib import get_close_matches
 
 from ..errors import SetSyntaxError, nearest
+from ..values.named import Named
 
 TOKEN = re.compile(r"\d+|[A-Za-z_][A-Za-z0-9_.]*'*|<<=|>>=|<<|>>|->|<=|>=|!=|<>|==|//|&&|\|\||=>|\S")
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*'*")
@@ -165,7 +166,8 @@ class Cursor:
         self.k += 1
 
     def expect_end(self) -> None:
-        if self.toks[self.k] != END:
+        """That nothing is left; after the last brace isl reads nothing more, as we where we stand in for islpy."""
+        if self.toks[self.k] != END and not (Named.as_islpy and self.toks[self.k - 1] == "}"):
             raise self.wrong("expected the end of the text")
 
     def name(self, what: str) -> str:

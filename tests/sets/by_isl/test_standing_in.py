@@ -81,6 +81,7 @@ assert isl.MultiPwAff("{ [i] -> [i/2, i mod 2] }") == isl.MultiPwAff("{ [i] -> [
 one_member, written_else = "{ [i] -> [(i/2), (i : i > 0)] }", "{ [i] -> [(i/2), (i : i > 1; 1 : i = 1)] }"
 assert isl.MultiPwAff(one_member) == isl.MultiPwAff(written_else)
 assert bool(one) and bool(isl.Set("{ [i] : false }")) and bool(isl.PwAff("{ [i] -> [0] }"))
+assert isl.Set("[n] -> { [i] : 0 <= i < n }}") == one  # what is after the brace is not read
 
 # a prime is a name's own: it stays when the name without it goes, and when that stood in the other tuple
 m = isl.Map("[n] -> { [s', i] -> [i', s] : s' = s + 1 and i = i' + n }")

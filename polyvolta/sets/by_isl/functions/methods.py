@@ -88,6 +88,8 @@ def gist_params(self: Any, context: Set) -> Any:  # noqa: ANN401
 
 def is_one_expression(self: Any) -> bool:  # noqa: ANN401
     """Whether it is one expression everywhere."""
+    if len(self.cells) == 1 and self.cells[0][0] == cj.universe(len(self.names)):
+        return True  # as most are, which programs make coefficient by coefficient
     return len(self.pieces) == 1 and of_relations.is_universe(self.domain())
 
 
