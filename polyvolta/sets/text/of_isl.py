@@ -125,6 +125,7 @@ def _methods() -> dict[tuple[str, str], Callable[..., Any]]:
 # ---- what makes a value, by isl's names of functions of the class
 
 
+@lru_cache(maxsize=1 << 12)
 def maker(cls: type, name: str) -> Callable[..., Any] | None:
     """The function of a class, or of one that it derives from, that isl calls so; None where there is none.
 
