@@ -51,8 +51,8 @@ SETS = {  # name: (file below polyvolta, text, what it becomes)
     ),
     "residues on a bound are lost": (
         "sets/engine/residues.py",
-        "if sum(map(mul, key, b)) >= least]",
-        "if sum(map(mul, key, b)) > least]",
+        "if (not v if equality else v >= 0)]",
+        "if (not v if equality else v > 0)]",
     ),
 }
 TREES = {

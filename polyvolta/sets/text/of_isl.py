@@ -99,7 +99,7 @@ def method(cls: type, name: str) -> Callable[..., Any] | None:
 
     >>> from polyvolta.sets import PwAff, Set
     >>> method(Set, "get_basic_sets")(Set("{ [i] : i > 0 }"))
-    [Set('{ [i] : i >= 1 }')]
+    [BasicSet('{ [i] : i >= 1 }')]
     >>> print(PwAff("{ [i] -> [i] }").add(PwAff("{ [i] -> [5] }")))
     { [i] -> [(i + 5)] }
     """

@@ -188,7 +188,7 @@ def test_what_never_runs_is_written():
         ),
         (
             "[N] -> { S[i] -> [i] : i >= 0 and exists e : N <= 3e <= N + 1 }",
-            "if (modd(N + 2, 3) >= 1)\n  for (int c0 = 0; 1; c0 += 1)\n    S(c0);\n",
+            "if ((N + 2 - 3 * floord(N + 2, 3)) >= 1)\n  for (int c0 = 0; 1; c0 += 1)\n    S(c0);\n",
         ),
     ],
 )

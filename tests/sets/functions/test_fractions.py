@@ -81,7 +81,7 @@ def test_two_functions(seed):
     assert table_of(f.gist(where).intersect_domain(where)) == {i: v for i, v in a.items() if -1 <= i <= 2}
     assert table_of(f.coalesce()) == table_of(f) == inside(a)
     chosen = f.cond(g, 7)
-    wanted = {i: b[i] if v else 7 for i, v in a.items() if v != NAN and (not v or i in b)}
+    wanted = {i: NAN if v == NAN else b[i] if v else 7 for i, v in a.items() if v == NAN or not v or i in b}
     assert table_of(chosen) == inside(wanted)
 
 
