@@ -5,8 +5,9 @@ with unit coefficients. Two passes solve such a system, and everything else is l
 
 1. Backwards, from the last variable to the first, Fourier and Motzkin's elimination, as long as it is exact over the
    integers: of a lower bound `a*x >= l` and an upper bound `b*x <= u`, one has a or b equal to 1, or both are the two
-   sides of a floor. The bounds of each variable, in terms of its predecessors, are kept. What is left at the end are
-   the parameters with a solution.
+   sides of a floor. A bound `b*x <= u` by parameters alone is `x <= floor(u/b)`, with a floor that is a parameter from
+   there on, so that b is 1. The bounds of each variable, in terms of its predecessors, are kept. What is left at the
+   end are the parameters with a solution.
 2. Forwards, from the first variable to the last: given its predecessors, the least value of a variable is the
    greatest of its lower bounds, `ceil(l/a)`, and every value within the bounds can be completed to a solution, for
    the elimination was exact. Bounds that the domain implies to be slack are left out; where several remain, the
@@ -22,13 +23,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import compress
 from math import gcd
+from typing import NoReturn
 
 from . import integer
+from .columns import defining_rows
 from .lexopt import Piece
 from .rows import Row, combine, negate, normal_eq, normal_ineq, picker, replaced, strongest
 
 MOST_ROWS = 48  # of an elimination, and
-MOST_PIECES = 8  # of an answer: beyond these `lexopt` is the better way
+MOST_PIECES = 8  # of an answer, and
+MOST_FLOORS = 4  # of parameters that an elimination asks for: beyond these `lexopt` is the better way
 
 Divs = tuple[tuple[int, Row], ...]
 SEVERAL: Row = ()  # stands for a value that is the least or greatest of several
@@ -36,6 +40,14 @@ SEVERAL: Row = ()  # stands for a value that is the least or greatest of several
 
 class _Inexact(Exception):
     """The system is not of the kind that this module solves."""
+
+
+class _Asked(Exception):
+    """The elimination is exact with a floor of parameters, given as (den, row)."""
+
+    def __init__(self, den: int, row: Row) -> None:
+        super().__init__()
+        self.div = den, row
 
 
 def optimum(
@@ -58,8 +70,8 @@ def optimum(
     True
     """
     try:
-        system = _Backwards(n_param, n_var, eqs, ineqs, n_wanted, sign)
-        return [] if system.empty(given) else _forwards(system, given)
+        system = _backwards(n_param, n_var, eqs, ineqs, given, n_wanted, sign)
+        return [] if system.empty() else _forwards(system)
     except _Inexact:
         return None
 
@@ -74,19 +86,45 @@ def folded(
     [((0, 1, 0), (0, 0, 1))]
     """
     try:
-        system = _Backwards(n_param, n_var, eqs, ineqs, n_wanted, sign)
-        return [] if system.empty(given) else [_folded(system)]
+        system = _backwards(n_param, n_var, eqs, ineqs, given, n_wanted, sign)
+        return [] if system.empty() else [_folded(system)]
     except _Inexact:
         return None
+
+
+def _backwards(
+    n_param: int, n_var: int, eqs: Sequence[Row], ineqs: Sequence[Row], given: Sequence[Row], n_wanted: int, sign: int
+) -> _Backwards:
+    """The first pass, begun anew for every floor of parameters that it asks for; may raise `_Inexact`."""
+    floors: Divs = ()
+    while True:
+        try:
+            return _Backwards(n_param, n_var, eqs, ineqs, n_wanted, sign, given, floors)
+        except _Asked as asked:
+            end = 1 + n_param
+            if len(floors) == MOST_FLOORS:
+                raise _Inexact from None
+            floors, n_param = (*floors, asked.div), n_param + 1
+            eqs, ineqs, given = ([(*r[:end], 0, *r[end:]) for r in rows] for rows in (eqs, ineqs, given))
+            given += defining_rows(asked.div, end, end + 1)
 
 
 class _Backwards:
     """The first pass: rows, as {coefficients: constant} so that the tightest of parallel rows stays."""
 
     def __init__(
-        self, n_param: int, n_var: int, eqs: Sequence[Row], ineqs: Sequence[Row], n_wanted: int, sign: int
+        self,
+        n_param: int,
+        n_var: int,
+        eqs: Sequence[Row],
+        ineqs: Sequence[Row],
+        n_wanted: int,
+        sign: int,
+        given: Sequence[Row],
+        floors: Divs,
     ) -> None:
         self.n, self.n_wanted, self.sign = n_param, n_wanted, sign
+        self.given, self.floors = given, floors  # the last parameters are the floors
         self.contradictory = False
         self.eqs: list[Row] = []
         self.kept: dict[int, tuple[bool, list[Row]]] = {}  # column -> (is it an equality, rows that give the value)
@@ -156,6 +194,8 @@ class _Backwards:
         upper: list[Row] = []
         for key in [key for key in self.rows if key[col - 1]]:
             (lower if key[col - 1] > 0 else upper).append((self.rows.pop(key), *key))
+        if self.floors:
+            lower, upper = [self._rounded(r, col) for r in lower], [self._rounded(r, col) for r in upper]
         bounds = lower if self.sign < 0 else upper
         if col - self.n <= self.n_wanted:
             if not bounds:
@@ -168,9 +208,29 @@ class _Backwards:
                 if a == 1 or b == 1:
                     self.add(row)
                 elif a != b or any(row[1:]) or low[0] + up[0] < a - 1:
-                    raise _Inexact
+                    self._inexact(low, up, col=col)
         if len(self.rows) > MOST_ROWS:
             raise _Inexact
+
+    def _rounded(self, bound: Row, col: int) -> Row:
+        """The bound of a variable by a floor of parameters that is one of them, where that says what it does."""
+        a, first = bound[col], self.n + 1
+        if a in (1, -1) or any(bound[first:col]):
+            return bound
+        for k, (den, row) in enumerate(self.floors, first - len(self.floors)):
+            if den == abs(a) and row == bound[:k] and not any(bound[k:first]):
+                out = [0] * len(bound)
+                out[k], out[col] = 1, 1 if a > 0 else -1
+                return tuple(out)
+        return bound
+
+    def _inexact(self, *bounds: Row, col: int) -> NoReturn:
+        """Raise `_Asked` for the floor that one of the bounds of a variable is, if it hangs on parameters alone."""
+        first = self.n + 1
+        for row in bounds:
+            if not any(row[first:col]):
+                raise _Asked(abs(row[col]), row[:first])
+        raise _Inexact
 
     def _prune(self) -> None:
         """Drop rows of the parameters that are the sum of two others, which is what eliminations leave behind."""
@@ -195,13 +255,17 @@ class _Backwards:
     def equalities(self) -> list[Row]:
         return [r[: self.n + 1] for r in self.eqs]
 
-    def empty(self, given: Sequence[Row]) -> bool:
+    def told(self, piece: Piece) -> Piece:
+        """The piece with floors that are parameters here as divs."""
+        return Piece((*self.floors, *piece.divs), piece.eqs, piece.ineqs, piece.values)
+
+    def empty(self) -> bool:
         """Whether there is no solution for any parameters."""
         if self.contradictory or not (self.rows or self.eqs):
             return self.contradictory
-        if not self.eqs and not given and _plainly_solvable(list(self.rows)):
+        if not self.eqs and not self.given and _plainly_solvable(list(self.rows)):
             return False
-        return integer.is_empty(self.n, self.equalities(), [*self.domain(), *given])
+        return integer.is_empty(self.n, self.equalities(), [*self.domain(), *self.given])
 
 
 def _plainly_solvable(rows: list[Row]) -> bool:
@@ -228,21 +292,21 @@ def _folded(system: _Backwards) -> tuple[Piece, list[tuple[Row, ...]]]:
         options[col - n - 1] = (_wanted(system, leaf).values[col - n - 1],)
     width = n + 1 + len(leaf.divs)
     eqs, ineqs = (tuple([_fitted(r, width) for r in rows]) for rows in (leaf.eqs, leaf.ineqs))
-    return Piece(leaf.divs, eqs, ineqs, ()), [tuple([_fitted(v, width) for v in values]) for values in options]
+    return system.told(Piece(leaf.divs, eqs, ineqs, ())), [tuple([_fitted(v, width) for v in values]) for values in options]
 
 
-def _forwards(system: _Backwards, given: Sequence[Row]) -> list[Piece]:
+def _forwards(system: _Backwards) -> list[Piece]:
     """The second pass: pieces as far as they are known, one more variable at a time."""
     n = system.n
     leaves: list[Piece] = [Piece((), tuple(system.equalities()), tuple(system.domain()), ())]
     for col in range(n + 1, n + 1 + system.n_wanted):
         grown = []
         for leaf in leaves:
-            grown += _split(leaf, n, *_candidates(system, leaf, col), given, system.sign)
+            grown += _split(leaf, n, *_candidates(system, leaf, col), system.given, system.sign)
             if len(grown) > MOST_PIECES:
                 raise _Inexact
         leaves = grown
-    return [_unused_left_out(_wanted(system, leaf), n) for leaf in leaves]
+    return [_unused_left_out(system.told(_wanted(system, leaf)), n - len(system.floors)) for leaf in leaves]
 
 
 def _exchanged(row: Sequence[int], a: int, b: int, way: int) -> list[int]:
@@ -319,7 +383,7 @@ def _candidates(system: _Backwards, leaf: Piece, col: int) -> tuple[Divs, list[R
             divs, up = _quotient(divs, n, (up[0] + (a - 1 if sign < 0 else 0), *up[1:]), a)
         values.append(up)
     if len(values) > 1:
-        values = _undominated([_fitted(v, n + 1 + len(divs)) for v in values], leaf, sign)
+        values = _undominated([_fitted(v, n + 1 + len(divs)) for v in values], (*system.given, *leaf.ineqs), sign)
     return divs, values
 
 
@@ -356,10 +420,10 @@ def _quotient(divs: Divs, n: int, row: Row, den: int) -> tuple[Divs, Row]:
     return divs, tuple(int(k == at) for k in range(n + 1 + len(divs)))
 
 
-def _undominated(values: list[Row], leaf: Piece, sign: int) -> list[Row]:
-    """The different values without those that a row of the domain says are never the best."""
+def _undominated(values: list[Row], rows: Iterable[Row], sign: int) -> list[Row]:
+    """The different values without those that a row says are never the best."""
     values = list(dict.fromkeys(values))
-    known = {r[1 : _length(r)]: r[0] for r in leaf.ineqs}
+    known = {r[1:]: r[0] for r in _tightest(rows)}
     out = values
     for v in values:
         for w in out:
