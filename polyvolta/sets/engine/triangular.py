@@ -29,10 +29,11 @@ from . import integer
 from .columns import defining_rows
 from .lexopt import Piece
 from .rows import Row, combine, negate, normal_eq, normal_ineq, picker, replaced, strongest
+from .simplex import Tableau
 
 MOST_ROWS = 48  # of an elimination, and
 MOST_PIECES = 8  # of an answer, and
-MOST_FLOORS = 4  # of parameters that an elimination asks for: beyond these `lexopt` is the better way
+MOST_FLOORS = 2  # of parameters that an elimination asks for: beyond these `lexopt` is the better way
 
 Divs = tuple[tuple[int, Row], ...]
 SEVERAL: Row = ()  # stands for a value that is the least or greatest of several
@@ -384,6 +385,8 @@ def _candidates(system: _Backwards, leaf: Piece, col: int) -> tuple[Divs, list[R
         values.append(up)
     if len(values) > 1:
         values = _undominated([_fitted(v, n + 1 + len(divs)) for v in values], (*system.given, *leaf.ineqs), sign)
+    if len(values) > 1 and system.floors:
+        values = _ever_best(values, Piece(divs, leaf.eqs, leaf.ineqs, ()), n, system.given, sign)
     return divs, values
 
 
@@ -436,14 +439,39 @@ def _undominated(values: list[Row], rows: Iterable[Row], sign: int) -> list[Row]
     return out
 
 
-def _empty_piece(piece: Piece, n: int, given: Sequence[Row]) -> bool:
+def _ever_best(values: list[Row], domain: Piece, n: int, given: Sequence[Row], sign: int) -> list[Row]:
+    """The values without those than which, by linear programs, another is nowhere worse: floors hide bounds.
+
+    That differences are integers counts: one that is above -1 is not negative.
+    """
+    eqs, ineqs = _all_rows(domain, n, given)
+    tab = Tableau(n + len(domain.divs))
+    for row in eqs:
+        tab.add_eq(row)
+    for row in ineqs:
+        tab.add_ineq(row)
+    out = values
+    for v in values if not tab.empty else ():
+        for w in out:
+            if v is not w:
+                least = tab.minimum([(y - x) * -sign for x, y in zip(v, w, strict=True)])
+                if least is not None and least[0] > -least[1]:
+                    out = [x for x in out if x is not v]
+                    break
+    return out
+
+
+def _all_rows(piece: Piece, n: int, given: Sequence[Row]) -> tuple[list[Row], list[Row]]:
+    """Equalities and inequalities of a domain, with those of its divs."""
     width = n + 1 + len(piece.divs)
     rows = [_fitted(r, width) for r in (*piece.ineqs, *given)]
-    for k, (den, row) in enumerate(piece.divs):
-        low = [*_fitted(row, width)]
-        low[n + 1 + k] -= den
-        rows += [tuple(low), (den - 1 - low[0], *(-v for v in low[1:]))]
-    return integer.is_empty(width - 1, [_fitted(r, width) for r in piece.eqs], rows)
+    for k, div in enumerate(piece.divs):
+        rows += defining_rows(div, n + 1 + k, width)
+    return [_fitted(r, width) for r in piece.eqs], rows
+
+
+def _empty_piece(piece: Piece, n: int, given: Sequence[Row]) -> bool:
+    return integer.is_empty(n + len(piece.divs), *_all_rows(piece, n, given))
 
 
 def _unused_left_out(leaf: Piece, n: int) -> Piece:
