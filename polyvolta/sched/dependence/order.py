@@ -38,7 +38,7 @@ from polyvolta.sets.conjuncts import project as pj
 from polyvolta.sets.conjuncts.conjunct import Conjunct
 from polyvolta.sets.engine.rows import normal_ineq, replaced
 from polyvolta.sets.errors import kind_of
-from polyvolta.sets.optima.lexrel import solved_outputs
+from polyvolta.sets.optima.outputs import solved_outputs
 from polyvolta.sets.values.build import RowBuilder, affs_of, expression
 from polyvolta.sets.values.space import Space, Tuple
 

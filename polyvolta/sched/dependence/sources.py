@@ -40,7 +40,8 @@ from polyvolta.sets.conjuncts import project as pj
 from polyvolta.sets.conjuncts.conjunct import Conjunct
 from polyvolta.sets.conjuncts.implies import subtract
 from polyvolta.sets.errors import kind_of
-from polyvolta.sets.optima.lexrel import optimum, solved_outputs
+from polyvolta.sets.optima.lexrel import optimum
+from polyvolta.sets.optima.outputs import solved_outputs
 from polyvolta.sets.values.build import RowBuilder
 from polyvolta.sets.values.shape import spaced
 from polyvolta.sets.values.space import Space, Tuple

@@ -57,6 +57,11 @@ from .rows import Row, complement, negate
 from .simplex import Tableau
 
 _PATIENCE = 12  # cuts between two checks that the branch has an integer point at all
+_TANGLED = 24  # cuts of a branch after which a caller that knows other ways may want to take these
+
+
+class Tangled(Exception):
+    """A branch takes more cuts than a caller has patience for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +89,7 @@ def lexmin(
     ineqs: Sequence[Row],
     divs: Sequence[tuple[int, Row]] = (),
     n_wanted: int | None = None,
+    patient: bool = True,
 ) -> tuple[Piece, ...]:
     """The lexicographically least integer variables as a function of the integer parameters.
 
@@ -93,6 +99,7 @@ def lexmin(
     eqs, ineqs : rows without variables restrict the parameters.
     divs : (den, row) of floors of parameters; row i is over (const, params, divs before i).
     n_wanted : how many of the variables, the first ones, to give the values of; None for all.
+    patient : whether to go on where a branch takes many cuts, instead of raising `Tangled`.
 
     Returns
     -------
@@ -118,7 +125,7 @@ def lexmin(
     """
     used = [j for j in range(1, n_param + 1) if any(r[j] for r in (*eqs, *ineqs, *[row for _, row in divs]))]
     if len(used) < n_param:
-        return _without_idle(n_param, n_var, eqs, ineqs, divs, used, n_wanted)
+        return _without_idle(n_param, n_var, eqs, ineqs, divs, used, n_wanted, patient)
     if not n_param and not divs:
         corner = _corner(n_var, eqs, ineqs, n_var if n_wanted is None else n_wanted)
         if corner is not None:
@@ -134,7 +141,7 @@ def lexmin(
 
     system = System(n_param, n_var, [turned(r) for r in eqs], [turned(r) for r in ineqs], divs, point)
     system.simplify()
-    search = _Search(system, n_var if n_wanted is None else n_wanted)
+    search = _Search(system, n_var if n_wanted is None else n_wanted, patient)
     leaves = search.solve(search.rows, system.context)
     pieces = [leaf.finished(values) for leaf, values in leaves]
     if n_param == 1 and cost(pieces) > SHORT:
@@ -153,6 +160,7 @@ def lexmax(
     ineqs: Sequence[Row],
     divs: Sequence[tuple[int, Row]] = (),
     n_wanted: int | None = None,
+    patient: bool = True,
 ) -> tuple[Piece, ...]:
     """The lexicographically greatest integer variables: `lexmin` of their negatives, with the same contract.
 
@@ -164,7 +172,7 @@ def lexmax(
         first = n_param + len(divs) + 1
         return (*row[:first], *[-c for c in row[first:]])
 
-    pieces = lexmin(n_param, n_var, [mirrored(r) for r in eqs], [mirrored(r) for r in ineqs], divs, n_wanted)
+    pieces = lexmin(n_param, n_var, [mirrored(r) for r in eqs], [mirrored(r) for r in ineqs], divs, n_wanted, patient)
     return tuple([Piece(p.divs, p.eqs, p.ineqs, tuple(map(negate, p.values))) for p in pieces])
 
 
@@ -201,6 +209,7 @@ def _without_idle(
     divs: Sequence[tuple[int, Row]],
     used: Sequence[int],
     n_wanted: int | None,
+    patient: bool,
 ) -> tuple[Piece, ...]:
     """`lexmin` in the parameters `used` (columns) alone: an idle one would keep the context from being listed."""
     place = {j: k for k, j in enumerate(used, 1)}
@@ -213,7 +222,7 @@ def _without_idle(
 
     own = [(den, narrow(row)) for den, row in divs]
     out = []
-    for p in lexmin(len(used), n_var, [narrow(r) for r in eqs], [narrow(r) for r in ineqs], own, n_wanted):
+    for p in lexmin(len(used), n_var, [narrow(r) for r in eqs], [narrow(r) for r in ineqs], own, n_wanted, patient):
         rows = [tuple(map(wide, group)) for group in (p.eqs, p.ineqs, p.values)]
         out.append(Piece(tuple([(den, wide(row)) for den, row in p.divs]), *rows))
     return tuple(out)
@@ -222,8 +231,8 @@ def _without_idle(
 class _Search:
     """The lexicographic dual simplex over the tree of contexts."""
 
-    def __init__(self, system: System, n_wanted: int) -> None:
-        self.system, self.n, self.n_wanted = system, system.n, n_wanted
+    def __init__(self, system: System, n_wanted: int, patient: bool) -> None:
+        self.system, self.n, self.n_wanted, self.patient = system, system.n, n_wanted, patient
         self.rows = system.tableau()
         self.base = len(self.rows[0]) - system.context.n - 1 if self.rows else 2  # where the constants begin
 
@@ -252,6 +261,8 @@ class _Search:
                 context.along = [context.lines]
                 return [(context, [tuple([c // r[0] for c in r[self.base :]]) for r in rows[: self.n_wanted]])]
             cuts += 1
+            if cuts == _TANGLED and not self.patient:
+                raise Tangled
             if cuts % _PATIENCE == 0 and self.system.barren(context, ()):
                 return []
             if not self._cut(rows, cut, context):

@@ -16,7 +16,8 @@ from ..conjuncts import conjunct as cj
 from ..conjuncts.conjunct import Conjunct
 from ..conjuncts.project import project
 from ..errors import NotAffine, SpaceMismatch
-from ..optima.lexrel import folded_optimum, not_a_function, optimum, optimum_cells, solved_outputs, union_cells
+from ..optima.lexrel import folded_optimum, optimum, optimum_cells, union_cells
+from ..optima.outputs import not_a_function, solved_outputs
 from ..values.aff import Aff
 from ..values.build import affs_of, expression
 from ..values.space import PARAMS, Space, Tuple, distinct, position

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from ..conjuncts.conjunct import Conjunct
 from ..engine.rows import Row
 from ..errors import NotSupported, SpaceMismatch, kind_of
-from ..optima.lexrel import solved_outputs
+from ..optima.outputs import solved_outputs
 from ..values.aff import Aff, var
 from ..values.build import RowBuilder
 from ..values.space import Space, Tuple, distinct

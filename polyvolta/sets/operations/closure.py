@@ -33,7 +33,7 @@ from ..counting.count import points
 from ..errors import BudgetExceeded, SpaceMismatch, Unbounded
 from ..hulls.between import walked
 from ..hulls.coalesce import coalesce_conjuncts, plainly_coalesced
-from ..optima.lexrel import solved_outputs
+from ..optima.outputs import solved_outputs
 from ..values.shape import pair, rearranged, spaced
 from ..values.space import Space, Tuple, whole
 from .algebra import covered

@@ -336,7 +336,7 @@ def is_single_valued(self: Map) -> bool:
     (True, False)
     """
     from ..layouts.recognise_layout import injective_by_digits
-    from ..optima.lexrel import solved_outputs
+    from ..optima.outputs import solved_outputs
     from .differ import two_outputs
 
     apart = len({s.source.key for s, _ in self.parts}) == len(self.parts) and all(len(cs) <= 1 for _, cs in self.parts)
@@ -394,7 +394,7 @@ def as_affs(self: Map) -> tuple[Aff, ...]:
     ------
     NotAFunction : some input has several outputs, or no single expression gives them.
     """
-    from ..optima.lexrel import output_affs
+    from ..optima.outputs import output_affs
 
     return output_affs(self)
 

@@ -1,4 +1,4 @@
-"""Lexicographic optima of relations, and reading a single-valued map as expressions.
+"""Lexicographic optima of relations.
 
 The optimum of one conjunct is parametric integer programming (`lexopt`): parameters and inputs are its
 parameters, outputs its unknowns, and the conjunct's own existentials come last, where they cannot influence
@@ -8,29 +8,29 @@ the order. The optimum of a union keeps from each piece's optimum what no other 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
-from math import gcd
 from typing import TYPE_CHECKING, TypeVar
 
 from ..conjuncts import conjunct as cj
 from ..conjuncts.conjunct import Conjunct, Row, defining_rows, moved_divs, shared_divs
 from ..conjuncts.project import with_known_divs
-from ..engine import lexopt, periodic, strips, triangular
+from ..engine import lexopt, periodic, strips
 from ..engine.progressions import along
-from ..errors import NotAFunction, Unbounded
+from ..engine.simplex import Tableau
+from ..errors import Unbounded
 from ..functions.cells import Cell, Piece
 from ..functions.extreme import Extreme
 from ..hulls.coalesce import plainly_coalesced
 from ..values.aff import Aff, Floor
 from ..values.build import affs_of, expression
 from ..values.space import Space
+from . import triangular
 from .unions import Covered, Valued, better, fused
 
 if TYPE_CHECKING:
-    from ..values.map import Map
     from ..values.relation import Relation
 
 R = TypeVar("R", bound="Relation")
+MOST_SLICES = 4  # values of a variable, for each of which an optimum is found where one for all takes long
 
 
 def _programme(c: Conjunct, n_fixed: int) -> tuple[list[Row], list[Row], list[Row], int, tuple]:
@@ -82,11 +82,48 @@ def conjunct_optimum(c: Conjunct, n_fixed: int, sign: int) -> list[tuple[tuple, 
     if pieces is None:
         solve = lexopt.lexmin if sign < 0 else lexopt.lexmax
         own = [(den, row[: 1 + n_fixed + k]) for k, (den, row) in enumerate(lead)]
-        pieces, lead = solve(n_fixed, n_var, eqs, ineqs, own, n_wanted), ()
+        try:
+            pieces = solve(n_fixed, n_var, eqs, ineqs, own, n_wanted, patient=False)
+        except lexopt.Tangled:
+            pieces = _by_slices(c, n_fixed, sign)
+            if pieces is None:
+                pieces = solve(n_fixed, n_var, eqs, ineqs, own, n_wanted)
+        lead = ()
     out = []
     for piece in pieces:
         out.append(((*lead, *piece.divs), piece.values[: c.n - n_fixed], piece))
     return out
+
+
+def _by_slices(c: Conjunct, n_fixed: int, sign: int) -> list[lexopt.Piece] | None:
+    """The optimum as the best of those that a conjunct has for each value of a variable; None where all have many.
+
+    With such a variable at a number the rest is often plain where together it takes long chains of cuts.
+    """
+    n = c.n + len(c.divs)
+    tab = Tableau(n)
+    for row in c.eqs:
+        tab.add_eq(row)
+    for row in c.all_ineqs():
+        tab.add_ineq(row)
+    few: list[tuple[int, int, Row]] = []  # how many values, the least one, of which variable
+    for k in range(n_fixed, n) if n_fixed else ():
+        unit = (0, *[int(j == k) for j in range(n)])
+        least, most = tab.minimum(unit), tab.maximum(unit)
+        if least is not None and most is not None:
+            low = -(-least[0] // least[1])
+            count = most[0] // most[1] - low + 1
+            if 1 < count <= MOST_SLICES:
+                few.append((count, low, unit))
+    if not few:
+        return None
+    count, low, unit = min(few)
+    rows = [(-v, *unit[1:]) for v in range(low, low + count)]
+    slices = [cj.normalise(c.n, c.divs, [*c.eqs, row], c.ineqs) for row in rows]
+    try:
+        return [_joint(p) for p in union_optimum([s for s in slices if s is not None], n_fixed, sign, "")]
+    except Unbounded:  # also where another slice is better
+        return None
 
 
 def _determined(n_fixed: int, n_par: int, eqs: list[Row], ineqs: list[Row], given: list[Row], lead: tuple) -> tuple:
@@ -269,7 +306,7 @@ def optimum(relation: R, sign: int) -> R:
     return relation._of(relation.param_names, parts)
 
 
-def union_optimum(cs: Sequence[Conjunct], n_fixed: int, sign: int, space: Space) -> Sequence[Valued]:
+def union_optimum(cs: Sequence[Conjunct], n_fixed: int, sign: int, space: object) -> Sequence[Valued]:
     """The optimum of several conjuncts together: inputs and values. Inputs with the same values may overlap."""
     covered = Covered()
     found = [_bounded_optimum(c, n_fixed, sign, space) for c in cs]
@@ -352,94 +389,3 @@ def _pinned(n_out: int, n_fixed: int, divs: tuple, values: tuple[Row, ...], piec
         row[1 + n_fixed + k] = -1
         eqs.append(tuple(row))
     return cj.normalise(n, [d and (d[0], wide(d[1])) for d in divs], eqs, [wide(r) for r in piece.ineqs])
-
-
-# ---- single-valued maps as expressions
-
-
-def solved_outputs(c: Conjunct, n_params: int, space: Space) -> tuple[Row, ...] | None:
-    """For each output the row that gives it from columns that hold no output, if equalities say so plainly.
-
-    Divs that lean on an output are unknowns here: Gaussian elimination, divs first, solves
-    `b = floor(i/32), p = i mod 32` for i = 32b + p.
-    """
-    return _solved_outputs(c, n_params + space.n_in)
-
-
-@lru_cache(maxsize=1 << 12)
-def _solved_outputs(c: Conjunct, n_fixed: int) -> tuple[Row, ...] | None:
-    """`solved_outputs` behind so many parameters and inputs."""
-    base = 1 + c.n
-    outputs = range(1 + n_fixed, base)
-    bound = set(outputs)
-    for k, div in enumerate(c.divs):
-        if div is None or any(div[1][col] for col in bound if col < len(div[1])):
-            bound.add(base + k)
-    rows, solved = list(c.eqs), {}
-    for col in sorted(bound, reverse=True):
-        pivot = min((r for r in rows if r[col]), key=lambda r: abs(r[col]), default=None)
-        if pivot is None:
-            continue
-        rows = [_cleared(r, pivot, col) for r in rows if r is not pivot]
-        solved = {k: _cleared(r, pivot, col) for k, r in solved.items()}
-        solved[col] = pivot
-    found: list[Row] = []
-    for col in outputs:
-        row = solved.get(col)
-        if row is None or abs(row[col]) != 1 or any(row[b] for b in bound if b != col):
-            return None
-        value = [-row[col] * v for v in row]
-        value[col] = 0
-        found.append(tuple(value))
-    return tuple(found)
-
-
-def _cleared(row: Row, pivot: Row, col: int) -> Row:
-    """A primitive combination of the row with the pivot row in which column `col` vanishes."""
-    if not row[col]:
-        return row
-    g = gcd(row[col], pivot[col])
-    up, down = pivot[col] // g, row[col] // g
-    out = [up * a - down * b for a, b in zip(row, pivot, strict=True)]
-    g = gcd(*out)
-    return tuple(v // g for v in out) if g else tuple(out)
-
-
-def output_affs(relation: Map) -> tuple[Aff, ...]:
-    """See `Map.as_affs`."""
-    from ..layouts.recognise_layout import inverse_affs
-
-    space = relation.space
-    if not relation.param_names and [solved_outputs(c, 0, space) for c in relation.parts[0][1]] == [None]:
-        back = inverse_affs(relation)
-        if back is not None:
-            return back
-    pieces = [c for c in relation.parts[0][1] if not c.is_empty]
-    if not pieces:
-        raise not_a_function(relation, "an empty relation says nothing of its outputs")
-    found = {_piece_affs(relation, space, c) for c in pieces}
-    if len(found) > 1:
-        raise not_a_function(relation, f"{len(pieces)} pieces cannot be read as one expression")
-    return found.pop()
-
-
-def _piece_affs(relation: Map, space: Space, c: Conjunct) -> tuple[Aff, ...]:
-    names = (*relation.param_names, *space.dims[: space.n_in])
-    rows = solved_outputs(c, len(relation.param_names), space)
-    if rows is not None:
-        table = affs_of(c, (*names, *space.out.dims))
-        return tuple(expression(r, table) for r in rows)
-    if not relation._of(relation.param_names, [(space, (c,))]).is_single_valued():
-        raise not_a_function(relation, "some input has several outputs")
-    optima = conjunct_optimum(c, len(names), -1)
-    found = set()
-    for divs, values, _ in optima:
-        table = affs_of(Conjunct(len(names), tuple(divs), (), ()), names)
-        found.add(tuple(expression(v, table) for v in values))
-    if len(found) != 1:
-        raise not_a_function(relation, "the outputs need more than one expression")
-    return found.pop()
-
-
-def not_a_function(relation: Map, why: str) -> NotAFunction:
-    return NotAFunction(why, where=str(relation), hint="use lexmin() to choose one output")

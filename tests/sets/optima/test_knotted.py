@@ -4,7 +4,7 @@ from itertools import product
 
 import pytest
 
-from polyvolta.sets import Set, budget
+from polyvolta.sets import Map, Set, budget
 
 
 def first(p, q, r, s):
@@ -47,3 +47,27 @@ def test_lexmin(text, least):
         wanted = least(p, q, r, s)
         have = [o for o in range(-20, 21) if found.contains((o,), p=p, q=q, r=r, s=s)]
         assert have == ([] if wanted is None else [wanted]), (p, q, r, s)
+
+
+CHAINS = (
+    "{ [i, k, j] -> [a, b, c, d] : b mod 8 = 0 and k <= 255 and a <= 255 and c <= 255 and d <= 255 - j and "
+    "255 - j <= 7d <= 7 - i and 240d <= 239 + a and 247d <= 247 + k - j and 247d <= 247 + k - b and 247d <= 247 + i and "
+    "248 - b <= 248d <= c and 254d >= i - a + b and 254d >= -a + b and 255d >= -i + a - b and 1792d >= -63736 + 257b }"
+)  # a test of isl's, isl_test.c
+
+
+def test_a_variable_of_two_values():
+    """Cuts of all values together go on and on; with d = 0 and with d = 1 there is nothing to search."""
+    with budget(60_000):
+        found = Map(CHAINS).lexmin()
+    assert len(found.pieces) == 2
+    for i, k, j in product(range(-2, 9), (7, 8, 200, 248, 255, 256), range(246, 257)):
+        options = []
+        for b, d in product(range(0, 264, 8), (0, 1)):
+            low, high = max(240 * d - 239, i + b - 254 * d, b - 254 * d), min(255, 255 * d + i + b)
+            plain = k <= 255 and d <= 255 - j <= 7 * d <= 7 - i and 247 * d <= 247 + min(k - j, k - b, i)
+            if plain and 248 - b <= 248 * d and 1792 * d >= 257 * b - 63736 and low <= high:
+                options.append((low, b, 248 * d, d))
+        image = found.fix(i=i, k=k, j=j).range()
+        assert [p for p in options if image.contains(p)] == sorted(options)[:1]
+        assert image.count() == min(len(options), 1)

@@ -6,8 +6,9 @@ from hypothesis import strategies as st
 
 from polyvolta.sets import EmptySet, Map, PwAff, Set, SetSyntaxError, SpaceMismatch, Unbounded, UnknownName, var
 from polyvolta.sets.conjuncts.conjunct import normalise
-from polyvolta.sets.engine import lexopt, triangular
+from polyvolta.sets.engine import lexopt
 from polyvolta.sets.engine.rows import evaluate
+from polyvolta.sets.optima import triangular
 from tests.sets.brute import examples
 
 

@@ -23,32 +23,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import compress
 from math import gcd
-from typing import NoReturn
 
-from . import integer
-from .columns import defining_rows
-from .lexopt import Piece
-from .rows import Row, combine, negate, normal_eq, normal_ineq, picker, replaced, strongest
-from .simplex import Tableau
+from ..engine import integer
+from ..engine.columns import defining_rows
+from ..engine.lexopt import Piece
+from ..engine.rows import Row, negate, normal_ineq
+from ..engine.simplex import Tableau
+from .backwards import Backwards, Divs, Inexact, backwards
 
-MOST_ROWS = 48  # of an elimination, and
-MOST_PIECES = 8  # of an answer, and
-MOST_FLOORS = 2  # of parameters that an elimination asks for: beyond these `lexopt` is the better way
+MOST_PIECES = 8  # of an answer: beyond these `lexopt` is the better way
 
-Divs = tuple[tuple[int, Row], ...]
 SEVERAL: Row = ()  # stands for a value that is the least or greatest of several
-
-
-class _Inexact(Exception):
-    """The system is not of the kind that this module solves."""
-
-
-class _Asked(Exception):
-    """The elimination is exact with a floor of parameters, given as (den, row)."""
-
-    def __init__(self, den: int, row: Row) -> None:
-        super().__init__()
-        self.div = den, row
 
 
 def optimum(
@@ -71,9 +56,9 @@ def optimum(
     True
     """
     try:
-        system = _backwards(n_param, n_var, eqs, ineqs, given, n_wanted, sign)
+        system = backwards(n_param, n_var, eqs, ineqs, given, n_wanted, sign)
         return [] if system.empty() else _forwards(system)
-    except _Inexact:
+    except Inexact:
         return None
 
 
@@ -87,200 +72,13 @@ def folded(
     [((0, 1, 0), (0, 0, 1))]
     """
     try:
-        system = _backwards(n_param, n_var, eqs, ineqs, given, n_wanted, sign)
+        system = backwards(n_param, n_var, eqs, ineqs, given, n_wanted, sign)
         return [] if system.empty() else [_folded(system)]
-    except _Inexact:
+    except Inexact:
         return None
 
 
-def _backwards(
-    n_param: int, n_var: int, eqs: Sequence[Row], ineqs: Sequence[Row], given: Sequence[Row], n_wanted: int, sign: int
-) -> _Backwards:
-    """The first pass, begun anew for every floor of parameters that it asks for; may raise `_Inexact`."""
-    floors: Divs = ()
-    while True:
-        try:
-            return _Backwards(n_param, n_var, eqs, ineqs, n_wanted, sign, given, floors)
-        except _Asked as asked:
-            end = 1 + n_param
-            if len(floors) == MOST_FLOORS:
-                raise _Inexact from None
-            floors, n_param = (*floors, asked.div), n_param + 1
-            eqs, ineqs, given = ([(*r[:end], 0, *r[end:]) for r in rows] for rows in (eqs, ineqs, given))
-            given += defining_rows(asked.div, end, end + 1)
-
-
-class _Backwards:
-    """The first pass: rows, as {coefficients: constant} so that the tightest of parallel rows stays."""
-
-    def __init__(
-        self,
-        n_param: int,
-        n_var: int,
-        eqs: Sequence[Row],
-        ineqs: Sequence[Row],
-        n_wanted: int,
-        sign: int,
-        given: Sequence[Row],
-        floors: Divs,
-    ) -> None:
-        self.n, self.n_wanted, self.sign = n_param, n_wanted, sign
-        self.given, self.floors = given, floors  # the last parameters are the floors
-        self.contradictory = False
-        self.eqs: list[Row] = []
-        self.kept: dict[int, tuple[bool, list[Row]]] = {}  # column -> (is it an equality, rows that give the value)
-        self.exchanged: dict[int, int] = {}  # column of a wanted variable -> the one where it is instead
-        solved = self._solved(eqs, list(ineqs))
-        best = None if self.contradictory else strongest(solved)
-        self.rows, self.contradictory = best or {}, best is None
-        for col in range(n_param + n_var, n_param, -1):
-            self.eliminate(col)
-        self._prune()
-
-    def _solved(self, eqs: Sequence[Row], ineqs: list[Row]) -> list[Row]:
-        """The inequalities after every equality has been solved for its last variable."""
-        left = list(eqs)
-        while left:
-            row = normal_eq(left.pop())
-            if row is True:
-                continue
-            if row is False:
-                self.contradictory = True
-                return []
-            last = max(col for col, v in enumerate(row) if v)
-            if last <= self.n:
-                self.eqs.append(row)
-                continue
-            if abs(row[last]) != 1:
-                other, way = self._exchange(row, last)
-                left = [_exchanged(r, other, last, way) for r in left]
-                ineqs = [tuple(_exchanged(r, other, last, way)) for r in ineqs]
-                self.kept = {
-                    c: (e, [tuple(_exchanged(r, other, last, way)) for r in rs]) for c, (e, rs) in self.kept.items()
-                }
-                row = _exchanged(row, other, last, way)
-            image = [-row[last] * v for v in row]
-            image[last] = 0
-            left = [replaced(r, last, image) for r in left]
-            ineqs = [tuple(replaced(r, last, image)) for r in ineqs]
-            self.kept = {c: (e, [tuple(replaced(r, last, image)) for r in rs]) for c, (e, rs) in self.kept.items()}
-            self.kept[last] = (True, [tuple(image)])
-        return ineqs
-
-    def _exchange(self, row: Row, last: int) -> tuple[int, int]:
-        """With which variable the last of an equality changes places, and whether it keeps its sign (1) there."""
-        other = max((col for col in range(self.n + 1, last) if row[col]), default=0)
-        if abs(row[other]) != 1 or not other or last <= self.n + self.n_wanted:
-            raise _Inexact
-        if other <= self.n + self.n_wanted:
-            self.exchanged.setdefault(other, last)
-        return other, 1 if row[last] * row[other] < 0 else -1
-
-    def add(self, row: Sequence[int]) -> None:
-        tight = normal_ineq(row)
-        if tight is True:
-            return
-        if tight is False:
-            self.contradictory = True
-            return
-        const = self.rows.get(tight[1:])
-        if const is None or tight[0] < const:
-            self.rows[tight[1:]] = tight[0]
-
-    def eliminate(self, col: int) -> None:
-        """Project one variable out, after its bounds are kept; exact or `_Inexact`."""
-        if col in self.kept:
-            return
-        lower: list[Row] = []
-        upper: list[Row] = []
-        for key in [key for key in self.rows if key[col - 1]]:
-            (lower if key[col - 1] > 0 else upper).append((self.rows.pop(key), *key))
-        if self.floors:
-            lower, upper = [self._rounded(r, col) for r in lower], [self._rounded(r, col) for r in upper]
-        bounds = lower if self.sign < 0 else upper
-        if col - self.n <= self.n_wanted:
-            if not bounds:
-                raise _Inexact
-            self.kept[col] = (False, bounds)
-        for low in lower:
-            for up in upper:
-                a, b = low[col], -up[col]
-                row = combine(b, low, a, up)
-                if a == 1 or b == 1:
-                    self.add(row)
-                elif a != b or any(row[1:]) or low[0] + up[0] < a - 1:
-                    self._inexact(low, up, col=col)
-        if len(self.rows) > MOST_ROWS:
-            raise _Inexact
-
-    def _rounded(self, bound: Row, col: int) -> Row:
-        """The bound of a variable by a floor of parameters that is one of them, where that says what it does."""
-        a, first = bound[col], self.n + 1
-        if a in (1, -1) or any(bound[first:col]):
-            return bound
-        for k, (den, row) in enumerate(self.floors, first - len(self.floors)):
-            if den == abs(a) and row == bound[:k] and not any(bound[k:first]):
-                out = [0] * len(bound)
-                out[k], out[col] = 1, 1 if a > 0 else -1
-                return tuple(out)
-        return bound
-
-    def _inexact(self, *bounds: Row, col: int) -> NoReturn:
-        """Raise `_Asked` for the floor that one of the bounds of a variable is, if it hangs on parameters alone."""
-        first = self.n + 1
-        for row in bounds:
-            if not any(row[first:col]):
-                raise _Asked(abs(row[col]), row[:first])
-        raise _Inexact
-
-    def _prune(self) -> None:
-        """Drop rows of the parameters that are the sum of two others, which is what eliminations leave behind."""
-        for col in range(self.n):
-            lower = [k for k in self.rows if k[col] > 0]
-            for up in [k for k in self.rows if k[col] < 0]:
-                for low in lower:
-                    if low in self.rows and up in self.rows:
-                        a, b = low[col], -up[col]
-                        both = combine(b, low, a, up)
-                        g = gcd(*both)
-                        key = both if g < 2 else tuple([v // g for v in both])
-                        const = self.rows.get(key)
-                        if const is not None and key not in (low, up):
-                            if const >= (b * self.rows[low] + a * self.rows[up]) // g:
-                                del self.rows[key]
-
-    def domain(self) -> list[Row]:
-        """The inequalities of the parameters."""
-        return [(c, *k[: self.n]) for k, c in self.rows.items()]
-
-    def equalities(self) -> list[Row]:
-        return [r[: self.n + 1] for r in self.eqs]
-
-    def told(self, piece: Piece) -> Piece:
-        """The piece with floors that are parameters here as divs."""
-        return Piece((*self.floors, *piece.divs), piece.eqs, piece.ineqs, piece.values)
-
-    def empty(self) -> bool:
-        """Whether there is no solution for any parameters."""
-        if self.contradictory or not (self.rows or self.eqs):
-            return self.contradictory
-        if not self.eqs and not self.given and _plainly_solvable(list(self.rows)):
-            return False
-        return integer.is_empty(self.n, self.equalities(), [*self.domain(), *self.given])
-
-
-def _plainly_solvable(rows: list[Row]) -> bool:
-    """Whether far out is a solution: a column of one sign satisfies all rows that it is in."""
-    while rows:
-        free = [k for k, column in enumerate(zip(*rows, strict=True)) if (min(column) >= 0) != (max(column) <= 0)]
-        if not free:
-            return False
-        of_free = picker(free)
-        rows = [r for r in rows if not any(of_free(r))]
-    return True
-
-
-def _folded(system: _Backwards) -> tuple[Piece, list[tuple[Row, ...]]]:
+def _folded(system: Backwards) -> tuple[Piece, list[tuple[Row, ...]]]:
     """The second pass without splits, as long as no bound mentions a value that has several options."""
     n = system.n
     leaf = Piece((), tuple(system.equalities()), tuple(system.domain()), ())
@@ -293,10 +91,12 @@ def _folded(system: _Backwards) -> tuple[Piece, list[tuple[Row, ...]]]:
         options[col - n - 1] = (_wanted(system, leaf).values[col - n - 1],)
     width = n + 1 + len(leaf.divs)
     eqs, ineqs = (tuple([_fitted(r, width) for r in rows]) for rows in (leaf.eqs, leaf.ineqs))
-    return system.told(Piece(leaf.divs, eqs, ineqs, ())), [tuple([_fitted(v, width) for v in values]) for values in options]
+    return system.told(Piece(leaf.divs, eqs, ineqs, ())), [
+        tuple([_fitted(v, width) for v in values]) for values in options
+    ]
 
 
-def _forwards(system: _Backwards) -> list[Piece]:
+def _forwards(system: Backwards) -> list[Piece]:
     """The second pass: pieces as far as they are known, one more variable at a time."""
     n = system.n
     leaves: list[Piece] = [Piece((), tuple(system.equalities()), tuple(system.domain()), ())]
@@ -305,19 +105,12 @@ def _forwards(system: _Backwards) -> list[Piece]:
         for leaf in leaves:
             grown += _split(leaf, n, *_candidates(system, leaf, col), system.given, system.sign)
             if len(grown) > MOST_PIECES:
-                raise _Inexact
+                raise Inexact
         leaves = grown
     return [_unused_left_out(system.told(_wanted(system, leaf)), n - len(system.floors)) for leaf in leaves]
 
 
-def _exchanged(row: Sequence[int], a: int, b: int, way: int) -> list[int]:
-    """The row with two columns exchanged, the one that comes from b with a sign."""
-    out = list(row)
-    out[a], out[b] = way * row[b], row[a]
-    return out
-
-
-def _wanted(system: _Backwards, leaf: Piece) -> Piece:
+def _wanted(system: Backwards, leaf: Piece) -> Piece:
     """The piece with the values of exchanged variables in their places."""
     if not system.exchanged:
         return leaf
@@ -337,7 +130,7 @@ def _placed(row: Row, n: int, leaf: Piece) -> Row:
     for c, value in zip(row[n + 1 :], leaf.values, strict=False):
         if c:
             if value is SEVERAL:
-                raise _Inexact
+                raise Inexact
             for k in compress(range(len(value)), value):
                 out[k] += c * value[k]
     return tuple(out)
@@ -369,7 +162,7 @@ def _length(row: Row) -> int:
     return n
 
 
-def _candidates(system: _Backwards, leaf: Piece, col: int) -> tuple[Divs, list[Row]]:
+def _candidates(system: Backwards, leaf: Piece, col: int) -> tuple[Divs, list[Row]]:
     """What the next variable is the greatest of, or for sign 1 the least of: `ceil(-row / a)` or `floor(row / a)` for
     its bounds `a*x + row >= 0` or `-a*x + row >= 0`, and the divs of these values."""
     n, sign = system.n, system.sign
