@@ -1,4 +1,4 @@
-"""The first pass of back substitution (`triangular`): Fourier and Motzkin's elimination, with the bounds that it meets."""
+"""The first pass of back substitution (`triangular`): Fourier and Motzkin's elimination, which keeps the bounds met."""
 
 from __future__ import annotations
 

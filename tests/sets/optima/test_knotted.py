@@ -51,8 +51,9 @@ def test_lexmin(text, least):
 
 CHAINS = (
     "{ [i, k, j] -> [a, b, c, d] : b mod 8 = 0 and k <= 255 and a <= 255 and c <= 255 and d <= 255 - j and "
-    "255 - j <= 7d <= 7 - i and 240d <= 239 + a and 247d <= 247 + k - j and 247d <= 247 + k - b and 247d <= 247 + i and "
-    "248 - b <= 248d <= c and 254d >= i - a + b and 254d >= -a + b and 255d >= -i + a - b and 1792d >= -63736 + 257b }"
+    "255 - j <= 7d <= 7 - i and 240d <= 239 + a and 247d <= 247 + k - j and 247d <= 247 + k - b and 247d <= 247 + i "
+    "and 248 - b <= 248d <= c and 254d >= i - a + b and 254d >= -a + b "
+    "and 255d >= -i + a - b and 1792d >= -63736 + 257b }"
 )  # a test of isl's, isl_test.c
 
 
