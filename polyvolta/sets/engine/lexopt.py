@@ -42,7 +42,7 @@ objective rows keep the lexicographic meaning whatever was eliminated.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import gcd
 
@@ -57,11 +57,18 @@ from .rows import Row, complement, negate
 from .simplex import Tableau
 
 _PATIENCE = 12  # cuts between two checks that the branch has an integer point at all
-_TANGLED = 24  # cuts of a branch after which a caller that knows other ways may want to take these
+_LONG = 24  # cuts of a branch after which a caller may know another way
 
 
-class Tangled(Exception):
-    """A branch takes more cuts than a caller has patience for."""
+class Answered(Exception):
+    """A search is given up for pieces that the caller found in another way."""
+
+    def __init__(self, pieces: Sequence[Piece]) -> None:
+        super().__init__()
+        self.pieces = pieces
+
+
+Otherwise = Callable[[], "Sequence[Piece] | None"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +96,7 @@ def lexmin(
     ineqs: Sequence[Row],
     divs: Sequence[tuple[int, Row]] = (),
     n_wanted: int | None = None,
-    patient: bool = True,
+    otherwise: Otherwise | None = None,
 ) -> tuple[Piece, ...]:
     """The lexicographically least integer variables as a function of the integer parameters.
 
@@ -99,7 +106,7 @@ def lexmin(
     eqs, ineqs : rows without variables restrict the parameters.
     divs : (den, row) of floors of parameters; row i is over (const, params, divs before i).
     n_wanted : how many of the variables, the first ones, to give the values of; None for all.
-    patient : whether to go on where a branch takes many cuts, instead of raising `Tangled`.
+    otherwise : asked once, where a branch takes many cuts, for the answer or None; it is raised in an `Answered`.
 
     Returns
     -------
@@ -125,7 +132,7 @@ def lexmin(
     """
     used = [j for j in range(1, n_param + 1) if any(r[j] for r in (*eqs, *ineqs, *[row for _, row in divs]))]
     if len(used) < n_param:
-        return _without_idle(n_param, n_var, eqs, ineqs, divs, used, n_wanted, patient)
+        return _without_idle(n_param, n_var, eqs, ineqs, divs, used, n_wanted, otherwise)
     if not n_param and not divs:
         corner = _corner(n_var, eqs, ineqs, n_var if n_wanted is None else n_wanted)
         if corner is not None:
@@ -141,7 +148,7 @@ def lexmin(
 
     system = System(n_param, n_var, [turned(r) for r in eqs], [turned(r) for r in ineqs], divs, point)
     system.simplify()
-    search = _Search(system, n_var if n_wanted is None else n_wanted, patient)
+    search = _Search(system, n_var if n_wanted is None else n_wanted, otherwise)
     leaves = search.solve(search.rows, system.context)
     pieces = [leaf.finished(values) for leaf, values in leaves]
     if n_param == 1 and cost(pieces) > SHORT:
@@ -160,7 +167,7 @@ def lexmax(
     ineqs: Sequence[Row],
     divs: Sequence[tuple[int, Row]] = (),
     n_wanted: int | None = None,
-    patient: bool = True,
+    otherwise: Otherwise | None = None,
 ) -> tuple[Piece, ...]:
     """The lexicographically greatest integer variables: `lexmin` of their negatives, with the same contract.
 
@@ -172,7 +179,7 @@ def lexmax(
         first = n_param + len(divs) + 1
         return (*row[:first], *[-c for c in row[first:]])
 
-    pieces = lexmin(n_param, n_var, [mirrored(r) for r in eqs], [mirrored(r) for r in ineqs], divs, n_wanted, patient)
+    pieces = lexmin(n_param, n_var, [mirrored(r) for r in eqs], [mirrored(r) for r in ineqs], divs, n_wanted, otherwise)
     return tuple([Piece(p.divs, p.eqs, p.ineqs, tuple(map(negate, p.values))) for p in pieces])
 
 
@@ -209,7 +216,7 @@ def _without_idle(
     divs: Sequence[tuple[int, Row]],
     used: Sequence[int],
     n_wanted: int | None,
-    patient: bool,
+    otherwise: Otherwise | None,
 ) -> tuple[Piece, ...]:
     """`lexmin` in the parameters `used` (columns) alone: an idle one would keep the context from being listed."""
     place = {j: k for k, j in enumerate(used, 1)}
@@ -222,7 +229,7 @@ def _without_idle(
 
     own = [(den, narrow(row)) for den, row in divs]
     out = []
-    for p in lexmin(len(used), n_var, [narrow(r) for r in eqs], [narrow(r) for r in ineqs], own, n_wanted, patient):
+    for p in lexmin(len(used), n_var, [narrow(r) for r in eqs], [narrow(r) for r in ineqs], own, n_wanted, otherwise):
         rows = [tuple(map(wide, group)) for group in (p.eqs, p.ineqs, p.values)]
         out.append(Piece(tuple([(den, wide(row)) for den, row in p.divs]), *rows))
     return tuple(out)
@@ -231,8 +238,8 @@ def _without_idle(
 class _Search:
     """The lexicographic dual simplex over the tree of contexts."""
 
-    def __init__(self, system: System, n_wanted: int, patient: bool) -> None:
-        self.system, self.n, self.n_wanted, self.patient = system, system.n, n_wanted, patient
+    def __init__(self, system: System, n_wanted: int, otherwise: Otherwise | None) -> None:
+        self.system, self.n, self.n_wanted, self.otherwise = system, system.n, n_wanted, otherwise
         self.rows = system.tableau()
         self.base = len(self.rows[0]) - system.context.n - 1 if self.rows else 2  # where the constants begin
 
@@ -261,8 +268,10 @@ class _Search:
                 context.along = [context.lines]
                 return [(context, [tuple([c // r[0] for c in r[self.base :]]) for r in rows[: self.n_wanted]])]
             cuts += 1
-            if cuts == _TANGLED and not self.patient:
-                raise Tangled
+            if cuts == _LONG and self.otherwise:
+                pieces, self.otherwise = self.otherwise(), None
+                if pieces is not None:
+                    raise Answered(pieces)
             if cuts % _PATIENCE == 0 and self.system.barren(context, ()):
                 return []
             if not self._cut(rows, cut, context):

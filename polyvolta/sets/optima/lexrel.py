@@ -72,6 +72,20 @@ def _programme(c: Conjunct, n_fixed: int) -> tuple[list[Row], list[Row], list[Ro
 
 def conjunct_optimum(c: Conjunct, n_fixed: int, sign: int) -> list[tuple[tuple, tuple[Row, ...], lexopt.Piece]]:
     """The optimum of the dimensions after the first `n_fixed`: pieces with all their divs and the values."""
+    pieces, eqs, ineqs, lead, n_var = _substituted(c, n_fixed, sign)
+    if pieces is None:
+        solve = lexopt.lexmin if sign < 0 else lexopt.lexmax
+        own = [(den, row[: 1 + n_fixed + k]) for k, (den, row) in enumerate(lead)]
+        lead = ()
+        try:
+            pieces = solve(n_fixed, n_var, eqs, ineqs, own, c.n - n_fixed, lambda: _by_slices(c, n_fixed, sign))
+        except lexopt.Answered as answer:
+            pieces = answer.pieces
+    return [((*lead, *piece.divs), piece.values[: c.n - n_fixed], piece) for piece in pieces]
+
+
+def _substituted(c: Conjunct, n_fixed: int, sign: int) -> tuple:
+    """The pieces of an optimum by back substitution or None; the rows, leading divs and variables of the programme."""
     eqs, ineqs, given, n_par, lead = _programme(c, n_fixed)
     n_var, n_wanted = c.n + len(c.divs) - n_par, c.n - n_fixed
     pieces = triangular.optimum(n_par, n_var, eqs, ineqs, given, n_wanted, sign)
@@ -79,26 +93,14 @@ def conjunct_optimum(c: Conjunct, n_fixed: int, sign: int) -> list[tuple[tuple, 
         eqs, ineqs, given, lead = _determined(n_fixed, n_par, eqs, ineqs, given, lead)
         n_par = n_fixed + len(lead)
         pieces = triangular.optimum(n_par, n_var, eqs, ineqs, given, n_wanted, sign)
-    if pieces is None:
-        solve = lexopt.lexmin if sign < 0 else lexopt.lexmax
-        own = [(den, row[: 1 + n_fixed + k]) for k, (den, row) in enumerate(lead)]
-        try:
-            pieces = solve(n_fixed, n_var, eqs, ineqs, own, n_wanted, patient=False)
-        except lexopt.Tangled:
-            pieces = _by_slices(c, n_fixed, sign)
-            if pieces is None:
-                pieces = solve(n_fixed, n_var, eqs, ineqs, own, n_wanted)
-        lead = ()
-    out = []
-    for piece in pieces:
-        out.append(((*lead, *piece.divs), piece.values[: c.n - n_fixed], piece))
-    return out
+    return pieces, eqs, ineqs, lead, n_var
 
 
 def _by_slices(c: Conjunct, n_fixed: int, sign: int) -> list[lexopt.Piece] | None:
-    """The optimum as the best of those that a conjunct has for each value of a variable; None where all have many.
+    """The optimum as the best of those that a conjunct has for each value of a variable, by back substitution.
 
-    With such a variable at a number the rest is often plain where together it takes long chains of cuts.
+    With a variable at a number the rest is often plain where together it takes long chains of cuts. None where it
+    isn't, and where all variables have many values.
     """
     n = c.n + len(c.divs)
     tab = Tableau(n)
@@ -120,10 +122,13 @@ def _by_slices(c: Conjunct, n_fixed: int, sign: int) -> list[lexopt.Piece] | Non
     count, low, unit = min(few)
     rows = [(-v, *unit[1:]) for v in range(low, low + count)]
     slices = [cj.normalise(c.n, c.divs, [*c.eqs, row], c.ineqs) for row in rows]
-    try:
-        return [_joint(p) for p in union_optimum([s for s in slices if s is not None], n_fixed, sign, "")]
-    except Unbounded:  # also where another slice is better
-        return None
+    found = []
+    for s in slices:
+        pieces, _, _, lead, _ = ((), (), (), (), 0) if s is None else _substituted(s, n_fixed, sign)
+        if pieces is None:
+            return None
+        found.append([((*lead, *p.divs), p.values, p) for p in pieces])
+    return [_joint(p) for p in _best(found, n_fixed, sign)]
 
 
 def _determined(n_fixed: int, n_par: int, eqs: list[Row], ineqs: list[Row], given: list[Row], lead: tuple) -> tuple:
@@ -306,10 +311,14 @@ def optimum(relation: R, sign: int) -> R:
     return relation._of(relation.param_names, parts)
 
 
-def union_optimum(cs: Sequence[Conjunct], n_fixed: int, sign: int, space: object) -> Sequence[Valued]:
+def union_optimum(cs: Sequence[Conjunct], n_fixed: int, sign: int, space: Space) -> Sequence[Valued]:
     """The optimum of several conjuncts together: inputs and values. Inputs with the same values may overlap."""
+    return _best([_bounded_optimum(c, n_fixed, sign, space) for c in cs], n_fixed, sign)
+
+
+def _best(found: list[list], n_fixed: int, sign: int) -> Sequence[Valued]:
+    """The best of some optima, each in pieces."""
     covered = Covered()
-    found = [_bounded_optimum(c, n_fixed, sign, space) for c in cs]
     best: Sequence[Valued] = ()
     for at, pieces in enumerate(found):
         one = fused(_valued(n_fixed, pieces))
