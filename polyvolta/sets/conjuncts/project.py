@@ -21,6 +21,7 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from itertools import compress, count, permutations
 from math import gcd
+from operator import add
 
 from ..budgets import spend
 from ..engine import lexopt, simplex
@@ -41,6 +42,26 @@ def project(c: Conjunct, drop: tuple[int, ...]) -> Conjunct | None:
     Exact: the result has a point exactly where `c` has one above it. It may keep unknown divs.
     """
     return _project(c, drop) if drop else c
+
+
+@lru_cache(maxsize=1 << 15)
+def differences(c: Conjunct, n_fixed: int) -> Conjunct | None:
+    """The differences y - x of the pairs (x, y) that stand behind the first dimensions, which are kept; exact.
+
+    The second of a pair is the first and the difference, so no equality says which that is.
+    """
+    if c.is_empty:  # seen here rather than among differences
+        return None
+    first, n = 1 + n_fixed, (c.n - n_fixed) // 2
+    second, end = first + n, first + 2 * n
+
+    def moved(row: Row) -> Row:
+        y = row[second:end]
+        return (*row[:first], *map(add, row[first:second], y), *row[second:]) if any(y) else row
+
+    divs = tuple([d and (d[0], moved(d[1])) for d in c.divs])
+    pairs = Conjunct(c.n, divs, tuple(map(moved, c.eqs)), tuple(map(moved, c.ineqs)))
+    return _project(pairs, tuple(range(n_fixed, n_fixed + n)))
 
 
 @lru_cache(maxsize=1 << 15)

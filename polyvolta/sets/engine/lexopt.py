@@ -268,8 +268,8 @@ class _Search:
                 context.along = [context.lines]
                 return [(context, [tuple([c // r[0] for c in r[self.base :]]) for r in rows[: self.n_wanted]])]
             cuts += 1
-            if cuts == _LONG and self.otherwise:
-                pieces, self.otherwise = self.otherwise(), None
+            if cuts == _LONG and (ask := self.otherwise):
+                self.otherwise, pieces = None, ask()
                 if pieces is not None:
                     raise Answered(pieces)
             if cuts % _PATIENCE == 0 and self.system.barren(context, ()):

@@ -403,8 +403,7 @@ def as_affs(self: Map) -> tuple[Aff, ...]:
 
 
 def _difference(self: Map) -> list[tuple[Space, tuple, Tuple]]:
-    """Per part its space, the conjuncts over (params, in, out, out - in), and the tuple of the difference."""
-    n_par = len(self.param_names)
+    """Per part that has differences its space, the conjuncts, and the tuple of the difference."""
     found = []
     for space, cs in self.parts:
         n = space.n_in
@@ -419,15 +418,8 @@ def _difference(self: Map) -> list[tuple[Space, tuple, Tuple]]:
                 where=f"inputs: {space.inp}\noutputs: {space.out}",
                 hint="rename_domain or rename_range gives them one",
             )
-        width = n_par + 3 * n
-        rows = [
-            (0, *[(k == n_par + d) - (k == n_par + n + d) + (k == n_par + 2 * n + d) for k in range(width)])
-            for d in range(n)
-        ]
-        knife = cj.normalise(width, (), rows, ())
-        both = conjoin_all((cj.reindex(c, width, tuple(range(n_par + 2 * n))) for c in cs), [cj.sure(knife)])
         target = space.out if space.source.key == space.out.key else flat(space.out)
-        found.append((space, both, renamed(target, (f"d{d}" for d in range(n)))))
+        found.append((space, cs, renamed(target, (f"d{d}" for d in range(n)))))
     return found
 
 
@@ -449,8 +441,8 @@ def deltas(self: Map) -> Set:
 
     n_par = len(self.param_names)
     parts = []
-    for space, both, out in _difference(self):
-        done = (pj.project(c, tuple(range(n_par, n_par + 2 * space.n_in))) for c in both)
+    for _, cs, out in _difference(self):
+        done = (pj.differences(c, n_par) for c in cs)
         parts.append((spaced(None, out, self.param_names), tuple(c for c in done if c is not None)))
     return Set._of(self.param_names, parts)
 
@@ -462,8 +454,16 @@ def deltas_map(self: Map) -> Map:
     >>> print(Map("{ S[i] -> S[i + 3] }").deltas_map())
     { [S[i] -> S[i0]] -> S[3] : i0 = i + 3 }
     """
+    n_par = len(self.param_names)
     parts = []
-    for space, both, out in _difference(self):
+    for space, cs, out in _difference(self):
+        n, width = space.n_in, n_par + 3 * space.n_in
+        rows = [
+            (0, *[(k == n_par + d) - (k == n_par + n + d) + (k == n_par + 2 * n + d) for k in range(width)])
+            for d in range(n)
+        ]
+        knife = cj.sure(cj.normalise(width, (), rows, ()))
+        both = conjoin_all((cj.reindex(c, width, tuple(range(n_par + 2 * n))) for c in cs), [knife])
         wrapped = Tuple(None, space.dims, space)
         parts.append((spaced(wrapped, out, self.param_names), both))
     return self._of(self.param_names, parts)
