@@ -16,6 +16,7 @@ from ..conjuncts import conjunct as cj
 from ..conjuncts.conjunct import Conjunct, Row, lifted, moved_divs, shared_divs
 from ..conjuncts.implies import subtract
 from ..conjuncts.project import prune, with_known_divs
+from ..engine import integer
 from ..engine.rows import combine, dot, negate, replaced
 from ..hulls.coalesce import plainly_coalesced
 
@@ -185,9 +186,13 @@ def _compared(both: Conjunct, point: Row, divs: Divs, gaps: Sequence[Row]) -> tu
             continue
         for orders, way in ((better, gap), (rest, negate(gap))):
             strict = (way[0] - 1, *way[1:])
-            if (k == first and way == (gap if found[k] > 0 else negate(gap))) or _narrowed(both, divs, [], [strict]):
+            if (k == first and way == (gap if found[k] > 0 else negate(gap))) or _occurs(both, divs, [], [strict]):
                 orders.append(([*alike], [strict]))
         alike.append(gap)
+        if k == len(gaps) - 1:
+            if not _occurs(both, divs, [gap], []):
+                return better, rest
+            break
         narrowed = _narrowed(both, divs, [gap], [])
         if narrowed is None:
             return better, rest
@@ -203,6 +208,15 @@ def _add_rest(orders: list[Order], alike: list[Row]) -> None:
         orders[-1] = alike[:-1], [(const + 1, *strict)]
     else:
         orders.append((alike, []))
+
+
+def _occurs(c: Conjunct, divs: Divs, eqs: Sequence[Row], ineqs: Sequence[Row]) -> bool:
+    """Whether a conjunct has a point where more rows hold: without a normal form if they have no divs of their own."""
+    if divs:
+        return _narrowed(c, divs, eqs, ineqs) is not None
+    gap = (0,) * len(c.divs)
+    eqs, ineqs = ([(*r, *gap) for r in rows] for rows in (eqs, ineqs))
+    return not integer.is_empty(c.n + len(gap), [*c.eqs, *eqs], [*c.all_ineqs(), *ineqs])
 
 
 def _narrowed(c: Conjunct, divs: Divs, eqs: Sequence[Row], ineqs: Sequence[Row]) -> Conjunct | None:
