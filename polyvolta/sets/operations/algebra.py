@@ -172,10 +172,16 @@ def covered(c: Conjunct, others: Sequence[Conjunct]) -> bool:
     for knife in knives:
         if implied(c, knife):
             return True
-    left = [c]
-    for knife in knives if len(knives) > 1 else ():
-        left = [piece for rest in left for piece in subtract_conjunct(rest, knife)]
-    return all(piece.is_empty for piece in left)
+    if len(knives) < 2:
+        return c.is_empty
+    left = [(c, 0)]  # pieces, and how many of the knives have been at them; the first that is left at the end says no
+    while left:
+        piece, k = left.pop()
+        if k < len(knives):
+            left += [(p, k + 1) for p in subtract_conjunct(piece, knives[k])]
+        elif not piece.is_empty:
+            return False
+    return True
 
 
 def is_equal(self: R, other: R | RationalSet) -> bool:
