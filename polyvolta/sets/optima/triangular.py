@@ -52,6 +52,9 @@ def optimum(
 
     >>> optimum(2, 1, (), ((0, -1, 0, 1), (0, 0, -1, 2)), (), 1, -1)[0].values  # x >= a, 2x >= b: where a is greater
     ((0, 1, 0, 0),)
+    >>> (piece,) = optimum(1, 2, (), ((0, 0, 1, 0), (0, 0, -1, 4), (0, 1, 0, -4)), (), 2, 1)  # 0 <= x <= 4y <= a
+    >>> piece.divs, piece.values  # y is floor(a/4) at most
+    (((4, (0, 1)),), ((0, 0, 4), (0, 0, 1)))
     >>> optimum(1, 2, (), ((0, 0, 2, -3),), (), 2, -1) is None  # unbounded
     True
     """
