@@ -1,7 +1,7 @@
 """Unions of boxes: what intervals alone say of pieces whose bounds are numbers, before any row is looked at.
 
-Here a box is a piece each of whose rows bounds one dimension by a number, with two integers at least in each dimension.
-Whether two boxes are one, and mostly that no conjunct is the union of two, are comparisons of numbers.
+Here a box is a piece each of whose rows bounds one dimension by a number. Whether two boxes are one, and mostly that no
+conjunct is the union of two, are comparisons of numbers.
 """
 
 from __future__ import annotations
@@ -26,24 +26,22 @@ def box(n: int, eqs: Sequence[Row], ineqs: Sequence[Row]) -> Box | None:
     >>> [box(c.n, c.eqs, c.ineqs) for c in cs]
     [((0, 9), (3, inf)), None]
     """
-    if eqs or (ineqs and len(ineqs[0]) > 1 + n):
-        return None
     lows: list[float] = [-inf] * n
     highs: list[float] = [inf] * n
-    for row in ineqs:
-        unit = row[1:]
-        if unit.count(0) != n - 1:
-            return None
-        if 1 in unit:
-            at = unit.index(1)
-            lows[at] = max(lows[at], -row[0])
-        elif -1 in unit:
-            at = unit.index(-1)
-            highs[at] = min(highs[at], row[0])
-        else:
-            return None
+    for rows, both in ((eqs, True), (ineqs, False)):
+        for row in rows:
+            unit = row[1:]
+            if unit.count(0) != len(unit) - 1:
+                return None
+            sign = 1 if 1 in unit else -1
+            if sign not in unit or (at := unit.index(sign)) >= n:
+                return None
+            if both or sign > 0:
+                lows[at] = max(lows[at], -sign * row[0])
+            if both or sign < 0:
+                highs[at] = min(highs[at], -sign * row[0])
     for low, high in zip(lows, highs, strict=True):
-        if low >= high:
+        if low > high:
             return None
     return tuple(zip(lows, highs, strict=True))
 
@@ -96,20 +94,22 @@ def apart(a: Box, b: Box) -> bool:
     """Whether it is plain that no conjunct without floors is the union: an integer point z of neither is between both.
 
     Where B goes beyond A by two in dimension k, and A beyond B in another one l, take p in A and q in B that in these
-    are at the end of the shorter box and two beyond it, and in others an even number apart: both boxes have an even and
-    an odd number there. In the middle z is beyond A in k and beyond B in l. Where they lie apart in one dimension, take
-    p and q next to the gap there, an even number apart. A False says nothing.
+    are at the end of the shorter box and two beyond it, and in others an even number apart, as there are unless each is
+    one number. In the middle z is beyond A in k and beyond B in l. Where there are numbers between both in a dimension,
+    take points next to them there, an even number apart. A False says nothing.
     """
     beyond_a = beyond_b = 0
+    between = False
     for k, ((low, high), (least, most)) in enumerate(zip(a, b, strict=True)):
-        if low > most + 1 or least > high + 1:
-            return True
+        if low == high != least == most:
+            return False
+        between = between or low > most + 1 or least > high + 1
         if most > high + 1 or least < low - 1:
             beyond_a |= 1 << k
         if high > most + 1 or low < least - 1:
             beyond_b |= 1 << k
     both = beyond_a | beyond_b
-    return bool(beyond_a and beyond_b and both & (both - 1))
+    return between or bool(beyond_a and beyond_b and both & (both - 1))
 
 
 def fixed(found: Sequence[Box | None]) -> bool:
@@ -144,9 +144,10 @@ def _holds(c: Box, point: Sequence[float]) -> bool:
 
 def _conjunct(own: Box) -> Conjunct:
     """The conjunct that a box is."""
-    rows, n = [], len(own)
+    eqs, ineqs, n = [], [], len(own)
     for k, (low, high) in enumerate(own):
         for sign, bound in ((1, low), (-1, high)):
             if abs(bound) != inf:
+                rows = eqs if low == high else ineqs
                 rows.append((-sign * int(bound), *(0,) * k, sign, *(0,) * (n - k - 1)))
-    return cj.sure(cj.normalise(n, (), (), rows))
+    return cj.sure(cj.normalise(n, (), eqs, ineqs))
