@@ -52,9 +52,23 @@ def of_conjunct(c: Conjunct) -> Box | None:
 
 
 def joined(pieces: Sequence[Conjunct]) -> tuple[Conjunct, ...]:
-    """The pieces, and of those that are boxes fewer: one for two that are a box. A few comparisons for each pair."""
+    """The pieces, and of those that are boxes fewer: one for two that are a box. A few comparisons for each pair.
+
+    Neighbours along the last dimension are one first, where the boxes are taken in the order of their least corners;
+    then rows of them are, and layers of rows. This is done where the order at hand makes more of them.
+    """
+    known = [(of_conjunct(c), c) for c in pieces]
+    found = _joined(known)
+    if len(found) > 2 and len(found) < len(pieces):
+        least = _joined(sorted(known, key=lambda one: one[0] or ()))
+        found = min(found, least, key=len)
+    return tuple([c or _conjunct(own or ()) for own, c in found])
+
+
+def _joined(pieces: Sequence[tuple[Box | None, Conjunct]]) -> list[tuple[Box | None, Conjunct | None]]:
+    """Boxes, with the conjuncts that are known of them, and the other pieces."""
     done: list[tuple[Box | None, Conjunct | None]] = []
-    todo = [(of_conjunct(c), c) for c in reversed(pieces)]
+    todo: list[tuple[Box | None, Conjunct | None]] = [*reversed(pieces)]
     while todo:
         spend()
         own, c = todo.pop()
@@ -67,7 +81,7 @@ def joined(pieces: Sequence[Conjunct]) -> tuple[Conjunct, ...]:
                 break
         else:
             done.append((own, c))
-    return tuple([c or _conjunct(own or ()) for own, c in done])
+    return done
 
 
 def union(a: Box, b: Box) -> Box | None:
