@@ -57,7 +57,11 @@ def joined(pieces: Sequence[Conjunct]) -> tuple[Conjunct, ...]:
     Neighbours along the last dimension are one first, where the boxes are taken in the order of their least corners;
     then rows of them are, and layers of rows. This is done where the order at hand makes more of them.
     """
+    if len(pieces) < 2:
+        return tuple(pieces)
     known = [(of_conjunct(c), c) for c in pieces]
+    if sum([own is not None for own, _ in known]) < 2:
+        return tuple(pieces)
     found = _joined(known)
     if len(found) > 2 and len(found) < len(pieces):
         least = _joined(sorted(known, key=lambda one: one[0] or ()))
@@ -141,8 +145,13 @@ def fixed(found: Sequence[Box | None]) -> bool:
 
 def settled(pieces: Sequence[Conjunct]) -> bool:
     """Whether all pieces are boxes, no conjunct is the union of two, and none can be widened."""
-    found = [own for c in pieces if (own := of_conjunct(c))]
-    return len(found) == len(pieces) and all(apart(a, b) for a, b in combinations(found, 2)) and fixed(found)
+    found: list[Box] = []
+    for c in pieces:
+        own = of_conjunct(c)
+        if own is None:
+            return False
+        found.append(own)
+    return all(apart(a, b) for a, b in combinations(found, 2)) and fixed(found)
 
 
 def _around(a: Box, b: Box) -> list[tuple[float, float]]:
