@@ -191,7 +191,13 @@ class Member:
 
     def holds(self, point: Row) -> bool:
         """Whether a point (1, x, q), with the values of the divs, satisfies its rows."""
-        return not any(dot(r, point) for r in self.eqs) and all(dot(r, point) >= 0 for r in self.ineqs)
+        for r in self.eqs:
+            if dot(r, point):
+                return False
+        for r in self.ineqs:
+            if dot(r, point) < 0:
+                return False
+        return True
 
     def values(self, row: Row) -> list[int]:
         """What a row is at the known points."""

@@ -6,7 +6,7 @@ is a list of pieces: on a domain of parameters, each `x_i` is an affine form of 
 / den)`.
 
 The lexicographic dual simplex
-    Variables are forms of k nonnegative integer *columns*; one row per x_i (the objective rows) and one per
+    Variables are forms of k nonnegative integer *columns*; one row per free t (the objective rows) and one per
     constraint. A row `[den, M, a1, ..., ak, const, params, divs]` says `den * v = M*big + sum aj * column_j
     + C(p)`; its constant is a symbol, the affine form C of the context. Every column, read down the
     objective rows, starts with a positive entry. So with all columns at 0 the objective is least, and this
@@ -36,8 +36,8 @@ Telling
     A div stands for what a cut needed, and a chain of cuts makes floors of floors. In one parameter the
     leaves are known point by point (`progressions`), and are told anew where that is shorter (`periodic`).
 
-Equalities are solved beforehand over the integers (`parametric`): x becomes a form of fewer free t, and the
-objective rows keep the lexicographic meaning whatever was eliminated.
+Equalities are solved beforehand over the integers (`parametric`): x becomes a form of fewer free t, which are
+chosen such that their lexicographic order is that of x. Where nothing is eliminated, they are x.
 """
 
 from __future__ import annotations
@@ -239,7 +239,7 @@ class _Search:
     """The lexicographic dual simplex over the tree of contexts."""
 
     def __init__(self, system: System, n_wanted: int, otherwise: Otherwise | None) -> None:
-        self.system, self.n, self.n_wanted, self.otherwise = system, system.n, n_wanted, otherwise
+        self.system, self.n, self.n_wanted, self.otherwise = system, len(system.lead), n_wanted, otherwise
         self.rows = system.tableau()
         self.base = len(self.rows[0]) - system.context.n - 1 if self.rows else 2  # where the constants begin
 
@@ -266,7 +266,8 @@ class _Search:
                 if any(row[1] for row in rows[: self.n]):
                     return []
                 context.along = [context.lines]
-                return [(context, [tuple([c // r[0] for c in r[self.base :]]) for r in rows[: self.n_wanted]])]
+                found = [tuple([c // r[0] for c in r[self.base :]]) for r in rows[: self.n]]
+                return [(context, [self.system.value(i, found, context.n + 1) for i in range(self.n_wanted)])]
             cuts += 1
             if cuts == _LONG and (ask := self.otherwise):
                 self.otherwise, pieces = None, ask()
@@ -371,7 +372,8 @@ class _Search:
     def _check_bounded(self, rows: list[list[int]], context: Context) -> None:
         """Raise `Unbounded` when an objective goes with M and its slice has an integer point."""
         slices = []
-        for form, row in zip(self.system.forms, rows, strict=False):
+        n = self.system.n
+        for k, row in zip(self.system.lead, rows, strict=False):
             if row[1]:
                 if not self.system.barren(context, slices):
                     raise Unbounded(
@@ -382,9 +384,8 @@ class _Search:
             value = row[self.base :]
             if any(c % row[0] for c in value):
                 return
-            form = (*form, *[0] * (len(value) + self.n - len(form)))
-            rest = [a - c // row[0] for a, c in zip(form[self.n + 1 :], value[1:], strict=True)]
-            slices.append((form[0] - value[0] // row[0], *form[1 : self.n + 1], *rest))
+            const, *rest = (-c // row[0] for c in value)
+            slices.append((const, *[int(j == k) for j in range(1, n + 1)], *rest))
 
 
 def _merged(left: list, right: list, last: tuple[Row, Row]) -> list:

@@ -7,12 +7,13 @@ parameters must satisfy `C = g*floor(C/g)`. An equality without variables is a f
 kept by the context. So are the cheap consequences that save splits later: what opposite bounds of one form
 say (`l <= x <= u` needs `l <= u`) and the range of each parameter over the whole system.
 
-The variables remain affine *forms* of the free t. These forms are the rows whose lexicographic order counts.
+The variables remain affine *forms* of the free t, whose lexicographic order counts. At last the t are chosen such that
+they have the order of the forms: each form speaks of one t at most that those before it lack.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from . import integer
 from .context import Context
@@ -36,6 +37,7 @@ class System:
         self.n, self.eqs, self.ineqs = n_var, eqs, ineqs
         width = 1 + n_var + n_param + len(divs)
         self.forms: list[Row] = [tuple([int(j == i + 1) for j in range(width)]) for i in range(n_var)]
+        self.lead: list[int] = []  # the columns of the free t, in the order that counts
         self.context = Context(n_param)
         self.context.points.append(tuple(point[:n_param]))
         for den, row in divs:
@@ -70,6 +72,7 @@ class System:
             given=self._lifted(context.ineqs + context.bounds),
         )
         self.ineqs = [r for r, g in zip(self.ineqs, gone, strict=True) if not g]
+        self._order()
 
     def _lifted(self, rows: Sequence[Row]) -> list[Row]:
         """Rows of the context as rows of the problem."""
@@ -121,6 +124,34 @@ class System:
                     self.context.restrict(tuple(gap), equality=True)
             self._map(lambda r, k=k, image=image: replaced(r, k, image))
 
+    def _order(self) -> None:
+        """Choose the free t such that their lexicographic order is that of the forms.
+
+        Euclid's algorithm on the columns leaves each form one t at most that those before it lack, with a positive
+        coefficient; where that is 1, the form is this t. So i = N + 2 + 8k is told by k: at i <= M the form is an
+        integer where k is none, and a cut of what comes after it, made first, would be a floor of floors.
+        """
+        free = [j for j in range(1, self.n + 1) if any(f[j] for f in self.forms)]
+        for i in range(self.n):
+            while len(own := [j for j in free if self.forms[i][j]]) > 1:
+                k = min(own, key=lambda j: abs(self.forms[i][j]))
+                self._turn(i, k, own)
+            if own:
+                self._turn(i, own[0], range(len(self.forms[i])))
+                free.remove(own[0])
+                self.lead.append(own[0])
+
+    def _turn(self, i: int, k: int, columns: Iterable[int]) -> None:
+        """Make a form's coefficient of t_k positive, those of some columns at most half of it: t_k takes the rest."""
+        row = self.forms[i]
+        size, sign = abs(row[k]), 1 if row[k] > 0 else -1
+        image = [0] * len(row)
+        for j in columns:
+            image[j] = -sign * ((2 * row[j] + size) // (2 * size))
+        image[k] = sign
+        if any(v for j, v in enumerate(image) if j != k) or sign < 0:
+            self._map(lambda r: replaced(r, k, image))
+
     def _map(self, change: Callable[[Row], Row]) -> None:
         """Rewrite all rows."""
         self.eqs, self.ineqs = list(map(change, self.eqs)), list(map(change, self.ineqs))
@@ -149,18 +180,25 @@ class System:
         context.count()
 
     def tableau(self) -> list[list[int]]:
-        """The rows of `lexopt`: a lexicographically positive column t' = +-t + M for every t that is left."""
+        """The rows of `lexopt`: a column t' = t + M for every t that is left, in the order that counts."""
         n = self.n
-        columns = []
-        for j in range(1, n + 1):
-            lead = next((f[j] for f in self.forms if f[j]), 0)
-            if lead:
-                columns.append((j, 1 if lead > 0 else -1))
+        width = 1 + n + self.context.n
+        units = [tuple([int(j == k) for j in range(width)]) for k in self.lead]
         rows = []
-        for row in (*self.forms, *self.ineqs):
-            entries = [row[j] * s for j, s in columns]
+        for row in (*units, *self.ineqs):
+            entries = [row[j] for j in self.lead]
             rows.append([1, -sum(entries), *entries, row[0], *row[n + 1 :]])
         return rows
+
+    def value(self, i: int, values: Sequence[Row], width: int) -> Row:
+        """The value of a variable, a row over (const, params, divs) of this width, where the t have some values."""
+        form = self.forms[i]
+        rest = form[self.n + 1 :]
+        out = [form[0], *rest, *[0] * (width - 1 - len(rest))]
+        for k, value in zip(self.lead, values, strict=True):
+            if form[k]:
+                out = [x + form[k] * v for x, v in zip(out, value, strict=True)]
+        return tuple(out)
 
     def barren(self, context: Context, slices: Sequence[Row]) -> bool:
         """Whether no parameters of the context have an integer solution (on the slices)."""

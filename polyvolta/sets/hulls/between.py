@@ -157,8 +157,10 @@ def further(a: Member, b: Member, near: Iterable[Row] = ()) -> bool:
             for m, other in ((a, b), (b, a)):
                 spend()
                 rows = [(dot(r, z), m.values(r)) for r in (*other.statements, *a.frame.given)]
-                if any(_meets([(v, values[k]) for v, values in rows]) for k in range(min(len(m.points), LINES))):
-                    return True
+                failing = [(v, values) for v, values in rows if v < 0]  # a line that meets the other mends these
+                for k in range(min(len(m.points), LINES)):
+                    if all(values[k] < v for v, values in failing) and _meets([(v, vs[k]) for v, vs in rows]):
+                        return True
     return False
 
 

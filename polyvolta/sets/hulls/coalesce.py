@@ -32,7 +32,7 @@ from ..conjuncts.implies import subtract
 from ..conjuncts.project import prune, with_known_divs
 from ..engine.rows import Row, negate
 from ..errors import BudgetExceeded
-from . import between, joint
+from . import between, boxes, joint
 from .covering import covers, valid_rows, wrapped
 from .gist import irredundant
 from .parting import parting, settled, unsaid
@@ -125,8 +125,11 @@ class _Ended(Exception):
 @lru_cache(maxsize=1 << 10)
 def _coalesced(pieces: tuple[Conjunct, ...]) -> tuple[Conjunct, ...]:
     """See `coalesce_conjuncts`; what a budget ends is not kept."""
+    pieces = boxes.joined(pieces)
     if len(pieces) == 1:
         return () if pieces[0].is_empty else pieces
+    if boxes.settled(pieces):
+        return pieces
     done: list[_Piece] = []
     todo: list[_Piece] = []
     try:
@@ -147,7 +150,7 @@ def _searched(pieces: tuple[Conjunct, ...], done: list[_Piece], todo: list[_Piec
         done[:] = [p for p in done if p.conjunct is not None]
         strided = [p for p in done if any(any(r[1 + frame.n :]) for r in p.member.eqs)]
         pair = _fusible(strided, tried, _fuse_by_strides)
-        if pair is None and len(done) > 2 and not _parted_all(frame, done):
+        if pair is None and len(done) > 2 and not boxes.fixed([p.box for p in done]) and not _parted_all(frame, done):
             fewer = _widened(tuple([p.told for p in done]))
             if fewer is not None:
                 pieces, new = fewer, 1
@@ -245,6 +248,11 @@ class _Piece:
         """The piece on its own, whether it has a point or not."""
         return self._known or self.conjunct or cj.nothing(self.member.frame.n)
 
+    @cached_property
+    def box(self) -> boxes.Box | None:
+        """The box that it is; None, too, where there are floors."""
+        return boxes.box(self.member.frame.n, self.member.eqs, self.member.ineqs)
+
     def apart(self, other: _Piece, floors: bool = False) -> bool:
         """Whether two parallel rows have room between them; with `floors`, room for a multiple of a divisor, too."""
         least, gap, base = other.member.least, max(self.stride, other.stride), self.member.frame.n
@@ -287,6 +295,8 @@ class _Piece:
         if self.apart(other):
             return True
         found = self._gaps.get(other)
+        if found is None and self.box and other.box and boxes.apart(self.box, other.box):
+            found = self._gaps[other] = other._gaps[self] = True
         if found is None:
             opened = unsaid(self.member, other.member)
             if settled(self.member, other.member, opened):

@@ -30,6 +30,7 @@ from ..conjuncts.project import prune, with_known_divs
 from ..engine import cone
 from ..engine.rows import Row, combine, dot, negate, normal_ineq, substitute_all
 from ..errors import BudgetExceeded
+from . import boxes
 from .coalesce import coalesce_conjuncts
 from .parting import several
 
@@ -202,7 +203,7 @@ def _floors(row: Row, n: int) -> list[int]:
 
 
 def _simple(cs: list[Conjunct], *, shift: bool) -> Conjunct:
-    cs = [p for c in cs for p in with_known_divs(c) if not p.is_empty]
+    cs = list(boxes.joined([p for c in cs for p in with_known_divs(c) if not p.is_empty]))
     whole = _merged(cs) if len(cs) > 1 else None
     if whole is not None:
         return _joined(_affine(cs), whole) if shift else whole

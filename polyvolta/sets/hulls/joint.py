@@ -104,13 +104,13 @@ def _hulls(a: Conjunct, b: Conjunct, near: tuple[Walked, Walked] = NOTHING) -> I
         r for r in valid_rows(frame, p, q, {*cuts_p, *cuts_q}).statements if any(r[k] for k in apart) or not any(r[1:])
     ]
     dims = [k for k in active if k <= frame.n]
-    points += (*p.points, *q.points)
     for columns in (dims, active) if len(dims) < len(active) else (active,):
         eqs, ineqs = _hull(frame.width, columns, active, corners)
         hull = Member(frame, eqs, (*ineqs, *idle))
         hull.points += [x for x in points if hull.holds(x)]
         if not all(p.holds(x) or q.holds(x) for x in hull.points):
             continue
+        hull.points += (*p.points, *q.points)
         open_p, open_q = ([r for r in m.statements if not hull.implies(r, False)] for m in (p, q))
         if covers(hull, open_q, open_p):
             found = frame.conjunct(hull.eqs, hull.ineqs)

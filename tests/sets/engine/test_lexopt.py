@@ -212,3 +212,13 @@ def test_more_residues_than_are_listed(problem):
     steps = range(-150, 151, 7) if n_param == 1 else range(-40, 41, 8)
     for params in product(steps, repeat=n_param):
         assert optima(pieces, params) == least_of_two(ineqs, params)
+
+
+def test_a_multiple_is_told_by_what_it_is_a_multiple_of():
+    """i = n + 8k <= m and the greatest 2j <= 3i - n: a cut of j before one of k made a floor of a floor."""
+    rows = [(0, 0, 1, -1, 0, 0), (0, -1, 0, 3, -2, 0)]
+    (piece,) = lexmax(2, 3, [(0, 1, 0, -1, 0, 8)], rows, (), 2)
+    assert len(piece.divs) == 1
+    for n, m in product(range(-12, 12), repeat=2):
+        i = max(i for i in range(m - 8, m + 1) if (i - n) % 8 == 0)
+        assert optima([piece], (n, m)) == [(i, (3 * i - n) // 2)]

@@ -1,0 +1,101 @@
+"""What intervals say of unions of boxes, against convex hulls by isl and what rows say without them."""
+
+from __future__ import annotations
+
+import random
+from itertools import pairwise, product
+
+import islpy as isl
+import pytest
+
+from polyvolta.sets import Set
+from polyvolta.sets.hulls import boxes
+from polyvolta.sets.hulls import coalesce as coalescing
+
+
+def text(rng, n_dims):
+    """A box, some of whose dimensions are one number or have no bound on a side."""
+    rows = []
+    for x in "ijk"[:n_dims]:
+        low = rng.randint(0, 4)
+        high = low + rng.choice([0, 0, 1, 2, 3, 4])
+        rows.append(rng.choice([f"{low} <= {x} <= {high}"] * 8 + [f"{x} >= {low}", f"{x} <= {high}"]))
+    return f"[{', '.join('ijk'[:n_dims])}] : {' and '.join(rows)}"
+
+
+def box(text):
+    return boxes.of_conjunct(Set(f"{{ {text} }}").parts[0][1][0])
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_two_boxes_are_one_or_have_a_point_of_neither_between(seed):
+    rng = random.Random(seed)
+    seen = {"one": 0, "apart": 0}
+    for _ in range(150):
+        n_dims = rng.choice([1, 2, 3])
+        texts = [text(rng, n_dims), text(rng, n_dims)]
+        union = Set(f"{{ {'; '.join(texts)} }}")
+        a, b = map(box, texts)
+        both = boxes.union(a, b)
+        if both is not None:
+            fused = union._of((), [(union.space, boxes.joined(union.parts[0][1]))])
+            assert len(fused.pieces) == 1 and fused.is_equal(union)
+            assert box(str(fused)[2:-2]) == both
+            seen["one"] += 1
+        if boxes.apart(a, b):
+            theirs = isl.Set(str(union))
+            assert both is None and not isl.Set.from_basic_set(theirs.convex_hull()).is_subset(theirs)
+            seen["apart"] += 1
+    assert min(seen.values()) > 30
+
+
+def test_two_layers_are_not_told_apart():
+    layers = "{ [i, j] : 4 <= i <= 6 and j = 3; [i, j] : i = 1 and j = 2 }"
+    assert not boxes.apart(*[box(t) for t in layers[2:-2].split("; ")])
+    assert boxes.apart(box("[i, j] : 4 <= i <= 6 and j = 3"), box("[i, j] : 1 <= i <= 2 and 2 <= j <= 3"))
+    squares = (
+        "[i, j] : 0 <= i <= 3 and 0 <= j <= 4",
+        "[i, j] : 0 <= i <= 4 and 0 <= j <= 3",
+    )
+    assert not boxes.apart(*map(box, squares))  # a square without a corner
+    assert len(Set(f"{{ {'; '.join(squares)} }}").coalesce().pieces) == 1
+
+
+@pytest.mark.parametrize(
+    ("rows", "found"),
+    [("i = 3 and j <= 2", ((3, 3), (-boxes.inf, 2))), ("i <= j", None), ("i mod 2 = 0", None), ("2i + 3j = 1", None)],
+)
+def test_boxes_are_bounded_by_numbers(rows, found):
+    assert box(f"[i, j] : {rows}") == found
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_box_that_was_cut_is_one_again(seed):
+    """64 cells in any order: where neighbours were one as they came, 16 were left of them."""
+    rng = random.Random(seed)
+    cuts = [sorted({0, 20, *rng.sample(range(1, 20), 3)}) for _ in range(3)]
+    cells = [
+        " and ".join(f"{low} <= {x} < {high}" for x, (low, high) in zip("ijk", cell, strict=True))
+        for cell in product(*[list(pairwise(c)) for c in cuts])
+    ]
+    rng.shuffle(cells)
+    union = Set(f"{{ {'; '.join(f'[i, j, k] : {c}' for c in cells)} }}")
+    fused = union.coalesce()
+    assert fused.is_equal(union) and fused.is_equal(union.simple_hull())
+    assert len(fused.pieces) == 1
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_as_few_as_without_intervals(seed, monkeypatch):
+    """What intervals say is no reason for more pieces."""
+    rng = random.Random(seed)
+    texts = []
+    for _ in range(12):
+        n_dims = rng.choice([1, 2, 2, 3])
+        texts.append(f"{{ {'; '.join(text(rng, n_dims) for _ in range(rng.randint(2, 6)))} }}")
+    fewer = [Set(t).coalesce() for t in texts]
+    monkeypatch.setattr(boxes, "box", lambda *_: None)
+    coalescing._coalesced.cache_clear()
+    for t, mine in zip(texts, fewer, strict=True):
+        assert mine.is_equal(Set(t))
+        assert len(mine.pieces) <= len(Set(t).coalesce().pieces)
