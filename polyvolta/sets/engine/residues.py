@@ -9,7 +9,7 @@ its constant is the row at the base. With one t left, a question is one of inter
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from math import gcd
 
 from ..budgets import spend
@@ -79,19 +79,43 @@ class Residues:
 
     def find(self, eqs: Sequence[Row], ineqs: Sequence[Row], sample: Sampler) -> Point | None:
         """A point that satisfies the rows, or None; exact. `sample` answers for what several t are in."""
-        rows = [*ineqs, *eqs, *map(negate, eqs)]
-        slopes = [tuple([dot(row[1:], step) for step in self.steps]) for row in rows]
-        fixed = [row for row, a in zip(rows, slopes, strict=True) if not any(a)]
-        moving = [(row, a) for row, a in zip(rows, slopes, strict=True) if any(a)]
+        for base, rows in self._above([*ineqs, *eqs, *map(negate, eqs)]):
+            t = _solution(len(self.steps), rows, sample)
+            if t is not None:
+                return self._at(base, t)
+        return None
+
+    def spanning(self, ineqs: Sequence[Row]) -> Iterator[Point]:
+        """Points that satisfy the rows, and lie in no affine space that some other does not; of one step at most.
+
+        >>> list(Residues([(0, 0), (1, 0)], [(0, 2)]).spanning([(0, 0, 1), (5, -9, -1)]))
+        [(0, 0), (0, 2)]
+        """
+        for base, rows in self._above(ineqs):
+            if not self.steps:
+                yield base
+                continue
+            low, high = _interval(rows)
+            t = low if low is not None else high or 0
+            if low is None or high is None or low <= high:
+                yield self._at(base, (t,))
+            if low is None or high is None or low < high:
+                yield self._at(base, (t + 1 if high is None or t < high else t - 1,))
+
+    def _above(self, ineqs: Sequence[Row]) -> Iterator[tuple[Point, list[Row]]]:
+        """The bases that satisfy the rows which do not depend on t, each with the other rows as rows of t."""
+        slopes = [tuple([dot(row[1:], step) for step in self.steps]) for row in ineqs]
+        fixed = [row for row, a in zip(ineqs, slopes, strict=True) if not any(a)]
+        moving = [(row, a) for row, a in zip(ineqs, slopes, strict=True) if any(a)]
         spend(1 + len(self.bases) // 4)
         for base in self.bases:
             if all(evaluate(row, base) >= 0 for row in fixed):
                 spend(1 + len(moving) // 8)
-                t = _solution(len(self.steps), [(evaluate(row, base), *a) for row, a in moving], sample)
-                if t is not None:
-                    moves = [[t_j * x for x in step] for t_j, step in zip(t, self.steps, strict=True)]
-                    return tuple(map(sum, zip(base, *moves, strict=True)))
-        return None
+                yield base, [(evaluate(row, base), *a) for row, a in moving]
+
+    def _at(self, base: Point, t: Point) -> Point:
+        moves = [[t_j * x for x in step] for t_j, step in zip(t, self.steps, strict=True)]
+        return tuple(map(sum, zip(base, *moves, strict=True)))
 
 
 def _values(row: Row, bases: Sequence[Point]) -> Sequence[int]:
@@ -128,15 +152,21 @@ def _solution(n: int, rows: Sequence[Row], sample: Sampler) -> Point | None:
     """An integer point of a few inequalities: an interval, as a rule."""
     if n != 1:
         return sample(n, (), rows)
+    low, high = _interval(rows)
+    if low is None:
+        return (0 if high is None else min(high, 0),)
+    return (low,) if high is None or low <= high else None
+
+
+def _interval(rows: Sequence[Row]) -> tuple[int | None, int | None]:
+    """The least and the greatest integer that satisfies rows of one variable, None where there is no end."""
     low, high = None, None
     for c, a in rows:
         if a > 0:
             low = -(c // a) if low is None else max(low, -(c // a))
         else:
             high = c // -a if high is None else min(high, c // -a)
-    if low is None:
-        return (0 if high is None else min(high, 0),)
-    return (low,) if high is None or low <= high else None
+    return low, high
 
 
 def resolved(
@@ -215,15 +245,40 @@ def search(n: int, ineqs: Sequence[Row], tab: Tableau, sample: Sampler) -> tuple
     >>> search(2, rows, tab, sample)
     (True, (-26, -9))
     """
-    order, divs, rest = defined(n, ineqs)
-    if not divs:
-        return False, None
-    rows = [(r[0], *[r[1 + k] for k in order]) for r in rest]
-    found = resolved(tab, order[: n - len(divs)], divs, [(False, r) for r in rows])
+    found, rows, places = _points(n, ineqs, tab)
     if found is None or (len(found.steps) > 1 and len(found.bases) > 100):
         return False, None
     point = found.find((), rows, sample)
-    return True, None if point is None else tuple([point[order.index(k)] for k in range(n)])
+    return True, None if point is None else tuple([point[k] for k in places])
+
+
+def spanning(n: int, ineqs: Sequence[Row], tab: Tableau) -> Iterator[Point] | None:
+    """Points that lie in no affine space that does not hold them all; None where this does not tell. See `search`.
+
+    >>> rows = (0, 1, -3), (2, -1, 3), (-1, 3, -9), (1, -3, 9), (9, 0, -1), (9, 0, 1)  # q = floor(x/3), 3x - 9q = 1
+    >>> tab = Tableau(2)
+    >>> for row in rows:
+    ...     tab.add_ineq(row)
+    >>> list(spanning(2, rows, tab))
+    []
+    """
+    found, rows, places = _points(n, ineqs, tab)
+    if found is None or len(found.steps) > 1:
+        return None
+    return (tuple([point[k] for k in places]) for point in found.spanning(rows))
+
+
+def _points(n: int, ineqs: Sequence[Row], tab: Tableau) -> tuple[Residues | None, list[Row], list[int]]:
+    """The points of variables and floors, if there are floors and not too many points, and rows that say which of them.
+
+    Then, for each column of the inequalities, where a point has it.
+    """
+    order, divs, rest = defined(n, ineqs)
+    places = [order.index(k) for k in range(n)]
+    if not divs:
+        return None, [], places
+    rows = [(r[0], *[r[1 + k] for k in order]) for r in rest]
+    return resolved(tab, order[: n - len(divs)], divs, [(False, r) for r in rows]), rows, places
 
 
 def defined(n: int, ineqs: Sequence[Row]) -> tuple[list[int], list[Div], list[Row]]:
