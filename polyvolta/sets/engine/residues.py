@@ -23,6 +23,7 @@ Sampler = Callable[[int, Sequence[Row], Sequence[Row]], Point | None]
 """An integer point of equalities and inequalities over so many variables, or None: `integer.sample`."""
 
 FEW = 2000  # combinations of values that are rather listed than reasoned about
+SPAN = 500  # combinations that are listed to find what all points have in common; beyond, asking for some is quicker
 MANY = 4000  # bases, with their residues, likewise
 
 
@@ -279,13 +280,13 @@ def spanning(n: int, ineqs: Sequence[Row], tab: Tableau) -> Iterator[Point] | No
     >>> list(spanning(2, rows, tab))
     []
     """
-    found, rows, places = _points(n, ineqs, tab)
+    found, rows, places = _points(n, ineqs, tab, SPAN)
     if found is None or len(found.steps) > 1:
         return None
     return (tuple([point[k] for k in places]) for point in found.spanning(rows))
 
 
-def _points(n: int, ineqs: Sequence[Row], tab: Tableau) -> tuple[Residues | None, list[Row], list[int]]:
+def _points(n: int, ineqs: Sequence[Row], tab: Tableau, few: int = FEW) -> tuple[Residues | None, list[Row], list[int]]:
     """The points of variables and floors, if there are floors and not too many points, and rows that say which of them.
 
     Then, for each column of the inequalities, where a point has it.
@@ -295,7 +296,7 @@ def _points(n: int, ineqs: Sequence[Row], tab: Tableau) -> tuple[Residues | None
     if not divs:
         return None, [], places
     rows = [(r[0], *[r[1 + k] for k in order]) for r in rest]
-    return resolved(tab, order[: n - len(divs)], divs, [(False, r) for r in rows]), rows, places
+    return resolved(tab, order[: n - len(divs)], divs, [(False, r) for r in rows], few), rows, places
 
 
 def defined(n: int, ineqs: Sequence[Row]) -> tuple[list[int], list[Div], list[Row]]:
