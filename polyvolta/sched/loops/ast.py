@@ -40,6 +40,7 @@ class AnyOf:
 
 Bound = Aff | Extreme | Choice
 Condition = tuple[Literal["ge", "eq"], Aff] | AnyOf  # e >= 0, e = 0
+FROM_ZERO: tuple[Bound, ...] = (Aff((), 0),)  # the lower bounds of most loops, one object, which printers know
 
 
 @dataclass(frozen=True, slots=True)

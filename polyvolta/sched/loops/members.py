@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from polyvolta.sched.errors import NotScannable
 from polyvolta.sched.loops.around import Around
-from polyvolta.sched.loops.ast import Ast, Condition, For
+from polyvolta.sched.loops.ast import FROM_ZERO, Ast, Condition, For
 from polyvolta.sched.loops.conditions import any_of, guarded, implied, loosened, stated
 from polyvolta.sched.loops.hoisting.needs import less, needed, needed_cases
 from polyvolta.sched.loops.rows.bounds import Bounds, constant_span, end, longest
@@ -237,6 +237,7 @@ class BandLoops(Around):
         search = writer.parted and not told
         cases = needed_cases(known.given(rows), inside.known, body, col, b.system(col)) if search else ()
         conditions += any_of([stated(known.columns, s, writer.tidy) for s in cases]) if cases else ()
+        low = FROM_ZERO if low == FROM_ZERO else low
         loop = For(name, low, high, b.step, m.unroll, less(body, conditions), self.at, k, m.coincident)
         return guarded(conditions, (loop,), self.at)
 

@@ -18,6 +18,7 @@ from polyvolta.sets.values.aff import Atom, Floor
 from polyvolta.sets.values.simplify import Range
 
 BITS = {"int": 32, "long": 64, "long long": 64, "int32_t": 32, "int64_t": 64}  # the types of loop variables
+SMALL = 2**30  # half of the range of `int`, the other half is left to the sizes
 
 
 class Loops(Protocol):
@@ -59,7 +60,7 @@ def integer_type(scan: Loops, wanted: str | None) -> str:
             hint=nearest(str(wanted), list(BITS)),
         )
     most, what = scan.largest or largest(scan)
-    if most < 2**30:
+    if most < SMALL:
         return wanted or "int"
     if most >= 2**62 or BITS.get(wanted or "long long", 64) < 64:
         fits = "64 bits" if most >= 2**62 else f"{wanted}, of 32 bits"

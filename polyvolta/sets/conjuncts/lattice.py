@@ -20,7 +20,7 @@ from itertools import compress, count
 
 from ..budgets import spend
 from ..engine.integer import Lattice, Point, pushed, sample, solve_equalities
-from ..engine.residues import defined
+from ..engine.residues import defined, spanning
 from ..engine.rows import Row, dot, evaluate, negate, normal_eq, normal_ineq, picker, replaced, substitute_all
 from ..engine.simplex import Tableau, tight_slacks
 from . import conjunct as cj
@@ -130,8 +130,18 @@ def _of_full(n: int, ineqs: list[Row]) -> Lattice | None:
     if first is None:
         return None
     moves = _moves(n, ineqs, first)
+    still = _constant(n, moves)
+    points = spanning(n, ineqs, tab) if still else None
+    if points is not None:
+        for other in points:
+            move = [y - x for x, y in zip(first, other, strict=True)]
+            if any(dot(form, move) for form in still):
+                moves.append(tuple(move))
+                still = _constant(n, moves)
+                if not still:
+                    break
+        return solve_equalities(n, [(-dot(form, first), *form) for form in still])
     while True:
-        _, still = _whole(solve_equalities(n, [(0, *d) for d in moves]))  # the forms that are constant on what is seen
         if not still:
             return everything
         form = still[0]
@@ -140,9 +150,15 @@ def _of_full(n: int, ineqs: list[Row]) -> Lattice | None:
             other = sample(n, (), (*ineqs, row))
             if other is not None:
                 moves.append(tuple([y - x for x, y in zip(first, other, strict=True)]))
+                still = _constant(n, moves)
                 break
         else:
             return of_points(n, [(-value, *form)], ineqs)
+
+
+def _constant(n: int, moves: Sequence[Row]) -> Sequence[Row]:
+    """The forms that some moves leave as they are."""
+    return _whole(solve_equalities(n, [(0, *d) for d in moves]))[1]
 
 
 def _moves(n: int, ineqs: Sequence[Row], start: Point) -> list[Row]:

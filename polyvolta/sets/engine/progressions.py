@@ -40,16 +40,15 @@ class Progressions:
     def of(cls, found: Residues) -> Progressions | None:
         """The same points; None if there are too many bases, or several t.
 
-        >>> lines = Progressions.of(Residues([(0, 0), (1, 0)], [(2, 1)]))
+        >>> lines = Progressions.of(Residues([(0, 1), (0, 0)], [(2, 1)], 2))
         >>> lines.columns, lines.step, lines.intervals
         ([(0, 1), (0, 0)], (2, 1), [(None, None), (None, None)])
         """
-        if not found.bases or len(found.steps) > 1 or len(found.bases) > MOST:
+        if not found.count or len(found.steps) > 1 or found.count > MOST:
             return None
-        columns = list(zip(*found.bases, strict=True))
         if found.steps:
-            return cls(columns, found.steps[0], [(None, None)] * len(found.bases))
-        return cls(columns, (0,) * len(columns), [(0, 0)] * len(found.bases))
+            return cls(found.columns, found.steps[0], [(None, None)] * found.count)
+        return cls(found.columns, (0,) * len(found.columns), [(0, 0)] * found.count)
 
     def __len__(self) -> int:
         return len(self.intervals)

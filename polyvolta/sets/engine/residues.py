@@ -9,7 +9,8 @@ its constant is the row at the base. With one t left, a question is one of inter
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import compress
 from math import gcd
 
 from ..budgets import spend
@@ -22,6 +23,7 @@ Sampler = Callable[[int, Sequence[Row], Sequence[Row]], Point | None]
 """An integer point of equalities and inequalities over so many variables, or None: `integer.sample`."""
 
 FEW = 2000  # combinations of values that are rather listed than reasoned about
+SPAN = 500  # combinations that are listed to find what all points have in common; beyond, asking for some is quicker
 MANY = 4000  # bases, with their residues, likewise
 
 
@@ -30,73 +32,113 @@ class Residues:
 
     Parameters
     ----------
-    bases, steps : integer vectors over the variables and the divs so far.
+    columns : for each of the variables and the divs so far its values at the bases.
+    steps : integer vectors over these.
+    count : the number of bases.
     """
 
-    __slots__ = ("bases", "steps")
+    __slots__ = ("columns", "count", "steps")
 
-    def __init__(self, bases: Sequence[Point], steps: Sequence[Point]) -> None:
-        self.bases, self.steps = bases, steps
+    def __init__(self, columns: Sequence[Sequence[int]], steps: Sequence[Point], count: int) -> None:
+        self.columns, self.steps, self.count = columns, steps, count
+
+    @property
+    def bases(self) -> Iterable[Point]:
+        """The bases, integer vectors over the variables and the divs so far."""
+        return zip(*self.columns, strict=True) if self.columns else [()] * self.count
 
     def with_variable(self, at: int, values: Sequence[int] | None) -> Residues:
         """The points with one more variable, which is number `at` and has one of some values, or else any.
 
-        >>> Residues([(7,)], []).with_variable(1, (0, 1)).bases, Residues([(7,)], []).with_variable(1, None).steps
+        >>> one = Residues([(7,)], [], 1)
+        >>> list(one.with_variable(1, (0, 1)).bases), one.with_variable(1, None).steps
         ([(7, 0), (7, 1)], [(0, 1)])
         """
         steps = [(*s, 0) for s in self.steps]
         if values is None:
             steps.append((*[0] * at, 1))
             values = (0,)
-        return Residues([(*b, v) for b in self.bases for v in values], steps)
+        columns = [[x for x in column for _ in values] for column in self.columns] if len(values) != 1 else self.columns
+        return Residues([*columns, [*values] * self.count], steps, self.count * len(values))
 
     def with_div(self, den: int, row: Row) -> Residues | None:
         """The points with floor(row / den) appended; None if that takes too many bases.
 
-        >>> Residues([(0,)], [(1,)]).with_div(2, (0, 1)).bases
+        >>> list(Residues([(0,)], [(1,)], 1).with_div(2, (0, 1)).bases)
         [(0, 0), (1, 0)]
         """
         steps, slopes = _gathered(self.steps, [dot(row[1:], step) for step in self.steps], den)
         period = den // gcd(den, slopes[0]) if steps else 1
-        if len(self.bases) * period > MANY:
+        columns, count = self.columns, self.count * period
+        if count > MANY:
             return None
-        spend(1 + len(self.bases) * period // 16)
-        bases = self.bases
+        spend(1 + count // 16)
         if period > 1:
-            bases = [tuple([x + r * y for x, y in zip(b, steps[0], strict=True)]) for b in bases for r in range(period)]
+            moves = [[r * y for r in range(period)] for y in steps[0]]
+            columns = [[x + y for x in xs for y in ys] for xs, ys in zip(columns, moves, strict=True)]
             steps = [tuple([period * x for x in steps[0]]), *steps[1:]]
             slopes = [period * slopes[0], *slopes[1:]]
         steps = [(*s, a // den) for s, a in zip(steps, slopes, strict=True)]
-        return Residues([(*b, v // den) for b, v in zip(bases, _values(row, bases), strict=True)], steps)
+        return Residues([*columns, [v // den for v in _values(row, columns, count)]], steps, count)
 
     def where(self, row: Row, equality: bool) -> Residues:
         """Without the bases above which the row, where it does not depend on t, says no."""
         if any(dot(row[1:], step) for step in self.steps):
             return self
-        spend(1 + len(self.bases) // 16)
-        values = zip(self.bases, _values(row, self.bases), strict=True)
-        return Residues([b for b, v in values if (not v if equality else v >= 0)], self.steps)
+        spend(1 + self.count // 16)
+        values = _values(row, self.columns, self.count)
+        kept = [not v for v in values] if equality else [v >= 0 for v in values]
+        count = sum(kept)
+        if count == self.count:
+            return self
+        return Residues([list(compress(column, kept)) for column in self.columns], self.steps, count)
 
     def find(self, eqs: Sequence[Row], ineqs: Sequence[Row], sample: Sampler) -> Point | None:
         """A point that satisfies the rows, or None; exact. `sample` answers for what several t are in."""
-        rows = [*ineqs, *eqs, *map(negate, eqs)]
-        slopes = [tuple([dot(row[1:], step) for step in self.steps]) for row in rows]
-        fixed = [row for row, a in zip(rows, slopes, strict=True) if not any(a)]
-        moving = [(row, a) for row, a in zip(rows, slopes, strict=True) if any(a)]
-        spend(1 + len(self.bases) // 4)
+        for base, rows in self._above([*ineqs, *eqs, *map(negate, eqs)]):
+            t = _solution(len(self.steps), rows, sample)
+            if t is not None:
+                return self._at(base, t)
+        return None
+
+    def spanning(self, ineqs: Sequence[Row]) -> Iterator[Point]:
+        """Points that satisfy the rows, and lie in no affine space that some other does not; of one step at most.
+
+        The bases satisfy already what does not depend on t.
+
+        >>> list(Residues([(0, 1), (0, 0)], [(0, 2)], 2).spanning([(0, 0, 1), (5, -9, -1)]))
+        [(0, 0), (0, 2)]
+        """
+        for base, rows in self._above([row for row in ineqs if any(dot(row[1:], step) for step in self.steps)]):
+            if not self.steps:
+                yield base
+                continue
+            low, high = _interval(rows)
+            t = low if low is not None else high or 0
+            if low is None or high is None or low <= high:
+                yield self._at(base, (t,))
+            if low is None or high is None or low < high:
+                yield self._at(base, (t + 1 if high is None or t < high else t - 1,))
+
+    def _above(self, ineqs: Sequence[Row]) -> Iterator[tuple[Point, list[Row]]]:
+        """The bases that satisfy the rows which do not depend on t, each with the other rows as rows of t."""
+        slopes = [tuple([dot(row[1:], step) for step in self.steps]) for row in ineqs]
+        fixed = [row for row, a in zip(ineqs, slopes, strict=True) if not any(a)]
+        moving = [(row, a) for row, a in zip(ineqs, slopes, strict=True) if any(a)]
+        spend(1 + self.count // 4)
         for base in self.bases:
             if all(evaluate(row, base) >= 0 for row in fixed):
                 spend(1 + len(moving) // 8)
-                t = _solution(len(self.steps), [(evaluate(row, base), *a) for row, a in moving], sample)
-                if t is not None:
-                    moves = [[t_j * x for x in step] for t_j, step in zip(t, self.steps, strict=True)]
-                    return tuple(map(sum, zip(base, *moves, strict=True)))
-        return None
+                yield base, [(evaluate(row, base), *a) for row, a in moving]
+
+    def _at(self, base: Point, t: Point) -> Point:
+        moves = [[t_j * x for x in step] for t_j, step in zip(t, self.steps, strict=True)]
+        return tuple(map(sum, zip(base, *moves, strict=True)))
 
 
-def _values(row: Row, bases: Sequence[Point]) -> Sequence[int]:
+def _values(row: Row, columns: Sequence[Sequence[int]], count: int) -> Sequence[int]:
     """The values of a row at some points."""
-    return values_at(row, [(1,) * len(bases), *zip(*bases, strict=True)]) if bases else ()
+    return values_at(row, [range(count), *columns])  # the first for its length
 
 
 def _gathered(steps: Sequence[Point], slopes: Sequence[int], den: int) -> tuple[Sequence[Point], Sequence[int]]:
@@ -128,15 +170,21 @@ def _solution(n: int, rows: Sequence[Row], sample: Sampler) -> Point | None:
     """An integer point of a few inequalities: an interval, as a rule."""
     if n != 1:
         return sample(n, (), rows)
+    low, high = _interval(rows)
+    if low is None:
+        return (0 if high is None else min(high, 0),)
+    return (low,) if high is None or low <= high else None
+
+
+def _interval(rows: Sequence[Row]) -> tuple[int | None, int | None]:
+    """The least and the greatest integer that satisfies rows of one variable, None where there is no end."""
     low, high = None, None
     for c, a in rows:
         if a > 0:
             low = -(c // a) if low is None else max(low, -(c // a))
         else:
             high = c // -a if high is None else min(high, c // -a)
-    if low is None:
-        return (0 if high is None else min(high, 0),)
-    return (low,) if high is None or low <= high else None
+    return low, high
 
 
 def resolved(
@@ -155,7 +203,7 @@ def resolved(
     >>> for row in (0, 1, 0), (2, -1, 0), (0, 0, 1):
     ...     tab.add_ineq(row)
     >>> found = resolved(tab, (0, 1), [(2, (0, 1, 1))])
-    >>> len(found.bases), found.steps
+    >>> found.count, found.steps
     (6, [(0, 2, 1)])
     """
     ranges: list[tuple[int, int]] = []
@@ -166,7 +214,7 @@ def resolved(
         low, high = tab.minimum(unit), tab.maximum(unit)
         ranges.append(endless if low is None or high is None else (-(-low[0] // low[1]), high[0] // high[1]))
         if ranges[-1][0] > ranges[-1][1]:
-            return Residues((), ())
+            return Residues((), (), 0)
     size, listed = 1, set()
     for k in sorted(range(len(ranges)), key=lambda k: ranges[k][1] - ranges[k][0]):
         size *= ranges[k][1] - ranges[k][0] + 1
@@ -176,7 +224,7 @@ def resolved(
     free = [k for k in range(len(ranges)) if k not in listed]
     waiting = [(max([j for j, v in enumerate(row) if v], default=0), equality, row) for equality, row in rows]
     waiting = [w for w in waiting if w[1] or not _allowed(w[2], w[0], ranges, free)]
-    found = Residues([()], ())
+    found = Residues((), (), 1)
     for width in range(1 + len(ranges) + len(divs)):
         if width > len(ranges):
             found = found.with_div(*divs[width - len(ranges) - 1])
@@ -215,15 +263,40 @@ def search(n: int, ineqs: Sequence[Row], tab: Tableau, sample: Sampler) -> tuple
     >>> search(2, rows, tab, sample)
     (True, (-26, -9))
     """
-    order, divs, rest = defined(n, ineqs)
-    if not divs:
-        return False, None
-    rows = [(r[0], *[r[1 + k] for k in order]) for r in rest]
-    found = resolved(tab, order[: n - len(divs)], divs, [(False, r) for r in rows])
-    if found is None or (len(found.steps) > 1 and len(found.bases) > 100):
+    found, rows, places = _points(n, ineqs, tab)
+    if found is None or (len(found.steps) > 1 and found.count > 100):
         return False, None
     point = found.find((), rows, sample)
-    return True, None if point is None else tuple([point[order.index(k)] for k in range(n)])
+    return True, None if point is None else tuple([point[k] for k in places])
+
+
+def spanning(n: int, ineqs: Sequence[Row], tab: Tableau) -> Iterator[Point] | None:
+    """Points that lie in no affine space that does not hold them all; None where this does not tell. See `search`.
+
+    >>> rows = (0, 1, -3), (2, -1, 3), (-1, 3, -9), (1, -3, 9), (9, 0, -1), (9, 0, 1)  # q = floor(x/3), 3x - 9q = 1
+    >>> tab = Tableau(2)
+    >>> for row in rows:
+    ...     tab.add_ineq(row)
+    >>> list(spanning(2, rows, tab))
+    []
+    """
+    found, rows, places = _points(n, ineqs, tab, SPAN)
+    if found is None or len(found.steps) > 1:
+        return None
+    return (tuple([point[k] for k in places]) for point in found.spanning(rows))
+
+
+def _points(n: int, ineqs: Sequence[Row], tab: Tableau, few: int = FEW) -> tuple[Residues | None, list[Row], list[int]]:
+    """The points of variables and floors, if there are floors and not too many points, and rows that say which of them.
+
+    Then, for each column of the inequalities, where a point has it.
+    """
+    order, divs, rest = defined(n, ineqs)
+    places = [order.index(k) for k in range(n)]
+    if not divs:
+        return None, [], places
+    rows = [(r[0], *[r[1 + k] for k in order]) for r in rest]
+    return resolved(tab, order[: n - len(divs)], divs, [(False, r) for r in rows], few), rows, places
 
 
 def defined(n: int, ineqs: Sequence[Row]) -> tuple[list[int], list[Div], list[Row]]:

@@ -166,36 +166,68 @@ def test_the_budget_names_the_sizes():
         sample(5, eqs, ineqs)
 
 
-@settings(max_examples=200, deadline=None)
-@given(st.data())
-def test_residue_classes_decide_as_the_general_search_does(data):
-    """Floors of free and of bounded variables under random rows; the search without residues is the oracle."""
-    n = data.draw(st.integers(1, 3))
+@st.composite
+def floors(draw):
+    """Floors of free and of bounded variables under random rows: width, tidied rows, tableau; None for flat ones."""
+    n = draw(st.integers(1, 3))
     small = st.integers(-5, 5)
     rows = []
-    for k in range(data.draw(st.integers(0, n))):
+    for k in range(draw(st.integers(0, n))):
         rows += [(6, *[int(j == k) for j in range(n)]), (6, *[-int(j == k) for j in range(n)])]
     width = n
-    for _ in range(data.draw(st.integers(1, 3))):
-        den = data.draw(st.integers(2, 7))
-        form = data.draw(st.tuples(*[small] * (1 + width)))
-        slack = data.draw(st.integers(1, den - 1))
+    for _ in range(draw(st.integers(1, 3))):
+        den = draw(st.integers(2, 7))
+        form = draw(st.tuples(*[small] * (1 + width)))
+        slack = draw(st.integers(1, den - 1))
         rows = [(*r, 0) for r in rows]
         rows += [(*form, -den), (slack - form[0], *[-c for c in form[1:]], den)]
         width += 1
-    rows += data.draw(st.lists(st.tuples(st.integers(-9, 9), *[small] * width), max_size=4))
+    rows += draw(st.lists(st.tuples(st.integers(-9, 9), *[small] * width), max_size=4))
     tidied = _tidy(rows)
     if tidied is None or tidied[1]:
-        return
+        return None
     tab = Tableau(width)
     for row in tidied[0]:
         tab.add_ineq(row)
-    if tab.empty or any(tight_slacks(tab, 0, len(tidied[0]))):
+    return None if tab.empty or any(tight_slacks(tab, 0, len(tidied[0]))) else (width, tidied[0], tab)
+
+
+@settings(max_examples=200, deadline=None)
+@given(floors())
+def test_residue_classes_decide_as_the_general_search_does(system):
+    """The search without residues is the oracle."""
+    if system is None:
         return
-    decided, point = residues.search(width, tidied[0], tab, sample)
+    width, rows, tab = system
+    decided, point = residues.search(width, rows, tab, sample)
     if decided:
         assert point is None or holds((), rows, point)
-        assert (point is None) == (_full(width, tidied[0], tab) is None)
+        assert (point is None) == (_full(width, rows, tab) is None)
+
+
+@settings(max_examples=200, deadline=None)
+@given(floors())
+def test_no_point_is_outside_of_what_residue_classes_span(system):
+    """On neither side of a form that is constant on the points that span all; a general search is the oracle."""
+    if system is None:
+        return
+    width, rows, tab = system
+    found = residues.spanning(width, rows, tab)
+    if found is None:
+        return
+    found = list(found)
+    assert all(holds((), rows, point) for point in found)
+    if not found:
+        assert _full(width, rows, tab) is None
+        return
+    moves = [(0, *[y - x for x, y in zip(found[0], point, strict=True)]) for point in found]
+    for form in solve_equalities(width, moves)[1]:
+        value = at((0, *form), found[0])
+        for beyond in ((-value - 1, *form), (value - 1, *[-c for c in form])):
+            other = Tableau(width)
+            for row in (*rows, beyond):
+                other.add_ineq(row)
+            assert other.empty or _full(width, [*rows, beyond], other) is None
 
 
 def test_an_empty_range_beside_a_huge_one_lists_nothing():

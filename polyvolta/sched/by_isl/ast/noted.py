@@ -90,17 +90,6 @@ def _iterator_type(scan: Scan) -> str:
     return integer_type(scan, None) if asked == DEFAULTS["ast_iterator_type"] else asked
 
 
-class _Spelling(CSpeller):
-    """C with isl's macros alone, which programs define themselves: floord, min and max."""
-
-    def remainder(self, num: Aff, den: int) -> str:
-        if self.unsigned(num) or self.scope and self.remains(num, den) is not None:
-            return super().remainder(num, den)
-        self.used.add("floord")
-        text = self.text(num)
-        return f"({text} - {den} * floord({text}, {den}))"
-
-
 class NotedPrinter(CPrinter):
     """Writes loops in C with isl's braces: around several nodes that no loop is around, and below a head around a mark.
 
@@ -114,12 +103,20 @@ class NotedPrinter(CPrinter):
     """
 
     def __init__(self, scan: Scan, statement: Callable[[Call, CSpeller], list[str]] = statement_lines) -> None:
-        super().__init__(scan.ranges, _iterator_type(scan), False, statement)
-        self.speller = _Spelling(scan.ranges, in_c(scan))
+        super().__init__(scan.ranges, _iterator_type(scan), False, statement, in_c(scan))
         self.braced = bool(option("ast_always_print_block"))
 
-    def going_on(self, loop: For, name: str, strict: bool | None = None) -> str:
-        return super().going_on(loop, name, ends_below(loop) if strict is None else strict)
+    def going_on(self, loop: For, name: str) -> str:
+        below = ends_below(loop)
+        return f"{name} {'<' if below else '<='} {self.bounds('min', loop.upper, below)}" if loop.upper else "1"
+
+    def remainder(self, num: Aff, den: int) -> str:
+        """With isl's macros alone, which programs define themselves: floord, min and max."""
+        if self.unsigned(num) or self.scope and self.remains(num, den) is not None:
+            return super().remainder(num, den)
+        self.used.add("floord")
+        text = self.text(num)
+        return f"({text} - {den} * floord({text}, {den}))"
 
     def whole(self, body: Sequence[Ast], pad: str = "", *, outermost: bool = True) -> None:
         """A node; several, or none, are a block."""

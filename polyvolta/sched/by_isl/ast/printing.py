@@ -335,7 +335,7 @@ class Printer:
         printer = NotedPrinter(node.scan)
         printer.whole(node.body)
         for name in MACROS:
-            if name in printer.speller.used:
+            if name in printer.used:
                 self.start_line().print_str(MACROS[name]).end_line()
         return self
 
@@ -401,6 +401,6 @@ class _Writer(NotedPrinter):
         super().loop(replace(loop, body=(HOLE,)), "")
         *before, head, _ = self.out[at:]
         self.out[at:] = before
-        outside, self.speller.scope = self.speller.scope, {**self.speller.scope, loop.var: loop}
+        outside, self.scope = self.scope, {**self.scope, loop.var: loop}
         self.nested(head, loop.body, "")
-        self.speller.scope = outside
+        self.scope = outside

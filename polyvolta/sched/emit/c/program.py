@@ -76,13 +76,13 @@ def function(
     printer.out += [f"  {types[x]} {names.get(x, x)} = 0;" for x in face.local]
     pad = "  "
     for index, size in scan.extents.items():
-        head = f"for ({integer} {index} = 0; {index} < {printer.speller.text(size)}; {index} += 1)"
+        head = f"for ({integer} {index} = 0; {index} < {printer.text(size)}; {index} += 1)"
         printer.out.append(f"{pad}{head} {{")
         pad += "  "
     printer.block(scan.body, pad)
     printer.out += [f"{'  ' * (k + 1)}}}" for k in reversed(range(len(scan.extents)))]
     printer.out.append("}")
-    return printer.out, printer.speller.used | translator.used
+    return printer.out, printer.used | translator.used
 
 
 def _types(face: Interface, real: str | Mapping[str, str]) -> dict[str, str]:

@@ -12,10 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
-from polyvolta.sched.loops.ast import Ast, Block, Call, Extreme, For, If
+from polyvolta.sched.loops.ast import FROM_ZERO, Ast, Block, Call, Extreme, For, If
 from polyvolta.sched.loops.notation.expressions import CSpeller
 from polyvolta.sched.loops.notation.names import in_c
-from polyvolta.sched.loops.widths import Loops, integer_type
+from polyvolta.sched.loops.widths import SMALL, Loops, integer_type
 from polyvolta.sched.tree import Path
 from polyvolta.sched.wishes import NONE, PARALLEL, USUAL, Wish, wish
 from polyvolta.sched.wrapped import word
@@ -41,29 +41,26 @@ def c_text(
     wishes: Mapping[Path, Wish] | None = None,
 ) -> str:
     """Loops with the macros that they use, their names as C spells them; see `polyvolta.sched.to_c`."""
-    fitting = integer_type(loops, integer)
+    known = loops.largest
+    fitting = "int" if integer is None and known and known[0] < SMALL else integer_type(loops, integer)
     printer = CPrinter(loops.ranges, fitting, openmp, names={} if loops.plain else in_c(loops), wishes=wishes)
     printer.block(loops.body, "")
-    return headed(printer.out, printer.speller.used, fitting, macros)
+    return headed(printer.out, printer.used, fitting, macros)
 
 
 def headed(lines: Sequence[str], used: Collection[str], integer: str, macros: bool) -> str:
     """Some lines below the macros that they use, and below what defines the type of loop variables."""
     if integer[-2:] == "_t":
         used = {*used, "stdint"}
-    text = "\n".join(lines)
-    if not (macros and used):
-        return text
-    if len(used) > 1:
-        head = "\n".join([MACROS[name] for name in MACROS if name in used])
-    else:
-        (name,) = used
-        head = MACROS[name]
-    return f"{head}\n\n{text}"
+    if macros and used:
+        several = len(used) > 1
+        head = [MACROS[name] for name in MACROS if name in used] if several else map(MACROS.__getitem__, used)
+        lines = [*head, "", *lines]
+    return "\n".join(lines)
 
 
-class CPrinter:
-    """Writes loops, line by line, into `out`.
+class CPrinter(CSpeller):
+    """Writes loops, line by line, into `out`, and what stands in them as `CSpeller` does.
 
     Parameters
     ----------
@@ -77,6 +74,7 @@ class CPrinter:
     """
 
     braced = False
+    together: Callable[[Sequence[Call], CSpeller], list[str]] | None = None
 
     def __init__(
         self,
@@ -87,16 +85,15 @@ class CPrinter:
         names: Mapping[str, str] | None = None,
         wishes: Mapping[Path, Wish] | None = None,
     ) -> None:
-        self.speller = CSpeller(ranges, names)
+        self.ranges, self.names, self.scope, self.used = ranges, names or {}, {}, set()
         self.integer, self.openmp, self.statement, self.wishes = integer, openmp, statement, wishes
-        self.together: Callable[[Sequence[Call], CSpeller], list[str]] | None = None
         self.out: list[str] = []
 
     def block(self, body: Sequence[Ast], pad: str) -> None:
         """Some statements, one after another."""
-        speller, out = self.speller, self.out
+        out = self.out
         if self.together is not None and len(body) > 1 and all(isinstance(node, Call) for node in body):
-            out += [pad + line for line in self.together([c for c in body if isinstance(c, Call)], speller)]
+            out += [pad + line for line in self.together([c for c in body if isinstance(c, Call)], self)]
             return
         for node in body:
             match node:
@@ -104,12 +101,12 @@ class CPrinter:
                     self.loop(node, pad)
                 case Call():
                     if self.statement is None:
-                        out.append(called(node, pad, speller))
+                        out.append(called(node, pad, self))
                     else:
-                        out += [pad + line for line in self.statement(node, speller)]
+                        out += [pad + line for line in self.statement(node, self)]
                 case If(conditions, inner):
-                    head = f"{pad}if ({speller.conditions(conditions)})"
-                    with speller.assuming(conditions):
+                    head = f"{pad}if ({self.conditions(conditions)})"
+                    with self.assuming(conditions):
                         self.nested(head, inner, pad)
                 case Block():
                     self.marked(node, pad)
@@ -133,45 +130,36 @@ class CPrinter:
 
     def loop(self, node: For, pad: str) -> None:
         """A loop below what it asks of the compiler, and so on as long as another loop is all that it does."""
-        speller, out, integer, openmp = self.speller, self.out, self.integer, self.openmp
-        names, outside, asking = speller.names, speller.scope, openmp or self.wishes
-        speller.scope = scope = dict(outside)
+        out, integer, openmp, names, outside = self.out, self.integer, self.openmp, self.names, self.scope
+        asking = openmp or self.wishes
+        self.scope = scope = dict(outside)
         while True:
             if asking or node.unroll:
                 self.pragmas(node, pad)
-            v, lower = node.var, node.lower
-            if len(lower) == 1 and isinstance(first := lower[0], Aff) and not first.terms:
-                low = str(first.const)
-            else:
-                low = speller.bounds("max", lower)
-            name = names.get(v, v) if names else v
+            v = name = node.var
+            if names:
+                name = names.get(v, v)
+            low = "0" if node.lower is FROM_ZERO else self.bounds("max", node.lower)
             head = f"{pad}for ({integer} {name} = {low}; {self.going_on(node, name)}; {name} += {node.step})"
-            scope[v] = node
-            body = node.body
-            if self.braced or len(body) != 1 or not isinstance(body[0], For):
+            scope[v], body = node, node.body
+            if self.braced or len(body) != 1 or not isinstance(inner := body[0], For):
                 break
             out.append(head)
-            node, pad = body[0], pad + "  "
+            node, pad = inner, pad + "  "
         if len(body) == 1 and isinstance(body[0], Call) and self.statement is None:
-            out += head, called(body[0], pad + "  ", speller)
+            out += head, called(body[0], pad + "  ", self)
         else:
             self.nested(head, body, pad)
-        speller.scope, self.openmp = outside, openmp
+        self.scope, self.openmp = outside, openmp
 
-    def going_on(self, loop: For, name: str, strict: bool | None = None) -> str:
-        """The condition under which a loop whose variable has a name goes on: 1 where it never ends, as isl has it.
-
-        It is one of the variable below a number, `strict`, or up to one; None for what reads better (`ends_below`).
-        """
+    def going_on(self, loop: For, name: str) -> str:
+        """The condition under which a loop whose variable has a name goes on: 1 where it never ends, as isl has it."""
         upper = loop.upper
-        if strict is None:
-            for b in upper:
-                if isinstance(b, Aff) and b.const == -1 and b.terms:  # most loops
-                    strict = True
-                    break
-            else:
-                strict = ends_below(loop)
-        return f"{name} {'<' if strict else '<='} {self.speller.bounds('min', upper, strict)}" if upper else "1"
+        for b in upper:
+            if isinstance(b, Aff) and b.const == -1 and b.terms:  # most loops
+                return f"{name} < {self.text(b, 1) if len(upper) == 1 else self.bounds('min', upper, 1)}"
+        below = ends_below(loop)
+        return f"{name} {'<' if below else '<='} {self.bounds('min', upper, below)}" if upper else "1"
 
     def nested(self, head: str, body: Sequence[Ast], pad: str) -> None:
         """A head and its body, in braces where those are needed."""

@@ -48,7 +48,7 @@ class Speller:
         terms, const = e.terms, e.const + more
         if not terms:
             return str(const)
-        if terms[-1][0].__class__ is not str or self.names:  # names come first, and stand for themselves
+        if type(terms[-1][0]) is not str or self.names:  # names come first, and stand for themselves
             if len(terms) == 1:
                 atom, c = terms[0]
                 if c == 1 and not const and isinstance(atom, Floor):  # as `_term` does it, without its questions
@@ -92,7 +92,7 @@ class Speller:
 
     def terms(self, e: Aff) -> tuple[Sequence[Term], int]:
         """The texts of what an expression is a sum of, with their coefficients, and its constant."""
-        if not e.terms or e.terms[-1][0].__class__ is str:  # names come first
+        if not e.terms or type(e.terms[-1][0]) is str:  # names come first
             if not self.names:
                 return e.terms, e.const  # type: ignore[return-value]
             return [(self.names.get(a, a), c) for a, c in e.terms], e.const  # type: ignore[arg-type, call-overload]
@@ -279,11 +279,11 @@ class CSpeller(Speller):
         """Whether an expression is known not to be negative."""
         ranges, terms = self.ranges, num.terms
         low: int | None = num.const
-        if terms and terms[-1][0].__class__ is not str:  # names come first: there are floors, and remainders of names
+        if terms and type(terms[-1][0]) is not str:  # names come first: there are floors, and remainders of names
             low, terms = interval(num, ranges)[0], ()
         for atom, c in terms:
             end = ranges.get(atom, UNKNOWN)[c < 0]  # type: ignore[call-overload]
-            if low is None or end is None:
+            if end is None:
                 low = None
                 break
             low += c * end
