@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 from polyvolta.sched import passes
-from polyvolta.sched.by_isl.bands import band_of, map_of
+from polyvolta.sched.by_isl.bands import band_of, map_of, universe
 from polyvolta.sched.by_isl.kinds import ast_loop_type
 from polyvolta.sched.by_isl.standing import Standing
 from polyvolta.sched.errors import BadArgument
@@ -208,15 +208,3 @@ class Banded(Standing):
     def band_sink(self) -> Self:
         """The band below all that stands under it."""
         return self._through(passes.sink)
-
-
-def universe(instances: Set) -> Set:
-    """All instances of some statements.
-
-    >>> print(universe(Set("{ S[i] : 0 <= i < 4 }")))
-    { S[i] }
-    """
-    out = Set("{ }")
-    for space, _ in instances.parts:
-        out = out | Set.universe(space)
-    return out

@@ -23,8 +23,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from polyvolta.sched import passes
-from polyvolta.sched.by_isl.banded import Banded, universe
-from polyvolta.sched.by_isl.bands import band_of
+from polyvolta.sched.by_isl.banded import Banded
+from polyvolta.sched.by_isl.bands import band_of, unbounded, universe
+from polyvolta.sched.by_isl.grouping import grouped, subtree_contraction, subtree_expansion
 from polyvolta.sched.by_isl.standing import need_node
 from polyvolta.sched.errors import BadPath, BadSchedule
 from polyvolta.sched.passes.common.places import inserted_at
@@ -35,6 +36,7 @@ from polyvolta.sched.tree import (
     Band,
     Context,
     Domain,
+    Expansion,
     Extension,
     Filter,
     Guard,
@@ -107,13 +109,23 @@ class ScheduleNode(Banded):
 
     @gives_union
     def get_subtree_contraction(self) -> Map:
-        """The instances that come here, each as itself: a tree here has no expansions, which reading takes out."""
-        return plain(universe(self._arriving()).identity())
+        """What the expansions below lead to -> the instances that come here; each of these itself without any."""
+        return plain(subtree_contraction(self.node, universe(self._arriving())))
 
     @gives_union
     def get_subtree_expansion(self) -> Map:
-        """The same as `get_subtree_contraction`."""
-        return self.get_subtree_contraction()
+        """The instances that come here -> what the expansions below lead to."""
+        return plain(subtree_expansion(self.node, universe(self._arriving())))
+
+    @gives_union
+    def expansion_get_contraction(self) -> Map:
+        """The groups of the instances below an expansion."""
+        return plain(self._is(Expansion).contraction)
+
+    @gives_union
+    def expansion_get_expansion(self) -> Map:
+        """What the groups above an expansion stand for."""
+        return plain(self._is(Expansion).expansion)
 
     @gives_union
     def domain_get_domain(self) -> Set:
@@ -178,6 +190,19 @@ class ScheduleNode(Banded):
     def insert_filter(self, instances: Set) -> ScheduleNode:
         """A filter above the node, which may drop instances."""
         return self._through(passes.insert_filter, labelled(instances), True)
+
+    def group(self, name: str) -> ScheduleNode:
+        """The tree whose nodes above speak of one statement, an instance of which is all that comes here at once.
+
+        Its iterators are the values of the members above; an expansion above the node says what it stands for. The
+        tree has no dependences. The place of this node, below the expansion.
+
+        Raises
+        ------
+        BadPath : the node is the root, or a child of a sequence or set.
+        BadSchedule : another statement has the name, or an instance comes here at several times.
+        """
+        return ScheduleNode(*grouped(self.schedule, self.at, name))
 
     def insert_sequence(self, filters: Sequence[Set]) -> ScheduleNode:
         """A sequence above the node, with a copy of it below each of some filters."""
@@ -302,12 +327,6 @@ class ScheduleNode(Banded):
     def to_str(self) -> str:
         """isl's text of the tree, a key a line, with a comment above the node; of the root the tree's in one line."""
         return to_isl(self.schedule, block=True, at=self.at) if self.at else str(self)
-
-
-def unbounded(tree: Schedule) -> Schedule:
-    """A tree of all instances of its statements."""
-    root = tree.root
-    return tree.replace((), replace(root, domain=universe(root.domain))) if isinstance(root, Domain) else tree
 
 
 def _within(node: Node, gate: Filter) -> Node:

@@ -7,9 +7,8 @@ from functools import reduce
 from operator import or_
 
 from polyvolta.sched.errors import BadSchedule
-from polyvolta.sched.nodes import Leaf, with_children
-from polyvolta.sched.tree import Domain, Node, Schedule
-from polyvolta.sched.views.isl_expand import Expansions, without_groups
+from polyvolta.sched.passes.mapping.expansion import Expansions, along, without_groups
+from polyvolta.sched.tree import Domain, Schedule
 from polyvolta.sched.wrapped import labelled
 from polyvolta.sets import Map, Set
 
@@ -43,13 +42,6 @@ def _along(tree: Schedule, function: Map) -> Schedule:
     groups = tuple([space.out for space, _ in gone.parts])
     leaf = Expansions(function, function.reverse(), gone, groups)
 
-    def walked(node: Node) -> tuple[Node, Expansions]:
-        if isinstance(node, Leaf):
-            return node, leaf
-        found = [walked(child) for child in node.children]
-        below = reduce(or_, [left for _, left in found])
-        return below.above(with_children(node, tuple([child for child, _ in found])))
-
-    below, _ = walked(tree.root.children[0])
+    below = along(tree.root.children[0], leaf)
     instances = function.reverse().intersect_domain(tree.domain).range().without_empty()
     return replace(tree, root=without_groups(Domain(instances, below)), dependences=None)
