@@ -37,9 +37,9 @@ from .functions import readers
 _RELATIONS = (
     "__and__ add_constraint add_constraints add_dims align_params detect_equalities drop_constraints_involving_dims"
     " drop_constraints_not_involving_dims drop_unused_params eliminate empty fix_val flat_product flatten"
-    " from_constraint_matrices gist insert_dims intersect intersect_params move_dims nat_universe params project_out"
-    " remove_divs remove_divs_involving_dims remove_redundancies remove_unknown_divs set_dim_name set_tuple_id"
-    " set_tuple_name universe"
+    " from_constraint_matrices gist insert_dims intersect intersect_params lift move_dims nat_universe params"
+    " project_out remove_divs remove_divs_involving_dims remove_redundancies remove_unknown_divs set_dim_name"
+    " set_tuple_id set_tuple_name universe"
 )
 _FUNCTIONS = (
     "__add__ __radd__ __sub__ __rsub__ __mul__ __rmul__ __neg__ add_dims align_params domain_reverse drop_dims"
