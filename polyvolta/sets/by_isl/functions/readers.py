@@ -41,7 +41,7 @@ class PwAff(pwaff.PwAff, metaclass=Reading):
     def __new__(cls, text: Any, context: object = None) -> Any:  # noqa: ANN401, D102
         if isinstance(text, str):
             return members.read_function(text)
-        return text if isinstance(text, rational.RationalPwAff) else pwaff.PwAff(text)
+        return text.to_pw_aff() if isinstance(text, rational.RationalPwAff) else pwaff.PwAff(text)
 
     @classmethod
     def _of(cls, params: tuple[str, ...], space: Space, cells: Iterable[Cell]) -> Any:  # noqa: ANN401
@@ -57,7 +57,7 @@ class MultiPwAff(multi_pwaff.MultiPwAff, metaclass=Reading):
     def __new__(cls, text: Any, context: object = None) -> Any:  # noqa: ANN401, D102
         if isinstance(text, str):
             return members.read_functions(text)
-        return text if isinstance(text, members.MultiFunction) else multi_pwaff.MultiPwAff(text)
+        return text.to_multi_pw_aff() if isinstance(text, members.MultiFunction) else multi_pwaff.MultiPwAff(text)
 
     @classmethod
     def _of(cls, params: tuple[str, ...], space: Space, cells: Iterable[Cell]) -> Any:  # noqa: ANN401
