@@ -201,7 +201,7 @@ for _element in ELEMENTS:
     setattr(ListOf, f"from_{_word}", classmethod(_of_one))
 
 
-def listed(method: Callable[..., Iterable[Any]]) -> Callable[..., ListOf]:
+def gives_list(method: Callable[..., Iterable[Any]]) -> Callable[..., ListOf]:
     """A method whose list has isl's methods."""
 
     def found(self: Any, *args: Any) -> ListOf:  # noqa: ANN401
