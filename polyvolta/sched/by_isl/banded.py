@@ -10,9 +10,9 @@ from polyvolta.sched import passes
 from polyvolta.sched.by_isl.bands import band_of, map_of, universe
 from polyvolta.sched.by_isl.kinds import ast_loop_type
 from polyvolta.sched.by_isl.standing import Standing
-from polyvolta.sched.errors import BadArgument
+from polyvolta.sched.errors import BadArgument, BadSchedule
 from polyvolta.sched.passes.common.subtree import not_anchored
-from polyvolta.sched.tree import Band, Member, Node, Schedule
+from polyvolta.sched.tree import Band, Expansion, Member, Node, Schedule
 from polyvolta.sched.views.isl_read import with_options
 from polyvolta.sched.views.isl_write import options_of
 from polyvolta.sched.wrapped import plain
@@ -206,5 +206,12 @@ class Banded(Standing):
         return self._put(replace(band, members=tuple(members)))
 
     def band_sink(self) -> Self:
-        """The band below all that stands under it."""
+        """The band below all that stands under it.
+
+        Raises
+        ------
+        BadSchedule : an expansion stands there, below which the band would speak of other statements.
+        """
+        if any(isinstance(node, Expansion) for _, node in self.schedule.walk(self.at)):
+            raise BadSchedule("a band is not sunk below an expansion", where=self.schedule.marked(self.at))
         return self._through(passes.sink)

@@ -8,7 +8,7 @@ from operator import or_
 
 from polyvolta.sched.errors import BadSchedule
 from polyvolta.sched.passes.mapping.expansion import Expansions, along, without_groups
-from polyvolta.sched.tree import Domain, Schedule
+from polyvolta.sched.tree import Domain, Expansion, Schedule
 from polyvolta.sched.wrapped import labelled
 from polyvolta.sets import Map, Set
 
@@ -25,8 +25,11 @@ def pullback(tree: Schedule, function: Map) -> Schedule:
 
     Raises
     ------
-    BadSchedule : an instance has two values, which would be two times.
+    BadSchedule : an instance has two values, which would be two times; the tree has expansions.
     """
+    if tree.find(Expansion):
+        raise BadSchedule("a tree with expansions is not pulled back", where=str(tree),
+                          hint="Schedule.parse(str(tree)) of polyvolta.sched has none")  # fmt: skip
     if not function.is_single_valued():
         raise BadSchedule("only a function is pulled back along", where=str(function), hint="f.is_single_valued()")
     old = Set.universe(tree.domain)

@@ -304,7 +304,8 @@ class _Copied(_OneExpression):
     @classmethod
     def read_from_str(cls, *text: object) -> Self:
         """The function that isl's text says; a context before it means nothing."""
-        return cls(text[-1])
+        kind: Any = cls
+        return kind(text[-1])
 
     def __repr__(self) -> str:
         return f"{type(self).__name__.removeprefix('Rational')}({str(self)!r})"

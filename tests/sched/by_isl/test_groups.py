@@ -202,3 +202,46 @@ def test_expansions_that_fit_no_contraction_are_refused(contraction, expansion, 
     text = f'{{ domain: "{{ G[i] : 0 <= i < 4 }}", child: {{ {below} }} }}'
     with pytest.raises(isl.PolyvoltaError, match=said):
         isl.Schedule(text)
+
+
+BELOW = """{ domain: "{ G[i] : 0 <= i < 4; T[i] : 0 <= i < 4 }", child: { sequence: [ { filter: "{ G[i] }", child: {
+    contraction: "{ S[i] -> G[(floor(i/2))] }", expansion: "{ G[j] -> S[i] : 2j <= i <= 2j + 1 }",
+    child: { schedule: "[{ S[i] -> [(i)] }]" } } }, { filter: "{ T[i] }" } ] } }"""
+STEPS = {
+    "a band above": lambda m, node: m.Schedule(BELOW).insert_partial_schedule(
+        m.MultiUnionPwAff("[{ G[i] -> [(-i)]; T[i] -> [(i)] }]")
+    ),
+    "tiles below": lambda m, node: node(0, 0, 0, 0).band_tile(m.MultiVal("{ [3] }")).get_schedule(),
+    "a filter": lambda m, node: node(0, 0, 0, 0).insert_filter(m.UnionSet("{ S[i] : i > 2 }")).get_schedule(),
+    "an order": lambda m, node: node(0, 0, 0, 0).order_before(m.UnionSet("{ S[i] : i > 2 }")).get_schedule(),
+    "no expansion": lambda m, node: node(0, 0, 0).cut().get_schedule(),
+    "a tree behind": lambda m, node: m.Schedule(BELOW).sequence(m.Schedule('{ domain: "{ Z[] }" }')),
+}
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_trees_with_expansions_are_changed_as_islpys(step):
+    ours, theirs = (STEPS[step](m, lambda *path, m=m: at(m, BELOW, path)) for m in (isl, islpy))
+    assert kinds(ours.get_root()) == kinds(theirs.get_root())
+    assert loops(islpy.Schedule(str(ours))) == loops(theirs)
+    built = isl.AstBuild.from_context(isl.Set("{ : }")).node_from_schedule(ours)
+    again = isl.AstBuild.from_context(isl.Set("{ : }")).node_from_schedule(
+        isl.Schedule(Plain.parse(str(ours)).to_isl())
+    )
+    assert [call[2:] for call in runs(built)] == [call[2:] for call in runs(again)]
+
+
+def test_dependences_and_what_has_no_meaning_of_trees_with_expansions():
+    def flow(m):
+        info = m.UnionAccessInfo.from_sink(m.UnionMap("{ T[i] -> A[i] }"))
+        info = info.set_must_source(m.UnionMap("{ S[i] -> A[i] }")).set_schedule(m.Schedule(BELOW))
+        return info.compute_flow().get_must_dependence()
+
+    assert same(flow(isl), flow(islpy))
+    tree = isl.Schedule(BELOW)
+    with pytest.raises(BadSchedule, match="is not pulled back"):
+        tree.pullback_union_pw_multi_aff(isl.UnionPwMultiAff("{ H[a] -> G[(a)]; T[i] -> T[(i)] }"))
+    band = at(isl, BELOW, (0, 0, 0)).insert_partial_schedule(isl.MultiUnionPwAff("[{ G[i] -> [(i)] }]"))
+    with pytest.raises(BadSchedule, match="not sunk below an expansion"):
+        band.band_sink()
+    assert "EXPANSION" in tree.to_dot() and tree.to_latex() and tree._html() and "EXPANSION" in str(tree.diff(tree))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from polyvolta.sched.by_isl.ast.expressions import AstExpr
 from polyvolta.sched.by_isl.ast.places import Rewriting
 from polyvolta.sched.errors import BadArgument
@@ -25,5 +27,5 @@ def in_c(f: PwAff | RationalPwAff) -> str:
         raise BadArgument("NaN is no number in C", where=str(f))
     names = (*whole.param_names, *whole.space.source.dims)
     of_params = PwAff._of(names, Space(PARAMS, whole.space.out), whole.cells)
-    (value,) = Rewriting(None, None).values(of_params)
+    value: Any = Rewriting(None, None).values(of_params)[0]
     return (value if den == 1 else value.div(AstExpr(den))).to_C_str()
