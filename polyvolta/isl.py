@@ -89,7 +89,16 @@ def _compute_flow(
 
 
 def _compute_schedule(instances: _sets.Set, validity: _sets.Map, proximity: _sets.Map) -> Schedule:
-    """A schedule tree of the instances, by isl's older method; see `ScheduleConstraints`, which has more to say."""
+    """A schedule tree of the instances, by isl's older method; `ScheduleConstraints` has more to say.
+
+    Parameters
+    ----------
+    validity, proximity : relations between the instances; see `polyvolta.sched.schedule`, as for errors and cost.
+
+    >>> instances, pairs = UnionSet("{ S[i] : 0 <= i < 9 }"), UnionMap("{ S[i] -> S[i + 1] }")
+    >>> print(instances.compute_schedule(pairs, pairs).get_map())
+    { S[i] -> [i] }
+    """
     asked = sys.modules[__name__].ScheduleConstraints.on_domain(instances)
     return asked.set_validity(validity).set_proximity(proximity).compute_schedule()
 

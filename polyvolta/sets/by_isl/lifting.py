@@ -21,7 +21,7 @@ def lift(self: Set) -> Set:
     it is isl's: what is written without any has none.
 
     >>> print(lift(Set("{ S[i] : i mod 3 = 1 and i > 0 }")))
-    { lifted[S[i] -> local[i1]] : i = 3*i1 + 1 and i1 >= 0 }
+    { lifted[S[i] -> local[i1]] : i mod 3 = 1 and i1 = floor(i/3) and i >= 1 }
     """
     found = self.known_divs()
     parts = []
