@@ -19,6 +19,7 @@ for (int c0 = 0; c0 < N; c0 += 32)
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING
@@ -28,7 +29,7 @@ from polyvolta.sched.by_isl import HOMES
 from polyvolta.sets import *  # noqa: F403 - every name of the sets, by their list
 from polyvolta.sets.budgets import metered
 from polyvolta.sets.by_isl.functions.multi_union import MultiUnionPwAff as MultiUnionPwAff
-from polyvolta.sets.by_isl.objects.lists import ELEMENTS, ListOf
+from polyvolta.sets.by_isl.objects.lists import ELEMENTS, list_of
 from polyvolta.sets.by_isl.polynomials.placed import PlacedPolynomial
 from polyvolta.sets.values.named import Named
 from polyvolta.sets.values.shape import spaced
@@ -87,7 +88,23 @@ def _compute_flow(
     return compute_flow(sink, must_source, may_source, times)
 
 
+def _compute_schedule(instances: _sets.Set, validity: _sets.Map, proximity: _sets.Map) -> Schedule:
+    """A schedule tree of the instances, by isl's older method; `ScheduleConstraints` has more to say.
+
+    Parameters
+    ----------
+    validity, proximity : relations between the instances; see `polyvolta.sched.schedule`, as for errors and cost.
+
+    >>> instances, pairs = UnionSet("{ S[i] : 0 <= i < 9 }"), UnionMap("{ S[i] -> S[i + 1] }")
+    >>> print(instances.compute_schedule(pairs, pairs).get_map())
+    { S[i] -> [i] }
+    """
+    asked = sys.modules[__name__].ScheduleConstraints.on_domain(instances)
+    return asked.set_validity(validity).set_proximity(proximity).compute_schedule()
+
+
 _sets.Map.compute_flow = _compute_flow  # type: ignore[attr-defined]  # sets know nothing of dependences
+_sets.Set.compute_schedule = _compute_schedule  # type: ignore[attr-defined]  # and of trees
 
 __all__ = [  # noqa: F822 (the names are there on first use)
     "AstBuild",
@@ -151,6 +168,11 @@ def stand_in() -> None:
     spaced.cache_clear()  # what tells names apart is another mark now
 
 
+def _reader(name: str) -> Callable[[str], object] | None:
+    """What reads the text of an element of a list, of those that have texts."""
+    return None if name.startswith("Ast") else getattr(sys.modules[__name__], name)
+
+
 def __getattr__(name: str) -> object:
     if name in HOMES:
         value = getattr(import_module(f"polyvolta.sched.by_isl.{HOMES[name]}"), name)
@@ -166,7 +188,7 @@ def __getattr__(name: str) -> object:
         home, own = _POLYNOMIALS[name]
         value = getattr(import_module(f"polyvolta.sets.by_isl.polynomials.{home}"), own)
     elif name.endswith("List") and name.removesuffix("List") in ELEMENTS:
-        value = ListOf
+        value = list_of(name.removesuffix("List"), _reader(name.removesuffix("List")))
     else:
         return getattr(_sets, name)  # isl's classes that are one class here, and errors that say what is here
     globals()[name] = value

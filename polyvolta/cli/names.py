@@ -35,7 +35,9 @@ MACRO_MMAS = {
     "sm_90a": ("m16n32k16", "m16n16k16", "m16n16k8", *(f"m64n{n}k16" for n in range(8, 257, 8))),
 }
 """By target."""
-MUTANTS = tuple(" ".join("""
+MUTANTS = tuple(
+    " ".join(
+        """
     rows taken for columns, result in the other layout, no barrier before the stores, no barrier after the stores,
     warp barrier after the stores, no barrier before the exchange, no barrier before the exchange's loads,
     no barrier after the exchange's loads, warp barrier in a split K's exchange, block barrier in one warp,
@@ -93,7 +95,9 @@ MUTANTS = tuple(" ".join("""
     fragments are loaded a strip early, fragments unfenced, values beyond k, a stage rewritten unfenced,
     a stage is not waited for, a stage rewritten in part, one right operand for a loop's products, k tiles backwards,
     macro tiles one row down
-""".split()).split(", "))
+""".split()
+    ).split(", ")
+)
 BENCHMARKS = ("gemm", "relu_gemm", "gemm_bias_relu", "add", "gemm_vector_relu")
 
 Complete = Callable[[str], list[str]]

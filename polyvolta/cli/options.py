@@ -45,15 +45,15 @@ def _flag(*names: str, help: str) -> typer.models.OptionInfo:
 
 Idiom = Annotated[
     str,
-    _of_kernel(
-        metavar="NAME", help="matmul, epilogue, prologue or sum.", completed=names.one_of(names.IDIOMS)
-    ),
+    _of_kernel(metavar="NAME", help="matmul, epilogue, prologue or sum.", completed=names.one_of(names.IDIOMS)),
 ]
 Layouts = Annotated[str, _of_kernel(metavar="A,B", help="Of A and B: row or col each.", completed=names.pairs)]
 Dtype = Annotated[
     str,
     _of_kernel(
-        "--dtype", metavar="NAME", help="Element type of all tensors: float16, or bfloat16 from sm_80 on.",
+        "--dtype",
+        metavar="NAME",
+        help="Element type of all tensors: float16, or bfloat16 from sm_80 on.",
         completed=names.one_of(names.DTYPES),
     ),
 ]
@@ -69,8 +69,12 @@ WarpTile = Annotated[
 ]
 Macro = Annotated[
     str | None,
-    _of_kernel("--macro-mma", metavar="NAME", help="One of the target's, a warp's step; if missing, chosen.",
-               completed=names.macro_mmas),
+    _of_kernel(
+        "--macro-mma",
+        metavar="NAME",
+        help="One of the target's, a warp's step; if missing, chosen.",
+        completed=names.macro_mmas,
+    ),
 ]
 SplitK = Annotated[
     int | None,
@@ -84,13 +88,19 @@ Prefetch = Annotated[
 ]
 Partial = Annotated[
     str | None,
-    _of_kernel(metavar="HOW", help="guard accesses of tiles that reach outside, or pad arrays; guard if missing.",
-               completed=names.one_of(names.PARTIAL)),
+    _of_kernel(
+        metavar="HOW",
+        help="guard accesses of tiles that reach outside, or pad arrays; guard if missing.",
+        completed=names.one_of(names.PARTIAL),
+    ),
 ]
 Accumulators = Annotated[
     str | None,
-    _of_kernel(metavar="WHICH", help="auto, or of several products one, or separate; auto if missing.",
-               completed=names.one_of(names.ACCUMULATORS)),
+    _of_kernel(
+        metavar="WHICH",
+        help="auto, or of several products one, or separate; auto if missing.",
+        completed=names.one_of(names.ACCUMULATORS),
+    ),
 ]
 Fragments = Annotated[
     int | None, _of_kernel(metavar="N", help="Sets of registers for fragments, 1 or 2; the target's if missing.")
@@ -104,21 +114,24 @@ Occupancy = Annotated[
 DependentLaunch = Annotated[
     bool | None,
     _of_kernel(
-        "--dependent-launch/--no-dependent-launch", metavar="",
+        "--dependent-launch/--no-dependent-launch",
+        metavar="",
         help="Launches start while the kernel before runs, and wait for its end; if missing, where the target can.",
     ),
 ]
 Persistent = Annotated[
     bool | None,
     _of_kernel(
-        "--persistent/--one-tile", metavar="",
+        "--persistent/--one-tile",
+        metavar="",
         help="Whether a block computes tile after tile; one tile if missing.",
     ),
 ]
 Pingpong = Annotated[
     bool | None,
     _of_kernel(
-        "--pingpong/--together", metavar="",
+        "--pingpong/--together",
+        metavar="",
         help="Whether two warpgroups of a block take turns at its tiles; together if missing.",
     ),
 ]
@@ -132,7 +145,8 @@ Cluster = Annotated[
 Arch = Annotated[
     str | None,
     _of_kernel(
-        metavar="ARCH", help="GPU architecture, or auto: of the GPU here, sm_70 without one; auto if missing.",
+        metavar="ARCH",
+        help="GPU architecture, or auto: of the GPU here, sm_70 without one; auto if missing.",
         completed=names.one_of(names.TARGETS),
     ),
 ]
@@ -156,14 +170,17 @@ Ascii = Annotated[bool, _flag("--ascii", help="Write floor(i/128), <= and -> in 
 Only = Annotated[
     str | None,
     typer.Option(
-        metavar="NAMES", help="Of proofs, such as bounds,fresh; all if missing.",
+        metavar="NAMES",
+        help="Of proofs, such as bounds,fresh; all if missing.",
         autocompletion=names.some_of(names.PROOFS),
     ),
 ]
 Break = Annotated[
     str | None,
     typer.Option(
-        "--break", metavar="NAME", help="Put a defect in first, such as 'swizzle dropped'.",
+        "--break",
+        metavar="NAME",
+        help="Put a defect in first, such as 'swizzle dropped'.",
         autocompletion=names.one_of(names.MUTANTS),
     ),
 ]
@@ -182,7 +199,8 @@ Statement = Annotated[str | None, typer.Option("--statement", metavar="NAME", he
 Picture = Annotated[
     str,
     typer.Argument(
-        metavar="PICTURE", help="ownership, instruction, tile, output or pipeline; all if missing.",
+        metavar="PICTURE",
+        help="ownership, instruction, tile, output or pipeline; all if missing.",
         autocompletion=names.one_of(names.PICTURES),
     ),
 ]
@@ -203,7 +221,9 @@ Tiles = Annotated[int, typer.Option("--tiles", metavar="N", help="How many k til
 Benchmarks = Annotated[
     str | None,
     typer.Option(
-        "--only", metavar="NAMES", help="Benchmarks, such as gemm,add, of tables, too; all if missing.",
+        "--only",
+        metavar="NAMES",
+        help="Benchmarks, such as gemm,add, of tables, too; all if missing.",
         autocompletion=names.some_of(names.BENCHMARKS),
     ),
 ]
@@ -226,7 +246,9 @@ ReportOnly = Annotated[bool, _flag("--report", help="Measure nothing: tables and
 BenchTarget = Annotated[
     str,
     typer.Option(
-        "--target", metavar="ARCH", help="Whose kernels, or auto: the GPU's here.",
+        "--target",
+        metavar="ARCH",
+        help="Whose kernels, or auto: the GPU's here.",
         autocompletion=names.one_of(names.TARGETS),
     ),
 ]
@@ -288,11 +310,7 @@ class Choice:
         ------
         BadText : a tile or a cluster doesn't read as one.
         """
-        given: dict[str, Any] = {
-            name: value
-            for name in _GIVEN
-            if (value := getattr(self, name)) is not None
-        }
+        given: dict[str, Any] = {name: value for name in _GIVEN if (value := getattr(self, name)) is not None}
         if self.block_tile is not None:
             given["block_tile"] = numbers(self.block_tile, "block tile", BLOCK)
         if self.warp_tile is not None:

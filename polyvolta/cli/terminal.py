@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from polyvolta.cuda.target.target import Target
 
 SHADE = "grey11 on #dcdcdc"  # the paper's shade, readable on light and dark terminals alike
-KINDS = r"^ *(?:DOMAIN|CONTEXT|BAND|FILTER|SEQUENCE|SET|MARK|GUARD|EXTENSION)\b:?"
+KINDS = r"^ *(?:DOMAIN|CONTEXT|BAND|FILTER|SEQUENCE|SET|MARK|GUARD|EXTENSION|EXPANSION)\b:?"
 IN_ASCII = "polyvolta.ascii"
 MAPPED = r"\b(?:blockIdx\.[xyz]|warpIdx_[xyz]|linearId)\b"
 

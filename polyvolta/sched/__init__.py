@@ -69,6 +69,7 @@ if TYPE_CHECKING:
     from polyvolta.sched.tree import Band as Band
     from polyvolta.sched.tree import Context as Context
     from polyvolta.sched.tree import Domain as Domain
+    from polyvolta.sched.tree import Expansion as Expansion
     from polyvolta.sched.tree import Extension as Extension
     from polyvolta.sched.tree import Filter as Filter
     from polyvolta.sched.tree import Guard as Guard
@@ -101,7 +102,7 @@ _HOMES = homes(
         "program.nests.array": "Array",
         "program.nests.nest": "nest nest_from_source",
         "scheduler.schedule": "initial schedule",
-        "tree": "Band Context Domain Extension Filter Guard Leaf Mark Member Schedule Sequence SetNode",
+        "tree": "Band Context Domain Expansion Extension Filter Guard Leaf Mark Member Schedule Sequence SetNode",
         "views.diff": "Diff diff",
     }
 )
@@ -117,6 +118,7 @@ if not TYPE_CHECKING:  # checkers know the names, and that there are no others
 
         raise no_name(__name__, name, of_module(name))
 
+
 __all__ = [  # noqa: F822 (the names are there on first use)
     "Access",
     "Array",
@@ -128,6 +130,7 @@ __all__ = [  # noqa: F822 (the names are there on first use)
     "Dependences",
     "Diff",
     "Domain",
+    "Expansion",
     "Extension",
     "Filter",
     "Flow",

@@ -62,6 +62,17 @@ class Below(Shown):
         return f"<{first}{'; print it' * bool(more)}>"
 
 
+class Above(Below):
+    """A node with one child."""
+
+    __slots__ = ()
+    child: Node
+
+    @property
+    def children(self) -> tuple[Node, ...]:
+        return (self.child,)
+
+
 @dataclass(frozen=True, slots=True, repr=False)
 class Leaf(Below):
     """The end of a branch.
@@ -160,7 +171,7 @@ class Member(Record):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Band(Below):
+class Band(Above):
     """A nest of loops; `permutable` when its members may be interchanged and tiled.
 
     Parameters
@@ -194,10 +205,6 @@ class Band(Below):
         _check_child(self.child, "a band")
 
     @property
-    def children(self) -> tuple[Node, ...]:
-        return (self.child,)
-
-    @property
     def statements(self) -> tuple[str, ...]:
         """The statements that the band orders."""
         return tuple(s for s, _ in self.members[0].exprs) if self.members else ()
@@ -219,7 +226,7 @@ class Band(Below):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Domain(Below):
+class Domain(Above):
     """The instances of the tree; always the root.
 
     >>> from polyvolta.sched import schedule
@@ -236,13 +243,9 @@ class Domain(Below):
         _check(self.domain, Set, "a domain", 'Set("{ S[i] : 0 <= i < 8 }")')
         _check_child(self.child, "a domain")
 
-    @property
-    def children(self) -> tuple[Node, ...]:
-        return (self.child,)
-
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Context(Below):
+class Context(Above):
     """What is known of the parameters and of the members of the bands above.
 
     Parameters
@@ -265,13 +268,9 @@ class Context(Below):
         _check(self.context, Set, "a context", 'Set("[N] -> { : N > 0 }")')
         _check_child(self.child, "a context")
 
-    @property
-    def children(self) -> tuple[Node, ...]:
-        return (self.child,)
-
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Filter(Below):
+class Filter(Above):
     """The instances that go this way: all that there are of some statements, or those of them in a set.
 
     Parameters
@@ -302,10 +301,6 @@ class Filter(Below):
         every = all(any(not c.eqs and not c.ineqs for c in pieces) for _, pieces in self.instances.parts)
         if every and set(self.statements) == set(self.instances.tuple_names):
             object.__setattr__(self, "instances", None)
-
-    @property
-    def children(self) -> tuple[Node, ...]:
-        return (self.child,)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -359,7 +354,7 @@ class SetNode(Below):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Mark(Below):
+class Mark(Above):
     """A name for this place.
 
     `name` is a text; `child` the node below.
@@ -382,13 +377,9 @@ class Mark(Below):
             raise BadSchedule("the name of a mark is one line", where=repr(self.name))
         _check_child(self.child, "a mark")
 
-    @property
-    def children(self) -> tuple[Node, ...]:
-        return (self.child,)
-
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Extension(Below):
+class Extension(Above):
     """Instances added below this node, for each value of the band members above it that `extension` names.
 
     `extension` is a map from the band members above to the instances; `child` is the node below.
@@ -406,13 +397,9 @@ class Extension(Below):
         _check(self.extension, Map, "an extension", 'Map("{ [c0] -> A[x] : x = c0 }")')
         _check_child(self.child, "an extension")
 
-    @property
-    def children(self) -> tuple[Node, ...]:
-        return (self.child,)
-
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Guard(Below):
+class Guard(Above):
     """A condition under which the subtree runs: a set over the members of the bands above, outermost first.
 
     `guard` is tested in the generated code; `child` is the node below.
@@ -430,13 +417,35 @@ class Guard(Below):
         _check(self.guard, Set, "a guard", 'Set("[N] -> { : N > 0 }")')
         _check_child(self.child, "a guard")
 
-    @property
-    def children(self) -> tuple[Node, ...]:
-        return (self.child,)
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Expansion(Above):
+    """Groups of instances, of which the tree above speaks, and what they stand for, of which it speaks below.
+
+    Parameters
+    ----------
+    contraction : a function from the instances below to their groups.
+    expansion : from the groups that come here to their instances; what comes here and has none ends here.
+
+    >>> from polyvolta.sched import Expansion
+    >>> from polyvolta.sets import Map
+    >>> node = Expansion(Map("{ S[i] -> G[i // 2] }"), Map("{ G[j] -> S[i] : 2j <= i <= 2j + 1 }"))
+    >>> print(node.contraction)
+    { S[i] -> G[floor(i/2)] }
+    """
+
+    contraction: Map
+    expansion: Map
+    child: Node = field(default_factory=Leaf)
+
+    def __post_init__(self) -> None:
+        _check(self.contraction, Map, "a contraction", 'Map("{ S[i] -> G[i // 2] }")')
+        _check(self.expansion, Map, "an expansion", 'Map("{ G[j] -> S[i] : 2j <= i <= 2j + 1 }")')
+        _check_child(self.child, "an expansion")
 
 
-Node = Leaf | Band | Domain | Context | Filter | Sequence | SetNode | Mark | Extension | Guard
-NODES = (Leaf, Band, Domain, Context, Filter, Sequence, SetNode, Mark, Extension, Guard)
+Node = Leaf | Band | Domain | Context | Filter | Sequence | SetNode | Mark | Extension | Guard | Expansion
+NODES = (Leaf, Band, Domain, Context, Filter, Sequence, SetNode, Mark, Extension, Guard, Expansion)
 
 
 def relations(node: Node) -> Iterator[Set | Map]:
@@ -446,6 +455,18 @@ def relations(node: Node) -> Iterator[Set | Map]:
             yield relation
         case Filter(instances=Set() as relation) | Band(isolate=Set() as relation):
             yield relation
+        case Expansion(contraction, expansion):
+            yield from (contraction, expansion)
+
+
+def added(node: Node) -> Map | None:
+    """What leads to the instances that a node adds, the members above or groups; None of one that adds none."""
+    match node:
+        case Extension(extension):
+            return extension
+        case Expansion(_, expansion):
+            return expansion
+    return None
 
 
 def with_children(node: Node, children: tuple[Node, ...]) -> Node:

@@ -10,17 +10,27 @@ from fnmatch import fnmatchcase
 from polyvolta.sched.by_isl import HOMES
 
 CLASSES = (
-    ("ScheduleNode* schedule_node_type",
-     "a node is reached by its path in a tree, tree.node(path), tree.walk(); Band, Filter, Mark, ... are its kinds"),
-    ("ScheduleConstraints schedule_algorithm",
-     "schedule(instances, validity=..., proximity=...), or schedule(program)"),
-    ("UnionAccessInfo AccessInfo Restriction",
-     "dataflow(reads, writes, may=..., kills=..., order=...); of a program, dependences(program)"),
+    (
+        "ScheduleNode* schedule_node_type",
+        "a node is reached by its path in a tree, tree.node(path), tree.walk(); Band, Filter, Mark, ... are its kinds",
+    ),
+    (
+        "ScheduleConstraints schedule_algorithm",
+        "schedule(instances, validity=..., proximity=...), or schedule(program)",
+    ),
+    (
+        "UnionAccessInfo AccessInfo Restriction",
+        "dataflow(reads, writes, may=..., kills=..., order=...); of a program, dependences(program)",
+    ),
     ("UnionFlow", "Flow, which dataflow gives"),
-    ("AstBuild",
-     "scan(tree) makes loops, to_c(scan(tree)) their text in C; options are Member.loop_type, Band.isolate"),
-    ("AstNode AstNodeList AstPrintOptions ast_node_type",
-     "scan(tree).body is a tree of Python's values; to_c prints it"),
+    (
+        "AstBuild",
+        "scan(tree) makes loops, to_c(scan(tree)) their text in C; options are Member.loop_type, Band.isolate",
+    ),
+    (
+        "AstNode AstNodeList AstPrintOptions ast_node_type",
+        "scan(tree).body is a tree of Python's values; to_c prints it",
+    ),
     ("AstExpr AstExprList IdToAstExpr ast_expr_*", "expressions in loops are polyvolta.sets.Aff; to_c prints them"),
     ("ast_loop_type", "a text, as in set_loop_type(tree, at, 'unroll')"),
 )

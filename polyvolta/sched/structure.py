@@ -24,6 +24,7 @@ from polyvolta.sched.nodes import (
     Band,
     Context,
     Domain,
+    Expansion,
     Extension,
     Filter,
     Guard,
@@ -34,6 +35,7 @@ from polyvolta.sched.nodes import (
     SetNode,
     relations,
 )
+from polyvolta.sched.passes.mapping.expansion import contracted
 from polyvolta.sched.tree import Schedule
 from polyvolta.sets import Aff, Map, Set, Tuple, aff, nearest
 from polyvolta.sets.errors import kind_of
@@ -113,6 +115,8 @@ def statements_at(schedule: Schedule, at: Path) -> tuple[str, ...]:
                 found = tuple(s for s in found if s in statements)
             case Extension(extension):
                 found += names_of(extension)
+            case Expansion(_, expansion):
+                found = names_of(_expanded(expansion, found))
     return found
 
 
@@ -125,7 +129,21 @@ def instances_at(schedule: Schedule, at: Path) -> Set:
                 found = passed(found, node)
             case Extension(extension):
                 found = found | added_by(extension)
+            case Expansion(_, expansion):
+                found = expansion_of(found, expansion)
     return found
+
+
+def expansion_of(found: Set, expansion: Map) -> Set:
+    """What the groups among some instances stand for."""
+    here = _expanded(expansion, names_of(found))
+    return added_by(here.intersect_domain(found)) if here.parts else Set._of((), [])
+
+
+def _expanded(expansion: Map, groups: Iterable[str]) -> Map:
+    """The expansion of some groups."""
+    wanted = set(groups)
+    return Map._of(expansion.param_names, [p for p in expansion.parts if p[0].source.name in wanted])
 
 
 def added_by(extension: Map) -> Set:
@@ -167,6 +185,9 @@ def prefix(schedule: Schedule, at: Path) -> dict[str, tuple[Aff, ...]]:
                 for space, pieces in extension.parts:
                     added = Map._of(extension.param_names, [(space, pieces)]).reverse()
                     found[str(space.out.name)] = added.as_affs() if space.n_in else ()
+            case Expansion(contraction):
+                above, below = (instances_at(schedule, at[: depth + k]) for k in (0, 1))
+                found = contracted(found, contraction, above, below)
             case Band():
                 for s in sorted(set(found).difference(node.statements)):
                     _without_place(s, instances_at(schedule, at[:depth]).only(s))
@@ -257,6 +278,15 @@ class _Times:
                 return self._with(maps, self.layout + (None,) * len(node.members))
             case Sequence() | SetNode() if position is not None and self.positions:
                 return self.then(position)
+            case Expansion(_, expansion):
+                new = self._with({}, self.layout)
+                for space, pieces in _expanded(expansion, self.maps).parts:
+                    assert space.inp is not None
+                    one = Map._of(expansion.param_names, [(space, pieces)]).reverse()
+                    own = str(space.out.name)
+                    times = one.apply_range(self.maps[str(space.inp.name)])
+                    new._add(space.out, new.maps[own] | times if own in new.maps else times)
+                return new
             case Extension(extension):
                 new = self._with(dict(self.maps), self.layout)
                 names = [f"c{k}" for k in range(sum(p is None for p in self.layout))]
@@ -355,7 +385,7 @@ class _Check:
         for _, node in schedule.walk():
             for r in relations(node):
                 self.params |= set(r.param_names)
-                if isinstance(node, Domain | Filter | Extension):
+                if isinstance(node, Domain | Filter | Extension | Expansion):
                     self.iterators |= {d for s, _ in r.parts for d in s.out.dims}
 
     def bad(self, at: Path, message: str, hint: str = "") -> BadSchedule:
@@ -384,11 +414,29 @@ class _Check:
                         )
                 tuples = self.declared(at, [s.out for s, _ in extension.parts], tuples)
                 instances = instances | extension.range()
+            case Expansion(contraction, expansion):
+                instances, tuples = self.expansion(at, contraction, expansion, instances, tuples)
             case Band():
                 self.band(at, node, instances, tuples, depth)
                 depth += len(node.members)
         for k, child in enumerate(node.children):
             self.node(child, (*at, k), instances, tuples, depth)
+
+    def expansion(
+        self, at: Path, contraction: Map, expansion: Map, groups: Set, tuples: dict[str, Tuple]
+    ) -> tuple[Set, dict[str, Tuple]]:
+        """The instances below an expansion and their tuples."""
+        for space, _ in expansion.parts:
+            own = tuples.get(str(space.inp and space.inp.name))
+            if own is None or space.inp is None or own.key != space.inp.key:
+                raise self.bad(at, f"no statement {space.inp} comes here")
+        here = expansion_of(groups, expansion)
+        back = _expanded(contraction.reverse(), names_of(groups)).reverse()
+        back = back.intersect_domain(here) if back.parts and here.parts else back
+        fits = back.is_single_valued() and here.is_subset(back.domain())
+        if here.parts and not (fits and back.is_equal(expansion.reverse().intersect_domain(here))):
+            raise self.bad(at, "the contraction is no function that leads back along the expansion")
+        return here, self.declared(at, [*{s.out.name: s.out for s, _ in expansion.parts}.values()], {})
 
     def declared(self, at: Path, new: list[Tuple], tuples: dict[str, Tuple]) -> dict[str, Tuple]:
         tuples = dict(tuples)

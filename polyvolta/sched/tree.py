@@ -11,6 +11,7 @@ about the instances that reach it:
     Mark        a name to find this place by
     Extension   instances that the tree adds here, such as copies between memories
     Guard       conditions that the generated code tests here
+    Expansion   what the groups of instances stand for of which the tree above speaks
     Leaf        nothing more to say: the instances run
 
 A node is addressed by its path, the child numbers from the root. A transformation is a pure function from a
@@ -35,6 +36,7 @@ from polyvolta.sched.nodes import (
     Below,
     Context,
     Domain,
+    Expansion,
     Extension,
     Filter,
     Guard,
@@ -61,6 +63,7 @@ __all__ = [
     "Band",
     "Context",
     "Domain",
+    "Expansion",
     "Extension",
     "Filter",
     "Guard",
@@ -105,7 +108,7 @@ class Schedule(Shown):
 
     def __post_init__(self) -> None:
         if isinstance(self.root, str):
-            object.__setattr__(self, "root", Schedule.parse(self.root).root)
+            object.__setattr__(self, "root", type(self).parse(self.root).root)
         if not isinstance(self.root, NODES):
             raise BadSchedule(
                 f"the root of a tree is a node, not {kind_of(self.root)}",
@@ -453,7 +456,7 @@ class Schedule(Shown):
         >>> Schedule.read_from_str('{ domain: "{ S[] }" }')
         <Schedule of S, 2 nodes; print it>
         """
-        return cls(Schedule.parse(text[-1] if text else "").root)
+        return cls(cls.parse(text[-1] if text else "").root)
 
     @classmethod
     def from_domain(cls, domain: Set) -> Self:

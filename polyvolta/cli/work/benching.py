@@ -76,6 +76,7 @@ def measure(err: Console, wanted: Wanted, choices: Choices, library: Library | N
     sizes = draw(wanted.count, wanted.seed)
     keys = {(gpu.name, target.name, b.name, s) for b in chosen for s in sizes}
     with Bar("loading", err) as bar:
+
         def reach(what: str, done: int, of: int) -> None:
             bar.reach(WORDS[what], done, of)
 

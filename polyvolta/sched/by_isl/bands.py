@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from polyvolta.sched.cases import Cases
 from polyvolta.sched.errors import BadSchedule
-from polyvolta.sched.tree import Band, Domain, Leaf, Member, Schedule
+from polyvolta.sched.tree import Band, Domain, Expansion, Leaf, Member, Schedule
 from polyvolta.sched.wrapped import labelled
 from polyvolta.sets import Aff, Map, NotAFunction, Set, Space, Tuple, aff, var
 from polyvolta.sets.errors import kind_of
@@ -94,3 +94,27 @@ def map_of(band: Band, instances: Set) -> Map:
     """
     tree = Schedule(Domain(instances, replace(band, child=Leaf())))
     return tree.prefix_schedule((0, 0))
+
+
+def universe(instances: Set) -> Set:
+    """All instances of some statements.
+
+    >>> print(universe(Set("{ S[i] : 0 <= i < 4 }")))
+    { S[i] }
+    """
+    out = Set("{ }")
+    for space, _ in instances.parts:
+        out = out | Set.universe(space)
+    return out
+
+
+def unbounded(tree: Schedule) -> Schedule:
+    """A tree of all instances of its statements, and of its groups."""
+    root = tree.root
+    if isinstance(root, Domain):
+        tree = tree.replace((), replace(root, domain=universe(root.domain)))
+    for at in tree.find(Expansion):
+        node = tree.node(at)
+        assert isinstance(node, Expansion)
+        tree = tree.replace(at, replace(node, expansion=node.contraction.reverse()))
+    return tree

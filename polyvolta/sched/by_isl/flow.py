@@ -18,6 +18,7 @@ from polyvolta.sched.by_isl.plain import Plain
 from polyvolta.sched.dependence.model import Flow
 from polyvolta.sched.dependence.sources import dataflow
 from polyvolta.sched.errors import BadProgram, BadSchedule
+from polyvolta.sched.passes.mapping.expansion import expanded
 from polyvolta.sched.tree import Schedule, SetNode
 from polyvolta.sched.wrapped import plain
 from polyvolta.sets import Map
@@ -109,6 +110,8 @@ class UnionAccessInfo(Plain):
             for accesses in (sink, self.must_source, self.may_source, self.kill):
                 for space, _ in accesses.domain().parts:
                     order = order | Map.from_affs(space.out, ())
+        if isinstance(order, Schedule):
+            order = replace(order, root=expanded(order.root))
         return dataflow(sink, self.must_source, self.may_source, self.kill, order=order)
 
 

@@ -21,13 +21,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from polyvolta.sched import passes
-from polyvolta.sched.by_isl.bands import band_of, map_of
-from polyvolta.sched.by_isl.kinds import ast_loop_type
-from polyvolta.sched.by_isl.standing import Standing, need_node
-from polyvolta.sched.errors import BadArgument, BadPath, BadSchedule
+from polyvolta.sched.by_isl.banded import Banded
+from polyvolta.sched.by_isl.bands import band_of, unbounded, universe
+from polyvolta.sched.by_isl.grouping import grouped, subtree_contraction, subtree_expansion
+from polyvolta.sched.by_isl.standing import need_node
+from polyvolta.sched.errors import BadPath, BadSchedule
 from polyvolta.sched.passes.common.places import inserted_at
 from polyvolta.sched.passes.common.subtree import anchor, not_anchored
 from polyvolta.sched.passes.mapping.context import put_guard
@@ -36,30 +36,27 @@ from polyvolta.sched.tree import (
     Band,
     Context,
     Domain,
+    Expansion,
     Extension,
     Filter,
     Guard,
     Leaf,
     Mark,
-    Member,
     Node,
     Schedule,
     SetNode,
 )
 from polyvolta.sched.tree import Sequence as SequenceNode
-from polyvolta.sched.views.isl_read import with_options
-from polyvolta.sched.views.isl_write import options_of, to_isl
+from polyvolta.sched.views.isl_write import to_isl
 from polyvolta.sched.wrapped import labelled, plain
-from polyvolta.sets import Id, Map, Set, Space, Tuple
-from polyvolta.sets.by_isl.objects.context import option
+from polyvolta.sets import Id, Map, Set, Space
 from polyvolta.sets.errors import kind_of
-from polyvolta.sets.values.space import whole
 from polyvolta.sets.values.unions import gives_union
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class ScheduleNode(Standing):
-    """A node of a tree; see `Standing` for the ways to others."""
+class ScheduleNode(Banded):
+    """A node of a tree; see `Standing` for the ways to others, `Banded` for what bands have."""
 
     @staticmethod
     def from_domain(domain: Set) -> ScheduleNode:
@@ -84,10 +81,6 @@ class ScheduleNode(Standing):
     def get_domain(self) -> Set:
         """The instances that reach the node."""
         return plain(self._arriving())
-
-    def _arriving(self) -> Set:
-        """The same with statements as the tree calls them."""
-        return self.schedule.instances_at(self.at)
 
     @gives_union
     def get_universe_domain(self) -> Set:
@@ -116,13 +109,23 @@ class ScheduleNode(Standing):
 
     @gives_union
     def get_subtree_contraction(self) -> Map:
-        """The instances that come here, each as itself: a tree here has no expansions, which reading takes out."""
-        return plain(universe(self._arriving()).identity())
+        """What the expansions below lead to -> the instances that come here; each of these itself without any."""
+        return plain(subtree_contraction(self.node, universe(self._arriving())))
 
     @gives_union
     def get_subtree_expansion(self) -> Map:
-        """The same as `get_subtree_contraction`."""
-        return self.get_subtree_contraction()
+        """The instances that come here -> what the expansions below lead to."""
+        return plain(subtree_expansion(self.node, universe(self._arriving())))
+
+    @gives_union
+    def expansion_get_contraction(self) -> Map:
+        """The groups of the instances below an expansion."""
+        return plain(self._is(Expansion).contraction)
+
+    @gives_union
+    def expansion_get_expansion(self) -> Map:
+        """What the groups above an expansion stand for."""
+        return plain(self._is(Expansion).expansion)
 
     @gives_union
     def domain_get_domain(self) -> Set:
@@ -155,188 +158,7 @@ class ScheduleNode(Standing):
         name = self._is(Mark).name
         return name if isinstance(name, Id) else Id(name)
 
-    # ---- bands
-
-    def band_n_member(self) -> int:
-        """How many members a band has."""
-        return len(self._is(Band).members)
-
-    @gives_union
-    def band_get_partial_schedule_union_map(self) -> Map:
-        """The instances of the statements -> the values of a band's members."""
-        return plain(map_of(self._is(Band), universe(self._arriving())))
-
-    band_get_partial_schedule = band_get_partial_schedule_union_map
-
-    def band_get_space(self) -> Space:
-        """The space of a band's values."""
-        band = self._is(Band)
-        return Space(None, Tuple(band.name, tuple(f"i{k}" for k in range(len(band.members)))))
-
-    def band_get_permutable(self) -> bool:
-        """Whether the members of a band may be interchanged."""
-        return self._is(Band).permutable
-
-    def band_set_permutable(self, permutable: bool | int) -> ScheduleNode:
-        """A band that says so."""
-        return self._put(replace(self._is(Band), permutable=bool(permutable)))
-
-    def _member(self, pos: int) -> Member:
-        members = self._is(Band).members
-        there = whole(pos) is not None and 0 <= pos < len(members)
-        return members[pos] if there else self._nowhere(f"member {pos!r}")
-
-    def _with_member(self, pos: int, member: Member) -> ScheduleNode:
-        band = self._is(Band)
-        return self._put(replace(band, members=(*band.members[:pos], member, *band.members[pos + 1 :])))
-
-    def band_member_get_coincident(self, pos: int) -> bool:
-        """Whether the iterations of a member are independent of each other."""
-        return self._member(pos).coincident
-
-    def band_member_set_coincident(self, pos: int, coincident: bool | int) -> ScheduleNode:
-        """A member that says so."""
-        return self._with_member(pos, replace(self._member(pos), coincident=bool(coincident)))
-
-    def band_member_get_ast_loop_type(self, pos: int) -> ast_loop_type:
-        """How the loop of a member is made."""
-        return ast_loop_type[self._member(pos).loop_type]
-
-    def band_member_set_ast_loop_type(self, pos: int, kind: ast_loop_type | int) -> ScheduleNode:
-        """A member whose loop is made otherwise."""
-        return self._with_member(pos, replace(self._member(pos), loop_type=ast_loop_type(kind).name))
-
-    def band_member_get_isolate_ast_loop_type(self, pos: int) -> ast_loop_type:
-        """How the loop of what a band isolates is made."""
-        member = self._member(pos)
-        return ast_loop_type[member.isolated_type or member.loop_type]
-
-    def band_member_set_isolate_ast_loop_type(self, pos: int, kind: ast_loop_type | int) -> ScheduleNode:
-        """A member whose loop is made otherwise where the band isolates."""
-        return self._with_member(pos, replace(self._member(pos), isolated_type=ast_loop_type(kind).name))
-
-    @gives_union
-    def band_get_ast_build_options(self) -> Set:
-        """How the loops of a band are made, as `{ separate[0]; unroll[1] }`."""
-        return Set(options_of(self._is(Band), self.get_schedule_depth()) or "{ }")
-
-    def band_set_ast_build_options(self, options: Set) -> ScheduleNode:
-        """A band whose loops are made otherwise.
-
-        Raises
-        ------
-        TreeSyntaxError : an option that is not supported.
-        """
-        return self._put(with_options(self._is(Band), str(options), self.get_schedule_depth()))
-
-    def band_get_ast_isolate_option(self) -> Set:
-        """What a band isolates, `{ isolate[[i0] -> [i1]] : i1 < 8 }` of the members above and its own."""
-        isolate, above = self._is(Band).isolate, self.get_schedule_depth()
-        names = [f"i{k}" for k in range(above + self.band_n_member())]
-        pair = f"isolate[[{', '.join(names[:above])}] -> [{', '.join(names[above:])}]]"
-        if isolate is None:
-            return Set(f"{{ {pair} : false }}")
-        return isolate.apply(Map(f"{{ [{', '.join(names)}] -> {pair} }}"))
-
-    def band_tile(
-        self, sizes: Sequence[int], *, scale_tile_loops: bool | None = None, shift_point_loops: bool | None = None
-    ) -> ScheduleNode:
-        """A band of tiles, which count in steps of their size as isl's do, around one of points, which begin at 0.
-
-        The dependences of the tree, if it has any, have to allow it; else it is the caller's word.
-
-        Parameters
-        ----------
-        scale_tile_loops : whether tiles count in steps of their size, and not of 1; by default what isl's option of
-            this name says, `set_tile_scale_tile_loops` of a context, which is that they do.
-        shift_point_loops : whether the points of each tile are counted from 0; by default likewise.
-        """
-        sizes = self._numbers(sizes)
-        scaled = option("tile_scale_tile_loops") if scale_tile_loops is None else scale_tile_loops
-        shifted = option("tile_shift_point_loops") if shift_point_loops is None else shift_point_loops
-        members = self._is(Band).members
-
-        def change(tree: Schedule) -> Schedule:
-            tree = passes.tile(tree, self.at, sizes)
-            if scaled:
-                tree = passes.scale(tree, self.at, {k: s for k, s in enumerate(sizes) if s > 1})
-            below = (*self.at, 0)
-            return tree if shifted else tree.replace(below, replace(tree.band(below), members=members))
-
-        return self._shaped(change)
-
-    def _numbers(self, given: Sequence[int]) -> tuple[int, ...]:
-        """One number for each member of a band.
-
-        Raises
-        ------
-        BadArgument : other than so many are given.
-        """
-        n = self.band_n_member()
-        if not isinstance(given, Sequence) or isinstance(given, str) or len(given) != n:
-            raise BadArgument(f"a number for each of the band's {n} members is wanted", where=repr(given))
-        return tuple(given)
-
-    def _shaped(self, change: Callable[[Schedule], Schedule]) -> ScheduleNode:
-        """The tree after a change of a band that only a permutable one may have; its own flag stays."""
-        band = self._is(Band)
-        tree = self.schedule
-        if band.permutable or tree.dependences is not None:
-            return ScheduleNode(change(tree), self.at)
-        new = change(tree.replace(self.at, replace(band, permutable=True)))
-        for at in (self.at, (*self.at, 0)):
-            new = new.replace(at, replace(new.band(at), permutable=False))
-        return ScheduleNode(new, self.at)
-
-    def band_split(self, pos: int) -> ScheduleNode:
-        """A band of the first members around one of the others."""
-        return self._through(passes.split, pos)
-
-    def band_scale(self, factors: Sequence[int]) -> ScheduleNode:
-        """A band whose members are multiplied by numbers; by those below 1 as is the caller's word."""
-        factors = self._numbers(factors)
-        if all(isinstance(f, int) for f in factors) and min(factors) < 1:
-            return self._mapped("multiplying members", factors, lambda e, f: e * f)
-        return self._through(passes.scale, {k: f for k, f in enumerate(factors) if f != 1})
-
-    def band_scale_down(self, factors: Sequence[int]) -> ScheduleNode:
-        """A band whose members are divided by numbers, rounded down."""
-        return self._mapped("dividing members", factors, lambda e, f: e // f)
-
-    def band_mod(self, factors: Sequence[int]) -> ScheduleNode:
-        """A band whose members are remainders of divisions by numbers."""
-        return self._mapped("taking remainders of members", factors, lambda e, f: e % f)
-
-    def band_shift(self, shift: Map) -> ScheduleNode:
-        """A band to whose members a function of the instances is added."""
-        band = self._is(Band)
-        not_anchored(self.schedule, self.at, "shifting members")
-        more = band_of(shift, self._arriving())
-        if len(more.members) != len(band.members):
-            self._nowhere(f"member for each of {len(more.members)} values that are added")
-        by = [dict(m.exprs) for m in more.members]
-        members = [m.map(lambda s, e, k=k: e + by[k].get(s, 0)) for k, m in enumerate(band.members)]
-        return self._put(replace(band, members=tuple(members)))
-
-    def _mapped(self, doing: str, factors: Sequence[int], f: Callable[[Any, int], Any]) -> ScheduleNode:
-        """A band whose members a function changes, of which nothing below speaks."""
-        band = self._is(Band)
-        not_anchored(self.schedule, self.at, doing)
-        numbers = self._numbers(factors)
-        members = [m.map(lambda _, e, n=n: f(e, n)) for m, n in zip(band.members, numbers, strict=True)]
-        return self._put(replace(band, members=tuple(members)))
-
-    def band_sink(self) -> ScheduleNode:
-        """The band below all that stands under it."""
-        return self._through(passes.sink)
-
-    def _through(self, change: Callable[..., Schedule], *given: object) -> ScheduleNode:
-        return ScheduleNode(change(self.schedule, self.at, *given), self.at)
-
     # ---- other trees
-
-    def _put(self, node: Node) -> ScheduleNode:
-        return ScheduleNode(self.schedule.replace(self.at, node), self.at)
 
     def insert_partial_schedule(self, schedule: Map) -> ScheduleNode:
         """A band above the node, of a function of the instances.
@@ -368,6 +190,19 @@ class ScheduleNode(Standing):
     def insert_filter(self, instances: Set) -> ScheduleNode:
         """A filter above the node, which may drop instances."""
         return self._through(passes.insert_filter, labelled(instances), True)
+
+    def group(self, name: str) -> ScheduleNode:
+        """The tree whose nodes above speak of one statement, an instance of which is all that comes here at once.
+
+        Its iterators are the values of the members above; an expansion above the node says what it stands for. The
+        tree has no dependences. The place of this node, below the expansion.
+
+        Raises
+        ------
+        BadPath : the node is the root, or a child of a sequence or set.
+        BadSchedule : another statement has the name, or an instance comes here at several times.
+        """
+        return ScheduleNode(*grouped(self.schedule, self.at, name))
 
     def insert_sequence(self, filters: Sequence[Set]) -> ScheduleNode:
         """A sequence above the node, with a copy of it below each of some filters."""
@@ -492,24 +327,6 @@ class ScheduleNode(Standing):
     def to_str(self) -> str:
         """isl's text of the tree, a key a line, with a comment above the node; of the root the tree's in one line."""
         return to_isl(self.schedule, block=True, at=self.at) if self.at else str(self)
-
-
-def universe(instances: Set) -> Set:
-    """All instances of some statements.
-
-    >>> print(universe(Set("{ S[i] : 0 <= i < 4 }")))
-    { S[i] }
-    """
-    out = Set("{ }")
-    for space, _ in instances.parts:
-        out = out | Set.universe(space)
-    return out
-
-
-def unbounded(tree: Schedule) -> Schedule:
-    """A tree of all instances of its statements."""
-    root = tree.root
-    return tree.replace((), replace(root, domain=universe(root.domain))) if isinstance(root, Domain) else tree
 
 
 def _within(node: Node, gate: Filter) -> Node:

@@ -7,9 +7,8 @@ from functools import reduce
 from operator import or_
 
 from polyvolta.sched.errors import BadSchedule
-from polyvolta.sched.nodes import Leaf, with_children
-from polyvolta.sched.tree import Domain, Node, Schedule
-from polyvolta.sched.views.isl_expand import Expansions, without_groups
+from polyvolta.sched.passes.mapping.expansion import Expansions, along, without_groups
+from polyvolta.sched.tree import Domain, Expansion, Schedule
 from polyvolta.sched.wrapped import labelled
 from polyvolta.sets import Map, Set
 
@@ -26,8 +25,11 @@ def pullback(tree: Schedule, function: Map) -> Schedule:
 
     Raises
     ------
-    BadSchedule : an instance has two values, which would be two times.
+    BadSchedule : an instance has two values, which would be two times; the tree has expansions.
     """
+    if tree.find(Expansion):
+        raise BadSchedule("a tree with expansions is not pulled back", where=str(tree),
+                          hint="Schedule.parse(str(tree)) of polyvolta.sched has none")  # fmt: skip
     if not function.is_single_valued():
         raise BadSchedule("only a function is pulled back along", where=str(function), hint="f.is_single_valued()")
     old = Set.universe(tree.domain)
@@ -43,13 +45,6 @@ def _along(tree: Schedule, function: Map) -> Schedule:
     groups = tuple([space.out for space, _ in gone.parts])
     leaf = Expansions(function, function.reverse(), gone, groups)
 
-    def walked(node: Node) -> tuple[Node, Expansions]:
-        if isinstance(node, Leaf):
-            return node, leaf
-        found = [walked(child) for child in node.children]
-        below = reduce(or_, [left for _, left in found])
-        return below.above(with_children(node, tuple([child for child, _ in found])))
-
-    below, _ = walked(tree.root.children[0])
+    below = along(tree.root.children[0], leaf)
     instances = function.reverse().intersect_domain(tree.domain).range().without_empty()
     return replace(tree, root=without_groups(Domain(instances, below)), dependences=None)

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 from polyvolta.sched import tree
 from polyvolta.sched.errors import BadSchedule
+from polyvolta.sched.views.isl_read import parse
+from polyvolta.sets import Set
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
@@ -21,6 +23,27 @@ class Schedule(tree.Schedule):
     DOMAIN: S[i] : 0 ≤ i ≤ 7
       BAND: S[i] → [i]
     """
+
+    @staticmethod
+    def parse(text: str, check: bool = True) -> Schedule:
+        """The tree that a text in isl's notation says, with its expansion nodes.
+
+        Raises
+        ------
+        TreeSyntaxError, BadSchedule : see `polyvolta.sched.Schedule.parse`.
+        """
+        return Schedule.of(parse(text, check, expansions=True))
+
+    @staticmethod
+    def empty(space: object) -> Schedule:
+        """The tree of no instances.
+
+        `space`: that of the parameters, which are those of what is said here.
+
+        >>> print(Schedule.empty(None))
+        { domain: "{ }" }
+        """
+        return Schedule(tree.Domain(Set("{ }")))
 
     @staticmethod
     def of(schedule: tree.Schedule) -> Schedule:

@@ -15,6 +15,7 @@ from polyvolta.sched.tree import (
     Band,
     Context,
     Domain,
+    Expansion,
     Extension,
     Filter,
     Guard,
@@ -30,7 +31,7 @@ from polyvolta.sets.values.space import whole
 
 _KINDS: dict[type, schedule_node_type] = {
     kind: getattr(schedule_node_type, {"SetNode": "set"}.get(kind.__name__, kind.__name__.lower()))
-    for kind in (Band, Context, Domain, Extension, Filter, Leaf, Guard, Mark, Sequence, SetNode)
+    for kind in (Band, Context, Domain, Expansion, Extension, Filter, Leaf, Guard, Mark, Sequence, SetNode)
 }
 
 

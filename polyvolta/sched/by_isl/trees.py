@@ -7,7 +7,9 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from polyvolta.sched.by_isl.node import ScheduleNode, unbounded
+from polyvolta.sched.by_isl.bands import universe
+from polyvolta.sched.by_isl.grouping import expand
+from polyvolta.sched.by_isl.node import ScheduleNode
 from polyvolta.sched.by_isl.pulled import pullback
 from polyvolta.sched.errors import BadSchedule
 from polyvolta.sched.tree import Domain, Filter, Node, Schedule, Sequence, SetNode
@@ -46,7 +48,8 @@ def get_domain(tree: Schedule) -> Set:
 @gives_union
 def get_map(tree: Schedule) -> Map:
     """Instances -> their times, whether the domain has them or not."""
-    return plain(unbounded(tree).to_map())
+    root = Domain(universe(tree.domain), tree.root.children[0])
+    return plain(tree.replace((), root).to_map())
 
 
 def is_equal(tree: Schedule, other: Schedule) -> bool:
@@ -118,7 +121,7 @@ _METHODS: dict[str, Callable[..., Any]] = {
     "map_schedule_node_bottom_up": map_schedule_node_bottom_up, "insert_guard": insert_guard,
     "intersect_domain": intersect_domain, "get_ctx": get_ctx, "dump": dump, "copy": itself,
     "reset_user": itself, "align_params": itself, "gist_domain_params": gist_domain_params,
-    "sequence": sequence, "set": set_of, "pullback_union_pw_multi_aff": pullback,
+    "sequence": sequence, "expand": expand, "set": set_of, "pullback_union_pw_multi_aff": pullback,
 }  # fmt: skip
 METHODS: dict[str, Callable[..., Any]] = {
     name: checked("Schedule", name, f, frozenset(["Map", "Schedule", "Set"])) for name, f in _METHODS.items()

@@ -17,9 +17,8 @@ from polyvolta.sched.loops.rows.pieces import system_of
 from polyvolta.sets import Aff, Set
 from polyvolta.sets.conjuncts.conjunct import Conjunct, normalise
 from polyvolta.sets.conjuncts.project import project, with_known_divs
-from polyvolta.sets.values.space import PARAMS, Space
+from polyvolta.sets.values.space import NOWHERE
 
-NOWHERE = Space(None, PARAMS)
 PLACES = 16  # combinations of bounds of loops that are looked at one by one
 FACTORS = 64  # multiples of an equality that are tried
 

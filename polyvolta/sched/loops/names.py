@@ -7,7 +7,7 @@ from math import gcd
 from typing import TYPE_CHECKING, cast
 
 from polyvolta.sched.errors import NotScannable
-from polyvolta.sched.loops.conditions import NOWHERE, beyond
+from polyvolta.sched.loops.conditions import beyond
 from polyvolta.sched.loops.instances import systems
 from polyvolta.sched.loops.rows.bounds import Bounds, bounds
 from polyvolta.sched.loops.rows.columns import Columns
@@ -18,6 +18,7 @@ from polyvolta.sched.tree import Band, Context, Extension, Filter, Guard, Node, 
 from polyvolta.sets import Aff, Set, aff, var
 from polyvolta.sets.functions.cells import where
 from polyvolta.sets.values.simplify import simplify
+from polyvolta.sets.values.space import NOWHERE
 
 if TYPE_CHECKING:
     from polyvolta.sched.loops.writer import Ranges

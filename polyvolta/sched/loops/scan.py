@@ -38,6 +38,7 @@ from polyvolta.sched.loops.result import Scan
 from polyvolta.sched.loops.state import State
 from polyvolta.sched.loops.walk import Scanner
 from polyvolta.sched.loops.widths import largest
+from polyvolta.sched.passes.mapping.expansion import expanded
 from polyvolta.sched.program.assuming import context_of
 from polyvolta.sched.structure import names_of, need_schedule
 from polyvolta.sched.tree import Context, Domain, Extension, Mark, Schedule
@@ -105,6 +106,7 @@ def scan(
     need_schedule(schedule, "scan", "")
     if not isinstance(schedule.root, Domain):
         raise NotScannable("a tree starts with its Domain", where=str(schedule))
+    schedule = replace(schedule, root=expanded(schedule.root))
     context = context_of(context)
     given = _extents(extents or {})
     names = mapped_names(schedule.root)

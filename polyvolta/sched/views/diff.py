@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Literal
 from polyvolta.display.shown import Shown
 from polyvolta.display.text import for_terminal
 from polyvolta.sched.errors import BadArgument
-from polyvolta.sched.tree import Band, Domain, Extension, Filter, Node, Path, Schedule
+from polyvolta.sched.tree import Band, Domain, Expansion, Extension, Filter, Node, Path, Schedule
 from polyvolta.sched.views.align import align
 from polyvolta.sched.views.html import marked_up, shortened
 from polyvolta.sched.views.latex import shaded, typeset, whole
@@ -242,6 +242,8 @@ class _Meeting:
                         prefix[str(space.out.name)] = (space.out, added.as_affs() if space.n_in else ())
                     except (NotAFunction, BudgetExceeded):
                         prefix[str(space.out.name)] = None
+            case Expansion(_, expansion):
+                prefix = {str(s.out.name): None for s, _ in expansion.parts}  # of groups is known what meets
             case Band():
                 known = node.statements  # a band may be silent of statements without instances
                 prefix = {s: p and (p[0], p[1] + node.schedule(s)) for s, p in prefix.items() if s in known}

@@ -5,7 +5,19 @@ Bands are boxes, filters rounded, sequences and sets ellipses; children keep the
 
 from __future__ import annotations
 
-from polyvolta.sched.tree import Band, Domain, Extension, Filter, Mark, Node, Path, Schedule, Sequence, SetNode
+from polyvolta.sched.tree import (
+    Band,
+    Domain,
+    Expansion,
+    Extension,
+    Filter,
+    Mark,
+    Node,
+    Path,
+    Schedule,
+    Sequence,
+    SetNode,
+)
 from polyvolta.sched.views.paper import notes, rows
 
 HEAD = """digraph schedule {
@@ -50,7 +62,7 @@ def _look(node: Node) -> str:
             return ', shape=ellipse, fillcolor="#f5ead0"'
         case Mark():
             return ', shape=note, fillcolor="#f7f0dc"'
-        case Extension():
+        case Extension() | Expansion():
             return ', fillcolor="#e4f2e0"'
     return ""
 

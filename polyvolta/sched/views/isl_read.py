@@ -5,10 +5,10 @@
 
 `outline` gives the mappings of the notation; here each becomes a node. Which node it is says the one key of it that
 names a kind (`domain`, `context`, `schedule`, `filter`, `sequence`, `set`, `mark`, `guard`, `extension`, `contraction`,
-`leaf`); the others are its attributes. Expansion nodes are taken out while the tree is read (`isl_expand`). Sets and
-maps inside the strings are read by `polyvolta.sets`, and so are the expressions of bands, which are quasi-affine or
-given by cases: `S[i] -> [(i)] : i < 3; S[i] -> [(2i)] : i >= 3`. A piece whose condition holds for every instance of
-the statement is a single expression.
+`leaf`); the others are its attributes. Expansion nodes are taken out of the tree, unless they are asked for (see
+`passes.mapping.expansion`). Sets and maps inside the strings are read by `polyvolta.sets`, and so are the expressions
+of bands, which are quasi-affine or given by cases: `S[i] -> [(i)] : i < 3; S[i] -> [(2i)] : i >= 3`. A piece whose
+condition holds for every instance of the statement is a single expression.
 
 A tree names the iterators of a statement anew in every string. Here the domain's names (or the extension's that adds
 the statement) hold throughout.
@@ -22,11 +22,13 @@ from typing import TypeVar
 
 from polyvolta.sched.cases import Cases
 from polyvolta.sched.errors import BadSchedule, TreeSyntaxError
+from polyvolta.sched.passes.mapping.expansion import expanded
 from polyvolta.sched.structure import counted
 from polyvolta.sched.tree import (
     Band,
     Context,
     Domain,
+    Expansion,
     Extension,
     Filter,
     Guard,
@@ -40,7 +42,6 @@ from polyvolta.sched.tree import (
     SetNode,
 )
 from polyvolta.sched.views.isl_bands import cut, entries
-from polyvolta.sched.views.isl_expand import Expansions, without_groups
 from polyvolta.sched.views.isl_marks import noted
 from polyvolta.sched.views.outline import CHILD_KEYS, Entry, Mapping, Text, mistake, outline
 from polyvolta.sched.wrapped import labelled
@@ -68,7 +69,7 @@ LOOP_TYPES: dict[str, LoopType] = {"atomic": "atomic", "separate": "separate", "
 KNOWN_OPTIONS = f"known: isolate[[...] -> [...]], {', '.join(f'{t}[k]' for t in LOOP_TYPES)}, [isolate[] -> unroll[k]]"
 
 
-def parse(text: str, check: bool = True) -> Schedule:
+def parse(text: str, check: bool = True, expansions: bool = False) -> Schedule:
     """The schedule tree that a text in isl's notation says, in its flow or its block form.
 
     Cost: linear in the text, besides what reading the sets costs and `check_structure`.
@@ -76,6 +77,7 @@ def parse(text: str, check: bool = True) -> Schedule:
     Parameters
     ----------
     check : whether a text that is a tree but no schedule is refused.
+    expansions : whether the tree keeps its expansion nodes, and speaks of groups above them.
 
     >>> print(parse('domain: "{ S[i] : 0 <= i < 8 }"\\nchild:\\n  schedule: "[{ S[i] -> [(i)] }]"'))
     DOMAIN: S[i] : 0 ≤ i ≤ 7
@@ -89,7 +91,8 @@ def parse(text: str, check: bool = True) -> Schedule:
     if not isinstance(text, str):
         raise TreeSyntaxError(f"a tree is read from a text, not from {type(text).__name__}")
     reader = _Reader(text)
-    schedule = Schedule(reader.root())
+    root = reader.root()
+    schedule = Schedule(root if expansions else expanded(root))
     if check:
         try:
             schedule.check_structure()
@@ -128,8 +131,6 @@ class _Reader:
         self.tuples: dict[str, Tuple] = {}
         self.instances: dict[str, Set] = {}
         self.unknown: list[TreeSyntaxError] = []
-        self.expands = False  # whether an expansion node was read
-        self.below = Expansions()  # what the children of the present node expand
         self.lefts: dict[tuple[tuple[str, ...], str], Set] = {}  # the left sides of bands that were read
 
     def root(self) -> Node:
@@ -139,8 +140,7 @@ class _Reader:
             raise self.mistake(
                 key.at, f"a tree begins with its domain, not with {key.key!r}", "{ domain: ..., child: ... }"
             )
-        root = self.node(mapping)
-        return without_groups(root) if self.expands else root
+        return self.node(mapping)
 
     def mistake(self, at: int, message: str, hint: str = "") -> TreeSyntaxError:
         return mistake(self.text, at, message, hint)
@@ -179,16 +179,7 @@ class _Reader:
         return found
 
     def node(self, mapping: Mapping, depth: int = 0) -> Node:
-        """The node of a mapping below `depth` members of bands, in terms of the statements below expansions."""
-        beside, self.below = self.below, Expansions()
-        found = self.read(mapping, depth)
-        if self.below.gone.parts and "contraction" not in [e.key for e in mapping.entries]:
-            found, self.below = self.below.above(found)
-        self.below = beside | self.below
-        return found
-
-    def read(self, mapping: Mapping, depth: int) -> Node:
-        """The node of a mapping with the children that it has."""
+        """The node of a mapping below `depth` members of bands, with the children that it has."""
         entry = self.kind(mapping)
         value, said = entry.text, {e.key: e for e in mapping.entries}
 
@@ -233,7 +224,7 @@ class _Reader:
                 return node
 
     def expansion(self, value: Text, other: Text, child: Callable[[int], Node], depth: int) -> Node:
-        """What stands below an expansion, which is noted for the nodes above."""
+        """An expansion, whose statements are declared for what stands below it."""
         contraction, expansion = labelled(self.sets(value, Map)), labelled(self.sets(other, Map))
         for space, cs in expansion.parts:
             group = space.inp and self.tuples.get(space.inp.name or "")
@@ -246,10 +237,7 @@ class _Reader:
                 self.instances[str(own.name)] |= here
             else:
                 self.declare(other, here, [space.out])
-        self.expands = True
-        node = child(depth)
-        self.below = self.below.after(contraction, expansion, tuple(self.tuples.values()))
-        return node
+        return Expansion(contraction, expansion, child(depth))
 
     def declare(self, value: Text, instances: Set, tuples: list[Tuple]) -> None:
         for t in tuples:

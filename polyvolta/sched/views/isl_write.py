@@ -24,6 +24,7 @@ from polyvolta.sched.tree import (
     Band,
     Context,
     Domain,
+    Expansion,
     Extension,
     Filter,
     Guard,
@@ -146,6 +147,10 @@ class _Writer:
                 for space, _ in extension.parts:
                     self.tuples[str(space.out.name)] = space.out
                 key = "extension", _quoted(extension)
+            case Expansion(contraction, expansion):
+                keys = [("contraction", self.contraction(contraction)), ("expansion", _quoted(expansion))]
+                self.tuples |= {str(s.out.name): s.out for s, _ in expansion.parts}
+                return Said(keys, self.child(node, depth, way), here=here)
         return Said([key], self.child(node, depth, way), here=here)
 
     def child(self, node: Node, depth: int, way: Path | None) -> Said | None:
@@ -153,6 +158,15 @@ class _Writer:
         if isinstance(below, Leaf) and not isinstance(node, Mark) and way is None:  # isl reads no mark without a child
             return None
         return self.node(below, depth, way)
+
+    @staticmethod
+    def contraction(contraction: Map) -> str:
+        """The function as isl writes one, `S[i, j] -> G[(i)]`."""
+        texts = []
+        for space, cs in contraction.parts:
+            function = Map._of(contraction.param_names, [(Space(_spelt(space, ()).inp, space.out), cs)])
+            texts += str(plain(function).as_pw_multi_aff()).partition("{")[2].rpartition("}")[0].split(";")
+        return f'"{_head(dict.fromkeys(contraction.param_names))}{{ {"; ".join(t.strip() for t in texts)} }}"'
 
     def filter(self, node: Filter) -> str:
         if node.instances is not None:

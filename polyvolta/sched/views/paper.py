@@ -15,10 +15,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from polyvolta.sched.cases import shown
+from polyvolta.sched.nodes import added
 from polyvolta.sched.tree import (
     Band,
     Context,
     Domain,
+    Expansion,
     Extension,
     Filter,
     Guard,
@@ -81,8 +83,8 @@ def _rows(node: Node, at: Path, style: Style, tuples: Tuples, out: list[Row], le
         return
     if isinstance(node, Domain):
         tuples = {str(s.out.name): s.out for s, _ in node.domain.parts}
-    if isinstance(node, Extension):
-        tuples = {**tuples, **{str(s.out.name): s.out for s, _ in node.extension.parts}}
+    if (more := added(node)) is not None:
+        tuples = {**tuples, **{str(s.out.name): s.out for s, _ in more.parts}}
     out.append(Row(at, node, tuple(_text(node, style, tuples))))
     for k, child in enumerate(node.children):
         _rows(child, (*at, k), style, tuples, out, leaf)
@@ -118,6 +120,8 @@ def _text(node: Node, style: Style, tuples: Tuples) -> list[str]:
             return [f"GUARD: {_condition(guard, style)}"]
         case Extension(extension):
             return _several("EXTENSION: ", piece_texts(plain(_readable(extension)), style) or ["nothing"])
+        case Expansion(_, expansion):
+            return _several("EXPANSION: ", piece_texts(plain(_readable(expansion)), style) or ["nothing"])
     raise TypeError(type(node).__name__)
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Literal
 
 from polyvolta.sched.nodes import relations
-from polyvolta.sched.tree import Band, Domain, Extension, Node, Schedule
+from polyvolta.sched.tree import Band, Domain, Expansion, Extension, Node, Schedule
 
 Kind = Literal["kind", "tuple", "param", "mapped", "name", "word", "number", "sign", "text"]
 
@@ -36,7 +36,7 @@ class Vocabulary:
     def _learn(self, node: Node) -> None:
         for r in relations(node):
             self.params |= set(r.param_names)
-            if isinstance(node, Domain | Extension):
+            if isinstance(node, Domain | Extension | Expansion):
                 self.statements |= {str(s.out.name) for s, _ in r.parts}
         if isinstance(node, Band):
             self.mapped |= {m.name for m in node.members if m.name}

@@ -8,7 +8,7 @@ from typing import Any
 
 MODULES = ("dimensions.by_kind", "dimensions.strides", "objects.spaces", "objects.structure", "objects.on_spaces",
            "objects.members", "objects.vectors", "objects.matrices", "relations", "functions.methods", "constraints",
-           "expressions", "functions.quotients", "binding",
+           "expressions", "functions.quotients", "binding", "lifting", "functions.fractions",
            "functions.unions", "vertices", "approximations", "made", "functions.made", "functions.union_parts",
            "polynomials.on_spaces", "polynomials.pieces", "polynomials.piecewise", "polynomials.folds",
            "polynomials.bounding")  # fmt: skip

@@ -37,9 +37,9 @@ from .functions import readers
 _RELATIONS = (
     "__and__ add_constraint add_constraints add_dims align_params detect_equalities drop_constraints_involving_dims"
     " drop_constraints_not_involving_dims drop_unused_params eliminate empty fix_val flat_product flatten"
-    " from_constraint_matrices gist insert_dims intersect intersect_params move_dims nat_universe params project_out"
-    " remove_divs remove_divs_involving_dims remove_redundancies remove_unknown_divs set_dim_name set_tuple_id"
-    " set_tuple_name universe"
+    " from_constraint_matrices gist insert_dims intersect intersect_params lift move_dims nat_universe params"
+    " project_out remove_divs remove_divs_involving_dims remove_redundancies remove_unknown_divs set_dim_name"
+    " set_tuple_id set_tuple_name universe"
 )
 _FUNCTIONS = (
     "__add__ __radd__ __sub__ __rsub__ __mul__ __rmul__ __neg__ add_dims align_params domain_reverse drop_dims"
@@ -73,11 +73,20 @@ KEPT = {
             " factor_range flat_range_product flatten_domain flatten_range from_aff_list get_aff get_at"
             " identity_multi_aff insert_domain mod_multi_val multi_val_on_domain_space multi_val_on_space product"
             " project_out_map range_factor_domain range_factor_range range_map range_product range_splice"
-            " reset_tuple_id scale_multi_val set_aff set_at splice",
+            " reset_tuple_id scale_down_multi_val scale_multi_val set_aff set_at splice",
         ),
     }.items()
 }
 """Of each class the methods that keep the property, by isl's names, and operators; what calls these keeps it, too."""
+
+_BESIDE = " add add_constant_val ceil floor mod_val mul neg pullback scale_down_val scale_val sub"
+FRACTIONS = {
+    "RationalAff": KEPT["Aff"].union(
+        f"__truediv__ add_constant_num_si get_div pullback_multi_pw_aff reset_tuple_id set_dim_id{_BESIDE}".split()
+    ),
+    "RationalMultiAff": KEPT["MultiAff"].union(f"__getitem__ get_pw_aff{_BESIDE}".split()),
+}
+"""The same of functions with fractions, whose other names are not the classes'."""
 
 WIDENED = frozenset(
     "compute_divs to_map to_multi_pw_aff to_pw_aff to_pw_multi_aff to_set to_union_pw_aff to_union_pw_multi_aff".split()
@@ -144,12 +153,15 @@ class Narrow(Named):
 
     def __init__(cls, name: str, bases: tuple[type, ...], body: dict[str, Any]) -> None:
         super().__init__(name, bases, body)
-        if name not in KEPT:  # a class that derives from one
+        kept_here = KEPT.get(name) or FRACTIONS.get(name)
+        if kept_here is None:  # a class that derives from one
             return
-        cls._kept = KEPT[name]
+        cls._kept = kept_here
         own = {*dir(cls._wide)}  # isl's other names are found when they are asked for
-        for maker in own.intersection(("_of", "_of_folded", "_disjoint", "_later")):  # what need not have the property
-            setattr(cls, maker, getattr(cls._wide, maker))
+        for maker in own.intersection(
+            ("_of", "_of_folded", "_disjoint", "_later", "of")
+        ):  # what need not have the property
+            setattr(cls, maker, staticmethod(getattr(cls._wide, maker)))
         for kept in own & cls._kept:
             f = getattr(cls, kept)
             if isfunction(f):
@@ -163,11 +175,11 @@ class Narrow(Named):
         if not cls._fits(value):
             raise SetSyntaxError(f"{kind_of(object.__new__(cls))} {cls._what(value)}", where=str(value),
                                  hint=f"{cls._wide.__name__}(text) takes it")  # fmt: skip
-        return cls._of_wide(value) if isinstance(value, cls._wide) else value
+        return cls._of_wide(value) if isinstance(value, cls._wide) else narrowed(value)
 
     def __instancecheck__(cls, value: object) -> bool:
-        """Of the class, or a function with fractions that has the property."""
-        return type.__instancecheck__(cls, value) or (isinstance(value, cls._others) and cls._fits(value))
+        """Of the class, or of that of functions with fractions that have the property."""
+        return type.__instancecheck__(cls, value) or isinstance(value, cls._others)
 
     def __getattr__(cls, name: str) -> Any:  # noqa: ANN401
         """What isl's names give that are looked up on the class, or on a value of it."""
@@ -189,12 +201,16 @@ class Narrowed:
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401
         found = super().__getattr__(name)  # type: ignore[misc]
         if name in WIDENED:
-            return lambda: self._wide(self)
+            return self._widened
         return _keeping(found, self._family) if name in self._kept else found
+
+    def _widened(self) -> Any:  # noqa: ANN401
+        """The same as a value of the class without the property."""
+        return self._wide(self)
 
     def __reduce__(self) -> tuple[object, ...]:
         """Made anew from a value without the property."""
-        return type(self), (self._wide(self),)
+        return type(self), (self._widened(),)
 
 
 class _OnePiece(Narrowed):
@@ -228,7 +244,7 @@ class _OneExpression(Narrowed):
     """A function of one expression, or a tuple of them, everywhere in its space."""
 
     __slots__ = ()
-    _family = (Piecewise,)
+    _family = (Piecewise, RationalPwAff, MultiFunction)
 
     @staticmethod
     def _what(value: Any) -> str:  # noqa: ANN401, ARG004
@@ -265,12 +281,58 @@ class BasicMap(_OnePiece, Map, metaclass=Narrow):
     _wide = Map
 
 
+def _copied(value: Any, kind: Any) -> Any:  # noqa: ANN401
+    """A function with fractions as of another class."""
+    self: Any = object.__new__(kind)
+    for name in (RationalPwAff if isinstance(value, RationalPwAff) else MultiFunction).__slots__:
+        setattr(self, name, getattr(value, name))
+    return self
+
+
+class _Copied(_OneExpression):
+    """A function with fractions that has the property."""
+
+    __slots__ = ()
+
+    @classmethod
+    def _of_wide(cls, value: Any) -> Self:  # noqa: ANN401
+        return _copied(value, cls)
+
+    def _widened(self) -> Any:  # noqa: ANN401
+        return _copied(self, self._wide)
+
+    @classmethod
+    def read_from_str(cls, *text: object) -> Self:
+        """The function that isl's text says; a context before it means nothing."""
+        kind: Any = cls
+        return kind(text[-1])
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__.removeprefix('Rational')}({str(self)!r})"
+
+
+class RationalAff(_Copied, RationalPwAff, metaclass=Narrow):
+    """An `Aff` whose values are fractions, or NaN everywhere; see `RationalPwAff`."""
+
+    __slots__ = ()
+    _wide = RationalPwAff
+    _read = readers.PwAff
+
+
+class RationalMultiAff(_Copied, MultiFunction, metaclass=Narrow):
+    """A `MultiAff` some of whose values are fractions; see `MultiFunction`."""
+
+    __slots__ = ()
+    _wide = MultiFunction
+    _read = readers.MultiPwAff
+
+
 class Aff(_OneExpression, PwAff, metaclass=Narrow):
     """A function of one expression, isl's `Aff`; see `PwAff`."""
 
     __slots__ = ()
     _wide = PwAff
-    _others = (RationalPwAff,)
+    _others = (RationalAff,)
     _read = readers.PwAff
 
 
@@ -279,8 +341,15 @@ class MultiAff(_OneExpression, MultiPwAff, metaclass=Narrow):
 
     __slots__ = ()
     _wide = MultiPwAff
-    _others = (MultiFunction,)
+    _others = (RationalMultiAff,)
     _read = readers.MultiPwAff
 
 
-_NARROW: dict[type, Any] = {Set: BasicSet, Map: BasicMap, PwAff: Aff, MultiPwAff: MultiAff}
+_NARROW: dict[type, Any] = {
+    Set: BasicSet,
+    Map: BasicMap,
+    PwAff: Aff,
+    MultiPwAff: MultiAff,
+    RationalPwAff: RationalAff,
+    MultiFunction: RationalMultiAff,
+}

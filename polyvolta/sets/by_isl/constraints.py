@@ -18,7 +18,7 @@ from ..values.aff import Aff, var
 from ..values.named import by_isl
 from ..values.space import Space, whole
 from .functions.methods import expression
-from .objects.lists import listed
+from .objects.lists import gives_list
 from .objects.values import Val
 
 if TYPE_CHECKING:
@@ -279,7 +279,7 @@ def n_constraint(self: Relation) -> int:
 METHODS: tuple[tuple[str, str, Callable[..., Any]], ...] = (
     ("Set Map", "add_constraint", add_constraint),
     ("Set Map", "add_constraints", add_constraints),
-    ("Set Map", "get_constraints get_constraint_list", listed(get_constraints)),
+    ("Set Map", "get_constraints get_constraint_list", gives_list(get_constraints)),
     ("Set Map", "foreach_constraint", foreach_constraint),
     ("Set Map", "n_constraint", n_constraint),
     ("Set Map", "total_dim", lambda self: len(self.param_names) + len(self.space.dims)),

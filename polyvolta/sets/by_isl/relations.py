@@ -19,7 +19,7 @@ from ..values.shape import rearranged
 from ..values.space import PARAMS, Space, Tuple, position, renamed
 from ..values.unions import united
 from .basic import narrowed
-from .objects.lists import dump, listed
+from .objects.lists import dump, gives_list
 from .objects.values import DEFAULT_CONTEXT, Point, plain
 from .objects.values import number as number_of
 
@@ -326,7 +326,7 @@ METHODS: tuple[tuple[str, str, Callable[..., Any]], ...] = (
     ("Set Map Constraint", "copy", itself),
     ("Set Map PwAff MultiPwAff PwQPolynomial Aff Constraint Space Multi Point", "get_ctx", get_ctx),
     ("Set Map PwAff MultiPwAff PwQPolynomial Constraint Space Multi Point", "dump", dump),
-    ("Set Map PwAff MultiPwAff PwQPolynomial Constraint", "to_list", listed(lambda self: [self])),
+    ("Set Map PwAff MultiPwAff PwQPolynomial Constraint", "to_list", gives_list(lambda self: [self])),
     ("Set Map PwAff MultiPwAff PwQPolynomial Space Multi", "reset_user", itself),
     ("Set PwAff MultiPwAff Constraint", "plain_cmp", order_of_texts),
     ("Set Map", "to_str", lambda self: str(self)),
@@ -350,11 +350,11 @@ METHODS: tuple[tuple[str, str, Callable[..., Any]], ...] = (
     ("Set", "to_union_set", united),
     ("Set", "as_set", one_space),
     ("Set", "isa_set", has_one_space),
-    ("Set", "get_set_list", listed(spaces)),
+    ("Set", "get_set_list", gives_list(spaces)),
     ("Set", "foreach_set", each(spaces)),
     ("Set", "every_set", all_of(spaces)),
     ("Set", "n_set", number(spaces)),
-    ("Set", "get_basic_sets get_basic_set_list", listed(pieces)),
+    ("Set", "get_basic_sets get_basic_set_list", gives_list(pieces)),
     ("Set", "foreach_basic_set", each(pieces)),
     ("Set", "n_basic_set", number(pieces)),
     ("Set", "gist_basic_set", same("gist")),
@@ -382,12 +382,12 @@ METHODS: tuple[tuple[str, str, Callable[..., Any]], ...] = (
     ("Map", "to_union_map as_union_map as_union_pw_multi_aff", united),
     ("Map", "as_map", one_space),
     ("Map", "isa_map", has_one_space),
-    ("Map", "get_map_list", listed(spaces)),
+    ("Map", "get_map_list", gives_list(spaces)),
     ("Map", "foreach_map", each(spaces)),
     ("Map", "every_map", all_of(spaces)),
     ("Map", "n_map", number(spaces)),
     ("Map", "remove_map_if", remove_map_if),
-    ("Map", "get_basic_maps get_basic_map_list", listed(pieces)),
+    ("Map", "get_basic_maps get_basic_map_list", gives_list(pieces)),
     ("Map", "foreach_basic_map", each(pieces)),
     ("Map", "n_basic_map", number(pieces)),
     ("Map", "gist_basic_map", same("gist")),

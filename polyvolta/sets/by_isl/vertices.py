@@ -15,13 +15,12 @@ from ..rationals.duals import relaxed
 from ..rationals.polyhedron import Polyhedron, project
 from ..rationals.rational import RationalSet
 from ..rationals.vertices import chambers, corners
-from ..values.space import PARAMS, Space
+from ..values.space import NOWHERE, Space
 
 if TYPE_CHECKING:
     from ..functions.multi_pwaff import MultiPwAff
     from ..values.set import Set
 
-NOWHERE = Space(None, PARAMS)
 
 
 @dataclass(frozen=True)

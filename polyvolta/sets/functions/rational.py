@@ -264,6 +264,10 @@ class RationalPwAff(metaclass=Named):
         """The least integer that is not below it."""
         return self.of(self.num.ceildiv(self.den), 1, self.nan)
 
+    def __floordiv__(self, other: Any) -> Any:  # noqa: ANN401
+        """The quotient, rounded down; see `__truediv__`."""
+        return lifted(self / other).floor()
+
     def __mod__(self, number: int) -> Any:  # noqa: ANN401
         """The remainder r, a fraction of 0 <= r < number."""
         if (modulus := whole(number)) is None:

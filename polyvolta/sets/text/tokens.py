@@ -14,8 +14,8 @@ from difflib import get_close_matches
 from ..errors import SetSyntaxError, nearest
 from ..values.named import Named
 
-TOKEN = re.compile(r"\d+|[A-Za-z_][A-Za-z0-9_.]*'*|<<=|>>=|<<|>>|->|<=|>=|!=|<>|==|//|&&|\|\||=>|\S")
-NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*'*")
+TOKEN = re.compile(r"\d+|[A-Za-z_][A-Za-z0-9_.']*|<<=|>>=|<<|>>|->|<=|>=|!=|<>|==|//|&&|\|\||=>|\S")
+NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.']*")
 _NAMES = re.compile(rf"{NAME.pattern}(?: {NAME.pattern})*")
 COMMENT = re.compile(r"#[^\n]*")
 SPELLINGS = {

@@ -214,6 +214,10 @@ class Space:
         return f"{self.inp} -> {self.out}" if self.inp else str(self.out)
 
 
+NOWHERE = Space(None, PARAMS)
+"""Of conditions on parameters alone."""
+
+
 def renaming(given: Tuple, wanted: Tuple, whose: str, method: str = "rename") -> str:
     """A hint on the method that makes a tuple another one; "" where more than their names differ.
 

@@ -14,10 +14,20 @@ TEXTS = {
     "Set": ["{ A[i, j] : i < 3 }", "[n] -> { : n > 3 }"],
     "BasicMap": ["{ A[i, j] -> A[j, i] : j > i }", "{ [[i] -> [j]] -> [k] : i < k }"],
     "Map": ["{ A[i, j] -> A[i + 1, j] : i > 3 }"],
-    "Aff": ["[n] -> { A[i, j] -> [(i + n)] }", "{ A[i, j] -> [(floor((j)/2))] }", "[n] -> { A[i, j] -> [(4)] }"],
-    "PwAff": ["{ A[i, j] -> [(i)] : i > 3; A[i, j] -> [(j)] : i < 3 }"],
-    "MultiAff": ["{ A[i, j] -> A[(i), (i + j)] }", "{ A[i, j] -> A[(2), (floor((j)/2))] }"],
-    "PwMultiAff": ["{ A[i, j] -> A[(i), (j)] : i > 3 }"],
+    "Aff": [
+        "[n] -> { A[i, j] -> [(i + n)] }",
+        "{ A[i, j] -> [(floor((j)/2))] }",
+        "[n] -> { A[i, j] -> [(4)] }",
+        "[n] -> { A[i, j] -> [(i + n)/2] }",
+        "{ A[i, j] -> [(3)/2] }",
+    ],
+    "PwAff": ["{ A[i, j] -> [(i)] : i > 3; A[i, j] -> [(j)] : i < 3 }", "{ A[i, j] -> [(i)/2] : i > 3 }"],
+    "MultiAff": [
+        "{ A[i, j] -> A[(i), (i + j)] }",
+        "{ A[i, j] -> A[(2), (floor((j)/2))] }",
+        "{ A[i, j] -> A[(i)/2, (i + j)] }",
+    ],
+    "PwMultiAff": ["{ A[i, j] -> A[(i), (j)] : i > 3 }", "{ A[i, j] -> A[(i)/2, (j)] : i > 3 }"],
     "MultiPwAff": ["{ A[i, j] -> A[(i), (j)] }"],
 }
 OTHERS = {
@@ -78,6 +88,12 @@ CALLS = [
      "v.bind_domain_wrapped_domain(lib.MultiId('[n] -> { A[n] }'))"),
 ]  # fmt: skip
 SAME = {"PwMultiAff": "MultiPwAff"}
+FRACTIONS = {
+    "RationalPwAff": "PwAff",
+    "RationalAff": "Aff",
+    "MultiFunction": "MultiPwAff",
+    "RationalMultiAff": "MultiAff",
+}
 CRASHES = {"from_aff_list"}  # of islpy
 
 
@@ -86,9 +102,7 @@ def kind(value):
     if isinstance(value, (list, tuple)) and not type(value).__name__.startswith(("Point", "Multi")):
         return [kind(v) for v in value]
     name = type(value).__name__
-    if name in ("RationalPwAff", "MultiFunction"):  # with fractions
-        names = ("Aff", "PwAff") if name == "RationalPwAff" else ("MultiAff", "MultiPwAff")
-        name = names[not isinstance(value, getattr(isl, names[0]))]
+    name = FRACTIONS.get(name, name)
     return SAME.get(name, name if name in TEXTS else None)
 
 

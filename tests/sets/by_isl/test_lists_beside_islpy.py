@@ -43,3 +43,55 @@ def test_methods_of_lists(kind, texts, call):
         assert found.is_equal(type(found)(wanted.to_str())) and type(found).__name__ == type(wanted).__name__
     else:
         assert found == wanted if isinstance(found, bool) else found.to_str() == wanted.to_str()
+
+
+TEXTS = [
+    ("Set", "({ [i] : i > 0 },{ [i] : i < 4 })"),
+    ("Set", "()"),
+    ("Set", " ( [N] -> { A[i, j] : i > 0; A[0, N] } ) "),
+    ("Val", "(1/2, infty,-3)"),
+    ("Id", "(a,b)"),
+    ("UnionSet", "({ A[i]; B[i, j] }, { C[i] })"),
+    ("Aff", "({ [i] -> [i] },{ [i, j] -> [(i + floor(j/2))] })"),
+    ("PwAff", "({ [i] -> [i] : i < 4; [i] -> [2] : i > 3 }, { [i] -> [2] })"),
+    ("Map", "({ [i] -> [i] })"),
+    ("PwMultiAff", "({ [i] -> [i, 2] },{ [i] -> A[i, 2, floor(i/3)] })"),
+    ("UnionPwAff", "({ A[i] -> [(i)]; B[i] -> [(2i)] }, { A[i] -> [(0)] })"),
+]
+
+
+@pytest.mark.parametrize(("kind", "text"), TEXTS)
+def test_lists_of_texts_are_read_as_islpy_reads_them(kind, text):
+    islpy = pytest.importorskip("islpy")
+    ours = getattr(isl, f"{kind}List").read_from_str(isl.DEFAULT_CONTEXT, text)
+    theirs = getattr(islpy, f"{kind}List").read_from_str(islpy.DEFAULT_CONTEXT, text)
+    assert len(ours) == len(theirs) and isinstance(ours, isl.SetList) and ours == getattr(isl, f"{kind}List")(ours)
+    for mine, other in zip(ours, (theirs.get_at(k) for k in range(len(theirs))), strict=True):
+        if kind in ("Id", "Val"):
+            assert mine.to_str() == other.to_str()
+        else:
+            again = getattr(islpy, kind)(mine.to_str())
+            same = "plain_is_equal" if kind in ("Aff", "UnionPwAff") else "is_equal"
+            assert getattr(again, same)(other)
+
+
+BAD = [("Set", "{ [i] }"), ("Val", "[1, 2]"), ("Set", "({ [i] },)"), ("AstExpr", "(a)")]
+
+
+@pytest.mark.parametrize(("kind", "text"), BAD)
+def test_what_is_no_list_is_refused(kind, text):
+    with pytest.raises((isl.PolyvoltaError, AttributeError)):
+        getattr(isl, f"{kind}List").read_from_str(text)
+
+
+@pytest.mark.parametrize("name", ["eq_set", "ge_set", "gt_set", "le_set", "lt_set", "ne_set"])
+def test_lists_of_functions_are_compared_element_by_element(name):
+    islpy = pytest.importorskip("islpy")
+    first, second = "({ [i] -> [i] },{ [i] -> [2i] })", "({ [i] -> [3] },{ [i] -> [7 - i] })"
+    ours, theirs = (
+        getattr(lib.PwAffList.read_from_str(lib.DEFAULT_CONTEXT, first), name)(
+            lib.PwAffList.read_from_str(lib.DEFAULT_CONTEXT, second)
+        )
+        for lib in (isl, islpy)
+    )
+    assert islpy.Set(str(ours)).is_equal(theirs)

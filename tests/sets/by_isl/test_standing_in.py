@@ -94,6 +94,7 @@ twice = isl.Map("{ [i] -> [i] : i > 0 }").intersect_range(isl.Set("{ [i] }"))
 assert twice.range().get_var_names(dim_type.set) == ["i"] == twice.reverse().domain().get_var_names(dim_type.set)
 swapped = isl.Set("{ [i, j] : i > j }").set_dim_name(dim_type.set, 0, "j").set_dim_name(dim_type.set, 1, "i")
 assert swapped.get_var_names(dim_type.set) == ["j", "i"] and swapped == isl.Set("{ [j, i] : j > i }")
+assert str(isl.Set("{ [x] }").set_dim_name(dim_type.set, 0, "x_'prox'_")) == "{ [x_'prox'_] }"  # as loopy has it
 assert str(twice) == "{ [i] -> [i] : i >= 1 }" and isl.Map(str(m)) == m
 """
 

@@ -348,3 +348,12 @@ def test_mistakes_in_functions_of_several_tuples(text, message, at):
         Map(text)
     assert wrong.value.message.startswith(message), wrong.value.message
     assert wrong.value.at == at, wrong.value.at
+
+
+def test_primes_inside_a_name_are_its_own():
+    """As a program has them that makes names of others; those at its end tell two apart."""
+    s = Set("[n'o] -> { S[x_'prox'_, x] : 0 <= x_'prox'_ < n'o and x = 2x_'prox'_ }")
+    assert s.dims() == ("x_'prox'_", "x") and s.param_names == ("n'o",) and Set(str(s)) == s
+    assert s.fix(x=4).contains((2, 4), **{"n'o": 3}) and Set("{ [x] }").rename_dims(x="a'b").dims() == ("a'b",)
+    m = Map("{ [a'b] -> [a'b'] : a'b' = a'b + 1 }")
+    assert m.range().dims() == ("a'b",) and Map(str(m)) == m

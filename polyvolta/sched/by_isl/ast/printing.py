@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 from polyvolta.sched.by_isl.ast.expressions import AstExpr
+from polyvolta.sched.by_isl.ast.functions import in_c
 from polyvolta.sched.by_isl.ast.nodes import AstNode
 from polyvolta.sched.by_isl.ast.noted import NotedPrinter, statement_lines
 from polyvolta.sched.by_isl.constraints import ScheduleConstraints
@@ -20,7 +21,8 @@ from polyvolta.sched.loops.ast import Call, For
 from polyvolta.sched.loops.notation.c import MACROS
 from polyvolta.sched.loops.notation.expressions import CSpeller
 from polyvolta.sched.tree import Schedule
-from polyvolta.sets import DEFAULT_CONTEXT, Context, Id, Point, Space
+from polyvolta.sets import DEFAULT_CONTEXT, Context, Id, Point, PwAff, Space
+from polyvolta.sets.functions.rational import RationalPwAff
 
 Writes = Callable[["Printer", "AstPrintOptions", AstNode], "Printer"]
 
@@ -205,10 +207,12 @@ class Printer:
 
         Raises
         ------
-        BadArgument : sets and functions in C.
+        BadArgument : sets and functions to tuples in C.
         """
+        if self._format is format.C and isinstance(value, PwAff | RationalPwAff):
+            return self.print_str(in_c(value))
         if self._format is format.C and not isinstance(value, (AstNode, AstExpr, int, str, list)):
-            raise BadArgument("loops alone are written in C", where=str(value))
+            raise BadArgument("loops and functions of one value alone are written in C", where=str(value))
         block = self._style is yaml_style.BLOCK
         if block and isinstance(value, ScheduleNode):
             return self.print_str(value.to_str())

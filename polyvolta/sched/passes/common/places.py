@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 from polyvolta.sched.cases import shown
 from polyvolta.sched.errors import BadPath
-from polyvolta.sched.nodes import relations
+from polyvolta.sched.nodes import added, relations
 from polyvolta.sched.passes.common.arguments import items, whole
 from polyvolta.sched.structure import declared, way
 from polyvolta.sched.tree import Band, Extension, Path, Schedule, Sequence, SetNode
@@ -88,7 +88,7 @@ def depth(schedule: Schedule, at: Path) -> int:
 def tuples_of(schedule: Schedule) -> dict[str, Tuple]:
     """All statements of a tree with their iterators, those that extensions add among them."""
     nodes = (node for _, node in schedule.walk())
-    relations = [declared(schedule), *(node.extension for node in nodes if isinstance(node, Extension))]
+    relations = [declared(schedule), *(more for node in nodes if (more := added(node)) is not None)]
     return {s.out.name or "": s.out for r in relations for s, _ in r.parts}
 
 

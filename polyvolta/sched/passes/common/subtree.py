@@ -17,6 +17,7 @@ from polyvolta.sched.structure import names_of, only
 from polyvolta.sched.tree import (
     Band,
     Context,
+    Expansion,
     Extension,
     Filter,
     Guard,
@@ -67,6 +68,9 @@ def restricted(node: Node, statements: frozenset[str]) -> Node:
             return node if same else replace(node, children=left)
         case Extension(extension):
             return with_children(node, (restricted(node.child, statements.union(names_of(extension))),))
+        case Expansion(_, expansion):
+            come = frozenset(str(s.out.name) for s, _ in expansion.parts if s.inp and s.inp.name in statements)
+            return with_children(node, (restricted(node.child, come),))
         case _:
             return with_children(node, (restricted(node.child, statements),))
 

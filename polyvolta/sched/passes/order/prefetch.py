@@ -190,9 +190,7 @@ def _apart(schedule: Schedule, at: Path, place: Mapping[str, int], touches: Touc
                 )
 
 
-def _fenced(
-    schedule: Schedule, at: Path, touches: Touches, fences: Fences, context: Set | None, period: int
-) -> None:
+def _fenced(schedule: Schedule, at: Path, touches: Touches, fences: Fences, context: Set | None, period: int) -> None:
     """A fence runs in every iteration in which a statement touches one of its arrays, and in those between; or in the
     first of every period of which that holds."""
     arrays = {s: {*slots_of(reads), *slots_of(writes)} for s, (reads, writes) in touches.items()}

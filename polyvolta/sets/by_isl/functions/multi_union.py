@@ -62,6 +62,18 @@ class MultiUnionPwAff(UnionMap, metaclass=FunctionsType):
         m = _read(text) if isinstance(text, str) else UnionMap(text)
         self._fill(m.param_names, m.parts)
 
+    @classmethod
+    def zero(cls, space: Space) -> MultiUnionPwAff:
+        """The values of a tuple of nothing, known everywhere.
+
+        Raises
+        ------
+        SpaceMismatch : the tuple has dimensions, whose values would need a domain.
+        """
+        if space.out.dims or space.inp is not None:
+            raise SpaceMismatch("a function that is known everywhere has no values", where=str(space))
+        return cls(f"{space.out.name or ''}[]")
+
     def __str__(self) -> str:
         if len(self.parts) != 1 or not self.parts[0][0].source.of_params:
             return super().__str__()

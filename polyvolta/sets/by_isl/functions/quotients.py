@@ -15,7 +15,7 @@ from ...functions.multi_pwaff import MultiPwAff
 from ...functions.rational import RationalPwAff, involves_nan, lifted
 from ...values import kinds
 from ...values.aff import Aff, Floor, var
-from ...values.space import Space, whole
+from ...values.space import Space, Tuple, whole
 from ..binding import bind_range
 from ..dimensions import by_kind
 from ..objects.lists import dump
@@ -23,7 +23,7 @@ from ..objects.numbers import Number
 from ..objects.spaces import every, get_domain_space, get_space
 from ..objects.values import Val
 from ..relations import is_universe, itself, same
-from .methods import compared, expression, gist_params, is_empty, params, scale_down_val, with_numbers
+from .methods import compared, expression, gist_params, is_empty, narrowed, params, scale_down_val, with_numbers
 
 if TYPE_CHECKING:
     from ...functions.pwaff import PwAff
@@ -151,7 +151,7 @@ def quotient_constant(self: RationalPwAff) -> Any:  # noqa: ANN401
 
 def quotient_pieces(self: RationalPwAff) -> list[Any]:
     """The pairs of a set and what the function is there."""
-    return list(self.pieces)
+    return [(where, narrowed(f)) for where, f in self.pieces]
 
 
 def tdiv_q(self: RationalPwAff, other: Any) -> Any:  # noqa: ANN401
@@ -186,7 +186,7 @@ def changed(name: str) -> Callable[..., Any]:
     return method
 
 
-def _zeros(self: MultiFunction) -> Any:  # noqa: ANN401
+def zeros_of(self: MultiFunction) -> Any:  # noqa: ANN401
     """The function of the same space that is 0 everywhere."""
     zeros = (Aff((), 0),) * self.space.n_out
     everywhere = cj.universe(len(self.param_names) + len(self.inp.dims))
@@ -197,7 +197,7 @@ def asked(name: str) -> Callable[..., Any]:
     """A method that asks for names, which are those of any function of the space."""
 
     def method(self: RationalPwAff | MultiFunction, *args: Any) -> Any:  # noqa: ANN401
-        return getattr(self.num if isinstance(self, RationalPwAff) else _zeros(self), name)(*args)
+        return getattr(self.num if isinstance(self, RationalPwAff) else zeros_of(self), name)(*args)
 
     method.__doc__ = f"As `{name}` of a function of integers."
     return method
@@ -207,7 +207,9 @@ def members_changed(name: str) -> Callable[..., Any]:
     """A method that changes names or dimensions of each member's inputs, or names of the tuple."""
 
     def method(self: MultiFunction, *args: Any) -> Any:  # noqa: ANN401
-        zeros = _zeros(self)
+        if wrong := [f for f in args if isinstance(f, RationalPwAff | MultiFunction)]:
+            raise SpaceMismatch(f"{name} takes names and spaces, not a function", where=str(wrong[0]))
+        zeros = zeros_of(self)
         like = getattr(zeros, name)(*args)
         same_inputs = like.space.source == zeros.space.source and like.param_names == zeros.param_names
         own = name.replace("tuple_name", "tuple_id")
@@ -221,20 +223,22 @@ def members_changed(name: str) -> Callable[..., Any]:
 def product(self: MultiFunction, other: Any) -> Any:  # noqa: ANN401
     """The function of pairs of points to pairs of the values of both."""
     other = MultiFunction(other.space, other)
-    like = _zeros(self).product(_zeros(other))
+    like = zeros_of(self).product(zeros_of(other))
     n = len(self.inp.dims)
+    first, second = placed_apart(self, like.inp, like.inp.dims[:n]), placed_apart(other, like.inp, like.inp.dims[n:])
+    return MultiFunction.of(like.space, [*first, *second])
 
-    def pulled(f: MultiFunction, dims: tuple[str, ...]) -> Iterator[Any]:
-        points = MultiPwAff._of((), Space(like.inp, f.inp), [(cj.universe(len(like.inp.dims)), tuple(map(var, dims)))])
-        return (g.pullback(points) for g in f)
 
-    return MultiFunction.of(like.space, [*pulled(self, like.inp.dims[:n]), *pulled(other, like.inp.dims[n:])])
+def placed_apart(self: MultiFunction, inp: Tuple, dims: tuple[str, ...]) -> list[Any]:
+    """The functions as ones of a longer tuple of inputs, of which some dimensions are theirs."""
+    points = MultiPwAff._of((), Space(inp, self.inp), [(cj.universe(len(inp.dims)), tuple(map(var, dims)))])
+    return [lifted(f).pullback(points) for f in self.members]
 
 
 def range_splice(self: MultiFunction, pos: int, other: Any) -> Any:  # noqa: ANN401
     """The values of another function of the same inputs put in at a position."""
     return MultiFunction.of(
-        _zeros(self).range_splice(pos, _zeros(other)).space, [*self.members[:pos], *other, *self.members[pos:]]
+        zeros_of(self).range_splice(pos, zeros_of(other)).space, [*self.members[:pos], *other, *self.members[pos:]]
     )
 
 

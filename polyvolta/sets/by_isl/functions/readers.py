@@ -10,7 +10,7 @@ They have the functions of the classes of `polyvolta.sets`, of which their value
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from ...functions import members, multi_pwaff, pwaff, rational
@@ -32,33 +32,38 @@ class Reading(Named):
         return issubclass(other, cls._kinds) if "_kinds" in vars(cls) else type.__subclasscheck__(cls, other)
 
 
-class PwAff(pwaff.PwAff, metaclass=Reading):
+class Read:
+    """What the two classes do: their values are of others."""
+
+    __slots__ = ()
+    _kinds: tuple[Any, Any]  # of integers alone, and of fractions
+    _reads: Callable[[str], Any]
+    _widens: str  # isl's name of what makes a value that need not be one expression
+
+    def __new__(cls, text: Any, context: object = None) -> Any:  # noqa: ANN401, D102
+        if isinstance(text, str):
+            return cls._reads(text)
+        integers, fractions = cls._kinds
+        return getattr(text, cls._widens)() if isinstance(text, fractions) else integers(text)
+
+    @classmethod
+    def _of(cls, params: tuple[str, ...], space: Space, cells: Iterable[Cell]) -> Any:  # noqa: ANN401
+        return cls._kinds[0]._of(params, space, cells)
+
+
+class PwAff(Read, pwaff.PwAff, metaclass=Reading):
     """A function of one value; see the module."""
 
     __slots__ = ()
     _kinds = (pwaff.PwAff, rational.RationalPwAff)
-
-    def __new__(cls, text: Any, context: object = None) -> Any:  # noqa: ANN401, D102
-        if isinstance(text, str):
-            return members.read_function(text)
-        return text if isinstance(text, rational.RationalPwAff) else pwaff.PwAff(text)
-
-    @classmethod
-    def _of(cls, params: tuple[str, ...], space: Space, cells: Iterable[Cell]) -> Any:  # noqa: ANN401
-        return pwaff.PwAff._of(params, space, cells)
+    _reads = staticmethod(members.read_function)
+    _widens = "to_pw_aff"
 
 
-class MultiPwAff(multi_pwaff.MultiPwAff, metaclass=Reading):
+class MultiPwAff(Read, multi_pwaff.MultiPwAff, metaclass=Reading):
     """A function to a tuple; see the module."""
 
     __slots__ = ()
     _kinds = (multi_pwaff.MultiPwAff, members.MultiFunction)
-
-    def __new__(cls, text: Any, context: object = None) -> Any:  # noqa: ANN401, D102
-        if isinstance(text, str):
-            return members.read_functions(text)
-        return text if isinstance(text, members.MultiFunction) else multi_pwaff.MultiPwAff(text)
-
-    @classmethod
-    def _of(cls, params: tuple[str, ...], space: Space, cells: Iterable[Cell]) -> Any:  # noqa: ANN401
-        return multi_pwaff.MultiPwAff._of(params, space, cells)
+    _reads = staticmethod(members.read_functions)
+    _widens = "to_multi_pw_aff"

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ...errors import SpaceMismatch
 from ...values.space import Space, position
 from ..made import number_on_domain, numbers_on_domain, param_on_domain
-from ..objects.lists import listed
+from ..objects.lists import gives_list
 from ..objects.spaces import every
 from ..objects.values import integer
 from ..relations import all_of, each, in_space, itself, member, number, same, spaces
@@ -143,13 +143,13 @@ def from_union_set(points: Set) -> Map:
 
 
 METHODS: tuple[tuple[str, str, Callable[..., Any]], ...] = (
-    ("Map", "get_pw_multi_aff_list", listed(functions)),
+    ("Map", "get_pw_multi_aff_list", gives_list(functions)),
     ("Map", "foreach_pw_multi_aff", each(functions)),
     ("Map", "every_pw_multi_aff", all_of(functions)),
     ("Map", "n_pw_multi_aff", number(functions)),
     ("Map", "extract_pw_multi_aff extract_multi_pw_aff", extracted(False)),
     ("Map", "isa_pw_multi_aff", lambda self: len(self.parts) == 1),
-    ("Map", "get_pw_aff_list", listed(values)),
+    ("Map", "get_pw_aff_list", gives_list(values)),
     ("Map", "foreach_pw_aff", each(values)),
     ("Map", "every_pw_aff", all_of(values)),
     ("Map", "n_pw_aff", number(values)),
@@ -169,7 +169,7 @@ METHODS: tuple[tuple[str, str, Callable[..., Any]], ...] = (
     ("Map", "set_at set_union_pw_aff", with_value),
     ("Map", "range_splice", spliced),
     ("Map", "reset_range_tuple_id", without_name),
-    ("Map", "get_list", listed(members)),
+    ("Map", "get_list", gives_list(members)),
     ("Map", "subtract_domain_union_set", same("subtract_domain")),
     ("Map", "val_on_domain", on_domain(number_on_domain)),
     ("Map", "param_on_domain_id", on_domain(param_on_domain)),

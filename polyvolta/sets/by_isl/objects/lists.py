@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from functools import reduce
 from typing import Any, Self
 
-from ...errors import EmptySet, UnknownName
+from ...errors import EmptySet, SetSyntaxError, UnknownName
 from ...values.space import whole
 
 ELEMENTS = (
@@ -24,13 +24,43 @@ def dump(self: object) -> None:
     print(self, file=sys.stderr)
 
 
-class ListOf(list[Any]):
+class Listing(type):
+    """The type of lists, of which those of one class are any list: there is one class of lists, but for their texts."""
+
+    def __instancecheck__(cls, value: object) -> bool:
+        return type.__instancecheck__(ListOf, value)
+
+
+class ListOf(list[Any], metaclass=Listing):
     """A list with the methods of isl's, which give another list where Python's change this one.
 
     >>> sizes = ListOf.alloc(None, 2).add(3).add(4)
     >>> sizes, sizes.n_val(), sizes.get_at(1), sizes.get_val(0), sizes.concat([5]), sizes.drop(0, 1), len(sizes)
     ([3, 4], 2, 4, 3, [3, 4, 5], [4], 2)
     """
+
+    _read: Callable[[str], Any] | None = None  # of a text, in a class whose elements are of one kind
+
+    @classmethod
+    def read_from_str(cls, *text: object) -> Self:
+        """The list that isl's text says, `({ [i] : i > 0 },{ [0] })`; a context before it means nothing.
+
+        Raises
+        ------
+        SetSyntaxError : it is no list; of an element, see the element's class.
+        """
+        said = str(text[-1] if text else "").strip()
+        if cls._read is None or said[:1] + said[-1:] != "()":
+            hint = "({ [0] },{ [1] })"
+            raise SetSyntaxError("a list is in parentheses, its elements with commas between", where=said, hint=hint)
+        found, depth = [""], 0
+        for c in said[1:-1]:
+            depth += (c in "([{") - (c in ")]}")
+            if c == "," and not depth:
+                found.append("")
+            else:
+                found[-1] += c
+        return cls([cls._read(element.strip()) for element in found] if found != [""] else [])
 
     @classmethod
     def alloc(cls, context: object = None, size: int = 0) -> Self:
@@ -93,6 +123,12 @@ class ListOf(list[Any]):
 
     dump = dump
 
+    def get_ctx(self) -> Any:  # noqa: ANN401
+        """isl's context, which means nothing here."""
+        from .context import DEFAULT_CONTEXT
+
+        return DEFAULT_CONTEXT
+
     def foreach(self, f: Callable[[Any], object]) -> None:
         """Call a function with each element."""
         for element in self:
@@ -122,10 +158,35 @@ class ListOf(list[Any]):
         """The greatest of the elements, functions, of which there is one at least, where all have values."""
         return self._folded("max")
 
+    def coefficients(self) -> Self:
+        """Of each element, a set, the coefficients of the constraints that hold of its points."""
+        return self.map(lambda element: element.coefficients())
+
     def _folded(self, name: str) -> Any:  # noqa: ANN401
         if not self:
             raise EmptySet(f"an empty list has no {name}", hint="the list needs one element at least")
         return reduce(lambda x, y: getattr(x, name)(y), self)
+
+
+def _compared(name: str) -> Callable[[ListOf, Iterable[Any]], Any]:
+    def method(self: ListOf, other: Iterable[Any]) -> Any:  # noqa: ANN401
+        found = [getattr(f, name)(g) for f in self for g in other]
+        if not found:
+            raise EmptySet(f"an empty list has no {name}", hint="both lists need one element at least")
+        return reduce(lambda x, y: x & y, found)
+
+    method.__doc__ = f"Where `{name}` holds of each element, a function, and each one of another list."
+    return method
+
+
+for _name in ("eq_set", "ge_set", "gt_set", "le_set", "lt_set", "ne_set"):
+    setattr(ListOf, _name, _compared(_name))
+
+
+def list_of(element: str, read: Callable[[str], Any] | None) -> type[ListOf]:
+    """The class of lists of an isl's class, whose elements are read from texts by a function, if any is."""
+    said = {"_read": read and staticmethod(read), "__doc__": f"A list of `{element}`s."}
+    return type(f"{element}List", (ListOf,), said)
 
 
 def _of_one(cls: type[ListOf], element: object) -> ListOf:
@@ -140,7 +201,7 @@ for _element in ELEMENTS:
     setattr(ListOf, f"from_{_word}", classmethod(_of_one))
 
 
-def listed(method: Callable[..., Iterable[Any]]) -> Callable[..., ListOf]:
+def gives_list(method: Callable[..., Iterable[Any]]) -> Callable[..., ListOf]:
     """A method whose list has isl's methods."""
 
     def found(self: Any, *args: Any) -> ListOf:  # noqa: ANN401

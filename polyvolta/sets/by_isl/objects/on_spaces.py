@@ -134,6 +134,13 @@ def of_ids(self: Space, names: Iterable[str]) -> MultiId:
     return MultiId(tuple(names), self)
 
 
+def zero_multi_union_pw_aff(self: Space) -> Any:  # noqa: ANN401
+    """The values of a tuple of nothing, known everywhere; see `MultiUnionPwAff.zero`."""
+    from ..functions.multi_union import MultiUnionPwAff
+
+    return MultiUnionPwAff.zero(self)
+
+
 METHODS: tuple[tuple[str, str, Callable[..., Any]], ...] = (
     ("Space", "zero_aff_on_domain", zero),
     ("Space", "param_aff_on_domain_id", parameter),
@@ -147,6 +154,7 @@ METHODS: tuple[tuple[str, str, Callable[..., Any]], ...] = (
     ("Space", "multi_union_pw_aff", of_unions),
     ("Space", "multi_val", of_numbers),
     ("Space", "multi_id", of_ids),
+    ("Space", "zero_multi_union_pw_aff", zero_multi_union_pw_aff),
     ("Space", "zero_multi_val", lambda self: MultiVal.zero(self)),
 )
 """Classes, isl's names, and the method."""

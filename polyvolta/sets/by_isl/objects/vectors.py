@@ -59,7 +59,7 @@ class MultiId(Multi):
     { A[K, N] } N [K, N] -> { : K < N }
     """
 
-    written: ClassVar = re.compile(r"(?<![\w'])[A-Za-z_]\w*'*(?![\w'])(?!\s*\[)")
+    written: ClassVar = re.compile(r"(?<![\w'])[A-Za-z_][\w']*(?![\w'])(?!\s*\[)")
     example: ClassVar = '"{ A[M, N] }"'
 
     @classmethod

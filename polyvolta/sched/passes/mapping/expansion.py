@@ -1,4 +1,4 @@
-"""Expansion nodes of isl's trees, taken out while a tree is read.
+"""Expansion nodes of isl's trees, taken out.
 
     { contraction: "{ S[i] -> G[(floor(i/2))] }", expansion: "{ G[j] -> S[i] : 2j <= i <= 2j + 1 }", child: ... }
 
@@ -11,10 +11,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import reduce
+from operator import or_
+from typing import cast
 
 from polyvolta.sched.cases import Cases
-from polyvolta.sched.nodes import Band, Domain, Extension, Filter, Member, Node, with_children
+from polyvolta.sched.nodes import Band, Domain, Expansion, Extension, Filter, Leaf, Member, Node, with_children
 from polyvolta.sets import Aff, Map, Set, var
+from polyvolta.sets.conjuncts.conjunct import universe
 from polyvolta.sets.values.space import Space, Tuple
 
 NO_MAP, NO_SET = Map._of((), []), Set._of((), [])
@@ -28,7 +32,7 @@ class Expansions:
     ----------
     contraction : instances of the statements below -> those of groups.
     expansion : instances of groups that come there -> those of the statements below.
-    gone : the groups that come there.
+    gone : what comes there, groups and what has no expansion and ends there.
     groups : the tuples of the groups, whose dimensions the expressions above use.
     """
 
@@ -47,11 +51,11 @@ class Expansions:
         )
 
     def after(self, contraction: Map, expansion: Map, groups: tuple[Tuple, ...]) -> Expansions:
-        """What an expansion node with these below it does."""
-        gone = Set.universe(expansion.domain()) if expansion.parts else NO_SET
-        through = contraction | (_composed(self.contraction, contraction))
+        """What an expansion node with these below it does, to which some groups and other statements come."""
+        gone = Set._of((), [(Space(None, t), (universe(len(t.dims)),)) for t in groups])
+        through = contraction | (composed(self.contraction, contraction))
         return Expansions(
-            through, expansion.subtract_range(self.gone) | _composed(expansion, self.expansion), gone, groups
+            through, expansion.subtract_range(self.gone) | composed(expansion, self.expansion), gone, groups
         )
 
     def above(self, node: Node) -> tuple[Node, Expansions]:
@@ -70,7 +74,7 @@ class Expansions:
                     expansion=Map._of(self.expansion.param_names, others),
                     gone=Set._of(self.gone.param_names, groups),
                 )
-                added = _composed(extension, self.expansion)
+                added = composed(extension, self.expansion)
                 return replace(node, extension=extension.subtract_range(self.gone) | added), left
             case Filter(statements, child, instances):
                 every = _only(self.contraction.range(), statements)
@@ -90,7 +94,7 @@ class Expansions:
 
     def expanded(self, domain: Set) -> Set:
         """The instances of a domain with those of groups expanded."""
-        return _minus(domain, self.gone) | self.expansion.intersect_domain(domain).range()
+        return minus(domain, self.gone) | self.expansion.intersect_domain(domain).range()
 
     def member(self, m: Member) -> Member:
         """The member with expressions for the statements below."""
@@ -117,7 +121,7 @@ def _within(some: Set, other: Set) -> Set:
     return Set._of((), []) if not some.parts or not other.parts else _common(some, other)
 
 
-def _minus(some: Set, other: Set) -> Set:
+def minus(some: Set, other: Set) -> Set:
     """The difference, of whatever tuples, without those of which nothing is left."""
     if not {s.key for s, _ in some.parts} & {s.key for s, _ in other.parts}:
         return some
@@ -130,7 +134,7 @@ def _common(some: Set, other: Set) -> Set:
     return some & other if shared else NO_SET
 
 
-def _composed(first: Map, second: Map) -> Map:
+def composed(first: Map, second: Map) -> Map:
     """First one map, then the other; nothing where they don't meet."""
     shared = {s.out.key for s, _ in first.parts} & {s.inp.key for s, _ in second.parts if s.inp}
     return first.apply_range(second) if shared else NO_MAP
@@ -146,6 +150,62 @@ def _through(contraction: Map, e: Aff | Cases, dims: tuple[str, ...]) -> list[tu
         for instances, values in function.pieces:
             out.append((instances, f.subs(dict(zip(dims, values, strict=True)))))
     return out
+
+
+def expanded(root: Node) -> Node:
+    """The tree, whose root is a domain, without expansions: of the statements below them; itself if it has none.
+
+    >>> from polyvolta.isl import Schedule
+    >>> pairs = "contraction: '{ S[i] -> G[(floor(i/2))] }', expansion: '{ G[j] -> S[i] : 2j <= i <= 2j + 1 }'"
+    >>> band = f"schedule: '[{{ G[j] -> [(-j)] }}]', child: {{ {pairs} }}"
+    >>> tree = Schedule(f"{{ domain: '{{ G[j] : 0 <= j < 3 }}', child: {{ {band} }} }}")
+    >>> print(expanded(tree.root))
+    DOMAIN: S[i] : 0 ≤ i ≤ 5
+      BAND: S[i] → [-⌊i/2⌋]
+    """
+    return without_groups(_walked(root, {}, Expansions())[0]) if _expands(root) else root
+
+
+def contracted(
+    found: dict[str, tuple[Aff, ...]], contraction: Map, groups: Set, instances: Set
+) -> dict[str, tuple[Aff, ...]]:
+    """The expressions of the members above an expansion for the instances below it, from those for the groups."""
+    through = Expansions(contraction, groups=tuple([s.out for s, _ in groups.parts]))
+    depth = max(map(len, found.values()), default=0)
+    above = [Member(tuple([(s, es[k]) for s, es in found.items() if k < len(es)])) for k in range(depth)]
+    below = [dict(through.member(m).exprs) for m in above]
+    own = {str(s.out.name): s.out for s, _ in instances.parts}
+    return {
+        name: tuple([cast("Aff", _single(es[name], t, instances)) for es in below if name in es])
+        for name, t in own.items()
+    }
+
+
+def along(root: Node, leaf: Expansions) -> Node:
+    """The tree below a domain after what each leaf does."""
+    return _walked(root, {}, leaf)[0]
+
+
+def _expands(node: Node) -> bool:
+    return isinstance(node, Expansion) or any(map(_expands, node.children))
+
+
+def _walked(node: Node, here: dict[str, Tuple], leaf: Expansions) -> tuple[Node, Expansions]:
+    """A node to which some statements come, and what is to be done above it."""
+    match node:
+        case Leaf():
+            return node, leaf
+        case Domain(some) | Extension(some):
+            here = here | {str(s.out.name): s.out for s, _ in some.parts}
+        case Filter(names):
+            here = {name: t for name, t in here.items() if name in names}
+        case Expansion(contraction, expansion, child):
+            below = {str(s.out.name): s.out for s, _ in expansion.parts}
+            found, left = _walked(child, below, leaf)
+            return found, left.after(contraction, expansion, tuple(here.values()))
+    kids = [_walked(child, here, leaf) for child in node.children]
+    left = reduce(or_, [left for _, left in kids])
+    return left.above(with_children(node, tuple([child for child, _ in kids])))
 
 
 def without_groups(root: Node) -> Node:

@@ -1,0 +1,259 @@
+"""The rarer of isl's methods of functions with fractions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from fractions import Fraction
+from math import lcm
+from typing import Any
+
+from ...errors import EmptySet, SpaceMismatch, Unbounded
+from ...functions.members import MultiFunction
+from ...functions.rational import RationalPwAff, lifted
+from ...values import kinds
+from ...values.aff import var
+from ...values.map import Map
+from ...values.set import Set
+from ...values.space import Space
+from ..objects.context import DEFAULT_CONTEXT
+from ..objects.lists import ListOf
+from ..objects.values import Val
+from ..objects.vectors import MultiVal
+from ..relations import itself
+from .methods import every_piece, foreach_piece, narrowed
+from .quotients import (
+    changed,
+    is_quotient_of_one,
+    lexicographic,
+    members_changed,
+    placed_apart,
+    quotient_coefficient,
+    quotient_constant,
+    tdiv_q,
+    zeros_of,
+)
+
+# ---- of one value
+
+
+def _dimension(self: RationalPwAff, kind: Any, pos: int) -> RationalPwAff:  # noqa: ANN401
+    """The function that is a dimension, or a parameter."""
+    (name,) = kinds.spread(self.num, kind, pos)
+    return lifted(self.num._lifted(var(name)))
+
+
+def add_coefficient_val(self: RationalPwAff, kind: Any, pos: int, number: Any) -> Any:  # noqa: ANN401
+    """With a number added to the coefficient of a dimension."""
+    return self + _dimension(self, kind, pos) * number
+
+
+def set_coefficient_val(self: RationalPwAff, kind: Any, pos: int, number: Any) -> Any:  # noqa: ANN401
+    """With another coefficient of a dimension, of a function of one expression."""
+    here = _dimension(self, kind, pos)
+    return self - here * quotient_coefficient(self, kind, pos) + here * number
+
+
+def set_constant_val(self: RationalPwAff, number: Any) -> Any:  # noqa: ANN401
+    """With another constant term, of a function of one expression."""
+    return self - quotient_constant(self) + number
+
+
+def add_constant_num_si(self: RationalPwAff, number: int) -> Any:  # noqa: ANN401
+    """With a number added to the constant term of the numerator."""
+    return self + Fraction(number, self.den)
+
+
+def tdiv_r(self: RationalPwAff, other: Any) -> Any:  # noqa: ANN401
+    """The remainder of the division that is rounded towards zero."""
+    return self - lifted(other, self.num) * tdiv_q(self, other)
+
+
+def as_aff(self: RationalPwAff) -> Any:  # noqa: ANN401
+    """The function of one expression that it is.
+
+    Raises
+    ------
+    SpaceMismatch : it has cases, or a domain of its own.
+    """
+    if not is_quotient_of_one(self):
+        raise SpaceMismatch("the function is not one expression everywhere", where=str(self))
+    return narrowed(self)
+
+
+def related(name: str) -> Callable[[RationalPwAff, Any], Map]:
+    """A method for the pairs of points at which the values of two functions compare so; exact, as of rationals."""
+
+    def method(self: RationalPwAff, other: Any) -> Map:  # noqa: ANN401
+        other = lifted(other)
+        den = lcm(self.den, other.den)
+        return getattr(self.num * (den // self.den), name)(other.num * (den // other.den))
+
+    method.__doc__ = f"The pairs of points at which `{name}` holds of the values."
+    return method
+
+
+def mentioned(name: str) -> Callable[..., bool]:
+    """A method that asks what a function mentions, in its values or where it has them."""
+
+    def method(self: Any, *args: Any) -> bool:  # noqa: ANN401
+        members = self.members if isinstance(self, MultiFunction) else (self,)
+        return any(
+            getattr(g, name)(*args)
+            for f in map(lifted, members)
+            for g in (f.num, *([] if f.nan.is_empty() else [f.num.on(f.nan, 0)]))
+        )
+
+    method.__doc__ = f"As `{name}` of a function of integers."
+    return method
+
+
+# ---- of tuples
+
+
+def splice(self: MultiFunction, in_pos: int, out_pos: int, other: Any) -> Any:  # noqa: ANN401
+    """The values of another function put in among the outputs, and its inputs among the inputs."""
+    other = MultiFunction(other.space, other)
+    like = zeros_of(self).splice(in_pos, out_pos, zeros_of(other))
+    dims, end = like.inp.dims, in_pos + len(other.inp.dims)
+    own = placed_apart(self, like.inp, (*dims[:in_pos], *dims[end:]))
+    others = placed_apart(other, like.inp, dims[in_pos:end])
+    return MultiFunction.of(like.space, [*own[:out_pos], *others, *own[out_pos:]])
+
+
+def _on_pairs(self: MultiFunction, other: Any) -> tuple[MultiFunction, MultiFunction]:
+    """Two functions as ones of pairs of their points."""
+    other = MultiFunction(other.space, other)
+    pairs = zeros_of(self).product(zeros_of(other)).inp
+    if self.space.out.key != other.space.out.key:
+        raise SpaceMismatch("two functions of values of one tuple are needed", where=f"{self.space}\n{other.space}")
+    n = len(self.inp.dims)
+    return (
+        MultiFunction(Space(pairs, self.space.out), placed_apart(self, pairs, pairs.dims[:n])),
+        MultiFunction(Space(pairs, self.space.out), placed_apart(other, pairs, pairs.dims[n:])),
+    )
+
+
+def in_order(strict: str, equal: bool) -> Callable[[MultiFunction, Any], Map]:
+    """A method for the pairs of points at which the values of two functions are in lexicographic order."""
+    points = lexicographic(strict, equal)
+
+    def method(self: MultiFunction, other: Any) -> Map:  # noqa: ANN401
+        return points(*_on_pairs(self, other)).unwrap()
+
+    method.__doc__ = "The pairs of points of which the values of the first come before those of the second, or behind."
+    return method
+
+
+def eq_map(self: MultiFunction, other: Any) -> Map:  # noqa: ANN401
+    """The pairs of points at which the values of two functions are equal."""
+    first, second = _on_pairs(self, other)
+    found = first.domain() & second.domain()
+    for f, g in zip(map(lifted, first), second, strict=True):
+        found &= f.eq_set(g)
+    return found.unwrap()
+
+
+def union_extreme(least: bool) -> Callable[[MultiFunction, Any], Any]:
+    """A method for the values of two functions that come first, or last, where both have some; else those of one."""
+    before = lexicographic("lt_set" if least else "gt_set", True)
+
+    def method(self: MultiFunction, other: Any) -> Any:  # noqa: ANN401
+        other = MultiFunction(other.space, other)
+        theirs = other.domain()
+        mine: Set = (self.domain() - theirs) | before(self, other)
+        rest = theirs - mine
+        return MultiFunction.of(self.space, [
+            lifted(f.intersect_domain(mine)).union_prefer(lifted(g.intersect_domain(rest)))
+            for f, g in zip(self, other, strict=True)
+        ])  # fmt: skip
+
+    method.__doc__ = "The lexicographically lesser, or greater, values where both have some, elsewhere those that are."
+    return method
+
+
+def _added(self: MultiFunction, numbers: Sequence[Any]) -> Any:  # noqa: ANN401
+    found = zip(map(lifted, self.members), numbers, strict=True)
+    return MultiFunction.of(self.space, [f + n for f, n in found])
+
+
+def _constants(self: MultiFunction) -> MultiVal:
+    return MultiVal([quotient_constant(lifted(f)) for f in self.members], Space(None, self.space.out))
+
+
+def _is_of_one(self: MultiFunction) -> bool:
+    return all(is_quotient_of_one(lifted(f)) for f in self.members)
+
+
+def as_multi_aff(self: MultiFunction) -> Any:  # noqa: ANN401
+    """The tuple of functions of one expression that it is.
+
+    Raises
+    ------
+    SpaceMismatch : one of them has cases, or a domain of its own.
+    """
+    if not _is_of_one(self):
+        raise SpaceMismatch("the functions are not one expression everywhere", where=str(self))
+    return narrowed(self)
+
+
+def _extremes(name: str) -> Callable[[MultiFunction], MultiVal]:
+    def extreme(f: RationalPwAff) -> Any:  # noqa: ANN401
+        try:
+            return getattr(f, name)()
+        except Unbounded:
+            return Val.infty() if name == "max_val" else Val.neginfty()
+        except EmptySet:
+            return Val.nan()
+
+    def method(self: MultiFunction) -> MultiVal:
+        return MultiVal([extreme(lifted(f)) for f in self.members], Space(None, self.space.out))
+
+    method.__doc__ = f"The `{name}` of each function, infinite where there is none, and NaN of no inputs."
+    return method
+
+
+def _context(self: object) -> object:
+    return DEFAULT_CONTEXT
+
+
+def _order() -> Iterator[tuple[str, str, Callable[..., Any]]]:
+    for name in ("lt", "le", "gt", "ge"):
+        yield "MultiFunction", f"lex_{name}_map", in_order(f"{name[0]}t_set", name[1] == "e")
+    for name in ("eq_map", "ge_map", "gt_map", "le_map", "lt_map"):
+        yield "RationalPwAff", name, related(name)
+
+
+_BOTH = "RationalPwAff MultiFunction"
+METHODS: tuple[tuple[str, str, Callable[..., Any]], ...] = (
+    ("RationalPwAff", "add_coefficient_val", add_coefficient_val),
+    ("RationalPwAff", "set_coefficient_val", set_coefficient_val),
+    ("RationalPwAff", "set_constant_val", set_constant_val),
+    ("RationalPwAff", "add_constant_num_si", add_constant_num_si),
+    ("RationalPwAff", "tdiv_r", tdiv_r),
+    ("RationalPwAff", "as_aff", as_aff),
+    ("RationalPwAff", "foreach_piece", foreach_piece),
+    ("RationalPwAff", "every_piece", every_piece),
+    ("RationalPwAff", "plain_is_zero", lambda self: False),
+    ("RationalPwAff", "bind_domain_wrapped_domain", changed("bind_domain_wrapped_domain")),
+    ("RationalPwAff", "from_range", changed("from_range")),
+    *_order(),
+    *((_BOTH, name, mentioned(name)) for name in ("involves_dims", "involves_locals", "involves_param_id")),
+    (_BOTH, "get_ctx", _context),
+    (_BOTH, "reset_user", itself),
+    (_BOTH, "to_list", lambda self: ListOf([self])),
+    ("MultiFunction", "bind_domain_wrapped_domain", members_changed("bind_domain_wrapped_domain")),
+    ("MultiFunction", "splice", splice),
+    ("MultiFunction", "eq_map", eq_map),
+    ("MultiFunction", "union_lexmin", union_extreme(True)),
+    ("MultiFunction", "union_lexmax", union_extreme(False)),
+    ("MultiFunction", "add_constant_val", lambda self, number: _added(self, [number] * len(self.members))),
+    ("MultiFunction", "add_constant_multi_val", _added),
+    ("MultiFunction", "get_constant_multi_val", _constants),
+    ("MultiFunction", "get_list", lambda self: ListOf(self.members)),
+    ("MultiFunction", "is_cst", lambda self: all(lifted(f).num.is_cst() for f in self.members)),
+    ("MultiFunction", "isa_multi_aff", _is_of_one),
+    ("MultiFunction", "as_multi_aff", as_multi_aff),
+    ("MultiFunction", "min_multi_val", _extremes("min_val")),
+    ("MultiFunction", "max_multi_val", _extremes("max_val")),
+)
+"""Classes, isl's names, and the method."""
