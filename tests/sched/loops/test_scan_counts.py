@@ -188,6 +188,21 @@ TREES = {
              { S[] -> [(-1)]; T[i] -> [(floor((i + 1)/8))] }, { S[] -> [(floor(N/2))]; T[i] -> [(i)] }]" } }""",
         {4: 3, 9: 2, 100: 3},
     ),
+    "four bounds that count at some sizes, one of which others never are far beyond": (
+        """{ domain: "[N] -> { S[] : N mod 3 = 0; T[i, j, k] : N - 1 <= i <= 2 and j >= 1 and 2j <= N + 1 and
+             j - 1 <= k <= 2; U[i] : N - 1 <= i <= 4 and (N + i) mod 2 = 0;
+             U[i] : N >= 1 and N <= i <= N + 3 and i mod 4 = 3 }", child: { schedule:
+             "[{ S[] -> [(0)]; T[i, j, k] -> [(floor((1 - j - 2k)/4))]; U[i] -> [(floor(i/4))] },
+               { S[] -> [(0)]; T[i, j, k] -> [(1 - j - 2k)]; U[i] -> [(i)] }]",
+             options: "{ atomic[0]; atomic[1] }" } }""",
+        {0: 38, 3: 74, 9: 30, 100: 28},
+    ),
+    "two parts of a domain of which one has nearly all of the other": (
+        """{ domain: "[N] -> { S[i] : i >= 4 and N <= 2i <= N + 5; S[i] : 0 <= i <= N }",
+             child: { schedule: "[{ S[i] -> [(floor((i + 1)/6))] }, { S[i] -> [(floor((-i)/2))] },
+               { S[i] -> [(i)] }]" } }""",
+        {3: 18, 9: 31, 40: 102},
+    ),
     "a part of a separate loop that integers make one value": (
         """{ domain: "{ S[i] : i mod 3 = 0 and 0 <= i <= 3; T[] }", child: { schedule:
              "[{ S[i] -> [(floor((i + 1)/2))]; T[] -> [(2)] }]", options: "{ separate[0] }", child: { schedule:
