@@ -67,7 +67,7 @@ def systems(columns: Columns, s: Set, prefix: Sequence[Aff], schedule: Schedule)
 
 
 def disjoint(s: Set | Map, space: Space, conjuncts: Sequence[Conjunct]) -> Sequence[Conjunct]:
-    """Conjuncts with the same points, none in two; of a few in the order that cuts them least.
+    """Conjuncts with the same points, none in two; those with floors are cut up, of a few others as little as can be.
 
     Of 0 <= i <= N and 4 <= i <= (N + 5)/2 the first one has all of the second but i = 4 at N = 3.
     """
@@ -75,12 +75,13 @@ def disjoint(s: Set | Map, space: Space, conjuncts: Sequence[Conjunct]) -> Seque
         return conjuncts
     merged = type(s)._of(s.param_names, [(space, tuple(conjuncts))]).coalesce()
     pieces = [p for _, cs in merged.parts for c in cs for p in with_known_divs(c)]
-    pieces.sort(key=lambda c: len(c.divs))  # the others are cut up
-    out = _cut(pieces)
-    for order in islice(permutations(pieces), 1, None) if len(pieces) <= SOME else ():
+    plain = [c for c in pieces if not c.divs]
+    rest = sorted([c for c in pieces if c.divs], key=lambda c: len(c.divs))
+    out = _cut([*plain, *rest])
+    for order in islice(permutations(plain), 1, None) if len(plain) <= SOME else ():
         if len(out) <= len(pieces):
             break
-        out = min(out, _cut(order), key=len)
+        out = min(out, _cut([*order, *rest]), key=len)
     return out
 
 
