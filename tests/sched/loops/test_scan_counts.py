@@ -203,6 +203,23 @@ TREES = {
                { S[i] -> [(i)] }]" } }""",
         {3: 18, 9: 31, 40: 102},
     ),
+    "three values of an iterator in atomic loops": (
+        """{ domain: "{ S[i, j, k] : 0 <= i <= 2 and 2i <= 3*floor((i + 1)/3) and i - 1 <= j <= 2 and 0 <= k <= j;
+             T[i, j] : 1 <= i <= 2 and 0 <= j <= 2 }", child: { schedule: "[{ S[i, j, k] -> [(k mod 2)]; T[i, j] -> [(i)] },
+               { S[i, j, k] -> [(floor(j/3))]; T[i, j] -> [(floor((j + 1)/2) - 1)] }]", child: { schedule:
+             "[{ S[i, j, k] -> [(floor((1 - j)/2) - 1)]; T[i, j] -> [(floor((2 - 2i - j)/4) - 1)] },
+               { S[i, j, k] -> [(floor((3j + 1)/4))]; T[i, j] -> [(floor(j/4))] },
+               { S[i, j, k] -> [(-2j - 1)]; T[i, j] -> [(-2i - j - 2)] },
+               { S[i, j, k] -> [(3j + 1)]; T[i, j] -> [(4*floor(j/4))] }]",
+             options: "{ atomic[0]; atomic[1]; atomic[2]; atomic[3] }" } } }""",
+        {0: 78},
+    ),
+    "a statement at some sizes and one value of a loop, in a separate one": (
+        """{ domain: "[N] -> { S[i] : 0 <= i <= 9; T[i] : N mod 6 <= 2 and N - 1 <= i <= 3 }", child: { schedule:
+             "[N] -> [{ S[i] -> [(i)]; T[i] -> [(2)] }, { S[i] -> [(N + 3i)]; T[i] -> [(i)] }]",
+             options: "{ separate[1] }" } }""",
+        {-5: 56, 3: 43},
+    ),
     "a part of a separate loop that integers make one value": (
         """{ domain: "{ S[i] : i mod 3 = 0 and 0 <= i <= 3; T[] }", child: { schedule:
              "[{ S[i] -> [(floor((i + 1)/2))]; T[] -> [(2)] }]", options: "{ separate[0] }", child: { schedule:
