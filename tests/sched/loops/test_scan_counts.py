@@ -205,7 +205,8 @@ TREES = {
     ),
     "three values of an iterator in atomic loops": (
         """{ domain: "{ S[i, j, k] : 0 <= i <= 2 and 2i <= 3*floor((i + 1)/3) and i - 1 <= j <= 2 and 0 <= k <= j;
-             T[i, j] : 1 <= i <= 2 and 0 <= j <= 2 }", child: { schedule: "[{ S[i, j, k] -> [(k mod 2)]; T[i, j] -> [(i)] },
+             T[i, j] : 1 <= i <= 2 and 0 <= j <= 2 }", child: { schedule:
+             "[{ S[i, j, k] -> [(k mod 2)]; T[i, j] -> [(i)] },
                { S[i, j, k] -> [(floor(j/3))]; T[i, j] -> [(floor((j + 1)/2) - 1)] }]", child: { schedule:
              "[{ S[i, j, k] -> [(floor((1 - j)/2) - 1)]; T[i, j] -> [(floor((2 - 2i - j)/4) - 1)] },
                { S[i, j, k] -> [(floor((3j + 1)/4))]; T[i, j] -> [(floor(j/4))] },
