@@ -221,6 +221,14 @@ TREES = {
              options: "{ separate[1] }" } }""",
         {-5: 56, 3: 43},
     ),
+    "two statements in few iterations of a loop that has loops inside": (
+        """{ domain: "[N] -> { S[i, j] : 1 <= i <= 4 and N >= 3 and 0 <= j <= 2; T[i] : 0 <= i <= 4;
+             U[i, j, k] : 0 <= i <= N and 0 <= j <= 2 and i <= 2k <= i + 1 }", child: { schedule:
+             "[{ S[i, j] -> [(i)]; T[i] -> [(i)]; U[i, j, k] -> [(i)] },
+               { S[i, j] -> [(j)]; T[i] -> [(-i)]; U[i, j, k] -> [(j)] },
+               { S[i, j] -> [(i)]; T[i] -> [(0)]; U[i, j, k] -> [(k)] }]" } }""",
+        {3: 72, 9: 97, 40: 252},
+    ),
     "a part of a separate loop that integers make one value": (
         """{ domain: "{ S[i] : i mod 3 = 0 and 0 <= i <= 3; T[] }", child: { schedule:
              "[{ S[i] -> [(floor((i + 1)/2))]; T[] -> [(2)] }]", options: "{ separate[0] }", child: { schedule:
