@@ -161,17 +161,23 @@ class Around:
             return beyond(known, lane.around(k, self.columns[k], known))
         return beyond(known, lane.piece.system, state.outer)
 
-    def where(self, group: Group, k: int, state: State) -> list[System] | None:
-        """For each class of a group what its lanes say of what is outside; None where bounds have no cases."""
+    def where(self, group: Group, k: int, state: State) -> list[list[System]] | None:
+        """For each class of a group what its lanes say of what is outside; None where bounds have no cases.
+
+        One of a few systems, or what all of more imply.
+        """
         each = classes(group.lanes, k, self.columns[k])
         if len(each) == 1 or group.cell is not None or not self.writer.parted:
             return None
         out = []
         for some in each:
             said = [self.outside(k, lane, state, True) for lane in some]
-            there = said[0] if len(said) == 1 else implied(state.known, said)
+            said = widest(state.known, said) if all(map(has_rows, said)) else [System()]
+            if len(said) > 1 and (len(said) > FEW or not uncovered(state.known, said)):
+                said = [implied(state.known, said)]
+            out.append(said)
+        for there in (there for said in out for there in said):
             there.untie()
-            out.append(there)
         return out
 
     def several(self, k: int, lanes: list[Lane], b: Bounds, state: State) -> list[System] | None:

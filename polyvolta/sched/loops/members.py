@@ -140,9 +140,10 @@ class BandLoops(Around):
             cell = group.cell.copy()
             cell.mods += stepping(state.known, shadows, col)
             shadows = [cell]
-        where = self.where(group, k, state)
-        if where is not None:
-            shadows = [s.copy().add(there) for s, there in zip(shadows, where, strict=True)]
+        said, where = self.where(group, k, state), None
+        if said is not None:
+            shadows = [s.copy().add(there) for s, some in zip(shadows, said, strict=True) for there in some]
+            where = [there for some in said for there in some]
         found = self.bounded(k, lanes, shadows, where, state)
         if found is None:
             return ()

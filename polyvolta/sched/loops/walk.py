@@ -258,12 +258,16 @@ class Scanner(Writer):
     def lanes(
         self, state: State, members: Sequence[Member], columns: Sequence[int], loops: Sequence[int]
     ) -> list[Lane]:
-        """The pieces with the members of a band equated to their columns, and their shadows."""
+        """The pieces with the members of a band equated to their columns, and their shadows.
+
+        What is not exact is in parts at single values, unless all loops are atomic: in these the parts meet again.
+        """
         equated = lambda p: self.lane(p, state, members, columns, loops)  # noqa: E731
         whole = [equated(piece) for piece in state.pieces]
+        apart = self.parted and any(col and m.loop_type != "atomic" for m, col in zip(members, loops, strict=True))
         each = [[lane] for lane in whole]
         for piece, lane, some in zip(state.pieces, whole, each, strict=True):
-            if self.parted and not (lane.exact or lane.empty):
+            if apart and not (lane.exact or lane.empty):
                 names = {name for m in members for name in m.of(piece.statement).names() & piece.images.keys()}
                 some[:] = one_by_one(piece, names, equated) or [lane]
         taken = in_turn(state.known, each, loops)

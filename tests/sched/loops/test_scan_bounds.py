@@ -10,6 +10,7 @@ from polyvolta.sched.loops.rows import order
 from polyvolta.sched.loops.scan import scan
 from polyvolta.sched.tree import Schedule
 from polyvolta.sets import BudgetExceeded, budget
+from tests.sched.loops.counting import counted
 from tests.sched.loops.oracle import assert_scans
 
 SIZES = [{"N": n, "M": m} for n in (-2, -1, 0, 1, 3, 6) for m in (-1, 0, 2, 3)]
@@ -88,15 +89,30 @@ def test_bounds_of_several_rows_that_may_count_or_not():
     assert "max(N, M)" in low and "min(9, M + 5)" in high, loop
 
 
-def test_four_bounds_of_which_a_size_moves_some():
-    """These count wherever they are, 3 and 4 as well: few are left that may or may not."""
+def test_four_bounds_that_may_be_far_apart():
+    """Each counts where its statement has a value, else what is past all of them: one case a statement."""
     domain = (
         "[N, M] -> { S[i] : M mod 2 = 0 and N <= i <= 3; T[i] : M mod 3 = 0 and -N <= i <= 3; "
         "U[i] : M mod 5 = 0 and M <= i <= N; V[i] : M mod 7 = 0 and -M <= i <= 4 }"
     )
     got = lines(domain, "[N, M] -> [{ S[i] -> [(i)]; T[i] -> [(i)]; U[i] -> [(i)]; V[i] -> [(i)] }]", "atomic")
     low, high = got[1].split(";")[:2]
-    assert "min(N, min(-N, min(M, -M)))" in low and high.count("?") == 1, got[1]
+    assert [low.count(" : max(5, N + 1))"), low.count("?"), high.count("?")] == [4, 4, 4], got[1]
+
+
+@pytest.mark.parametrize("grows", [(0, 1, 2, 3), (-1, 0, 3, 1), (0, 0, 1, -2)])
+def test_bounds_of_many_remainders_leave_no_loop_that_finds_nothing(grows):
+    """One instance of each statement at a multiple of N, at some remainders: no more values than lie between them."""
+    some = list(zip("ABCD", (3, 4, 5, 7), (0, 1, 2, 3), grows, strict=True))
+    domain = "; ".join(f"{s}[] : N mod {d} = {r}" for s, d, r, _ in some)
+    schedule = "; ".join(f"{s}[] -> [({g}*N)]" for s, _, _, g in some)
+    text = f'{{ domain: "[N] -> {{ {domain} }}", child: {{ schedule: "[N] -> [{{ {schedule} }}]"'
+    tree = Schedule.parse(f'{text}, options: "{{ atomic[0] }}" }} }}')
+    found = assert_scans(tree, [{"N": n} for n in range(-9, 12)])
+    for n in (*range(999, 1060), *range(-1060, -999)):
+        at = [g * n for _, d, r, g in some if n % d == r]
+        between = max(at) - min(at) + 1 if at else 0
+        assert counted(found.body, {"N": n}) <= 10 + 9 * between, n
 
 
 def test_conditions_that_bounds_say_stand_outside():

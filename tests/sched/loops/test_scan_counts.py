@@ -188,6 +188,47 @@ TREES = {
              { S[] -> [(-1)]; T[i] -> [(floor((i + 1)/8))] }, { S[] -> [(floor(N/2))]; T[i] -> [(i)] }]" } }""",
         {4: 3, 9: 2, 100: 3},
     ),
+    "four bounds that count at some sizes, one of which others never are far beyond": (
+        """{ domain: "[N] -> { S[] : N mod 3 = 0; T[i, j, k] : N - 1 <= i <= 2 and j >= 1 and 2j <= N + 1 and
+             j - 1 <= k <= 2; U[i] : N - 1 <= i <= 4 and (N + i) mod 2 = 0;
+             U[i] : N >= 1 and N <= i <= N + 3 and i mod 4 = 3 }", child: { schedule:
+             "[{ S[] -> [(0)]; T[i, j, k] -> [(floor((1 - j - 2k)/4))]; U[i] -> [(floor(i/4))] },
+               { S[] -> [(0)]; T[i, j, k] -> [(1 - j - 2k)]; U[i] -> [(i)] }]",
+             options: "{ atomic[0]; atomic[1] }" } }""",
+        {0: 38, 3: 74, 9: 30, 100: 28},
+    ),
+    "two parts of a domain of which one has nearly all of the other": (
+        """{ domain: "[N] -> { S[i] : i >= 4 and N <= 2i <= N + 5; S[i] : 0 <= i <= N }",
+             child: { schedule: "[{ S[i] -> [(floor((i + 1)/6))] }, { S[i] -> [(floor((-i)/2))] },
+               { S[i] -> [(i)] }]" } }""",
+        {3: 18, 9: 31, 40: 102},
+    ),
+    "three values of an iterator in atomic loops": (
+        """{ domain: "{ S[i, j, k] : 0 <= i <= 2 and 2i <= 3*floor((i + 1)/3) and i - 1 <= j <= 2 and 0 <= k <= j;
+             T[i, j] : 1 <= i <= 2 and 0 <= j <= 2 }", child: { schedule:
+             "[{ S[i, j, k] -> [(k mod 2)]; T[i, j] -> [(i)] },
+               { S[i, j, k] -> [(floor(j/3))]; T[i, j] -> [(floor((j + 1)/2) - 1)] }]", child: { schedule:
+             "[{ S[i, j, k] -> [(floor((1 - j)/2) - 1)]; T[i, j] -> [(floor((2 - 2i - j)/4) - 1)] },
+               { S[i, j, k] -> [(floor((3j + 1)/4))]; T[i, j] -> [(floor(j/4))] },
+               { S[i, j, k] -> [(-2j - 1)]; T[i, j] -> [(-2i - j - 2)] },
+               { S[i, j, k] -> [(3j + 1)]; T[i, j] -> [(4*floor(j/4))] }]",
+             options: "{ atomic[0]; atomic[1]; atomic[2]; atomic[3] }" } } }""",
+        {0: 78},
+    ),
+    "a statement at some sizes and one value of a loop, in a separate one": (
+        """{ domain: "[N] -> { S[i] : 0 <= i <= 9; T[i] : N mod 6 <= 2 and N - 1 <= i <= 3 }", child: { schedule:
+             "[N] -> [{ S[i] -> [(i)]; T[i] -> [(2)] }, { S[i] -> [(N + 3i)]; T[i] -> [(i)] }]",
+             options: "{ separate[1] }" } }""",
+        {-5: 56, 3: 43},
+    ),
+    "two statements in few iterations of a loop that has loops inside": (
+        """{ domain: "[N] -> { S[i, j] : 1 <= i <= 4 and N >= 3 and 0 <= j <= 2; T[i] : 0 <= i <= 4;
+             U[i, j, k] : 0 <= i <= N and 0 <= j <= 2 and i <= 2k <= i + 1 }", child: { schedule:
+             "[{ S[i, j] -> [(i)]; T[i] -> [(i)]; U[i, j, k] -> [(i)] },
+               { S[i, j] -> [(j)]; T[i] -> [(-i)]; U[i, j, k] -> [(j)] },
+               { S[i, j] -> [(i)]; T[i] -> [(0)]; U[i, j, k] -> [(k)] }]" } }""",
+        {3: 72, 9: 97, 40: 252},
+    ),
     "a part of a separate loop that integers make one value": (
         """{ domain: "{ S[i] : i mod 3 = 0 and 0 <= i <= 3; T[] }", child: { schedule:
              "[{ S[i] -> [(floor((i + 1)/2))]; T[] -> [(2)] }]", options: "{ separate[0] }", child: { schedule:

@@ -328,6 +328,12 @@ def _outermost(known: Known, each: list[Partial], col: int, sign: int) -> list[P
     return [each[k] for k in kept]
 
 
+def outermost(known: Known, each: Sequence[Partial], col: int, sign: int) -> list[Side]:
+    """One bound of each, wherever it counts, without those that are always within another one's."""
+    plain = [(System(), [min(sides, key=lambda side: len(side[0]))]) for _, sides in each]
+    return [sides[0] for _, sides in _outermost(known, plain, col, sign)]
+
+
 # ---- one value
 
 

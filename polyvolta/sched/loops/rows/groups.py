@@ -187,6 +187,8 @@ def cells(known: Known, shadows: Sequence[System], most: int = CELLS[0]) -> list
     out: list[System] = []
     for s in shadows:
         rows = [r for r in s.every_ge() if not known.says(*r)]
+        ties = {row for row in rows if (negated(row[0]), -row[1]) in rows}
+        rows.sort(key=lambda row: row not in ties)  # few values have an equality: most of a cell is cut off by it alone
         new, rest = [], [_of_rows(rows)]
         for cell in out:
             both = cell.copy().add(_of_rows(rows))

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from math import inf
+from collections.abc import Iterable, Sequence
 from typing import Literal
 
 from polyvolta.sched.loops.ast import Bound, Choice, Condition, Extreme
 from polyvolta.sched.loops.conditions import stated
-from polyvolta.sched.loops.rows.bounds import Bounds, Side
+from polyvolta.sched.loops.rows.bounds import Bounds, Partial, Side, outermost
 from polyvolta.sched.loops.rows.known import Known
-from polyvolta.sched.loops.rows.linear import without
+from polyvolta.sched.loops.rows.linear import System, plus, without
 from polyvolta.sched.loops.writer import Writer
 from polyvolta.sets import Aff
 
-CASES = 6  # bounds of which each may count or not, beyond which those do that no size moves, or all
+CASES = 6  # bounds of which each may count or not, beyond which those do that are hardly beyond others
 FEW = 2  # the same, where a bound must be chosen for each of their combinations
 MOST = 3  # the same, where there is no value beyond all of them
+NEAR = 8  # values by which a bound is hardly beyond another one
+KINDS: dict[int, Literal["min", "max"]] = {1: "max", -1: "min"}  # of several bounds of one shadow
+
+Term = tuple[Bound, tuple[Condition, ...]]  # a bound, and the conditions under which it counts
 
 
 def ends(writer: Writer, known: Known, col: int, sign: int, b: Bounds) -> tuple[Bound, ...]:
@@ -26,21 +30,53 @@ def ends(writer: Writer, known: Known, col: int, sign: int, b: Bounds) -> tuple[
     if not each:
         return ()
     beyond = end_of(writer, known, others[0], col, -sign, b) + sign if len(others) == 1 else None
-    terms: list[tuple[Bound, tuple[Condition, ...]]] = []
-    near: list[tuple[Bound, tuple[Condition, ...]]] = []
-    for where, sides in each:
-        one = tuple(dict.fromkeys(end_of(writer, known, s, col, sign, b) for s in sides))
-        bound = one[0] if len(one) == 1 else Extreme("max" if sign == 1 else "min", one)
-        cases = stated(known.columns, where, writer.tidy)
+    conditions = [stated(known.columns, where, writer.tidy) for where, _ in each]
+    if sum(map(bool, conditions)) > (MOST if beyond is None and all(conditions) else CASES):
+        conditions = [cases if far(known, each, k, col) else () for k, cases in enumerate(conditions)]
+        if beyond is None and all(conditions):
+            beyond = past(writer, known, col, sign, b)
+    terms: list[Term] = []
+    for (_, sides), cases in zip(each, conditions, strict=True):
+        bound = extreme(KINDS[sign], [end_of(writer, known, s, col, sign, b) for s in sides])
         if not cases:
             terms = [term for term in terms if term[0] != bound]
         if (bound, cases) not in terms and (bound, ()) not in terms:
             terms.append((bound, cases))
-            if cases and len(each) > MOST and any(known.greatest((), without(key, col)) < inf for key, _, _ in sides):
-                near.append((bound, cases))
-    if sum(1 for _, cases in terms if cases) > most_of(terms, beyond):
-        terms = [*dict.fromkeys((bound, () if (bound, cases) in near else cases) for bound, cases in terms)]
-    return (furthest("min" if sign == 1 else "max", terms, beyond),)
+    return (furthest(KINDS[-sign], terms, beyond),)
+
+
+def far(known: Known, each: Sequence[Partial], k: int, col: int) -> bool:
+    """Whether bound k of one side may be far beyond all others that count where its own condition does not hold.
+
+    If it is not, it may always count: the loop is hardly longer than what it visits.
+    """
+
+    def beside(where: System, sides: Sequence[Side]) -> bool:
+        there = known.given(where)
+        return all(any(near(there, side, mine, col) for mine in each[k][1]) for side in sides)
+
+    others = [one for j, one in enumerate(each) if j != k]
+    always = [one for one in others if one[0].everywhere]
+    return not (any(beside(*one) for one in always) or all(beside(*one) for one in others))
+
+
+def near(known: Known, side: Side, other: Side, col: int) -> bool:
+    """Whether another bound of the side of one is at most a few values beyond it."""
+    (key, const, a), (beyond, shift, b) = side, other
+    return known.implies(plus(b, without(key, col), -a, without(beyond, col)), NEAR * a * b + b * const - a * shift)
+
+
+def past(writer: Writer, known: Known, col: int, sign: int, b: Bounds) -> Bound | None:
+    """What is past all values of a loop; None where it has no end on the other side."""
+    one, each = (b.high, b.highs) if sign == 1 else (b.low, b.lows)
+    sides = one[:1] or outermost(known, each, col, -sign)
+    return extreme(KINDS[sign], [end_of(writer, known, s, col, -sign, b) + sign for s in sides]) if sides else None
+
+
+def extreme(kind: Literal["min", "max"], each: Iterable[Bound]) -> Bound:
+    """The least or the greatest of some bounds."""
+    some = tuple(dict.fromkeys(each))
+    return some[0] if len(some) == 1 else Extreme(kind, some)
 
 
 def end_of(writer: Writer, known: Known, side: Side, col: int, sign: int, b: Bounds) -> Aff:
@@ -54,26 +90,18 @@ def end_of(writer: Writer, known: Known, side: Side, col: int, sign: int, b: Bou
     return writer.tidy(e)
 
 
-def furthest(
-    kind: Literal["min", "max"], each: list[tuple[Bound, tuple[Condition, ...]]], beyond: Bound | None
-) -> Bound:
+def furthest(kind: Literal["min", "max"], each: Sequence[Term], beyond: Bound | None) -> Bound:
     """The least or the greatest of the bounds whose conditions hold; any bound, or what is beyond, where none does."""
     always = [bound for bound, cases in each if not cases]
     partial = [(bound, cases) for bound, cases in each if cases]
-    if len(partial) > most_of(each, beyond):
-        always, partial = [bound for bound, _ in each], []
     default = always[0] if always else beyond if len(partial) > FEW else None
     if default is not None:
-        terms = [*always, *(Choice(cases, bound, default) for bound, cases in partial)]
-        return terms[0] if len(terms) == 1 else Extreme(kind, tuple(terms))
+        return extreme(kind, [*always, *(Choice(cases, bound, default) for bound, cases in partial)])
+    if len(partial) > MOST:
+        return extreme(kind, [bound for bound, _ in partial])
     (first, cases), *rest = partial
     if not rest:
         return first
-    terms = (first, *[Choice(some, bound, first) for bound, some in rest if bound != first])
-    found, other = first if len(terms) == 1 else Extreme(kind, terms), furthest(kind, rest, None)
+    found = extreme(kind, [first, *[Choice(some, bound, first) for bound, some in rest if bound != first]])
+    other = furthest(kind, rest, None)
     return found if found == other else Choice(cases, found, other)
-
-
-def most_of(each: list[tuple[Bound, tuple[Condition, ...]]], beyond: Bound | None) -> int:
-    """How many bounds may count or not."""
-    return CASES if beyond is not None or not all(cases for _, cases in each) else MOST

@@ -36,6 +36,7 @@ MANY = 32  # shadows of which no union is made
 PIECES = 48  # pieces of a union beyond which there is one loop
 PLACES = 2  # places around which loops are cut for their stride
 SOME = 6  # shadows of which one is looked for that has all values of the others, and pieces of the union then
+OTHERS = 2, 3  # shadows for whose tests it is worth to write a loop of another one twice: with loops inside, without
 SHORT = 4  # values in a row that such a place may have
 FEW = 1  # iterations in a row that may find nothing, in a loop that runs often
 ONCE = 8  # the same at small sizes, in one that runs once and is longer than that
@@ -68,7 +69,7 @@ def parted(
             joined.sort(key=lambda s: _valued(s, col) or not _width(known, s, col, ONCE))
         cells = _disjoint(known, joined)
     elif cells is None and outermost:
-        cells = _alone(known, shadows, col)
+        cells = _alone(known, shadows, col, OTHERS[innermost])
     items: list[list[Lane]] = []
     for cell in cells or ():
         terse = _terse(known, cell, col)
@@ -144,12 +145,12 @@ def _of_one(known: Known, shadows: Sequence[System], col: int, once: bool, inner
     return cells if cells is not None and len(cells) <= best[2] else None
 
 
-def _alone(known: Known, shadows: Sequence[System], col: int) -> list[System] | None:
+def _alone(known: Known, shadows: Sequence[System], col: int, least: int) -> list[System] | None:
     """The values around all but one of some shadows, and the many that this one has alone; None where none has.
 
-    Of fewer than four shadows the others are too few for their tests to be worth a loop.
+    None of fewer than `least` others, whose tests are not worth a loop.
     """
-    for s in shadows if 4 <= len(shadows) <= SOME else ():
+    for s in shadows if least < len(shadows) <= SOME else ():
         others = [o for o in shadows if o is not s]
         around = others[0]
         for o in others[1:]:
