@@ -61,7 +61,9 @@ def get_var_dict(self: Any, kind: Any = None) -> dict[str, tuple[kinds.dim_type,
 
 
 def find_dim_by_name(self: Any, kind: Any, name: str) -> int:  # noqa: ANN401
-    """The position of a dimension of a kind, -1 where none has the name."""
+    """The position of a dimension of a kind, -1 where none has the name, as of the inputs of a set."""
+    if getattr(kind, "name", None) == "in_" and _of_set(self):
+        return -1
     names = kinds.of_kind(self, kind)
     return names.index(name) if name in names else -1
 

@@ -17,7 +17,7 @@ from ...values.named import listed
 from ...values.shape import spaced
 from ...values.space import POINT, Space, Tuple
 from ..made import number_on_domain, numbers_on_domain, param_on_domain
-from ..objects.spaces import every
+from ..objects.spaces import every, set_tuple
 from ..objects.values import Val, integer
 from ..relations import same
 
@@ -65,7 +65,7 @@ def side(name: str) -> Callable[[Space], MultiPwAff]:
 
 def project_out_map(space: Space, kind: Any, first: int, n: int) -> MultiPwAff:  # noqa: ANN401
     """The function that leaves out some dimensions of each point of a set's space."""
-    whole: Any = every(space)
+    whole: Any = every(Space(None, set_tuple(space), space.param_names))
     gone = kinds.spread(space, kind, first, n)
     flat = whole.identity().flatten_range().rename_range(None)
     at = {d: k for k, d in enumerate(space.out.dims)}
@@ -200,7 +200,8 @@ def insert_domain(self: Any, domain: Space) -> Any:  # noqa: ANN401
 
 def involves_param(self: Any, *names: Any) -> bool:  # noqa: ANN401
     """Whether a parameter is mentioned, or one of several."""
-    wanted = {str(n) for given in names for n in ([given] if isinstance(given, str) else listed(given, self))}
+    given = {str(n) for some in names for n in ([some] if isinstance(some, str) else listed(some, self))}
+    wanted = given.intersection(self.param_names)  # an input of that name is none
     columns = [k for k, p in enumerate(self.param_names) if p in wanted]
     return any(uses(c, k) for c, _ in self.cells for k in columns) or any(
         wanted & set(v.names()) for _, values in self.cells for v in values

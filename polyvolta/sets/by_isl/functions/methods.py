@@ -171,7 +171,14 @@ def members(self: MultiPwAff) -> list[PwAff]:
 
 
 def with_member(self: MultiPwAff, pos: int, f: PwAff) -> MultiPwAff | MultiFunction:
-    """With another function in the place of a value, each with its own domain."""
+    """With another function in the place of a value, each with its own domain.
+
+    Raises
+    ------
+    SpaceMismatch : it has other inputs.
+    """
+    if f.space.source.key != self.space.source.key:
+        raise SpaceMismatch("the functions have other inputs", where=f"{self.space}\n{f.space}")
     new = list(self)
     new[position(pos, self.space.out.dims, self.space, "value")] = f
     return MultiFunction.of(self.space, new)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Iterable
-from functools import reduce
+from functools import cmp_to_key, partialmethod, reduce
 from typing import Any, Self
 
 from ...errors import EmptySet, UnknownName
@@ -83,6 +83,12 @@ class ListOf(list[Any]):
         """The list with two elements in each other's places."""
         return self.set_at(first, self.get_at(second)).set_at(second, self.get_at(first))
 
+    def sort(self, order: Callable[[Any, Any], int] | None = None, **named: Any) -> Any:  # noqa: ANN401 - or None
+        """The list in an order, a function that is less than 0 of two in order; without one Python's own `sort`."""
+        if order is None:
+            return super().sort(**named)
+        return type(self)(sorted(self, key=cmp_to_key(order)))
+
     def size(self) -> int:
         """How many elements there are."""
         return len(self)
@@ -122,6 +128,10 @@ class ListOf(list[Any]):
         """The greatest of the elements, functions, of which there is one at least, where all have values."""
         return self._folded("max")
 
+    def _related(self, name: str, other: Iterable[Any]) -> Any:  # noqa: ANN401
+        """The points at which each function of the one list is so beside each of the other, which have one at least."""
+        return ListOf([getattr(f, name)(g) for f in self for g in other]).intersect()
+
     def _folded(self, name: str) -> Any:  # noqa: ANN401
         if not self:
             raise EmptySet(f"an empty list has no {name}", hint="the list needs one element at least")
@@ -132,6 +142,8 @@ def _of_one(cls: type[ListOf], element: object) -> ListOf:
     return cls([element])
 
 
+for _sign in ("eq", "ne", "le", "lt", "ge", "gt"):
+    setattr(ListOf, f"{_sign}_set", partialmethod(ListOf._related, f"{_sign}_set"))
 for _element in ELEMENTS:
     _word = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", _element).lower()
     setattr(ListOf, f"n_{_word}", ListOf.size)
