@@ -55,8 +55,8 @@ def is_universe(self: Relation) -> bool:
 
 
 def spaces(self: Relation) -> list[Any]:
-    """The parts in one space each."""
-    return [self._of(self.param_names, [(space, cs)]) for space, cs in self.parts if cs]
+    """The parts in one space each that have points."""
+    return [self._of(self.param_names, [(space, cs)]) for space, cs in self.parts if not all(c.is_empty for c in cs)]
 
 
 def pieces(self: Relation) -> list[Any]:

@@ -36,6 +36,12 @@ VALUES = [
         1, m.MultiUnionPwAff("[n] -> [{ A[i] -> [(n)] }]")),
     lambda m: m.MultiUnionPwAff("[{ A[i] -> [(i)] }, { A[i] -> [(2i)] }]").range_splice(
         1, m.MultiUnionPwAff("[{ A[i] -> [(3)] }]")),
+    lambda m: m.UnionPwMultiAff("{ A[i] -> A[] : 0 <= i < 7 }").scale_down_val(m.Val(-1)),
+    lambda m: m.PwMultiAff("{ A[i] -> A[] : 0 <= i < 7 }").scale_multi_val(m.MultiVal("{ A[] }")),
+    lambda m: m.MultiAff("{ B[k] -> [(k)] }").identity_multi_aff(),
+    lambda m: m.MultiPwAff("[n] -> { [i, j] -> B[[(n : n < 4)] -> [(i/2)]] }").identity_multi_pw_aff(),
+    lambda m: m.Map("[m] -> { [i] -> [j] : j <= m }").eq_at_multi_pw_aff(
+        m.MultiPwAff("[m] -> { [i] -> [(i : 1 <= i <= 2; i + m : not (1 <= i <= 2)), (-m : i mod 3 = 1)] }")),
     lambda m: m.UnionSet("{ A[i] : i > 2; B[i] : false }").as_set(),
     lambda m: m.UnionMap("{ A[i] -> [i]; B[i] -> [i] : false; A[i] -> [] : 2i = 1 }").as_map(),
     lambda m: m.Set.box_from_points(
@@ -57,6 +63,7 @@ def test_values(call):
     assert mine.is_equal(theirs), (str(mine), str(theirs))
 
 
+OWN_DOMAINS = "{ [i] -> B[(i : 0 <= i < 5), (2i : 1 <= i <= 5), (i : i < 0), (i : false)] }"
 FUNCTION, SEVERAL = "{ [[] -> [i]] -> [(i)] : i <= 0 }", "B[{ A[i] -> [(i)]; C[] -> [2] }]"
 ANSWERS = [
     *(lambda m, c=c, p=p: getattr(m, c)(FUNCTION).involves_param_id(m.Set(f"[{p}] -> {{ : }}").get_dim_id(
@@ -72,6 +79,14 @@ ANSWERS = [
     lambda m: m.MultiUnionPwAff(SEVERAL).get_space(),
     lambda m: m.MultiUnionPwAff("[n] -> L[{ A[i] -> [(i)] }, { A[i] -> [(n)] }]").get_space().dim(m.dim_type.out),
     lambda m: m.UnionPwAff("{ }").max_val().to_str(),
+    lambda m: m.MultiPwAff(OWN_DOMAINS).max_multi_val(),
+    lambda m: m.MultiPwAff(OWN_DOMAINS).min_multi_val(),
+    lambda m: m.Set("{ [[A[i] -> B[k]] -> D[l]] : l < i and k > 3 }").dim_has_upper_bound(m.dim_type.set, 2),
+    lambda m: m.UnionSet("{ A[i] : i mod 2 = 0 and i mod 4 = 1; B[] }").n_set(),
+    *(lambda m, t=t: m.MultiPwAff(f"[n] -> {{ [i] -> A[(NaN : 0 <= i < 5), ({t} : i < 5)] }}").involves_param_id(
+        m.Set("[n] -> { : }").get_dim_id(m.dim_type.param, 0)) for t in ("n/2", "n", "i")),
+    *(lambda m, t=t: m.MultiPwAff(f"[n] -> {{ [i] -> A[(n/2), ({t})] }}").isa_multi_aff()
+      for t in ("i/2", "i : i > 3")),
     lambda m: m.UnionSet("{ A[i] : i > 2; B[i] : false }").isa_set(),
     lambda m: [m.ValList.from_val(m.Val(3)).add(m.Val(1)).add(m.Val(2)).sort(
         lambda a, b: a.sub(b).to_python()).get_at(k).to_python() for k in range(3)],
@@ -94,6 +109,7 @@ def test_numbers_in_a_tuple_that_no_values_are_in():
      "points of one space"),
     (lambda m: m.Map("{ [i] -> [j] }").lower_bound_multi_pw_aff(m.MultiPwAff("{ A[k, l] -> [(k)] }")), "other inputs"),
     (lambda m: m.MultiAff("{ A[i] -> B[(i), 2] }").set_aff(1, m.Aff("{ [1] }")), "other inputs"),
+    (lambda m: m.MultiPwAff("{ A[i] -> B[(i/2), 2] }").set_at(1, m.PwAff("{ A[i, j] -> [1] }")), "other inputs"),
     (lambda m: m.PwMultiAff.project_out_map(m.Map("{ A[i] -> B[j] }").get_space(), m.dim_type.out, 0, 1),
      "set's space"),
     (lambda m: m.PwAffList.alloc(m.DEFAULT_CONTEXT, 0).eq_set(m.PwAffList.alloc(m.DEFAULT_CONTEXT, 0)), "empty list"),

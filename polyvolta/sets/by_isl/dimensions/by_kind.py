@@ -198,9 +198,10 @@ def extremum(name: str) -> Callable[[Set, Any], Any]:
 
     def val(self: Set, what: Any) -> Any:  # noqa: ANN401
         from ...functions.pwaff import PwAff
+        from ...functions.rational import RationalPwAff
 
         try:
-            if isinstance(what, PwAff):  # an objective, over the points of the set
+            if isinstance(what, (PwAff, RationalPwAff)):  # an objective, over the points of the set
                 return getattr(what.intersect_domain(self), f"{name[-3:]}_val")()
             found = getattr(self, name)(what)
             return found if isinstance(found, int) else getattr(found, f"{name[-3:]}_val")()
@@ -223,6 +224,8 @@ def bounded(ends: tuple[str, ...], of: Callable[[Iterable[bool]], bool]) -> Call
         name = kinds.spread(self, kind, pos)[0]
         if kind.name == "param":
             raise UnknownName("bounds are those of dimensions of a set", where=str(self), hint="dim_type.set")
+        if self.space.out.inner is not None:
+            self = self.flatten()  # noqa: PLW0642 - a wrapped tuple takes no dimensions
         others = [d for d in self.space.dims if d != name]
         line = self.move_dims(*others, to="params") if others else self
         pieces = [p for p in line.pieces if not p.is_empty()]

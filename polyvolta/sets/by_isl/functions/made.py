@@ -19,7 +19,7 @@ from ...values.space import POINT, Space, Tuple
 from ..made import number_on_domain, numbers_on_domain, param_on_domain
 from ..objects.spaces import every, set_tuple
 from ..objects.values import Val, integer
-from ..relations import same
+from ..relations import in_tuple, same
 
 if TYPE_CHECKING:
     from ...functions.multi_pwaff import MultiPwAff
@@ -145,12 +145,17 @@ def _in_tuple(f: MultiPwAff, out: Tuple) -> MultiPwAff:
 
 
 def identity(self: Any) -> Any:  # noqa: ANN401
-    """The function of each point of the space of a function to itself, its values' space being that of its inputs."""
+    """The function of each of the inputs of a function to the same numbers in the tuple of its values.
+
+    Raises
+    ------
+    SpaceMismatch : they are not as many.
+    """
     space = self.space
-    if space.source.key != space.out.key:
-        raise SpaceMismatch("an identity has one space", where=str(space))
+    if space.n_in != space.n_out:
+        raise SpaceMismatch("an identity has as many values as inputs", where=str(space))
     points: Any = every(Space(None, space.source, self.param_names))
-    return points.identity().as_pw_multi_aff()
+    return in_tuple(points.identity().as_pw_multi_aff(), space.out)
 
 
 # ---- of functions

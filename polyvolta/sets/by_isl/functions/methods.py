@@ -191,6 +191,8 @@ def with_numbers(combine: Callable[[Any, int], Any]) -> Callable[[Any, Iterable[
         numbers = tuple(numbers)
         if len(numbers) != self.space.n_out:
             raise SpaceMismatch(f"{len(numbers)} numbers are given for {self.space.n_out} values", where=str(self))
+        if not numbers:  # without values, whose domain no member knows
+            return self
         return MultiFunction.of(self.space, map(combine, self, numbers))
 
     method.__doc__ = "Each value combined with the number of its position."
@@ -202,8 +204,7 @@ def extremes(name: str) -> Callable[[MultiPwAff], MultiVal]:
     of_points = extremum(name)
 
     def method(self: MultiPwAff) -> MultiVal:
-        points = self.domain()
-        return MultiVal([of_points(points, f) for f in self], Space(None, self.space.out, ()))
+        return MultiVal([of_points(f.domain(), f) for f in self], Space(None, self.space.out, ()))
 
     method.__doc__ = (
         f"The {name}imum of each value, for all parameters and inputs together; isl's space has no parameters."

@@ -139,11 +139,14 @@ def graph_of(f: Any) -> Map:  # noqa: ANN401
     ------
     SpaceMismatch : it is neither.
     """
+    from ...functions.members import MultiFunction
     from ...functions.piecewise import check_function
     from ...values.map import Map
 
     if isinstance(f, Map):
         return f
+    if isinstance(f, MultiFunction):
+        f = f.joint()
     check_function(f, "a function of several tuples")
     return f.as_map()
 
