@@ -270,6 +270,10 @@ class RationalPwAff(metaclass=Named):
             raise NotAffine(f"a modulus is an integer, not {kind_of(number)}", where=str(number))
         return self._with(self.num % (modulus * self.den))
 
+    def __floordiv__(self, other: Any) -> Any:  # noqa: ANN401
+        """The quotient rounded down, NaN where the divisor is 0; see `__truediv__`."""
+        return lifted(self / other).floor()
+
     # ---- comparisons
 
     def _compared(self, name: str, other: Any) -> Set:  # noqa: ANN401

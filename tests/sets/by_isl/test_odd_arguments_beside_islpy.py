@@ -42,6 +42,8 @@ VALUES = [
     lambda m: m.MultiPwAff("[n] -> { [i, j] -> B[[(n : n < 4)] -> [(i/2)]] }").identity_multi_pw_aff(),
     lambda m: m.Map("[m] -> { [i] -> [j] : j <= m }").eq_at_multi_pw_aff(
         m.MultiPwAff("[m] -> { [i] -> [(i : 1 <= i <= 2; i + m : not (1 <= i <= 2)), (-m : i mod 3 = 1)] }")),
+    *(lambda m, n=n: m.PwAff("{ [i] -> [i/2] : i > 3; [i] -> [-i] : i < -3 }") // n for n in (3, 1)),
+    lambda m: m.Aff("{ [i] -> [(i + 1)/2] }") // m.Val(3),
     lambda m: m.UnionSet("{ A[i] : i > 2; B[i] : false }").as_set(),
     lambda m: m.UnionMap("{ A[i] -> [i]; B[i] -> [i] : false; A[i] -> [] : 2i = 1 }").as_map(),
     lambda m: m.Set.box_from_points(
@@ -88,6 +90,7 @@ ANSWERS = [
     *(lambda m, t=t: m.MultiPwAff(f"[n] -> {{ [i] -> A[(n/2), ({t})] }}").isa_multi_aff()
       for t in ("i/2", "i : i > 3")),
     lambda m: m.UnionSet("{ A[i] : i > 2; B[i] : false }").isa_set(),
+    lambda m: m.ValList.from_val(m.Val(1)).copy().add(m.Val(2)).get_at(1).to_str(),
     lambda m: [m.ValList.from_val(m.Val(3)).add(m.Val(1)).add(m.Val(2)).sort(
         lambda a, b: a.sub(b).to_python()).get_at(k).to_python() for k in range(3)],
 ]  # fmt: skip

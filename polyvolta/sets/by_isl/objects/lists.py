@@ -61,6 +61,10 @@ class ListOf(list[Any]):
         at = self._at(index, len(self) + 1)
         return type(self)([*self[:at], element, *self[at:]])
 
+    def copy(self) -> Self:
+        """A list of the same elements."""
+        return type(self)(self)
+
     def clear(self) -> Self:  # type: ignore[override]
         """A list without elements."""
         return type(self)()
