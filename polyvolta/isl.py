@@ -163,7 +163,7 @@ def stand_in() -> None:
     version = ModuleType("islpy.version")
     version.__dict__.update(VERSION=(2025, 1), VERSION_TEXT="2025.1")
     sys.modules.update({"islpy": sys.modules[__name__], "islpy._isl": sys.modules[__name__], "islpy.version": version})
-    globals().update(version=version, _isl=sys.modules[__name__])
+    globals().update(version=version)
     Named.as_islpy = True
     spaced.cache_clear()  # what tells names apart is another mark now
 
@@ -176,6 +176,8 @@ def _reader(name: str) -> Callable[[str], object] | None:
 def __getattr__(name: str) -> object:
     if name in HOMES:
         value = getattr(import_module(f"polyvolta.sched.by_isl.{HOMES[name]}"), name)
+    elif name == "_isl":  # islpy's module of classes, which programs ask for `isl._isl.dim_type`
+        value = sys.modules[__name__]
     elif name in ("MultiId", "MultiVal"):
         value = getattr(import_module("polyvolta.sets.by_isl.objects.vectors"), name)
     elif name == "Mat":

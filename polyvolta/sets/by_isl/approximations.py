@@ -127,6 +127,8 @@ def _beyond(self: Any, name: str, dim: str, limit: Any) -> Any:  # noqa: ANN401
     for where, expr in limit.pieces:
         if self.space.inp is None or not where.space.dims:
             there = self.intersect_params(where.params())
+        elif where.space.out.key != self.space.source.key:
+            raise SpaceMismatch("the bounds are of other inputs", where=f"{self.space}\n{limit}")
         else:
             names = dict(zip(where.space.dims, map(var, self.space.inp.dims), strict=True))
             expr = expr.rewrite(lambda d, names=names: names.get(d) or var(d))  # noqa: PLW2901

@@ -11,7 +11,8 @@ from dataclasses import dataclass, replace
 from math import gcd
 from typing import TYPE_CHECKING, Any
 
-from ..errors import NotSupported, SpaceMismatch, UnknownName, kind_of, nearest, need_function
+from ..errors import NotAffine, NotSupported, SpaceMismatch, UnknownName, kind_of, nearest, need_function
+from ..functions.rational import RationalPwAff
 from ..operations.bounds import with_row
 from ..values import kinds
 from ..values.aff import Aff, var
@@ -25,6 +26,20 @@ if TYPE_CHECKING:
     from ..conjuncts.conjunct import Conjunct
     from ..engine.rows import Row
     from ..values.relation import Relation
+
+
+def _numerator(f: Any) -> Aff:  # noqa: ANN401
+    """The expression that has the sign of a function everywhere: of a quotient by a number what is divided.
+
+    Raises
+    ------
+    NotAffine : it has cases, or is NaN.
+    """
+    if not isinstance(f, RationalPwAff):
+        return expression(f)
+    if not f.nan.is_empty():
+        raise NotAffine("a constraint is no NaN", where=str(f))
+    return expression(f.num)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,12 +99,12 @@ class Constraint:
     @classmethod
     def equality_from_aff(cls, f: Any) -> Constraint:  # noqa: ANN401
         """That a function of one expression is 0; see `Constraint`."""
-        return cls(expression(f), True, Space(None, f.inp, f.param_names), f.param_names)
+        return cls(_numerator(f), True, Space(None, f.space.inp, f.param_names), f.param_names)
 
     @classmethod
     def inequality_from_aff(cls, f: Any) -> Constraint:  # noqa: ANN401
         """That a function of one expression is at least 0; see `Constraint`."""
-        return cls(expression(f), False, Space(None, f.inp, f.param_names), f.param_names)
+        return cls(_numerator(f), False, Space(None, f.space.inp, f.param_names), f.param_names)
 
     alloc_equality, alloc_inequality = equality_alloc, inequality_alloc
 

@@ -106,14 +106,22 @@ def on_space(space: Any, expr: Aff, make: type[PwAff] | None = None) -> Any:  # 
     return (make or PwAff).on(Set.universe(space), expr)
 
 
+def _on_points(domain: Any, expr: Aff) -> Any:  # noqa: ANN401
+    """An expression as a function on a space, or on the points of a set alone, as isl's `PwAff.val_on_domain`."""
+    from ..functions.pwaff import PwAff
+    from ..values.set import Set
+
+    return PwAff.on(domain, expr) if isinstance(domain, Set) else on_space(domain, expr)
+
+
 def zero_on_domain(space: Any) -> Any:  # noqa: ANN401
     """The function that is 0 on a space."""
     return on_space(space, Aff((), 0))
 
 
 def val_on_domain(space: Any, value: int) -> Any:  # noqa: ANN401
-    """The function that is a number on a space."""
-    return on_space(space, Aff((), _integer(value)))
+    """The function that is a number on a space, or on the points of a set."""
+    return _on_points(space, Aff((), _integer(value)))
 
 
 def var_on_domain(space: Any, kind: Any, pos: int) -> Any:  # noqa: ANN401
@@ -122,10 +130,11 @@ def var_on_domain(space: Any, kind: Any, pos: int) -> Any:  # noqa: ANN401
 
 
 def param_on_domain(space: Any, name: str) -> Any:  # noqa: ANN401
-    """The function on a space that is a parameter."""
+    """The function that is a parameter on a space, or on the points of a set."""
     from ..values.set import Set
 
-    return on_space(Set.universe(space).align_params([name]), var(name))
+    points = space if isinstance(space, Set) else Set.universe(space)
+    return _on_points(points.align_params([*points.param_names, name]), var(name))
 
 
 def of_domain(domain: Any, value: Any = None) -> Any:  # noqa: ANN401

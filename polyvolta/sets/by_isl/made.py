@@ -18,7 +18,7 @@ from ..values.shape import spaced
 from ..values.space import Space
 from .objects.spaces import every
 from .objects.values import Point, integer
-from .relations import same, spaces
+from .relations import in_tuple, same, spaces
 
 if TYPE_CHECKING:
     from ..functions.multi_pwaff import MultiPwAff
@@ -123,10 +123,17 @@ def of_text(kind: str) -> Any:  # noqa: ANN401
 
 
 def box_from_points(a: Point, b: Point) -> Set:
-    """The box between two points of one space, which are corners of it."""
-    found = a.to_set()
-    box = type(found).universe(a.space)
-    for k, (x, y) in enumerate(zip(a, b, strict=True)):
+    """The box between two points of one space, which are corners of it, for what is between their parameters.
+
+    Raises
+    ------
+    SpaceMismatch : they are in different spaces.
+    """
+    if a.space.key != b.space.key or a.params.keys() != b.params.keys():
+        raise SpaceMismatch("a box is between points of one space", where=f"{a.to_str()}\n{b.to_str()}")
+    box = type(a.to_set()).universe(Space(None, a.space.out, tuple(a.params)))
+    corners = zip((*a.params, *range(len(a))), (*a.params.values(), *a), (*(b.params[p] for p in a.params), *b))
+    for k, x, y in corners:
         box = box.lower_bound(k, min(x, y)).upper_bound(k, max(x, y))
     return box
 
@@ -216,7 +223,9 @@ def floordiv_val(self: Map, den: int) -> Map:
     out = self.range()
     space = out.space
     divided = Map.from_affs(out, [var(d) // number for d in space.out.dims])
-    return self.apply_range(divided).rename_range(space.out.name)
+    found = self.apply_range(divided)
+    shown = spaced(self.space.inp, self.space.out, found.param_names)
+    return found._of(found.param_names, [(shown, cs) for _, cs in found.parts])
 
 
 def remove_inputs(self: Map, at: int, n: int) -> Map:
@@ -309,7 +318,7 @@ def numbers_on_domain(self: Set, numbers: MultiVal) -> MultiPwAff:
         point: Any = every(numbers.space)
         graph = Map.from_domain_and_range(self, point)
         return graph.as_pw_multi_aff()  # type: ignore[attr-defined]
-    return MultiPwAff.of(*(PwAff.on(self, integer(v)) for v in numbers), name=numbers.space.out.name)
+    return in_tuple(MultiPwAff.of(*(PwAff.on(self, integer(v)) for v in numbers)), numbers.space.out)
 
 
 METHODS: tuple[tuple[str, str, Callable[..., Any]], ...] = (

@@ -20,10 +20,12 @@ from ..values.space import PARAMS, Space, Tuple, position, renamed
 from ..values.unions import united
 from .basic import narrowed
 from .objects.lists import dump, gives_list
+from .objects.spaces import one_space as one_space_of
 from .objects.values import DEFAULT_CONTEXT, Point, plain
 from .objects.values import number as number_of
 
 if TYPE_CHECKING:
+    from ..functions.multi_pwaff import MultiPwAff
     from ..functions.pwaff import PwAff
     from ..values.map import Map
     from ..values.relation import Relation
@@ -53,8 +55,8 @@ def is_universe(self: Relation) -> bool:
 
 
 def spaces(self: Relation) -> list[Any]:
-    """The parts in one space each."""
-    return [self._of(self.param_names, [(space, cs)]) for space, cs in self.parts if cs]
+    """The parts in one space each that have points."""
+    return [self._of(self.param_names, [(space, cs)]) for space, cs in self.parts if not all(c.is_empty for c in cs)]
 
 
 def pieces(self: Relation) -> list[Any]:
@@ -96,14 +98,23 @@ def number(found: Callable[[Any], list[Any]]) -> Callable[[Any], int]:
 
 
 def one_space(self: Relation) -> Relation:
-    """The value itself, which has one space; `SpaceMismatch` is raised where it has several."""
-    _ = self.space
-    return self
+    """The value itself, which has one space with points; `SpaceMismatch` is raised where it has several."""
+    found = _with_points(self)
+    _ = found.space
+    return found
 
 
 def has_one_space(self: Relation) -> bool:
-    """Whether it has one space."""
-    return len(self.parts) == 1
+    """Whether it has one space with points."""
+    return len(_with_points(self).parts) == 1
+
+
+def _with_points(self: Relation) -> Any:  # noqa: ANN401
+    """The value without the tuples that have no points, as isl's unions are, where it has several."""
+    if len(self.parts) < 2:
+        return self
+    kept = [part for part in self.without_empty().parts if part[1]]
+    return self._of(self.param_names, kept) if kept else self
 
 
 def make_disjoint(self: Relation) -> Any:  # noqa: ANN401
@@ -274,7 +285,8 @@ def tuple_of(self: Any, kind: Any) -> Tuple:  # noqa: ANN401
     """
     if getattr(kind, "name", None) not in ("in_", "out", "set"):
         raise UnknownName(f"{kind!r} is no tuple of a map", where=str(self), hint="dim_type.in_, dim_type.out")
-    return self.space.source if kind.name == "in_" else self.space.out
+    space = one_space_of(self, kind)
+    return space.source if kind.name == "in_" else space.out
 
 
 def fixed_power_val(self: Map, exponent: int) -> Map:
@@ -292,12 +304,15 @@ def extremes_of_map(name: str) -> Callable[[Any], Any]:
         if not out.dims:  # one value, where there is one
             return self.as_pw_multi_aff()
         values: list[PwAff] = [getattr(self, name)(k) for k in range(len(out.dims))]
-        whole = MultiPwAff.of(*values)
-        space = Space(whole.space.inp, renamed(out, whole.space.out.dims))
-        return MultiPwAff._of(whole.param_names, space, whole.cells)
+        return in_tuple(MultiPwAff.of(*values), out)
 
     multi.__doc__ = f"`{name}` of each dimension, as one function."
     return multi
+
+
+def in_tuple(f: MultiPwAff, out: Tuple) -> MultiPwAff:
+    """The function with its values in another tuple, wrapped or not, of as many dimensions."""
+    return type(f)._of(f.param_names, Space(f.space.inp, renamed(out, f.space.out.dims)), f.cells)
 
 
 def plain_is_equal(self: Relation, other: Relation) -> bool:

@@ -168,9 +168,11 @@ class MultiFunction(metaclass=Named):
     get_aff = get_pw_aff = get_union_pw_aff = get_at
 
     def set_at(self, pos: int, f: Any) -> Any:  # noqa: ANN401
-        """With another function in the place of one."""
+        """With another function, of the same inputs, in the place of one."""
         if not isinstance(f, RationalPwAff):
             check_function(f, "a tuple of functions")
+        if f.space.source.key != self.inp.key:
+            raise SpaceMismatch("the functions have other inputs", where=f"{self.space}\n{f.space}")
         found: list[Any] = list(self.members)
         found[position(pos, self.space.out.dims, str(self.space), "output")] = f
         return self.of(self.space, found)

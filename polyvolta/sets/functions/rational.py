@@ -264,15 +264,15 @@ class RationalPwAff(metaclass=Named):
         """The least integer that is not below it."""
         return self.of(self.num.ceildiv(self.den), 1, self.nan)
 
-    def __floordiv__(self, other: Any) -> Any:  # noqa: ANN401
-        """The quotient, rounded down; see `__truediv__`."""
-        return lifted(self / other).floor()
-
     def __mod__(self, number: int) -> Any:  # noqa: ANN401
         """The remainder r, a fraction of 0 <= r < number."""
         if (modulus := whole(number)) is None:
             raise NotAffine(f"a modulus is an integer, not {kind_of(number)}", where=str(number))
         return self._with(self.num % (modulus * self.den))
+
+    def __floordiv__(self, other: Any) -> Any:  # noqa: ANN401
+        """The quotient rounded down, NaN where the divisor is 0; see `__truediv__`."""
+        return lifted(self / other).floor()
 
     # ---- comparisons
 

@@ -132,3 +132,21 @@ def test_a_block_holds_an_annotation():
         both.get_annotation()
     with pytest.raises(isl.Error, match="of type block"):
         noted.mark_get_id()
+
+
+SIGNS = "add sub mul div pdiv_q pdiv_r eq le lt ge gt and_ and_then or_ or_else".split()
+
+
+@pytest.mark.parametrize("outer", SIGNS)
+def test_parentheses_of_operations_of_operations(outer):
+    """Where isl's are, in sums of quotients and remainders, too, where C needs none."""
+
+    def written(lib, inner, left):
+        params = lib.Set("[N, K, L] -> { : }")
+        a, b, c = (lib.AstExpr.from_id(params.get_dim_id(lib.dim_type.param, k)) for k in range(3))
+        made = getattr(a, inner)(b)
+        return (getattr(made, outer)(c) if left else getattr(c, outer)(made)).to_C_str()
+
+    for inner in SIGNS:
+        for left in (True, False):
+            assert written(isl, inner, left) == written(other, inner, left)

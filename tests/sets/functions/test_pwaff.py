@@ -213,3 +213,19 @@ def test_cells_stay_apart_where_an_existential_has_several_cases():
     for g in (f, f.coalesce(), f + f):
         cells = [c for c, _ in g.cells]
         assert all(conjoin(c, d) is None or conjoin(c, d).is_empty for k, c in enumerate(cells) for d in cells[:k])
+
+
+@pytest.mark.parametrize("domain", [
+    "[n] -> { [i, j] : 0 <= i <= 9 and 0 <= j <= n; [i, j] : 5 <= i <= 12 and 3 <= j <= 7 }",
+    "[n] -> { [i, j] : i mod 2 = 0; [i, j] : i mod 3 = 0; [i, j] : 0 <= j < n }",
+    "[n] -> { [i, j] : exists a : i = 2a and a < j; [i, j] : i >= n; [i, j] : i >= n + 3 }",
+])  # fmt: skip
+def test_a_function_on_overlapping_pieces_is_of_disjoint_ones(domain):
+    """Texts say so, too: of pieces that overlap isl reads the sum of their values."""
+    f = PwAff("{ [i, j] -> [i] : i < 40; [i, j] -> [j] : i >= 40 }")
+    for on in (f.intersect_domain(Set(domain)), f.intersect_params(Set("[n] -> { : n > 3; : n < 7 }"))):
+        parts = [on._set([c]) for c, _ in on.cells]
+        assert all(a.is_disjoint(b) for k, a in enumerate(parts) for b in parts[:k])
+        isl = pytest.importorskip("islpy")
+        assert isl.Map(str(on.as_map())).is_equal(isl.PwAff(str(on)).as_map())
+    assert f.intersect_domain(Set(domain)).domain().is_equal(Set(domain))

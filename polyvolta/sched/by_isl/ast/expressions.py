@@ -43,6 +43,8 @@ _LEVELS = (
 )
 _LEVEL = {op: k for k, ops in enumerate(_LEVELS) for op in ops}
 _DIVISIONS = (Op.div, Op.pdiv_q, Op.pdiv_r, Op.zdiv_r)
+_SHOWN = (Op.div, Op.pdiv_r, Op.zdiv_r)
+"""What stands in parentheses in a sum, as isl writes it, though C needs none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,7 +244,8 @@ class AstExpr(Plain):
         if own > around or own == around and self._needs_order(pos):
             return f"({text})"
         either = outer in (Op.or_, Op.or_else) and inner.op in (Op.and_, Op.and_then)
-        return f"({text})" if either or outer is Op.mul and inner.op in _DIVISIONS else text
+        divided = outer is Op.mul and inner.op in _DIVISIONS or outer in (Op.add, Op.sub) and inner.op in _SHOWN
+        return f"({text})" if either or divided else text
 
     def _needs_order(self, pos: int) -> bool:
         """Whether an operand that binds as loosely needs parentheses: C goes from left to right but in `a ? b : c`."""

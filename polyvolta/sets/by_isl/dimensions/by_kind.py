@@ -61,7 +61,9 @@ def get_var_dict(self: Any, kind: Any = None) -> dict[str, tuple[kinds.dim_type,
 
 
 def find_dim_by_name(self: Any, kind: Any, name: str) -> int:  # noqa: ANN401
-    """The position of a dimension of a kind, -1 where none has the name."""
+    """The position of a dimension of a kind, -1 where none has the name, as of the inputs of a set."""
+    if getattr(kind, "name", None) == "in_" and _of_set(self):
+        return -1
     names = kinds.of_kind(self, kind)
     return names.index(name) if name in names else -1
 
@@ -196,9 +198,10 @@ def extremum(name: str) -> Callable[[Set, Any], Any]:
 
     def val(self: Set, what: Any) -> Any:  # noqa: ANN401
         from ...functions.pwaff import PwAff
+        from ...functions.rational import RationalPwAff
 
         try:
-            if isinstance(what, PwAff):  # an objective, over the points of the set
+            if isinstance(what, (PwAff, RationalPwAff)):  # an objective, over the points of the set
                 return getattr(what.intersect_domain(self), f"{name[-3:]}_val")()
             found = getattr(self, name)(what)
             return found if isinstance(found, int) else getattr(found, f"{name[-3:]}_val")()
@@ -221,6 +224,8 @@ def bounded(ends: tuple[str, ...], of: Callable[[Iterable[bool]], bool]) -> Call
         name = kinds.spread(self, kind, pos)[0]
         if kind.name == "param":
             raise UnknownName("bounds are those of dimensions of a set", where=str(self), hint="dim_type.set")
+        if self.space.out.inner is not None:
+            self = self.flatten()  # noqa: PLW0642 - a wrapped tuple takes no dimensions
         others = [d for d in self.space.dims if d != name]
         line = self.move_dims(*others, to="params") if others else self
         pieces = [p for p in line.pieces if not p.is_empty()]

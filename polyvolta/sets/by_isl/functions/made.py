@@ -17,9 +17,9 @@ from ...values.named import listed
 from ...values.shape import spaced
 from ...values.space import POINT, Space, Tuple
 from ..made import number_on_domain, numbers_on_domain, param_on_domain
-from ..objects.spaces import every
+from ..objects.spaces import every, set_tuple
 from ..objects.values import Val, integer
-from ..relations import same
+from ..relations import in_tuple, same
 
 if TYPE_CHECKING:
     from ...functions.multi_pwaff import MultiPwAff
@@ -65,7 +65,7 @@ def side(name: str) -> Callable[[Space], MultiPwAff]:
 
 def project_out_map(space: Space, kind: Any, first: int, n: int) -> MultiPwAff:  # noqa: ANN401
     """The function that leaves out some dimensions of each point of a set's space."""
-    whole: Any = every(space)
+    whole: Any = every(Space(None, set_tuple(space), space.param_names))
     gone = kinds.spread(space, kind, first, n)
     flat = whole.identity().flatten_range().rename_range(None)
     at = {d: k for k, d in enumerate(space.out.dims)}
@@ -145,12 +145,17 @@ def _in_tuple(f: MultiPwAff, out: Tuple) -> MultiPwAff:
 
 
 def identity(self: Any) -> Any:  # noqa: ANN401
-    """The function of each point of the space of a function to itself, its values' space being that of its inputs."""
+    """The function of each of the inputs of a function to the same numbers in the tuple of its values.
+
+    Raises
+    ------
+    SpaceMismatch : they are not as many.
+    """
     space = self.space
-    if space.source.key != space.out.key:
-        raise SpaceMismatch("an identity has one space", where=str(space))
+    if space.n_in != space.n_out:
+        raise SpaceMismatch("an identity has as many values as inputs", where=str(space))
     points: Any = every(Space(None, space.source, self.param_names))
-    return points.identity().as_pw_multi_aff()
+    return in_tuple(points.identity().as_pw_multi_aff(), space.out)
 
 
 # ---- of functions
@@ -200,7 +205,8 @@ def insert_domain(self: Any, domain: Space) -> Any:  # noqa: ANN401
 
 def involves_param(self: Any, *names: Any) -> bool:  # noqa: ANN401
     """Whether a parameter is mentioned, or one of several."""
-    wanted = {str(n) for given in names for n in ([given] if isinstance(given, str) else listed(given, self))}
+    given = {str(n) for some in names for n in ([some] if isinstance(some, str) else listed(some, self))}
+    wanted = given.intersection(self.param_names)  # an input of that name is none
     columns = [k for k, p in enumerate(self.param_names) if p in wanted]
     return any(uses(c, k) for c, _ in self.cells for k in columns) or any(
         wanted & set(v.names()) for _, values in self.cells for v in values

@@ -171,7 +171,14 @@ def members(self: MultiPwAff) -> list[PwAff]:
 
 
 def with_member(self: MultiPwAff, pos: int, f: PwAff) -> MultiPwAff | MultiFunction:
-    """With another function in the place of a value, each with its own domain."""
+    """With another function in the place of a value, each with its own domain.
+
+    Raises
+    ------
+    SpaceMismatch : it has other inputs.
+    """
+    if f.space.source.key != self.space.source.key:
+        raise SpaceMismatch("the functions have other inputs", where=f"{self.space}\n{f.space}")
     new = list(self)
     new[position(pos, self.space.out.dims, self.space, "value")] = f
     return MultiFunction.of(self.space, new)
@@ -184,6 +191,8 @@ def with_numbers(combine: Callable[[Any, int], Any]) -> Callable[[Any, Iterable[
         numbers = tuple(numbers)
         if len(numbers) != self.space.n_out:
             raise SpaceMismatch(f"{len(numbers)} numbers are given for {self.space.n_out} values", where=str(self))
+        if not numbers:  # without values, whose domain no member knows
+            return self
         return MultiFunction.of(self.space, map(combine, self, numbers))
 
     method.__doc__ = "Each value combined with the number of its position."
@@ -195,8 +204,7 @@ def extremes(name: str) -> Callable[[MultiPwAff], MultiVal]:
     of_points = extremum(name)
 
     def method(self: MultiPwAff) -> MultiVal:
-        points = self.domain()
-        return MultiVal([of_points(points, f) for f in self], Space(None, self.space.out, ()))
+        return MultiVal([of_points(f.domain(), f) for f in self], Space(None, self.space.out, ()))
 
     method.__doc__ = (
         f"The {name}imum of each value, for all parameters and inputs together; isl's space has no parameters."

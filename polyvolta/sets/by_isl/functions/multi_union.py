@@ -24,7 +24,7 @@ from ...text.union_functions import parse_functions
 from ...values import kinds
 from ...values.map import Map
 from ...values.set import Set
-from ...values.space import Space
+from ...values.space import PARAMS, Space
 from ...values.unions import UnionMap, Unions
 from ..relations import is_params, is_universe
 from .unions import alongside, graph_of, is_everywhere, on_points, pulled_back
@@ -83,20 +83,25 @@ class MultiUnionPwAff(UnionMap, metaclass=FunctionsType):
         head, brace, condition = str(known).partition("{")
         return head + (f"{tup}" if is_universe(known) else f"({tup} : {brace}{condition})")
 
+    def get_space(self) -> Space:
+        """The space of the values, of one tuple, as isl's of a `MultiUnionPwAff`; else that of the parameters."""
+        out = {s.out.key: s.out for s, _ in self.parts}
+        return Space(None, next(iter(out.values())) if len(out) == 1 else PARAMS, self.param_names)
+
     def intersect_domain(self, points: Set) -> UnionMap:
         """The function at the points of a set alone, or, where it is one of parameters, for these."""
         if is_params(points):
             return self.intersect_params(points)
         return UnionMap.intersect_domain(on_points(self, points), points)  # type: ignore[return-value]
 
-    def range_product(self, other: UnionMap) -> UnionMap:
-        """The values of both in one tuple that wraps theirs, where both have some."""
-        f, g = alongside(self, other)
+    def range_product(self, other: Any) -> UnionMap:  # noqa: ANN401
+        """The values of both in one tuple that wraps theirs, where both have some; the other may be of one tuple."""
+        f, g = alongside(self, graph_of(other))
         return UnionMap.range_product(f, g)  # type: ignore[return-value]
 
-    def flat_range_product(self, other: UnionMap) -> UnionMap:
-        """The values of both in one tuple, where both have some."""
-        f, g = alongside(self, other)
+    def flat_range_product(self, other: Any) -> UnionMap:  # noqa: ANN401
+        """The values of both in one tuple, where both have some; the other may be of one tuple."""
+        f, g = alongside(self, graph_of(other))
         return UnionMap.flat_range_product(f, g)  # type: ignore[return-value]
 
     def factor_range(self) -> UnionMap:

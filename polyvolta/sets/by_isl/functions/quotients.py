@@ -12,6 +12,7 @@ from ...conjuncts import conjunct as cj
 from ...errors import NotSupported, SpaceMismatch, UnknownName
 from ...functions.members import MultiFunction
 from ...functions.multi_pwaff import MultiPwAff
+from ...functions.pwaff import PwAff
 from ...functions.rational import RationalPwAff, involves_nan, lifted
 from ...values import kinds
 from ...values.aff import Aff, Floor, var
@@ -23,7 +24,17 @@ from ..objects.numbers import Number
 from ..objects.spaces import every, get_domain_space, get_space
 from ..objects.values import Val
 from ..relations import is_universe, itself, same
-from .methods import compared, expression, gist_params, is_empty, narrowed, params, scale_down_val, with_numbers
+from .methods import (
+    compared,
+    expression,
+    extremes,
+    gist_params,
+    is_empty,
+    narrowed,
+    params,
+    scale_down_val,
+    with_numbers,
+)
 
 if TYPE_CHECKING:
     from ...functions.pwaff import PwAff
@@ -169,6 +180,13 @@ def nan_on_space(space: Space) -> RationalPwAff:
 def is_quotient_of_one(self: RationalPwAff) -> bool:
     """Whether it is one expression by a number everywhere, or NaN."""
     return len(self.pieces) == 1 and is_universe(self.domain())
+
+
+def involves_param(self: Any, *names: Any) -> bool:  # noqa: ANN401
+    """Whether a parameter is mentioned, or one of several, where it has values or is NaN."""
+    if isinstance(self, MultiFunction):
+        return any(f.involves_param_id(*names) for f in self)
+    return self.num.involves_param_id(*names) or PwAff.on(self.nan, 0).involves_param_id(*names)
 
 
 # ---- names and dimensions, as of functions of integers
@@ -331,13 +349,18 @@ METHODS: tuple[tuple[str, str, Callable[..., Any]], ...] = (
     ),
     *(("RationalPwAff MultiFunction", name, asked(name)) for name in _ASKED.split()),
     ("RationalPwAff", "has_dim_id", asked("has_dim_id")),
-    ("MultiFunction", "find_dim_by_id", asked("find_dim_by_id")),
+    *(("MultiFunction", name, asked(name)) for name in ("find_dim_by_id", "identity_multi_pw_aff")),
     *(("MultiFunction", name, asked(name)) for name in ("get_tuple_name", "get_range_tuple_id", "has_range_tuple_id")),
     ("RationalPwAff MultiFunction", "dump", dump),
     ("MultiFunction", "scale_multi_val", with_numbers(lambda f, n: f * n)),
     ("MultiFunction", "mod_multi_val", with_numbers(lambda f, n: f % n)),
     ("MultiFunction", "scale_down_multi_val", with_numbers(scale_down_val)),
     ("MultiFunction", "bind", lambda self, names: bind_range(self.as_map(), names)),
+    ("MultiFunction", "max_multi_val", extremes("max")),
+    ("MultiFunction", "min_multi_val", extremes("min")),
+    ("MultiFunction", "isa_multi_aff", lambda self: all(f.isa_aff() for f in self)),
+    ("MultiFunction", "involves_param_id involves_param_id_list", involves_param),
+    ("RationalPwAff", "involves_param_id", involves_param),
     ("MultiFunction", "dim", lambda self, kind: by_kind.dim(self, kind)),
 )
 """Classes, isl's names, and the method."""

@@ -14,7 +14,7 @@ from ...values.space import Space, position
 from ..made import number_on_domain, numbers_on_domain, param_on_domain
 from ..objects.lists import gives_list
 from ..objects.spaces import every
-from ..objects.values import integer
+from ..objects.values import Val, integer
 from ..relations import all_of, each, in_space, itself, member, number, same, spaces
 from .unions import applied, from_list, graph_of, union, union_add
 
@@ -70,13 +70,27 @@ def on_values(change: Callable[..., Any]) -> Callable[..., Map]:
     return method
 
 
+def scaled(self: Map, numbers: Any) -> Map:  # noqa: ANN401
+    """The function whose values are multiplied by some numbers, of a `MultiVal` those in its tuple alone.
+
+    Raises
+    ------
+    SpaceMismatch : there are others alone.
+    """
+    wanted = getattr(getattr(numbers, "space", None), "out", None)
+    there = [part for part in self.parts if wanted is None or part[0].out.key == wanted.key]
+    if self.parts and not there:
+        raise SpaceMismatch("no values are in the tuple of the numbers", where=f"{self}\n{numbers}")
+    return on_values(lambda f, n: f.scale_multi_val(n))(self._of(self.param_names, there), numbers)
+
+
 def greatest(name: str) -> Callable[[Map], Any]:
     """A method for the greatest or least of all values of one dimension, infinite where nothing bounds them."""
 
     def method(self: Map) -> Any:  # noqa: ANN401
-        return getattr(self.range().project_onto(0), f"dim_{name}")(0)
+        return getattr(self.range().project_onto(0), f"dim_{name}")(0) if self.parts else Val("NaN")
 
-    method.__doc__ = f"The {name} of all values, of one dimension."
+    method.__doc__ = f"The {name} of all values, of one dimension; NaN of none."
     return method
 
 
@@ -106,11 +120,13 @@ def without_name(self: Map) -> Map:
 
 def spliced(self: Map, at: int, other: Map) -> Map:
     """The values of another function of the same inputs put in at a position."""
-    found = members(self)
-    if not 0 <= at <= len(found):
-        raise SpaceMismatch(f"{at} is no position of {len(found)} values", where=str(self))
-    found[at:at] = members(other)
-    return reduce(lambda f, g: f.flat_range_product(g), found)
+    n = len(members(self))
+    if not 0 <= at <= n:
+        raise SpaceMismatch(f"{at} is no position of {n} values", where=str(self))
+    both = self.flat_range_product(other)
+    found = members(both)
+    order = [*found[:at], *found[n:], *found[at:n]]
+    return reduce(lambda f, g: f.flat_range_product(g), order) if order else both
 
 
 # ---- one function on all points of several spaces
@@ -160,7 +176,7 @@ METHODS: tuple[tuple[str, str, Callable[..., Any]], ...] = (
     ("Map", "scale_val", on_values(lambda f, n: f * integer(n))),
     ("Map", "scale_down_val", on_values(lambda f, n: f.scale_down_val(n))),
     ("Map", "mod_val", on_values(lambda f, n: f % integer(n))),
-    ("Map", "scale_multi_val", on_values(lambda f, n: f.scale_multi_val(n))),
+    ("Map", "scale_multi_val", scaled),
     ("Map", "scale_down_multi_val", on_values(lambda f, n: f.scale_down_multi_val(n))),
     ("Map", "mod_multi_val", on_values(lambda f, n: f.mod_multi_val(n))),
     ("Map", "max_val", greatest("max_val")),

@@ -69,8 +69,8 @@ def _combined(self: Map, other: Map, sign: str, strict: bool) -> list[Map]:
 def pointwise(sign: str) -> Callable[[Map, Map], Map]:
     """A method that gives the sums or differences of two functions where both have a value."""
 
-    def method(self: Map, other: Map) -> Map:
-        a, b = alongside(self, need_map(other, "a sum of functions"))
+    def method(self: Map, other: Any) -> Map:  # noqa: ANN401
+        a, b = alongside(self, graph_of(other))
         return union(a, _combined(a, b, sign, not self._is_union))
 
     method.__doc__ = f"The function f {sign} g, where both have a value; exact."
@@ -139,11 +139,14 @@ def graph_of(f: Any) -> Map:  # noqa: ANN401
     ------
     SpaceMismatch : it is neither.
     """
+    from ...functions.members import MultiFunction
     from ...functions.piecewise import check_function
     from ...values.map import Map
 
     if isinstance(f, Map):
         return f
+    if isinstance(f, MultiFunction):
+        f = f.joint()
     check_function(f, "a function of several tuples")
     return f.as_map()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Iterable
-from functools import reduce
+from functools import cmp_to_key, partialmethod, reduce
 from typing import Any, Self
 
 from ...errors import EmptySet, SetSyntaxError, UnknownName
@@ -91,6 +91,10 @@ class ListOf(list[Any], metaclass=Listing):
         at = self._at(index, len(self) + 1)
         return type(self)([*self[:at], element, *self[at:]])
 
+    def copy(self) -> Self:
+        """A list of the same elements."""
+        return type(self)(self)
+
     def clear(self) -> Self:  # type: ignore[override]
         """A list without elements."""
         return type(self)()
@@ -112,6 +116,12 @@ class ListOf(list[Any], metaclass=Listing):
     def swap(self, first: int, second: int) -> Self:
         """The list with two elements in each other's places."""
         return self.set_at(first, self.get_at(second)).set_at(second, self.get_at(first))
+
+    def sort(self, order: Callable[[Any, Any], int] | None = None, **named: Any) -> Any:  # noqa: ANN401 - or None
+        """The list in an order, a function that is less than 0 of two in order; without one Python's own `sort`."""
+        if order is None:
+            return super().sort(**named)
+        return type(self)(sorted(self, key=cmp_to_key(order)))
 
     def size(self) -> int:
         """How many elements there are."""
@@ -162,6 +172,10 @@ class ListOf(list[Any], metaclass=Listing):
         """Of each element, a set, the coefficients of the constraints that hold of its points."""
         return self.map(lambda element: element.coefficients())
 
+    def _related(self, name: str, other: Iterable[Any]) -> Any:  # noqa: ANN401
+        """The points at which each function of the one list is so beside each of the other, which have one at least."""
+        return ListOf([getattr(f, name)(g) for f in self for g in other]).intersect()
+
     def _folded(self, name: str) -> Any:  # noqa: ANN401
         if not self:
             raise EmptySet(f"an empty list has no {name}", hint="the list needs one element at least")
@@ -193,6 +207,8 @@ def _of_one(cls: type[ListOf], element: object) -> ListOf:
     return cls([element])
 
 
+for _sign in ("eq", "ne", "le", "lt", "ge", "gt"):
+    setattr(ListOf, f"{_sign}_set", partialmethod(ListOf._related, f"{_sign}_set"))
 for _element in ELEMENTS:
     _word = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", _element).lower()
     setattr(ListOf, f"n_{_word}", ListOf.size)

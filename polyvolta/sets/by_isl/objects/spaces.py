@@ -320,8 +320,9 @@ def get_id_dict(self: Any, kind: Any = None) -> dict[Id, Any]:  # noqa: ANN401
 
 def find_dim_by_id(self: Any, kind: Any, name: str) -> int:  # noqa: ANN401
     """The position of a dimension of a kind, -1 where none has the name."""
-    names = kinds.of_kind(self, kind)
-    return names.index(str(name)) if name in names else -1
+    from ..dimensions.by_kind import find_dim_by_name
+
+    return find_dim_by_name(self, kind, str(name))
 
 
 def has_dim(self: Any, kind: Any, pos: int) -> bool:  # noqa: ANN401
@@ -336,7 +337,7 @@ def get_tuple_id(self: Any, kind: Any = kinds.dim_type.out) -> Id:  # noqa: ANN4
     ------
     UnknownName : it has none.
     """
-    name = get_tuple_name(self if isinstance(self, Space) else self.space, kind)
+    name = get_tuple_name(one_space(self, kind), kind)
     if name is None:
         raise UnknownName("the tuple has no name", where=str(self), hint="get_tuple_name gives None then")
     return Id(name)
@@ -344,7 +345,16 @@ def get_tuple_id(self: Any, kind: Any = kinds.dim_type.out) -> Id:  # noqa: ANN4
 
 def has_tuple(self: Any, kind: Any = kinds.dim_type.out) -> bool:  # noqa: ANN401
     """Whether a tuple has a name."""
-    return get_tuple_name(self if isinstance(self, Space) else self.space, kind) is not None
+    return get_tuple_name(one_space(self, kind), kind) is not None
+
+
+def one_space(self: Any, kind: Any) -> Space:  # noqa: ANN401
+    """Its space, or of a function of several tuples, whose values are in one, any with that tuple."""
+    if isinstance(self, Space):
+        return self
+    parts = getattr(self, "parts", ())
+    several = len(parts) > 1 and parts[0][0].inp is not None and getattr(kind, "name", None) in ("out", "set")
+    return parts[0][0] if several and len({s.out.key for s, _ in parts}) == 1 else self.space
 
 
 _ALL = "Set Map PwAff MultiPwAff Space Multi"
