@@ -150,7 +150,7 @@ def test_strides_that_leave_points_out_are_not_tried_at_length():
 def test_optima_do_not_search_at_length_for_what_two_pieces_leave_out():
     """It took 33,900 steps, of which most showed in vain that corners of hulls are in neither piece.
 
-    isl has 22 pieces; here were 11 and then 14 while an optimum of the second conjunct had floors of floors of floors.
+    isl has 22 pieces; here were 14 while an optimum of the second conjunct had floors of floors of floors.
     """
     s = Set(
         "[N, M] -> { [i, j] : -2 <= i <= 13 and 0 <= j <= N and 3j + 2 <= 2M - N and 3N >= 11;"
@@ -158,7 +158,7 @@ def test_optima_do_not_search_at_length_for_what_two_pieces_leave_out():
     )
     with budget(29_000):
         best = s.lexmax()
-    assert len(best.pieces) <= 10
+    assert len(best.pieces) <= 11
     for n, m in product(range(-2, 12), range(2, 22, 3)):
         points = [
             (i, j)
