@@ -7,7 +7,7 @@ from math import gcd
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from polyvolta.cuda.ir.kernel_ir import (
@@ -32,6 +32,7 @@ from polyvolta.cuda.target.index_map import IndexMap
 from polyvolta.sets import aff, var
 from tests.cuda.ir.ir_example import rewritten
 from tests.cuda.ir.ring_example import exact, padded, problem, ring_ir
+from tests.sets.brute import examples
 
 T, LANE, N, ROW, K = (var(n) for n in ("linearId", "lane", "n", "row", "k"))
 ARRIVALS = ["lazy", "eager", 0, 1, 2]
@@ -186,7 +187,7 @@ def simulated(program, a: np.ndarray):
     return states
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(programs(), st.sampled_from((8, 4, 2, 1)), st.sampled_from(ARRIVALS))
 def test_groups_and_waits_thread_by_thread(program, align, copies):
     a = padded(np.arange(ROWS * WIDE, dtype=np.float16).reshape(ROWS, WIDE) / 8, (0, 1), align)

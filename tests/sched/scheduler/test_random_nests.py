@@ -1,6 +1,6 @@
 """Random loop nests, scheduled in every way: conflicting accesses keep their order and all flags are true."""
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from polyvolta.sched.legality import band_flags
@@ -8,6 +8,7 @@ from polyvolta.sched.program import nest_from_source
 from polyvolta.sched.scheduler import schedule
 from polyvolta.sets import BudgetExceeded
 from tests.sched.scheduler.brute import check, conflicts
+from tests.sets.brute import examples
 
 
 @st.composite
@@ -53,7 +54,7 @@ def block(draw, loops, deep):
     st.booleans(),
     st.booleans(),
 )
-@settings(max_examples=25, deadline=None)
+@examples(60)
 def test_conflicts_keep_their_order_and_flags_are_true(lines, fuse, outer_parallel, negative):
     text = "\n".join(["def f(A, B, s, N):", *lines])
     program = nest_from_source(text)

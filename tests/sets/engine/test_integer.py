@@ -14,6 +14,7 @@ from polyvolta.sets.engine import residues
 from polyvolta.sets.engine.integer import _full, _tidy, is_empty, sample, solve_equalities
 from polyvolta.sets.engine.simplex import Tableau, tight_slacks
 from polyvolta.sets.errors import BudgetExceeded
+from tests.sets.brute import examples
 
 RUN = settings(max_examples=250, deadline=None)
 BIG = 10**100 + 267
@@ -192,7 +193,7 @@ def floors(draw):
     return None if tab.empty or any(tight_slacks(tab, 0, len(tidied[0]))) else (width, tidied[0], tab)
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(floors())
 def test_residue_classes_decide_as_the_general_search_does(system):
     """The search without residues is the oracle."""
@@ -205,7 +206,7 @@ def test_residue_classes_decide_as_the_general_search_does(system):
         assert (point is None) == (_full(width, rows, tab) is None)
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(floors())
 def test_no_point_is_outside_of_what_residue_classes_span(system):
     """On neither side of a form that is constant on the points that span all; a general search is the oracle."""

@@ -5,12 +5,13 @@ from __future__ import annotations
 from itertools import product
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from polyvolta.sets.budgets import budget
 from polyvolta.sets.engine.lexopt import Piece, lexmax, lexmin
 from polyvolta.sets.errors import BudgetExceeded, Unbounded
+from tests.sets.brute import examples
 
 BOX, PARAMS = 4, 4
 
@@ -55,7 +56,7 @@ def check(n_param, n_var, eqs, ineqs, solve, best):
     return pieces
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(problems(), st.sampled_from([(lexmin, min), (lexmax, max)]))
 def test_boxed_problems(problem, solver):
     n_param, n_var, eqs, ineqs = problem
@@ -66,7 +67,7 @@ def test_boxed_problems(problem, solver):
     check(n_param, n_var, eqs, ineqs, *solver)
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(problems())
 def test_unrestricted_variables(problem):
     """Solutions outside the box may be less; none in it may be, and those given must be solutions."""
@@ -156,7 +157,7 @@ def floored_problems(draw):
     return n_param, divs, draw(st.lists(row, max_size=1)), draw(st.lists(row, max_size=4))
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(floored_problems(), st.sampled_from([(lexmin, min), (lexmax, max)]), st.booleans())
 def test_floors_of_the_parameters(problem, solver, bounded):
     n_param, divs, eqs, ineqs = problem
@@ -198,7 +199,7 @@ def least_of_two(ineqs, params):
     return [(x, low)] if low <= high else []
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(problems_of_large_numbers())
 @example(LARGE)
 def test_more_residues_than_are_listed(problem):

@@ -1,11 +1,12 @@
 """Progressions, and functions of one parameter told anew, against enumeration."""
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from polyvolta.sets.engine.lexopt import lexmin
 from polyvolta.sets.engine.periodic import best, told
 from polyvolta.sets.engine.progressions import Progressions, along
+from tests.sets.brute import examples
 
 NEAR, FAR = range(-40, 41), 400
 SMALL = st.integers(-6, 6)
@@ -51,7 +52,7 @@ def points_of(lines, reach):
     return sorted(out)
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(systems())
 def test_progressions_hold_the_points_of_rows(system):
     divs, rows, question = system
@@ -124,7 +125,7 @@ def expected(leaves, n):
     return out
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(functions())
 def test_a_function_told_anew_is_the_same_function(leaves):
     pieces = told(lines_of(leaves))
@@ -136,7 +137,7 @@ def test_a_function_told_anew_is_the_same_function(leaves):
 def test_the_better_of_two_functions():
     told_of = []
 
-    @settings(max_examples=200, deadline=None)
+    @examples(200)
     @given(functions(), functions(), st.sampled_from([(1, max), (-1, min)]))
     def check(one, other, order):
         sign, pick = order
