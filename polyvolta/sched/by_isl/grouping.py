@@ -11,8 +11,9 @@ from polyvolta.sched.errors import BadSchedule
 from polyvolta.sched.nodes import with_children
 from polyvolta.sched.passes.common.places import inserted_at, tuples_of
 from polyvolta.sched.passes.common.subtree import restricted, restricted_members
-from polyvolta.sched.passes.mapping.expansion import composed, minus
-from polyvolta.sched.structure import names_of, only, passed, prefix_schedule
+from polyvolta.sched.structure.expansion import composed, filled, minus
+from polyvolta.sched.structure.reach import names_of, only, passed
+from polyvolta.sched.structure.times import prefix_schedule
 from polyvolta.sched.tree import Band, Domain, Expansion, Extension, Filter, Leaf, Node, Path, Schedule, SetNode
 from polyvolta.sched.tree import Sequence as SequenceNode
 from polyvolta.sched.wrapped import labelled
@@ -37,12 +38,14 @@ def grouped(tree: Schedule, at: Path, name: str) -> tuple[Schedule, Path]:
     inserted_at(tree, at)
     if name in tuples_of(tree):
         raise BadSchedule(f"a second statement is called {name}", where=tree.marked(at))
-    times = prefix_schedule(tree, at)
+    times, gone = prefix_schedule(tree, at), tree.instances_at(at)
+    if not times.parts:
+        raise BadSchedule("no instances come here", where=tree.marked(at))
     if not times.is_single_valued():
         raise BadSchedule("an instance comes here at several times", where=tree.marked(at))
     depth = max((space.n_out for space, _ in times.parts), default=0)
     group = Tuple(str(name), distinct([f"i{k}" for k in range(depth)], times.param_names))
-    into, gone = _named(times, group), tree.instances_at(at)
+    into = _named(times, group)
     contraction = _named(prefix_schedule(unbounded(tree), at), group)
     node: Node = Expansion(contraction, into.reverse(), tree.node(at))
     waiting = set(names_of(gone))  # statements that are declared further up
@@ -87,24 +90,25 @@ def _of_groups(
     into : these -> their groups.
     times : the iterators of a group for the members from the node on.
     """
-    (group,) = {space.out for space, _ in into.parts} or {Tuple(None, ())}
+    (group,) = {space.out for space, _ in into.parts}
     name, names = str(group.name), frozenset(names_of(left))
     match node:
-        case Domain(domain):
-            return replace(node, domain=left | into.intersect_domain(domain & gone).range()), children
+        case Domain():
+            return replace(node, domain=left | into.range().coalesce()), children
         case Extension(extension):
-            return replace(node, extension=extension.subtract_range(gone) | composed(extension, into)), children
+            rest = filled(extension.subtract_range(gone))
+            return replace(node, extension=rest | composed(extension, into).coalesce()), children
         case Expansion(contraction, expansion):
-            outer = composed(into.reverse(), contraction)
+            outer = composed(into.reverse(), contraction).coalesce()
             if not outer.is_single_valued():
                 raise BadSchedule("a group would be of several groups above", where=str(outer))
-            rest = expansion.subtract_range(gone)
+            rest = filled(expansion.subtract_range(gone))
             kept = set(names_of(rest))
             own = [p for p in contraction.parts if p[0].source.name in kept]
             contraction = Map._of(contraction.param_names, own) | outer
-            return Expansion(contraction, rest | composed(expansion, into)), children
+            return Expansion(contraction, rest | composed(expansion, into).coalesce()), children
         case Filter(statements, _, instances):
-            through = names_of(passed(left, node))
+            through = names_of(filled(passed(left, node)))
             kept = tuple(s for s in statements if s in through)
             if instances is not None:
                 instances = only(instances, kept) | Set.universe(into.range())
@@ -138,8 +142,8 @@ def _led(node: Node, here: Set, contracting: bool) -> Map:
     match node:
         case Leaf():
             return here.identity()
-        case Filter(statements):
-            here = only(here, statements)
+        case Filter():
+            here = passed(here, node)
         case Expansion(contraction, expansion, child):
             step = contraction.reverse() if contracting else expansion
             step = composed(here.identity(), step)

@@ -22,8 +22,8 @@ from typing import TypeVar
 
 from polyvolta.sched.cases import Cases
 from polyvolta.sched.errors import BadSchedule, TreeSyntaxError
-from polyvolta.sched.passes.mapping.expansion import expanded
-from polyvolta.sched.structure import counted
+from polyvolta.sched.structure.check import counted
+from polyvolta.sched.structure.expansion import expanded
 from polyvolta.sched.tree import (
     Band,
     Context,

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import reduce
 from operator import or_
-from typing import cast
+from typing import TypeVar, cast
 
 from polyvolta.sched.cases import Cases
 from polyvolta.sched.nodes import Band, Domain, Expansion, Extension, Filter, Leaf, Member, Node, with_children
@@ -21,6 +21,7 @@ from polyvolta.sets import Aff, Map, Set, var
 from polyvolta.sets.conjuncts.conjunct import universe
 from polyvolta.sets.values.space import Space, Tuple
 
+R = TypeVar("R", Set, Map)
 NO_MAP, NO_SET = Map._of((), []), Set._of((), [])
 
 
@@ -53,7 +54,7 @@ class Expansions:
     def after(self, contraction: Map, expansion: Map, groups: tuple[Tuple, ...]) -> Expansions:
         """What an expansion node with these below it does, to which some groups and other statements come."""
         gone = Set._of((), [(Space(None, t), (universe(len(t.dims)),)) for t in groups])
-        through = contraction | (composed(self.contraction, contraction))
+        through = contraction | composed(self.contraction, contraction)
         return Expansions(
             through, expansion.subtract_range(self.gone) | composed(expansion, self.expansion), gone, groups
         )
@@ -125,8 +126,13 @@ def minus(some: Set, other: Set) -> Set:
     """The difference, of whatever tuples, without those of which nothing is left."""
     if not {s.key for s, _ in some.parts} & {s.key for s, _ in other.parts}:
         return some
-    left = (some - other).without_empty()
-    return Set._of(left.param_names, [p for p in left.parts if p[1]])
+    return filled(some - other)
+
+
+def filled(some: R) -> R:
+    """The same without the tuples of which nothing is left."""
+    left = some.without_empty()
+    return left._of(left.param_names, [p for p in left.parts if p[1]])
 
 
 def _common(some: Set, other: Set) -> Set:
