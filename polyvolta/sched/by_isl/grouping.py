@@ -18,6 +18,7 @@ from polyvolta.sched.tree import Band, Domain, Expansion, Extension, Filter, Lea
 from polyvolta.sched.tree import Sequence as SequenceNode
 from polyvolta.sched.wrapped import labelled
 from polyvolta.sets import Map, Set, Space, Tuple, var
+from polyvolta.sets.text.tokens import is_spelt
 from polyvolta.sets.values.space import distinct
 
 
@@ -36,6 +37,8 @@ def grouped(tree: Schedule, at: Path, name: str) -> tuple[Schedule, Path]:
     BadPath, BadSchedule : see `ScheduleNode.group`.
     """
     inserted_at(tree, at)
+    if not isinstance(name, str) or not is_spelt(name):
+        raise BadSchedule("the name of a statement is one word", where=repr(name), hint='such as "G"')
     if name in tuples_of(tree):
         raise BadSchedule(f"a second statement is called {name}", where=tree.marked(at))
     times, gone = prefix_schedule(tree, at), tree.instances_at(at)

@@ -264,6 +264,9 @@ def test_what_is_no_group_is_refused():
     node = at(isl, SEQUENCE, (0, 0, 0, 0))
     with pytest.raises(BadSchedule, match="a second statement is called T"):
         node.group("T")
+    for name in (None, 1, "", "a b", "1", "floor"):
+        with pytest.raises(BadSchedule, match="is one word"):
+            node.group(name)
     with pytest.raises(BadPath):
         node.root().group("G")
     with pytest.raises(BadPath, match="filters"):
