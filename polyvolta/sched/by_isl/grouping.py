@@ -12,7 +12,7 @@ from polyvolta.sched.nodes import with_children
 from polyvolta.sched.passes.common.places import inserted_at, tuples_of
 from polyvolta.sched.passes.common.subtree import restricted, restricted_members
 from polyvolta.sched.structure.expansion import composed, filled, minus
-from polyvolta.sched.structure.reach import names_of, only, passed
+from polyvolta.sched.structure.reach import added_by, expansion_of, names_of, of_groups, only, passed
 from polyvolta.sched.structure.times import prefix_schedule
 from polyvolta.sched.tree import Band, Domain, Expansion, Extension, Filter, Leaf, Node, Path, Schedule, SetNode
 from polyvolta.sched.tree import Sequence as SequenceNode
@@ -157,6 +157,8 @@ def _led(node: Node, here: Set, contracting: bool) -> Map:
 def expand(tree: Schedule, contraction: Map, expansion: Schedule) -> Schedule:
     """The tree whose leaves are expanded: what comes there stands for instances of another tree, in its order.
 
+    What comes to a leaf and stands for none is beside these, in a set of which any order is right.
+
     Parameters
     ----------
     contraction : a function from the instances of the other tree to those of this one.
@@ -177,22 +179,38 @@ def expand(tree: Schedule, contraction: Map, expansion: Schedule) -> Schedule:
         raise BadSchedule("only a function tells what stands for what", where=str(contraction))
     every = contraction.intersect_domain(expansion.domain).reverse()
 
-    def walked(node: Node, here: frozenset[str]) -> Node:
+    def walked(node: Node, here: Set) -> Node:
         match node:
             case Leaf():
-                parts = [p for p in every.parts if p[0].source.name in here and p[1]]
-                if not parts:
-                    return node
-                finer = frozenset(str(space.out.name) for space, _ in parts)
-                own = [p for p in contraction.parts if p[0].source.name in finer and p[0].out.name in here]
-                below = restricted(expansion.root.children[0], finer)
-                return Expansion(Map._of(contraction.param_names, own), Map._of(every.param_names, parts), below)
-            case Filter(names):
-                here = here.intersection(names)
-            case Domain() | Extension():
-                here = here.union(_declared(node))
-            case Expansion():
-                here = frozenset(_declared(node))
+                return _expanded(contraction, every, expansion, here)
+            case Filter():
+                here = passed(here, node)
+            case Domain(some):
+                here = some
+            case Extension(some):
+                here = here | added_by(some)
+            case Expansion(_, some):
+                here = expansion_of(here, some)
         return with_children(node, tuple([walked(child, here) for child in node.children]))
 
-    return replace(tree, root=walked(tree.root, frozenset()), dependences=None)
+    return replace(tree, root=walked(tree.root, Set("{ }")), dependences=None)
+
+
+def _expanded(contraction: Map, every: Map, expansion: Schedule, here: Set) -> Node:
+    """What stands in place of a leaf to which some instances come: those that are not expanded stay what they are.
+
+    `every` is the contraction turned round, of the instances of the other tree.
+    """
+    led = of_groups(every, names_of(here))
+    rest = minus(here, led.domain()) if led.parts else here
+    if rest == here:
+        return Leaf()
+    finer = frozenset(names_of(led))
+    own = Map._of(contraction.param_names, [p for p in contraction.parts if p[0].source.name in finer])
+    below = Expansion(
+        of_groups(own.reverse(), names_of(here)).reverse(), led, restricted(expansion.root.children[0], finer)
+    )
+    if not rest.parts:
+        return below
+    done = led.domain()
+    return SetNode((Filter(names_of(done), below, done), Filter(names_of(rest), Leaf(), rest)))

@@ -99,7 +99,7 @@ class Expansions:
                 gone = gone if instances is None else _within(gone, instances)
                 if shared.intersection(below):
                     instances = minus(passed(here, node), gone)
-                given = None if instances is None else instances | into.domain()
+                given = None if instances is None else only(instances | into.domain(), below)
                 expansion = self.expansion.intersect_domain(wanted)
                 return Filter(below, child, given), replace(self, expansion=expansion, gone=gone)
             case Band():

@@ -76,12 +76,14 @@ def run_in_python(code):
     """What islpy's loops in C call, of statements of one dimension."""
     called, lines = [], []
     for line in code.splitlines():
-        head, text = re.fullmatch(r"( *)(.*?)[ {}]*", line).groups()
+        head, text = re.fullmatch(r"( *)(?:} )?(.*?)[ {}]*", line).groups()
         if loop := re.fullmatch(r"for \(int (\w+) = (.*); \1 (<=?) (.*); \1 \+= (\d+)\)", text):
             name, first, sign, last, step = loop.groups()
             text = f"for {name} in range({first}, {last} + {int(sign == '<=')}, {step}):"
-        elif test := re.fullmatch(r"if \((.*)\)", text):
-            text = f"if {test[1].replace('&&', 'and')}:"
+        elif test := re.fullmatch(r"(else )?if \((.*)\)", text):
+            text = f"{'elif' if test[1] else 'if'} {test[2].replace('&&', 'and').replace('||', 'or')}:"
+        elif text == "else":
+            text = "else:"
         elif call := re.fullmatch(r"(\w+)\((.*)\);", text):
             text = f'called.append(f"{call[1]}{{{call[2]}}}")'
         lines += [head + text, head + "  pass"][: 1 + text.endswith(":")] if text else []
@@ -258,6 +260,24 @@ def test_an_expanded_tree_is_islpys(contraction):
         below = [("U", [i])] * ("U" in parts and "U[i] -> G" in contraction) + [("S", [i, j]) for j in range(i + 1)]
         wanted += below + [("U" if "U[i] -> T" in contraction else "T", [i])]
     assert ran(ours) == wanted
+
+
+@pytest.mark.parametrize("contraction", [
+    "{ A[i, j] -> H[(i + j)]; B[i] -> H[(floor(i/2))] }",
+    "{ A[i, j] -> H[(i + j)]; B[i] -> G[(i - 5)] }",
+    "{ A[i, j] -> H[(i)]; B[i] -> H[(i)] : i < 4; B[i] -> G[(i - 4)] : i >= 4 }",
+])  # fmt: skip
+def test_what_stands_for_nothing_stays_beside_what_is_expanded(contraction):
+    coarse = """{ domain: "{ G[i] : 0 <= i < 4; H[i] : 0 <= i < 5 }",
+      child: { schedule: "[{ G[i] -> [(i)]; H[i] -> [(1)] }]" } }"""
+    fine = """{ domain: "{ A[i, j] : 0 <= i < 4 and 0 <= j < 2; B[i] : 0 <= i < 8 }", child: { sequence: [
+      { filter: "{ A[i, j] }", child: { schedule: "[{ A[i, j] -> [(j)] }]" } }, { filter: "{ B[i] }" } ] } }"""
+    ours, theirs = (m.Schedule(coarse).expand(m.UnionPwMultiAff(contraction), m.Schedule(fine)) for m in (isl, islpy))
+    assert kinds(ours.get_root()) == kinds(theirs.get_root())
+    assert ours.check_structure() is ours and isl.Schedule(str(ours)) == ours
+    called = [f"{name}{args[0] if len(args) == 1 else tuple(args)}" for name, args in ran(ours)]
+    assert sorted(called) == sorted(run_in_python(loops(theirs)))
+    assert Plain.parse(str(ours)).to_map().is_equal(ours.to_map())
 
 
 def test_what_is_no_group_is_refused():
