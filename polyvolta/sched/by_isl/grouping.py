@@ -11,7 +11,7 @@ from polyvolta.sched.errors import BadSchedule
 from polyvolta.sched.nodes import with_children
 from polyvolta.sched.passes.common.places import inserted_at, tuples_of
 from polyvolta.sched.passes.common.subtree import restricted, restricted_members
-from polyvolta.sched.structure.expansion import composed, filled, minus
+from polyvolta.sched.structure.expansion import R, composed, filled, minus
 from polyvolta.sched.structure.reach import added_by, expansion_of, names_of, of_groups, only, passed
 from polyvolta.sched.structure.times import prefix_schedule
 from polyvolta.sched.tree import Band, Domain, Expansion, Extension, Filter, Leaf, Node, Path, Schedule, SetNode
@@ -51,7 +51,7 @@ def grouped(tree: Schedule, at: Path, name: str) -> tuple[Schedule, Path]:
     into = _named(times, group)
     contraction = _named(prefix_schedule(unbounded(tree), at), group)
     node: Node = Expansion(contraction, into.reverse(), tree.node(at))
-    waiting = set(names_of(gone))  # statements that are declared further up
+    waiting = set(names_of(into.reverse()))  # statements that are declared further up
     for k in reversed(range(len(at))):
         above = tree.node(at[:k])
         children = (*above.children[: at[k]], node, *above.children[at[k] + 1 :])
@@ -97,19 +97,19 @@ def _of_groups(
     name, names = str(group.name), frozenset(names_of(left))
     match node:
         case Domain():
-            return replace(node, domain=left | into.range().coalesce()), children
+            return replace(node, domain=left | _fewer(into.range())), children
         case Extension(extension):
             rest = filled(extension.subtract_range(gone))
-            return replace(node, extension=rest | composed(extension, into).coalesce()), children
+            return replace(node, extension=rest | _fewer(composed(extension, into))), children
         case Expansion(contraction, expansion):
-            outer = composed(into.reverse(), contraction).coalesce()
+            outer = _fewer(composed(into.reverse(), contraction))
             if not outer.is_single_valued():
                 raise BadSchedule("a group would be of several groups above", where=str(outer))
             rest = filled(expansion.subtract_range(gone))
             kept = set(names_of(rest))
             own = [p for p in contraction.parts if p[0].source.name in kept]
             contraction = Map._of(contraction.param_names, own) | outer
-            return Expansion(contraction, rest | composed(expansion, into).coalesce()), children
+            return Expansion(contraction, rest | _fewer(composed(expansion, into))), children
         case Filter(statements, _, instances):
             through = names_of(filled(passed(left, node)))
             kept = tuple(s for s in statements if s in through)
@@ -123,6 +123,12 @@ def _of_groups(
         case SequenceNode() | SetNode():
             return node, tuple(c if _on(c, name) else restricted(c, names) for c in children)
     return node, children
+
+
+def _fewer(some: R) -> R:
+    """The same in fewer pieces; of groups that are none, which are declared all the same, what they are."""
+    found = some.coalesce()
+    return found if found.parts else some
 
 
 def _on(child: Node, name: str) -> bool:

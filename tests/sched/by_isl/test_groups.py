@@ -131,6 +131,15 @@ def test_what_is_grouped_runs_as_before(tree, path):
     assert "EXPANSION: " in after.show()
 
 
+def test_groups_may_be_none_and_grouped_again():
+    text = """{ domain: "{ T[i] : 0 <= i < 6 }", child: { sequence: [ { filter: "{ T[i] : i >= 3 }" },
+      { filter: "{ T[i] : i < 3 }", child: { sequence: [
+        { filter: "{ T[i] : i < 3 }" }, { filter: "{ T[i] : i >= 3 }" } ] } } ] } }"""
+    tree = at(isl, text, (0, 1, 0, 1, 0)).group("G").parent().group("H").get_schedule()
+    assert tree.check_structure() is tree and ran(tree) == ran(isl.Schedule(text))
+    assert isl.Schedule(str(tree)).to_map().is_equal(isl.Schedule(text).to_map())
+
+
 def test_groups_of_groups_and_what_stands_below_and_between_them():
     def made(m):
         node = at(m, SEQUENCE, (0, 0, 0, 0)).group(m.Id("G"))

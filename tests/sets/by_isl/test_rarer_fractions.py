@@ -152,14 +152,14 @@ def test_what_tuples_of_fractions_are_asked():
 
 
 SUMS = ["f + v", "f - v", "f * v", "f // v", "f.scale_val(v)", "f.add_constant_val(v)", "f.scale_down_val(v)"]
+PLACES = ["f.set_constant_val(v)", "f.set_coefficient_val(d, 0, v)", "f.add_coefficient_val(d, 0, v)"]
 
 
-@pytest.mark.parametrize("kind", ["Aff", "PwAff"])
+@pytest.mark.parametrize(("kind", "call"), [*(("PwAff", c) for c in SUMS), *(("Aff", c) for c in SUMS + PLACES)])
 @pytest.mark.parametrize("text", ["{ A[i] -> [i] }", "{ A[i] -> [(i)/2] }"])
-@pytest.mark.parametrize("call", SUMS)
 def test_fractions_are_added_to_functions_of_integers_too(kind, text, call):
     ours, theirs = (
-        eval(call, {"f": getattr(m, kind)(text), "v": m.Val("7/4")})  # noqa: S307
+        eval(call, {"f": getattr(m, kind)(text), "v": m.Val("7/4"), "d": m.dim_type.in_})  # noqa: S307
         for m in (isl, islpy)
     )
     assert isinstance(ours, getattr(isl, kind))
@@ -184,3 +184,10 @@ def test_nan_is_read_with_parentheses_and_without(text):
         f = getattr(isl, kind)(text)
         assert str(f) == "{ A[i] -> B[NaN, (i)] }" == str(getattr(isl, kind)(str(f)))
         assert getattr(islpy, kind)(text).involves_nan()
+
+
+@pytest.mark.parametrize("kind", ["MultiAff", "MultiPwAff"])
+def test_values_in_a_wrapped_tuple_are_flattened(kind):
+    ours, theirs = (getattr(m, kind)("{ A[i] -> [B[i/2] -> C[3, i]] }").flatten_range() for m in (isl, islpy))
+    assert isinstance(ours, getattr(isl, kind))
+    assert islpy.MultiPwAff(str(ours)).is_equal(theirs.to_multi_pw_aff() if kind == "MultiAff" else theirs)

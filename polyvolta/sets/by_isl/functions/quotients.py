@@ -323,6 +323,7 @@ METHODS: tuple[tuple[str, str, Callable[..., Any]], ...] = (
         ("MultiFunction", f"{name}_tuple_{what}", members_changed(f"{name}_tuple_{what}"))
         for name, what in (("set", "name"), ("set_range", "id"), ("reset_range", "id"))
     ),
+    ("MultiFunction", "flatten_range", members_changed("flatten_range")),
     ("MultiFunction", "product", product),
     ("MultiFunction", "range_splice", range_splice),
     *(
