@@ -28,7 +28,7 @@ from polyvolta.sched.dependence.descent import Descent, Violation
 from polyvolta.sched.dependence.model import Dependence
 from polyvolta.sched.errors import IllegalTransformation
 from polyvolta.sched.program.assuming import context_of
-from polyvolta.sched.structure import of_a_tree
+from polyvolta.sched.structure.given import of_a_tree
 from polyvolta.sched.tree import Leaf, Path, Schedule
 from polyvolta.sets import Set
 

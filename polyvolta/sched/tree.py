@@ -341,7 +341,7 @@ class Schedule(Shown):
         >>> tree.statements_at((0,))
         ('S',)
         """
-        from polyvolta.sched.structure import statements_at
+        from polyvolta.sched.structure.reach import statements_at
 
         return statements_at(self, at)
 
@@ -360,7 +360,7 @@ class Schedule(Shown):
         >>> print(tree.instances_at((0,)))
         [N] -> { S[i, j] : 0 <= i < N and 0 <= j <= i }
         """
-        from polyvolta.sched.structure import instances_at
+        from polyvolta.sched.structure.reach import instances_at
 
         return instances_at(self, at)
 
@@ -379,7 +379,7 @@ class Schedule(Shown):
         >>> tree.prefix((0, 0))
         {'S': (Aff('2*i'),)}
         """
-        from polyvolta.sched.structure import prefix
+        from polyvolta.sched.structure.times import prefix
 
         return prefix(self, at)
 
@@ -399,7 +399,7 @@ class Schedule(Shown):
         >>> print(tree.prefix_schedule((0, 0)))
         [N] -> { S[i, j] -> [i, j] : 0 <= i < N and 0 <= j <= i }
         """
-        from polyvolta.sched.structure import prefix_schedule
+        from polyvolta.sched.structure.times import prefix_schedule
 
         return prefix_schedule(self, at)
 
@@ -416,7 +416,7 @@ class Schedule(Shown):
         >>> print(tree.to_map())
         [N] -> { S[i, j] -> [i, j] : 0 <= i < N and 0 <= j <= i }
         """
-        from polyvolta.sched.structure import to_map
+        from polyvolta.sched.structure.times import to_map
 
         return to_map(self)
 
@@ -434,7 +434,7 @@ class Schedule(Shown):
         >>> tree.check_structure()
         <Schedule of S, 3 nodes; print it>
         """
-        from polyvolta.sched.structure import check_structure
+        from polyvolta.sched.structure.check import check_structure
 
         check_structure(self)
         return self

@@ -18,7 +18,7 @@ from polyvolta.sched.by_isl.plain import Plain
 from polyvolta.sched.dependence.model import Flow
 from polyvolta.sched.dependence.sources import dataflow
 from polyvolta.sched.errors import BadProgram, BadSchedule
-from polyvolta.sched.passes.mapping.expansion import expanded
+from polyvolta.sched.structure.expansion import expanded
 from polyvolta.sched.tree import Schedule, SetNode
 from polyvolta.sched.wrapped import plain
 from polyvolta.sets import Map

@@ -11,12 +11,14 @@ from polyvolta.sched.errors import BadSchedule
 from polyvolta.sched.nodes import with_children
 from polyvolta.sched.passes.common.places import inserted_at, tuples_of
 from polyvolta.sched.passes.common.subtree import restricted, restricted_members
-from polyvolta.sched.passes.mapping.expansion import composed, minus
-from polyvolta.sched.structure import names_of, only, passed, prefix_schedule
+from polyvolta.sched.structure.expansion import R, composed, filled, minus
+from polyvolta.sched.structure.reach import added_by, expansion_of, names_of, of_groups, only, passed
+from polyvolta.sched.structure.times import prefix_schedule
 from polyvolta.sched.tree import Band, Domain, Expansion, Extension, Filter, Leaf, Node, Path, Schedule, SetNode
 from polyvolta.sched.tree import Sequence as SequenceNode
 from polyvolta.sched.wrapped import labelled
 from polyvolta.sets import Map, Set, Space, Tuple, var
+from polyvolta.sets.text.tokens import is_spelt
 from polyvolta.sets.values.space import distinct
 
 
@@ -35,17 +37,21 @@ def grouped(tree: Schedule, at: Path, name: str) -> tuple[Schedule, Path]:
     BadPath, BadSchedule : see `ScheduleNode.group`.
     """
     inserted_at(tree, at)
+    if not isinstance(name, str) or not is_spelt(name):
+        raise BadSchedule("the name of a statement is one word", where=repr(name), hint='such as "G"')
     if name in tuples_of(tree):
         raise BadSchedule(f"a second statement is called {name}", where=tree.marked(at))
-    times = prefix_schedule(tree, at)
+    times, gone = prefix_schedule(tree, at), tree.instances_at(at)
+    if not times.parts:
+        raise BadSchedule("no instances come here", where=tree.marked(at))
     if not times.is_single_valued():
         raise BadSchedule("an instance comes here at several times", where=tree.marked(at))
     depth = max((space.n_out for space, _ in times.parts), default=0)
     group = Tuple(str(name), distinct([f"i{k}" for k in range(depth)], times.param_names))
-    into, gone = _named(times, group), tree.instances_at(at)
+    into = _named(times, group)
     contraction = _named(prefix_schedule(unbounded(tree), at), group)
     node: Node = Expansion(contraction, into.reverse(), tree.node(at))
-    waiting = set(names_of(gone))  # statements that are declared further up
+    waiting = set(names_of(into.reverse()))  # statements that are declared further up
     for k in reversed(range(len(at))):
         above = tree.node(at[:k])
         children = (*above.children[: at[k]], node, *above.children[at[k] + 1 :])
@@ -87,24 +93,25 @@ def _of_groups(
     into : these -> their groups.
     times : the iterators of a group for the members from the node on.
     """
-    (group,) = {space.out for space, _ in into.parts} or {Tuple(None, ())}
+    (group,) = {space.out for space, _ in into.parts}
     name, names = str(group.name), frozenset(names_of(left))
     match node:
-        case Domain(domain):
-            return replace(node, domain=left | into.intersect_domain(domain & gone).range()), children
+        case Domain():
+            return replace(node, domain=left | _fewer(into.range())), children
         case Extension(extension):
-            return replace(node, extension=extension.subtract_range(gone) | composed(extension, into)), children
+            rest = filled(extension.subtract_range(gone))
+            return replace(node, extension=rest | _fewer(composed(extension, into))), children
         case Expansion(contraction, expansion):
-            outer = composed(into.reverse(), contraction)
+            outer = _fewer(composed(into.reverse(), contraction))
             if not outer.is_single_valued():
                 raise BadSchedule("a group would be of several groups above", where=str(outer))
-            rest = expansion.subtract_range(gone)
+            rest = filled(expansion.subtract_range(gone))
             kept = set(names_of(rest))
             own = [p for p in contraction.parts if p[0].source.name in kept]
             contraction = Map._of(contraction.param_names, own) | outer
-            return Expansion(contraction, rest | composed(expansion, into)), children
+            return Expansion(contraction, rest | _fewer(composed(expansion, into))), children
         case Filter(statements, _, instances):
-            through = names_of(passed(left, node))
+            through = names_of(filled(passed(left, node)))
             kept = tuple(s for s in statements if s in through)
             if instances is not None:
                 instances = only(instances, kept) | Set.universe(into.range())
@@ -116,6 +123,12 @@ def _of_groups(
         case SequenceNode() | SetNode():
             return node, tuple(c if _on(c, name) else restricted(c, names) for c in children)
     return node, children
+
+
+def _fewer(some: R) -> R:
+    """The same in fewer pieces; of groups that are none, which are declared all the same, what they are."""
+    found = some.coalesce()
+    return found if found.parts else some
 
 
 def _on(child: Node, name: str) -> bool:
@@ -138,8 +151,8 @@ def _led(node: Node, here: Set, contracting: bool) -> Map:
     match node:
         case Leaf():
             return here.identity()
-        case Filter(statements):
-            here = only(here, statements)
+        case Filter():
+            here = passed(here, node)
         case Expansion(contraction, expansion, child):
             step = contraction.reverse() if contracting else expansion
             step = composed(here.identity(), step)
@@ -149,6 +162,8 @@ def _led(node: Node, here: Set, contracting: bool) -> Map:
 
 def expand(tree: Schedule, contraction: Map, expansion: Schedule) -> Schedule:
     """The tree whose leaves are expanded: what comes there stands for instances of another tree, in its order.
+
+    What comes to a leaf and stands for none is beside these, in a set of which any order is right.
 
     Parameters
     ----------
@@ -170,22 +185,38 @@ def expand(tree: Schedule, contraction: Map, expansion: Schedule) -> Schedule:
         raise BadSchedule("only a function tells what stands for what", where=str(contraction))
     every = contraction.intersect_domain(expansion.domain).reverse()
 
-    def walked(node: Node, here: frozenset[str]) -> Node:
+    def walked(node: Node, here: Set) -> Node:
         match node:
             case Leaf():
-                parts = [p for p in every.parts if p[0].source.name in here and p[1]]
-                if not parts:
-                    return node
-                finer = frozenset(str(space.out.name) for space, _ in parts)
-                own = [p for p in contraction.parts if p[0].source.name in finer and p[0].out.name in here]
-                below = restricted(expansion.root.children[0], finer)
-                return Expansion(Map._of(contraction.param_names, own), Map._of(every.param_names, parts), below)
-            case Filter(names):
-                here = here.intersection(names)
-            case Domain() | Extension():
-                here = here.union(_declared(node))
-            case Expansion():
-                here = frozenset(_declared(node))
+                return _expanded(contraction, every, expansion, here)
+            case Filter():
+                here = passed(here, node)
+            case Domain(some):
+                here = some
+            case Extension(some):
+                here = here | added_by(some)
+            case Expansion(_, some):
+                here = expansion_of(here, some)
         return with_children(node, tuple([walked(child, here) for child in node.children]))
 
-    return replace(tree, root=walked(tree.root, frozenset()), dependences=None)
+    return replace(tree, root=walked(tree.root, Set("{ }")), dependences=None)
+
+
+def _expanded(contraction: Map, every: Map, expansion: Schedule, here: Set) -> Node:
+    """What stands in place of a leaf to which some instances come: those that are not expanded stay what they are.
+
+    `every` is the contraction turned round, of the instances of the other tree.
+    """
+    led = of_groups(every, names_of(here))
+    rest = minus(here, led.domain()) if led.parts else here
+    if rest == here:
+        return Leaf()
+    finer = frozenset(names_of(led))
+    own = Map._of(contraction.param_names, [p for p in contraction.parts if p[0].source.name in finer])
+    below = Expansion(
+        of_groups(own.reverse(), names_of(here)).reverse(), led, restricted(expansion.root.children[0], finer)
+    )
+    if not rest.parts:
+        return below
+    done = led.domain()
+    return SetNode((Filter(names_of(done), below, done), Filter(names_of(rest), Leaf(), rest)))

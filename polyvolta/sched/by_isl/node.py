@@ -200,7 +200,7 @@ class ScheduleNode(Banded):
         Raises
         ------
         BadPath : the node is the root, or a child of a sequence or set.
-        BadSchedule : another statement has the name, or an instance comes here at several times.
+        BadSchedule : another statement has the name, or it is no word; no instances come here, or one at several times.
         """
         return ScheduleNode(*grouped(self.schedule, self.at, name))
 

@@ -7,7 +7,7 @@ from functools import reduce
 from operator import or_
 
 from polyvolta.sched.errors import BadSchedule
-from polyvolta.sched.passes.mapping.expansion import Expansions, along, without_groups
+from polyvolta.sched.structure.expansion import Expansions, along, without_groups
 from polyvolta.sched.tree import Domain, Expansion, Schedule
 from polyvolta.sched.wrapped import labelled
 from polyvolta.sets import Map, Set

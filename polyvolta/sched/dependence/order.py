@@ -20,7 +20,7 @@ from itertools import product
 
 from polyvolta.sched.cases import Cases
 from polyvolta.sched.errors import BadSchedule
-from polyvolta.sched.structure import padded
+from polyvolta.sched.structure.times import padded
 from polyvolta.sched.tree import (
     Band,
     Context,

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 from polyvolta.sched.errors import BadSchedule
 from polyvolta.sched.example import example
-from polyvolta.sched.structure import instances_at, names_of, only, passed, prefix_schedule
+from polyvolta.sched.structure.reach import instances_at, names_of, only, passed
+from polyvolta.sched.structure.times import prefix_schedule
 from polyvolta.sched.tree import Context, Extension, Filter, Guard, Path, Schedule, Sequence, SetNode
 from polyvolta.sets import Set, nearest
 

@@ -38,9 +38,10 @@ from polyvolta.sched.loops.result import Scan
 from polyvolta.sched.loops.state import State
 from polyvolta.sched.loops.walk import Scanner
 from polyvolta.sched.loops.widths import largest
-from polyvolta.sched.passes.mapping.expansion import expanded
 from polyvolta.sched.program.assuming import context_of
-from polyvolta.sched.structure import names_of, need_schedule
+from polyvolta.sched.structure.expansion import expanded
+from polyvolta.sched.structure.given import need_schedule
+from polyvolta.sched.structure.reach import names_of
 from polyvolta.sched.tree import Context, Domain, Extension, Mark, Schedule
 from polyvolta.sets import Aff, Set, UnknownName, nearest
 from polyvolta.sets.budgets import metered

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from polyvolta.sched.errors import BadProgram, BadSchedule
 from polyvolta.sched.example import example
-from polyvolta.sched.structure import instances_at, passed
+from polyvolta.sched.structure.reach import instances_at, passed
 from polyvolta.sched.tree import Domain, Extension, Filter, Guard, Path, Schedule, Sequence, SetNode
 from polyvolta.sets import Map, Set, nearest
 from polyvolta.sets.errors import kind_of

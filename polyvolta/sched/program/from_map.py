@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from polyvolta.sched.cases import Cases
 from polyvolta.sched.errors import BadSchedule
 from polyvolta.sched.example import example
-from polyvolta.sched.structure import padded
+from polyvolta.sched.structure.times import padded
 from polyvolta.sched.tree import Band, Domain, Filter, Leaf, Member, Node, Schedule, Sequence
 from polyvolta.sets import Aff, Map, NotAFunction, Set, nearest, var
 from polyvolta.sets.values.space import Space, Tuple

@@ -18,12 +18,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import reduce
+from operator import or_
 from typing import TypeVar
 
 from polyvolta.sched.cases import Cases
 from polyvolta.sched.errors import BadSchedule, TreeSyntaxError
-from polyvolta.sched.passes.mapping.expansion import expanded
-from polyvolta.sched.structure import counted
+from polyvolta.sched.structure.check import counted
+from polyvolta.sched.structure.expansion import expanded
+from polyvolta.sched.structure.reach import expansion_of
 from polyvolta.sched.tree import (
     Band,
     Context,
@@ -224,20 +227,19 @@ class _Reader:
                 return node
 
     def expansion(self, value: Text, other: Text, child: Callable[[int], Node], depth: int) -> Node:
-        """An expansion, whose statements are declared for what stands below it."""
+        """An expansion, whose statements alone are declared for what stands below it."""
         contraction, expansion = labelled(self.sets(value, Map)), labelled(self.sets(other, Map))
-        for space, cs in expansion.parts:
+        for space, _ in expansion.parts:
             group = space.inp and self.tuples.get(space.inp.name or "")
             if group is None or space.inp is None or group.key != space.inp.key:
                 raise self.mistake(other.at, f"no statement {space.inp} comes here")
-            one = Map._of(expansion.param_names, [(space, cs)])
-            here = one.intersect_domain(self.instances[str(group.name)]).range()
-            own = self.tuples.get(space.out.name or "")
-            if own is not None and own.key == space.out.key and own.name not in {group.name}:
-                self.instances[str(own.name)] |= here
-            else:
-                self.declare(other, here, [space.out])
-        return Expansion(contraction, expansion, child(depth))
+        led = expansion_of(reduce(or_, self.instances.values()), expansion) if expansion.parts else expansion.range()
+        before = self.tuples, self.instances
+        self.tuples, self.instances = {}, {}
+        self.declare(other, led, [*{space.out.name: space.out for space, _ in expansion.parts}.values()])
+        node = Expansion(contraction, expansion, child(depth))
+        self.tuples, self.instances = before
+        return node
 
     def declare(self, value: Text, instances: Set, tuples: list[Tuple]) -> None:
         for t in tuples:

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..errors import SpaceMismatch, UnknownName, kind_of
+from ..functions.piecewise import left_to_others
 from ..values import kinds
 from ..values.aff import Aff, var
 from ..values.space import Space, whole
@@ -183,9 +184,9 @@ METHODS: tuple[tuple[str, str, Any], ...] = (
     *(("Aff", names, f) for names, f in (*_EXPRESSIONS, *_ARITHMETIC)),
     *(("PwAff", names, f) for names, f in _EXPRESSIONS if names != "is_cst"),
     ("PwAff", "coefficient_sgn", coefficient_sgn),
-    ("PwAff", "set_constant_val", set_constant_val),
-    ("PwAff", "set_coefficient_val", set_coefficient_val),
-    ("PwAff", "add_coefficient_val", add_coefficient_val),
+    ("PwAff", "set_constant_val", left_to_others("set_constant_val", set_constant_val)),
+    ("PwAff", "set_coefficient_val", left_to_others("set_coefficient_val", set_coefficient_val)),
+    ("PwAff", "add_coefficient_val", left_to_others("add_coefficient_val", add_coefficient_val)),
     ("PwAff", "set_coefficients_by_name", set_coefficients_by_name),
     ("PwAff", "to_pw_aff", itself),
     *(("PwAff", f"{sign}_basic_set", same(f"{sign}_set")) for sign in ("eq", "ge", "gt", "le", "lt")),

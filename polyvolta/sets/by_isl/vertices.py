@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from ..values.set import Set
 
 
-
 @dataclass(frozen=True)
 class Vertex:
     """A vertex of a set: where it is, and for which parameters; see `compute_vertices`."""

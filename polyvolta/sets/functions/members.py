@@ -325,8 +325,10 @@ class _Members(FunctionParser):
         return value, den
 
     def component(self) -> list[Option]:
-        if self.toks[self.k].lower() == "nan" and self.toks[self.k] not in self.scope:
-            self.k += 1
+        braced = self.toks[self.k : self.k + 3 : 2] == ["(", ")"]
+        word = self.toks[self.k + braced]
+        if word.lower() == "nan" and word not in self.scope:
+            self.k += 3 if braced else 1
             self.special = True
             return [(Node("all", ()), (None,))]  # type: ignore[list-item]
         return super().component()

@@ -359,9 +359,9 @@ class PwAff(Piecewise):
         return overall(self, 1)
 
 
-shared(PwAff, "__add__ __radd__ __sub__ __mul__ __rmul__ __truediv__ min max union_add union_min union_max")
-shared(PwAff, "union_prefer cond le_set lt_set ge_set gt_set eq_set ne_set is_equal pullback")
-shared(PwAff, "pullback_multi_aff pullback_multi_pw_aff pullback_pw_multi_aff")
+shared(PwAff, "__add__ __radd__ __sub__ __rsub__ __mul__ __rmul__ __truediv__ __floordiv__ min max")
+shared(PwAff, "union_add union_min union_max union_prefer cond le_set lt_set ge_set gt_set eq_set ne_set is_equal")
+shared(PwAff, "pullback pullback_multi_aff pullback_multi_pw_aff pullback_pw_multi_aff")
 
 
 def _number(e: Aff, what: str) -> int:

@@ -1,5 +1,7 @@
 """Groups and expansions by isl's names, beside those of islpy, and against the order of what they stand for."""
 
+import re
+
 import pytest
 
 import polyvolta.isl as isl
@@ -22,7 +24,11 @@ MIXED = """{ domain: "{ S[i] : 0 <= i < 5; T[i] : 0 <= i < 5 }", child: { set: [
 ADDED = """{ domain: "{ S[i] : 0 <= i < 6 }", child: { schedule: "[{ S[i] -> [(floor(i/2))] }]", child: {
   extension: "{ [t] -> C[t, e] : 0 <= e < 2 and 0 <= t < 3 }", child: { sequence: [
     { filter: "{ C[t, e] }", child: { schedule: "[{ C[t, e] -> [(e)] }]" } }, { filter: "{ S[i] }" } ] } } } }"""
-TREES = {"sequence": SEQUENCE, "parts": PARTS, "mixed": MIXED, "added": ADDED}
+SPLIT = """{ domain: "[N] -> { U[i, j] : 0 <= i < 4 and 0 <= j < N; W[] }", child: { set: [
+    { filter: "{ U[i, j] : i >= 1; W[] }", child: { schedule: "[{ U[i, j] -> [(2i)]; W[] -> [(0)] }]",
+      child: { schedule: "[{ U[i, j] -> [(-j)]; W[] -> [(0)] }]" } } },
+    { filter: "{ U[i, j] : i < 1 }", child: { schedule: "[{ U[i, j] -> [(j)] }]" } } ] } }"""
+TREES = {"sequence": SEQUENCE, "parts": PARTS, "mixed": MIXED, "added": ADDED, "split": SPLIT}
 PLACES = [
     ("sequence", (0,)),
     ("sequence", (0, 0)),
@@ -32,6 +38,9 @@ PLACES = [
     ("parts", (0, 0, 0)),
     ("parts", (0, 0, 0, 0)),
     ("parts", (0, 1, 0, 0)),
+    ("split", (0, 0, 0)),
+    ("split", (0, 0, 0, 0, 0)),
+    ("split", (0, 1, 0, 0)),
     ("mixed", (0, 0, 0)),
     ("mixed", (0, 0, 0, 0)),
     ("mixed", (0, 1, 0, 0)),
@@ -63,6 +72,25 @@ def loops(schedule):
     return islpy.AstBuild.alloc(islpy.DEFAULT_CONTEXT).node_from_schedule(schedule).to_C_str()
 
 
+def run_in_python(code):
+    """What islpy's loops in C call, of statements of one dimension."""
+    called, lines = [], []
+    for line in code.splitlines():
+        head, text = re.fullmatch(r"( *)(?:} )?(.*?)[ {}]*", line).groups()
+        if loop := re.fullmatch(r"for \(int (\w+) = (.*); \1 (<=?) (.*); \1 \+= (\d+)\)", text):
+            name, first, sign, last, step = loop.groups()
+            text = f"for {name} in range({first}, {last} + {int(sign == '<=')}, {step}):"
+        elif test := re.fullmatch(r"(else )?if \((.*)\)", text):
+            text = f"{'elif' if test[1] else 'if'} {test[2].replace('&&', 'and').replace('||', 'or')}:"
+        elif text == "else":
+            text = "else:"
+        elif call := re.fullmatch(r"(\w+)\((.*)\);", text):
+            text = f'called.append(f"{call[1]}{{{call[2]}}}")'
+        lines += [head + text, head + "  pass"][: 1 + text.endswith(":")] if text else []
+    exec("if True:\n" + "\n".join(f" {line}" for line in lines), {"called": called, "min": min, "max": max})  # noqa: S102
+    return called
+
+
 def ran(schedule, n=5):
     """What runs, in order."""
     build = isl.AstBuild.from_context(isl.Set("[N] -> { : }"))
@@ -84,6 +112,8 @@ def test_a_group_is_islpys(tree, path):
     while ours.has_parent():
         assert same(ours.get_domain(), theirs.get_domain())
         assert same(ours.get_prefix_schedule_relation(), theirs.get_prefix_schedule_relation())
+        led = [node.get_subtree_expansion().intersect_domain(node.get_domain()) for node in (ours, theirs)]
+        assert same(*led)
         ours, theirs = ours.parent(), theirs.parent()
     written = islpy.Schedule(str(ours.get_schedule()))
     assert loops(written) == loops(theirs.get_schedule())
@@ -99,6 +129,15 @@ def test_what_is_grouped_runs_as_before(tree, path):
     assert isl.Schedule(str(after)) == after and str(isl.Schedule(str(after))) == str(after)
     assert Plain.parse(str(after)).to_map().is_equal(before.get_schedule().to_map())  # who reads none takes them out
     assert "EXPANSION: " in after.show()
+
+
+def test_groups_may_be_none_and_grouped_again():
+    text = """{ domain: "{ T[i] : 0 <= i < 6 }", child: { sequence: [ { filter: "{ T[i] : i >= 3 }" },
+      { filter: "{ T[i] : i < 3 }", child: { sequence: [
+        { filter: "{ T[i] : i < 3 }" }, { filter: "{ T[i] : i >= 3 }" } ] } } ] } }"""
+    tree = at(isl, text, (0, 1, 0, 1, 0)).group("G").parent().group("H").get_schedule()
+    assert tree.check_structure() is tree and ran(tree) == ran(isl.Schedule(text))
+    assert isl.Schedule(str(tree)).to_map().is_equal(isl.Schedule(text).to_map())
 
 
 def test_groups_of_groups_and_what_stands_below_and_between_them():
@@ -147,6 +186,63 @@ def test_what_has_no_expansion_ends_there():
     assert tree.statements_at((0, 0, 0)) == ("S",) and tree.statements_at((0, 0)) == ("G", "T")
 
 
+PAIRS = 'contraction: "{ U[i] -> G[(floor(i/2))] }", expansion: "{ G[j] -> U[i] : 2j <= i <= 2j + 1 }"'
+BACK = 'child: { schedule: "[{ U[k] -> [(-k)] }]" }'
+WAYS = {
+    "of two groups": (
+        f"""{{ domain: "{{ G[i] : 0 <= i < 2; H[i] : 0 <= i < 3 }}", child: {{ sequence: [
+          {{ filter: "{{ H[i] }}", child: {{ schedule: "[{{ H[i] -> [(-i)] }}]", child: {{
+            contraction: "{{ U[i] -> H[(i - 4)] }}", expansion: "{{ H[i] -> U[i + 4] }}" }} }} }},
+          {{ filter: "{{ G[i] }}", child: {{ {PAIRS}, {BACK} }} }} ] }} }}""",
+        ["U6", "U5", "U4", "U3", "U2", "U1", "U0"],
+    ),
+    "of a group and by itself": (
+        f"""{{ domain: "{{ U[i] : 0 <= i < 3; G[i] : 2 <= i < 4 }}", child: {{
+          schedule: "[{{ U[i] -> [(-i)]; G[i] -> [(i - 3)] }}]", child: {{ sequence: [
+          {{ filter: "{{ G[i] }}", child: {{ {PAIRS}, {BACK} }} }}, {{ filter: "{{ U[i] }}" }} ] }} }} }}""",
+        ["U2", "U5", "U4", "U1", "U7", "U6", "U0"],
+    ),
+    "of itself": (
+        f"""{{ domain: "{{ U[i] : 0 <= i < 2; T[i] : 0 <= i < 2 }}", child: {{
+          schedule: "[{{ U[i] -> [(-i)]; T[i] -> [(-i)] }}]", child: {{ sequence: [
+          {{ filter: "{{ U[i] }}", child: {{ {PAIRS.replace("G", "U")}, {BACK} }} }},
+          {{ filter: "{{ T[i] }}" }} ] }} }} }}""",
+        ["U3", "U2", "T1", "U1", "U0", "T0"],
+    ),
+    "of a group and of one in it": (
+        f"""{{ domain: "{{ G[i] : 0 <= i < 2 }}", child: {{ schedule: "[{{ G[i] -> [(-i)] }}]", child: {{
+          contraction: "{{ H[i] -> G[(floor(i/2))]; U[i] -> G[(floor(i/2))] }}",
+          expansion: "{{ G[j] -> H[i] : 2j <= i <= 2j + 1; G[j] -> U[2j] }}", child: {{ sequence: [
+            {{ filter: "{{ U[i] }}" }}, {{ filter: "{{ H[i] }}", child: {{
+              contraction: "{{ U[i] -> H[(i - 10)] }}", expansion: "{{ H[i] -> U[i + 10] }}",
+              {BACK} }} }} ] }} }} }} }}""",
+        ["U2", "U13", "U12", "U0", "U11", "U10"],
+    ),
+    "where another ends below a filter": (
+        f"""{{ domain: "{{ G[i] : 0 <= i < 2; T[i] : 0 <= i < 4 }}", child: {{ sequence: [
+          {{ filter: "{{ G[i]; T[i] : i < 2 }}", child: {{ schedule: "[{{ G[i] -> [(-i)]; T[i] -> [(i)] }}]",
+            child: {{ {PAIRS}, {BACK} }} }} }},
+          {{ filter: "{{ T[i] : i >= 2 }}", child: {{ schedule: "[{{ T[i] -> [(-i)] }}]" }} }} ] }} }}""",
+        ["U3", "U2", "U1", "U0", "T3", "T2"],
+    ),
+    "named as its group is": (
+        """{ domain: "{ G[i] : 0 <= i < 3 }", child: { contraction: "{ U[i] -> G[(i)] }", expansion: "{ G[i] -> U[i] }",
+          child: { schedule: "[{ U[i] -> [(-i)] }]" } } }""",
+        ["U2", "U1", "U0"],
+    ),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_statement_comes_on_several_ways(way):
+    text, wanted = WAYS[way]
+    tree, taken_out = isl.Schedule(text), Plain.parse(text)
+    assert [f"{name}{i}" for name, (i,) in ran(tree)] == wanted
+    assert taken_out.to_map().is_equal(tree.to_map()) and not taken_out.to_map().param_names
+    assert isl.Schedule(str(tree)).to_map().is_equal(tree.to_map())
+    assert run_in_python(loops(islpy.Schedule(text))) == wanted
+
+
 CONTRACTIONS = [
     "{ S[i, j] -> G[(i)]; U[i] -> G[(i)] }",
     "{ S[i, j] -> G[(i)]; U[i] -> T[(i)] }",
@@ -175,16 +271,41 @@ def test_an_expanded_tree_is_islpys(contraction):
     assert ran(ours) == wanted
 
 
+@pytest.mark.parametrize("contraction", [
+    "{ A[i, j] -> H[(i + j)]; B[i] -> H[(floor(i/2))] }",
+    "{ A[i, j] -> H[(i + j)]; B[i] -> G[(i - 5)] }",
+    "{ A[i, j] -> H[(i)]; B[i] -> H[(i)] : i < 4; B[i] -> G[(i - 4)] : i >= 4 }",
+])  # fmt: skip
+def test_what_stands_for_nothing_stays_beside_what_is_expanded(contraction):
+    coarse = """{ domain: "{ G[i] : 0 <= i < 4; H[i] : 0 <= i < 5 }",
+      child: { schedule: "[{ G[i] -> [(i)]; H[i] -> [(1)] }]" } }"""
+    fine = """{ domain: "{ A[i, j] : 0 <= i < 4 and 0 <= j < 2; B[i] : 0 <= i < 8 }", child: { sequence: [
+      { filter: "{ A[i, j] }", child: { schedule: "[{ A[i, j] -> [(j)] }]" } }, { filter: "{ B[i] }" } ] } }"""
+    ours, theirs = (m.Schedule(coarse).expand(m.UnionPwMultiAff(contraction), m.Schedule(fine)) for m in (isl, islpy))
+    assert kinds(ours.get_root()) == kinds(theirs.get_root())
+    assert ours.check_structure() is ours and isl.Schedule(str(ours)) == ours
+    called = [f"{name}{args[0] if len(args) == 1 else tuple(args)}" for name, args in ran(ours)]
+    assert sorted(called) == sorted(run_in_python(loops(theirs)))
+    assert Plain.parse(str(ours)).to_map().is_equal(ours.to_map())
+
+
 def test_what_is_no_group_is_refused():
     node = at(isl, SEQUENCE, (0, 0, 0, 0))
     with pytest.raises(BadSchedule, match="a second statement is called T"):
         node.group("T")
+    for name in (None, 1, "", "a b", "1", "floor"):
+        with pytest.raises(BadSchedule, match="is one word"):
+            node.group(name)
     with pytest.raises(BadPath):
         node.root().group("G")
     with pytest.raises(BadPath, match="filters"):
         node.parent().group("G")
     with pytest.raises(BadPath, match="is a Band, no Expansion"):
         node.expansion_get_expansion()
+    nothing = """{ domain: "{ S[i] : 0 <= i < 4; T[] }", child: { sequence: [ { filter: "{ T[] }", child: { sequence: [
+        { filter: "{ S[i] }" }, { filter: "{ T[] }" } ] } }, { filter: "{ S[i] }" } ] } }"""
+    with pytest.raises(BadSchedule, match="no instances come here"):
+        at(isl, nothing, (0, 0, 0, 0, 0)).group("G")
     with pytest.raises(BadSchedule, match="only a function tells"):
         node.get_schedule().expand(isl.UnionMap("{ U[] -> T[i] }"), isl.Schedule.from_domain(isl.Set("{ U[] }")))
     with pytest.raises(BadSchedule, match="several places"):

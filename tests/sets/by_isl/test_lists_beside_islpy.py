@@ -1,8 +1,13 @@
 """isl's lists: what their methods give is what islpy's give."""
 
+import copy
+import pickle
+from collections import Counter
+
 import pytest
 
 from polyvolta import isl
+from polyvolta.sets.by_isl import methods
 
 CASES = [
     ("Val", ("3", "4", "5"), lambda v, lib: v.swap(0, 2)),
@@ -95,3 +100,19 @@ def test_lists_of_functions_are_compared_element_by_element(name):
         for lib in (isl, islpy)
     )
     assert islpy.Set(str(ours)).is_equal(theirs)
+
+
+def test_lists_are_stored_and_copied():
+    for made in (isl.ValList.read_from_str("(1,1/2)"), isl.PwAffList.from_pw_aff(isl.PwAff("{ [i] -> [i/2] }"))):
+        for again in (pickle.loads(pickle.dumps(made)), copy.copy(made), copy.deepcopy(made)):
+            assert again == made and isinstance(again, isl.ValList) and again.concat(made).size() == 2 * len(made)
+
+
+def test_lists_of_values_have_isls_methods():
+    assert isl.MultiPwAff("{ [i] -> [i, 3] }").get_list().n_pw_aff() == 2
+    assert isl.PwAff("{ [i] -> [i] }").get_pw_aff_list().get_at(0).is_equal(isl.PwAff("{ [i] -> [i] }"))
+
+
+def test_each_of_isls_names_is_of_one_method():
+    named = Counter((kind, name) for kinds, names, _ in methods() for kind in kinds.split() for name in names.split())
+    assert [key for key, n in named.items() if n > 1] == []

@@ -149,3 +149,45 @@ def test_what_tuples_of_fractions_are_asked():
     f = isl.MultiPwAff("{ [i] -> [((i)/2 : 0 <= i < 4), ((i) : i > 0)] }")
     assert not f.isa_multi_aff() and str(f.min_multi_val()) == "{ [0, 1] }"
     assert str(f.max_multi_val()) == "{ [3/2, infty] }"
+
+
+SUMS = ["f + v", "f - v", "f * v", "f // v", "f.scale_val(v)", "f.add_constant_val(v)", "f.scale_down_val(v)"]
+PLACES = ["f.set_constant_val(v)", "f.set_coefficient_val(d, 0, v)", "f.add_coefficient_val(d, 0, v)"]
+
+
+@pytest.mark.parametrize(("kind", "call"), [*(("PwAff", c) for c in SUMS), *(("Aff", c) for c in SUMS + PLACES)])
+@pytest.mark.parametrize("text", ["{ A[i] -> [i] }", "{ A[i] -> [(i)/2] }"])
+def test_fractions_are_added_to_functions_of_integers_too(kind, text, call):
+    ours, theirs = (
+        eval(call, {"f": getattr(m, kind)(text), "v": m.Val("7/4"), "d": m.dim_type.in_})  # noqa: S307
+        for m in (isl, islpy)
+    )
+    assert isinstance(ours, getattr(isl, kind))
+    assert islpy.PwAff(str(ours)).is_equal(theirs.to_pw_aff() if kind == "Aff" else theirs)
+
+
+@pytest.mark.parametrize("name", ["eq_map", "le_map", "ge_map"])
+def test_pairs_of_points_of_functions_of_integers_and_of_fractions(name):
+    ours, theirs = (getattr(m.PwAff("{ [i] -> [i] : i < 7 }"), name)(m.PwAff("{ [j] -> [j/2] }")) for m in (isl, islpy))
+    assert islpy.Map(str(ours)).is_equal(theirs)
+
+
+@pytest.mark.parametrize("name", ["tdiv_q", "tdiv_r"])
+def test_functions_of_integers_are_divided_by_fractions(name):
+    ours, theirs = (getattr(m.PwAff("{ [i] -> [i] }"), name)(m.PwAff("{ [i] -> [3/2] }")) for m in (isl, islpy))
+    assert islpy.PwAff(str(ours)).is_equal(theirs)
+
+
+@pytest.mark.parametrize("text", ["{ A[i] -> B[(NaN), (i)] }", "{ A[i] -> B[NaN, (i)] }"])
+def test_nan_is_read_with_parentheses_and_without(text):
+    for kind in ("MultiAff", "PwMultiAff", "MultiPwAff"):
+        f = getattr(isl, kind)(text)
+        assert str(f) == "{ A[i] -> B[NaN, (i)] }" == str(getattr(isl, kind)(str(f)))
+        assert getattr(islpy, kind)(text).involves_nan()
+
+
+@pytest.mark.parametrize("kind", ["MultiAff", "MultiPwAff"])
+def test_values_in_a_wrapped_tuple_are_flattened(kind):
+    ours, theirs = (getattr(m, kind)("{ A[i] -> [B[i/2] -> C[3, i]] }").flatten_range() for m in (isl, islpy))
+    assert isinstance(ours, getattr(isl, kind))
+    assert islpy.MultiPwAff(str(ours)).is_equal(theirs.to_multi_pw_aff() if kind == "MultiAff" else theirs)

@@ -16,7 +16,7 @@ from dataclasses import replace
 
 from polyvolta.sched.loops.ast import Ast, Call
 from polyvolta.sched.loops.result import Scan
-from polyvolta.sched.structure import padded
+from polyvolta.sched.structure.times import padded
 from polyvolta.sched.tree import Domain, Schedule
 from polyvolta.sched.wrapped import labelled
 from polyvolta.sets import Map, Set, Space

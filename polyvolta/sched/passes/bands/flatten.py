@@ -12,7 +12,7 @@ from polyvolta.sched.passes.bands.levels import Levels, of_level
 from polyvolta.sched.passes.common.arguments import whole
 from polyvolta.sched.passes.common.legal import reflagged
 from polyvolta.sched.passes.common.subtree import rebased
-from polyvolta.sched.structure import of_a_tree
+from polyvolta.sched.structure.given import of_a_tree
 from polyvolta.sched.tree import Band, Path, Schedule
 from polyvolta.sets import Aff, Set, Tuple, var
 from polyvolta.sets.values.build import RowBuilder

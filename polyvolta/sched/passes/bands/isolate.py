@@ -23,7 +23,8 @@ from typing import TypeVar
 from polyvolta.sched.errors import BadPath
 from polyvolta.sched.passes.common.places import depth
 from polyvolta.sched.program.assuming import context_of
-from polyvolta.sched.structure import names_of, of_a_tree
+from polyvolta.sched.structure.given import of_a_tree
+from polyvolta.sched.structure.reach import names_of
 from polyvolta.sched.tree import Band, Extension, Filter, Leaf, Node, Path, Schedule
 from polyvolta.sets import Aff, Map, Set, Unbounded, var
 from polyvolta.sets.conjuncts import conjunct as cj

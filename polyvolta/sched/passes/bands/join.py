@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from polyvolta.sched.errors import BadPath
 from polyvolta.sched.passes.common.legal import reflagged
-from polyvolta.sched.structure import of_a_tree
+from polyvolta.sched.structure.given import of_a_tree
 from polyvolta.sched.tree import Band, Path, Schedule
 from polyvolta.sets.errors import kind_of
 

@@ -22,7 +22,7 @@ from polyvolta.sched.errors import BadArgument
 from polyvolta.sched.nodes import LEVEL
 from polyvolta.sched.passes.common.arguments import table
 from polyvolta.sched.passes.common.places import MemberRef, members_at
-from polyvolta.sched.structure import of_a_tree
+from polyvolta.sched.structure.given import of_a_tree
 from polyvolta.sched.tree import Member, Path, Schedule
 from polyvolta.sets.errors import kind_of
 

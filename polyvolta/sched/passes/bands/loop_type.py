@@ -16,7 +16,7 @@ from typing import get_args
 
 from polyvolta.sched.errors import BadPath
 from polyvolta.sched.passes.common.places import MemberRef, members_at
-from polyvolta.sched.structure import of_a_tree
+from polyvolta.sched.structure.given import of_a_tree
 from polyvolta.sched.tree import LoopType, Member, Path, Schedule
 from polyvolta.sets import nearest
 

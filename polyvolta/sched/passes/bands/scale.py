@@ -12,7 +12,7 @@ from polyvolta.sched.passes.bands.tile import not_mapped
 from polyvolta.sched.passes.common.arguments import positive, table
 from polyvolta.sched.passes.common.places import MemberRef, members_at
 from polyvolta.sched.passes.common.subtree import rebased
-from polyvolta.sched.structure import of_a_tree
+from polyvolta.sched.structure.given import of_a_tree
 from polyvolta.sched.tree import Path, Schedule
 from polyvolta.sets import var
 

@@ -12,7 +12,8 @@ from polyvolta.sched.passes.common.arguments import table
 from polyvolta.sched.passes.common.legal import settled, unflagged
 from polyvolta.sched.passes.common.places import MemberRef, member_at, tuples_of
 from polyvolta.sched.passes.common.subtree import Change, rebased
-from polyvolta.sched.structure import names_of, of_a_tree
+from polyvolta.sched.structure.given import of_a_tree
+from polyvolta.sched.structure.reach import names_of
 from polyvolta.sched.tree import Band, Path, Schedule
 from polyvolta.sets import Aff, UnknownName, aff, nearest, var
 

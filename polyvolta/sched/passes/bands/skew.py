@@ -15,7 +15,7 @@ from polyvolta.sched.passes.common.arguments import whole
 from polyvolta.sched.passes.common.legal import checked, reflagged
 from polyvolta.sched.passes.common.places import MemberRef, member_at
 from polyvolta.sched.passes.common.subtree import rebased
-from polyvolta.sched.structure import of_a_tree
+from polyvolta.sched.structure.given import of_a_tree
 from polyvolta.sched.tree import Path, Schedule
 from polyvolta.sets import var
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from polyvolta.sched.errors import BadPath
 from polyvolta.sched.passes.common.arguments import whole
 from polyvolta.sched.passes.common.legal import reflagged
-from polyvolta.sched.structure import of_a_tree
+from polyvolta.sched.structure.given import of_a_tree
 from polyvolta.sched.tree import Band, Path, Schedule
 
 

@@ -18,7 +18,7 @@ from polyvolta.sched.passes.bands.levels import Levels, of_level
 from polyvolta.sched.passes.common.arguments import items, positive
 from polyvolta.sched.passes.common.legal import checked, reflagged
 from polyvolta.sched.passes.common.subtree import marked_node, rebased
-from polyvolta.sched.structure import of_a_tree
+from polyvolta.sched.structure.given import of_a_tree
 from polyvolta.sched.tree import Band, Member, Path, Schedule
 from polyvolta.sets import var
 

@@ -19,7 +19,7 @@ from polyvolta.sched.passes.bands.isolate import isolate_full_tiles
 from polyvolta.sched.passes.bands.tile import tile
 from polyvolta.sched.passes.common.arguments import table, whole
 from polyvolta.sched.passes.common.places import MemberRef, members_at
-from polyvolta.sched.structure import of_a_tree
+from polyvolta.sched.structure.given import of_a_tree
 from polyvolta.sched.tree import Path, Schedule
 from polyvolta.sets import Set
 from polyvolta.sets.values.space import distinct

@@ -12,7 +12,8 @@ from dataclasses import replace
 
 from polyvolta.sched.errors import IllegalTransformation
 from polyvolta.sched.legality import band_flags, check, violations
-from polyvolta.sched.structure import names_of, of_a_tree
+from polyvolta.sched.structure.given import of_a_tree
+from polyvolta.sched.structure.reach import names_of
 from polyvolta.sched.tree import Band, Path, Schedule
 
 

@@ -13,7 +13,7 @@ from polyvolta.sched.cases import shown
 from polyvolta.sched.errors import BadPath
 from polyvolta.sched.nodes import added, relations
 from polyvolta.sched.passes.common.arguments import items, whole
-from polyvolta.sched.structure import declared, way
+from polyvolta.sched.structure.reach import declared, way
 from polyvolta.sched.tree import Band, Extension, Path, Schedule, Sequence, SetNode
 from polyvolta.sets import Tuple, nearest
 from polyvolta.sets.errors import kind_of

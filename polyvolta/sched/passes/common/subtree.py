@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from polyvolta.sched.errors import IllegalTransformation
 from polyvolta.sched.passes.common.places import depth
-from polyvolta.sched.structure import names_of, only
+from polyvolta.sched.structure.reach import names_of, only
 from polyvolta.sched.tree import (
     Band,
     Context,

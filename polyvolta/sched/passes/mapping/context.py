@@ -13,7 +13,7 @@ from polyvolta.sched.errors import BadSchedule
 from polyvolta.sched.example import example
 from polyvolta.sched.passes.common.arguments import relation
 from polyvolta.sched.passes.common.places import depth, inserted_at
-from polyvolta.sched.structure import of_a_tree
+from polyvolta.sched.structure.given import of_a_tree
 from polyvolta.sched.tree import Context, Guard, Path, Schedule
 from polyvolta.sets import Map, Set
 

@@ -22,7 +22,8 @@ from polyvolta.sched.example import example
 from polyvolta.sched.passes.common.arguments import positive, table
 from polyvolta.sched.passes.common.legal import checked, reflagged, unflagged
 from polyvolta.sched.program.assuming import context_of
-from polyvolta.sched.structure import names_of, of_a_tree
+from polyvolta.sched.structure.given import of_a_tree
+from polyvolta.sched.structure.reach import names_of
 from polyvolta.sched.tree import Band, Filter, Schedule
 from polyvolta.sets import Aff, Map, Set, Tuple, UnknownName, nearest, var
 from polyvolta.sets.conjuncts import conjunct as cj

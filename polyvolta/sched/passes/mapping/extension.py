@@ -19,7 +19,8 @@ from collections.abc import Mapping, Sequence
 from polyvolta.sched.errors import BadSchedule
 from polyvolta.sched.passes.common.arguments import items, relation, table
 from polyvolta.sched.passes.common.places import depth, inserted_at, tuples_of
-from polyvolta.sched.structure import names_of, of_a_tree
+from polyvolta.sched.structure.given import of_a_tree
+from polyvolta.sched.structure.reach import names_of
 from polyvolta.sched.tree import Band, Extension, Filter, Leaf, Member, Node, Path, Schedule
 from polyvolta.sched.tree import Sequence as InOrder
 from polyvolta.sets import Aff, Map, UnknownName, aff, nearest

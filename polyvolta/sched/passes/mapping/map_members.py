@@ -22,7 +22,7 @@ from polyvolta.sched.legality import band_flags, violations
 from polyvolta.sched.passes.common.arguments import items, table
 from polyvolta.sched.passes.common.legal import checked
 from polyvolta.sched.passes.common.places import MemberRef, bands_above, members_at, words_of
-from polyvolta.sched.structure import of_a_tree
+from polyvolta.sched.structure.given import of_a_tree
 from polyvolta.sched.tree import Band, Path, Schedule
 from polyvolta.sets import Aff, Map, UnknownName, nearest, var
 from polyvolta.sets.values.build import RowBuilder

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from polyvolta.sched.errors import BadPath
 from polyvolta.sched.passes.common.places import inserted_at
-from polyvolta.sched.structure import of_a_tree
+from polyvolta.sched.structure.given import of_a_tree
 from polyvolta.sched.tree import Mark, Path, Schedule
 from polyvolta.sets.errors import kind_of
 

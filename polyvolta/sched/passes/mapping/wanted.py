@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from polyvolta.sched.passes.bands.split import split
 from polyvolta.sched.passes.common.places import MemberRef, member_at
-from polyvolta.sched.structure import of_a_tree
+from polyvolta.sched.structure.given import of_a_tree
 from polyvolta.sched.tree import Mark, Path, Schedule
 from polyvolta.sched.wishes import independent
 

@@ -19,7 +19,7 @@ from polyvolta.sched.errors import BadPath, IllegalTransformation
 from polyvolta.sched.passes.common.arguments import items
 from polyvolta.sched.passes.common.legal import settled
 from polyvolta.sched.passes.common.subtree import restricted_members
-from polyvolta.sched.structure import of_a_tree
+from polyvolta.sched.structure.given import of_a_tree
 from polyvolta.sched.tree import Band, Filter, Leaf, Mark, Node, Path, Schedule, SetNode, with_children
 from polyvolta.sched.tree import Sequence as InOrder
 from polyvolta.sets.errors import kind_of

@@ -17,7 +17,7 @@ from polyvolta.sched.errors import BadPath, IllegalTransformation
 from polyvolta.sched.passes.common.arguments import whole
 from polyvolta.sched.passes.common.legal import settled
 from polyvolta.sched.passes.common.places import sequence_at
-from polyvolta.sched.structure import of_a_tree
+from polyvolta.sched.structure.given import of_a_tree
 from polyvolta.sched.tree import Band, Filter, Member, Node, Path, Schedule
 
 

@@ -21,7 +21,7 @@ from polyvolta.sched.legality import band_flags
 from polyvolta.sched.passes.common.arguments import whole
 from polyvolta.sched.passes.common.legal import settled
 from polyvolta.sched.passes.order.distribute import chain_below, flags_allow, pushed
-from polyvolta.sched.structure import of_a_tree
+from polyvolta.sched.structure.given import of_a_tree
 from polyvolta.sched.tree import Band, Path, Schedule, SetNode
 from polyvolta.sched.tree import Sequence as InOrder
 from polyvolta.sets.errors import kind_of

@@ -41,7 +41,8 @@ from polyvolta.sched.passes.common.arguments import table, whole
 from polyvolta.sched.passes.common.legal import settled
 from polyvolta.sched.passes.order.reorder import permutation
 from polyvolta.sched.program.assuming import context_of
-from polyvolta.sched.structure import of_a_tree, prefix_schedule
+from polyvolta.sched.structure.given import of_a_tree
+from polyvolta.sched.structure.times import prefix_schedule
 from polyvolta.sched.tree import Extension, Filter, Node, Path, Schedule
 from polyvolta.sched.tree import Sequence as InOrder
 from polyvolta.sets import Map, Set, Space, Tuple, UnknownName, nearest, var

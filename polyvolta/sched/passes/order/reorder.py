@@ -14,7 +14,7 @@ from polyvolta.sched.errors import BadPath
 from polyvolta.sched.passes.common.arguments import items, whole
 from polyvolta.sched.passes.common.legal import checked
 from polyvolta.sched.passes.common.places import sequence_at
-from polyvolta.sched.structure import of_a_tree
+from polyvolta.sched.structure.given import of_a_tree
 from polyvolta.sched.tree import Path, Schedule
 
 

@@ -21,7 +21,8 @@ from polyvolta.sched.passes.common.arguments import items, of_kind
 from polyvolta.sched.passes.common.legal import settled
 from polyvolta.sched.passes.common.places import inserted_at, tuples_of
 from polyvolta.sched.passes.common.subtree import not_anchored, restricted
-from polyvolta.sched.structure import names_of, of_a_tree, only
+from polyvolta.sched.structure.given import of_a_tree
+from polyvolta.sched.structure.reach import names_of, only
 from polyvolta.sched.tree import Extension, Filter, Node, Path, Schedule, SetNode
 from polyvolta.sched.tree import Sequence as InOrder
 from polyvolta.sets import Set, UnknownName, nearest

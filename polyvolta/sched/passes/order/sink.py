@@ -14,7 +14,7 @@ from polyvolta.sched.errors import IllegalTransformation
 from polyvolta.sched.passes.common.legal import settled
 from polyvolta.sched.passes.common.subtree import not_anchored
 from polyvolta.sched.passes.order.distribute import over
-from polyvolta.sched.structure import of_a_tree
+from polyvolta.sched.structure.given import of_a_tree
 from polyvolta.sched.tree import Band, Filter, Leaf, Node, Path, Schedule, with_children
 
 

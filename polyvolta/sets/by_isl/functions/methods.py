@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING, Any
 from ...conjuncts import conjunct as cj
 from ...errors import NotAffine, SpaceMismatch, kind_of, need_function
 from ...functions.members import MultiFunction
+from ...functions.piecewise import left_to_others
 from ...functions.rational import lifted
 from ...values.space import Space, Tuple, position
 from .. import relations as of_relations
 from ..basic import narrowed
 from ..dimensions.by_kind import extremum
+from ..objects.lists import gives_list
 from ..objects.vectors import MultiVal
 from ..relations import get_map_tuple_name, itself, same, set_map_tuple_name
 from .made import of_graph
@@ -260,6 +262,7 @@ def zero(cls: type[MultiPwAff], called: str, space: Any) -> MultiPwAff:  # noqa:
     return zeros(space)
 
 
+_RELATED = {"eq_map": "=", "lt_map": "<", "le_map": "<=", "gt_map": ">", "ge_map": ">="}
 METHODS: tuple[tuple[str, str, Callable[..., Any]], ...] = (
     ("PwAff MultiPwAff", "copy", itself),
     ("PwAff MultiPwAff", "to_str", lambda self: str(self)),
@@ -279,17 +282,13 @@ METHODS: tuple[tuple[str, str, Callable[..., Any]], ...] = (
     ("PwAff", "mul", same("__mul__")),
     ("PwAff", "ceil", itself),
     ("PwAff", "mod_val", same("__mod__")),
-    ("PwAff", "tdiv_q", tdiv_q),
-    ("PwAff", "tdiv_r", tdiv_r),
+    *(("PwAff", name, left_to_others(name, related(sign))) for name, sign in _RELATED.items()),
+    ("PwAff", "tdiv_q", left_to_others("tdiv_q", tdiv_q)),
+    ("PwAff", "tdiv_r", left_to_others("tdiv_r", tdiv_r)),
     ("PwAff", "nonneg_set", compared("ge_set")),
     ("PwAff", "pos_set", compared("gt_set")),
     ("PwAff", "zero_set zero_union_set", compared("eq_set")),
     ("PwAff", "non_zero_set", compared("ne_set")),
-    ("PwAff", "eq_map", related("=")),
-    ("PwAff", "lt_map", related("<")),
-    ("PwAff", "le_map", related("<=")),
-    ("PwAff", "gt_map", related(">")),
-    ("PwAff", "ge_map", related(">=")),
     ("PwAff", "get_pieces", pieces),
     ("PwAff", "get_aggregate_domain", same("domain")),
     ("PwAff", "params", params),
@@ -297,7 +296,7 @@ METHODS: tuple[tuple[str, str, Callable[..., Any]], ...] = (
     ("PwAff", "isa_aff", is_one_expression),
     ("PwAff", "as_aff", as_aff),
     ("PwAff", "to_union_pw_aff", itself),
-    ("PwAff", "get_pw_aff_list", lambda self: [self]),
+    ("PwAff", "get_pw_aff_list", gives_list(lambda self: [self])),
     ("PwAff", "n_pw_aff", lambda self: 1),
     ("MultiPwAff", "get_at get_aff get_pw_aff get_union_pw_aff", member),
     ("MultiPwAff", "set_at set_aff set_pw_aff", with_member),
@@ -309,7 +308,7 @@ METHODS: tuple[tuple[str, str, Callable[..., Any]], ...] = (
     ("MultiPwAff", "set_tuple_name", with_tuple_name),
     ("PwAff MultiPwAff", "set_tuple_id", with_tuple_name),
     ("PwAff MultiPwAff", "reset_tuple_id", lambda self, kind: with_tuple_name(self, kind, None)),
-    ("MultiPwAff", "get_list", members),
+    ("MultiPwAff", "get_list", gives_list(members)),
     ("MultiPwAff", "is_cst", lambda self: all(f.is_cst() for f in self)),
     ("MultiPwAff", "isa_multi_aff", is_one_expression),
     ("MultiPwAff", "isa_pw_multi_aff", lambda self: True),

@@ -20,7 +20,6 @@ from ...values.space import Space, Tuple, whole
 from ..binding import bind_range
 from ..dimensions import by_kind
 from ..objects.lists import dump
-from ..objects.numbers import Number
 from ..objects.spaces import every, get_domain_space, get_space
 from ..objects.values import Val
 from ..relations import is_universe, itself, same
@@ -133,16 +132,6 @@ def get_bound(self: Any, kind: Any, pos: int) -> PwAff | RationalPwAff:  # noqa:
     return reduced(_function(self, -rest if times > 0 else rest), abs(times))
 
 
-def by_number(name: str) -> Callable[[Any, Any], Any]:
-    """A method that combines a function and a number, or another function; the number may be a fraction."""
-
-    def method(self: Any, number: Any) -> Any:  # noqa: ANN401
-        return getattr(lifted(self) if type(number) is Number else self, name)(number)
-
-    method.__doc__ = "The function combined with a number."
-    return method
-
-
 # ---- of quotients
 
 
@@ -180,13 +169,6 @@ def nan_on_space(space: Space) -> RationalPwAff:
 def is_quotient_of_one(self: RationalPwAff) -> bool:
     """Whether it is one expression by a number everywhere, or NaN."""
     return len(self.pieces) == 1 and is_universe(self.domain())
-
-
-def involves_param(self: Any, *names: Any) -> bool:  # noqa: ANN401
-    """Whether a parameter is mentioned, or one of several, where it has values or is NaN."""
-    if isinstance(self, MultiFunction):
-        return any(f.involves_param_id(*names) for f in self)
-    return self.num.involves_param_id(*names) or PwAff.on(self.nan, 0).involves_param_id(*names)
 
 
 # ---- names and dimensions, as of functions of integers
@@ -295,8 +277,8 @@ _OF_NUMBERS: tuple[tuple[str, str, Callable[..., Any]], ...] = tuple([
 METHODS: tuple[tuple[str, str, Callable[..., Any]], ...] = (
     ("PwAff", "scale_down_val div", scale_down_val),
     ("PwAff", "nan_on_domain_space nan_on_domain", nan_on_space),
-    ("PwAff", "scale_val", by_number("__mul__")),
-    ("PwAff", "add_constant_val", by_number("__add__")),
+    ("PwAff", "scale_val", same("__mul__")),
+    ("PwAff", "add_constant_val", same("__add__")),
     ("PwAff Constraint", "dim", number_of),
     ("PwAff Constraint", "get_coefficient_val", coefficient),
     ("PwAff Constraint", "get_div", div),
@@ -341,6 +323,7 @@ METHODS: tuple[tuple[str, str, Callable[..., Any]], ...] = (
         ("MultiFunction", f"{name}_tuple_{what}", members_changed(f"{name}_tuple_{what}"))
         for name, what in (("set", "name"), ("set_range", "id"), ("reset_range", "id"))
     ),
+    ("MultiFunction", "flatten_range", members_changed("flatten_range")),
     ("MultiFunction", "product", product),
     ("MultiFunction", "range_splice", range_splice),
     *(
@@ -358,9 +341,6 @@ METHODS: tuple[tuple[str, str, Callable[..., Any]], ...] = (
     ("MultiFunction", "bind", lambda self, names: bind_range(self.as_map(), names)),
     ("MultiFunction", "max_multi_val", extremes("max")),
     ("MultiFunction", "min_multi_val", extremes("min")),
-    ("MultiFunction", "isa_multi_aff", lambda self: all(f.isa_aff() for f in self)),
-    ("MultiFunction", "involves_param_id involves_param_id_list", involves_param),
-    ("RationalPwAff", "involves_param_id", involves_param),
     ("MultiFunction", "dim", lambda self, kind: by_kind.dim(self, kind)),
 )
 """Classes, isl's names, and the method."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Iterable
-from functools import cmp_to_key, partialmethod, reduce
+from functools import cmp_to_key, reduce
 from typing import Any, Self
 
 from ...errors import EmptySet, SetSyntaxError, UnknownName
@@ -40,6 +40,10 @@ class ListOf(list[Any], metaclass=Listing):
     """
 
     _read: Callable[[str], Any] | None = None  # of a text, in a class whose elements are of one kind
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """A list of the one class, as which those of others pass, too: these are made when they are asked for."""
+        return ListOf, (list(self),)
 
     @classmethod
     def read_from_str(cls, *text: object) -> Self:
@@ -172,10 +176,6 @@ class ListOf(list[Any], metaclass=Listing):
         """Of each element, a set, the coefficients of the constraints that hold of its points."""
         return self.map(lambda element: element.coefficients())
 
-    def _related(self, name: str, other: Iterable[Any]) -> Any:  # noqa: ANN401
-        """The points at which each function of the one list is so beside each of the other, which have one at least."""
-        return ListOf([getattr(f, name)(g) for f in self for g in other]).intersect()
-
     def _folded(self, name: str) -> Any:  # noqa: ANN401
         if not self:
             raise EmptySet(f"an empty list has no {name}", hint="the list needs one element at least")
@@ -207,8 +207,6 @@ def _of_one(cls: type[ListOf], element: object) -> ListOf:
     return cls([element])
 
 
-for _sign in ("eq", "ne", "le", "lt", "ge", "gt"):
-    setattr(ListOf, f"{_sign}_set", partialmethod(ListOf._related, f"{_sign}_set"))
 for _element in ELEMENTS:
     _word = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", _element).lower()
     setattr(ListOf, f"n_{_word}", ListOf.size)

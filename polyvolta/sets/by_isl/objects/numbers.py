@@ -38,9 +38,17 @@ class Number:
     """
 
     __slots__ = ("den", "num")
+    _takes_over = ("PwAff",)  # a sum of a function and a fraction has fractions
 
     def __init__(self, num: int, den: int) -> None:
         self.num, self.den = num, den
+
+    @staticmethod
+    def _taking(f: Any) -> Any:  # noqa: ANN401
+        """A function that an operation is of beside this number."""
+        from ...functions.rational import lifted
+
+        return lifted(f)
 
     def __reduce__(self) -> tuple[object, ...]:
         return made, (self.num, self.den)

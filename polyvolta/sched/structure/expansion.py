@@ -5,22 +5,26 @@
 Above such a node the tree speaks of groups G, below it of what they stand for. Here the statements below are those of
 the whole tree: the domain gets the expansion of its groups, a filter what leads into it, and a band's expression for S
 is the one for G after the contraction, by cases if that has several pieces. The order of the instances is the same.
+Where a statement comes to a node on several ways, by itself and for groups, filters say which instances come on which,
+and bands have cases.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import reduce
 from operator import or_
-from typing import cast
+from typing import TypeVar, cast
 
 from polyvolta.sched.cases import Cases
 from polyvolta.sched.nodes import Band, Domain, Expansion, Extension, Filter, Leaf, Member, Node, with_children
+from polyvolta.sched.structure.reach import added_by, expansion_of, names_of, only, passed
 from polyvolta.sets import Aff, Map, Set, var
-from polyvolta.sets.conjuncts.conjunct import universe
 from polyvolta.sets.values.space import Space, Tuple
 
+R = TypeVar("R", Set, Map)
 NO_MAP, NO_SET = Map._of((), []), Set._of((), [])
 
 
@@ -50,17 +54,24 @@ class Expansions:
             (*self.groups, *other.groups),
         )
 
-    def after(self, contraction: Map, expansion: Map, groups: tuple[Tuple, ...]) -> Expansions:
+    def after(self, contraction: Map, expansion: Map, here: Set) -> Expansions:
         """What an expansion node with these below it does, to which some groups and other statements come."""
-        gone = Set._of((), [(Space(None, t), (universe(len(t.dims)),)) for t in groups])
-        through = contraction | (composed(self.contraction, contraction))
         return Expansions(
-            through, expansion.subtract_range(self.gone) | composed(expansion, self.expansion), gone, groups
+            contraction | composed(self.contraction, contraction),
+            expansion.subtract_range(self.gone) | composed(expansion, self.expansion),
+            here,
+            tuple([space.out for space, _ in here.parts]),
         )
 
-    def above(self, node: Node) -> tuple[Node, Expansions]:
-        """A node above, its child done, in terms of the statements below; and what is left to do above it."""
-        if not self.gone.parts:
+    def above(self, node: Node, here: Set, shared: frozenset[str]) -> tuple[Node, Expansions]:
+        """A node above, its child done, in terms of the statements below; and what is left to do above it.
+
+        Parameters
+        ----------
+        here : the instances that come to the node, groups among them.
+        shared : the statements of which some instances come on other ways.
+        """
+        if not self.gone.parts and not (isinstance(node, Filter) and shared.intersection(node.statements)):
             return node, self
         match node:
             case Domain(domain):
@@ -75,30 +86,33 @@ class Expansions:
                     gone=Set._of(self.gone.param_names, groups),
                 )
                 added = composed(extension, self.expansion)
-                return replace(node, extension=extension.subtract_range(self.gone) | added), left
+                return replace(node, extension=filled(extension.subtract_range(self.gone)) | added), left
             case Filter(statements, child, instances):
-                every = _only(self.contraction.range(), statements)
+                every = only(self.contraction.range(), statements)
                 wanted = Set.universe(every) if every.parts else NO_SET
                 if instances is not None:
                     wanted = _within(wanted, instances)
                 into = self.contraction.intersect_range(wanted)
                 come = dict.fromkeys(space.source.name for space, cs in into.parts if cs)
                 below = (*statements, *(n for n in come if n is not None and n not in statements))
-                given = None if instances is None else instances | into.domain()
+                gone = only(self.gone, statements)
+                gone = gone if instances is None else _within(gone, instances)
+                if shared.intersection(below):
+                    instances = minus(passed(here, node), gone)
+                given = None if instances is None else only(instances | into.domain(), below)
                 expansion = self.expansion.intersect_domain(wanted)
-                left = replace(self, expansion=expansion, gone=_within(self.gone, wanted))
-                return Filter(below, child, given), left
+                return Filter(below, child, given), replace(self, expansion=expansion, gone=gone)
             case Band():
-                return replace(node, members=tuple(self.member(m) for m in node.members)), self
+                return replace(node, members=tuple([self.member(m, here) for m in node.members])), self
         return node, self
 
     def expanded(self, domain: Set) -> Set:
         """The instances of a domain with those of groups expanded."""
         return minus(domain, self.gone) | self.expansion.intersect_domain(domain).range()
 
-    def member(self, m: Member) -> Member:
-        """The member with expressions for the statements below."""
-        exprs, known = list(m.exprs), dict(m.exprs)
+    def member(self, m: Member, here: Set = NO_SET) -> Member:
+        """The member with expressions for the statements below; of the instances that come by themselves its own."""
+        exprs, known = dict(m.exprs), dict(m.exprs)
         for name in self.contraction.tuple_names:
             one = self.contraction.only(name)
             pieces: list[tuple[Set, Aff]] = []
@@ -107,13 +121,17 @@ class Expansions:
                 if e is not None:
                     group = next(t for t in self.groups if t.name == space.out.name)
                     pieces += _through(Map._of(one.param_names, [(space, cs)]), e, group.dims)
-            if pieces and name not in known:
-                exprs.append((str(name), Cases(tuple(pieces))))
-        return replace(m, exprs=tuple(exprs))
+            if pieces:
+                own = minus(minus(only(here, [str(name)]), self.gone), one.domain())
+                if own.parts and name in known:
+                    pieces += [(when & own, e) for when, e in _cases(known[name], own)]
+                exprs[str(name)] = Cases(tuple(pieces))
+        return replace(m, exprs=tuple(exprs.items()))
 
 
-def _only(some: Set, names: tuple[str, ...]) -> Set:
-    return Set._of(some.param_names, [p for p in some.parts if p[0].out.name in names])
+def _cases(e: Aff | Cases, instances: Set) -> tuple[tuple[Set, Aff], ...]:
+    """The cases of an expression, of which one that has none is one."""
+    return e.pieces if isinstance(e, Cases) else ((instances, e),)
 
 
 def _within(some: Set, other: Set) -> Set:
@@ -125,8 +143,13 @@ def minus(some: Set, other: Set) -> Set:
     """The difference, of whatever tuples, without those of which nothing is left."""
     if not {s.key for s, _ in some.parts} & {s.key for s, _ in other.parts}:
         return some
-    left = (some - other).without_empty()
-    return Set._of(left.param_names, [p for p in left.parts if p[1]])
+    return filled(some - other)
+
+
+def filled(some: R) -> R:
+    """The same without the tuples of which nothing is left."""
+    left = some.without_empty()
+    return left._of(left.param_names, [p for p in left.parts if p[1]])
 
 
 def _common(some: Set, other: Set) -> Set:
@@ -163,7 +186,11 @@ def expanded(root: Node) -> Node:
     DOMAIN: S[i] : 0 ≤ i ≤ 5
       BAND: S[i] → [-⌊i/2⌋]
     """
-    return without_groups(_walked(root, {}, Expansions())[0]) if _expands(root) else root
+    if not _expands(root):
+        return root
+    ways = Counter(name for some in _brought(root) for name in names_of(some))
+    shared = frozenset([name for name, n in ways.items() if n > 1])
+    return without_groups(_walked(root, NO_SET, Expansions(), shared)[0])
 
 
 def contracted(
@@ -183,29 +210,64 @@ def contracted(
 
 def along(root: Node, leaf: Expansions) -> Node:
     """The tree below a domain after what each leaf does."""
-    return _walked(root, {}, leaf)[0]
+    return _walked(root, NO_SET, leaf, frozenset())[0]
 
 
 def _expands(node: Node) -> bool:
     return isinstance(node, Expansion) or any(map(_expands, node.children))
 
 
-def _walked(node: Node, here: dict[str, Tuple], leaf: Expansions) -> tuple[Node, Expansions]:
-    """A node to which some statements come, and what is to be done above it."""
+def _brought(node: Node) -> Iterator[Set | Map]:
+    """What brings instances to a node or those below it."""
+    match node:
+        case Domain(some) | Extension(some) | Expansion(_, some):
+            yield some
+    for child in node.children:
+        yield from _brought(child)
+
+
+def _walked(node: Node, here: Set, leaf: Expansions, shared: frozenset[str]) -> tuple[Node, Expansions]:
+    """A node to which some instances come, and what is to be done above it; `shared` as for `Expansions.above`."""
+    below = here
     match node:
         case Leaf():
             return node, leaf
-        case Domain(some) | Extension(some):
-            here = here | {str(s.out.name): s.out for s, _ in some.parts}
-        case Filter(names):
-            here = {name: t for name, t in here.items() if name in names}
+        case Domain(some):
+            below = some
+        case Extension(some):
+            below = here | added_by(some)
+        case Filter():
+            below = passed(here, node)
         case Expansion(contraction, expansion, child):
-            below = {str(s.out.name): s.out for s, _ in expansion.parts}
-            found, left = _walked(child, below, leaf)
-            return found, left.after(contraction, expansion, tuple(here.values()))
-    kids = [_walked(child, here, leaf) for child in node.children]
+            led = expansion_of(here, expansion)
+            found, left = _walked(child, led, leaf, shared)
+            return found, left.after(_told_apart(contraction, led, shared), expansion, here)
+    kids = [_walked(child, below, leaf, shared) for child in node.children]
     left = reduce(or_, [left for _, left in kids])
-    return left.above(with_children(node, tuple([child for child, _ in kids])))
+    node = with_children(node, tuple([child for child, _ in kids]))
+    return left.above(_named(node, here) if isinstance(node, Band) else node, here, shared)
+
+
+def _named(band: Band, here: Set) -> Band:
+    """The band with its expressions as cases, which say what they call iterators: what declares these may go."""
+    every = {s.out.name: Set.universe(Space(None, s.out)) for s, _ in here.parts}
+    members = [
+        replace(
+            m,
+            exprs=tuple([(s, Cases(((every[s], e),)) if s in every and isinstance(e, Aff) else e) for s, e in m.exprs]),
+        )
+        for m in band.members
+    ]
+    return replace(band, members=tuple(members))
+
+
+def _told_apart(contraction: Map, led: Set, shared: frozenset[str]) -> Map:
+    """A contraction, of some statements for the instances alone to which an expansion leads."""
+    params = contraction.param_names
+    others = Map._of(params, [p for p in contraction.parts if p[0].source.name not in shared])
+    own = shared.intersection(names_of(led))
+    of_led = Map._of(params, [p for p in contraction.parts if p[0].source.name in own])
+    return others | of_led.intersect_domain(only(led, own)) if of_led.parts else others
 
 
 def without_groups(root: Node) -> Node:
