@@ -7,7 +7,7 @@ conjunct is the union of two, are comparisons of numbers.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import combinations, product
+from itertools import combinations
 from math import inf
 
 from ..budgets import spend
@@ -134,13 +134,30 @@ def fixed(found: Sequence[Box | None]) -> bool:
     """Whether all are boxes, of which none can be widened until another one goes.
 
     Rows of boxes bound a box. So around any two of them a corner must be in none; an infinite coordinate of it stands
-    for all that are large enough.
+    for all that are large enough. Corners that the same boxes may hold, by the dimensions so far, are looked at
+    together: dimensions in which the boxes are alike don't count.
     """
     known = [own for own in found if own]
-    return len(known) == len(found) and not any(
-        all(any(_holds(c, corner) for c in known) for corner in product(*_around(a, b)))
-        for a, b in combinations(known, 2)
-    )
+    if len(known) < len(found):
+        return False
+    holding = [_holding(ends) for ends in zip(*known, strict=True)]
+    for a, b in combinations(known, 2):
+        corners = {(1 << len(known)) - 1}  # as bits the boxes that may hold them
+        for held, (low, high), (least, most) in zip(holding, a, b, strict=True):
+            corners = {some & held[x] for some in corners for x in (min(low, least), max(high, most))}
+            if 0 in corners:
+                break
+            spend(len(corners) // 8)
+        else:
+            return False
+    return True
+
+
+def _holding(ends: Sequence[tuple[float, float]]) -> dict[float, int]:
+    """For each end of some intervals the intervals that hold it, as bits."""
+    values = {x for interval in ends for x in interval}
+    spend(1 + len(values) * len(ends) // 64)
+    return {x: sum([1 << k for k, (low, high) in enumerate(ends) if low <= x <= high]) for x in values}
 
 
 def settled(pieces: Sequence[Conjunct]) -> bool:
@@ -151,18 +168,8 @@ def settled(pieces: Sequence[Conjunct]) -> bool:
         if own is None:
             return False
         found.append(own)
+    spend(1 + len(found) ** 2 // 16)
     return all(apart(a, b) for a, b in combinations(found, 2)) and fixed(found)
-
-
-def _around(a: Box, b: Box) -> list[tuple[float, float]]:
-    return [(min(low, least), max(high, most)) for (low, high), (least, most) in zip(a, b, strict=True)]
-
-
-def _holds(c: Box, point: Sequence[float]) -> bool:
-    for x, (low, high) in zip(point, c, strict=True):
-        if not low <= x <= high:
-            return False
-    return True
 
 
 def _conjunct(own: Box) -> Conjunct:

@@ -100,7 +100,7 @@ def coalesce_conjuncts(pieces: tuple[Conjunct, ...]) -> tuple[Conjunct, ...]:
         return _coalesced(pieces)
     except _Ended as ended:
         spend(0)  # ends the caller where the budget was its own
-        return tuple([p.told for p in (*ended.done, *reversed(ended.todo))])
+        return tuple([p.told for p in (*ended.done, *reversed(ended.todo))]) or pieces
 
 
 def plainly_coalesced(pieces: tuple[Conjunct, ...]) -> tuple[Conjunct, ...]:
@@ -128,8 +128,6 @@ def _coalesced(pieces: tuple[Conjunct, ...]) -> tuple[Conjunct, ...]:
     pieces = boxes.joined(pieces)
     if len(pieces) == 1:
         return () if pieces[0].is_empty else pieces
-    if boxes.settled(pieces):
-        return pieces
     done: list[_Piece] = []
     todo: list[_Piece] = []
     try:
@@ -139,7 +137,9 @@ def _coalesced(pieces: tuple[Conjunct, ...]) -> tuple[Conjunct, ...]:
 
 
 def _searched(pieces: tuple[Conjunct, ...], done: list[_Piece], todo: list[_Piece]) -> tuple[Conjunct, ...]:
-    """See `coalesce_conjuncts`; at any time all points are in the pieces that are done or to do."""
+    """See `coalesce_conjuncts`; all points are in the pieces that are done or to do, once there are any."""
+    if boxes.settled(pieces):
+        return pieces
     new = len(pieces)  # how many at the end were not compared with the others
     tried = Tried(FOR_HULLS[0] + FOR_HULLS[1] * len(pieces))
     while len(pieces) > 1:

@@ -10,13 +10,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, TypeVar
 
+from ..budgets import bounded, spend
 from ..conjuncts import conjunct as cj
 from ..conjuncts.conjunct import Conjunct, Row, defining_rows, moved_divs, shared_divs
 from ..conjuncts.project import with_known_divs
 from ..engine import lexopt, periodic, strips
 from ..engine.progressions import along
 from ..engine.simplex import Tableau
-from ..errors import Unbounded
+from ..errors import BudgetExceeded, Unbounded
 from ..functions.cells import Cell, Piece
 from ..functions.extreme import Extreme
 from ..hulls.coalesce import plainly_coalesced
@@ -30,7 +31,8 @@ if TYPE_CHECKING:
     from ..values.relation import Relation
 
 R = TypeVar("R", bound="Relation")
-MOST_SLICES = 4  # values of a variable, for each of which an optimum is found where one for all takes long
+MOST_SLICES = 4  # values of a variable, for each of which an optimum is found where one for all takes long, and
+FOR_SLICES = 5_000  # steps for that: where many optima are compared, cuts are the shorter way
 
 
 def _programme(c: Conjunct, n_fixed: int) -> tuple[list[Row], list[Row], list[Row], int, tuple]:
@@ -78,7 +80,7 @@ def conjunct_optimum(c: Conjunct, n_fixed: int, sign: int) -> list[tuple[tuple, 
         own = [(den, row[: 1 + n_fixed + k]) for k, (den, row) in enumerate(lead)]
         lead = ()
         try:
-            pieces = solve(n_fixed, n_var, eqs, ineqs, own, c.n - n_fixed, lambda: _by_slices(c, n_fixed, sign))
+            pieces = solve(n_fixed, n_var, eqs, ineqs, own, c.n - n_fixed, lambda: _sliced(c, n_fixed, sign))
         except lexopt.Answered as answer:
             pieces = answer.pieces
     return [((*lead, *piece.divs), piece.values[: c.n - n_fixed], piece) for piece in pieces]
@@ -94,6 +96,15 @@ def _substituted(c: Conjunct, n_fixed: int, sign: int) -> tuple:
         n_par = n_fixed + len(lead)
         pieces = triangular.optimum(n_par, n_var, eqs, ineqs, given, n_wanted, sign)
     return pieces, eqs, ineqs, lead, n_var
+
+
+def _sliced(c: Conjunct, n_fixed: int, sign: int) -> list[lexopt.Piece] | None:
+    """`_by_slices` within `FOR_SLICES`; None beyond."""
+    try:
+        return bounded(FOR_SLICES, _by_slices, c, n_fixed, sign)
+    except BudgetExceeded:
+        spend(0)  # ends the caller where the budget was its own
+        return None
 
 
 def _by_slices(c: Conjunct, n_fixed: int, sign: int) -> list[lexopt.Piece] | None:
@@ -121,10 +132,9 @@ def _by_slices(c: Conjunct, n_fixed: int, sign: int) -> list[lexopt.Piece] | Non
         return None
     count, low, unit = min(few)
     rows = [(-v, *unit[1:]) for v in range(low, low + count)]
-    slices = [cj.normalise(c.n, c.divs, [*c.eqs, row], c.ineqs) for row in rows]
     found = []
-    for s in slices:
-        pieces, _, _, lead, _ = ((), (), (), (), 0) if s is None else _substituted(s, n_fixed, sign)
+    for s in filter(None, [cj.normalise(c.n, c.divs, [*c.eqs, row], c.ineqs) for row in rows]):
+        pieces, _, _, lead, _ = _substituted(s, n_fixed, sign)
         if pieces is None:
             return None
         found.append([((*lead, *p.divs), p.values, p) for p in pieces])

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import random
-from itertools import pairwise, product
+from itertools import combinations, pairwise, product
 
 import islpy as isl
 import pytest
 
-from polyvolta.sets import Set
+from polyvolta.sets import Set, budget
 from polyvolta.sets.hulls import boxes
 from polyvolta.sets.hulls import coalesce as coalescing
 
@@ -99,3 +99,46 @@ def test_as_few_as_without_intervals(seed, monkeypatch):
     for t, mine in zip(texts, fewer, strict=True):
         assert mine.is_equal(Set(t))
         assert len(mine.pieces) <= len(Set(t).coalesce().pieces)
+
+
+def corners_are_free(found):
+    """`boxes.fixed` by its definition: around any two boxes a corner is in none."""
+    return all(
+        any(
+            not any(all(low <= x <= high for x, (low, high) in zip(corner, c, strict=True)) for c in found)
+            for corner in product(*[(min(p[0], q[0]), max(p[1], q[1])) for p, q in zip(a, b, strict=True)])
+        )
+        for a, b in combinations(found, 2)
+    )
+
+
+def test_corners_around_boxes_that_no_box_holds():
+    rng = random.Random(5)
+    seen = {True: 0, False: 0}
+    for _ in range(400):
+        n_dims = rng.choice([1, 2, 2, 3])
+        found = [box(text(rng, n_dims)) for _ in range(rng.randint(2, 6))]
+        wanted = corners_are_free(found)
+        assert boxes.fixed(found) == wanted, found
+        seen[wanted] += 1
+    assert min(seen.values()) > 50
+    assert not boxes.fixed([((0, 1),), None, ((5, 6),)])
+
+
+WINDMILL = ((0, 5), (0, 5)), ((4, 9), (4, 9)), ((0, 1), (7, 9)), ((8, 9), (0, 2))
+"""Boxes that hold all corners around the first two."""
+
+
+def test_dimensions_in_which_boxes_are_alike_cost_nothing():
+    """Around two boxes are 2^40 corners, all held."""
+    with budget(1000):
+        assert not boxes.fixed([(*own, *[(0, 9)] * 38) for own in WINDMILL])
+        assert boxes.fixed([(*own, *[(0, 9)] * 38) for own in WINDMILL[2:]])
+
+
+def test_what_a_budget_ends_before_a_comparison_stays(monkeypatch):
+    cells = [f"[i, j] : {a} <= i <= {b} and {c} <= j <= {d}" for (a, b), (c, d) in WINDMILL]
+    union = Set(f"{{ {'; '.join(cells)} }}")
+    monkeypatch.setattr(coalescing, "EFFORT", 0)
+    coalescing._coalesced.cache_clear()
+    assert union.coalesce().is_equal(union) and not union.coalesce().is_empty()

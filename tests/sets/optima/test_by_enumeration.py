@@ -10,6 +10,9 @@ from itertools import product
 import pytest
 
 from polyvolta.sets import EmptySet, Map, OutsideDomain, Set, Unbounded
+from polyvolta.sets.engine import lexopt
+from polyvolta.sets.engine.rows import evaluate
+from polyvolta.sets.optima import lexrel
 from polyvolta.sets.optima.extent import least_value
 
 LOW, HIGH = -3, 4  # the box around each dimension that is optimised
@@ -80,6 +83,32 @@ def test_the_first_and_the_last_output_of_each_input(seed):
             found = sorted(best.fix(N=n).points())
             outputs = [(i, [p for p in box(2) if holds((n, i, *p))]) for i in INPUTS]
             assert found == [(i, *choose(ps)) for i, ps in outputs if ps], n
+
+
+def test_the_best_of_what_each_value_of_a_variable_gives(monkeypatch):
+    """Asked for after the first cut: one piece for each input that has an output; None where it takes too long."""
+    monkeypatch.setattr(lexopt, "_LONG", 1)
+    monkeypatch.setattr(lexrel, "MOST_SLICES", 8)
+    sliced, answers = lexrel._sliced, []
+    monkeypatch.setattr(lexrel, "_sliced", lambda *args: answers.append(sliced(*args)) or answers[-1])
+    for seed in range(30):
+        monkeypatch.setattr(lexrel, "FOR_SLICES", 1 if seed % 5 == 1 else 2_000)
+        rng = random.Random(600 + seed)
+        drawn = [piece(rng, "Nixy", "xy") for _ in range(2)]
+        cs = [c for _, cs in Map(f"[N] -> {{ [i] -> [x, y] : {' and '.join(t for t, _ in drawn)} }}").parts for c in cs]
+        for c, (sign, choose) in product(cs if len(cs) == 1 else (), BOTH):
+            pieces = lexrel.conjunct_optimum(c, 2, sign)
+            for at in rng.sample([*product(INPUTS, INPUTS)], 8):
+                found = []
+                for divs, values, p in pieces:
+                    x = [*at]
+                    for den, row in divs:
+                        x.append(evaluate(row, x) // den)
+                    if not any(evaluate(r, x) for r in p.eqs) and all(evaluate(r, x) >= 0 for r in p.ineqs):
+                        found.append(tuple(evaluate(v, x) for v in values))
+                outputs = [p for p in box(2) if all(says((*at, *p)) for _, says in drawn)]
+                assert found == ([choose(outputs)] if outputs else []), (seed, at)
+    assert len(answers) > 20 and 4 < sum(map(bool, answers)) < len(answers)
 
 
 @pytest.mark.parametrize("seed", range(40))
