@@ -143,3 +143,15 @@ def test_parts_of_one_piece_have_nothing_between_them():
         for m, p in zip(frame.members, pair, strict=True):
             m.points += [lifted(frame.divs, x) for x in between.walked(p[0].parts[0][1][0])[0]]
         assert between.gap(*frame.members, between.strides(frame.members)) is None, (whole, d, e)
+
+
+@pytest.mark.parametrize(("along", "beside"), [((4, 6), (8, 8)), ((4, 4), (8, 4)), ((3, 1), (0, 2)), ((3, 5), (6, 8))])
+def test_two_rows_of_a_grid_are_one_piece(along, beside):
+    """Midway between points of both may lie a point of neither, which is none of the grid: equalities tie i and j."""
+    row = "exists q: i = {}q + {} and j = {}q + {}"
+    texts = [row.format(along[0], k * beside[0], along[1], k * beside[1]) for k in (0, 1)]
+    rows = Set(f"{{ [i, j] : {texts[0]}; [i, j] : {texts[1]} }}")
+    grid = rows.coalesce()
+    assert len(grid.pieces) == 1
+    points = {(along[0] * q + k * beside[0], along[1] * q + k * beside[1]) for q in range(-20, 20) for k in (0, 1)}
+    assert all(grid.contains(p) == (p in points) for p in product(range(-12, 13), repeat=2))
