@@ -47,8 +47,9 @@ def sides(rng, k, width, floors):
     return [tuple(low), tuple(high)]
 
 
-def system(rng, floors=0.3):
+def system(rng):
     """Equalities and inequalities, of which each variable has bounds by those before it, and how many are wanted."""
+    floors = rng.choice([0, 0.3, 0.8])
     n_var = rng.choice([1, 2, 2, 3, 3, 4])
     width = 1 + N_PARAM + n_var
     eqs, ineqs = [], []
@@ -57,7 +58,7 @@ def system(rng, floors=0.3):
         if k and rng.random() < 0.3:
             row = [rng.randint(-2, 2), *[rng.choice([0, 0, 0, 1, -1, 2]) for _ in range(width - 1)]]
             row[1 + N_PARAM + k :] = [0] * (n_var - k)
-            row[1 + N_PARAM + rng.randrange(k)] = rng.choice([1, -1])
+            row[1 + N_PARAM + rng.randrange(k)] = rng.choice([1, -1, 1, -1, 0])
             row[1 + N_PARAM + k] = rng.choice([1, -1, 2, -2, 3, -4])
             eqs.append(tuple(row))
             if rng.random() < 0.6:
@@ -72,6 +73,25 @@ def system(rng, floors=0.3):
     return n_var, eqs, ineqs, n_wanted
 
 
+def rounded(rng):
+    """Bounds by parameters alone that are quotients, some of the same dividend, and a variable tied to this one."""
+    x, y = rng.sample([3, 4], 2)
+    low, high = rng.sample([(0, 1, 0), (1, 1, 0), (-2, 0, 1), (0, 1, -1)], 2)
+    rows = []
+    for side, sign in ((low, 1), (high, -1)):
+        for _ in range(rng.choice([1, 2])):
+            row = [-sign * v for v in side] + [0, 0]
+            row[0] += rng.choice([0, 0, 0, 5])
+            row[y] = sign * rng.choice([1, 2, 3, 4])
+            rows.append(tuple(row))
+    for sign in (1, -1):
+        for _ in range(rng.choice([1, 1, 2])):
+            row = [rng.randint(0, 3), *rng.choice([(0, 0), (0, 0), (1, 0), (0, -1)]), 0, 0]
+            row[x], row[y] = sign * rng.choice([1, 1, 2]), -sign * rng.choice([2, 3, 4])
+            rows.append(tuple(row))
+    return 2, [], [*rows, (40, 0, 0, 1, 0), (40, 0, 0, -1, 0)], rng.choice([1, 2])
+
+
 def told(piece, params):
     """The parameters and the floors of a piece; None outside of its domain."""
     point = [*params]
@@ -84,13 +104,14 @@ def told(piece, params):
     return point if inside else None
 
 
+@pytest.mark.parametrize("kind", [system, rounded])
 @pytest.mark.parametrize("sign", [-1, 1])
-@pytest.mark.parametrize("seed", range(4))
-def test_the_first_point(seed, sign):
+@pytest.mark.parametrize("seed", range(3))
+def test_the_first_point(seed, sign, kind):
     rng = random.Random(seed)
     answered = with_floors = together = 0
     for _ in range(50):
-        n_var, eqs, ineqs, n_wanted = system(rng, rng.choice([0, 0.3, 0.8]))
+        n_var, eqs, ineqs, n_wanted = kind(rng)
         rows = [*ineqs, *eqs, *[tuple(-v for v in r) for r in eqs]]
         given = [(rng.randint(0, 3), *rng.choice([(1, 0), (0, 1), (1, -1)]))] * rng.choice([0, 0, 1])
         found = triangular.optimum(N_PARAM, n_var, eqs, ineqs, given, n_wanted, sign)
@@ -115,3 +136,35 @@ def test_the_first_point(seed, sign):
                     assert tuple(best(value(v, at) for v in values) for values in options) == right[0]
                     together += 1
     assert answered >= 15 and with_floors >= 3 and together > 100
+
+
+def values(pieces, params):
+    return [tuple(value(v, at) for v in p.values) for p in pieces if (at := told(p, params)) is not None]
+
+
+def test_equalities_that_contradict_one_another_and_such_as_say_the_same():
+    two, three = (-2, 0, 1), (-3, 0, 1)
+    for eqs in (two, three), (three, two), ((1, 0, 0), two), (two, (-5, 0, 2)):
+        assert triangular.optimum(1, 1, eqs, (), (), 1, -1) == []
+    (piece,) = triangular.optimum(1, 1, (two, two), (), (), 1, -1)
+    assert piece.values == ((2, 0),)
+
+
+@pytest.mark.parametrize("sign", [-1, 1])
+@pytest.mark.parametrize("a", [2, 3, 7])
+def test_a_floor_of_what_is_asked_for_is_no_obstacle(a, sign):
+    """0 <= x <= N with q = floor(x/a), and where x mod a is at most a - 2 there is a step of the simplex."""
+    box = (0, 0, 1, 0), (0, 1, -1, 0)
+    found = triangular.optimum(1, 2, (), (*box, (0, 0, 1, -a), (a - 1, 0, -1, a)), (), 1, sign)
+    assert [values(found, (n,)) for n in range(-2, 0)] == [[], []]
+    assert [values(found, (n,)) for n in range(9)] == [[(n if sign > 0 else 0,)] for n in range(9)]
+    assert triangular.optimum(1, 2, (), (*box, (0, 0, 1, -a), (a - 2, 0, -1, a)), (), 1, sign) is None
+
+
+def test_values_of_several_options_are_told_where_no_bound_mentions_them():
+    a, b, c = (0, 1, 0, 0), (0, 0, 1, 0), (0, 0, 0, 1)
+    rows = [(*(-v for v in r), *unit) for r, unit in ((a, (1, 0, 0)), (b, (1, 0, 0)), (c, (0, 1, 0)))]
+    after = (0, 0, 0, 0, 0, -1, 1)  # z >= y
+    ((_, options),) = triangular.folded(3, 3, (), (*rows, after), (), 3, -1)
+    assert options == [(a, b), (c,), (c,)]
+    assert triangular.folded(3, 3, (), (*rows, (0, 0, 0, 0, -1, 0, 1)), (), 3, -1) is None  # z >= x
