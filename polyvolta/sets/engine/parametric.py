@@ -200,9 +200,8 @@ class System:
                 out = [x + form[k] * v for x, v in zip(out, value, strict=True)]
         return tuple(out)
 
-    def barren(self, context: Context, slices: Sequence[Row]) -> bool:
-        """Whether no parameters of the context have an integer solution (on the slices)."""
+    def barren(self, context: Context) -> bool:
+        """Whether no parameters of the context have an integer solution."""
         pad = (0,) * (context.n + 1 + self.n - len(self.forms[0]))
         ineqs = [(*r, *pad) for r in self.ineqs] + self._lifted(context.ineqs + context.bounds)
-        eqs = self._lifted(context.eqs) + list(slices)
-        return integer.is_empty(self.n + context.n, eqs, ineqs)
+        return integer.is_empty(self.n + context.n, self._lifted(context.eqs), ineqs)

@@ -132,6 +132,16 @@ def test_no_minimum():
     assert lexmin(0, 1, ((1, 2),), ()) == ()
 
 
+@pytest.mark.parametrize("first", [1, 3, 4])
+def test_no_minimum_where_the_least_real_number_has_no_solution(first):
+    """x >= 0 and first - x <= 4z <= 3 leave no z below x = first, and y has no end."""
+    rows = [(0, 1, 0, 0), (-first, 1, 0, 4), (3, 0, 0, -4)]
+    with pytest.raises(Unbounded):
+        lexmin(0, 3, (), rows)
+    assert lexmin(0, 3, (), [*rows, (first - 1, -1, 0, 0), (-1, 0, 0, 4)]) == ()
+    assert lexmin(0, 3, (), [*rows, (0, 0, 1, 0)]) == (Piece((), (), (), ((first,), (0,), (0,))),)
+
+
 def test_without_variables_or_parameters():
     assert lexmin(1, 0, (), ((-3, 2),)) == (Piece((), (), ((-2, 1),), ()),)
     assert lexmin(0, 1, (), ((-3, 2),)) == (Piece((), (), (), ((2,),)),)
