@@ -131,7 +131,7 @@ class System:
         coefficient; where that is 1, the form is this t. So i = N + 2 + 8k is told by k: at i <= M the form is an
         integer where k is none, and a cut of what comes after it, made first, would be a floor of floors.
         """
-        free = [j for j in range(1, self.n + 1) if any(f[j] for f in self.forms)]
+        free = list(range(1, self.n + 1))
         for i in range(self.n):
             while len(own := [j for j in free if self.forms[i][j]]) > 1:
                 k = min(own, key=lambda j: abs(self.forms[i][j]))

@@ -118,7 +118,7 @@ def _only(some: Set, names: tuple[str, ...]) -> Set:
 
 def _within(some: Set, other: Set) -> Set:
     """The intersection, of whatever tuples."""
-    return Set._of((), []) if not some.parts or not other.parts else _common(some, other)
+    return some & other if {s.key for s, _ in some.parts} & {s.key for s, _ in other.parts} else NO_SET
 
 
 def minus(some: Set, other: Set) -> Set:
@@ -127,11 +127,6 @@ def minus(some: Set, other: Set) -> Set:
         return some
     left = (some - other).without_empty()
     return Set._of(left.param_names, [p for p in left.parts if p[1]])
-
-
-def _common(some: Set, other: Set) -> Set:
-    shared = {s.key for s, _ in some.parts} & {s.key for s, _ in other.parts}
-    return some & other if shared else NO_SET
 
 
 def composed(first: Map, second: Map) -> Map:
