@@ -136,7 +136,7 @@ def _cases(e: Aff | Cases, instances: Set) -> tuple[tuple[Set, Aff], ...]:
 
 def _within(some: Set, other: Set) -> Set:
     """The intersection, of whatever tuples."""
-    return Set._of((), []) if not some.parts or not other.parts else _common(some, other)
+    return some & other if {s.key for s, _ in some.parts} & {s.key for s, _ in other.parts} else NO_SET
 
 
 def minus(some: Set, other: Set) -> Set:
@@ -150,11 +150,6 @@ def filled(some: R) -> R:
     """The same without the tuples of which nothing is left."""
     left = some.without_empty()
     return left._of(left.param_names, [p for p in left.parts if p[1]])
-
-
-def _common(some: Set, other: Set) -> Set:
-    shared = {s.key for s, _ in some.parts} & {s.key for s, _ in other.parts}
-    return some & other if shared else NO_SET
 
 
 def composed(first: Map, second: Map) -> Map:

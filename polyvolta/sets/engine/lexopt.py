@@ -17,7 +17,8 @@ The lexicographic dual simplex
 
 Unrestricted variables
     An unrestricted t is `t' - M` with a column t' >= 0 and M larger than everything: the sign of a row is
-    that of its M entry, if any. If M survives in the answer and the slice is not empty, there is no minimum.
+    that of its M entry, if any. If M survives in the answer, there is a direction that all solutions can go on
+    in, whatever the parameters, in which the objectives get less: no minimum, or no integer solution at all.
 
 Signs and splits
     The sign of C(p) is asked of the *context*, the parameters still possible: integer points seen so far
@@ -260,11 +261,15 @@ class _Search:
                 if not stuck:
                     return self._split(rows, context, unknown)
                 continue
-            self._check_bounded(rows, context)
+            if any(row[1] for row in rows[: self.n]):
+                if self.system.barren(context):
+                    return []
+                raise Unbounded(
+                    "the set has no lexicographic optimum: an optimised dimension is unbounded",
+                    hint="bound the dimension, or optimise over the others only",
+                )
             cut = next((i for i in range(self.n) if any(c % rows[i][0] for c in rows[i][self.base :])), None)
             if cut is None:
-                if any(row[1] for row in rows[: self.n]):
-                    return []
                 context.along = [context.lines]
                 found = [tuple([c // r[0] for c in r[self.base :]]) for r in rows[: self.n]]
                 return [(context, [self.system.value(i, found, context.n + 1) for i in range(self.n_wanted)])]
@@ -273,7 +278,7 @@ class _Search:
                 self.otherwise, pieces = None, ask()
                 if pieces is not None:
                     raise Answered(pieces)
-            if cuts % _PATIENCE == 0 and self.system.barren(context, ()):
+            if cuts % _PATIENCE == 0 and self.system.barren(context):
                 return []
             if not self._cut(rows, cut, context):
                 return []
@@ -368,24 +373,6 @@ class _Search:
             return True
         rows.append([den, 0, *fractions, *shift])
         return self._pivot(rows, len(rows) - 1)
-
-    def _check_bounded(self, rows: list[list[int]], context: Context) -> None:
-        """Raise `Unbounded` when an objective goes with M and its slice has an integer point."""
-        slices = []
-        n = self.system.n
-        for k, row in zip(self.system.lead, rows, strict=False):
-            if row[1]:
-                if not self.system.barren(context, slices):
-                    raise Unbounded(
-                        "the set has no lexicographic optimum: an optimised dimension is unbounded",
-                        hint="bound the dimension, or optimise over the others only",
-                    )
-                return
-            value = row[self.base :]
-            if any(c % row[0] for c in value):
-                return
-            const, *rest = (-c // row[0] for c in value)
-            slices.append((const, *[int(j == k) for j in range(1, n + 1)], *rest))
 
 
 def _merged(left: list, right: list, last: tuple[Row, Row]) -> list:

@@ -131,7 +131,7 @@ class System:
         coefficient; where that is 1, the form is this t. So i = N + 2 + 8k is told by k: at i <= M the form is an
         integer where k is none, and a cut of what comes after it, made first, would be a floor of floors.
         """
-        free = [j for j in range(1, self.n + 1) if any(f[j] for f in self.forms)]
+        free = list(range(1, self.n + 1))
         for i in range(self.n):
             while len(own := [j for j in free if self.forms[i][j]]) > 1:
                 k = min(own, key=lambda j: abs(self.forms[i][j]))
@@ -200,9 +200,8 @@ class System:
                 out = [x + form[k] * v for x, v in zip(out, value, strict=True)]
         return tuple(out)
 
-    def barren(self, context: Context, slices: Sequence[Row]) -> bool:
-        """Whether no parameters of the context have an integer solution (on the slices)."""
+    def barren(self, context: Context) -> bool:
+        """Whether no parameters of the context have an integer solution."""
         pad = (0,) * (context.n + 1 + self.n - len(self.forms[0]))
         ineqs = [(*r, *pad) for r in self.ineqs] + self._lifted(context.ineqs + context.bounds)
-        eqs = self._lifted(context.eqs) + list(slices)
-        return integer.is_empty(self.n + context.n, eqs, ineqs)
+        return integer.is_empty(self.n + context.n, self._lifted(context.eqs), ineqs)

@@ -69,6 +69,8 @@ class Backwards:
         solved = self._solved(eqs, list(ineqs))
         best = None if self.contradictory else strongest(solved)
         self.rows, self.contradictory = best or {}, best is None
+        if self.contradictory:
+            return
         for col in range(n_param + n_var, n_param, -1):
             self.eliminate(col)
         self._prune()

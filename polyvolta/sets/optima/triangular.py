@@ -23,6 +23,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import compress
 from math import gcd
+from typing import cast
 
 from ..engine import integer
 from ..engine.columns import defining_rows
@@ -123,12 +124,8 @@ def _wanted(system: Backwards, leaf: Piece) -> Piece:
     return Piece(leaf.divs, leaf.eqs, leaf.ineqs, tuple(values))
 
 
-def _without(row: Row, col: int) -> Row:
-    return (*row[:col], 0, *row[col + 1 :])
-
-
 def _placed(row: Row, n: int, leaf: Piece) -> Row:
-    """A row over (parameters, variables so far) as one over (parameters, divs)."""
+    """A row over (parameters, variables so far) as one over (parameters, divs); without what else it has."""
     out = [*row[: n + 1], *[0] * len(leaf.divs)]
     for c, value in zip(row[n + 1 :], leaf.values, strict=False):
         if c:
@@ -174,7 +171,7 @@ def _candidates(system: Backwards, leaf: Piece, col: int) -> tuple[Divs, list[Ro
         return leaf.divs, [_placed(rows[0], n, leaf)]
     divs, values = leaf.divs, []
     for bound in rows:
-        a, row = abs(bound[col]), _placed(_without(bound, col), n, leaf)
+        a, row = abs(bound[col]), _placed(bound, n, leaf)
         up = row if sign > 0 else negate(row)
         if a > 1:
             divs, up = _quotient(divs, n, (up[0] + (a - 1 if sign < 0 else 0), *up[1:]), a)
@@ -193,11 +190,9 @@ def _split(leaf: Piece, n: int, divs: Divs, values: list[Row], given: Sequence[R
     out = []
     for k, v in enumerate(values):
         gaps = [tuple((x - y) * -sign for x, y in zip(v, w, strict=True)) for w in values]
-        more = [(g[0] - (j < k), *g[1:]) for j, g in enumerate(gaps) if j != k]
-        more = [normal_ineq(r) for r in more]
-        if False in more:
-            continue
-        piece = _with(leaf, divs, v, (r for r in more if not isinstance(r, bool)))
+        more = [normal_ineq((g[0] - (j < k), *g[1:])) for j, g in enumerate(gaps) if j != k]
+        # none is True or False: of two values whose difference is a number `_undominated` keeps one
+        piece = _with(leaf, divs, v, cast("list[Row]", more))
         if not _empty_piece(piece, n, given):
             out.append(piece)
     if len(out) == 1:  # the others are never best

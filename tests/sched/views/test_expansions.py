@@ -61,6 +61,14 @@ def test_a_contraction_in_pieces_makes_bands_by_cases():
     assert found.to_map().is_equal(Map("[n] -> { S[i] -> [i - i mod 2] : 0 <= i - i mod 2 < n }"))
 
 
+def test_a_band_by_cases_above_a_contraction():
+    band = 'schedule: "[{ G[j] -> [(j)] : j < 3; G[j] -> [(10 - j)] : j >= 3 }]"'
+    found = parsed(f'{{ domain: "{LINE}", child: {{ {band}, child: {{ {PAIRS} }} }} }}')
+    assert found.to_map().is_equal(
+        Map("[n] -> { S[i] -> [floor(i/2)] : 0 <= i < 2n and i < 6; S[i] -> [10 - floor(i/2)] : 6 <= i < 2n }")
+    )
+
+
 def test_groups_that_an_extension_adds():
     found = parsed(f"""{{ domain: "[n] -> {{ U[c] : 0 <= c < n }}", child: {{
         schedule: "[{{ U[c] -> [(c)] }}]", child: {{ extension: "[n] -> {{ [c] -> G[c] : 0 <= c < n }}",

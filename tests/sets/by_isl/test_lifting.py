@@ -19,6 +19,7 @@ TEXTS = [
     "{ [i, i1] : floor((i + floor(i1/3))/2) mod 5 >= 2 and i1 mod 3 >= 1 }",
     "{ [i] : exists a, b: 3a <= i and i - 7 <= 2b + a and b > a and 5b < 2i }",
     "{ [i] : i > 3 or i mod 4 = 1 }",
+    "{ [i] : i mod 4 <= 1 and i mod 9 <= 3 and i mod 5 >= 2 }",
 ]
 
 
@@ -26,7 +27,7 @@ TEXTS = [
 def test_each_point_is_in_one_pair(text):
     some = isl.Set(text)
     lifted = some.lift()
-    assert lifted.space.out.name == "lifted"
+    assert lifted.space.out.name == "lifted" and isl.Set(str(lifted)).is_equal(lifted)
     pairs = lifted.unwrap()
     assert pairs.domain().is_equal(some) and pairs.is_single_valued() and pairs.range().space.out.name == "local"
     assert not lifted.involves_locals() or not some.lift().lift().is_empty()
@@ -34,6 +35,11 @@ def test_each_point_is_in_one_pair(text):
     there = plain.lift().unwrap()
     for point in product(range(-6, 14), repeat=len(plain.dims())):
         assert plain.contains(point) == (not there.intersect_domain(plain.fix(dict(enumerate(point)))).is_empty())
+
+
+def test_a_floor_that_two_pieces_have_is_one():
+    lifted = isl.Set("{ [i] : i mod 4 <= 1 and i mod 9 <= 3; [i] : i mod 9 <= 5 and i > 40 }").lift()
+    assert len(lifted.unwrap().range().dims()) == 2
 
 
 @pytest.mark.parametrize("text", ONE_WAY)

@@ -1,7 +1,9 @@
 """Whether a polynomial is negative anywhere, and where its greatest value is: by enumeration."""
 
+import random
 from itertools import product
 
+import numpy
 import pytest
 
 from polyvolta.sets import PwQPolynomial
@@ -129,3 +131,37 @@ def test_no_value_is_above_all_candidates(text, steps):
                 assert infinite or max(v for v, _ in here) >= max(at)
                 assert all(v <= max(at) for v, exact in here if exact)
             assert steps > 0 or infinite or not at
+
+
+def drawn(rng):
+    """Rows and a polynomial in i and j, as texts that Python reads, too."""
+    low, high = rng.choice(["0", "-n", "-2", "n - 5", "3"]), rng.choice(["n", "n + 2", "4", "2*n", "3*n - 1"])
+    tie = rng.choice(["", "j == 2*i - n", "2*j == i + 1", "i == n - 3*j", "j == n", "2*j == 3*i", "i + j == 2"])
+    rows = [f"i >= {low}", f"i <= {high}", *([tie] if tie else [])]
+    if not tie or rng.random() < 0.3:
+        rows.append(f"j >= {rng.choice(['0', '-i', '-3', 'i - 4'])}")
+        rows.append(f"j <= {rng.choice(['i', 'n', '2*i + 1', 'i + 40'])}")
+    powers = ["i", "j", "n", "i*j", "n*i", "n*j", "i**2", "j**2", "i**2*j", "j**3", "n*i*j"]
+    return rows, " + ".join(f"{rng.choice([1, -1, 2, -3])}*{p}" for p in rng.sample(powers, rng.randint(1, 3)))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_random_polynomials(seed):
+    """No value is above all candidates, and exact ones are values; every point is tried."""
+    rng, exact = random.Random(seed), 0
+    i, j = numpy.meshgrid(range(-25, 26), range(-60, 76))
+    for _ in range(6):
+        rows, value = drawn(rng)
+        text = f"[n] -> {{ [i, j] -> {value.replace('**', '^')} : {' and '.join(rows).replace('==', '=')} }}"
+        found = [c for where, p in PwQPolynomial(text).pieces for c in greatest(where, p)]
+        for n in range(-3, 7):
+            names = {"i": i, "j": j, "n": n}
+            inside = numpy.logical_and.reduce([eval(row, {}, names) for row in rows])
+            values = set((eval(value, {}, names) + 0 * i)[inside].tolist())
+            here = [(c.value.evaluate({"n": n}), c.exact) for c in found if not c.where.fix(n=n).is_empty()]
+            assert all(v in values for v, is_exact in here if is_exact), (text, n)
+            if any(str(v) == "infty" for v, _ in here):
+                continue
+            assert bool(here) == bool(values) and (not here or max(here)[0] >= max(values)), (text, n)
+            exact += len(here)
+    assert exact > 10

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import random
 from fractions import Fraction
 from itertools import product
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.linalg import matrix_rank
 
 from polyvolta.sets.budgets import budget
 from polyvolta.sets.engine import residues
@@ -229,6 +231,26 @@ def test_no_point_is_outside_of_what_residue_classes_span(system):
             for row in (*rows, beyond):
                 other.add_ineq(row)
             assert other.empty or _full(width, [*rows, beyond], other) is None
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_points_of_residue_classes_span_all_points(seed):
+    """Lines of points, some with ends: as many dimensions as all the points on them, which are listed."""
+    rng = random.Random(seed)
+    for _ in range(60):
+        bases = [tuple(rng.randint(-2, 2) for _ in range(3)) for _ in range(rng.randint(1, 3))]
+        steps = [tuple(rng.randint(-2, 2) for _ in range(3))] if rng.random() < 0.8 else []
+        rows = [(rng.randint(-3, 8), *[rng.randint(-2, 2) for _ in range(3)]) for _ in range(rng.randint(0, 3))]
+        rows = [r for r in rows if any(at((0, *r[1:]), step) for step in steps)]
+        lines = [[tuple(x + t * y for x, y in zip(b, s)) for t in range(-60, 61)] for b in bases for s in steps]
+        everything = {p for line in lines for p in line if holds((), rows, p)} if steps else set(bases)
+        found = list(residues.Residues(list(zip(*bases)), steps, len(bases)).spanning(rows))
+        assert everything.issuperset(found)
+        assert rank(found) == rank(everything)
+
+
+def rank(points):
+    return matrix_rank([(1, *p) for p in points]) if points else 0
 
 
 def test_an_empty_range_beside_a_huge_one_lists_nothing():

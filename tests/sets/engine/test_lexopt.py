@@ -9,6 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from polyvolta.sets.budgets import budget
+from polyvolta.sets.engine import lexopt
 from polyvolta.sets.engine.lexopt import Piece, lexmax, lexmin
 from polyvolta.sets.errors import BudgetExceeded, Unbounded
 from tests.sets.brute import examples
@@ -131,6 +132,29 @@ def test_no_minimum():
     with pytest.raises(Unbounded):
         lexmax(0, 2, (), ((0, 1, 0), (5, -1, 0), (0, 0, 1)))
     assert lexmin(0, 1, ((1, 2),), ()) == ()
+
+
+@pytest.mark.parametrize("first", [1, 3, 4])
+def test_no_minimum_where_the_least_real_number_has_no_solution(first):
+    """x >= 0 and first - x <= 4z <= 3 leave no z below x = first, and y has no end."""
+    rows = [(0, 1, 0, 0), (-first, 1, 0, 4), (3, 0, 0, -4)]
+    with pytest.raises(Unbounded):
+        lexmin(0, 3, (), rows)
+    assert lexmin(0, 3, (), [*rows, (first - 1, -1, 0, 0), (-1, 0, 0, 4)]) == ()
+    assert lexmin(0, 3, (), [*rows, (0, 0, 1, 0)]) == (Piece((), (), (), ((first,), (0,), (0,))),)
+
+
+@pytest.mark.parametrize(
+    "rows", [((0, -1, 3, 0), (0, -1, 0, 1)), ((0, 1, -3, -5), (1, -1, 3, 5), (0, 0, 1, 0), (0, 0, 0, 1))]
+)
+def test_a_caller_may_know_the_answer(rows, monkeypatch):
+    """It is asked once, after many cuts of a branch, here after one; where it knows nothing the search goes on."""
+    monkeypatch.setattr(lexopt, "_LONG", 1)
+    asked, right = [], lexmin(1, 2, (), rows)
+    assert lexmin(1, 2, (), rows, otherwise=lambda: asked.append(1)) == right and asked == [1]
+    with pytest.raises(lexopt.Answered) as found:
+        lexmin(1, 2, (), rows, otherwise=lambda: right)
+    assert found.value.pieces == right
 
 
 def test_without_variables_or_parameters():

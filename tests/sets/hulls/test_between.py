@@ -9,8 +9,7 @@ from polyvolta.sets import Map, Set
 from polyvolta.sets.conjuncts.conjunct import lifted
 from polyvolta.sets.conjuncts.frame import Frame, Member
 from polyvolta.sets.hulls import between
-
-SIDE = range(-4, 9)
+from tests.sets.hulls.polygons import SIDE, is_convex
 
 
 def drawn_piece(rng, strides):
@@ -30,35 +29,6 @@ def drawn_piece(rng, strides):
 
 def ends(in_a, in_b):
     return [(p, q) for p, q in product(in_a, in_b) if (p[0] - q[0]) % 2 == (p[1] - q[1]) % 2 == 0]
-
-
-def turn(a, b, c):
-    return (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0])
-
-
-def hull(points):
-    """The corners of some points, counterclockwise."""
-    corners = []
-    for way in (sorted(points), sorted(points, reverse=True)):
-        chain = []
-        for p in way:
-            while len(chain) > 1 and turn(chain[-2], chain[-1], p) <= 0:
-                chain.pop()
-            chain.append(p)
-        corners += chain[:-1]
-    return corners or list(points)
-
-
-def is_convex(points):
-    """Whether all integer points of the convex hull are among the points."""
-    corners = hull(points)
-    edges = list(zip(corners, corners[1:] + corners[:1], strict=True))
-    low, high = min(points), max(points)
-    return not any(
-        low[0] <= z[0] <= high[0] and all(turn(p, q, z) >= 0 for p, q in edges)
-        for z in product(SIDE, SIDE)
-        if z not in points and min(p[1] for p in points) <= z[1] <= max(p[1] for p in points)
-    )
 
 
 @pytest.mark.parametrize("strides", [False, True])
@@ -143,3 +113,15 @@ def test_parts_of_one_piece_have_nothing_between_them():
         for m, p in zip(frame.members, pair, strict=True):
             m.points += [lifted(frame.divs, x) for x in between.walked(p[0].parts[0][1][0])[0]]
         assert between.gap(*frame.members, between.strides(frame.members)) is None, (whole, d, e)
+
+
+@pytest.mark.parametrize(("along", "beside"), [((4, 6), (8, 8)), ((4, 4), (8, 4)), ((3, 1), (0, 2)), ((3, 5), (6, 8))])
+def test_two_rows_of_a_grid_are_one_piece(along, beside):
+    """Midway between points of both may lie a point of neither, which is none of the grid: equalities tie i and j."""
+    row = "exists q: i = {}q + {} and j = {}q + {}"
+    texts = [row.format(along[0], k * beside[0], along[1], k * beside[1]) for k in (0, 1)]
+    rows = Set(f"{{ [i, j] : {texts[0]}; [i, j] : {texts[1]} }}")
+    grid = rows.coalesce()
+    assert len(grid.pieces) == 1
+    points = {(along[0] * q + k * beside[0], along[1] * q + k * beside[1]) for q in range(-20, 20) for k in (0, 1)}
+    assert all(grid.contains(p) == (p in points) for p in product(range(-12, 13), repeat=2))

@@ -11,6 +11,7 @@ import pytest
 from polyvolta.sets import Set, budget
 from polyvolta.sets.hulls import boxes
 from polyvolta.sets.hulls import coalesce as coalescing
+from tests.sets.hulls.polygons import is_convex
 
 
 def text(rng, n_dims):
@@ -47,6 +48,65 @@ def test_two_boxes_are_one_or_have_a_point_of_neither_between(seed):
             assert both is None and not isl.Set.from_basic_set(theirs.convex_hull()).is_subset(theirs)
             seen["apart"] += 1
     assert min(seen.values()) > 30
+
+
+SIDES = [(0, 0), (0, 1), (0, 2), (1, 3), (0, 4), (2, 4), (3, 4), (4, 5)]
+RECTANGLES = list(product(SIDES, SIDES))
+
+
+def inside(rectangle):
+    return set(product(*[range(low, high + 1) for low, high in rectangle]))
+
+
+def test_two_rectangles_are_one_where_their_points_are_one():
+    """All pairs of a few: a union is said where the points of both are those of a rectangle, and nowhere else."""
+    for a, b in product(RECTANGLES, RECTANGLES):
+        points = inside(a) | inside(b)
+        around = tuple([(min(column), max(column)) for column in zip(*points, strict=True)])
+        assert boxes.union(a, b) == (around if inside(around) == points else None)
+
+
+def test_two_rectangles_are_apart_where_their_union_is_not_convex():
+    """Of rectangles of two numbers at least in each dimension intervals say all there is to say."""
+    seen = {True: 0, False: 0}
+    for a, b in combinations(RECTANGLES, 2):
+        convex = is_convex(inside(a) | inside(b))
+        seen[convex] += 1
+        if all(low < high for low, high in a + b):
+            assert boxes.apart(a, b) == boxes.apart(b, a) == (not convex)
+        else:
+            assert not (convex and (boxes.apart(a, b) or boxes.apart(b, a)))
+    assert min(seen.values()) > 500
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_no_rectangle_among_fixed_ones_holds_two_of_them(seed):
+    rng = random.Random(seed)
+    fixed = 0
+    for _ in range(60):
+        some = rng.sample(RECTANGLES, rng.choice([2, 3, 4]))
+        points = set().union(*map(inside, some))
+        assert not boxes.fixed([*some, None])
+        if boxes.fixed(some):
+            fixed += 1
+            for a, b in combinations(some, 2):
+                both = inside(a) | inside(b)
+                around = tuple([(min(column), max(column)) for column in zip(*both, strict=True)])
+                assert not inside(around) <= points
+    assert fixed > 10
+
+
+def test_what_is_no_box_stays_among_boxes_that_are_joined():
+    triangle, *rest = "[i, j] : 0 <= i <= j <= 5", "[i, j] : 7 <= i <= 8 and j = 0", "[i, j] : 9 <= i <= 11 and j = 0"
+    for texts in (triangle, *rest), (*rest, triangle), (rest[0], triangle, rest[1]):
+        pieces = Set(f"{{ {'; '.join(texts)} }}").parts[0][1]
+        found = boxes.joined(pieces)
+        assert sorted(map(str, map(boxes.of_conjunct, found))) == ["((7, 11), (0, 0))", "None"]
+        assert set(found) & set(pieces)
+
+
+def test_rows_without_a_point_are_no_box():
+    assert boxes.box(1, (), [(-3, 1), (2, -1)]) is None
 
 
 def test_two_layers_are_not_told_apart():

@@ -235,7 +235,6 @@ METHODS: tuple[tuple[str, str, Callable[..., Any]], ...] = (
     ("MultiFunction", "get_constant_multi_val", _constants),
     ("MultiFunction", "get_list", lambda self: ListOf(self.members)),
     ("MultiFunction", "is_cst", lambda self: all(lifted(f).num.is_cst() for f in self.members)),
-    ("MultiFunction", "isa_multi_aff", _is_of_one),
     ("MultiFunction", "as_multi_aff", as_multi_aff),
 )
 """Classes, isl's names, and the method."""
