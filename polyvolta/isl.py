@@ -31,6 +31,7 @@ from polyvolta.sets.budgets import metered
 from polyvolta.sets.by_isl.functions.multi_union import MultiUnionPwAff as MultiUnionPwAff
 from polyvolta.sets.by_isl.objects.lists import ELEMENTS, list_of
 from polyvolta.sets.by_isl.polynomials.placed import PlacedPolynomial
+from polyvolta.sets.errors import no_name
 from polyvolta.sets.values.named import Named
 from polyvolta.sets.values.shape import spaced
 from polyvolta.sets.values.unions import UnionMap as UnionMap
@@ -132,7 +133,11 @@ __all__ = [  # noqa: F822 (the names are there on first use)
     "schedule_node_type",
     "yaml_style",
 ]
-__all__ += ["stand_in", *_sets.__all__]
+_CLASSES = (  # of isl that are one class here, or have another name in `polyvolta.sets`
+    "BasicMap", "BasicSet", "Error", "MultiAff", "MultiUnionPwAff", "UnionMap", "UnionPwAff", "UnionPwMultiAff",
+    "UnionPwQPolynomial", "UnionPwQPolynomialFold", "UnionSet",
+)  # fmt: skip
+__all__ += ["format", "stand_in", *_sets.__all__, *_CLASSES, *(f"{name}List" for name in ELEMENTS)]
 
 
 _POLYNOMIALS = {
@@ -191,8 +196,10 @@ def __getattr__(name: str) -> object:
         value = getattr(import_module(f"polyvolta.sets.by_isl.polynomials.{home}"), own)
     elif name.endswith("List") and name.removesuffix("List") in ELEMENTS:
         value = list_of(name.removesuffix("List"), _reader(name.removesuffix("List")))
-    else:
-        return getattr(_sets, name)  # isl's classes that are one class here, and errors that say what is here
+    else:  # isl's classes that are one class here
+        value = getattr(_sets, name, None)
+        if value is None:
+            raise no_name(__name__, name, import_module("polyvolta.sets.text.of_isl").instead(name, __all__))
     globals()[name] = value
     return value
 

@@ -122,6 +122,10 @@ def test_a_missing_attribute_of_isl_says_what_is_here(text, name, here):
         (sets, "FixedBox", "what Set.box_hull and Map.box_hull give"),
         (sets, "BasicSetList", "a list of Python's"),
         (sets, "Sett", "has no attribute 'Sett'"),
+        (sets, "union_map", "did you mean UnionMap?"),
+        (by_isl, "union_set", "module 'polyvolta.isl' has no attribute 'union_set'; did you mean UnionSet?"),
+        (by_isl, "ast_build", "did you mean AstBuild?"),
+        (by_isl, "StrideInfo", "box_hull().stride"),
     ],
 )
 def test_so_do_functions_classes_and_the_module(owner, name, here):
@@ -156,6 +160,13 @@ def test_of_classes_for_schedules_the_package_says_what_is_here(name, here):
     assert str(missing.value).startswith(f"module 'polyvolta.sched' has no attribute {name!r}")
     assert here in str(missing.value) and missing.value.name == name
     assert (";" in str(missing.value)) == (name not in ("Qwerty", "_Band")) and not hasattr(sched, name)
+
+
+def test_a_star_brings_every_name_of_islpy_that_is_here():
+    """A program may say `from islpy import *`, and who types looks at `dir`."""
+    isl = pytest.importorskip("islpy")
+    here = {n for n in isl.__all__ if hasattr(by_isl, n)}
+    assert here >= {"BasicSet", "UnionMap", "IdList"} and here <= {*by_isl.__all__} <= {*dir(by_isl)}
 
 
 def test_every_class_of_isl_for_schedules_is_said():

@@ -30,7 +30,7 @@ from polyvolta.sched.errors import IllegalTransformation
 from polyvolta.sched.program.assuming import context_of
 from polyvolta.sched.structure.given import of_a_tree
 from polyvolta.sched.tree import Leaf, Path, Schedule
-from polyvolta.sets import Set
+from polyvolta.sets import Map, Set
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,13 +60,13 @@ class BandFlags(Record):
 
 @of_a_tree
 def violations(
-    schedule: Schedule, dependences: Iterable[Dependence] | None = None, context: Set | str | None = None
+    schedule: Schedule, dependences: Iterable[Dependence] | Map | None = None, context: Set | str | None = None
 ) -> Iterator[Violation]:
     """The dependences that a schedule does not respect, one pair of instances for each at each node.
 
     Parameters
     ----------
-    dependences : by default those that the schedule carries.
+    dependences : by default those that the schedule carries; a relation is of instances that must run before others.
     context : what is known of the parameters, a set without dimensions, or its text.
 
     Raises
@@ -149,7 +149,7 @@ def _hint(schedule: Schedule, found: Violation, doing: str) -> str:
 
 
 @of_a_tree
-def band_flags(schedule: Schedule, at: Path, dependences: Iterable[Dependence] | None = None) -> BandFlags:
+def band_flags(schedule: Schedule, at: Path, dependences: Iterable[Dependence] | Map | None = None) -> BandFlags:
     """What the dependences allow for the band at a path.
 
     Parameters

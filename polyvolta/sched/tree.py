@@ -295,12 +295,13 @@ class Schedule(Shown):
                 found.setdefault(node.name, at)
         return found
 
-    def with_dependences(self, given: Program | Iterable[Dependence] | None) -> Schedule:
+    def with_dependences(self, given: Program | Iterable[Dependence] | Map | None) -> Schedule:
         """The same tree, of which every transformation is checked against some dependences.
 
         Parameters
         ----------
-        given : a program, whose dependences are computed, or dependences; None for none known.
+        given : a program, whose dependences are computed, or dependences, or a relation of instances that must run
+            before others; None for none known.
 
         Raises
         ------
@@ -313,9 +314,11 @@ class Schedule(Shown):
         >>> tree = Schedule.parse(sums.schedule.to_isl())
         >>> tree.dependences, len(tree.with_dependences(sums).dependences)
         (None, 3)
+        >>> len(tree.with_dependences(Map("{ S[i] -> S[i + 1] }")).dependences)
+        1
         """
         from polyvolta.sched.dependence import dependences
-        from polyvolta.sched.dependence.model import fitting
+        from polyvolta.sched.dependence.given import fitting
         from polyvolta.sched.program import Program
 
         if given is None:

@@ -141,19 +141,11 @@ if not TYPE_CHECKING:  # checkers know the names, and that there are no others
     def __getattr__(name: str) -> object:
         known = _CLASSES_OF_ISL.get(name, name)
         if known not in _HOMES:
-            raise import_module(f"{__name__}.errors").no_name(__name__, name, _instead(name))
+            here = import_module(f"{__name__}.text.of_isl").instead(name, [*__all__, *_CLASSES_OF_ISL])
+            raise import_module(f"{__name__}.errors").no_name(__name__, name, here)
         value = getattr(import_module(f"{__name__}.{_HOMES[known]}"), known)
         globals()[name] = value  # the next look-up finds it here
         return value
-
-
-def _instead(name: str) -> str:
-    """What an error says of a name that is not here: what is here for isl's, or which was meant."""
-    if name.startswith("_"):
-        return ""
-    of_isl = import_module(f"{__name__}.text.of_isl")
-    near = of_isl.near_name(name, [*__all__, *_CLASSES_OF_ISL])
-    return of_isl.of_module(name) or (f"; did you mean {near}?" if near else "")
 
 
 def __dir__() -> list[str]:

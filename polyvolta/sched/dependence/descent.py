@@ -12,7 +12,8 @@ from typing import cast
 
 from polyvolta.display.shown import Shown
 from polyvolta.sched.by_cases import by_cases, parted_relation
-from polyvolta.sched.dependence.model import Dependence, fitting
+from polyvolta.sched.dependence.given import fitting
+from polyvolta.sched.dependence.model import Dependence
 from polyvolta.sched.dependence.order import Clock, clocks, parameters, preimage
 from polyvolta.sched.dependence.pairs import Pairs, Time, among
 from polyvolta.sched.errors import BadSchedule
@@ -34,7 +35,7 @@ from polyvolta.sched.tree import (
     Sequence,
     SetNode,
 )
-from polyvolta.sets import Aff, Set
+from polyvolta.sets import Aff, Map, Set
 from polyvolta.sets.conjuncts import conjunct as cj
 from polyvolta.sets.values.space import Space, Tuple
 
@@ -77,10 +78,8 @@ class Violation(Shown):
     def __str__(self) -> str:
         d = self.dependence
         where = ", ".join(f"{n} = {v}" for n, v in self.params)
-        return (
-            f"{self.source} must run before {self.sink} ({d.kind} dependence on {d.array}), but {self.why}"
-            + f" (for {where})" * bool(where)
-        )
+        of = f"{d.kind} dependence on {d.array}" if d.array else d.kind
+        return f"{self.source} must run before {self.sink} ({of}), but {self.why}" + f" (for {where})" * bool(where)
 
     def _html(self) -> str:
         from polyvolta.display.page import said
@@ -93,7 +92,7 @@ class Descent:
     """The way down one tree."""
 
     schedule: Schedule
-    dependences: Iterable[Dependence] | None
+    dependences: Iterable[Dependence] | Map | None
     context: Set | None
     params: tuple[str, ...] = ()
     iterators: dict[str, tuple[str, ...]] = field(default_factory=dict)

@@ -1,16 +1,13 @@
-"""What a dependence is, what dataflow is, how they read, and which dependences fit some statements."""
+"""What a dependence is, what dataflow is, and how they read."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
 from polyvolta.display.shown import Shown
 from polyvolta.display.text import filled, for_terminal
-from polyvolta.sched.errors import BadProgram
 from polyvolta.sets import Map
-from polyvolta.sets.errors import kind_of
 
 Kind = Literal["RAW", "WAR", "WAW", "validity", "proximity", "coincidence", "conditional validity", "condition"]
 
@@ -77,34 +74,6 @@ class Dependences(Shown, tuple[Dependence, ...]):
 
         rows = [(d.kind, d.array, Html(code(d.relation))) for d in self]
         return table(("kind", "array", "source → sink"), rows) if rows else said("no dependences")
-
-
-def fitting(dependences: Iterable[Dependence], iterators: Mapping[str, tuple[str, ...]]) -> list[Dependence]:
-    """The dependences between statements with these iterators; those of other statements are left out.
-
-    Raises
-    ------
-    BadProgram : what is given are no dependences, or a relation is not between instances of its source and its sink.
-    """
-    given = tuple(dependences) if isinstance(dependences, Iterable) else (dependences,)
-    if isinstance(dependences, Dependence) or not all(isinstance(d, Dependence) for d in given):
-        wrong = dependences
-        if isinstance(dependences, (list, tuple)):
-            wrong = next(d for d in given if not isinstance(d, Dependence))
-        raise BadProgram(
-            f"dependences are several objects Dependence, not {kind_of(wrong)}" + " alone" * (wrong is dependences),
-            hint="dependences(program) finds those of a program",
-        )
-    out = [d for d in given if d.source in iterators and d.sink in iterators]
-    for d in out:
-        for space, _ in d.relation.parts:
-            for side, name in ((space.inp, d.source), (space.out, d.sink)):
-                if side is None or (side.name or "") != name or len(side.dims) != len(iterators[name]):
-                    raise BadProgram(
-                        f"the dependence relates {side}, its statement is {name}[{', '.join(iterators[name])}]",
-                        where=str(d),
-                    )
-    return out
 
 
 FLOWS = ("must", "may", "must_no_source", "may_no_source")

@@ -92,7 +92,7 @@ def stated(columns: Columns, system: System, tidy: Callable[[Aff], Aff]) -> tupl
     """The rows of a system as conditions; of the bounds of one name the lower ones stand first."""
     eqs = [(negated(key), -const) if _innermost((key, const))[1] else (key, const) for key, const in system.eqs]
     values = [*[columns.aff(*row) for row in eqs], *[columns.aff(key, const) % d for key, const, d in system.mods]]
-    rows = [columns.aff(*row) for row in sorted(system.ineqs.items(), key=_innermost)]
+    rows = [columns.aff(*columns.bare(*row)) for row in sorted(system.ineqs.items(), key=_innermost)]
     return *[("eq", tidy(e)) for e in values], *[("ge", tidy(e)) for e in rows]
 
 

@@ -22,16 +22,11 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from functools import lru_cache
-from operator import add
 
+from polyvolta.sched.dependence.given import of_relation
 from polyvolta.sched.dependence.model import Dependence, Kind
 from polyvolta.sched.errors import BadProgram
-from polyvolta.sched.wrapped import labelled
 from polyvolta.sets import Map
-from polyvolta.sets.conjuncts import conjunct as cj
-from polyvolta.sets.conjuncts.conjunct import Conjunct
-from polyvolta.sets.conjuncts.implies import subtract
 from polyvolta.sets.errors import kind_of
 
 KINDS: dict[str, Kind] = {
@@ -82,16 +77,7 @@ class Constraints:
                 given = Map(given)
             if not isinstance(given, Map):
                 raise BadProgram(f"{name} is a Map, not {kind_of(given)}", where=repr(given))
-            given = labelled(_untagged(given, statements) if name.startswith("conditional") else given)
-            for space, conjuncts in given.parts:
-                pieces = conjuncts
-                if space.inp is not None and space.inp.key == space.out.key:
-                    pieces = tuple([p for c in conjuncts for p in _of_two(c, len(given.param_names), space.n_out)])
-                alone = len(given.parts) == 1 and pieces == conjuncts
-                relation = given if alone else Map._of(given.param_names, [(space, pieces)])
-                if relation.parts and relation.parts[0][1]:
-                    source = (space.inp.name if space.inp else None) or ""
-                    out.append(Dependence(kind, "", source, space.out.name or "", relation))
+            out += of_relation(kind, _untagged(given, statements) if name.startswith("conditional") else given)
         return out
 
 
@@ -104,37 +90,3 @@ def _untagged(given: Map, statements: Collection[str]) -> Map:
             every = Map.universe(space)
             out = out.subtract(every).union(given.intersect(every).zip().domain().unwrap())
     return out
-
-
-def _of_two(c: Conjunct, params: int, dims: int) -> tuple[Conjunct, ...]:
-    """What a conjunct over (parameters, source, sink) has of pairs of two instances, in disjoint pieces."""
-    if _apart(c, 1 + params, dims):
-        return (c,)
-    same = _same(params, dims)
-    return subtract(c, same) if cj.conjoin(c, same) is not None else (c,)
-
-
-def _apart(c: Conjunct, first: int, dims: int) -> bool:
-    """Whether plainly no pair is an instance and itself: a row is a constant where sink and source are the same, and
-    does not hold. So it is where the distance is constant."""
-    middle, end = first + dims, first + 2 * dims
-    for rows, equal in ((c.eqs, True), (c.ineqs, False)):
-        for row in rows:
-            if row[0] if equal else row[0] < 0:
-                source, sink = row[first:middle], row[middle:end]
-                if not any(map(add, source, sink)) and not any(row[1:first]) and not any(row[end:]):
-                    return True
-    return False
-
-
-@lru_cache(maxsize=64)
-def _same(params: int, dims: int) -> Conjunct:
-    """The pairs of an instance and itself."""
-    rows = []
-    for k in range(1 + params, 1 + params + dims):
-        row = [0] * (1 + params + 2 * dims)
-        row[k], row[k + dims] = 1, -1
-        rows.append(tuple(row))
-    found = cj.normalise(params + 2 * dims, (), rows, ())
-    assert found is not None, "homogeneous equations have the solution 0"
-    return found

@@ -22,7 +22,8 @@ from typing import get_args
 
 from polyvolta.sched.dependence import Accessing
 from polyvolta.sched.dependence import dependences as dependences_of
-from polyvolta.sched.dependence.model import Dependence, fitting
+from polyvolta.sched.dependence.given import fitting
+from polyvolta.sched.dependence.model import Dependence
 from polyvolta.sched.errors import BadProgram, BadSchedule, NoSchedule, says_keywords
 from polyvolta.sched.legality import violations
 from polyvolta.sched.nodes import Leaf, Node
@@ -238,7 +239,7 @@ def _respected(
         dependences = _constrained(program, given, iterators)
     elif dependences is None and not isinstance(program, Set):
         return tuple(dependences_of(program))
-    return tuple(fitting(dependences or (), iterators))
+    return tuple(fitting(() if dependences is None else dependences, iterators))
 
 
 def _verify(result: Schedule, builder: Builder) -> None:

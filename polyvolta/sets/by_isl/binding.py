@@ -85,9 +85,28 @@ def bind_domain_wrapped_domain(self: MultiPwAff, names: Set | MultiId | str) -> 
 
 
 def unbind_params(self: Set, names: Set | MultiId | str) -> Set:
-    """The points of these names, which have been parameters, for which a condition on parameters holds."""
+    """The points of these names, which have been parameters, for which a condition on parameters holds.
+
+    Raises
+    ------
+    SpaceMismatch : the set has points of a tuple of its own, which would be lost.
+    """
+    if any(space.dims or space.out.name is not None or space.out.inner is not None for space, _ in self.parts):
+        raise SpaceMismatch("unbind_params needs a set of parameters alone", where=str(self),
+                            hint="unbind_params_insert_domain keeps the points, as outputs")  # fmt: skip
     whole, dims = point(names)
-    return whole.intersect_params(self.params()).project_out_param(*dims)
+    return _unprimed(whole.intersect_params(self.params()).project_out_param(*dims), dims)
+
+
+def _unprimed(found: Any, names: tuple[str, ...]) -> Any:  # noqa: ANN401
+    """With the dimensions that came from `point` called as the parameters were, where nothing else is.
+
+    Those of several tuples keep their primes: names say nothing of the points.
+    """
+    if len(found.parts) != 1:
+        return found
+    taken = {*found.param_names, *found.space.dims}
+    return found.rename_dims({f"{n}'": n for n in names if n not in taken})
 
 
 def unbind_params_insert_domain(kind: str) -> Callable[[Any, Set | MultiId | str], Any]:
@@ -98,7 +117,7 @@ def unbind_params_insert_domain(kind: str) -> Callable[[Any, Set | MultiId | str
 
         outputs = self if kind == "Set" else self.as_map().range()
         whole, dims = point(names)
-        found = Map.from_domain_and_range(whole, outputs).project_out_param(*dims)
+        found = _unprimed(Map.from_domain_and_range(whole, outputs).project_out_param(*dims), dims)
         if kind == "Set":
             return found
         values = found.as_pw_multi_aff()

@@ -83,10 +83,13 @@ class RationalSet(United[Polyhedron]):
         def __getattr__(self, name: str) -> object:
             from ..values.set import Set
 
-            if not name.startswith("_") and hasattr(Set, name):
-                said = f"a RationalSet has no attribute {name!r}, but a Set has: s.integer_points().{name}"
-                raise AttributeError(said, name=name, obj=self)
-            return by_isl(self, name)
+            try:
+                return by_isl(self, name)
+            except AttributeError:
+                if name.startswith("_") or not hasattr(Set, name):
+                    raise
+            said = f"a RationalSet has no attribute {name!r}, but a Set has: s.integer_points().{name}"
+            raise AttributeError(said, name=name, obj=self)
 
     def __str__(self) -> str:
         from .show import show

@@ -83,10 +83,14 @@ NEAR = 0.75  # of the letters of both names, how many are the same in order; of 
 def near_name(name: str, known: Sequence[str]) -> str:
     """The known name that another one misspells; "" where none is near.
 
+    Upper case and underscores tell no names apart: isl's own Python calls a `UnionMap` `union_map`.
+
     >>> near_name("intersct", ["union", "intersect"]), near_name("LexMin", ["lexmin"]), near_name("fix", ["mix_in"])
     ('intersect', 'lexmin', '')
+    >>> near_name("union_map", ["UnionSet", "UnionMap"]), near_name("isEmpty", ["is_empty"])
+    ('UnionMap', 'is_empty')
     """
-    same = [n for n in known if n.lower() == name.lower()]
+    same = [n for n in known if n.replace("_", "").lower() == name.replace("_", "").lower()]
     return next(iter(same or get_close_matches(name, known, n=1, cutoff=NEAR)), "")
 
 
@@ -347,6 +351,18 @@ CLASSES = (
     ("Printer", "polyvolta.isl has it; str(x)"),
 )
 """isl's classes and the like that are none here: names, and what is here."""
+
+
+def instead(name: str, known: Sequence[str]) -> str:
+    """What an error says of a name that a module with these ones lacks: what is here for isl's, or which was meant.
+
+    >>> instead("union_map", ["UnionSet", "UnionMap"]), instead("_Set", ["Set"])
+    ('; did you mean UnionMap?', '')
+    """
+    if name.startswith("_"):
+        return ""
+    near = near_name(name, known)
+    return of_module(name) or (f"; did you mean {near}?" if near else "")
 
 
 def of_module(name: str) -> str:

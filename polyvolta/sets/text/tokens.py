@@ -14,12 +14,13 @@ from difflib import get_close_matches
 from ..errors import SetSyntaxError, nearest
 from ..values.named import Named
 
-TOKEN = re.compile(r"\d+|[A-Za-z_][A-Za-z0-9_.']*|<<=|>>=|<<|>>|->|<=|>=|!=|<>|==|//|&&|\|\||=>|\S")
+TOKEN = re.compile(r"\d+|[A-Za-z_][A-Za-z0-9_.']*|<<=|>>=|<<|>>|->|<=|>=|!=|<>|==|//|/\\|\\/|&&|\|\||=>|\S")
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.']*")
 _NAMES = re.compile(rf"{NAME.pattern}(?: {NAME.pattern})*")
 COMMENT = re.compile(r"#[^\n]*")
 SPELLINGS = {
-    "∧": "and", "&&": "and", "&": "and", "∨": "or", "||": "or", "|": "or", "¬": "not", "!": "not", "∃": "exists",
+    "∧": "and", "&&": "and", "&": "and", "/\\": "and", "¬": "not",
+    "∨": "or", "||": "or", "|": "or", "\\/": "or", "!": "not", "∃": "exists",
     "→": "->", "≤": "<=", "≥": ">=", "≠": "!=", "<>": "!=", "==": "=", "%": "mod", "=>": "implies", "⇒": "implies",
     "True": "true", "False": "false", "AND": "and", "OR": "or", "NOT": "not", "EXISTS": "exists",
     "TRUE": "true", "FALSE": "false", "And": "and", "Or": "or", "Not": "not", "Exists": "exists",

@@ -9,6 +9,7 @@ from hypothesis import given
 from polyvolta.sched.dependence import Dependence
 from polyvolta.sched.errors import BadPath, BadProgram, IllegalTransformation
 from polyvolta.sched.legality import band_flags, check, violations
+from polyvolta.sched.passes import interchange
 from polyvolta.sched.tree import Band, Domain, Extension, Filter, Leaf, Member, Schedule, Sequence, SetNode
 from polyvolta.sets import Map, Set, aff, var
 from tests.sched.dependence.draw import programs
@@ -32,6 +33,33 @@ def test_violations_are_those_that_enumeration_finds(drawn):
     for ways, d in product(drawn.ways, drawn.dependences):  # and none is missing
         wrong = [(x, y) for x, y in between(d.relation, ways) if not ways.before(x, y)]
         assert not wrong or any(v.dependence is d for v in found), wrong
+
+
+@given(programs())
+@examples(60)
+def test_a_relation_is_of_instances_that_must_run_before_others(drawn):
+    """The same pairs as one relation; what an instance must run before itself is left out."""
+    every = Map("{ S[i] -> S[i] : false }")
+    for d in drawn.dependences:
+        every = every.union(d.relation)
+    found = list(violations(drawn.schedule, every))
+    for ways, d in product(drawn.ways, drawn.dependences):
+        wrong = [(x, y) for x, y in between(d.relation, ways) if x != y and not ways.before(x, y)]
+        assert not wrong or any((v.dependence.source, v.dependence.sink) == (d.source, d.sink) for v in found), wrong
+    for v in found:
+        ways = Ways(drawn.schedule, dict(v.params))
+        x, y = instance(v.source), instance(v.sink)
+        assert x != y and not ways.before(x, y) and v.dependence.kind == "validity"
+        assert any((x, y) in between(d.relation, ways) for d in drawn.dependences)
+
+
+def test_a_transformation_is_checked_against_a_relation():
+    band = '{ schedule: "[{ S[i, j] -> [i] }, { S[i, j] -> [j] }]" }'
+    tree = Schedule.parse(f'{{ domain: "[N] -> {{ S[i, j] : 0 <= i, j < N }}", child: {band} }}').with_dependences(
+        Map("{ S[i, j] -> S[i + 1, j - 1]; S[i, j] -> S[i, j] }")
+    )
+    with pytest.raises(IllegalTransformation, match=r"S\[0, 1\] must run before S\[1, 0\] \(validity\), but"):
+        interchange(tree, (0,), ["j", "i"])
 
 
 @given(programs(rich=False))

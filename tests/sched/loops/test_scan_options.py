@@ -403,3 +403,15 @@ def test_what_is_said_of_values_that_do_not_run_from_0_to_one_bound(domain, orde
     assert said in error.value.hint
     assert ("shift" in error.value.hint) == ("order" in helps and order == "i")
     assert scan(mapped(helps.pop("order", order)), **helps).extents["t"]
+
+
+def test_what_bounds_a_floor_alone_is_asked_without_it():
+    """The rest behind isolated tiles of scaled loops: 4*floor(N/4) >= 0 is N >= 0, and then N % 4 is a remainder."""
+    options = "[N] -> { isolate[[] -> [a]] : 0 <= a and a + 3 < N }"
+    inner = '{ schedule: "[{ S[i] -> [(i mod 4)] }]" }'
+    outer = f'{{ schedule: "[{{ S[i] -> [(4*floor(i/4))] }}]", options: "{options}", child: {inner} }}'
+    loops = scan(Schedule.parse(f'{{ domain: "[N] -> {{ S[i] : 0 <= i < N }}", child: {outer} }}'))
+    _, rest = to_c(loops, macros=False).split("if", 1)
+    assert rest == " (N >= 0)\n  for (int c1 = 0; c1 < N % 4; c1 += 1)\n    S(c1 + 4 * (N / 4));"
+    for n in range(-9, 10):
+        assert sorted(run(loops, N=n)) == [("S", (i,)) for i in range(n)]

@@ -53,6 +53,21 @@ def test_functions_of_parameters_with_inputs_of_these_names():
     assert s.unbind_params_insert_domain("{ A[N] }").is_equal(Map("[M] -> { A[N] -> T[i] : M < i < N }"))
 
 
+def test_dimensions_are_called_as_the_parameters_were():
+    assert str(Set("[N] -> { : N > 3 }").unbind_params("{ B[N] }")) == "{ B[N] : N >= 4 }"
+    s = Set("[N] -> { A[i] : i < N; C[i] }")
+    assert str(s.only("A").unbind_params_insert_domain("{ B[N] }")) == "{ B[N] -> A[i] : i < N }"
+    assert s.unbind_params_insert_domain("{ B[N] }").is_equal(Map("{ B[N] -> A[i] : i < N; B[N] -> C[i] }"))
+    own = Set("[M] -> { A[N] : M < N }").unbind_params_insert_domain("{ B[N] }")
+    assert own.is_equal(Map("[M] -> { B[N] -> A[i] : M < i }"))
+
+
+@pytest.mark.parametrize("text", ["[N] -> { A[i] : i < N }", "[N] -> { A[] : 0 < N }", "[N] -> { [i] : i < N; B[] }"])
+def test_points_are_not_lost_where_parameters_become_dimensions(text):
+    with pytest.raises(SpaceMismatch, match="unbind_params needs a set of parameters alone"):
+        Set(text).unbind_params("{ B[N] }")
+
+
 def test_what_is_no_tuple():
     for wrong in (None, 3, ["M", "N"], Set("{ A[i]; B[j] }")):
         with pytest.raises(SpaceMismatch, match="dimensions are bound to a tuple's names"):

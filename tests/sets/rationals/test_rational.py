@@ -26,6 +26,7 @@ from polyvolta.sets import (
     Unbounded,
     UnknownName,
     budget,
+    dim_type,
 )
 from tests.sets.brute import examples
 
@@ -306,6 +307,28 @@ def test_what_a_set_has_is_named():
     with pytest.raises(AttributeError, match="a RationalSet has no attribute 'cout'$"):
         s.cout  # noqa: B018
     assert RationalSet.read_from_str("{ rat: [i] }") == s
+
+
+@pytest.mark.parametrize(
+    "text", ["[N] -> { rat: S[i, j] : 2i <= 9 and j <= N; rat: S[i, j] : i = 20 }", "{ rat: [i] : 2i = 1 }"]
+)
+def test_its_dimensions_and_pieces_are_asked_for_as_isls(text):
+    """The methods that a program asks rows of coefficients with, whose values are isl's."""
+    isl = pytest.importorskip("islpy")
+    ours, other = RationalSet(text), isl.Set(text)
+    for kind in ("param", "set", "in_"):
+        assert ours.dim(getattr(dim_type, kind)) == other.dim(getattr(isl.dim_type, kind)), kind
+    for kind in ("param", "set"):
+        mine, its = getattr(dim_type, kind), getattr(isl.dim_type, kind)
+        names = other.get_var_names(its)
+        assert ours.get_var_names(mine) == names
+        assert [ours.get_dim_name(mine, k) for k in range(len(names))] == names
+        for n in (*names, "q"):
+            assert ours.find_dim_by_name(mine, n) == other.find_dim_by_name(its, n)
+    for name in ("n_dim", "tuple_dim", "n_param", "get_tuple_name", "has_tuple_name", "n_basic_set"):
+        assert getattr(ours, name)() == getattr(other, name)(), name
+    assert list(ours.get_var_dict()) == list(other.get_var_dict()) and ours.get_space() == ours.space
+    assert RationalSet(ours.to_str()) == ours and ours.get_basic_sets() == list(ours.pieces)
 
 
 def test_an_operation_has_a_budget():

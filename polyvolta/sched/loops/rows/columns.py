@@ -101,6 +101,23 @@ class Columns:
         low = plus(1, key, -den, ((col, 1),))
         return (low, const), (tuple([(c, -v) for c, v in low]), den - 1 - const)
 
+    def bare(self, key: Key, const: int) -> Row:
+        """The row `>= 0`, without its floor where it bounds a floor alone: floor(e/d) >= m where e >= d*m.
+
+        >>> columns = Columns(["N"])
+        >>> row = columns.floor(4, ((columns.name("N"), 1),), 3)
+        >>> [columns.aff(*columns.bare(((row, v),), 5)) for v in (1, -2)]  # floor((N + 3)/4) >= -5, and <= 5/2
+        [Aff('N + 23'), Aff('8 - N')]
+        """
+        while len(key) == 1 and key[0][0] in self.floors:
+            ((col, v),) = key
+            den, inner, c = self.floors[col]
+            if v > 0:  # at least -(const // v)
+                key, const = inner, c + den * (const // v)
+            else:  # at most const // -v
+                key, const = negated(inner), den * (const // -v + 1) - 1 - c
+        return key, const
+
     def without_mods(self, system: System) -> System:
         """The system with its congruences as equalities with floors."""
         out = system.copy()

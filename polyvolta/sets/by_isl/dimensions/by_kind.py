@@ -37,7 +37,9 @@ def dim(self: Any, kind: Any) -> int:  # noqa: ANN401
 
 
 def _of_set(value: Any) -> bool:  # noqa: ANN401
-    return value.inp is None if isinstance(value, Space) else getattr(value, "_is_map", None) is False
+    if isinstance(value, Space):
+        return value.inp is None
+    return getattr(value, "_is_map", None) is False or getattr(value, "_rational", False)
 
 
 def get_dim_name(self: Any, kind: Any, pos: int) -> str:  # noqa: ANN401
@@ -242,11 +244,11 @@ def _ends(line: Set, name: str, end: str) -> bool:
 
 
 METHODS: tuple[tuple[str, str, Callable[..., Any]], ...] = (
-    ("Set Map MultiPwAff Space Multi", "dim", dim),
-    ("Set Map PwAff MultiPwAff Space", "get_dim_name", get_dim_name),
-    ("Set Map PwAff MultiPwAff Space Multi Point", "get_var_names get_var_names_not_none", get_var_names),
-    ("Set Map PwAff MultiPwAff Space Multi Point", "get_var_dict", get_var_dict),
-    ("Set Map PwAff MultiPwAff Space Multi", "find_dim_by_name", find_dim_by_name),
+    ("Set RationalSet Map MultiPwAff Space Multi", "dim", dim),
+    ("Set RationalSet Map PwAff MultiPwAff Space", "get_dim_name", get_dim_name),
+    ("Set RationalSet Map PwAff MultiPwAff Space Multi Point", "get_var_names get_var_names_not_none", get_var_names),
+    ("Set RationalSet Map PwAff MultiPwAff Space Multi Point", "get_var_dict", get_var_dict),
+    ("Set RationalSet Map PwAff MultiPwAff Space Multi", "find_dim_by_name", find_dim_by_name),
     ("Set Map", "set_dim_name set_dim_id", set_dim_name),
     ("Set Map", "project_out_except", project_out_except),
     ("Set", "eliminate_except", eliminate_except),
@@ -267,10 +269,10 @@ METHODS: tuple[tuple[str, str, Callable[..., Any]], ...] = (
         for end in ("lower", "upper")
         for word, of in (("", all), ("_any", any))
     ),
-    ("Set", "n_dim tuple_dim", lambda self: len(self.space.out.dims)),
+    ("Set RationalSet", "n_dim tuple_dim", lambda self: len(self.space.out.dims)),
     ("Map", "domain_tuple_dim", lambda self: self.space.n_in),
     ("Map", "range_tuple_dim", lambda self: self.space.n_out),
-    ("Set", "n_param", lambda self: len(self.param_names)),
+    ("Set RationalSet", "n_param", lambda self: len(self.param_names)),
     ("PwAff MultiPwAff", "set_dim_name", by_graph("set_dim_name")),
     ("PwAff", "add_dims", by_graph("add_dims")),
     ("PwAff MultiPwAff", "insert_dims", by_graph("insert_dims")),
