@@ -7,7 +7,7 @@ from fractions import Fraction
 from math import lcm
 from typing import Any
 
-from ...errors import EmptySet, SpaceMismatch, Unbounded
+from ...errors import SpaceMismatch
 from ...functions.members import MultiFunction
 from ...functions.rational import RationalPwAff, lifted
 from ...values import kinds
@@ -17,7 +17,6 @@ from ...values.set import Set
 from ...values.space import Space
 from ..objects.context import DEFAULT_CONTEXT
 from ..objects.lists import ListOf
-from ..objects.values import Val
 from ..objects.vectors import MultiVal
 from ..relations import itself
 from .methods import every_piece, foreach_piece, narrowed
@@ -196,22 +195,6 @@ def as_multi_aff(self: MultiFunction) -> Any:  # noqa: ANN401
     return narrowed(self)
 
 
-def _extremes(name: str) -> Callable[[MultiFunction], MultiVal]:
-    def extreme(f: RationalPwAff) -> Any:  # noqa: ANN401
-        try:
-            return getattr(f, name)()
-        except Unbounded:
-            return Val.infty() if name == "max_val" else Val.neginfty()
-        except EmptySet:
-            return Val.nan()
-
-    def method(self: MultiFunction) -> MultiVal:
-        return MultiVal([extreme(lifted(f)) for f in self.members], Space(None, self.space.out))
-
-    method.__doc__ = f"The `{name}` of each function, infinite where there is none, and NaN of no inputs."
-    return method
-
-
 def _context(self: object) -> object:
     return DEFAULT_CONTEXT
 
@@ -253,7 +236,5 @@ METHODS: tuple[tuple[str, str, Callable[..., Any]], ...] = (
     ("MultiFunction", "is_cst", lambda self: all(lifted(f).num.is_cst() for f in self.members)),
     ("MultiFunction", "isa_multi_aff", _is_of_one),
     ("MultiFunction", "as_multi_aff", as_multi_aff),
-    ("MultiFunction", "min_multi_val", _extremes("min_val")),
-    ("MultiFunction", "max_multi_val", _extremes("max_val")),
 )
 """Classes, isl's names, and the method."""
