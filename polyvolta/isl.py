@@ -133,6 +133,17 @@ __all__ = [  # noqa: F822 (the names are there on first use)
     "yaml_style",
 ]
 __all__ += ["stand_in", *_sets.__all__]
+# what islpy has besides, for programs that say `from islpy import *`
+# fmt: off
+__all__ += [
+    "AffList", "AstExprList", "AstNodeList", "BasicMap", "BasicMapList", "BasicSet", "BasicSetList",  # noqa: F405, F822
+    "ConstraintList", "Error", "IdList", "MapList", "MultiAff", "MultiUnionPwAff", "PwAffList",  # noqa: F405, F822
+    "PwMultiAffList", "PwQPolynomialFoldList", "PwQPolynomialList", "QPolynomialList", "SetList",  # noqa: F405, F822
+    "UnionMap", "UnionMapList", "UnionPwAff", "UnionPwAffList", "UnionPwMultiAff",  # noqa: F405, F822
+    "UnionPwMultiAffList", "UnionPwQPolynomial", "UnionPwQPolynomialFold", "UnionSet",  # noqa: F405, F822
+    "UnionSetList", "ValList", "format",  # noqa: F405, F822
+]
+# fmt: on
 
 
 _POLYNOMIALS = {
@@ -148,8 +159,9 @@ def stand_in() -> None:
     """Put this module in islpy's place: what says `import islpy` from now on gets it, other packages among them.
 
     Then `==` of two values asks `is_equal`, as islpy's does, and `if value:` whether it is not None, everywhere in the
-    process; the hash stays that of how a value is written. A prime that is a name's own, as in
-    `{ [i'] -> [j] }`, stays with it; of a text nothing is read after the last brace.
+    process; the hash stays that of how a value is written. The `__class__` of a function of integers is that of this
+    module. A prime that is a name's own, as in `{ [i'] -> [j] }`, stays with it; of a text nothing is read after the
+    last brace.
 
     Raises
     ------
@@ -165,6 +177,7 @@ def stand_in() -> None:
     sys.modules.update({"islpy": sys.modules[__name__], "islpy._isl": sys.modules[__name__], "islpy.version": version})
     globals().update(version=version)
     Named.as_islpy = True
+    Named.shown.update({_sets.PwAff: PwAff, _sets.MultiPwAff: MultiPwAff})
     spaced.cache_clear()  # what tells names apart is another mark now
 
 

@@ -182,13 +182,6 @@ def is_quotient_of_one(self: RationalPwAff) -> bool:
     return len(self.pieces) == 1 and is_universe(self.domain())
 
 
-def involves_param(self: Any, *names: Any) -> bool:  # noqa: ANN401
-    """Whether a parameter is mentioned, or one of several, where it has values or is NaN."""
-    if isinstance(self, MultiFunction):
-        return any(f.involves_param_id(*names) for f in self)
-    return self.num.involves_param_id(*names) or PwAff.on(self.nan, 0).involves_param_id(*names)
-
-
 # ---- names and dimensions, as of functions of integers
 
 
@@ -358,9 +351,6 @@ METHODS: tuple[tuple[str, str, Callable[..., Any]], ...] = (
     ("MultiFunction", "bind", lambda self, names: bind_range(self.as_map(), names)),
     ("MultiFunction", "max_multi_val", extremes("max")),
     ("MultiFunction", "min_multi_val", extremes("min")),
-    ("MultiFunction", "isa_multi_aff", lambda self: all(f.isa_aff() for f in self)),
-    ("MultiFunction", "involves_param_id involves_param_id_list", involves_param),
-    ("RationalPwAff", "involves_param_id", involves_param),
     ("MultiFunction", "dim", lambda self, kind: by_kind.dim(self, kind)),
 )
 """Classes, isl's names, and the method."""
