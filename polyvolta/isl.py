@@ -153,8 +153,9 @@ def stand_in() -> None:
     """Put this module in islpy's place: what says `import islpy` from now on gets it, other packages among them.
 
     Then `==` of two values asks `is_equal`, as islpy's does, and `if value:` whether it is not None, everywhere in the
-    process; the hash stays that of how a value is written. A prime that is a name's own, as in
-    `{ [i'] -> [j] }`, stays with it; of a text nothing is read after the last brace.
+    process; the hash stays that of how a value is written. The `__class__` of a function of integers is that of this
+    module. A prime that is a name's own, as in `{ [i'] -> [j] }`, stays with it; of a text nothing is read after the
+    last brace.
 
     Raises
     ------
@@ -170,6 +171,7 @@ def stand_in() -> None:
     sys.modules.update({"islpy": sys.modules[__name__], "islpy._isl": sys.modules[__name__], "islpy.version": version})
     globals().update(version=version)
     Named.as_islpy = True
+    Named.shown.update({_sets.PwAff: PwAff, _sets.MultiPwAff: MultiPwAff})
     spaced.cache_clear()  # what tells names apart is another mark now
 
 

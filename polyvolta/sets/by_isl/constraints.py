@@ -212,6 +212,8 @@ def add_constraints(self: Relation, some: Iterable[Constraint]) -> Any:  # noqa:
 def get_constraints(self: Relation) -> list[Constraint]:
     """The constraints of its one piece, floors for isl's divs; of no points the one that no point meets, 1 = 0.
 
+    An equality has isl's sign: of floors, then outputs, inputs and parameters, the coefficient of the last is positive.
+
     Raises
     ------
     SpaceMismatch : there are several pieces, each with constraints of its own.
@@ -226,7 +228,7 @@ def get_constraints(self: Relation) -> list[Constraint]:
     names = (*found.param_names, *space.dims)
     columns = _columns(pieces[0], names)
     eqs, ineqs = _without_floors(pieces[0], 1 + len(names))
-    rows = [*((True, r) for r in eqs), *((False, r) for r in ineqs)]
+    rows = [*((True, _unsigned(r[::-1])[::-1]) for r in eqs), *((False, r) for r in ineqs)]
     return [Constraint(_expression(r, columns), equal, space, found.param_names) for equal, r in rows]
 
 
@@ -263,7 +265,7 @@ def _without_floors(c: Conjunct, first: int) -> tuple[list[Row], list[Row]]:
 
 
 def _unsigned(e: Sequence[int]) -> Row:
-    """An equality as it is written with its first number positive."""
+    """An equality as it is written with its first number that is not 0 positive."""
     return tuple(-v for v in e) if next((v for v in e if v), 0) < 0 else tuple(e)
 
 

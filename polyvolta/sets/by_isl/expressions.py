@@ -120,9 +120,14 @@ def zero_on_domain(space: Any) -> Any:  # noqa: ANN401
     return on_space(space, Aff((), 0))
 
 
-def val_on_domain(space: Any, value: int) -> Any:  # noqa: ANN401
-    """The function that is a number on a space, or on the points of a set."""
-    return _on_points(space, Aff((), _integer(value)))
+def val_on_domain(space: Any, value: Any) -> Any:  # noqa: ANN401
+    """The function that is a number, which may be a fraction or NaN, on a space, or on the points of a set."""
+    from ..functions.rational import lifted
+
+    number = whole(value)
+    if number is None:
+        return lifted(_on_points(space, Aff((), 0))) + value
+    return _on_points(space, Aff((), number))
 
 
 def var_on_domain(space: Any, kind: Any, pos: int) -> Any:  # noqa: ANN401

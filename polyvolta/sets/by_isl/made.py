@@ -15,13 +15,12 @@ from ..errors import NotSupported, SpaceMismatch
 from ..values import kinds
 from ..values.aff import var
 from ..values.shape import spaced
-from ..values.space import Space
+from ..values.space import Space, whole
 from .objects.spaces import every
 from .objects.values import Point, integer
-from .relations import in_tuple, same, spaces
+from .relations import same, spaces
 
 if TYPE_CHECKING:
-    from ..functions.multi_pwaff import MultiPwAff
     from ..functions.pwaff import PwAff
     from ..values.map import Map
     from ..values.relation import Relation
@@ -293,11 +292,13 @@ def _furthest(self: Set, other: Set, pos: int) -> Any:  # noqa: ANN401
 # ---- functions on a set
 
 
-def number_on_domain(self: Set, number: int) -> PwAff:
-    """The function of the points of a set whose value is a number."""
+def number_on_domain(self: Set, number: Any) -> Any:  # noqa: ANN401
+    """The function of the points of a set whose value is a number, a fraction or NaN, too."""
     from ..functions.pwaff import PwAff
+    from ..functions.rational import lifted
 
-    return PwAff.on(self, integer(number))
+    value = whole(number)
+    return PwAff.on(self, value) if value is not None else lifted(PwAff.on(self, 0)) + number
 
 
 def param_on_domain(self: Set, name: str) -> PwAff:
@@ -307,10 +308,9 @@ def param_on_domain(self: Set, name: str) -> PwAff:
     return PwAff.on(self.align_params([*self.param_names, str(name)]), var(str(name)))
 
 
-def numbers_on_domain(self: Set, numbers: MultiVal) -> MultiPwAff:
-    """The function of the points of a set whose values are some numbers."""
-    from ..functions.multi_pwaff import MultiPwAff
-    from ..functions.pwaff import PwAff
+def numbers_on_domain(self: Set, numbers: MultiVal) -> Any:  # noqa: ANN401
+    """The function of the points of a set whose values are some numbers; see `number_on_domain`."""
+    from ..functions.members import MultiFunction
 
     if not len(numbers):
         from ..values.map import Map
@@ -318,7 +318,9 @@ def numbers_on_domain(self: Set, numbers: MultiVal) -> MultiPwAff:
         point: Any = every(numbers.space)
         graph = Map.from_domain_and_range(self, point)
         return graph.as_pw_multi_aff()  # type: ignore[attr-defined]
-    return in_tuple(MultiPwAff.of(*(PwAff.on(self, integer(v)) for v in numbers)), numbers.space.out)
+    space = spaced(self.space.out, numbers.space.out, self.param_names)
+    found = MultiFunction.of(space, [number_on_domain(self, v) for v in numbers])
+    return found.align_params([*found.param_names, *(numbers.space.param_names or ())])
 
 
 METHODS: tuple[tuple[str, str, Callable[..., Any]], ...] = (

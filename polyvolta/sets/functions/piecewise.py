@@ -26,7 +26,7 @@ from ..conjuncts.project import with_known_divs
 from ..errors import OutsideDomain, SpaceMismatch, UnknownName, kind_of, nearest
 from ..operations.algebra import conjoin_all
 from ..values.aff import Aff, var
-from ..values.named import Named, OverParams, by_isl, listed, update_persistent_hash
+from ..values.named import Named, OverParams, Shown, by_isl, listed, update_persistent_hash
 from ..values.shape import need_set
 from ..values.space import PARAMS, Space, Tuple, distinct, renamed
 from .cells import Cell, Piece, Values, agree, apart, atoms_of, disjoint, holds, knives, refined, where, without
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 
 @metered_class
-class Piecewise(metaclass=Named):
+class Piecewise(Shown, metaclass=Named):
     """A piecewise quasi-affine function; immutable."""
 
     __slots__ = ("_cells", "folded", "param_names", "space")

@@ -419,7 +419,7 @@ def _difference(self: Map) -> list[tuple[Space, tuple, Tuple]]:
                 hint="rename_domain or rename_range gives them one",
             )
         target = space.out if space.source.key == space.out.key else flat(space.out)
-        found.append((space, cs, renamed(target, (f"d{d}" for d in range(n)))))
+        found.append((space, cs, target))
     return found
 
 
@@ -427,7 +427,8 @@ def deltas(self: Map) -> Set:
     """{ y - x } over all pairs x -> y; exact, m projections.
 
     The tuple, with its name and those inside, stays where both sides have it, as in isl; else the differences are in an
-    anonymous one. Of several pairs of tuples only those of two equal ones have differences.
+    anonymous one. Of several pairs of tuples only those of two equal ones have differences. Dimensions are called as
+    the inputs are, as in isl.
 
     >>> from polyvolta.sets import Map
     >>> print(Map("{ S[i, j] -> S[i + 1, j - 2] }").deltas())
@@ -441,14 +442,15 @@ def deltas(self: Map) -> Set:
 
     n_par = len(self.param_names)
     parts = []
-    for _, cs, out in _difference(self):
+    for space, cs, out in _difference(self):
+        out = renamed(out, space.source.dims)
         done = (pj.differences(c, n_par) for c in cs)
         parts.append((spaced(None, out, self.param_names), tuple(c for c in done if c is not None)))
     return Set._of(self.param_names, parts)
 
 
 def deltas_map(self: Map) -> Map:
-    """{ [x -> y] -> y - x } over all pairs; linear. See `deltas`.
+    """{ [x -> y] -> y - x } over all pairs; linear. See `deltas`; differences are called as outputs are.
 
     >>> from polyvolta.sets import Map
     >>> print(Map("{ S[i] -> S[i + 3] }").deltas_map())

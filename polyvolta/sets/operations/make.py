@@ -103,11 +103,17 @@ def empty(cls: type[R], space: SpaceLike) -> R:
 def identity(cls: type[Map], space: SpaceLike) -> Map:
     """Every point of a space with itself; see `universe`.
 
+    Of a map's space, as isl's is, each point is with that of the other tuple that has the same numbers.
+
     >>> from polyvolta.sets import Map
     >>> print(Map.identity("S[i, j]"))
     { S[i, j] -> S[i, j] }
     """
-    return everything(space).identity()
+    if not isinstance(space, Space) or space.inp is None or space.n_in != space.n_out:
+        return everything(space).identity()
+    found = everything(Space(None, space.inp, space.param_names)).identity()
+    shown = spaced(space.inp, space.out, found.param_names)
+    return found._of(found.param_names, [(shown, cs) for _, cs in found.parts])
 
 
 def everything(space: SpaceLike) -> Set:

@@ -293,7 +293,7 @@ def _alone(cls: Any, called: str, f: Any) -> Any:  # noqa: ANN401
 
 def _identity(cls: Any, called: str, space: Any) -> Any:  # noqa: ANN401
     """The function of each point of a space to itself."""
-    from ..by_isl.functions.methods import identical
+    from ..by_isl.functions.made import identical
 
     return identical(cls, called, space)
 

@@ -53,7 +53,8 @@ def is_kind(x: object) -> bool:
 def of_kind(value: Any, kind: Any) -> tuple[str, ...]:  # noqa: ANN401 - a set, a relation or a function
     """The names of the dimensions of a kind, of what has parameters and one space.
 
-    Sets and relations have none that are constants or existentials, as isl's: their pieces have these.
+    Sets and relations have none that are constants or existentials, as isl's: their pieces have these. Sets and their
+    spaces have no inputs.
 
     Raises
     ------
@@ -68,6 +69,8 @@ def of_kind(value: Any, kind: Any) -> tuple[str, ...]:  # noqa: ANN401 - a set, 
     word = getattr(kind, "name", None) or NUMBERED.get(kind if isinstance(kind, int) else -1)
     if word in ("cst", "div") and hasattr(value, "parts"):
         return ()
+    if word == "in_" and getattr(value, "_is_map", True) is False:
+        return ()
     space = value if isinstance(value, Space) or word == "param" else value.space  # there may be several tuples
     if word in ("param", "all"):
         params: tuple[str, ...] | None = value.param_names
@@ -77,10 +80,15 @@ def of_kind(value: Any, kind: Any) -> tuple[str, ...]:  # noqa: ANN401 - a set, 
         return params if word == "param" else (*params, *space.dims)
     if word in ("out", "set"):
         return space.out.dims
-    if word == "in_" and space.inp is not None:
-        return space.inp.dims
-    raise UnknownName(f"there are no dimensions of the kind {word or kind!r}", where=str(value),
-                      hint="dim_type.param, dim_type.set; of a map dim_type.in_, dim_type.out")  # fmt: skip
+    if word == "in_":
+        return space.inp.dims if space.inp is not None else ()
+    raise _none_of(value, kind)
+
+
+def _none_of(value: object, kind: object) -> UnknownName:
+    word = getattr(kind, "name", None) or NUMBERED.get(kind if isinstance(kind, int) else -1)
+    return UnknownName(f"there are no dimensions of the kind {word or kind!r}", where=str(value),
+                       hint="dim_type.param, dim_type.set; of a map dim_type.in_, dim_type.out")  # fmt: skip
 
 
 def spread(value: Any, kind: Any, first: object = 0, n: object = 1) -> tuple[str, ...]:  # noqa: ANN401
@@ -91,6 +99,8 @@ def spread(value: Any, kind: Any, first: object = 0, n: object = 1) -> tuple[str
     UnknownName : there are fewer.
     """
     names, low, number = of_kind(value, kind), whole(first), whole(n)
+    if not names and number != 0:
+        raise _none_of(value, kind)
     if low is None or number is None or low < 0 or number < 0 or low + number > len(names):
         raise UnknownName(f"{n} from {first} on is out of range", where=str(value),
                           hint=f"there are {len(names)} of that kind")  # fmt: skip

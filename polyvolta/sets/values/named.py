@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from types import MethodType
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from ..errors import UnknownName, kind_of
 
@@ -63,6 +63,7 @@ class Named(type):
     """
 
     as_islpy: bool = False
+    shown: ClassVar[dict[type, type]] = {}  # of a class that islpy doesn't have, its class of the same values
 
     if not TYPE_CHECKING:  # a checker knows what there is
 
@@ -75,6 +76,29 @@ class Named(type):
                     return made
                 raise Lacking(cls, name)
             raise AttributeError(f"type object {cls.__name__!r} has no attribute {name!r}", name=name, obj=cls)
+
+
+class Shown:
+    """Values whose `__class__` is islpy's class of them where `polyvolta.isl` stands in its place, as programs ask.
+
+    Their type, which `isinstance` asks first, is that of `polyvolta.sets`, from which islpy's derives.
+    """
+
+    __slots__ = ()
+
+    if not TYPE_CHECKING:
+
+        @property
+        def __class__(self) -> type:
+            return Named.shown.get(type(self), type(self))
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Made anew as of its type; what Python makes by itself is refused where that is not the `__class__`."""
+        return _blank, (type(self),), self.__getstate__()
+
+
+def _blank(kind: type) -> object:
+    return object.__new__(kind)
 
 
 def by_isl(value: object, name: str) -> Callable[..., Any]:

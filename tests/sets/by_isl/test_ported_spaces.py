@@ -33,8 +33,9 @@ def test_identities_and_zeros(make):
         assert f.is_equal(isl.MultiPwAff("[n] -> { A[i, j] -> A[(i), (j)] }")) and f.param_names == ("n",)
     assert make.zero(isl.Map("{ A[i] -> B[j, k] }").space).is_equal(isl.MultiPwAff("{ A[i] -> B[(0), (0)] }"))
     assert make.zero(isl.Set("{ A[i, j] }").space).is_equal(isl.MultiPwAff("{ A[(0), (0)] }"))
-    with pytest.raises(isl.Error, match="needs two tuples alike"):
-        make.identity(isl.Map("{ A[i] -> B[j] }").space)
+    assert make.identity(isl.Map("{ A[i] -> B[j] }").space).is_equal(isl.MultiPwAff("{ A[i] -> B[(i)] }"))
+    with pytest.raises(isl.Error, match="needs tuples of as many dimensions"):
+        make.identity(isl.Map("{ A[i] -> B[j, k] }").space)
     with pytest.raises(isl.Error, match="a Space is needed"):
         make.identity("A[i]")
 

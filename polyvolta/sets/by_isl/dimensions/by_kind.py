@@ -10,7 +10,7 @@ from ...errors import EmptySet, Unbounded, UnknownName, kind_of
 from ...operations.bounds import with_row
 from ...values import kinds
 from ...values.aff import var
-from ...values.space import Space, fresh
+from ...values.space import fresh
 from ..basic import Narrowed
 from ..objects.values import Val, number, plain
 
@@ -27,19 +27,11 @@ def dim(self: Any, kind: Any) -> int:  # noqa: ANN401
     """
     if getattr(kind, "name", "") in ("cst", "div") and isinstance(self, Narrowed) and hasattr(self, "parts"):
         return 1 if kind.name == "cst" else max((len(c.divs) for _, cs in self.parts for c in cs), default=0)
-    if kinds.is_kind(kind) and kind.name == "in_" and _of_set(self):
-        return 0
     if getattr(kind, "name", "") in ("out", "set") and len(getattr(self, "parts", ())) > 1:
         widths = {space.n_out for space, _ in self.parts}
         if len(widths) == 1 and all(space.inp is not None for space, _ in self.parts):
             return widths.pop()
     return len(kinds.of_kind(self, kind))
-
-
-def _of_set(value: Any) -> bool:  # noqa: ANN401
-    if isinstance(value, Space):
-        return value.inp is None
-    return getattr(value, "_is_map", None) is False or getattr(value, "_rational", False)
 
 
 def get_dim_name(self: Any, kind: Any, pos: int) -> str:  # noqa: ANN401
@@ -54,18 +46,13 @@ def get_var_names(self: Any, kind: Any) -> list[str]:  # noqa: ANN401
 
 def get_var_dict(self: Any, kind: Any = None) -> dict[str, tuple[kinds.dim_type, int]]:  # noqa: ANN401
     """For each name the kind of the dimension and its position; of one kind if it is given."""
-    space = self if isinstance(self, Space) else self.space
-    there = [k for k in (kinds.dim_type.param, kinds.dim_type.in_, kinds.dim_type.out)
-             if k is not kinds.dim_type.in_ or space.inp is not None]  # fmt: skip
-    wanted: list[Any] = there if kind is None else [kind]
+    wanted: list[Any] = [kinds.dim_type.param, kinds.dim_type.in_, kinds.dim_type.out] if kind is None else [kind]
     found = [(k, at, name) for k in wanted for at, name in enumerate(kinds.of_kind(self, k))]
     return {name: (kinds.dim_type[k.name], at) for k, at, name in found}
 
 
 def find_dim_by_name(self: Any, kind: Any, name: str) -> int:  # noqa: ANN401
     """The position of a dimension of a kind, -1 where none has the name, as of the inputs of a set."""
-    if getattr(kind, "name", None) == "in_" and _of_set(self):
-        return -1
     names = kinds.of_kind(self, kind)
     return names.index(name) if name in names else -1
 

@@ -15,11 +15,12 @@ from ...values import kinds
 from ...values.aff import var
 from ...values.named import listed
 from ...values.shape import spaced
-from ...values.space import POINT, Space, Tuple
+from ...values.space import POINT, Space, Tuple, whole
 from ..made import number_on_domain, numbers_on_domain, param_on_domain
+from ..objects.on_spaces import of_members
 from ..objects.spaces import every, set_tuple
 from ..objects.values import Val, integer
-from ..relations import in_tuple, same
+from ..relations import same
 
 if TYPE_CHECKING:
     from ...functions.multi_pwaff import MultiPwAff
@@ -72,13 +73,13 @@ def project_out_map(space: Space, kind: Any, first: int, n: int) -> MultiPwAff: 
     return flat.project_out(*[flat.space.out.dims[at[d]] for d in gone]).as_pw_multi_aff()
 
 
-def numbers_on_space(space: Space, numbers: MultiVal) -> MultiPwAff:
+def numbers_on_space(space: Space, numbers: MultiVal) -> Any:  # noqa: ANN401
     """The function of the points of a set's space whose values are some numbers."""
     points: Any = every(space)
     return numbers_on_domain(points, numbers)
 
 
-def number_on_space(space: Space, number: int) -> PwAff:
+def number_on_space(space: Space, number: Any) -> Any:  # noqa: ANN401
     """The function of the points of a set's space whose value is a number."""
     points: Any = every(space)
     return number_on_domain(points, number)
@@ -120,42 +121,31 @@ def nowhere(space: Space) -> Any:  # noqa: ANN401
     return whole._of(whole.param_names, [(whole.space, ())]).as_pw_multi_aff()
 
 
-def from_functions(space: Space, functions: Iterable[Any]) -> MultiPwAff:
-    """The function of some functions of one value each, in the tuple of the outputs of a space.
-
-    Raises
-    ------
-    SpaceMismatch : they are not as many as its dimensions.
-    """
-    from ...functions.multi_pwaff import MultiPwAff
-
-    given = list(functions)
-    if len(given) != len(space.out.dims):
-        raise SpaceMismatch(f"{len(given)} functions are given of {len(space.out.dims)} dimensions", where=str(space))
-    if not given:
-        whole: Any = every(space)
-        return whole.as_pw_multi_aff()
-    return _in_tuple(MultiPwAff.of(*given), space.out)
-
-
 def _in_tuple(f: MultiPwAff, out: Tuple) -> MultiPwAff:
     """The function with its values in another tuple of as many dimensions."""
     shown = spaced(f.space.inp, out, f.param_names) if f.space.inp is not None else Space(None, out)
     return f._of(f.param_names, Space(f.space.inp, shown.out), f.cells)
 
 
-def identity(self: Any) -> Any:  # noqa: ANN401
-    """The function of each of the inputs of a function to the same numbers in the tuple of its values.
+def identical(cls: type[MultiPwAff], called: str, space: Any) -> MultiPwAff:  # noqa: ANN401
+    """The function of each point of a set's space to itself, or of a map's to the same numbers in its other tuple.
 
     Raises
     ------
-    SpaceMismatch : they are not as many.
+    SpaceMismatch : the tuples have not as many dimensions, or that is no space.
     """
-    space = self.space
+    graph: Any = every(space)
+    if space.inp is None:
+        return graph.identity().as_pw_multi_aff()
     if space.n_in != space.n_out:
-        raise SpaceMismatch("an identity has as many values as inputs", where=str(space))
-    points: Any = every(Space(None, space.source, self.param_names))
-    return in_tuple(points.identity().as_pw_multi_aff(), space.out)
+        raise SpaceMismatch(f"{called} needs tuples of as many dimensions", where=str(space))
+    found = graph.domain().identity().as_pw_multi_aff()
+    return found._of(found.param_names, spaced(space.inp, space.out, found.param_names), found.cells)
+
+
+def identity(self: Any) -> Any:  # noqa: ANN401
+    """The function of each of the inputs of a function to the same numbers in the tuple of its values."""
+    return identical(type(self), "identity", Space(self.space.source, self.space.out, self.param_names))
 
 
 # ---- of functions
@@ -218,12 +208,18 @@ def drop_unused_params(self: Any) -> Any:  # noqa: ANN401
     return of_graph(self, self.as_map().drop_unused_params())
 
 
-def plus_numbers(self: MultiPwAff, numbers: Any) -> MultiPwAff:
-    """The function plus a number, or plus one for each value."""
-    given = [integer(n) for n in numbers] if isinstance(numbers, Iterable) else [integer(numbers)] * len(self)
+def plus_numbers(self: MultiPwAff, numbers: Any) -> Any:  # noqa: ANN401
+    """The function plus a number, or plus one for each value, which may be fractions."""
+    from ...functions.members import MultiFunction
+    from ...functions.rational import lifted
+
+    given = tuple(numbers) if isinstance(numbers, Iterable) else (numbers,) * len(self)
     if len(given) != len(self):
         raise SpaceMismatch(f"{len(given)} numbers are given for {len(self)} values", where=str(self))
-    cells = [(c, tuple([e + n for e, n in zip(values, given, strict=True)])) for c, values in self.cells]
+    added = [whole(n) for n in given]
+    if None in added:
+        return MultiFunction.of(self.space, [lifted(f) + n for f, n in zip(self, given, strict=True)])
+    cells = [(c, tuple([e + n for e, n in zip(values, added, strict=True)])) for c, values in self.cells]
     return self._of(self.param_names, self.space, cells)
 
 
@@ -322,7 +318,7 @@ METHODS: tuple[tuple[str, str, Callable[..., Any]], ...] = (
     ("MultiPwAff", "from_set", of_set),
     ("MultiPwAff", "alloc", restricted),
     ("PwAff MultiPwAff", "empty", nowhere),
-    ("MultiPwAff", "from_aff_list from_pw_aff_list", from_functions),
+    ("MultiPwAff", "from_aff_list from_pw_aff_list", of_members),
     ("MultiPwAff", "identity_multi_aff identity_multi_pw_aff", identity),
     ("PwAff MultiPwAff", "from_range", from_range),
     ("PwAff MultiPwAff", "project_domain_on_params", project_domain_on_params),

@@ -237,22 +237,6 @@ def scaled_down(self: MultiPwAff, den: int) -> MultiPwAff:
     return with_numbers(scale_down_val)(self, [den] * self.space.n_out)
 
 
-def identical(cls: type[MultiPwAff], called: str, space: Any) -> MultiPwAff:  # noqa: ANN401
-    """The function of each point of a space to itself: of a map's with two tuples alike, or on a set's.
-
-    Raises
-    ------
-    SpaceMismatch : the tuples differ, or that is no space.
-    """
-    from ..objects.spaces import every
-
-    graph: Any = every(space)
-    on = graph.domain() if space.inp is not None else graph
-    if space.inp is not None and space.inp.key != space.out.key:
-        raise SpaceMismatch(f"{called} needs two tuples alike", where=str(space), hint="s.space.map_from_set()")
-    return on.identity().as_pw_multi_aff()
-
-
 def zero(cls: type[MultiPwAff], called: str, space: Any) -> MultiPwAff:  # noqa: ANN401
     """The function that is 0 in each dimension: of a map's space on its inputs, of a set's on parameters alone."""
     from ..objects.on_spaces import zeros

@@ -15,6 +15,7 @@ from ..made import number_on_domain, numbers_on_domain, param_on_domain
 from ..objects.lists import gives_list
 from ..objects.spaces import every
 from ..objects.values import Val, integer
+from ..objects.vectors import MultiVal
 from ..relations import all_of, each, in_space, itself, member, number, same, spaces
 from .unions import applied, from_list, graph_of, union, union_add
 
@@ -133,11 +134,18 @@ def spliced(self: Map, at: int, other: Map) -> Map:
 
 
 def on_domain(value: Callable[[Set, Any], Any]) -> Callable[[Set, Any], Map]:
-    """A function that makes the function of the points of a set, of several spaces, with one value."""
+    """A function that makes the function of the points of a set, of several spaces, with one value.
+
+    Raises
+    ------
+    NotAffine : the value is a number that is no integer, or has such; functions of several tuples have integers alone.
+    """
 
     def made(domain: Set, given: Any) -> Map:
         from ...values.map import Map
 
+        for given_number in given if isinstance(given, MultiVal) else () if isinstance(given, str) else (given,):
+            integer(given_number)
         return union(Map._of(domain.param_names, []), [value(s, given).as_map() for s in spaces(domain)])
 
     made.__doc__ = "The function of the points of a set whose value is given: a number, a parameter, or numbers."

@@ -41,6 +41,14 @@ class ListOf(list[Any], metaclass=Listing):
 
     _read: Callable[[str], Any] | None = None  # of a text, in a class whose elements are of one kind
 
+    def __init__(self, elements: Iterable[Any] | str = (), context: object = None) -> None:
+        """A list of some elements, or in a class whose elements are of one kind that isl's text says."""
+        super().__init__(type(self).read_from_str(elements) if isinstance(elements, str) else elements)
+
+    def __hash__(self) -> int:  # type: ignore[override]
+        """Of the elements; isl's methods change no list, and who does by Python's finds it no more."""
+        return hash(tuple(self))
+
     def __reduce__(self) -> tuple[object, ...]:
         """A list of the one class, as which those of others pass, too: these are made when they are asked for."""
         return ListOf, (list(self),)

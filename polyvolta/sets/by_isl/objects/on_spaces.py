@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from ...errors import SpaceMismatch, UnknownName, nearest
-from ...values.space import PARAMS, Space, Tuple, renamed
+from ...values.shape import spaced
+from ...values.space import PARAMS, Space, Tuple
 from .spaces import between, every, known, of_all
 from .values import plain
 from .vectors import MultiId, MultiVal
@@ -16,14 +17,16 @@ if TYPE_CHECKING:
     from ...functions.pwaff import PwAff
 
 
-def of_members(space: Space, functions: Iterable[PwAff]) -> MultiPwAff:
+def of_members(space: Space, functions: Iterable[Any]) -> Any:  # noqa: ANN401
     """The function to a tuple, wrapped or not, whose values are those of some functions with one.
 
     Raises
     ------
     SpaceMismatch : they are not as many as the dimensions, or of other inputs.
     """
+    from ...functions.members import MultiFunction
     from ...functions.multi_pwaff import MultiPwAff
+    from ...functions.rational import RationalPwAff
 
     members = list(functions)
     if len(members) != space.n_out:
@@ -31,13 +34,16 @@ def of_members(space: Space, functions: Iterable[PwAff]) -> MultiPwAff:
     if not members:
         graph: Any = every(_of_map(space))
         return graph.as_pw_multi_aff()
-    whole = MultiPwAff.of(*members)
-    inp = whole.space.source
-    if inp.key != _of_map(space).source.key:
-        raise SpaceMismatch("the functions have other inputs", where=f"{space}\n{whole.space}")
-    return MultiPwAff._of(
-        whole.param_names, Space(inp, renamed(space.out, whole.space.out.dims)), whole.cells
-    ).align_params([*(space.param_names or ()), *whole.param_names])
+    inp = _of_map(space).source
+    if any(f.space.source.key != inp.key for f in members):
+        raise SpaceMismatch("the functions have other inputs", where=f"{space}\n{members[0].space}")
+    if any(isinstance(f, RationalPwAff) for f in members):
+        found = MultiFunction.of(Space(inp, space.out), members)
+    else:
+        whole = MultiPwAff.of(*members)
+        shown = spaced(whole.space.source, space.out, whole.param_names)
+        found = MultiPwAff._of(whole.param_names, shown, whole.cells)
+    return found.align_params([*(space.param_names or ()), *found.param_names])
 
 
 def _of_map(space: Space) -> Space:
@@ -45,12 +51,12 @@ def _of_map(space: Space) -> Space:
     return space if space.inp is not None else between(PARAMS, space.out, space.param_names)
 
 
-def constants(domain: Space, out: Tuple, numbers: Iterable[int]) -> MultiPwAff:
-    """The function on a set's space that has the same values everywhere."""
-    from ...functions.pwaff import PwAff
+def constants(domain: Space, out: Tuple, numbers: Iterable[Any]) -> Any:  # noqa: ANN401
+    """The function on a set's space that has the same values everywhere, which may be fractions."""
+    from ..made import number_on_domain
 
     points = _points(domain)
-    return of_members(between(domain.out, out, domain.param_names), [PwAff.on(points, n) for n in numbers])
+    return of_members(between(domain.out, out, domain.param_names), [number_on_domain(points, n) for n in numbers])
 
 
 def _points(domain: Space) -> Any:  # noqa: ANN401
