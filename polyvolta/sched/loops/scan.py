@@ -107,7 +107,8 @@ def scan(
     need_schedule(schedule, "scan", "")
     if not isinstance(schedule.root, Domain):
         raise NotScannable("a tree starts with its Domain", where=str(schedule))
-    schedule = replace(schedule, root=expanded(schedule.root))
+    if (root := expanded(schedule.root)) is not schedule.root:
+        schedule = replace(schedule, root=root)
     context = context_of(context)
     given = _extents(extents or {})
     names = mapped_names(schedule.root)
