@@ -229,7 +229,8 @@ def get_constraints(self: Relation) -> list[Constraint]:
     columns = _columns(pieces[0], names)
     eqs, ineqs = _without_floors(pieces[0], 1 + len(names))
     rows = [*((True, _unsigned(r[::-1])[::-1]) for r in eqs), *((False, r) for r in ineqs)]
-    return [Constraint(_expression(r, columns), equal, space, found.param_names) for equal, r in rows]
+    known = space.knowing(found.param_names)
+    return [Constraint(_expression(r, columns), equal, known, found.param_names) for equal, r in rows]
 
 
 def _columns(c: Conjunct, names: tuple[str, ...]) -> list[Aff]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..conjuncts import conjunct as cj
 from ..engine.rows import Row
@@ -16,6 +16,7 @@ from ..rationals.polyhedron import Polyhedron, project
 from ..rationals.rational import RationalSet
 from ..rationals.vertices import chambers, corners
 from ..values.space import NOWHERE, Space
+from .basic import narrowed
 
 if TYPE_CHECKING:
     from ..functions.multi_pwaff import MultiPwAff
@@ -34,9 +35,9 @@ class Vertex:
         """Its number among the vertices of the set, from 0."""
         return self.id
 
-    def get_expr(self) -> MultiPwAff | MultiFunction:
-        """Where it is: a function of the parameters, of fractions where its coordinates are."""
-        return self.expr
+    def get_expr(self) -> Any:  # noqa: ANN401
+        """Where it is: a function of the parameters, isl's `MultiAff`, of fractions where its coordinates are."""
+        return narrowed(self.expr)
 
     def get_domain(self) -> Set:
         """The parameters for which it is a vertex."""

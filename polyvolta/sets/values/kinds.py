@@ -67,7 +67,7 @@ def of_kind(value: Any, kind: Any) -> tuple[str, ...]:  # noqa: ANN401 - a set, 
     (('N',), ('i', 'j'), ('k',))
     """
     word = getattr(kind, "name", None) or NUMBERED.get(kind if isinstance(kind, int) else -1)
-    if word in ("cst", "div") and hasattr(value, "parts"):
+    if word in ("cst", "div") and hasattr(type(value), "parts"):
         return ()
     if word == "in_" and getattr(value, "_is_map", True) is False:
         return ()

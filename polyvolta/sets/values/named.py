@@ -6,7 +6,8 @@ missing (`text.of_isl`). Of another name of isl's the error says what is here in
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import re
+from collections.abc import Iterable
 from types import MethodType
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
@@ -101,13 +102,16 @@ def _blank(kind: type) -> object:
     return object.__new__(kind)
 
 
-def by_isl(value: object, name: str) -> Callable[..., Any]:
+def by_isl(value: object, name: str) -> Any:  # noqa: ANN401
     """The method of a value that isl calls so and we otherwise.
 
     Raises
     ------
     AttributeError : there is none; what is here instead is said.
     """
+    if name == "_base_name":  # islpy's, by which programs find the method of a printer
+        kind = value.__class__.__name__.removeprefix("Rational").replace("MultiFunction", "MultiPwAff")
+        return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", kind).lower()
     if name.startswith("_"):
         raise AttributeError(f"a {type(value).__name__} has no attribute {name!r}", name=name, obj=value)
     from ..text.of_isl import maker, method

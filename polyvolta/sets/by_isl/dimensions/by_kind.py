@@ -27,7 +27,7 @@ def dim(self: Any, kind: Any) -> int:  # noqa: ANN401
     """
     if getattr(kind, "name", "") in ("cst", "div") and isinstance(self, Narrowed) and hasattr(self, "parts"):
         return 1 if kind.name == "cst" else max((len(c.divs) for _, cs in self.parts for c in cs), default=0)
-    if getattr(kind, "name", "") in ("out", "set") and len(getattr(self, "parts", ())) > 1:
+    if getattr(kind, "name", "") in ("out", "set") and hasattr(type(self), "parts") and len(self.parts) > 1:
         widths = {space.n_out for space, _ in self.parts}
         if len(widths) == 1 and all(space.inp is not None for space, _ in self.parts):
             return widths.pop()
