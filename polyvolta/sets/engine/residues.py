@@ -102,7 +102,7 @@ class Residues:
         return None
 
     def spanning(self, ineqs: Sequence[Row]) -> Iterator[Point]:
-        """Points that satisfy the rows, and lie in no affine space that some other does not; of one step at most.
+        """Points that satisfy the rows, enough for an affine space that holds them to hold all; of one step at most.
 
         The bases satisfy already what does not depend on t.
 
@@ -271,7 +271,7 @@ def search(n: int, ineqs: Sequence[Row], tab: Tableau, sample: Sampler) -> tuple
 
 
 def spanning(n: int, ineqs: Sequence[Row], tab: Tableau) -> Iterator[Point] | None:
-    """Points that lie in no affine space that does not hold them all; None where this does not tell. See `search`.
+    """Points enough for an affine space that holds them to hold all; None where this does not tell. See `search`.
 
     >>> rows = (0, 1, -3), (2, -1, 3), (-1, 3, -9), (1, -3, 9), (9, 0, -1), (9, 0, 1)  # q = floor(x/3), 3x - 9q = 1
     >>> tab = Tableau(2)

@@ -161,7 +161,7 @@ def _holding(ends: Sequence[tuple[float, float]]) -> dict[float, int]:
 
 
 def settled(pieces: Sequence[Conjunct]) -> bool:
-    """Whether all pieces are boxes, no conjunct is the union of two, and none can be widened."""
+    """Whether all are boxes, plainly no conjunct without floors is the union of two, and none can be widened."""
     found: list[Box] = []
     for c in pieces:
         own = of_conjunct(c)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from math import gcd
 from typing import NoReturn
 
+from ..budgets import spend
 from ..engine import integer
 from ..engine.columns import defining_rows
 from ..engine.lexopt import Piece
@@ -141,6 +142,9 @@ class Backwards:
                 raise Inexact
             self.kept[col] = (False, bounds)
         for low in lower:
+            if len(self.rows) > MOST_ROWS:
+                break
+            spend(len(upper) // 8)
             for up in upper:
                 a, b = low[col], -up[col]
                 row = combine(b, low, a, up)

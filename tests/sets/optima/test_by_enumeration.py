@@ -11,8 +11,8 @@ import pytest
 
 from polyvolta.sets import EmptySet, Map, OutsideDomain, Set, Unbounded
 from polyvolta.sets.engine import lexopt
-from polyvolta.sets.engine.rows import evaluate
-from polyvolta.sets.optima import lexrel
+from polyvolta.sets.engine.rows import combine, evaluate
+from polyvolta.sets.optima import backwards, lexrel, triangular
 from polyvolta.sets.optima.extent import least_value
 
 LOW, HIGH = -3, 4  # the box around each dimension that is optimised
@@ -197,3 +197,13 @@ def test_one_output_alone_has_no_least():
         m.lexmin()
     least = m.intersect_domain(Set("{ [i] : i < 0 }")).lexmin()
     assert sorted(least.fix(N=3).intersect_domain(Set("{ [i] : i >= -2 }")).points()) == [(-2, 1), (-1, 2)]
+
+
+def test_an_elimination_of_many_rows_is_given_up_at_once(monkeypatch):
+    """Of 200 lower and 200 upper bounds not all 40,000 combinations are made before there are too many rows."""
+    made = []
+    monkeypatch.setattr(backwards, "combine", lambda *args: made.append(combine(*args)) or made[-1])
+    rng = random.Random(1)
+    rows = [(0, *[rng.randint(-50, 50) for _ in range(4)], sign) for sign in (1, -1) for _ in range(200)]
+    assert triangular.optimum(4, 1, (), rows, (), 1, -1) is None
+    assert backwards.MOST_ROWS < len(made) <= 400
