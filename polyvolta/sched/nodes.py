@@ -9,30 +9,19 @@ a tree fit each other is the question of `Schedule.check_structure`.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, cast, get_args
+from typing import Any
 
-from polyvolta.display.shown import Record, Shown
+from polyvolta.display.shown import Shown
 from polyvolta.display.text import WIDEST
-from polyvolta.sched.cases import Cases
 from polyvolta.sched.errors import BadSchedule
-from polyvolta.sets import Aff, Map, Set, nearest
+from polyvolta.sched.members import Member, check
+from polyvolta.sets import Aff, Map, Set
 from polyvolta.sets.errors import kind_of
 from polyvolta.sets.text.tokens import is_spelt
 
 Path = tuple[int, ...]
-LoopType = Literal["default", "atomic", "separate", "unroll"]
-LOOP_TYPES = get_args(LoopType)
-LEVEL = re.compile(r"[A-Za-z_]\w*")
-
-
-def _check(value: object, kind: type, what: str, hint: str = "") -> None:
-    """Refuse a part of a node that is of another kind."""
-    if not isinstance(value, kind):
-        wanted = f"{'an' if kind is Aff else 'a'} {kind.__name__}"
-        raise BadSchedule(f"{what} is {wanted}, not {kind_of(value)}", where=repr(value), hint=hint)
 
 
 def _check_child(node: object, what: str) -> None:
@@ -89,87 +78,6 @@ class Leaf(Below):
         return ()
 
 
-@dataclass(frozen=True, slots=True)
-class Member(Record):
-    """One dimension of a band.
-
-    Parameters
-    ----------
-    exprs : (statement, expression in its iterators and the parameters), one for each statement of the band; an
-        expression by cases is a `Cases`.
-    coincident : whether its iterations are independent of one another (given those of outer members).
-    name : what the dimension is mapped to, e.g. `blockIdx.y`; then it is no loop but an index that is given.
-    unroll : whether the generated loop carries a request to the compiler to unroll it (`#pragma unroll`).
-    loop_type : how code is generated for the dimension, isl's AST options: "atomic" is one loop whatever runs in it,
-        "separate" one loop for every set of statements that run together, "unroll" no loop but its iterations written
-        out.
-    isolated_type : the same for what the band isolates, isl's option `[isolate[] -> unroll[k]]`; None for the same.
-    level : what the dimension is for, such as "block" or "warp": a name to find it by; see `passes.set_level`.
-
-    >>> from polyvolta.sched import schedule
-    >>> from polyvolta.sets import Set
-    >>> tree = schedule(Set("[N] -> { S[i, j] : 0 <= i < N and 0 <= j <= i }"))
-    >>> str(tree.band((0,)).members[1].of("S"))
-    'j'
-    """
-
-    exprs: tuple[tuple[str, Aff | Cases], ...]
-    coincident: bool = False
-    name: str | None = None
-    unroll: bool = False
-    loop_type: LoopType = "default"
-    level: str | None = None
-    isolated_type: LoopType | None = None
-
-    def __post_init__(self) -> None:
-        hint = 'Member((("S", var("i")),))'
-        _check(self.exprs, tuple, "what a member says of its statements", hint)
-        for pair in self.exprs:
-            if not isinstance(pair, tuple) or len(pair) != 2 or not isinstance(pair[0], str):
-                raise BadSchedule("a member has pairs (statement, expression)", where=repr(pair), hint=hint)
-            if not isinstance(pair[1], Cases):
-                _check(pair[1], Aff, f"the expression for {pair[0]}", "aff('i + 1')")
-        if self.isolated_type == self.loop_type:
-            object.__setattr__(self, "isolated_type", None)
-        for loop_type in (self.loop_type, self.isolated_type):
-            if loop_type is not None and loop_type not in LOOP_TYPES:
-                hint = nearest(str(loop_type), LOOP_TYPES)
-                raise BadSchedule(f"no loop type is called {loop_type!r}", hint=hint)
-        if self.level is not None and not (isinstance(self.level, str) and LEVEL.fullmatch(self.level)):
-            raise BadSchedule("the level of a member is one word", where=repr(self.level), hint='such as "warp"')
-
-    def of(self, statement: str) -> Aff:
-        """The expression for one statement.
-
-        Raises
-        ------
-        BadSchedule : there is none.
-
-        >>> from polyvolta.sched import schedule
-        >>> from polyvolta.sets import Set
-        >>> tree = schedule(Set("[N] -> { S[i, j] : 0 <= i < N and 0 <= j <= i }"))
-        >>> str(tree.band((0,)).members[1].of("S"))
-        'j'
-        """
-        table = dict(self.exprs)
-        if statement not in table:
-            raise BadSchedule(f"a member of the band has no expression for {statement}", hint=nearest(statement, table))
-        return cast("Aff", table[statement])  # `Cases` computes likewise
-
-    def map(self, f: Callable[[str, Aff], Aff]) -> Member:
-        """The member with `f(statement, expression)` in place of each expression.
-
-        `f` is called with each statement's name and expression.
-
-        >>> from polyvolta.sched import schedule
-        >>> from polyvolta.sets import Set
-        >>> tree = schedule(Set("[N] -> { S[i, j] : 0 <= i < N and 0 <= j <= i }"))
-        >>> print(tree.band((0,)).members[1].map(lambda name, e: e + 1).of("S"))
-        j + 1
-        """
-        return replace(self, exprs=tuple((s, f(s, cast("Aff", e))) for s, e in self.exprs))
-
-
 @dataclass(frozen=True, slots=True, repr=False)
 class Band(Above):
     """A nest of loops; `permutable` when its members may be interchanged and tiled.
@@ -195,11 +103,11 @@ class Band(Above):
     name: str | None = None
 
     def __post_init__(self) -> None:
-        _check(self.members, tuple, "what a band has of members")
+        check(self.members, tuple, "what a band has of members")
         for m in self.members:
-            _check(m, Member, "a member of a band")
+            check(m, Member, "a member of a band")
         if self.isolate is not None:
-            _check(self.isolate, Set, "an isolated part")
+            check(self.isolate, Set, "an isolated part")
         if self.name is not None and not (isinstance(self.name, str) and is_spelt(self.name)):
             raise BadSchedule("the name of a band is one word", where=repr(self.name), hint='such as "L_0"')
         _check_child(self.child, "a band")
@@ -240,7 +148,7 @@ class Domain(Above):
     child: Node = field(default_factory=Leaf)
 
     def __post_init__(self) -> None:
-        _check(self.domain, Set, "a domain", 'Set("{ S[i] : 0 <= i < 8 }")')
+        check(self.domain, Set, "a domain", 'Set("{ S[i] : 0 <= i < 8 }")')
         _check_child(self.child, "a domain")
 
 
@@ -265,7 +173,7 @@ class Context(Above):
     child: Node = field(default_factory=Leaf)
 
     def __post_init__(self) -> None:
-        _check(self.context, Set, "a context", 'Set("[N] -> { : N > 0 }")')
+        check(self.context, Set, "a context", 'Set("[N] -> { : N > 0 }")')
         _check_child(self.child, "a context")
 
 
@@ -291,13 +199,13 @@ class Filter(Above):
     instances: Set | None = None
 
     def __post_init__(self) -> None:
-        _check(self.statements, tuple, "what a filter names", '("S1",)')
+        check(self.statements, tuple, "what a filter names", '("S1",)')
         for name in self.statements:
-            _check(name, str, "the name of a statement")
+            check(name, str, "the name of a statement")
         _check_child(self.child, "a filter")
         if self.instances is None:
             return
-        _check(self.instances, Set, "what a filter lets through", 'Set("{ S[i] : i > 0 }")')
+        check(self.instances, Set, "what a filter lets through", 'Set("{ S[i] : i > 0 }")')
         every = all(any(not c.eqs and not c.ineqs for c in pieces) for _, pieces in self.instances.parts)
         if every and set(self.statements) == set(self.instances.tuple_names):
             object.__setattr__(self, "instances", None)
@@ -329,7 +237,7 @@ class Sequence(Below):
     children: tuple[Node, ...]
 
     def __post_init__(self) -> None:
-        _check(self.children, tuple, "what stands below a sequence", "(Filter(...), Filter(...))")
+        check(self.children, tuple, "what stands below a sequence", "(Filter(...), Filter(...))")
         for child in self.children:
             _check_child(child, "a sequence")
 
@@ -348,7 +256,7 @@ class SetNode(Below):
     children: tuple[Node, ...]
 
     def __post_init__(self) -> None:
-        _check(self.children, tuple, "what stands below a set", "(Filter(...), Filter(...))")
+        check(self.children, tuple, "what stands below a set", "(Filter(...), Filter(...))")
         for child in self.children:
             _check_child(child, "a set")
 
@@ -372,7 +280,7 @@ class Mark(Above):
     child: Node = field(default_factory=Leaf)
 
     def __post_init__(self) -> None:
-        _check(self.name, str, "the name of a mark")
+        check(self.name, str, "the name of a mark")
         if len(self.name.splitlines()) > 1:
             raise BadSchedule("the name of a mark is one line", where=repr(self.name))
         _check_child(self.child, "a mark")
@@ -394,7 +302,7 @@ class Extension(Above):
     child: Node = field(default_factory=Leaf)
 
     def __post_init__(self) -> None:
-        _check(self.extension, Map, "an extension", 'Map("{ [c0] -> A[x] : x = c0 }")')
+        check(self.extension, Map, "an extension", 'Map("{ [c0] -> A[x] : x = c0 }")')
         _check_child(self.child, "an extension")
 
 
@@ -414,7 +322,7 @@ class Guard(Above):
     child: Node = field(default_factory=Leaf)
 
     def __post_init__(self) -> None:
-        _check(self.guard, Set, "a guard", 'Set("[N] -> { : N > 0 }")')
+        check(self.guard, Set, "a guard", 'Set("[N] -> { : N > 0 }")')
         _check_child(self.child, "a guard")
 
 
@@ -439,8 +347,8 @@ class Expansion(Above):
     child: Node = field(default_factory=Leaf)
 
     def __post_init__(self) -> None:
-        _check(self.contraction, Map, "a contraction", 'Map("{ S[i] -> G[i // 2] }")')
-        _check(self.expansion, Map, "an expansion", 'Map("{ G[j] -> S[i] : 2j <= i <= 2j + 1 }")')
+        check(self.contraction, Map, "a contraction", 'Map("{ S[i] -> G[i // 2] }")')
+        check(self.expansion, Map, "an expansion", 'Map("{ G[j] -> S[i] : 2j <= i <= 2j + 1 }")')
         _check_child(self.child, "an expansion")
 
 

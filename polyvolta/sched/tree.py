@@ -30,6 +30,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 from polyvolta.display.shown import Shown
 from polyvolta.display.text import for_terminal
 from polyvolta.sched.errors import BadPath, BadSchedule
+from polyvolta.sched.members import LoopType, Member
 from polyvolta.sched.nodes import (
     NODES,
     Band,
@@ -41,9 +42,7 @@ from polyvolta.sched.nodes import (
     Filter,
     Guard,
     Leaf,
-    LoopType,
     Mark,
-    Member,
     Node,
     Path,
     Sequence,

@@ -18,7 +18,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from polyvolta.sched.nodes import LEVEL
+from polyvolta.sched.members import LEVEL
 from polyvolta.sched.tree import Band, Mark, Member
 
 HEAD, LEVELS = "members: ", "levels: "

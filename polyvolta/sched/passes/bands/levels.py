@@ -19,7 +19,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from polyvolta.sched.errors import BadArgument
-from polyvolta.sched.nodes import LEVEL
+from polyvolta.sched.members import LEVEL
 from polyvolta.sched.passes.common.arguments import table
 from polyvolta.sched.passes.common.places import MemberRef, members_at
 from polyvolta.sched.structure.given import of_a_tree
