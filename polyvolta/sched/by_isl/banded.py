@@ -122,7 +122,8 @@ class Banded(Standing):
     ) -> Self:
         """A band of tiles, which count in steps of their size as isl's do, around one of points, which begin at 0.
 
-        The dependences of the tree, if it has any, have to allow it; else it is the caller's word.
+        The dependences of the tree, if it has any, have to allow it; else it is the caller's word. Both have the band's
+        name and the types of its loops, as isl's have; of a band with an isolated part, which isl refuses, the points.
 
         Parameters
         ----------
@@ -133,14 +134,20 @@ class Banded(Standing):
         sizes = self._numbers(sizes)
         scaled = option("tile_scale_tile_loops") if scale_tile_loops is None else scale_tile_loops
         shifted = option("tile_shift_point_loops") if shift_point_loops is None else shift_point_loops
-        members = self._is(Band).members
+        band = self._is(Band)
 
         def change(tree: Schedule) -> Schedule:
             tree = passes.tile(tree, self.at, sizes)
             if scaled:
                 tree = passes.scale(tree, self.at, {k: s for k, s in enumerate(sizes) if s > 1})
-            below = (*self.at, 0)
-            return tree if shifted else tree.replace(below, replace(tree.band(below), members=members))
+            points = replace(tree.band((*self.at, 0)), name=band.name)
+            tiles = replace(tree.band(self.at), name=band.name, child=points)
+            if not shifted:
+                tiles = replace(tiles, child=replace(points, members=band.members))
+            if band.isolate is None:
+                typed = zip(tiles.members, band.members, strict=True)
+                tiles = replace(tiles, members=tuple([replace(m, loop_type=own.loop_type) for m, own in typed]))
+            return tree.replace(self.at, tiles)
 
         return self._shaped(change)
 

@@ -152,3 +152,26 @@ def test_tiles_are_scaled_and_points_shifted_as_asked(scale, shift, tiles, point
     loops, seen = isl.AstBuild.from_context(isl.Set("[n] -> { : n = 40 }")).node_from_schedule(node.get_schedule()), []
     loops.foreach_descendant_top_down(lambda n: seen.append(n.get_type()) or True)
     assert seen.count(isl.ast_node_type.for_) == 4
+
+
+@pytest.mark.parametrize("options", ["{ separate[0] }", "{ separate[0]; unroll[1] }", "{ atomic[x] }", "{ }"])
+@pytest.mark.parametrize("name", ["", "L_0"])
+@pytest.mark.parametrize("shifts", [0, 1])
+def test_both_bands_of_tiles_have_its_name_and_types_of_loops(options, name, shifts):
+    other = pytest.importorskip("islpy")
+    times = f"[N] -> {name}[{{ A[i, j] -> [(i)] }}, {{ A[i, j] -> [(j)] }}]"
+    band = f'{{ schedule: "{times}", permutable: 1, coincident: [1, 0], options: "{options}" }}'
+    found = []
+    for lib in (other, isl):
+        lib.DEFAULT_CONTEXT.set_tile_shift_point_loops(shifts)
+        node = lib.Schedule(f'{{ domain: "[N] -> {{ A[i, j] : 0 <= i, j < N }}", child: {band} }}').get_root().child(0)
+        sizes = lib.MultiVal.zero(node.band_get_space()).set_val(0, lib.Val(4)).set_val(1, lib.Val(8))
+        node = node.band_tile(sizes)
+        lib.DEFAULT_CONTEXT.set_tile_shift_point_loops(1)
+        said = []
+        for at in (node, node.child(0)):
+            wanted = other.UnionSet(at.band_get_ast_build_options().to_str())
+            said.append((at.band_get_space().get_tuple_name(lib.dim_type.set), at.band_get_permutable(), wanted))
+        found.append((said, other.UnionMap(node.get_schedule().get_map().to_str())))
+    (theirs, its), (ours, mine) = found
+    assert its.is_equal(mine) and all(a[:2] == b[:2] and a[2].is_equal(b[2]) for a, b in zip(theirs, ours, strict=True))

@@ -87,3 +87,11 @@ def test_loops_use_macros_of_isl_alone():
     assert "modd" not in node.to_C_str()
     macros = node.print_macros(isl.Printer.to_str()).get_str()
     assert {line.split("(")[0].removeprefix("#define ") for line in macros.splitlines()} <= {"floord", "min", "max"}
+
+
+def test_words_of_python_are_names_in_c():
+    """`in` was spelled `_in` in loops, and not in the expressions that a program puts beside them."""
+    text = '{ domain: "[in] -> { S[i] : 0 <= i < in }", child: { schedule: "[{ S[i] -> [(i)] }]" } }'
+    build = isl.AstBuild.from_context(isl.Set("[in] -> { : in > 0 }"))
+    assert build.node_from_schedule(isl.Schedule(text)).to_C_str() == "for (int c0 = 0; c0 < in; c0 += 1)\n  S(c0);\n"
+    assert build.expr_from_pw_aff(isl.PwAff("[in] -> { [(in + 3)] }")).to_C_str() == "in + 3"

@@ -187,7 +187,8 @@ WORDS = [  # a parameter, a statement, the loop variable, and how C and Python s
     ("int", "for", "c0", ("int_", "_for"), ("int", "_for")),
     ("N'", "S'", "c0", ("N_", "S_"), ("N_", "S_")),
     ("c0'", "while", "c0_", ("c0__", "_while"), ("c0_", "_while")),
-    ("min_", "lambda", "min", ("min_", "_lambda"), ("min_", "_lambda")),
+    ("min_", "lambda", "min", ("min_", "lambda"), ("min_", "_lambda")),
+    ("in", "is", "from", ("in", "is"), ("_in", "_is")),
     ("N", "S[A -> B]", "double", ("N", "S"), ("N", "S")),
     ("max", "modd", "if", ("max_", "modd_"), ("max", "modd")),
 ]

@@ -35,12 +35,14 @@ def in_c(loops: Loops) -> dict[str, str]:
     >>> from polyvolta.sets import var
     >>> in_c(Scan((Call("for", (var("N'"), var("c0"))),)))
     {"N'": 'N_', 'for': '_for'}
+    >>> in_c(Scan((Call("lambda", (var("in"), var("c0"))),)))  # words of Python alone
+    {}
     """
     if loops.plain:
         return {}
     called = set(map(word, statements(loops.body))) - {""}  # of isl's only statement without a name
     names = (free_names(loops.body) | {*variables(loops.body)}).difference(loops.extents)
-    return spelled(sorted(names | called), (*KEYWORDS, *loops.extents))
+    return spelled(sorted(names | called), (*KEYWORDS, *loops.extents), python=False)
 
 
 def plain(names: Iterable[str]) -> bool:
@@ -48,10 +50,10 @@ def plain(names: Iterable[str]) -> bool:
     return all(name.isidentifier() and name not in RESERVED for name in names)
 
 
-def spelled(names: Sequence[str], taken: Collection[str] = ()) -> dict[str, str]:
-    """Other spellings of the names that are no identifiers or that are taken."""
+def spelled(names: Sequence[str], taken: Collection[str] = (), python: bool = True) -> dict[str, str]:
+    """Other spellings of the names that are no identifiers or are taken; by words of Python, too, if it reads them."""
     table: dict[str, str] = {}
-    others = [name for name in names if not name.isidentifier() or iskeyword(name) or name in taken]
+    others = [name for name in names if not name.isidentifier() or (python and iskeyword(name)) or name in taken]
     used = {*names, *taken} if others else set()
     for name in others:
         new = re.sub(r"\W", "_", name)
