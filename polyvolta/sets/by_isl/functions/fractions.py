@@ -221,6 +221,7 @@ METHODS: tuple[tuple[str, str, Callable[..., Any]], ...] = (
     ("RationalPwAff", "from_range", changed("from_range")),
     *_order(),
     *((_BOTH, name, mentioned(name)) for name in ("involves_dims", "involves_locals", "involves_param_id")),
+    ("MultiFunction", "isa_multi_aff", _is_of_one),
     ("MultiFunction", "involves_param_id_list", mentioned("involves_param_id")),
     (_BOTH, "get_ctx", _context),
     (_BOTH, "reset_user", itself),
