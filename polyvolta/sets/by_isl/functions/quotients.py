@@ -186,7 +186,8 @@ def involves_param(self: Any, *names: Any) -> bool:  # noqa: ANN401
     """Whether a parameter is mentioned, or one of several, where it has values or is NaN."""
     if isinstance(self, MultiFunction):
         return any(f.involves_param_id(*names) for f in self)
-    return self.num.involves_param_id(*names) or PwAff.on(self.nan, 0).involves_param_id(*names)
+    nowhere: Any = PwAff.on(self.nan, 0)
+    return self.num.involves_param_id(*names) or nowhere.involves_param_id(*names)
 
 
 # ---- names and dimensions, as of functions of integers
