@@ -266,8 +266,9 @@ def test_gist_where_the_context_holds_nowhere_says_nothing():
 
 def test_the_identity_of_a_space_of_maps():
     assert str(Map.identity(Map("{ S[i] -> S[j] }").get_space())) == "{ S[i] -> S[i] }"  # isl's way to say it
+    assert str(Map.identity(Map("{ S[i] -> T[j] }").get_space())) == "{ S[i] -> T[i] }"
     with pytest.raises(Error):
-        Map.identity(Map("{ S[i] -> T[j] }").get_space())
+        Map.identity(Map("{ S[i] -> T[j, k] }").get_space())
 
 
 def test_an_aff_of_the_module_for_ported_programs_is_a_function():
