@@ -75,7 +75,7 @@ def test_printers_gather_texts(capsys):
     p = p.flush().set_output_format(isl.format.C).indent(2).start_line().print_ast_node(loop).print_str("//").end_line()
     assert p.get_str() == "  " + loop.to_C_str() + "//\n" and "S(c0);" in p.get_str()
     assert isl.Schedule(isl.Printer.to_str().print_schedule(TREE).get_str()) == TREE
-    with pytest.raises(PolyvoltaError, match="loops alone are written in C"):
+    with pytest.raises(PolyvoltaError, match="loops and functions of one value alone are written in C"):
         p.print_set(isl.Set("{ [i] }"))
     with pytest.raises(PolyvoltaError, match="isl's or C's"):
         p.set_output_format(isl.format.OMEGA)

@@ -217,7 +217,7 @@ def plus_numbers(self: MultiPwAff, numbers: Any) -> Any:  # noqa: ANN401
     given = tuple(numbers) if isinstance(numbers, Iterable) else (numbers,) * len(self)
     if len(given) != len(self):
         raise SpaceMismatch(f"{len(given)} numbers are given for {len(self)} values", where=str(self))
-    added = [n if type(n) is Number else integer(n) for n in given]
+    added: list[Any] = [n if type(n) is Number else integer(n) for n in given]
     if any(type(n) is Number for n in added):
         return MultiFunction.of(self.space, [lifted(f) + n for f, n in zip(self, added, strict=True)])
     cells = [(c, tuple([e + n for e, n in zip(values, added, strict=True)])) for c, values in self.cells]
