@@ -16,6 +16,7 @@ from .constraints import Constraint
 from .dimensions import by_kind
 from .functions.methods import expression
 from .functions.quotients import coefficient
+from .objects.numbers import Number
 from .objects.values import Val
 from .relations import itself, same
 
@@ -124,10 +125,9 @@ def val_on_domain(space: Any, value: Any) -> Any:  # noqa: ANN401
     """The function that is a number, which may be a fraction or NaN, on a space, or on the points of a set."""
     from ..functions.rational import lifted
 
-    number = whole(value)
-    if number is None:
+    if type(value) is Number:
         return lifted(_on_points(space, Aff((), 0))) + value
-    return _on_points(space, Aff((), number))
+    return _on_points(space, Aff((), _integer(value)))
 
 
 def var_on_domain(space: Any, kind: Any, pos: int) -> Any:  # noqa: ANN401

@@ -15,7 +15,8 @@ from ..errors import NotSupported, SpaceMismatch
 from ..values import kinds
 from ..values.aff import var
 from ..values.shape import spaced
-from ..values.space import Space, whole
+from ..values.space import Space
+from .objects.numbers import Number
 from .objects.spaces import every
 from .objects.values import Point, integer
 from .relations import same, spaces
@@ -297,8 +298,9 @@ def number_on_domain(self: Set, number: Any) -> Any:  # noqa: ANN401
     from ..functions.pwaff import PwAff
     from ..functions.rational import lifted
 
-    value = whole(number)
-    return PwAff.on(self, value) if value is not None else lifted(PwAff.on(self, 0)) + number
+    if type(number) is Number:
+        return lifted(PwAff.on(self, 0)) + number
+    return PwAff.on(self, integer(number))
 
 
 def param_on_domain(self: Set, name: str) -> PwAff:

@@ -99,7 +99,7 @@ def spread(value: Any, kind: Any, first: object = 0, n: object = 1) -> tuple[str
     UnknownName : there are fewer.
     """
     names, low, number = of_kind(value, kind), whole(first), whole(n)
-    if not names and number != 0:
+    if not names and number != 0 and getattr(kind, "name", None) == "in_":
         raise _none_of(value, kind)
     if low is None or number is None or low < 0 or number < 0 or low + number > len(names):
         raise UnknownName(f"{n} from {first} on is out of range", where=str(value),

@@ -15,8 +15,9 @@ from ...values import kinds
 from ...values.aff import var
 from ...values.named import listed
 from ...values.shape import spaced
-from ...values.space import POINT, Space, Tuple, whole
+from ...values.space import POINT, Space, Tuple
 from ..made import number_on_domain, numbers_on_domain, param_on_domain
+from ..objects.numbers import Number
 from ..objects.on_spaces import of_members
 from ..objects.spaces import every, set_tuple
 from ..objects.values import Val, integer
@@ -216,9 +217,9 @@ def plus_numbers(self: MultiPwAff, numbers: Any) -> Any:  # noqa: ANN401
     given = tuple(numbers) if isinstance(numbers, Iterable) else (numbers,) * len(self)
     if len(given) != len(self):
         raise SpaceMismatch(f"{len(given)} numbers are given for {len(self)} values", where=str(self))
-    added = [whole(n) for n in given]
-    if None in added:
-        return MultiFunction.of(self.space, [lifted(f) + n for f, n in zip(self, given, strict=True)])
+    added: list[Any] = [n if type(n) is Number else integer(n) for n in given]
+    if any(type(n) is Number for n in added):
+        return MultiFunction.of(self.space, [lifted(f) + n for f, n in zip(self, added, strict=True)])
     cells = [(c, tuple([e + n for e, n in zip(values, added, strict=True)])) for c, values in self.cells]
     return self._of(self.param_names, self.space, cells)
 
