@@ -352,7 +352,7 @@ def one_space(self: Any, kind: Any) -> Space:  # noqa: ANN401
     """Its space, or of a function of several tuples, whose values are in one, any with that tuple."""
     if isinstance(self, Space):
         return self
-    parts = getattr(self, "parts", ())
+    parts: Any = getattr(self, "parts", ())
     several = len(parts) > 1 and parts[0][0].inp is not None and getattr(kind, "name", None) in ("out", "set")
     return parts[0][0] if several and len({s.out.key for s, _ in parts}) == 1 else self.space
 
