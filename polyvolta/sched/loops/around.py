@@ -10,7 +10,17 @@ from collections.abc import Sequence as List
 from dataclasses import dataclass, field
 
 from polyvolta.sched.loops.ast import Condition
-from polyvolta.sched.loops.conditions import any_of, beyond, has_rows, implied, loosened, stated, uncovered, widest
+from polyvolta.sched.loops.conditions import (
+    any_of,
+    beyond,
+    exactly,
+    has_rows,
+    implied,
+    loosened,
+    stated,
+    uncovered,
+    widest,
+)
 from polyvolta.sched.loops.hoisting.needs import seldom, whole
 from polyvolta.sched.loops.rows.bounds import Bounds, bounds, longest, single
 from polyvolta.sched.loops.rows.known import Known
@@ -21,6 +31,8 @@ from polyvolta.sched.loops.spans.ends import CASES, FEW
 from polyvolta.sched.loops.state import State
 from polyvolta.sched.loops.writer import Writer
 from polyvolta.sched.tree import Leaf, LoopType, Member, Node
+
+BESIDE = 1000  # columns of a system of which the integers are looked at
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +134,9 @@ class Around:
                 more, state = self.tested(rows, state)
                 value = single(state.known, b, shadows, col)
                 conditions += more
+        if not any(e.names() for e in state.prefix):  # last, for no bound becomes shorter by it
+            more, state = self.tested(self.unmet(k, lanes, state), state)
+            conditions += more
         return Bounded(b, value, state, where, conditions)
 
     def tested(self, rows: System, state: State) -> tuple[tuple[Condition, ...], State]:
@@ -153,6 +168,54 @@ class Around:
                 return rows
             each.append(rows)
         return beyond(state.known, each[0]) if len(each) == 1 else implied(state.known, each)
+
+    def unmet(self, k: int, lanes: list[Lane], state: State) -> System:
+        """Conditions on sizes without which an outermost loop runs for nothing, by remainders that projecting loses."""
+        each = []
+        for lane in lanes:
+            aside = lane.around(k, self.columns[k], state.known)
+            found = self.exactly(k, lane, state)
+            if found is None:
+                return System()
+            rows = beyond(state.known.given(aside), found)
+            rows.ineqs = {key: const for key, const in rows.ineqs.items() if of_remainders(state.known, key)}
+            each.append(rows)
+        return implied(state.known, each)
+
+    def exactly(self, k: int, lane: Lane, state: State) -> System | None:
+        """What a lane says of sizes over the integers where an outermost loop runs for nothing without; None elsewhere.
+
+        There is an i with 4*floor((i + 3)/4) - 4 <= N and M <= 2*i <= M + 2 at some M <= 2*N + 8 only.
+        """
+        if lane.around(k, self.columns[k], state.known).exact:
+            return None
+        return self.writer.searched(None, self.sharper, state.known, lane, k, self.outside(k, lane, state, True))
+
+    def sharpened(self, k: int, lanes: list[Lane], where: list[System], state: State) -> list[System]:
+        """What lanes say of what is outside of an outermost loop, each over the integers, if one says more by it."""
+        each = [self.exactly(k, lane, state) for lane in lanes]
+        if all(s is None for s in each):
+            return where
+        return [s or self.outside(k, lane, state, True) for s, lane in zip(each, lanes, strict=True)]
+
+    def sharper(self, known: Known, lane: Lane, k: int, rows: System) -> System | None:
+        """Rows on sizes as the integers have them, where they say more by remainders, and are hardly more; else None.
+
+        What else they say is of few sizes, and what loop k ensures as it runs needs no test.
+        """
+        found = [beyond(known, s) for s in exactly(known.columns, lane.piece.system, tuple(self.columns[k:]))]
+        if len(found) != 1 or length(found[0]) > length(rows) + 1:
+            return None
+        more = beyond(known.given(rows), found[0])
+        if more.mods:
+            return found[0]
+        for key, const in more.every_ge():
+            if of_remainders(known, key):
+                there = lane.shadows[k].copy()
+                there.ge(negated(key), -const - 1)
+                if not known.excludes_exactly(there, BESIDE):
+                    return found[0]
+        return None
 
     def outside(self, k: int, lane: Lane, state: State, whole: bool) -> System:
         """What a lane says of what is outside of loop k; as a whole, that the loops inside run is a part of that."""
@@ -264,6 +327,16 @@ def without_it(known: Known, key: Key, const: int) -> Known:
     opposite = System()
     opposite.ge(negated(key), -const - 1)
     return known.given(opposite)
+
+
+def of_remainders(known: Known, key: Key) -> bool:
+    """Whether there is a floor in a row."""
+    return any(c in known.columns.floors for c, _ in key)
+
+
+def length(rows: System) -> int:
+    """How many rows a system has."""
+    return len(rows.eqs) + len(rows.ineqs) + len(rows.mods)
 
 
 def fixed(b: Bounds, state: State) -> bool:

@@ -229,6 +229,19 @@ TREES = {
                { S[i, j] -> [(i)]; T[i] -> [(0)]; U[i, j, k] -> [(k)] }]" } }""",
         {3: 72, 9: 97, 40: 252},
     ),
+    "a remainder of a size that leaves nothing, which projecting loses": (
+        """{ domain: "[N] -> { S[i, k] : 4*floor((i + 3)/4) <= N + 4 and N + 2 <= i <= N + 3 and 0 <= k <= i;
+             T[k] : N <= 2 and 0 <= k <= 5 }", child: { schedule:
+             "[{ S[i, k] -> [(k)]; T[k] -> [(k)] }, { S[i, k] -> [(i)]; T[k] -> [(0)] }]" } }""",
+        {7: 3, 40: 266, 43: 3},
+    ),
+    "the same of two statements in one loop, of sizes that are not alike": (
+        """{ domain: "[N] -> { S[i, k] : 4*floor((i + 3)/4) <= N + 4 and N + 2 <= i <= N + 3 and 0 <= k <= i;
+             T[k] : N <= 2 and 0 <= k <= 5 }", child: { schedule:
+             "[{ S[i, k] -> [(k)]; T[k] -> [(k)] }, { S[i, k] -> [(i)]; T[k] -> [(0)] }]",
+             options: "{ atomic[0] }" } }""",
+        {7: 2, 40: 308, 43: 2},
+    ),
     "a part of a separate loop that integers make one value": (
         """{ domain: "{ S[i] : i mod 3 = 0 and 0 <= i <= 3; T[] }", child: { schedule:
              "[{ S[i] -> [(floor((i + 1)/2))]; T[] -> [(2)] }]", options: "{ separate[0] }", child: { schedule:
