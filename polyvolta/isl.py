@@ -89,6 +89,7 @@ def _compute_flow(
     return compute_flow(sink, must_source, may_source, times)
 
 
+@metered
 def _compute_schedule(instances: _sets.Set, validity: _sets.Map, proximity: _sets.Map) -> Schedule:
     """A schedule tree of the instances, by isl's older method; `ScheduleConstraints` has more to say.
 
