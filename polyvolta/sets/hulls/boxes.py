@@ -6,49 +6,58 @@ conjunct is the union of two, are comparisons of numbers.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from itertools import combinations
-from math import inf
+from collections.abc import Iterator, Sequence
+from functools import reduce
+from itertools import combinations, islice, product
+from math import gcd, inf
 
-from ..budgets import spend
+from ..budgets import bounded, spend
 from ..conjuncts import conjunct as cj
 from ..conjuncts.conjunct import Conjunct
-from ..engine.rows import Row
+from ..conjuncts.project import prune
+from ..engine.rows import Row, combine
+from ..errors import BudgetExceeded
 
+EFFORT = 200_000  # steps for unions of boxes
+TRIES = 60  # places on the way between two boxes that are looked at
+FEW = 4  # of these, where points are asked for
+CORNERS = 64  # of a box around two that are looked at before all of it is
 Box = tuple[tuple[float, float], ...]  # for each dimension its least and greatest integer, infinite without a bound
 
 
-def box(n: int, eqs: Sequence[Row], ineqs: Sequence[Row]) -> Box | None:
-    """The box that rows over (const, dims) are, or None.
+def box(c: Conjunct) -> Box | None:
+    """The box that a conjunct is, or None.
 
     >>> from polyvolta.sets import Set
     >>> ((_, cs),) = Set("{ [i, j] : 0 <= i <= 9 and j >= 3; [i, j] : 0 <= i <= j }").parts
-    >>> [box(c.n, c.eqs, c.ineqs) for c in cs]
+    >>> list(map(box, cs))
     [((0, 9), (3, inf)), None]
     """
-    lows: list[float] = [-inf] * n
-    highs: list[float] = [inf] * n
-    for rows, both in ((eqs, True), (ineqs, False)):
+    if c.divs:
+        return None
+    lows: list[float] = [-inf] * c.n
+    highs: list[float] = [inf] * c.n
+    for rows, both in ((c.ineqs, False), (c.eqs, True)):
         for row in rows:
             unit = row[1:]
-            if unit.count(0) != len(unit) - 1:
+            if unit.count(0) != c.n - 1:
                 return None
             sign = 1 if 1 in unit else -1
-            if sign not in unit or (at := unit.index(sign)) >= n:
+            if sign not in unit:
                 return None
-            if both or sign > 0:
-                lows[at] = max(lows[at], -sign * row[0])
-            if both or sign < 0:
-                highs[at] = min(highs[at], -sign * row[0])
+            at = unit.index(sign)
+            bound = -sign * row[0]
+            if (both or sign > 0) and bound > lows[at]:
+                lows[at] = bound
+            if (both or sign < 0) and bound < highs[at]:
+                highs[at] = bound
     for low, high in zip(lows, highs, strict=True):
         if low > high:
             return None
     return tuple(zip(lows, highs, strict=True))
 
 
-def of_conjunct(c: Conjunct) -> Box | None:
-    """The box that a conjunct is, or None."""
-    return None if c.divs else box(c.n, c.eqs, c.ineqs)
+Known = list[tuple[Box | None, Conjunct | None]]  # boxes, with the conjuncts that are known of them; other pieces
 
 
 def joined(pieces: Sequence[Conjunct]) -> tuple[Conjunct, ...]:
@@ -57,22 +66,99 @@ def joined(pieces: Sequence[Conjunct]) -> tuple[Conjunct, ...]:
     Neighbours along the last dimension are one first, where the boxes are taken in the order of their least corners;
     then rows of them are, and layers of rows. This is done where the order at hand makes more of them.
     """
-    if len(pieces) < 2:
-        return tuple(pieces)
-    known = [(of_conjunct(c), c) for c in pieces]
-    if sum([own is not None for own, _ in known]) < 2:
-        return tuple(pieces)
-    found = _joined(known)
-    if len(found) > 2 and len(found) < len(pieces):
-        least = _joined(sorted(known, key=lambda one: one[0] or ()))
-        found = min(found, least, key=len)
+    found = _joined(pieces)
+    return tuple(pieces) if found is None else _told(found)
+
+
+def fewer(pieces: Sequence[Conjunct]) -> tuple[tuple[Conjunct, ...], tuple[Conjunct, ...], bool]:
+    """Fewer pieces with the same points, hulls apart, and whether that is all that can be done with these.
+
+    Only where all pieces are boxes more is done than by `joined`: a box around two takes their place where others have
+    what else is in it, and a hull of two does that has no other point, not freed of redundant rows. It is all where no
+    conjunct is the union of two, and none can be widened until another one goes.
+    """
+    found = _joined(pieces)
+    if found is None:
+        return tuple(pieces), (), False
+    if all(own for own, _ in found):
+        try:
+            return bounded(EFFORT, _fewer, found)
+        except BudgetExceeded:
+            spend(0)  # ends the caller where the budget was its own
+    return _told(found), (), False
+
+
+def _fewer(found: Known) -> tuple[tuple[Conjunct, ...], tuple[Conjunct, ...], bool]:
+    found = _widened(found)
+    known = [own for own, _ in found if own]
+    partners: list[set[int]] = [set() for _ in known]
+    sure = True
+    for j, own in enumerate(known):
+        spend(j // 8)
+        for i in range(j):
+            told = apart(known[i], own)
+            sure = sure and told is not None
+            if told is False:
+                partners[i].add(j)
+                partners[j].add(i)
+    pairs = _pairs(partners)
+    if not pairs:
+        return _told(found), (), sure
+    of_pairs = {k for pair in pairs for k in pair}
+    groups = [[k] for k in range(len(known)) if k not in of_pairs]
+    alone = _told([found[k] for (k,) in groups])
+    groups += [[*pair] for pair in pairs]
+    found_in = [[known[k] for k in group] for group in groups]
+    sure = sure and all(_parted(one, other, known) for one, other in combinations(found_in, 2))
+    return alone, tuple([hull(known[i], known[j]) for i, j in pairs]), sure
+
+
+def _pairs(partners: list[set[int]]) -> list[tuple[int, int]]:
+    """Pairs of numbers with partners among these, each in one pair: those with the fewest left come first."""
+    found = []
+    while any(partners):
+        i = min([k for k, some in enumerate(partners) if some], key=lambda k: len(partners[k]))
+        j = min(partners[i], key=lambda k: (len(partners[k]), k))
+        found.append((i, j))
+        for k in (i, j):
+            for other in partners[k]:
+                partners[other].discard(k)
+            partners[k] = set()
+    return found
+
+
+def _parted(some: Sequence[Box], others: Sequence[Box], known: Sequence[Box]) -> bool:
+    """Whether a point of no box is seen between two of different groups: no conjunct within the union has them all."""
+    spend()
+    return any(not held(z, known) for a in some for b in others for z in points(a, b))
+
+
+def bounds(pieces: Sequence[Conjunct]) -> Conjunct | None:
+    """The least box around pieces that are boxes, of which there is one; None where not all are boxes."""
+    found = [box(c) for c in pieces]
+    known = [own for own in found if own]
+    return _conjunct(reduce(around, known)) if len(known) == len(found) else None
+
+
+def _told(found: Known) -> tuple[Conjunct, ...]:
     return tuple([c or _conjunct(own or ()) for own, c in found])
 
 
-def _joined(pieces: Sequence[tuple[Box | None, Conjunct]]) -> list[tuple[Box | None, Conjunct | None]]:
-    """Boxes, with the conjuncts that are known of them, and the other pieces."""
-    done: list[tuple[Box | None, Conjunct | None]] = []
-    todo: list[tuple[Box | None, Conjunct | None]] = [*reversed(pieces)]
+def _joined(pieces: Sequence[Conjunct]) -> Known | None:
+    """See `joined`; None where fewer than two are boxes."""
+    known: Known = [(box(c), c) for c in pieces]
+    if [own for own, _ in known].count(None) > len(known) - 2:
+        return None
+    found = _in_order(known)
+    if len(found) > 2 and len(found) < len(pieces):
+        least = _in_order(sorted(known, key=lambda one: one[0] or ()))
+        found = min(found, least, key=len)
+    return found
+
+
+def _in_order(pieces: Known) -> Known:
+    done: Known = []
+    todo: Known = [*reversed(pieces)]
     while todo:
         spend()
         own, c = todo.pop()
@@ -108,68 +194,189 @@ def union(a: Box, b: Box) -> Box | None:
     return (*a[:differ], (min(low, least), max(high, most)), *a[differ + 1 :])
 
 
-def apart(a: Box, b: Box) -> bool:
-    """Whether it is plain that no conjunct without floors is the union: an integer point z of neither is between both.
+def _widened(found: Known) -> Known:
+    """Boxes, of which the union has no box around two.
 
-    Where B goes beyond A by two in dimension k, and A beyond B in another one l, take p in A and q in B that in these
-    are at the end of the shorter box and two beyond it, and in others an even number apart, as there are unless each is
-    one number. In the middle z is beyond A in k and beyond B in l. Where there are numbers between both in a dimension,
-    take points next to them there, an even number apart. A False says nothing.
+    What such a box has beside the union it keeps when others are widened, so every two are compared once.
     """
-    beyond_a = beyond_b = 0
+    if len(found) < 3 or len(found[0][0] or ()) < 2:  # intervals that don't touch have numbers of none between them
+        return found
+    done: Known = []
+    todo = found[::-1]
+    known = [own for own, _ in found if own]
+    while todo:
+        own, c = todo.pop()
+        for other, _ in done if own else ():
+            spend()
+            whole = around(own or (), other or ())
+            if all(held(x, known) for x in islice(product(*whole), CORNERS)) and _covered(whole, known):
+                done, todo = ([one for one in kept if not _within(one[0] or (), whole)] for kept in (done, todo))
+                todo.append((whole, None))
+                break
+        else:
+            done.append((own, c))
+    return done
+
+
+def apart(a: Box, b: Box) -> bool | None:
+    """Whether there is an integer point of neither between two boxes, of which none is in the other; None: not known.
+
+    Then no conjunct without floors is their union, else their convex hull is it.
+
+    Between A at t = 0 and B at t = 1 there are boxes whose bounds are affine in t, and the hull is their union. Where B
+    goes beyond A by d in dimension k, and A beyond B by e in another one l, integers beyond both are reached from
+    t = 1/d to 1 - 1/e: at 1/2, or d = 1 and no end is at e, or the other way round. Or there is a number between both
+    in one dimension. At t = 1/2 there are integers in all dimensions where not both are one number. In others t is a
+    multiple of 1/g, where g divides all differences.
+    """
+    g = 0
+    # bits of the dimensions in which the one goes beyond the other at all, by two, without an end
+    ahead_a, ahead_b = [0, 0, 0], [0, 0, 0]
     between = False
     for k, ((low, high), (least, most)) in enumerate(zip(a, b, strict=True)):
-        if low == high != least == most:
-            return False
+        if low == least and high == most:
+            continue
+        if low == high and least == most:
+            g = gcd(g, int(least - low))
         between = between or low > most + 1 or least > high + 1
-        if most > high + 1 or least < low - 1:
-            beyond_a |= 1 << k
-        if high > most + 1 or low < least - 1:
-            beyond_b |= 1 << k
-    both = beyond_a | beyond_b
-    return between or bool(beyond_a and beyond_b and both & (both - 1))
+        for ahead, (p, q), (r, s) in ((ahead_a, (low, high), (least, most)), (ahead_b, (least, most), (low, high))):
+            by = max(q - s if q > s else 0, r - p if p < r else 0)
+            for at, much in enumerate((1, 2, inf)):
+                ahead[at] |= (by >= much) << k
+    if _two(ahead_a[2], ahead_b[0]) or _two(ahead_a[0], ahead_b[2]):
+        return True
+    if g:
+        ts = range(1, min(g, TRIES))
+        if any(all(_meets(u, v, t, g) for u, v in zip(a, b, strict=True)) for t in ts):
+            return True
+        return None if g > TRIES else False
+    return between or _two(ahead_a[1], ahead_b[1])
 
 
-def fixed(found: Sequence[Box | None]) -> bool:
-    """Whether all are boxes, of which none can be widened until another one goes.
+def points(a: Box, b: Box) -> Iterator[Sequence[float]]:
+    """Integer points of neither of two boxes without infinite bounds, on the way between; none says nothing.
 
-    Rows of boxes bound a box. So around any two of them a corner must be in none; an infinite coordinate of it stands
-    for all that are large enough. Corners that the same boxes may hold, by the dimensions so far, are looked at
-    together: dimensions in which the boxes are alike don't count.
+    They are those that `apart` speaks of, at t = 1/2, or at the first multiples of 1/g.
     """
-    known = [own for own in found if own]
-    if len(known) < len(found):
-        return False
-    holding = [_holding(ends) for ends in zip(*known, strict=True)]
-    for a, b in combinations(known, 2):
-        corners = {(1 << len(known)) - 1}  # as bits the boxes that may hold them
-        for held, (low, high), (least, most) in zip(holding, a, b, strict=True):
-            corners = {some & held[x] for some in corners for x in (min(low, least), max(high, most))}
-            if 0 in corners:
+    g = gcd(*[int(v[0] - u[0]) for u, v in zip(a, b, strict=True) if u[0] == u[1] and v[0] == v[1]])
+    for t in range(1, min(g, FEW)) if g else (1,):
+        ranges = [_on_the_way(u, v, t, g or 2) for u, v in zip(a, b, strict=True)]
+        if None in ranges:
+            continue
+        known = [r for r in ranges if r]
+        yield from zip(*known, strict=True) if g else _beside(known, a, b)
+
+
+def _beside(ranges: Sequence[tuple[float, float]], a: Box, b: Box) -> Iterator[Sequence[float]]:
+    """Points midway between two boxes, whose coordinates have these ranges, that are beyond both, or between them."""
+    ahead_a: list[tuple[int, float]] = []  # places of one coordinate, where A has some points beyond all of B
+    ahead_b: list[tuple[int, float]] = []
+    gaps = []
+    for k, ((low, high), u, v) in enumerate(zip(ranges, a, b, strict=True)):
+        for ahead, (_, end), (start, most) in ((ahead_b, u, v), (ahead_a, v, u)):
+            if start > end + 1:
+                gaps.append((k, max(low, (end + start) // 2)))
+            elif most > end + 1:
+                ahead += [(k, end + 1), (k, high)]
+        for ahead, (end, _), (least, _) in ((ahead_b, u, v), (ahead_a, v, u)):
+            if least < end - 1:
+                ahead += [(k, min(end - 1, high)), (k, low)]
+    for middle in zip(*ranges, strict=True):
+        for k, x in gaps:
+            yield (*middle[:k], x, *middle[k + 1 :])
+        for k, x in ahead_b:
+            for m, y in ahead_a:
+                if k != m:
+                    yield tuple([x if j == k else y if j == m else z for j, z in enumerate(middle)])
+
+
+def _on_the_way(u: tuple[float, float], v: tuple[float, float], t: int, g: int) -> tuple[float, float] | None:
+    """The integers between two intervals at t/g on the way; None where there are none, or bounds are infinite."""
+    (low, high), (least, most) = u, v
+    if inf in (high, most, -low, -least):
+        return None
+    low, high = -(-(low * (g - t) + least * t) // g), (high * (g - t) + most * t) // g
+    return (low, high) if low <= high else None
+
+
+def _two(dims: int, others: int) -> bool:
+    """Whether there are a first and another dimension, given as bits."""
+    both = dims | others
+    return bool(dims and others and both & (both - 1))
+
+
+def _meets(u: tuple[float, float], v: tuple[float, float], t: int, g: int) -> bool:
+    """Whether an integer is between two intervals at t/g on the way."""
+    (low, high), (least, most) = u, v
+    if inf in (high, most, -low, -least):
+        return True
+    return (high * (g - t) + most * t) // g * g >= low * (g - t) + least * t
+
+
+def hull(a: Box, b: Box) -> Conjunct:
+    """The convex hull of two boxes: at some t from 0 to 1 each bound is on the way from A to B.
+
+    >>> print(*hull(((0, 1), (0, 2)), ((0, 2), (0, 1))).ineqs)
+    (0, 0, 1) (0, 1, 0) (2, -1, 0) (2, 0, -1) (3, -1, -1)
+    """
+    n = len(a)
+    rows: list[Row] = [(0, *(0,) * n, 1), (1, *(0,) * n, -1)]
+    for k, (u, v) in enumerate(zip(a, b, strict=True)):
+        for sign, p, q in ((1, u[0], v[0]), (-1, u[1], v[1])):
+            if abs(p) != inf and abs(q) != inf:
+                rows.append((-sign * int(p), *(0,) * k, sign, *(0,) * (n - k - 1), sign * int(p - q)))
+    up, down = [r for r in rows if r[-1] > 0], [r for r in rows if r[-1] < 0]
+    ineqs = [r[:-1] for r in rows if not r[-1]]
+    ineqs += [combine(-s[-1], r, r[-1], s)[:-1] for r in up for s in down]
+    return cj.sure(prune(cj.sure(cj.normalise(n, (), (), ineqs))))
+
+
+def around(a: Box, b: Box) -> Box:
+    """The least box with the points of two."""
+    return tuple([(min(low, least), max(high, most)) for (low, high), (least, most) in zip(a, b, strict=True)])
+
+
+def held(point: Sequence[float], by: Sequence[Box]) -> bool:
+    """Whether a point is in one of some boxes; an infinite coordinate stands for all that are large enough."""
+    for c in by:
+        for x, (low, high) in zip(point, c, strict=True):
+            if not low <= x <= high:
                 break
-            spend(len(corners) // 8)
         else:
+            return True
+    return False
+
+
+def _within(a: Box, b: Box) -> bool:
+    for (low, high), (least, most) in zip(a, b, strict=True):
+        if low < least or high > most:
             return False
     return True
 
 
-def _holding(ends: Sequence[tuple[float, float]]) -> dict[float, int]:
-    """For each end of some intervals the intervals that hold it, as bits."""
-    values = {x for interval in ends for x in interval}
-    spend(1 + len(values) * len(ends) // 64)
-    return {x: sum([1 << k for k, (low, high) in enumerate(ends) if low <= x <= high]) for x in values}
+def _covered(whole: Box, by: Sequence[Box]) -> bool:
+    """Whether all points of a box are in some of others."""
+    left = [whole]
+    for c in by:
+        spend(len(left) // 8)
+        left = [rest for part in left for rest in _without(part, c)]
+    return not left
 
 
-def settled(pieces: Sequence[Conjunct]) -> bool:
-    """Whether all are boxes, plainly no conjunct without floors is the union of two, and none can be widened."""
-    found: list[Box] = []
-    for c in pieces:
-        own = of_conjunct(c)
-        if own is None:
-            return False
-        found.append(own)
-    spend(1 + len(found) ** 2 // 16)
-    return all(apart(a, b) for a, b in combinations(found, 2)) and fixed(found)
+def _without(a: Box, b: Box) -> list[Box]:
+    """Disjoint boxes of the points of A that are not in B."""
+    parts: list[Box] = []
+    rest = a
+    for k, (least, most) in enumerate(b):
+        low, high = rest[k]
+        if high < least or low > most:
+            return [a]
+        if low < least:
+            parts.append((*rest[:k], (low, least - 1), *rest[k + 1 :]))
+        if high > most:
+            parts.append((*rest[:k], (most + 1, high), *rest[k + 1 :]))
+        rest = (*rest[:k], (max(low, least), min(high, most)), *rest[k + 1 :])
+    return parts
 
 
 def _conjunct(own: Box) -> Conjunct:

@@ -36,6 +36,7 @@ from . import between, boxes, joint
 from .covering import covers, valid_rows, wrapped
 from .gist import irredundant
 from .parting import parting, settled, unsaid
+from .slices import Slices
 from .widening import widened
 
 if TYPE_CHECKING:
@@ -109,7 +110,8 @@ def plainly_coalesced(pieces: tuple[Conjunct, ...]) -> tuple[Conjunct, ...]:
         return pieces
     frame = Frame(pieces)
     done: list[_Piece] = []
-    todo = [_Piece(m, c) for m, c in zip(frame.members, pieces, strict=True)][::-1]
+    slices = Slices(frame)
+    todo = [_Piece(m, slices, c) for m, c in zip(frame.members, pieces, strict=True)][::-1]
     _fuse_all(frame, done, todo)
     return tuple([p.told for p in done if p.conjunct is not None])
 
@@ -125,32 +127,33 @@ class _Ended(Exception):
 @lru_cache(maxsize=1 << 10)
 def _coalesced(pieces: tuple[Conjunct, ...]) -> tuple[Conjunct, ...]:
     """See `coalesce_conjuncts`; what a budget ends is not kept."""
-    pieces = boxes.joined(pieces)
+    others, hulls, settles = boxes.fewer(pieces)
+    pieces = (*others, *hulls)
     if len(pieces) == 1:
-        return () if pieces[0].is_empty else pieces
-    done: list[_Piece] = []
-    todo: list[_Piece] = []
-    try:
-        return bounded(EFFORT, _searched, pieces, done, todo)
-    except BudgetExceeded:
-        raise _Ended(done, todo) from None
+        pieces = () if pieces[0].is_empty else pieces
+    elif not settles:
+        work: tuple[list[_Piece], list[_Piece]] = [], []
+        try:
+            pieces = bounded(EFFORT, _searched, pieces, *work)
+        except BudgetExceeded:
+            raise _Ended(*work) from None
+    return tuple([irredundant(c) if c in hulls else c for c in pieces]) if hulls else pieces
 
 
 def _searched(pieces: tuple[Conjunct, ...], done: list[_Piece], todo: list[_Piece]) -> tuple[Conjunct, ...]:
     """See `coalesce_conjuncts`; all points are in the pieces that are done or to do, once there are any."""
-    if boxes.settled(pieces):
-        return pieces
     new = len(pieces)  # how many at the end were not compared with the others
     tried = Tried(FOR_HULLS[0] + FOR_HULLS[1] * len(pieces))
     while len(pieces) > 1:
         frame = Frame(pieces)
-        known = [_Piece(m, c) for m, c in zip(frame.members, pieces, strict=True)]
+        slices = Slices(frame)
+        known = [_Piece(m, slices, c) for m, c in zip(frame.members, pieces, strict=True)]
         done[:], todo[:] = known[: len(pieces) - new], known[len(pieces) - new :][::-1]
         _fuse_all(frame, done, todo, thorough=True)
         done[:] = [p for p in done if p.conjunct is not None]
         strided = [p for p in done if any(any(r[1 + frame.n :]) for r in p.member.eqs)]
         pair = _fusible(strided, tried, _fuse_by_strides)
-        if pair is None and len(done) > 2 and not boxes.fixed([p.box for p in done]) and not _parted_all(frame, done):
+        if pair is None and len(done) > 2 and not _fixed(frame, done):
             fewer = _widened(tuple([p.told for p in done]))
             if fewer is not None:
                 pieces, new = fewer, 1
@@ -163,12 +166,14 @@ def _searched(pieces: tuple[Conjunct, ...], done: list[_Piece], todo: list[_Piec
     return pieces
 
 
-def _parted_all(frame: Frame, pieces: list[_Piece]) -> bool:
-    """Whether between any two pieces a point of none is known, so that no conjunct within the union contains two.
+def _fixed(frame: Frame, pieces: list[_Piece]) -> bool:
+    """Whether it is plain that none can be widened until another goes: `widened` drops none but a whole one.
 
-    Then none can be widened until another goes, for `widened` drops none but what the wider one has as a whole. A wider
-    piece may speak of any floor at hand, so there must be none. Of many pieces it is not asked.
+    By slices; or between any two pieces a point of none is known, so that no conjunct within the union contains both. A
+    wider piece may speak of any floor at hand, so there must be none. Of many pieces such points are not asked for.
     """
+    if pieces[0].slices.fixed([p.member for p in pieces]):
+        return True
     if frame.divs or len(pieces) >= MANY:
         return False
     for at, p in enumerate(pieces):
@@ -216,8 +221,8 @@ def _fuse_all(frame: Frame, done: list[_Piece], todo: list[_Piece], thorough: bo
 class _Piece:
     """A member of the frame; `known` is its conjunct when it is not a fusion."""
 
-    def __init__(self, member: Member, known: Conjunct | None = None) -> None:
-        self.member, self._known = member, known
+    def __init__(self, member: Member, slices: Slices, known: Conjunct | None = None) -> None:
+        self.member, self.slices, self._known = member, slices, known
         # between rows so far apart that no stride bridges the gap, there are other points
         self.stride = max([abs(v) for row in member.eqs for v in row[1:]], default=1)
         self._opposite: list[tuple[Row, int]] | None = None
@@ -247,11 +252,6 @@ class _Piece:
     def told(self) -> Conjunct:
         """The piece on its own, whether it has a point or not."""
         return self._known or self.conjunct or cj.nothing(self.member.frame.n)
-
-    @cached_property
-    def box(self) -> boxes.Box | None:
-        """The box that it is; None, too, where there are floors."""
-        return boxes.box(self.member.frame.n, self.member.eqs, self.member.ineqs)
 
     def apart(self, other: _Piece, floors: bool = False) -> bool:
         """Whether two parallel rows have room between them; with `floors`, room for a multiple of a divisor, too."""
@@ -295,18 +295,18 @@ class _Piece:
         if self.apart(other):
             return True
         found = self._gaps.get(other)
-        if found is None and self.box and other.box and boxes.apart(self.box, other.box):
-            found = self._gaps[other] = other._gaps[self] = True
         if found is None:
             opened = unsaid(self.member, other.member)
             if settled(self.member, other.member, opened):
                 return False
             if self.start and other.start:
-                point = next(parting(self.member, other.member, self.start, other.start, opened), None)
-                if point is not None:
-                    self._gaps[other] = other._gaps[self] = True
+                if not self.slices.apart(self.member, other.member):
+                    point = next(parting(self.member, other.member, self.start, other.start, opened), None)
+                    if point is None:
+                        return look and self.gap(other)
                     self.between[other] = other.between[self] = point
-                    return True
+                self._gaps[other] = other._gaps[self] = True
+                return True
             return look and self.gap(other)
         return found
 
@@ -393,7 +393,7 @@ def _wrapping(a: _Piece, b: _Piece, hull: Member, cuts_a: list[Row], cuts_b: lis
 
 def _joined(a: _Piece, b: _Piece, whole: Member) -> _Piece:
     """The piece of the points of both, which remembers those that are known of either."""
-    both = _Piece(whole)
+    both = _Piece(whole, a.slices)
     both._walked = a._walked and b._walked
     both.beside = [p for p in (*a.beside, *b.beside) if not whole.holds(p)]
     whole.points += (*a.member.points, *b.member.points)

@@ -207,6 +207,12 @@ def _simple(cs: list[Conjunct], *, shift: bool) -> Conjunct:
     whole = _merged(cs) if len(cs) > 1 else None
     if whole is not None:
         return _joined(_affine(cs), whole) if shift else whole
+    hull = boxes.bounds(cs) or _of_rows(cs, shift)
+    return _joined(_affine(cs), hull) if shift else hull
+
+
+def _of_rows(cs: list[Conjunct], shift: bool) -> Conjunct:
+    """The rows of pieces that hold on all of them, with `shift` also those that do where they are moved."""
     frame = Frame([_on_grid(c) for c in cs])
     best: dict[Row, int] = {}
     for member in frame.members:
@@ -221,9 +227,7 @@ def _simple(cs: list[Conjunct], *, shift: bool) -> Conjunct:
                 if len(lows) == len(frame.members):
                     best[key] = -min(lows)
     hull = frame.conjunct((), [(c, *key) for key, c in best.items()]) or cj.nothing(frame.n)
-    if len(cs) > 1:
-        hull = prune(hull) or hull
-    return _joined(_affine(cs), hull) if shift else hull
+    return prune(hull) or hull if len(cs) > 1 else hull
 
 
 def _merged(cs: list[Conjunct]) -> Conjunct | None:

@@ -27,6 +27,7 @@ from ..conjuncts.frame import Frame, Member
 from ..engine.integer import solve_equalities
 from ..engine.rows import Row, dot, negate
 from .between import periods, strides
+from .slices import Slices
 
 FAR = 30  # steps of a walk where nothing ends it
 TRIES = 3  # points between two pieces that may be in a third one
@@ -169,6 +170,8 @@ def several(pieces: Sequence[Conjunct]) -> bool:
     False
     """
     frame = Frame(pieces)
+    if Slices(frame).several(islice(combinations(frame.members, 2), PAIRS)):
+        return True
     steps = [1] * frame.n
     if frame.divs:
         grids = [grid for c in pieces if (grid := lattice.of_conjunct(c)) is not None]

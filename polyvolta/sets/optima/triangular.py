@@ -145,8 +145,9 @@ def _tightest(rows: Iterable[Row]) -> tuple[Row, ...]:
     out: dict[Row, int] = {}
     for row in rows:
         key = row[1 : _length(row)]
-        out[key] = min(row[0], out.get(key, row[0]))
-    return tuple((c, *k) for k, c in out.items())
+        if out.setdefault(key, row[0]) > row[0]:
+            out[key] = row[0]
+    return tuple([(c, *k) for k, c in out.items()])
 
 
 def _fitted(row: Row, width: int) -> Row:

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import random
+from fractions import Fraction
 from itertools import combinations, pairwise, product
 
 import islpy as isl
 import pytest
 
 from polyvolta.sets import Set, budget
+from polyvolta.sets.conjuncts import conjunct as cj
+from polyvolta.sets.conjuncts.frame import Frame
 from polyvolta.sets.hulls import boxes
 from polyvolta.sets.hulls import coalesce as coalescing
+from polyvolta.sets.hulls.slices import Slices
+from polyvolta.sets.hulls.widening import widened
 from tests.sets.hulls.polygons import is_convex
 
 
@@ -25,7 +30,7 @@ def text(rng, n_dims):
 
 
 def box(text):
-    return boxes.of_conjunct(Set(f"{{ {text} }}").parts[0][1][0])
+    return boxes.box(Set(f"{{ {text} }}").parts[0][1][0])
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -79,34 +84,13 @@ def test_two_rectangles_are_apart_where_their_union_is_not_convex():
     assert min(seen.values()) > 500
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_no_rectangle_among_fixed_ones_holds_two_of_them(seed):
-    rng = random.Random(seed)
-    fixed = 0
-    for _ in range(60):
-        some = rng.sample(RECTANGLES, rng.choice([2, 3, 4]))
-        points = set().union(*map(inside, some))
-        assert not boxes.fixed([*some, None])
-        if boxes.fixed(some):
-            fixed += 1
-            for a, b in combinations(some, 2):
-                both = inside(a) | inside(b)
-                around = tuple([(min(column), max(column)) for column in zip(*both, strict=True)])
-                assert not inside(around) <= points
-    assert fixed > 10
-
-
 def test_what_is_no_box_stays_among_boxes_that_are_joined():
     triangle, *rest = "[i, j] : 0 <= i <= j <= 5", "[i, j] : 7 <= i <= 8 and j = 0", "[i, j] : 9 <= i <= 11 and j = 0"
     for texts in (triangle, *rest), (*rest, triangle), (rest[0], triangle, rest[1]):
         pieces = Set(f"{{ {'; '.join(texts)} }}").parts[0][1]
         found = boxes.joined(pieces)
-        assert sorted(map(str, map(boxes.of_conjunct, found))) == ["((7, 11), (0, 0))", "None"]
+        assert sorted(map(str, map(boxes.box, found))) == ["((7, 11), (0, 0))", "None"]
         assert set(found) & set(pieces)
-
-
-def test_rows_without_a_point_are_no_box():
-    assert boxes.box(1, (), [(-3, 1), (2, -1)]) is None
 
 
 def test_two_layers_are_not_told_apart():
@@ -145,6 +129,109 @@ def test_a_box_that_was_cut_is_one_again(seed):
     assert len(fused.pieces) == 1
 
 
+def drawn(rng, n_dims):
+    lows = [rng.randint(0, 7) for _ in range(n_dims)]
+    return tuple([(low, low + rng.choice([0, 0, 1, 2, 3, 4])) for low in lows])
+
+
+def in_hull(z, a, b):
+    """Whether at some t from 0 to 1 a point is in the box that is as far from A to B."""
+    low, high = Fraction(0), Fraction(1)
+    for x, (p, q), (r, s) in zip(z, a, b, strict=True):
+        for const, slope in ((x - p, p - r), (q - x, s - q)):
+            if slope:
+                low, high = (
+                    (max(low, Fraction(-const, slope)), high)
+                    if slope > 0
+                    else (low, min(high, Fraction(-const, slope)))
+                )
+            elif const < 0:
+                return False
+    return low <= high
+
+
+def grid(own, room=0):
+    return product(*[range(low - room, high + room + 1) for low, high in own])
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_all_points_between_two_boxes(seed):
+    """Two boxes are apart where their hull has a further point, as all points say; else the hull is their union."""
+    rng = random.Random(seed)
+    seen = {True: 0, False: 0}
+    while min(seen.values()) < 60:
+        n_dims = rng.choice([1, 2, 2, 3])
+        a, b = drawn(rng, n_dims), drawn(rng, n_dims)
+        whole = boxes.around(a, b)
+        if whole in (a, b):
+            continue
+        further = {z for z in grid(whole) if in_hull(z, a, b) and not boxes.held(z, (a, b))}
+        assert boxes.apart(a, b) is bool(further) is boxes.apart(b, a)
+        assert further.issuperset(boxes.points(a, b))
+        if not further:
+            hull = boxes.hull(a, b)
+            assert all(cj.holds(hull, z) == boxes.held(z, (a, b)) for z in grid(whole, room=2))
+        seen[bool(further)] += 1
+
+
+def test_boxes_without_an_end():
+    rows, columns = ((0, boxes.inf), (0, 0)), ((0, 0), (0, 1))
+    assert boxes.apart(rows, columns) and not list(boxes.points(rows, columns))
+    assert boxes.apart(((0, boxes.inf), (0, 0)), ((0, boxes.inf), (1, 1))) is False
+    assert boxes.apart(((0, 0), (0, 0)), ((1000, 1000), (1, boxes.inf))) is True
+    assert boxes.apart(((0, 0), (0, 0)), ((1001 * 60, 1001 * 60), (0, 1))) is True
+    assert boxes.apart(((0, 0), (0, 0)), ((997 * 61, 997 * 61), (1, 1))) is False  # nothing between, g = 1
+
+
+def with_n(rng):
+    rows = []
+    for x in "ij":
+        low = rng.choice([str(rng.randint(0, 6)), f"N + {rng.randint(-3, 3)}"])
+        high = rng.choice([str(rng.randint(5, 12)), f"N + {rng.randint(0, 8)}"])
+        rows.append(f"{low} <= {x} <= {high}")
+    return f"[i, j] : {' and '.join(rows)}"
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_slices_tell_apart_what_no_conjunct_joins(seed):
+    """In pieces with a parameter: what slices tell apart has a convex hull, by isl, with further points."""
+    rng = random.Random(seed)
+    seen = 0
+    for _ in range(60):
+        union = Set(f"[N] -> {{ {'; '.join(with_n(rng) for _ in range(2))} }}")
+        cs = [c for c in union.parts[0][1] if not c.is_empty]
+        if len(cs) < 2:
+            continue
+        frame = Frame(cs)
+        slices = Slices(frame)
+        if slices.apart(*frame.members):
+            theirs = isl.Set(str(union))
+            assert not isl.Set.from_basic_set(theirs.convex_hull()).is_subset(theirs)
+            assert slices.several([(frame.members[0], frame.members[1])])
+            seen += 1
+    assert seen > 20
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_what_slices_call_fixed_is_not_widened(seed):
+    rng = random.Random(seed)
+    seen = 0
+    for _ in range(25):
+        union = Set(f"[N] -> {{ {'; '.join(with_n(rng) for _ in range(4))} }}")
+        cs = tuple([c for c in union.parts[0][1] if not c.is_empty])
+        frame = Frame(cs)
+        if Slices(frame).fixed(frame.members):
+            assert widened(cs) is None
+            seen += 1
+    assert seen > 8
+
+
+def test_a_box_around_two_is_one_where_others_have_the_rest():
+    parts = "0 <= i <= 9 and 0 <= j <= 3", "0 <= i <= 5 and 2 <= j <= 9", "5 <= i <= 9 and 3 <= j <= 9"
+    cross = f"{{ {'; '.join(f'[i, j] : {p}' for p in parts)} }}"
+    assert str(Set(cross).coalesce()) == "{ [i, j] : 0 <= i <= 9 and 0 <= j <= 9 }"
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_as_few_as_without_intervals(seed, monkeypatch):
     """What intervals say is no reason for more pieces."""
@@ -161,39 +248,17 @@ def test_as_few_as_without_intervals(seed, monkeypatch):
         assert len(mine.pieces) <= len(Set(t).coalesce().pieces)
 
 
-def corners_are_free(found):
-    """`boxes.fixed` by its definition: around any two boxes a corner is in none."""
-    return all(
-        any(
-            not any(all(low <= x <= high for x, (low, high) in zip(corner, c, strict=True)) for c in found)
-            for corner in product(*[(min(p[0], q[0]), max(p[1], q[1])) for p, q in zip(a, b, strict=True)])
-        )
-        for a, b in combinations(found, 2)
-    )
-
-
-def test_corners_around_boxes_that_no_box_holds():
-    rng = random.Random(5)
-    seen = {True: 0, False: 0}
-    for _ in range(400):
-        n_dims = rng.choice([1, 2, 2, 3])
-        found = [box(text(rng, n_dims)) for _ in range(rng.randint(2, 6))]
-        wanted = corners_are_free(found)
-        assert boxes.fixed(found) == wanted, found
-        seen[wanted] += 1
-    assert min(seen.values()) > 50
-    assert not boxes.fixed([((0, 1),), None, ((5, 6),)])
-
-
 WINDMILL = ((0, 5), (0, 5)), ((4, 9), (4, 9)), ((0, 1), (7, 9)), ((8, 9), (0, 2))
 """Boxes that hold all corners around the first two."""
 
 
-def test_dimensions_in_which_boxes_are_alike_cost_nothing():
-    """Around two boxes are 2^40 corners, all held."""
-    with budget(1000):
-        assert not boxes.fixed([(*own, *[(0, 9)] * 38) for own in WINDMILL])
-        assert boxes.fixed([(*own, *[(0, 9)] * 38) for own in WINDMILL[2:]])
+def test_a_box_of_many_corners_costs_little():
+    """Around two boxes are 2^20 corners, all held by others, but not all of its points."""
+    names = [f"i{k}" for k in range(20)]
+    alike = " and ".join(f"0 <= {x} <= 9" for x in names[2:])
+    cells = [f"[{', '.join(names)}] : {a} <= i0 <= {b} and {c} <= i1 <= {d} and {alike}" for (a, b), (c, d) in WINDMILL]
+    with budget(20_000):
+        assert len(Set(f"{{ {'; '.join(cells)} }}").coalesce().pieces) == 4
 
 
 def test_what_a_budget_ends_before_a_comparison_stays(monkeypatch):

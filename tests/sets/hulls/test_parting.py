@@ -141,7 +141,7 @@ def test_coalesce_says_the_same_without_it(floors, monkeypatch):
 
     quick = told()
     monkeypatch.setattr(coalesce, "settled", lambda a, b, opened: True)
-    monkeypatch.setattr(coalesce, "_parted_all", lambda frame, pieces: False)
+    monkeypatch.setattr(coalesce, "_fixed", lambda frame, pieces: False)
     slow = told()
     coalesce._coalesced.cache_clear()
     assert quick == slow
