@@ -51,8 +51,8 @@ SETS = {  # name: (file below polyvolta, text, what it becomes)
     ),
     "residues on a bound are lost": (
         "sets/engine/residues.py",
-        "if (not v if equality else v >= 0)]",
-        "if (not v if equality else v > 0)]",
+        "if equality else [v >= 0 for v in values]",
+        "if equality else [v > 0 for v in values]",
     ),
 }
 TREES = {

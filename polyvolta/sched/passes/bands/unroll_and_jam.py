@@ -61,9 +61,9 @@ def unroll_and_jam(
         S(2 * c0, c1);
         S(2 * c0 + 1, c1);
       }
-    if (modd(M, 2) == 1 && M >= 1)
+    if (M >= 1 && (M + 1) % 2 == 0)
       for (int c1 = 0; c1 < 64; c1 += 1)
-        S(2 * (M / 2), c1);
+        S(M - 1, c1);
     """
     band = schedule.band(at)
     times = table(times, "how often, by member", '{"i": 4}')
