@@ -160,7 +160,8 @@ def test_ctrl_c_keeps_what_was_timed_and_the_same_call_goes_on(tmp_path, log):
 
 
 STOPPED = """
-import sys, time
+import signal, sys, time
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in a shell's background ignores it
 from pathlib import Path
 from polyvolta.compiler.remembered.store import Store
 from tests.tuner.test_tune import run
