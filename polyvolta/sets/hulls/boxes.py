@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import reduce
-from itertools import combinations, islice, product
+from itertools import combinations
 from math import gcd, inf
 
 from ..budgets import bounded, spend
@@ -21,7 +21,6 @@ from ..errors import BudgetExceeded
 EFFORT = 200_000  # steps for unions of boxes
 TRIES = 60  # places on the way between two boxes that are looked at
 FEW = 4  # of these, where points are asked for
-CORNERS = 64  # of a box around two that are looked at before all of it is
 Box = tuple[tuple[float, float], ...]  # for each dimension its least and greatest integer, infinite without a bound
 
 
@@ -209,7 +208,7 @@ def _widened(found: Known) -> Known:
         for other, _ in done if own else ():
             spend()
             whole = around(own or (), other or ())
-            if all(held(x, known) for x in islice(product(*whole), CORNERS)) and _covered(whole, known):
+            if not cornered(whole, known) and _covered(whole, known):
                 done, todo = ([one for one in kept if not _within(one[0] or (), whole)] for kept in (done, todo))
                 todo.append((whole, None))
                 break
@@ -343,6 +342,24 @@ def held(point: Sequence[float], by: Sequence[Box]) -> bool:
             if not low <= x <= high:
                 break
         else:
+            return True
+    return False
+
+
+def cornered(whole: Box, by: Sequence[Box]) -> bool:
+    """Whether a corner of a box is in none of others; an infinite coordinate stands for all that are large enough.
+
+    Corners that the same boxes may hold, by the dimensions so far, are looked at together.
+
+    >>> cornered(((0, 5), (0, 5)), [((0, 5), (0, 2)), ((0, 2), (3, 5))])
+    True
+    """
+    corners = {(1 << len(by)) - 1}  # as bits the boxes that may hold them
+    for k, ends in enumerate(whole):
+        spend(len(corners) // 8)
+        holding = [sum([1 << j for j, c in enumerate(by) if c[k][0] <= x <= c[k][1]]) for x in ends]
+        corners = {some & there for some in corners for there in holding}
+        if 0 in corners:
             return True
     return False
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
-from itertools import combinations, product
+from itertools import combinations
 from math import inf
 from operator import gt
 from typing import NamedTuple
@@ -88,7 +88,7 @@ class Slices:
         spend()
         for values, pair in self._pairs(a, b):
             every = self._slices(members, values)
-            if not all(boxes.held(x, every) for x in product(*boxes.around(*pair))):
+            if boxes.cornered(boxes.around(*pair), every):
                 return True
         return False
 

@@ -7,7 +7,7 @@ ROWS = {
     "": (
         (
             "copy dump get_ctx reset_user",
-            "by isl's names, and seldom of use: values are immutable and belong to no context; a copy is the value itself",
+            "by isl's names, seldom of use: values are immutable and belong to no context; a copy is the value itself",
         ),
         ("alloc empty_ctx zero_ctx", "the constructors; there is no context to give"),
         (

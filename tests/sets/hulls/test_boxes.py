@@ -253,6 +253,27 @@ WINDMILL = ((0, 5), (0, 5)), ((4, 9), (4, 9)), ((0, 1), (7, 9)), ((8, 9), (0, 2)
 """Boxes that hold all corners around the first two."""
 
 
+def test_corners_that_no_box_holds():
+    rng = random.Random(5)
+    seen = {True: 0, False: 0}
+    for _ in range(400):
+        n_dims = rng.choice([1, 2, 2, 3])
+        a, b, *others = (box(text(rng, n_dims)) for _ in range(rng.randint(3, 6)))
+        whole = boxes.around(a, b)
+        wanted = any(not boxes.held(corner, others) for corner in product(*whole))
+        assert boxes.cornered(whole, others) == wanted, (whole, others)
+        seen[wanted] += 1
+    assert min(seen.values()) > 20, seen
+
+
+def test_dimensions_in_which_boxes_are_alike_have_no_corners():
+    """There are 2^40 of them, all held."""
+    wide = [(*own, *[(0, 9)] * 38) for own in WINDMILL]
+    with budget(1000):
+        assert not boxes.cornered(boxes.around(*wide[:2]), wide)
+        assert boxes.cornered(boxes.around(*wide[2:]), wide[2:])
+
+
 def test_a_box_of_many_corners_costs_little():
     """Around two boxes are 2^20 corners, all held by others, but not all of its points."""
     names = [f"i{k}" for k in range(20)]
