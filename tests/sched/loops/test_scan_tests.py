@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 
 from polyvolta.sched.loops.scan import Scan, scan
 from polyvolta.sched.tree import Band, Domain, Schedule
-from polyvolta.sets import Set
+from polyvolta.sets import Set, budget
 from tests.sched.loops.counting import counted
 from tests.sched.loops.oracle import deviation
 
@@ -174,7 +174,9 @@ def test_ranges_that_are_too_many_to_separate_and_share_nothing_keep_their_insta
         '{ domain: "[N, M] -> { ' + "; ".join(f"S{k}[i] : {k}M <= i < {k}M + N" for k in names) + ' }", child: {'
         'schedule: "[{ ' + "; ".join(f"S{k}[i] -> [(i)]" for k in names) + ' }]", options: "{ separate[0] }" } }'
     )
-    found(got, [{"N": n, "M": m} for n in (0, 3, 8) for m in (-1, 0, 1, 5)])
+    with budget(120_000):
+        loops = found(got, [{"N": n, "M": m} for n in (0, 3, 8) for m in (-1, 0, 1, 5)])
+    assert len(str(loops).splitlines()) < 60
     apart = Schedule.parse(
         '{ domain: "[N] -> { '
         + "; ".join(f"S{k}[i] : {k} <= i <= {k + 1} and N >= {k}" for k in range(12))

@@ -98,7 +98,8 @@ def drawn(seed, many=1, n=None, **shape):
 
 
 def agree(s, truth, n):
-    for p in GRID[n]:
+    """At some points of the grid, other ones for each set."""
+    for p in Random(str(s)).sample(GRID[n], 50):
         assert s.contains(p) is truth(p), (p, s)
 
 
