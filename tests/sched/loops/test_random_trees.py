@@ -43,7 +43,7 @@ def test_loops_of_random_trees():
             tally["instances"] += len(got)
 
     check()
-    assert tally["drawn"] >= int(TREES * FACTOR) and tally["declined"] <= 3 + TREES * FACTOR // 30, tally  # a few, of few
+    assert tally["drawn"] >= int(TREES * FACTOR) and tally["declined"] <= 3 + TREES * FACTOR // 30, tally
     assert tally["instances"] >= 10 * TREES * FACTOR, tally
     for what in ("extension", "guard", "filter of instances", "separate", "unroll", "isolate", "a step", "a condition"):
         assert tally[what] >= 3, (what, tally)
