@@ -192,6 +192,8 @@ SAMPLED = {
     "cuda/host/test_gpu.py::test_copies_that_are_wrong": 12,
     "cuda/machine/test_roles.py::test_broken_kernels_are_seen": 16,
     "cuda/verify/coverage/test_copies.py::test_broken_copies": 4,
+    "cuda/host/test_kernels_on_host.py::test_sizes_that_nothing_divides_at_any_address": 5,
+    "evaluation/test_programs.py::test_listed_choices_are_complete_and_legal": 6,
 }
 """File, or one test of it -> of how many cases one runs, if not more; a test's own number goes before its file's."""
 LONG = ("test_readme.py", "types/", "test_provable.py", "sched/scheduler/test_random_nests.py")
