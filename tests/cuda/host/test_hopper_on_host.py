@@ -68,8 +68,9 @@ def test_the_sample_has_all_layouts_swizzles_and_both_types():
     assert {c.dtype for c in SAMPLE} == {"float16", "bfloat16"} or not BFLOAT16
     assert len({c.idiom for c in SAMPLE}) >= 6
     assert len({c.block for c in SAMPLE}) >= 6
-    swizzles = {m.box.swizzle.bytes for c in SAMPLE for m in compiled(c).ir.maps}
-    assert swizzles == {32, 64, 128}
+    missing, left = {32, 64, 128}, iter(SAMPLE)
+    while missing:  # the last one is needed where some never come
+        missing -= {m.box.swizzle.bytes for m in compiled(next(left)).ir.maps}
 
 
 @pytest.mark.parametrize("c", SAMPLE, ids=lambda c: c.name)
