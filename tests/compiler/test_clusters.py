@@ -181,16 +181,20 @@ def test_runs_are_right_however_quick_boxes_and_roles_are(cluster, layouts, size
         assert np.array_equal(k.interpret(a, b, copies=copies), exact), copies
 
 
-def test_sums_epilogues_and_empty_sums():
+@pytest.mark.parametrize("what", ["sum", "matrix", "vector"])
+def test_sums_and_epilogues(what):
     a, b = operands()
     p, q = operands(k=L, names="PQ")
-    bias = pv.tensor("R", (M, N))
-    for outputs in (a @ b + p @ q, pv.relu(a @ b + bias), pv.relu(a @ b + pv.tensor("v", (N,)))):
-        k = pv.compile(outputs, target=SM_90A, options=pv.Options(**TILES, cluster=(2, 1)))
-        rng = np.random.default_rng(3)
-        sizes = {"M": 200, "N": 72, "K": 136, "L": 40}
-        given = {t.name: drawn(t, sizes, rng) for t in k.graph.inputs}
-        assert np.array_equal(k.interpret(**given, copies=1), pv.reference(outputs, **given))
+    r, v = pv.tensor("R", (M, N)), pv.tensor("v", (N,))
+    outputs = {"sum": a @ b + p @ q, "matrix": pv.relu(a @ b + r), "vector": pv.relu(a @ b + v)}[what]
+    k = pv.compile(outputs, target=SM_90A, options=pv.Options(**TILES, cluster=(2, 1)))
+    rng = np.random.default_rng(3)
+    sizes = {"M": 200, "N": 72, "K": 136, "L": 40}
+    given = {t.name: drawn(t, sizes, rng) for t in k.graph.inputs}
+    assert np.array_equal(k.interpret(**given, copies=1), pv.reference(outputs, **given))
+
+
+def test_empty_sums():
     k = kernel((2, 2))
     a, b = np.zeros((150, 8), np.float16)[:, :0], np.zeros((8, 72), np.float16)[:0]
     empty = {"A": a, "B": np.asfortranarray(b), "C": np.full((150, 72), np.nan, np.float16)}
