@@ -199,6 +199,8 @@ SAMPLED = {
     "cuda/verify/coverage/test_copies.py::test_broken_copies": 4,
     "cuda/host/test_kernels_on_host.py::test_sizes_that_nothing_divides_at_any_address": 5,
     "compiler/test_options.py::test_members_of_the_space_compile": 4,
+    "cuda/run/test_arch.py::test_code_is_compiled_for_the_gpu_at_hand": 2,
+    "test_matrix.py::test_a_name_of_hopper_s_says_the_kernel": 4,
     "evaluation/test_programs.py::test_listed_choices_are_complete_and_legal": 6,
 }
 """File, or one test of it -> of how many cases one runs, if not more; a test's own number goes before its file's."""
