@@ -91,10 +91,10 @@ def combination(idiom):
 
 EDGES = (
     ("residual gelu", 8, {"M": 1, "N": 1, "K": 1}),
-    ("sum of two", 8, {"M": 129, "N": 72, "K": 0, "L": 65}),
+    ("sum of two", 8, {"M": 129, "N": 40, "K": 0, "L": 65}),
     ("sum of two", 8, {"M": 65, "N": 8, "K": 63, "L": 0}),
-    ("bias relu", 8, {"M": 130, "N": 71, "K": 0}),  # lines of the result end within 16 bytes: threads store it
-    ("bias relu", 4, {"M": 130, "N": 71, "K": 57}),  # nothing that copy engines take
+    ("bias relu", 8, {"M": 130, "N": 39, "K": 0}),  # lines of the result end within 16 bytes: threads store it
+    ("bias relu", 4, {"M": 130, "N": 39, "K": 57}),  # nothing that copy engines take
 )
 
 
