@@ -14,6 +14,7 @@ import gc
 import os
 from collections import defaultdict
 from collections.abc import Generator
+from contextlib import suppress
 
 import pytest
 from hypothesis import settings
@@ -24,6 +25,10 @@ from tests.sampled import same, sample
 arch._driver = lambda: None
 gc.disable()  # until everything is collected
 
+with suppress(ImportError):  # it would read all modules of ours for numbers to try, 3 to 8 s in each process
+    from hypothesis.internal.conjecture import providers
+
+    providers.is_local_module_file = lambda path: False
 settings.register_profile("polyvolta", deadline=None, derandomize="CI" in os.environ)
 settings.load_profile("polyvolta")
 os.environ.pop("COLUMNS", None)  # texts are whole where no terminal is printed to
@@ -215,6 +220,11 @@ SAMPLED = {
     "cuda/host/test_gpu.py::test_copies_that_are_wrong": 12,
     "cuda/machine/test_roles.py::test_broken_kernels_are_seen": 16,
     "cuda/verify/coverage/test_copies.py::test_broken_copies": 4,
+    "cuda/host/test_kernels_on_host.py::test_sizes_that_nothing_divides_at_any_address": 5,
+    "compiler/test_options.py::test_members_of_the_space_compile": 4,
+    "cuda/run/test_arch.py::test_code_is_compiled_for_the_gpu_at_hand": 2,
+    "test_matrix.py::test_a_name_of_hopper_s_says_the_kernel": 4,
+    "evaluation/test_programs.py::test_listed_choices_are_complete_and_legal": 6,
 }
 """File, or one test of it -> of how many cases one runs, if not more; a test's own number goes before its file's."""
 LONG = ("test_readme.py", "types/", "test_provable.py", "sched/scheduler/test_random_nests.py")

@@ -158,14 +158,17 @@ def test_each_idiom_of_warpgroups_is_there_in_clusters_and_in_turns() -> None:
         assert len({c.block for c in mine}) >= 5, way
 
 
-def test_a_name_of_hopper_s_says_the_kernel() -> None:
-    for c in random.Random(22).sample([c for c in combinations.combinations("sm_90a") if c.cluster is None], 4):
-        kernel, (*_, ways) = c.compile(), c.name.partition("/b")
-        o, letters = kernel.options, ways.split("/")[1:]
-        assert (o.macro_mma, o.block_tile, o.warp_tile, o.buffers) == (c.macro, c.block, c.warp, c.buffers)
-        assert (o.persistent, o.dependent_launch, o.swap) == tuple(x in letters for x in "pdx")
-        assert o.occupancy == (2 if "o2" in letters else 1)
-        assert kernel.boxed, c.name
+ALONE = [c for c in combinations.combinations("sm_90a") if c.cluster is None]
+
+
+@pytest.mark.parametrize("c", random.Random(22).sample(ALONE, 4), ids=name)
+def test_a_name_of_hopper_s_says_the_kernel(c: Combination) -> None:
+    kernel, (*_, ways) = c.compile(), c.name.partition("/b")
+    o, letters = kernel.options, ways.split("/")[1:]
+    assert (o.macro_mma, o.block_tile, o.warp_tile, o.buffers) == (c.macro, c.block, c.warp, c.buffers)
+    assert (o.persistent, o.dependent_launch, o.swap) == tuple(x in letters for x in "pdx")
+    assert o.occupancy == (2 if "o2" in letters else 1)
+    assert kernel.boxed, c.name
 
 
 @pytest.mark.parametrize("idiom", (*IDIOMS, *OF_ONE_MATRIX), ids=lambda i: i.name)

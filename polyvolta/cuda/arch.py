@@ -25,6 +25,7 @@ _MAJOR, _MINOR = 75, 76  # CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_*
 AUTO = "auto"
 
 
+@cache
 def parsed(arch: str) -> tuple[int, str]:
     """Number and letter of an architecture's name.
 

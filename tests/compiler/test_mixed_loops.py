@@ -67,7 +67,7 @@ def test_whenever_copies_arrive_the_sum_is_right(idiom, target, buffers, split_k
         {t.name for t in kernel.graph.inputs} - copied)  # fmt: skip
     rng = np.random.default_rng(buffers)
     for n, depth in enumerate(DEPTHS):
-        sizes = {"M": 33, "N": 40, "K": depth, "L": DEPTHS[n - 2]}
+        sizes = {"M": 33, "N": 24, "K": depth, "L": DEPTHS[n - 2]}
         for arrival in ("lazy", "eager", "random") if copied else ("lazy",):
             arrays = arrays_of(kernel, sizes, rng)
             expected = product(idiom, arrays)

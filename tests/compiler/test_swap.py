@@ -115,11 +115,12 @@ def test_kernels_of_boxes_of_all_layouts_and_odd_sizes(idiom, layouts):
 
 
 @pytest.mark.parametrize("target", ["sm_70", "sm_75", "sm_80"])
+@pytest.mark.parametrize("idiom", [plain, epilogue, prologue, total])
 @pytest.mark.parametrize("layouts", LAYOUTS, ids=".".join)
-def test_other_targets_and_idioms(target, layouts):
-    for n, idiom in enumerate((plain, epilogue, prologue, total)):
-        kernel = kernel_of(idiom, layouts, target, SMALL if (n + LAYOUTS.index(layouts)) % 4 else SPLIT)
-        assert all(exact(kernel, sizes) for sizes in SIZES)
+def test_other_targets_and_idioms(target, layouts, idiom):
+    n = (plain, epilogue, prologue, total).index(idiom) + LAYOUTS.index(layouts)
+    kernel = kernel_of(idiom, layouts, target, SMALL if n % 4 else SPLIT)
+    assert all(exact(kernel, sizes) for sizes in SIZES)
 
 
 @pytest.mark.parametrize(("idiom", "layouts", "target", "options"), [

@@ -44,11 +44,19 @@ def outputs(name: str, a: str = "row", b: str = "col", c: str = "row") -> Any:
 
 
 @cache
+def plain(
+    name: str, options: pv.Options = TILES, layouts: tuple[str, str, str] = ("row", "col", "row")
+) -> pv.Kernel:
+    """A kernel as it is compiled, for all that differ in the number of blocks alone."""
+    return pv.compile(outputs(name, *layouts), target=SM_90A, options=options)
+
+
+@cache
 def compiled(
     name: str, layouts: tuple[str, str, str] = ("row", "col", "row"), options: pv.Options = TILES, blocks: int = BLOCKS
 ) -> pv.Kernel:
     """A kernel that at most so many blocks are launched of, or clusters of blocks."""
-    kernel = pv.compile(outputs(name, *layouts), target=SM_90A, options=options)
+    kernel = plain(name, options, layouts)
     ir = replace(kernel.ir, resident=blocks * prod(kernel.ir.cluster))
     return replace(kernel, ir=ir, source=print_cuda(ir), _variants={}, _loaded={}, _configs={})
 

@@ -15,7 +15,7 @@ from polyvolta.cuda.text.printer import print_cuda
 from polyvolta.sets import aff
 from tests.cuda.verify.edited import changed, kernel, paths
 
-CASES = 80
+CASES = 40
 
 
 @pytest.fixture(scope="module")

@@ -10,8 +10,8 @@ from polyvolta.evaluation.spelling import read_options
 
 SM_80 = pv.targets["sm_80"]
 FAST, MIDDLE, SLOW, ILLEGAL = (
-    read_options(f"{m}x64x32/32x32x32 m16n32k16 {more}")
-    for m, more in ((64, "buffers=3"), (64, "buffers=2"), (32, "buffers=2"), (64, "buffers=8 occupancy=8"))
+    read_options(f"{m}x{m}x32/16x32x32 m16n32k16 {more}")
+    for m, more in ((32, "buffers=3"), (32, "buffers=2"), (32, "buffers=4"), (64, "buffers=8 occupancy=8"))
 )
 US = {FAST: 10.0, MIDDLE: 12.5, SLOW: 20.0}
 SIZES = ((128, 256, 64), (256, 256, 128))

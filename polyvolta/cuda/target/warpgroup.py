@@ -253,6 +253,9 @@ class Family(Brief):
     def __post_init__(self) -> None:
         settle(self, _RULES, BadTarget)
 
+    def __hash__(self) -> int:
+        return hash((self.title, self.types, self.buffers))  # of what is short, for products remembered
+
     @property
     def kinds(self) -> tuple[str, ...]:
         """Of elements, as registers of the kernel IR have them."""

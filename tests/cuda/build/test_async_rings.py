@@ -131,18 +131,18 @@ def test_operands_with_a_prologue_go_through_registers_in_the_same_loop(idiom, b
 
 
 @pytest.mark.parametrize(("buffers", "ahead", "fragments"), SOME, ids=str)
-def test_kernels_compute_the_product(buffers, ahead, fragments):
-    """Interpreted for sizes around the tiles, split K, padding and sums among them."""
-    rng = np.random.default_rng(7)
-    more = [{}, {"split_k": 2}, {"partial": "pad"}]
-    for expr, options in [(A @ B, o) for o in more] + [(A @ B + U @ V, more[0])]:
-        given = pv.Options(**SMALL, buffers=buffers, prefetch=ahead, fragments=fragments, **options)
-        kernel = pv.compile(expr, target="sm_80", options=given)
-        for m, n, k in [(33, 70, 101), (32, 64, 64), (5, 64, 0)]:
-            shapes = {"A": (m, k), "B": (k, n), "U": (m, 40), "V": (40, n)}
-            arrays = {t.name: rng.integers(-3, 4, shapes[t.name]).astype(np.float16) for t in kernel.graph.inputs}
-            arrays = {name: np.asfortranarray(x) if name in "BU" else x for name, x in arrays.items()}
-            np.testing.assert_array_equal(kernel.interpret(**arrays), pv.reference(expr, **arrays).astype(np.float16))
+@pytest.mark.parametrize("what", ["plain", "split", "padded", "sum"])
+def test_kernels_compute_the_product(what, buffers, ahead, fragments):
+    """Interpreted for sizes around the tiles."""
+    rng, expr = np.random.default_rng(7), A @ B + U @ V if what == "sum" else A @ B
+    options = {"split": {"split_k": 2}, "padded": {"partial": "pad"}}.get(what, {})
+    given = pv.Options(**SMALL, buffers=buffers, prefetch=ahead, fragments=fragments, **options)
+    kernel = pv.compile(expr, target="sm_80", options=given)
+    for m, n, k in [(33, 70, 101), (32, 64, 64), (5, 64, 0)]:
+        shapes = {"A": (m, k), "B": (k, n), "U": (m, 40), "V": (40, n)}
+        arrays = {t.name: rng.integers(-3, 4, shapes[t.name]).astype(np.float16) for t in kernel.graph.inputs}
+        arrays = {name: np.asfortranarray(x) if name in "BU" else x for name, x in arrays.items()}
+        np.testing.assert_array_equal(kernel.interpret(**arrays), pv.reference(expr, **arrays).astype(np.float16))
 
 
 @pytest.mark.parametrize("target", ["sm_70", "sm_75"])

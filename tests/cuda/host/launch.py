@@ -77,7 +77,7 @@ def _compile(*arguments: Any) -> None:
 def machine() -> ctypes.CDLL:
     """`gpu.cpp`, for all kernels of the process, and `kernel.h` as the compiler reads it fastest."""
     folder = Path(_folder().name)
-    _compile("-O2", "-o", folder / "gpu.so", HERE / "gpu.cpp")
+    _compile("-o", folder / "gpu.so", HERE / "gpu.cpp")
     _compile(*WATCHED, "-x", "c++-header", "-o", folder / "kernel.h.gch", HERE / "kernel.h")
     return ctypes.CDLL(str(folder / "gpu.so"), mode=ctypes.RTLD_GLOBAL)
 

@@ -68,8 +68,9 @@ def test_the_sample_has_all_layouts_swizzles_and_both_types():
     assert {c.dtype for c in SAMPLE} == {"float16", "bfloat16"} or not BFLOAT16
     assert len({c.idiom for c in SAMPLE}) >= 6
     assert len({c.block for c in SAMPLE}) >= 6
-    swizzles = {m.box.swizzle.bytes for c in SAMPLE for m in compiled(c).ir.maps}
-    assert swizzles == {32, 64, 128}
+    missing, left = {32, 64, 128}, iter(SAMPLE)
+    while missing:  # the last one is needed where some never come
+        missing -= {m.box.swizzle.bytes for m in compiled(next(left)).ir.maps}
 
 
 @pytest.mark.parametrize("c", SAMPLE, ids=lambda c: c.name)
@@ -90,10 +91,10 @@ def combination(idiom):
 
 EDGES = (
     ("residual gelu", 8, {"M": 1, "N": 1, "K": 1}),
-    ("sum of two", 8, {"M": 129, "N": 72, "K": 0, "L": 65}),
+    ("sum of two", 8, {"M": 129, "N": 40, "K": 0, "L": 65}),
     ("sum of two", 8, {"M": 65, "N": 8, "K": 63, "L": 0}),
-    ("bias relu", 8, {"M": 130, "N": 71, "K": 0}),  # lines of the result end within 16 bytes: threads store it
-    ("bias relu", 4, {"M": 130, "N": 71, "K": 57}),  # nothing that copy engines take
+    ("bias relu", 8, {"M": 130, "N": 39, "K": 0}),  # lines of the result end within 16 bytes: threads store it
+    ("bias relu", 4, {"M": 130, "N": 39, "K": 57}),  # nothing that copy engines take
 )
 
 

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from polyvolta.cuda.text.c_expr import NotPrintable, c_expr, in_steps
 from polyvolta.sets import aff, var
+from tests.sets.brute import examples
 
 RANGES = {"x": (0, 40), "y": (0, 96), "z": (0, 7)}
 
@@ -57,6 +58,7 @@ def c_value(text, values):
     return int(eval(code, {"Int": Int}, {k: Int(v) for k, v in values.items()}))  # noqa: S307
 
 
+@examples(200)
 @given(expressions(), st.integers(0, 40), st.integers(0, 96), st.integers(0, 7))
 def test_the_text_means_the_expression(e, x, y, z):
     values = {"x": x, "y": y, "z": z}

@@ -83,7 +83,7 @@ def kernel(number):
     return pv.compile(named, options=SMALL, name=f"kernel_{number}")
 
 
-PARTS = 6
+PARTS = 12
 
 
 @pytest.mark.parametrize("part", range(PARTS))

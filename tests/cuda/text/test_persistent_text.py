@@ -14,7 +14,7 @@ from polyvolta.cuda.ir.well_formed import IllFormed
 from polyvolta.cuda.target.hopper import SM_90A
 from polyvolta.cuda.text.printer import print_cuda
 from polyvolta.sets import var
-from tests.cuda.persistent import IN_TURN, TILES, K, M, N, compiled, outputs
+from tests.cuda.persistent import IN_TURN, TILES, K, M, N, compiled, plain
 
 BIG = replace(TILES, block_tile=(128, 256, 64), warp_tile=(64, 256, 64), macro_mma="m64n256k16", group=8)
 THREE = replace(TILES, block_tile=(192, 192, 64), warp_tile=(64, 192, 64), macro_mma="m64n192k16")
@@ -63,12 +63,12 @@ def test_lanes_that_wait_for_no_phase_do_not_run_ahead(name, options):
     pad, inside, then = found
     assert f"{pad}  for (unsigned number = blockIdx.x; number < columns * rows; number += gridDim.x) {{" in inside
     assert then.strip() == ("__syncwarp();" if options.cluster != (1, 1) else "}")
-    once = body(pv.compile(outputs(name), target=SM_90A, options=replace(options, persistent=False, pingpong=False)))
+    once = body(plain(name, replace(options, persistent=False, pingpong=False)))
     assert "await_phase(" in once and ("__syncwarp();" in once) == (options.cluster != (1, 1))
 
 
 def test_in_the_plain_order_numbers_along_x_come_first():
-    kernel = pv.compile(outputs("product"), target=SM_90A, options=replace(TILES, group=1))
+    kernel = plain("product", replace(TILES, group=1))
     place = r"const int blockIdx_x = number % columns;\n +const int blockIdx_y = number / columns;\n"
     assert len(re.findall(place, body(kernel))) == 2
 
@@ -99,7 +99,7 @@ CASES += [("product", THREE), ("residual", TILES), ("two", TILES)]
 
 @pytest.mark.parametrize(("name", "options"), CASES)
 def test_nothing_is_spilled_nor_serialized(name, options):
-    kernel = pv.compile(outputs(name), target=SM_90A, options=options)
+    kernel = plain(name, options)
     found = kernel.compiled("sm_90a")
     used = found.resources(kernel.name)
     assert used.spill_stores == used.spill_loads == used.local_bytes == 0
@@ -124,13 +124,13 @@ def test_registers_are_shared_out_where_consumers_need_more(layout):
 
 
 def test_three_consumers_have_160_registers():
-    kernel = pv.compile(outputs("product"), target=SM_90A, options=THREE)
+    kernel = plain("product", THREE)
     (roles,) = (s for s in kernel.ir.body if isinstance(s, Roles))
     assert [r.registers for r in roles.roles] == [160, 32] and kernel.ir.threads == 512
     wide = replace(THREE, block_tile=(192, 256, 64), warp_tile=(64, 256, 64), macro_mma="m64n256k16")
     words = "at least 154 registers a thread at the start, for m64n256k16, sm_90a has 128"
     with pytest.raises(BadOption, match=words):
-        pv.compile(outputs("product"), target=SM_90A, options=wide)
+        plain("product", wide)
 
 
 def test_persistent_is_for_kernels_of_boxes():
@@ -144,7 +144,7 @@ def test_persistent_is_for_kernels_of_boxes():
 
 
 def test_the_tree_says_who_computes_what():
-    kernel = pv.compile(outputs("product"), target=SM_90A, options=TILES)
+    kernel = plain("product", TILES)
     assert list(kernel.stages)[-2:] == ["persistent", "grouped"]
     assert "  MARK: tile n by block n mod 132\n    BAND: S" in str(kernel.stages["persistent"])
     assert "  MARK: tile n by block n mod 132\n    MARK: blocks in groups of 2 rows\n" in str(kernel.stages["grouped"])
@@ -194,7 +194,7 @@ def test_tiles_are_statements_of_their_own():
 
 
 def test_warpgroups_take_turns():
-    text = body(pv.compile(outputs("residual"), target=SM_90A, options=IN_TURN))
+    text = body(plain("residual", IN_TURN))
     for name, first, count in (("consumer0", "", "int turn = 0;"), ("consumer1", " + gridDim.x", "int turn = 1;")):
         start = text.index(f"// {name}")
         assert text.index(count, start) < text.index("for (", start)
@@ -209,4 +209,4 @@ def test_taking_turns_wants_tiles_of_a_warpgroup():
     cases = ("are a block_tile", {"block_tile": (128, 64, 64)}), ("persistent=False", {"persistent": False})
     for words, more in cases:
         with pytest.raises(BadOption, match=words):
-            pv.compile(outputs("product"), target=SM_90A, options=replace(IN_TURN, **more))
+            plain("product", replace(IN_TURN, **more))
