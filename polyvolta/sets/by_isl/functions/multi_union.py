@@ -16,18 +16,19 @@ function, or points, it is one on these.
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import wraps
 from typing import Any
 
-from ...errors import SetSyntaxError, SpaceMismatch
+from ...errors import NotAFunction, SetSyntaxError, SpaceMismatch
 from ...functions.pwparse import FRACTION
 from ...text.union_functions import parse_functions
 from ...values import kinds
 from ...values.map import Map
 from ...values.set import Set
 from ...values.space import PARAMS, Space
-from ...values.unions import UnionMap, Unions
-from ..relations import is_params, is_universe
-from .unions import alongside, graph_of, is_everywhere, on_points, pulled_back
+from ...values.unions import UnionMap, Unions, united
+from ..relations import is_params, is_universe, member
+from .unions import alongside, applied, graph_of, is_everywhere, on_points, pulled_back
 
 
 class FunctionsType(Unions):
@@ -35,6 +36,17 @@ class FunctionsType(Unions):
 
     def __instancecheck__(cls, value: object) -> bool:
         return isinstance(value, UnionMap)
+
+    def __getattr__(cls, name: str) -> Any:  # noqa: ANN401
+        """What isl's names give that are looked up on the class is of it."""
+        found = super().__getattr__(name)
+
+        @wraps(found)
+        def call(*args: Any, **named: Any) -> Any:  # noqa: ANN401
+            value = found(*args, **named)
+            return cls(value) if isinstance(value, UnionMap) and type(value) is not cls else value
+
+        return call
 
 
 def _read(text: str) -> Map:
@@ -58,8 +70,8 @@ class MultiUnionPwAff(UnionMap, metaclass=FunctionsType):
 
     __slots__ = ()
 
-    def __init__(self, text: str, context: object = None) -> None:
-        m = _read(text) if isinstance(text, str) else UnionMap(text)
+    def __init__(self, text: str | Map, context: object = None) -> None:
+        m = _read(text) if isinstance(text, str) else united(text)
         self._fill(m.param_names, m.parts)
 
     @classmethod
@@ -87,6 +99,18 @@ class MultiUnionPwAff(UnionMap, metaclass=FunctionsType):
         """The space of the values, of one tuple, as isl's of a `MultiUnionPwAff`; else that of the parameters."""
         out = {s.out.key: s.out for s, _ in self.parts}
         return Space(None, next(iter(out.values())) if len(out) == 1 else PARAMS, self.param_names)
+
+    def get_union_pw_aff(self, pos: int) -> UnionPwMultiAff:
+        """One of the functions, by its position."""
+        return UnionPwMultiAff(member(self, pos))
+
+    get_at = get_union_pw_aff
+
+    def apply_pw_aff(self, f: Any) -> UnionPwMultiAff:  # noqa: ANN401
+        """The value that a function has at the values of this one."""
+        return UnionPwMultiAff(applied(self, f))
+
+    apply_aff = apply_pw_aff
 
     def intersect_domain(self, points: Set) -> UnionMap:
         """The function at the points of a set alone, or, where it is one of parameters, for these."""
@@ -130,3 +154,25 @@ class MultiUnionPwAff(UnionMap, metaclass=FunctionsType):
         if is_everywhere(self):
             return self.intersect_params(graph_of(inputs).domain().params())
         return pulled_back(self, inputs)  # type: ignore[return-value]
+
+
+class UnionPwMultiAff(MultiUnionPwAff):
+    """isl's `UnionPwAff` and `UnionPwMultiAff`: the same functions, whose space is that of the parameters alone."""
+
+    __slots__ = ()
+    get_space = UnionMap.get_space
+
+
+def as_functions(f: Any) -> Any:  # noqa: ANN401
+    """The function, or the relation that is one, as a `MultiUnionPwAff`; with fractions it stays as it is.
+
+    Raises
+    ------
+    NotAFunction : a relation has several values at one point.
+    """
+    if getattr(type(f), "_takes_over", ()):
+        return f
+    graph = graph_of(f)
+    if isinstance(f, Map) and not f.is_single_valued():
+        raise NotAFunction("the relation has several values at one point", where=str(f), hint="f.lexmin() has one")
+    return MultiUnionPwAff(graph)  # type: ignore[arg-type]
