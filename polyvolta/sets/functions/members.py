@@ -17,7 +17,7 @@ from ..conjuncts.conjunct import Conjunct
 from ..errors import NotAffine, SpaceMismatch
 from ..text.formulas import Node, Tree, clauses, conjuncts
 from ..values.aff import Aff
-from ..values.named import Named, by_isl, update_persistent_hash
+from ..values.named import Lacking, Named, by_isl, update_persistent_hash
 from ..values.space import Space, Tuple, position, renamed
 from .cells import Cell, disjoint
 from .multi_pwaff import MultiPwAff
@@ -72,7 +72,14 @@ class MultiFunction(metaclass=Named):
 
         if name.startswith("_") or method(MultiFunction, name):
             return by_isl(self, name)
-        return getattr(self.joint(), name)
+        if not hasattr(MultiPwAff, name):
+            raise Lacking(MultiPwAff, name)
+        if callable(getattr(MultiPwAff, name)):
+            return lambda *args, **named: getattr(self.joint(), name)(*args, **named)
+        try:
+            return getattr(self.joint(), name)
+        except NotAffine as wrong:  # of which `hasattr` says that there is none
+            raise AttributeError(str(wrong), name=name) from wrong
 
     # ---- structure
 

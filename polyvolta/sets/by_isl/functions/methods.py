@@ -248,6 +248,8 @@ def zero(cls: type[MultiPwAff], called: str, space: Any) -> MultiPwAff:  # noqa:
 
 
 _RELATED = {"eq_map": "=", "lt_map": "<", "le_map": "<=", "gt_map": ">", "ge_map": ">="}
+
+
 def as_functions(self: MultiPwAff) -> MultiUnionPwAff:
     """The function as one of several tuples."""
     from .multi_union import as_functions
