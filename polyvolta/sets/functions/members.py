@@ -368,6 +368,18 @@ def _parsed(text: str) -> tuple[_Members, tuple[str, ...], list[Any]]:
     return parser, params, parts
 
 
+def read_each(text: str) -> list[Any]:
+    """The functions of each space that a text says, of several tuples; errors as of `MultiPwAff(text)`."""
+    parser = _Members(text)
+    _, parts = parser.everything()
+    spaces: dict[Any, list[Any]] = {}
+    for part in parts:
+        spaces.setdefault(part[0].key, []).append(part)
+    return [
+        MultiFunction.of(own[0][0], [parser.member(own, k) for k in range(own[0][0].n_out)]) for own in spaces.values()
+    ]
+
+
 def read_function(text: str) -> Any:  # noqa: ANN401
     """The function of one value that a text says, whose values may be fractions or NaN; errors as of `PwAff(text)`.
 

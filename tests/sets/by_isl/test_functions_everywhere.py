@@ -120,18 +120,6 @@ def test_texts_and_kinds():
         f.set_tuple_id(ours.dim_type.in_, "B")
 
 
-@pytest.mark.parametrize(
-    "text", ["A[{ S[i] -> [i/2] }]", "{ S[i] -> [i/2]; T[] -> [0] }", "{ S[i] -> A[(i + 1)/2, i] }"]
-)
-def test_fractions_are_refused_where_a_relation_would_leave_them_out(text):
-    with pytest.raises(ours.Error, match="the value would be a fraction"):
-        ours.MultiUnionPwAff(text)
-    whole = ours.MultiUnionPwAff("A[{ S[i] -> [4i] }]")
-    assert whole.scale_down_val(2).is_equal(ours.UnionMap("{ S[i] -> A[2i] }"))
-    with pytest.raises(ours.NotAffine, match="a fraction"):
-        whole.scale_down_val(8)
-
-
 def test_pieces_of_a_text_that_overlap():
     """isl adds what they say; here they have to say the same, and `union_add` adds."""
     first, second = "{ [i] -> [(i + 1)] : i >= 0 }", "{ [i] -> [(2*i + 1)] : i <= 4 }"

@@ -23,7 +23,7 @@ from ..objects.values import Val
 from ..objects.vectors import MultiVal
 from ..relations import itself, order_of_texts, same
 from .made import range_is_wrapping
-from .methods import every_piece, foreach_piece, narrowed
+from .methods import as_functions, every_piece, foreach_piece, narrowed
 from .quotients import (
     changed,
     is_quotient_of_one,
@@ -290,6 +290,8 @@ METHODS: tuple[tuple[str, str, Callable[..., Any]], ...] = (
     (_BOTH, "get_ctx", _context),
     (_BOTH, "reset_user", itself),
     (_BOTH, "to_list", lambda self: ListOf([self])),
+    ("MultiFunction", "to_union_pw_multi_aff", itself),
+    ("MultiFunction", "to_multi_union_pw_aff", as_functions),
     ("MultiFunction", "drop_unused_params", lambda self: MultiFunction(self.space, _without_params(self))),
     ("MultiFunction", "from_range", members_changed("from_range")),
     ("MultiFunction", "factor_range", factor_range),

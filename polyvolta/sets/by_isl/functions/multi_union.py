@@ -28,6 +28,7 @@ from ...values.set import Set
 from ...values.space import PARAMS, Space
 from ...values.unions import UnionMap, Unions, united
 from ..relations import is_params, is_universe, member
+from .union_fractions import UnionFractions, functions_of, gathered, is_fractional, read
 from .unions import alongside, applied, graph_of, is_everywhere, on_points, pulled_back
 
 
@@ -35,7 +36,18 @@ class FunctionsType(Unions):
     """The type of the class, of which all union relations are instances: what gives functions may give these."""
 
     def __instancecheck__(cls, value: object) -> bool:
-        return isinstance(value, UnionMap)
+        return isinstance(value, (UnionMap, UnionFractions))
+
+    def __call__(cls, text: Any, context: object = None) -> Any:  # noqa: ANN401
+        """The function of a text, or that of another value; one with fractions is no relation."""
+        if is_fractional(text):
+            return gathered(functions_of(text), cls)
+        try:
+            return super().__call__(text)
+        except SetSyntaxError as wrong:
+            if wrong.message != FRACTION:
+                raise
+            return read(text, cls)
 
     def __getattr__(cls, name: str) -> Any:  # noqa: ANN401
         """What isl's names give that are looked up on the class is of it."""
@@ -43,6 +55,8 @@ class FunctionsType(Unions):
 
         @wraps(found)
         def call(*args: Any, **named: Any) -> Any:  # noqa: ANN401
+            if name.startswith("from_") and len(args) == 1 and is_fractional(args[0]):
+                return cls(args[0])
             value = found(*args, **named)
             return cls(value) if isinstance(value, UnionMap) and type(value) is not cls else value
 
@@ -100,13 +114,13 @@ class MultiUnionPwAff(UnionMap, metaclass=FunctionsType):
         out = {s.out.key: s.out for s, _ in self.parts}
         return Space(None, next(iter(out.values())) if len(out) == 1 else PARAMS, self.param_names)
 
-    def get_union_pw_aff(self, pos: int) -> UnionPwMultiAff:
+    def get_union_pw_aff(self, pos: int) -> Any:  # noqa: ANN401
         """One of the functions, by its position."""
         return UnionPwMultiAff(member(self, pos))
 
     get_at = get_union_pw_aff
 
-    def apply_pw_aff(self, f: Any) -> UnionPwMultiAff:  # noqa: ANN401
+    def apply_pw_aff(self, f: Any) -> Any:  # noqa: ANN401
         """The value that a function has at the values of this one."""
         return UnionPwMultiAff(applied(self, f))
 
@@ -118,13 +132,22 @@ class MultiUnionPwAff(UnionMap, metaclass=FunctionsType):
             return self.intersect_params(points)
         return UnionMap.intersect_domain(on_points(self, points), points)  # type: ignore[return-value]
 
+    def _with_fractions(self, other: Any) -> UnionFractions:  # noqa: ANN401
+        """The function at the points of another one, as one that may have fractions."""
+        points = UnionFractions(functions_of(other), type(self)).domain()
+        return UnionFractions(functions_of(on_points(self, points)), type(self))
+
     def range_product(self, other: Any) -> UnionMap:  # noqa: ANN401
         """The values of both in one tuple that wraps theirs, where both have some; the other may be of one tuple."""
+        if is_fractional(other):
+            return self._with_fractions(other).range_product(other)
         f, g = alongside(self, graph_of(other))
         return UnionMap.range_product(f, g)  # type: ignore[return-value]
 
     def flat_range_product(self, other: Any) -> UnionMap:  # noqa: ANN401
         """The values of both in one tuple, where both have some; the other may be of one tuple."""
+        if is_fractional(other):
+            return self._with_fractions(other).flat_range_product(other)
         f, g = alongside(self, graph_of(other))
         return UnionMap.flat_range_product(f, g)  # type: ignore[return-value]
 
@@ -164,14 +187,14 @@ class UnionPwMultiAff(MultiUnionPwAff):
 
 
 def as_functions(f: Any) -> Any:  # noqa: ANN401
-    """The function, or the relation that is one, as a `MultiUnionPwAff`; with fractions it stays as it is.
+    """The function, or the relation that is one, as a `MultiUnionPwAff`.
 
     Raises
     ------
     NotAFunction : a relation has several values at one point.
     """
-    if getattr(type(f), "_takes_over", ()):
-        return f
+    if is_fractional(f):
+        return gathered(functions_of(f), MultiUnionPwAff)
     graph = graph_of(f)
     if isinstance(f, Map) and not f.is_single_valued():
         raise NotAFunction("the relation has several values at one point", where=str(f), hint="f.lexmin() has one")
