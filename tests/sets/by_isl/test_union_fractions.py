@@ -74,7 +74,7 @@ CALLS = {
     "a whole member": (lambda m: m.MultiUnionPwAff(TWO).get_union_pw_aff(1), "[N] -> { A[i] -> [i]; B[i, j] -> [j] }"),
     "at points": (lambda m: m.MultiUnionPwAff(TWO).intersect_domain(m.UnionSet("{ A[i] : i > 4; C[] }")),
                   "[N] -> { A[i] -> L[((i)/2 : i >= 5), ((i) : i >= 5)] }"),
-    "for parameters": (lambda m: m.UnionPwAff("[N] -> { A[i] -> [(i)/2] }").intersect_params(m.Set("[N] -> { : N > 2 }")),
+    "for parameters": (lambda m: m.UnionPwAff(HALF).intersect_params(m.Set("[N] -> { : N > 2 }")),
                        "[N] -> { A[i] -> [(i)/2] : N >= 3 }"),
     "elsewhere": (lambda m: m.UnionPwAff(HALF).subtract_domain(m.UnionSet("{ A[i] : i > 4; C[] }")),
                   "{ A[i] -> [(i)/2] : i <= 4 }"),
@@ -163,3 +163,46 @@ def test_functions_of_parts():
 def test_a_relation_of_the_sets_has_integers():
     with pytest.raises(ours.NotAffine, match="a fraction"):
         ours.Map("{ S[i] -> [4i] }").scale_down_val(8)
+
+
+MORE = {
+    "bound": (lambda m: m.UnionPwAff("[P] -> { S[i, j] -> [(i + j)/3] }").bind_id(m.Id("P")),
+              "[P] -> { S[i, j] : j = 3*P - i }"),
+    "another value": (lambda m: m.MultiUnionPwAff(TWO).set_union_pw_aff(0, m.UnionPwAff("{ A[i] -> [(i)] }")),
+                      "[N] -> { A[i] -> L[i, i] }"),
+    "spliced": (lambda m: m.MultiUnionPwAff(f"L[{HALF}]").range_splice(1, m.MultiUnionPwAff(ONE)),
+                "{ A[i] -> [(i)/2, (i)] }"),
+    "second": (lambda m: m.MultiUnionPwAff(ONE).range_product(m.MultiUnionPwAff(f"M[{HALF}]")).factor_range(),
+               "{ A[i] -> M[(i)/2] }"),
+    "one less": (lambda m: m.MultiUnionPwAff(ONE[:-1] + ", { A[i] -> [(2i)] }]").drop_dims(m.dim_type.out, 0, 1),
+                 "{ A[i] -> [2*i] }"),
+    "a name": (lambda m: m.MultiUnionPwAff(TWO).get_tuple_name(m.dim_type.out), "L"),
+    "the points": (lambda m: m.MultiUnionPwAff(TWO).get_domain_space().dim(m.dim_type.param), "1"),
+    "the integers": (lambda m: m.MultiUnionPwAff(ONE).get_domain_space().is_params(), "True"),
+    "simpler": (lambda m: m.UnionPwAff("[N] -> { A[i] -> [(i)/2] : N > 3 }").gist_params(m.Set("[N] -> { : N > 3 }")),
+                "[N] -> { A[i] -> [(i)/2] }"),
+    "and one more": (lambda m: m.UnionPwAff(HALF).add_pw_aff(m.PwAff("{ T[] -> [(1)/2] }")),
+                     "{ A[i] -> [(i)/2]; T[] -> [(1)/2] }"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", MORE)
+def test_more_of_isls_names(name):
+    make, text = MORE[name]
+    assert str(make(ours)) == text
+
+
+@pytest.mark.parametrize("name", [name for name in MORE if name != "bound"])  # whose Id is another in isl
+def test_more_of_isls_names_beside_islpy(name):
+    isl = pytest.importorskip("islpy")
+    found, wanted = (MORE[name][0](m) for m in (ours, isl))
+    if hasattr(wanted, "get_space"):
+        assert times_twelve(ours, found).is_equal(times_twelve(isl, wanted))
+    else:
+        assert found == wanted
+
+
+def test_what_is_missing_says_so():
+    with pytest.raises(AttributeError, match="has no attribute 'foo'"):
+        _ = ours.UnionPwAff(HALF).foo
+    assert not hasattr(ours.UnionPwAff(HALF), "_x")

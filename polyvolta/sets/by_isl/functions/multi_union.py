@@ -28,7 +28,8 @@ from ...values.set import Set
 from ...values.space import PARAMS, Space
 from ...values.unions import UnionMap, Unions, united
 from ..relations import is_params, is_universe, member
-from .union_fractions import UnionFractions, functions_of, gathered, is_fractional, read
+from .fraction_texts import read
+from .union_fractions import UnionFractions, functions_of, gathered, is_fractional
 from .unions import alongside, applied, graph_of, is_everywhere, on_points, pulled_back
 
 
@@ -154,6 +155,14 @@ class MultiUnionPwAff(UnionMap, metaclass=FunctionsType):
     def factor_range(self) -> UnionMap:
         """The second values, of values that are wrapped pairs."""
         return self.range_factor_range()  # type: ignore[return-value]
+
+    def drop_dims(self, kind: Any, first: int, n: int) -> UnionMap:  # noqa: ANN401
+        """Without some of the values, or the parameters, which nothing may mention."""
+        return self.project_out(kind, first, n)
+
+    def get_domain_space(self) -> Space:
+        """The space of the points, which are of several tuples."""
+        return Space(None, PARAMS, self.param_names)
 
     def set_tuple_id(self, kind: Any, name: str | None) -> UnionMap:  # noqa: ANN401
         """The same values in tuples of another name, whose kind, `dim_type.set`, is the only one that these have.

@@ -16,17 +16,17 @@ from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 from ...errors import SpaceMismatch
-from ...functions.members import MultiFunction, read_each
+from ...functions.members import MultiFunction
 from ...functions.multi_pwaff import MultiPwAff
 from ...functions.piecewise import check_function
 from ...functions.pwaff import PwAff
 from ...functions.rational import RationalPwAff, beside, lifted
-from ...text.union_functions import Reader, named
+from ...text.union_functions import named
 from ...values import kinds
 from ...values.map import Map
-from ...values.named import Named, update_persistent_hash
+from ...values.named import Named, by_isl, update_persistent_hash
 from ...values.set import Set
-from ...values.space import PARAMS, Space, Tuple
+from ...values.space import PARAMS, Space, Tuple, position
 from ...values.unions import united
 from ..objects.lists import ListOf
 from ..objects.spaces import every
@@ -71,6 +71,18 @@ def _of_integers(f: MultiFunction) -> bool:
     return all(isinstance(member, PwAff) for member in f)
 
 
+_OF_SPACE = frozenset(
+    "find_dim_by_id find_dim_by_name get_dim_id get_id_dict get_range_tuple_id get_tuple_id get_tuple_name get_var_dict"
+    " get_var_ids get_var_names get_var_names_not_none has_range_tuple_id has_tuple_id".split()
+)
+"""isl's names of what its space knows."""
+_OF_EACH = frozenset(
+    "drop_unused_params factor_range flatten_range gist_params range_factor_domain range_factor_range"
+    " reset_range_tuple_id set_range_tuple_id".split()
+)
+"""isl's names of what changes each function by itself."""
+
+
 class UnionFractions(metaclass=Named):
     """A function of several tuples with fractions; see the module. It is immutable.
 
@@ -84,6 +96,14 @@ class UnionFractions(metaclass=Named):
         given = list(parts)
         params = tuple(dict.fromkeys([p for f in given for p in f.param_names]))
         self.functions, self.kind = tuple([f.align_params(params) for f in given]), kind
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401
+        if name in _OF_SPACE:
+            return getattr(self.get_space(), name)
+        if name in _OF_EACH:  # values of several tuples have inputs, behind which a factor is one of the range
+            own = "range_factor_range" if name == "factor_range" else name
+            return lambda *args: self._each(lambda f: getattr(_several(f), own)(*args))
+        return by_isl(self, name)
 
     @property
     def param_names(self) -> tuple[str, ...]:
@@ -144,6 +164,8 @@ class UnionFractions(metaclass=Named):
     def as_map(self) -> Map:
         """The pairs of a point and integers, where all values are."""
         return united(reduce(lambda a, b: a | b, [f.as_map() for f in self.functions]))
+
+    as_union_map = as_map
 
     def zero_union_set(self) -> Any:  # noqa: ANN401
         """The points at which all values are 0."""
@@ -224,6 +246,28 @@ class UnionFractions(metaclass=Named):
     def _each(self, change: Callable[[Any], Any]) -> Any:  # noqa: ANN401
         return gathered(map(change, self.functions), self.kind)
 
+    def set_union_pw_aff(self, pos: int, f: Any) -> Any:  # noqa: ANN401
+        """With another function in the place of a value."""
+        given = [self.get_union_pw_aff(k) for k in range(self.size())]
+        given[position(pos, self.functions[0].space.out.dims, str(self), "value")] = f
+        return gathered(side_by_side(self.functions[0].space.out, map(functions_of, given)), self.kind)
+
+    set_at = set_union_pw_aff
+
+    def range_splice(self, pos: int, other: Any) -> Any:  # noqa: ANN401
+        """The values of another function of the same inputs put in at a position."""
+        theirs = functions_of(other)
+        pairs = [(f, g) for f in self.functions for g in theirs if f.inp.key == g.inp.key]
+        return gathered([_several(f).range_splice(pos, g) for f, g in pairs], self.kind)  # type: ignore[attr-defined]
+
+    def bind_id(self, name: str) -> Any:  # noqa: ANN401
+        """The points at which the value is that of a parameter."""
+        return united(reduce(lambda a, b: a | b, [f[0].bind_id(name) for f in self.functions]))
+
+    def get_domain_space(self) -> Space:
+        """The space of the points, which are of several tuples."""
+        return Space(None, PARAMS, self.param_names)
+
     def floor(self) -> Any:  # noqa: ANN401
         """The greatest integers that are not above the values."""
         return self._each(lambda f: f.floor())
@@ -275,6 +319,8 @@ class UnionFractions(metaclass=Named):
         mine = {f.space.key: f for f in self.functions}
         return gathered([_sum([d[key] for d in (mine, theirs) if key in d]) for key in {**mine, **theirs}], self.kind)
 
+    add_pw_aff = add_pw_multi_aff = union_add
+
     def _product(self, other: Any, name: str) -> Any:  # noqa: ANN401
         theirs = functions_of(other)
         pairs = [(f, g) for f in self.functions for g in theirs if f.inp.key == g.inp.key]
@@ -321,6 +367,8 @@ class UnionFractions(metaclass=Named):
         """The function outside of a set."""
         return self._where(points, lambda f, own: f.subtract_domain(own), True)
 
+    intersect_domain_union_set, subtract_domain_union_set = intersect_domain, subtract_domain
+
     def gist(self, points: Set) -> Any:  # noqa: ANN401
         """A simpler function that agrees with this one at the points of a set."""
         return self._where(points, lambda f, own: f.gist(own), True)
@@ -366,25 +414,6 @@ def _sum(given: list[Any]) -> Any:  # noqa: ANN401
     return MultiFunction.of(f.space, [beside([lifted(part[k]) for part in parts]) for k in range(len(f))])
 
 
-# ---- reading, and tuples of functions
-
-
-class _Fractions(Reader):
-    """A reader of tuples of functions whose values may be fractions."""
-
-    def member(self, start: int, end: int) -> Any:  # noqa: ANN401
-        found = read_each(self.params + self.text[start:end])
-        if any(len(f) != 1 or f.space.out.name or f.space.out.inner for f in found):
-            raise self.wrong("a member gives one number for each point", "such as { S[i] -> [(i)/2] }")
-        return found
-
-    def joined(self, out: Tuple, domain: Set | None, start: int) -> Any:  # noqa: ANN401
-        from .multi_union import MultiUnionPwAff
-
-        found = gathered(side_by_side(out, self.members), MultiUnionPwAff)
-        return found if domain is None else found.intersect_domain(domain)
-
-
 def side_by_side(out: Tuple, members: Iterable[list[Any]]) -> list[Any]:
     """The functions with some values in a tuple, of the inputs that all have a value for."""
     tables = [{f.inp.key: f for f in found} for found in members]
@@ -394,10 +423,3 @@ def side_by_side(out: Tuple, members: Iterable[list[Any]]) -> list[Any]:
         for key, f in tables[0].items()
         if all(key in table for table in tables)
     ]
-
-
-def read(text: str, kind: Any) -> Any:  # noqa: ANN401
-    """The function that a text says; errors as of `parse_functions`."""
-    from ...text.union_functions import is_tuple_of_functions
-
-    return _Fractions(text).whole() if is_tuple_of_functions(text) else gathered(read_each(text), kind)
