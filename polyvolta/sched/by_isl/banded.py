@@ -45,7 +45,9 @@ class Banded(Standing):
     def band_get_partial_schedule_union_map(self) -> Map:
         """The instances of the statements -> the values of a band's members, in its tuple."""
         band = self._is(Band)
-        return plain(map_of(band, universe(self._arriving())).rename_range(band.name))
+        times = map_of(band, universe(self._arriving()))
+        parts = [(Space(s.inp, replace(s.out, name=band.name)), cs) for s, cs in times.parts]
+        return plain(Map._of(times.param_names, parts))
 
     def band_get_partial_schedule(self) -> MultiUnionPwAff:
         """The same as a function."""

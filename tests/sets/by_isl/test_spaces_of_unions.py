@@ -5,6 +5,7 @@ import pytest
 import polyvolta.isl as ours
 
 TREE = '{ domain: "[N] -> { S[i] : 0 <= i < N }", child: { schedule: "L[{ S[i] -> [(i)] }]" } }'
+STATEMENTS = '{ domain: "{ S[i] : 0 <= i < 4; T[] }", child: { schedule: "L[{ S[i] -> [(i)]; T[] -> [(7)] }]" } }'
 BOTH = "[N] -> Q[{ A[i] -> [(i)]; B[i, j] -> [(N)] }]"
 
 
@@ -41,6 +42,7 @@ SPACES = {
              "{ C[_] }"),
     "nothing": (lambda m: m.UnionPwAff.empty_space(value(m).get_space()), "[N] -> { [] }"),
     "a band": (lambda m: m.Schedule(TREE).get_root().child(0).band_get_partial_schedule(), "{ L[_] }"),
+    "a band of two": (lambda m: m.Schedule(STATEMENTS).get_root().child(0).band_get_partial_schedule(), "{ L[_] }"),
     "its map": (lambda m: m.Schedule(TREE).get_root().child(0).band_get_partial_schedule_union_map(), "{ [] }"),
     "bands above": (lambda m: inside(m).get_prefix_schedule_multi_union_pw_aff(),
                     "{ [_] }"),
