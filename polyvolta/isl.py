@@ -29,6 +29,7 @@ from polyvolta.sched.by_isl import HOMES
 from polyvolta.sets import *  # noqa: F403 - every name of the sets, by their list
 from polyvolta.sets.budgets import metered
 from polyvolta.sets.by_isl.functions.multi_union import MultiUnionPwAff as MultiUnionPwAff
+from polyvolta.sets.by_isl.functions.multi_union import UnionPwMultiAff as UnionPwMultiAff
 from polyvolta.sets.by_isl.objects.lists import ELEMENTS, list_of
 from polyvolta.sets.by_isl.polynomials.placed import PlacedPolynomial
 from polyvolta.sets.errors import no_name
@@ -75,7 +76,7 @@ else:  # to whom isl's Aff is a function
     Aff = _sets.PwAff
 
 PwMultiAff = MultiPwAff  # type: ignore[misc, assignment]
-UnionPwAff = UnionPwMultiAff = MultiUnionPwAff  # functions of several tuples are relations
+UnionPwAff = UnionPwMultiAff  # both have the space of the parameters
 QPolynomial = PlacedPolynomial  # type: ignore[misc, assignment]  # isl's lies in a space
 
 

@@ -17,6 +17,7 @@ from polyvolta.sched.views.isl_read import with_options
 from polyvolta.sched.views.isl_write import options_of
 from polyvolta.sched.wrapped import plain
 from polyvolta.sets import Map, Set, Space, Tuple
+from polyvolta.sets.by_isl.functions.multi_union import MultiUnionPwAff
 from polyvolta.sets.by_isl.objects.context import option
 from polyvolta.sets.values.space import whole
 from polyvolta.sets.values.unions import gives_union
@@ -42,10 +43,15 @@ class Banded(Standing):
 
     @gives_union
     def band_get_partial_schedule_union_map(self) -> Map:
-        """The instances of the statements -> the values of a band's members."""
-        return plain(map_of(self._is(Band), universe(self._arriving())))
+        """The instances of the statements -> the values of a band's members, in its tuple."""
+        band = self._is(Band)
+        times = map_of(band, universe(self._arriving()))
+        parts = [(Space(s.inp, replace(s.out, name=band.name)), cs) for s, cs in times.parts]
+        return plain(Map._of(times.param_names, parts))
 
-    band_get_partial_schedule = band_get_partial_schedule_union_map
+    def band_get_partial_schedule(self) -> MultiUnionPwAff:
+        """The same as a function."""
+        return MultiUnionPwAff(self.band_get_partial_schedule_union_map())
 
     def band_get_space(self) -> Space:
         """The space of a band's values."""

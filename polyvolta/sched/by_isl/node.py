@@ -50,6 +50,7 @@ from polyvolta.sched.tree import Sequence as SequenceNode
 from polyvolta.sched.views.isl_write import to_isl
 from polyvolta.sched.wrapped import labelled, plain
 from polyvolta.sets import Id, Map, Set, Space
+from polyvolta.sets.by_isl.functions.multi_union import MultiUnionPwAff
 from polyvolta.sets.errors import kind_of
 from polyvolta.sets.values.unions import gives_union
 
@@ -92,7 +93,10 @@ class ScheduleNode(Banded):
         """Instances -> the values of the members above, whether the domain has them or not, as far as filters let."""
         return plain(unbounded(self.schedule).prefix_schedule(self.at))
 
-    get_prefix_schedule_multi_union_pw_aff = get_prefix_schedule_union_map
+    def get_prefix_schedule_multi_union_pw_aff(self) -> MultiUnionPwAff:
+        """The same as a function."""
+        return MultiUnionPwAff(self.get_prefix_schedule_union_map())
+
     get_prefix_schedule_union_pw_multi_aff = get_prefix_schedule_union_map
 
     @gives_union

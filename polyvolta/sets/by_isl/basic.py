@@ -65,7 +65,7 @@ KEPT = {
             _FUNCTIONS,
             "__mod__ __floordiv__ add_coefficient_val bind_id div eq_basic_set ge_basic_set gt_basic_set"
             " le_basic_set lt_basic_set neg_basic_set param_on_domain_space_id pullback_aff set_coefficient_val"
-            " set_constant_val val_on_domain val_on_domain_space var_on_domain zero_basic_set",
+            " set_coefficients_by_name set_constant_val val_on_domain val_on_domain_space var_on_domain zero_basic_set",
         ),
         "MultiAff": (
             _FUNCTIONS,

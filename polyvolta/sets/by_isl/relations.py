@@ -259,6 +259,15 @@ def member(self: Map, pos: int) -> Map:
     return rearranged(type(self), self, change)
 
 
+def as_multi_union_pw_aff(self: Map) -> Any:  # noqa: ANN401
+    """The function that a relation is; of one tuple, where it is no union, a `MultiPwAff`."""
+    if self._is_union:
+        from .functions.multi_union import as_functions
+
+        return as_functions(self)
+    return self if len(self.parts) > 1 else self.as_multi_pw_aff()
+
+
 def remove_map_if(self: Map, f: Callable[[Map], object]) -> Map:
     """Without the parts, of one space each, of which a function holds."""
     need_function(f)
@@ -424,7 +433,7 @@ METHODS: tuple[tuple[str, str, Callable[..., Any]], ...] = (
     ("Map", "plain_is_single_valued", same("is_single_valued")),
     ("Map", "max_multi_pw_aff", extremes_of_map("dim_max")),
     ("Map", "min_multi_pw_aff", extremes_of_map("dim_min")),
-    ("Map", "as_multi_union_pw_aff", lambda self: self if len(self.parts) > 1 else self.as_multi_pw_aff()),
+    ("Map", "as_multi_union_pw_aff", as_multi_union_pw_aff),
     ("Map", "partial_lexmin", optimum_of_map("lexmin")),
     ("Map", "partial_lexmax", optimum_of_map("lexmax")),
     ("Map", "partial_lexmin_pw_multi_aff", optimum_of_map("lexmin_pw_multi_aff")),

@@ -17,7 +17,7 @@ from ..conjuncts.conjunct import Conjunct
 from ..errors import NotAffine, SpaceMismatch
 from ..text.formulas import Node, Tree, clauses, conjuncts
 from ..values.aff import Aff
-from ..values.named import Named, by_isl, update_persistent_hash
+from ..values.named import Lacking, Named, by_isl, update_persistent_hash
 from ..values.space import Space, Tuple, position, renamed
 from .cells import Cell, disjoint
 from .multi_pwaff import MultiPwAff
@@ -72,7 +72,14 @@ class MultiFunction(metaclass=Named):
 
         if name.startswith("_") or method(MultiFunction, name):
             return by_isl(self, name)
-        return getattr(self.joint(), name)
+        if not hasattr(MultiPwAff, name):
+            raise Lacking(MultiPwAff, name)
+        if callable(getattr(MultiPwAff, name)):
+            return lambda *args, **named: getattr(self.joint(), name)(*args, **named)
+        try:
+            return getattr(self.joint(), name)
+        except NotAffine as wrong:  # of which `hasattr` says that there is none
+            raise AttributeError(str(wrong), name=name) from wrong
 
     # ---- structure
 
@@ -359,6 +366,18 @@ def _parsed(text: str) -> tuple[_Members, tuple[str, ...], list[Any]]:
     if len(keys) > 1:
         raise SpaceMismatch("a function has pieces in one space", where="\n".join(map(str, keys.values())))
     return parser, params, parts
+
+
+def read_each(text: str) -> list[Any]:
+    """The functions of each space that a text says, of several tuples; errors as of `MultiPwAff(text)`."""
+    parser = _Members(text)
+    _, parts = parser.everything()
+    spaces: dict[Any, list[Any]] = {}
+    for part in parts:
+        spaces.setdefault(part[0].key, []).append(part)
+    return [
+        MultiFunction.of(own[0][0], [parser.member(own, k) for k in range(own[0][0].n_out)]) for own in spaces.values()
+    ]
 
 
 def read_function(text: str) -> Any:  # noqa: ANN401

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import re
 from functools import reduce
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..errors import SetSyntaxError
 from ..values.space import PARAMS, Space, Tuple
@@ -51,7 +51,7 @@ def parse_tuple(text: str) -> Map:
     >>> print(parse_tuple("(L[] : { S[i] : i > 0 })"))
     { S[i] -> L[] : i >= 1 }
     """
-    return _Reader(text).whole()
+    return Reader(text).whole()
 
 
 def parse_functions(text: str) -> Map:
@@ -68,7 +68,7 @@ def parse_functions(text: str) -> Map:
     { S[i] -> [i + 1]; T[] -> A[0] }
     """
     if is_tuple_of_functions(text):
-        return _Reader(text, True).whole()
+        return Reader(text, True).whole()
     from ..functions.multi_pwaff import MultiPwAff
     from ..functions.pwparse import parse_pieces
     from ..values.map import Map
@@ -78,7 +78,7 @@ def parse_functions(text: str) -> Map:
     return reduce(lambda a, b: a | b, graphs, Map._of(params, []))
 
 
-class _Reader:
+class Reader:
     """A text, and how far it was read; with `everywhere`, functions may be without inputs."""
 
     def __init__(self, text: str, everywhere: bool = False) -> None:
@@ -87,9 +87,9 @@ class _Reader:
         assert params is not None
         self.text, self.at = text, params.end()
         self.params = params[1] or ""
-        self.members: list[Map] = []
+        self.members: list[Any] = []
 
-    def whole(self) -> Map:
+    def whole(self) -> Any:  # noqa: ANN401
         """The relation."""
         start = self.at
         enclosed = self.eat("(")
@@ -119,7 +119,7 @@ class _Reader:
         shared = set.intersection(*[{space.source.key for space, _ in m.parts} for m in members])  # others lack a value
         common = [Map._of(m.param_names, [p for p in m.parts if p[0].source.key in shared]) for m in members]
         whole = reduce(lambda a, b: a.flat_range_product(b), common)
-        parts = [(Space(space.inp, _named(out, space.out.dims)), cs) for space, cs in whole.parts]
+        parts = [(Space(space.inp, named(out, space.out.dims)), cs) for space, cs in whole.parts]
         found = Map._of(whole.param_names, parts)
         if domain is None:
             return found
@@ -162,7 +162,7 @@ class _Reader:
         while not closed:
             if self.here() != "{":
                 raise self.wrong("expected '{ S[i] -> [(i)]; ... }'")
-            self.members.append(_member(self.text, self.params, *self.set(), self.everywhere))
+            self.members.append(self.member(*self.set()))
             closed = self.eat("]")
             if not closed and not self.eat(","):
                 raise self.wrong("expected ',' or ']'")
@@ -173,6 +173,10 @@ class _Reader:
         start, close = self.at, self.text.find("}", self.at)
         self.at = len(self.text) if close < 0 else close + 1
         return start, self.at
+
+    def member(self, start: int, end: int) -> Any:  # noqa: ANN401
+        """One of the functions, whose text stands from a place to another."""
+        return _member(self.text, self.params, start, end, self.everywhere)
 
     def domain(self) -> Set:
         """The set behind a colon, which may list parameters of its own."""
@@ -193,12 +197,12 @@ class _Reader:
             raise _shifted(self.text, wrong, first - len(params)) from None
 
 
-def _named(out: Tuple, names: tuple[str, ...]) -> Tuple:
+def named(out: Tuple, names: tuple[str, ...]) -> Tuple:
     """A tuple with these names of its dimensions."""
     if out.inner is None:
         return Tuple(out.name, names)
     first = len(out.inner.source.dims)
-    return Tuple(out.name, names, Space(_named(out.inner.source, names[:first]), _named(out.inner.out, names[first:])))
+    return Tuple(out.name, names, Space(named(out.inner.source, names[:first]), named(out.inner.out, names[first:])))
 
 
 def _shifted(text: str, wrong: SetSyntaxError, by: int) -> SetSyntaxError:

@@ -119,13 +119,10 @@ class _Union(Relation):
             return united(cls._of((), ()).align_params(space.param_names or ()))
         return super().empty(space)
 
-    def get_space(self) -> Space:
-        """isl's space of unions, which is that of parameters alone; of one tuple, `UnionMap` has the tuple's.
+    empty_space = empty
 
-        One class is isl's union map and its function of several tuples, whose space is that of the values.
-        """
-        if self._is_map and len(self.parts) == 1:
-            return self.space
+    def get_space(self) -> Space:
+        """isl's space of unions, which is that of the parameters alone, of however many tuples they are."""
         return Space(None, PARAMS, self.param_names)
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401

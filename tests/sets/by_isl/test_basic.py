@@ -64,7 +64,8 @@ CALLS = [
      "v.align_params(longer); v.set_tuple_id(dim.in_, name); cls.zero_on_domain_space(domain); v.ceil(); v.mul(0*v);"
      " cls.param_on_domain_space_id(domain, space.get_dim_id(dim.param, 0)); cls.zero_on_domain(local);"
      " cls.val_on_domain(local, lib.Val(3)); cls.val_on_domain_space(domain, lib.Val(3)); v.gist_params(context);"
-     " cls.var_on_domain(local, dim.set, 0); v.set_dim_id(dim.in_, 0, name); v.set_dim_name(dim.in_, 0, 'B')"),
+     " cls.var_on_domain(local, dim.set, 0); v.set_dim_id(dim.in_, 0, name); v.set_dim_name(dim.in_, 0, 'B');"
+     " v.set_coefficients_by_name({'i': 3})"),
     ("Aff", "[n] -> { [n] }",
      "v.from_range(); v.bind_id(name); v.unbind_params_insert_domain(lib.MultiId('[n] -> { [n] }'))"),
     ("Aff", "{ [a] -> [a] }", "v.pullback_aff(v)"),

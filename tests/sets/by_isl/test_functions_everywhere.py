@@ -120,13 +120,14 @@ def test_texts_and_kinds():
         f.set_tuple_id(ours.dim_type.in_, "B")
 
 
-@pytest.mark.parametrize(
-    "text", ["A[{ S[i] -> [i/2] }]", "{ S[i] -> [i/2]; T[] -> [0] }", "{ S[i] -> A[(i + 1)/2, i] }"]
-)
-def test_fractions_are_refused_where_a_relation_would_leave_them_out(text):
-    with pytest.raises(ours.Error, match="the value would be a fraction"):
-        ours.MultiUnionPwAff(text)
-    whole = ours.MultiUnionPwAff("A[{ S[i] -> [4i] }]")
-    assert whole.scale_down_val(2).is_equal(ours.UnionMap("{ S[i] -> A[2i] }"))
-    with pytest.raises(ours.NotAffine, match="a fraction"):
-        whole.scale_down_val(8)
+def test_pieces_of_a_text_that_overlap():
+    """isl adds what they say; here they have to say the same, and `union_add` adds."""
+    first, second = "{ [i] -> [(i + 1)] : i >= 0 }", "{ [i] -> [(2*i + 1)] : i <= 4 }"
+    one = "{ [i] -> [(i + 1)] : i >= 0; [i] -> [(2*i + 1)] : i <= 4 }"
+    for kind in ("PwAff", "PwMultiAff", "UnionPwAff"):
+        added, parts = getattr(isl, kind)(one), [getattr(isl, kind)(text) for text in (first, second)]
+        assert added.plain_is_equal(parts[0].union_add(parts[1]))
+        with pytest.raises(ours.NotAFunction, match="different values at one point"):
+            getattr(ours, kind)(one)
+    assert str(ours.PwAff("{ [i] -> [(3)] : i >= 0; [i] -> [(3)] : i < 4 }")) == "{ [i] -> [(3)] }"
+    assert str(ours.PwAff(first).union_add(ours.PwAff(second)).eval((2,))) == "8"

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from math import lcm
 from typing import Any
 
-from ...errors import SpaceMismatch
+from ...errors import SpaceMismatch, UnknownName, nearest
 from ...functions.members import MultiFunction
 from ...functions.rational import RationalPwAff, lifted
 from ...values import kinds
@@ -15,11 +15,15 @@ from ...values.aff import var
 from ...values.map import Map
 from ...values.set import Set
 from ...values.space import Space
+from ..expressions import get_coefficients_by_name as by_name
 from ..objects.context import DEFAULT_CONTEXT
 from ..objects.lists import ListOf
+from ..objects.spaces import get_domain_space
+from ..objects.values import Val
 from ..objects.vectors import MultiVal
-from ..relations import itself
-from .methods import every_piece, foreach_piece, narrowed
+from ..relations import itself, order_of_texts, same
+from .made import range_is_wrapping
+from .methods import as_functions, every_piece, foreach_piece, narrowed
 from .quotients import (
     changed,
     is_quotient_of_one,
@@ -31,6 +35,7 @@ from .quotients import (
     tdiv_q,
     zeros_of,
 )
+from .unions import as_set
 
 # ---- of one value
 
@@ -104,6 +109,58 @@ def mentioned(name: str) -> Callable[..., bool]:
 
     method.__doc__ = f"As `{name}` of a function of integers."
     return method
+
+
+def drop_unused_params(self: RationalPwAff) -> Any:  # noqa: ANN401
+    """Without the parameters that nothing mentions."""
+    named = {*self.num.drop_unused_params().param_names, *self.nan.drop_unused_params().param_names}  # type: ignore[attr-defined]
+    names = [p for p in dict.fromkeys([*self.num.param_names, *self.nan.param_names]) if p in named]
+    num, nan = (f.drop_unused_params().align_params(names) for f in (self.num, self.nan))  # type: ignore[attr-defined]
+    return RationalPwAff(num, self.den, nan)
+
+
+def set_coefficients_by_name(self: RationalPwAff, coefficients: Mapping[Any, Any]) -> Any:  # noqa: ANN401
+    """With other coefficients by name, and another constant by 1, of a function of one expression.
+
+    Raises
+    ------
+    UnknownName : a name is none of a dimension or a parameter.
+    """
+    params, dims = self.num.param_names, self.num.inp.dims
+    f: Any = self
+    for name, number in coefficients.items():
+        if name == 1:
+            f = set_constant_val(lifted(f), number)
+        elif name in params or name in dims:
+            kind, names = (kinds.dim_type.param, params) if name in params else (kinds.dim_type.in_, dims)
+            f = set_coefficient_val(lifted(f), kind, names.index(name), number)
+        else:
+            hint = nearest(str(name), (*params, *dims))
+            raise UnknownName(f"no dimension is called {name!r}", where=str(self), hint=hint)
+    return f
+
+
+def get_coefficients_by_name(self: RationalPwAff, kind: Any = None) -> dict[Any, Val]:  # noqa: ANN401
+    """The coefficients but 0 by name, of one kind if it is given, and the constant by 1; floors have none."""
+    found = by_name(self.num, kind).items()
+    return {name: Val(Fraction(number, self.den)) for name, number in found}  # type: ignore[arg-type]
+
+
+def factor_range(self: MultiFunction) -> Any:  # noqa: ANN401
+    """Of values that are wrapped pairs, without inputs, the second ones.
+
+    Raises
+    ------
+    SpaceMismatch : there are inputs, or the values are no pairs.
+    """
+    if not self.inp.of_params:
+        raise SpaceMismatch("the function has inputs", where=str(self), hint="f.range_factor_range()")
+    return self.range_factor_range()
+
+
+def _without_params(self: MultiFunction) -> list[Any]:
+    """The members without the parameters that none of them mentions."""
+    return [f.drop_unused_params() for f in self.members]
 
 
 # ---- of tuples
@@ -213,6 +270,13 @@ METHODS: tuple[tuple[str, str, Callable[..., Any]], ...] = (
     ("RationalPwAff", "set_constant_val", set_constant_val),
     ("RationalPwAff", "add_constant_num_si", add_constant_num_si),
     ("RationalPwAff", "tdiv_r", tdiv_r),
+    ("RationalPwAff", "drop_unused_params", drop_unused_params),
+    ("RationalPwAff", "get_coefficients_by_name", get_coefficients_by_name),
+    ("RationalPwAff", "set_coefficients_by_name", set_coefficients_by_name),
+    ("RationalPwAff", "get_aggregate_domain", same("domain")),
+    ("RationalPwAff", "to_union_pw_aff", itself),
+    ("RationalPwAff MultiFunction", "plain_cmp", order_of_texts),
+    ("RationalPwAff", "get_local_space get_domain_local_space", get_domain_space),
     ("RationalPwAff", "as_aff", as_aff),
     ("RationalPwAff", "foreach_piece", foreach_piece),
     ("RationalPwAff", "every_piece", every_piece),
@@ -226,6 +290,13 @@ METHODS: tuple[tuple[str, str, Callable[..., Any]], ...] = (
     (_BOTH, "get_ctx", _context),
     (_BOTH, "reset_user", itself),
     (_BOTH, "to_list", lambda self: ListOf([self])),
+    ("MultiFunction", "to_union_pw_multi_aff", itself),
+    ("MultiFunction", "to_multi_union_pw_aff", as_functions),
+    ("MultiFunction", "drop_unused_params", lambda self: MultiFunction(self.space, _without_params(self))),
+    ("MultiFunction", "from_range", members_changed("from_range")),
+    ("MultiFunction", "factor_range", factor_range),
+    ("MultiFunction", "range_is_wrapping", range_is_wrapping),
+    ("MultiFunction", "as_set", as_set),
     ("MultiFunction", "bind_domain_wrapped_domain", members_changed("bind_domain_wrapped_domain")),
     ("MultiFunction", "splice", splice),
     ("MultiFunction", "eq_map", eq_map),

@@ -204,6 +204,11 @@ def involves_param(self: Any, *names: Any) -> bool:  # noqa: ANN401
     )
 
 
+def range_is_wrapping(self: Any) -> bool:  # noqa: ANN401
+    """Whether the values, of inputs, are wrapped pairs: what is of parameters alone has no range."""
+    return self.space.out.inner is not None and not self.space.source.of_params
+
+
 def drop_unused_params(self: Any) -> Any:  # noqa: ANN401
     """Without the parameters that nothing mentions."""
     return of_graph(self, self.as_map().drop_unused_params())
@@ -334,7 +339,7 @@ METHODS: tuple[tuple[str, str, Callable[..., Any]], ...] = (
     ("MultiPwAff", "get_constant_multi_val", constants),
     ("MultiPwAff", "flatten_domain", through("flatten_domain")),
     ("MultiPwAff", "flatten_range", through("flatten_range")),
-    ("MultiPwAff", "range_is_wrapping", lambda self: self.space.out.inner is not None),
+    ("MultiPwAff", "range_is_wrapping", range_is_wrapping),
     ("MultiPwAff", "max", extremes("max")),
     ("MultiPwAff", "min", extremes("min")),
     ("MultiPwAff", "eq_map", related("eq")),

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from ...values.aff import Aff
     from ...values.map import Map
     from ...values.set import Set
+    from .multi_union import MultiUnionPwAff
 
 
 def make_zero_and_vars(set_vars: str | Sequence[str], params: str | Sequence[str] = ()) -> dict[str | int, PwAff]:
@@ -247,6 +248,15 @@ def zero(cls: type[MultiPwAff], called: str, space: Any) -> MultiPwAff:  # noqa:
 
 
 _RELATED = {"eq_map": "=", "lt_map": "<", "le_map": "<=", "gt_map": ">", "ge_map": ">="}
+
+
+def as_functions(self: MultiPwAff) -> MultiUnionPwAff:
+    """The function as one of several tuples."""
+    from .multi_union import as_functions
+
+    return as_functions(self)
+
+
 METHODS: tuple[tuple[str, str, Callable[..., Any]], ...] = (
     ("PwAff MultiPwAff", "copy", itself),
     ("PwAff MultiPwAff", "to_str", lambda self: str(self)),
@@ -296,8 +306,9 @@ METHODS: tuple[tuple[str, str, Callable[..., Any]], ...] = (
     ("MultiPwAff", "is_cst", lambda self: all(f.is_cst() for f in self)),
     ("MultiPwAff", "isa_multi_aff", is_one_expression),
     ("MultiPwAff", "isa_pw_multi_aff", lambda self: True),
-    ("MultiPwAff", "as_multi_aff as_pw_multi_aff as_multi_union_pw_aff", itself),
-    ("MultiPwAff", "to_multi_pw_aff to_multi_union_pw_aff to_pw_multi_aff to_union_pw_multi_aff", itself),
+    ("MultiPwAff", "as_multi_aff as_pw_multi_aff", itself),
+    ("MultiPwAff", "to_multi_pw_aff to_pw_multi_aff to_union_pw_multi_aff", itself),
+    ("MultiPwAff", "as_multi_union_pw_aff to_multi_union_pw_aff", as_functions),
     ("MultiPwAff", "plain_is_empty", is_empty),
     ("MultiPwAff", "max_multi_val", extremes("max")),
     ("MultiPwAff", "min_multi_val", extremes("min")),

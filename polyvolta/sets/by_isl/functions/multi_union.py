@@ -16,25 +16,52 @@ function, or points, it is one on these.
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import wraps
 from typing import Any
 
-from ...errors import SetSyntaxError, SpaceMismatch
+from ...errors import NotAFunction, SetSyntaxError, SpaceMismatch
 from ...functions.pwparse import FRACTION
 from ...text.union_functions import parse_functions
 from ...values import kinds
 from ...values.map import Map
 from ...values.set import Set
 from ...values.space import PARAMS, Space
-from ...values.unions import UnionMap, Unions
-from ..relations import is_params, is_universe
-from .unions import alongside, graph_of, is_everywhere, on_points, pulled_back
+from ...values.unions import UnionMap, Unions, united
+from ..relations import is_params, is_universe, member
+from .fraction_texts import read
+from .union_fractions import UnionFractions, functions_of, gathered, is_fractional
+from .unions import alongside, applied, graph_of, is_everywhere, on_points, pulled_back
 
 
 class FunctionsType(Unions):
     """The type of the class, of which all union relations are instances: what gives functions may give these."""
 
     def __instancecheck__(cls, value: object) -> bool:
-        return isinstance(value, UnionMap)
+        return isinstance(value, (UnionMap, UnionFractions))
+
+    def __call__(cls, text: Any, context: object = None) -> Any:  # noqa: ANN401
+        """The function of a text, or that of another value; one with fractions is no relation."""
+        if is_fractional(text):
+            return gathered(functions_of(text), cls)
+        try:
+            return super().__call__(text)
+        except SetSyntaxError as wrong:
+            if wrong.message != FRACTION:
+                raise
+            return read(text, cls)
+
+    def __getattr__(cls, name: str) -> Any:  # noqa: ANN401
+        """What isl's names give that are looked up on the class is of it."""
+        found = super().__getattr__(name)
+
+        @wraps(found)
+        def call(*args: Any, **named: Any) -> Any:  # noqa: ANN401
+            if name.startswith("from_") and len(args) == 1 and is_fractional(args[0]):
+                return cls(args[0])
+            value = found(*args, **named)
+            return cls(value) if isinstance(value, UnionMap) and type(value) is not cls else value
+
+        return call
 
 
 def _read(text: str) -> Map:
@@ -58,8 +85,8 @@ class MultiUnionPwAff(UnionMap, metaclass=FunctionsType):
 
     __slots__ = ()
 
-    def __init__(self, text: str, context: object = None) -> None:
-        m = _read(text) if isinstance(text, str) else UnionMap(text)
+    def __init__(self, text: str | Map, context: object = None) -> None:
+        m = _read(text) if isinstance(text, str) else united(text)
         self._fill(m.param_names, m.parts)
 
     @classmethod
@@ -88,25 +115,54 @@ class MultiUnionPwAff(UnionMap, metaclass=FunctionsType):
         out = {s.out.key: s.out for s, _ in self.parts}
         return Space(None, next(iter(out.values())) if len(out) == 1 else PARAMS, self.param_names)
 
+    def get_union_pw_aff(self, pos: int) -> Any:  # noqa: ANN401
+        """One of the functions, by its position."""
+        return UnionPwMultiAff(member(self, pos))
+
+    get_at = get_union_pw_aff
+
+    def apply_pw_aff(self, f: Any) -> Any:  # noqa: ANN401
+        """The value that a function has at the values of this one."""
+        return UnionPwMultiAff(applied(self, f))
+
+    apply_aff = apply_pw_aff
+
     def intersect_domain(self, points: Set) -> UnionMap:
         """The function at the points of a set alone, or, where it is one of parameters, for these."""
         if is_params(points):
             return self.intersect_params(points)
         return UnionMap.intersect_domain(on_points(self, points), points)  # type: ignore[return-value]
 
+    def _with_fractions(self, other: Any) -> UnionFractions:  # noqa: ANN401
+        """The function at the points of another one, as one that may have fractions."""
+        points = UnionFractions(functions_of(other), type(self)).domain()
+        return UnionFractions(functions_of(on_points(self, points)), type(self))
+
     def range_product(self, other: Any) -> UnionMap:  # noqa: ANN401
         """The values of both in one tuple that wraps theirs, where both have some; the other may be of one tuple."""
+        if is_fractional(other):
+            return self._with_fractions(other).range_product(other)
         f, g = alongside(self, graph_of(other))
         return UnionMap.range_product(f, g)  # type: ignore[return-value]
 
     def flat_range_product(self, other: Any) -> UnionMap:  # noqa: ANN401
         """The values of both in one tuple, where both have some; the other may be of one tuple."""
+        if is_fractional(other):
+            return self._with_fractions(other).flat_range_product(other)
         f, g = alongside(self, graph_of(other))
         return UnionMap.flat_range_product(f, g)  # type: ignore[return-value]
 
     def factor_range(self) -> UnionMap:
         """The second values, of values that are wrapped pairs."""
         return self.range_factor_range()  # type: ignore[return-value]
+
+    def drop_dims(self, kind: Any, first: int, n: int) -> UnionMap:  # noqa: ANN401
+        """Without some of the values, or the parameters, which nothing may mention."""
+        return self.project_out(kind, first, n)
+
+    def get_domain_space(self) -> Space:
+        """The space of the points, which are of several tuples."""
+        return Space(None, PARAMS, self.param_names)
 
     def set_tuple_id(self, kind: Any, name: str | None) -> UnionMap:  # noqa: ANN401
         """The same values in tuples of another name, whose kind, `dim_type.set`, is the only one that these have.
@@ -130,3 +186,25 @@ class MultiUnionPwAff(UnionMap, metaclass=FunctionsType):
         if is_everywhere(self):
             return self.intersect_params(graph_of(inputs).domain().params())
         return pulled_back(self, inputs)  # type: ignore[return-value]
+
+
+class UnionPwMultiAff(MultiUnionPwAff):
+    """isl's `UnionPwAff` and `UnionPwMultiAff`: the same functions, whose space is that of the parameters alone."""
+
+    __slots__ = ()
+    get_space = UnionMap.get_space
+
+
+def as_functions(f: Any) -> Any:  # noqa: ANN401
+    """The function, or the relation that is one, as a `MultiUnionPwAff`.
+
+    Raises
+    ------
+    NotAFunction : a relation has several values at one point.
+    """
+    if is_fractional(f):
+        return gathered(functions_of(f), MultiUnionPwAff)
+    graph = graph_of(f)
+    if isinstance(f, Map) and not f.is_single_valued():
+        raise NotAFunction("the relation has several values at one point", where=str(f), hint="f.lexmin() has one")
+    return MultiUnionPwAff(graph)  # type: ignore[arg-type]

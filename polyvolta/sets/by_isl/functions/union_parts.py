@@ -10,6 +10,7 @@ from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 from ...errors import SpaceMismatch
+from ...functions.members import MultiFunction
 from ...values.space import Space, position
 from ..made import number_on_domain, numbers_on_domain, param_on_domain
 from ..objects.lists import gives_list
@@ -65,10 +66,21 @@ def on_values(change: Callable[..., Any]) -> Callable[..., Map]:
 
     def method(self: Map, *args: Any) -> Map:
         changed = [change(f, *args) for f in functions(self)]
+        if self._is_union and any(isinstance(f, MultiFunction) for f in changed):
+            from .union_fractions import gathered
+
+            return gathered(changed, kind_of_functions(self))
         return union(self, [getattr(f, "joint", lambda f=f: f)().as_map() for f in changed])
 
-    method.__doc__ = "The function whose values are changed, integers before and after."
+    method.__doc__ = "The function whose values are changed; of a union, fractions may come out."
     return method
+
+
+def kind_of_functions(self: Map) -> Any:  # noqa: ANN401
+    """The class of functions of several tuples that a union of relations is of."""
+    from .multi_union import MultiUnionPwAff
+
+    return type(self) if issubclass(type(self), MultiUnionPwAff) else MultiUnionPwAff
 
 
 def scaled(self: Map, numbers: Any) -> Map:  # noqa: ANN401
@@ -105,11 +117,11 @@ def with_value(self: Map, pos: int, f: Any) -> Map:  # noqa: ANN401
     """With another function in the place of a value."""
     given = members(self)
     position(pos, self.parts[0][0].out.dims if given else (), str(self), "value")
-    given[pos] = graph_of(f)
+    given[pos] = f
     return from_list(Space(None, self.parts[0][0].out), given)
 
 
-def members(self: Map) -> list[Map]:
+def members(self: Map) -> list[Any]:
     """The functions of one value each, of several spaces."""
     return [member(self, k) for k in range(len(self.parts[0][0].out.dims))] if self.parts else []
 

@@ -69,7 +69,9 @@ def _combined(self: Map, other: Map, sign: str, strict: bool) -> list[Map]:
 def pointwise(sign: str) -> Callable[[Map, Map], Map]:
     """A method that gives the sums or differences of two functions where both have a value."""
 
-    def method(self: Map, other: Any) -> Map:  # noqa: ANN401
+    def method(self: Map, other: Any) -> Any:  # noqa: ANN401
+        if self._is_union and (fractions := beside_fractions(self, other)) is not None:
+            return fractions.add(other) if sign == "+" else fractions.sub(other)
         a, b = alongside(self, graph_of(other))
         return union(a, _combined(a, b, sign, not self._is_union))
 
@@ -77,14 +79,28 @@ def pointwise(sign: str) -> Callable[[Map, Map], Map]:
     return method
 
 
-def from_list(space: Space, functions: Iterable[Any]) -> Map:
+def beside_fractions(self: Map, other: Any) -> Any:  # noqa: ANN401
+    """A function as one that may have fractions, where another one has some; else None."""
+    from .union_fractions import UnionFractions, functions_of, is_fractional
+    from .union_parts import kind_of_functions
+
+    return UnionFractions(functions_of(self), kind_of_functions(self)) if is_fractional(other) else None
+
+
+def from_list(space: Space, functions: Iterable[Any]) -> Any:  # noqa: ANN401
     """The function with the values of some functions, as many as a space has dimensions, in its tuple.
 
     Raises
     ------
     SpaceMismatch : they are not as many, or none, of which nobody knows where they have values.
     """
-    graphs = [graph_of(f) for f in functions]
+    from .multi_union import MultiUnionPwAff
+    from .union_fractions import functions_of, gathered, is_fractional, side_by_side
+
+    given = list(functions)
+    if any(map(is_fractional, given)) and len(given) == space.n_out:
+        return gathered(side_by_side(space.out, map(functions_of, given)), MultiUnionPwAff)
+    graphs = [graph_of(f) for f in given]
     if not graphs or len(graphs) != space.n_out:
         raise SpaceMismatch(f"{len(graphs)} functions are given of {space.n_out} dimensions", where=str(space))
     flat = reduce(lambda f, g: f.flat_range_product(g), graphs)
@@ -98,6 +114,8 @@ def union_add(self: Map, other: Map) -> Map:
     ------
     SpaceMismatch : one is known everywhere for some parameters alone, the other at some points.
     """
+    if self._is_union and (fractions := beside_fractions(self, other)) is not None:
+        return fractions.union_add(other)
     if is_everywhere(self) != is_everywhere(other):
         known, at = (self, other) if is_everywhere(self) else (other, self)
         if known.domain().is_universe():  # type: ignore[attr-defined]
@@ -123,12 +141,14 @@ def _composed(first: Map, second: Map) -> Map:
 
 
 def pulled_back(self: Map, inputs: Any) -> Map:  # noqa: ANN401
-    """The function of what another function gives."""
+    """The function of what another function gives, where these are points."""
     return _composed(graph_of(inputs), self)
 
 
-def applied(self: Map, f: Any) -> Map:  # noqa: ANN401
+def applied(self: Map, f: Any) -> Any:  # noqa: ANN401
     """The values that a function has at the values of this one."""
+    if self._is_union and (fractions := beside_fractions(self, f)) is not None:
+        return fractions.apply(f)
     return _composed(self, graph_of(f))
 
 
@@ -142,9 +162,12 @@ def graph_of(f: Any) -> Map:  # noqa: ANN401
     from ...functions.members import MultiFunction
     from ...functions.piecewise import check_function
     from ...values.map import Map
+    from .union_fractions import UnionFractions
 
     if isinstance(f, Map):
         return f
+    if isinstance(f, UnionFractions):
+        return f.as_map()
     if isinstance(f, MultiFunction):
         f = f.joint()
     check_function(f, "a function of several tuples")

@@ -125,9 +125,10 @@ def function(name: str) -> Callable[[Space], MultiPwAff]:
 
 def of_unions(self: Space, functions: Iterable[Any]) -> Any:  # noqa: ANN401
     """The function of several tuples with the values of some functions; see `functions.unions.from_list`."""
+    from ..functions.multi_union import as_functions
     from ..functions.unions import from_list
 
-    return from_list(self, functions)
+    return as_functions(from_list(self, functions))
 
 
 def of_numbers(self: Space, numbers: Iterable[int]) -> MultiVal:
