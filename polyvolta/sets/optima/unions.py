@@ -82,8 +82,7 @@ def better(mine: Sequence[Valued], theirs: Sequence[Valued], sign: int, covered:
         else:
             left = _without(y.domain, covered.domains())
             for both, divs, order in won:
-                region = _narrowed(both, divs, *order)
-                left += [] if region is None else with_known_divs(region)
+                left += with_known_divs(_ordered(both, divs, order))
         out += [y._replace(domain=c) for c in _fewer(left)]
     return fused([x._replace(domain=c) for x in out if (c := prune(x.domain)) is not None])
 
@@ -115,10 +114,10 @@ def _solved(p: Valued) -> Valued:
     return p._replace(values=values)
 
 
-def _without(c: Conjunct, knives: Sequence[Conjunct | None]) -> list[Conjunct]:
+def _without(c: Conjunct, knives: Sequence[Conjunct]) -> list[Conjunct]:
     """What is left of a conjunct beside some knives."""
     left = [c]
-    for knife in sorted(filter(None, knives), key=lambda k: len(k.eqs) + len(k.ineqs)):
+    for knife in sorted(knives, key=lambda k: len(k.eqs) + len(k.ineqs)):
         for k in map(_plain, with_known_divs(knife)) if left else ():
             left = [piece for x in left for piece in subtract(x, k)]
     return left
@@ -137,10 +136,10 @@ def _plain(c: Conjunct) -> Conjunct:
     return c if rows is c.ineqs else Conjunct(c.n, c.divs, c.eqs, rows)
 
 
-def _knife(c: Conjunct, divs: Divs, order: Order) -> Conjunct | None:
-    """The conjunct in an order, whose rows come last: behind cuts along the others they say less."""
-    k = _narrowed(c, divs, *order)
-    return k and Conjunct(k.n, k.divs, k.eqs, tuple(sorted(k.ineqs, key=lambda r: r not in c.ineqs)))
+def _knife(c: Conjunct, divs: Divs, order: Order) -> Conjunct:
+    """The conjunct in an order that occurs, whose rows come last: behind cuts along the others they say less."""
+    k = _ordered(c, divs, order)
+    return Conjunct(k.n, k.divs, k.eqs, tuple(sorted(k.ineqs, key=lambda r: r not in c.ineqs)))
 
 
 def _fewer(pieces: Sequence[Conjunct]) -> Sequence[Conjunct]:
@@ -189,14 +188,10 @@ def _compared(both: Conjunct, point: Row, divs: Divs, gaps: Sequence[Row]) -> tu
             if (k == first and way == (gap if found[k] > 0 else negate(gap))) or _occurs(both, divs, [], [strict]):
                 orders.append(([*alike], [strict]))
         alike.append(gap)
-        if k == len(gaps) - 1:
-            if not _occurs(both, divs, [gap], []):
-                return better, rest
-            break
-        narrowed = _narrowed(both, divs, [gap], [])
-        if narrowed is None:
+        if not (k < first or _occurs(both, divs, [gap], [])):
             return better, rest
-        both = narrowed
+        if k < len(gaps) - 1:
+            both = _ordered(both, divs, ([gap], []))
     _add_rest(rest, alike)
     return better, rest
 
@@ -211,28 +206,29 @@ def _add_rest(orders: list[Order], alike: list[Row]) -> None:
 
 
 def _occurs(c: Conjunct, divs: Divs, eqs: Sequence[Row], ineqs: Sequence[Row]) -> bool:
-    """Whether a conjunct has a point where more rows hold: without a normal form if they have no divs of their own."""
-    if divs:
-        return _narrowed(c, divs, eqs, ineqs) is not None
-    gap = (0,) * len(c.divs)
-    eqs, ineqs = ([(*r, *gap) for r in rows] for rows in (eqs, ineqs))
-    return not integer.is_empty(c.n + len(gap), [*c.eqs, *eqs], [*c.all_ineqs(), *ineqs])
+    """Whether a conjunct has a point where more rows hold, over its dimensions and these divs: without a normal form."""
+    wide = _beside(c, divs, eqs, ineqs)
+    return not integer.is_empty(c.n + len(wide.divs), wide.eqs, wide.all_ineqs())
 
 
-def _narrowed(c: Conjunct, divs: Divs, eqs: Sequence[Row], ineqs: Sequence[Row]) -> Conjunct | None:
-    """The conjunct with more rows, over its dimensions and these divs; None if it has no point."""
+def _ordered(c: Conjunct, divs: Divs, order: Order) -> Conjunct:
+    """The conjunct with the rows of an order that occurs there, over its dimensions and these divs."""
+    eqs, ineqs = order
     if not eqs and not ineqs:
         return c
+    wide = _beside(c, divs, eqs, ineqs)
+    if not eqs and not divs:
+        return cj.sure(cj.made_stronger(c.n, c.divs, c.eqs, c.ineqs, wide.ineqs[len(c.ineqs) :]))
+    return cj.sure(cj.normalise(c.n, wide.divs, wide.eqs, wide.ineqs))
+
+
+def _beside(c: Conjunct, divs: Divs, eqs: Sequence[Row], ineqs: Sequence[Row]) -> Conjunct:
+    """The conjunct with more rows, over its dimensions and these divs, not normalised."""
     base, gap, pad = 1 + c.n, (0,) * len(c.divs), (0,) * len(divs)
 
     def moved(row: Row) -> Row:
-        return (*row[:base], *gap, *row[base:]) if gap else row
+        return (*row[:base], *gap, *row[base:])
 
-    more = list(map(moved, ineqs))
-    if not eqs and not divs:
-        new = cj.made_stronger(c.n, c.divs, c.eqs, c.ineqs, more)
-    else:
-        own, bounds = ([(*r, *pad) for r in rows] for rows in (c.eqs, c.ineqs))
-        wide = (*c.divs, *[(den, moved(row)) for den, row in divs])
-        new = cj.normalise(c.n, wide, [*own, *map(moved, eqs)], [*bounds, *more])
-    return None if new is None or new.is_empty else new
+    own, bounds = ([(*r, *pad) for r in rows] for rows in (c.eqs, c.ineqs))
+    wide = (*c.divs, *[(den, moved(row)) for den, row in divs])
+    return Conjunct(c.n, wide, (*own, *map(moved, eqs)), (*bounds, *map(moved, ineqs)))
