@@ -8,7 +8,7 @@ piece, and of where the other optimum has none; and what the rows at hand make o
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from itertools import compress
 from typing import NamedTuple
 
@@ -74,8 +74,9 @@ def better(mine: Sequence[Valued], theirs: Sequence[Valued], sign: int, covered:
                     beaten += [_knife(winner.domain, divs, order) if kept else winner.domain for order in orders]
             wins[j] += [(both, divs, order) for order in worse]
     out: list[Valued] = []
+    settled: set[tuple[Conjunct, ...]] = set()
     for x, found in zip(mine, knives[0], strict=True):
-        out += [x._replace(domain=c) for c in _fewer(_without(x.domain, found))]
+        out += [x._replace(domain=c) for c in _fewer(_without(x.domain, found), settled)]
     for y, found, won in zip(theirs, knives[1], wins, strict=True):
         if len(found) <= SEVERAL:
             left = _without(y.domain, found)
@@ -83,19 +84,21 @@ def better(mine: Sequence[Valued], theirs: Sequence[Valued], sign: int, covered:
             left = _without(y.domain, covered.domains())
             for both, divs, order in won:
                 left += with_known_divs(_ordered(both, divs, order))
-        out += [y._replace(domain=c) for c in _fewer(left)]
-    return fused([x._replace(domain=c) for x in out if (c := prune(x.domain)) is not None])
+        out += [y._replace(domain=c) for c in _fewer(left, settled)]
+    return fused([x._replace(domain=c) for x in out if (c := prune(x.domain)) is not None], settled)
 
 
-def fused(pieces: Sequence[Valued]) -> list[Valued]:
+def fused(pieces: Sequence[Valued], settled: Container[tuple[Conjunct, ...]] = ()) -> list[Valued]:
     """The same, the pieces with the same values as few as rows at hand make them.
 
     What one optimum leaves of another is cut along the bounds of what beat it, also where the outputs are the same.
+    `settled` has those of which it is known that no two are one.
     """
     alike: dict[tuple, list[Conjunct]] = {}
     for at, (domain, divs, values) in enumerate(map(_solved, pieces)):
         alike.setdefault((divs, values) if domain.known else (divs, values, at), []).append(domain)
-    return [Valued(c, key[0], key[1]) for key, cs in alike.items() for c in plainly_coalesced(tuple(cs))]
+    groups = [(key, tuple(cs)) for key, cs in alike.items()]
+    return [Valued(c, key[0], key[1]) for key, cs in groups for c in (cs if cs in settled else plainly_coalesced(cs))]
 
 
 def _solved(p: Valued) -> Valued:
@@ -142,11 +145,17 @@ def _knife(c: Conjunct, divs: Divs, order: Order) -> Conjunct:
     return Conjunct(k.n, k.divs, k.eqs, tuple(sorted(k.ineqs, key=lambda r: r not in c.ineqs)))
 
 
-def _fewer(pieces: Sequence[Conjunct]) -> Sequence[Conjunct]:
-    """The same points, in fewer pieces where there are more than several and these have known divs."""
+def _fewer(pieces: Sequence[Conjunct], settled: set[tuple[Conjunct, ...]]) -> Sequence[Conjunct]:
+    """The same points, in fewer pieces where there are more than several and these have known divs.
+
+    Pieces of which no two are one are among the `settled` from there on.
+    """
     if len(pieces) <= SEVERAL or not all(c.known for c in pieces):
         return pieces
-    return plainly_coalesced(tuple(pieces))
+    fewer = plainly_coalesced(tuple(pieces))
+    if len(fewer) == len(pieces):
+        settled.add(fewer)
+    return fewer
 
 
 def _gaps(x: Valued, y: Valued, sign: int) -> tuple[Divs, list[Row]]:
