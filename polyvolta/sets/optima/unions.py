@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from ..conjuncts import conjunct as cj
 from ..conjuncts.conjunct import Conjunct, Row, lifted, moved_divs, shared_divs
-from ..conjuncts.implies import subtract
+from ..conjuncts.implies import cut, subtract
 from ..conjuncts.project import prune, with_known_divs
 from ..engine import integer
 from ..engine.rows import combine, dot, negate, replaced
@@ -81,7 +81,7 @@ def better(mine: Sequence[Valued], theirs: Sequence[Valued], sign: int, covered:
         if len(found) <= SEVERAL:
             left = _without(y.domain, found)
         else:
-            left = _without(y.domain, covered.domains())
+            left = _without(y.domain, covered.domains(), meeting=False)
             for both, divs, order in won:
                 left += with_known_divs(_ordered(both, divs, order))
         out += [y._replace(domain=c) for c in _fewer(left, settled)]
@@ -117,12 +117,12 @@ def _solved(p: Valued) -> Valued:
     return p._replace(values=values)
 
 
-def _without(c: Conjunct, knives: Sequence[Conjunct]) -> list[Conjunct]:
-    """What is left of a conjunct beside some knives."""
+def _without(c: Conjunct, knives: Sequence[Conjunct], meeting: bool = True) -> list[Conjunct]:
+    """What is left of a conjunct beside some knives; of those that are `meeting` it has points in each."""
     left = [c]
     for knife in sorted(knives, key=lambda k: len(k.eqs) + len(k.ineqs)):
         for k in map(_plain, with_known_divs(knife)) if left else ():
-            left = [piece for x in left for piece in subtract(x, k)]
+            left = [piece for x in left for piece in (cut if meeting and x is c and knife.known else subtract)(x, k)]
     return left
 
 
@@ -215,7 +215,7 @@ def _add_rest(orders: list[Order], alike: list[Row]) -> None:
 
 
 def _occurs(c: Conjunct, divs: Divs, eqs: Sequence[Row], ineqs: Sequence[Row]) -> bool:
-    """Whether a conjunct has a point where more rows hold, over its dimensions and these divs: without a normal form."""
+    """Whether a conjunct has a point where more rows hold, over its dimensions and some divs; without a normal form."""
     wide = _beside(c, divs, eqs, ineqs)
     return not integer.is_empty(c.n + len(wide.divs), wide.eqs, wide.all_ineqs())
 
