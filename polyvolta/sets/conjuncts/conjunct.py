@@ -83,7 +83,7 @@ class Conjunct:
     def is_empty(self) -> bool:
         """Whether no integer point satisfies it. Exact; memoised."""
         if self._empty is None:
-            self._empty = _is_empty(self)
+            self._empty = _point(self) is None
         return self._empty
 
 
@@ -100,19 +100,19 @@ def nothing(n: int) -> Conjunct:
 
 
 @lru_cache(maxsize=1 << 16)
-def _is_empty(c: Conjunct) -> bool:
+def _point(c: Conjunct) -> tuple[int, ...] | None:
     ineqs = c.all_ineqs() if c.divs else c.ineqs
-    return integer.is_empty(c.n + len(c.divs), c.eqs, ineqs, tidy=not c.eqs and not c.divs)
+    point = integer.sample(c.n + len(c.divs), c.eqs, ineqs, tidy=not c.eqs and not c.divs)
+    return None if point is None else tuple(point[: c.n])
 
 
 def sample(c: Conjunct) -> tuple[int, ...] | None:
-    """An integer point (the dimensions' values) or None."""
+    """An integer point (the dimensions' values) or None; that by which it is known not to be empty, if it is."""
     if c._empty:
         return None
-    ineqs = c.all_ineqs() if c.divs else c.ineqs
-    point = integer.sample(c.n + len(c.divs), c.eqs, ineqs, tidy=not c.eqs and not c.divs)
+    point = _point(c)
     c._empty = point is None
-    return None if point is None else tuple(point[: c.n])
+    return point
 
 
 def uses(c: Conjunct, dim: int) -> bool:

@@ -73,11 +73,22 @@ def subtract(a: Conjunct, b: Conjunct) -> tuple[Conjunct, ...]:
     """
     spend(2 + len(b.ineqs) + len(b.eqs))
     rows = doubtful(a, b)
-    if not rows:
-        return ()
-    both = conjoin(a, b)
-    if both is None or both.is_empty:
-        return (a,)
+    if rows:
+        both = conjoin(a, b)
+        if both is None or both.is_empty:
+            return (a,)
+    return _outside(a, b, rows)
+
+
+@lru_cache(maxsize=1 << 14)
+def cut(a: Conjunct, b: Conjunct) -> tuple[Conjunct, ...]:
+    """`subtract` of two conjuncts that are known to have a common point."""
+    spend(2 + len(b.ineqs) + len(b.eqs))
+    return _outside(a, b, doubtful(a, b))
+
+
+def _outside(a: Conjunct, b: Conjunct, rows: Sequence[Row]) -> tuple[Conjunct, ...]:
+    """The points of `a` where some of the `rows` of `b` fail, in a piece for each, where those before hold."""
     divs = shared_divs(a, b)[0] if b.divs else a.divs
     pieces, ineqs = [], list(a.ineqs)
     known = None if divs or a.eqs else Stated(ineqs)

@@ -48,10 +48,9 @@ def project(c: Conjunct, drop: tuple[int, ...]) -> Conjunct | None:
 def differences(c: Conjunct, n_fixed: int) -> Conjunct | None:
     """The differences y - x of the pairs (x, y) that stand behind the first dimensions, which are kept; exact.
 
-    The second of a pair is the first and the difference, so no equality says which that is.
+    The second of a pair is the first and the difference, so no equality says which that is. Whether there is a pair is
+    asked of the differences, which are fewer dimensions, where no existential is left of them.
     """
-    if c.is_empty:  # seen here rather than among differences
-        return None
     first, n = 1 + n_fixed, (c.n - n_fixed) // 2
     second, end = first + n, first + 2 * n
 
@@ -61,7 +60,8 @@ def differences(c: Conjunct, n_fixed: int) -> Conjunct | None:
 
     divs = tuple([d and (d[0], moved(d[1])) for d in c.divs])
     pairs = Conjunct(c.n, divs, tuple(map(moved, c.eqs)), tuple(map(moved, c.ineqs)))
-    return _project(pairs, tuple(range(n_fixed, n_fixed + n)))
+    found = _project(pairs, tuple(range(n_fixed, n_fixed + n)))
+    return None if found is None or (found if found.known else c).is_empty else found
 
 
 @lru_cache(maxsize=1 << 15)

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
 from typing import Any
 
 from ..conjuncts import conjunct as cj
 from ..conjuncts.conjunct import Conjunct
 from ..conjuncts.implies import subtract
 from ..conjuncts.project import with_known_divs
-from ..engine.integer import Point
 from ..errors import NotAFunction
 from ..hulls.coalesce import plainly_coalesced
 from ..values.aff import Aff
@@ -97,17 +95,11 @@ def agree(names: Sequence[str], cs: Iterable[Conjunct], a: Values, b: Values) ->
     if not gaps:
         return True
     for c in cs:
-        point = _point(c)
+        point = cj.sample(c)
         at = None if point is None else dict(zip(names, point, strict=True))
         if at is not None and any(gap.evaluate(at) for gap in gaps):
             return False
     return not any(refined(c, names, [("ge", e - 1)]) for c in cs for gap in gaps for e in (gap, -gap))
-
-
-@lru_cache(maxsize=1 << 11)
-def _point(c: Conjunct) -> Point | None:
-    """Some point of a conjunct, None if it has none; kept, since a cell is compared with many."""
-    return cj.sample(c)
 
 
 def holds(c: Conjunct, at: Sequence[Any]) -> Any:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import compress
 from math import gcd
+from operator import not_
 from typing import NoReturn
 
 from ..budgets import spend
@@ -11,6 +13,7 @@ from ..engine import integer
 from ..engine.columns import defining_rows
 from ..engine.lexopt import Piece
 from ..engine.rows import Row, combine, normal_eq, normal_ineq, picker, replaced, strongest
+from ..engine.simplex import redundant_rows
 
 MOST_ROWS = 48  # of an elimination, and
 MOST_FLOORS = 2  # of parameters that it asks for: beyond these `lexopt` is the better way
@@ -72,9 +75,12 @@ class Backwards:
         self.rows, self.contradictory = best or {}, best is None
         if self.contradictory:
             return
+        self.narrowed = False
         for col in range(n_param + n_var, n_param, -1):
             self.eliminate(col)
         self._prune()
+        if self.narrowed and not self.contradictory:
+            self._keep_needed()
 
     def _solved(self, eqs: Sequence[Row], ineqs: list[Row]) -> list[Row]:
         """The inequalities after every equality has been solved for its last variable."""
@@ -141,6 +147,7 @@ class Backwards:
             if not bounds:
                 raise Inexact
             self.kept[col] = (False, bounds)
+        needed: list[Row] | None = None  # bounds that others don't imply
         for low in lower:
             if len(self.rows) > MOST_ROWS:
                 break
@@ -151,9 +158,28 @@ class Backwards:
                 if a == 1 or b == 1:
                     self.add(row)
                 elif a != b or any(row[1:]) or low[0] + up[0] < a - 1:
-                    self._inexact(low, up, col=col)
+                    if needed is None:
+                        needed = [*self._needed(lower, col), *self._needed(upper, col)]
+                    if low in needed and up in needed:
+                        self._inexact(low, up, col=col)
+                    self.narrowed = True
         if len(self.rows) > MOST_ROWS:
             raise Inexact
+
+    def _needed(self, bounds: list[Row], col: int) -> list[Row]:
+        """The bounds of a variable, on one side, without those that another one and a row at hand imply.
+
+        `32q <= n` says nothing beside `32q <= i` and `i <= n`, and it would make the elimination of q inexact.
+        """
+        kept = bounds
+        for bound in bounds:
+            for other in kept:
+                if other is not bound and other[col] == bound[col]:
+                    gap = normal_ineq([x - y for x, y in zip(bound, other, strict=True)])
+                    if gap is True or (gap is not False and self.rows.get(gap[1:], gap[0] + 1) <= gap[0]):
+                        kept = [r for r in kept if r is not bound]
+                        break
+        return kept
 
     def _rounded(self, bound: Row, col: int) -> Row:
         """The bound of a variable by a floor of parameters that is one of them, where that says what it does."""
@@ -190,6 +216,12 @@ class Backwards:
                         if const is not None and key not in (low, up):
                             if const >= (b * self.rows[low] + a * self.rows[up]) // g:
                                 del self.rows[key]
+
+    def _keep_needed(self) -> None:
+        """Drop rows of the parameters that the others imply over the rationals, which a step less exact would leave."""
+        domain = self.domain()
+        gone = redundant_rows(self.n, self.equalities(), domain, given=self.given)
+        self.rows = dict(compress(self.rows.items(), map(not_, gone)))
 
     def domain(self) -> list[Row]:
         """The inequalities of the parameters."""

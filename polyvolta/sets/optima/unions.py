@@ -8,13 +8,13 @@ piece, and of where the other optimum has none; and what the rows at hand make o
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from itertools import compress
 from typing import NamedTuple
 
 from ..conjuncts import conjunct as cj
 from ..conjuncts.conjunct import Conjunct, Row, lifted, moved_divs, shared_divs
-from ..conjuncts.implies import subtract
+from ..conjuncts.implies import cut, subtract
 from ..conjuncts.project import prune, with_known_divs
 from ..engine import integer
 from ..engine.rows import combine, dot, negate, replaced
@@ -74,29 +74,31 @@ def better(mine: Sequence[Valued], theirs: Sequence[Valued], sign: int, covered:
                     beaten += [_knife(winner.domain, divs, order) if kept else winner.domain for order in orders]
             wins[j] += [(both, divs, order) for order in worse]
     out: list[Valued] = []
+    settled: set[tuple[Conjunct, ...]] = set()
     for x, found in zip(mine, knives[0], strict=True):
-        out += [x._replace(domain=c) for c in _fewer(_without(x.domain, found))]
+        out += [x._replace(domain=c) for c in _fewer(_without(x.domain, found), settled)]
     for y, found, won in zip(theirs, knives[1], wins, strict=True):
         if len(found) <= SEVERAL:
             left = _without(y.domain, found)
         else:
-            left = _without(y.domain, covered.domains())
+            left = _without(y.domain, covered.domains(), meeting=False)
             for both, divs, order in won:
-                region = _narrowed(both, divs, *order)
-                left += [] if region is None else with_known_divs(region)
-        out += [y._replace(domain=c) for c in _fewer(left)]
-    return fused([x._replace(domain=c) for x in out if (c := prune(x.domain)) is not None])
+                left += with_known_divs(_ordered(both, divs, order))
+        out += [y._replace(domain=c) for c in _fewer(left, settled)]
+    return fused([x._replace(domain=c) for x in out if (c := prune(x.domain)) is not None], settled)
 
 
-def fused(pieces: Sequence[Valued]) -> list[Valued]:
+def fused(pieces: Sequence[Valued], settled: Container[tuple[Conjunct, ...]] = ()) -> list[Valued]:
     """The same, the pieces with the same values as few as rows at hand make them.
 
     What one optimum leaves of another is cut along the bounds of what beat it, also where the outputs are the same.
+    `settled` has those of which it is known that no two are one.
     """
     alike: dict[tuple, list[Conjunct]] = {}
     for at, (domain, divs, values) in enumerate(map(_solved, pieces)):
         alike.setdefault((divs, values) if domain.known else (divs, values, at), []).append(domain)
-    return [Valued(c, key[0], key[1]) for key, cs in alike.items() for c in plainly_coalesced(tuple(cs))]
+    groups = [(key, tuple(cs)) for key, cs in alike.items()]
+    return [Valued(c, key[0], key[1]) for key, cs in groups for c in (cs if cs in settled else plainly_coalesced(cs))]
 
 
 def _solved(p: Valued) -> Valued:
@@ -115,12 +117,12 @@ def _solved(p: Valued) -> Valued:
     return p._replace(values=values)
 
 
-def _without(c: Conjunct, knives: Sequence[Conjunct | None]) -> list[Conjunct]:
-    """What is left of a conjunct beside some knives."""
+def _without(c: Conjunct, knives: Sequence[Conjunct], meeting: bool = True) -> list[Conjunct]:
+    """What is left of a conjunct beside some knives; of those that are `meeting` it has points in each."""
     left = [c]
-    for knife in sorted(filter(None, knives), key=lambda k: len(k.eqs) + len(k.ineqs)):
+    for knife in sorted(knives, key=lambda k: len(k.eqs) + len(k.ineqs)):
         for k in map(_plain, with_known_divs(knife)) if left else ():
-            left = [piece for x in left for piece in subtract(x, k)]
+            left = [piece for x in left for piece in (cut if meeting and x is c and knife.known else subtract)(x, k)]
     return left
 
 
@@ -137,17 +139,23 @@ def _plain(c: Conjunct) -> Conjunct:
     return c if rows is c.ineqs else Conjunct(c.n, c.divs, c.eqs, rows)
 
 
-def _knife(c: Conjunct, divs: Divs, order: Order) -> Conjunct | None:
-    """The conjunct in an order, whose rows come last: behind cuts along the others they say less."""
-    k = _narrowed(c, divs, *order)
-    return k and Conjunct(k.n, k.divs, k.eqs, tuple(sorted(k.ineqs, key=lambda r: r not in c.ineqs)))
+def _knife(c: Conjunct, divs: Divs, order: Order) -> Conjunct:
+    """The conjunct in an order that occurs, whose rows come last: behind cuts along the others they say less."""
+    k = _ordered(c, divs, order)
+    return Conjunct(k.n, k.divs, k.eqs, tuple(sorted(k.ineqs, key=lambda r: r not in c.ineqs)))
 
 
-def _fewer(pieces: Sequence[Conjunct]) -> Sequence[Conjunct]:
-    """The same points, in fewer pieces where there are more than several and these have known divs."""
+def _fewer(pieces: Sequence[Conjunct], settled: set[tuple[Conjunct, ...]]) -> Sequence[Conjunct]:
+    """The same points, in fewer pieces where there are more than several and these have known divs.
+
+    Pieces of which no two are one are among the `settled` from there on.
+    """
     if len(pieces) <= SEVERAL or not all(c.known for c in pieces):
         return pieces
-    return plainly_coalesced(tuple(pieces))
+    fewer = plainly_coalesced(tuple(pieces))
+    if len(fewer) == len(pieces):
+        settled.add(fewer)
+    return fewer
 
 
 def _gaps(x: Valued, y: Valued, sign: int) -> tuple[Divs, list[Row]]:
@@ -189,14 +197,10 @@ def _compared(both: Conjunct, point: Row, divs: Divs, gaps: Sequence[Row]) -> tu
             if (k == first and way == (gap if found[k] > 0 else negate(gap))) or _occurs(both, divs, [], [strict]):
                 orders.append(([*alike], [strict]))
         alike.append(gap)
-        if k == len(gaps) - 1:
-            if not _occurs(both, divs, [gap], []):
-                return better, rest
-            break
-        narrowed = _narrowed(both, divs, [gap], [])
-        if narrowed is None:
+        if not (k < first or _occurs(both, divs, [gap], [])):
             return better, rest
-        both = narrowed
+        if k < len(gaps) - 1:
+            both = _ordered(both, divs, ([gap], []))
     _add_rest(rest, alike)
     return better, rest
 
@@ -211,28 +215,29 @@ def _add_rest(orders: list[Order], alike: list[Row]) -> None:
 
 
 def _occurs(c: Conjunct, divs: Divs, eqs: Sequence[Row], ineqs: Sequence[Row]) -> bool:
-    """Whether a conjunct has a point where more rows hold: without a normal form if they have no divs of their own."""
-    if divs:
-        return _narrowed(c, divs, eqs, ineqs) is not None
-    gap = (0,) * len(c.divs)
-    eqs, ineqs = ([(*r, *gap) for r in rows] for rows in (eqs, ineqs))
-    return not integer.is_empty(c.n + len(gap), [*c.eqs, *eqs], [*c.all_ineqs(), *ineqs])
+    """Whether a conjunct has a point where more rows hold, over its dimensions and some divs; without a normal form."""
+    wide = _beside(c, divs, eqs, ineqs)
+    return not integer.is_empty(c.n + len(wide.divs), wide.eqs, wide.all_ineqs())
 
 
-def _narrowed(c: Conjunct, divs: Divs, eqs: Sequence[Row], ineqs: Sequence[Row]) -> Conjunct | None:
-    """The conjunct with more rows, over its dimensions and these divs; None if it has no point."""
+def _ordered(c: Conjunct, divs: Divs, order: Order) -> Conjunct:
+    """The conjunct with the rows of an order that occurs there, over its dimensions and these divs."""
+    eqs, ineqs = order
     if not eqs and not ineqs:
         return c
+    wide = _beside(c, divs, eqs, ineqs)
+    if not eqs and not divs:
+        return cj.sure(cj.made_stronger(c.n, c.divs, c.eqs, c.ineqs, wide.ineqs[len(c.ineqs) :]))
+    return cj.sure(cj.normalise(c.n, wide.divs, wide.eqs, wide.ineqs))
+
+
+def _beside(c: Conjunct, divs: Divs, eqs: Sequence[Row], ineqs: Sequence[Row]) -> Conjunct:
+    """The conjunct with more rows, over its dimensions and these divs, not normalised."""
     base, gap, pad = 1 + c.n, (0,) * len(c.divs), (0,) * len(divs)
 
     def moved(row: Row) -> Row:
-        return (*row[:base], *gap, *row[base:]) if gap else row
+        return (*row[:base], *gap, *row[base:])
 
-    more = list(map(moved, ineqs))
-    if not eqs and not divs:
-        new = cj.made_stronger(c.n, c.divs, c.eqs, c.ineqs, more)
-    else:
-        own, bounds = ([(*r, *pad) for r in rows] for rows in (c.eqs, c.ineqs))
-        wide = (*c.divs, *[(den, moved(row)) for den, row in divs])
-        new = cj.normalise(c.n, wide, [*own, *map(moved, eqs)], [*bounds, *more])
-    return None if new is None or new.is_empty else new
+    own, bounds = ([(*r, *pad) for r in rows] for rows in (c.eqs, c.ineqs))
+    wide = (*c.divs, *[(den, moved(row)) for den, row in divs])
+    return Conjunct(c.n, wide, (*own, *map(moved, eqs)), (*bounds, *map(moved, ineqs)))

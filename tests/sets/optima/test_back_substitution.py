@@ -161,6 +161,17 @@ def test_a_floor_of_what_is_asked_for_is_no_obstacle(a, sign):
     assert triangular.optimum(1, 2, (), (*box, (0, 0, 1, -a), (a - 2, 0, -1, a)), (), 1, sign) is None
 
 
+@pytest.mark.parametrize("sign", [-1, 1])
+def test_a_bound_that_others_imply_is_no_obstacle(sign):
+    """1 <= x <= N with q = floor(x/4): that 4q is at most N, and at most N + x, follows."""
+    rows = [(-1, 0, 1, 0), (0, 1, -1, 0), (-1, 1, 0, 0), (0, 0, 1, -4), (3, 0, -1, 4), (0, 1, 0, -4), (0, 1, 1, -4)]
+    for wanted in (1, 2):
+        (piece,) = triangular.optimum(1, 2, (), rows, (), wanted, sign)
+        assert piece.ineqs == ((-1, 1, *[0] * len(piece.divs)),)
+        best = [(1, 0) if sign < 0 else (n, n // 4) for n in range(1, 12)]
+        assert [values([piece], (n,)) for n in range(1, 12)] == [[v[:wanted]] for v in best]
+
+
 def test_values_of_several_options_are_told_where_no_bound_mentions_them():
     a, b, c = (0, 1, 0, 0), (0, 0, 1, 0), (0, 0, 0, 1)
     rows = [(*(-v for v in r), *unit) for r, unit in ((a, (1, 0, 0)), (b, (1, 0, 0)), (c, (0, 1, 0)))]
