@@ -82,7 +82,7 @@ class Around:
         kept, each = [], []
         for lane in lanes:
             rows = beyond(known, lane.piece.system, state.outer)
-            if has_rows(rows) and (rows.empty or known.excludes(rows)):
+            if has_rows(rows) and known.excludes_exactly(rows):
                 continue
             kept.append(lane)
             each.append(rows)

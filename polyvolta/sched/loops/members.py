@@ -71,7 +71,7 @@ class BandLoops(Around):
                 shared = True
             if shared and self.writer.parted:
                 once = not any(e.names() for e in state.prefix)
-                last = not any(self.columns[k + 1 :]) and (self.child is None or not holds_bands(self.child))
+                last = self.settled(k + 1, lanes) and (self.child is None or not holds_bands(self.child))
                 found = [p for g in found for p in self.parted(state.known, g, k, once, last)]
             for group in found:
                 out += self.group(k, group, state)

@@ -41,14 +41,21 @@ class State:
         ----------
         col : the column of its outermost loop, 0 where there is none.
         """
-        system, rows = lane.piece.system, System()
         if lane.shadows:
             around = lane.around(0, col, self.known) if col else lane.shadows[0]
             if self.known.nowhere or self.known.excludes(around):
                 return True
+        rows = self.outside(lane.piece)
+        return not rows.everywhere and self.known.excludes_exactly(rows)
+
+    def outside(self, piece: Piece) -> System:
+        """The rows of a piece that speak of nothing but what is outside of this place."""
+        system, rows = piece.system, System()
         rows.eqs = [row for row in system.eqs if self.outer(row[0])]
         rows.mods = [row for row in system.mods if self.outer(row[0])]
-        return not rows.everywhere and self.known.excludes_exactly(rows)
+        rows.ineqs = {key: const for key, const in system.ineqs.items() if self.outer(key)}
+        rows.empty = system.empty
+        return rows
 
     def below(self, value: Aff) -> State:
         """The state below a band member that has a value."""

@@ -190,7 +190,11 @@ class Scanner(Writer):
             conditions = any_of([stated(self.columns, s, self.tidy) for s in reached])
             if len(reached) == 1:
                 state = state.knowing(reached[0])
-        state = replace(state, known=self.assuming(state.known, context, state.prefix), either=())
+        known = self.assuming(state.known, context, state.prefix)
+        if known is not state.known:  # it holds of all that comes by: what it excludes never does
+            pieces = [p for p in state.pieces if not known.excludes_exactly(state.outside(p))]
+            state = replace(state, pieces=tuple(pieces), known=known)
+        state = replace(state, either=())
         with self.within(state.known):
             return guarded(conditions, self.visit(child, (*at, 0), state), at)
 

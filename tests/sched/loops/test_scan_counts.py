@@ -105,6 +105,26 @@ TREES = {
              "[{ S[j] -> [(floor((1 - 2j)/3))] }, { S[j] -> [(j mod 2)] }, { S[j] -> [(1 - 2j)] }]" } }""",
         {0: 7},
     ),
+    "many values of a statement beside two that run along with it": (
+        """{ domain: "[N] -> { A[i, j] : 0 <= i, j <= N and i + j >= 1; B[i] : 1 <= i <= N;
+                                 C[i, j] : 1 <= i < N and 0 <= j < N }",
+             child: { schedule: "[{ A[i, j] -> [(i)]; B[i] -> [(i)]; C[i, j] -> [(i + 1)] },
+                                  { A[i, j] -> [(j)]; B[i] -> [(2i - 1)]; C[i, j] -> [(i + j)] },
+                                  { A[i, j] -> [(0)]; B[i] -> [(1)]; C[i, j] -> [(2)] }]" } }""",
+        {9: 501, 30: 5100},
+    ),
+    "floors that differ by a row or a sign": (
+        """{ domain: "[N] -> { S[j] : 0 <= j <= N }", child: { schedule:
+             "[{ S[j] -> [(floor((2 - j)/3))] }, { S[j] -> [(floor(j/3) - j)] }, { S[j] -> [(2 - j)] }]" } }""",
+        {9: 19, 30: 54},
+    ),
+    "a context below a loop that contradicts one of its statements": (
+        """{ domain: "[N, M] -> { S[i] : 0 <= i < N; T[] : N >= 2 and M <= 2 - 2N }",
+             child: { schedule: "[N, M] -> [{ S[i] -> [(i)]; T[] -> [(0)] }, { S[i] -> [(i)]; T[] -> [(M + 2)] }]",
+             child: { context: "[N, M] -> { [p, q] : M >= 0 and q >= 0 }",
+             child: { guard: "[N] -> { [p, q] : N = 2 }" } } } }""",
+        {2: 4, 3: 1, 30: 1},
+    ),
     "a guard below a mark that leaves a size": (
         """{ domain: "[N] -> { S[i] : 0 <= i <= 2N }", child: { schedule: "[{ S[i] -> [(i)] }]",
              child: { mark: "m", child: { guard: "[N] -> { [a] : N <= a and 2a <= N + 3 }" } } } }""",

@@ -158,8 +158,10 @@ class Piece:
         """Note that a floor has a value; where one is known already, or no floor is left, it is an equality."""
         whole, shift, d, rest, c = reduced_floor(den, key, const)
         value = total([(1, value), (-1, (whole, shift, 1))])
-        old = ((), 0, 1) if d == 1 else self.floors.setdefault((d, rest, c), value)
-        if old != value:
+        old = ((), 0, 1) if d == 1 else self.valued(d, rest, c)
+        if old is None:
+            self.floors[d, rest, c] = value
+        elif old != value:
             self.system.eq(*total([(1, old), (-1, value)])[:2])
 
     # ---- values
@@ -183,7 +185,7 @@ class Piece:
         whole, shift, d, rest, c = reduced_floor(den, key, const)
         if d == 1:
             return whole, shift, 1
-        found = self.floors.get((d, rest, c)) or self.quotient(d, rest, c)
+        found = self.valued(d, rest, c) or self.quotient(d, rest, c)
         if found is None:
             col = new_column()
             found = self.floors[d, rest, c] = (((col, 1),), 0, 1)
@@ -191,6 +193,20 @@ class Piece:
             self.system.ge(low, c)
             self.system.ge(negated(low), d - 1 - c)
         return total([(1, (whole, shift, 1)), (1, found)])
+
+    def valued(self, den: int, key: Key, const: int) -> Value | None:
+        """The value of a reduced floor, if it is known of one that differs from this, or its negative, by a row alone.
+
+        floor(-2*x/3) is floor(x/3) - x, for coefficients count modulo 3, and floor((2 - x)/3) is -floor(x/3).
+        """
+        found = self.floors.get((den, key, const))
+        for (d, other, c), value in self.floors.items() if found is None else ():
+            if d == den and len(other) == len(key):
+                for sign, alike in ((1, const == c), (-1, const + c == den - 1)):
+                    rest = plus(1, key, -sign, other) if alike else ()
+                    if alike and all(v % den == 0 for _, v in rest):
+                        return total([(sign, value), (1, (tuple([(k, v // den) for k, v in rest]), 0, 1))])
+        return found
 
     def quotient(self, den: int, key: Key, const: int) -> Value | None:
         """A row that is floor((key . x + const)/den) by two inequalities: 4*e + b, where 0 <= i - 32*e - 8*b <= 7.

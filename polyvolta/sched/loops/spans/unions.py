@@ -36,7 +36,7 @@ MANY = 32  # shadows of which no union is made
 PIECES = 48  # pieces of a union beyond which there is one loop
 PLACES = 2  # places around which loops are cut for their stride
 SOME = 6  # shadows of which one is looked for that has all values of the others, and pieces of the union then
-OTHERS = 2, 3  # shadows for whose tests it is worth to write a loop of another one twice: with loops inside, without
+OTHERS = 2, 3  # shadows for whose tests it is worth to write a loop of another one twice: in a nest of loops, alone
 SHORT = 4  # values in a row that such a place may have
 FEW = 1  # iterations in a row that may find nothing, in a loop that runs often
 ONCE = 8  # the same at small sizes, in one that runs once and is longer than that
@@ -68,8 +68,8 @@ def parted(
         if outermost:  # what many share with few is in the loop of few: there are tests in it
             joined.sort(key=lambda s: _valued(s, col) or not _width(known, s, col, ONCE))
         cells = _disjoint(known, joined)
-    elif cells is None and outermost:
-        cells = _alone(known, shadows, col, OTHERS[innermost])
+    elif cells is None and (outermost or innermost):
+        cells = _alone(known, shadows, col, OTHERS[innermost and outermost])
     items: list[list[Lane]] = []
     for cell in cells or ():
         terse = _terse(known, cell, col)
