@@ -13,6 +13,7 @@ from ..budgets import metered, meters_itself
 from ..conjuncts import conjunct as cj
 from ..conjuncts import project as pj
 from ..conjuncts.conjunct import Conjunct
+from ..conjuncts.cover import covers
 from ..conjuncts.implies import implied
 from ..conjuncts.implies import subtract as subtract_conjunct
 from ..values.shape import is_rational_set, is_set
@@ -174,14 +175,7 @@ def covered(c: Conjunct, others: Sequence[Conjunct]) -> bool:
             return True
     if len(knives) < 2:
         return c.is_empty
-    left = [(c, 0)]  # pieces, and how many of the knives have been at them; the first that is left at the end says no
-    while left:
-        piece, k = left.pop()
-        if k < len(knives):
-            left += [(p, k + 1) for p in subtract_conjunct(piece, knives[k])]
-        elif not piece.is_empty:
-            return False
-    return True
+    return covers(knives, c)
 
 
 def is_equal(self: R, other: R | RationalSet) -> bool:
