@@ -67,11 +67,12 @@ class _Search:
                 self._push(row)
         pieces: list[Piece] = []
         for m in self.frame.members[1:]:
-            rows = self._on_grid(m.statements)
+            stated = (*m.eqs, *map(negate, m.eqs), *m.ineqs)  # behind the others what is left is flat then
+            rows = self._on_grid(stated)
             if False not in rows:
                 cuts = [
                     _Cut(own, row, negate(row[1:]))
-                    for own, row in zip(m.statements, rows, strict=True)
+                    for own, row in zip(stated, rows, strict=True)
                     if not isinstance(row, bool)
                 ]
                 pieces.append((m, cuts))
