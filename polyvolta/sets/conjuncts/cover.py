@@ -68,6 +68,7 @@ class _Search:
         pieces: list[Piece] = []
         for m in self.frame.members[1:]:
             stated = (*m.eqs, *map(negate, m.eqs), *m.ineqs)  # behind the others what is left is flat then
+            spend(1 + len(stated) // 8)
             rows = self._on_grid(stated)
             if False not in rows:
                 cuts = [
@@ -91,7 +92,7 @@ class _Search:
     def _strays(self, pieces: list[Piece], point: Row | None) -> bool:
         """Whether a point of the part at hand, which has rational ones, is in none of some pieces; it may know one."""
         while True:
-            spend()
+            spend(1 + len(pieces) // 8)
             point = point or self._seen()
             if point and not any(m.holds(point) for m, _ in pieces):
                 return True
