@@ -324,7 +324,7 @@ def _meets(u: tuple[float, float], v: tuple[float, float], t: int, g: int) -> bo
 
 
 def hull(a: Box, b: Box) -> Conjunct:
-    """The convex hull of two boxes, redundant rows included: at some t from 0 to 1 each bound is on the way from A to B.
+    """The convex hull of two boxes, with redundant rows: at some t from 0 to 1 each bound is on the way from A to B.
 
     >>> print(*hull(((0, 1), (0, 2)), ((0, 2), (0, 1))).ineqs)
     (0, 0, 1) (0, 1, 0) (2, -1, 0) (2, 0, -1) (3, -1, -1)
@@ -344,7 +344,9 @@ def hull(a: Box, b: Box) -> Conjunct:
 def around(a: Box, b: Box) -> Box:
     """The least box with the points of two."""
     pairs = zip(a, b, strict=True)
-    return tuple([(low if low < least else least, high if high > most else most) for (low, high), (least, most) in pairs])
+    return tuple(
+        [(low if low < least else least, high if high > most else most) for (low, high), (least, most) in pairs]
+    )
 
 
 def held(point: Sequence[float], by: Sequence[Box]) -> bool:

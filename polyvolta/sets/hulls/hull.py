@@ -166,7 +166,10 @@ def polyhedral_hull(self: R) -> R:
 def _hull(self: R, of: Callable[[list[Conjunct]], Conjunct]) -> R:
     parts = []
     for space, cs in self.parts:
-        pieces = [c for c in cs if not c.is_empty]
+        pieces: list[Conjunct] = []
+        for c in cs:  # hulls begin with the first piece's grid, and may need no other
+            if not c.is_empty if pieces else lattice.of_conjunct(c) is not None:
+                pieces.append(c)
         parts.append((space, (of(pieces),) if pieces else ()))
     return self._of(self.param_names, parts)
 
