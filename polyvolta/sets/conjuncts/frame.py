@@ -144,11 +144,25 @@ class Frame:
 
     def is_empty(self, eqs: Sequence[Row], ineqs: Sequence[Row]) -> bool:
         """Whether no integer point satisfies the rows; exact."""
+        return self._point(eqs, ineqs) is None
+
+    def sample(self, eqs: Sequence[Row], ineqs: Sequence[Row]) -> Row | None:
+        """An integer point (1, x, q) that satisfies the rows, with the values of the known divs; None without one."""
+        point = self._point(eqs, ineqs)
+        if point is None:
+            return None
+        found = [1, *point]
+        for col in self.definitions:
+            den, row = cast("tuple[int, Row]", self.divs[col - 1 - self.n])
+            found[col] = dot(row, found[:col]) // den
+        return tuple(found)
+
+    def _point(self, eqs: Sequence[Row], ineqs: Sequence[Row]) -> integer.Point | None:
+        """An integer point that satisfies the rows, where divs that they don't speak of have any value."""
         known = self.known((*eqs, *ineqs)) if self.definitions else ()
         rows = (*ineqs, *[r for col in known for r in self.definitions[col]])
-        if not eqs and integer.pushed(self.width - 1, rows) is not None:
-            return False
-        return integer.is_empty(self.width - 1, eqs, rows)
+        point = None if eqs else integer.pushed(self.width - 1, rows)
+        return integer.sample(self.width - 1, eqs, rows) if point is None else point
 
 
 class Member:

@@ -311,6 +311,16 @@ def joined(lattices: Sequence[Lattice]) -> Lattice:
     return origin, echelon(generators)
 
 
+def is_everything(lattice: Lattice) -> bool:
+    """Whether a lattice whose basis is an echelon has all points.
+
+    >>> is_everything(((0, 5), ((1, 3), (0, 1)))), is_everything(((0, 5), ((1, 3), (0, 2))))
+    (True, False)
+    """
+    origin, basis = lattice
+    return len(basis) == len(origin) and all(b[k] == 1 for k, b in enumerate(basis))
+
+
 def index(lattice: Lattice) -> tuple[int, int]:
     """(dimension, product of the leading entries of its echelon basis): equal for translates."""
     basis = echelon(lattice[1])

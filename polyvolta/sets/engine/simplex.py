@@ -130,6 +130,13 @@ class Tableau:
         """Whether `row >= 0` at every rational point; stops at the first vertex that says no."""
         return self.empty or self._optimise([-c for c in row], 1)[0]
 
+    def reaches(self, row: Sequence[int]) -> bool:
+        """Whether `row >= 0` at some rational point; stops at the first vertex that says so."""
+        if self.empty:
+            return False
+        bounded, top = self._optimise(row, 1)
+        return not bounded or top[1] >= 0
+
     def sample(self) -> tuple[tuple[int, int], ...]:
         """The current vertex, one (num, den > 0) per variable; O(n)."""
         if self.empty:

@@ -14,7 +14,6 @@ from math import gcd, inf
 from ..budgets import bounded, spend
 from ..conjuncts import conjunct as cj
 from ..conjuncts.conjunct import Conjunct
-from ..conjuncts.project import prune
 from ..engine.rows import Row, combine
 from ..errors import BudgetExceeded
 
@@ -203,12 +202,13 @@ def _widened(found: Known) -> Known:
     done: Known = []
     todo = found[::-1]
     known = [own for own, _ in found if own]
+    corners = Corners(known)
     while todo:
         own, c = todo.pop()
         for other, _ in done if own else ():
             spend()
             whole = around(own or (), other or ())
-            if not cornered(whole, known) and _covered(whole, known):
+            if not corners.lacks(whole) and _covered(whole, known):
                 done, todo = ([one for one in kept if not _within(one[0] or (), whole)] for kept in (done, todo))
                 todo.append((whole, None))
                 break
@@ -230,26 +230,37 @@ def apart(a: Box, b: Box) -> bool | None:
     """
     g = 0
     # bits of the dimensions in which the one goes beyond the other at all, by two, without an end
-    ahead_a, ahead_b = [0, 0, 0], [0, 0, 0]
-    between = False
-    for k, ((low, high), (least, most)) in enumerate(zip(a, b, strict=True)):
-        if low == least and high == most:
-            continue
-        if low == high and least == most:
-            g = gcd(g, int(least - low))
-        between = between or low > most + 1 or least > high + 1
-        for ahead, (p, q), (r, s) in ((ahead_a, (low, high), (least, most)), (ahead_b, (least, most), (low, high))):
-            by = max(q - s if q > s else 0, r - p if p < r else 0)
-            for at, much in enumerate((1, 2, inf)):
-                ahead[at] |= (by >= much) << k
-    if _two(ahead_a[2], ahead_b[0]) or _two(ahead_a[0], ahead_b[2]):
+    a_some = a_two = a_far = b_some = b_two = b_far = 0
+    between, bit = False, 1
+    for (low, high), (least, most) in zip(a, b, strict=True):
+        if low != least or high != most:
+            if low == high and least == most:
+                g = gcd(g, int(least - low))
+            if low > most + 1 or least > high + 1:
+                between = True
+            by_a = max(high - most if high > most else 0, least - low if low < least else 0)
+            by_b = max(most - high if most > high else 0, low - least if least < low else 0)
+            if by_a:
+                a_some |= bit
+                if by_a > 1:
+                    a_two |= bit
+                    if by_a == inf:
+                        a_far |= bit
+            if by_b:
+                b_some |= bit
+                if by_b > 1:
+                    b_two |= bit
+                    if by_b == inf:
+                        b_far |= bit
+        bit += bit
+    if _two(a_far, b_some) or _two(a_some, b_far):
         return True
     if g:
         ts = range(1, min(g, TRIES))
         if any(all(_meets(u, v, t, g) for u, v in zip(a, b, strict=True)) for t in ts):
             return True
         return None if g > TRIES else False
-    return between or _two(ahead_a[1], ahead_b[1])
+    return between or _two(a_two, b_two)
 
 
 def points(a: Box, b: Box) -> Iterator[Sequence[float]]:
@@ -313,7 +324,7 @@ def _meets(u: tuple[float, float], v: tuple[float, float], t: int, g: int) -> bo
 
 
 def hull(a: Box, b: Box) -> Conjunct:
-    """The convex hull of two boxes: at some t from 0 to 1 each bound is on the way from A to B.
+    """The convex hull of two boxes, with redundant rows: at some t from 0 to 1 each bound is on the way from A to B.
 
     >>> print(*hull(((0, 1), (0, 2)), ((0, 2), (0, 1))).ineqs)
     (0, 0, 1) (0, 1, 0) (2, -1, 0) (2, 0, -1) (3, -1, -1)
@@ -327,12 +338,15 @@ def hull(a: Box, b: Box) -> Conjunct:
     up, down = [r for r in rows if r[-1] > 0], [r for r in rows if r[-1] < 0]
     ineqs = [r[:-1] for r in rows if not r[-1]]
     ineqs += [combine(-s[-1], r, r[-1], s)[:-1] for r in up for s in down]
-    return cj.sure(prune(cj.sure(cj.normalise(n, (), (), ineqs))))
+    return cj.sure(cj.normalise(n, (), (), ineqs))
 
 
 def around(a: Box, b: Box) -> Box:
     """The least box with the points of two."""
-    return tuple([(min(low, least), max(high, most)) for (low, high), (least, most) in zip(a, b, strict=True)])
+    pairs = zip(a, b, strict=True)
+    return tuple(
+        [(low if low < least else least, high if high > most else most) for (low, high), (least, most) in pairs]
+    )
 
 
 def held(point: Sequence[float], by: Sequence[Box]) -> bool:
@@ -346,22 +360,33 @@ def held(point: Sequence[float], by: Sequence[Box]) -> bool:
     return False
 
 
-def cornered(whole: Box, by: Sequence[Box]) -> bool:
-    """Whether a corner of a box is in none of others; an infinite coordinate stands for all that are large enough.
+class Corners:
+    """Boxes that are asked for corners of others; which of them hold a number in a dimension is kept."""
 
-    Corners that the same boxes may hold, by the dimensions so far, are looked at together.
+    def __init__(self, by: Sequence[Box]) -> None:
+        self._by = by
+        self._holding: dict[tuple[int, float], int] = {}  # as bits the boxes
 
-    >>> cornered(((0, 5), (0, 5)), [((0, 5), (0, 2)), ((0, 2), (3, 5))])
-    True
-    """
-    corners = {(1 << len(by)) - 1}  # as bits the boxes that may hold them
-    for k, ends in enumerate(whole):
-        spend(len(corners) // 8)
-        holding = [sum([1 << j for j, c in enumerate(by) if c[k][0] <= x <= c[k][1]]) for x in ends]
-        corners = {some & there for some in corners for there in holding}
-        if 0 in corners:
-            return True
-    return False
+    def lacks(self, whole: Box) -> bool:
+        """Whether a corner of a box is in none of these; an infinite coordinate stands for all that are large enough.
+
+        Corners that the same boxes may hold, by the dimensions so far, are looked at together.
+
+        >>> Corners([((0, 5), (0, 2)), ((0, 2), (3, 5))]).lacks(((0, 5), (0, 5)))
+        True
+        """
+        corners, known = {(1 << len(self._by)) - 1}, self._holding  # as bits the boxes that may hold them
+        for k, ends in enumerate(whole):
+            if len(corners) > 7:
+                spend(len(corners) // 8)
+            for x in ends:
+                if (k, x) not in known:
+                    known[k, x] = sum([1 << j for j, c in enumerate(self._by) if c[k][0] <= x <= c[k][1]])
+            some, others = known[k, ends[0]], known[k, ends[1]]
+            corners = {c & there for c in corners for there in (some, others)}
+            if 0 in corners:
+                return True
+        return False
 
 
 def _within(a: Box, b: Box) -> bool:

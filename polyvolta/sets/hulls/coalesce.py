@@ -128,10 +128,13 @@ class _Ended(Exception):
 def _coalesced(pieces: tuple[Conjunct, ...]) -> tuple[Conjunct, ...]:
     """See `coalesce_conjuncts`; what a budget ends is not kept."""
     others, hulls, settles = boxes.fewer(pieces)
+    if settles and len(others) + len(hulls) > 1:
+        return (*others, *map(irredundant, hulls))
+    hulls = tuple([cj.sure(prune(c)) for c in hulls])
     pieces = (*others, *hulls)
     if len(pieces) == 1:
         pieces = () if pieces[0].is_empty else pieces
-    elif not settles:
+    else:
         work: tuple[list[_Piece], list[_Piece]] = [], []
         try:
             pieces = bounded(EFFORT, _searched, pieces, *work)

@@ -16,7 +16,7 @@ Parameters count as dimensions: a hull may relate them. Hulls are taken of each 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from math import gcd
 from typing import TYPE_CHECKING, TypeVar
 
@@ -24,7 +24,7 @@ from ..budgets import bounded, spend
 from ..conjuncts import conjunct as cj
 from ..conjuncts import lattice
 from ..conjuncts.conjunct import Conjunct
-from ..conjuncts.frame import Frame
+from ..conjuncts.frame import Frame, Member
 from ..conjuncts.implies import implied
 from ..conjuncts.project import prune, with_known_divs
 from ..engine import cone
@@ -166,7 +166,10 @@ def polyhedral_hull(self: R) -> R:
 def _hull(self: R, of: Callable[[list[Conjunct]], Conjunct]) -> R:
     parts = []
     for space, cs in self.parts:
-        pieces = [c for c in cs if lattice.of_conjunct(c) is not None]
+        pieces: list[Conjunct] = []
+        for c in cs:  # hulls begin with the first piece's grid, and may need no other
+            if not c.is_empty if pieces else lattice.of_conjunct(c) is not None:
+                pieces.append(c)
         parts.append((space, (of(pieces),) if pieces else ()))
     return self._of(self.param_names, parts)
 
@@ -176,12 +179,23 @@ def _joined(a: Conjunct, b: Conjunct) -> Conjunct:
 
 
 def _affine(cs: list[Conjunct]) -> Conjunct:
-    found = [grid for grid in map(lattice.of_conjunct, cs) if grid is not None]
-    hull = lattice.conjunct(cs[0].n, lattice.joined(found))
+    hull = _grid(cs)
     if not any(c.known and any(any(r[1 + c.n :]) for r in c.eqs) for c in cs):
         return hull
     floors = _of_floors(cs)
     return floors if implied(floors, hull) else _joined(hull, floors)
+
+
+def _grid(cs: list[Conjunct]) -> Conjunct:
+    """The least grid with the points of all; others are not looked at once one has neighbours along all axes."""
+    found = []
+    for c in cs:
+        grid = lattice.of_conjunct(c)
+        if grid is not None:
+            if lattice.is_everything(grid):
+                return cj.universe(c.n)
+            found.append(grid)
+    return lattice.conjunct(cs[0].n, lattice.joined(found))
 
 
 def _of_floors(cs: list[Conjunct]) -> Conjunct:
@@ -214,20 +228,38 @@ def _simple(cs: list[Conjunct], *, shift: bool) -> Conjunct:
 def _of_rows(cs: list[Conjunct], shift: bool) -> Conjunct:
     """The rows of pieces that hold on all of them, with `shift` also those that do where they are moved."""
     frame = Frame([_on_grid(c) for c in cs])
+    members = frame.members
     best: dict[Row, int] = {}
-    for member in frame.members:
+    loose: set[Row] = set()  # linear parts without a least value on some piece
+    for member in members:
         for row in member.statements:
             key = row[1:]
-            if key in best and best[key] <= row[0]:
+            if key in loose or (key in best and best[key] <= row[0]):
                 continue
-            if all(m.implies(row) for m in frame.members):
+            unsure, least = members, None
+            if shift and key not in best:
+                lows = _lows(members, key)
+                if lows is None:
+                    loose.add(key)
+                    continue
+                unsure, least = [m for m, low in zip(members, lows, strict=True) if low < -row[0]], min(lows)
+            if all(m.implies(row) for m in unsure):
                 best[key] = row[0]
-            elif shift and key not in best:
-                lows = [low for m in frame.members if (low := m.minimum((0, *key))) is not None]
-                if len(lows) == len(frame.members):
-                    best[key] = -min(lows)
+            elif least is not None:
+                best[key] = -least
     hull = frame.conjunct((), [(c, *key) for key, c in best.items()]) or cj.nothing(frame.n)
     return prune(hull) or hull if len(cs) > 1 else hull
+
+
+def _lows(members: Sequence[Member], key: Row) -> list[int] | None:
+    """Lower bounds of a linear form on each of some pieces; None where it has none on one of them."""
+    found = []
+    for m in members:
+        low = m.minimum((0, *key))
+        if low is None:
+            return None
+        found.append(low)
+    return found
 
 
 def _merged(cs: list[Conjunct]) -> Conjunct | None:

@@ -64,7 +64,8 @@ class Slices:
         """
         if not self._free or None in map(self._split, members):
             return False
-        return all(self._cornered(a, b, members) for a, b in combinations(members, 2))
+        corners: dict[Row, boxes.Corners] = {}
+        return all(self._cornered(a, b, members, corners) for a, b in combinations(members, 2))
 
     def several(self, pairs: Iterable[tuple[Member, Member]]) -> bool:
         """Whether in a slice a point of no member is seen between two: no conjunct without floors is the union of all.
@@ -84,11 +85,12 @@ class Slices:
     def _slices(self, members: Sequence[Member], values: Row) -> list[Box]:
         return [s for m in members if (s := self._slice(m, values))]
 
-    def _cornered(self, a: Member, b: Member, members: Sequence[Member]) -> bool:
+    def _cornered(self, a: Member, b: Member, members: Sequence[Member], corners: dict[Row, boxes.Corners]) -> bool:
         spend()
         for values, pair in self._pairs(a, b):
-            every = self._slices(members, values)
-            if boxes.cornered(boxes.around(*pair), every):
+            if values not in corners:
+                corners[values] = boxes.Corners(self._slices(members, values))
+            if corners[values].lacks(boxes.around(*pair)):
                 return True
         return False
 

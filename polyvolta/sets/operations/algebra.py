@@ -13,7 +13,8 @@ from ..budgets import metered, meters_itself
 from ..conjuncts import conjunct as cj
 from ..conjuncts import project as pj
 from ..conjuncts.conjunct import Conjunct
-from ..conjuncts.implies import implied
+from ..conjuncts.cover import covers
+from ..conjuncts.implies import implied, plainly_implied
 from ..conjuncts.implies import subtract as subtract_conjunct
 from ..values.shape import is_rational_set, is_set
 from ..values.space import Space
@@ -169,19 +170,9 @@ def covered(c: Conjunct, others: Sequence[Conjunct]) -> bool:
     if len(others) > 1 and c in others:
         return True
     knives = [k for d in others for k in ((d,) if not d.divs else pj.with_known_divs(d))]
-    for knife in knives:
-        if implied(c, knife):
-            return True
     if len(knives) < 2:
-        return c.is_empty
-    left = [(c, 0)]  # pieces, and how many of the knives have been at them; the first that is left at the end says no
-    while left:
-        piece, k = left.pop()
-        if k < len(knives):
-            left += [(p, k + 1) for p in subtract_conjunct(piece, knives[k])]
-        elif not piece.is_empty:
-            return False
-    return True
+        return (len(knives) == 1 and implied(c, knives[0])) or c.is_empty
+    return any(plainly_implied(c, knife) for knife in knives) or covers(knives, c)
 
 
 def is_equal(self: R, other: R | RationalSet) -> bool:

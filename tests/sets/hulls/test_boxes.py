@@ -261,7 +261,7 @@ def test_corners_that_no_box_holds():
         a, b, *others = (box(text(rng, n_dims)) for _ in range(rng.randint(3, 6)))
         whole = boxes.around(a, b)
         wanted = any(not boxes.held(corner, others) for corner in product(*whole))
-        assert boxes.cornered(whole, others) == wanted, (whole, others)
+        assert boxes.Corners(others).lacks(whole) == wanted, (whole, others)
         seen[wanted] += 1
     assert min(seen.values()) > 20, seen
 
@@ -270,8 +270,8 @@ def test_dimensions_in_which_boxes_are_alike_have_no_corners():
     """There are 2^40 of them, all held."""
     wide = [(*own, *[(0, 9)] * 38) for own in WINDMILL]
     with budget(1000):
-        assert not boxes.cornered(boxes.around(*wide[:2]), wide)
-        assert boxes.cornered(boxes.around(*wide[2:]), wide[2:])
+        assert not boxes.Corners(wide).lacks(boxes.around(*wide[:2]))
+        assert boxes.Corners(wide[2:]).lacks(boxes.around(*wide[2:]))
 
 
 def test_a_box_of_many_corners_costs_little():

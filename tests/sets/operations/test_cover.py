@@ -1,0 +1,73 @@
+"""Whether a union covers a conjunct, against all points of a window."""
+
+import random
+
+import numpy as np
+import pytest
+
+from polyvolta.sets import Set
+from polyvolta.sets.conjuncts import cover
+from polyvolta.sets.conjuncts.conjunct import lifted
+from polyvolta.sets.conjuncts.frame import Frame
+
+I, J = np.meshgrid(np.arange(-5, 6), np.arange(-5, 6), indexing="ij")
+
+
+def _row(rng):
+    """A random row as text and as a table."""
+    a, b, c = rng.randint(-3, 3), rng.randint(-3, 3), rng.randint(-6, 6)
+    kind, m = rng.random(), rng.randint(2, 4)
+    if kind < 0.6:
+        return f"{a}i + {b}j >= {c}", a * I + b * J >= c
+    if kind < 0.7:
+        return f"{a}i + {b}j = {c}", a * I + b * J == c
+    return f"({a}i + {b}j) mod {m} <= {m // 2}", (a * I + b * J) % m <= m // 2
+
+
+def _piece(rng, rows):
+    texts, tables = zip(*[_row(rng) for _ in range(rows)], strict=True)
+    return f"[i, j] : -5 <= i, j <= 5 and {' and '.join(texts)}", np.logical_and.reduce(tables)
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_covers_what_it_has_all_points_of(seed):
+    rng, answers = random.Random(seed), []
+    for _ in range(10):
+        whole, table = _piece(rng, rng.randint(1, 3))
+        texts, tables = zip(*[_piece(rng, 1) for _ in range(rng.randint(2, 5))], strict=True)
+        union = Set(f"{{ {'; '.join(texts)} }}")
+        left = table & ~np.logical_or.reduce(tables)
+        assert Set(f"{{ {whole} }}").is_subset(union) == (not left.any()), (whole, texts)
+        answers.append(left.any())
+    assert len(set(answers)) == 2
+
+
+@pytest.mark.parametrize(("whole", "pieces", "yes"), [
+    # between the pieces are rational points alone
+    ("0 <= i <= 9 and 0 <= j <= 9", "2i <= 7 and 2j <= 7; 2i >= 7; 2j >= 7 and i >= 0", True),
+    ("i = 3j and 0 <= j <= 9", "0 <= i <= 8; 8 <= j; 9 <= i <= 23 and 0 <= j", True),
+    ("i = 3j and 0 <= j <= 9", "0 <= i <= 8; 8 <= j; 10 <= i <= 23 and 0 <= j", False),
+    ("exists e, f : i = 2e + 3f and 0 <= f <= e and 0 <= j <= i", "i mod 2 = 0; j <= i and i >= 5", True),
+    ("exists e, f : i = 2e + 3f and 0 <= f <= e and 0 <= j <= i", "i mod 2 = 0; j <= i and i >= 6", False),
+    ("2i = 1", "i > 0; j > 0", True),
+])  # fmt: skip
+def test_covers_by_integers(whole, pieces, yes):
+    union = "; ".join(f"[i, j] : {p}" for p in pieces.split(";"))
+    assert Set(f"{{ [i, j] : {whole} }}").is_subset(Set(f"{{ {union} }}")) == yes
+
+
+def test_points_of_a_frame_have_the_values_of_floors():
+    frame = Frame(Set("{ [i] : floor(i/2) mod 2 = 1 and i > 9; [i] : i mod 5 = 2 }").parts[0][1])
+    m = frame.members[0]
+    found = frame.sample(m.eqs, m.ineqs)
+    assert found is not None and m.holds(found) and found == lifted(frame.divs, found[1:2])
+    assert frame.sample(m.eqs, [*m.ineqs, (9, -1, *[0] * len(frame.divs))]) is None
+
+
+def test_where_one_piece_after_the_other_cuts_once_nothing_branches(monkeypatch):
+    calls = []
+    search = cover._Search._strays
+    monkeypatch.setattr(cover._Search, "_strays", lambda self, *a: calls.append(a) or search(self, *a))
+    steps = "; ".join(f"[i, j] : {k} <= i < {k + 3} and j >= 0" for k in range(0, 30, 3))
+    assert Set("{ [i, j] : 0 <= i < 30 and 0 <= j <= i }").is_subset(Set(f"{{ {steps} }}"))
+    assert len(calls) == 1
