@@ -164,7 +164,6 @@ SAMPLED = {
     "sets/engine/test_strips.py::test_every_solution_has_these_forms": 4,
     "sets/optima/test_nested.py": 2,
     "sets/optima/test_by_enumeration.py": 3,
-    "cli/test_cli.py::test_no_encoding_ends_a_command": 2,
     "sched/program/test_from_c.py::test_numbers_are_those_of_the_c_compiler": 3,
     "cli/test_cli.py::test_run": 3,
     "sets/layouts/test_layout.py::test_ownership_maps": 3,
