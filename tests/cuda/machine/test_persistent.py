@@ -75,9 +75,10 @@ def test_results_that_threads_store(name, options, copies):
 
 
 @pytest.mark.parametrize("copies", ORDERS)
-def test_pieces_of_an_odd_number_take_turns_from_tile_to_tile(copies):
-    kernel = compiled("product", options=WIDE, blocks=2)
-    given = arrays(kernel, 260, 200, 136)  # three rows of two tiles: three for each block
+@pytest.mark.parametrize("blocks", [2, 3])
+def test_pieces_of_an_odd_number_take_turns_from_tile_to_tile(copies, blocks):
+    kernel = compiled("product", options=WIDE, blocks=blocks)
+    given = arrays(kernel, 260, 200, 136)  # three rows of two tiles
     assert agrees(kernel, given, expected("product", PLAIN, given), copies)
 
 
