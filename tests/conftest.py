@@ -176,6 +176,7 @@ SAMPLED = {
     "cuda/build/promotion/test_result_tree.py::test_promoted_trees_are_schedules": 4,
     "sched/loops/test_scan_digits.py::test_digits_of_a_parameter_are_its_quotients_and_remainders": 3,
     "cli/test_cli.py::test_run_in_bf16": 2,
+    "cli/test_cli.py::test_a_reader_that_leaves_early_is_no_failure": 2,
     "compiler/test_options.py::test_what_is_not_given_is_chosen_for_every_idiom_and_layout": 6,
     "cuda/verify/values/test_layouts.py::test_what_boxes_bring_is_what_products_read": 6,
     "cuda/verify/engine/test_addresses.py::test_both_judges_go_to_the_same_places": 6,
