@@ -1,25 +1,62 @@
-"""The examples run, each in a process of its own as its readers would run it."""
+"""The examples run, each in a process of its own as its readers would run it.
 
+The first one in a Python of its own; of the others each is a copy of a process that has imported what all of them
+import, where the system copies processes: they import no name of the package but by themselves.
+"""
+
+import multiprocessing
 import os
 import re
+import runpy
 import subprocess
 import sys
+from contextlib import redirect_stdout
+from functools import cache
+from multiprocessing.context import BaseContext
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
+HEAVY = ["polyvolta.compiler.driver", "polyvolta.cuda.verify.verify", "polyvolta.cuda.machine.interpreter", __name__]
+
+
+@cache
+def copies() -> BaseContext:
+    """What makes processes that have imported `HEAVY` and know nothing of this one, or bare ones."""
+    if "forkserver" not in multiprocessing.get_all_start_methods():
+        return multiprocessing.get_context("spawn")
+    made = multiprocessing.get_context("forkserver")
+    made.set_forkserver_preload(HEAVY)
+    return made
+
+
+def _run(path: str, arguments: tuple[str, ...], out: str) -> None:
+    sys.argv = [path, *arguments]
+    with open(out, "w", encoding="utf-8") as file, redirect_stdout(file):
+        runpy.run_path(path, run_name="__main__")
 
 
 def output_of(example: str, *arguments: str) -> str:
-    command = [sys.executable, str(ROOT / "examples" / example), *arguments]
+    with TemporaryDirectory() as folder:
+        out = Path(folder) / "out"
+        process = copies().Process(target=_run, args=(str(ROOT / "examples" / example), arguments, str(out)))
+        process.start()
+        process.join()
+        assert process.exitcode == 0, example
+        return out.read_text(encoding="utf-8")
+
+
+def output_in_a_new_python(example: str) -> str:
+    command = [sys.executable, str(ROOT / "examples" / example)]
     env = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUTF8": "1"}
     return subprocess.run(command, capture_output=True, check=True, encoding="utf-8", env=env).stdout
 
 
 def test_matmul():
-    shape, error = output_of("matmul.py").splitlines()
+    shape, error = output_in_a_new_python("matmul.py").splitlines()
     assert shape == "(256, 128) float16"
     assert 0 < float(error.removeprefix("relative error ")) <= 5e-4
 

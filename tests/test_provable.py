@@ -49,14 +49,14 @@ def test_random_kernels_are_proved(number):
 def test_random_plans_compute_the_graph():
     """Accumulators that are shared, in float64; and as the verifier's combinations. Few graphs are refused."""
     refused, shared = 0, 0
-    for number in range(200):
+    for number in range(80):
         case = Drawing(f"plans:{number}").case()
         try:
             assert not (wrong := plan_differs(case)), f"{case}: {wrong}"
             shared += any(c.factor is not None for c in plan(case.graph()).contractions)
         except PolyvoltaError:
             refused += 1
-    assert refused < 40 and shared > 30
+    assert refused < 16 and shared > 12
 
 
 def test_a_plan_that_computes_something_else_is_noticed():

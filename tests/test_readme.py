@@ -3,10 +3,14 @@
 A `text` block right after a `python` block is what that one prints. A `cuda` block is an excerpt of the default
 kernel's text, in which `...` stands for lines left out. `py` blocks need a GPU and are run where there is one; blocks
 that run texts on the host need a C++ compiler, and are run where there is one; those on frameworks need torch.
+
+The pictures of the guide to broken kernels, and of the gallery, are what the snippets before them draw; with
+POLYVOLTA_REDRAW=1 in the environment they are drawn anew.
 """
 
 import io
 import linecache
+import os
 import re
 import shlex
 import subprocess
@@ -23,17 +27,35 @@ from polyvolta.cuda.run import launch
 from tests.cuda.host import COMPILER
 
 ROOT = Path(__file__).resolve().parents[1]
+DRAWN = ("docs/what_can_go_wrong.md", "docs/gallery.md")
+"""Pages of whose pictures each is what `picture` is after the block before it."""
 PAGES = ["README.md", *sorted(str(p.relative_to(ROOT)) for p in (ROOT / "docs").rglob("*.md"))]
 
 
 def blocks(page: str) -> list[tuple[str, str, bool]]:
     """(language, content, whether it directly follows another block) for each fenced block of a page."""
+    return [part for part in parts(page) if part[0] != "picture"]
+
+
+def parts(page: str) -> list[tuple[str, str, bool]]:
+    """The page's blocks and, where they are drawn, between them its pictures: ("picture", file, False)."""
     found, end = [], -1
     text = (ROOT / page).read_text(encoding="utf-8")
-    for m in re.finditer(r"^```(\w*)\n(.*?)^```\n", text, re.M | re.S):
-        found.append((m[1], m[2], m.start() == end))
-        end = m.end()
+    for m in re.finditer(r"^```(\w*)\n(.*?)^```\n|^!\[[^\]]+\]\((pictures/[\w/-]+\.svg)\)$", text, re.M | re.S):
+        if m[3] is None:
+            found.append((m[1], m[2], m.start() == end))
+            end = m.end()
+        elif page in DRAWN:
+            found.append(("picture", m[3], False))
     return found
+
+
+def is_drawn(page: str, file: str, picture: object) -> None:
+    """A picture of a page is the one that its snippet has drawn."""
+    path = (ROOT / page).parent / file
+    if os.environ.get("POLYVOLTA_REDRAW"):
+        path.write_text(str(picture), encoding="utf-8")
+    assert str(picture) == path.read_text(encoding="utf-8"), f"POLYVOLTA_REDRAW=1 draws {file} anew"
 
 
 @cache
@@ -51,8 +73,8 @@ def of_language(page: str, language: str) -> list[str]:
 def test_python_blocks_run_and_print_what_stands_below_them(page, monkeypatch):
     monkeypatch.setattr(pv.targets, "_targets", dict(pv.targets._targets))  # what a page registers is forgotten
     namespace: dict[str, object] = {"__name__": "__main__"}
-    printed, language = "", ""
-    for k, (kind, content, follows) in enumerate(blocks(page)):
+    printed, language, shown = "", "", []
+    for k, (kind, content, follows) in enumerate(parts(page)):
         if kind == "python" and COMPILER is None and re.search("tests.cuda.host|on_host|compile_c|wide", content):
             kind = "python, not run"
         if kind == "python" and "from_c(" in content and find_spec("pycparser") is None:
@@ -67,7 +89,11 @@ def test_python_blocks_run_and_print_what_stands_below_them(page, monkeypatch):
             printed = out.getvalue()
         elif kind == "text" and follows and language == "python":
             assert printed.splitlines() == content.splitlines()
+        elif kind == "picture":
+            is_drawn(page, content, namespace.pop("picture"))  # each one is shown once
+            shown.append(content)
         language = kind
+    assert page not in DRAWN or len(shown) == len(set(shown)) >= 5
 
 
 @pytest.mark.parametrize("page", PAGES)

@@ -362,7 +362,7 @@ def test_every_kind_of_operation_is_told(scalar):
 
 @pytest.mark.parametrize(("target", "options", "sizes", "block"), [
     ("sm_70", {}, (70, 33, 65), (0, 0)), ("sm_70", {"split_k": 2, "buffers": 2}, (70, 33, 0), (0, 0)),
-    ("sm_80", {"group": 2}, (140, 130, 4000), (0, 1)), ("sm_90a", {}, (140, 300, 200), (0, 0)),
+    ("sm_80", {"group": 2}, (140, 130, 1000), (0, 1)), ("sm_90a", {}, (140, 300, 200), (0, 0)),
     ("sm_90a", {"persistent": True}, (2200, 3000, 64), (0, 0)),
     ("sm_90a", {"pingpong": True}, (2400, 3000, 64), (7, 0)),
     ("sm_90a", {"cluster": (2, 1), "buffers": 3}, (300, 300, 130), (0, 1)),

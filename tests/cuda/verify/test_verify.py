@@ -10,7 +10,7 @@ from polyvolta.cli.gallery import IDIOMS, idiom
 from polyvolta.cuda.mutants import broken
 from polyvolta.cuda.verify.report.asked import PROOFS, UnknownProof
 
-LITTLE = [c for c in combinations.combinations() if c.block[0] * c.block[1] <= 64 * 64]
+LITTLE = [c for c in combinations.combinations() if c.block[0] * c.block[1] <= 32 * 64]
 OF_HOPPER = ("layouts", "phases", "deadlock", "in_flight", "proxies", "grids")
 OWN = [name for name in PROOFS if name not in OF_HOPPER]
 """The proofs that a kernel of warps has a use for."""

@@ -1,6 +1,7 @@
 """The proofs about the order of a kernel with roles: each a statement, a relation that prints, and a case against it.
 
-All of them ask one order of one kernel, which is kept until another kernel comes.
+All of them ask one order of one kernel, which is kept until others come: that of any two tiles and, where a case is
+looked for, those of the first few.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ class RoleOrder:
         return f"before is {self.meetings.steps}, closed transitively (exact); {self.phases.numbers}"
 
 
-@lru_cache(maxsize=2)
+@lru_cache(maxsize=2 + FIRST)  # of a kernel all that one answer asks: the next proof's asks them again
 def _orders(key: ByIdentity, tiles: int | None) -> tuple[RoleOrder, ...]:
     if not loops_over_tiles(key.ir):
         return (RoleOrder(key.ir),)
