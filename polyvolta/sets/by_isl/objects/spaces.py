@@ -228,13 +228,12 @@ def params(self: Space) -> Space:
 
 
 def domain(self: Space) -> Space:
-    """The space of a map's inputs."""
-    return Space(None, side(self, kinds.dim_type.in_), self.param_names)
+    """The space of a map's inputs, and as in isl the parameters' of a set's, which has none."""
+    return params(self) if self.inp is None else Space(None, self.inp, self.param_names)
 
 
 def range_(self: Space) -> Space:
-    """The space of a map's outputs."""
-    _ = side(self, kinds.dim_type.in_)
+    """The space of a map's outputs; that of a set is itself, as in isl."""
     return Space(None, self.out, self.param_names)
 
 
