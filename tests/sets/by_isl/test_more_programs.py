@@ -67,5 +67,33 @@ def test_a_band_of_a_function():
               ours.MultiAff("{ S[i, j] -> [j, floor(i/2)] }")):  # fmt: skip
         tree = node.insert_partial_schedule(f).get_schedule()
         assert tree.get_map().is_equal(ours.Map("{ S[i, j] -> [j, floor(i/2)] }"))
-    moved = node.insert_partial_schedule(ours.MultiAff("{ S[i, j] -> [j] }")).band_shift(ours.MultiAff("{ S[i, j] -> [i] }"))
+    moved = node.insert_partial_schedule(ours.MultiAff("{ S[i, j] -> [j] }")).band_shift(
+        ours.MultiAff("{ S[i, j] -> [i] }")
+    )
     assert moved.get_schedule().get_map().is_equal(ours.Map("{ S[i, j] -> [i + j] }"))
+
+
+ON_CLASSES = [
+    lambda m: m.Space.map_from_domain_and_range(m.Space("{ A[i] }"), m.Space("{ B[j, k] }")).to_str(),
+    lambda m: m.Space.params(m.Space("[n] -> { A[i] }")).to_str(),
+    lambda m: m.LocalSpace.get_space(m.LocalSpace.from_space(m.Space("{ A[i] }"))).to_str(),
+    lambda m: m.Space.dim(m.Space("{ A[i] -> B[j, k] }"), m.dim_type.out),
+    lambda m: m.Constraint.get_coefficient_val(
+        m.Constraint.equality_from_aff(m.Aff("{ [i] -> [3i + 1] }")), m.dim_type.set, 0),
+]  # fmt: skip
+
+
+def test_methods_of_spaces_called_on_the_class():
+    assert [call(ours) for call in ON_CLASSES] == ["{ A[i] -> B[j, k] }", "[n] -> { : }", "{ A[i] }", 2, 3]
+
+
+@pytest.mark.parametrize("call", ON_CLASSES)
+def test_methods_of_spaces_called_on_the_class_beside_islpy(call):
+    isl = pytest.importorskip("islpy")
+    assert str(call(ours)).replace(" ", "") == str(call(isl)).replace(" ", "")
+
+
+def test_a_class_says_what_it_has_not():
+    for kind in (ours.Space, ours.Constraint):
+        with pytest.raises(AttributeError, match="has no attribute 'univers'"):
+            _ = kind.univers
