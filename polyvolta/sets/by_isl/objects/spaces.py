@@ -228,8 +228,8 @@ def params(self: Space) -> Space:
 
 
 def domain(self: Space) -> Space:
-    """The space of a map's inputs, and as in isl the parameters' of a set's, which has none."""
-    return params(self) if self.inp is None else Space(None, self.inp, self.param_names)
+    """The space of a map's inputs."""
+    return Space(None, side(self, kinds.dim_type.in_), self.param_names)
 
 
 def range_(self: Space) -> Space:
