@@ -9,8 +9,10 @@ from polyvolta.sched.cases import Cases
 from polyvolta.sched.errors import BadSchedule
 from polyvolta.sched.tree import Band, Domain, Expansion, Leaf, Member, Schedule
 from polyvolta.sched.wrapped import labelled
-from polyvolta.sets import Aff, Map, NotAFunction, Set, Space, Tuple, aff, var
+from polyvolta.sets import Aff, Map, MultiPwAff, NotAFunction, PwAff, Set, Space, Tuple, aff, var
+from polyvolta.sets.by_isl.functions.unions import graph_of
 from polyvolta.sets.errors import kind_of
+from polyvolta.sets.functions.members import MultiFunction
 
 
 def band_of(schedule: Map, instances: Set) -> Band:
@@ -18,7 +20,7 @@ def band_of(schedule: Map, instances: Set) -> Band:
 
     Parameters
     ----------
-    schedule : instances -> values; of `MultiUnionPwAff`, which is a `Map` here.
+    schedule : instances -> values; of `MultiUnionPwAff`, which is a `Map` here, or a function.
     instances : those that are to be ordered.
 
     Raises
@@ -29,10 +31,7 @@ def band_of(schedule: Map, instances: Set) -> Band:
     >>> band_of(Map("{ S[i] -> [i, 0]; T[i] -> [i] }"), Set("{ S[i] : 0 <= i < 4; T[i] : 0 <= i < 4 }")).schedule("T")
     (Aff('i'), Aff('0'))
     """
-    if not isinstance(schedule, Map):
-        raise BadSchedule(f"the schedule of a band is a Map from instances, not {kind_of(schedule)}",
-                          where=str(schedule), hint='Map("{ S[i] -> [i] }")')  # fmt: skip
-    schedule = labelled(schedule)
+    schedule = labelled(relation_of(schedule))
     rows: dict[str, list[list[tuple[Set, Aff]]]] = {}
     for space, _ in instances.parts:
         own = space.out
@@ -45,6 +44,19 @@ def band_of(schedule: Map, instances: Set) -> Band:
     for row in rows.values():
         row += [[] for _ in range(width - len(row))]
     return Band(tuple(Member(tuple((n, _joined(row[k])) for n, row in rows.items())) for k in range(width)))
+
+
+def relation_of(schedule: object) -> Map:
+    """The relation itself, or that of a function, as `Map.as_multi_union_pw_aff` is where there is one statement.
+
+    Raises
+    ------
+    BadSchedule : it is neither.
+    """
+    if not isinstance(schedule, (Map, PwAff, MultiPwAff, MultiFunction)):
+        raise BadSchedule(f"the schedule of a band is a Map from instances, not {kind_of(schedule)}",
+                          where=str(schedule), hint='Map("{ S[i] -> [i] }")')  # fmt: skip
+    return graph_of(schedule)
 
 
 def _of_tuple(schedule: Map, own: Tuple) -> Map:

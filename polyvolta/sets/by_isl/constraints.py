@@ -16,7 +16,7 @@ from ..functions.rational import RationalPwAff
 from ..operations.bounds import with_row
 from ..values import kinds
 from ..values.aff import Aff, var
-from ..values.named import by_isl
+from ..values.named import Named, by_isl
 from ..values.space import Space, whole
 from .functions.methods import expression
 from .objects.lists import gives_list
@@ -43,7 +43,7 @@ def _numerator(f: Any) -> Aff:  # noqa: ANN401
 
 
 @dataclass(frozen=True, slots=True)
-class Constraint:
+class Constraint(metaclass=Named):
     """`expr = 0`, or `expr >= 0`; immutable.
 
     Parameters

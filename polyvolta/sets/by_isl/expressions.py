@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..errors import SpaceMismatch, UnknownName, kind_of
@@ -79,6 +79,13 @@ def set_coefficients_by_name(self: PwAff, coefficients: Mapping[Any, int]) -> Pw
     """With other coefficients by name, and another constant by 1."""
     c = Constraint(one(self), True, Space(None, self.inp), self.param_names)
     return changed(self, c.set_coefficients_by_name(coefficients).expr)
+
+
+def set_coefficients(self: Any, kind: Any, coefficients: Iterable[Any]) -> Any:  # noqa: ANN401
+    """With other coefficients of the first dimensions of a kind, one each."""
+    for pos, value in enumerate(coefficients):
+        self = self.set_coefficient_val(kind, pos, value)
+    return self
 
 
 def _integer(value: object) -> int:
@@ -193,6 +200,7 @@ METHODS: tuple[tuple[str, str, Any], ...] = (
     ("PwAff", "set_coefficient_val", left_to_others("set_coefficient_val", set_coefficient_val)),
     ("PwAff", "add_coefficient_val", left_to_others("add_coefficient_val", add_coefficient_val)),
     ("PwAff", "set_coefficients_by_name", set_coefficients_by_name),
+    ("PwAff RationalPwAff Constraint", "set_coefficients", set_coefficients),
     ("PwAff", "to_pw_aff", itself),
     *(("PwAff", f"{sign}_basic_set", same(f"{sign}_set")) for sign in ("eq", "ge", "gt", "le", "lt")),
     ("PwAff", "zero_basic_set", lambda self: self.eq_set(0)),

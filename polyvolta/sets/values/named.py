@@ -57,7 +57,7 @@ def update_persistent_hash(self: object, key_hash: Any, key_builder: Any) -> Non
 
 
 class Named(type):
-    """The class of the classes of sets, relations and functions.
+    """The class of the classes of sets, relations and functions, of spaces and constraints.
 
     `as_islpy` says that `==` is `is_equal`, as in islpy, of two values that are not written alike, and that each value
     is true, as what says nothing else is in Python: see `isl.stand_in`.
@@ -69,7 +69,7 @@ class Named(type):
     if not TYPE_CHECKING:  # a checker knows what there is
 
         def __getattr__(cls, name: str) -> object:
-            if not name.startswith("_"):
+            if not name.startswith("_") and name not in cls.__annotations__:  # of a field dataclasses ask for a default
                 from ..text.of_isl import maker, method
 
                 made = maker(cls, name) or method(cls, name)

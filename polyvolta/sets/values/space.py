@@ -59,7 +59,7 @@ PARAMS = Tuple(None, (), of_params=True)  # of a condition on parameters, `{ : }
 
 
 @dataclass(frozen=True, slots=True)
-class Space:
+class Space(metaclass=Named):
     """The space of a set (`inp` is None) or of a map from `inp` to `out`; see `Tuple` for its `key`.
 
     It is made of tuples, or of a text in isl's notation alone. A set's has one tuple, `out`; `dims` are the names of

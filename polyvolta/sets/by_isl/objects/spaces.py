@@ -233,8 +233,7 @@ def domain(self: Space) -> Space:
 
 
 def range_(self: Space) -> Space:
-    """The space of a map's outputs."""
-    _ = side(self, kinds.dim_type.in_)
+    """The space of a map's outputs; that of a set is itself, as in isl."""
     return Space(None, self.out, self.param_names)
 
 
@@ -293,9 +292,10 @@ def add_param_id(self: Space, name: str) -> Space:
 
 
 def text(self: Space) -> str:
-    """isl's text of it, with the parameters if it knows some."""
+    """isl's text of it, with the parameters if it knows some; of these alone it says that they are no tuple's."""
+    shown = ":" if self.inp is None and self.out.of_params else str(self)
     params = f"[{', '.join(self.param_names)}] -> " if self.param_names else ""
-    return f"{params}{{ {self} }}"
+    return f"{params}{{ {shown} }}"
 
 
 # ---- names as isl's identifiers, of spaces and of what has one
