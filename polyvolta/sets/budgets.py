@@ -58,7 +58,7 @@ def budget(steps: int | None) -> Iterator[None]:
     SpaceMismatch : the number of steps is no integer, or negative.
 
     >>> from polyvolta.sets import Set, budget
-    >>> needle = Set("{ [x, y] : 0 <= y and -299999y + 300000x >= 100000 and -300000x + 299998y + 200000 >= 0 }")
+    >>> needle = Set("{ [x, y] : 0 <= y and -399999y + 400000x >= 100000 and -400000x + 399998y + 300000 >= 0 }")
     >>> with budget(3):
     ...     needle.sample()
     Traceback (most recent call last):
