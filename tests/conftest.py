@@ -237,6 +237,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--whole", action="store_true", help="all cases of tests that are otherwise sampled")
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """What parallel processes of this run share lies beside their temporary folders."""
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        os.environ["TESTS_OF_A_RUN"] = os.path.dirname(config.option.basetemp)
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_make_collect_report(collector: pytest.Collector) -> Generator[None, Report, Report]:
     """Of parallel processes every second one imports from the end: each finds byte code of half of the files there."""
