@@ -223,6 +223,9 @@ SAMPLED = {
     "cuda/host/test_kernels_on_host.py::test_sizes_that_nothing_divides_at_any_address": 5,
     "compiler/test_options.py::test_members_of_the_space_compile": 4,
     "cuda/run/test_arch.py::test_code_is_compiled_for_the_gpu_at_hand": 2,
+    "cuda/run/test_nvrtc.py::test_registers_agree_with_the_assembler": 4,
+    "cuda/target/test_instruction.py::test_macro_mmas_of_ampere_multiply_matrices": 3,
+    "cuda/text/test_pointers.py::test_start_steps_and_rest_are_the_index": 4,
     "test_matrix.py::test_a_name_of_hopper_s_says_the_kernel": 4,
     "evaluation/test_programs.py::test_listed_choices_are_complete_and_legal": 6,
 }
