@@ -106,6 +106,11 @@ def test_lines_of_a_given_length_are_copied_in_pieces_that_they_are_made_of(exte
     if align < 8:
         with pytest.raises(NotPrintable, match=f"its extent {extent}"):
             kernel.variant(A=8)
+
+
+@pytest.mark.parametrize("extent", [96, 98])
+def test_lines_that_are_loaded_may_end_anywhere(extent):
+    a, b = pv.tensor("A", (64, extent)), pv.tensor("B", (extent, 64), layout="col")
     plain = pv.compile(a @ b, target="sm_70")
     assert [(t.align, t.whole) for t in plain.ir.tensors] == [(8, False)] * 3
 
