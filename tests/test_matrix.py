@@ -292,7 +292,7 @@ def test_machine_code(c: Combination) -> None:
     assert found.shared_bytes <= FAMILIES[c.target].shared
 
 
-VOLTAS = product(["sm_70"], ["plain", "bias relu", "gated", "sum, prologues, residual"], ["row.col-row", "col.row-row"])
+VOLTAS = product(["sm_70"], ["plain", "bias relu", "gated", "sum, prologues, residual"], ["col.row-row", "row.col-row"])
 LATERS = [
     ("sm_75", "plain", "row.col-row"),
     ("sm_75", "gated", "col.row-col"),

@@ -30,7 +30,7 @@ from polyvolta.sets import var
 M, N, K, L = pv.sizes("M N K L")
 TILES = {"block_tile": (128, 64, 64), "warp_tile": (64, 64, 64), "macro_mma": "m64n64k16", "buffers": 3, "group": 4}
 LAYOUTS = [("row", "col"), ("row", "row"), ("col", "col"), ("col", "row")]
-RUNS = ("eager", "lazy", 1, 2, 3)
+RUNS = ("eager", "lazy", 1)
 MUTANTS = {m.name: m for m in clusters.MUTANTS if "K" not in m.about.split() and "columns" not in m.name}
 
 
@@ -174,11 +174,10 @@ def test_without_clusters_nothing_of_them_is_there():
     ((2, 1), (150, 40, 304)), ((1, 2), (100, 136, 64)), ((2, 2), (136, 136, 200)),
 ])  # fmt: skip
 @pytest.mark.parametrize("layouts", LAYOUTS)
-def test_runs_are_right_however_quick_boxes_and_roles_are(cluster, layouts, sizes):
+@pytest.mark.parametrize("copies", RUNS)
+def test_runs_are_right_however_quick_boxes_and_roles_are(cluster, layouts, sizes, copies):
     k, (a, b) = kernel(cluster, layouts), arrays(*sizes, layouts)
-    exact = pv.reference(k.graph.roots[0], a, b)
-    for copies in RUNS[:3]:
-        assert np.array_equal(k.interpret(a, b, copies=copies), exact), copies
+    assert np.array_equal(k.interpret(a, b, copies=copies), pv.reference(k.graph.roots[0], a, b))
 
 
 @pytest.mark.parametrize("what", ["sum", "matrix", "vector"])
@@ -204,15 +203,15 @@ def test_empty_sums():
 
 @pytest.mark.parametrize("early", [True, False])
 @pytest.mark.parametrize("cluster", [(2, 1), (1, 2), (2, 2)])
-def test_swapped_and_early_launches_run_right(cluster, early):
+@pytest.mark.parametrize("copies", RUNS)
+def test_swapped_and_early_launches_run_right(cluster, early, copies):
     """The tree's rows are the result's columns, and so are the cluster's; the grids before are waited for behind the
     barrier of the cluster."""
     (rows, cols), tiles = cluster, {"block_tile": (64, 128, 64), "dependent_launch": early}
-    k, (a, b) = kernel(cluster, swap=True, **tiles), arrays(130, 136, 136)
+    k, (a, b) = kernel(cluster, swap=True, **tiles), arrays(66, 136, 136)
     assert k.options.cluster == cluster and k.ir.cluster == (rows, cols, 1)
     exact = (a.astype(np.float32) @ b.astype(np.float32)).astype(np.float16)
-    for copies in RUNS[:3]:
-        assert np.array_equal(k.interpret(a, b, copies=copies), exact)
+    assert np.array_equal(k.interpret(a, b, copies=copies), exact)
     top = [s.statement for s in k.ir.body if isinstance(s, Op)]
     assert top == ["sync_init", *(["await_grids", "release_grids"] if early else []), "sync_end"]
 
@@ -233,9 +232,8 @@ def test_results_that_threads_store_keep_within_the_tensor():
     """An odd number of columns: the last cluster's further blocks store nothing."""
     k, (a, b) = kernel((2, 2)), arrays(130, 67, 72)
     out = np.full((140, 80), -7, np.float16)
-    k.variant(C=1)
-    assert np.array_equal(k.interpret(a, b), pv.reference(k.graph.roots[0], a, b))
     k.interpret(a, b, out=out[:130, :67])
+    assert np.array_equal(out[:130, :67], pv.reference(k.graph.roots[0], a, b))
     assert (out[130:] == -7).all() and (out[:, 67:] == -7).all()
 
 

@@ -68,12 +68,11 @@ def test_the_tree_says_which_block_sums_and_which_columns_it_adds_up():
     (2, (1, 1), (100, 72, 456)), (4, (1, 1), (100, 64, 600)), (8, (1, 1), (64, 64, 65)), (2, (2, 1), (200, 72, 200)),
     (4, (1, 2), (100, 136, 72)),
 ])  # fmt: skip
-def test_runs_are_right_however_quick_boxes_and_roles_are(parts, cluster, sizes):
+@pytest.mark.parametrize("copies", RUNS)
+def test_runs_are_right_however_quick_boxes_and_roles_are(parts, cluster, sizes, copies):
     wide = {"block_tile": (64, 128, 64), "warp_tile": (64, 128, 64), "macro_mma": "m64n128k16"} if parts == 8 else {}
     k, (a, b) = kernel(parts, cluster, **wide), arrays(*sizes)
-    exact = pv.reference(k.graph.roots[0], a, b)
-    for copies in RUNS[:3]:
-        assert np.array_equal(k.interpret(a, b, copies=copies), exact), copies
+    assert np.array_equal(k.interpret(a, b, copies=copies), pv.reference(k.graph.roots[0], a, b))
 
 
 @pytest.mark.parametrize("parts,sizes,swap", [
@@ -166,7 +165,7 @@ def test_swapped_ones_run_right_with_an_epilogue(parts, layout):
     k = pv.compile(outputs, target=SM_90A, options=pv.Options(**{**TILES, **tiles}))
     rng = np.random.default_rng(parts)
     inputs = {t.name: t for t in Graph.of(outputs).inputs}
-    given = {n: drawn(t, {"M": 150, "N": 136, "K": 304}, rng) for n, t in inputs.items()}
+    given = {n: drawn(t, {"M": 70, "N": 136, "K": 304}, rng) for n, t in inputs.items()}
     assert np.array_equal(k.interpret(**given, copies=1), pv.reference(outputs, **given))
 
 

@@ -269,7 +269,7 @@ def test_the_choice_over_a_range_is_the_best_of_all_candidates_there():
     """By the model, size for size: brute force over candidates with their scalar predictions."""
     graph, target = Graph.of(A @ B), pv.targets["sm_70"]
     needs, chip = needs_of(plan(graph)), chip_of(target)
-    ranges, given = Ranges(NAMES, ((60, 64), (1000, 1000), (512, 512))), pv.Options(split_k=1, occupancy=1)
+    ranges, given = Ranges(NAMES, ((60, 62), (1000, 1000), (512, 512))), pv.Options(split_k=1, occupancy=1)
     decisions = decided(graph, target, given, ranges, 1)
     fixed = {"split_k": 1, "occupancy": 1}
     found = [t for t in candidates(needs, target, fixed) if t.shared_bytes(needs, target) <= chip.shared_bytes]

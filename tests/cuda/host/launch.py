@@ -8,6 +8,7 @@ twelve seeds have each of three arrivals with each of four ways to choose who go
 from __future__ import annotations
 
 import ctypes
+import os
 import re
 import shutil
 import subprocess
@@ -75,11 +76,29 @@ def _compile(*arguments: Any) -> None:
 
 @cache
 def machine() -> ctypes.CDLL:
-    """`gpu.cpp`, for all kernels of the process, and `kernel.h` as the compiler reads it fastest."""
+    """`gpu.cpp`, for all kernels of the process, and `kernel.h` as the compiler reads it fastest.
+
+    Of the parallel processes of a test run the first one compiles them, the others take copies.
+    """
     folder = Path(_folder().name)
+    if (run := os.environ.get("TESTS_OF_A_RUN")) is None:
+        _build(folder)
+    else:
+        import fcntl  # which not every system has
+
+        made = Path(run) / "host-machine"
+        with open(Path(run) / "host-machine.lock", "w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not made.exists():
+                _build(folder)
+                shutil.copytree(folder, made)
+        shutil.copytree(made, folder, dirs_exist_ok=True)
+    return ctypes.CDLL(str(folder / "gpu.so"), mode=ctypes.RTLD_GLOBAL)
+
+
+def _build(folder: Path) -> None:
     _compile("-o", folder / "gpu.so", HERE / "gpu.cpp")
     _compile(*WATCHED, "-x", "c++-header", "-o", folder / "kernel.h.gch", HERE / "kernel.h")
-    return ctypes.CDLL(str(folder / "gpu.so"), mode=ctypes.RTLD_GLOBAL)
 
 
 class Text:

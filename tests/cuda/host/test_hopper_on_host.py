@@ -68,7 +68,7 @@ def test_the_sample_has_all_layouts_swizzles_and_both_types():
     assert {c.dtype for c in SAMPLE} == {"float16", "bfloat16"} or not BFLOAT16
     assert len({c.idiom for c in SAMPLE}) >= 6
     assert len({c.block for c in SAMPLE}) >= 6
-    missing, left = {32, 64, 128}, iter(SAMPLE)
+    missing, left = {32, 64, 128}, iter(sorted(SAMPLE, key=lambda c: c.block[2]))  # tiles of few k have narrow lines
     while missing:  # the last one is needed where some never come
         missing -= {m.box.swizzle.bytes for m in compiled(next(left)).ir.maps}
 

@@ -32,7 +32,10 @@ def entry(own):
     return path
 
 
-@given(image=st.binary(max_size=200), log=st.text(st.characters(exclude_categories=["Cs"]), max_size=50))
+TEXTS = st.text("ab\0\n é€\U0001f600", max_size=3)  # few signs: texts often begin alike, or are the same
+
+
+@given(image=st.binary(max_size=200), log=TEXTS)
 @settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_what_is_written_is_read(image, log):
     cache.write(KEY, image, log)
@@ -40,7 +43,7 @@ def test_what_is_written_is_read(image, log):
     assert cache.read(cache.key_of("another")) is None
 
 
-@given(st.lists(st.text(max_size=3), max_size=4), st.lists(st.text(max_size=3), max_size=4))
+@given(st.lists(TEXTS, max_size=4), st.lists(TEXTS, max_size=4))
 def test_keys_differ_where_texts_do(one, other):
     assert (cache.key_of(*one) == cache.key_of(*other)) == (one == other)
 

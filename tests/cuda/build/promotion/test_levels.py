@@ -1,5 +1,7 @@
 """Levels by name: whatever loops stand between two levels, promotion finds block, tile, warp, strip and point."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 
@@ -47,6 +49,11 @@ def compiled(monkeypatch, graph, at_stage, change, options=OPTIONS):
     return pv.compile(graph, options=options)
 
 
+@cache
+def unchanged(name):
+    return pv.compile(GRAPHS[name], options=OPTIONS)
+
+
 def check(kernel, graph, sizes):
     rng = np.random.default_rng(1)
     for m, n, k in sizes:
@@ -76,7 +83,7 @@ def test_a_further_tiling_makes_another_kernel_that_is_right(name, further, monk
 
 
 def test_a_further_tiling_of_rows_leaves_fewer_warps_with_more_accumulators(monkeypatch):
-    plain = pv.compile(A @ B, options=OPTIONS)
+    plain = unchanged("product")
     kernel = compiled(monkeypatch, A @ B, "block_tiled", tiled("point", (32, 64, 32)))
     assert (plain.ir.threads, kernel.ir.threads) == (256, 128)
     assert (plain.ir.register("hmma_C").shape, kernel.ir.register("hmma_C").shape) == ((1, 2), (2, 2))
@@ -85,7 +92,7 @@ def test_a_further_tiling_of_rows_leaves_fewer_warps_with_more_accumulators(monk
 @pytest.mark.parametrize("stage", ["block_tiled", "warp_tiled", "strip_mined", "contracted"])
 @pytest.mark.parametrize("name", GRAPHS)
 def test_marks_change_nothing(name, stage, monkeypatch):
-    plain = pv.compile(GRAPHS[name], options=OPTIONS)
+    plain = unchanged(name)
     kernel = compiled(monkeypatch, GRAPHS[name], stage, marked)
     assert kernel.stages[stage].find(Mark)
     assert kernel.source == plain.source
@@ -93,7 +100,7 @@ def test_marks_change_nothing(name, stage, monkeypatch):
 
 @pytest.mark.parametrize("name", GRAPHS)
 def test_every_stage_keeps_its_levels_in_isl_s_notation(name):
-    kernel = pv.compile(GRAPHS[name], options=OPTIONS)
+    kernel = unchanged(name)
     for stage, tree in kernel.stages.items():
         read = Schedule.parse(tree.to_isl())
         levels = [[m.level for m in t.band(at).members] for t in (tree, read) for at in t.bands()]
