@@ -115,11 +115,18 @@ def test_cuda_blocks_are_excerpts_of_the_kernels_text(page):
         assert re.search(".*".join(map(re.escape, parts)), default_text(), re.S), "print it anew: polyvolta emit"
 
 
+def commands(page: str) -> list[tuple[str, ...]]:
+    """A page's command lines, without their comments, in words."""
+    return [tuple(shlex.split(line, comments=True)) for line in "".join(of_language(page, "bash")).splitlines()]
+
+
 @pytest.mark.parametrize("page", PAGES)
 def test_command_lines_run(page, tmp_path, monkeypatch, capsys):
+    """Those of a page that no page before it has."""
     monkeypatch.chdir(tmp_path)
-    for line in "".join(of_language(page, "bash")).splitlines():
-        program, *arguments = shlex.split(line, comments=True)
+    before = {line for other in PAGES[: PAGES.index(page)] for line in commands(other)}
+    for line in (line for line in commands(page) if line not in before):
+        program, *arguments = line
         if program == "python":
             assert (ROOT / arguments[0]).exists()
             continue

@@ -29,7 +29,7 @@ EXPECTED = re.compile(r"# expect: ([\w ]+)$")
 
 Findings = Mapping[Path, Mapping[int, set[str]]]
 """By file and line (from 1) which rules find something."""
-STEP = 40
+STEP = 160
 """Of so many files of the package one is checked, unless all are."""
 
 

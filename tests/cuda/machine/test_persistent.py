@@ -26,7 +26,7 @@ from tests.cuda.persistent import BLOCKS, IN_TURN, TILES, WIDE, K, M, N, agrees,
 
 PLAIN = ("row", "col", "row")
 ORDERS = ("eager", "lazy", 1, 7)
-SIZES = (456, 248, 200)  # 4 x 4 tiles and four k tiles, the last ones of each in part
+SIZES = (456, 120, 200)  # 4 x 2 tiles and four k tiles, the last ones of each in part
 
 
 @pytest.mark.parametrize("name", ["product", "residual", "bias", "sum", "operands", "two"])
@@ -114,7 +114,7 @@ def test_the_machine_sees_a_mutant_of_turns(name):
         assert found, kind
 
 
-@pytest.mark.parametrize("blocks", [1, 2, 5, 16, 132])
+@pytest.mark.parametrize("blocks", [1, 2, 5, 8, 132])
 def test_any_number_of_blocks(blocks):
     kernel = compiled("residual", blocks=blocks)
     given = arrays(kernel, *SIZES)
