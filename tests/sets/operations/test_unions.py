@@ -69,6 +69,6 @@ def test_pieces_that_lie_apart_take_no_step():
     mine = {(7 * k % 101, 13 * k % 97) for k in range(40)}
     other = {(x + 7, y + 13) for x, y in mine}
     one, two = (Set("{ " + "; ".join(f"[{x}, {y}]" for x, y in sorted(points)) + " }") for points in (mine, other))
-    with budget(200):  # 1600 pairs
+    with budget(400):  # 1600 pairs
         left, both = one - two, one & two
     assert set(left.points()) == mine - other and set(both.points()) == mine & other
