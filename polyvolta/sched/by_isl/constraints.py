@@ -31,7 +31,7 @@ class ScheduleConstraints(Plain):
 
     Parameters
     ----------
-    domain : the instances.
+    domain : the instances; or isl's text of the constraints, alone.
     context : what is known of the parameters.
     validity, proximity, coincidence, condition, conditional_validity : relations between instances; see `schedule`.
     """
@@ -44,6 +44,21 @@ class ScheduleConstraints(Plain):
     condition: Map = NOTHING
     conditional_validity: Map = NOTHING
 
+    def __post_init__(self) -> None:
+        """Read a text, as islpy does.
+
+        Raises
+        ------
+        BadProgram : the domain is no Set.
+        TreeSyntaxError : it is a text that says no schedule constraints.
+        """
+        if isinstance(self.domain, str):
+            read = self.read_from_str(self.domain)
+            for f in fields(read):
+                object.__setattr__(self, f.name, getattr(read, f.name))
+        elif not isinstance(self.domain, Set):
+            raise _no_instances(self.domain)
+
     @staticmethod
     def on_domain(domain: Set) -> ScheduleConstraints:
         """Constraints that ask nothing of some instances.
@@ -53,7 +68,7 @@ class ScheduleConstraints(Plain):
         BadProgram : they are no Set.
         """
         if not isinstance(domain, Set):
-            raise BadProgram(f"instances are a Set, not {kind_of(domain)}", where=str(domain))
+            raise _no_instances(domain)
         return ScheduleConstraints(domain)
 
     @staticmethod
@@ -169,3 +184,7 @@ class ScheduleConstraints(Plain):
     def __str__(self) -> str:
         said = {f.name: getattr(self, f.name) for f in fields(self)}
         return "{ " + ", ".join(f'{n}: "{v}"' for n, v in said.items() if v is not None and v != NOTHING) + " }"
+
+
+def _no_instances(domain: object) -> BadProgram:
+    return BadProgram(f"instances are a Set, not {kind_of(domain)}", where=str(domain))

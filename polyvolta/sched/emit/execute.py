@@ -95,7 +95,7 @@ def execute(
     >>> a
     array([ 0.,  1.,  3.,  6., 10.])
     """
-    key = (id(program), id(schedule), using, bool(parallel))
+    key = (id(program), id(schedule), str(using), bool(parallel))
     if key not in _built:
         check_program(program, "execute")
         own = [n for n in ("program", "schedule", "using", "parallel") if n in Interface.of(program).passed]

@@ -194,6 +194,15 @@ class Program(Shown):
         object.__setattr__(self, "functions", MappingProxyType(dict(self.functions)))
         check_program(self)
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """Without the Python function, whose name stands for the program elsewhere: a copy runs its bodies."""
+        kept = self.name, self.statements, self.schedule, self.context, self.arguments, self.local
+        return Program, (*kept, dict(self.functions))
+
+    def __deepcopy__(self, memo: object) -> Program:
+        """Itself, as nothing of it changes."""
+        return self
+
     # ---- making one
 
     @staticmethod

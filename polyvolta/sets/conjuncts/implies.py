@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 from itertools import compress
-from math import gcd
+from math import gcd, inf
 
 from ..budgets import spend
 from ..engine import integer
@@ -20,6 +20,8 @@ from ..engine.rows import Row, complement, falls, negate, normal_ineq, replaced,
 from .conjunct import Conjunct, conjoin, juxtaposed, made, shared_divs
 from .inequalities import Stated
 from .normal import defining_rows
+
+Box = tuple[tuple[float, float], ...]  # for each dimension its least and greatest integer, infinite without a bound
 
 
 @lru_cache(maxsize=1 << 14)
@@ -73,6 +75,31 @@ def _unsaid(a: Conjunct, b: Conjunct) -> tuple[Conjunct, list[Row]]:
         said = set(both.eqs[: len(a.eqs)])
         eqs = [row for row in eqs if row not in said]
     return both, [*rows, *eqs, *map(negate, eqs)]
+
+
+@lru_cache(maxsize=1 << 14)
+def box(c: Conjunct) -> Box:
+    """(low, high) for each dimension, as far as rows that speak of it alone say; linear."""
+    low, high = [-inf] * c.n, [inf] * c.n
+    for rows, equal in ((c.eqs, True), (c.ineqs, False)):
+        for row in rows:
+            used = [k for k, v in enumerate(row) if k and v]
+            if len(used) != 1 or used[0] > c.n:
+                continue
+            d, v = used[0] - 1, row[used[0]]
+            if equal or v > 0:
+                low[d] = max(low[d], -(row[0] // abs(v)) if v > 0 else -(-row[0] // abs(v)))
+            if equal or v < 0:
+                high[d] = min(high[d], row[0] // -v if v < 0 else -row[0] // v)
+    return tuple(zip(low, high, strict=True))
+
+
+def plainly_apart(a: Conjunct, b: Conjunct) -> bool:
+    """Whether the boxes say that no point is common, as of most pieces of a large union. Linear, once for each."""
+    for (low, high), (least, most) in zip(box(a), box(b), strict=True):
+        if low > most or least > high:
+            return True
+    return False
 
 
 @lru_cache(maxsize=1 << 14)

@@ -27,11 +27,12 @@ from typing import TYPE_CHECKING
 from ..budgets import metered, spend
 from ..conjuncts import conjunct as cj
 from ..conjuncts.conjunct import Conjunct
+from ..conjuncts.implies import box
 from ..conjuncts.project import with_known_divs
 from ..engine import integer, simplex
 from ..engine.rows import Row, evaluate, strongest, substitute_all
 from ..errors import NotSupported, SpaceMismatch, Unbounded, UnknownName, nearest
-from .disjoint import box, counted_once, is_box
+from .disjoint import counted_once, is_box
 from .polygon import ends, polygon
 from .summation import RESIDUES, Summation, size, values
 

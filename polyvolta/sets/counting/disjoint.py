@@ -16,17 +16,13 @@ ones, and only pairs whose boxes meet are looked at.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
-from math import inf
 
 from ..budgets import spend
 from ..conjuncts import conjunct as cj
 from ..conjuncts.conjunct import Conjunct
-from ..conjuncts.implies import subtract
+from ..conjuncts.implies import box, subtract
 
 FEW = 8  # terms that meet a new piece, up to which inclusion and exclusion is worth it
-
-Box = tuple[tuple[float, float], ...]
 
 
 def counted_once(pieces: Sequence[Conjunct]) -> list[tuple[Conjunct, int]]:
@@ -75,23 +71,6 @@ def _meeting(pieces: Sequence[Conjunct]) -> list[list[int]]:
                 out[max(j, k)].append(min(j, k))
         active.append(k)
     return [sorted(found) for found in out]
-
-
-@lru_cache(maxsize=1 << 14)
-def box(c: Conjunct) -> Box:
-    """(low, high) for each dimension, as far as rows that speak of it alone say; linear."""
-    low, high = [-inf] * c.n, [inf] * c.n
-    for rows, equal in ((c.eqs, True), (c.ineqs, False)):
-        for row in rows:
-            used = [k for k, v in enumerate(row) if k and v]
-            if len(used) != 1 or used[0] > c.n:
-                continue
-            d, v = used[0] - 1, row[used[0]]
-            if equal or v > 0:
-                low[d] = max(low[d], -(row[0] // abs(v)) if v > 0 else -(-row[0] // abs(v)))
-            if equal or v < 0:
-                high[d] = min(high[d], row[0] // -v if v < 0 else -row[0] // v)
-    return tuple(zip(low, high, strict=True))
 
 
 def is_box(c: Conjunct) -> bool:

@@ -14,7 +14,7 @@ from ..conjuncts import conjunct as cj
 from ..conjuncts import project as pj
 from ..conjuncts.conjunct import Conjunct
 from ..conjuncts.cover import covers
-from ..conjuncts.implies import implied, plainly_implied
+from ..conjuncts.implies import implied, plainly_apart, plainly_implied
 from ..conjuncts.implies import subtract as subtract_conjunct
 from ..values.shape import is_rational_set, is_set
 from ..values.space import Space
@@ -98,11 +98,16 @@ def subtract(self: R, other: R | RationalSet) -> R:
     for space, cs in a.parts:
         left = list(cs)
         for knife in (k for c in b._find(space.key) for k in pj.with_known_divs(c)):
-            left = [piece for c in left for piece in subtract_conjunct(c, knife)]
+            left = [piece for c in left for piece in _without(c, knife)]
         parts.append((space, tuple(left)))
         if len(left) > 1 == len(cs) == len(a.parts):
             return a._disjoint(a.param_names, parts[0])
     return a._of(a.param_names, parts)
+
+
+def _without(c: Conjunct, knife: Conjunct) -> tuple[Conjunct, ...]:
+    """A piece of a difference; pairs that are plainly apart, of which there are many, are not remembered."""
+    return (c,) if plainly_apart(c, knife) else subtract_conjunct(c, knife)
 
 
 def symmetric_difference(self: V, other: V) -> V:
@@ -264,7 +269,7 @@ def live(self: Relation) -> Iterator[tuple[Space, Conjunct]]:
 def conjoin_all(left: Iterable[Conjunct], right: Iterable[Conjunct]) -> tuple[Conjunct, ...]:
     """The conjunctions of every piece with every piece; empty ones are dropped where there are several."""
     right = tuple(right)
-    return filled([cj.conjoin(a, b) for a in left for b in right])
+    return filled([None if plainly_apart(a, b) else cj.conjoin(a, b) for a in left for b in right])
 
 
 def filled(pieces: Sequence[Conjunct | None]) -> tuple[Conjunct, ...]:

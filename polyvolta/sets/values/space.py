@@ -72,6 +72,8 @@ class Space(metaclass=Named):
     (1, ('i', 'j', 'k'), 'A[j, k]')
     >>> Space("[N] -> { S[i] -> A[j, k] }").param_names
     ('N',)
+    >>> Space(str(space)) == space
+    True
     """
 
     inp: Tuple | None
@@ -97,6 +99,8 @@ class Space(metaclass=Named):
 
         if not isinstance(text, str):
             raise SetSyntaxError(f"a Space is made of tuples, or of a text, not of {kind_of(text)}")
+        if "[" in text and "{" not in text:  # as spaces print
+            text = f"{{ {text} }}"
         flat, shorter = "", text.partition("{")[2]
         while shorter != flat:  # an arrow inside of brackets is of a wrapped tuple
             flat, shorter = shorter, re.sub(r"\[[^][]*\]", "", shorter)

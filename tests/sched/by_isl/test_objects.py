@@ -17,6 +17,7 @@ def test_constraints_of_a_schedule():
     assert asked.get_domain() == SOME and asked.get_context() == isl.Set("{ : }")
     again = isl.ScheduleConstraints.read_from_str(None, str(asked))
     assert again.get_domain().is_equal(SOME) and again.get_validity().is_equal(CHAIN)
+    assert isl.ScheduleConstraints(str(asked)) == again
     moved = asked.apply(isl.UnionMap("{ S[i] -> T[-i] }"))
     assert moved.get_validity().is_equal(isl.UnionMap("{ T[i] -> T[i - 1] }"))
     assert moved.compute_schedule().get_map().is_equal(isl.UnionMap("{ T[i] -> [-i] }"))
@@ -132,6 +133,7 @@ def test_what_is_known_and_asked_of_loops():
     lambda: isl.AstBuild.alloc().set_iterators(["a", "a"]),
     lambda: isl.AstBuild.alloc().set_iterators(["N"]).node_from_schedule_map(TIMES),
     lambda: isl.ScheduleConstraints.on_domain(CHAIN),
+    lambda: isl.ScheduleConstraints(CHAIN),
     lambda: isl.ScheduleConstraints.on_domain(SOME).set_validity(SOME),
     lambda: isl.UnionAccessInfo.from_sink(SOME), lambda: ACCESSES.set_kill(None),
     lambda: isl.ScheduleConstraints.read_from_str("{ validity: '{ S[i] -> S[i] }' }"),

@@ -68,6 +68,7 @@ def test_a_context_is_a_set_or_its_text():
         (lambda: run(loops, Q=3, N=2), "the loops have no parameter Q", "N"),
         (lambda: run(loops, 3), "values of parameters are a mapping", "N=4"),
         (lambda: execute(program, using="fortran"), "using='fortran' is no language", "python"),
+        (lambda: execute(program, using=[]), "using=[] is no language", "python"),
     ],
 )
 def test_what_is_given_by_mistake(call, message, hint):

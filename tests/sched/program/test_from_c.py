@@ -91,6 +91,9 @@ def count(statement, sizes):
         ("for (int i = N - 1; i > 1; i -= 2)", [2, 4]),
         ("for (int i = 0; N > i; i = i + 3)", [0, 3]),
         ("for (int i = 0; i < N; i++) if (i != 2 && !(i > 3 || i == 0))", [1, 3]),
+        ("for (int i = 0; i < N; i++) if ((i - 7) % 3 == 0 && i % 2)", [1]),
+        ("for (int i = 0; i < N; i++) if ((i - 7) % 3 != 0 || !(i % 4))", [0, 2, 3, 4]),
+        ("for (int i = floord(N, 3); i < N; i++) if (modd(i - 7, 3) < 2 && floord(i - 6, 2) > -2)", [4]),
         ("for (int i = 010 - 8; i < 0x3; i++)", [0, 1, 2]),
     ],
 )
@@ -237,6 +240,9 @@ def test_one_of_several_functions():
     [
         ("for (int i = 0; i < N; i++)\n x[i / 2] = 1;", "rounds towards zero", "line 3"),
         ("for (int i = 0; i < N; i++) x[i % 4] = 1;", "rounds towards zero", "line 2"),
+        ("for (int i = 0; i < N; i++) if (i % 4 == 1) x[i] = 1;", "rounds towards zero", "line 2"),
+        ("if (s % 2 == 0) x[0] = 1;", "a remainder of s and 2", "line 2"),
+        ("x[0] = floord(N, M);", "floord divides an integer by a positive number", "line 2"),
         ("for (int i = 0; i < N; i++) n[i] /= 2;", "rounds towards zero", "line 2"),
         ("for (int i = 0; i < N; i++) x[i] = i / 2;", "rounds towards zero", "line 2"),
         ("for (int i = 0; i < N; i++)\n\n x[n[i]] = 1;", "depends on data", "line 4\n    x[n[i]] = 1;\nin Python"),

@@ -1,7 +1,10 @@
 """Programs as values: what they refuse, and what they look like."""
 
+import pickle
+from copy import deepcopy
 from dataclasses import FrozenInstanceError, replace
 
+import numpy as np
 import pytest
 
 from polyvolta.sched.errors import BadProgram, BadSchedule
@@ -19,6 +22,15 @@ STEPS = nest_from_source(
             y[i] = total if i > 0 else x[0]
     """
 )
+
+
+def test_a_program_goes_to_another_process():
+    copy = pickle.loads(pickle.dumps(STEPS))
+    assert copy == STEPS == deepcopy(STEPS) and copy.function is None
+    x, y, found = [1.0, 2.0], [0.0, 0.0], np.zeros(2)
+    STEPS(x=x, y=y, alpha=2.0, N=2)
+    copy(x=np.array(x), y=found, alpha=2.0, N=2)
+    assert y == list(found) == [1.0, 6.0]
 
 
 def test_the_text_of_a_program():

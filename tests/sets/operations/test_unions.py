@@ -4,7 +4,7 @@ import operator
 
 import pytest
 
-from polyvolta.sets import Map, Set, SpaceMismatch
+from polyvolta.sets import Map, Set, SpaceMismatch, budget
 from polyvolta.sets.operations.bounds import with_row
 from polyvolta.sets.values.aff import Aff, var
 
@@ -63,3 +63,12 @@ def test_many_columns():
     left = s.project_out("b", "i")
     assert left.is_equal(Set("{ [a, c, d, e, f, g, h] : 0 <= h <= 5 and c = d = e = f = g = 3a }"))
     assert left.space.dims == tuple("acdefgh")
+
+
+def test_pieces_that_lie_apart_take_no_step():
+    mine = {(7 * k % 101, 13 * k % 97) for k in range(40)}
+    other = {(x + 7, y + 13) for x, y in mine}
+    one, two = (Set("{ " + "; ".join(f"[{x}, {y}]" for x, y in sorted(points)) + " }") for points in (mine, other))
+    with budget(400):  # 1600 pairs
+        left, both = one - two, one & two
+    assert set(left.points()) == mine - other and set(both.points()) == mine & other

@@ -25,6 +25,7 @@ MATH = {"sqrt": 1, "exp": 1, "exp2": 1, "expm1": 1, "log": 1, "log2": 1, "log10"
         "cbrt": 1, "erf": 1, "erfc": 1, "pow": 2, "atan2": 2, "hypot": 2, "fmod": 2, "copysign": 2}  # fmt: skip
 NUMPY = {"fmin": 2, "fmax": 2, "floor": 1, "ceil": 1, "trunc": 1}  # Python's ignore no NaN, and make integers
 SINGLE = {"fabsf": 1, "sqrtf": 1, "fminf": 2, "fmaxf": 2}
+QUOTIENTS = {"floord": "//", "modd": "%"}  # macros, as `to_c` prints them
 WHOLE = ("abs", "labs", "llabs")
 
 
@@ -63,7 +64,8 @@ class Expressions:
         return NotAffineProgram(message, where=line(self.lines, node.coord.line if node.coord else 0), hint=hint)
 
     def divided(self, node: Any) -> NotAffineProgram:  # noqa: ANN401
-        hint = "name the quotient as a loop's iterator, or write a double"
+        hint = "name the quotient as a loop's iterator, write floord(i, 2), which rounds down, or a double"
+        hint = "whether it is 0 can be asked: i % 2 == 0" if node.op == "%" else hint
         return self.refused(node, "the division of integers rounds towards zero in C, and a nest rounds down", hint)
 
     def unrounded(self, node: Any) -> NotAffineProgram:  # noqa: ANN401
@@ -97,6 +99,10 @@ class Expressions:
         match type(node).__name__:
             case "BinaryOp" if node.op in LOGICAL:
                 return f"({self.operand(node.left)} {LOGICAL[node.op]} {self.operand(node.right)})"
+            case "BinaryOp" if node.op in ("==", "!=") and _is_remainder(node.left) and _is_zero(node.right):
+                return self.divisible(node.left, node.op)
+            case "BinaryOp" if node.op == "%":
+                return self.divisible(node, "!=")
             case "BinaryOp" if node.op in COMPARISONS:
                 _, left, right = self.joined(node, self.value(node.left), self.value(node.right))
                 return f"({left} {node.op} {right})"
@@ -104,9 +110,16 @@ class Expressions:
                 return f"(not {self.truth(node.expr)})"
         return self.value(node).text
 
+    def divisible(self, node: Any, op: str) -> str:  # noqa: ANN401
+        """Whether a remainder is 0, which doesn't hang on how a quotient is rounded."""
+        left, right = self.value(node.left), self.value(node.right)
+        if left.kind not in INTEGERS or right.kind not in INTEGERS:
+            raise self.refused(node, f"a remainder of {left.text} and {right.text}", "C has it of integers alone")
+        return f"({left.text} % {right.text} {op} 0)"
+
     def operand(self, node: Any) -> str:  # noqa: ANN401
         """A part of a condition; `and` of numbers is one of the numbers in Python, so that they are compared."""
-        return self.truth(node) if _is_truth(node) else f"({self.value(node).text} != 0)"
+        return self.truth(node) if _is_truth(node) or _is_remainder(node) else f"({self.value(node).text} != 0)"
 
     def joined(self, node: Any, left: Number, right: Number) -> tuple[Kind, str, str]:  # noqa: ANN401
         """What C computes of two numbers is, and both so that Python computes it."""
@@ -240,6 +253,10 @@ class Expressions:
         if name in ("min", "max") and len(args) > 1:  # macros, as `to_c` prints them
             kind, texts = self.either(node, *args)
             return Number(f"{name}({', '.join(texts)})", kind)
+        if name in QUOTIENTS and len(args) == 2:
+            if any(a.kind not in INTEGERS for a in args) or not re.fullmatch("[1-9][0-9]*", args[1].text):
+                raise self.refused(node, f"{name} divides an integer by a positive number", "such as floord(i, 2)")
+            return Number(f"({args[0].text} {QUOTIENTS[name]} {args[1].text})", self.joined(node, *args)[0])
         if wanted is None:
             hint = f"{name[:-1]} computes in doubles" if name[:-1] in MATH and name[-1:] == "f" else ""
             hint = "floor(x + 0.5) rounds halves up" if name == "round" else hint
@@ -272,3 +289,11 @@ def _is_truth(node: Any) -> bool:  # noqa: ANN401
     """Whether an expression is a comparison, or made of such."""
     name = type(node).__name__
     return name == "BinaryOp" and node.op in (*COMPARISONS, *LOGICAL) or name == "UnaryOp" and node.op == "!"
+
+
+def _is_remainder(node: Any) -> bool:  # noqa: ANN401
+    return type(node).__name__ == "BinaryOp" and node.op == "%"
+
+
+def _is_zero(node: Any) -> bool:  # noqa: ANN401
+    return type(node).__name__ == "Constant" and node.value == "0"
