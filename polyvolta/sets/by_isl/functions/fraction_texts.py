@@ -20,9 +20,9 @@ class _Fractions(Reader):
     """A reader of tuples of functions whose values may be fractions."""
 
     def member(self, start: int, end: int) -> Any:  # noqa: ANN401
-        found = read_each(self.params + self.text[start:end])
+        found = self.read(read_each, start, end)
         if any(len(f) != 1 or f.space.out.name or f.space.out.inner for f in found):
-            raise self.wrong("a member gives one number for each point", "such as { S[i] -> [(i)/2] }")
+            raise self.no_number(start)
         return found
 
     def joined(self, out: Tuple, domain: Set | None, start: int) -> Any:  # noqa: ANN401

@@ -60,10 +60,19 @@ def functions_of(f: Any) -> list[Any]:  # noqa: ANN401
 
 
 def gathered(parts: Iterable[Any], kind: Any) -> Any:  # noqa: ANN401
-    """The function of several tuples of functions of one space each: of a kind where all values are integers."""
-    whole = [f.joint() if isinstance(f, MultiFunction) and _of_integers(f) else f for f in parts]
+    """The function of several tuples of functions of one space each: of a kind where all values are integers.
+
+    Those of the same space, which have no common points, are one function then, and those without points are none.
+    """
+    params: dict[str, None] = {}
+    alike: dict[Any, list[Any]] = {}
+    for f in parts:
+        params.update(dict.fromkeys(f.param_names))
+        if not f.domain().is_empty():
+            alike.setdefault(f.space.key, []).append(f)
+    whole = [f.joint() if isinstance(f, MultiFunction) and _of_integers(f) else f for f in map(_beside, alike.values())]
     if all(isinstance(f, MultiPwAff) for f in whole):
-        return kind(reduce(lambda a, b: a | b, [f.as_map() for f in whole], Map("{ }")))
+        return kind(reduce(lambda a, b: a | b, [f.as_map() for f in whole], Map._of(tuple(params), [])))
     return UnionFractions(whole, kind)
 
 
@@ -111,7 +120,7 @@ class UnionFractions(metaclass=Named):
         return self.functions[0].param_names
 
     def __str__(self) -> str:
-        texts = [str(f[0] if f.space.out == f[0].space.out and len(f) == 1 else f) for f in self.functions]
+        texts = [str(f[0] if len(f) == 1 and f.space.out == f[0].space.out else f) for f in self.functions]
         head = f"[{', '.join(self.param_names)}] -> " if self.param_names else ""
         return f"{head}{{ {'; '.join([t.removeprefix(head)[2:-2] for t in texts])} }}"
 
@@ -286,7 +295,7 @@ class UnionFractions(metaclass=Named):
 
     def mod_val(self, number: Any) -> Any:  # noqa: ANN401
         """The remainders of the values by a number."""
-        return self._each(lambda f: f.mod_val(number))
+        return self._each(lambda f: MultiFunction.of(f.space, [g % number for g in f]) if len(f) else f)
 
     def scale_multi_val(self, numbers: Any) -> Any:  # noqa: ANN401
         """The values times a number each."""
@@ -323,8 +332,9 @@ class UnionFractions(metaclass=Named):
 
     def _product(self, other: Any, name: str) -> Any:  # noqa: ANN401
         theirs = functions_of(other)
-        pairs = [(f, g) for f in self.functions for g in theirs if f.inp.key == g.inp.key]
-        return gathered([getattr(_several(f), name)(g) for f, g in pairs], self.kind)
+        pairs = [(_at(f, g), _at(g, f)) for f in self.functions for g in theirs if f.inp.key == g.inp.key]
+        both = [(f, g) if len(f) or not len(g) else (MultiFunction(f.space, ()), g) for f, g in pairs]
+        return gathered([getattr(_several(f), name)(g) for f, g in both], self.kind)
 
     def range_product(self, other: Any) -> Any:  # noqa: ANN401
         """The values of both in one tuple that wraps theirs, where both have some."""
@@ -393,16 +403,37 @@ class UnionFractions(metaclass=Named):
 
     def apply(self, f: Any) -> Any:  # noqa: ANN401
         """The values that a function has at the values of this one."""
-        theirs = [_several(g) for g in functions_of(f)]
-        found = [g.pullback(own) for own in self.functions for g in theirs if own.space.out.key == g.inp.key]
-        return gathered(found, self.kind)
+        pairs = [(own, g) for own in self.functions for g in functions_of(f) if own.space.out.key == g.inp.key]
+        return gathered([_after(own, g) for own, g in pairs], self.kind)
 
     apply_aff = apply_pw_aff = apply_multi_aff = apply_pw_multi_aff = apply
 
 
 def _several(f: Any) -> MultiFunction:  # noqa: ANN401
-    """A function to a tuple as one whose values may be fractions."""
-    return MultiFunction(f.space, f)
+    """A function to a tuple as one whose values may be fractions; without values it is a domain alone, and remains."""
+    return MultiFunction(f.space, f) if len(f) else f
+
+
+def _at(f: Any, g: Any) -> Any:  # noqa: ANN401
+    """A function at the points of another one, if that is without values, by which they are known."""
+    return f if len(g) else f.intersect_domain(g.domain())
+
+
+def _after(f: Any, g: Any) -> Any:  # noqa: ANN401
+    """The values of the second function at those of the first; without values it is known at integers alone."""
+    if len(g):
+        return _several(g).pullback(f)
+    return f.as_map().apply_range(g.as_map()).as_multi_pw_aff()
+
+
+def _beside(given: list[Any]) -> Any:  # noqa: ANN401
+    """Functions of one space without a common point as one."""
+    first, *others = given
+    if not others:
+        return first
+    if not len(first):
+        return reduce(lambda a, b: a | b, [f.as_map() for f in given]).as_multi_pw_aff()
+    return MultiFunction.of(first.space, [beside([lifted(f[k]) for f in given]) for k in range(len(first))])
 
 
 def _sum(given: list[Any]) -> Any:  # noqa: ANN401
@@ -410,8 +441,7 @@ def _sum(given: list[Any]) -> Any:  # noqa: ANN401
     if len(given) == 1:
         return given[0]
     f, g = given
-    parts = [f + g, f.subtract_domain(g.domain()), g.subtract_domain(f.domain())]
-    return MultiFunction.of(f.space, [beside([lifted(part[k]) for part in parts]) for k in range(len(f))])
+    return _beside([f + g, f.subtract_domain(g.domain()), g.subtract_domain(f.domain())])
 
 
 def side_by_side(out: Tuple, members: Iterable[list[Any]]) -> list[Any]:
