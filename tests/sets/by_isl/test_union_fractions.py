@@ -244,3 +244,24 @@ def test_a_mistake_in_a_member_is_shown_where_it_stands():
     with pytest.raises(ours.Error, match="one number") as wrong:
         ours.MultiUnionPwAff("L[{ S[i] -> [(i)/2] }, { S[i] -> [(i), i] }]")
     assert wrong.value.at == 23
+
+
+def test_wrong_arguments_of_a_function_with_fractions():
+    f, g = ours.UnionPwMultiAff(PARTS), ours.MultiUnionPwAff(ONE)
+    for call in (f.intersect_domain, f.subtract_domain, f.gist, g.intersect_domain):
+        with pytest.raises(ours.Error, match="needs a Set, not an int"):
+            call(3)
+    with pytest.raises(ours.Error, match="an int is none"):
+        f.foreach_pw_multi_aff(3)
+    with pytest.raises(ours.Error, match="no truth value"):
+        bool(f)
+
+
+def test_functions_that_are_equal_are_one_in_islpys_place(monkeypatch):
+    one, other = (ours.UnionPwAff(f"{{ A[i] -> [(i)/2] : {c}; T[] -> [(1)] }}") for c in ("2i > 5", "i > 2 and 3i > 8"))
+    third = ours.UnionPwAff("{ A[i] -> [(i)/2] : i > 2 or i < 0; T[] -> [(1)] }")
+    parts = ours.UnionPwAff("{ A[i] -> [(i)/2] : i >= 0; A[i] -> [(i)/2] : i < 0; T[] -> [(1)] }")
+    whole = ours.UnionPwAff("{ A[i] -> [(i)/2]; T[] -> [(1)] }")
+    assert one == other and one != third and parts != whole
+    monkeypatch.setattr(type(ours.Set), "as_islpy", True)
+    assert parts == whole and hash(parts) == hash(whole) and one != third and bool(one)

@@ -13,7 +13,8 @@ from ...functions.members import read_each
 from ...text.union_functions import Reader, is_tuple_of_functions
 from ...values.set import Set
 from ...values.space import Tuple
-from .union_fractions import gathered, side_by_side
+from .one_space import side_by_side
+from .union_fractions import gathered
 
 
 class _Fractions(Reader):
