@@ -10,8 +10,9 @@ points alone is asked before it is branched on, and where no piece is left.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Sequence
+from math import lcm
+from typing import Literal, NamedTuple
 
 from ..budgets import spend
 from ..engine.integer import Lattice, solve_equalities
@@ -19,6 +20,8 @@ from ..engine.rows import Row, complement, dot, negate, normal_ineq, substitute_
 from ..engine.simplex import Tableau
 from .conjunct import Conjunct, lifted
 from .frame import Frame, Member
+
+CORNERS = 8  # vertices that are kept
 
 
 class _Cut(NamedTuple):
@@ -30,12 +33,16 @@ class _Cut(NamedTuple):
 
 
 Piece = tuple[Member, list[_Cut]]  # a piece of the union, and those of its rows that may fail
+Part = tuple[
+    list[Piece], Row | None
+]  # pieces that may hold points of a part of the member, and a point of that, if known
 
 
 def covers(pieces: Sequence[Conjunct], c: Conjunct) -> bool:
     """Whether every point of a conjunct is in one of some pieces, whose divs are known. Exact, under a budget.
 
-    A linear program for each row of a piece, of many pieces that overlap exponentially many at worst.
+    A linear program for each row of a piece, unless a vertex met before says it; of many pieces that overlap
+    exponentially many at worst.
 
     >>> from polyvolta.sets import Set
     >>> ((_, (c,)),) = Set("[N] -> { [i] : 0 <= i <= N }").parts
@@ -57,6 +64,7 @@ class _Search:
         self.tab = Tableau(len(grid[1]))
         self.least: dict[Row, int] = {}  # for each linear part the least constant with which it is known to hold
         self.cuts: list[Row] = []  # the rows besides those of the member that hold on the part at hand
+        self.corners: list[Row] = []  # rational points (den, t) of the part at hand, on the grid
 
     def strays(self) -> bool:
         """Whether a point of the first member is in none of the others."""
@@ -77,7 +85,16 @@ class _Search:
                     if not isinstance(row, bool)
                 ]
                 pieces.append((m, cuts))
-        return not self.tab.empty and self._strays(pieces, None)
+        todo = [] if self.tab.empty else [self._strays(pieces, None)]
+        while todo:
+            found = next(todo[-1], None)
+            if found is True:
+                return True
+            if found is None:
+                todo.pop()
+            else:
+                todo.append(self._strays(*found))
+        return False
 
     def _on_grid(self, rows: Iterable[Row]) -> list[Row | bool]:
         origin, basis = self.grid
@@ -87,15 +104,19 @@ class _Search:
         key, const = row[1:], row[0]
         if self.least.setdefault(key, const) >= const:
             self.least[key] = const
+        self.corners = [t for t in self.corners if dot(row, t) >= 0]
         self.tab.add_ineq(row)
 
-    def _strays(self, pieces: list[Piece], point: Row | None) -> bool:
-        """Whether a point of the part at hand, which has rational ones, is in none of some pieces; it may know one."""
+    def _strays(self, pieces: list[Piece], point: Row | None) -> Iterator[Part | Literal[True]]:
+        """True if a point of the part at hand, which has rational ones, is in none of some pieces; it may know one.
+
+        Before, the parts of it that have to be looked at first, one after the other; it ends where none has any.
+        """
         while True:
-            spend(1 + len(pieces) // 8)
+            spend(1 + len(pieces) // 2)
             point = point or self._seen()
             if point and not any(m.holds(point) for m, _ in pieces):
-                return True
+                yield True
             left: list[Piece] = []
             alone = False
             for m, cuts in sorted(pieces, key=lambda piece: len(piece[1])):
@@ -103,7 +124,7 @@ class _Search:
                 if may_fail is None:
                     continue
                 if not may_fail:
-                    return False
+                    return
                 if len(may_fail) > 1:
                     left.append((m, may_fail))
                     continue
@@ -115,22 +136,23 @@ class _Search:
         pieces = self._beginning_with_one_that_meets(pieces)
         if not point:
             point = self.frame.sample(self.whole.eqs, (*self.whole.ineqs, *self.cuts))
-            if not point or not any(m.holds(point) for m, _ in pieces):
-                return point is not None
+            if point and not any(m.holds(point) for m, _ in pieces):
+                yield True
+            if not point:
+                return
         (_, cuts), *others = pieces
         for cut in cuts:
-            before = self.tab.mark(), self.least.copy(), self.cuts.copy()
+            before = self.tab.mark(), self.least.copy(), self.cuts.copy(), self.corners
             behind = self._behind(cut, point)
-            if not self.tab.empty and self._strays(others, behind):
-                return True
-            token, self.least, self.cuts = before
+            if not self.tab.empty:
+                yield others, behind
+            token, self.least, self.cuts, self.corners = before
             self.tab.rollback(token)
             self._push(cut.tight)
             if self.tab.empty:
                 break
             self.cuts.append(cut.row)
             point = point if point and dot(cut.row, point) >= 0 else None
-        return False
 
     def _seen(self) -> Row | None:
         """An integer point of the part at hand, if one is next to the tableau's vertex."""
@@ -155,11 +177,25 @@ class _Search:
             known = self.least.get(cut.opposite)
             if known is not None and known + const < 0:
                 return None
-            if (point and dot(cut.row, point) < 0) or self.tab.reaches((-const - 1, *cut.opposite)):
+            if (point and dot(cut.row, point) < 0) or self._fails(cut):
                 found.append(cut)
             else:
                 self.least[key] = const
         return found
+
+    def _fails(self, cut: _Cut) -> bool:
+        """Whether a row is -1 or less at a rational point of the part at hand."""
+        row = cut.tight
+        if any(dot(row, t) <= -t[0] for t in self.corners):
+            return True
+        if not self.tab.reaches((-row[0] - 1, *cut.opposite)):
+            return False
+        vertex = self.tab.sample()  # of a row without a least value one that says nothing
+        den = lcm(*[b for _, b in vertex])
+        t = (den, *[a * (den // b) for a, b in vertex])
+        if dot(row, t) <= -den:
+            self.corners = [*self.corners[1 - CORNERS :], t]
+        return True
 
     def _behind(self, cut: _Cut, point: Row | None) -> Row | None:
         """Go on with the points behind a row; the known point, if it is one of them."""

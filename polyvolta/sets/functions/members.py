@@ -358,6 +358,17 @@ class _Members(FunctionParser):
         f = PwAff._of(self.params, one, disjoint(names, numbers, self.text.strip()))
         return RationalPwAff.of(f, den, f._set([c for c, v in cells if not v]) - f.domain())
 
+    def points(self, parts: list[tuple[Space, list[Tree], list[list[Option]]]]) -> MultiPwAff:
+        """The function without values of the pieces of one space, which are its domain."""
+        found = [
+            (c, ())
+            for space, when, _ in parts
+            for c in conjuncts(clauses(Node("all", tuple(when))), (*self.params, *space.source.dims))
+        ]
+        space = parts[0][0]
+        names = (*self.params, *space.source.dims)
+        return MultiPwAff._of(self.params, space, disjoint(names, found, self.text.strip()))
+
 
 def _parsed(text: str) -> tuple[_Members, tuple[str, ...], list[Any]]:
     parser = _Members(text)
@@ -375,9 +386,12 @@ def read_each(text: str) -> list[Any]:
     spaces: dict[Any, list[Any]] = {}
     for part in parts:
         spaces.setdefault(part[0].key, []).append(part)
-    return [
-        MultiFunction.of(own[0][0], [parser.member(own, k) for k in range(own[0][0].n_out)]) for own in spaces.values()
-    ]
+    found: list[Any] = []
+    for own in spaces.values():
+        space = own[0][0]
+        members = [parser.member(own, k) for k in range(space.n_out)]
+        found.append(MultiFunction.of(space, members) if members else parser.points(own))
+    return found
 
 
 def read_function(text: str) -> Any:  # noqa: ANN401

@@ -13,6 +13,7 @@ parameters alone, `[N] -> { [N] }`; `parse_functions` reads these.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
@@ -175,8 +176,27 @@ class Reader:
         return start, self.at
 
     def member(self, start: int, end: int) -> Any:  # noqa: ANN401
-        """One of the functions, whose text stands from a place to another."""
-        return _member(self.text, self.params, start, end, self.everywhere)
+        """One of the functions, whose text stands from a place to another, as a relation."""
+        from ..values.map import Map
+
+        m: Map = self.read(parse_functions if self.everywhere else Map, start, end)
+        if any(s.n_out != 1 or s.out.name or s.out.inner for s, _ in m.parts) or not m.is_single_valued():
+            raise self.no_number(start)
+        return m
+
+    def read(self, of: Callable[[str], Any], start: int, end: int) -> Any:  # noqa: ANN401
+        """What a function makes of a part of the text; a mistake is shown where it stands."""
+        try:
+            return of(self.params + self.text[start:end])
+        except SetSyntaxError as wrong:
+            params = len(self.params)
+            by = start - params if wrong.at >= params else -len(self.text)
+            raise _shifted(self.text, wrong, by) from None
+
+    def no_number(self, start: int) -> SetSyntaxError:
+        """The error of a member that is no function of one value."""
+        hint = "such as { S[i] -> [(i)] }"
+        return syntax_error(self.text, start, "a member gives one number for each point", hint)
 
     def domain(self) -> Set:
         """The set behind a colon, which may list parameters of its own."""
@@ -209,16 +229,3 @@ def _shifted(text: str, wrong: SetSyntaxError, by: int) -> SetSyntaxError:
     """A mistake in a part of a text, where it stands in the whole."""
     at = wrong.at + by
     return syntax_error(text, max(at, 0), wrong.message, wrong.hint)
-
-
-def _member(text: str, params: str, start: int, end: int, everywhere: bool) -> Map:
-    """One of the functions as a relation; a mistake in it is shown where it stands."""
-    from ..values.map import Map
-
-    try:
-        m = (parse_functions if everywhere else Map)(params + text[start:end])
-    except SetSyntaxError as wrong:
-        raise _shifted(text, wrong, start - len(params) if wrong.at >= len(params) else -len(text)) from None
-    if any(space.n_out != 1 or space.out.name or space.out.inner for space, _ in m.parts) or not m.is_single_valued():
-        raise syntax_error(text, start, "a member gives one number for each point", "such as { S[i] -> [(i)] }")
-    return m

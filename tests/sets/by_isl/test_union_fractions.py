@@ -7,6 +7,7 @@ import polyvolta.isl as ours
 TWO = "[N] -> L[{ A[i] -> [(i)/2]; B[i, j] -> [(N)] }, { A[i] -> [(i)]; B[i, j] -> [(j)] }]"
 HALF, ONE = "{ A[i] -> [(i)/2] }", "L[{ A[i] -> [(i)] }]"
 PARTS = "{ A[i] -> B[(i)/2, (i)]; C[] -> [(3)] }"
+NOTHING = "{ A[i] -> B[(i)/2]; C[i] -> D[] : i > 0 }"
 WHOLE = "{ A[i] -> B[(i), (i)]; C[] -> [(3)] }"
 
 
@@ -183,6 +184,24 @@ MORE = {
                 "[N] -> { A[i] -> [(i)/2] }"),
     "and one more": (lambda m: m.UnionPwAff(HALF).add_pw_aff(m.PwAff("{ T[] -> [(1)/2] }")),
                      "{ A[i] -> [(i)/2]; T[] -> [(1)/2] }"),
+    "after two": (lambda m: m.UnionPwMultiAff("{ A[i] -> L[(i)/2]; B[i] -> L[(i)/3] }")
+                  .pullback_union_pw_multi_aff(m.UnionPwMultiAff("{ S[i] -> A[i] : i < 0; S[i] -> B[i] : i > 1 }")),
+                  "{ S[i] -> L[((i)/2 : i <= -1; (i)/3 : i >= 2)] }"),
+    "at none of one": (lambda m: m.UnionPwMultiAff("{ A[i] -> L[(i)/2] : i > 0; B[i] -> L[(i)/3] }")
+                       .subtract_domain(m.UnionSet("{ A[i] }")), "{ B[i] -> L[(i)/3] }"),
+    "at none": (lambda m: m.UnionPwMultiAff("[N] -> { A[i] -> L[(i)/2] : i > N }")
+                .intersect_domain(m.UnionSet("[N] -> { A[i] : i < N }")), "[N] -> { }"),
+    "a mixed remainder": (lambda m: m.UnionPwAff("{ A[i] -> [(i)/2]; C[i] -> [(i)] : i > 0 }").mod_val(m.Val(3)),
+                          "{ A[i] -> [(i mod 6)/2]; C[i] -> [(i mod 3)] : i >= 1 }"),
+    "without values": (lambda m: m.UnionPwMultiAff(NOTHING), "{ A[i] -> B[(i)/2]; C[i] -> D[] : i >= 1 }"),
+    "without values at": (lambda m: m.UnionPwMultiAff(NOTHING).intersect_domain(m.UnionSet("{ A[i]; C[i] : i < 5 }")),
+                          "{ A[i] -> B[(i)/2]; C[i] -> D[] : 1 <= i <= 4 }"),
+    "without values, sum": (lambda m: m.UnionPwMultiAff(NOTHING)
+                            .union_add(m.UnionPwMultiAff("{ C[i] -> D[] : i > -3 }")),
+                            "{ A[i] -> B[(i)/2]; C[i] -> D[] : i >= -2 }"),
+    "without values, beside": (lambda m: m.UnionPwMultiAff(NOTHING)
+                               .flat_range_product(m.UnionPwMultiAff("{ A[i] -> [(i)/3]; C[i] -> [(i)/4] : i < 9 }")),
+                               "{ A[i] -> [(i)/2, (i)/3]; C[i] -> [(i)/4] : 1 <= i <= 8 }"),
 }  # fmt: skip
 
 
@@ -206,3 +225,43 @@ def test_what_is_missing_says_so():
     with pytest.raises(AttributeError, match="has no attribute 'foo'"):
         _ = ours.UnionPwAff(HALF).foo
     assert not hasattr(ours.UnionPwAff(HALF), "_x")
+
+
+def test_points_of_functions_without_values():
+    f = ours.UnionPwMultiAff(NOTHING)
+    assert f.domain() == ours.UnionSet("{ A[i]; C[i] : i > 0 }") and f.is_equal(f.coalesce())
+    assert str(ours.UnionPwMultiAff("{ C[i] -> D[]; A[i] -> B[(i)/2] }").apply(f)) == "{ }"
+    assert str(ours.UnionPwMultiAff("{ S[i] -> C[(i)/2] }").apply(f)) == "{ S[i] -> D[] : i mod 2 = 0 and i >= 2 }"
+    product = ours.UnionPwMultiAff("{ C[i] -> E[(i)/3] }").range_product(f)
+    assert str(product) == "{ C[i] -> [E[((i)/3 : i >= 1)] -> D[]] }"
+
+
+def test_a_mistake_in_a_member_is_shown_where_it_stands():
+    text = "[N] -> L[{ S[i] -> [(i)/2] }, { S[i] -> [(q)/4] }]"
+    with pytest.raises(ours.Error, match="unknown name 'q'") as wrong:
+        ours.MultiUnionPwAff(text)
+    assert wrong.value.at == text.index("q")
+    with pytest.raises(ours.Error, match="one number") as wrong:
+        ours.MultiUnionPwAff("L[{ S[i] -> [(i)/2] }, { S[i] -> [(i), i] }]")
+    assert wrong.value.at == 23
+
+
+def test_wrong_arguments_of_a_function_with_fractions():
+    f, g = ours.UnionPwMultiAff(PARTS), ours.MultiUnionPwAff(ONE)
+    for call in (f.intersect_domain, f.subtract_domain, f.gist, g.intersect_domain):
+        with pytest.raises(ours.Error, match="needs a Set, not an int"):
+            call(3)
+    with pytest.raises(ours.Error, match="an int is none"):
+        f.foreach_pw_multi_aff(3)
+    with pytest.raises(ours.Error, match="no truth value"):
+        bool(f)
+
+
+def test_functions_that_are_equal_are_one_in_islpys_place(monkeypatch):
+    one, other = (ours.UnionPwAff(f"{{ A[i] -> [(i)/2] : {c}; T[] -> [(1)] }}") for c in ("2i > 5", "i > 2 and 3i > 8"))
+    third = ours.UnionPwAff("{ A[i] -> [(i)/2] : i > 2 or i < 0; T[] -> [(1)] }")
+    parts = ours.UnionPwAff("{ A[i] -> [(i)/2] : i >= 0; A[i] -> [(i)/2] : i < 0; T[] -> [(1)] }")
+    whole = ours.UnionPwAff("{ A[i] -> [(i)/2]; T[] -> [(1)] }")
+    assert one == other and one != third and parts != whole
+    monkeypatch.setattr(type(ours.Set), "as_islpy", True)
+    assert parts == whole and hash(parts) == hash(whole) and one != third and bool(one)

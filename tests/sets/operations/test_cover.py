@@ -1,6 +1,7 @@
 """Whether a union covers a conjunct, against all points of a window."""
 
 import random
+import sys
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from polyvolta.sets import Set
 from polyvolta.sets.conjuncts import cover
 from polyvolta.sets.conjuncts.conjunct import lifted
 from polyvolta.sets.conjuncts.frame import Frame
+from polyvolta.sets.engine.simplex import Tableau
 
 I, J = np.meshgrid(np.arange(-5, 6), np.arange(-5, 6), indexing="ij")
 
@@ -71,3 +73,23 @@ def test_where_one_piece_after_the_other_cuts_once_nothing_branches(monkeypatch)
     steps = "; ".join(f"[i, j] : {k} <= i < {k + 3} and j >= 0" for k in range(0, 30, 3))
     assert Set("{ [i, j] : 0 <= i < 30 and 0 <= j <= i }").is_subset(Set(f"{{ {steps} }}"))
     assert len(calls) == 1
+
+
+def _depth():
+    frame, found = sys._getframe(), 0
+    while frame:
+        frame, found = frame.f_back, found + 1
+    return found
+
+
+def test_a_vertex_says_what_it_said_before_and_parts_of_parts_nest_no_calls(monkeypatch):
+    asked, depths = [], set()
+    reaches, search = Tableau.reaches, cover._Search._strays
+    monkeypatch.setattr(Tableau, "reaches", lambda tab, row: asked.append(row) or reaches(tab, row))
+    monkeypatch.setattr(cover._Search, "_strays", lambda self, *a: depths.add(_depth()) or search(self, *a))
+    n = 12  # between the intervals are rational points, so each of them leaves two parts
+    whole = Set(f"{{ [i] : 0 <= i < {3 * n} and i mod 3 <= 1 }}")
+    for last, yes in (n, True), (n - 1, False):
+        union = Set(f"{{ {'; '.join(f'[i] : {3 * k} <= i <= {3 * k + 1}' for k in range(last))} }}")
+        assert whole.is_subset(union) == yes
+    assert len(asked) < 8 * n and len(depths) == 1

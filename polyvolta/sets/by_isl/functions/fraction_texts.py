@@ -13,16 +13,17 @@ from ...functions.members import read_each
 from ...text.union_functions import Reader, is_tuple_of_functions
 from ...values.set import Set
 from ...values.space import Tuple
-from .union_fractions import gathered, side_by_side
+from .one_space import side_by_side
+from .union_fractions import gathered
 
 
 class _Fractions(Reader):
     """A reader of tuples of functions whose values may be fractions."""
 
     def member(self, start: int, end: int) -> Any:  # noqa: ANN401
-        found = read_each(self.params + self.text[start:end])
+        found = self.read(read_each, start, end)
         if any(len(f) != 1 or f.space.out.name or f.space.out.inner for f in found):
-            raise self.wrong("a member gives one number for each point", "such as { S[i] -> [(i)/2] }")
+            raise self.no_number(start)
         return found
 
     def joined(self, out: Tuple, domain: Set | None, start: int) -> Any:  # noqa: ANN401

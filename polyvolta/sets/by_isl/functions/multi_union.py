@@ -25,6 +25,7 @@ from ...text.union_functions import parse_functions
 from ...values import kinds
 from ...values.map import Map
 from ...values.set import Set
+from ...values.shape import need_set
 from ...values.space import PARAMS, Space
 from ...values.unions import UnionMap, Unions, united
 from ..relations import is_params, is_universe, member
@@ -129,7 +130,7 @@ class MultiUnionPwAff(UnionMap, metaclass=FunctionsType):
 
     def intersect_domain(self, points: Set) -> UnionMap:
         """The function at the points of a set alone, or, where it is one of parameters, for these."""
-        if is_params(points):
+        if is_params(need_set(points, "a restriction of the domain")):
             return self.intersect_params(points)
         return UnionMap.intersect_domain(on_points(self, points), points)  # type: ignore[return-value]
 

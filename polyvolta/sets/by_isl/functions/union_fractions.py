@@ -15,22 +15,23 @@ from collections.abc import Callable, Iterable
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
-from ...errors import SpaceMismatch
+from ...errors import SpaceMismatch, need_function
 from ...functions.members import MultiFunction
 from ...functions.multi_pwaff import MultiPwAff
-from ...functions.piecewise import check_function
+from ...functions.piecewise import Piecewise, check_function
 from ...functions.pwaff import PwAff
-from ...functions.rational import RationalPwAff, beside, lifted
-from ...text.union_functions import named
+from ...functions.rational import RationalPwAff
 from ...values import kinds
 from ...values.map import Map
 from ...values.named import Named, by_isl, update_persistent_hash
 from ...values.set import Set
-from ...values.space import PARAMS, Space, Tuple, position
+from ...values.shape import need_set
+from ...values.space import PARAMS, Space, position
 from ...values.unions import united
 from ..objects.lists import ListOf
 from ..objects.spaces import every
 from ..relations import is_params
+from .one_space import after, as_one, product, several, side_by_side, union_sum
 from .union_parts import functions
 from .unions import graph_of
 
@@ -60,10 +61,19 @@ def functions_of(f: Any) -> list[Any]:  # noqa: ANN401
 
 
 def gathered(parts: Iterable[Any], kind: Any) -> Any:  # noqa: ANN401
-    """The function of several tuples of functions of one space each: of a kind where all values are integers."""
-    whole = [f.joint() if isinstance(f, MultiFunction) and _of_integers(f) else f for f in parts]
+    """The function of several tuples of functions of one space each: of a kind where all values are integers.
+
+    Those of the same space, which have no common points, are one function then, and those without points are none.
+    """
+    params: dict[str, None] = {}
+    alike: dict[Any, list[Any]] = {}
+    for f in parts:
+        params.update(dict.fromkeys(f.param_names))
+        if not f.domain().is_empty():
+            alike.setdefault(f.space.key, []).append(f)
+    whole = [f.joint() if isinstance(f, MultiFunction) and _of_integers(f) else f for f in map(as_one, alike.values())]
     if all(isinstance(f, MultiPwAff) for f in whole):
-        return kind(reduce(lambda a, b: a | b, [f.as_map() for f in whole], Map("{ }")))
+        return kind(reduce(lambda a, b: a | b, [f.as_map() for f in whole], Map._of(tuple(params), [])))
     return UnionFractions(whole, kind)
 
 
@@ -102,7 +112,7 @@ class UnionFractions(metaclass=Named):
             return getattr(self.get_space(), name)
         if name in _OF_EACH:  # values of several tuples have inputs, behind which a factor is one of the range
             own = "range_factor_range" if name == "factor_range" else name
-            return lambda *args: self._each(lambda f: getattr(_several(f), own)(*args))
+            return lambda *args: self._each(lambda f: getattr(several(f), own)(*args))
         return by_isl(self, name)
 
     @property
@@ -111,7 +121,7 @@ class UnionFractions(metaclass=Named):
         return self.functions[0].param_names
 
     def __str__(self) -> str:
-        texts = [str(f[0] if f.space.out == f[0].space.out and len(f) == 1 else f) for f in self.functions]
+        texts = [str(f[0] if len(f) == 1 and f.space.out == f[0].space.out else f) for f in self.functions]
         head = f"[{', '.join(self.param_names)}] -> " if self.param_names else ""
         return f"{head}{{ {'; '.join([t.removeprefix(head)[2:-2] for t in texts])} }}"
 
@@ -124,18 +134,22 @@ class UnionFractions(metaclass=Named):
         return hash(frozenset([f.space.key for f in self.functions]))
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, UnionFractions) and {*self.functions} == {*other.functions}
+        """The same functions, as written."""
+        if not isinstance(other, UnionFractions):
+            return False
+        return {*self.functions} == {*other.functions} or (Named.as_islpy and self.is_equal(other))
 
+    __bool__ = Piecewise.__bool__
     update_persistent_hash = update_persistent_hash
 
     # ---- what it is of
 
-    def _is_of_values(self) -> bool:
-        return self.kind.__name__ == "MultiUnionPwAff"
-
     def get_space(self) -> Space:
         """The space of the values of a tuple of functions, else that of the parameters."""
-        return Space(None, self.functions[0].space.out if self._is_of_values() else PARAMS, self.param_names)
+        from .multi_union import UnionPwMultiAff
+
+        out = PARAMS if issubclass(self.kind, UnionPwMultiAff) else self.functions[0].space.out
+        return Space(None, out, self.param_names)
 
     def dim(self, kind: Any) -> int:  # noqa: ANN401
         """How many parameters or values there are."""
@@ -200,11 +214,13 @@ class UnionFractions(metaclass=Named):
 
     def foreach_pw_multi_aff(self, f: Callable[[Any], Any]) -> None:
         """Call a function with the functions of one space each."""
+        need_function(f)
         for one in self.functions:
             f(one)
 
     def foreach_pw_aff(self, f: Callable[[Any], Any]) -> None:
         """Call a function with the functions of one value each."""
+        need_function(f)
         for one in self.functions:
             f(one[0])
 
@@ -258,7 +274,7 @@ class UnionFractions(metaclass=Named):
         """The values of another function of the same inputs put in at a position."""
         theirs = functions_of(other)
         pairs = [(f, g) for f in self.functions for g in theirs if f.inp.key == g.inp.key]
-        return gathered([_several(f).range_splice(pos, g) for f, g in pairs], self.kind)  # type: ignore[attr-defined]
+        return gathered([several(f).range_splice(pos, g) for f, g in pairs], self.kind)
 
     def bind_id(self, name: str) -> Any:  # noqa: ANN401
         """The points at which the value is that of a parameter."""
@@ -286,7 +302,7 @@ class UnionFractions(metaclass=Named):
 
     def mod_val(self, number: Any) -> Any:  # noqa: ANN401
         """The remainders of the values by a number."""
-        return self._each(lambda f: f.mod_val(number))
+        return self._each(lambda f: MultiFunction.of(f.space, [g % number for g in f]) if len(f) else f)
 
     def scale_multi_val(self, numbers: Any) -> Any:  # noqa: ANN401
         """The values times a number each."""
@@ -317,14 +333,16 @@ class UnionFractions(metaclass=Named):
         """The sum where both have values, and where one has some, these."""
         theirs = {g.space.key: g for g in functions_of(other)}
         mine = {f.space.key: f for f in self.functions}
-        return gathered([_sum([d[key] for d in (mine, theirs) if key in d]) for key in {**mine, **theirs}], self.kind)
+        return gathered(
+            [union_sum([d[key] for d in (mine, theirs) if key in d]) for key in {**mine, **theirs}], self.kind
+        )
 
     add_pw_aff = add_pw_multi_aff = union_add
 
     def _product(self, other: Any, name: str) -> Any:  # noqa: ANN401
         theirs = functions_of(other)
         pairs = [(f, g) for f in self.functions for g in theirs if f.inp.key == g.inp.key]
-        return gathered([getattr(_several(f), name)(g) for f, g in pairs], self.kind)
+        return gathered([product(f, g, name) for f, g in pairs], self.kind)
 
     def range_product(self, other: Any) -> Any:  # noqa: ANN401
         """The values of both in one tuple that wraps theirs, where both have some."""
@@ -348,6 +366,7 @@ class UnionFractions(metaclass=Named):
 
     def _where(self, points: Set, change: Callable[[Any, Set], Any], others: bool) -> Any:  # noqa: ANN401
         """The functions changed with the points of their tuples, of which `others` have none."""
+        need_set(points, "a restriction of the domain")
         found = []
         for f in self.functions:
             own = [part for part in points.parts if part[0].out.key == f.inp.key]
@@ -359,7 +378,7 @@ class UnionFractions(metaclass=Named):
 
     def intersect_domain(self, points: Set) -> Any:  # noqa: ANN401
         """The function at the points of a set alone, or for parameters of a set."""
-        if is_params(points):
+        if is_params(need_set(points, "a restriction of the domain")):
             return self.intersect_params(points)
         return self._where(points, lambda f, own: f.intersect_domain(own), False)
 
@@ -393,33 +412,7 @@ class UnionFractions(metaclass=Named):
 
     def apply(self, f: Any) -> Any:  # noqa: ANN401
         """The values that a function has at the values of this one."""
-        theirs = [_several(g) for g in functions_of(f)]
-        found = [g.pullback(own) for own in self.functions for g in theirs if own.space.out.key == g.inp.key]
-        return gathered(found, self.kind)
+        pairs = [(own, g) for own in self.functions for g in functions_of(f) if own.space.out.key == g.inp.key]
+        return gathered([after(own, g) for own, g in pairs], self.kind)
 
     apply_aff = apply_pw_aff = apply_multi_aff = apply_pw_multi_aff = apply
-
-
-def _several(f: Any) -> MultiFunction:  # noqa: ANN401
-    """A function to a tuple as one whose values may be fractions."""
-    return MultiFunction(f.space, f)
-
-
-def _sum(given: list[Any]) -> Any:  # noqa: ANN401
-    """The sum of two functions of one space where both have values, elsewhere those of one; or one function."""
-    if len(given) == 1:
-        return given[0]
-    f, g = given
-    parts = [f + g, f.subtract_domain(g.domain()), g.subtract_domain(f.domain())]
-    return MultiFunction.of(f.space, [beside([lifted(part[k]) for part in parts]) for k in range(len(f))])
-
-
-def side_by_side(out: Tuple, members: Iterable[list[Any]]) -> list[Any]:
-    """The functions with some values in a tuple, of the inputs that all have a value for."""
-    tables = [{f.inp.key: f for f in found} for found in members]
-    out = named(out, tuple([f"o{k}" for k in range(len(tables))]))
-    return [
-        MultiFunction(Space(f.space.inp, out), [table[key][0] for table in tables])
-        for key, f in tables[0].items()
-        if all(key in table for table in tables)
-    ]

@@ -95,7 +95,8 @@ def from_list(space: Space, functions: Iterable[Any]) -> Any:  # noqa: ANN401
     SpaceMismatch : they are not as many, or none, of which nobody knows where they have values.
     """
     from .multi_union import MultiUnionPwAff
-    from .union_fractions import functions_of, gathered, is_fractional, side_by_side
+    from .one_space import side_by_side
+    from .union_fractions import functions_of, gathered, is_fractional
 
     given = list(functions)
     if any(map(is_fractional, given)) and len(given) == space.n_out:
