@@ -21,10 +21,11 @@ from polyvolta.sched.loops.rows.groups import groups, isolated
 from polyvolta.sched.loops.rows.interleave import interleaved
 from polyvolta.sched.loops.rows.known import Known
 from polyvolta.sched.loops.rows.lanes import Group, Lane, Parts, classes
-from polyvolta.sched.loops.rows.linear import coefficient
+from polyvolta.sched.loops.rows.linear import System, coefficient
 from polyvolta.sched.loops.rows.order import First
 from polyvolta.sched.loops.rows.pieces import Value
 from polyvolta.sched.loops.rows.strides import stepping
+from polyvolta.sched.loops.spans.cases import by_strides, by_turns
 from polyvolta.sched.loops.spans.endless import comes_by, elsewhere, endless_lanes, refuse
 from polyvolta.sched.loops.spans.ends import ends
 from polyvolta.sched.loops.spans.turns import holds_bands, runs_before, runs_first
@@ -122,8 +123,14 @@ class BandLoops(Around):
 
         return may
 
-    def group(self, k: int, group: Group, state: State, sure: bool = False) -> tuple[Ast, ...]:
-        """The code for lanes that share a loop; `sure`: one whose values have no end is known to have an instance."""
+    def group(self, k: int, group: Group, state: State, sure: bool = False, decided: bool = False) -> tuple[Ast, ...]:
+        """The code for lanes that share a loop.
+
+        Parameters
+        ----------
+        sure : one whose values have no end is known to have an instance.
+        decided : this is a case of what is outside already (`outer_cases`).
+        """
         col = self.columns[k]
         lanes, shared = self.conditions(group.lanes, state)
         conditions, state = self.tested(shared, state)
@@ -132,6 +139,14 @@ class BandLoops(Around):
             return ()
         unroll = self.loop_type(k, lanes) == "unroll"
         group = Group(lanes, group.cell)
+        out: tuple[Ast, ...] = ()
+        cases = self.outer_cases(k, group, state) if not decided else ()
+        for case in cases:
+            here = Group([lane.copy() for lane in lanes], group.cell)  # loops settle floors of their lanes
+            some = self.group(k, here, state.knowing(case), sure, True)
+            out += guarded(stated(state.known.columns, case, self.writer.tidy), some, self.at)
+        if cases:
+            return guarded(conditions, out, self.at)
         if not unroll:
             group = interleaved(state.known, group, k, col)
             lanes = group.lanes
@@ -169,6 +184,18 @@ class BandLoops(Around):
         else:
             body = self.loop(k, group.parts, b, state.sharing() if len(shadows) > 1 else state, bool(told))
         return guarded(conditions, body, self.at)
+
+    def outer_cases(self, k: int, group: Group, state: State) -> List[System]:
+        """Cases of what is outside in which a loop, or an atomic one inside, is shorter; empty where there are none."""
+        several = self.loop_type(k, group.lanes) in ("default", "separate") and self.writer.parted
+        if len(group.lanes) < 2 or not several:
+            return ()
+        search, known = self.writer.searched, state.known
+        found = search([], lambda kn: by_strides(kn, group, k, self.columns[k], state.outer), known)
+        inner = next((j for j in range(k + 1, len(self.members)) if self.columns[j] and not self.members[j].name), k)
+        if not found and inner > k and self.loop_type(inner, group.lanes) == "atomic":
+            found = search([], lambda kn: by_turns(kn, group, k, inner, self.columns, self.first(kn)), known)
+        return found
 
     def at_value(self, k: int, parts: Parts, value: Value, state: State, again: bool = False) -> tuple[Ast, ...]:
         """The code at one value of the member, `again`: of several, for each of which lanes are projected anew."""

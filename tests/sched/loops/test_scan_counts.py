@@ -87,6 +87,23 @@ TREES = {
              child: { schedule: "[{ T[i, j] -> [(j)] }, { T[i, j] -> [(floor((i + 1)/2))] }]" } }""",
         {9: 1, 40: 21, 41: 22},
     ),
+    "a stride that is lost to a statement at odd sizes": (
+        """{ domain: "[N] -> { S[i] : N mod 2 = 1 and 0 <= i <= N; T[i] : 0 <= i <= N }",
+             child: { schedule: "[{ S[i] -> [(2i)]; T[i] -> [(3i)] }]" } }""",
+        {9: 101, 100: 104},
+    ),
+    "the same, at a third of the places that a loop outside has": (
+        """{ domain: "[N] -> { S[k, i] : (N + k) mod 3 = 1 and 0 <= k <= 3 and 0 <= i <= N;
+             T[k, i] : 0 <= k <= 3 and 0 <= i <= N }", child: { schedule:
+             "[{ S[k, i] -> [(k)]; T[k, i] -> [(k)] }, { S[k, i] -> [(2i)]; T[k, i] -> [(3i)] }]" } }""",
+        {9: 146, 100: 2328, 101: 1388},
+    ),
+    "an atomic loop whose statements take turns by a size, in one that is not": (
+        """{ domain: "[N] -> { S[i] : 0 <= i <= 3; S[i] : i = 7 and N >= 50; T[] : N >= 2 or N <= -2 }", child: {
+             schedule: "[N] -> [{ S[i] -> [(floor(i/9))]; T[] -> [(0)] }, { S[i] -> [(i)]; T[] -> [(N)] }]",
+             options: "{ atomic[1] }" } }""",
+        {-40: 11, 0: 11, 3: 13, 7: 9, 40: 9, 100: 29},
+    ),
     "a simple piece of a domain beside one with floors": (
         """{ domain: "[N, M] -> { S[i] : (N - i - floor((N + 3)/4)) mod 3 = 0 and M <= 0 and
              3N - 19 <= 4M + 12*floor((N - i - floor((N + 3)/4))/3) <= 3N; S[i] : N <= 2i <= N + 2 }",

@@ -197,6 +197,17 @@ def _valued(s: System, col: int) -> bool:
     return any(coefficient(key, col) for key, _ in s.eqs)
 
 
+def dense(known: Known, lanes: Sequence[Lane], k: int, col: int) -> bool:
+    """Whether a loop over lanes finds nothing but a few times in a row, as that of many counts, too."""
+    shadows = _shadows(known, lanes, k, col)
+    return not 1 < len(shadows) <= MANY or _dense(known, shadows, col, False)
+
+
+def short(known: Known, shadows: Sequence[System], col: int) -> bool:
+    """Whether a loop over shadows has but a few iterations, whatever is outside."""
+    return not _long(known, shadows, col)
+
+
 def _dense(known: Known, shadows: Sequence[System], col: int, once: bool) -> bool:
     """Whether a loop over shadows finds nothing but a few times in a row."""
     b = bounds(known, shadows, col)

@@ -1,0 +1,96 @@
+"""Cases of what is outside, by which a loop is shorter.
+
+    S[i] -> [2i] for odd N, T[i] -> [3i]           if (N % 2 == 1) a loop of step 1 with tests; else one of step 3
+    S[i] -> [i/8, i] for 0 <= i < 4, T[] -> [0, N],    if (N < 0) T, then the values of S; if (N >= 4) T after them;
+    where the second member is atomic              else one loop with both: none that runs from 4 to N
+
+A loop is as long and as fine as all that share it need, at each place outside. Where a remainder keeps some of them
+out, the others may have a stride that these lack. And an atomic loop is one for each loop outside that is not: that may
+be several, by which of the statements end before others begin. The cases are disjoint, and together they are
+everything, so that what runs and in which order is the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import permutations
+
+from polyvolta.sched.loops.conditions import beyond
+from polyvolta.sched.loops.rows.groups import cells, groups
+from polyvolta.sched.loops.rows.known import Known, difference
+from polyvolta.sched.loops.rows.lanes import Group, Lane
+from polyvolta.sched.loops.rows.linear import Key, System
+from polyvolta.sched.loops.rows.order import First
+from polyvolta.sched.loops.rows.strides import common_stride, grid
+from polyvolta.sched.loops.spans.unions import dense, short
+
+CASES = 6  # cases beyond which there is one loop
+
+
+def by_strides(known: Known, group: Group, k: int, col: int, outer: Callable[[Key], bool]) -> list[System]:
+    """A remainder of what is outside at which some lanes run, and all others, if other lanes have a stride that these
+    lack.
+
+    Empty where none have, or where what they have is short.
+
+    Parameters
+    ----------
+    outer : whether a row speaks of nothing but what is outside of loop k.
+    """
+    grids = [grid(known, lane.shadows[k], col) for lane in group.lanes]
+    step = common_stride(known, grids)[0]
+    rows = dict.fromkeys(row for lane in group.lanes for row in lane.shadows[k].mods)
+    for key, const, d in rows:
+        if not outer(key) or known.implies_mod(key, const, d):
+            continue
+        rest = [at for at, lane in enumerate(group.lanes) if (key, const, d) not in lane.shadows[k].mods]
+        wider = common_stride(known, [grids[at] for at in rest])[0] if rest else step
+        if wider > step and not short(known, [group.lanes[at].shadows[k] for at in rest], col):
+            there, other = System(), System()
+            there.mod(key, const, d)
+            if d == 2:
+                other.mod(key, const + 1, d)
+                return [there, other]
+            return [there, *difference(known, System(), list(known.columns.without_mods(there).every_ge()))]
+    return []
+
+
+def by_turns(known: Known, group: Group, k: int, j: int, columns: Sequence[int], first: First) -> list[System]:
+    """Cases by which statements end in the atomic loop j before others begin, if it has no holes in one that has all.
+
+    Empty where it has none without, or where there is no such case.
+    """
+    col = columns[j]
+
+    def holes(there: Known, lanes: Sequence[Lane]) -> bool:
+        return not dense(there, lanes, j, col) and not short(there, [lane.shadows[j] for lane in lanes], col)
+
+    if not holes(known, group.lanes):
+        return []
+    everywhere = System()  # so that the cases are everything
+    found = cells(known, [everywhere, *_overlaps(known, group.lanes, k, j, columns)], CASES) or []
+    for case in found if len(found) > 1 else ():
+        there = known.given(case)
+        lanes = [lane for lane in group.lanes if not there.excludes_exactly(lane.shadows[k])]
+        if len({lane.piece.statement for lane in lanes}) < len({lane.piece.statement for lane in group.lanes}):
+            continue  # there are no turns to take
+        if not any(holes(there, some.lanes) for some in groups(there, lanes, j, columns, "atomic", first) or ()):
+            return [beyond(known, case) for case in found]
+    return []
+
+
+def _overlaps(known: Known, lanes: Sequence[Lane], k: int, j: int, columns: Sequence[int]) -> Iterator[System]:
+    """For each two lanes of different statements, where outside of loop k one may have a value of loop j that is not
+    before one of the other.
+    """
+    col, twin = columns[j], known.columns.twin(columns[j])
+    gone = {twin, *filter(None, columns[k : j + 1])}
+    for a, b in permutations(lanes, 2):
+        if a.piece.statement != b.piece.statement:
+            both = b.shadows[j].copy()
+            both.replace(col, ((twin, 1),), 0)
+            both.add(a.shadows[j]).ge(((col, 1), (twin, -1)), 0)
+            rows = beyond(known, both.without(gone, known.low, known.high))
+            rows.mods = []
+            if not rows.empty:
+                yield rows
