@@ -179,22 +179,28 @@ class Scanner(Writer):
         return state.with_pieces([*state.pieces, *added])
 
     def context(self, context: Set, child: Node, at: Path, state: State) -> tuple[Ast, ...]:
-        """A subtree of which something is known."""
+        """A subtree of which something is known: of the instances that come by, and so where one of them does.
+
+        If it takes alternatives to tell where that is, loops and conditions inside don't rely on the context: each
+        instance has its own conditions there, which cost less than asking first whether any comes by. What the context
+        excludes never comes by, all the same.
+        """
         reached = None if self.of_sizes_alone(context, state) else self.reached(state)
         if context.is_empty():  # nothing comes by
             return ()
         conditions: tuple[Condition, ...] = ()
-        if reached is not None:
+        apart = reached is not None and len(reached) > 1
+        if reached is not None and not apart:
             if not reached:
                 return ()
-            conditions = any_of([stated(self.columns, s, self.tidy) for s in reached])
-            if len(reached) == 1:
-                state = state.knowing(reached[0])
+            conditions = stated(self.columns, reached[0], self.tidy)
+            state = state.knowing(reached[0])
         known = self.assuming(state.known, context, state.prefix)
-        if known is not state.known:  # it holds of all that comes by: what it excludes never does
+        if known is not state.known:
             pieces = [p for p in state.pieces if not known.excludes_exactly(state.outside(p))]
-            state = replace(state, pieces=tuple(pieces), known=known)
-        state = replace(state, either=())
+            state = state.with_pieces(pieces)
+        if not apart:
+            state = replace(state, known=known, either=())
         with self.within(state.known):
             return guarded(conditions, self.visit(child, (*at, 0), state), at)
 
