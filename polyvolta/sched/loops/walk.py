@@ -12,6 +12,7 @@ from dataclasses import replace
 from polyvolta.sched.errors import BadSchedule, NotScannable
 from polyvolta.sched.loops.ast import Ast, Block, Call, Condition
 from polyvolta.sched.loops.conditions import (
+    alike,
     any_of,
     anywhere,
     beyond,
@@ -105,7 +106,9 @@ class Scanner(Writer):
                 return self.visit(child, (*at, 0), state.with_pieces(list(self.filtered(node, at, state))))
             case SequenceNode() | SetNode():
                 self.check_children(node, at, state)
-                return tuple(a for k, child in enumerate(node.children) for a in self.visit(child, (*at, k), state))
+                conditions, state = self.shared(state)
+                body = [a for k, child in enumerate(node.children) for a in self.visit(child, (*at, k), state)]
+                return guarded(conditions, tuple(body), at)
             case Mark(name, child):
                 body = self.visit(child, (*at, 0), state)
                 return (Block(name, tidied(body), at),) if body else ()
@@ -114,8 +117,17 @@ class Scanner(Writer):
             case Guard(guard, child):
                 return self.guard(guard, child, at, state)
             case Extension(extension, child):
-                return self.visit(child, (*at, 0), self.extended(extension, state))
+                conditions, state = self.shared(state)
+                return guarded(conditions, self.visit(child, (*at, 0), self.extended(extension, state)), at)
         raise NotScannable(f"a {type(node).__name__} node cannot be scanned", where=self.schedule.marked(at))
+
+    def shared(self, state: State) -> tuple[tuple[Condition, ...], State]:
+        """Conditions that all instances here have, and the state behind them: where none comes by nothing below runs.
+
+        They are tested once before parts of the tree, each of which would test them, and say what it has besides.
+        """
+        rows = alike([beyond(state.known, p.system, state.outer) for p in state.pieces])
+        return (stated(self.columns, rows, self.tidy), state.knowing(rows)) if has_rows(rows) else ((), state)
 
     def filtered(self, node: Filter, at: Path, state: State) -> Iterator[Piece]:
         """The pieces that a filter lets pass."""
