@@ -5,6 +5,7 @@
     S1[j] -> [5, j], S2[i] -> [i, i]    of the second member, two: the row at 5, and a point in each other row
     S1[i] -> [8i], S2[] -> [P]          before P, at P and after P: a loop of step 1 would ask whose each value is
     S1[i] -> [8i], S2[i] -> [P + i]     the same around the values of S2 where i has two, or a few
+    S1[i] -> [i] for n <= i <= 3, S2[] -> [1]      where n is 3 at most one loop, and S2 alone elsewhere
     S1[i] -> [i], S2[] -> [0]           one from 0 to n, and S2 alone where n is negative: no test of i <= n inside
     S1[i] -> [i], S2[] -> [n], S3[i] -> [i] for i < n      an innermost one to n - 1, and what is at n
     S1[i] -> [i] for n <= i <= 3n, S2[i] -> [i] for i < 2  to 1, with tests of n <= c0, and S1 from 2 on: few stay whole
@@ -58,6 +59,11 @@ def parted(
     shadows = _shadows(known, group.lanes, k, col)
     if not 1 < len(shadows) <= MANY:
         return [group]
+    sizes = _by_sizes(known, group.lanes, k, col) if outermost else ()
+    if sizes:
+        some = [[lane.restrict(s, k) for lane in group.lanes] for s in sizes]
+        some = [[lane for lane in lanes if not (lane.empty or known.excludes(lane.shadows[k]))] for lanes in some]
+        return [g for lanes in some if lanes for g in parted(known, Group(lanes), k, columns, first, True, innermost)]
     once = outermost and _long(known, shadows, col)
     cells = _around_places(known, group, k, col, once)
     if innermost:
@@ -99,6 +105,27 @@ def _shadows(known: Known, lanes: Sequence[Lane], k: int, col: int) -> list[Syst
         s.ineqs = {key: const for key, const in s.ineqs.items() if not known.implies(key, const)}
         found.setdefault((frozenset(s.eqs), frozenset(s.ineqs.items())), s)
     return sorted(found.values(), key=lambda s: _valued(s, col))
+
+
+def _by_sizes(known: Known, lanes: Sequence[Lane], k: int, col: int) -> list[System]:
+    """Small sizes, and all others, if these leave no loop at all, or one in wider steps; nothing where none do.
+
+    Lanes that have values at small sizes alone cost a test at each value of the others at all other sizes, too.
+    """
+    each = [lane.around(k, col, known) for lane in lanes]
+    rows = dict.fromkeys(row for s in each for row in s.ineqs.items() if seldom(known, *row))
+    for key, const in [row for row in rows if not known.implies(*row)]:
+        left = [lane for lane, s in zip(lanes, each, strict=True) if not known.ensures([*s.every_ge()], key, const)]
+        if not left or len(left) == len(lanes):
+            continue
+        one = all(_valued(lane.shadows[k], col) for lane in left)
+        grids = [grid(known, lane.shadows[k], col) for lane in (*left, *lanes)]
+        if one or common_stride(known, grids[: len(left)])[0] > common_stride(known, grids)[0]:
+            small, others = System(), System()
+            small.ge(key, const)
+            others.ge(negated(key), -const - 1)
+            return [small, others]
+    return []
 
 
 def _around_places(known: Known, group: Group, k: int, col: int, once: bool) -> list[System] | None:
