@@ -59,11 +59,6 @@ def parted(
     shadows = _shadows(known, group.lanes, k, col)
     if not 1 < len(shadows) <= MANY:
         return [group]
-    sizes = _by_sizes(known, group.lanes, k, col) if outermost else ()
-    if sizes:
-        some = [[lane.restrict(s, k) for lane in group.lanes] for s in sizes]
-        some = [[lane for lane in lanes if not (lane.empty or known.excludes(lane.shadows[k]))] for lanes in some]
-        return [g for lanes in some if lanes for g in parted(known, Group(lanes), k, columns, first, True, innermost)]
     once = outermost and _long(known, shadows, col)
     cells = _around_places(known, group, k, col, once)
     if innermost:
@@ -74,8 +69,10 @@ def parted(
         if outermost:  # what many share with few is in the loop of few: there are tests in it
             joined.sort(key=lambda s: _valued(s, col) or not _width(known, s, col, ONCE))
         cells = _disjoint(known, joined)
-    elif cells is None and (outermost or innermost):
-        cells = _alone(known, shadows, col, OTHERS[innermost and outermost])
+    elif cells is None:
+        cells = _by_sizes(known, group.lanes, k, col) if outermost else None
+        if cells is None and (outermost or innermost):
+            cells = _alone(known, shadows, col, OTHERS[innermost and outermost])
     items: list[list[Lane]] = []
     for cell in cells or ():
         terse = _terse(known, cell, col)
@@ -107,8 +104,8 @@ def _shadows(known: Known, lanes: Sequence[Lane], k: int, col: int) -> list[Syst
     return sorted(found.values(), key=lambda s: _valued(s, col))
 
 
-def _by_sizes(known: Known, lanes: Sequence[Lane], k: int, col: int) -> list[System]:
-    """Small sizes, and all others, if these leave no loop at all, or one in wider steps; nothing where none do.
+def _by_sizes(known: Known, lanes: Sequence[Lane], k: int, col: int) -> list[System] | None:
+    """Small sizes, and all others, if these leave no loop at all, or one in wider steps; None where none do.
 
     Lanes that have values at small sizes alone cost a test at each value of the others at all other sizes, too.
     """
@@ -125,7 +122,7 @@ def _by_sizes(known: Known, lanes: Sequence[Lane], k: int, col: int) -> list[Sys
             small.ge(key, const)
             others.ge(negated(key), -const - 1)
             return [small, others]
-    return []
+    return None
 
 
 def _around_places(known: Known, group: Group, k: int, col: int, once: bool) -> list[System] | None:
