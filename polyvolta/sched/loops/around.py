@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from polyvolta.sched.loops.ast import Condition
 from polyvolta.sched.loops.conditions import (
+    alike,
     any_of,
     beyond,
     exactly,
@@ -86,13 +87,7 @@ class Around:
                 continue
             kept.append(lane)
             each.append(rows)
-        shared = System()
-        if each:
-            first = each[0]
-            shared.eqs = [r for r in first.eqs if all(r in e.eqs for e in each)]
-            shared.ineqs = {r: c for r, c in first.ineqs.items() if all(e.ineqs.get(r) == c for e in each)}
-            shared.mods = [r for r in first.mods if all(r in e.mods for e in each)]
-        return kept, shared
+        return kept, alike(each)
 
     def bounded(
         self, k: int, lanes: list[Lane], shadows: list[System], where: list[System] | None, state: State
@@ -123,6 +118,8 @@ class Around:
         if len(shadows) == 1 and len(b.low) + len(b.high) > 2:
             rows, simpler = self.simpler(shadows[0], col, b, state)
             if simpler is not None:
+                if state.known.excludes_exactly(rows):  # the integers leave none, as of N = 1 mod 3 and 0 <= 5*N <= 2
+                    return None
                 b = simpler
                 more, state = self.tested(rows, state)
                 conditions += more

@@ -171,6 +171,17 @@ def implied(known: Known, systems: Sequence[System]) -> System:
     return beyond(known, found) if has_rows(found) else found
 
 
+def alike(systems: Sequence[System]) -> System:
+    """The rows that are in all of some systems."""
+    out = System()
+    if systems:
+        first, *others = systems
+        out.eqs = [r for r in first.eqs if all(r in s.eqs for s in others)]
+        out.ineqs = {r: c for r, c in first.ineqs.items() if all(s.ineqs.get(r) == c for s in others)}
+        out.mods = [r for r in first.mods if all(r in s.mods for s in others)]
+    return out
+
+
 def _coarsest(systems: Sequence[System], key: Key, const: int, d: int) -> Congruence:
     """The finest congruence that follows in all of some systems from one, or from an equality where d is 0.
 

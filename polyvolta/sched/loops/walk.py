@@ -12,6 +12,7 @@ from dataclasses import replace
 from polyvolta.sched.errors import BadSchedule, NotScannable
 from polyvolta.sched.loops.ast import Ast, Block, Call, Condition
 from polyvolta.sched.loops.conditions import (
+    alike,
     any_of,
     anywhere,
     beyond,
@@ -105,7 +106,9 @@ class Scanner(Writer):
                 return self.visit(child, (*at, 0), state.with_pieces(list(self.filtered(node, at, state))))
             case SequenceNode() | SetNode():
                 self.check_children(node, at, state)
-                return tuple(a for k, child in enumerate(node.children) for a in self.visit(child, (*at, k), state))
+                conditions, state = self.shared(state)
+                body = [a for k, child in enumerate(node.children) for a in self.visit(child, (*at, k), state)]
+                return guarded(conditions, tuple(body), at)
             case Mark(name, child):
                 body = self.visit(child, (*at, 0), state)
                 return (Block(name, tidied(body), at),) if body else ()
@@ -114,8 +117,17 @@ class Scanner(Writer):
             case Guard(guard, child):
                 return self.guard(guard, child, at, state)
             case Extension(extension, child):
-                return self.visit(child, (*at, 0), self.extended(extension, state))
+                conditions, state = self.shared(state)
+                return guarded(conditions, self.visit(child, (*at, 0), self.extended(extension, state)), at)
         raise NotScannable(f"a {type(node).__name__} node cannot be scanned", where=self.schedule.marked(at))
+
+    def shared(self, state: State) -> tuple[tuple[Condition, ...], State]:
+        """Conditions that all instances here have, and the state behind them: where none comes by nothing below runs.
+
+        They are tested once before parts of the tree, each of which would test them, and say what it has besides.
+        """
+        rows = alike([beyond(state.known, p.system, state.outer) for p in state.pieces])
+        return (stated(self.columns, rows, self.tidy), state.knowing(rows)) if has_rows(rows) else ((), state)
 
     def filtered(self, node: Filter, at: Path, state: State) -> Iterator[Piece]:
         """The pieces that a filter lets pass."""
@@ -179,22 +191,28 @@ class Scanner(Writer):
         return state.with_pieces([*state.pieces, *added])
 
     def context(self, context: Set, child: Node, at: Path, state: State) -> tuple[Ast, ...]:
-        """A subtree of which something is known."""
+        """A subtree of which something is known: of the instances that come by, and so where one of them does.
+
+        If it takes alternatives to tell where that is, loops and conditions inside don't rely on the context: each
+        instance has its own conditions there, which cost less than asking first whether any comes by. What the context
+        excludes never comes by, all the same.
+        """
         reached = None if self.of_sizes_alone(context, state) else self.reached(state)
         if context.is_empty():  # nothing comes by
             return ()
         conditions: tuple[Condition, ...] = ()
-        if reached is not None:
+        apart = reached is not None and len(reached) > 1
+        if reached is not None and not apart:
             if not reached:
                 return ()
-            conditions = any_of([stated(self.columns, s, self.tidy) for s in reached])
-            if len(reached) == 1:
-                state = state.knowing(reached[0])
+            conditions = stated(self.columns, reached[0], self.tidy)
+            state = state.knowing(reached[0])
         known = self.assuming(state.known, context, state.prefix)
-        if known is not state.known:  # it holds of all that comes by: what it excludes never does
+        if known is not state.known:
             pieces = [p for p in state.pieces if not known.excludes_exactly(state.outside(p))]
-            state = replace(state, pieces=tuple(pieces), known=known)
-        state = replace(state, either=())
+            state = state.with_pieces(pieces)
+        if not apart:
+            state = replace(state, known=known, either=())
         with self.within(state.known):
             return guarded(conditions, self.visit(child, (*at, 0), state), at)
 

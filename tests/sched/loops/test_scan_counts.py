@@ -285,6 +285,32 @@ TREES = {
              "[{ S[i] -> [(i)]; T[] -> [(1)] }]" } } }""",
         {0: 0},
     ),
+    "a context of two statements that meet anywhere": (
+        """{ domain: "[N] -> { S[]; T[i] : 0 <= i <= 3 and i <= N; T[i] : N + 2 <= i <= N + 4 }",
+             child: { schedule: "[N] -> [{ S[] -> [(N)]; T[i] -> [(i)] }]", options: "{ atomic[0] }",
+             child: { context: "[N] -> { [a] : a >= -9 }" } } }""",
+        {4: 47, 9: 77, 40: 263},
+    ),
+    "a guard of sizes below a filter that leaves one of its cases": (
+        """{ domain: "[N] -> { S[i] : 0 <= i <= 5 }", child: { schedule: "[{ S[i] -> [(i)] }]", child: { set: [
+             { filter: "[N] -> { S[i] : N <= 1 }", child: {
+               extension: "[N] -> { [a] -> X[x] : x = N and 0 <= a <= 5 }", child: { sequence: [ { filter: "{ X[x] }",
+               child: { guard: "[N] -> { [a] : N mod 3 = 0; [a] : N <= 0; [a] : N >= 2 }", child: { sequence: [
+                 { filter: "{ X[x] : x mod 4 = 2 }" }, { filter: "{ X[x] : x mod 4 = 0; X[x] : x mod 2 = 1 }" } ] } } },
+               { filter: "{ S[i] }" } ] } } },
+             { filter: "[N] -> { S[i] : N >= 2 }" } ] } } }""",
+        {-4: 37, 1: 25, 40: 19},
+    ),
+    "small sizes, and others that leave no loop": (
+        """{ domain: "[N] -> { S[i, j] : 0 <= i <= 3 and N <= j < i; T[] }", child: { schedule:
+             "[{ S[i, j] -> [(floor(i/3))]; T[] -> [(0)] }, { S[i, j] -> [(i)]; T[] -> [(1)] }]" } }""",
+        {2: 20, 3: 2, 40: 2},
+    ),
+    "small sizes, and others that leave a loop a stride": (
+        """{ domain: "[N] -> { S[i] : -2 <= i < N; T[i] : N - 1 <= i <= 1 }",
+             child: { schedule: "[{ S[i] -> [(2i)]; T[i] -> [(floor(i/2))] }]" } }""",
+        {2: 37, 3: 8, 40: 45},
+    ),
 }
 
 
@@ -296,3 +322,17 @@ def test_loops_test_no_more_than_they_need(name):
     for n in {*range(-2, 12), *(n for n in most if n <= 60)} if found.params else (0,):
         assert deviation(tree, found, dict.fromkeys(found.params, n)) is None
     assert {n: counted(found.body, dict.fromkeys(found.params, n)) for n in most} == most
+
+
+def test_what_a_context_and_a_remainder_leave_no_size_has_no_code():
+    """N = 1 mod 3, and 0 <= 5*N <= 2 by what is left of the floor: neither says that there is none by itself."""
+    tree = Schedule.parse(
+        """{ domain: "[N] -> { S[i, j] : N mod 3 = 1 and -5 <= N <= 7 and i = -floor(N/3) and j >= 0 and
+                                       3*N + ((N + 6) mod 12) - 7 <= 3*j <= 1 - N }",
+             child: { context: "[N] -> { [] : 0 <= N <= 5 }", child: {
+             schedule: "[N] -> [{ S[i, j] -> [(floor(i/4))] }, { S[i, j] -> [(2*j)] }]",
+             options: "[N] -> { isolate[[] -> [p0, p1]] : p0 < N; separate[1] }" } } }"""
+    )
+    found = scan(tree)
+    assert found.body == ()
+    assert all(deviation(tree, found, {"N": n}) is None for n in range(6))

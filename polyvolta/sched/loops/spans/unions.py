@@ -5,6 +5,7 @@
     S1[j] -> [5, j], S2[i] -> [i, i]    of the second member, two: the row at 5, and a point in each other row
     S1[i] -> [8i], S2[] -> [P]          before P, at P and after P: a loop of step 1 would ask whose each value is
     S1[i] -> [8i], S2[i] -> [P + i]     the same around the values of S2 where i has two, or a few
+    S1[i] -> [i] for n <= i <= 3, S2[] -> [1]      where n is 3 at most one loop, and S2 alone elsewhere
     S1[i] -> [i], S2[] -> [0]           one from 0 to n, and S2 alone where n is negative: no test of i <= n inside
     S1[i] -> [i], S2[] -> [n], S3[i] -> [i] for i < n      an innermost one to n - 1, and what is at n
     S1[i] -> [i] for n <= i <= 3n, S2[i] -> [i] for i < 2  to 1, with tests of n <= c0, and S1 from 2 on: few stay whole
@@ -68,8 +69,10 @@ def parted(
         if outermost:  # what many share with few is in the loop of few: there are tests in it
             joined.sort(key=lambda s: _valued(s, col) or not _width(known, s, col, ONCE))
         cells = _disjoint(known, joined)
-    elif cells is None and (outermost or innermost):
-        cells = _alone(known, shadows, col, OTHERS[innermost and outermost])
+    elif cells is None:
+        cells = _by_sizes(known, group.lanes, k, col) if outermost else None
+        if cells is None and (outermost or innermost):
+            cells = _alone(known, shadows, col, OTHERS[innermost and outermost])
     items: list[list[Lane]] = []
     for cell in cells or ():
         terse = _terse(known, cell, col)
@@ -99,6 +102,27 @@ def _shadows(known: Known, lanes: Sequence[Lane], k: int, col: int) -> list[Syst
         s.ineqs = {key: const for key, const in s.ineqs.items() if not known.implies(key, const)}
         found.setdefault((frozenset(s.eqs), frozenset(s.ineqs.items())), s)
     return sorted(found.values(), key=lambda s: _valued(s, col))
+
+
+def _by_sizes(known: Known, lanes: Sequence[Lane], k: int, col: int) -> list[System] | None:
+    """Small sizes, and all others, if these leave no loop at all, or one in wider steps; None where none do.
+
+    Lanes that have values at small sizes alone cost a test at each value of the others at all other sizes, too.
+    """
+    each = [lane.around(k, col, known) for lane in lanes]
+    rows = dict.fromkeys(row for s in each for row in s.ineqs.items() if seldom(known, *row))
+    for key, const in [row for row in rows if not known.implies(*row)]:
+        left = [lane for lane, s in zip(lanes, each, strict=True) if not known.ensures([*s.every_ge()], key, const)]
+        if not left or len(left) == len(lanes):
+            continue
+        one = all(_valued(lane.shadows[k], col) for lane in left)
+        grids = [grid(known, lane.shadows[k], col) for lane in (*left, *lanes)]
+        if one or common_stride(known, grids[: len(left)])[0] > common_stride(known, grids)[0]:
+            small, others = System(), System()
+            small.ge(key, const)
+            others.ge(negated(key), -const - 1)
+            return [small, others]
+    return None
 
 
 def _around_places(known: Known, group: Group, k: int, col: int, once: bool) -> list[System] | None:
