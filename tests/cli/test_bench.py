@@ -12,7 +12,7 @@ from polyvolta.cuda.run import gpu, launch
 from polyvolta.cuda.target.registry import targets
 from polyvolta.evaluation import library, records
 from polyvolta.evaluation.benchmarks import draw
-from tests.evaluation.fakes import FAST, SLOW, FakeGpu, FakeLibrary, Given
+from tests.evaluation.fakes import FAST, FakeGpu, FakeLibrary, Given
 from tests.evaluation.made import rows
 
 WITHOUT_GPU = pytest.mark.skipif(launch.gpu_available(), reason="tests what is said without a GPU")
@@ -124,7 +124,7 @@ def fake(monkeypatch):
 def test_it_goes_on_where_it_was_stopped(fake, tmp_path, capsys):
     err = terminal.console(stderr=True)
     wanted = benching.Wanted(targets["sm_80"], tmp_path, ("gemm", "add"), 2, spaced=0, jobs=0)
-    choices = Given(FAST, (FAST, SLOW))
+    choices = Given(FAST, (FAST,))
     stopped = benching.Wanted(targets["sm_80"], tmp_path, ("gemm",), 2, spaced=0, jobs=0)
     assert benching.measure(err, stopped, choices, FakeLibrary())
     before = (tmp_path / "evaluation.csv").read_text()

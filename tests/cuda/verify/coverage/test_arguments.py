@@ -24,9 +24,9 @@ def two():
     return pv.compile([A @ B, ALPHA * (A @ B) + BETA * S + BIAS], options=TINY)
 
 
-def verified(kernel, **fields):
+def verified(kernel, only=None, **fields):
     ir = replace(kernel.ir, **fields)
-    return replace(kernel, ir=ir, source=print_cuda(ir), _variants={}, _loaded={}, _configs={}).verify()
+    return replace(kernel, ir=ir, source=print_cuda(ir), _variants={}, _loaded={}, _configs={}).verify(only)
 
 
 def test_the_arguments_of_a_compiled_kernel_are_the_graphs(two):
@@ -64,7 +64,7 @@ def test_other_arguments_are_refuted(two):
         },
     }
     for said, fields in wrong.items():
-        found = verified(two, **fields)["arguments"]
+        found = verified(two, "arguments", **fields)["arguments"]
         assert not found.proved and found.counter_example.what.startswith(said), found
 
 
@@ -85,5 +85,6 @@ def test_an_output_that_the_kernel_has_no_store_to_is_missed(two, kept):
 
 def test_a_counter_example_is_where_the_tensor_is_used(two):
     b = replace(two.ir.tensors[1], order=(0, 1))
-    found = verified(two, tensors=(two.ir.tensors[0], b, *two.ir.tensors[2:]))["arguments"].counter_example
+    tensors = two.ir.tensors[0], b, *two.ir.tensors[2:]
+    found = verified(two, "arguments", tensors=tensors)["arguments"].counter_example
     assert dict(walk(two.ir.body))[found.place.path].tensor == "B" and found.address == "B"
