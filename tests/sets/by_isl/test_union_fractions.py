@@ -182,6 +182,8 @@ MORE = {
     "the integers": (lambda m: m.MultiUnionPwAff(ONE).get_domain_space().is_params(), "True"),
     "simpler": (lambda m: m.UnionPwAff("[N] -> { A[i] -> [(i)/2] : N > 3 }").gist_params(m.Set("[N] -> { : N > 3 }")),
                 "[N] -> { A[i] -> [(i)/2] }"),
+    "simpler for some": (lambda m: m.UnionPwAff("[N] -> { A[i] -> [(i)/2] : N > 3 }")
+                         .gist(m.UnionSet("[N] -> { : N > 3 }")), "[N] -> { A[i] -> [(i)/2] }"),
     "and one more": (lambda m: m.UnionPwAff(HALF).add_pw_aff(m.PwAff("{ T[] -> [(1)/2] }")),
                      "{ A[i] -> [(i)/2]; T[] -> [(1)/2] }"),
     "after two": (lambda m: m.UnionPwMultiAff("{ A[i] -> L[(i)/2]; B[i] -> L[(i)/3] }")

@@ -389,7 +389,9 @@ class UnionFractions(metaclass=Named):
     intersect_domain_union_set, subtract_domain_union_set = intersect_domain, subtract_domain
 
     def gist(self, points: Set) -> Any:  # noqa: ANN401
-        """A simpler function that agrees with this one at the points of a set."""
+        """A simpler function that agrees with this one at the points of a set, or for parameters of one."""
+        if is_params(need_set(points, "a gist")):
+            return self.gist_params(points)
         return self._where(points, lambda f, own: f.gist(own), True)
 
     def intersect_params(self, context: Set) -> Any:  # noqa: ANN401
