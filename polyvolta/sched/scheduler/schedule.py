@@ -38,7 +38,7 @@ from polyvolta.sched.scheduler.pieces import DATA, pieces_of
 from polyvolta.sched.scheduler.texts import arguments_of, says_constraints
 from polyvolta.sched.scheduler.written import in_order
 from polyvolta.sched.tree import Schedule
-from polyvolta.sched.wrapped import labelled
+from polyvolta.sched.wrapped import statements
 from polyvolta.sets import Map, Set, nearest
 from polyvolta.sets.conjuncts import lattice
 from polyvolta.sets.conjuncts.conjunct import Conjunct
@@ -93,7 +93,7 @@ def schedule(
     ------
     TreeSyntaxError : a text says no schedule constraints.
     NoSchedule : the dependences have a cycle, which those of a program never have.
-    BadSchedule : `fuse` is no such choice, or `explain` cannot be called.
+    BadSchedule : `fuse` is no such choice, `explain` cannot be called, or instances have no name, or two tuples one.
     BadProgram : what is given is no program, or are no dependences of one.
     BudgetExceeded : by the dataflow or one of the integer programs.
     RuntimeError : the result is illegal, a defect of the scheduler.
@@ -134,13 +134,14 @@ def _said(
     ------
     TreeSyntaxError : a text with a domain says no schedule constraints.
     BadProgram : what is given is nothing that can be scheduled.
+    BadSchedule : a tuple of the instances has no name, or two have one.
     """
     if isinstance(program, str) and says_constraints(program):
         said = arguments_of(program)
         program, context = said.pop("program"), said.pop("context", context)
         given = replace(given, **said)
     if isinstance(program, Set):
-        program = labelled(program)
+        program = statements(program)
     if isinstance(program, Program | Set):
         return program, given, context
     raise BadProgram(

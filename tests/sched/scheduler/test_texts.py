@@ -3,7 +3,7 @@
 import pytest
 
 from polyvolta.sched import schedule
-from polyvolta.sched.errors import BadProgram, TreeSyntaxError
+from polyvolta.sched.errors import BadProgram, BadSchedule, TreeSyntaxError
 from polyvolta.sched.scheduler.texts import arguments_of
 from polyvolta.sets import Map, Set, SetSyntaxError
 
@@ -49,6 +49,8 @@ def test_keys_of_isl_and_their_arguments():
     ('{ domain: "{ S[i] }", domain: "{ S[i] }" }', TreeSyntaxError, "a second key 'domain'"),
     ('{ domain: "{ S[i] }", and so on }', TreeSyntaxError, "expected 'key: \"value\"'"),
     ('{ domain: "{ S[i }" }', SetSyntaxError, "expected ',' or ']'"),
+    ('{ domain: "{ S[i]; S[i, j] }" }', BadSchedule, "a second statement is called S"),
+    (Set("{ [i] : 0 <= i <= 9; S[i] }"), BadSchedule, r"the tuple \[i\] has no name"),
     ("def f(A): pass", BadProgram, "what is scheduled is a Program, or a Set of instances"),
 ])  # fmt: skip
 def test_mistakes(text, error, said):
