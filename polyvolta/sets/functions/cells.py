@@ -18,6 +18,7 @@ from .extreme import Extreme
 Values = tuple[Aff, ...]
 Cell = tuple[Conjunct, Values]
 Piece = tuple[Conjunct, tuple[Extreme, ...]]  # a cell whose values may be minima and maxima
+Meeting = tuple[Conjunct, Conjunct | None, Conjunct | None]  # another's cell, what is won of it and lost to it
 
 
 def where(names: Sequence[str], atoms: Iterable[Constraint]) -> Conjunct | None:
@@ -78,6 +79,54 @@ def without(c: Conjunct, knives: Sequence[Conjunct]) -> list[Conjunct]:
     for k in knives:
         left = [p for part in left for p in subtract(part, k)]
     return [p for p in left if not p.is_empty]
+
+
+def better(
+    names: Sequence[str],
+    functions: tuple[Sequence[Cell], Sequence[Cell]],
+    domains: tuple[Sequence[Conjunct], Sequence[Conjunct]],
+    sign: int,
+) -> list[Cell]:
+    """The greater (sign 1) or lesser of two functions of one value where both have one, elsewhere the one that has one.
+
+    Where a cell's value is taken is the cell without where others are better. That is one difference, or what it wins
+    of each other cell and what lies beside them all; here it is whichever has fewer pieces. `domains` are those of the
+    functions, in conjuncts with known divs.
+    """
+    mine, theirs = functions
+    met: tuple[list[list[Meeting]], ...] = ([[] for _ in mine], [[] for _ in theirs])
+    for i, (c, (x,)) in enumerate(mine):
+        for j, (d, (y,)) in enumerate(theirs):
+            both = cj.conjoin(c, d)
+            if both is None or both.is_empty:
+                continue
+            won, lost = [
+                (both if gap.const >= 0 else None) if gap.is_constant else refined(both, names, [("ge", gap)])
+                for gap in ((x - y) * sign, (y - x) * sign - 1)
+            ]
+            met[0][i].append((d, won, lost))
+            met[1][j].append((c, lost, won))
+    out: list[Cell] = []
+    for cells, found, beside in zip(functions, met, reversed(domains), strict=True):
+        out += [(p, vs) for (c, vs), meetings in zip(cells, found, strict=True) for p in _kept(c, meetings, beside)]
+    return out
+
+
+def _kept(c: Conjunct, meetings: Sequence[Meeting], beside: Sequence[Conjunct]) -> list[Conjunct]:
+    """What is left of a cell after its meetings with those of another function, whose domain is `beside`."""
+    lost = [m for m in meetings if m[2] is not None]
+    if not lost:
+        return without(c, ())
+    whole = [won for _, won, less in meetings if won is not None and less is None]
+    partly = [won for _, won, less in lost if won is not None]
+    ways = [[*whole, *partly, *without(c, beside)]]
+    if whole:
+        ways.append([*partly, *without(c, knives(d for d, _, _ in lost))])
+    best = min(ways, key=len)
+    if partly and len(best) > 1 + len(partly):  # it parts the two pieces that print as one minimum or maximum
+        as_one = without(c, knives(less for _, _, less in lost if less is not None))
+        best = as_one if len(as_one) + len(partly) < len(best) else best
+    return best
 
 
 def apart(cs: Iterable[Conjunct]) -> list[Conjunct]:

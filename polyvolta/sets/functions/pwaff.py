@@ -19,7 +19,7 @@ from ..optima.optimise import expression_cases, overall
 from ..values.aff import Aff
 from ..values.shape import need_set
 from ..values.space import Space, Tuple, whole
-from .cells import Cell, disjoint, refined
+from .cells import Cell, better, disjoint, knives, refined
 from .piecewise import Piecewise, shared
 from .pwparse import parse_piecewise
 
@@ -229,7 +229,7 @@ class PwAff(Piecewise):
         >>> print(PwAff("{ [i] -> [2i] }").union_min(PwAff("{ [i] -> [i + 3] }")))
         { [i] -> [(min(2*i, i + 3))] }
         """
-        return self._united(other, self.min(other))
+        return self._better(other, -1)
 
     def union_max(self, other: PwAff) -> PwAff:
         """The greater value where both have one, elsewhere the one that has a value; exact (isl's `union_max`).
@@ -240,7 +240,13 @@ class PwAff(Piecewise):
         >>> print(PwAff("{ [i] -> [2i] }").union_max(PwAff("{ [i] -> [i + 3] }")))
         { [i] -> [(max(2*i, i + 3))] }
         """
-        return self._united(other, self.max(other))
+        return self._better(other, 1)
+
+    def _better(self, other: PwAff, sign: int) -> PwAff:
+        """The greater (sign 1) or lesser value where both have one, elsewhere the one that has one."""
+        a, b = self._same_outputs(other, "a union")
+        domains = knives(c for c, _ in a.folded), knives(c for c, _ in b.folded)
+        return a._with(better(a.names, (a.cells, b.cells), domains, sign))
 
     def cond(self, then: PwAff | Aff | int, other: PwAff | Aff | int) -> PwAff:
         """`then` where this is not 0, `other` where it is 0; as C's ternary operator.

@@ -3,6 +3,8 @@
 Their operations on random functions are among the laws (`tests.sets.laws.functions`).
 """
 
+from itertools import product
+
 import numpy as np
 import pytest
 
@@ -22,6 +24,7 @@ from polyvolta.sets import (
     var,
 )
 from polyvolta.sets.conjuncts.conjunct import conjoin
+from polyvolta.sets.functions.cells import holds
 
 
 @pytest.mark.parametrize(
@@ -229,3 +232,18 @@ def test_a_function_on_overlapping_pieces_is_of_disjoint_ones(domain):
         isl = pytest.importorskip("islpy")
         assert isl.Map(str(on.as_map())).is_equal(isl.PwAff(str(on)).as_map())
     assert f.intersect_domain(Set(domain)).domain().is_equal(Set(domain))
+
+
+def test_a_union_leaves_what_wins_whole():
+    """Three bounds of tiles as loopy asks for them: one that beats another everywhere isn't cut along it."""
+    pieces = (("0", "p = 0 and t = 0"), ("-6", "x = -1"), ("8p + 16x + 2", "16x >= -8p - 9 and x + p >= -t"))
+    zero, low, bound = (PwAff(f"[t, p] -> {{ [x] -> [({value})] : {when} }}") for value, when in pieces)
+    two = zero.union_max(low)
+    three = two.union_max(bound)
+    assert len(two.cells) <= 5 and len(three.cells) <= 10
+    for t, p, x in product(range(-2, 3), range(-2, 3), range(-3, 3)):
+        wanted = [0] * (p == t == 0) + [-6] * (x == -1)
+        wanted += [8 * p + 16 * x + 2] * (16 * x >= -8 * p - 9 and x + p >= -t)
+        at = {"t": t, "p": p, "x": x}
+        found = [e.evaluate(at) for c, (e,) in three.cells if holds(c, (t, p, x))]
+        assert found == ([max(wanted)] if wanted else [])
