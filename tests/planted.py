@@ -77,9 +77,9 @@ TREES = {
         "if stated is not None and stated <= const + 1:",
     ),
     "a stride of one lane is taken for all": (
-        "sched/loops/around.py",
-        "shared.mods = [r for r in first.mods if all(r in e.mods for e in each)]",
-        "shared.mods = [r for r in first.mods if any(r in e.mods for e in each[1:] or each)]",
+        "sched/loops/conditions.py",
+        "out.mods = [r for r in first.mods if all(r in s.mods for s in others)]",
+        "out.mods = [r for r in first.mods if any(r in s.mods for s in others or systems)]",
     ),
 }
 

@@ -301,9 +301,10 @@ class Member:
         return True
 
     def minimum(self, row: Row) -> int | None:
-        """A lower bound of the row's integer values, the rational minimum rounded up; None if unbounded."""
+        """A lower bound of the row's integer values, the rational minimum rounded up; None if unbounded or empty."""
         const = self.least.get(row[1:])
         if const is not None:
             return row[0] - const
-        low = self.tableau([row]).minimum(row)
+        tab = self.tableau([row])
+        low = None if tab.empty else tab.minimum(row)
         return None if low is None else -(-low[0] // low[1])

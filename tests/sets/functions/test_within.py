@@ -39,6 +39,18 @@ def at(f, point, n):
         return None
 
 
+def test_cells_that_turn_out_to_be_empty_are_no_obstacle():
+    """Beyond the context a cell has no point, not even a rational one (campaign, seed 20261129)."""
+    one = "-3 <= i <= 4 and -3 <= j <= 4"
+    first, second = "j >= 3 and N <= 0", "(i + 2*floor((N + 3j + 3)/2)) mod 4 = 0 and (N - 2j - 5) mod 4 = 0"
+    pieces = f"[i, j] -> [N - 2] : {one} and {first}; [i, j] -> [N] : {one} and not ({first}) and {second}"
+    f = PwAff(f"[N] -> {{ {pieces} }}")
+    short = f.gist(Set(f"[N] -> {{ [i, j] : {one} and i >= 0 }}"))
+    for n in (-3, 0, 1, 2, 5):
+        for point in [(i, j) for i in range(5) for j in range(-3, 5)]:
+            assert at(f, point, n) == at(short, point, n), (point, n)
+
+
 def condition(draw, names):
     row = " + ".join(f"{draw.choice([1, -1, 2, 3])}{v}" for v in draw.sample(names, draw.choice([1, len(names)])))
     d = draw.choice([2, 3, 4])
