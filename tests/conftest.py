@@ -92,7 +92,6 @@ SAMPLED = {
     "cuda/build/promotion/test_direct_stores.py": 8,
     "cuda/host/test_bfloat16_on_host.py": 6,
     "compiler/test_kernel.py::test_users_may_name_things_as_parts_of_the_kernel_are": 8,
-    "compiler/test_options_of_targets.py::test_prologues_get_tiles_with_which_nothing_spills": 22,
     "compiler/test_options_of_targets.py::test_what_fits_alone_and_not_eight_times_is_refused_for_that_reason": 10,
     "compiler/test_bfloat16.py": 32,
     "compiler/test_prologues_of_warpgroups.py": 40,
@@ -162,7 +161,6 @@ SAMPLED = {
     "cuda/verify/values/test_matrix_loads.py": 8,
     "cuda/verify/values/test_static_ownership.py::test_every_idiom_is_proved": 12,
     "cuda/verify/coverage/test_copies.py": 8,
-    "compiler/test_options_of_targets.py::test_copies_and_matrices_that_lie_across_spill_nothing": 8,
     "compiler/test_options.py::test_limits_are_told_of_what_kernels_really_take": 12,
     "compiler/test_options.py::test_kernels_of_options_given_in_part_are_legal_and_have_all_options": 24,
     "sets/text/test_notation.py::test_what_isl_reads_and_prints_is_read_here": 6,
@@ -230,6 +228,18 @@ SAMPLED = {
     "evaluation/test_programs.py::test_listed_choices_are_complete_and_legal": 6,
 }
 """File, or one test of it -> of how many cases one runs, if not more; a test's own number goes before its file's."""
+WHOLE = {
+    "compiler/test_options_of_targets.py::test_prologues_get_tiles_with_which_nothing_spills": "test_matrix.py::test_the_default_rule_chooses_nothing_that_spills",
+    "compiler/test_options_of_targets.py::test_copies_and_matrices_that_lie_across_spill_nothing": "test_matrix.py::test_the_default_rule_chooses_nothing_that_spills",
+    "compiler/test_options_of_targets.py::test_the_compiler_gives_each_block_its_part_of_the_registers": "compiler/test_options_of_targets.py::test_launch_bounds_say_how_many_blocks_share",
+    "compiler/test_clusters.py::test_everything_is_proved_of_a_swapped_one": "compiler/test_swap.py::test_proofs_hold",
+    "compiler/test_split_over_cluster.py::test_everything_is_proved_of_a_swapped_one": "compiler/test_split_over_cluster.py::test_everything_is_proved",
+    "compiler/variants/test_varied_kernel.py::test_the_choice_over_a_range_is_the_best_of_all_candidates_there": "compiler/variants/test_search.py::test_boxes_share_out_the_points_and_take_what_is_best_for_each",
+    "cuda/text/test_names.py::test_no_word_of_the_compilers_headers_is_in_the_way": "cuda/text/test_names.py::test_every_identifier_is_a_users_too",
+    "cuda/verify/order/test_happens_before.py::test_three_products_with_long_rings_of_whole_tiles": "cuda/verify/order/test_happens_before.py::test_rings_of_every_length_are_proved_for_any_number_of_tiles",
+    "cuda/host/test_bfloat16_on_host.py::test_every_pattern_goes_through_a_prologue_and_back": "cuda/host/test_bfloat16_on_host.py::test_the_text_computes_what_the_interpreter_does",
+}
+"""A test that runs with `--whole` alone -> the test, or one of them, that sees the same code run otherwise."""
 LONG = ("test_readme.py", "types/", "test_provable.py", "sched/scheduler/test_random_nests.py")
 """Whose single tests take longest: they begin, so that no process is left with one of them at the end."""
 
@@ -256,7 +266,7 @@ def pytest_make_collect_report(collector: pytest.Collector) -> Generator[None, R
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Long tests first; and a sample of the cases of tests in sampled files (`tests.sampled`)."""
+    """Long tests first; a sample of the cases of tests in sampled files (`tests.sampled`), and none of `WHOLE`."""
     if "PYTEST_XDIST_WORKER" in os.environ:  # one order in all processes
         items.sort(key=lambda item: (item.nodeid.partition("::")[0], isinstance(item, pytest.Function)))
     items.sort(key=lambda item: not item.nodeid.partition("tests/")[2].startswith(LONG))
@@ -268,6 +278,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     gone = set()
     for test, cases in tests.items():
         file, _, function = test.partition("tests/")[2].partition("::")
+        if f"{file}::{function}" in WHOLE:
+            gone |= {case.nodeid for case in cases}
+            continue
         step = SAMPLED.get(f"{file}::{function}", SAMPLED.get(file, 1))
         if step > 1 and len(cases) > 1:
             kept = sample([{name: same(value) for name, value in case.callspec.params.items()} for case in cases], step)

@@ -1,6 +1,7 @@
 """Of sampled tests every value of a parameter with few of them runs, in as few cases as that takes."""
 
 from itertools import product
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -76,3 +77,12 @@ def test_collected_cases_are_sampled_by_test(monkeypatch):
     options["--whole"], again = True, [*whole]
     conftest.pytest_collection_modifyitems(config, again)
     assert again == whole
+
+
+def test_what_runs_with_whole_alone_and_what_covers_it_are_there():
+    from tests.conftest import SAMPLED, WHOLE
+
+    for name in (*WHOLE, *WHOLE.values(), *SAMPLED):
+        file, _, function = name.partition("::")
+        assert f"def {function}" in (Path(__file__).parent / file).read_text(), name
+    assert WHOLE.keys().isdisjoint(WHOLE.values()) and WHOLE.keys().isdisjoint(SAMPLED)
