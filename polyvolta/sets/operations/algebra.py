@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 R = TypeVar("R", bound="Relation")
 U = TypeVar("U", bound="United[Any]")
+FEW = 4  # pairs of pieces of which it costs more to ask first whether they are plainly apart
 
 
 class Comparable(Protocol):
@@ -97,8 +98,10 @@ def subtract(self: R, other: R | RationalSet) -> R:
     parts = []
     for space, cs in a.parts:
         left = list(cs)
-        for knife in (k for c in b._find(space.key) for k in pj.with_known_divs(c)):
-            left = [piece for c in left for piece in _without(c, knife)]
+        knives = [k for c in b._find(space.key) for k in pj.with_known_divs(c)]
+        cut = _without if len(cs) * len(knives) > FEW else subtract_conjunct
+        for knife in knives:
+            left = [piece for c in left for piece in cut(c, knife)]
         parts.append((space, tuple(left)))
         if len(left) > 1 == len(cs) == len(a.parts):
             return a._disjoint(a.param_names, parts[0])
@@ -268,7 +271,9 @@ def live(self: Relation) -> Iterator[tuple[Space, Conjunct]]:
 
 def conjoin_all(left: Iterable[Conjunct], right: Iterable[Conjunct]) -> tuple[Conjunct, ...]:
     """The conjunctions of every piece with every piece; empty ones are dropped where there are several."""
-    right = tuple(right)
+    left, right = tuple(left), tuple(right)
+    if len(left) * len(right) <= FEW:
+        return filled([cj.conjoin(a, b) for a in left for b in right])
     return filled([None if plainly_apart(a, b) else cj.conjoin(a, b) for a in left for b in right])
 
 
