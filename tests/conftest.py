@@ -229,16 +229,27 @@ SAMPLED = {
 }
 """File, or one test of it -> of how many cases one runs, if not more; a test's own number goes before its file's."""
 WHOLE = {
-    "compiler/test_options_of_targets.py::test_prologues_get_tiles_with_which_nothing_spills": "test_matrix.py::test_the_default_rule_chooses_nothing_that_spills",
-    "compiler/test_options_of_targets.py::test_copies_and_matrices_that_lie_across_spill_nothing": "test_matrix.py::test_the_default_rule_chooses_nothing_that_spills",
-    "compiler/test_options_of_targets.py::test_the_compiler_gives_each_block_its_part_of_the_registers": "compiler/test_options_of_targets.py::test_launch_bounds_say_how_many_blocks_share",
-    "compiler/test_clusters.py::test_everything_is_proved_of_a_swapped_one": "compiler/test_swap.py::test_proofs_hold",
-    "compiler/test_split_over_cluster.py::test_everything_is_proved_of_a_swapped_one": "compiler/test_split_over_cluster.py::test_everything_is_proved",
-    "compiler/variants/test_varied_kernel.py::test_the_choice_over_a_range_is_the_best_of_all_candidates_there": "compiler/variants/test_search.py::test_boxes_share_out_the_points_and_take_what_is_best_for_each",
-    "cuda/text/test_names.py::test_no_word_of_the_compilers_headers_is_in_the_way": "cuda/text/test_names.py::test_every_identifier_is_a_users_too",
-    "cuda/verify/order/test_happens_before.py::test_three_products_with_long_rings_of_whole_tiles": "cuda/verify/order/test_happens_before.py::test_rings_of_every_length_are_proved_for_any_number_of_tiles",
-    "cuda/host/test_bfloat16_on_host.py::test_every_pattern_goes_through_a_prologue_and_back": "cuda/host/test_bfloat16_on_host.py::test_the_text_computes_what_the_interpreter_does",
-}
+    "compiler/test_options_of_targets.py::test_prologues_get_tiles_with_which_nothing_spills":
+        "test_matrix.py::test_the_default_rule_chooses_nothing_that_spills",
+    "compiler/test_options_of_targets.py::test_copies_and_matrices_that_lie_across_spill_nothing":
+        "test_matrix.py::test_the_default_rule_chooses_nothing_that_spills",
+    "compiler/test_options_of_targets.py::test_the_compiler_gives_each_block_its_part_of_the_registers":
+        "compiler/test_options_of_targets.py::test_launch_bounds_say_how_many_blocks_share",
+    "compiler/test_clusters.py::test_everything_is_proved_of_a_swapped_one":
+        "compiler/test_swap.py::test_proofs_hold",
+    "compiler/test_split_over_cluster.py::test_everything_is_proved_of_a_swapped_one":
+        "compiler/test_split_over_cluster.py::test_everything_is_proved",
+    "compiler/variants/test_varied_kernel.py::test_the_choice_over_a_range_is_the_best_of_all_candidates_there":
+        "compiler/variants/test_search.py::test_boxes_share_out_the_points_and_take_what_is_best_for_each",
+    "cuda/text/test_names.py::test_no_word_of_the_compilers_headers_is_in_the_way":
+        "cuda/text/test_names.py::test_every_identifier_is_a_users_too",
+    "cuda/verify/order/test_happens_before.py::test_three_products_with_long_rings_of_whole_tiles":
+        "cuda/verify/order/test_happens_before.py::test_rings_of_every_length_are_proved_for_any_number_of_tiles",
+    "cuda/host/test_bfloat16_on_host.py::test_every_pattern_goes_through_a_prologue_and_back":
+        "cuda/host/test_bfloat16_on_host.py::test_the_text_computes_what_the_interpreter_does",
+    "cuda/verify/order/test_turns.py::test_all_that_is_said_of_a_kernel_is_proved":
+        "test_readme.py::test_python_blocks_run_and_print_what_stands_below_them",
+}  # fmt: skip
 """A test that runs with `--whole` alone -> the test, or one of them, that sees the same code run otherwise."""
 LONG = ("test_readme.py", "types/", "test_provable.py", "sched/scheduler/test_random_nests.py")
 """Whose single tests take longest: they begin, so that no process is left with one of them at the end."""

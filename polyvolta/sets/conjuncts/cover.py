@@ -33,9 +33,7 @@ class _Cut(NamedTuple):
 
 
 Piece = tuple[Member, list[_Cut]]  # a piece of the union, and those of its rows that may fail
-Part = tuple[
-    list[Piece], Row | None
-]  # pieces that may hold points of a part of the member, and a point of that, if known
+Part = tuple[list[Piece], Row | None]  # pieces that may hold points of a part, and a point of it, if known
 
 
 def covers(pieces: Sequence[Conjunct], c: Conjunct) -> bool:

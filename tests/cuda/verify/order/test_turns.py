@@ -49,10 +49,7 @@ def test_what_orders_any_two_tiles_orders_them_among_others(name):
 
 
 @pytest.mark.parametrize("name", ["product", "residual"])
-def test_all_that_is_said_of_a_kernel_is_proved(name, request):
-    """With --whole; the product's proofs are those of docs/hopper.md, and its closures are asked above."""
-    if not request.config.getoption("--whole"):
-        pytest.skip("docs/hopper.md")
+def test_all_that_is_said_of_a_kernel_is_proved(name):
     report = compiled(name, options=IN_TURN).verify()
     assert report.ok and len(report.proofs) == 21
     assert "turn.later" in report["barriers_between"].relation
