@@ -282,11 +282,13 @@ class Scanner(Writer):
     ) -> list[Lane]:
         """The pieces with the members of a band equated to their columns, and their shadows.
 
-        What is not exact is in parts at single values, unless all loops are atomic: in these the parts meet again.
+        What is not exact is in parts at single values, unless a loop is atomic: in it the parts would meet again, and
+        be told apart by tests at every value.
         """
         equated = lambda p: self.lane(p, state, members, columns, loops)  # noqa: E731
         whole = [equated(piece) for piece in state.pieces]
-        apart = self.parted and any(col and m.loop_type != "atomic" for m, col in zip(members, loops, strict=True))
+        types = [t for m, col in zip(members, loops, strict=True) if col for t in (m.loop_type, m.isolated_type)]
+        apart = self.parted and types and "atomic" not in types
         each = [[lane] for lane in whole]
         for piece, lane, some in zip(state.pieces, whole, each, strict=True):
             if apart and not (lane.exact or lane.empty):

@@ -159,6 +159,12 @@ TREES = {
              { S[i] -> [((2*floor((3i + 1)/2) - N) mod 4)] }]" } }""",
         {0: 0, 40: 0, 100: 0},
     ),
+    "six instances, in loops that are to stay whole but for the innermost": (
+        """{ domain: "{ S[i] : 0 <= i <= 5 }", child: { schedule: "[{ S[i] -> [(floor((i + 1)/6))] },
+             { S[i] -> [(floor((3i + 3)/4))] }, { S[i] -> [(floor((1 - i)/4))] }, { S[i] -> [(floor(2i/3) + 1)] },
+             { S[i] -> [(3i + 3)] }]", options: "{ atomic[i] : 0 <= i <= 3 }" } }""",
+        {0: 26},
+    ),
     "three instances whose order is not that of their iterator": (
         """{ domain: "{ T[i] : 0 <= i <= 2 }", child: { schedule:
              "[{ T[i] -> [(floor((i - 3*floor((i + 2)/3))/2))] }, { T[i] -> [(floor(3i/2))] }]" } }""",
