@@ -165,6 +165,14 @@ TREES = {
              { S[i] -> [(3i + 3)] }]", options: "{ atomic[i] : 0 <= i <= 3 }" } }""",
         {0: 26},
     ),
+    "two statements that meet at one value, where floors in a band below say whose turn it is": (
+        """{ domain: "{ T[i] : 1 <= i <= 4; U[i] : 1 <= i <= 3 }", child: { schedule:
+             "[{ T[i] -> [(floor(i/2))]; U[i] -> [(floor((3i + 1)/2))] }, { T[i] -> [(0)]; U[i] ->
+             [(floor(i/2) mod 2)] }]", child: { schedule: "[{ T[i] -> [(i mod 2)]; U[i] -> [((3i + 1) mod 2)] },
+             { T[i] -> [((-i) mod 2)]; U[i] -> [(i mod 2)] }]", child: { schedule:
+             "[{ T[i] -> [(3i)]; U[i] -> [(i mod 3)] }, { T[i] -> [(i)]; U[i] -> [(1)] }]" } } } }""",
+        {0: 20},
+    ),
     "three instances whose order is not that of their iterator": (
         """{ domain: "{ T[i] : 0 <= i <= 2 }", child: { schedule:
              "[{ T[i] -> [(floor((i - 3*floor((i + 2)/3))/2))] }, { T[i] -> [(floor(3i/2))] }]" } }""",
@@ -256,7 +264,7 @@ TREES = {
                { S[i, j, k] -> [(-2j - 1)]; T[i, j] -> [(-2i - j - 2)] },
                { S[i, j, k] -> [(3j + 1)]; T[i, j] -> [(4*floor(j/4))] }]",
              options: "{ atomic[0]; atomic[1]; atomic[2]; atomic[3] }" } } }""",
-        {0: 78},
+        {0: 62},
     ),
     "a statement at some sizes and one value of a loop, in a separate one": (
         """{ domain: "[N] -> { S[i] : 0 <= i <= 9; T[i] : N mod 6 <= 2 and N - 1 <= i <= 3 }", child: { schedule:

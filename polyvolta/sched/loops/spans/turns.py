@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from fractions import Fraction
 from math import inf
 
 from polyvolta.sched.loops.rows.known import Known
-from polyvolta.sched.loops.rows.linear import Key, System, dense, local
+from polyvolta.sched.loops.rows.linear import Key, System, dense, local, negated
 from polyvolta.sched.loops.rows.pieces import Piece, Value, total
-from polyvolta.sched.tree import Band, Filter, Leaf, Node, Sequence, SetNode
-from polyvolta.sets import Aff
+from polyvolta.sched.tree import Band, Filter, Leaf, Node, SetNode
+from polyvolta.sched.tree import Sequence as SequenceNode
+from polyvolta.sets import Aff, BudgetExceeded
+from polyvolta.sets.budgets import bounded
 from polyvolta.sets.engine.simplex import Tableau
+
+WORTH = 1000  # steps that a question of integers may take
+COLUMNS = 1000  # that it may have
 
 
 def runs_first(node: Node, a: str, b: str) -> bool:
@@ -32,7 +37,7 @@ def runs_first(node: Node, a: str, b: str) -> bool:
                 return False
             order = next((p.const - q.const for p, q in pairs if p != q), 0)
             return order < 0 or (order == 0 and runs_first(node.child, a, b))
-        case Sequence() | SetNode():
+        case SequenceNode() | SetNode():
             filters = [c.statements for c in node.children if isinstance(c, Filter)]
             if len(filters) < len(node.children):
                 return False
@@ -48,8 +53,8 @@ def runs_first(node: Node, a: str, b: str) -> bool:
 def runs_before(node: Node, a: Piece, b: Piece, known: Known) -> bool:
     """Whether all instances of a piece that come to a node may run before all of another one's, as far as rows say.
 
-    In tiles of k, where S[k] -> [k] for k < K and T[] -> [K], each S is before T in a tile that has both. Members at
-    which both may have several values are not compared: neither is first, mostly. Cost: a linear program each.
+    In tiles of k, where S[k] -> [k] for k < K and T[] -> [K], each S is before T in a tile that has both. Cost: a
+    linear program for each member; integers are asked, within some steps, where rationals would have another order.
     """
     if isinstance(node, Filter):
         return runs_before(node.child, a, b, known)
@@ -58,13 +63,13 @@ def runs_before(node: Node, a: Piece, b: Piece, known: Known) -> bool:
     a, b, equal = a.copy(), b.copy(), System()
     for m in node.members:
         p, q = (_value(piece, dict(m.exprs).get(piece.statement)) for piece in (a, b))
-        if m.name or p is None or q is None or (local(p[0]) and local(q[0])):
+        if m.name or p is None or q is None:
             return False
         key, const, den = total([(1, q), (-1, p)])
         least = (_least(known, [a.system, b.system, equal], key) + const) / den
         if least > 0:
             return True
-        if least <= -1:
+        if least <= -1 and not _never(known, [a.system, b.system, equal], negated(key), -const - den):
             return False
         equal.eq(key, const)
     a.restrict(equal)
@@ -79,6 +84,18 @@ def _value(piece: Piece, e: object) -> Value | None:
     piece.value(e)
     piece.promote(lambda key: not local(key))
     return piece.value(e)
+
+
+def _never(known: Known, systems: Sequence[System], key: Key, const: int) -> bool:
+    """Whether a row is negative at all integers at which some systems hold, as far as a few steps say."""
+    both = System()
+    for s in systems:
+        both.add(s)
+    both.ge(key, const)
+    try:
+        return bounded(WORTH, known.excludes_exactly, both, COLUMNS)
+    except BudgetExceeded:
+        return False
 
 
 def _least(known: Known, systems: Collection[System], key: Key) -> float | Fraction:
