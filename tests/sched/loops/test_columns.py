@@ -1,5 +1,7 @@
 """Expressions with their floors upright: the same values, one spelling."""
 
+from itertools import product
+
 from polyvolta.sched.loops.rows.columns import Columns
 from polyvolta.sets import aff, var
 
@@ -17,3 +19,15 @@ def test_floors_that_cancel_once_they_are_upright_leave_a_number():
     e = (N // 2 + (1 - N) // 2 + 3) // 4
     assert all(e.evaluate({"N": n}) == 0 for n in range(-5, 6))
     assert Columns(["N"]).upright(e) == aff(0)
+
+
+def test_floors_that_are_a_row_apart_share_a_column_and_have_their_values():
+    """floor((N + 4*M)/3) is floor((N + M)/3) + M, and floor((N + f + 3)/4) is f + M for f = floor((N - 4*M + 2)/3)."""
+    columns = Columns(["N", "M"])
+    f = (N - 4 * var("M") + 2) // 3
+    terms = ((N + 4 * var("M")) // 3, (N + var("M")) // 3, (-N - var("M") + 2) // 3, f, (N + f + 3) // 4)
+    for e in terms:
+        found = columns.aff(*columns.row(e))
+        for n, m in product(range(-9, 13), range(-5, 6)):
+            assert found.evaluate({"N": n, "M": m}) == e.evaluate({"N": n, "M": m})
+    assert len(columns.floors) == 2

@@ -181,7 +181,14 @@ TREES = {
     "a member that one outside leaves a value, by bounds of what both are made of": (
         """{ domain: "[N] -> { T[i] : N <= i <= N + 1 }", child: { schedule:
              "[{ T[i] -> [(2*floor(i/2) - i)] }, { T[i] -> [(5i - 3*floor((5i + 2)/3) + 2)] }]" } }""",
-        {0: 5, 7: 5, 100: 5},
+        {0: 3, 7: 3, 100: 3},
+    ),
+    "a member that is a floor of a floor of what the first one leaves an iterator": (
+        """{ domain: "[N] -> { T[i] : -2 <= i < N }", child: { schedule: "[N] -> [
+             { T[i] -> [i + floor((2N + 2)/3) - 1] }, { T[i] -> [floor((4*floor(i/4) - N)/3)] },
+             { T[i] -> [2N - 3*floor((2N + 2)/3) + 2] },
+             { T[i] -> [4*floor(i/4) - N - 3*floor((4*floor(i/4) - N)/3)] }]" } }""",
+        {0: 3, 7: 10, 100: 103},
     ),
     "parts of a statement between which a size decides": (
         """{ domain: "[N, M] -> { S[i] : 0 <= 2i <= N + 1 }", child: { sequence: [

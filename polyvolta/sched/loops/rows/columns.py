@@ -27,6 +27,7 @@ class Columns:
         self.affs: dict[int, Aff] = {}
         self.floors: dict[int, tuple[int, Key, int]] = {}  # column -> (den, key, const)
         self._floor_ids: dict[tuple[int, Key, int], int] = {}
+        self._classes: dict[tuple[int, Key, int], int] = {}  # of floors whose coefficients differ by multiples of den
         self.place: dict[int, int] = {}  # columns in tableaus
         self._taken: frozenset[str] = frozenset()
         for name in names:
@@ -144,15 +145,44 @@ class Columns:
         """floor of a row over outer columns as a row.
 
         floor((c - x)/d) is -floor((x + d - 1 - c)/d): both have one column, the upright one, whose first coefficient
-        is positive.
+        is positive. So do floor((x + 4*y)/3) and floor((x + y)/3), which differ by y: the one that was asked for first.
         """
         whole, shift, den, rest, c = reduced_floor(den, key, const)
         if den > 1:
-            if rest[0][1] > 0:
-                whole = plus(1, whole, 1, ((self.floor(den, rest, c), 1),))
-            else:
-                whole = plus(1, whole, -1, ((self.floor(den, negated(rest), den - 1 - c), 1),))
+            known = self._inside(den, rest, c)
+            if known is not None:
+                return plus(1, whole, 1, known[0]), shift + known[1]
+            sign, rest, c = (1, rest, c) if rest[0][1] > 0 else (-1, negated(rest), den - 1 - c)
+            like, alike, rest = self._alike(den, rest, c)
+            whole = plus(1, whole, sign * like, ((alike, 1),))
+            whole = plus(1, whole, sign, rest)
         return whole, shift
+
+    def _inside(self, den: int, key: Key, const: int) -> Row | None:
+        """A floor by what is left of another one: floor((n + f + 3)/4) is f + g where f is floor((n - 4*g + 2)/3).
+
+        For n - 4*g + 2 - 3*f is between 0 and 2, and is n + f + 3 less 4*f + 4*g + 1.
+        """
+        for col, _ in key:
+            d, inner, c = self.floors.get(col, (0, (), 0))
+            for sign in (1, -1) if d else ():
+                rest = plus(1, key, -sign, plus(1, inner, -d, ((col, 1),)))
+                if all(v % den == 0 for _, v in rest):
+                    least = const - sign * c - (d - 1) * (sign < 0)
+                    if least // den == (least + d - 1) // den:
+                        return tuple([(k, v // den) for k, v in rest]), least // den
+        return None
+
+    def _alike(self, den: int, key: Key, const: int) -> tuple[int, int, Key]:
+        """The sign of a column and a row that together are a reduced floor."""
+        for sign, other, c in ((1, key, const), (-1, negated(key), den - 1 - const)):
+            col = self._classes.get((den, tuple([(k, v % den) for k, v in other]), c))
+            if col is not None:
+                rest = plus(1, key, -sign, self.floors[col][1])
+                return sign, col, tuple([(k, v // den) for k, v in rest])
+        col = self.floor(den, key, const)
+        self._classes[den, tuple([(k, v % den) for k, v in key]), const] = col
+        return 1, col, ()
 
     def upright(self, e: Aff) -> Aff:
         """The expression with its floors as `quotient` has them, so that equal ones are one and remainders show."""

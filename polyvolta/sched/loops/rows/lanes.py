@@ -132,8 +132,8 @@ class Lane:
         col, inner = columns[k], columns[k + 1 :]
         if all(s.exact for s in self.shadows[k + 1 :]):
             return False
-        found = _between(self.piece.system, col - LOOP + 1, set(filter(None, inner)))
-        return any(coefficient(f, col) for f, _, _, _ in found)
+        system, gone = self.piece.system.solved(set(filter(None, inner)))
+        return any(coefficient(f, col) for f, _, _, _ in _between(system, col - LOOP + 1, gone))
 
     def copy(self) -> Lane:
         """One that can be changed."""

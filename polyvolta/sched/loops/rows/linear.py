@@ -279,14 +279,7 @@ class System:
         low, high : constant bounds of columns that hold besides, for leaving out what follows from them.
         resolve : may add equalities that follow, and says whether it has; asked as long as it does.
         """
-        out = self.copy()
-        gone = set(gone)
-        for row in [m for m in out.mods if any(c in gone for c, _ in m[0])]:
-            out.mods.remove(row)
-            t = new_column()
-            gone.add(t)
-            out.eqs.append((plus(1, row[0], row[2], ((t, 1),)), row[1]))
-        solve(out, gone.__contains__, out.replace)
+        out, gone = self.solved(set(gone))
         while resolve is not None and not out.empty and resolve(out):
             solve(out, gone.__contains__, out.replace)
         first = True
@@ -310,6 +303,20 @@ class System:
             out = System()
             out.empty = True
         return out
+
+    def solved(self, gone: set[int]) -> tuple[System, set[int]]:
+        """The system without those of the columns `gone` that equalities and congruences have, and what else is to go.
+
+        A congruence has a column for its multiple, which is to go, too.
+        """
+        out, gone = self.copy(), set(gone)
+        for row in [m for m in out.mods if any(c in gone for c, _ in m[0])]:
+            out.mods.remove(row)
+            t = new_column()
+            gone.add(t)
+            out.eqs.append((plus(1, row[0], row[2], ((t, 1),)), row[1]))
+        solve(out, gone.__contains__, out.replace)
+        return out, gone
 
     def _effort(self, col: int) -> tuple[bool, int]:
         """Whether removing a column is inexact, and how many rows it adds."""
