@@ -183,6 +183,11 @@ TREES = {
              "[{ T[i] -> [(2*floor(i/2) - i)] }, { T[i] -> [(5i - 3*floor((5i + 2)/3) + 2)] }]" } }""",
         {0: 3, 7: 3, 100: 3},
     ),
+    "five values in a row among those of every third": (
+        """{ domain: "[N] -> { S[i] : N <= i <= N + 4; T[i] : 0 <= i <= N }", child: { schedule:
+             "[N] -> [{ S[i] -> [i]; T[i] -> [3i] }]" } }""",
+        {0: 15, 7: 21, 100: 114},
+    ),
     "a member that is a floor of a floor of what the first one leaves an iterator": (
         """{ domain: "[N] -> { T[i] : -2 <= i < N }", child: { schedule: "[N] -> [
              { T[i] -> [i + floor((2N + 2)/3) - 1] }, { T[i] -> [floor((4*floor(i/4) - N)/3)] },

@@ -38,7 +38,7 @@ PIECES = 48  # pieces of a union beyond which there is one loop
 PLACES = 2  # places around which loops are cut for their stride
 SOME = 6  # shadows of which one is looked for that has all values of the others, and pieces of the union then
 OTHERS = 2, 3  # shadows for whose tests it is worth to write a loop of another one twice: in a nest of loops, alone
-SHORT = 4  # values in a row that such a place may have
+SHORT = 8  # values in a row that such a place may have
 FEW = 1  # iterations in a row that may find nothing, in a loop that runs often
 ONCE = 8  # the same at small sizes, in one that runs once and is longer than that
 
