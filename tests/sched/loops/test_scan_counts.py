@@ -201,7 +201,7 @@ TREES = {
              { filter: "[N, M] -> { S[i] : M <= -2 or M >= 0 or N >= 7 }", child: { schedule:
              "[{ S[i] -> [(i)] }, { S[i] -> [(i mod 3)] }, { S[i] -> [(1 - i)] }]",
              options: "{ atomic[0]; separate[1] }" } } ] } }""",
-        {6: 20, 40: 88, 100: 208},
+        {6: 8, 40: 25, 100: 55},
     ),
     "alternatives of which each leaves few sizes, one by a value of the loop alone": (
         """{ domain: "[N] -> { S[i] : N <= 2i <= N + 3 }", child: { schedule:
@@ -282,7 +282,7 @@ TREES = {
         """{ domain: "[N] -> { S[i] : 0 <= i <= 9; T[i] : N mod 6 <= 2 and N - 1 <= i <= 3 }", child: { schedule:
              "[N] -> [{ S[i] -> [(i)]; T[i] -> [(2)] }, { S[i] -> [(N + 3i)]; T[i] -> [(i)] }]",
              options: "{ separate[1] }" } }""",
-        {-5: 56, 3: 43},
+        {-5: 50, 3: 37},
     ),
     "two statements in few iterations of a loop that has loops inside": (
         """{ domain: "[N] -> { S[i, j] : 1 <= i <= 4 and N >= 3 and 0 <= j <= 2; T[i] : 0 <= i <= 4;

@@ -107,12 +107,8 @@ def test_an_equality_makes_a_residue():
     domain = "[N] -> { S[i] : 0 <= i < N; T[i] : 0 <= i < N }"
     assert text(domain, band(order("S", "T"), S=["2*i + 1", "i"], T=["i", "0"])) == [
         "for (int c0 = 0; c0 < 2 * N; c0 += 1) {",
-        "  if (c0 < N) {",
-        "    if (c0 == 0)",
-        "      T(c0);",
-        "    if (c0 >= 2)",
-        "      T(c0);",
-        "  }",
+        "  if (c0 < N && (c0 == 0 || c0 >= 2))",
+        "    T(c0);",
         "  if ((c0 + 1) % 2 == 0) {",
         "    S((c0 + 1) / 2 - 1);",
         "    if (c0 == 1 && c0 < N)",

@@ -51,11 +51,29 @@ def test_neighbours_that_do_the_same_are_one_where_one_of_them_always_runs():
     )
     for some in (
         (If((FROM_3,), (CALL,), ()), If((UP_TO_3,), (CALL,), ())),  # both run where N is 3
-        (If((FROM_5,), (CALL,), ()), If((UP_TO_3,), (CALL,), ())),  # none where it is 4
         (If((FROM_3,), (CALL,), ()), If((UP_TO_2,), (other,), ())),
-        (If((FROM_3, M_FROM_1), (CALL,), ()), If((UP_TO_2, M_UP_TO_0), (CALL,), ())),
+        (If((AnyOf(((FROM_3,), (M_FROM_1,))),), (CALL,), ()), If((UP_TO_2,), (CALL,), ())),  # both where M is 1
     ):
         assert tidied(some) == some
+
+
+@pytest.mark.parametrize(
+    "some, others, cases",
+    [
+        ((FROM_5,), (UP_TO_3,), ((FROM_5,), (UP_TO_3,))),
+        ((FROM_3, M_FROM_1), (UP_TO_2, M_UP_TO_0), ((FROM_3, M_FROM_1), (UP_TO_2, M_UP_TO_0))),
+        ((FROM_3, M_FROM_1), (UP_TO_2,), ((M_FROM_1,), (UP_TO_2,))),  # of which the second one is no less
+        ((FROM_5,), (UP_TO_3, M_FROM_1), ((FROM_5,), (UP_TO_3, M_FROM_1))),
+        ((AnyOf(((FROM_5,), (FROM_3, M_FROM_1))),), (UP_TO_2,), ((FROM_5,), (FROM_3, M_FROM_1), (UP_TO_2,))),
+    ],
+)
+def test_neighbours_that_do_the_same_where_the_other_does_not_are_one_with_alternatives(some, others, cases):
+    assert tidied((If(some, (CALL,), ()), If(others, (CALL,), ()))) == (If((AnyOf(cases),), (CALL,), ()),)
+
+
+def test_alternatives_that_others_imply_are_not_tested():
+    loose, tight = AnyOf(((FROM_5,), (UP_TO_2,))), AnyOf(((FROM_5, M_FROM_1), (UP_TO_2,)))
+    assert tidied((If((loose,), (If((tight,), (CALL,), ()),), ()),)) == (If((tight,), (CALL,), ()),)
 
 
 def test_arguments_have_no_floors_that_a_remainder_decides():

@@ -54,14 +54,27 @@ def _joined(out: list[Ast], node: Ast) -> bool:
 
 
 def _either(a: If, b: If) -> tuple[Ast, ...] | None:
-    """What two neighbours do that do the same, one of them where the other does not."""
-    shared = tuple(c for c in a.conditions if c in b.conditions)
-    mine, other = ([c for c in node.conditions if c not in shared] for node in (a, b))
-    if not (len(mine) == len(other) == 1 and _excludes(mine[0], other[0]) and _covers(mine[0], other[0])):
-        return None
+    """What two neighbours do that do the same, each of them where the other does not."""
     if a.body != b.body:
         return None
-    return (If(shared, a.body, a.at),) if shared else a.body
+    shared = tuple(c for c in a.conditions if c in b.conditions)
+    mine, other = (tuple(c for c in node.conditions if c not in shared) for node in (a, b))
+    if not all(any(_excludes(c, d) for c in x for d in y) for x in _cases(mine) for y in _cases(other)):
+        return None
+    if len(mine) == 1:
+        other = tuple(c for c in other if not _covers(mine[0], c))
+    if len(other) == 1:
+        mine = tuple(c for c in mine if not _covers(other[0], c))
+    if not (mine and other):  # one holds always where the other does not
+        return (If(shared, a.body, a.at),) if shared else a.body
+    return (If((*shared, AnyOf((*_cases(mine), *_cases(other)))), a.body, a.at),)
+
+
+def _cases(conditions: tuple[Condition, ...]) -> tuple[tuple[Condition, ...], ...]:
+    """The alternatives that conditions are."""
+    if len(conditions) == 1 and isinstance(conditions[0], AnyOf):
+        return conditions[0].alternatives
+    return (conditions,)
 
 
 def _inside(node: Ast) -> Ast:
@@ -128,7 +141,8 @@ def _needed(conditions: tuple[Condition, ...]) -> tuple[Condition, ...]:
     conditions = tuple(d for c in conditions for d in _where(c, plain))
     out = list(conditions)
     for c in conditions:
-        if not isinstance(c, AnyOf) and c[0] == "ge" and any(_implies(o, c) for o in out if o is not c):
+        seldom = not isinstance(c, AnyOf) and c[0] == "eq"  # tested first, for it says the most
+        if not seldom and any(_implies(o, c) for o in out if o is not c):
             out.remove(c)
     return tuple(out)
 
@@ -141,13 +155,21 @@ def _weaker(some: Sequence[Condition], others: Sequence[Condition]) -> tuple[Con
 
 
 def _implies(a: Condition, b: Condition) -> bool:
-    """Whether one condition plainly implies another one: it is the same but for a number."""
+    """Whether one condition plainly implies another one: it is the same but for a number, or each of its cases is."""
     if a == b:
         return True
-    if isinstance(a, AnyOf) or isinstance(b, AnyOf) or b[0] != "ge":
+    if isinstance(b, AnyOf):
+        cases = a.alternatives if isinstance(a, AnyOf) else ((a,),)
+        return all(any(_ensures(case, other) for other in b.alternatives) for case in cases)
+    if isinstance(a, AnyOf) or b[0] != "ge":
         return False
     gaps = [b[1] - a[1]] + ([b[1] + a[1]] if a[0] == "eq" else [])
     return any(gap.is_constant and gap.const >= 0 for gap in gaps)
+
+
+def _ensures(some: Sequence[Condition], others: Sequence[Condition]) -> bool:
+    """Whether all of some conditions together plainly imply all others."""
+    return all(any(_implies(c, d) for c in some) for d in others)
 
 
 def _depth(node: If) -> int:
