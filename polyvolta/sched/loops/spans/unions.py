@@ -30,7 +30,7 @@ from polyvolta.sched.loops.rows.groups import in_order
 from polyvolta.sched.loops.rows.known import ALMOST, Known, always, difference
 from polyvolta.sched.loops.rows.lanes import Group, Lane, classes
 from polyvolta.sched.loops.rows.linear import LOOP, Key, System, coefficient, negated, plus, without
-from polyvolta.sched.loops.rows.order import First
+from polyvolta.sched.loops.rows.order import First, ends
 from polyvolta.sched.loops.rows.strides import common_stride, grid
 
 MANY = 32  # shadows of which no union is made
@@ -72,7 +72,7 @@ def parted(
     elif cells is None:
         cells = _by_sizes(known, group.lanes, k, col) if outermost else None
         if cells is None and (outermost or innermost):
-            cells = _alone(known, shadows, col, OTHERS[innermost and outermost])
+            cells = _alone(known, shadows, col, OTHERS[innermost and outermost], innermost)
     items: list[list[Lane]] = []
     for cell in cells or ():
         terse = _terse(known, cell, col)
@@ -169,13 +169,16 @@ def _of_one(known: Known, shadows: Sequence[System], col: int, once: bool, inner
     return cells if cells is not None and len(cells) <= best[2] else None
 
 
-def _alone(known: Known, shadows: Sequence[System], col: int, least: int) -> list[System] | None:
+def _alone(known: Known, shadows: Sequence[System], col: int, least: int, innermost: bool) -> list[System] | None:
     """The values around all but one of some shadows, and the many that this one has alone; None where none has.
 
-    None of fewer than `least` others, whose tests are not worth a loop.
+    None of fewer than `least` others, whose tests are not worth a loop, unless these have loops inside, and several
+    values between numbers.
     """
-    for s in shadows if least < len(shadows) <= SOME else ():
+    for s in shadows if len(shadows) <= SOME else ():
         others = [o for o in shadows if o is not s]
+        if len(others) < least and (innermost or not all(_several_numbers(o, col) for o in others)):
+            continue
         around = others[0]
         for o in others[1:]:
             around = _hull(known, around, o)
@@ -183,6 +186,12 @@ def _alone(known: Known, shadows: Sequence[System], col: int, least: int) -> lis
         if 0 < len(rest) <= 2 and not all(_width(known, left, col, ONCE) for left in rest):
             return [around, *rest]
     return None
+
+
+def _several_numbers(s: System, col: int) -> bool:
+    """Whether a system says of a column two different numbers between which it is."""
+    low, high = ends(s, col)
+    return low is not None and high is not None and low < high
 
 
 def _at_end(known: Known, shadows: Sequence[System], col: int, once: bool) -> list[System] | None:
