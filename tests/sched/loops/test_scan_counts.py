@@ -189,8 +189,9 @@ TREES = {
         {0: 15, 7: 21, 100: 114},
     ),
     "a long loop of one statement beside a nest between numbers": (
-        """{ domain: "[N] -> { S[i] : 1 <= 2i <= N + 1; T[i, j] : 1 <= i <= 3 and i <= 2j <= i + 6 }", child: { schedule:
-             "[{ S[i] -> [i]; T[i, j] -> [4j] }]", child: { schedule: "[{ S[i] -> [0]; T[i, j] -> [i] }]" } } }""",
+        """{ domain: "[N] -> { S[i] : 1 <= 2i <= N + 1; T[i, j] : 1 <= i <= 3 and i <= 2j <= i + 6 }",
+             child: { schedule: "[{ S[i] -> [i]; T[i, j] -> [4j] }]",
+             child: { schedule: "[{ S[i] -> [0]; T[i, j] -> [i] }]" } } }""",
         {9: 59, 100: 93, 1000: 543},
     ),
     "a member that is a floor of a floor of what the first one leaves an iterator": (
