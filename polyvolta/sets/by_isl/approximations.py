@@ -109,16 +109,24 @@ def bounded(name: str) -> Callable[[Any, Any], Any]:
 
     def method(self: Any, limits: Any) -> Any:  # noqa: ANN401
         out = self.space.out
-        limits = list(limits) if isinstance(limits, Iterable) else [limits]
-        if len(limits) != len(out.dims):
-            raise SpaceMismatch(f"{len(limits)} bounds are given of {len(out.dims)} dimensions", where=str(self))
-        found = self
-        for dim, limit in zip(out.dims, limits, strict=True):
+        given = list(limits) if isinstance(limits, Iterable) else [limits]
+        if len(given) != len(out.dims):
+            raise SpaceMismatch(f"{len(given)} bounds are given of {len(out.dims)} dimensions", where=str(self))
+        found = _where_defined(self, limits) if not out.dims else self
+        for dim, limit in zip(out.dims, given, strict=True):
             found = _beyond(found, name, dim, limit) if hasattr(limit, "cells") else getattr(found, name)(dim, limit)
         return found
 
     method.__doc__ = f"`{name}` of each dimension of a set, or each output of a relation, by a number or a function."
     return method
+
+
+def _where_defined(self: Any, limits: Any) -> Any:  # noqa: ANN401
+    """The points, or pairs, where a function without outputs has its value; everything beside numbers."""
+    if not hasattr(limits, "domain"):
+        return self
+    there = limits.domain()
+    return self.intersect_params(there.params()) if self.space.inp is None else self.intersect_domain(there)
 
 
 def _beyond(self: Any, name: str, dim: str, limit: Any) -> Any:  # noqa: ANN401

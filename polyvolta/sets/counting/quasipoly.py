@@ -374,7 +374,9 @@ class PwQPolynomial(metaclass=Named):
     def __str__(self) -> str:
         head = f"[{', '.join(self.param_names)}] -> " if self.param_names else ""
         texts = [_piece_text(s, c, q) for s, q in self.pieces for c in s.parts[0][1]]
-        return f"{head}{{ {'; '.join(texts)} }}" if texts else f"{head}{{ 0 }}"
+        tup = self.home.out if self.home is not None else None  # a zero says of what it is, as isl's
+        zero = f"{tup} -> 0" if tup is not None and (tup.dims or tup.name is not None or tup.inner is not None) else "0"
+        return f"{head}{{ {'; '.join(texts) or zero} }}"
 
     def __repr__(self) -> str:
         return f"PwQPolynomial({str(self)!r})"

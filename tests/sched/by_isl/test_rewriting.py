@@ -45,6 +45,8 @@ def test_parts_and_other_parts():
     ("[n] -> { [(floor(n/32))] }", "n / 32"), ("[n] -> { [(n mod 4)] }", "n % 4"), ("[n] -> { [(n)] : n >= 5 }", "n"),
     ("[n, m] -> { [(floor(m/4))] }", "floord(m, 4)"), ("[n, m] -> { [(-m - 1)] }", "-m - 1"),
     ("[n, m] -> { [(m mod 4)] }", "m - 4 * floord(m, 4)"), ("[n, m] -> { [(-m)] }", "-m"),
+    ("[n] -> { [n/2] }", "n / 2"), ("[n] -> { [n/2 + 1/3] }", "(3 * n + 2) / 6"),
+    ("[n] -> { [(n)/2] : n >= 99; [(2n)/2] : n < 99 }", "n >= 99 ? n / 2 : n"),
 ])  # fmt: skip
 def test_functions_of_parameters(text, wanted):
     assert KNOWN.expr_from_pw_aff(isl.PwAff(text)).to_C_str() == wanted

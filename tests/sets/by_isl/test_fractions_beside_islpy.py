@@ -161,7 +161,9 @@ def test_names_of_a_tuple_of_members():
     assert str(f.set_tuple_name(kind.out, "B")) == "{ S[i] -> B[(i)/2, ((i) : i >= 1)] }"
     assert str(f.reset_range_tuple_id()) == "{ S[i] -> [(i)/2, ((i) : i >= 1)] }"
     with pytest.raises(ours.UnknownName, match="outputs of a function stay"):
-        f.drop_dims(kind.out, 0, 1)
+        f.insert_dims(kind.out, 0, 1)
+    assert str(f.drop_dims(kind.out, 1, 1)) == "{ S[i] -> [(i)/2] }"
+    assert f.drop_dims(kind.out, 0, 1).is_equal(ours.MultiPwAff("{ S[i] -> [(i)] : i > 0 }"))
 
 
 def test_what_a_function_of_fractions_is_not_given():

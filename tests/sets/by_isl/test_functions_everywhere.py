@@ -65,6 +65,7 @@ def test_sets_and_functions_of_functions(text):
     calls += [lambda m, f: f.range_product(m.MultiUnionPwAff(FUNCTIONS[1])).factor_range()]
     inner = "[K] -> { S[i] -> A[i, K] : K > 0; T[i] -> B[] }"
     calls += [lambda m, f: f.pullback_union_pw_multi_aff(m.UnionPwMultiAff(inner))]
+    calls += [lambda m, f, s=s: f.gist(m.UnionSet(s)) for s in SETS[:2]]
     for k, call in enumerate(calls):
         a, b = answers(text, call)
         assert a is not None and b is not None and (same(a, b) or (k == 5 and a.is_params())), (k, str(a), str(b))

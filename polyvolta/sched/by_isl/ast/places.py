@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from math import gcd
 
 from polyvolta.sched.by_isl.ast.expressions import AstExpr
 from polyvolta.sched.by_isl.ast.reading import Spelled, read
@@ -25,6 +26,7 @@ from polyvolta.sched.tree import Band, Domain, Extension, Schedule
 from polyvolta.sched.wrapped import plain_tuple
 from polyvolta.sets import Aff, Map, MultiPwAff, PwAff, Set, Space, Tuple, var
 from polyvolta.sets.by_isl.constraints import get_constraints
+from polyvolta.sets.functions.rational import RationalPwAff
 from polyvolta.sets.values.aff import Floor
 
 
@@ -269,6 +271,7 @@ class Rewriting:
         BadArgument : its inputs are not the loop variables of the place; it has no value here.
         """
         table = self._table(f.space.inp.dims if f.space.inp is not None else (), f.space)
+        over, f = (f.den, f.num) if isinstance(f, RationalPwAff) else (1, f)
         pieces: list[Piece] = [(w, e if isinstance(e, tuple) else (e,)) for w, e in f.pieces]
         if len(pieces) > 1:
             known = self._known(pieces[0][0])
@@ -278,7 +281,7 @@ class Rewriting:
             return [AstExpr(0)] * len(f.space.out.dims)  # what stands here never runs
         if not pieces:
             raise BadArgument("the function has no value here", where=str(f))
-        return [self._value(pieces, k, table) for k in range(len(pieces[0][1]))]
+        return [self._value(pieces, k, table, over) for k in range(len(pieces[0][1]))]
 
     def holds(self, some: Set) -> AstExpr:
         """Whether the loop variables, or the parameters, are in a set."""
@@ -304,15 +307,22 @@ class Rewriting:
         here = self.place.schedule().range()
         return here if self.context is None else here.intersect_params(self.context)
 
-    def _value(self, pieces: Sequence[Piece], k: int, table: dict[str, Aff]) -> AstExpr:
-        """One output: the last case is what holds where no other does."""
-        texts = [self._read(e[k].subs(table) if table else e[k]) for _, e in pieces]
+    def _value(self, pieces: Sequence[Piece], k: int, table: dict[str, Aff], over: int = 1) -> AstExpr:
+        """One output over a number: the last case is what holds where no other does."""
+        texts = [self._quotient(e[k].subs(table) if table else e[k], over) for _, e in pieces]
         if all(e == texts[0] for e in texts):
             return texts[0]
         found = texts[-1]
         for (where, _), e in zip(pieces[-2::-1], texts[-2::-1], strict=True):
             found = self._condition(_alternatives(where, table)).of(ast_expr_op_type.select, e, found)
         return found
+
+    def _quotient(self, e: Aff, over: int) -> AstExpr:
+        """An expression over a number, in lowest terms; as in isl it is exact only where the number divides it."""
+        factor = gcd(over, e.const, *[c for _, c in e.terms])
+        if factor > 1:
+            e, over = Aff(tuple((a, c // factor) for a, c in e.terms), e.const // factor), over // factor
+        return self._read(e) if over == 1 else self._read(e).of(ast_expr_op_type.div, AstExpr(over))
 
     def _read(self, e: Aff) -> AstExpr:
         with self.spell.assuming(self.facts):

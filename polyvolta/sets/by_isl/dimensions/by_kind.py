@@ -156,14 +156,19 @@ def _of_domain(kind: Any) -> Any:  # noqa: ANN401
 
 
 def by_graph(name: str) -> Callable[..., Any]:
-    """A method of functions that changes parameters or inputs as one of relations does."""
+    """A method of functions that changes parameters, inputs or what outputs there are as one of relations does.
+
+    Of outputs alone some can go, or have another name: what isl refuses of them, as a new one, is refused here.
+    """
 
     def method(self: Any, kind: Any, *args: Any) -> Any:  # noqa: ANN401
-        if getattr(kind, "name", None) not in ("param", "in_"):
+        several, kind_name = hasattr(self, "product"), getattr(kind, "name", None)
+        out = kind_name == "out" and several and name in ("remove_dims", "set_dim_name")
+        if kind_name not in ("param", "in_") and not out:
             raise UnknownName("outputs of a function stay what they are", where=str(self),
                               hint="dim_type.param, dim_type.in_")  # fmt: skip
         found = getattr(self.as_map(), name)(kind, *args).as_pw_multi_aff()
-        return found if hasattr(self, "product") else found[0]
+        return found if several else found[0]
 
     method.__doc__ = f"The function with other parameters or inputs; see `Map.{name}`."
     return method

@@ -134,6 +134,12 @@ class MultiUnionPwAff(UnionMap, metaclass=FunctionsType):
             return self.intersect_params(points)
         return UnionMap.intersect_domain(on_points(self, points), points)  # type: ignore[return-value]
 
+    def gist(self, context: Any) -> UnionMap:  # noqa: ANN401
+        """A simpler function that is this one at the points of a set; one without functions knows parameters alone."""
+        if is_everywhere(self) and isinstance(context, Set):
+            return self.gist_params(context.params())
+        return UnionMap.gist(self, context)  # type: ignore[return-value]
+
     def _with_fractions(self, other: Any) -> UnionFractions:  # noqa: ANN401
         """The function at the points of another one, as one that may have fractions."""
         points = UnionFractions(functions_of(other), type(self)).domain()

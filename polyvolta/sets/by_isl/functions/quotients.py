@@ -211,6 +211,9 @@ def members_changed(name: str) -> Callable[..., Any]:
             raise SpaceMismatch(f"{name} takes names and spaces, not a function", where=str(wrong[0]))
         zeros = zeros_of(self)
         like = getattr(zeros, name)(*args)
+        if like.space.n_out < zeros.space.n_out:  # members are dropped, from one on
+            _, first, n = args
+            return MultiFunction.of(like.space, [*self.members[:first], *self.members[first + n :]])
         same_inputs = like.space.source == zeros.space.source and like.param_names == zeros.param_names
         own = name.replace("tuple_name", "tuple_id")
         found = self.members if same_inputs else [getattr(f, own)(*args) for f in self.members]
