@@ -302,8 +302,13 @@ class Scanner(Writer):
     def lane(
         self, piece: Piece, state: State, members: Sequence[Member], columns: Sequence[int], loops: Sequence[int]
     ) -> Lane:
-        """A piece with the members of a band equated to their columns, and its shadows."""
+        """A piece with the members of a band equated to their columns, and its shadows.
+
+        What is outside has given some values already: of k mod 4 for -1 <= k <= 2 comes k. They are put in first, or a
+        member would take k's place, and it was that member whose values have a stride and bounds.
+        """
         piece = piece.copy()
+        piece.pin(state.outer)
         for m, col in zip(members, columns, strict=True):
             if col:
                 piece.equate(col, m.of(piece.statement))

@@ -343,6 +343,22 @@ TREES = {
              child: { schedule: "[{ S[i] -> [(2i)]; T[i] -> [(floor(i/2))] }]" } }""",
         {2: 37, 3: 8, 40: 45},
     ),
+    "a few values in a loop inside, which a long one with a stride has, too": (
+        """{ domain: "[N] -> { S[i] : -N <= i <= N; T[i] : -1 <= i <= 3 }", child: { schedule:
+             "[{ S[i] -> [(i mod 2)]; T[i] -> [(i mod 3)] }, { S[i] -> [(i)]; T[i] -> [(i)] }]" } }""",
+        {9: 93, 40: 155, 100: 275},
+    ),
+    "an iterator that a band outside gave a value, in remainders of it": (
+        """{ domain: "{ T[i, j, k] : 0 <= i <= 2 and 0 <= j <= 1 and -1 <= k <= 2 and k + 3j >= 3i - 4 }",
+             child: { schedule: "[{ T[i, j, k] -> [(k mod 4)] }, { T[i, j, k] -> [(j - 2i)] }]", child: { schedule:
+             "[{ T[i, j, k] -> [((1 - k) mod 3)] }, { T[i, j, k] -> [(k)] }, { T[i, j, k] -> [(i)] }]" } } }""",
+        {0: 57},
+    ),
+    "a loop that others need at a remainder of a size, and one value": (
+        """{ domain: "[N] -> { S[i] : N mod 2 = 0 and 0 <= i <= N; T[] }",
+             child: { schedule: "[{ S[i] -> [(i)]; T[] -> [(4)] }]" } }""",
+        {9: 2, 40: 126, 101: 2},
+    ),
 }
 
 

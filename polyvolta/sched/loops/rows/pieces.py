@@ -278,8 +278,7 @@ class Piece:
             rest = key[:-1]
             high = self.system.ineqs.get(negated(key)) if v < -1 and col >= LOCAL and outer(rest) else None
             if high is not None and const + high < -v:
-                whole, shift = self.columns.quotient(-v, rest, const)
-                yield plus(1, ((col, 1),), -1, whole), -shift
+                yield total([(1, (((col, 1),), 0, 1)), (-1, self.outer_floor(-v, rest, const))])[:2]
 
     def at_values(self, names: Collection[str], most: int) -> list[Piece]:
         """The piece at each value of the local column that has the fewest, between numbers; none where none has.

@@ -1,13 +1,14 @@
 """Cases of what is outside, by which a loop is shorter.
 
     S[i] -> [2i] for odd N, T[i] -> [3i]           if (N % 2 == 1) a loop of step 1 with tests; else one of step 3
+    S[i] -> [i] for odd N, T[] -> [5]              if (N % 2 == 1) a loop of both; else T
     S[i] -> [i/8, i] for 0 <= i < 4, T[] -> [0, N],    if (N < 0) T, then the values of S; if (N >= 4) T after them;
     where the second member is atomic              else one loop with both: none that runs from 4 to N
 
 A loop is as long and as fine as all that share it need, at each place outside. Where a remainder keeps some of them
-out, the others may have a stride that these lack. And an atomic loop is one for each loop outside that is not: that may
-be several, by which of the statements end before others begin. The cases are disjoint, and together they are
-everything, so that what runs and in which order is the same.
+out, the others may have a stride that these lack, or one value, which needs no loop. And an atomic loop is one for each
+loop outside that is not: that may be several, by which of the statements end before others begin. The cases are
+disjoint, and together they are everything, so that what runs and in which order is the same.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import permutations
 
 from polyvolta.sched.loops.conditions import beyond
+from polyvolta.sched.loops.rows.columns import Row
 from polyvolta.sched.loops.rows.groups import cells, groups
 from polyvolta.sched.loops.rows.known import Known, difference
 from polyvolta.sched.loops.rows.lanes import Group, Lane
@@ -25,34 +27,48 @@ from polyvolta.sched.loops.rows.strides import common_stride, grid
 from polyvolta.sched.loops.spans.unions import dense, short
 
 CASES = 6  # cases beyond which there is one loop
+BESIDE = 1000  # columns of a system of which the integers are looked at
 
 
 def by_strides(known: Known, group: Group, k: int, col: int, outer: Callable[[Key], bool]) -> list[System]:
     """A remainder of what is outside at which some lanes run, and all others, if other lanes have a stride that these
-    lack.
+    lack, or one value.
 
-    Empty where none have, or where what they have is short.
+    Empty where none have, or where what they have a stride in is short.
 
     Parameters
     ----------
     outer : whether a row speaks of nothing but what is outside of loop k.
     """
     grids = [grid(known, lane.shadows[k], col) for lane in group.lanes]
+    if _one(grids):
+        return []
     step = common_stride(known, grids)[0]
     rows = dict.fromkeys(row for lane in group.lanes for row in lane.shadows[k].mods)
     for key, const, d in rows:
         if not outer(key) or known.implies_mod(key, const, d):
             continue
         rest = [at for at, lane in enumerate(group.lanes) if (key, const, d) not in lane.shadows[k].mods]
-        wider = common_stride(known, [grids[at] for at in rest])[0] if rest else step
-        if wider > step and not short(known, [group.lanes[at].shadows[k] for at in rest], col):
+        if not rest:
+            continue
+        some = [grids[at] for at in rest]
+        wider = common_stride(known, some)[0] > step
+        if _one(some) or (wider and not short(known, [group.lanes[at].shadows[k] for at in rest], col)):
             there, other = System(), System()
             there.mod(key, const, d)
+            beside, others = known.given(there), [lane for at, lane in enumerate(group.lanes) if at not in rest]
+            if all(beside.excludes_exactly(lane.shadows[k], BESIDE) for lane in others):  # both cases were the same
+                continue
             if d == 2:
                 other.mod(key, const + 1, d)
                 return [there, other]
             return [there, *difference(known, System(), list(known.columns.without_mods(there).every_ge()))]
     return []
+
+
+def _one(grids: Sequence[tuple[int, Row]]) -> bool:
+    """Whether all of some strides are one value, the same."""
+    return all(step == 0 and residue == grids[0][1] for step, residue in grids)
 
 
 def by_turns(known: Known, group: Group, k: int, j: int, columns: Sequence[int], first: First) -> list[System]:

@@ -66,8 +66,8 @@ def parted(
     cells = cells or _of_one(known, shadows, col, once, innermost)
     if cells is None and not _dense(known, shadows, col, once):
         joined = _joined(known, shadows, col, once)
-        if outermost:  # what many share with few is in the loop of few: there are tests in it
-            joined.sort(key=lambda s: _valued(s, col) or not _width(known, s, col, ONCE))
+        # what many share with few is in the loop of few: there are tests in it, and no stride
+        joined.sort(key=lambda s: _valued(s, col) or not _width(known, s, col, ONCE))
         cells = _disjoint(known, joined)
     elif cells is None:
         cells = _by_sizes(known, group.lanes, k, col) if outermost else None
