@@ -18,7 +18,7 @@ The cases are those of S. Verdoolaege, "Integer set coalescing" (IMPACT 2015); h
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cached_property, lru_cache
 from itertools import chain
 from typing import TYPE_CHECKING, TypeVar
@@ -71,11 +71,12 @@ def coalesce(self: R) -> R:
     >>> print(Set("{ [i, j] : 0 <= j <= i <= 9; [i, j] : 0 <= i < j <= 9 }").coalesce())
     { [i, j] : 0 <= i <= 9 and 0 <= j <= 9 }
     """
-    parts = []
-    for space, cs in self.parts:
-        pieces = [_with_strides(p) for c in cs for p in _spelt_out(c)]
-        parts.append((space, coalesce_conjuncts(tuple(pieces))))
-    return self._of(self.param_names, parts)
+    return self._of(self.param_names, [(space, coalesced(cs)) for space, cs in self.parts])
+
+
+def coalesced(pieces: Iterable[Conjunct]) -> tuple[Conjunct, ...]:
+    """`coalesce` of pieces over the same dimensions."""
+    return coalesce_conjuncts(tuple([_with_strides(p) for c in pieces for p in _spelt_out(c)]))
 
 
 def _spelt_out(c: Conjunct) -> tuple[Conjunct, ...]:
