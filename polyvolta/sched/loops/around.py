@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence as List
 from dataclasses import dataclass, field
+from math import inf
 
 from polyvolta.sched.loops.ast import Condition
 from polyvolta.sched.loops.conditions import (
@@ -26,7 +27,7 @@ from polyvolta.sched.loops.hoisting.needs import seldom, whole
 from polyvolta.sched.loops.rows.bounds import Bounds, bounds, longest, single
 from polyvolta.sched.loops.rows.known import Known
 from polyvolta.sched.loops.rows.lanes import Group, Lane, classes
-from polyvolta.sched.loops.rows.linear import FLOOR, LOOP, Key, System, negated
+from polyvolta.sched.loops.rows.linear import FLOOR, LOOP, Key, System, coefficient, negated
 from polyvolta.sched.loops.rows.pieces import Value
 from polyvolta.sched.loops.spans.ends import CASES, FEW
 from polyvolta.sched.loops.state import State
@@ -288,7 +289,8 @@ class Around:
         They are if the loop runs but a few times under them, and there is no limit without; if it is an outermost one
         that always runs a number of times, often for nothing. And where what is inside is written out: no loop would
         ensure them, and each iteration had to test them. Or if they speak of loops outside, which others share, and
-        there is no limit without. `value` is the one of the loop, if it has at most one.
+        there is no limit without: to this loop, or to how often one outside comes by for nothing. `value` is the one of
+        the loop, if it has at most one.
         """
         rows, col = System(), self.columns[k]
         runs = value is None and (state.shared or fixed(b, state))
@@ -301,7 +303,7 @@ class Around:
             aside.ineqs = self.around_one(k, lanes, shadows[0], state.known).ineqs
             rows = self.unensured(k, beyond(state.known, aside), state, b)
         late = {r: c for r, c in rows.ineqs.items() if shared and any(LOOP <= c < FLOOR for c, _ in r)}
-        late = {r: c for r, c in late.items() if longest(without_it(state.known, r, c), b, col) is None}
+        late = {r: c for r, c in late.items() if endless(state, r, c) or longest(without_it(state.known, r, c), b, col) is None}
         if late and not (written or always):
             rows.ineqs = late
             return rows, bounds(state.known.given(rows), shadows, col)
@@ -316,7 +318,7 @@ class Around:
         col = self.columns[k]
         if shadow is lanes[0].shadows[k]:
             return lanes[0].around(k, col, known)
-        return shadow.without((col,), known.low, known.high)
+        return implied(known, [lane.around(k, col, known) for lane in lanes])
 
 
 def without_it(known: Known, key: Key, const: int) -> Known:
@@ -324,6 +326,18 @@ def without_it(known: Known, key: Key, const: int) -> Known:
     opposite = System()
     opposite.ge(negated(key), -const - 1)
     return known.given(opposite)
+
+
+def endless(state: State, key: Key, const: int) -> bool:
+    """Whether the innermost loop outside that a row `>= 0` speaks of may run any number of times where it does not hold."""
+    col = max(c for c, _ in key if c < FLOOR)
+    there = without_it(state.known, key, const)
+    for case in next((cases for cases in state.either if any(col in s.columns() for s in cases)), (System(),)):
+        known = there.given(case)
+        spans = [known.greatest((), row) for row in known.ineqs if coefficient(row, col) > 0]
+        if all(span == inf for span in spans):
+            return True
+    return False
 
 
 def of_remainders(known: Known, key: Key) -> bool:
