@@ -302,8 +302,11 @@ class Around:
             aside = System()
             aside.ineqs = self.around_one(k, lanes, shadows[0], state.known).ineqs
             rows = self.unensured(k, beyond(state.known, aside), state, b)
-        late = {r: c for r, c in rows.ineqs.items() if shared and any(LOOP <= c < FLOOR for c, _ in r)}
-        late = {r: c for r, c in late.items() if endless(state, r, c) or longest(without_it(state.known, r, c), b, col) is None}
+        late: dict[Key, int] = {}
+        for key, const in rows.ineqs.items() if shared else ():
+            if any(LOOP <= c < FLOOR for c, _ in key):
+                if idles(state, key, const) or longest(without_it(state.known, key, const), b, col) is None:
+                    late[key] = const
         if late and not (written or always):
             rows.ineqs = late
             return rows, bounds(state.known.given(rows), shadows, col)
@@ -328,14 +331,13 @@ def without_it(known: Known, key: Key, const: int) -> Known:
     return known.given(opposite)
 
 
-def endless(state: State, key: Key, const: int) -> bool:
-    """Whether the innermost loop outside that a row `>= 0` speaks of may run any number of times where it does not hold."""
+def idles(state: State, key: Key, const: int) -> bool:
+    """Whether a loop outside, the innermost in a row `>= 0`, may run any number of times where that does not hold."""
     col = max(c for c, _ in key if c < FLOOR)
     there = without_it(state.known, key, const)
     for case in next((cases for cases in state.either if any(col in s.columns() for s in cases)), (System(),)):
         known = there.given(case)
-        spans = [known.greatest((), row) for row in known.ineqs if coefficient(row, col) > 0]
-        if all(span == inf for span in spans):
+        if all(known.greatest((), low) == inf for low in known.ineqs if coefficient(low, col) > 0):
             return True
     return False
 
