@@ -82,7 +82,7 @@ class Compared:
 def in_turn(known: Known, each: Sequence[Sequence[Lane]], columns: Sequence[int]) -> list[bool]:
     """For several lists of lanes, whether all lanes of one, where they are more, take turns with all others.
 
-    Two take turns if one ends before the other begins, or both are at one place.
+    Two take turns if one ends before the other begins, or both are at one place, whatever is outside.
     """
     compared = Compared(known, 0, columns, None)
     loops = [k for k, col in enumerate(columns) if col]
@@ -91,6 +91,8 @@ def in_turn(known: Known, each: Sequence[Sequence[Lane]], columns: Sequence[int]
         return a is b or compared.precedes(a, b) or compared.precedes(b, a) or None is not place(a) == place(b)
 
     def place(lane: Lane) -> list[int | None] | None:
+        if not all(lane.shadows[k].columns() <= {*columns} for k in loops):
+            return None
         found = [ends(lane.shadows[k], columns[k]) for k in loops]
         return [low for low, _ in found] if all(low == high is not None for low, high in found) else None
 
