@@ -298,7 +298,8 @@ class Scanner(Writer):
             return in_turn(state.known, each, loops)
 
         kinds = [{m.loop_type, m.isolated_type} for m, col in zip(members, loops, strict=True) if col]
-        taken = cut(False) if self.parted and not any("atomic" in some for some in kinds) else [False] * len(whole)
+        apart = self.parted and kinds and not any("atomic" in some for some in kinds)
+        taken = cut(False) if apart else [False] * len(whole)
         if self.parted and len(whole) > 1 and any("atomic" not in some for some in kinds):
             numbers = not any(state.outer(((c, 1),)) for lane in whole for c in lane.piece.system.columns())
             if numbers and not all(turn or lane.exact or lane.empty for lane, turn in zip(whole, taken, strict=True)):
