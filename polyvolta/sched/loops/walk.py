@@ -283,8 +283,8 @@ class Scanner(Writer):
         """The pieces with the members of a band equated to their columns, and their shadows.
 
         What is not exact is in parts at single values, unless a loop is atomic: in it the parts would meet again, and
-        be told apart by tests at every value. Of several pieces all are, which are told apart by tests anyway, where
-        all take turns then: where they are of numbers alone, for what they say of what is outside each part would test.
+        be told apart by tests at every value. Several pieces are told apart anyway: all are in parts where these take
+        turns, if most of them are of what is not exact, and nothing but numbers says where: each would test sizes, too.
         """
         equated = lambda p: self.lane(p, state, members, columns, loops)  # noqa: E731
         whole = [equated(piece) for piece in state.pieces]
@@ -304,7 +304,9 @@ class Scanner(Writer):
             numbers = not any(state.outer(((c, 1),)) for lane in whole for c in lane.piece.system.columns())
             if numbers and not all(turn or lane.exact or lane.empty for lane, turn in zip(whole, taken, strict=True)):
                 every = cut(True)
-                taken = every if all(turn == (len(some) > 1) for some, turn in zip(each, every, strict=True)) else taken
+                turns = all(turn == (len(some) > 1) for some, turn in zip(each, every, strict=True))
+                most = sum(-len(some) if lane.exact else len(some) for lane, some in zip(whole, each, strict=True))
+                taken = every if turns and most >= 0 else taken
         out = [one for lane, some, turn in zip(whole, each, taken, strict=True) for one in (some if turn else [lane])]
         first = loops[0] if loops else 0
         return [one for one in out if not (one.empty or state.nowhere(one, first))]
