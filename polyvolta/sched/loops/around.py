@@ -34,6 +34,7 @@ from polyvolta.sched.loops.state import State
 from polyvolta.sched.loops.writer import Writer
 from polyvolta.sched.tree import Leaf, LoopType, Member, Node
 
+BRIEF = 1  # steps of a loop that tests hardly more than is tested before it
 BESIDE = 1000  # columns of a system of which the integers are looked at
 
 
@@ -303,9 +304,11 @@ class Around:
             aside.ineqs = self.around_one(k, lanes, shadows[0], state.known).ineqs
             rows = self.unensured(k, beyond(state.known, aside), state, b)
         late: dict[Key, int] = {}
+        span = longest(state.known, b, col) if shared and rows.ineqs else None
+        several = span is None or span[1] > BRIEF
         for key, const in rows.ineqs.items() if shared else ():
             if any(LOOP <= c < FLOOR for c, _ in key):
-                if idles(state, key, const) or longest(without_it(state.known, key, const), b, col) is None:
+                if (several and idles(state, key, const)) or longest(without_it(state.known, key, const), b, col) is None:
                     late[key] = const
         if late and not (written or always):
             rows.ineqs = late
