@@ -308,7 +308,8 @@ class Around:
         several = span is None or span[1] > BRIEF
         for key, const in rows.ineqs.items() if shared else ():
             if any(LOOP <= c < FLOOR for c, _ in key):
-                if (several and idles(state, key, const)) or longest(without_it(state.known, key, const), b, col) is None:
+                elsewhere = without_it(state.known, key, const)
+                if (several and idles(state, elsewhere, key)) or longest(elsewhere, b, col) is None:
                     late[key] = const
         if late and not (written or always):
             rows.ineqs = late
@@ -334,13 +335,12 @@ def without_it(known: Known, key: Key, const: int) -> Known:
     return known.given(opposite)
 
 
-def idles(state: State, key: Key, const: int) -> bool:
-    """Whether a loop outside, the innermost in a row `>= 0`, may run any number of times where that does not hold."""
+def idles(state: State, known: Known, key: Key) -> bool:
+    """Whether a loop outside, the innermost in a row, may run any number of times by what is known where it fails."""
     col = max(c for c, _ in key if c < FLOOR)
-    there = without_it(state.known, key, const)
     for case in next((cases for cases in state.either if any(col in s.columns() for s in cases)), (System(),)):
-        known = there.given(case)
-        if all(known.greatest((), low) == inf for low in known.ineqs if coefficient(low, col) > 0):
+        there = known.given(case)
+        if all(there.greatest((), low) == inf for low in there.ineqs if coefficient(low, col) > 0):
             return True
     return False
 
