@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence as List
 from dataclasses import dataclass, field
+from math import inf
 
 from polyvolta.sched.loops.ast import Condition
 from polyvolta.sched.loops.conditions import (
@@ -26,13 +27,14 @@ from polyvolta.sched.loops.hoisting.needs import seldom, whole
 from polyvolta.sched.loops.rows.bounds import Bounds, bounds, longest, single
 from polyvolta.sched.loops.rows.known import Known
 from polyvolta.sched.loops.rows.lanes import Group, Lane, classes
-from polyvolta.sched.loops.rows.linear import FLOOR, LOOP, Key, System, negated
+from polyvolta.sched.loops.rows.linear import FLOOR, LOOP, Key, System, coefficient, negated
 from polyvolta.sched.loops.rows.pieces import Value
 from polyvolta.sched.loops.spans.ends import CASES, FEW
 from polyvolta.sched.loops.state import State
 from polyvolta.sched.loops.writer import Writer
 from polyvolta.sched.tree import Leaf, LoopType, Member, Node
 
+BRIEF = 1  # steps of a loop that tests hardly more than is tested before it
 BESIDE = 1000  # columns of a system of which the integers are looked at
 
 
@@ -288,7 +290,8 @@ class Around:
         They are if the loop runs but a few times under them, and there is no limit without; if it is an outermost one
         that always runs a number of times, often for nothing. And where what is inside is written out: no loop would
         ensure them, and each iteration had to test them. Or if they speak of loops outside, which others share, and
-        there is no limit without. `value` is the one of the loop, if it has at most one.
+        there is no limit without: to this loop, or to how often one outside comes by for nothing. `value` is the one of
+        the loop, if it has at most one.
         """
         rows, col = System(), self.columns[k]
         runs = value is None and (state.shared or fixed(b, state))
@@ -300,8 +303,14 @@ class Around:
             aside = System()
             aside.ineqs = self.around_one(k, lanes, shadows[0], state.known).ineqs
             rows = self.unensured(k, beyond(state.known, aside), state, b)
-        late = {r: c for r, c in rows.ineqs.items() if shared and any(LOOP <= c < FLOOR for c, _ in r)}
-        late = {r: c for r, c in late.items() if longest(without_it(state.known, r, c), b, col) is None}
+        late: dict[Key, int] = {}
+        span = longest(state.known, b, col) if shared and rows.ineqs else None
+        several = span is None or span[1] > BRIEF
+        for key, const in rows.ineqs.items() if shared else ():
+            if any(LOOP <= c < FLOOR for c, _ in key):
+                elsewhere = without_it(state.known, key, const)
+                if (several and idles(state, elsewhere, key)) or longest(elsewhere, b, col) is None:
+                    late[key] = const
         if late and not (written or always):
             rows.ineqs = late
             return rows, bounds(state.known.given(rows), shadows, col)
@@ -316,7 +325,7 @@ class Around:
         col = self.columns[k]
         if shadow is lanes[0].shadows[k]:
             return lanes[0].around(k, col, known)
-        return shadow.without((col,), known.low, known.high)
+        return implied(known, [lane.around(k, col, known) for lane in lanes])
 
 
 def without_it(known: Known, key: Key, const: int) -> Known:
@@ -324,6 +333,16 @@ def without_it(known: Known, key: Key, const: int) -> Known:
     opposite = System()
     opposite.ge(negated(key), -const - 1)
     return known.given(opposite)
+
+
+def idles(state: State, known: Known, key: Key) -> bool:
+    """Whether a loop outside, the innermost in a row, may run any number of times by what is known where it fails."""
+    col = max(c for c, _ in key if c < FLOOR)
+    for case in next((cases for cases in state.either if any(col in s.columns() for s in cases)), (System(),)):
+        there = known.given(case)
+        if all(there.greatest((), low) == inf for low in there.ineqs if coefficient(low, col) > 0):
+            return True
+    return False
 
 
 def of_remainders(known: Known, key: Key) -> bool:

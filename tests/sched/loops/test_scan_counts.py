@@ -104,6 +104,26 @@ TREES = {
              options: "{ atomic[1] }" } }""",
         {-40: 11, 0: 11, 3: 13, 7: 9, 40: 9, 100: 29},
     ),
+    "a loop of three iterations, in one that runs to N for nothing": (
+        """{ domain: "[N] -> { S[]; T[j, k] : 0 <= j <= 2 and N <= 2*k <= N + 6; U[j] : 0 <= j <= 2 and N >= 0 }",
+             child: { schedule: "[N] -> [{ S[] -> [(N)]; T[j, k] -> [(floor(k/3))]; U[j] -> [(floor(N/6))] },
+               { S[] -> [(0)]; T[j, k] -> [(j)]; U[j] -> [(j)] }]", options: "{ atomic[0] }", child: { sequence: [
+             { filter: "{ S[] }" }, { filter: "{ T[j, k] }" }, { filter: "{ U[j] }" } ] } } }""",
+        {4: 56, 40: 176, 100: 376},
+    ),
+    "a part of a union in which small sizes cost the others a stride": (
+        """{ domain: "[N, M] -> { S[i] : 0 <= i < N and M <= 4;
+             T[i] : N mod 3 >= 1 and -2 <= i <= 3 and (i + M) mod 4 = 0 }",
+             child: { schedule: "[{ S[i] -> [(i)]; T[i] -> [(i)] }]" } }""",
+        {3: 8, 4: 30, 9: 2, 10: 7, 40: 6},
+    ),
+    "few instances at numbers, beside others whose loops are exact": (
+        """{ domain: "{ S[i] : -1 <= i <= 2; T[i] : 0 <= i <= 1 }", child: { schedule:
+             "[{ S[i] -> [(floor((4*floor(i/4))/3))]; T[i] -> [(-i)] },
+               { S[i] -> [((4*floor(i/4)) mod 3)]; T[i] -> [(2i)] }, { S[i] -> [(i)]; T[i] -> [(0)] }]",
+             options: "{ atomic[0] }" } }""",
+        {0: 13},
+    ),
     "a simple piece of a domain beside one with floors": (
         """{ domain: "[N, M] -> { S[i] : (N - i - floor((N + 3)/4)) mod 3 = 0 and M <= 0 and
              3N - 19 <= 4M + 12*floor((N - i - floor((N + 3)/4))/3) <= 3N; S[i] : N <= 2i <= N + 2 }",

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from fractions import Fraction
 from itertools import islice, product
 
 from polyvolta.sched.loops.ast import AnyOf, Ast, Block, Condition, For, If
@@ -38,7 +39,7 @@ def seldom(known: Known, key: Key, const: int) -> bool:
     return found is not None and (found[0] < 0 or (found[0] == 0 and found[1] < 0))
 
 
-def _growth(known: Known, key: Key, const: int) -> tuple[int, int] | None:
+def _growth(known: Known, key: Key, const: int | Fraction) -> tuple[int, int | Fraction] | None:
     """What a row becomes as all sizes do, (g, c) for multiples of g*n + c at most; None where it speaks of more."""
     growth, den = 0, 1  # per unit of all sizes, as a fraction
     for c, v in key:
@@ -49,6 +50,7 @@ def _growth(known: Known, key: Key, const: int) -> tuple[int, int] | None:
             if inside is not None and all(col < LOOP for col, _ in inside[1]):
                 growth = growth * inside[0] + v * den * sum(w for _, w in inside[1])
                 den *= inside[0]
+                const += Fraction(v * inside[2] - min(v, 0) * (inside[0] - 1), inside[0])
             elif end is not None:
                 const += v * end
             else:

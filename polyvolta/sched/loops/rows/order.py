@@ -82,12 +82,19 @@ class Compared:
 def in_turn(known: Known, each: Sequence[Sequence[Lane]], columns: Sequence[int]) -> list[bool]:
     """For several lists of lanes, whether all lanes of one, where they are more, take turns with all others.
 
-    Two take turns if one ends before the other begins.
+    Two take turns if one ends before the other begins, or both are at one place, whatever is outside.
     """
     compared = Compared(known, 0, columns, None)
+    loops = [k for k, col in enumerate(columns) if col]
 
     def turns(a: Lane, b: Lane) -> bool:
-        return a is b or compared.precedes(a, b) or compared.precedes(b, a)
+        return a is b or compared.precedes(a, b) or compared.precedes(b, a) or None is not place(a) == place(b)
+
+    def place(lane: Lane) -> list[int | None] | None:
+        if not all(lane.shadows[k].columns() <= {*columns} for k in loops):
+            return None
+        found = [ends(lane.shadows[k], columns[k]) for k in loops]
+        return [low for low, _ in found] if all(low == high is not None for low, high in found) else None
 
     every = [lane for some in each for lane in some if not lane.empty]
     return [len(some) > 1 and all(turns(a, b) for a in some for b in every) for some in each]

@@ -73,15 +73,23 @@ def parted(
         cells = _by_sizes(known, group.lanes, k, col) if outermost else None
         if cells is None and (outermost or innermost):
             cells = _alone(known, shadows, col, OTHERS[innermost and outermost], innermost)
-    items: list[list[Lane]] = []
-    for cell in cells or ():
-        terse = _terse(known, cell, col)
-        inside = [lane.restrict(terse, k) for lane in group.lanes]
-        inside = [lane for lane in inside if not lane.empty and not known.excludes(lane.shadows[k])]
-        if inside:
-            items.append(inside)
+    items = _within(known, group.lanes, cells or (), k, col)
+    if outermost and len(items) > 1:
+        items = [some for inside in items for some in _sized(known, inside, k, col)]
     found = in_order(known, items, k, columns, first)
     return [Group(lanes) for lanes in found] if len(found) > 1 else [group]
+
+
+def _within(known: Known, lanes: Sequence[Lane], cells: Sequence[System], k: int, col: int) -> list[list[Lane]]:
+    """Lanes within each of some cells, those that may have values there."""
+    out: list[list[Lane]] = []
+    for cell in cells:
+        terse = _terse(known, cell, col)
+        inside = [lane.restrict(terse, k) for lane in lanes]
+        inside = [lane for lane in inside if not lane.empty and not known.excludes(lane.shadows[k])]
+        if inside:
+            out.append(inside)
+    return out
 
 
 def _shadows(known: Known, lanes: Sequence[Lane], k: int, col: int) -> list[System]:
@@ -107,10 +115,12 @@ def _shadows(known: Known, lanes: Sequence[Lane], k: int, col: int) -> list[Syst
 def _by_sizes(known: Known, lanes: Sequence[Lane], k: int, col: int) -> list[System] | None:
     """Small sizes, and all others, if these leave no loop at all, or one in wider steps; None where none do.
 
-    Lanes that have values at small sizes alone cost a test at each value of the others at all other sizes, too.
+    Lanes that have values at small sizes alone cost a test at each value of the others at all other sizes, too. Where
+    all do, there are no others.
     """
     each = [lane.around(k, col, known) for lane in lanes]
-    rows = dict.fromkeys(row for s in each for row in s.ineqs.items() if seldom(known, *row))
+    small = [[row for row in s.ineqs.items() if seldom(known, *row)] for s in each]
+    rows = dict.fromkeys(row for some in small for row in some) if not all(small) else {}
     for key, const in [row for row in rows if not known.implies(*row)]:
         left = [lane for lane, s in zip(lanes, each, strict=True) if not known.ensures([*s.every_ge()], key, const)]
         if not left or len(left) == len(lanes):
@@ -123,6 +133,12 @@ def _by_sizes(known: Known, lanes: Sequence[Lane], k: int, col: int) -> list[Sys
             others.ge(negated(key), -const - 1)
             return [small, others]
     return None
+
+
+def _sized(known: Known, lanes: list[Lane], k: int, col: int) -> list[list[Lane]]:
+    """Lanes of one loop as those of two, at small sizes and at all others, where these are better off without."""
+    sizes = _by_sizes(known, lanes, k, col)
+    return [lanes] if sizes is None else _within(known, lanes, sizes, k, col)
 
 
 def _around_places(known: Known, group: Group, k: int, col: int, once: bool) -> list[System] | None:
