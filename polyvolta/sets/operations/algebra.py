@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 R = TypeVar("R", bound="Relation")
 U = TypeVar("U", bound="United[Any]")
 FEW = 4  # pairs of pieces of which it costs more to ask first whether they are plainly apart
-MANY = 400  # dear pairs of pieces, from which on an intersection has its operands coalesced
+MANY = 500  # dear pairs of pieces, from which on an intersection has its operands coalesced
 DEAR = 100  # entries of a pair's rows; a smaller one is conjoined in a tenth of the time that a comparison takes
 FOR_A_PAIR = 40  # steps for each such pair to coalesce an operand: at most some times what its conjunction takes
 
@@ -68,7 +68,7 @@ def union(self: U, other: U) -> U:
 
 
 def intersect(self: R, other: R | RationalSet) -> R:
-    """The points in both. O(m n) conjunctions; of more than 400 large ones the operands are coalesced first, as far as
+    """The points in both. O(m n) conjunctions; of more than 500 large ones the operands are coalesced first, as far as
     that takes about as long as these do.
 
     `other` is of the same kind; `SpaceMismatch` says that the operands are of two kinds, or of no common space. Of a
