@@ -342,6 +342,12 @@ TREES = {
              child: { schedule: "[{ S[i] -> [(2i)]; T[i] -> [(floor(i/2))] }]" } }""",
         {2: 37, 3: 8, 40: 45},
     ),
+    "values that are in no region whose loops are atomic": (
+        """{ domain: "{ S[i] : i = 0 or i = 4 or i = 9; T[i] : i = 0 or i = 5 }", child: { schedule:
+             "[{ S[i] -> [i]; T[i] -> [i + 1] }, { S[i] -> [i mod 3]; T[i] -> [0] }]",
+             options: "{ isolate[[] -> [a, b]] : 7 <= b; [isolate[] -> atomic[0]] }" } }""",
+        {0: 0},
+    ),
 }
 
 
