@@ -348,6 +348,16 @@ TREES = {
              options: "{ isolate[[] -> [a, b]] : 7 <= b; [isolate[] -> atomic[0]] }" } }""",
         {0: 0},
     ),
+    "small sizes, and numbers for what others leave, in one of several loops": (
+        """{ domain: "[N, M] -> { S[]; T[]; U[i, j] : -2 <= i < M and N - 1 <= j <= 1 }", child: { schedule:
+             "[{ S[] -> [(1)]; T[] -> [(-1)]; U[i, j] -> [(i)] }]" } }""",
+        {2: 17, 3: 3, 40: 3},
+    ),
+    "small sizes, and numbers for what others leave": (
+        """{ domain: "[N] -> { S[]; T[]; U[i, j] : -2 <= i <= 9 and N - 1 <= j <= 1 }", child: { schedule:
+             "[{ S[] -> [(1)]; T[] -> [(-1)]; U[i, j] -> [(i)] }]" } }""",
+        {2: 63, 3: 2, 40: 2},
+    ),
 }
 
 

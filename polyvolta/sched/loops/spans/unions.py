@@ -9,6 +9,7 @@
     S1[i] -> [i], S2[] -> [0]           one from 0 to n, and S2 alone where n is negative: no test of i <= n inside
     S1[i] -> [i], S2[] -> [n], S3[i] -> [i] for i < n      an innermost one to n - 1, and what is at n
     S1[i] -> [i] for n <= i <= 3n, S2[i] -> [i] for i < 2  to 1, with tests of n <= c0, and S1 from 2 on: few stay whole
+    S1[i] -> [i] for n < 3, S2[] -> [-1], S3[] -> [1]      S2, then S3, where n is 3 or more: no loop finds them
 
 Statements that take turns share a loop (`groups`), which runs from the least to the greatest of their values. Where
 more than a few iterations in between would find nothing, at some values outside, their shadows are looked at as sets
@@ -26,7 +27,7 @@ from itertools import compress
 
 from polyvolta.sched.loops.hoisting.needs import seldom
 from polyvolta.sched.loops.rows.bounds import bounds
-from polyvolta.sched.loops.rows.groups import in_order
+from polyvolta.sched.loops.rows.groups import groups, in_order
 from polyvolta.sched.loops.rows.known import ALMOST, Known, always, difference
 from polyvolta.sched.loops.rows.lanes import Group, Lane, classes
 from polyvolta.sched.loops.rows.linear import LOOP, Key, System, coefficient, negated, plus, without
@@ -70,18 +71,43 @@ def parted(
             joined.sort(key=lambda s: _valued(s, col) or not _width(known, s, col, ONCE))
         cells = _disjoint(known, joined)
     elif cells is None:
-        cells = _by_sizes(known, group.lanes, k, col) if outermost else None
-        if cells is None and (outermost or innermost):
+        sizes = _by_sizes(known, group.lanes, k, col) if outermost else ()
+        if sizes:
+            return _apart(known, group.lanes, k, columns, first, sizes)
+        if outermost or innermost:
             cells = _alone(known, shadows, col, OTHERS[innermost and outermost], innermost)
     items: list[list[Lane]] = []
     for cell in cells or ():
         terse = _terse(known, cell, col)
-        inside = [lane.restrict(terse, k) for lane in group.lanes]
-        inside = [lane for lane in inside if not lane.empty and not known.excludes(lane.shadows[k])]
+        inside = _within(known, group.lanes, k, terse)
         if inside:
             items.append(inside)
     found = in_order(known, items, k, columns, first)
-    return [Group(lanes) for lanes in found] if len(found) > 1 else [group]
+    if len(found) < 2:
+        return [group]
+    if not outermost:
+        return [Group(lanes) for lanes in found]
+    out: list[Group] = []
+    for lanes in found:
+        sizes = _by_sizes(known, lanes, k, col, True)
+        if not sizes and all(_number(lane.shadows[k], col) for lane in lanes):
+            sizes = [System()]  # everywhere: each has its own turn
+        out += _apart(known, lanes, k, columns, first, sizes) if sizes else [Group(lanes)]
+    return out
+
+
+def _apart(
+    known: Known, lanes: Sequence[Lane], k: int, columns: Sequence[int], first: First | None, sizes: Sequence[System]
+) -> list[Group]:
+    """Lanes at some sizes and at others: what is not there keeps none of the others in a loop."""
+    each = [_within(known, lanes, k, s) for s in sizes]
+    return [g for some in each if some for g in groups(known, some, k, columns, "default", first) or ()]
+
+
+def _within(known: Known, lanes: Sequence[Lane], k: int, rows: System) -> list[Lane]:
+    """The lanes that have values of loop k within some rows, there."""
+    inside = [lane.restrict(rows, k) for lane in lanes]
+    return [lane for lane in inside if not lane.empty and not known.excludes(lane.shadows[k])]
 
 
 def _shadows(known: Known, lanes: Sequence[Lane], k: int, col: int) -> list[System]:
@@ -104,10 +130,14 @@ def _shadows(known: Known, lanes: Sequence[Lane], k: int, col: int) -> list[Syst
     return sorted(found.values(), key=lambda s: _valued(s, col))
 
 
-def _by_sizes(known: Known, lanes: Sequence[Lane], k: int, col: int) -> list[System] | None:
-    """Small sizes, and all others, if these leave no loop at all, or one in wider steps; None where none do.
+def _by_sizes(known: Known, lanes: Sequence[Lane], k: int, col: int, numbers: bool = False) -> list[System]:
+    """Small sizes, and all others, if these leave no loop at all, or one in wider steps; nothing where none do.
 
     Lanes that have values at small sizes alone cost a test at each value of the others at all other sizes, too.
+
+    Parameters
+    ----------
+    numbers : only where the others have but numbers for values, and small sizes a loop.
     """
     each = [lane.around(k, col, known) for lane in lanes]
     rows = dict.fromkeys(row for s in each for row in s.ineqs.items() if seldom(known, *row))
@@ -115,14 +145,16 @@ def _by_sizes(known: Known, lanes: Sequence[Lane], k: int, col: int) -> list[Sys
         left = [lane for lane, s in zip(lanes, each, strict=True) if not known.ensures([*s.every_ge()], key, const)]
         if not left or len(left) == len(lanes):
             continue
-        one = all(_valued(lane.shadows[k], col) for lane in left)
+        if numbers and all(_width(known, lane.shadows[k], col, 1) for lane in lanes):
+            continue
+        one = all((_number if numbers else _valued)(lane.shadows[k], col) for lane in left)
         grids = [grid(known, lane.shadows[k], col) for lane in (*left, *lanes)]
-        if one or common_stride(known, grids[: len(left)])[0] > common_stride(known, grids)[0]:
+        if one or not numbers and common_stride(known, grids[: len(left)])[0] > common_stride(known, grids)[0]:
             small, others = System(), System()
             small.ge(key, const)
             others.ge(negated(key), -const - 1)
             return [small, others]
-    return None
+    return []
 
 
 def _around_places(known: Known, group: Group, k: int, col: int, once: bool) -> list[System] | None:
@@ -228,6 +260,12 @@ def _places(known: Known, s: System, col: int, sizes: bool) -> System:
 
 def _valued(s: System, col: int) -> bool:
     return any(coefficient(key, col) for key, _ in s.eqs)
+
+
+def _number(s: System, col: int) -> bool:
+    """Whether a system says that a column is one number."""
+    low, high = ends(s, col)
+    return low is not None and low == high
 
 
 def dense(known: Known, lanes: Sequence[Lane], k: int, col: int) -> bool:
