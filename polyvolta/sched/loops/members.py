@@ -56,8 +56,11 @@ class BandLoops(Around):
         if not col:
             return self.visit(k + 1, lanes, state.below(m.of(lanes[0].piece.statement)))
         parts = [lanes]
-        for r in range(0 if self.settled(k, lanes) else len(self.regions)):
-            parts = [p for part in parts for p in self.isolated(part, r, k, state.known)]
+        if self.settled(k, lanes):
+            self.aside(lanes, k, state.known)
+        else:
+            for r in range(len(self.regions)):
+                parts = [p for part in parts for p in self.isolated(part, r, k, state.known)]
         out: list[Ast] = []
         for part in parts:
             loop_type = self.loop_type(k, part)
@@ -93,17 +96,32 @@ class BandLoops(Around):
         """
         col, region = self.columns[k], self.regions[number][k]
         if self.writer.parted and not any(number in lane.left for lane in lanes):
-            pieces = [lane.piece.copy() for lane in lanes]
-            for piece in pieces:
-                piece.restrict(self.regions[number][-1])
-            each = [Lane.of(p, self.columns, known, k).shadows[k] for p in pieces if not p.system.empty]
-            each = [s for s in each if not (s.empty or known.excludes(s))]
+            each = [s for lane in lanes if (s := self.within(lane, number, k, known)) is not None]
             if not each:
                 for lane in lanes:
                     lane.left |= {number}
                 return [lanes]
             region = region.copy().add(each[0] if len(each) == 1 else implied(known, each))
         return isolated(known, lanes, number, k, col, region)
+
+    def within(self, lane: Lane, number: int, k: int, known: Known) -> System | None:
+        """What a lane says of loop k where it is in a region; None where it has nothing there."""
+        piece = lane.piece.copy()
+        piece.restrict(self.regions[number][-1])
+        if piece.system.empty:
+            return None
+        found = Lane.of(piece, self.columns, known, k).shadows[k]
+        return None if found.empty or known.excludes(found) else found
+
+    def aside(self, lanes: list[Lane], k: int, known: Known) -> None:
+        """Note of lanes that are not cut, as none has a loop, in which regions they have nothing.
+
+        The types of loops there are not theirs: in an atomic one all would be tested at every value.
+        """
+        for number in range(len(self.regions) if any(m.isolated_type for m in self.members[k:]) else 0):
+            for lane in lanes:
+                if number not in lane.left and self.within(lane, number, k, known) is None:
+                    lane.left |= {number}
 
     def settled(self, k: int, lanes: list[Lane]) -> bool:
         """Whether no member from k on has a loop: then there is none that could be isolated."""

@@ -379,6 +379,22 @@ TREES = {
              child: { schedule: "[{ S[i] -> [(i)]; T[] -> [(4)] }]" } }""",
         {9: 2, 40: 126, 101: 2},
     ),
+    "values that are in no region whose loops are atomic": (
+        """{ domain: "{ S[i] : i = 0 or i = 4 or i = 9; T[i] : i = 0 or i = 5 }", child: { schedule:
+             "[{ S[i] -> [i]; T[i] -> [i + 1] }, { S[i] -> [i mod 3]; T[i] -> [0] }]",
+             options: "{ isolate[[] -> [a, b]] : 7 <= b; [isolate[] -> atomic[0]] }" } }""",
+        {0: 0},
+    ),
+    "small sizes, and numbers for what others leave, in one of several loops": (
+        """{ domain: "[N, M] -> { S[]; T[]; U[i, j] : -2 <= i < M and N - 1 <= j <= 1 }", child: { schedule:
+             "[{ S[] -> [(1)]; T[] -> [(-1)]; U[i, j] -> [(i)] }]" } }""",
+        {2: 25, 3: 2, 40: 2},
+    ),
+    "small sizes, and numbers for what others leave": (
+        """{ domain: "[N] -> { S[]; T[]; U[i, j] : -2 <= i <= 9 and N - 1 <= j <= 1 }", child: { schedule:
+             "[{ S[] -> [(1)]; T[] -> [(-1)]; U[i, j] -> [(i)] }]" } }""",
+        {2: 63, 3: 2, 40: 2},
+    ),
 }
 
 

@@ -9,6 +9,7 @@
     S1[i] -> [i], S2[] -> [0]           one from 0 to n, and S2 alone where n is negative: no test of i <= n inside
     S1[i] -> [i], S2[] -> [n], S3[i] -> [i] for i < n      an innermost one to n - 1, and what is at n
     S1[i] -> [i] for n <= i <= 3n, S2[i] -> [i] for i < 2  to 1, with tests of n <= c0, and S1 from 2 on: few stay whole
+    S1[i] -> [i] for n < 3, S2[] -> [-1], S3[] -> [1]      S2, then S3, where n is 3 or more: no loop finds them
 
 Statements that take turns share a loop (`groups`), which runs from the least to the greatest of their values. Where
 more than a few iterations in between would find nothing, at some values outside, their shadows are looked at as sets
@@ -26,7 +27,7 @@ from itertools import compress
 
 from polyvolta.sched.loops.hoisting.needs import seldom
 from polyvolta.sched.loops.rows.bounds import bounds
-from polyvolta.sched.loops.rows.groups import in_order
+from polyvolta.sched.loops.rows.groups import groups, in_order
 from polyvolta.sched.loops.rows.known import ALMOST, Known, always, difference
 from polyvolta.sched.loops.rows.lanes import Group, Lane, classes
 from polyvolta.sched.loops.rows.linear import LOOP, Key, System, coefficient, negated, plus, without
@@ -77,7 +78,14 @@ def parted(
     if outermost and len(items) > 1:
         items = [some for inside in items for some in _sized(known, inside, k, col)]
     found = in_order(known, items, k, columns, first)
-    return [Group(lanes) for lanes in found] if len(found) > 1 else [group]
+    if len(found) < 2:
+        return [group]
+    out: list[Group] = []
+    for lanes in found:
+        alone = outermost and len(lanes) > 1 and all(_span(lane.shadows[k], col) == 0 for lane in lanes)
+        turns = groups(known, lanes, k, columns, "default", first) if alone else None
+        out += turns or [Group(lanes)]
+    return out
 
 
 def _within(known: Known, lanes: Sequence[Lane], cells: Sequence[System], k: int, col: int) -> list[list[Lane]]:
@@ -128,10 +136,10 @@ def _by_sizes(known: Known, lanes: Sequence[Lane], k: int, col: int) -> list[Sys
         one = all(_valued(lane.shadows[k], col) for lane in left)
         grids = [grid(known, lane.shadows[k], col) for lane in (*left, *lanes)]
         if one or common_stride(known, grids[: len(left)])[0] > common_stride(known, grids)[0]:
-            small, others = System(), System()
-            small.ge(key, const)
+            few, others = System(), System()
+            few.ge(key, const)
             others.ge(negated(key), -const - 1)
-            return [small, others]
+            return [few, others]
     return None
 
 
@@ -193,7 +201,7 @@ def _alone(known: Known, shadows: Sequence[System], col: int, least: int, innerm
     """
     for s in shadows if len(shadows) <= SOME else ():
         others = [o for o in shadows if o is not s]
-        if len(others) < least and (innermost or not all(_several_numbers(o, col) for o in others)):
+        if len(others) < least and (innermost or not all(_span(o, col) for o in others)):
             continue
         around = others[0]
         for o in others[1:]:
@@ -202,12 +210,6 @@ def _alone(known: Known, shadows: Sequence[System], col: int, least: int, innerm
         if 0 < len(rest) <= 2 and not all(_width(known, left, col, ONCE) for left in rest):
             return [around, *rest]
     return None
-
-
-def _several_numbers(s: System, col: int) -> bool:
-    """Whether a system says of a column two different numbers between which it is."""
-    low, high = ends(s, col)
-    return low is not None and high is not None and low < high
 
 
 def _at_end(known: Known, shadows: Sequence[System], col: int, once: bool) -> list[System] | None:
@@ -244,6 +246,12 @@ def _places(known: Known, s: System, col: int, sizes: bool) -> System:
 
 def _valued(s: System, col: int) -> bool:
     return any(coefficient(key, col) for key, _ in s.eqs)
+
+
+def _span(s: System, col: int) -> int | None:
+    """How far two numbers are apart between which a system has a column; None where it doesn't."""
+    low, high = ends(s, col)
+    return None if low is None or high is None else high - low
 
 
 def dense(known: Known, lanes: Sequence[Lane], k: int, col: int) -> bool:
