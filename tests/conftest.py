@@ -12,7 +12,7 @@ off until then, never looks at them later, and begins less often than by default
 
 import gc
 import os
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Generator
 from contextlib import suppress
 
@@ -286,16 +286,18 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     tests: defaultdict[str, list[pytest.Item]] = defaultdict(list)
     for item in items:
         tests[item.nodeid.partition("[")[0]].append(item)
-    gone = set()
+    gone, sampled, had = set(), [], defaultdict(Counter)
     for test, cases in tests.items():
         file, _, function = test.partition("tests/")[2].partition("::")
+        step = SAMPLED.get(f"{file}::{function}", SAMPLED.get(file, 1))
         if f"{file}::{function}" in WHOLE:
             gone |= {case.nodeid for case in cases}
-            continue
-        step = SAMPLED.get(f"{file}::{function}", SAMPLED.get(file, 1))
-        if step > 1 and len(cases) > 1:
-            kept = sample([{name: same(value) for name, value in case.callspec.params.items()} for case in cases], step)
-            gone |= {case.nodeid for place, case in enumerate(cases) if place not in kept}
+        elif step > 1 and len(cases) > 1:
+            sampled.append((file, step, cases))
+    for file, step, cases in sorted(sampled, key=lambda test: test[1] / len(test[2])):  # those of which most run first
+        params = [{name: same(value) for name, value in case.callspec.params.items()} for case in cases]
+        kept = sample(params, step, had[file])
+        gone |= {case.nodeid for place, case in enumerate(cases) if place not in kept}
     if gone:
         left = [item for item in items if item.nodeid in gone]
         items[:] = [item for item in items if item.nodeid not in gone]
