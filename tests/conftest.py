@@ -3,7 +3,7 @@
 Kernels for which a test names no target are sm_70's, whatever GPU is there.
 
 Tests with many parameters whose every case takes long are sampled: of those listed in `SAMPLED` one case in n runs, and
-each value of a parameter that has few (`tests.sampled`); with `--whole` all of them. Random tests draw an eighth of
+each value of a parameter that has few (`tests.sampled`); with `--whole` all of them. Random tests draw a twelfth of
 the examples that they name; POLYVOLTA_EXAMPLES=2 asks for twice as many as they name (`sets.brute`).
 
 What is there once tests are collected, some hundred thousand objects, stays to the end: Python's search for garbage is
