@@ -225,7 +225,15 @@ SAMPLED = {
     "cuda/target/test_instruction.py::test_macro_mmas_of_ampere_multiply_matrices": 3,
     "cuda/text/test_pointers.py::test_start_steps_and_rest_are_the_index": 4,
     "test_matrix.py::test_a_name_of_hopper_s_says_the_kernel": 4,
-    "evaluation/test_programs.py::test_listed_choices_are_complete_and_legal": 6,
+    "evaluation/test_programs.py::test_listed_choices_are_complete_and_legal": 12,
+    "compiler/test_mixed_loops.py::test_whenever_copies_arrive_the_sum_is_right": 108,
+    "cli/test_cli.py::test_bad_input_is_an_error_and_exit_code_2": 4,
+    "sched/dependence/test_dependences.py::test_dependences_of_a_nest_are_those_of_its_memory": 3,
+    "sched/program/test_nest.py::test_a_nest_is_what_python_runs": 4,
+    "sched/loops/test_scan_counts.py::test_loops_test_no_more_than_they_need": 4,
+    "sets/operations/test_closure.py::test_an_exact_closure": 3,
+    "sets/operations/test_closure.py::test_powers_of_counters": 3,
+    "cuda/text/test_result_text.py::test_values_are_where_accumulators_are": 4,
 }
 """File, or one test of it -> of how many cases one runs, if not more; a test's own number goes before its file's."""
 WHOLE = {
