@@ -3,7 +3,7 @@
 Kernels for which a test names no target are sm_70's, whatever GPU is there.
 
 Tests with many parameters whose every case takes long are sampled: of those listed in `SAMPLED` one case in n runs, and
-each value of a parameter that has few (`tests.sampled`); with `--whole` all of them. Random tests draw an eighth of
+each value of a parameter that has few (`tests.sampled`); with `--whole` all of them. Random tests draw a twelfth of
 the examples that they name; POLYVOLTA_EXAMPLES=2 asks for twice as many as they name (`sets.brute`).
 
 What is there once tests are collected, some hundred thousand objects, stays to the end: Python's search for garbage is
@@ -12,7 +12,7 @@ off until then, never looks at them later, and begins less often than by default
 
 import gc
 import os
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Generator
 from contextlib import suppress
 
@@ -225,7 +225,15 @@ SAMPLED = {
     "cuda/target/test_instruction.py::test_macro_mmas_of_ampere_multiply_matrices": 3,
     "cuda/text/test_pointers.py::test_start_steps_and_rest_are_the_index": 4,
     "test_matrix.py::test_a_name_of_hopper_s_says_the_kernel": 4,
-    "evaluation/test_programs.py::test_listed_choices_are_complete_and_legal": 6,
+    "evaluation/test_programs.py::test_listed_choices_are_complete_and_legal": 12,
+    "compiler/test_mixed_loops.py::test_whenever_copies_arrive_the_sum_is_right": 108,
+    "cli/test_cli.py::test_bad_input_is_an_error_and_exit_code_2": 4,
+    "sched/dependence/test_dependences.py::test_dependences_of_a_nest_are_those_of_its_memory": 3,
+    "sched/program/test_nest.py::test_a_nest_is_what_python_runs": 4,
+    "sched/loops/test_scan_counts.py::test_loops_test_no_more_than_they_need": 4,
+    "sets/operations/test_closure.py::test_an_exact_closure": 3,
+    "sets/operations/test_closure.py::test_powers_of_counters": 3,
+    "cuda/text/test_result_text.py::test_values_are_where_accumulators_are": 4,
 }
 """File, or one test of it -> of how many cases one runs, if not more; a test's own number goes before its file's."""
 WHOLE = {
@@ -286,16 +294,18 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     tests: defaultdict[str, list[pytest.Item]] = defaultdict(list)
     for item in items:
         tests[item.nodeid.partition("[")[0]].append(item)
-    gone = set()
+    gone, sampled, had = set(), [], defaultdict(Counter)
     for test, cases in tests.items():
         file, _, function = test.partition("tests/")[2].partition("::")
+        step = SAMPLED.get(f"{file}::{function}", SAMPLED.get(file, 1))
         if f"{file}::{function}" in WHOLE:
             gone |= {case.nodeid for case in cases}
-            continue
-        step = SAMPLED.get(f"{file}::{function}", SAMPLED.get(file, 1))
-        if step > 1 and len(cases) > 1:
-            kept = sample([{name: same(value) for name, value in case.callspec.params.items()} for case in cases], step)
-            gone |= {case.nodeid for place, case in enumerate(cases) if place not in kept}
+        elif step > 1 and len(cases) > 1:
+            sampled.append((file, step, cases))
+    for file, step, cases in sorted(sampled, key=lambda test: test[1] / len(test[2])):  # those of which most run first
+        params = [{name: same(value) for name, value in case.callspec.params.items()} for case in cases]
+        kept = sample(params, step, had[file])
+        gone |= {case.nodeid for place, case in enumerate(cases) if place not in kept}
     if gone:
         left = [item for item in items if item.nodeid in gone]
         items[:] = [item for item in items if item.nodeid not in gone]

@@ -2,7 +2,8 @@
 
 A parameter with at most `FEW` values names kinds of something: layouts, targets, idioms. Each of its values runs at
 least once. One with more values, or with another value in each case of the test, is a list of cases: one in n of them
-runs, and nothing is said of each.
+runs, and nothing is said of each. Parameters that are `ALIKE` say when or how much, to all tests of a file the same:
+each of their few values runs in one of these tests, and the others take in turn what came least often.
 
 >>> cases = [{"target": t, "buffers": b} for t in ("sm_80", "sm_90a") for b in range(1, 5)]
 >>> [tuple(cases[i].values()) for i in sample(cases, 8)]
@@ -16,6 +17,8 @@ from collections.abc import Hashable, Mapping, Sequence
 
 FEW = 5
 """Up to how many values of one parameter are kinds, each of which runs: as many as there are idioms."""
+ALIKE = frozenset(("copies", "sizes", "seed", "counts", "blocks", "buffers", "ahead", "stages"))
+"""When things happen, and how many or how large they are: no other kind of kernel or proof."""
 PLAIN = (bool, int, float, str, bytes, type(None))
 
 
@@ -29,8 +32,12 @@ def kinds(cases: Sequence[Mapping[str, Hashable]]) -> set[tuple[str, Hashable]]:
     return {(name, value) for name in few for value in values[name]}
 
 
-def sample(cases: Sequence[Mapping[str, Hashable]], step: int) -> list[int]:
+def sample(
+    cases: Sequence[Mapping[str, Hashable]], step: int, had: Counter[tuple[str, Hashable]] | None = None
+) -> list[int]:
     """Places, in order, of those of a test's cases that run: one in `step`, more where a kind needs it.
+
+    `had` says how often each value of parameters that are `ALIKE` ran in the file's tests before, and is counted on.
 
     The next is always the case that brings most kinds which none before it has; of such cases, one whose values came
     least often; of these, the first in strides of `step`. Of all combinations of some values it takes no
@@ -38,8 +45,13 @@ def sample(cases: Sequence[Mapping[str, Hashable]], step: int) -> list[int]:
 
     >>> sample([{"a": a, "b": b} for a in "xy" for b in range(20)], 10)  # both of a; b is a list
     [0, 1, 30, 31]
+    >>> had = Counter()
+    >>> orders = [{"copies": c, "layout": a} for c in ("eager", "lazy", 1) for a in "xy"]
+    >>> sample(orders, 6, had), sample(orders, 6, had)
+    ([0, 3, 4], [0, 3])
     """
-    missing, came = kinds(cases), Counter()
+    had = Counter() if had is None else had
+    missing, came = kinds(cases) - had.keys(), Counter(had)
     left = sorted(range(len(cases)), key=lambda place: place % step)  # 0, n, 2 n, ..., 1, n + 1, ...
     count, taken = -(-len(cases) // step), []
 
@@ -53,6 +65,7 @@ def sample(cases: Sequence[Mapping[str, Hashable]], step: int) -> list[int]:
         taken.append(place)
         missing -= {*cases[place].items()}
         came.update(cases[place].items())
+    had.update(value for place in taken for value in cases[place].items() if value[0] in ALIKE)
     return sorted(taken)
 
 

@@ -1,5 +1,6 @@
 """Of sampled tests every value of a parameter with few of them runs, in as few cases as that takes."""
 
+from collections import Counter
 from itertools import product
 from pathlib import Path
 from types import SimpleNamespace
@@ -44,6 +45,17 @@ def test_of_cases_that_are_listed_those_run_that_bring_a_value():
     cases = [{"a": a, "b": b} for a, b in ((0, 0), (0, 0), (0, 0), (0, 1), (1, 0), (2, 1))]
     assert kinds(cases) == {("a", 0), ("a", 1), ("a", 2), ("b", 0), ("b", 1)}
     assert sample(cases, 6) == [0, 4, 5]
+
+
+def test_what_says_when_or_how_much_runs_in_one_of_a_files_tests():
+    orders = [{"copies": c, "idiom": i, "case": n} for c in ("eager", "lazy", 1, 7) for i in "abc" for n in range(9)]
+    had = Counter()
+    first, *later = (sample(orders, len(orders), had) for _ in range(5))
+    assert {orders[place]["copies"] for place in first} == {"eager", "lazy", 1, 7}
+    for places in later:
+        assert {orders[place]["idiom"] for place in places} == {*"abc"} and len(places) == 3
+        assert len({orders[place]["copies"] for place in places}) == 3
+    assert had.keys() == {("copies", value) for value in ("eager", "lazy", 1, 7)} and {*had.values()} == {4}
 
 
 def test_plain_values_are_the_same_if_they_look_so_and_others_if_they_are():

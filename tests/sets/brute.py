@@ -9,12 +9,13 @@ from hypothesis import strategies as st
 from tests.sets.draw import Source, expression
 
 ASKED = os.environ.get("POLYVOLTA_EXAMPLES")
-FACTOR = float(ASKED or 0.125)
+USUAL = 1 / 12
+FACTOR = float(ASKED or USUAL)
 TALLY = Counter()  # what `test_laws` did, for the summary at the end of the run
 
 
 def examples(n):
-    """An eighth of `n` examples, the same in every run; POLYVOLTA_EXAMPLES asks for that many times `n`, at random."""
+    """A twelfth of `n` examples, the same in every run; POLYVOLTA_EXAMPLES asks for that many times `n`, at random."""
     return settings(
         max_examples=max(1, int(n * FACTOR)),
         derandomize=ASKED is None,
