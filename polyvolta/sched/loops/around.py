@@ -35,7 +35,6 @@ from polyvolta.sched.loops.writer import Writer
 from polyvolta.sched.tree import Leaf, LoopType, Member, Node
 
 BRIEF = 1  # steps of a loop that tests hardly more than is tested before it
-BESIDE = 1000  # columns of a system of which the integers are looked at
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,7 +211,7 @@ class Around:
             if of_remainders(known, key):
                 there = lane.shadows[k].copy()
                 there.ge(negated(key), -const - 1)
-                if not known.excludes_exactly(there, BESIDE):
+                if not known.surely_excludes(there):
                     return found[0]
         return None
 

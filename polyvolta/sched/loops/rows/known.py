@@ -29,9 +29,12 @@ from polyvolta.sched.loops.rows.linear import (
     plus,
     without,
 )
+from polyvolta.sets import BudgetExceeded
+from polyvolta.sets.budgets import bounded
 from polyvolta.sets.engine import integer
 from polyvolta.sets.engine.simplex import Tableau
 
+WORTH = 1000  # steps that a question of integers may take that is nice to know
 FEW = 9  # columns up to which an integer program is worth knowing that code never runs
 NESTED = 3  # floors within floors of which remainders are known
 ALMOST = 4096  # a row's minimum is compared with -1 + 1/ALMOST
@@ -329,7 +332,7 @@ class Known:
         plain = self.plainly(rows, ())
         return plain == -inf if plain is not None else self.tableau(rows).empty
 
-    def excludes_exactly(self, system: System, few: int = FEW) -> bool:
+    def excludes_exactly(self, system: System, few: float = FEW) -> bool:
         """The same over the integers, congruences and floors included, as long as there are few columns.
 
         The system may have local columns, if `few` is given.
@@ -356,6 +359,13 @@ class Known:
             return False
         place = {c: 1 + k for k, c in enumerate(sorted(seen))}
         return integer.is_empty(len(place), [dense(place, *r) for r in eqs], [dense(place, *r) for r in ineqs])
+
+    def surely_excludes(self, system: System, steps: int = WORTH) -> bool:
+        """The same of a system of any columns, local ones, too, as far as some steps say."""
+        try:
+            return bounded(steps, self.excludes_exactly, system, inf)
+        except BudgetExceeded:
+            return False
 
 
 def difference(known: Known, a: System, rows: Sequence[tuple[Key, int]]) -> list[System]:

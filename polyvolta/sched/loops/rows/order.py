@@ -15,10 +15,6 @@ from math import gcd, inf
 from polyvolta.sched.loops.rows.known import Known
 from polyvolta.sched.loops.rows.lanes import Lane
 from polyvolta.sched.loops.rows.linear import Key, System, coefficient, negated, plus, without
-from polyvolta.sets import BudgetExceeded
-from polyvolta.sets.budgets import bounded
-
-WORTH = 1000  # steps that a question of integers may take
 
 First = Callable[[Lane, Lane], bool]  # whether, at equal values of all members, one lane may run before another
 
@@ -127,10 +123,7 @@ def _never(known: Known, col: int, a: System, b: System) -> bool:
     both = b.copy()
     both.replace(col, ((twin, 1),), 0)
     both.add(a).ge(((col, 1), (twin, -1)), -1)
-    try:
-        return bounded(WORTH, known.excludes_exactly, both, 1000)
-    except BudgetExceeded:
-        return False
+    return known.surely_excludes(both)
 
 
 def _apart(a: System, b: System, col: int) -> bool:

@@ -27,7 +27,6 @@ from polyvolta.sched.loops.rows.strides import common_stride, grid
 from polyvolta.sched.loops.spans.unions import dense, short
 
 CASES = 6  # cases beyond which there is one loop
-BESIDE = 1000  # columns of a system of which the integers are looked at
 
 
 def by_strides(known: Known, group: Group, k: int, col: int, outer: Callable[[Key], bool]) -> list[System]:
@@ -57,7 +56,7 @@ def by_strides(known: Known, group: Group, k: int, col: int, outer: Callable[[Ke
             there, other = System(), System()
             there.mod(key, const, d)
             beside, others = known.given(there), [lane for at, lane in enumerate(group.lanes) if at not in rest]
-            if all(beside.excludes_exactly(lane.shadows[k], BESIDE) for lane in others):  # both cases were the same
+            if all(beside.surely_excludes(lane.shadows[k]) for lane in others):  # both cases were the same
                 continue
             if d == 2:
                 other.mod(key, const + 1, d)

@@ -11,12 +11,8 @@ from polyvolta.sched.loops.rows.linear import Key, System, dense, local, negated
 from polyvolta.sched.loops.rows.pieces import Piece, Value, total
 from polyvolta.sched.tree import Band, Filter, Leaf, Node, SetNode
 from polyvolta.sched.tree import Sequence as SequenceNode
-from polyvolta.sets import Aff, BudgetExceeded
-from polyvolta.sets.budgets import bounded
+from polyvolta.sets import Aff
 from polyvolta.sets.engine.simplex import Tableau
-
-WORTH = 1000  # steps that a question of integers may take
-COLUMNS = 1000  # that it may have
 
 
 def runs_first(node: Node, a: str, b: str) -> bool:
@@ -92,10 +88,7 @@ def _never(known: Known, systems: Sequence[System], key: Key, const: int) -> boo
     for s in systems:
         both.add(s)
     both.ge(key, const)
-    try:
-        return bounded(WORTH, known.excludes_exactly, both, COLUMNS)
-    except BudgetExceeded:
-        return False
+    return known.surely_excludes(both)
 
 
 def _least(known: Known, systems: Collection[System], key: Key) -> float | Fraction:
