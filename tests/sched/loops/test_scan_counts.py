@@ -183,7 +183,7 @@ TREES = {
         """{ domain: "{ S[i] : 0 <= i <= 5 }", child: { schedule: "[{ S[i] -> [(floor((i + 1)/6))] },
              { S[i] -> [(floor((3i + 3)/4))] }, { S[i] -> [(floor((1 - i)/4))] }, { S[i] -> [(floor(2i/3) + 1)] },
              { S[i] -> [(3i + 3)] }]", options: "{ atomic[i] : 0 <= i <= 3 }" } }""",
-        {0: 26},
+        {0: 21},
     ),
     "two statements that meet at one value, where floors in a band below say whose turn it is": (
         """{ domain: "{ T[i] : 1 <= i <= 4; U[i] : 1 <= i <= 3 }", child: { schedule:

@@ -117,6 +117,9 @@ class Columns:
                 key, const = inner, c + den * (const // v)
             else:  # at most const // -v
                 key, const = negated(inner), den * (const // -v + 1) - 1 - c
+            g = gcd(*[w for _, w in key])
+            if g > 1:
+                key, const = tuple([(k, w // g) for k, w in key]), const // g
         return key, const
 
     def without_mods(self, system: System) -> System:

@@ -253,6 +253,8 @@ class Known:
         """Whether `key . x + const >= 0` always; exact but for what integrality alone excludes."""
         if self.says(key, const):
             return True
+        if len(key) == 1 and key[0][0] in self.columns.floors:  # integers are excluded by what is in it
+            key, const = self.columns.bare(key, const)
         opposite = self.ineqs.get(negated(key)) if key else None
         if not key or (opposite is not None and opposite + const < 0 and len(key) == 1):
             return False
