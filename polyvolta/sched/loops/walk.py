@@ -209,6 +209,8 @@ class Scanner(Writer):
             state = state.knowing(reached[0])
         known = self.assuming(state.known, context, state.prefix)
         if known is not state.known:
+            if known.tableau([]).empty:  # what comes by contradicts what is known
+                return ()
             pieces = [p for p in state.pieces if not known.excludes_exactly(state.outside(p))]
             state = state.with_pieces(pieces)
         if not apart:

@@ -203,6 +203,12 @@ TREES = {
              "[{ T[i] -> [(2*floor(i/2) - i)] }, { T[i] -> [(5i - 3*floor((5i + 2)/3) + 2)] }]" } }""",
         {0: 3, 7: 3, 100: 3},
     ),
+    "a context between a band and the sequence that says whose turn it is": (
+        """{ domain: "[N] -> { A[]; B[i] : 0 <= i < N }", child: { schedule: "[N] -> [{ A[] -> [0]; B[i] -> [i] }]",
+             child: { context: "[N] -> { [i] : 0 <= i }", child: { guard: "[N] -> { [i] : N >= 1 }", child: {
+             sequence: [ { filter: "{ A[] }" }, { filter: "{ B[i] }" } ] } } } } }""",
+        {7: 9, 100: 102},
+    ),
     "five values in a row among those of every third": (
         """{ domain: "[N] -> { S[i] : N <= i <= N + 4; T[i] : 0 <= i <= N }", child: { schedule:
              "[N] -> [{ S[i] -> [i]; T[i] -> [3i] }]" } }""",

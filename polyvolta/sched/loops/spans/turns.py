@@ -9,7 +9,7 @@ from math import inf
 from polyvolta.sched.loops.rows.known import Known
 from polyvolta.sched.loops.rows.linear import Key, System, dense, local, negated
 from polyvolta.sched.loops.rows.pieces import Piece, Value, total
-from polyvolta.sched.tree import Band, Filter, Leaf, Node, SetNode
+from polyvolta.sched.tree import Band, Context, Filter, Guard, Leaf, Node, SetNode
 from polyvolta.sched.tree import Sequence as SequenceNode
 from polyvolta.sets import Aff
 from polyvolta.sets.engine.simplex import Tableau
@@ -20,7 +20,7 @@ def runs_first(node: Node, a: str, b: str) -> bool:
     match node:
         case Leaf():
             return True
-        case Filter():
+        case Filter() | Context() | Guard():
             return runs_first(node.child, a, b)
         case Band():
             values = [(dict(m.exprs).get(a), dict(m.exprs).get(b)) for m in node.members if not m.name]
@@ -52,7 +52,7 @@ def runs_before(node: Node, a: Piece, b: Piece, known: Known) -> bool:
     In tiles of k, where S[k] -> [k] for k < K and T[] -> [K], each S is before T in a tile that has both. Cost: a
     linear program for each member; integers are asked, within some steps, where rationals would have another order.
     """
-    if isinstance(node, Filter):
+    if isinstance(node, Filter | Context | Guard):
         return runs_before(node.child, a, b, known)
     if not isinstance(node, Band) or a.locals() & b.locals():
         return runs_first(node, a.statement, b.statement)
