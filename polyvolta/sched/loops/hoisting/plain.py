@@ -1,0 +1,86 @@
+"""Conditions that plainly imply or exclude one another: by equal terms, of which numbers alone are compared.
+
+n >= 3 implies n >= 2, and excludes n <= 1; n >= 3 or n = 0 implies n >= 0
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from polyvolta.sched.loops.ast import AnyOf, Condition
+
+
+def implies(a: Condition, b: Condition) -> bool:
+    """Whether one condition plainly implies another one: it is the same but for a number, or each of its cases is."""
+    if a == b:
+        return True
+    if isinstance(b, AnyOf):
+        cases = a.alternatives if isinstance(a, AnyOf) else ((a,),)
+        return all(any(ensures(case, other) for other in b.alternatives) for case in cases)
+    if isinstance(a, AnyOf) or b[0] != "ge":
+        return False
+    gaps = [b[1] - a[1]] + ([b[1] + a[1]] if a[0] == "eq" else [])
+    return any(gap.is_constant and gap.const >= 0 for gap in gaps)
+
+
+def ensures(some: Sequence[Condition], others: Sequence[Condition]) -> bool:
+    """Whether all of some conditions together plainly imply all others."""
+    return all(any(implies(c, d) for c in some) for d in others)
+
+
+def excludes(a: Condition, b: Condition) -> bool:
+    """Whether two conditions plainly never hold at once: n >= 3 and n <= 1, or n = 0."""
+    if isinstance(a, AnyOf) or isinstance(b, AnyOf) or "ge" not in (a[0], b[0]):
+        return False
+    sums = [a[1] + b[1]] + ([b[1] - a[1]] if a[0] == "eq" else []) + ([a[1] - b[1]] if b[0] == "eq" else [])
+    return any(e.is_constant and e.const < 0 for e in sums)
+
+
+def covers(a: Condition, b: Condition) -> bool:
+    """Whether one of two conditions plainly holds wherever the other does not: n >= 3 and n <= 2."""
+    if isinstance(a, AnyOf) or isinstance(b, AnyOf) or (a[0], b[0]) != ("ge", "ge"):
+        return False
+    whole = a[1] + b[1]
+    return whole.is_constant and whole.const >= -1
+
+
+def where(c: Condition, known: Sequence[Condition]) -> tuple[Condition, ...]:
+    """A condition where others hold: of alternatives what these do not say, and none where one of them is left.
+
+    Inside of n >= 3, n >= 3 and m >= 1 or m <= 0 is no condition.
+    """
+    if not isinstance(c, AnyOf):
+        return (c,)
+    out: list[tuple[Condition, ...]] = []
+    for case in c.alternatives:
+        if not any(excludes(d, x) for x in case for d in known):
+            out.append(tuple(x for x in case if not any(implies(d, x) for d in known)))
+    single = [case[0] for case in out if len(case) == 1]
+    if not all(out) or any(covers(x, y) for k, x in enumerate(single) for y in single[:k]):
+        return ()
+    return (AnyOf(tuple(out)),) if len(out) > 1 else out[0] if out else (c,)
+
+
+def needed(conditions: tuple[Condition, ...]) -> tuple[Condition, ...]:
+    """Conditions without those that another one plainly implies: n >= 2 beside n = 3 or n >= 3."""
+    plain = [c for c in conditions if not isinstance(c, AnyOf)]
+    conditions = tuple(d for c in conditions for d in where(c, plain))
+    out = list(conditions)
+    for c in conditions:
+        seldom = not isinstance(c, AnyOf) and c[0] == "eq"  # tested first, for it says the most
+        if not seldom and any(implies(o, c) for o in out if o is not c):
+            out.remove(c)
+    return tuple(out)
+
+
+def weaker(some: Sequence[Condition], others: Sequence[Condition]) -> tuple[Condition, ...]:
+    """The conditions of each of two lists that the other list plainly implies, once each."""
+    found = [c for c in some if any(implies(d, c) for d in others)]
+    found += [d for d in others if d not in found and any(implies(c, d) for c in some)]
+    return tuple(c for c in found if not any(d is not c and d != c and implies(d, c) for d in found))
+
+
+def mentions(condition: Condition, name: str) -> bool:
+    if isinstance(condition, AnyOf):
+        return any(mentions(c, name) for case in condition.alternatives for c in case)
+    return name in condition[1].names()
