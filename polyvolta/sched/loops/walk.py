@@ -284,7 +284,8 @@ class Scanner(Writer):
 
         What is not exact is in parts at single values, unless a loop is atomic: in it the parts would meet again, and
         be told apart by tests at every value. Several pieces are told apart anyway: all are in parts where these take
-        turns, if most of them are of what is not exact, and nothing but numbers says where: each would test sizes, too.
+        turns, if half of these or more are of what is not exact, and nothing but numbers says where: each would test
+        sizes, too.
         """
         equated = lambda p: self.lane(p, state, members, columns, loops)  # noqa: E731
         whole = [equated(piece) for piece in state.pieces]
