@@ -286,29 +286,32 @@ class Scanner(Writer):
 
         What is not exact is in parts at single values, unless a loop is atomic: in it the parts would meet again, and
         be told apart by tests at every value. Several pieces are told apart anyway: all are in parts where these take
-        turns, if most of them are of what is not exact, and nothing but numbers says where: each would test sizes, too.
+        turns, if half of these or more are of what is not exact, and nothing but numbers says where: each would test
+        sizes, too.
         """
         equated = lambda p: self.lane(p, state, members, columns, loops)  # noqa: E731
         whole = [equated(piece) for piece in state.pieces]
         each = [[lane] for lane in whole]
 
-        def cut(every: bool) -> list[bool]:
+        def cut(every: bool) -> None:
             for piece, lane, some in zip(state.pieces, whole, each, strict=True):
                 if not lane.empty and (every or not lane.exact):
                     names = {name for m in members for name in m.of(piece.statement).names() & piece.images.keys()}
                     some[:] = one_by_one(piece, names, equated) or [lane]
-            return in_turn(state.known, each, loops)
 
         kinds = [{m.loop_type, m.isolated_type} for m, col in zip(members, loops, strict=True) if col]
-        apart = self.parted and kinds and not any("atomic" in some for some in kinds)
-        taken = cut(False) if apart else [False] * len(whole)
+        taken = [False] * len(whole)
+        if self.parted and kinds and not any("atomic" in some for some in kinds):
+            cut(False)
+            taken = in_turn(state.known, each, loops)
         if self.parted and len(whole) > 1 and any("atomic" not in some for some in kinds):
             numbers = not any(state.outer(((c, 1),)) for lane in whole for c in lane.piece.system.columns())
             if numbers and not all(turn or lane.exact or lane.empty for lane, turn in zip(whole, taken, strict=True)):
-                every = cut(True)
-                turns = all(turn == (len(some) > 1) for some, turn in zip(each, every, strict=True))
+                cut(True)
                 most = sum(-len(some) if lane.exact else len(some) for lane, some in zip(whole, each, strict=True))
-                taken = every if turns and most >= 0 else taken
+                every = in_turn(state.known, each, loops) if most >= 0 else ()
+                if every and all(turn == (len(some) > 1) for some, turn in zip(each, every, strict=True)):
+                    taken = every
         out = [one for lane, some, turn in zip(whole, each, taken, strict=True) for one in (some if turn else [lane])]
         first = loops[0] if loops else 0
         return [one for one in out if not (one.empty or state.nowhere(one, first))]

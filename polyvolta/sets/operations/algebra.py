@@ -289,7 +289,8 @@ def _fewer(left: tuple[Conjunct, ...], right: tuple[Conjunct, ...]) -> tuple[tup
 
     What pieces that overlap have in common overlaps, too, so that intersections one after the other would grow as the
     product of all. The smaller union is coalesced first, the larger one where many pairs are left. One with more pairs
-    of its own than it has with the other stays, and so does one for which the steps don't do.
+    of its own than it has with the other stays, and so do one for which the steps don't do, and one that is in no fewer
+    pieces then, as existentials are spelt out.
     """
     sides = [left, right]
     for at in (0, 1) if len(left) <= len(right) else (1, 0):
@@ -299,7 +300,7 @@ def _fewer(left: tuple[Conjunct, ...], right: tuple[Conjunct, ...]) -> tuple[tup
         pairs = sum([_dear(a, b) for a in own for b in other])
         if pairs > MANY:
             try:
-                sides[at] = bounded(FOR_A_PAIR * pairs, coalesced, own)
+                sides[at] = min(own, bounded(FOR_A_PAIR * pairs, coalesced, own), key=len)
             except BudgetExceeded:
                 spend(0)  # ends the caller where the budget was its own
     return tuple(sides)

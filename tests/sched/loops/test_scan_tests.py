@@ -3,9 +3,11 @@
 import re
 from collections.abc import Mapping, Sequence
 
+from polyvolta.sched.loops.ast import Block, If
 from polyvolta.sched.loops.scan import Scan, scan
-from polyvolta.sched.tree import Band, Domain, Schedule
-from polyvolta.sets import Set, budget
+from polyvolta.sched.tree import Band, Domain, Filter, Mark, Member, Schedule
+from polyvolta.sched.tree import Sequence as SequenceNode
+from polyvolta.sets import Set, budget, var
 from tests.sched.loops.counting import counted
 from tests.sched.loops.oracle import deviation
 
@@ -294,3 +296,13 @@ def test_bounds_are_not_left_out_for_the_sake_of_each_other():
         "S[j, i] -> [(i)]",
     )
     assert "if (c0" not in str(found(got, [{"N": n} for n in range(14)]))
+
+
+def test_what_is_needed_of_a_name_below_a_mark_is_not_tested_above_it():
+    """Of sizes it is: the kernel isn't launched then. But of its threads nothing is known before."""
+    nest = lambda s: Band((Member(((s, var("i")),), True, "t"), Member(((s, var("j")),))))  # noqa: E731
+    parts = SequenceNode(tuple(Filter((s,), nest(s)) for s in "ST"))
+    for bound, outside in (("i + j + N <= {}", Block), ("j + N <= {}", If)):
+        domain = "; ".join(f"{s}[i, j] : 0 <= i < 8 and 0 <= j and {bound.format(n)}" for s, n in (("S", 3), ("T", 2)))
+        (top,) = scan(Schedule(Domain(Set(f"[N] -> {{ {domain} }}"), Mark("kernel", parts))), extents={"t": 8}).body
+        assert isinstance(top, outside)

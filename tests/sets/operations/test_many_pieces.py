@@ -36,3 +36,10 @@ def test_an_operand_that_takes_too_many_steps_stays_as_it_is(monkeypatch, steps)
         monkeypatch.setattr(algebra, name, value)
     both = Set(texts[0]) & Set(texts[1])
     assert isl.Set(str(both)).is_equal(isl.Set(texts[0]).intersect(isl.Set(texts[1])))
+
+
+def test_an_operand_that_is_in_more_pieces_once_existentials_are_spelt_out_stays(monkeypatch):
+    for name, value in (("MANY", 4), ("DEAR", 0), ("coalesced", lambda own: (*own, *own))):
+        monkeypatch.setattr(algebra, name, value)
+    sides = [tuple(Set(f"{{ [i, j] : i = {n}j; [i, j] : i >= 3; [i, j] : j >= 3 }}").parts[0][1]) for n in "23"]
+    assert [*algebra._fewer(*sides)] == sides

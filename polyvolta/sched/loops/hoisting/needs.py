@@ -162,8 +162,10 @@ def _alternatives(body: Sequence[Ast]) -> Iterator[list[Condition]]:
 def needed_by_all(known: Known, body: Sequence[Ast]) -> System:
     """Conditions on sizes without which nothing in the whole code runs, and that hold but at small ones."""
     out = System()
-    if len(body) == 1 and isinstance(body[0], Block):  # below a mark
-        return needed_by_all(known, body[0].body)
+    if len(body) == 1 and isinstance(body[0], Block):  # what is above a mark may not know of names below it
+        inside = needed_by_all(known, body[0].body).ineqs
+        out.ineqs = {row: const for row, const in inside.items() if known.columns.of_loops(row)}
+        return out
     if len(body) < 2 or not any(seldom(known, *row) for node in body for row in _tested(known, node)):
         return out
     each = [_of_node(known, node, True) for node in body]

@@ -188,7 +188,10 @@ class Columns:
         return 1, col, ()
 
     def upright(self, e: Aff) -> Aff:
-        """The expression with its floors as `quotient` has them, so that equal ones are one and remainders show."""
+        """The expression with its floors upright, so that equal ones are one and remainders show.
+
+        As those of `quotient`, which has one column for some that are not equal, too: those are no simpler text.
+        """
         if all(isinstance(atom, str) for atom, _ in e.terms):
             return e
         out = aff(e.const)
