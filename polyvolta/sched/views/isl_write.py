@@ -41,12 +41,11 @@ from polyvolta.sched.wrapped import plain, plain_tuple
 from polyvolta.sets import Aff, Map, Set, Space, Tuple, aff, nearest, var
 from polyvolta.sets.text.parse import parse_aff
 from polyvolta.sets.text.show import piece_texts, show_relation
-from polyvolta.sets.text.show_expressions import ISL, Style, show_aff
+from polyvolta.sets.text.show_expressions import ISL, NAMED, Style, show_aff
 from polyvolta.sets.text.tokens import is_spelt
 from polyvolta.sets.values.space import distinct, renamed
 
 Mapped = Literal["marks", "parameters"]
-NAMED = Style(inline=False)  # the strings of a tree share the names of dimensions
 FLOORS = Style(mod=False)
 
 

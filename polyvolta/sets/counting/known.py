@@ -5,13 +5,15 @@ At n = 2m the polynomial n + floor(n/2) is 3m, and where n is even floor(n/2) is
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
+from math import lcm
 from typing import TYPE_CHECKING
 
 from ..values.aff import Aff, Floor, var
 from ..values.build import RowBuilder
-from .quasipoly import QPolynomial
+from .overlay import Piece
+from .quasipoly import QPolynomial, has_equality
 
 if TYPE_CHECKING:
     from ..values.set import Set
@@ -42,12 +44,29 @@ def simplified(q: QPolynomial, here: Set) -> QPolynomial:
     for factors, c in q.terms:
         term = QPolynomial.of(c)
         for atom, power in factors:
-            total = exact.sum(Aff(((atom, 1),)))
-            value = QPolynomial.of(Aff(((atom, 1),))) if total is None else _polynomial(_written(total, known))
+            num, den = exact.written(Aff(((atom, 1),)), known)
+            value = QPolynomial.of(num) * Fraction(1, den)
             for _ in range(power):
                 term = term * value
         found = found + term
     return found
+
+
+def settled(pieces: Iterable[Piece]) -> tuple[Piece, ...]:
+    """Pieces whose polynomials, or what maps several by `each`, have only names that equalities of their sets leave.
+
+    So two that are equal there are written alike, as isl's are; those that turn out to be 0 are gone. Only where each
+    conjunct has an equality of a name in the polynomial is there anything to look for.
+    """
+    out = []
+    for where, what in pieces:
+        found = what
+        names, cs = what.names(), where.parts[0][1]
+        if cs and all(has_equality(where, c, names) for c in cs):
+            found = what.each(lambda q: simplified(q, where)) if hasattr(what, "each") else simplified(what, where)  # noqa: B023
+        if found or not what:
+            out.append((where, found))
+    return tuple(out)
 
 
 class _Exact:
@@ -81,6 +100,20 @@ class _Exact:
         if total is None or not self.hull.is_subset(self.where((atom.num - rest) % atom.den)):
             return None
         return {n: v / atom.den for n, v in total.items()}
+
+    def written(self, e: Aff, known: Mapping[str, Sum]) -> tuple[Aff, int]:
+        """A numerator and a denominator of an expression, without the names that are known, in floors neither."""
+        total, den = Aff((), e.const), 1
+        for atom, c in e.terms:
+            part = {atom: Fraction(1)} if isinstance(atom, str) else self.quotient(atom)
+            if part is None:
+                assert isinstance(atom, Floor)
+                inner, below = self.written(atom.num, known)
+                value, by = inner // (atom.den * below), 1
+            else:
+                value, by = _over_one(_written(part, known))
+            total, den = total * by + value * (c * den), den * by
+        return total, den
 
     def where(self, zero: Aff) -> Set:
         """The points of the set's space at which an expression is 0."""
@@ -120,8 +153,8 @@ def _plus(a: Sum, b: Sum, times: Fraction) -> Sum:
     return {n: v for n, v in found.items() if v}
 
 
-def _polynomial(total: Sum) -> QPolynomial:
-    found = QPolynomial({})
-    for name, v in total.items():
-        found = found + QPolynomial.of(var(name) if name else 1) * v
-    return found
+def _over_one(total: Sum) -> tuple[Aff, int]:
+    """A sum as a numerator and a denominator."""
+    den = lcm(*[v.denominator for v in total.values()])
+    terms = [(n, int(v * den)) for n, v in total.items() if n]
+    return sum((var(n) * v for n, v in terms), Aff((), int(total.get("", 0) * den))), den

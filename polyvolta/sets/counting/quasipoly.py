@@ -226,8 +226,10 @@ class PwQPolynomial(metaclass=Named):
 
             read = parse_polynomial(param_names)
             param_names, pieces, home = read.param_names, read.pieces, read.home
+        from .known import settled
+
         self.param_names = tuple(param_names)
-        self.pieces = tuple([(s, q if type(q) is QPolynomial else QPolynomial(q._terms)) for s, q in pieces or ()])
+        self.pieces = settled([(s, q if type(q) is QPolynomial else QPolynomial(q._terms)) for s, q in pieces or ()])
         spaces = {s.space.key: s.space for s, _ in self.pieces}
         self.home = home if not spaces else next(iter(spaces.values())) if len(spaces) == 1 else None
         self._hash = hash((self.param_names, frozenset([where for where, _ in self.pieces])))
@@ -405,12 +407,19 @@ def values_at(self: Any, values: Mapping[str, int]) -> list[Any]:  # noqa: ANN40
     return [q.evaluate(values) for _, q in here]
 
 
+def has_equality(where: Set, c: Conjunct, names: set[str]) -> bool:
+    """Whether a conjunct of a set has an equality of some names."""
+    at = [k for k, n in enumerate((*where.param_names, *where.space.dims), 1) if n in names] if c.eqs else ()
+    return any(row[k] for row in c.eqs for k in at)
+
+
 def _piece_text(where: Set, c: Conjunct, what: QPolynomial) -> str:
     """`tuple -> (polynomial) : constraints`."""
     from ..text.show import piece_text
-    from ..text.show_expressions import ISL
+    from ..text.show_expressions import ISL, NAMED
 
-    place, colon, body = piece_text(where.param_names, where.space, c, ISL).partition(":")
+    style = NAMED if has_equality(where, c, what.names() & {*where.space.dims}) else ISL  # the value speaks of them
+    place, colon, body = piece_text(where.param_names, where.space, c, style).partition(":")
     value = f"({what})" if len(what.terms) > 1 else str(what)
     text = f"{place.strip()} -> {value}" if place.strip() else value
     return f"{text} :{body}" if colon and body.strip() else text

@@ -179,7 +179,7 @@ def _candidates(system: Backwards, leaf: Piece, col: int) -> tuple[Divs, list[Ro
         values.append(up)
     if len(values) > 1:
         values = _undominated([_fitted(v, n + 1 + len(divs)) for v in values], (*system.given, *leaf.ineqs), sign)
-    if len(values) > 1 and system.floors:
+    if len(values) > 1 and (system.floors or any(any(v[n + 1 :]) for v in values)):
         values = _ever_best(values, Piece(divs, leaf.eqs, leaf.ineqs, ()), n, system.given, sign)
     return divs, values
 

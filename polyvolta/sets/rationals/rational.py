@@ -20,6 +20,7 @@ from ..values.united import United
 from . import duals, optima
 from . import polyhedron as ph
 from .polyhedron import Polyhedron, Row
+from .preimage import preimage
 from .read import bound, of_constraints, parse
 
 if TYPE_CHECKING:
@@ -113,6 +114,7 @@ class RationalSet(United[Polyhedron]):
     rename, rename_dims, rename_params = dimensions.rename, dimensions.rename_dims, dimensions.rename_params
     lexmin, lexmax, sample_point = optima.lexmin, optima.lexmax, optima.sample_point
     coefficients, solutions = duals.coefficients, duals.solutions
+    preimage = preimage_multi_aff = preimage
 
     # ---- algebra
 

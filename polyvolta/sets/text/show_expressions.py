@@ -30,6 +30,7 @@ class Style:
 
 
 ISL = Style()
+NAMED = Style(inline=False)  # each dimension by its name: others speak of them, or a tree shares them
 PAPER = Style(("⌊", "/", "⌋"), "", "≤", "≥", " ∧ ", False, "→", True)
 PAPER_ASCII = Style(mod=False, equalities_last=True)
 _NOTHING = Aff(())

@@ -132,3 +132,26 @@ def test_pieces_of_a_text_that_overlap():
             getattr(ours, kind)(one)
     assert str(ours.PwAff("{ [i] -> [(3)] : i >= 0; [i] -> [(3)] : i < 4 }")) == "{ [i] -> [(3)] }"
     assert str(ours.PwAff(first).union_add(ours.PwAff(second)).eval((2,))) == "8"
+
+
+MENTIONED = ["[n] -> { A[i, j] -> [i + j + n] }", "[n] -> { [i, j] -> [floor((i + j)/2)] : i + j > n }",
+             "[n] -> { [i, j] -> [i + n] : i > 1; [i, j] -> [j] : i < 1 }", "{ [i, j] -> [j] : i > 1 }"]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", MENTIONED)
+@pytest.mark.parametrize("cls", ["PwAff", "PwMultiAff"])
+def test_what_is_dropped_is_0(text, cls):
+    isl = pytest.importorskip("islpy")
+    for kind in ("in_", "param") if text[0] == "[" else ("in_",):
+        theirs, mine = [getattr(lib, cls)(text).drop_dims(getattr(lib.dim_type, kind), 0, 1) for lib in (isl, ours)]
+        assert isl.Map(str(mine.as_map())).is_equal(theirs.as_map())
+
+
+def test_the_order_of_parameters_says_nothing_of_unions():
+    isl = pytest.importorskip("islpy")
+    text = "[%s] -> { A[i] -> [n + m + i]; B[i] -> [m] }"
+    for lib in (isl, ours):
+        f, g, h = (lib.UnionPwAff(text % params) for params in ("n, m", "m, n", "q, n, m"))
+        assert f.plain_is_equal(g) and f.plain_is_equal(h) and not f.plain_is_equal(f.neg())
+        f, g = (lib.PwAff(f"[{params}] -> {{ [i] -> [n + m + i] }}") for params in ("n, m", "m, n"))
+        assert not f.plain_is_equal(g)  # of one space it does

@@ -143,3 +143,11 @@ def test_domains_have_no_point_without_a_solution():
     for x in range(-9, 9):
         values = [v for p in pieces or lexopt.lexmin(1, 1, c.eqs, c.ineqs) if (v := at(p, (x,))) is not None]
         assert values == ([(x // 3,)] if x % 3 < 2 else [])
+
+
+def test_a_bound_that_a_floor_hides_is_no_case():
+    # floor((n + 3)/4) - 1 is never negative where n >= 1, which the linear program with the floor's definition says
+    s = Set("[n] -> { [a, b] : n >= 0 and 4a >= -4 + n and b >= 0 and -4a <= b <= 3 and b < n - 4a }")
+    f = s.dim_min("a")
+    assert f.n_pieces == len(f.cells) == 1 and "max" not in str(f)
+    assert [f(n=n) for n in range(1, 13)] == [-(-n // 4) - 1 for n in range(1, 13)]

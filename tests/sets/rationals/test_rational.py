@@ -5,6 +5,7 @@ import pickle
 import subprocess
 import sys
 from fractions import Fraction
+from itertools import product
 from random import Random
 
 import pytest
@@ -345,3 +346,45 @@ def test_sets_of_integer_points_load_none_of_it():
     code += "print([m for m in sys.modules if 'rationals' in m])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+PULLED = [
+    ("{ rat: B[i, j] : 0 <= i and 0 <= j <= 3 - i }", "{ A[a, b] -> B[a/2, b/6] }", lambda m, a, b: (a / 2, b / 6)),
+    ("{ rat: B[i, j] : 2i = 1 and j > i; rat: B[i, j] : i > 7 }", "{ A[a, b] -> B[(a + 1)/3, 2 - b] }",
+     lambda m, a, b: ((a + 1) / 3, 2 - b)),
+    ("[n] -> { rat: B[i, j] : n <= 3i < j }", "[m] -> { A[n, b] -> B[n + m, (3b - n)/4] }",
+     lambda m, a, b: (a + m, (3 * b - a) / 4)),
+    ("{ rat: B[i, j] : i + j < 3 }", "{ A[a, b] -> B[1/2, a] }", lambda m, a, b: (Fraction(1, 2), a)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "function", "value"), PULLED)
+def test_a_preimage_has_the_points_that_lead_there(text, function, value):
+    import polyvolta.isl as own
+
+    s = own.Set(text)
+    pulled = s.preimage_multi_aff(own.MultiAff(function))
+    numbers = [Fraction(k, 2) for k in range(-6, 7, 3)] + [Fraction(1, 3), 22]
+    for m, a, b in product((0, Fraction(3, 2)), numbers, numbers):
+        params = {"n": 2, "m": m}
+        here, there = ({p: params[p] for p in x.param_names} for x in (s, pulled))
+        assert pulled.contains((a, b), **there) == s.contains(value(m, Fraction(a), Fraction(b)), **here)
+
+
+def test_a_preimage_beside_islpy():
+    isl = pytest.importorskip("islpy")
+    import polyvolta.isl as own
+
+    texts = [str(lib.Set(PULLED[0][0]).preimage_multi_aff(lib.MultiAff(PULLED[0][1]))) for lib in (isl, own)]
+    assert RationalSet(texts[0]).is_equal(RationalSet(texts[1]))
+
+
+def test_a_preimage_is_one_under_an_affine_function():
+    import polyvolta.isl as own
+
+    s = own.Set("{ rat: B[i] : i > 0 }")
+    for text in ("{ A[a] -> B[floor(a/2)] }", "{ A[a] -> B[a] : a > 0 }"):
+        with pytest.raises(NotSupported):
+            s.preimage(own.PwMultiAff(text))
+    with pytest.raises(SpaceMismatch):
+        s.preimage(own.MultiAff("{ A[a] -> C[a] }"))

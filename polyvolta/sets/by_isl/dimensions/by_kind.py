@@ -174,6 +174,16 @@ def by_graph(name: str) -> Callable[..., Any]:
     return method
 
 
+def drop_dims(self: Any, kind: Any, first: int, n: int) -> Any:  # noqa: ANN401
+    """Without some parameters or inputs: what the function is where they are 0, as in isl; or without some outputs."""
+    drop = by_graph("remove_dims")
+    if getattr(kind, "name", None) not in ("param", "in_"):
+        return drop(self, kind, first, n)
+    graph = self.as_map()
+    at = graph.fix(dict.fromkeys(kinds.spread(graph, kind, first, n), 0)).as_pw_multi_aff()
+    return drop(at if hasattr(self, "product") else at[0], kind, first, n)
+
+
 def oppose(self: Map, kind: Any, pos: int, other_kind: Any, other_pos: int) -> Map:  # noqa: ANN401
     """The pairs of which two dimensions, by kind and position of each, are opposites."""
     a, b = (kinds.spread(self, *at)[0] for at in ((kind, pos), (other_kind, other_pos)))
@@ -269,7 +279,7 @@ METHODS: tuple[tuple[str, str, Callable[..., Any]], ...] = (
     ("PwAff", "add_dims", by_graph("add_dims")),
     ("PwAff MultiPwAff", "insert_dims", by_graph("insert_dims")),
     ("PwAff MultiPwAff", "move_dims", by_graph("move_dims")),
-    ("PwAff MultiPwAff", "drop_dims", by_graph("remove_dims")),
+    ("PwAff MultiPwAff", "drop_dims", drop_dims),
     ("Map", "fix_input_si", lambda self, pos, value: fix_val(self, kinds.dim_type.in_, pos, value)),
     ("Map", "lower_bound_si", lower_bound_val),
     ("Map", "upper_bound_si", upper_bound_val),

@@ -28,7 +28,7 @@ from ...values.set import Set
 from ...values.shape import need_set
 from ...values.space import PARAMS, Space
 from ...values.unions import UnionMap, Unions, united
-from ..relations import is_params, is_universe, member
+from ..relations import is_params, is_universe, member, plain_is_equal
 from .fraction_texts import read
 from .union_fractions import UnionFractions, functions_of, gathered, is_fractional
 from .unions import alongside, applied, graph_of, is_everywhere, on_points, pulled_back
@@ -200,6 +200,12 @@ class UnionPwMultiAff(MultiUnionPwAff):
 
     __slots__ = ()
     get_space = UnionMap.get_space
+
+    def plain_is_equal(self, other: Any) -> bool:  # noqa: ANN401
+        """Whether both are written alike, in whichever order they have their parameters, as isl's."""
+        graph = graph_of(other)
+        params = tuple(dict.fromkeys((*self.param_names, *graph.param_names)))
+        return plain_is_equal(self.align_params(params), type(self)(graph).align_params(params))
 
 
 def as_functions(f: Any) -> Any:  # noqa: ANN401

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Self
 
+from ...counting.known import settled
 from ...counting.overlay import merged, over_both, overlaid
 from ...counting.quasiparse import Polynomials
 from ...counting.quasipoly import PwQPolynomial, QPolynomial, values_at
@@ -197,7 +198,7 @@ class PwQPolynomialFold(metaclass=Named):
         self._fill(kinds.pop() if kinds else fold.max, params, overlaid(pieces, Fold.with_all), home)
 
     def _fill(self, kind: fold, params: Iterable[str], pieces: Iterable[tuple[Set, Fold]], home: Space | None) -> None:
-        self.kind, self.param_names, self.pieces = kind, tuple(params), tuple(pieces)
+        self.kind, self.param_names, self.pieces = kind, tuple(params), settled(pieces)
         spaces = {s.space.key: s.space for s, _ in self.pieces}
         self.home = home if not spaces else next(iter(spaces.values())) if len(spaces) == 1 else None
 
