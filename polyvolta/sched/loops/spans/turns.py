@@ -140,7 +140,7 @@ def meet(
             there = m.isolated_type is not None and (a in isolated or b in isolated)
             if (m.isolated_type if there else m.loop_type) == "atomic":
                 return True
-            if (None not in (high, least) and high < least) or (None not in (most, low) and most < low):
+            if any(x is not None and y is not None and x < y for x, y in ((high, least), (most, low))):
                 return False
         return False
 
