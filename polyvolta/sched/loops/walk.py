@@ -33,6 +33,7 @@ from polyvolta.sched.loops.rows.lanes import Lane, one_by_one
 from polyvolta.sched.loops.rows.linear import System, local
 from polyvolta.sched.loops.rows.order import in_turn
 from polyvolta.sched.loops.rows.pieces import Piece, Value
+from polyvolta.sched.loops.spans.turns import meet
 from polyvolta.sched.loops.state import State
 from polyvolta.sched.loops.writer import Writer
 from polyvolta.sched.tree import (
@@ -273,21 +274,26 @@ class Scanner(Writer):
             else:
                 columns.append(self.columns.loop(depth + k))
         loops = [0 if m.name else c for m, c in zip(node.members, columns, strict=True)]
-        lanes = self.lanes(state, node.members, columns, loops)
         regions = self.regions(node, at, columns, loops, state)
+        lanes = self.lanes(state, node.members, columns, loops, regions)
         inside = lambda s: self.visit(node.child, (*at, 0), s)  # noqa: E731
         nest = BandLoops(self, node.members, loops, at, inside, regions=regions, child=node.child)
         return nest.visit(0, lanes, state)
 
     def lanes(
-        self, state: State, members: Sequence[Member], columns: Sequence[int], loops: Sequence[int]
+        self,
+        state: State,
+        members: Sequence[Member],
+        columns: Sequence[int],
+        loops: Sequence[int],
+        regions: Sequence[Sequence[System]] = (),
     ) -> list[Lane]:
         """The pieces with the members of a band equated to their columns, and their shadows.
 
-        What is not exact is in parts at single values, unless a loop is atomic: in it the parts would meet again, and
-        be told apart by tests at every value. Several pieces are told apart anyway: all are in parts where these take
-        turns, if half of these or more are of what is not exact, and nothing but numbers says where: each would test
-        sizes, too.
+        What is not exact is in parts at single values, unless parts meet in an atomic loop: there they would be told
+        apart by tests at every value. Several pieces are told apart anyway: all are in parts where these take turns,
+        if half of these or more are of what is not exact, and nothing but numbers says where: each would test sizes,
+        too.
         """
         equated = lambda p: self.lane(p, state, members, columns, loops)  # noqa: E731
         whole = [equated(piece) for piece in state.pieces]
@@ -301,9 +307,13 @@ class Scanner(Writer):
 
         kinds = [{m.loop_type, m.isolated_type} for m, col in zip(members, loops, strict=True) if col]
         taken = [False] * len(whole)
-        if self.parted and kinds and not any("atomic" in some for some in kinds):
+        if self.parted and kinds:
             cut(False)
             taken = in_turn(state.known, each, loops)
+        if any(taken) and any("atomic" in some for some in kinds):
+            inside = [one for some in each for one in some if not one.empty]
+            if meet(state.known, inside, members, loops, regions):
+                taken = [False] * len(whole)
         if self.parted and len(whole) > 1 and any("atomic" not in some for some in kinds):
             numbers = not any(state.outer(((c, 1),)) for lane in whole for c in lane.piece.system.columns())
             if numbers and not all(turn or lane.exact or lane.empty for lane, turn in zip(whole, taken, strict=True)):

@@ -209,6 +209,17 @@ TREES = {
              sequence: [ { filter: "{ A[] }" }, { filter: "{ B[i] }" } ] } } } } }""",
         {7: 9, 100: 102},
     ),
+    "three instances, two of which meet in a loop that is atomic, but not where it is isolated": (
+        """{ domain: "{ S[i] : 0 <= i <= 2 }", child: { schedule: "[{ S[i] -> [(2*((i + 1) mod 2) + 1)] },
+             { S[i] -> [(i + 3*floor(i/3))] }]", options: "{ isolate[[] -> [p0, p1]] : p0 <= 4 and 2 <= p1 <= 4;
+             atomic[1]; [isolate[] -> separate[1]] }" } }""",
+        {0: 0},
+    ),
+    "one value among every sixth of a few": (
+        """{ domain: "[N] -> { T[] : N mod 2 = 0 and N >= 0; U[i] : 0 <= i <= 2 }", child: { schedule:
+             "[N] -> [{ T[] -> [(1)]; U[i] -> [((i mod 2) + 1)] }, { T[] -> [(N + 2)]; U[i] -> [(3i + 3)] }]" } }""",
+        {0: 16, 4: 16, 100: 16},
+    ),
     "five values in a row among those of every third": (
         """{ domain: "[N] -> { S[i] : N <= i <= N + 4; T[i] : 0 <= i <= N }", child: { schedule:
              "[N] -> [{ S[i] -> [i]; T[i] -> [3i] }]" } }""",

@@ -76,6 +76,12 @@ def test_alternatives_that_others_imply_are_not_tested():
     assert tidied((If((loose,), (If((tight,), (CALL,), ()),), ()),)) == (If((tight,), (CALL,), ()),)
 
 
+def test_alternatives_do_not_stand_before_what_decides_them():
+    either = AnyOf(((FROM_5,), (UP_TO_2, M_FROM_1)))
+    some = (If((FROM_5,), (CALL,), ()), If((IS_3, either), (Call("T", (), ()),), ()))
+    assert tidied(some) == some
+
+
 def test_arguments_have_no_floors_that_a_remainder_decides():
     tree = """{ domain: "[N] -> { S[i, j] : 0 <= i <= 3 and j = 2*floor(N/2) }",
                 child: { guard: "[N] -> { [] : N mod 2 = 0 }", child: { schedule: "[{ S[i, j] -> [(i)] }]" } } }"""

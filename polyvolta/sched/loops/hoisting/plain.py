@@ -74,10 +74,18 @@ def needed(conditions: tuple[Condition, ...]) -> tuple[Condition, ...]:
 
 
 def weaker(some: Sequence[Condition], others: Sequence[Condition]) -> tuple[Condition, ...]:
-    """The conditions of each of two lists that the other list plainly implies, once each."""
-    found = [c for c in some if any(implies(d, c) for d in others)]
-    found += [d for d in others if d not in found and any(implies(c, d) for c in some)]
+    """The conditions of each of two lists that the other list plainly implies, once each.
+
+    None that one condition decides and alternatives ask more often: tested before it they cost more than they save.
+    """
+    found = [c for c in some if any(_cheaper(d, c) for d in others)]
+    found += [d for d in others if d not in found and any(_cheaper(c, d) for c in some)]
     return tuple(c for c in found if not any(d is not c and d != c and implies(d, c) for d in found))
+
+
+def _cheaper(a: Condition, b: Condition) -> bool:
+    """Whether one condition plainly implies another one that is no more to test."""
+    return implies(a, b) and (isinstance(a, AnyOf) or not isinstance(b, AnyOf))
 
 
 def mentions(condition: Condition, name: str) -> bool:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from fractions import Fraction
+from itertools import combinations
 from math import inf
 
 from polyvolta.sched.loops.rows.known import Known
+from polyvolta.sched.loops.rows.lanes import Lane
 from polyvolta.sched.loops.rows.linear import Key, System, dense, local, negated
+from polyvolta.sched.loops.rows.order import ends
 from polyvolta.sched.loops.rows.pieces import Piece, Value, total
-from polyvolta.sched.tree import Band, Context, Filter, Guard, Leaf, Node, SetNode
+from polyvolta.sched.tree import Band, Context, Filter, Guard, Leaf, Member, Node, SetNode
 from polyvolta.sched.tree import Sequence as SequenceNode
 from polyvolta.sets import Aff
 from polyvolta.sets.engine.simplex import Tableau
@@ -111,3 +114,36 @@ def _least(known: Known, systems: Collection[System], key: Key) -> float | Fract
 def holds_bands(node: Node) -> bool:
     """Whether there is a band at or below a node."""
     return isinstance(node, Band) or any(map(holds_bands, node.children))
+
+
+def meet(
+    known: Known,
+    lanes: Sequence[Lane],
+    members: Sequence[Member],
+    columns: Sequence[int],
+    regions: Sequence[Sequence[System]],
+) -> bool:
+    """Whether two of some lanes may be in one atomic loop of a band: at equal values outside of it, not at one in it.
+
+    Parameters
+    ----------
+    columns : of the members' loops, 0 for those that have none.
+    regions : the shadows of what the band isolates; loops that are in it in part have the types that hold there.
+    """
+
+    def together(a: Lane, b: Lane) -> bool:
+        for k, (m, col) in enumerate(zip(members, columns, strict=True)):
+            low, high = ends(a.shadows[k], col) if col else (0, 0)
+            least, most = ends(b.shadows[k], col) if col else (0, 0)
+            if low is not None and low == high == least == most:
+                continue
+            there = m.isolated_type is not None and (a in isolated or b in isolated)
+            if (m.isolated_type if there else m.loop_type) == "atomic":
+                return True
+            if any(x is not None and y is not None and x < y for x, y in ((high, least), (most, low))):
+                return False
+        return False
+
+    areas = [shadows[-1] for shadows in regions]
+    isolated = [a for a in lanes if any(not known.excludes(a.piece.system.copy().add(area)) for area in areas)]
+    return any(together(a, b) for a, b in combinations(lanes, 2))

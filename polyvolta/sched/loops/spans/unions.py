@@ -39,7 +39,7 @@ PIECES = 48  # pieces of a union beyond which there is one loop
 PLACES = 2  # places around which loops are cut for their stride
 SOME = 6  # shadows of which one is looked for that has all values of the others, and pieces of the union then
 OTHERS = 2, 3  # shadows for whose tests it is worth to write a loop of another one twice: in a nest of loops, alone
-SHORT = 8  # values in a row that such a place may have
+SHORT = 8, 4  # values in a row that such a place may have: fewer, if what has a stride would be one as well
 FEW = 1  # iterations in a row that may find nothing, in a loop that runs often
 ONCE = 8  # the same at small sizes, in one that runs once and is longer than that
 
@@ -152,15 +152,19 @@ def _sized(known: Known, lanes: list[Lane], k: int, col: int) -> list[list[Lane]
 def _around_places(known: Known, group: Group, k: int, col: int, once: bool) -> list[System] | None:
     """Few values in a row, and what is before, between and after them, if loops there have a stride that they lack.
 
-    None where no stride is lost, where loops there are short, or there are more than a few such places.
+    None where no stride is lost, or there are more than a few such places; where loops there are short, of what is not
+    short as a whole.
     """
     grids = [grid(known, lane.shadows[k], col) for lane in group.lanes]
     if all(step < 2 for step, _ in grids):
         return None
-    brief = [_width(known, lane.shadows[k], col, SHORT) for lane in group.lanes]
-    steps = [g for g, short in zip(grids, brief, strict=True) if not short]
-    step = common_stride(known, steps)[0] if steps else 1
-    if step == 1:
+    for most in SHORT:
+        brief = [_width(known, lane.shadows[k], col, most) for lane in group.lanes]
+        steps = [g for g, short in zip(grids, brief, strict=True) if not short]
+        step = common_stride(known, steps)[0] if steps else 1
+        if step > 1:
+            break
+    else:
         return None
     apart = [short and common_stride(known, [*steps, g])[0] != step for g, short in zip(grids, brief, strict=True)]
     places = _joined(known, _shadows(known, [*compress(group.lanes, apart)], k, col), col, once)
@@ -169,7 +173,8 @@ def _around_places(known: Known, group: Group, k: int, col: int, once: bool) -> 
     rest = [lane for lane, alone in zip(group.lanes, apart, strict=True) if not alone]
     here = _disjoint(known, places) or places
     cells = _disjoint(known, [*here, *_joined(known, _shadows(known, rest, k, col), col, once)]) or here
-    return None if all(_width(known, s, col, ONCE) for s in cells[len(here) :]) else cells
+    few = most == SHORT[0] and all(_width(known, s, col, ONCE) for s in cells[len(here) :])
+    return None if few else cells
 
 
 def _of_one(known: Known, shadows: Sequence[System], col: int, once: bool, innermost: bool) -> list[System] | None:
