@@ -302,21 +302,26 @@ class Piece:
             out += [] if part.system.empty else [part]
         return out
 
-    def land(self, columns: Sequence[int], outer: Callable[[Key], bool]) -> None:
+    def land(self, columns: Sequence[int], outer: Callable[[Key], bool], often: bool = False) -> bool:
         """Put in values that strides leave between bounds: c = 9 - t mod 12 where 0 <= c <= 9 and c + t = 9 mod 12.
 
-        Projecting the column away would lose that there is such a value, here that t mod 12 <= 9.
+        Projecting the column away would lose that there is such a value, here that t mod 12 <= 9. Returns whether there
+        was one.
 
         Parameters
         ----------
         columns : those for which values are put in.
+        often : also where there always is a value, as for 0 <= c <= 11: others that go with it have one, too.
         """
+        found = False
         while not self.system.empty:
-            row = next(landed(self.system, self.columns, columns, outer), None)
+            row = next(landed(self.system, self.columns, columns, outer, often), None)
             if row is None:
-                return
+                break
             self.system.eq(*row)
             self.settle()
+            found = True
+        return found
 
     def tie(self, columns: Sequence[int]) -> None:
         """Equate floors that are always as far from a column or its negative, or from 0.
