@@ -211,6 +211,16 @@ def classes(lanes: Sequence[Lane], k: int, col: int) -> list[list[Lane]]:
     return list(found.values())
 
 
+def valued(group: Group, k: int, col: int) -> list[Group]:
+    """Lanes of one value each apart from the others, where the order is free: a loop would look for them all along."""
+    each = classes(group.lanes, k, col)
+    alone = [some for some in each if any(coefficient(key, col) for key, _ in some[0].shadows[k].eqs)]
+    if group.cell is not None or not 0 < len(alone) < len(each):
+        return [group]
+    rest = [lane for lane in group.lanes if not any(lane in some for some in alone)]
+    return [Group(some) for some in (*alone, rest)]
+
+
 def shadow(lanes: Sequence[Lane], k: int, col: int) -> System:
     """What all lanes of a class say: their shadow if they have one, else its rows that speak of the column."""
     first = lanes[0].shadows[k]
