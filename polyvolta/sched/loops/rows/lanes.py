@@ -233,7 +233,11 @@ def shadow(lanes: Sequence[Lane], k: int, col: int) -> System:
 
 
 def one_by_one(
-    piece: Piece, names: Collection[str], lane_of: Callable[[Piece], Lane], most: int = FEW
+    piece: Piece,
+    names: Collection[str],
+    outer: Callable[[Key], bool],
+    lane_of: Callable[[Piece], Lane],
+    most: int = FEW,
 ) -> list[Lane] | None:
     """Exact lanes of the parts of a piece at single values of iterators; None where they are not exact, or not few.
 
@@ -245,11 +249,11 @@ def one_by_one(
     lane_of : makes a lane of a part.
     """
     out: list[Lane] = []
-    for part in piece.at_values(names, most):
+    for part in piece.at_values(names, outer, most):
         lane = lane_of(part)
         if lane.empty:
             continue
-        some = [lane] if lane.exact else one_by_one(part, names, lane_of, most - len(out))
+        some = [lane] if lane.exact else one_by_one(part, names, outer, lane_of, most - len(out))
         if some is None:
             return None
         out += some
