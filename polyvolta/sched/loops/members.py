@@ -276,8 +276,8 @@ class BandLoops(Around):
                 for lane in lanes:
                     lane.shift = 0
                     settled = bool(lane.piece.floors) and lane.piece.promote(inner.outer)
-                    if not all(s.exact for s in lane.shadows[k + 1 :]):
-                        settled |= lane.piece.land(self.columns[k + 1 :], inner.outer, True)
+                    if not all(s.exact for s in lane.shadows[k + 1 :]):  # what goes with such a value has one, too
+                        settled |= lane.piece.land(self.columns[k + 2 :], inner.outer, True)
                     if k + 1 < len(self.members) and (settled or lane.resolves(k, self.columns)):
                         lane.project(self.columns, inner.known, k + 1)
                 nest = self.moved(k, (((col, 1),), shift, 1)) if shift else self
