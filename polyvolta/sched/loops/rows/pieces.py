@@ -41,6 +41,7 @@ from polyvolta.sets.engine.simplex import Tableau
 from polyvolta.sets.values.aff import Floor
 
 WORTH = 2000  # steps that looking for equalities may take
+NEAR = 4  # values counted from what is outside, of which each has conditions of its own
 
 Value = tuple[Key, int, int]  # (key . x + const) / den, a whole number
 
@@ -281,8 +282,8 @@ class Piece:
                 yield total([(1, (((col, 1),), 0, 1)), (-1, self.outer_floor(-v, rest, const))])[:2]
 
     def at_values(self, names: Collection[str], outer: Callable[[Key], bool], most: int) -> list[Piece]:
-        """The piece at each value of the local column that has the fewest, counted from a number or from what is
-        outside, as N <= i <= N + 2; none where none has.
+        """The piece at each value of the local column that has the fewest, between numbers or, if they are hardly
+        several, counted from what is outside, as N <= i <= N + 2; none where none has.
 
         Parameters
         ----------
@@ -294,7 +295,7 @@ class Piece:
         for key, const in self.system.ineqs.items():
             col, v = key[-1] if key else (0, 0)
             high = self.system.ineqs.get(negated(key)) if v == 1 and col in mine and outer(key[:-1]) else None
-            if high is not None:
+            if high is not None and (len(key) == 1 or const + high < NEAR):
                 found[col] = min(found.get(col, (most, (), 0)), (const + high, negated(key[:-1]), -const))
         col = min(found, key=lambda c: found[c][0], default=None)
         if col is None or found[col][0] >= most:
