@@ -20,7 +20,7 @@ from polyvolta.sched.loops.rows.bounds import Bounds, constant_span, end, longes
 from polyvolta.sched.loops.rows.groups import groups, isolated
 from polyvolta.sched.loops.rows.interleave import interleaved
 from polyvolta.sched.loops.rows.known import Known
-from polyvolta.sched.loops.rows.lanes import Group, Lane, Parts, classes
+from polyvolta.sched.loops.rows.lanes import Group, Lane, Parts, classes, valued
 from polyvolta.sched.loops.rows.linear import System, coefficient
 from polyvolta.sched.loops.rows.order import First
 from polyvolta.sched.loops.rows.pieces import Value
@@ -75,6 +75,8 @@ class BandLoops(Around):
                 shared = True
             if shared and self.writer.parted:
                 once = not any(e.names() for e in state.prefix)
+                if self.child is None and self.settled(k + 1, lanes):
+                    found = [g for together in found for g in valued(together, k, col)]
                 last = self.settled(k + 1, lanes) and (self.child is None or not holds_bands(self.child))
                 found = [p for g in found for p in self.parted(state.known, g, k, once, last)]
             for group in found:
@@ -274,6 +276,8 @@ class BandLoops(Around):
                 for lane in lanes:
                     lane.shift = 0
                     settled = bool(lane.piece.floors) and lane.piece.promote(inner.outer)
+                    if not all(s.exact for s in lane.shadows[k + 1 :]):  # what goes with such a value has one, too
+                        settled |= lane.piece.land(self.columns[k + 2 :], inner.outer, True)
                     if k + 1 < len(self.members) and (settled or lane.resolves(k, self.columns)):
                         lane.project(self.columns, inner.known, k + 1)
                 nest = self.moved(k, (((col, 1),), shift, 1)) if shift else self

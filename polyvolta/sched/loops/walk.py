@@ -303,7 +303,7 @@ class Scanner(Writer):
             for piece, lane, some in zip(state.pieces, whole, each, strict=True):
                 if not lane.empty and (every or not lane.exact):
                     names = {name for m in members for name in m.of(piece.statement).names() & piece.images.keys()}
-                    some[:] = one_by_one(piece, names, equated) or [lane]
+                    some[:] = one_by_one(piece, names, state.outer, equated) or [lane]
 
         kinds = [{m.loop_type, m.isolated_type} for m, col in zip(members, loops, strict=True) if col]
         taken = [False] * len(whole)

@@ -402,6 +402,21 @@ TREES = {
              options: "{ isolate[[] -> [a, b]] : 7 <= b; [isolate[] -> atomic[0]] }" } }""",
         {0: 0},
     ),
+    "a member that goes with the one value that a loop leaves an inner one": (
+        """{ domain: "[N] -> { S[i] : N <= 2i <= N + 3 }", child: { schedule:
+             "[{ S[i] -> [(2i - 4*floor((i + 1)/2))] }, { S[i] -> [(floor((3 - i)/4))] }, { S[i] -> [(i)] }]" } }""",
+        {0: 3, 9: 3, 40: 3},
+    ),
+    "three values of an iterator from a size on": (
+        """{ domain: "[N] -> { S[i] : N mod 3 = 1 and N <= i <= N + 2 }", child: { schedule: "[N] -> [
+             { S[i] -> [(floor((1 - 2i)/3))] }, { S[i] -> [((N + 3i) mod 4)] }, { S[i] -> [(-2i)] }]" } }""",
+        {0: 1, 4: 1, 40: 1},
+    ),
+    "one value of an iterator that no member has, beside those of a stride": (
+        """{ domain: "[N] -> { T[i, j] : 0 <= 3j <= N + i and (i + j) mod 2 = 0 and 0 <= i <= 9;
+             T[i, 1] : i mod 2 = 0 and 3 <= i <= 9 }", child: { schedule: "[{ T[i, j] -> [(i)] }]" } }""",
+        {0: 48, 9: 61, 40: 114},
+    ),
     "small sizes, and numbers for what others leave, in one of several loops": (
         """{ domain: "[N, M] -> { S[]; T[]; U[i, j] : -2 <= i < M and N - 1 <= j <= 1 }", child: { schedule:
              "[{ S[] -> [(1)]; T[] -> [(-1)]; U[i, j] -> [(i)] }]" } }""",

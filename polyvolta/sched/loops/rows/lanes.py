@@ -211,6 +211,16 @@ def classes(lanes: Sequence[Lane], k: int, col: int) -> list[list[Lane]]:
     return list(found.values())
 
 
+def valued(group: Group, k: int, col: int) -> list[Group]:
+    """Lanes of one value each apart from the others, where the order is free: a loop would look for them all along."""
+    each = classes(group.lanes, k, col)
+    alone = [some for some in each if any(coefficient(key, col) for key, _ in some[0].shadows[k].eqs)]
+    if group.cell is not None or not 0 < len(alone) < len(each):
+        return [group]
+    rest = [lane for lane in group.lanes if not any(lane in some for some in alone)]
+    return [Group(some) for some in (*alone, rest)]
+
+
 def shadow(lanes: Sequence[Lane], k: int, col: int) -> System:
     """What all lanes of a class say: their shadow if they have one, else its rows that speak of the column."""
     first = lanes[0].shadows[k]
@@ -223,7 +233,11 @@ def shadow(lanes: Sequence[Lane], k: int, col: int) -> System:
 
 
 def one_by_one(
-    piece: Piece, names: Collection[str], lane_of: Callable[[Piece], Lane], most: int = FEW
+    piece: Piece,
+    names: Collection[str],
+    outer: Callable[[Key], bool],
+    lane_of: Callable[[Piece], Lane],
+    most: int = FEW,
 ) -> list[Lane] | None:
     """Exact lanes of the parts of a piece at single values of iterators; None where they are not exact, or not few.
 
@@ -235,11 +249,11 @@ def one_by_one(
     lane_of : makes a lane of a part.
     """
     out: list[Lane] = []
-    for part in piece.at_values(names, most):
+    for part in piece.at_values(names, outer, most):
         lane = lane_of(part)
         if lane.empty:
             continue
-        some = [lane] if lane.exact else one_by_one(part, names, lane_of, most - len(out))
+        some = [lane] if lane.exact else one_by_one(part, names, outer, lane_of, most - len(out))
         if some is None:
             return None
         out += some

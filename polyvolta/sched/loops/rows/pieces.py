@@ -41,6 +41,7 @@ from polyvolta.sets.engine.simplex import Tableau
 from polyvolta.sets.values.aff import Floor
 
 WORTH = 2000  # steps that looking for equalities may take
+NEAR = 4  # values counted from what is outside, of which each has conditions of its own
 
 Value = tuple[Key, int, int]  # (key . x + const) / den, a whole number
 
@@ -280,8 +281,9 @@ class Piece:
             if high is not None and const + high < -v:
                 yield total([(1, (((col, 1),), 0, 1)), (-1, self.outer_floor(-v, rest, const))])[:2]
 
-    def at_values(self, names: Collection[str], most: int) -> list[Piece]:
-        """The piece at each value of the local column that has the fewest, between numbers; none where none has.
+    def at_values(self, names: Collection[str], outer: Callable[[Key], bool], most: int) -> list[Piece]:
+        """The piece at each value of the local column that has the fewest, between numbers or, if they are hardly
+        several, counted from what is outside, as N <= i <= N + 2; none where none has.
 
         Parameters
         ----------
@@ -289,34 +291,45 @@ class Piece:
         most : values, beyond which there are none.
         """
         mine = {c for d in names for c, _ in self.images[d][0] if c >= LOCAL}
-        low, high = self.system.ends()
-        col = min((c for c in mine if c in low and c in high), key=lambda c: high[c] - low[c], default=None)
-        if col is None or high[col] - low[col] >= most:
+        found: dict[int, tuple[int, Key, int]] = {}  # of a column how many steps it has from where
+        for key, const in self.system.ineqs.items():
+            col, v = key[-1] if key else (0, 0)
+            high = self.system.ineqs.get(negated(key)) if v == 1 and col in mine and outer(key[:-1]) else None
+            if high is not None and (len(key) == 1 or const + high < NEAR):
+                found[col] = min(found.get(col, (most, (), 0)), (const + high, negated(key[:-1]), -const))
+        col = min(found, key=lambda c: found[c][0], default=None)
+        if col is None or found[col][0] >= most:
             return []
         out: list[Piece] = []
-        for v in range(low[col], high[col] + 1):
+        steps, key, const = found[col]
+        for v in range(steps + 1):
             part = self.copy()
-            part.replace(col, (), v)
+            part.replace(col, key, const + v)
             part.settle()
             part.fix_floors()
             out += [] if part.system.empty else [part]
         return out
 
-    def land(self, columns: Sequence[int], outer: Callable[[Key], bool]) -> None:
+    def land(self, columns: Sequence[int], outer: Callable[[Key], bool], often: bool = False) -> bool:
         """Put in values that strides leave between bounds: c = 9 - t mod 12 where 0 <= c <= 9 and c + t = 9 mod 12.
 
-        Projecting the column away would lose that there is such a value, here that t mod 12 <= 9.
+        Projecting the column away would lose that there is such a value, here that t mod 12 <= 9. Returns whether there
+        was one.
 
         Parameters
         ----------
         columns : those for which values are put in.
+        often : also where there always is a value, as for 0 <= c <= 11: others that go with it have one, too.
         """
+        found = False
         while not self.system.empty:
-            row = next(landed(self.system, self.columns, columns, outer), None)
+            row = next(landed(self.system, self.columns, columns, outer, often), None)
             if row is None:
-                return
+                break
             self.system.eq(*row)
             self.settle()
+            found = True
+        return found
 
     def tie(self, columns: Sequence[int]) -> None:
         """Equate floors that are always as far from a column or its negative, or from 0.

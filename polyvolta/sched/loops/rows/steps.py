@@ -113,22 +113,29 @@ def prime_powers(d: int) -> Iterator[int]:
 
 
 def landed(
-    system: System, columns: Columns, some: Sequence[int], outer: Callable[[Key], bool]
+    system: System, columns: Columns, some: Sequence[int], outer: Callable[[Key], bool], often: bool
 ) -> Iterator[tuple[Key, int]]:
     """Rows that are 0 of one of some columns, that no equality has, and of what is outside: its values have a stride,
-    and fewer than that are between bounds."""
+    and one at most is between bounds; not where one always is, unless that counts as well (`often`).
+
+    Of c0 + 2*c2 = 3 mod 4 and N <= 2*c2 <= N + 3 it is the greatest up to floor((N + 3)/2) that is floor((3 - c0)/2)
+    modulo 2.
+    """
     for key, const, d in system.mods:
         free = [(c, v) for c, v in key if not outer(((c, v),))]
-        if len(free) != 1 or free[0][0] not in some or free[0][1] not in (1, -1):
+        g = gcd(d, free[0][1]) if len(free) == 1 else 0
+        if not g or free[0][0] not in some or abs(free[0][1]) != g:
             continue
         ((col, v),) = free
         if any(coefficient(row, col) for row, _ in system.eqs):
             continue
         f, shift = (without(key, col), const) if v > 0 else (negated(without(key, col)), -const)
+        f, shift, step = (f, shift, d) if g == 1 else (*columns.quotient(g, f, shift), d // g)
         for row, low in system.ineqs.items():
-            high, rest = system.ineqs.get(negated(row)), without(row, col)
-            if coefficient(row, col) == 1 and high is not None and low + high + 1 < d and outer(rest):
-                # the column is -f - shift modulo d, and its sum with the rest is the greatest up to high
-                whole, more = columns.quotient(d, plus(1, f, -1, rest), high + shift)
-                yield plus(1, plus(1, ((col, 1),), 1, f), -d, whole), shift - d * more
+            high, rest, a = system.ineqs.get(negated(row)), without(row, col), coefficient(row, col)
+            if a > 0 and high is not None and (low + high) // a + 1 < step + often and outer(rest):
+                # the column is -f - shift modulo the step, and at most the upper end
+                end, most = (negated(rest), high) if a == 1 else columns.quotient(a, negated(rest), high)
+                whole, more = columns.quotient(step, plus(1, f, 1, end), most + shift)
+                yield plus(1, plus(1, ((col, 1),), 1, f), -step, whole), shift - step * more
                 break
