@@ -287,8 +287,9 @@ class Scanner(Writer):
         What is not exact is in parts at single values, unless a loop is atomic: in it the parts would meet again, and
         be told apart by tests at every value. Several pieces are told apart anyway: all are in parts where these take
         turns, if most of them are of what is not exact, and nothing but numbers says where: each would test sizes, too.
+        What stays whole and is not exact gets strides that integers leave: no loop runs, nor test is made, between.
         """
-        equated = lambda p: self.lane(p, state, members, columns, loops)  # noqa: E731
+        equated = lambda p, strides=False: self.lane(p, state, members, columns, loops, strides)  # noqa: E731
         whole = [equated(piece) for piece in state.pieces]
         each = [[lane] for lane in whole]
 
@@ -309,12 +310,21 @@ class Scanner(Writer):
                 turns = all(turn == (len(some) > 1) for some, turn in zip(each, every, strict=True))
                 most = sum(-len(some) if lane.exact else len(some) for lane, some in zip(whole, each, strict=True))
                 taken = every if turns and most >= 0 else taken
-        out = [one for lane, some, turn in zip(whole, each, taken, strict=True) for one in (some if turn else [lane])]
+        out: list[Lane] = []
+        for piece, lane, some, turn in zip(state.pieces, whole, each, taken, strict=True):
+            stays = lane.exact or lane.empty or not self.parted
+            out += some if turn else [lane if stays else equated(piece, True)]
         first = loops[0] if loops else 0
         return [one for one in out if not (one.empty or state.nowhere(one, first))]
 
     def lane(
-        self, piece: Piece, state: State, members: Sequence[Member], columns: Sequence[int], loops: Sequence[int]
+        self,
+        piece: Piece,
+        state: State,
+        members: Sequence[Member],
+        columns: Sequence[int],
+        loops: Sequence[int],
+        strides: bool,
     ) -> Lane:
         """A piece with the members of a band equated to their columns, and its shadows.
 
@@ -332,7 +342,7 @@ class Scanner(Writer):
             piece.tie([col for col in columns if col])
             piece.land([col for col in loops if col][1:], state.outer)
             if piece.locals():
-                piece.flatten()
+                piece.flatten(strides)
         return Lane(piece, []) if piece.system.empty else Lane.of(piece, loops, state.known)
 
     def regions(

@@ -290,7 +290,7 @@ class Piece:
         """
         mine = {c for d in names for c, _ in self.images[d][0] if c >= LOCAL}
         low, high = self.system.ends()
-        col = min((c for c in mine if c in low and c in high), key=lambda c: high[c] - low[c], default=None)
+        col = min((c for c in mine if c in low and c in high), key=lambda c: (high[c] - low[c], c), default=None)
         if col is None or high[col] - low[col] >= most:
             return []
         out: list[Piece] = []
@@ -362,10 +362,14 @@ class Piece:
                     if low is not None and high is not None and -(-low[0] // low[1]) == high[0] // high[1]:
                         yield key, const - high[0] // high[1]
 
-    def flatten(self) -> None:
+    def flatten(self, strides: bool) -> None:
         """State equalities that all integer points satisfy: i = c where floor((5*i + 1)/3) = c and i is 0 or 1.
 
-        Those with which a local column goes, and no stride comes: others would but say rows in another way.
+        Those with which a local column goes: others would but say rows in another way.
+
+        Parameters
+        ----------
+        strides : also those with which a stride comes: 5*i = c where floor((9*i + 1)/2) = c and i is 0 or 1.
         """
         cols = sorted(self.system.columns())
         place = {c: 1 + k for k, c in enumerate(cols)}
@@ -384,7 +388,7 @@ class Piece:
         for row in lattice.equalities(len(cols), found):
             flat.system.eq(tuple([(c, v) for c, v in zip(cols, row[1:], strict=True) if v]), row[0])
         flat.settle()
-        if len(flat.locals()) < len(self.locals()) and len(flat.system.mods) <= len(self.system.mods):
+        if len(flat.locals()) < len(self.locals()) and (strides or len(flat.system.mods) <= len(self.system.mods)):
             self.system, self.images, self.floors = flat.system, flat.images, flat.floors
 
     def locals(self) -> set[int]:
