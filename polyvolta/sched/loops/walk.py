@@ -294,8 +294,9 @@ class Scanner(Writer):
         apart by tests at every value. Several pieces are told apart anyway: all are in parts where these take turns,
         if half of these or more are of what is not exact, and nothing but numbers says where: each would test sizes,
         too.
+        What stays whole and is not exact gets strides that integers leave: no loop runs, nor test is made, between.
         """
-        equated = lambda p: self.lane(p, state, members, columns, loops)  # noqa: E731
+        equated = lambda p, strides=False: self.lane(p, state, members, columns, loops, strides)  # noqa: E731
         whole = [equated(piece) for piece in state.pieces]
         each = [[lane] for lane in whole]
 
@@ -322,12 +323,21 @@ class Scanner(Writer):
                 every = in_turn(state.known, each, loops) if most >= 0 else ()
                 if every and all(turn == (len(some) > 1) for some, turn in zip(each, every, strict=True)):
                     taken = every
-        out = [one for lane, some, turn in zip(whole, each, taken, strict=True) for one in (some if turn else [lane])]
+        out: list[Lane] = []
+        for piece, lane, some, turn in zip(state.pieces, whole, each, taken, strict=True):
+            stays = lane.exact or lane.empty or not self.parted
+            out += some if turn else [lane if stays else equated(piece, True)]
         first = loops[0] if loops else 0
         return [one for one in out if not (one.empty or state.nowhere(one, first))]
 
     def lane(
-        self, piece: Piece, state: State, members: Sequence[Member], columns: Sequence[int], loops: Sequence[int]
+        self,
+        piece: Piece,
+        state: State,
+        members: Sequence[Member],
+        columns: Sequence[int],
+        loops: Sequence[int],
+        strides: bool,
     ) -> Lane:
         """A piece with the members of a band equated to their columns, and its shadows.
 
@@ -345,7 +355,7 @@ class Scanner(Writer):
             piece.tie([col for col in columns if col])
             piece.land([col for col in loops if col][1:], state.outer)
             if piece.locals():
-                piece.flatten()
+                piece.flatten(strides)
         return Lane(piece, []) if piece.system.empty else Lane.of(piece, loops, state.known)
 
     def regions(

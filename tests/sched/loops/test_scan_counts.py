@@ -427,6 +427,11 @@ TREES = {
              "[{ S[] -> [(1)]; T[] -> [(-1)]; U[i, j] -> [(i)] }]" } }""",
         {2: 63, 3: 2, 40: 2},
     ),
+    "a stride that integers alone leave, of values that take no turns": (
+        """{ domain: "{ S[i, j] : i mod 3 = 0 and 0 <= i <= 3 and 0 <= j <= i }", child: { schedule:
+             "[{ S[i, j] -> [((j + 1) mod 4)] }, { S[i, j] -> [(floor((3i + 1)/2))] }]" } }""",
+        {0: 25},
+    ),
 }
 
 

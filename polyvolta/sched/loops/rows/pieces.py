@@ -297,7 +297,7 @@ class Piece:
             high = self.system.ineqs.get(negated(key)) if v == 1 and col in mine and outer(key[:-1]) else None
             if high is not None and (len(key) == 1 or const + high < NEAR):
                 found[col] = min(found.get(col, (most, (), 0)), (const + high, negated(key[:-1]), -const))
-        col = min(found, key=lambda c: found[c][0], default=None)
+        col = min(found, key=lambda c: (found[c][0], c), default=None)
         if col is None or found[col][0] >= most:
             return []
         out: list[Piece] = []
@@ -375,10 +375,14 @@ class Piece:
                     if low is not None and high is not None and -(-low[0] // low[1]) == high[0] // high[1]:
                         yield key, const - high[0] // high[1]
 
-    def flatten(self) -> None:
+    def flatten(self, strides: bool) -> None:
         """State equalities that all integer points satisfy: i = c where floor((5*i + 1)/3) = c and i is 0 or 1.
 
-        Those with which a local column goes, and no stride comes: others would but say rows in another way.
+        Those with which a local column goes: others would but say rows in another way.
+
+        Parameters
+        ----------
+        strides : also those with which a stride comes: 5*i = c where floor((9*i + 1)/2) = c and i is 0 or 1.
         """
         cols = sorted(self.system.columns())
         place = {c: 1 + k for k, c in enumerate(cols)}
@@ -397,7 +401,7 @@ class Piece:
         for row in lattice.equalities(len(cols), found):
             flat.system.eq(tuple([(c, v) for c, v in zip(cols, row[1:], strict=True) if v]), row[0])
         flat.settle()
-        if len(flat.locals()) < len(self.locals()) and len(flat.system.mods) <= len(self.system.mods):
+        if len(flat.locals()) < len(self.locals()) and (strides or len(flat.system.mods) <= len(self.system.mods)):
             self.system, self.images, self.floors = flat.system, flat.images, flat.floors
 
     def locals(self) -> set[int]:
