@@ -220,6 +220,13 @@ TREES = {
              "[N] -> [{ T[] -> [(1)]; U[i] -> [((i mod 2) + 1)] }, { T[] -> [(N + 2)]; U[i] -> [(3i + 3)] }]" } }""",
         {0: 16, 4: 16, 100: 16},
     ),
+    "parts with an iterator that no member says, and a region whose loop is atomic": (
+        """{ domain: "[N] -> { S[i, j] : N <= i <= N + 1 and i <= -1 and 1 <= j <= 2 }", child: { schedule:
+             "[N] -> [{ S[i, j] -> [(floor((i + 1)/4))] }, { S[i, j] -> [(floor((2i - N + 1)/4))] },
+             { S[i, j] -> [(i + 1)] }, { S[i, j] -> [(2i - N + 1)] }]",
+             options: "{ isolate[[] -> [a, b, c, d]] : a <= 3 and c <= 3; [isolate[] -> atomic[0]] }" } }""",
+        {7: 1},
+    ),
     "five values in a row among those of every third": (
         """{ domain: "[N] -> { S[i] : N <= i <= N + 4; T[i] : 0 <= i <= N }", child: { schedule:
              "[N] -> [{ S[i] -> [i]; T[i] -> [3i] }]" } }""",

@@ -145,5 +145,5 @@ def meet(
         return False
 
     areas = [shadows[-1] for shadows in regions]
-    isolated = [a for a in lanes if any(not known.excludes(a.piece.system.copy().add(area)) for area in areas)]
+    isolated = [a for a in lanes if any(not known.excludes(a.shadows[-1].copy().add(area)) for area in areas)]
     return any(together(a, b) for a, b in combinations(lanes, 2))
