@@ -211,11 +211,11 @@ class BandLoops(Around):
         if len(group.lanes) < 2 or not several:
             return ()
         search, known = self.writer.searched, state.known
-        found = search([], lambda kn: by_strides(kn, group, k, self.columns[k], state.outer), known)
         inner = next((j for j in range(k + 1, len(self.members)) if self.columns[j] and not self.members[j].name), k)
-        if not found and inner > k and self.loop_type(inner, group.lanes) == "atomic":
+        found: List[System] = ()
+        if inner > k and self.loop_type(inner, group.lanes) == "atomic":  # whose holes may grow: before strides
             found = search([], lambda kn: by_turns(kn, group, k, inner, self.columns, self.first(kn)), known)
-        return found
+        return found or search([], lambda kn: by_strides(kn, group, k, self.columns[k], state.outer), known)
 
     def at_value(self, k: int, parts: Parts, value: Value, state: State, again: bool = False) -> tuple[Ast, ...]:
         """The code at one value of the member, `again`: of several, for each of which lanes are projected anew."""
