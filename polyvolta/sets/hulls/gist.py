@@ -64,7 +64,10 @@ def gist(self: R, context: R) -> R:
     self._check_params(context, "a gist")
     a, b = self._aligned(context)
     # what a context takes from one piece alone would keep two apart; and of its pieces each is looked at
-    a, b = (r.coalesce() if any(len(cs) > 1 for _, cs in r.parts) else r for r in (a, b))
+    whole, b = (r.coalesce() if any(len(cs) > 1 for _, cs in r.parts) else r for r in (a, b))
+    known_divs = all(c.known for _, cs in a.parts for c in cs)
+    if not known_divs or _length(whole) <= _length(a):  # a point and a few lines may be one piece of many rows
+        a = whole
     parts = []
     for space, cs in a.parts:
         known = b._find(space.key)
@@ -74,6 +77,11 @@ def gist(self: R, context: R) -> R:
         simple = [(c, short) for c in cs if (short := gist_conjunct(c, known)) is not None]
         parts.append((space, _uncovered(simple, known)))
     return a._of(a.param_names, parts)
+
+
+def _length(relation: R) -> int:
+    """How many constraints a relation has."""
+    return sum(len(c.eqs) + len(c.ineqs) for _, cs in relation.parts for c in cs)
 
 
 def _uncovered(simple: list[tuple[Conjunct, Conjunct]], context: Sequence[Conjunct]) -> tuple[Conjunct, ...]:

@@ -103,6 +103,15 @@ def test_what_all_pieces_together_say(text, context):
     assert len(short.pieces) == 1 and not short.pieces[0].parts[0][1][0].ineqs
 
 
+def test_pieces_that_are_one_of_more_constraints_stay_several():
+    box = "-3 <= i <= 4 and -3 <= j <= 4"
+    a = Set(f"[N] -> {{ [i, j] : {box} and (i = -2 and j + N mod 2 + 5 = -2*i or (i + N mod 4 + 5) mod 3 = 0) }}")
+    context = Set(f"[N] -> {{ [i, j] : {box} and j <= 0 }}")
+    found = a.gist(context)
+    assert [len(c.eqs) + len(c.ineqs) for _, cs in found.parts for c in cs] == [2, 1]
+    assert (found & context).is_equal(a & context)
+
+
 def test_pieces_that_leave_a_point_of_the_context_out_stay():
     text, context = "{ [i, j] : i >= 0; [i, j] : j >= 0 }", "{ [i, j] : i + j >= -2 }"
     short = Set(text).gist(Set(context))
