@@ -1,5 +1,8 @@
 """Conditions that those outside decide: they are not asked again."""
 
+from itertools import product
+from random import Random
+
 import pytest
 
 from polyvolta.sched.loops.ast import AnyOf, Call, For, If
@@ -46,3 +49,46 @@ def test_a_condition_on_an_outer_variable_says_nothing_of_an_inner_one_of_that_n
 def test_nothing_changes_where_all_is_asked_once():
     body = (under(EITHER, body=[loop(CALL)]), loop(under(LONG)), CALL)
     assert asked_once(body) is body
+
+
+def condition(rng):
+    e = var(rng.choice("NK")) * rng.choice((1, -1)) + rng.randint(-3, 3)
+    return rng.choice(("ge", "ge", "eq")), e
+
+
+def nested(rng, depth):
+    """Code under random conditions, each call with a number of its own."""
+    if not depth:
+        return (Call("S", (aff(rng.getrandbits(40)),), ()),)
+    out = []
+    for _ in range(rng.randint(1, 2)):
+        cases = [tuple(condition(rng) for _ in range(rng.randint(1, 2))) for _ in range(rng.randint(1, 3))]
+        asked = cases[0] if len(cases) == 1 else (AnyOf(tuple(cases)), *cases[0][1:])
+        out.append(under(*asked, body=nested(rng, depth - 1)))
+    return tuple(out)
+
+
+def called(body, at):
+    """The calls that run at values of the names, by the meaning of conditions."""
+
+    def holds(c):
+        if isinstance(c, AnyOf):
+            return any(all(map(holds, case)) for case in c.alternatives)
+        return c[1].evaluate(at) == 0 if c[0] == "eq" else c[1].evaluate(at) >= 0
+
+    for node in body:
+        if isinstance(node, Call):
+            yield node
+        elif all(map(holds, node.conditions)):
+            yield from called(node.body, at)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_same_runs_everywhere(seed):
+    rng = Random(seed)
+    body = tuple(node for _ in range(4) for node in nested(rng, 3))
+    found = asked_once(body)
+    assert found != body
+    for n, k in product(range(-5, 6), repeat=2):
+        at = {"N": n, "K": k}
+        assert [*called(found, at)] == [*called(body, at)]
