@@ -263,14 +263,20 @@ class Piece:
             return None
         return (const - low) // den
 
-    def pin(self, outer: Callable[[Key], bool]) -> None:
-        """Put in values that bounds leave, closer than a coefficient: t = floor((N + 2)/6) where N <= 6*t <= N + 2."""
+    def pin(self, outer: Callable[[Key], bool]) -> bool:
+        """Put in values that bounds leave, closer than a coefficient: t = floor((N + 2)/6) where N <= 6*t <= N + 2.
+
+        Returns whether there was one.
+        """
+        found = False
         while not self.system.empty:
             row = next(self._pinned(outer), None)
             if row is None:
-                return
+                break
             self.system.eq(*row)
             self.settle()
+            found = True
+        return found
 
     def _pinned(self, outer: Callable[[Key], bool]) -> Iterator[tuple[Key, int]]:
         """Rows that are 0 of a local column and what is outside."""
