@@ -166,6 +166,8 @@ def needed_by_all(known: Known, body: Sequence[Ast]) -> System:
         inside = needed_by_all(known, body[0].body).ineqs
         out.ineqs = {row: const for row, const in inside.items() if known.columns.of_loops(row)}
         return out
+    if len(body) == 1 and isinstance(body[0], If):  # a guard above all
+        return needed_by_all(known.given(_stating(known, body[0].conditions)), body[0].body)
     if len(body) < 2 or not any(seldom(known, *row) for node in body for row in _tested(known, node)):
         return out
     each = [_of_node(known, node, True) for node in body]
