@@ -78,7 +78,8 @@ class Compared:
 def in_turn(known: Known, each: Sequence[Sequence[Lane]], columns: Sequence[int]) -> list[bool]:
     """For several lists of lanes, whether all lanes of one, where they are more, take turns with all others.
 
-    Two take turns if one ends before the other begins, or both are at one place, whatever is outside.
+    Two take turns if one ends before the other begins, or both are at one place, whatever is outside. Two places may
+    also be among values of others: to tell them apart takes a test each, no more than bounds of a loop that finds them.
     """
     compared = Compared(known, 0, columns, None)
     loops = [k for k, col in enumerate(columns) if col]
@@ -93,7 +94,11 @@ def in_turn(known: Known, each: Sequence[Sequence[Lane]], columns: Sequence[int]
         return [low for low, _ in found] if all(low == high is not None for low, high in found) else None
 
     every = [lane for some in each for lane in some if not lane.empty]
-    return [len(some) > 1 and all(turns(a, b) for a in some for b in every) for some in each]
+    two = [len(some) == 2 and None not in map(place, some) for some in each]
+    return [
+        places or (len(some) > 1 and all(turns(a, b) for a in some for b in every))
+        for some, places in zip(each, two, strict=True)
+    ]
 
 
 def _furthest(
