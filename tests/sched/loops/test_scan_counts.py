@@ -444,6 +444,18 @@ TREES = {
              "[{ S[j, k] -> [(j + 3k)] }, { S[j, k] -> [(floor((j + 1)/2))] }]", options: "{ atomic[0] }" } }""",
         {0: 7},
     ),
+    "sizes that all parts below a guard need": (
+        """{ domain: "[N] -> { S[i] : N <= i <= 5; T[i] : N <= i + 2 <= 7; U[] : N <= 4 }", child: {
+             guard: "[N] -> { [] : N >= 1 }", child: {
+             sequence: [ { filter: "{ S[i] }" }, { filter: "{ T[i] }" }, { filter: "{ U[] }" } ] } } }""",
+        {3: 13, 9: 1, 40: 1},
+    ),
+    "two places among values of another statement": (
+        """{ domain: "[N] -> { S[i, j] : N <= i <= 3 and i - 1 <= j <= 1; T[i] : 0 <= i <= 1 }", child: { schedule:
+             "[{ S[i, j] -> [(j)]; T[i] -> [(floor((3i + 1)/2) - 1)] },
+               { S[i, j] -> [(-i)]; T[i] -> [(floor((3i)/2))] }]" } }""",
+        {0: 31, 3: 2, 40: 2},
+    ),
 }
 
 

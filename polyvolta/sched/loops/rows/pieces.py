@@ -14,6 +14,7 @@ function of loop variables outside becomes an outer column itself.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from itertools import chain
 from math import gcd
 
 from polyvolta.sched.loops.rows.columns import Columns, reduced_floor
@@ -121,11 +122,15 @@ class Piece:
 
         Returns whether there was one.
         """
+        return bool(self.floors) and self._state(lambda: self._fixed(*self.system.ends()))
+
+    def _state(self, rows: Callable[[], Iterator[tuple[Key, int]]]) -> bool:
+        """State that rows are 0, one by one, each looked for after the one before; whether there was one."""
         found = False
-        while self.floors and not self.system.empty:
-            row = next(self._fixed(*self.system.ends()), None)
+        while not self.system.empty:
+            row = next(rows(), None)
             if row is None:
-                return found
+                break
             self.system.eq(*row)
             self.settle()
             found = True
@@ -268,15 +273,7 @@ class Piece:
 
         Returns whether there was one.
         """
-        found = False
-        while not self.system.empty:
-            row = next(self._pinned(outer), None)
-            if row is None:
-                break
-            self.system.eq(*row)
-            self.settle()
-            found = True
-        return found
+        return self._state(lambda: self._pinned(outer))
 
     def _pinned(self, outer: Callable[[Key], bool]) -> Iterator[tuple[Key, int]]:
         """Rows that are 0 of a local column and what is outside."""
@@ -327,15 +324,7 @@ class Piece:
         columns : those for which values are put in.
         often : also where there always is a value, as for 0 <= c <= 11: others that go with it have one, too.
         """
-        found = False
-        while not self.system.empty:
-            row = next(landed(self.system, self.columns, columns, outer, often), None)
-            if row is None:
-                break
-            self.system.eq(*row)
-            self.settle()
-            found = True
-        return found
+        return self._state(lambda: landed(self.system, self.columns, columns, outer, often))
 
     def tie(self, columns: Sequence[int]) -> None:
         """Equate floors that are always as far from a column or its negative, or from 0.
@@ -346,12 +335,7 @@ class Piece:
         ----------
         columns : those that are tried, of floors with the same denominator.
         """
-        while not self.system.empty:
-            row = next(self._tied(columns), None) or next(zeros(self.system, columns), None)
-            if row is None:
-                return
-            self.system.eq(*row)
-            self.settle()
+        self._state(lambda: chain(self._tied(columns), zeros(self.system, columns)))
 
     def _tied(self, columns: Sequence[int]) -> Iterator[tuple[Key, int]]:
         """Rows that are 0 of floors with local values, by linear programs; and of what is in steps beyond a member.
