@@ -20,7 +20,7 @@ from polyvolta.sched.loops.rows.bounds import Bounds, constant_span, end, longes
 from polyvolta.sched.loops.rows.groups import groups, in_order, isolated
 from polyvolta.sched.loops.rows.interleave import interleaved
 from polyvolta.sched.loops.rows.known import Known
-from polyvolta.sched.loops.rows.lanes import Group, Lane, Parts, classes, valued
+from polyvolta.sched.loops.rows.lanes import Group, Lane, Parts, classes, exclusive, valued
 from polyvolta.sched.loops.rows.linear import System, coefficient
 from polyvolta.sched.loops.rows.order import First
 from polyvolta.sched.loops.rows.pieces import Value
@@ -76,6 +76,8 @@ class BandLoops(Around):
                 shared = True
             if shared and self.writer.parted:
                 once = not any(e.names() for e in state.prefix)
+                if self.child is None:
+                    found = [g for together in found for g in exclusive(state.known, together, k, col)]
                 if self.child is None and self.settled(k + 1, lanes):
                     found = [g for together in found for g in valued(together, k, col)]
                 last = self.settled(k + 1, lanes) and (self.child is None or not holds_bands(self.child))
@@ -127,7 +129,7 @@ class BandLoops(Around):
                     lane.left |= {number}
 
     def beside(self, lanes: list[Lane], k: int, known: Known) -> List[list[Lane]]:
-        """Lanes of which none has a loop, in order: those isolated, whose loop is atomic, and others apart where they can."""
+        """Lanes of one value each in order: isolated ones, whose loop is atomic, and others apart where they can be."""
         m = self.members[k]
         inside = [lane for lane in lanes if len(lane.left) < len(self.regions)]
         others = [[lane] for lane in lanes if lane not in inside]

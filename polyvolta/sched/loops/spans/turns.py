@@ -141,10 +141,11 @@ def meet(
             mine, other = (ends(lane.shadows[k], col) if col else (0, 0) for lane in (a, b))
             if mine[0] is not None and mine[0] == mine[1] == other[0] == other[1]:
                 continue
-            there = m.isolated_type is not None and (a in isolated or b in isolated)
-            if there and col:  # what is before or after all that is isolated is in no loop of it
+            there = m.isolated_type not in (None, m.loop_type) and (a in isolated or b in isolated)
+            if there:
                 within = _hull([ends(lane.shadows[k], col) for lane in isolated])
-                there = not (_apart(mine, within) or _apart(other, within))
+                if _apart(mine, within) or _apart(other, within):  # before or after all that is isolated
+                    return False
             if (m.isolated_type if there else m.loop_type) == "atomic":
                 return True
             if _apart(mine, other):
