@@ -227,10 +227,10 @@ TREES = {
         {9: 0, 30: 0},
     ),
     "three parts of a statement at a leaf, of which one runs at a place": (
-        """{ domain: "{ T[i, j] : 0 <= i, j <= 9; S[i, j, y, x] : 0 <= i, j <= 9 and 0 <= x <= 4 and
-             ((y = i and i = j) or (y = 2j and j >= i + 5) or (y = 0 and i >= j + 3)) }", child: { schedule:
+        """{ domain: "{ T[i, j] : 0 <= i, j <= 5; S[i, j, y, x] : 0 <= i, j <= 5 and 0 <= x <= 4 and
+             ((y = i and i = j) or (y = 2j and j >= i + 2) or (y = 0 and i >= j + 3)) }", child: { schedule:
              "[{ S[i, j, y, x] -> [(i)]; T[i, j] -> [(i)] }, { S[i, j, y, x] -> [(j)]; T[i, j] -> [(j)] }]" } }""",
-        {0: 739},
+        {0: 289},
     ),
     "one value among every sixth of a few": (
         """{ domain: "[N] -> { T[] : N mod 2 = 0 and N >= 0; U[i] : 0 <= i <= 2 }", child: { schedule:
