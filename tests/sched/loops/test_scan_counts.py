@@ -215,6 +215,23 @@ TREES = {
              atomic[1]; [isolate[] -> separate[1]] }" } }""",
         {0: 0},
     ),
+    "three instances, one of which is isolated, where a loop is atomic": (
+        """{ domain: "{ S[]; T[i] : 0 <= i <= 2 }", child: { schedule:
+             "[{ S[] -> [(0)]; T[i] -> [(2*((i + 1) mod 2))] }, { S[] -> [(0)]; T[i] -> [(i + 3*floor(i/3))] }]",
+             options: "{ isolate[[] -> [a, b]] : 2 <= b <= 4; [isolate[] -> atomic[1]] }" } }""",
+        {0: 0},
+    ),
+    "an iterator of one value, which two bounds leave, in a floor of a parameter": (
+        """{ domain: "[N] -> { S[i, j] : i <= 1 and 0 <= j < i }", child: { schedule:
+             "[N] -> [{ S[i, j] -> [(floor((j + 3*floor((j - N + 2)/3) + 1)/4))] }]" } }""",
+        {9: 0, 30: 0},
+    ),
+    "three parts of a statement at a leaf, of which one runs at a place": (
+        """{ domain: "{ T[i, j] : 0 <= i, j <= 5; S[i, j, y, x] : 0 <= i, j <= 5 and 0 <= x <= 4 and
+             ((y = i and i = j) or (y = 2j and j >= i + 2) or (y = 0 and i >= j + 3)) }", child: { schedule:
+             "[{ S[i, j, y, x] -> [(i)]; T[i, j] -> [(i)] }, { S[i, j, y, x] -> [(j)]; T[i, j] -> [(j)] }]" } }""",
+        {0: 289},
+    ),
     "one value among every sixth of a few": (
         """{ domain: "[N] -> { T[] : N mod 2 = 0 and N >= 0; U[i] : 0 <= i <= 2 }", child: { schedule:
              "[N] -> [{ T[] -> [(1)]; U[i] -> [((i mod 2) + 1)] }, { T[] -> [(N + 2)]; U[i] -> [(3i + 3)] }]" } }""",

@@ -221,6 +221,23 @@ def valued(group: Group, k: int, col: int) -> list[Group]:
     return [Group(some) for some in (*alone, rest)]
 
 
+def exclusive(known: Known, group: Group, k: int, col: int) -> list[Group]:
+    """Lanes apart that never run at one place outside, where the order is free: each is tested once, before its loop.
+
+    Those that do the same stay together, whose conditions are one with alternatives.
+    """
+
+    def near(a: Lane, b: Lane) -> bool:
+        both = a.around(k, col, known).copy().add(b.around(k, col, known))
+        return a.piece.images == b.piece.images or not known.excludes(both)
+
+    out: list[list[Lane]] = []
+    for lane in group.lanes if group.cell is None else ():
+        mine = [some for some in out if any(near(lane, other) for other in some)]
+        out = [*(some for some in out if some not in mine), [*(other for some in mine for other in some), lane]]
+    return [Group(some) for some in out] or [group]
+
+
 def shadow(lanes: Sequence[Lane], k: int, col: int) -> System:
     """What all lanes of a class say: their shadow if they have one, else its rows that speak of the column."""
     first = lanes[0].shadows[k]

@@ -17,6 +17,8 @@ from polyvolta.sched.tree import Sequence as SequenceNode
 from polyvolta.sets import Aff
 from polyvolta.sets.engine.simplex import Tableau
 
+Interval = tuple[int | None, int | None]  # from where to where, None where it has no end
+
 
 def runs_first(node: Node, a: str, b: str) -> bool:
     """Whether all instances of a statement that come to a node may run before all of another one's."""
@@ -131,19 +133,34 @@ def meet(
     regions : the shadows of what the band isolates; loops that are in it in part have the types that hold there.
     """
 
+    areas = [shadows[-1] for shadows in regions]
+    isolated = [a for a in lanes if any(not known.excludes(a.shadows[-1].copy().add(area)) for area in areas)]
+
     def together(a: Lane, b: Lane) -> bool:
         for k, (m, col) in enumerate(zip(members, columns, strict=True)):
-            low, high = ends(a.shadows[k], col) if col else (0, 0)
-            least, most = ends(b.shadows[k], col) if col else (0, 0)
-            if low is not None and low == high == least == most:
+            mine, other = (ends(lane.shadows[k], col) if col else (0, 0) for lane in (a, b))
+            if mine[0] is not None and mine[0] == mine[1] == other[0] == other[1]:
                 continue
-            there = m.isolated_type is not None and (a in isolated or b in isolated)
+            there = m.isolated_type not in (None, m.loop_type) and (a in isolated or b in isolated)
+            if there:
+                within = _hull([ends(lane.shadows[k], col) for lane in isolated])
+                if _apart(mine, within) or _apart(other, within):  # before or after all that is isolated
+                    return False
             if (m.isolated_type if there else m.loop_type) == "atomic":
                 return True
-            if any(x is not None and y is not None and x < y for x, y in ((high, least), (most, low))):
+            if _apart(mine, other):
                 return False
         return False
 
-    areas = [shadows[-1] for shadows in regions]
-    isolated = [a for a in lanes if any(not known.excludes(a.shadows[-1].copy().add(area)) for area in areas)]
     return any(together(a, b) for a, b in combinations(lanes, 2))
+
+
+def _hull(each: Sequence[Interval]) -> Interval:
+    """The least interval that has all of some."""
+    lows, highs = zip(*each, strict=True)
+    return None if None in lows else min(lows), None if None in highs else max(highs)
+
+
+def _apart(a: Interval, b: Interval) -> bool:
+    """Whether one of two intervals ends before the other begins."""
+    return any(x is not None and y is not None and x < y for x, y in ((a[1], b[0]), (b[1], a[0])))
