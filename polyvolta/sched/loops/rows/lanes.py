@@ -88,10 +88,10 @@ class Lane:
 
         Parameters
         ----------
-        stated : rows that stay, such as those of the piece: what comes of no projection.
+        stated : rows that stay unless they are numbers, such as those of the piece: what comes of no projection.
         """
         for key, const in list(shadow.ineqs.items()):
-            if coefficient(key, col) and stated.get(key) != const:
+            if coefficient(key, col) and (len(key) == 1 or stated.get(key) != const):
                 others = shadow.copy()
                 del others.ineqs[key]
                 if known.given(others).implies(key, const):
@@ -158,6 +158,29 @@ class Lane:
         for s in out.shadows[k:]:
             s.add(rows)
         return out
+
+    def flatter(self, k: int, columns: Sequence[int], known: Known) -> Lane:
+        """The lane with what its integers leave of loops from number k on, if fewer of these have several values then.
+
+        S[i] -> [floor((i + 3*floor((4*i + 2)/3) + 1)/4)] for 0 <= i <= 4 has the values 0, 2, 3, 4 and 5, which are
+        i + 1 where a cut of the member's values leaves 1 <= i.
+        """
+        if not self.piece.locals() or all(s.exact for s in self.shadows[k:]):
+            return self
+        flat = self.piece.flat()
+        if flat is self.piece:
+            return self
+        out = self.copy()
+        out.piece = flat.copy()
+        if flat.system.empty:
+            return out
+        out.project(columns, known, k)
+        return out if out.open(k, columns) < self.open(k, columns) else self
+
+    def open(self, k: int, columns: Sequence[int]) -> int:
+        """How many loops from number k on have more than one value."""
+        each = list(zip(columns, self.shadows, strict=True))[k:]
+        return sum(col > 0 and not any(coefficient(key, col) for key, _ in s.eqs) for col, s in each)
 
     def fix(self, k: int, col: int, key: Key, const: int, den: int = 1) -> Lane:
         """The lane at one value (key . x + const)/den of loop k; a new one, that is not shifted."""
