@@ -163,8 +163,10 @@ class BandLoops(Around):
         sure : one whose values have no end is known to have an instance.
         decided : this is a case of what is outside already (`outer_cases`).
         """
-        col = self.columns[k]
-        lanes, shared = self.conditions(group.lanes, state)
+        col, lanes = self.columns[k], group.lanes
+        if self.writer.parted:
+            lanes = [lane.flatter(k, self.columns, state.known) for lane in lanes]
+        lanes, shared = self.conditions([lane for lane in lanes if not lane.empty], state)
         conditions, state = self.tested(shared, state)
         lanes = [lane for lane in lanes if not lane.empty]
         if not lanes:

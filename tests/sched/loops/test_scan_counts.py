@@ -12,6 +12,22 @@ from tests.sched.loops.oracle import deviation
 
 # (tree, values of N, the most tests at each)
 TREES = {
+    "values that are all of integers, in what a region leaves of an atomic loop": (
+        """{ domain: "{ S[i] : 0 <= i <= 4 }", child: { schedule:
+             "[{ S[i] -> [(floor((i + 3*floor((4i + 2)/3) + 1)/4))] }, { S[i] -> [(i + 3*floor((4i + 2)/3))] }]",
+             options: "{ isolate[[] -> [a, b]] : a <= 1; atomic[0] }" } }""",
+        {0: 5},
+    ),
+    "numbers that a domain has and its integers don't reach": (
+        """{ domain: "[N] -> { S[i] : N <= i <= N + 3 and (i + 3) mod 4 >= 2 }", child: { schedule:
+             "[{ S[i] -> [((i + 1) mod 4)] }, { S[i] -> [(-2i)] }]" } }""",
+        {0: 3, 9: 3, 40: 3},
+    ),
+    "one value that may be before others or after them in a loop inside": (
+        """{ domain: "[N] -> { S[i] : 0 <= i < N; U[] : N >= 3 }", child: { schedule:
+             "[N] -> [{ S[i] -> [(i)]; U[] -> [(0)] }, { S[i] -> [(2)]; U[] -> [(N mod 4)] }]" } }""",
+        {2: 5, 9: 19, 40: 53},
+    ),
     "a stride where a parameter is odd": (
         """{ domain: "[N] -> { S[i] : (N - i - floor((N + 2i)/4)) mod 3 = 1 and 0 <= 2i <= N + 1 }",
              child: { schedule: "[{ S[i] -> [(i)] }]" } }""",
@@ -48,7 +64,7 @@ TREES = {
         """{ domain: "[N] -> { S[j] : j >= -1 and 2*j <= N + 1 }", child: { schedule:
              "[{ S[j] -> [(floor((3 - j)/4) - 1)] }, { S[j] -> [(floor((j + 2*floor(j/2))/4))] },
                { S[j] -> [((3 - j) mod 4)] }, { S[j] -> [((j + 2*floor(j/2)) mod 4)] }]" } }""",
-        {40: 83, 100: 187},
+        {40: 61, 100: 135},
     ),
     "a size that is small, and a loop that it contradicts": (
         """{ domain: "[N] -> { S[i, k] : 2 <= i < N and N - 1 <= k <= 1 and k mod 3 = 1 }", child: { leaf } }""",

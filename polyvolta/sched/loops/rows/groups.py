@@ -217,7 +217,7 @@ def _of_rows(rows: Sequence[tuple[Key, int]]) -> System:
 def isolated(known: Known, lanes: Sequence[Lane], number: int, k: int, col: int, region: System) -> list[list[Lane]]:
     """The lanes elsewhere, before, inside and after region `number` over what is outside and loop k."""
     aside, low, high = [], [], []
-    for key, const in region.every_ge():
+    for key, const in _of_rows([*region.every_ge()]).ineqs.items():  # of parallel rows the strongest
         if not known.says(key, const):
             v = coefficient(key, col)
             (low if v > 0 else high if v < 0 else aside).append((key, const))

@@ -30,14 +30,15 @@ class Lane:
     ----------
     shift : what the member at hand has beyond its column (see `interleave`).
     left : numbers of the regions that the band isolates in which the piece is not, as far as the loops outside decide.
+    asked : whether it is as flat as its integers are (see `flatter`) since it was restricted last.
     """
 
-    __slots__ = ("_around", "_said", "left", "piece", "shadows", "shift")
+    __slots__ = ("_around", "_said", "asked", "left", "piece", "shadows", "shift")
 
     def __init__(self, piece: Piece, shadows: list[System]) -> None:
         self.piece, self.shadows = piece, shadows
         self.left: frozenset[int] = frozenset()
-        self.shift = 0
+        self.shift, self.asked = 0, False
         self._around: dict[int, tuple[System, Ends, Ends, System]] = {}
         self._said: dict[int, tuple[System, int, tuple]] = {}
 
@@ -88,10 +89,10 @@ class Lane:
 
         Parameters
         ----------
-        stated : rows that stay, such as those of the piece: what comes of no projection.
+        stated : rows that stay unless they are numbers, such as those of the piece: what comes of no projection.
         """
         for key, const in list(shadow.ineqs.items()):
-            if coefficient(key, col) and stated.get(key) != const:
+            if coefficient(key, col) and (len(key) == 1 or stated.get(key) != const):
                 others = shadow.copy()
                 del others.ineqs[key]
                 if known.given(others).implies(key, const):
@@ -138,7 +139,7 @@ class Lane:
     def copy(self) -> Lane:
         """One that can be changed."""
         out = Lane(self.piece.copy(), [s.copy() for s in self.shadows])
-        out.left, out.shift = self.left, self.shift
+        out.left, out.shift, out.asked = self.left, self.shift, self.asked
         return out
 
     @property
@@ -154,10 +155,36 @@ class Lane:
     def restrict(self, rows: System, k: int) -> Lane:
         """The lane within some rows over what is outside and loop k; a new one."""
         out = self.copy()
+        out.asked = False
         out.piece.restrict(rows)
         for s in out.shadows[k:]:
             s.add(rows)
         return out
+
+    def flatter(self, k: int, columns: Sequence[int], known: Known) -> Lane:
+        """The lane with what its integers leave of loops from number k on, if fewer are loops then, or run too far.
+
+        S[i] -> [floor((i + 3*floor((4*i + 2)/3) + 1)/4)] for 0 <= i <= 4 has the values 0, 2, 3, 4 and 5, which are
+        i + 1 where a cut of the member's values leaves 1 <= i.
+        """
+        if self.asked or all(s.exact for s in self.shadows[k:]):
+            return self
+        self.asked = True
+        flat = self.piece.flat()
+        if flat is self.piece:
+            return self
+        out = self.copy()
+        out.piece = flat
+        if flat.system.empty:
+            return out
+        out.project(columns, known, k)
+        return out if out.loose(k, columns) < self.loose(k, columns) else self
+
+    def loose(self, k: int, columns: Sequence[int]) -> tuple[int, int]:
+        """How many loops from number k on have more than one value, and how many shadows more than integers have."""
+        each = list(zip(columns, self.shadows, strict=True))[k:]
+        several = [col for col, s in each if col and not any(coefficient(key, col) for key, _ in s.eqs)]
+        return len(several), sum(not s.exact for _, s in each)
 
     def fix(self, k: int, col: int, key: Key, const: int, den: int = 1) -> Lane:
         """The lane at one value (key . x + const)/den of loop k; a new one, that is not shifted."""

@@ -34,14 +34,12 @@ from polyvolta.sched.loops.rows.linear import (
     solve,
     without,
 )
-from polyvolta.sched.loops.rows.steps import grids, landed, zeros
-from polyvolta.sets import Aff, BudgetExceeded, budget
-from polyvolta.sets.conjuncts import lattice
+from polyvolta.sched.loops.rows.steps import equalities, grids, landed, zeros
+from polyvolta.sets import Aff
 from polyvolta.sets.conjuncts.conjunct import Conjunct
 from polyvolta.sets.engine.simplex import Tableau
 from polyvolta.sets.values.aff import Floor
 
-WORTH = 2000  # steps that looking for equalities may take
 NEAR = 4  # values counted from what is outside, of which each has conditions of its own
 
 Value = tuple[Key, int, int]  # (key . x + const) / den, a whole number
@@ -374,25 +372,22 @@ class Piece:
         ----------
         strides : also those with which a stride comes: 5*i = c where floor((9*i + 1)/2) = c and i is 0 or 1.
         """
-        cols = sorted(self.system.columns())
-        place = {c: 1 + k for k, c in enumerate(cols)}
-        eqs = [dense(place, *row) for row in self.system.eqs]
-        try:
-            with budget(WORTH):
-                found = lattice.of_points(len(cols), eqs, [dense(place, *row) for row in self.system.ineqs.items()])
-        except BudgetExceeded:
-            return
-        if found is None:
-            self.system.empty = True
-            return
-        if len(found[1]) == len(cols) - len(eqs):
-            return
-        flat = self.copy()
-        for row in lattice.equalities(len(cols), found):
-            flat.system.eq(tuple([(c, v) for c, v in zip(cols, row[1:], strict=True) if v]), row[0])
-        flat.settle()
-        if len(flat.locals()) < len(self.locals()) and (strides or len(flat.system.mods) <= len(self.system.mods)):
+        flat = self.flat()
+        fewer = flat.system.empty or len(flat.locals()) < len(self.locals())
+        if fewer and (strides or len(flat.system.mods) <= len(self.system.mods)):
             self.system, self.images, self.floors = flat.system, flat.images, flat.floors
+
+    def flat(self) -> Piece:
+        """The piece with all equalities that its integer points satisfy; itself if there are no more of them."""
+        found = equalities(self.system)
+        if found == []:
+            return self
+        out = self.copy()
+        out.system.empty = found is None
+        for row in found or ():
+            out.system.eq(*row)
+        out.settle()
+        return out
 
     def locals(self) -> set[int]:
         """The local columns in the constraints."""

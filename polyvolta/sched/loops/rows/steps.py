@@ -13,8 +13,12 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from math import gcd
 
 from polyvolta.sched.loops.rows.columns import Columns
-from polyvolta.sched.loops.rows.linear import LOCAL, Key, System, coefficient, dense, negated, plus, without
+from polyvolta.sched.loops.rows.linear import LOCAL, Key, System, coefficient, dense, negated, new_column, plus, without
+from polyvolta.sets import BudgetExceeded, budget
+from polyvolta.sets.conjuncts import lattice
 from polyvolta.sets.engine.simplex import Tableau
+
+WORTH = 2000  # steps that looking for equalities may take
 
 Grids = Mapping[int, tuple[int, int]]
 
@@ -139,3 +143,30 @@ def landed(
                 whole, more = columns.quotient(step, plus(1, f, 1, end), most + shift)
                 yield plus(1, plus(1, ((col, 1),), 1, f), -step, whole), shift - step * more
                 break
+
+
+def equalities(system: System) -> list[tuple[Key, int]] | None:
+    """The rows that are 0 at all integer points of a system; None if it has no points.
+
+    Empty where the system says all of them, and where it takes too many steps to tell. A congruence has a column for
+    its multiple, which rows may speak of.
+    """
+    cols, eqs = sorted(system.columns()), system.eqs[:]
+    for key, const, d in system.mods:
+        cols.append(new_column())
+        eqs.append((plus(1, key, d, ((cols[-1], 1),)), const))
+    n, place = len(cols), {c: 1 + k for k, c in enumerate(cols)}
+    try:
+        with budget(WORTH):
+            rows = [dense(place, *row) for row in system.ineqs.items()]
+            found = lattice.of_points(n, [dense(place, *row) for row in eqs], rows)
+    except BudgetExceeded:
+        return []
+    if found is None:
+        return None
+    if len(found[1]) == n - len(eqs):
+        return []
+    return [
+        (tuple([(c, v) for c, v in zip(cols, row[1:], strict=True) if v]), row[0])
+        for row in lattice.equalities(n, found)
+    ]

@@ -23,7 +23,7 @@ last would find nothing from some n on.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import compress
+from itertools import compress, product
 
 from polyvolta.sched.loops.hoisting.needs import seldom
 from polyvolta.sched.loops.rows.bounds import bounds
@@ -31,7 +31,7 @@ from polyvolta.sched.loops.rows.groups import groups, in_order
 from polyvolta.sched.loops.rows.known import ALMOST, Known, always, difference
 from polyvolta.sched.loops.rows.lanes import Group, Lane, classes
 from polyvolta.sched.loops.rows.linear import LOOP, Key, System, coefficient, negated, plus, without
-from polyvolta.sched.loops.rows.order import First, ends
+from polyvolta.sched.loops.rows.order import Compared, First, ends
 from polyvolta.sched.loops.rows.strides import common_stride, grid
 
 MANY = 32  # shadows of which no union is made
@@ -73,7 +73,9 @@ def parted(
     elif cells is None:
         cells = _by_sizes(known, group.lanes, k, col) if outermost else None
         if cells is None and (outermost or innermost):
-            cells = _alone(known, shadows, col, OTHERS[innermost and outermost], innermost)
+            least = OTHERS[innermost and outermost]
+            mixed = len(shadows) <= least and _mixed(known, group.lanes, k, columns, first)
+            cells = _alone(known, shadows, col, 1 if mixed else least, innermost)
     items = _within(known, group.lanes, cells or (), k, col)
     if outermost and len(items) > 1:
         items = [some for inside in items for some in _sized(known, inside, k, col)]
@@ -217,6 +219,20 @@ def _alone(known: Known, shadows: Sequence[System], col: int, least: int, innerm
         if 0 < len(rest) <= 2 and not all(_width(known, left, col, ONCE) for left in rest):
             return [around, *rest]
     return None
+
+
+def _mixed(known: Known, lanes: Sequence[Lane], k: int, columns: Sequence[int], first: First | None) -> bool:
+    """Whether one instance may be before one of many, or behind it, inside loop k: it has a test at each place.
+
+    Of S[i] -> [i, 2] for 0 <= i < N and U[] -> [0, N mod 4] a loop would ask before S and behind it whether i is 0.
+    """
+    inside, loops = (
+        Compared(known, k + 1, columns, first),
+        [(j, col) for j, col in enumerate(columns) if j >= k and col],
+    )
+    few = [lane for lane in lanes if all(_valued(lane.shadows[j], col) for j, col in loops)]
+    many = [lane for lane in lanes if not _valued(lane.shadows[k], columns[k])]
+    return any(not (inside.precedes(a, b) or inside.precedes(b, a)) for a, b in product(few, many))
 
 
 def _at_end(known: Known, shadows: Sequence[System], col: int, once: bool) -> list[System] | None:
