@@ -396,7 +396,7 @@ TREES = {
         """{ domain: "{ T[i, j, k] : 0 <= i <= 2 and 0 <= j <= 1 and -1 <= k <= 2 and k + 3j >= 3i - 4 }",
              child: { schedule: "[{ T[i, j, k] -> [(k mod 4)] }, { T[i, j, k] -> [(j - 2i)] }]", child: { schedule:
              "[{ T[i, j, k] -> [((1 - k) mod 3)] }, { T[i, j, k] -> [(k)] }, { T[i, j, k] -> [(i)] }]" } } }""",
-        {0: 57},
+        {0: 53},
     ),
     "a loop that others need at a remainder of a size, and one value": (
         """{ domain: "[N] -> { S[i] : N mod 2 = 0 and 0 <= i <= N; T[] }",
@@ -437,7 +437,7 @@ TREES = {
     "a stride that integers alone leave, of values that take no turns": (
         """{ domain: "{ S[i, j] : i mod 3 = 0 and 0 <= i <= 3 and 0 <= j <= i }", child: { schedule:
              "[{ S[i, j] -> [((j + 1) mod 4)] }, { S[i, j] -> [(floor((3i + 1)/2))] }]" } }""",
-        {0: 25},
+        {0: 21},
     ),
 }
 

@@ -13,7 +13,7 @@ function of loop variables outside becomes an outer column itself.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from math import gcd
 
 from polyvolta.sched.loops.rows.columns import Columns, reduced_floor
@@ -375,7 +375,7 @@ class Piece:
                     if low is not None and high is not None and -(-low[0] // low[1]) == high[0] // high[1]:
                         yield key, const - high[0] // high[1]
 
-    def flatten(self, strides: bool) -> None:
+    def flatten(self, strides: bool, known: Mapping[Key, int]) -> None:
         """State equalities that all integer points satisfy: i = c where floor((5*i + 1)/3) = c and i is 0 or 1.
 
         Those with which a local column goes: others would but say rows in another way.
@@ -383,13 +383,15 @@ class Piece:
         Parameters
         ----------
         strides : also those with which a stride comes: 5*i = c where floor((9*i + 1)/2) = c and i is 0 or 1.
+        known : inequalities that hold besides; those of columns of the piece count.
         """
         cols = sorted(self.system.columns())
         place = {c: 1 + k for k, c in enumerate(cols)}
         eqs = [dense(place, *row) for row in self.system.eqs]
+        rows = [*self.system.ineqs.items(), *[row for row in known.items() if all(c in place for c, _ in row[0])]]
         try:
             with budget(WORTH):
-                found = lattice.of_points(len(cols), eqs, [dense(place, *row) for row in self.system.ineqs.items()])
+                found = lattice.of_points(len(cols), eqs, [dense(place, *row) for row in rows])
         except BudgetExceeded:
             return
         if found is None:
