@@ -25,7 +25,7 @@ from polyvolta.sched.loops.rows.linear import System, coefficient
 from polyvolta.sched.loops.rows.order import First
 from polyvolta.sched.loops.rows.pieces import Value
 from polyvolta.sched.loops.rows.strides import stepping
-from polyvolta.sched.loops.spans.cases import by_strides, by_turns
+from polyvolta.sched.loops.spans.cases import by_presence, by_strides, by_turns
 from polyvolta.sched.loops.spans.endless import comes_by, elsewhere, endless_lanes, refuse
 from polyvolta.sched.loops.spans.ends import ends
 from polyvolta.sched.loops.spans.turns import holds_bands, runs_before, runs_first
@@ -215,7 +215,14 @@ class BandLoops(Around):
         found: List[System] = ()
         if inner > k and self.loop_type(inner, group.lanes) == "atomic":  # whose holes may grow: before strides
             found = search([], lambda kn: by_turns(kn, group, k, inner, self.columns, self.first(kn)), known)
-        return found or search([], lambda kn: by_strides(kn, group, k, self.columns[k], state.outer), known)
+        found = found or search([], lambda kn: by_strides(kn, group, k, self.columns[k], state.outer), known)
+        if not found and self.written_out(k + 1, group.lanes):
+            found = search([], lambda kn: by_presence(kn, group, k, self.columns[k]), known)
+        return found
+
+    def written_out(self, k: int, lanes: list[Lane]) -> bool:
+        """Whether some member from k on has its iterations written out."""
+        return any(col and self.loop_type(j, lanes) == "unroll" for j, col in enumerate(self.columns) if j >= k)
 
     def at_value(self, k: int, parts: Parts, value: Value, state: State, again: bool = False) -> tuple[Ast, ...]:
         """The code at one value of the member, `again`: of several, for each of which lanes are projected anew."""

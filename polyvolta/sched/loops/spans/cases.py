@@ -4,9 +4,12 @@
     S[i] -> [i] for odd N, T[] -> [5]              if (N % 2 == 1) a loop of both; else T
     S[i] -> [i/8, i] for 0 <= i < 4, T[] -> [0, N],    if (N < 0) T, then the values of S; if (N >= 4) T after them;
     where the second member is atomic              else one loop with both: none that runs from 4 to N
+    S[i] -> [i mod 4] at the tile N, T[i] -> [i mod 4]     if (c0 == N) a loop of both, written out; else one of T: no
+    unrolled inside, of all tiles c0                       test of c0 at each iteration
 
 A loop is as long and as fine as all that share it need, at each place outside. Where a remainder keeps some of them
-out, the others may have a stride that these lack, or one value, which needs no loop. And an atomic loop is one for each
+out, the others may have a stride that these lack, or one value, which needs no loop. What is written out inside has a
+test for each of its iterations, which the places outside decide at which a statement has none, or all. And an atomic loop is one for each
 loop outside that is not: that may be several, by which of the statements end before others begin. The cases are
 disjoint, and together they are everything, so that what runs and in which order is the same.
 """
@@ -21,7 +24,7 @@ from polyvolta.sched.loops.rows.columns import Row
 from polyvolta.sched.loops.rows.groups import cells, groups
 from polyvolta.sched.loops.rows.known import Known, difference
 from polyvolta.sched.loops.rows.lanes import Group, Lane
-from polyvolta.sched.loops.rows.linear import Key, System
+from polyvolta.sched.loops.rows.linear import LOOP, Key, System
 from polyvolta.sched.loops.rows.order import First
 from polyvolta.sched.loops.rows.strides import common_stride, grid
 from polyvolta.sched.loops.spans.unions import dense, short
@@ -68,6 +71,23 @@ def by_strides(known: Known, group: Group, k: int, col: int, outer: Callable[[Ke
 def _one(grids: Sequence[tuple[int, Row]]) -> bool:
     """Whether all of some strides are one value, the same."""
     return all(step == 0 and residue == grids[0][1] for step, residue in grids)
+
+
+def by_presence(known: Known, group: Group, k: int, col: int) -> list[System]:
+    """Cases of loops outside by which of the lanes have values in loop k; empty where all do, or cases are many.
+
+    What sizes say besides is of few values of these loops.
+    """
+    each: dict[tuple, System] = {}
+    for lane in group.lanes:
+        rows = System()
+        for row in lane.around(k, col, known).every_ge():
+            if not any(c < LOOP for c, _ in row[0]) and not known.implies(*known.tight(*row)):
+                rows.ge(*known.tight(*row))
+        each.setdefault(tuple(sorted(rows.ineqs.items())), rows)
+    found = cells(known, [System(), *each.values()], CASES) or [] if len(each) > 1 else []
+    found = [case for case in found if not known.surely_excludes(case)]
+    return [beyond(known, case) for case in found] if len(found) > 1 else []
 
 
 def by_turns(known: Known, group: Group, k: int, j: int, columns: Sequence[int], first: First) -> list[System]:
