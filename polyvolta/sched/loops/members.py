@@ -207,8 +207,11 @@ class BandLoops(Around):
 
     def outer_cases(self, k: int, group: Group, state: State) -> List[System]:
         """Cases of what is outside in which a loop, or an atomic one inside, is shorter; empty where there are none."""
-        several = self.loop_type(k, group.lanes) in ("default", "separate") and self.writer.parted
-        if len(group.lanes) < 2 or not several:
+        if len(group.lanes) < 2 or not self.writer.parted:
+            return ()
+        if self.loop_type(k, group.lanes) == "unroll" and not self.written_out(0, group.lanes, k):
+            return self.writer.searched([], lambda kn: by_presence(kn, group, k, self.columns[k]), state.known)
+        if self.loop_type(k, group.lanes) not in ("default", "separate"):
             return ()
         search, known = self.writer.searched, state.known
         inner = next((j for j in range(k + 1, len(self.members)) if self.columns[j] and not self.members[j].name), k)
@@ -220,9 +223,9 @@ class BandLoops(Around):
             found = search([], lambda kn: by_presence(kn, group, k, self.columns[k]), known)
         return found
 
-    def written_out(self, k: int, lanes: list[Lane]) -> bool:
-        """Whether some member from k on has its iterations written out."""
-        return any(col and self.loop_type(j, lanes) == "unroll" for j, col in enumerate(self.columns) if j >= k)
+    def written_out(self, k: int, lanes: list[Lane], end: int | None = None) -> bool:
+        """Whether some member from k on, and before the end, has its iterations written out."""
+        return any(col and self.loop_type(j, lanes) == "unroll" for j, col in [*enumerate(self.columns)][k:end])
 
     def at_value(self, k: int, parts: Parts, value: Value, state: State, again: bool = False) -> tuple[Ast, ...]:
         """The code at one value of the member, `again`: of several, for each of which lanes are projected anew."""
