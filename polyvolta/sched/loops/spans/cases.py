@@ -30,6 +30,7 @@ from polyvolta.sched.loops.rows.strides import common_stride, grid
 from polyvolta.sched.loops.spans.unions import dense, short
 
 CASES = 6  # cases beyond which there is one loop
+TOLD = 9  # the same, of what is written out inside
 
 
 def by_strides(known: Known, group: Group, k: int, col: int, outer: Callable[[Key], bool]) -> list[System]:
@@ -85,7 +86,7 @@ def by_presence(known: Known, group: Group, k: int, col: int) -> list[System]:
             if not any(c < LOOP for c, _ in row[0]) and not known.implies(*known.tight(*row)):
                 rows.ge(*known.tight(*row))
         each.setdefault(tuple(sorted(rows.ineqs.items())), rows)
-    found = cells(known, [System(), *each.values()], CASES) or [] if len(each) > 1 else []
+    found = cells(known, [System(), *each.values()], TOLD) or [] if len(each) > 1 else []
     found = [case for case in found if not known.surely_excludes(case)]
     return [beyond(known, case) for case in found] if len(found) > 1 else []
 
