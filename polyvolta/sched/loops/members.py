@@ -25,7 +25,7 @@ from polyvolta.sched.loops.rows.linear import System, coefficient
 from polyvolta.sched.loops.rows.order import First
 from polyvolta.sched.loops.rows.pieces import Value
 from polyvolta.sched.loops.rows.strides import stepping
-from polyvolta.sched.loops.spans.cases import by_presence, by_strides, by_turns
+from polyvolta.sched.loops.spans.cases import by_presence, by_strides, by_tests, by_turns
 from polyvolta.sched.loops.spans.endless import comes_by, elsewhere, endless_lanes, refuse
 from polyvolta.sched.loops.spans.ends import ends
 from polyvolta.sched.loops.spans.turns import holds_bands, runs_before, runs_first
@@ -77,7 +77,7 @@ class BandLoops(Around):
                 once = not any(e.names() for e in state.prefix)
                 if self.child is None and self.settled(k + 1, lanes):
                     found = [g for together in found for g in valued(together, k, col)]
-                last = self.settled(k + 1, lanes) and (self.child is None or not holds_bands(self.child))
+                last = self.innermost(k, lanes)
                 found = [p for g in found for p in self.parted(state.known, g, k, once, last)]
             for group in found:
                 out += self.group(k, group, state)
@@ -219,9 +219,17 @@ class BandLoops(Around):
         if inner > k and self.loop_type(inner, group.lanes) == "atomic":  # whose holes may grow: before strides
             found = search([], lambda kn: by_turns(kn, group, k, inner, self.columns, self.first(kn)), known)
         found = found or search([], lambda kn: by_strides(kn, group, k, self.columns[k], state.outer), known)
-        if not found and self.written_out(k + 1, group.lanes):
-            found = search([], lambda kn: by_presence(kn, group, k, self.columns[k]), known)
-        return found
+        if found:
+            return found
+        if self.written_out(k + 1, group.lanes):
+            return search([], lambda kn: by_presence(kn, group, k, self.columns[k]), known)
+        if self.innermost(k, group.lanes) and not self.settled(k, group.lanes):
+            return search([], lambda kn: by_tests(kn, group, k, self.columns[k]), known)
+        return ()
+
+    def innermost(self, k: int, lanes: list[Lane]) -> bool:
+        """Whether there is no loop inside of that of member k."""
+        return self.settled(k + 1, lanes) and (self.child is None or not holds_bands(self.child))
 
     def written_out(self, k: int, lanes: list[Lane], end: int | None = None) -> bool:
         """Whether some member from k on, and before the end, has its iterations written out."""
