@@ -25,7 +25,7 @@ from polyvolta.sched.loops.rows.linear import System, coefficient
 from polyvolta.sched.loops.rows.order import First
 from polyvolta.sched.loops.rows.pieces import Value
 from polyvolta.sched.loops.rows.strides import stepping
-from polyvolta.sched.loops.spans.cases import by_strides, by_turns
+from polyvolta.sched.loops.spans.cases import by_presence, by_strides, by_tests, by_turns
 from polyvolta.sched.loops.spans.endless import comes_by, elsewhere, endless_lanes, refuse
 from polyvolta.sched.loops.spans.ends import ends
 from polyvolta.sched.loops.spans.turns import holds_bands, runs_before, runs_first
@@ -80,7 +80,7 @@ class BandLoops(Around):
                     found = [g for together in found for g in exclusive(state.known, together, k, col)]
                 if self.child is None and self.settled(k + 1, lanes):
                     found = [g for together in found for g in valued(together, k, col)]
-                last = self.settled(k + 1, lanes) and (self.child is None or not holds_bands(self.child))
+                last = self.innermost(k, lanes)
                 found = [p for g in found for p in self.parted(state.known, g, k, once, last)]
             for group in found:
                 out += self.group(k, group, state)
@@ -221,15 +221,33 @@ class BandLoops(Around):
 
     def outer_cases(self, k: int, group: Group, state: State) -> List[System]:
         """Cases of what is outside in which a loop, or an atomic one inside, is shorter; empty where there are none."""
-        several = self.loop_type(k, group.lanes) in ("default", "separate") and self.writer.parted
-        if len(group.lanes) < 2 or not several:
+        if len(group.lanes) < 2 or not self.writer.parted:
+            return ()
+        if self.loop_type(k, group.lanes) == "unroll" and not self.written_out(0, group.lanes, k):
+            return self.writer.searched([], lambda kn: by_presence(kn, group, k, self.columns[k]), state.known)
+        if self.loop_type(k, group.lanes) not in ("default", "separate"):
             return ()
         search, known = self.writer.searched, state.known
         inner = next((j for j in range(k + 1, len(self.members)) if self.columns[j] and not self.members[j].name), k)
         found: List[System] = ()
         if inner > k and self.loop_type(inner, group.lanes) == "atomic":  # whose holes may grow: before strides
             found = search([], lambda kn: by_turns(kn, group, k, inner, self.columns, self.first(kn)), known)
-        return found or search([], lambda kn: by_strides(kn, group, k, self.columns[k], state.outer), known)
+        found = found or search([], lambda kn: by_strides(kn, group, k, self.columns[k], state.outer), known)
+        if found:
+            return found
+        if self.written_out(k + 1, group.lanes):
+            return search([], lambda kn: by_presence(kn, group, k, self.columns[k]), known)
+        if self.innermost(k, group.lanes) and not self.settled(k, group.lanes):
+            return search([], lambda kn: by_tests(kn, group, k, self.columns[k]), known)
+        return ()
+
+    def innermost(self, k: int, lanes: list[Lane]) -> bool:
+        """Whether there is no loop inside of that of member k."""
+        return self.settled(k + 1, lanes) and (self.child is None or not holds_bands(self.child))
+
+    def written_out(self, k: int, lanes: list[Lane], end: int | None = None) -> bool:
+        """Whether some member from k on, and before the end, has its iterations written out."""
+        return any(col and self.loop_type(j, lanes) == "unroll" for j, col in [*enumerate(self.columns)][k:end])
 
     def at_value(self, k: int, parts: Parts, value: Value, state: State, again: bool = False) -> tuple[Ast, ...]:
         """The code at one value of the member, `again`: of several, for each of which lanes are projected anew."""

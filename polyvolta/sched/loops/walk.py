@@ -355,7 +355,7 @@ class Scanner(Writer):
             piece.tie([col for col in columns if col])
             piece.land([col for col in loops if col][1:], state.outer)
             if piece.locals():
-                piece.flatten(strides)
+                piece.flatten(strides, state.known.ineqs)
                 piece.promote(state.outer)  # what has one value is in floors of what is outside
         return Lane(piece, []) if piece.system.empty else Lane.of(piece, loops, state.known)
 

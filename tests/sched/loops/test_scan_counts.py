@@ -470,7 +470,36 @@ TREES = {
     "a stride that integers alone leave, of values that take no turns": (
         """{ domain: "{ S[i, j] : i mod 3 = 0 and 0 <= i <= 3 and 0 <= j <= i }", child: { schedule:
              "[{ S[i, j] -> [((j + 1) mod 4)] }, { S[i, j] -> [(floor((3i + 1)/2))] }]" } }""",
-        {0: 25},
+        {0: 21},
+    ),
+    "a block of a cyclic layout, which begins behind the others": (
+        """{ domain: "[N] -> { S[i] : 0 <= i < 40 and floor(i/8) mod 4 = N and 0 <= N <= 3 }",
+             child: { schedule: "[{ S[i] -> [(i)] }]" } }""",
+        {0: 123, 3: 43},
+    ),
+    "tiles of a triangle, of which those at the diagonal have another statement, with points written out": (
+        """{ domain: "[N] -> { S[i, j] : 0 <= j < i < N; T[i] : 0 <= i < N }", child: { schedule:
+             "[{ S[i, j] -> [(floor(j/4))]; T[i] -> [(floor(i/4))] },
+               { S[i, j] -> [(floor(i/4))]; T[i] -> [(floor(i/4))] }]",
+             child: { schedule:
+             "[{ S[i, j] -> [(j mod 4)]; T[i] -> [(i mod 4)] }, { S[i, j] -> [(i mod 4)]; T[i] -> [(i mod 4)] }]",
+             options: "{ unroll[1] }" } } }""",
+        {61: 2709},
+    ),
+    "tiles of a triangle, all of whose points are written out": (
+        """{ domain: "[N] -> { S[i, j] : 0 <= j < i < N; T[i] : 0 <= i < N }", child: { schedule:
+             "[{ S[i, j] -> [(floor(j/2))]; T[i] -> [(floor(i/2))] },
+               { S[i, j] -> [(floor(i/2))]; T[i] -> [(floor(i/2))] }]",
+             child: { schedule:
+             "[{ S[i, j] -> [(j mod 2)]; T[i] -> [(i mod 2)] }, { S[i, j] -> [(i mod 2)]; T[i] -> [(i mod 2)] }]",
+             options: "{ unroll[x] }" } } }""",
+        {61: 2512},
+    ),
+    "an innermost loop of two statements, of which one has no values in the first row": (
+        """{ domain: "[N] -> { S[j, k] : 0 <= j <= 4 and 0 <= k < N; T[j, k] : 1 <= j <= 4 and 0 <= k < N }",
+             child: { schedule:
+             "[{ S[j, k] -> [(j)]; T[j, k] -> [(j)] }, { S[j, k] -> [(k)]; T[j, k] -> [(k)] }]" } }""",
+        {61: 327},
     ),
     "a value that bounds leave an iterator once a loop has its own, as j + 3*k leaves k": (
         """{ domain: "{ S[j, k] : -2 <= j <= 0 and 0 <= k <= 1 }", child: { schedule:

@@ -227,11 +227,12 @@ def test_integers_alone_leave_one_value():
 
 def test_an_outermost_loop_of_fixed_length_is_tested_before_where_none_may_exist():
     got = tree(
-        "[N, M] -> { S[i] : 2*M <= 1 - N and 0 <= i < M; S[i] : M mod 2 = 1 and 0 <= i <= N }",
+        "[N, M, K] -> { S[i] : 2*M <= 1 - N and K <= i < M; S[i] : M mod 2 = 1 and K <= i <= N }",
         ["S[i] -> [(i mod 4)]", "S[i] -> [(i)]"],
     )
-    found = lines(got, *[{"N": n, "M": m} for n in (-9, -1, 0, 5, 8) for m in (-2, 1, 4, 5)])
-    assert found[0] == "if ((M >= 1 && 2 * M + N <= 1) || ((M + 1) % 2 == 0 && N >= 0))"
+    sizes = [{"N": n, "M": m, "K": k} for n in (-9, -1, 0, 5, 8) for m in (-2, 1, 4, 5) for k in (-1, 0, 3)]
+    found = lines(got, *sizes)
+    assert found[0] == "if ((2 * M + N <= 1 && K < M) || ((M + 1) % 2 == 0 && K <= N))"
     assert found[1] == "  for (int c0 = 0; c0 < 4; c0 += 1) {"
 
 

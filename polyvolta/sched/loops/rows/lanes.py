@@ -170,7 +170,7 @@ class Lane:
         if self.asked or all(s.exact for s in self.shadows[k:]):
             return self
         self.asked = True
-        flat = self.piece.flat()
+        flat = self.piece.flat(known.ineqs)
         if flat is self.piece:
             return self
         out = self.copy()

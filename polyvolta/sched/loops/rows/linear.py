@@ -290,6 +290,8 @@ class System:
             col = present.pop() if len(present) == 1 else min(present, key=lambda c: (out._effort(c), c))
             if low or high:
                 out._round(col, low or {}, high or {})
+            if out._effort(col)[0]:
+                out._whole(col)
             out._fourier_motzkin(col)
             if len(out.ineqs) > 2:
                 out.drop_plain(low or {}, high or {})
@@ -335,6 +337,15 @@ class System:
                 if least is not None and most is not None and least // abs(v) == -most // abs(v):
                     del self.ineqs[key]
                     self.ge(((col, v // abs(v)),), least // abs(v))
+
+    def _whole(self, col: int) -> None:
+        """Say where a bound of a column begins, if that is no integer: c <= 64*t + 63 where 0 <= c says that 0 <= t."""
+        low, high = self.ends()
+        for key, const in list(self.ineqs.items()):
+            v = coefficient(key, col)
+            most = least_of(negated(without(key, col)), -const, low, high) if abs(v) > 1 else None
+            if most is not None and most % v:
+                self.ge(((col, v // abs(v)),), -most // abs(v))
 
     def _fourier_motzkin(self, col: int) -> None:
         lows, highs = [], []

@@ -13,7 +13,7 @@ function of loop variables outside becomes an outer column itself.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from math import gcd
 
@@ -363,7 +363,7 @@ class Piece:
                     if low is not None and high is not None and -(-low[0] // low[1]) == high[0] // high[1]:
                         yield key, const - high[0] // high[1]
 
-    def flatten(self, strides: bool) -> None:
+    def flatten(self, strides: bool, known: Mapping[Key, int]) -> None:
         """State equalities that all integer points satisfy: i = c where floor((5*i + 1)/3) = c and i is 0 or 1.
 
         Those with which a local column goes: others would but say rows in another way.
@@ -371,15 +371,19 @@ class Piece:
         Parameters
         ----------
         strides : also those with which a stride comes: 5*i = c where floor((9*i + 1)/2) = c and i is 0 or 1.
+        known : inequalities that hold besides; those of columns of the piece count.
         """
-        flat = self.flat()
+        flat = self.flat(known)
         fewer = flat.system.empty or len(flat.locals()) < len(self.locals())
         if fewer and (strides or len(flat.system.mods) <= len(self.system.mods)):
             self.system, self.images, self.floors = flat.system, flat.images, flat.floors
 
-    def flat(self) -> Piece:
-        """The piece with all equalities that its integer points satisfy; itself if there are no more of them."""
-        found = equalities(self.system)
+    def flat(self, known: Mapping[Key, int]) -> Piece:
+        """The piece with all equalities that its integer points satisfy; itself if there are no more of them.
+
+        `known` are inequalities that hold besides; those of columns of the piece count.
+        """
+        found = equalities(self.system, known)
         if found == []:
             return self
         out = self.copy()

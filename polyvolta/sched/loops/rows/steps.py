@@ -145,8 +145,8 @@ def landed(
                 break
 
 
-def equalities(system: System) -> list[tuple[Key, int]] | None:
-    """The rows that are 0 at all integer points of a system; None if it has no points.
+def equalities(system: System, known: Mapping[Key, int]) -> list[tuple[Key, int]] | None:
+    """The rows that are 0 at all integer points of a system at which rows of its columns hold; None if it has none.
 
     Empty where the system says all of them, and where it takes too many steps to tell. A congruence has a column for
     its multiple, which rows may speak of.
@@ -159,6 +159,7 @@ def equalities(system: System) -> list[tuple[Key, int]] | None:
     try:
         with budget(WORTH):
             rows = [dense(place, *row) for row in system.ineqs.items()]
+            rows += [dense(place, *row) for row in known.items() if all(c in place for c, _ in row[0])]
             found = lattice.of_points(n, [dense(place, *row) for row in eqs], rows)
     except BudgetExceeded:
         return []

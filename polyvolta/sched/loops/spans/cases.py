@@ -4,29 +4,36 @@
     S[i] -> [i] for odd N, T[] -> [5]              if (N % 2 == 1) a loop of both; else T
     S[i] -> [i/8, i] for 0 <= i < 4, T[] -> [0, N],    if (N < 0) T, then the values of S; if (N >= 4) T after them;
     where the second member is atomic              else one loop with both: none that runs from 4 to N
+    S[k] -> [i, k] for k < i = 5, T[k] -> [i, k]   if (c0 == 5) a loop of both; else one of T, as innermost ones
+    S[i] -> [i mod 4] at the tile N, T[i] -> [i mod 4]     if (c0 == N) a loop of both, written out; else one of T: no
+    unrolled inside, of all tiles c0                       test of c0 at each iteration
 
 A loop is as long and as fine as all that share it need, at each place outside. Where a remainder keeps some of them
-out, the others may have a stride that these lack, or one value, which needs no loop. And an atomic loop is one for each
+out, the others may have a stride that these lack, or one value, which needs no loop. An innermost loop would ask at
+each iteration what is so at all of them or at none, and what is written out inside has a test for each of its
+iterations, which the places outside decide at which a statement has none, or all. And an atomic loop is one for each
 loop outside that is not: that may be several, by which of the statements end before others begin. The cases are
 disjoint, and together they are everything, so that what runs and in which order is the same.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import permutations
 
 from polyvolta.sched.loops.conditions import beyond
+from polyvolta.sched.loops.rows.bounds import bounds
 from polyvolta.sched.loops.rows.columns import Row
 from polyvolta.sched.loops.rows.groups import cells, groups
 from polyvolta.sched.loops.rows.known import Known, difference
 from polyvolta.sched.loops.rows.lanes import Group, Lane
-from polyvolta.sched.loops.rows.linear import Key, System
+from polyvolta.sched.loops.rows.linear import LOOP, Key, System, coefficient
 from polyvolta.sched.loops.rows.order import First
 from polyvolta.sched.loops.rows.strides import common_stride, grid
 from polyvolta.sched.loops.spans.unions import dense, short
 
 CASES = 6  # cases beyond which there is one loop
+TOLD = 9  # the same, of what is written out inside
 
 
 def by_strides(known: Known, group: Group, k: int, col: int, outer: Callable[[Key], bool]) -> list[System]:
@@ -68,6 +75,39 @@ def by_strides(known: Known, group: Group, k: int, col: int, outer: Callable[[Ke
 def _one(grids: Sequence[tuple[int, Row]]) -> bool:
     """Whether all of some strides are one value, the same."""
     return all(step == 0 and residue == grids[0][1] for step, residue in grids)
+
+
+def by_presence(known: Known, group: Group, k: int, col: int) -> list[System]:
+    """Cases of loops outside by which of the lanes have values in loop k; empty where all do, or cases are many.
+
+    What sizes say besides is of few values of these loops.
+    """
+    return _apart(known, [lane.around(k, col, known).every_ge() for lane in group.lanes], TOLD)
+
+
+def by_tests(known: Known, group: Group, k: int, col: int) -> list[System]:
+    """Two cases of loops outside, if a loop with many iterations would ask at each of them which it is; else none."""
+    shadows = group.classes(k, col)
+    b = bounds(known, shadows, col) if not short(known, shadows, col) else None
+    if b is None:
+        return []
+    inside = b.within(known, col)
+    asked = [beyond(inside, lane.shadows[k]).every_ge() for lane in group.lanes]
+    return _apart(known, [[row for row in rows if not coefficient(row[0], col)] for rows in asked], 2)
+
+
+def _apart(known: Known, each: Iterable[Iterable[Row]], most: int) -> list[System]:
+    """Cases by which rows of loops outside hold, and not of sizes; empty where they are one, or more than `most`."""
+    found: dict[tuple, System] = {}
+    for some in each:
+        rows = System()
+        for row in some:
+            if not any(c < LOOP for c, _ in row[0]) and not known.implies(*known.tight(*row)):
+                rows.ge(*known.tight(*row))
+        found.setdefault(tuple(sorted(rows.ineqs.items())), rows)
+    cases = cells(known, [System(), *found.values()], most) if len(found) > 1 else None
+    cases = [case for case in cases or () if not known.surely_excludes(case)]
+    return [beyond(known, case) for case in cases] if len(cases) > 1 else []
 
 
 def by_turns(known: Known, group: Group, k: int, j: int, columns: Sequence[int], first: First) -> list[System]:
