@@ -263,14 +263,24 @@ class Piece:
             return None
         return (const - low) // den
 
-    def pin(self, outer: Callable[[Key], bool]) -> None:
-        """Put in values that bounds leave, closer than a coefficient: t = floor((N + 2)/6) where N <= 6*t <= N + 2."""
+    def pin(self, outer: Callable[[Key], bool]) -> bool:
+        """Put in values that bounds leave, closer than a coefficient: t = floor((N + 2)/6) where N <= 6*t <= N + 2.
+
+        Returns whether there was one.
+        """
+        return self._equate_all(lambda: next(self._pinned(outer), None))
+
+    def _equate_all(self, found: Callable[[], tuple[Key, int] | None]) -> bool:
+        """Add the rows, as equalities, that are found one after the other; whether there was one."""
+        any_found = False
         while not self.system.empty:
-            row = next(self._pinned(outer), None)
+            row = found()
             if row is None:
-                return
+                break
             self.system.eq(*row)
             self.settle()
+            any_found = True
+        return any_found
 
     def _pinned(self, outer: Callable[[Key], bool]) -> Iterator[tuple[Key, int]]:
         """Rows that are 0 of a local column and what is outside."""
@@ -321,15 +331,7 @@ class Piece:
         columns : those for which values are put in.
         often : also where there always is a value, as for 0 <= c <= 11: others that go with it have one, too.
         """
-        found = False
-        while not self.system.empty:
-            row = next(landed(self.system, self.columns, columns, outer, often), None)
-            if row is None:
-                break
-            self.system.eq(*row)
-            self.settle()
-            found = True
-        return found
+        return self._equate_all(lambda: next(landed(self.system, self.columns, columns, outer, often), None))
 
     def tie(self, columns: Sequence[int]) -> None:
         """Equate floors that are always as far from a column or its negative, or from 0.
@@ -340,12 +342,7 @@ class Piece:
         ----------
         columns : those that are tried, of floors with the same denominator.
         """
-        while not self.system.empty:
-            row = next(self._tied(columns), None) or next(zeros(self.system, columns), None)
-            if row is None:
-                return
-            self.system.eq(*row)
-            self.settle()
+        self._equate_all(lambda: next(self._tied(columns), None) or next(zeros(self.system, columns), None))
 
     def _tied(self, columns: Sequence[int]) -> Iterator[tuple[Key, int]]:
         """Rows that are 0 of floors with local values, by linear programs; and of what is in steps beyond a member.
