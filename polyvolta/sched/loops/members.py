@@ -308,8 +308,10 @@ class BandLoops(Around):
                 for lane in lanes:
                     lane.shift = 0
                     settled = bool(lane.piece.floors) and lane.piece.promote(inner.outer)
+                    if writer.parted and lane.piece.pin(inner.outer):  # of 0 <= c0 - 3*j <= 2 it leaves j
+                        lane.piece.promote(inner.outer)
+                        settled = True
                     if not all(s.exact for s in lane.shadows[k + 1 :]):  # what goes with such a value has one, too
-                        settled |= lane.piece.pin(inner.outer)  # of 0 <= c0 - 3*j <= 2 it leaves j
                         settled |= lane.piece.land(self.columns[k + 2 :], inner.outer, True)
                     if k + 1 < len(self.members) and (settled or lane.resolves(k, self.columns)):
                         lane.project(self.columns, inner.known, k + 1)

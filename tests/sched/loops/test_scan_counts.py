@@ -291,7 +291,7 @@ TREES = {
              "[{ S[i] -> [(i - 2*floor((i + 1)/2) + 2)] }, { S[i] -> [(3i - 4*floor((3i + 3)/4) + 3)] }]", child: {
              guard: "[N] -> { [a, b] : N <= 4; [a, b] : b mod 3 = 0 }", child: {
              guard: "[N] -> { [a, b] : b >= 1; [a, b] : b <= -1 }" } } } }""",
-        {4: 21, 9: 2, 100: 2},
+        {4: 18, 9: 2, 100: 2},
     ),
     "few values, which many others reach at small sizes": (
         """{ domain: "[N] -> { T[i] : N <= i <= 3N; S[i] : 0 <= i <= 1 and N >= 1 }", child: { schedule:
@@ -517,6 +517,34 @@ TREES = {
              "[{ S[i, j] -> [(j)]; T[i] -> [(floor((3i + 1)/2) - 1)] },
                { S[i, j] -> [(-i)]; T[i] -> [(floor((3i)/2))] }]" } }""",
         {0: 31, 3: 2, 40: 2},
+    ),
+    "a remainder of sizes that a loop's last value leaves": (
+        """{ domain: "[N] -> { S[i] : -1 <= i <= 1 }", child: { schedule: "[{ S[i] -> [(i)] }]", child: {
+             guard: "[N] -> { [a] : N mod 4 < a }" } } }""",
+        {4: 8, 5: 1, 100: 8},
+    ),
+    "a remainder of sizes that one of two statements needs, the other one small sizes": (
+        """{ domain: "[N] -> { S[]; T[i] : N <= i <= N + 3 }", child: { schedule:
+             "[N] -> [{ S[] -> [(floor(N/3))]; T[i] -> [(i)] }]", child: { sequence: [ { filter: "{ S[] }" },
+             { filter: "{ T[i] }", child: { guard: "[N] -> { [a] : 40 <= (4N + 3a) mod 72 <= 48 }" } } ] } } }""",
+        {0: 16, 4: 4, 100: 4},
+    ),
+    "remainders that guards ask, before what bounds leave": (
+        """{ domain: "[N] -> { T[i] : N <= 2i <= N + 5 }", child: { schedule: "[N] -> [{ T[i] -> [(floor(4i/3))] },
+             { T[i] -> [(floor((2N + i + 1)/3))] }, { T[i] -> [(i mod 3)] }, { T[i] -> [((2N + i + 1) mod 3)] }]",
+             child: { guard: "[N] -> { [a, b, c, d] : 4 <= b mod 12 <= 7 }" } } }""",
+        {0: 15, 9: 12, 100: 18},
+    ),
+    "a stride between bounds, of a member whose value others go with": (
+        """{ domain: "[N] -> { T[i] : N <= 2i <= N + 5 }", child: { schedule: "[N] -> [{ T[i] -> [(floor(4i/3))] },
+             { T[i] -> [(floor((2N + i + 1)/3))] }, { T[i] -> [(i mod 3)] },
+             { T[i] -> [((1 - 2*floor((3i + 1)/2)) mod 3)] }, { T[i] -> [((2N + i + 1) mod 3)] }]" } }""",
+        {5: 15, 9: 16},
+    ),
+    "an iterator that a loop's value leaves one value": (
+        """{ domain: "{ S[i, j] : 0 <= i <= 4 and i - 1 <= j <= 2 }", child: { schedule: "[{ S[i, j] -> [(i mod 3)] }]",
+             child: { schedule: "[{ S[i, j] -> [(-(i mod 2))] }, { S[i, j] -> [(i + j + 1)] }]" } } }""",
+        {0: 34},
     ),
 }
 

@@ -11,14 +11,17 @@ not what alternatives have in common. It is stated around the loop, and around t
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 from itertools import islice, product
 
 from polyvolta.sched.loops.ast import AnyOf, Ast, Block, Condition, For, If
 from polyvolta.sched.loops.conditions import beyond, exactly, has_rows, implied
+from polyvolta.sched.loops.hoisting.plain import periodic
+from polyvolta.sched.loops.rows.columns import Columns
 from polyvolta.sched.loops.rows.known import Known
-from polyvolta.sched.loops.rows.linear import LOOP, Congruence, Key, System, coefficient, negated
+from polyvolta.sched.loops.rows.linear import LOOP, Congruence, Key, System, coefficient, negated, plus, without
 from polyvolta.sets import Aff, BudgetExceeded
 from polyvolta.sets.budgets import bounded
 
@@ -37,6 +40,11 @@ def seldom(known: Known, key: Key, const: int) -> bool:
     """Whether a row `>= 0` holds at no large sizes that are alike: N is 4 at most, or less than M."""
     found = _growth(known, key, const)
     return found is not None and (found[0] < 0 or (found[0] == 0 and found[1] < 0))
+
+
+def _of_remainders(known: Known, key: Key) -> bool:
+    """Whether a row `>= 0` over sizes holds for some remainders alone."""
+    return known.columns.of_sizes(key) and periodic(known.columns.aff(key, 0))
 
 
 def _growth(known: Known, key: Key, const: int | Fraction) -> tuple[int, int | Fraction] | None:
@@ -83,7 +91,7 @@ def needed(outer: Known, inner: Known, body: Sequence[Ast], col: int, loop: Syst
     found = _common(inner, [s.without(gone, outer.low, outer.high) for s in each])
     within = _common(inner, [s.add(loop).without(gone, outer.low, outer.high) for s in each])
     for row in within.ineqs.items():
-        if seldom(outer, *row):
+        if seldom(outer, *row) or _of_remainders(outer, row[0]):
             found.ge(*row)
     return beyond(outer, found) if has_rows(found) else found
 
@@ -92,8 +100,9 @@ def needed_cases(outer: Known, inner: Known, body: Sequence[Ast], col: int, loop
     """Cases on sizes of which one holds where anything in a loop runs, by the alternatives of the conditions in it.
 
     Of n <= 4 or c0 mod 3 = 0, where 1 <= c0 <= 3 and (n + 2*c0) mod 8 >= 4, the second one leaves c0 = 3, and
-    (n - 1) mod 8 >= 4. None where that takes more than a test a case, or holds at most sizes, or cases are too many, or
-    a loop outside decides, too: the test would stand in that.
+    (n - 1) mod 8 >= 4. Where that takes more than a test a case, or holds at
+    most sizes, one test that each case needs (`_weaker`). None where there is none, or cases are too many, or a loop
+    outside decides, too: the test would stand in that.
 
     Parameters
     ----------
@@ -104,13 +113,49 @@ def needed_cases(outer: Known, inner: Known, body: Sequence[Ast], col: int, loop
     if not 1 < len(cases) <= CASES or not all(_speaks_of_sizes(inner, s, col) for s in cases):
         return []
     found: list[System] = []
-    try:
+    with suppress(BudgetExceeded):
         for case in cases:
-            found += bounded(WORTH, _of_sizes, inner, case.add(loop))
+            found += bounded(WORTH, _of_sizes, inner, case.copy().add(loop))
+        found = [beyond(outer, s) for s in found if not outer.excludes_exactly(s)]
+        if len(found) > 1 and all(_one_test(outer, s) for s in found):
+            return found
+    try:
+        weaker = [bounded(WORTH, _weaker, outer, inner, case.add(loop)) for case in cases]
     except BudgetExceeded:
         return []
-    found = [beyond(outer, s) for s in found if not outer.excludes_exactly(s)]
-    return found if len(found) > 1 and all(_one_test(outer, s) for s in found) else []
+    return [] if any(s.everywhere for s in weaker) else weaker
+
+
+def _weaker(outer: Known, inner: Known, system: System) -> System:
+    """A row over sizes that holds where values of loops satisfy a system, for some remainders or at small sizes alone.
+
+    None where there is none. Changes the system, which gets what its floors are.
+    """
+    columns, out = inner.columns, System()
+    inside: set[int] = set()  # what is not outside of all loops
+    while more := {c for c in system.columns() if not columns.of_sizes(((c, 1),))} - inside:
+        for floor in more & columns.floors.keys():
+            for row in columns.floor_rows(floor):
+                system.ge(*row)
+        inside |= more
+    rows = list(system.without(inside, outer.low, outer.high).ineqs.items())
+    for floor in sorted(inside & columns.floors.keys()):
+        rows += _landing(columns, system.without(inside - {floor}, outer.low, outer.high), floor)
+    new = [row for row in rows if not outer.implies(*row)]
+    found = [row for row in new if _of_remainders(outer, row[0])] or [row for row in new if seldom(outer, *row)]
+    if found:
+        out.ge(*max(found, key=lambda row: len(row[0])))
+    return out
+
+
+def _landing(columns: Columns, system: System, col: int) -> Iterator[tuple[Key, int]]:
+    """Rows over sizes for a multiple of a column to be between two bounds: 72*k <= N <= 72*k + 27 is N mod 72 <= 27."""
+    for key, const in system.ineqs.items():
+        v, rest = coefficient(key, col), without(key, col)
+        high = system.ineqs.get(negated(key)) if v > 1 and columns.of_sizes(rest) else None
+        if high is not None and const + high < v - 1:
+            whole, shift = columns.quotient(v, negated(rest), high)
+            yield plus(1, rest, v, whole), const + v * shift
 
 
 def _speaks_of_sizes(known: Known, system: System, col: int) -> bool:

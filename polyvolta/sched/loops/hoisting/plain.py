@@ -6,8 +6,11 @@ n >= 3 implies n >= 2, and excludes n <= 1; n >= 3 or n = 0 implies n >= 0
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 
 from polyvolta.sched.loops.ast import AnyOf, Condition
+from polyvolta.sets import Aff
+from polyvolta.sets.values.aff import Floor
 
 
 def implies(a: Condition, b: Condition) -> bool:
@@ -92,3 +95,18 @@ def mentions(condition: Condition, name: str) -> bool:
     if isinstance(condition, AnyOf):
         return any(mentions(c, name) for case in condition.alternatives for c in case)
     return name in condition[1].names()
+
+
+def periodic(e: Aff) -> bool:
+    """Whether an expression is of remainders alone: with floors as fractions nothing is left of it."""
+    sums: dict[str, Fraction] = {}
+    rest = [(e, Fraction(1))]
+    while rest:
+        inner, by = rest.pop()
+        for atom, v in inner.terms:
+            if isinstance(atom, Floor):
+                rest.append((atom.num, by * v / atom.den))
+            else:
+                name = str(atom)
+                sums[name] = sums.get(name, 0) + by * v
+    return not any(sums.values())

@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from polyvolta.sched.loops.ast import AnyOf, Ast, Call, Condition, For, If
-from polyvolta.sched.loops.hoisting.plain import covers, excludes, mentions, needed, weaker, where
+from polyvolta.sched.loops.hoisting.plain import covers, excludes, mentions, needed, periodic, weaker, where
 
 DEEP = 8  # conditions inside one another beyond which the next stands beside them
 
@@ -109,5 +109,14 @@ def _depth(node: If) -> int:
 
 
 def _selective(conditions: tuple[Condition, ...]) -> tuple[Condition, ...]:
-    """Conditions in an order in which what seldom holds, equalities, is tested first."""
-    return tuple(sorted(conditions, key=lambda c: isinstance(c, AnyOf) or c[0] != "eq"))
+    """Conditions in an order in which what seldom holds is tested first: equalities, and then remainders.
+
+    Bounds of loops and conditions around them leave less to what else there is.
+    """
+
+    def often(c: Condition) -> int:
+        if isinstance(c, AnyOf):
+            return 2
+        return 0 if c[0] == "eq" else 1 if periodic(c[1]) else 2
+
+    return tuple(sorted(conditions, key=often))

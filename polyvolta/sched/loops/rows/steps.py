@@ -120,10 +120,14 @@ def landed(
     system: System, columns: Columns, some: Sequence[int], outer: Callable[[Key], bool], often: bool
 ) -> Iterator[tuple[Key, int]]:
     """Rows that are 0 of one of some columns, that no equality has, and of what is outside: its values have a stride,
-    and one at most is between bounds; not where one always is, unless that counts as well (`often`).
+    and one at most is between bounds.
 
     Of c0 + 2*c2 = 3 mod 4 and N <= 2*c2 <= N + 3 it is the greatest up to floor((N + 3)/2) that is floor((3 - c0)/2)
     modulo 2.
+
+    Parameters
+    ----------
+    often : also where one always is, and of columns that equalities have with others: these are known by it, too.
     """
     for key, const, d in system.mods:
         free = [(c, v) for c, v in key if not outer(((c, v),))]
@@ -131,7 +135,7 @@ def landed(
         if not g or free[0][0] not in some or abs(free[0][1]) != g:
             continue
         ((col, v),) = free
-        if any(coefficient(row, col) for row, _ in system.eqs):
+        if any(coefficient(row, col) for row, _ in system.eqs if not often or outer(without(row, col))):
             continue
         f, shift = (without(key, col), const) if v > 0 else (negated(without(key, col)), -const)
         f, shift, step = (f, shift, d) if g == 1 else (*columns.quotient(g, f, shift), d // g)
