@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from polyvolta.sched.by_isl.ast.expressions import AstExpr
+from polyvolta.sched.by_isl.ast.reading import AsIsl
 from polyvolta.sched.loops.ast import AnyOf, Ast, Block, Bound, Call, Condition, Extreme, For, If
 from polyvolta.sched.loops.notation.c import CPrinter, called
 from polyvolta.sched.loops.notation.expressions import CSpeller
@@ -102,7 +103,7 @@ def _iterator_type(scan: Scan) -> str:
     return integer_type(scan, None) if asked == DEFAULTS["ast_iterator_type"] else asked
 
 
-class NotedPrinter(CPrinter):
+class NotedPrinter(AsIsl, CPrinter):
     """Writes loops in C with isl's braces: around several nodes that no loop is around, and below a head around a mark.
 
     isl's options of a context say more: the type of loop variables, `ast_iterator_type`, braces around the outermost
