@@ -8,7 +8,7 @@ from enum import Enum, IntEnum
 class Numbered(IntEnum):
     """Numbers that are printed by their names, `ast_node_type.for_`."""
 
-    __str__ = Enum.__str__
+    __str__ = __repr__ = Enum.__str__
 
 
 class schedule_node_type(Numbered):  # noqa: N801 - isl's name

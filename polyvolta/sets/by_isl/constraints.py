@@ -42,7 +42,7 @@ def _numerator(f: Any) -> Aff:  # noqa: ANN401
     return expression(f.num)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Constraint(metaclass=Named):
     """`expr = 0`, or `expr >= 0`; immutable.
 
@@ -112,6 +112,9 @@ class Constraint(metaclass=Named):
 
     def __str__(self) -> str:
         return f"{self.expr} {'=' if self.equal else '>='} 0"
+
+    def __repr__(self) -> str:
+        return f"Constraint({str(self)!r})"
 
     def is_equality(self) -> bool:
         """Whether it says that the expression is 0; see `Constraint`."""
@@ -247,17 +250,19 @@ def _without_floors(c: Conjunct, first: int) -> tuple[list[Row], list[Row]]:
     """The equalities and inequalities, without floors, columns from `first` on, that the equalities say.
 
     With `i = 3*floor(i/3)` the bound is `i >= 0`, as isl has it, where we keep `floor(i/3) >= 0`. Where `floor(i/3)` is
-    `j + 2`, too, both equalities are `i = 3*j + 6`, from which the floor follows.
+    `j + 2`, too, both equalities are `i = 3*j + 6`, from which the floor follows, and from `2*i = 3*j + 2` with the
+    remainder 1 follows `2*floor(i/3) = j`: a number of floors that has no factor in common with 3 leaves one remainder.
     """
     eqs, ineqs = list(c.eqs), list(c.ineqs)
     for k, div in enumerate(c.divs, first):
         den, num = div or (0, ())
-        multiple = _unsigned((*num, *[0] * (k - len(num)), -den, *[0] * (first + len(c.divs) - k - 1)))
-        stride = next((e for e in eqs if _unsigned(e) == multiple), None)
-        known = next((e for e in eqs if abs(e[k]) == 1 and e is not stride), None)
+        multiple = (*num[1:], *[0] * (k - max(len(num), 1)), -den, *[0] * (first + len(c.divs) - k - 1))
+        stride = next((e for e in eqs if e[1:] in (multiple, tuple([-v for v in multiple]))), None)
+        known = min((e for e in eqs if gcd(e[k], den) == 1 and e is not stride), key=lambda e: abs(e[k]), default=None)
         if stride and known:
-            eqs = [_reduced(e, known, k) if e[k] else e for e in eqs if e is not known]
-            ineqs = [_reduced(r, known, k) if r[k] else r for r in ineqs]
+            of_both, value = _reduced(stride, known, k), known if abs(known[k]) == 1 else stride
+            eqs = [of_both, *(_reduced(e, value, k) if e[k] else e for e in eqs if e is not known and e is not stride)]
+            ineqs = [_reduced(r, value, k) if r[k] else r for r in ineqs]
     for e in eqs:
         pivot = next((k for k in range(len(e) - 1, first - 1, -1) if e[k]), 0)
         if pivot:

@@ -52,15 +52,22 @@ def show_quotient(f: Piecewise, den: int, nan: Set) -> str:
 
 
 def show_members(f: MultiFunction) -> str:
-    """A tuple of functions, with the cases of each value in parentheses."""
-    texts = []
+    """A tuple of functions: pieces where all have the same, else the cases of each value in parentheses."""
+    head = f"[{', '.join(f.param_names)}] -> " if f.param_names else ""
+    members = []
     for member in f.members:
         num, den, nan = (member.num, member.den, member.nan) if hasattr(member, "num") else (member, 1, None)
-        cases = _cases(num, den, nan) or [("0", " : false")]
-        plain = len(cases) == 1 and not cases[0][1]
-        texts.append(cases[0][0] if plain else f"({'; '.join([value + when for value, when in cases])})")
-    head = f"[{', '.join(f.param_names)}] -> " if f.param_names else ""
-    return f"{head}{{ {_input(f.inp)}{_tuple_text(f.space.out, iter(texts), '{}')} }}"
+        members.append(_cases(num, den, nan) or [("0", " : false")])
+    pieces = [{when: value for value, when in cases} for cases in members]
+    if all(p.keys() == pieces[0].keys() and len(p) == len(cases) for p, cases in zip(pieces, members, strict=True)):
+        texts = [_tuple_text(f.space.out, iter([p[when] for p in pieces]), "{}") + when for when in pieces[0]]
+    else:
+        values = [
+            cases[0][0] if cases[0][1] == "" else f"({'; '.join([value + when for value, when in cases])})"
+            for cases in members
+        ]
+        texts = [_tuple_text(f.space.out, iter(values), "{}")]
+    return f"{head}{{ {'; '.join([_input(f.inp) + text for text in texts])} }}"
 
 
 def _cases(f: Piecewise, den: int, nan: Set | None) -> list[tuple[str, str]]:

@@ -7,7 +7,8 @@ emptiness test.
 
 What stays may still say too much: in the context `i mod 4 = 0`, the stride `i mod 12 = 0` says no more than
 `i mod 3 = 0`. The modulus of a stride is therefore divided by each of its prime factors for as long as the context
-makes up for it. And of a dimension that has one value in the context nothing is said: `i < N` is `i < 4` where N = 4.
+makes up for it. A bound that no point in the context is beyond is an equality, as isl's: `i <= 2` where
+i >= 2. And of a dimension that has one value in the context nothing is said: `i < N` is `i < 4` where N = 4.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from ..conjuncts import conjunct as cj
 from ..conjuncts.conjunct import Conjunct
 from ..conjuncts.frame import Frame, Member
 from ..conjuncts.implies import implied, subtract
-from ..engine.rows import Row, complement, negate
+from ..engine.rows import Row, complement, dot, negate
 from ..engine.simplex import Tableau
 from ..errors import BudgetExceeded
 
@@ -74,7 +75,8 @@ def gist(self: R, context: R) -> R:
         if not known and any(other.key == space.key for other, _ in b.parts):  # where nothing is, all is said
             parts.append((space, (cj.universe(len(a.param_names) + len(space.dims)),)))
             continue
-        simple = [(c, short) for c in cs if (short := gist_conjunct(c, known)) is not None]
+        tight = [(c, _tightened(c, known)) for c in cs]
+        simple = [(c, short) for c, own in tight if (short := gist_conjunct(own, known)) is not None]
         parts.append((space, _uncovered(simple, known)))
     return a._of(a.param_names, parts)
 
@@ -190,6 +192,37 @@ def gist_conjunct(c: Conjunct, context: tuple[Conjunct, ...]) -> Conjunct | None
     if left is not None and any(k.eqs for k in pieces):
         left = _with_smaller_strides(_with_values(left, _values(context)), context)
     return left
+
+
+def _tightened(c: Conjunct, context: Sequence[Conjunct]) -> Conjunct:
+    """The conjunct with an equality in the place of each bound that no point in the context is beyond.
+
+    Points that are found for one bound leave few others to ask for.
+    """
+    if not c.ineqs:
+        return c
+    frame = Frame((c, *context))
+    own, *pieces = frame.members
+    tight, met = list(own.ineqs), False
+    for k in pieces:
+        eqs, ineqs = (*own.eqs, *k.eqs), (*own.ineqs, *k.ineqs)
+        point = frame.sample(eqs, ineqs)
+        met = met or point is not None
+        left = [] if point is None else tight
+        while point is not None:
+            tight = [row for row in tight if not dot(row, point)]
+            left = [row for row in left if row in tight]
+            point = None
+            while left and point is None:
+                row = left.pop()
+                try:
+                    point = bounded(FOR_A_ROW, frame.sample, eqs, (*ineqs, (row[0] - 1, *row[1:])))
+                except BudgetExceeded:
+                    spend(0)  # ends the caller where the budget was its own
+                    tight.remove(row)
+    if not met or not tight:
+        return c
+    return cj.sure(frame.conjunct((*own.eqs, *tight), [row for row in own.ineqs if row not in tight]))
 
 
 def _values(context: Sequence[Conjunct]) -> dict[int, int]:

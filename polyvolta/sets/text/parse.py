@@ -39,6 +39,7 @@ P = TypeVar("P")  # what a text is made of: conjuncts, or others
 Option = tuple[Tree, Aff, int]  # (when, numerator, denominator) of a value
 OPERATORS = {"eq": "=", "ge": ">=", "gt": ">"}  # of constraints
 NO_INTEGERS = frozenset({"nan", "infty", "infinity"})  # isl's words, in any case, for values that are none here
+INFINITE = "the value would be no integer"  # what a text with one of them is refused for
 CONTINUES = frozenset({"+", "-", "*", "/", "//", "mod", "(", "^"})  # after a name, these make it an expression
 
 
@@ -182,7 +183,7 @@ class Parser(Formulas, Generic[P]):
             return self.anonymous(f"i{number}")
         if t not in self.scope and is_name(t) and after not in CONTINUES:
             if t.lower() in NO_INTEGERS:
-                raise self.wrong("expected a dimension", f"{t!r} is no integer: leave out the points without a value")
+                raise self.error(INFINITE, f"{t!r} is no integer: leave out the points without a value")
             self.k += 1
             self.scope[t] = named(t)
             if self.eat("="):

@@ -41,6 +41,8 @@ class dim_type(Enum):
         """isl's number of the kind."""
         return self.value
 
+    __repr__ = Enum.__str__
+
 
 NUMBERED = {kind.value: kind.name for kind in dim_type}  # isl's numbers stand for kinds where these are asked
 

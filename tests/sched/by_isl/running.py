@@ -33,6 +33,8 @@ def runs(node, values=None):
     elif kind == isl.ast_node_type.if_:
         if eval(python(node.if_get_cond()), names):
             yield from runs(node.if_get_then(), values)
+        elif node.if_has_else():
+            yield from runs(node.if_get_else(), values)
     elif kind == isl.ast_node_type.mark:
         yield from runs(node.mark_get_node(), values)
     else:

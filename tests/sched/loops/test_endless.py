@@ -178,9 +178,9 @@ def test_what_never_runs_is_written():
     [
         (
             "[N, M] -> { S[i] -> [i] : i >= 0 and N > 0; T[i] -> [i] : 0 <= i < M }",
-            "{\n  if (N >= 1)\n    for (int c0 = 0; 1; c0 += 1) {\n"
-            "      S(c0);\n      if (c0 < M)\n        T(c0);\n    }\n"
-            "  if (N <= 0)\n    for (int c0 = 0; c0 < M; c0 += 1)\n      T(c0);\n}\n",
+            "if (N >= 1) {\n  for (int c0 = 0; 1; c0 += 1) {\n"
+            "    S(c0);\n    if (M >= c0 + 1)\n      T(c0);\n  }\n"
+            "} else {\n  for (int c0 = 0; c0 < M; c0 += 1)\n    T(c0);\n}\n",
         ),
         (
             "[N] -> { S[i] -> [i] : i >= 0 and (N > 5 or N < -3) }",

@@ -343,3 +343,11 @@ WRONG = [
 def test_what_is_wrong_is_refused(call):
     with pytest.raises(PolyvoltaError):
         call(lambda name: polynomial(own, name))
+
+
+def test_the_space_of_a_union_is_that_of_the_parameters():
+    text = "[n] -> { A[i] -> i : 0 <= i < n; B[] -> n }"
+    for module in (own, isl):
+        space = module.UnionPwQPolynomial(text).get_space()
+        assert space.is_params() and space.dim(module.dim_type.param) == 1
+    assert own.UnionPwQPolynomial("{ }").get_space().is_params()

@@ -8,6 +8,21 @@ import pytest
 from polyvolta.sets import Map, Set
 from polyvolta.sets.hulls import gist as gisting
 
+EQUAL = [  # this, context, left, whether isl's is the same
+    ("{ [i, j] : i <= -1 and j = 4 }", "{ [i, j] : j >= 1 and 2i >= -2 }", "{ [-1, 4] }", True),
+    ("{ [i, j] : i >= 0 and i + 2j <= 4 }", "{ [i, j] : j >= 2 }", "{ [0, 2] }", True),
+    (
+        "[n] -> { [i, j] : n <= 2 and i <= -2 }",
+        "[n] -> { [i, j] : 2n >= 4 }",
+        "[n] -> { [i, j] : n = 2 and i <= -2 }",
+        True,
+    ),
+    ("{ [i] : 3i <= 7 }", "{ [i] : i >= 2 }", "{ [2] }", True),  # over the integers alone
+    ("{ [i] : i <= 2 }", "{ [i] : i >= 2; [i] : i = -5 }", "{ [i] : i <= 2 }", False),  # -5, too
+    ("{ [i] : i <= 2; [i] : i >= 9 }", "{ [i] : 2 <= i <= 9 }", "{ [2]; [9] }", True),
+    ("{ [i, j] : 0 <= i <= 10 and j = 5 }", "{ [i, j] : j >= 5 and i <= 0 }", "{ [0, 5] }", True),
+]
+
 CASES = [
     (
         "[N] -> { [i] : 0 <= i < N and i < 10 }",
@@ -44,7 +59,14 @@ CASES = [
     ("{ [i, j] : i < j }", "{ [i, j] : j = 1; [i, j] : j = 2 }", "{ [i, j] : i < j }"),
     ("{ [i, j] : i = floor(j/4) }", "{ [i, j] : j = 9 and i > -5 }", "{ [i, j] : i = 2 }"),
     ("{ [a, b, c] : a = 6c and b = 10c }", "{ [a, b, c] : a = 6c }", None),
+    *[row[:3] for row in EQUAL],
 ]  # fmt: skip
+
+
+def test_bounds_that_are_equalities_in_the_context_are_those_of_isl():
+    isl = pytest.importorskip("islpy")
+    for this, context, left, same in EQUAL:
+        assert isl.Set(this).gist(isl.Set(context)).is_equal(isl.Set(left)) or not same, this
 
 
 @pytest.mark.parametrize(("this", "context", "left"), CASES)

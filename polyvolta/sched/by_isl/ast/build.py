@@ -194,7 +194,7 @@ class AstBuild(Plain):
 
     def _node(self, schedule: Schedule, flat: bool) -> AstNode:
         made = self._made(schedule)
-        return AstNode.of(asked(self, made, flat) if self.hooks else made)
+        return AstNode.of(asked(self, made, flat))
 
     def _made(self, schedule: Schedule) -> Scan:
         place = self.place
@@ -242,7 +242,7 @@ class AstBuild(Plain):
         if "create_leaf" in dict(self.hooks):
             raise BadSchedule("leaves are of instances with one time each", where=str(times))
         made = called_again(self._made(tree), statements(times.domain()))
-        return AstNode.of(asked(self, made, flat=True) if self.hooks else made)
+        return AstNode.of(asked(self, made, flat=True))
 
     ast_from_schedule = node_from_schedule_map
 

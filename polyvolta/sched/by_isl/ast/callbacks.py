@@ -1,5 +1,7 @@
 """The callbacks of an `AstBuild`: finished loops are walked, and each function is asked at its places.
 
+Conditions get their other branches on the way, so that a function sees them in what a loop runs.
+
 The order is isl's: `before_each_for`, what the loop runs, `after_each_for`; marks likewise. What a function raises,
 the caller gets.
 
@@ -13,6 +15,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any, Protocol
 
+from polyvolta.sched.by_isl.ast.branches import branched
 from polyvolta.sched.by_isl.ast.nodes import AstNode
 from polyvolta.sched.by_isl.ast.noted import noted
 from polyvolta.sched.by_isl.ast.places import Place
@@ -51,7 +54,7 @@ class Asked(Protocol):
 
 
 def asked(build: Asked, made: Scan, flat: bool) -> Scan:
-    """The loops after the callbacks of a build; `flat` as of a `Place`."""
+    """The loops after the callbacks of a build, with the other branches of conditions; `flat` as of a `Place`."""
     asking = _Asking(build, made, flat, dict(build.hooks))
     body = _body(asking, made.body, ())
     largest = made.largest if asking.ranges == made.ranges else None  # of loops that functions made nobody knows
@@ -140,15 +143,13 @@ def _calls(node: Ast) -> Iterator[Call]:
 
 def _body(asking: _Asking, body: tuple[Ast, ...], around: tuple[Ast, ...]) -> tuple[Ast, ...]:
     leaf = asking.hooks.get("create_leaf")
-    if leaf is None:
-        return tuple(new for node in body for new in _node(asking, node, around))
     new: list[Ast] = []
-    for node in asking.leaves(body, around):
-        if isinstance(node, If) and not node.conditions:
+    for node in body if leaf is None else asking.leaves(body, around):
+        if leaf is not None and isinstance(node, If) and not node.conditions:
             new += asking.given("create_leaf", leaf(asking.at(node, around)))
         else:
             new += _node(asking, node, around)
-    return tuple(new)
+    return branched(new, lambda: asking.place(If((), ()), around).known())
 
 
 def _node(asking: _Asking, node: Ast, around: tuple[Ast, ...]) -> tuple[Ast, ...]:

@@ -16,7 +16,7 @@ def in_c(f: PwAff | RationalPwAff) -> str:
     """The value of a function, a choice among those of its cases; of a point without one it is any of them.
 
     >>> print(in_c(PwAff("{ [i, j] -> [floor(i/3) + 2j] : i > j; [i, j] -> [4 - i] : i <= j }")))
-    j < i ? 2 * j + floord(i, 3) : -i + 4
+    i >= j + 1 ? 2 * j + floord(i, 3) : -i + 4
 
     Raises
     ------

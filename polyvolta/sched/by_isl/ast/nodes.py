@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from polyvolta.sched.by_isl.ast.expressions import AstExpr
-from polyvolta.sched.by_isl.ast.noted import Group, NotedCall, NotedPrinter, ends_below, note_of, noted
+from polyvolta.sched.by_isl.ast.noted import Group, NotedCall, NotedPrinter, ends_below, note_of, noted, other_of
 from polyvolta.sched.by_isl.ast.reading import Spelled, read
 from polyvolta.sched.by_isl.kinds import ast_expr_op_type, ast_node_type
 from polyvolta.sched.by_isl.plain import Plain
@@ -78,6 +78,8 @@ class AstNode(Plain):
             said = {"user": self.user_get_expr()}
         elif kind is ast_node_type.if_:
             said = {"guard": self.if_get_cond(), "then": self.if_get_then_node()}
+            if self.if_has_else_node():
+                said["else"] = self.if_get_else_node()
         elif kind is ast_node_type.mark:
             said = {"mark": self.mark_get_id(), "node": self.mark_get_node()}
         else:
@@ -169,11 +171,22 @@ class AstNode(Plain):
         return AstNode(self.scan, self._is(If).body)
 
     def if_has_else_node(self) -> bool:
-        """Whether anything runs elsewhere: never here."""
-        self._is(If)
-        return False
+        """Whether anything runs elsewhere."""
+        return bool(other_of(self._is(If)))
 
-    if_get_then, if_has_else = if_get_then_node, if_has_else_node
+    def if_get_else_node(self) -> AstNode:
+        """What runs elsewhere.
+
+        Raises
+        ------
+        BadArgument : nothing does.
+        """
+        other = other_of(self._is(If))
+        if not other:
+            raise BadArgument("this condition has no other branch", where=str(self))
+        return AstNode(self.scan, other)
+
+    if_get_then, if_has_else, if_get_else = if_get_then_node, if_has_else_node, if_get_else_node
 
     def block_get_children(self) -> list[AstNode]:
         """What runs one after another."""
@@ -208,7 +221,11 @@ class AstNode(Plain):
         if isinstance(node, Group):
             return f(replace(self, body=(replace(node, body=self._mapped(f)),)))
         inner = AstNode(self.scan, node.body).map_descendant_bottom_up(f).body
-        return f(replace(self, body=(replace(node, body=inner),)))
+        new: Ast = replace(node, body=inner)
+        if other_of(node):
+            other = AstNode(self.scan, other_of(node)).map_descendant_bottom_up(f).body
+            new = replace(new, other=other)  # type: ignore[call-arg]  # which has another branch
+        return f(replace(self, body=(new,)))
 
     def _mapped(self, f: Callable[[AstNode], AstNode]) -> tuple[Ast, ...]:
         return tuple(new for node in self.block_get_children() for new in node.map_descendant_bottom_up(f).body)
@@ -247,4 +264,6 @@ class AstNode(Plain):
             for node in self.block_get_children():
                 node.foreach_descendant_top_down(f)
         elif not isinstance(self.body[0], Call):
-            AstNode(self.scan, self.body[0].body).foreach_descendant_top_down(f)
+            for branch in (self.body[0].body, other_of(self.body[0])):
+                if branch or branch is self.body[0].body:
+                    AstNode(self.scan, branch).foreach_descendant_top_down(f)

@@ -7,7 +7,8 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from polyvolta.sched.by_isl.ast.expressions import AstExpr
-from polyvolta.sched.loops.ast import Ast, Block, Bound, Call, Extreme, For, If
+from polyvolta.sched.by_isl.ast.reading import AsIsl
+from polyvolta.sched.loops.ast import AnyOf, Ast, Block, Bound, Call, Condition, Extreme, For, If
 from polyvolta.sched.loops.notation.c import CPrinter, called
 from polyvolta.sched.loops.notation.expressions import CSpeller
 from polyvolta.sched.loops.notation.names import in_c
@@ -34,9 +35,10 @@ class NotedFor(For):
 
 @dataclass(frozen=True, slots=True)
 class NotedIf(If):
-    """A condition with an annotation."""
+    """A condition with an annotation, and what runs where it does not hold, if anything does."""
 
     note: Id | None = None
+    other: tuple[Ast, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +68,17 @@ def note_of(node: Ast) -> Id | None:
     return getattr(node, "note", None)
 
 
+def other_of(node: Ast) -> tuple[Ast, ...]:
+    """What runs where the condition that a node is does not hold."""
+    return getattr(node, "other", ())
+
+
+def _elsewhere(conditions: Sequence[Condition]) -> list[Condition]:
+    """What is known where not all of some conditions hold, if those are one bound."""
+    first = conditions[0]
+    return [("ge", -1 - first[1])] if len(conditions) == 1 and not isinstance(first, AnyOf) and first[0] == "ge" else []
+
+
 def statement_lines(call: Call, speller: CSpeller) -> list[str]:
     """The lines of a call, or of what stands in its place."""
     if isinstance(call, NotedCall) and call.expr is not None:
@@ -90,7 +103,7 @@ def _iterator_type(scan: Scan) -> str:
     return integer_type(scan, None) if asked == DEFAULTS["ast_iterator_type"] else asked
 
 
-class NotedPrinter(CPrinter):
+class NotedPrinter(AsIsl, CPrinter):
     """Writes loops in C with isl's braces: around several nodes that no loop is around, and below a head around a mark.
 
     isl's options of a context say more: the type of loop variables, `ast_iterator_type`, braces around the outermost
@@ -109,6 +122,28 @@ class NotedPrinter(CPrinter):
     def going_on(self, loop: For, name: str) -> str:
         below = ends_below(loop)
         return f"{name} {'<' if below else '<='} {self.bounds('min', loop.upper, below)}" if loop.upper else "1"
+
+    def block(self, body: Sequence[Ast], pad: str) -> None:
+        for node in body:
+            if isinstance(node, If) and other_of(node):
+                self.branches(node, pad)
+            else:
+                super().block((node,), pad)
+
+    def branches(self, node: If, pad: str, start: str = "if (") -> None:
+        """A condition and its branches, all of them in braces; another condition alone stands behind its else."""
+        self.out.append(f"{pad}{start}{self.conditions(node.conditions)}) {{")
+        with self.assuming(node.conditions):
+            self.block(node.body, pad + "  ")
+        other = other_of(node)
+        with self.assuming(_elsewhere(node.conditions)):
+            if len(other) == 1 and isinstance(other[0], If):
+                self.branches(other[0], pad, "} else if (")
+                return
+            if other:
+                self.out.append(pad + "} else {")
+                self.block(other, pad + "  ")
+        self.out.append(pad + "}")
 
     def remainder(self, num: Aff, den: int) -> str:
         """With isl's macros alone, which programs define themselves: floord, min and max."""
@@ -133,5 +168,6 @@ class NotedPrinter(CPrinter):
         self.whole(node.body, pad, outermost=False)
 
     def in_braces(self, body: Sequence[Ast], lines: int) -> bool:
-        several = len(body) != 1 or isinstance(body[0], Block) or lines > 1 and isinstance(body[0], Call)
-        return self.braced or several
+        first = body[0] if len(body) == 1 else None
+        several = first is None or isinstance(first, Block) or bool(other_of(first))
+        return self.braced or several or lines > 1 and isinstance(first, Call)

@@ -75,7 +75,7 @@ class Place:
 
     def known(self) -> Set:
         """What the loops and conditions around say of their variables, as of parameters."""
-        facts = [*map(_loop, self.loops), *(_all([c]) for c in self.conditions)]
+        facts = [*map(_loop, self.loops), *(all_of([c]) for c in self.conditions)]
         names = [*self.params, *(v.var for v in self.loops)]
         found = Set(f"[{', '.join(names)}] -> {{ : {' and '.join(facts)} }}")
         return found if self.context is None else found & self.context
@@ -126,7 +126,7 @@ def _turned(place: Place, values: str) -> Map:
     """The relation of a place to a tuple of its loop variables."""
     outer = place.loops
     head = f"[{', '.join(place.params)}] -> " if place.params else ""
-    known = [*map(_loop, outer), *(_all([c]) for c in place.conditions)]
+    known = [*map(_loop, outer), *(all_of([c]) for c in place.conditions)]
     found = Map("{ }")
     inside = [(place.node, outer, known)]
     for node, loops, facts in inside:  # which grows
@@ -141,7 +141,7 @@ def _turned(place: Place, values: str) -> Map:
             if isinstance(n, For):
                 inside.append((n, (*loops, n), [*facts, _loop(n)]))
             elif isinstance(n, If):
-                inside.append((n, loops, [*facts, _all(n.conditions)]))
+                inside.append((n, loops, [*facts, all_of(n.conditions)]))
             else:
                 inside.append((n, loops, facts))
     if place.context is not None:
@@ -204,7 +204,7 @@ def _cases(bound: Bound) -> list[tuple[list[str], Aff]]:
     if isinstance(bound, Aff):
         return [([], bound)]
     if isinstance(bound, Choice):
-        then, other = _all(bound.conditions), _not(bound.conditions)
+        then, other = all_of(bound.conditions), _not(bound.conditions)
         return [*(([then, *w], e) for w, e in _cases(bound.then)), *(([other, *w], e) for w, e in _cases(bound.other))]
     sign = ">=" if bound.kind == "max" else "<="
     found = _cases(bound.terms[0])
@@ -219,14 +219,14 @@ def _cases(bound: Bound) -> list[tuple[list[str], Aff]]:
     return found
 
 
-def _all(conditions: Sequence[Condition]) -> str:
-    """All of some conditions as a text."""
+def all_of(conditions: Sequence[Condition]) -> str:
+    """All of some conditions as a text of isl's."""
     return f"({' and '.join(map(_one, conditions)) or '1 = 1'})"
 
 
 def _one(c: Condition) -> str:
     if isinstance(c, AnyOf):
-        return f"({' or '.join(map(_all, c.alternatives)) or '1 = 0'})"
+        return f"({' or '.join(map(all_of, c.alternatives)) or '1 = 0'})"
     return f"({c[1]}) {'>=' if c[0] == 'ge' else '='} 0"
 
 

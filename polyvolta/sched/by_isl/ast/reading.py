@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from polyvolta.sched.by_isl.ast.expressions import AstExpr, Op
-from polyvolta.sched.loops.notation.expressions import CSpeller
+from polyvolta.sched.loops.notation.expressions import CSpeller, Term
 from polyvolta.sets import Aff
 
 _WORD = re.compile(r"\s*(\d+|[^\W\d][\w.']*|&&|\|\||[<>=]=|[-+*/%<>?:^(),])")
@@ -30,8 +30,15 @@ _BINARY = (
 _NAMED = {op.name: op for op in (Op.pdiv_q, Op.pdiv_r, Op.zdiv_r, Op.fdiv_q, Op.div, Op.min, Op.max)}
 
 
-class Spelled(CSpeller):
-    """C whose divisions have names."""
+class AsIsl(CSpeller):
+    """C whose comparisons are isl's, `n >= c0 + 1`."""
+
+    def ordered(self, more: Sequence[Term], less: Sequence[Term], const: int) -> str:
+        return f"{self.sum(more, max(const, 0))} >= {self.sum(less, max(-const, 0))}"
+
+
+class Spelled(AsIsl):
+    """The same whose divisions have names."""
 
     def quotient(self, num: Aff, den: int) -> tuple[str, bool]:
         if self.unsigned(num):

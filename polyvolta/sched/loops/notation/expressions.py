@@ -223,6 +223,10 @@ class Speller:
             if self._inner(less) and not self._inner(more):
                 more, less, const = less, more, -const
             return f"{self.sum(more, max(const, 0))} == {self.sum(less, max(-const, 0))}"
+        return self.ordered(more, less, const)
+
+    def ordered(self, more: Sequence[Term], less: Sequence[Term], const: int) -> str:
+        """That one sum plus a number is at least another one; loop variables stand on the left."""
         if self._inner(more) and not self._inner(less):
             if const == -1:
                 return f"{self.sum(more, 0)} > {self.sum(less, 0)}"

@@ -21,6 +21,7 @@ from typing import Any
 
 from ...errors import NotAFunction, SetSyntaxError, SpaceMismatch
 from ...functions.pwparse import FRACTION
+from ...text.parse import INFINITE
 from ...text.union_functions import parse_functions
 from ...values import kinds
 from ...values.map import Map
@@ -47,7 +48,7 @@ class FunctionsType(Unions):
         try:
             return super().__call__(text)
         except SetSyntaxError as wrong:
-            if wrong.message != FRACTION:
+            if wrong.message not in (FRACTION, INFINITE):
                 raise
             return read(text, cls)
 
@@ -73,7 +74,7 @@ def _read(text: str) -> Map:
     try:
         return parse_functions(text)
     except SetSyntaxError as wrong:
-        if wrong.message == FRACTION:
+        if wrong.message in (FRACTION, INFINITE):
             raise
         m = Map(text)
         if not m.is_single_valued():

@@ -54,6 +54,11 @@ def space_of(self: Any) -> Space:  # noqa: ANN401
     return valued(home(self).out, self.param_names)
 
 
+def get_space(self: Any) -> Space:  # noqa: ANN401
+    """Its space, that of the parameters where its points are of several tuples, or none, as isl's of a union."""
+    return space_of(self) if self.home is not None else Space(None, PARAMS, self.param_names)
+
+
 def in_its_space(method: Callable[..., Any]) -> Callable[..., Any]:
     """A method of spaces, asked of a function by pieces."""
 
@@ -394,7 +399,7 @@ METHODS: tuple[tuple[str, str, Any], ...] = (
     (BOTH, "n_piece", lambda self: len(self.pieces)),
     (BOTH, "is_zero", metered(is_zero)),
     (BOTH, "space", property(space_of)),
-    (BOTH, "get_space", space_of),
+    (BOTH, "get_space", get_space),
     (BOTH, "get_domain_space", home),
     (BOTH, "has_equal_space", has_equal_space),
     (BOTH, "domain", domain),
