@@ -31,9 +31,10 @@ CASES = 6  # cases beyond which there is one loop
 
 def by_strides(known: Known, group: Group, k: int, col: int, outer: Callable[[Key], bool]) -> list[System]:
     """A remainder of what is outside at which some lanes run, and all others, if other lanes have a stride that these
-    lack, or one value.
+    lack, or one value; or a value of a loop outside, if they have such a stride.
 
-    Empty where none have, or where what they have a stride in is short.
+    Empty where none have, or where what they have a stride in is short, and its values would not be tested at each of
+    those of a loop outside.
 
     Parameters
     ----------
@@ -43,18 +44,23 @@ def by_strides(known: Known, group: Group, k: int, col: int, outer: Callable[[Ke
     if _one(grids):
         return []
     step = common_stride(known, grids)[0]
-    rows = dict.fromkeys(row for lane in group.lanes for row in lane.shadows[k].mods)
-    for key, const, d in rows:
-        if not outer(key) or known.implies_mod(key, const, d):
+    each = [[*s.mods, *[(*row, 0) for row in s.eqs]] for s in (lane.shadows[k] for lane in group.lanes)]
+    for key, const, d in dict.fromkeys(row for rows in each for row in rows):
+        if not outer(key) or (known.implies_mod(key, const, d) if d else known.implies_zero(key, const)):
             continue
-        rest = [at for at, lane in enumerate(group.lanes) if (key, const, d) not in lane.shadows[k].mods]
+        rest = [at for at, rows in enumerate(each) if (key, const, d) not in rows]
         if not rest:
             continue
         some = [grids[at] for at in rest]
         wider = common_stride(known, some)[0] > step
-        if _one(some) or (wider and not short(known, [group.lanes[at].shadows[k] for at in rest], col)):
+        if wider and (d or known.columns.of_sizes(key)):
+            wider = not short(known, [group.lanes[at].shadows[k] for at in rest], col)
+        if wider or (d and _one(some)):
             there, other = System(), System()
-            there.mod(key, const, d)
+            if d:
+                there.mod(key, const, d)
+            else:
+                there.eq(key, const)
             beside, others = known.given(there), [lane for at, lane in enumerate(group.lanes) if at not in rest]
             if all(beside.surely_excludes(lane.shadows[k]) for lane in others):  # both cases were the same
                 continue
