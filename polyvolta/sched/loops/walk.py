@@ -356,7 +356,12 @@ class Scanner(Writer):
             piece.land([col for col in loops if col][1:], state.outer)
             if piece.locals():
                 piece.flatten(strides)
-        return Lane(piece, []) if piece.system.empty else Lane.of(piece, loops, state.known)
+        if piece.system.empty:
+            return Lane(piece, [])
+        lane = Lane.of(piece, loops, state.known)
+        if self.parted and not lane.exact and piece.pin(state.outer, True):
+            return Lane(piece, []) if piece.system.empty else Lane.of(piece, loops, state.known)
+        return lane
 
     def regions(
         self, node: Band, at: Path, columns: Sequence[int], loops: Sequence[int], state: State

@@ -33,7 +33,7 @@ from polyvolta.sched.loops.rows.linear import (
     solve,
     without,
 )
-from polyvolta.sched.loops.rows.steps import grids, landed, zeros
+from polyvolta.sched.loops.rows.steps import grids, landed, pinned, zeros
 from polyvolta.sets import Aff, BudgetExceeded, budget
 from polyvolta.sets.conjuncts import lattice
 from polyvolta.sets.conjuncts.conjunct import Conjunct
@@ -263,23 +263,21 @@ class Piece:
             return None
         return (const - low) // den
 
-    def pin(self, outer: Callable[[Key], bool]) -> None:
-        """Put in values that bounds leave, closer than a coefficient: t = floor((N + 2)/6) where N <= 6*t <= N + 2."""
-        while not self.system.empty:
-            row = next(self._pinned(outer), None)
-            if row is None:
-                return
-            self.system.eq(*row)
-            self.settle()
+    def pin(self, outer: Callable[[Key], bool], around: bool = False) -> bool:
+        """Put in values that bounds leave, closer than a coefficient: t = floor((N + 2)/6) where N <= 6*t <= N + 2.
 
-    def _pinned(self, outer: Callable[[Key], bool]) -> Iterator[tuple[Key, int]]:
-        """Rows that are 0 of a local column and what is outside."""
-        for key, const in self.system.ineqs.items():
-            col, v = key[-1]
-            rest = key[:-1]
-            high = self.system.ineqs.get(negated(key)) if v < -1 and col >= LOCAL and outer(rest) else None
-            if high is not None and const + high < -v:
-                yield total([(1, (((col, 1),), 0, 1)), (-1, self.outer_floor(-v, rest, const))])[:2]
+        Returns whether there was one; `around`: also by what all other columns leave.
+        """
+        found = False
+        while not self.system.empty:
+            one = next(pinned(self.system, outer, around), None)
+            if one is None:
+                break
+            col, den, key, const = one
+            self.system.eq(*total([(1, (((col, 1),), 0, 1)), (-1, self.outer_floor(den, key, const))])[:2])
+            self.settle()
+            found = True
+        return found
 
     def at_values(self, names: Collection[str], outer: Callable[[Key], bool], most: int) -> list[Piece]:
         """The piece at each value of the local column that has the fewest, between numbers or, if they are hardly
