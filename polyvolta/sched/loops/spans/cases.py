@@ -2,13 +2,15 @@
 
     S[i] -> [2i] for odd N, T[i] -> [3i]           if (N % 2 == 1) a loop of step 1 with tests; else one of step 3
     S[i] -> [i] for odd N, T[] -> [5]              if (N % 2 == 1) a loop of both; else T
+    S[i] -> [i/4, 3i mod 4], T[] -> [N/4, N mod 4]     if (c0 == N/4) a loop of step 1; before and after it of step 3
     S[i] -> [i/8, i] for 0 <= i < 4, T[] -> [0, N],    if (N < 0) T, then the values of S; if (N >= 4) T after them;
     where the second member is atomic              else one loop with both: none that runs from 4 to N
 
 A loop is as long and as fine as all that share it need, at each place outside. Where a remainder keeps some of them
-out, the others may have a stride that these lack, or one value, which needs no loop. And an atomic loop is one for each
-loop outside that is not: that may be several, by which of the statements end before others begin. The cases are
-disjoint, and together they are everything, so that what runs and in which order is the same.
+out, or all values but one of a loop outside do, the others may have a stride that these lack, or one value, which needs
+no loop. And an atomic loop is one for each loop outside that is not: that may be several, by which of the statements
+end before others begin. The cases are disjoint, and together they are everything, so that what runs and in which order
+is the same.
 """
 
 from __future__ import annotations
