@@ -66,7 +66,8 @@ class BandLoops(Around):
         for part in parts:
             loop_type = self.loop_type(k, part)
             first = self.first(state.known)
-            found = groups(state.known, part, k, self.columns, loop_type, first)
+            free = [lane for lane in part if self.loop_type(k, [lane]) != loop_type]  # not cut: in no region (`aside`)
+            found = groups(state.known, part, k, self.columns, loop_type, first, free)
             shared = loop_type == "default"
             if found is None:
                 names = ", ".join(dict.fromkeys(lane.piece.statement for lane in part))

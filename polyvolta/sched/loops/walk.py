@@ -357,7 +357,12 @@ class Scanner(Writer):
             if piece.locals():
                 piece.flatten(strides, state.known.ineqs)
                 piece.promote(state.outer)  # what has one value is in floors of what is outside
-        return Lane(piece, []) if piece.system.empty else Lane.of(piece, loops, state.known)
+        if piece.system.empty:
+            return Lane(piece, [])
+        lane = Lane.of(piece, loops, state.known)
+        if self.parted and not lane.exact and piece.pin(state.outer, True):
+            return Lane(piece, []) if piece.system.empty else Lane.of(piece, loops, state.known)
+        return lane
 
     def regions(
         self, node: Band, at: Path, columns: Sequence[int], loops: Sequence[int], state: State

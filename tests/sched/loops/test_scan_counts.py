@@ -379,14 +379,14 @@ TREES = {
         """{ domain: "[N] -> { S[i, k] : 4*floor((i + 3)/4) <= N + 4 and N + 2 <= i <= N + 3 and 0 <= k <= i;
              T[k] : N <= 2 and 0 <= k <= 5 }", child: { schedule:
              "[{ S[i, k] -> [(k)]; T[k] -> [(k)] }, { S[i, k] -> [(i)]; T[k] -> [(0)] }]" } }""",
-        {7: 3, 40: 266, 43: 3},
+        {7: 3, 40: 179, 43: 3},
     ),
     "the same of two statements in one loop, of sizes that are not alike": (
         """{ domain: "[N] -> { S[i, k] : 4*floor((i + 3)/4) <= N + 4 and N + 2 <= i <= N + 3 and 0 <= k <= i;
              T[k] : N <= 2 and 0 <= k <= 5 }", child: { schedule:
              "[{ S[i, k] -> [(k)]; T[k] -> [(k)] }, { S[i, k] -> [(i)]; T[k] -> [(0)] }]",
              options: "{ atomic[0] }" } }""",
-        {7: 2, 40: 308, 43: 2},
+        {7: 2, 40: 221, 43: 2},
     ),
     "a part of a separate loop that integers make one value": (
         """{ domain: "{ S[i] : i mod 3 = 0 and 0 <= i <= 3; T[] }", child: { schedule:
@@ -544,7 +544,25 @@ TREES = {
     "an iterator that a loop's value leaves one value": (
         """{ domain: "{ S[i, j] : 0 <= i <= 4 and i - 1 <= j <= 2 }", child: { schedule: "[{ S[i, j] -> [(i mod 3)] }]",
              child: { schedule: "[{ S[i, j] -> [(-(i mod 2))] }, { S[i, j] -> [(i + j + 1)] }]" } } }""",
-        {0: 34},
+        {0: 25},
+    ),
+    "a floor that all other columns leave one value": (
+        """{ domain: "[N] -> { S[j] : 0 <= j <= 23 and (4N + j) mod 48 <= 3 }",
+             child: { schedule: "[{ S[j] -> [floor(j/2)] }]" } }""",
+        {9: 10, 10: 10, 40: 1},
+    ),
+    "a stride that is lost at one value of a loop outside": (
+        """{ domain: "[N] -> { S[i] : 0 <= i <= N; T[] }", child: {
+             schedule: "[N] -> [{ S[i] -> [floor((3i + 3)/4) - 1]; T[] -> [floor((N + 3)/4) - 1] }]", child: {
+             schedule: "[N] -> [{ S[i] -> [(3i + 3) mod 4]; T[] -> [(N + 3) mod 4] }]", child: {
+             sequence: [ { filter: "{ T[] }" }, { filter: "{ S[i] }" } ] } } } }""",
+        {9: 63, 40: 210},
+    ),
+    "values that are in a region whose loops are atomic, among some that are not": (
+        """{ domain: "{ S[i] : i = 0 or i = 4 or i = 9; T[i] : i = 0 or i = 5 }", child: { schedule:
+             "[{ S[i] -> [i]; T[i] -> [i + 1] }, { S[i] -> [i mod 3]; T[i] -> [0] }]",
+             options: "{ isolate[[] -> [a, b]] : 1 <= b; [isolate[] -> atomic[0]] }" } }""",
+        {0: 0},
     ),
 }
 
@@ -571,3 +589,15 @@ def test_what_a_context_and_a_remainder_leave_no_size_has_no_code():
     found = scan(tree)
     assert found.body == ()
     assert all(deviation(tree, found, {"N": n}) is None for n in range(6))
+
+
+def test_remainders_of_two_sizes_that_leave_nothing_stand_before_a_loop():
+    """Some i with 4*floor((i + 3)/4) <= N + 4 and M <= 2i <= M + 2: at M = 27 and N = 10 the floors leave none."""
+    tree = Schedule.parse(
+        """{ domain: "[M, N] -> { S[i, k] : 4*floor((i + 3)/4) <= N + 4 and M <= 2i <= M + 2 and 0 <= k <= i;
+                                  T[k] : N <= 2 and 0 <= k <= 5 }", child: { schedule:
+             "[{ S[i, k] -> [k]; T[k] -> [k] }, { S[i, k] -> [i]; T[k] -> [0] }]" } }"""
+    )
+    found = scan(tree)
+    assert all(deviation(tree, found, {"M": m, "N": n}) is None for m in range(5) for n in range(5))
+    assert [counted(found.body, {"M": m, "N": 10}) for m in (26, 27, 28)] == [4, 4, 4]

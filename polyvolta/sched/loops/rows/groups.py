@@ -19,7 +19,7 @@ Where that is a union, its disjoint pieces cut one after another.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from itertools import permutations
 
 from polyvolta.sched.components import strongly_connected
@@ -43,6 +43,7 @@ def groups(
     columns: Sequence[int],
     loop_type: str,
     first: First | None = None,
+    free: Collection[Lane] = (),
 ) -> list[Group] | None:
     """The groups of some lanes in the order in which they run; None where there is too much to separate.
 
@@ -51,12 +52,15 @@ def groups(
     columns : of the band's members, 0 for those at which all have one value.
     loop_type : of the loop; `core` separates values that all lanes have, and no others, if these are a few loops.
     first : whether, at equal values of all members, one lane may run wholly before another.
+    free : lanes of one value that an atomic loop over others of their statements need not have.
     """
     if len(lanes) == 1:
         return [Group(list(lanes))]
     col = columns[k]
     out = []
-    for together in in_order(known, _alike(lanes, k, col, loop_type == "atomic"), k, columns, first):
+    whole = [lane for lane in lanes if loop_type == "atomic" and lane not in free]
+    rest = [lane for lane in lanes if lane not in whole]
+    for together in in_order(known, [*_alike(whole, k, col, True), *_alike(rest, k, col, False)], k, columns, first):
         if loop_type != "unroll":
             together = interleaved(known, Group(together), k, col, alike=loop_type == "default").lanes
         each = classes(together, k, col) if len(together) > 1 and loop_type in ("separate", "core") else []

@@ -34,7 +34,7 @@ from polyvolta.sched.loops.rows.linear import (
     solve,
     without,
 )
-from polyvolta.sched.loops.rows.steps import equalities, grids, landed, zeros
+from polyvolta.sched.loops.rows.steps import equalities, grids, landed, pinned, zeros
 from polyvolta.sets import Aff
 from polyvolta.sets.conjuncts.conjunct import Conjunct
 from polyvolta.sets.engine.simplex import Tableau
@@ -266,21 +266,17 @@ class Piece:
             return None
         return (const - low) // den
 
-    def pin(self, outer: Callable[[Key], bool]) -> bool:
+    def pin(self, outer: Callable[[Key], bool], around: bool = False) -> bool:
         """Put in values that bounds leave, closer than a coefficient: t = floor((N + 2)/6) where N <= 6*t <= N + 2.
 
-        Returns whether there was one.
+        Returns whether there was one; `around`: also by what all other columns leave.
         """
-        return self._state(lambda: self._pinned(outer))
+        return self._state(lambda: self._pinned(outer, around))
 
-    def _pinned(self, outer: Callable[[Key], bool]) -> Iterator[tuple[Key, int]]:
+    def _pinned(self, outer: Callable[[Key], bool], around: bool) -> Iterator[tuple[Key, int]]:
         """Rows that are 0 of a local column and what is outside."""
-        for key, const in self.system.ineqs.items():
-            col, v = key[-1]
-            rest = key[:-1]
-            high = self.system.ineqs.get(negated(key)) if v < -1 and col >= LOCAL and outer(rest) else None
-            if high is not None and const + high < -v:
-                yield total([(1, (((col, 1),), 0, 1)), (-1, self.outer_floor(-v, rest, const))])[:2]
+        for col, den, key, const in pinned(self.system, outer, around):
+            yield total([(1, (((col, 1),), 0, 1)), (-1, self.outer_floor(den, key, const))])[:2]
 
     def at_values(self, names: Collection[str], outer: Callable[[Key], bool], most: int) -> list[Piece]:
         """The piece at each value of the local column that has the fewest, between numbers or, if they are hardly

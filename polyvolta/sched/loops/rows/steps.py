@@ -10,15 +10,17 @@ congruences have one integer solution modulo their product, so one of 160 is tak
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from math import gcd
 
 from polyvolta.sched.loops.rows.columns import Columns
 from polyvolta.sched.loops.rows.linear import LOCAL, Key, System, coefficient, dense, negated, new_column, plus, without
 from polyvolta.sets import BudgetExceeded, budget
+from polyvolta.sets.budgets import bounded
 from polyvolta.sets.conjuncts import lattice
 from polyvolta.sets.engine.simplex import Tableau
 
-WORTH = 2000  # steps that looking for equalities may take
+WORTH = 2000  # steps that looking for equalities, or projecting all columns but one, may take
 
 Grids = Mapping[int, tuple[int, int]]
 
@@ -175,3 +177,27 @@ def equalities(system: System, known: Mapping[Key, int]) -> list[tuple[Key, int]
         (tuple([(c, v) for c, v in zip(cols, row[1:], strict=True) if v]), row[0])
         for row in lattice.equalities(n, found)
     ]
+
+
+def pinned(system: System, outer: Callable[[Key], bool], around: bool) -> Iterator[tuple[int, int, Key, int]]:
+    """Local columns of which two inequalities leave one value of what is outside: (col, d, key, const) where that is
+    floor((key . x + const)/d).
+
+    Parameters
+    ----------
+    around : also by what is left of a column with bounds in steps on both sides as all others are projected away. Where
+        0 <= 6*t - 2*N - c <= 1 and 0 <= c <= 2 that is N <= 3*t <= N + 1; without t, c mod 6 would be lost.
+    """
+    for key, const in system.ineqs.items():
+        col, v = key[-1]
+        rest = key[:-1]
+        high = system.ineqs.get(negated(key)) if v < -1 and col >= LOCAL and outer(rest) else None
+        if high is not None and const + high < -v:
+            yield col, -v, rest, const
+    if around:
+        terms = [term for key, _ in system.every_ge() for term in key]
+        below, above = ({c for c, v in terms if sign * v > 1 and c >= LOCAL} for sign in (1, -1))
+        inside = {c for c, _ in terms if not outer(((c, 1),))}
+        for col in sorted(below & above):
+            with suppress(BudgetExceeded):
+                yield from pinned(bounded(WORTH, system.without, inside - {col}), outer, False)

@@ -2,6 +2,7 @@
 
     S[i] -> [2i] for odd N, T[i] -> [3i]           if (N % 2 == 1) a loop of step 1 with tests; else one of step 3
     S[i] -> [i] for odd N, T[] -> [5]              if (N % 2 == 1) a loop of both; else T
+    S[i] -> [i/4, 3i mod 4], T[] -> [N/4, N mod 4]     if (c0 == N/4) a loop of step 1; before and after it of step 3
     S[i] -> [i/8, i] for 0 <= i < 4, T[] -> [0, N],    if (N < 0) T, then the values of S; if (N >= 4) T after them;
     where the second member is atomic              else one loop with both: none that runs from 4 to N
     S[k] -> [i, k] for k < i = 5, T[k] -> [i, k]   if (c0 == 5) a loop of both; else one of T, as innermost ones
@@ -9,11 +10,12 @@
     unrolled inside, of all tiles c0                       test of c0 at each iteration
 
 A loop is as long and as fine as all that share it need, at each place outside. Where a remainder keeps some of them
-out, the others may have a stride that these lack, or one value, which needs no loop. An innermost loop would ask at
-each iteration what is so at all of them or at none, and what is written out inside has a test for each of its
-iterations, which the places outside decide at which a statement has none, or all. And an atomic loop is one for each
-loop outside that is not: that may be several, by which of the statements end before others begin. The cases are
-disjoint, and together they are everything, so that what runs and in which order is the same.
+out, or all values but one of a loop outside do, the others may have a stride that these lack, or one value, which needs
+no loop. An innermost loop would ask at each iteration what is so at all of them or at none, and what is written out
+inside has a test for each of its iterations, which the places outside decide at which a statement has none, or all. And
+an atomic loop is one for each loop outside that is not: that may be several, by which of the statements end before
+others begin. The cases are disjoint, and together they are everything, so that what runs and in which order is the
+same.
 """
 
 from __future__ import annotations
@@ -38,9 +40,10 @@ TOLD = 9  # the same, of what is written out inside
 
 def by_strides(known: Known, group: Group, k: int, col: int, outer: Callable[[Key], bool]) -> list[System]:
     """A remainder of what is outside at which some lanes run, and all others, if other lanes have a stride that these
-    lack, or one value.
+    lack, or one value; or a value of a loop outside, if they have such a stride.
 
-    Empty where none have, or where what they have a stride in is short.
+    Empty where none have, or where what they have a stride in is short, and its values would not be tested at each of
+    those of a loop outside.
 
     Parameters
     ----------
@@ -50,18 +53,23 @@ def by_strides(known: Known, group: Group, k: int, col: int, outer: Callable[[Ke
     if _one(grids):
         return []
     step = common_stride(known, grids)[0]
-    rows = dict.fromkeys(row for lane in group.lanes for row in lane.shadows[k].mods)
-    for key, const, d in rows:
-        if not outer(key) or known.implies_mod(key, const, d):
+    each = [[*s.mods, *[(*row, 0) for row in s.eqs]] for s in (lane.shadows[k] for lane in group.lanes)]
+    for key, const, d in dict.fromkeys(row for rows in each for row in rows):
+        if not outer(key) or (known.implies_mod(key, const, d) if d else known.implies_zero(key, const)):
             continue
-        rest = [at for at, lane in enumerate(group.lanes) if (key, const, d) not in lane.shadows[k].mods]
+        rest = [at for at, rows in enumerate(each) if (key, const, d) not in rows]
         if not rest:
             continue
         some = [grids[at] for at in rest]
         wider = common_stride(known, some)[0] > step
-        if _one(some) or (wider and not short(known, [group.lanes[at].shadows[k] for at in rest], col)):
+        if wider and (d or known.columns.of_sizes(key)):
+            wider = not short(known, [group.lanes[at].shadows[k] for at in rest], col)
+        if wider or (d and _one(some)):
             there, other = System(), System()
-            there.mod(key, const, d)
+            if d:
+                there.mod(key, const, d)
+            else:
+                there.eq(key, const)
             beside, others = known.given(there), [lane for at, lane in enumerate(group.lanes) if at not in rest]
             if all(beside.surely_excludes(lane.shadows[k]) for lane in others):  # both cases were the same
                 continue
