@@ -25,7 +25,7 @@ from ..values.aff import Aff, Floor
 from ..values.build import affs_of, expression
 from ..values.space import Space
 from . import triangular
-from .unions import Covered, Valued, better, fused
+from .unions import Valued, best, fused
 
 if TYPE_CHECKING:
     from ..values.relation import Relation
@@ -328,13 +328,8 @@ def union_optimum(cs: Sequence[Conjunct], n_fixed: int, sign: int, space: Space)
 
 def _best(found: list[list], n_fixed: int, sign: int) -> Sequence[Valued]:
     """The best of some optima, each in pieces."""
-    covered = Covered()
-    best: Sequence[Valued] = ()
-    for at, pieces in enumerate(found):
-        one = fused(_valued(n_fixed, pieces))
-        best = better(best, one, sign, covered) if at else one
-        covered.add(one)
-    return _told_anew(best, found, sign) if n_fixed == 1 else best
+    union = best([fused(_valued(n_fixed, pieces)) for pieces in found], sign)
+    return _told_anew(union, found, sign) if n_fixed == 1 else union
 
 
 def _told_anew(union: Sequence[Valued], found: list[list], sign: int) -> Sequence[Valued]:

@@ -1,26 +1,24 @@
-"""The better of two optima at each input: how the optimum of a union comes of those of its pieces.
+"""The best of several optima at each input: how the optimum of a union comes of those of its pieces.
 
 Optima are inputs and values (`Valued`) as long as they are compared: the outputs are no dimensions, so that nothing is
-projected. From each piece of one optimum goes where a piece of the other beats it. One difference after the other would
-cut a piece into many where many beat it, and each of these again. So there it is the union of what it wins from each
-piece, and of where the other optimum has none; and what the rows at hand make one is made one on the way.
+projected. Any two pieces of different optima are compared where both are, and from each goes where the other beats it;
+of two alike, the first stays. So each is cut by pieces as they were given and not by what others left of these, of
+which there are many more, and it is cut once; what the rows at hand make one is made one at the end.
 """
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Sequence
 from itertools import compress
 from typing import NamedTuple
 
 from ..conjuncts import conjunct as cj
 from ..conjuncts.conjunct import Conjunct, Row, lifted, moved_divs, shared_divs
-from ..conjuncts.implies import cut, subtract
+from ..conjuncts.implies import cut, plainly_apart, subtract
 from ..conjuncts.project import prune, with_known_divs
 from ..engine import integer
 from ..engine.rows import combine, dot, negate, replaced
 from ..hulls.coalesce import plainly_coalesced
-
-SEVERAL = 3  # pieces up to which an optimum's pieces are as differences make them
 
 Divs = tuple[tuple[int, Row], ...]
 Order = tuple[list[Row], list[Row]]  # equalities and inequalities
@@ -34,71 +32,41 @@ class Valued(NamedTuple):
     values: tuple[Row, ...]
 
 
-class Covered:
-    """The inputs of optima in few conjuncts with known divs; found when asked for."""
+def best(optima: Sequence[Sequence[Valued]], sign: int) -> list[Valued]:
+    """The best of some optima at each input, of which each has one value there; of those that are alike, the first.
 
-    def __init__(self) -> None:
-        self._known: tuple[Conjunct, ...] = ()
-        self._new: list[Conjunct] = []
-
-    def add(self, pieces: Sequence[Valued]) -> None:
-        """Take the inputs of more pieces in."""
-        self._new += [p.domain for p in pieces]
-
-    def domains(self) -> tuple[Conjunct, ...]:
-        """The inputs of all, with known divs."""
-        if self._new:
-            self._known = plainly_coalesced((*self._known, *[d for c in self._new for d in with_known_divs(c)]))
-        self._new = []
-        return self._known
-
-
-def better(mine: Sequence[Valued], theirs: Sequence[Valued], sign: int, covered: Covered) -> list[Valued]:
-    """From two optima, the better one at each input; of two alike, the first.
-
-    `covered` has the inputs of the first. Where many pieces of that beat one of the second, the differences with all of
-    these would cut it up; so it is what it wins from each, and where the first is not.
+    Inputs with the same values may overlap. O(pieces^2) comparisons, and a difference with all that beat it for each.
     """
-    knives: tuple[list[list], list[list]] = ([[] for _ in mine], [[] for _ in theirs])
-    wins: list[list] = [[] for _ in theirs]
-    for i, x in enumerate(mine):
-        for j, y in enumerate(theirs):
-            both = cj.conjoin(x.domain, y.domain)
+    if len(optima) == 1:
+        return list(optima[0])
+    pieces = [(at, p) for at, optimum in enumerate(optima) for p in optimum]
+    knives: list[list[Conjunct]] = [[] for _ in pieces]
+    for j, (later, y) in enumerate(pieces):
+        for i, (earlier, x) in enumerate(pieces[:j]):
+            both = None if earlier == later or plainly_apart(x.domain, y.domain) else cj.conjoin(x.domain, y.domain)
             point = None if both is None else cj.sample(both)
             if both is None or point is None:
                 continue
             divs, gaps = _gaps(x, y, sign)
             worse, rest = _compared(both, point, divs, gaps)
-            for beaten, winner, orders, kept in ((knives[0][i], y, worse, rest), (knives[1][j], x, rest, worse)):
+            for beaten, winner, orders, kept in ((knives[i], y, worse, rest), (knives[j], x, rest, worse)):
                 if orders:  # wholly, or in some of the orders
                     beaten += [_knife(winner.domain, divs, order) if kept else winner.domain for order in orders]
-            wins[j] += [(both, divs, order) for order in worse]
-    out: list[Valued] = []
-    settled: set[tuple[Conjunct, ...]] = set()
-    for x, found in zip(mine, knives[0], strict=True):
-        out += [x._replace(domain=c) for c in _fewer(_without(x.domain, found), settled)]
-    for y, found, won in zip(theirs, knives[1], wins, strict=True):
-        if len(found) <= SEVERAL:
-            left = _without(y.domain, found)
-        else:
-            left = _without(y.domain, covered.domains(), meeting=False)
-            for both, divs, order in won:
-                left += with_known_divs(_ordered(both, divs, order))
-        out += [y._replace(domain=c) for c in _fewer(left, settled)]
-    return fused([x._replace(domain=c) for x in out if (c := prune(x.domain)) is not None], settled)
+    left = [
+        p._replace(domain=c) for (_, p), found in zip(pieces, knives, strict=True) for c in _without(p.domain, found)
+    ]
+    return fused([p._replace(domain=c) for p in left if (c := prune(p.domain)) is not None])
 
 
-def fused(pieces: Sequence[Valued], settled: Container[tuple[Conjunct, ...]] = ()) -> list[Valued]:
+def fused(pieces: Sequence[Valued]) -> list[Valued]:
     """The same, the pieces with the same values as few as rows at hand make them.
 
     What one optimum leaves of another is cut along the bounds of what beat it, also where the outputs are the same.
-    `settled` has those of which it is known that no two are one.
     """
     alike: dict[tuple, list[Conjunct]] = {}
     for at, (domain, divs, values) in enumerate(map(_solved, pieces)):
         alike.setdefault((divs, values) if domain.known else (divs, values, at), []).append(domain)
-    groups = [(key, tuple(cs)) for key, cs in alike.items()]
-    return [Valued(c, key[0], key[1]) for key, cs in groups for c in (cs if cs in settled else plainly_coalesced(cs))]
+    return [Valued(c, key[0], key[1]) for key, cs in alike.items() for c in plainly_coalesced(tuple(cs))]
 
 
 def _solved(p: Valued) -> Valued:
@@ -117,12 +85,12 @@ def _solved(p: Valued) -> Valued:
     return p._replace(values=values)
 
 
-def _without(c: Conjunct, knives: Sequence[Conjunct], meeting: bool = True) -> list[Conjunct]:
-    """What is left of a conjunct beside some knives; of those that are `meeting` it has points in each."""
+def _without(c: Conjunct, knives: Sequence[Conjunct]) -> list[Conjunct]:
+    """What is left of a conjunct beside some knives, in each of which it has points."""
     left = [c]
     for knife in sorted(knives, key=lambda k: len(k.eqs) + len(k.ineqs)):
         for k in map(_plain, with_known_divs(knife)) if left else ():
-            left = [piece for x in left for piece in (cut if meeting and x is c and knife.known else subtract)(x, k)]
+            left = [piece for x in left for piece in (cut if x is c and knife.known else subtract)(x, k)]
     return left
 
 
@@ -143,19 +111,6 @@ def _knife(c: Conjunct, divs: Divs, order: Order) -> Conjunct:
     """The conjunct in an order that occurs, whose rows come last: behind cuts along the others they say less."""
     k = _ordered(c, divs, order)
     return Conjunct(k.n, k.divs, k.eqs, tuple(sorted(k.ineqs, key=lambda r: r not in c.ineqs)))
-
-
-def _fewer(pieces: Sequence[Conjunct], settled: set[tuple[Conjunct, ...]]) -> Sequence[Conjunct]:
-    """The same points, in fewer pieces where there are more than several and these have known divs.
-
-    Pieces of which no two are one are among the `settled` from there on.
-    """
-    if len(pieces) <= SEVERAL or not all(c.known for c in pieces):
-        return pieces
-    fewer = plainly_coalesced(tuple(pieces))
-    if len(fewer) == len(pieces):
-        settled.add(fewer)
-    return fewer
 
 
 def _gaps(x: Valued, y: Valued, sign: int) -> tuple[Divs, list[Row]]:

@@ -130,3 +130,20 @@ def test_the_best_of_several_pairs(seed):
             values = [v for _, f in pieces if (v := f(i, j)) is not None]
             wanted |= {(i, j, *choose(values))} if values else set()
         assert set(best.intersect_domain(inside).wrap().flatten().points()) == wanted
+
+
+STRIDED = [  # (text of a piece, its values at N and x)
+    ("(x + i) mod 3 = 0 and 0 <= i <= N", lambda n, x: (i for i in range(n + 1) if (x + i) % 3 == 0)),
+    ("x mod 2 = 0 and -3 <= i <= 7", lambda n, x: range(-3, 8) if x % 2 == 0 else ()),
+    ("i mod 5 = 2 and x <= i <= 12", lambda n, x: (i for i in range(x, 13) if i % 5 == 2)),
+]  # fmt: skip
+
+
+def test_the_best_of_pieces_with_different_strides():
+    """In inputs, in outputs and in both; at each input the values of all pieces are looked at."""
+    best = Map(f"[N] -> {{ {'; '.join(f'[x] -> [i] : {text}' for text, _ in STRIDED)} }}").lexmax()
+    inside = Set("{ [x] : -4 <= x <= 13 }")
+    for n in (-1, 6, 15):
+        found = {x: [i for _, values in STRIDED for i in values(n, x)] for x in range(-4, 14)}
+        wanted = {(x, max(values)) for x, values in found.items() if values}
+        assert set(best.fix(N=n).intersect_domain(inside).points()) == wanted
