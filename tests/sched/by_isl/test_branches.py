@@ -119,3 +119,31 @@ def test_what_runs_stays(seed):
     for n, m in product((-1, 2, 4), repeat=2):
         assert [(name, args) for _, _, name, args in runs(node, {"n": n, "m": m})] == wanted(n, m), node.to_C_str()
     assert "else" in node.to_C_str() or seed == 1
+
+
+def inside_leaves(m, times, inner):
+    """Loops of times, at each leaf those of the inner ones."""
+    build, _ = m.AstBuild.from_context(m.Set("{ : }")).set_create_leaf(
+        lambda build: build.node_from_schedule_map(build.get_schedule().range_product(m.UnionMap(inner)))
+    )
+    return build.node_from_schedule_map(m.UnionMap(times))
+
+
+def test_what_functions_give_keeps_its_branches():
+    """Also where it speaks of parameters that nothing outside has."""
+    inner = "[n, k] -> { A[] -> [0] : k >= 5; B[] -> [1] : k < 5; C[] -> [0] : k > n; D[] -> [1] : k <= n }"
+    conditions = {"A": lambda n, k: k >= 5, "B": lambda n, k: k < 5, "C": lambda n, k: k > n, "D": lambda n, k: k <= n}
+    for head in ("[n]", "[n, k]"):
+        node = inside_leaves(ours, f"{head} -> {{ A[] -> [0]; B[] -> [0]; C[] -> [1]; D[] -> [1] }}", inner)
+        assert node.to_C_str().count("else") == 2
+        for n, k in product((-1, 3, 7), (-2, 4, 5, 8)):
+            ran = [name for _, _, name, _ in runs(node, {"n": n, "k": k})]
+            assert ran == [name for name, holds in conditions.items() if holds(n, k)]
+
+
+def test_names_and_numbers_in_other_branches_are_those_of_c():
+    text = loops(ours, "[n, for] -> { A[] -> [0] : n >= 5; while[i] -> [i + 1] : n < 5 and 0 <= i < for }").to_C_str()
+    assert "c0 <= _for; " in text and "    _while(c0 - 1);\n" in text
+    inner = "[n] -> { A[] -> [0] : n >= 5; B[i] -> [i] : n < 5 }"
+    node = inside_leaves(ours, "[n] -> { A[] -> [0]; B[i] -> [0] : 0 <= i <= 3000000000 }", inner)
+    assert "else {\n  for (long long c0 = 0;" in node.to_C_str()

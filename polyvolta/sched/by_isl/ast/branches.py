@@ -16,8 +16,9 @@ if (n >= 5) {
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from polyvolta.sched.by_isl.ast.noted import NotedIf, note_of
 from polyvolta.sched.by_isl.ast.places import all_of
@@ -38,21 +39,24 @@ class _Branches:
     other: list[Ast | _Branches] = field(default_factory=list)
 
 
-def branched(body: Sequence[Ast], known: Callable[[], Set]) -> tuple[Ast, ...]:
+def branched(body: Sequence[Ast], given: Collection[int], known: Callable[[], Set]) -> tuple[Ast, ...]:
     """Nodes after one another, whose conditions have other branches where the next ones run there alone.
 
     Order and condition of what runs stay. Cost: for neighbours below conditions a few emptiness tests each.
 
     Parameters
     ----------
+    given : the places of what functions gave, which stays as it is: its conditions may have other branches already,
+        and speak of parameters that are unknown here.
     known : what is known where they stand, of parameters and loop variables, all as parameters.
     """
-    if not any(isinstance(a, If) and isinstance(b, If) for a, b in zip(body, body[1:], strict=False)):
+    own = [isinstance(node, If) and at not in given for at, node in enumerate(body)]
+    if not any(a and b for a, b in pairwise(own)):
         return tuple(body)
     where, out, last = known(), [], []
     allowed = bool(option("ast_build_allow_else"))
-    for node in body:
-        if isinstance(node, If):
+    for node, may in zip(body, own, strict=True):
+        if may and isinstance(node, If):
             _place(node, where, out, last, allowed)
         else:
             last = []

@@ -144,12 +144,16 @@ def _calls(node: Ast) -> Iterator[Call]:
 def _body(asking: _Asking, body: tuple[Ast, ...], around: tuple[Ast, ...]) -> tuple[Ast, ...]:
     leaf = asking.hooks.get("create_leaf")
     new: list[Ast] = []
+    given: set[int] = set()
     for node in body if leaf is None else asking.leaves(body, around):
+        start = len(new)
         if leaf is not None and isinstance(node, If) and not node.conditions:
             new += asking.given("create_leaf", leaf(asking.at(node, around)))
+            given |= {*range(start, len(new))}
         else:
             new += _node(asking, node, around)
-    return branched(new, lambda: asking.place(If((), ()), around).known())
+            given |= set() if isinstance(node, If) else {*range(start, len(new))}
+    return branched(new, given, lambda: asking.place(If((), ()), around).known())
 
 
 def _node(asking: _Asking, node: Ast, around: tuple[Ast, ...]) -> tuple[Ast, ...]:

@@ -13,7 +13,16 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from polyvolta.sched.by_isl.ast.expressions import AstExpr
-from polyvolta.sched.by_isl.ast.noted import Group, NotedCall, NotedPrinter, ends_below, note_of, noted, other_of
+from polyvolta.sched.by_isl.ast.noted import (
+    Group,
+    NotedCall,
+    NotedPrinter,
+    ends_below,
+    in_line,
+    note_of,
+    noted,
+    other_of,
+)
 from polyvolta.sched.by_isl.ast.reading import Spelled, read
 from polyvolta.sched.by_isl.kinds import ast_expr_op_type, ast_node_type
 from polyvolta.sched.by_isl.plain import Plain
@@ -57,7 +66,7 @@ class AstNode(Plain):
         return self.body[0]
 
     def _speller(self) -> Spelled:
-        return Spelled(self.scan.ranges, in_c(self.scan))
+        return Spelled(self.scan.ranges, in_c(in_line(self.scan)))
 
     def to_list(self) -> ListOf:
         """A list of it alone."""

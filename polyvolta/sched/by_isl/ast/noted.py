@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from polyvolta.sched.by_isl.ast.expressions import AstExpr
@@ -73,6 +73,20 @@ def other_of(node: Ast) -> tuple[Ast, ...]:
     return getattr(node, "other", ())
 
 
+def in_line(scan: Scan) -> Scan:
+    """Loops of whose names and numbers is asked: what runs elsewhere stands behind its condition."""
+    return scan if scan.plain and scan.largest else replace(scan, body=_in_line(scan.body))
+
+
+def _in_line(body: Sequence[Ast]) -> tuple[Ast, ...]:
+    """The nodes, what runs elsewhere behind each."""
+    out: list[Ast] = []
+    for node in body:
+        out.append(node if isinstance(node, Call) else replace(node, body=_in_line(node.body)))
+        out += _in_line(other_of(node))
+    return tuple(out)
+
+
 def _elsewhere(conditions: Sequence[Condition]) -> list[Condition]:
     """What is known where not all of some conditions hold, if those are one bound."""
     first = conditions[0]
@@ -116,7 +130,8 @@ class NotedPrinter(AsIsl, CPrinter):
     """
 
     def __init__(self, scan: Scan, statement: Callable[[Call, CSpeller], list[str]] = statement_lines) -> None:
-        super().__init__(scan.ranges, _iterator_type(scan), False, statement, in_c(scan))
+        every = in_line(scan)
+        super().__init__(scan.ranges, _iterator_type(every), False, statement, in_c(every))
         self.braced = bool(option("ast_always_print_block"))
 
     def going_on(self, loop: For, name: str) -> str:
