@@ -178,7 +178,7 @@ class BandLoops(Around):
         cases = self.outer_cases(k, group, state) if not decided else ()
         for case in cases:
             here = Group([lane.copy() for lane in lanes], group.cell)  # loops settle floors of their lanes
-            some = self.group(k, here, state.knowing(case), sure, True)
+            some = self.group(k, here, state.knowing(case), sure, decided=True)
             out += guarded(stated(state.known.columns, case, self.writer.tidy), some, self.at)
         if cases:
             return guarded(conditions, out, self.at)
@@ -313,7 +313,7 @@ class BandLoops(Around):
                         lane.piece.promote(inner.outer)
                         settled = True
                     if not all(s.exact for s in lane.shadows[k + 1 :]):  # what goes with such a value has one, too
-                        settled |= lane.piece.land(self.columns[k + 2 :], inner.outer, True)
+                        settled |= lane.piece.land(self.columns[k + 2 :], inner.outer, often=True)
                     if k + 1 < len(self.members) and (settled or lane.resolves(k, self.columns)):
                         lane.project(self.columns, inner.known, k + 1)
                 nest = self.moved(k, (((col, 1),), shift, 1)) if shift else self

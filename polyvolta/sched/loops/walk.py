@@ -360,7 +360,7 @@ class Scanner(Writer):
         if piece.system.empty:
             return Lane(piece, [])
         lane = Lane.of(piece, loops, state.known)
-        if self.parted and not lane.exact and piece.pin(state.outer, True):
+        if self.parted and not lane.exact and piece.pin(state.outer, around=True):
             return Lane(piece, []) if piece.system.empty else Lane.of(piece, loops, state.known)
         return lane
 

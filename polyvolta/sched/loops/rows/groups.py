@@ -60,7 +60,7 @@ def groups(
     out = []
     whole = [lane for lane in lanes if loop_type == "atomic" and lane not in free]
     rest = [lane for lane in lanes if lane not in whole]
-    for together in in_order(known, [*_alike(whole, k, col, True), *_alike(rest, k, col, False)], k, columns, first):
+    for together in in_order(known, [*_alike(whole, k, col, atomic=True), *_alike(rest, k, col)], k, columns, first):
         if loop_type != "unroll":
             together = interleaved(known, Group(together), k, col, alike=loop_type == "default").lanes
         each = classes(together, k, col) if len(together) > 1 and loop_type in ("separate", "core") else []
@@ -148,7 +148,7 @@ def _between_numbers(s: System, col: int) -> bool:
     return None not in ends(s, col) and all(len(key) == 1 for key, _ in s.every_ge() if coefficient(key, col))
 
 
-def _alike(lanes: Sequence[Lane], k: int, col: int, atomic: bool) -> list[list[Lane]]:
+def _alike(lanes: Sequence[Lane], k: int, col: int, atomic: bool = False) -> list[list[Lane]]:
     """The lanes of each statement, those that say different things of a column apart unless the loop is atomic."""
     out: list[list[Lane]] = []
     for some in [list(lanes)] if atomic else classes(lanes, k, col):

@@ -179,7 +179,7 @@ def equalities(system: System, known: Mapping[Key, int]) -> list[tuple[Key, int]
     ]
 
 
-def pinned(system: System, outer: Callable[[Key], bool], around: bool) -> Iterator[tuple[int, int, Key, int]]:
+def pinned(system: System, outer: Callable[[Key], bool], around: bool = False) -> Iterator[tuple[int, int, Key, int]]:
     """Local columns of which two inequalities leave one value of what is outside: (col, d, key, const) where that is
     floor((key . x + const)/d).
 
@@ -200,4 +200,4 @@ def pinned(system: System, outer: Callable[[Key], bool], around: bool) -> Iterat
         inside = {c for c, _ in terms if not outer(((c, 1),))}
         for col in sorted(below & above):
             with suppress(BudgetExceeded):
-                yield from pinned(bounded(WORTH, system.without, inside - {col}), outer, False)
+                yield from pinned(bounded(WORTH, system.without, inside - {col}), outer)

@@ -226,10 +226,8 @@ def _mixed(known: Known, lanes: Sequence[Lane], k: int, columns: Sequence[int], 
 
     Of S[i] -> [i, 2] for 0 <= i < N and U[] -> [0, N mod 4] a loop would ask before S and behind it whether i is 0.
     """
-    inside, loops = (
-        Compared(known, k + 1, columns, first),
-        [(j, col) for j, col in enumerate(columns) if j >= k and col],
-    )
+    inside = Compared(known, k + 1, columns, first)
+    loops = [(j, col) for j, col in enumerate(columns) if j >= k and col]
     few = [lane for lane in lanes if all(_valued(lane.shadows[j], col) for j, col in loops)]
     many = [lane for lane in lanes if not _valued(lane.shadows[k], columns[k])]
     return any(not (inside.precedes(a, b) or inside.precedes(b, a)) for a, b in product(few, many))
