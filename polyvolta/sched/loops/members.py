@@ -78,7 +78,7 @@ class BandLoops(Around):
             if shared and self.writer.parted:
                 once = not any(e.names() for e in state.prefix)
                 if self.child is None:
-                    found = [g for together in found for g in exclusive(state.known, together, k, col)]
+                    found = [g for together in found for g in self.exclusive(state.known, together, k)]
                 if self.child is None and self.settled(k + 1, lanes):
                     found = [g for together in found for g in valued(together, k, col)]
                 last = self.innermost(k, lanes)
@@ -93,6 +93,18 @@ class BandLoops(Around):
             return [group]
         places = k, self.columns
         return self.writer.searched([group], lambda kn: parted(kn, group, *places, self.first(kn), once, last), known)
+
+    def exclusive(self, known: Known, group: Group, k: int) -> List[Group]:
+        """A group as several that never run at one place outside, if these are found in few steps."""
+        if len(group.lanes) < 2:
+            return [group]
+        return self.writer.searched([group], lambda kn: exclusive(kn, group, k, self.columns[k]), known)
+
+    def flatter(self, lane: Lane, k: int, known: Known) -> Lane:
+        """A lane with what its integers leave of loops, if this is found in few steps."""
+        if lane.asked or lane.exact:
+            return lane
+        return self.writer.searched(lane, lambda kn: lane.flatter(k, self.columns, kn), known)
 
     def isolated(self, lanes: list[Lane], number: int, k: int, known: Known) -> List[list[Lane]]:
         """The lanes elsewhere, before, inside and after what is isolated, by its values of loop k.
@@ -166,7 +178,7 @@ class BandLoops(Around):
         """
         col, lanes = self.columns[k], group.lanes
         if self.writer.parted:
-            lanes = [lane.flatter(k, self.columns, state.known) for lane in lanes]
+            lanes = [self.flatter(lane, k, state.known) for lane in lanes]
         lanes, shared = self.conditions([lane for lane in lanes if not lane.empty], state)
         conditions, state = self.tested(shared, state)
         lanes = [lane for lane in lanes if not lane.empty]

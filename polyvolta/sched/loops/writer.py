@@ -41,14 +41,14 @@ class Writer:
         self.schedule, self.columns, self.ranges = schedule, columns, ranges
         self.notes: list[str] = []  # what the tree asks for and is not done
         self.seen: Ranges = {}  # of loop variables, over all loops of that name
-        self.spare = left() / 2  # steps for searches without which there are loops, too
+        self.spare = left() / 3  # steps for searches without which there are loops, too
         self.most = min(0.6 * self.spare, SEARCH)
         self.strides: dict[str, tuple[int, int]] = {}  # loops above: residue + step * integer
 
     def searched(self, otherwise: T, f: Callable[..., T], known: Known, *args: object) -> T:
         """What a search finds that makes loops better, `f(known, *args)`; `otherwise` where it takes too many steps.
 
-        All of them together have half of the steps of a scan, so that they never make it fail.
+        All of them together have a third of the steps of a scan, so that they hardly make it fail.
         """
         known, before = known.apart(), left()
         try:

@@ -44,7 +44,9 @@ class Known:
     """Rows over outer columns that hold; immutable but for what it learns of itself."""
 
     __slots__ = (
+        "_denied",
         "_floors",
+        "_implied",
         "_new",
         "_nowhere",
         "_parent",
@@ -63,6 +65,8 @@ class Known:
         self._new: list[tuple[Key, int]] = []
         self._several: list[tuple[Key, int]] | None = None
         self._nowhere: bool | None = None
+        self._implied: dict[Key, int] = {}  # of rows that linear programs say follow, the least constants
+        self._denied: dict[Key, tuple[int, int]] = {}  # and of others the greatest, by so many rows of the tableau
         self.ineqs: dict[Key, int] = parent.ineqs.copy() if parent else {}
         self.mods = parent.mods[:] if parent else []
         self.residues = parent.residues.copy() if parent else {}
@@ -108,7 +112,9 @@ class Known:
     def apart(self) -> Known:
         """The same for a search that may be given up: a tableau that this leaves half done is not the one in here."""
         self._loaded()
-        return Known(self.columns, self)
+        out = Known(self.columns, self)
+        out._implied = self._implied
+        return out
 
     def tight(self, key: Key, const: int) -> tuple[Key, int]:
         """The strongest parallel row `>= 0` with the same integer points, by the residues that are known."""
@@ -258,8 +264,25 @@ class Known:
         opposite = self.ineqs.get(negated(key)) if key else None
         if not key or (opposite is not None and opposite + const < 0 and len(key) == 1):
             return False
+        return self._asked(key, const)
+
+    def _asked(self, key: Key, const: int) -> bool:
+        """Whether `key . x + const >= 0` by the tableau, remembered: what follows outside does in here, too."""
+        at: Known | None = self
+        while at is not None:
+            if at._implied.get(key, inf) <= const:
+                return True
+            at = at._parent
         self._know_floors(key)
-        return always(self, self._loaded(), key, const)
+        tab = self._loaded()
+        most, made = self._denied.get(key, (const - 1, 0))
+        if made == tab.made and const <= most:
+            return False
+        if always(self, tab, key, const):
+            self._implied[key] = const
+            return True
+        self._denied[key] = const, tab.made
+        return False
 
     def implies_zero(self, key: Key, const: int) -> bool:
         """Whether `key . x + const = 0` always."""
