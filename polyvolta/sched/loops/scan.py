@@ -29,6 +29,7 @@ from polyvolta.sched.by_cases import by_cases
 from polyvolta.sched.errors import BadArgument, NotScannable, says_keywords
 from polyvolta.sched.loops.ast import Ast, Call, endless
 from polyvolta.sched.loops.conditions import guarded, has_rows, stated
+from polyvolta.sched.loops.hoisting.either import needed_alternatives
 from polyvolta.sched.loops.hoisting.inside import asked_once
 from polyvolta.sched.loops.hoisting.needs import less, needed_by_all
 from polyvolta.sched.loops.hoisting.tidy import tidied
@@ -156,6 +157,7 @@ def _scanned(
     if has_rows(sizes):
         conditions = stated(scanner.columns, sizes, scanner.tidy)
         body = guarded(conditions, less(body, conditions), (0,))
+    body = guarded(needed_alternatives(scanner.known, body), body, (0,))
     ranges = {**scanner.ranges, **scanner.seen}
     made = Scan(tidied(asked_once(tidied(body))), scanner.extents, ranges, tuple(scanner.notes), scanner.params)
     return replace(made, largest=largest(made))

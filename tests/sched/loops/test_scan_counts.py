@@ -564,6 +564,13 @@ TREES = {
              options: "{ isolate[[] -> [a, b]] : 1 <= b; [isolate[] -> atomic[0]] }" } }""",
         {0: 0},
     ),
+    "alternatives that a part's own conditions say": (
+        """{ domain: "[N] -> { S[i] : 0 <= i <= 9; T[i] : 0 <= i <= 5 - N }", child: { schedule:
+             "[N] -> [{ S[i] -> [i]; T[i] -> [i] }]", options: "{ atomic[0] }", child: { sequence: [
+             { filter: "{ S[i] }", child: { guard: "[N] -> { [a] : N <= 7 or N >= 50 }" } },
+             { filter: "{ T[i] }" } ] } } }""",
+        {5: 32, 9: 2, 60: 33},
+    ),
 }
 
 

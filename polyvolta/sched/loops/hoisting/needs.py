@@ -109,7 +109,7 @@ def needed_cases(outer: Known, inner: Known, body: Sequence[Ast], col: int, loop
     outer, inner : what is known outside, and inside.
     col, loop : its column and its bounds.
     """
-    cases = [_stating(inner, some) for some in islice(_alternatives(body), CASES + 1)]
+    cases = [stating(inner, some) for some in islice(_alternatives(body), CASES + 1)]
     if not 1 < len(cases) <= CASES or not all(_speaks_of_sizes(inner, s, col) for s in cases):
         return []
     found: list[System] = []
@@ -212,7 +212,7 @@ def needed_by_all(known: Known, body: Sequence[Ast]) -> System:
         out.ineqs = {row: const for row, const in inside.items() if known.columns.of_loops(row)}
         return out
     if len(body) == 1 and isinstance(body[0], If):  # a guard above all
-        return needed_by_all(known.given(_stating(known, body[0].conditions)), body[0].body)
+        return needed_by_all(known.given(stating(known, body[0].conditions)), body[0].body)
     if len(body) < 2 or not any(seldom(known, *row) for node in body for row in _tested(known, node)):
         return out
     each = [_of_node(known, node, True) for node in body]
@@ -270,7 +270,7 @@ def _of_node(known: Known, node: Ast, loops: bool = False) -> System:
     out = System()
     match node:
         case If(conditions, body):
-            out = _stating(known, conditions).add(_of_all(known, body, loops))
+            out = stating(known, conditions).add(_of_all(known, body, loops))
         case Block(_, body):  # what surrounds it may not know of names inside
             for row in _of_all(known, body, loops).every_ge():
                 if known.columns.of_loops(row[0]):
@@ -288,12 +288,12 @@ def _of_all(known: Known, body: Sequence[Ast], loops: bool) -> System:
     return System() if any(s.everywhere for s in each) else _common(known, each)
 
 
-def _stating(known: Known, conditions: Sequence[Condition]) -> System:
+def stating(known: Known, conditions: Sequence[Condition]) -> System:
     """Conditions as rows; of alternatives what they share."""
     out = System()
     for c in conditions:
         if isinstance(c, AnyOf):
-            out.add(_common(known, [_stating(known, case) for case in c.alternatives]))
+            out.add(_common(known, [stating(known, case) for case in c.alternatives]))
         elif c[0] == "eq":
             out.eq(*known.columns.row(c[1]))
         else:

@@ -127,16 +127,17 @@ class Known:
         return (key, (const + shift) // g * g - shift + g - 1) if g > 1 else (key, const)
 
     def grid(self, key: Key) -> tuple[int, int]:
-        """(g, r) such that the values of `key . x` are r modulo g, by the residues that are known."""
-        g, shift = 0, 0
-        for c, v in key:
-            found = self.residues.get(c)
-            if found is None:
-                g = gcd(g, v)
-            else:
-                g = gcd(g, v * gcd(found[2], *[w for _, w in found[0]]))
-                shift += v * found[1]
-        return g, shift
+        """(g, r) such that the values of `key . x` are r modulo g, by the residues that are known.
+
+        What they say is put in: c1 - 4*c0 is a multiple of 16 where c1 is 4*c0 modulo 16, and not of 4 alone.
+        """
+        g, shift, left = 0, 0, key
+        for c, _ in reversed(key):
+            found, v = self.residues.get(c), coefficient(left, c)
+            if found is not None and v:
+                image, residue, d = found
+                g, shift, left = gcd(g, v * d), shift + v * residue, plus(1, without(left, c), v, image)
+        return gcd(g, *[v for _, v in left]), shift
 
     # ---- tableaus
 
@@ -285,8 +286,11 @@ class Known:
         return False
 
     def implies_zero(self, key: Key, const: int) -> bool:
-        """Whether `key . x + const = 0` always."""
-        return self.implies(key, const) and self.implies(negated(key), -const)
+        """Whether `key . x + const = 0` always: both bounds are, as far as residues need them.
+
+        c1 - 4*c0 = 16*floor(c1/16) where c1 is 4*c0 modulo 16 and 0 <= c0 <= 3: the sides are less than 16 apart.
+        """
+        return all(self.implies(*self.loose(*row)) for row in ((key, const), (negated(key), -const)))
 
     def implies_mod(self, key: Key, const: int, d: int) -> bool:
         """Whether `key . x + const = 0 mod d` follows from the residues that are known of columns."""

@@ -1,0 +1,80 @@
+"""Alternatives of sizes that all of a code needs stand around it.
+
+    for c0: {                                       if (n <= 7 || m <= 1)
+      if (n <= 7 || m <= 1) S(c0);           ->       for c0: {
+      if (n + c0 <= 0 && c0 >= 0) T(c0);                S(c0);
+    }                                                   if (n + c0 <= 0 && c0 >= 0) T(c0);
+                                                      }
+
+A part whose own conditions say one of them has no test of them, so that they are no condition that all parts share.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import chain
+
+from polyvolta.sched.loops.ast import AnyOf, Ast, Call, Condition, For, If
+from polyvolta.sched.loops.hoisting.needs import stating
+from polyvolta.sched.loops.rows.known import Known
+from polyvolta.sched.loops.rows.linear import System
+from polyvolta.sets import Aff, var
+
+MOST = 4  # conditions that are tried
+
+
+def needed_alternatives(known: Known, body: Sequence[Ast]) -> tuple[AnyOf, ...]:
+    """The conditions of sizes alone, alternatives in a loop, without which nothing in some code runs.
+
+    Each holds at every call: it is tested around it, or what is tested and the loops there say one of its cases.
+    """
+    tried = list(dict.fromkeys(_in_loops(known, body, False)))[:MOST]
+    return tuple(c for c in tried if _needs(known, body, c))
+
+
+def _in_loops(known: Known, body: Sequence[Ast], inside: bool) -> Iterator[AnyOf]:
+    """The alternatives of sizes that are tested in loops."""
+    for node in body:
+        if isinstance(node, Call):
+            continue
+        for c in node.conditions if inside and isinstance(node, If) else ():
+            if isinstance(c, AnyOf) and _of_sizes(known, c):
+                yield c
+        yield from _in_loops(known, node.body, inside or isinstance(node, For))
+
+
+def _of_sizes(known: Known, c: Condition) -> bool:
+    if isinstance(c, AnyOf):
+        return all(_of_sizes(known, inner) for inner in chain.from_iterable(c.alternatives))
+    return known.columns.of_sizes(known.columns.row(c[1])[0])
+
+
+def _needs(known: Known, body: Sequence[Ast], c: AnyOf) -> bool:
+    """Whether a condition holds at all calls in some code."""
+    for node in body:
+        if isinstance(node, Call):
+            return False
+        if isinstance(node, If) and c in node.conditions:
+            continue
+        there = known.given(_said(known, node))
+        if not any(all(_holds(there, d) for d in case) for case in c.alternatives) and not _needs(there, node.body, c):
+            return False
+    return True
+
+
+def _said(known: Known, node: Ast) -> System:
+    """What holds inside of a node."""
+    if isinstance(node, If):
+        return stating(known, node.conditions)
+    if not isinstance(node, For):
+        return System()
+    v = var(node.var)
+    bounds = [v - e for e in node.lower if isinstance(e, Aff)] + [e - v for e in node.upper if isinstance(e, Aff)]
+    return stating(known, [("ge", e) for e in bounds])
+
+
+def _holds(known: Known, c: Condition) -> bool:
+    if isinstance(c, AnyOf):
+        return False
+    row = known.columns.row(c[1])
+    return known.implies_zero(*row) if c[0] == "eq" else known.implies(*row)

@@ -1,0 +1,33 @@
+"""What follows from strides and bounds together."""
+
+from polyvolta.sched.loops.rows.columns import Columns
+from polyvolta.sched.loops.rows.known import Known
+from polyvolta.sched.loops.rows.linear import System
+
+
+def test_values_in_steps_that_are_less_than_a_step_apart_are_equal():
+    """c1 = 4*c0 + 16*k has the floor k, c1/16 rounded down, where 0 <= c0 <= 3, and not where c0 may be 4."""
+    columns = Columns([])
+    c0, c1 = columns.loop(0), columns.loop(1)
+    rest = (c0, -4), (c1, 1), (columns.floor(16, ((c1, 1),), 0), -16)
+    for most in (3, 4):
+        rows = System()
+        rows.ge(((c0, 1),), 0)
+        rows.ge(((c0, -1),), most)
+        rows.mod(((c0, -4), (c1, 1)), 0, 16)
+        known = Known(columns).given(rows)
+        assert known.implies_zero(rest, 0) == (most == 3)
+        assert not known.implies_zero(rest, 16)
+        assert known.grid(rest) == (16, 0)
+
+
+def test_the_residues_of_a_sum_are_of_all_that_is_known():
+    """c1 = 2*c0 + 1 mod 6 and c0 = 1 mod 3: c1 + c0 is 1 mod 3."""
+    columns = Columns([])
+    c0, c1 = columns.loop(0), columns.loop(1)
+    rows = System()
+    rows.mod(((c0, 1),), -1, 3)
+    rows.mod(((c0, -2), (c1, 1)), -1, 6)
+    known = Known(columns).given(rows)
+    step, residue = known.grid(((c0, 1), (c1, 1)))
+    assert (step, residue % 3) == (3, 1)
