@@ -30,11 +30,12 @@ from polyvolta.sched.loops.rows.lanes import Group, Lane, classes
 from polyvolta.sched.loops.rows.linear import FLOOR, LOOP, Key, System, coefficient, negated
 from polyvolta.sched.loops.rows.pieces import Value
 from polyvolta.sched.loops.spans.ends import CASES, FEW
+from polyvolta.sched.loops.spans.turns import holds_bands
 from polyvolta.sched.loops.state import State
 from polyvolta.sched.loops.writer import Writer
 from polyvolta.sched.tree import Leaf, LoopType, Member, Node
 
-BRIEF = 1  # steps of a loop that tests hardly more than is tested before it
+BRIEF = 1  # steps of an innermost loop that tests hardly more than is tested before it
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +78,15 @@ class Around:
         m = self.members[k]
         inside = m.isolated_type is not None and any(len(lane.left) < len(self.regions) for lane in lanes)
         return m.isolated_type if inside and m.isolated_type is not None else m.loop_type
+
+    def settled(self, k: int, lanes: list[Lane]) -> bool:
+        """Whether no member from k on has a loop: then there is none that could be isolated."""
+        columns = [(j, col) for j, col in enumerate(self.columns) if j >= k and col]
+        return all(any(coefficient(r, col) for r, _ in lane.shadows[j].eqs) for lane in lanes for j, col in columns)
+
+    def innermost(self, k: int, lanes: list[Lane]) -> bool:
+        """Whether there is no loop inside of that of member k."""
+        return self.settled(k + 1, lanes) and (self.child is None or not holds_bands(self.child))
 
     def conditions(self, lanes: list[Lane], state: State) -> tuple[list[Lane], System]:
         """The lanes that may have instances here, and the conditions on what is outside that they share."""
@@ -303,7 +313,8 @@ class Around:
             aside.ineqs = self.around_one(k, lanes, shadows[0], state.known).ineqs
             rows = self.unensured(k, beyond(state.known, aside), state, b)
         late: dict[Key, int] = {}
-        span = longest(state.known, b, col) if shared and rows.ineqs else None
+        brief = shared and rows.ineqs and self.innermost(k, lanes)
+        span = longest(state.known, b, col) if brief else None
         several = span is None or span[1] > BRIEF
         for key, const in rows.ineqs.items() if shared else ():
             if any(LOOP <= c < FLOOR for c, _ in key):

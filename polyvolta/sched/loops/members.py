@@ -21,14 +21,14 @@ from polyvolta.sched.loops.rows.groups import groups, in_order, isolated
 from polyvolta.sched.loops.rows.interleave import interleaved
 from polyvolta.sched.loops.rows.known import Known
 from polyvolta.sched.loops.rows.lanes import Group, Lane, Parts, classes, exclusive, valued
-from polyvolta.sched.loops.rows.linear import System, coefficient
+from polyvolta.sched.loops.rows.linear import System
 from polyvolta.sched.loops.rows.order import First
 from polyvolta.sched.loops.rows.pieces import Value
 from polyvolta.sched.loops.rows.strides import stepping
 from polyvolta.sched.loops.spans.cases import by_presence, by_strides, by_tests, by_turns
 from polyvolta.sched.loops.spans.endless import comes_by, elsewhere, endless_lanes, refuse
 from polyvolta.sched.loops.spans.ends import ends
-from polyvolta.sched.loops.spans.turns import holds_bands, runs_before, runs_first
+from polyvolta.sched.loops.spans.turns import runs_before, runs_first
 from polyvolta.sched.loops.spans.unions import parted
 from polyvolta.sched.loops.state import State
 from polyvolta.sched.tree import Path
@@ -150,11 +150,6 @@ class BandLoops(Around):
             return [lanes]
         return in_order(known, [inside, *others], k, self.columns, self.first(known))
 
-    def settled(self, k: int, lanes: list[Lane]) -> bool:
-        """Whether no member from k on has a loop: then there is none that could be isolated."""
-        columns = [(j, col) for j, col in enumerate(self.columns) if j >= k and col]
-        return all(any(coefficient(r, col) for r, _ in lane.shadows[j].eqs) for lane in lanes for j, col in columns)
-
     def first(self, known: Known) -> First:
         """What says whether one piece may run before another at equal values of all members."""
         child = self.child
@@ -253,10 +248,6 @@ class BandLoops(Around):
         if self.innermost(k, group.lanes) and not self.settled(k, group.lanes):
             return search([], lambda kn: by_tests(kn, group, k, self.columns[k]), known)
         return ()
-
-    def innermost(self, k: int, lanes: list[Lane]) -> bool:
-        """Whether there is no loop inside of that of member k."""
-        return self.settled(k + 1, lanes) and (self.child is None or not holds_bands(self.child))
 
     def written_out(self, k: int, lanes: list[Lane], end: int | None = None) -> bool:
         """Whether some member from k on, and before the end, has its iterations written out."""

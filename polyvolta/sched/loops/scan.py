@@ -32,6 +32,7 @@ from polyvolta.sched.loops.conditions import guarded, has_rows, stated
 from polyvolta.sched.loops.hoisting.either import needed_alternatives
 from polyvolta.sched.loops.hoisting.inside import asked_once
 from polyvolta.sched.loops.hoisting.needs import less, needed_by_all
+from polyvolta.sched.loops.hoisting.prefixes import asked_first
 from polyvolta.sched.loops.hoisting.tidy import tidied
 from polyvolta.sched.loops.instances import instances, parameters
 from polyvolta.sched.loops.names import mapped_names
@@ -159,7 +160,8 @@ def _scanned(
         body = guarded(conditions, less(body, conditions), (0,))
     body = guarded(needed_alternatives(scanner.known, body), body, (0,))
     ranges = {**scanner.ranges, **scanner.seen}
-    made = Scan(tidied(asked_once(tidied(body))), scanner.extents, ranges, tuple(scanner.notes), scanner.params)
+    body = asked_first(tidied(asked_once(tidied(body))))
+    made = Scan(body, scanner.extents, ranges, tuple(scanner.notes), scanner.params)
     return replace(made, largest=largest(made))
 
 

@@ -571,6 +571,14 @@ TREES = {
              { filter: "{ T[i] }" } ] } } }""",
         {5: 32, 9: 2, 60: 33},
     ),
+    "an inner loop of two iterations that has loops inside, at the last values of one outside": (
+        """{ domain: "[N] -> { T[] : N >= 0;
+                               S[i, j, k] : 0 <= N <= 2i <= N + 2 and N <= 4j <= N + 4 and j <= k <= j + 1 }",
+             child: { schedule: "[{ T[] -> [(0)]; S[i, j, k] -> [(floor(i/2))] }]", options: "{ atomic[0] }",
+             child: { sequence: [ { filter: "{ S[i, j, k] }", child: {
+               schedule: "[{ S[i, j, k] -> [(j)] }, { S[i, j, k] -> [(k)] }]" } }, { filter: "{ T[] }" } ] } } }""",
+        {9: 20, 40: 56, 100: 101},
+    ),
 }
 
 

@@ -1,0 +1,32 @@
+"""What alternatives side by side begin with is tested once: the same holds, by no more tests."""
+
+from itertools import product
+
+from polyvolta.sched.loops.ast import AnyOf, If
+from polyvolta.sched.loops.hoisting.prefixes import asked_first
+from polyvolta.sets import aff
+from tests.sched.loops.counting import compared
+
+A, B, X, Y, Z = (("ge", aff(f"{name} - 1")) for name in "abxyz")
+
+
+def first(*cases):
+    (node,) = asked_first((If((AnyOf(cases),), ()),))
+    return node.conditions
+
+
+def test_alternatives_that_begin_alike_are_one():
+    assert first((A, B, X), (A, B, Y), (Z,)) == (AnyOf(((A, B, AnyOf(((X,), (Y,)))), (Z,))),)
+    assert first((A, X), (A, Y)) == (A, AnyOf(((X,), (Y,))))
+    assert first((A, X), (B,), (A, Y)) == (AnyOf(((A, X), (B,), (A, Y))),)
+    assert first((A,), (A, Y)) == (A,)
+
+
+def test_the_same_holds_by_no_more_tests():
+    cases = (A,), (A, B), (A, X), (B, X)
+    for some in product(cases, repeat=3):
+        there = first(*some)
+        for values in product((0, 1), repeat=3):
+            at = dict(zip("abx", values, strict=True))
+            (before, same), (after, holds) = compared((AnyOf(some),), at), compared(there, at)
+            assert holds == same and after <= before
