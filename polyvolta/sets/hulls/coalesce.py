@@ -32,7 +32,7 @@ from ..conjuncts.implies import subtract
 from ..conjuncts.project import prune, with_known_divs
 from ..engine.rows import Row, negate
 from ..errors import BudgetExceeded
-from . import between, boxes, joint
+from . import between, boxes, endless, joint
 from .covering import covers, valid_rows, wrapped
 from .gist import irredundant
 from .parting import parting, settled, unsaid
@@ -281,6 +281,10 @@ class _Piece:
             self.beside = [lifted(divs, p) for p in outside]
 
     @cached_property
+    def _ways(self) -> list[endless.Way]:
+        return endless.ways(self.member)
+
+    @cached_property
     def start(self) -> Row | None:
         """A point of it; None where it has none, or none is at hand."""
         member = self.member
@@ -305,7 +309,7 @@ class _Piece:
                 return False
             if self.start and other.start:
                 if not self.slices.apart(self.member, other.member):
-                    point = next(parting(self.member, other.member, self.start, other.start, opened), None)
+                    point = self._seen(other, opened)
                     if point is None:
                         return look and self.gap(other)
                     self.between[other] = other.between[self] = point
@@ -313,6 +317,23 @@ class _Piece:
                 return True
             return look and self.gap(other)
         return found
+
+    def _seen(self, other: _Piece, opened: tuple[list[int], list[int]]) -> Row | None:
+        """A point of neither that shows that both are not one: on a segment, or behind either; first what is likelier.
+
+        `opened` are the numbers of the rows of either that the other one doesn't state.
+        """
+        assert self.start and other.start
+        on_segments = parting(self.member, other.member, self.start, other.start, opened)
+        if self.member.frame.divs:
+            return self._behind(other) or other._behind(self) or next(on_segments, None)
+        return next(on_segments, None) or self._behind(other) or other._behind(self)
+
+    def _behind(self, other: _Piece) -> Row | None:
+        """A point of neither behind a known one of the other, along a direction in which this has no end."""
+        if not other.member.points and other.start:
+            other.member.points.append(other.start)
+        return endless.behind(self._ways, other.member)
 
     def gap(self, other: _Piece) -> bool:
         """Whether a point is found between both that is in neither: no conjunct over the same floors is their union."""
