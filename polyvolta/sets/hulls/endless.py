@@ -13,6 +13,7 @@ alone. Pieces without parameters that are bounded have none.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from math import lcm
 from typing import NamedTuple
 
@@ -23,6 +24,7 @@ from ..engine.rows import Row, dot, negate
 from ..errors import BudgetExceeded
 
 EFFORT = 100  # steps for the directions of a piece
+FAR = 39  # steps more, where a third piece has the first point
 
 
 class Way(NamedTuple):
@@ -57,18 +59,19 @@ def ways(m: Member) -> list[Way]:
     return found
 
 
-def behind(directions: list[Way], b: Member) -> Row | None:
-    """A point of neither of two members behind one of B, by the directions of A; then no conjunct is their union.
+def behind(directions: list[Way], b: Member) -> Iterator[Row]:
+    """Points of neither of two members behind one of B, by the directions of A; any says that no conjunct is the union.
 
-    A point of B has to be known. O(rows) for each direction.
+    They are in every conjunct over floors of the frame that contains both. A point of B has to be known. O(rows) for
+    each direction.
 
     >>> from polyvolta.sets import Set
     >>> from polyvolta.sets.conjuncts.frame import Frame
     >>> frame = Frame(Set("{ [i, j] : i >= 0 and j <= 3; [i, j] : 2 <= i <= 4 and 5 <= j <= 9 }").parts[0][1])
     >>> a, b = frame.members
     >>> b.points.append((1, 4, 5))
-    >>> behind(ways(a), b)
-    (1, 5, 5)
+    >>> list(behind(ways(a), b))
+    [(1, 5, 5), (1, 44, 5)]
     """
     for step, level in directions:
         at = _failing(level, b)
@@ -76,9 +79,9 @@ def behind(directions: list[Way], b: Member) -> Row | None:
             slopes = [(row, slope) for row in b.statements if (slope := dot(row, step)) < 0]
             if slopes:
                 p = b.points[at]
-                k = 1 + min([dot(row, p) // -slope for row, slope in slopes])
-                return tuple([x + k * v for x, v in zip(p, step, strict=True)])
-    return None
+                near = 1 + min([dot(row, p) // -slope for row, slope in slopes])
+                for k in (near, near + FAR):
+                    yield tuple([x + k * v for x, v in zip(p, step, strict=True)])
 
 
 def _failing(rows: list[Row], m: Member) -> int | None:
