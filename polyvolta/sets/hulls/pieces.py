@@ -118,14 +118,15 @@ class Piece:
         return found
 
     def _seen(self, other: Piece, opened: Opened) -> Row | None:
-        """A point of neither that shows that both are not one, on a segment or behind either: first what is likelier.
+        """A point of neither that shows that both are not one, on a segment, or with floors behind either at first.
 
         `opened` are the rows of either that the other one doesn't state.
         """
         assert self.start and other.start
         on_segments = parting(self.member, other.member, self.start, other.start, opened)
-        ways = (self.behind(other), on_segments)
-        return next(chain(*ways if self.member.frame.divs else reversed(ways)), None)
+        if self.member.frame.divs:
+            return next(chain(self.behind(other), on_segments), None)
+        return next(on_segments, None)
 
     def parted(self, other: Piece) -> Iterator[Row]:
         """Points of neither that show of two pieces without floors that both are not one; a known one first."""
@@ -146,14 +147,17 @@ class Piece:
     def gap(self, other: Piece) -> bool:
         """Whether a point is found between both that is in neither: no conjunct over the same floors is their union."""
         if other not in self._gaps:
-            self.walk()
-            other.walk()
-            pair = self.member, other.member
-            steps = between.strides(pair)
-            point = between.gap(*pair, steps)
+            point = None if self.member.frame.divs else next(self.behind(other), None)
+            found = point is not None
+            if point is None:
+                self.walk()
+                other.walk()
+                pair = self.member, other.member
+                steps = between.strides(pair)
+                point = between.gap(*pair, steps)
+                found = point is not None or (max(steps, default=1) == 1 and between.further(*pair))
             if point is not None:
                 self.between[other] = other.between[self] = point
-            found = point is not None or (max(steps, default=1) == 1 and between.further(*pair))
             self._gaps[other] = other._gaps[self] = found
         return self._gaps[other]
 
