@@ -98,6 +98,20 @@ class Frame:
             found[col] = den * lcm(*[p for p, _ in inner]), frozenset(own).union(*[of for _, of in inner])
         return found
 
+    def step(self, column: int, length: int) -> Row:
+        """What is added to (1, x, q) by a step along a dimension, so long that all divs are affine along it.
+
+        >>> from polyvolta.sets import Set
+        >>> ((_, cs),) = Set("{ [i, j] : i mod 4 = 0 }").parts
+        >>> Frame(cs).step(1, 8)
+        (0, 8, 0, 2)
+        """
+        move = [0] * self.width
+        move[column] = length
+        for col, (low, _) in self.definitions.items():  # low is den q <= row, with row on the left side
+            move[col] = dot(low[:col], move[:col]) // -low[col]
+        return tuple(move)
+
     def _padded(self, row: Row) -> Row:
         return row + (0,) * (self.width - len(row))
 

@@ -11,7 +11,7 @@ cut B are *wrapped*: turned around the facet of A behind which B lies until they
 equalities, those of their affine hull are, which knows strides: `i mod 4 = 0` and `i mod 4 = 2` make `i mod 2 = 0`.
 
 What is left is decided by the convex hull of two pieces, where its coordinates are few (`joint`). Pieces that overlap
-are widened at last (`widening`). Of many pieces, most pairs are told apart by a point between them (`between`).
+are widened at last (`widening`). Most pairs are told apart before any of that (`pieces`).
 
 The cases are those of S. Verdoolaege, "Integer set coalescing" (IMPACT 2015); here one exact test decides them all.
 """
@@ -19,14 +19,13 @@ The cases are those of S. Verdoolaege, "Integer set coalescing" (IMPACT 2015); h
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from functools import cached_property, lru_cache
-from itertools import chain
+from functools import lru_cache
 from typing import TYPE_CHECKING, TypeVar
 
 from ..budgets import bounded, left, spend
 from ..conjuncts import conjunct as cj
 from ..conjuncts import lattice
-from ..conjuncts.conjunct import Conjunct, lifted
+from ..conjuncts.conjunct import Conjunct
 from ..conjuncts.frame import Frame, Member
 from ..conjuncts.implies import subtract
 from ..conjuncts.project import prune, with_known_divs
@@ -35,7 +34,7 @@ from ..errors import BudgetExceeded
 from . import between, boxes, joint
 from .covering import covers, valid_rows, wrapped
 from .gist import irredundant
-from .parting import parting, settled, unsaid
+from .pieces import Piece
 from .slices import Slices
 from .widening import widened
 
@@ -52,6 +51,7 @@ FOR_HULLS = 2_000, 200  # steps for hulls in vain, and how many more for each pi
 FOR_WIDENING = 800  # steps to look for a piece that can be widened
 EFFORT = 200_000  # steps for all of the pieces
 MANY = 6  # pieces from which on a point between two is looked for before anything else
+FIXED = 10  # pieces up to which points between any two show that none can be widened
 
 
 def coalesce(self: R) -> R:
@@ -110,9 +110,9 @@ def plainly_coalesced(pieces: tuple[Conjunct, ...]) -> tuple[Conjunct, ...]:
     if len(pieces) < 2:
         return pieces
     frame = Frame(pieces)
-    done: list[_Piece] = []
+    done: list[Piece] = []
     slices = Slices(frame)
-    todo = [_Piece(m, slices, c) for m, c in zip(frame.members, pieces, strict=True)][::-1]
+    todo = [Piece(m, slices, c) for m, c in zip(frame.members, pieces, strict=True)][::-1]
     _fuse_all(frame, done, todo)
     return tuple([p.told for p in done if p.conjunct is not None])
 
@@ -120,7 +120,7 @@ def plainly_coalesced(pieces: tuple[Conjunct, ...]) -> tuple[Conjunct, ...]:
 class _Ended(Exception):
     """The search took too long: pieces that were compared with one another, and those that were not."""
 
-    def __init__(self, done: list[_Piece], todo: list[_Piece]) -> None:
+    def __init__(self, done: list[Piece], todo: list[Piece]) -> None:
         super().__init__()
         self.done, self.todo = done, todo
 
@@ -136,7 +136,7 @@ def _coalesced(pieces: tuple[Conjunct, ...]) -> tuple[Conjunct, ...]:
     if len(pieces) == 1:
         pieces = () if pieces[0].is_empty else pieces
     else:
-        work: tuple[list[_Piece], list[_Piece]] = [], []
+        work: tuple[list[Piece], list[Piece]] = [], []
         try:
             pieces = bounded(EFFORT, _searched, pieces, *work)
         except BudgetExceeded:
@@ -144,14 +144,14 @@ def _coalesced(pieces: tuple[Conjunct, ...]) -> tuple[Conjunct, ...]:
     return tuple([irredundant(c) if c in hulls else c for c in pieces]) if hulls else pieces
 
 
-def _searched(pieces: tuple[Conjunct, ...], done: list[_Piece], todo: list[_Piece]) -> tuple[Conjunct, ...]:
+def _searched(pieces: tuple[Conjunct, ...], done: list[Piece], todo: list[Piece]) -> tuple[Conjunct, ...]:
     """See `coalesce_conjuncts`; all points are in the pieces that are done or to do, once there are any."""
     new = len(pieces)  # how many at the end were not compared with the others
     tried = Tried(FOR_HULLS[0] + FOR_HULLS[1] * len(pieces))
     while len(pieces) > 1:
         frame = Frame(pieces)
         slices = Slices(frame)
-        known = [_Piece(m, slices, c) for m, c in zip(frame.members, pieces, strict=True)]
+        known = [Piece(m, slices, c) for m, c in zip(frame.members, pieces, strict=True)]
         done[:], todo[:] = known[: len(pieces) - new], known[len(pieces) - new :][::-1]
         _fuse_all(frame, done, todo, thorough=True)
         done[:] = [p for p in done if p.conjunct is not None]
@@ -170,21 +170,20 @@ def _searched(pieces: tuple[Conjunct, ...], done: list[_Piece], todo: list[_Piec
     return pieces
 
 
-def _fixed(frame: Frame, pieces: list[_Piece]) -> bool:
+def _fixed(frame: Frame, pieces: list[Piece]) -> bool:
     """Whether it is plain that none can be widened until another goes: `widened` drops none but a whole one.
 
     By slices; or between any two pieces a point of none is known, so that no conjunct within the union contains both. A
-    wider piece may speak of any floor at hand, so there must be none. Of many pieces such points are not asked for.
+    wider piece may speak of any floor at hand, so where there are any, such points are those behind pieces. Of many
+    pieces such points are not asked for.
     """
     if pieces[0].slices.fixed([p.member for p in pieces]):
         return True
-    if frame.divs or len(pieces) >= MANY:
+    if len(pieces) > FIXED:
         return False
     for at, p in enumerate(pieces):
         for q in pieces[:at]:
-            points = (p.between[q],) if q in p.between else ()
-            if p.start and q.start:
-                points = chain(points, parting(p.member, q.member, p.start, q.start))
+            points = p.behind(q) if frame.divs else p.parted(q)
             if all(any(other.member.holds(x) for other in pieces) for x in points):
                 return False
     return True
@@ -199,7 +198,7 @@ def _widened(pieces: tuple[Conjunct, ...]) -> tuple[Conjunct, ...] | None:
         return None
 
 
-def _fuse_all(frame: Frame, done: list[_Piece], todo: list[_Piece], thorough: bool = False) -> None:
+def _fuse_all(frame: Frame, done: list[Piece], todo: list[Piece], thorough: bool = False) -> None:
     """Compare what is to do with what is done and with itself, and fuse what rows at hand make one.
 
     With `thorough` a point between two pieces is looked for before wrapped rows; hulls and widening need its answer.
@@ -222,116 +221,7 @@ def _fuse_all(frame: Frame, done: list[_Piece], todo: list[_Piece], thorough: bo
             todo += _fused_by_wrapping(done, apart, thorough)
 
 
-class _Piece:
-    """A member of the frame; `known` is its conjunct when it is not a fusion."""
-
-    def __init__(self, member: Member, slices: Slices, known: Conjunct | None = None) -> None:
-        self.member, self.slices, self._known = member, slices, known
-        # between rows so far apart that no stride bridges the gap, there are other points
-        self.stride = max([abs(v) for row in member.eqs for v in row[1:]], default=1)
-        self._opposite: list[tuple[Row, int]] | None = None
-        self._walked = False
-        self._gaps: dict[_Piece, bool] = {}
-        self.between: dict[_Piece, Row] = {}  # points of neither on segments to others
-        self.beside: list[Row] = []  # points just outside of it, where its points were asked for
-
-    @property
-    def opposite(self) -> list[tuple[Row, int]]:
-        """The linear parts of its rows negated, with the constants of the rows."""
-        if self._opposite is None:
-            opposite = self.member.frame.opposite
-            self._opposite = [(opposite(key), const) for key, const in self.member.least.items()]
-        return self._opposite
-
-    @cached_property
-    def conjunct(self) -> Conjunct | None:
-        """The piece on its own, None when it has no point."""
-        if self._known is not None:
-            return None if self._known.is_empty else self._known
-        whole = self.member.frame.conjunct(self.member.eqs, self.member.ineqs)
-        whole = whole and prune(whole)
-        return irredundant(whole) if whole and whole.divs else whole
-
-    @property
-    def told(self) -> Conjunct:
-        """The piece on its own, whether it has a point or not."""
-        return self._known or self.conjunct or cj.nothing(self.member.frame.n)
-
-    def apart(self, other: _Piece, floors: bool = False) -> bool:
-        """Whether two parallel rows have room between them; with `floors`, room for a multiple of a divisor, too."""
-        least, gap, base = other.member.least, max(self.stride, other.stride), self.member.frame.n
-        for key, const in self.opposite:
-            found = least.get(key)
-            if found is not None and found + const < -gap:
-                if floors and any(key[base:]) and found + const >= -max(map(abs, key[base:])):
-                    continue
-                return True
-        return False
-
-    def walk(self) -> None:
-        """Let the member know points of it that are far from one another; of a fusion, those of what was fused."""
-        if not self._walked:
-            self._walked, divs = True, self.member.frame.divs
-            try:
-                inside, outside = bounded(FOR_A_PAIR, between.walked, self.told)
-            except BudgetExceeded:
-                spend(0)  # ends the caller where the budget was its own
-                return
-            self.member.points += [lifted(divs, p) for p in inside[: between.ENDS]]
-            self.beside = [lifted(divs, p) for p in outside]
-
-    @cached_property
-    def start(self) -> Row | None:
-        """A point of it; None where it has none, or none is at hand."""
-        member = self.member
-        if member.points:
-            return member.points[0]
-        if self._known is None:
-            return None
-        point = cj.sample(self._known)
-        return None if point is None else lifted(member.frame.divs, point)
-
-    def plainly_apart(self, other: _Piece, look: bool) -> bool:
-        """Whether rows have room between them, or a point of neither is seen between both, at once or by a `look`.
-
-        Then no conjunct over the same floors is their union.
-        """
-        if self.apart(other):
-            return True
-        found = self._gaps.get(other)
-        if found is None:
-            opened = unsaid(self.member, other.member)
-            if settled(self.member, other.member, opened):
-                return False
-            if self.start and other.start:
-                if not self.slices.apart(self.member, other.member):
-                    point = next(parting(self.member, other.member, self.start, other.start, opened), None)
-                    if point is None:
-                        return look and self.gap(other)
-                    self.between[other] = other.between[self] = point
-                self._gaps[other] = other._gaps[self] = True
-                return True
-            return look and self.gap(other)
-        return found
-
-    def gap(self, other: _Piece) -> bool:
-        """Whether a point is found between both that is in neither: no conjunct over the same floors is their union."""
-        if other not in self._gaps:
-            self.walk()
-            other.walk()
-            pair = self.member, other.member
-            steps = between.strides(pair)
-            point = between.gap(*pair, steps)
-            if point is not None:
-                self.between[other] = other.between[self] = point
-            found = point is not None or (max(steps, default=1) == 1 and between.further(*pair))
-            self._gaps[other] = other._gaps[self] = found
-        return self._gaps[other]
-
-
-def _within_bounds(
-    fuse: Callable[..., F | None], a: _Piece, b: _Piece, *more: object, thorough: bool = True
-) -> F | None:
+def _within_bounds(fuse: Callable[..., F | None], a: Piece, b: Piece, *more: object, thorough: bool = True) -> F | None:
     """What a way to fuse makes of two pieces; None, too, where it takes more than `FOR_A_PAIR`, or `PLAINLY`."""
     try:
         return bounded(FOR_A_PAIR if thorough else PLAINLY, fuse, a, b, *more)
@@ -343,8 +233,8 @@ def _within_bounds(
 
 
 # pieces A and B of which the rows at hand make no one: rows valid on both, rows of B that cut A, rows of A that cut B
-Unfused = dict[tuple[_Piece, _Piece], tuple[Member, list[Row], list[Row]]]
-Way = Callable[[_Piece, _Piece], Conjunct | None]
+Unfused = dict[tuple[Piece, Piece], tuple[Member, list[Row], list[Row]]]
+Way = Callable[[Piece, Piece], Conjunct | None]
 
 
 class Tried(set[tuple[Way, Conjunct, Conjunct]]):
@@ -355,7 +245,7 @@ class Tried(set[tuple[Way, Conjunct, Conjunct]]):
         self.allowed = allowed
 
 
-def _fuse(a: _Piece, b: _Piece, frame: Frame, apart: Unfused) -> _Piece | None:
+def _fuse(a: Piece, b: Piece, frame: Frame, apart: Unfused) -> Piece | None:
     """One piece with exactly the points of both; if the rows at hand give none, `apart` remembers them, and None."""
     exact = len(frame.divs) <= FEW_DIVS
     cuts_b = b.member.denied(a.member.statements, exact)
@@ -366,12 +256,12 @@ def _fuse(a: _Piece, b: _Piece, frame: Frame, apart: Unfused) -> _Piece | None:
         return b
     hull = valid_rows(frame, a.member, b.member, {*cuts_a, *cuts_b})
     if covers(hull, cuts_a, cuts_b, (*a.beside, *b.beside)):
-        return _joined(a, b, hull)
+        return a.joined(b, hull)
     apart[a, b] = hull, cuts_a, cuts_b
     return None
 
 
-def _fused_by_wrapping(pieces: list[_Piece], apart: Unfused, thorough: bool) -> list[_Piece]:
+def _fused_by_wrapping(pieces: list[Piece], apart: Unfused, thorough: bool) -> list[Piece]:
     """At most one piece, for two that leave the list, of wrapped rows; the pairs that were tried leave `apart`."""
     for a, b in list(apart):
         hull, cuts_a, cuts_b = apart.pop((a, b))
@@ -385,31 +275,22 @@ def _fused_by_wrapping(pieces: list[_Piece], apart: Unfused, thorough: bool) -> 
     return []
 
 
-def _wrapping(a: _Piece, b: _Piece, hull: Member, cuts_a: list[Row], cuts_b: list[Row]) -> _Piece | None:
+def _wrapping(a: Piece, b: Piece, hull: Member, cuts_a: list[Row], cuts_b: list[Row]) -> Piece | None:
     """One piece of the rows valid on both and of those that wrapping makes so, where these are enough."""
     turned = [*wrapped(a.member, b.member, cuts_b), *wrapped(b.member, a.member, cuts_a)]
     if turned:
         both = Member(hull.frame, hull.eqs, (*hull.ineqs, *turned))
         if covers(both, cuts_a, cuts_b, (*a.beside, *b.beside)):
-            return _joined(a, b, both)
+            return a.joined(b, both)
     return None
-
-
-def _joined(a: _Piece, b: _Piece, whole: Member) -> _Piece:
-    """The piece of the points of both, which remembers those that are known of either."""
-    both = _Piece(whole, a.slices)
-    both._walked = a._walked and b._walked
-    both.beside = [p for p in (*a.beside, *b.beside) if not whole.holds(p)]
-    whole.points += (*a.member.points, *b.member.points)
-    return both
 
 
 # ---- strides and hulls
 
 
 def _fusible(
-    pieces: list[_Piece], tried: Tried, fuse: Way, floors: bool = False
-) -> tuple[_Piece, _Piece, Conjunct] | None:
+    pieces: list[Piece], tried: Tried, fuse: Way, floors: bool = False
+) -> tuple[Piece, Piece, Conjunct] | None:
     """Two pieces that a way to fuse makes one, and that one; those that it was tried with in vain are not again."""
     for at, p in enumerate(pieces):
         for q in pieces[:at]:
@@ -427,13 +308,13 @@ def _fusible(
     return None
 
 
-def _fuse_by_hull(p: _Piece, q: _Piece) -> Conjunct | None:
+def _fuse_by_hull(p: Piece, q: Piece) -> Conjunct | None:
     """One conjunct for two pieces whose convex hull has no further point."""
     fused = joint.fused(p.told, q.told)
     return fused and irredundant(fused)
 
 
-def _fuse_by_strides(p: _Piece, q: _Piece) -> Conjunct | None:
+def _fuse_by_strides(p: Piece, q: Piece) -> Conjunct | None:
     """One conjunct for two pieces that the affine hull of both makes one."""
     frame, a, b = p.member.frame, p.told, q.told
     grids = [g for c in (a, b) if (g := lattice.of_conjunct(c)) is not None]

@@ -273,11 +273,8 @@ def _moves(m: Member, steps: Sequence[int], rows: Sequence[Row]) -> list[_Move]:
         return [_Move(x, [dot(r, x) for r in rows], lead) for x, lead in _directions(frame.n, m.eqs)]
     out = []
     for k, step in enumerate(steps, 1):
-        move = [0] * frame.width
-        move[k] = step
-        for col, (low, _) in frame.definitions.items():  # low is den q <= row, with row on the left side
-            move[col] = dot(low[:col], move[:col]) // -low[col]
-        out.append(_Move(tuple(move), [dot(r, move) for r in rows] if frame.divs else [r[k] for r in rows], k))
+        move = frame.step(k, step)
+        out.append(_Move(move, [dot(r, move) for r in rows] if frame.divs else [r[k] for r in rows], k))
     return out
 
 

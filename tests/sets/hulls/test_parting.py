@@ -11,7 +11,7 @@ from polyvolta.sets.conjuncts import conjunct as cj
 from polyvolta.sets.conjuncts.conjunct import lifted
 from polyvolta.sets.conjuncts.frame import Frame
 from polyvolta.sets.engine.rows import dot
-from polyvolta.sets.hulls import coalesce, parting
+from polyvolta.sets.hulls import coalesce, parting, pieces
 
 SIDE = range(-4, 9)
 BOX = " and -4 <= i <= 8 and -4 <= j <= 8"
@@ -140,7 +140,7 @@ def test_coalesce_says_the_same_without_it(floors, monkeypatch):
         return [str(s.coalesce()) for s in cases]
 
     quick = told()
-    monkeypatch.setattr(coalesce, "settled", lambda a, b, opened: True)
+    monkeypatch.setattr(pieces, "settled", lambda a, b, opened: True)
     monkeypatch.setattr(coalesce, "_fixed", lambda frame, pieces: False)
     slow = told()
     coalesce._coalesced.cache_clear()
