@@ -88,7 +88,7 @@ def test_grafts_keep_the_primes_of_their_iterators():
 
 @pytest.mark.parametrize("where", ["before", "after"])
 def test_a_graft_at_a_sequence_stands_beside_it(where):
-    islpy, found = pytest.importorskip("islpy"), []
+    found = []
     text = """{ domain: "{ S[i] : 0 <= i < 4; T[] }", child: { sequence: [
         { filter: "{ S[i] }", child: { schedule: "[{ S[i] -> [(i)] }]" } }, { filter: "{ T[] }" } ] } }"""
     for m in (isl, islpy):
