@@ -160,18 +160,20 @@ class ScheduleConstraints(Plain):
         """A schedule tree that respects them, with statements in one band wherever that is possible, as isl's.
 
         Where isl's option says so, `set_schedule_serialize_sccs(1)` of a context, only those that need it share one.
-        The context of these constraints is what may be assumed, which the tree does not tell.
+        The context of these constraints is what may be assumed, which the tree does not tell. Pairs of instances that
+        the domain does not have ask nothing, as in isl, also of statements that it does not have.
 
         Raises and costs what `polyvolta.sched.schedule` does.
         """
+        known = Set.universe(self.domain)
         found = schedule(
             self.domain,
             "min" if option("schedule_serialize_sccs") else "max",
-            validity=self.validity,
-            proximity=self.proximity,
-            coincidence=self.coincidence,
-            conditional_validity=self.conditional_validity,
-            conditional_validity_condition=self.condition,
+            validity=_between(known, self.validity),
+            proximity=_between(known, self.proximity),
+            coincidence=_between(known, self.coincidence),
+            conditional_validity=_between(known, self.conditional_validity),
+            conditional_validity_condition=_between(known, self.condition),
             context=self.context,
         )
         top = found.root.children[0]
@@ -184,6 +186,13 @@ class ScheduleConstraints(Plain):
     def __str__(self) -> str:
         said = {f.name: getattr(self, f.name) for f in fields(self)}
         return "{ " + ", ".join(f'{n}: "{v}"' for n, v in said.items() if v is not None and v != NOTHING) + " }"
+
+
+def _between(known: Set, pairs: Map) -> Map:
+    """The pairs of a relation whose statements are known."""
+    names = {space.out.key for space, _ in known.parts}
+    kept = [(s, cs) for s, cs in pairs.parts if s.source.key in names and s.out.key in names]
+    return Map._of(pairs.param_names, kept)
 
 
 def _no_instances(domain: object) -> BadProgram:

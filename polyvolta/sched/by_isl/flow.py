@@ -15,11 +15,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from polyvolta.sched.by_isl.plain import Plain
+from polyvolta.sched.by_isl.pulled import pullback
 from polyvolta.sched.dependence.model import Flow
 from polyvolta.sched.dependence.sources import dataflow
-from polyvolta.sched.errors import BadProgram, BadSchedule
+from polyvolta.sched.errors import BadProgram
 from polyvolta.sched.structure.expansion import expanded
-from polyvolta.sched.tree import Schedule, SetNode
+from polyvolta.sched.tree import Schedule
 from polyvolta.sched.wrapped import plain
 from polyvolta.sets import Map
 from polyvolta.sets.errors import kind_of
@@ -187,13 +188,12 @@ class UnionFlow(Plain):
     def _full(self) -> Flow:
         """What is found of each access for itself, as an instance [sink -> element] at the sink's time."""
         info, order = self.info, self.info.order
-        if isinstance(order, Schedule):
-            if order.find(SetNode):
-                raise BadSchedule("the tree has a set, whose children run in any order", where=str(order),
-                                  hint="set_schedule_map(tree.to_map()) chooses one")  # fmt: skip
-            order = plain(order.to_map())
         each = info.sink.domain_map()  # [sink -> element] -> sink
-        if order is not None:
+        if isinstance(order, Schedule):
+            # a map of times would order the children of a set
+            tree = replace(order, root=expanded(order.root))
+            order = pullback(tree, plain(tree.domain).identity() | each)
+        elif order is not None:
             order = order | each.apply_range(order)
         return replace(info, order=order).found(info.sink.range_map())
 

@@ -280,15 +280,20 @@ class ScheduleNode(Banded):
         if isinstance(root, Domain):
             above = ", ".join(f"i{k}" for k in range(self.get_schedule_depth()))
             added = Map.from_domain_and_range(Set(f"{{ [{above}] }}"), root.domain)
-            own = [s.out for s, _ in root.domain.parts]  # as the tree below calls the iterators, with their primes
+            called = [s.out for s, _ in root.domain.parts]  # as the tree below calls the iterators, with their primes
             added = Map._of(
-                added.param_names, [(Space(s.inp, t), cs) for (s, cs), t in zip(added.parts, own, strict=True)]
+                added.param_names, [(Space(s.inp, t), cs) for (s, cs), t in zip(added.parts, called, strict=True)]
             )
         else:
             added = root.extension
         new = passes.insert_extension(self.schedule, self.at, added, root.child, before)
-        inside = () if isinstance(self.node, SequenceNode) else (1 if before else 0, 0)
-        return ScheduleNode(new, (*self.at, 0, *inside))
+        own = self.node
+        if isinstance(own, SequenceNode):  # the pass puts the graft among its children, isl beside it
+            among = new.node((*self.at, 0)).children
+            rest = Filter(self.schedule.statements_at(self.at), own)
+            pair = (among[0], rest) if before else (rest, among[-1])
+            new = new.replace((*self.at, 0), SequenceNode(pair))
+        return ScheduleNode(new, (*self.at, 0, 1 if before else 0, 0))
 
     def is_subtree_anchored(self) -> bool:
         """Whether the node, or one below it, speaks of the members above it."""

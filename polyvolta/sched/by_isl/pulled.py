@@ -34,9 +34,11 @@ def pullback(tree: Schedule, function: Map) -> Schedule:
         raise BadSchedule("only a function is pulled back along", where=str(function), hint="f.is_single_valued()")
     old = Set.universe(tree.domain)
     parts = [old.only(name) for name in tree.domain.tuple_names]
-    aside = [s.identity().rename_domain(f"{s.tuple_names[0]}'") for s in parts]  # a new statement may have an old name
-    apart: Map = reduce(or_, aside)
-    return _along(_along(tree, apart), labelled(function).apply_range(apart.reverse()))
+    function = labelled(function)
+    # a new statement may have an old name: the old ones stand aside, with more primes than any name has
+    primes = "'" * (1 + max(str(name).count("'") for name in (*tree.domain.tuple_names, *function.tuple_names)))
+    apart: Map = reduce(or_, [s.identity().rename_domain(f"old{k}{primes}") for k, s in enumerate(parts)])
+    return _along(_along(tree, apart), function.apply_range(apart.reverse()))
 
 
 def _along(tree: Schedule, function: Map) -> Schedule:

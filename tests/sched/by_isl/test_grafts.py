@@ -84,3 +84,18 @@ def test_grafts_keep_the_primes_of_their_iterators():
     copies = [[("C", [t, j]) for j in (2, 1, 0)] for t in (0, 4)]
     order = [call for call in ran if call[0] != "S"]
     assert order == [*copies[0], *tile, *copies[1], *tile]
+
+
+@pytest.mark.parametrize("where", ["before", "after"])
+def test_a_graft_at_a_sequence_stands_beside_it(where):
+    found = []
+    text = """{ domain: "{ S[i] : 0 <= i < 4; T[] }", child: { sequence: [
+        { filter: "{ S[i] }", child: { schedule: "[{ S[i] -> [(i)] }]" } }, { filter: "{ T[] }" } ] } }"""
+    for m in (isl, islpy):
+        node = m.Schedule(text).get_root().child(0)
+        graft = m.ScheduleNode.from_extension(m.UnionMap("{ [] -> E[] }"))
+        node = node.graft_before(graft) if where == "before" else node.graft_after(graft)
+        inside = node.child(0).filter_get_filter()
+        loops = m.AstBuild.from_context(m.Set("{ : }")).node_from_schedule(node.get_schedule())
+        found.append((node.get_tree_depth(), node.parent().get_child_position(), str(inside), loops.to_C_str()))
+    assert found[0] == found[1]

@@ -82,13 +82,30 @@ def test_without_an_order_there_is_no_source():
     assert found.get_may_dependence().is_empty() and found.get_must_no_source().is_equal(ACCESSES.sink)
 
 
-def test_a_tree_without_an_order_of_children_has_no_full_dependences():
-    order = isl.Schedule.from_domain(isl.UnionSet("{ A[] }")).set(isl.Schedule.from_domain(isl.UnionSet("{ T[] }")))
-    info = isl.UnionAccessInfo.from_sink(isl.UnionMap("{ T[] -> a[] }")).set_must_source(isl.UnionMap("{ A[] -> a[] }"))
-    found = info.set_schedule(order).compute_flow()
-    assert found.get_must_dependence().is_empty()
-    with pytest.raises(PolyvoltaError, match="any order"):
-        found.get_full_must_dependence()
+@pytest.mark.parametrize("children", ["set", "sequence"])
+def test_full_dependences_with_the_order_of_a_tree_are_isls(children):
+    islpy, found = pytest.importorskip("islpy"), []
+    tree = """{ domain: "[n] -> { A[i] : 0 <= i < n; T[i] : 0 <= i < n }", child: { KIND: [
+        { filter: "{ A[i] }", child: { schedule: "[n] -> [{ A[i] -> [(i)] }]" } },
+        { filter: "{ T[i] }", child: { schedule: "[n] -> [{ T[i] -> [(-i)] }]" } } ] } }"""
+    for m in (isl, islpy):
+        info = m.UnionAccessInfo.from_sink(
+            m.UnionMap("[n] -> { T[i] -> a[i - 1] : 0 < i < n; A[i] -> a[0] : 0 <= i < n }")
+        )
+        info = info.set_must_source(m.UnionMap("[n] -> { A[i] -> a[i] : 0 <= i < n; T[i] -> a[i] : 0 <= i < n }"))
+        flow = info.set_schedule(m.Schedule(tree.replace("KIND", children))).compute_flow()
+        found.append([flow.get_full_must_dependence(), flow.get_full_may_dependence(), flow.get_must_no_source()])
+    for ours, theirs in zip(*found, strict=True):
+        assert islpy.UnionMap(str(ours)).is_equal(theirs)
+    assert found[0][0].get_space().is_params() and not found[0][0].is_empty()
+
+
+def test_pairs_of_statements_that_the_domain_lacks_ask_nothing_of_a_schedule():
+    chain = isl.UnionMap("{ S[i] -> S[i - 1]; S[i] -> T[i]; T[i] -> S[i + 1] }")
+    asked = isl.ScheduleConstraints.on_domain(isl.UnionSet("[n] -> { S[i] : 0 <= i < n }")).set_validity(chain)
+    times = asked.set_proximity(chain).compute_schedule().get_map()
+    assert times.is_equal(isl.UnionMap("{ S[i] -> [-i] }"))
+    assert asked.get_validity().is_equal(chain)
 
 
 TIMES = isl.UnionMap("[N] -> { S[i] -> [i, 0] : 0 <= i < N; T[i] -> [i, 1] : 0 <= i < N and i mod 2 = 0 }")
