@@ -564,6 +564,11 @@ TREES = {
              options: "{ isolate[[] -> [a, b]] : 1 <= b; [isolate[] -> atomic[0]] }" } }""",
         {0: 0},
     ),
+    "a floor of what has a remainder, of which the remainder is known, too": (
+        """{ domain: "[N] -> { S[i, j] : 1 <= i < j <= N and i mod 4 = 1 and (i + 2j) mod 12 = 5 }", child: { schedule:
+             "[{ S[i, j] -> [i] }, { S[i, j] -> [6*floor((i + 2j)/12) - 2*floor(i/4) + 2] }]" } }""",
+        {9: 8, 40: 61},
+    ),
 }
 
 
