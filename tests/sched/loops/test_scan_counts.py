@@ -579,6 +579,11 @@ TREES = {
                schedule: "[{ S[i, j, k] -> [(j)] }, { S[i, j, k] -> [(k)] }]" } }, { filter: "{ T[] }" } ] } } }""",
         {9: 20, 40: 56, 100: 101},
     ),
+    "a floor of what has a remainder, of which the remainder is known, too": (
+        """{ domain: "[N] -> { S[i, j] : 1 <= i < j <= N and i mod 4 = 1 and (i + 2j) mod 12 = 5 }", child: { schedule:
+             "[{ S[i, j] -> [i] }, { S[i, j] -> [6*floor((i + 2j)/12) - 2*floor(i/4) + 2] }]" } }""",
+        {9: 8, 40: 61},
+    ),
 }
 
 

@@ -313,8 +313,15 @@ class Known:
                 image, shift, _ = self.residues[at]
                 key, const = plus(1, without(key, at), v, image), const + v * shift
                 continue
-            for c, v in key:
-                whole = self._multiple_of(c, depth - 1) if depth and c in self.columns.floors else None
+            for c, v in key if depth else ():
+                if c not in self.columns.floors:
+                    continue
+                den, inner, shift = self.columns.floors[c]
+                rest = self.modulo(inner, shift, den * (d // gcd(v, d)), depth - 1)
+                if not rest[0]:  # floor((c + 1)/2) is odd where c mod 4 is 1
+                    key, const = without(key, c), const + v * (rest[1] // den)
+                    break
+                whole = self._multiple_of(c, depth - 1)
                 if whole is not None and v % whole[2] == 0:
                     n = v // whole[2]
                     key, const = plus(1, without(key, c), n, whole[0]), const + n * whole[1]

@@ -11,13 +11,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import lru_cache
 from math import gcd
 
 from polyvolta.sched.loops.rows.columns import Columns
 from polyvolta.sched.loops.rows.linear import LOCAL, Key, System, coefficient, dense, negated, new_column, plus, without
-from polyvolta.sets import BudgetExceeded, budget
-from polyvolta.sets.budgets import bounded
+from polyvolta.sets import BudgetExceeded
+from polyvolta.sets.budgets import bounded, left
 from polyvolta.sets.conjuncts import lattice
+from polyvolta.sets.engine.integer import Lattice
+from polyvolta.sets.engine.rows import Row
 from polyvolta.sets.engine.simplex import Tableau
 
 WORTH = 2000  # steps that looking for equalities, or projecting all columns but one, may take
@@ -162,21 +165,26 @@ def equalities(system: System, known: Mapping[Key, int]) -> list[tuple[Key, int]
         cols.append(new_column())
         eqs.append((plus(1, key, d, ((cols[-1], 1),)), const))
     n, place = len(cols), {c: 1 + k for k, c in enumerate(cols)}
-    try:
-        with budget(WORTH):
-            rows = [dense(place, *row) for row in system.ineqs.items()]
-            rows += [dense(place, *row) for row in known.items() if all(c in place for c, _ in row[0])]
-            found = lattice.of_points(n, [dense(place, *row) for row in eqs], rows)
-    except BudgetExceeded:
-        return []
+    rows = [dense(place, *row) for row in system.ineqs.items()]
+    rows += [dense(place, *row) for row in known.items() if all(c in place for c, _ in row[0])]
+    found = _of_points(n, tuple([dense(place, *row) for row in eqs]), tuple(rows)) if left() >= WORTH else ()
     if found is None:
         return None
-    if len(found[1]) == n - len(eqs):
+    if not found or len(found[1]) == n - len(eqs):
         return []
     return [
         (tuple([(c, v) for c, v in zip(cols, row[1:], strict=True) if v]), row[0])
         for row in lattice.equalities(n, found)
     ]
+
+
+@lru_cache(maxsize=1 << 10)  # a piece, and its lanes in each loop that leaves them as they are
+def _of_points(n: int, eqs: Sequence[Row], ineqs: Sequence[Row]) -> Lattice | tuple[()] | None:
+    """`lattice.of_points`; empty where that takes too many steps."""
+    try:
+        return bounded(WORTH, lattice.of_points, n, eqs, ineqs)
+    except BudgetExceeded:
+        return ()
 
 
 def pinned(system: System, outer: Callable[[Key], bool], around: bool = False) -> Iterator[tuple[int, int, Key, int]]:
