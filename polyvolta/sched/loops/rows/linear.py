@@ -339,11 +339,13 @@ class System:
                     self.ge(((col, v // abs(v)),), least // abs(v))
 
     def _whole(self, col: int) -> None:
-        """Say where a bound of a column begins, if that is no integer: c <= 64*t + 63 where 0 <= c says that 0 <= t."""
+        """Say where a bound of a column by another one begins, if that is no integer: c <= 64*t + 63 where 0 <= c says
+        that 0 <= t. With more columns in it the bound begins at a corner of theirs, where few points are.
+        """
         low, high = self.ends()
         for key, const in list(self.ineqs.items()):
             v = coefficient(key, col)
-            most = least_of(negated(without(key, col)), -const, low, high) if abs(v) > 1 else None
+            most = least_of(negated(without(key, col)), -const, low, high) if abs(v) > 1 and len(key) == 2 else None
             if most is not None and most % v:
                 self.ge(((col, v // abs(v)),), -most // abs(v))
 
