@@ -17,6 +17,7 @@ from polyvolta.sched.loops.rows.pieces import system_of
 from polyvolta.sets import Aff, Set
 from polyvolta.sets.conjuncts.conjunct import Conjunct, normalise
 from polyvolta.sets.conjuncts.project import project, with_known_divs
+from polyvolta.sets.values.digits import mod_parts
 from polyvolta.sets.values.space import NOWHERE
 
 PLACES = 16  # combinations of bounds of loops that are looked at one by one
@@ -93,7 +94,20 @@ def stated(columns: Columns, system: System, tidy: Callable[[Aff], Aff]) -> tupl
     eqs = [(negated(key), -const) if _innermost((key, const))[1] else (key, const) for key, const in system.eqs]
     values = [*[columns.aff(*row) for row in eqs], *[columns.aff(key, const) % d for key, const, d in system.mods]]
     rows = [columns.aff(*columns.bare(*row)) for row in sorted(system.ineqs.items(), key=_innermost)]
-    return *[("eq", tidy(e)) for e in values], *[("ge", tidy(e)) for e in rows]
+    return *[("eq", tidy(e)) for e in values], *[_at_least_0(tidy(e)) for e in rows]
+
+
+def _at_least_0(e: Aff) -> Condition:
+    """e >= 0, or an equality where that leaves a remainder one value: N mod 4 = 0 for 0 <= -(N mod 4)."""
+    if e.terms and not isinstance(e.terms[-1][0], str):  # names come first
+        *others, (c, num, den, _) = mod_parts(e)
+        if den is not None and all(d is None and not rest.terms for _, _, d, rest in others):
+            const = sum(rest.const for _, _, _, rest in others)
+            if c < 0 and const // -c == 0:
+                return "eq", num % den
+            if c > 0 and -(const // c) == den - 1:
+                return "eq", (num + 1) % den
+    return "ge", e
 
 
 def _innermost(row: tuple[Key, int]) -> tuple[int, bool]:

@@ -28,6 +28,24 @@ def test_an_inequality_that_leaves_one_residue_is_a_stride():
     ]
 
 
+def test_a_remainder_that_has_one_value_left_is_equal_to_it():
+    conditions = {  # of two remainders, and of one beside a size, nothing is left alone
+        "N mod 4 <= 0": "if (N % 4 == 0)",
+        "N mod 4 >= 3": "if ((N + 1) % 4 == 0)",
+        "2*(M mod 4) >= 5": "if ((M + 1) % 4 == 0)",
+        "2*(M mod 5) <= 1": "if (M % 5 == 0)",
+        "N mod 4 >= 2": "if (N % 4 >= 2)",
+        "(N mod 3) + (M mod 2) <= 0": "if (M % 2 + N % 3 <= 0)",
+        "(N mod 3) + (M mod 2) >= 3": "if (M % 2 + N % 3 >= 3)",
+        "(M mod 5) + N >= 9": "if (N + M % 5 >= 9)",
+    }
+    names = [f"S{k}" for k in range(len(conditions))]
+    parts = "; ".join(f"{name}[] : {c}" for name, c in zip(names, conditions, strict=True))
+    sizes = [{"N": n, "M": m} for n in range(12) for m in range(10)]
+    found = text(f"[N, M] -> {{ {parts} }}", order(*names), "[N, M] -> { : N >= 0 and M >= 0 }", sizes)
+    assert found[::2] == list(conditions.values())
+
+
 def test_the_other_branch_of_a_parity_is_a_stride():
     root = Sequence((Filter(("S1",), band(S1=["i"])), Filter(("S2",), band(S2=["i"]))))
     assert text(HALVES, root, "[N] -> { : N >= 2 }") == [
