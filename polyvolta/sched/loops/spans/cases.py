@@ -6,7 +6,7 @@
     S[i] -> [i/8, i] for 0 <= i < 4, T[] -> [0, N],    if (N < 0) T, then the values of S; if (N >= 4) T after them;
     where the second member is atomic              else one loop with both: none that runs from 4 to N
     S[k] -> [i, k] for k < i = 5, T[k] -> [i, k]   if (c0 == 5) a loop of both; else one of T, as innermost ones
-    S[i] -> [i mod 4] at the tile N, T[i] -> [i mod 4]     if (c0 == N) a loop of both, written out; else one of T: no
+    S[i] -> [i mod 4] at the tile 5, T[i] -> [i mod 4]     if (c0 == 5) a loop of both, written out; else one of T: no
     unrolled inside, of all tiles c0                       test of c0 at each iteration
 
 A loop is as long and as fine as all that share it need, at each place outside. Where a remainder keeps some of them
@@ -88,7 +88,7 @@ def _one(grids: Sequence[tuple[int, Row]]) -> bool:
 def by_presence(known: Known, group: Group, k: int, col: int) -> list[System]:
     """Cases of loops outside by which of the lanes have values in loop k; empty where all do, or cases are many.
 
-    What sizes say besides is of few values of these loops.
+    At a tile that a size gives they are as many, and it stays a test in them: c0 = 5 is a case, c0 = N is none.
     """
     return _apart(known, [lane.around(k, col, known).every_ge() for lane in group.lanes], TOLD)
 
@@ -105,7 +105,7 @@ def by_tests(known: Known, group: Group, k: int, col: int) -> list[System]:
 
 
 def _apart(known: Known, each: Iterable[Iterable[Row]], most: int) -> list[System]:
-    """Cases by which rows of loops outside hold, and not of sizes; empty where they are one, or more than `most`."""
+    """Cases by which rows without sizes hold, but for those in floors; empty where they are one, or more than `most`."""
     found: dict[tuple, System] = {}
     for some in each:
         rows = System()
