@@ -105,7 +105,7 @@ def by_tests(known: Known, group: Group, k: int, col: int) -> list[System]:
 
 
 def _apart(known: Known, each: Iterable[Iterable[Row]], most: int) -> list[System]:
-    """Cases by which rows without sizes hold, but for those in floors; empty where they are one, or more than `most`."""
+    """Cases by which rows without sizes (floors of sizes count) hold; empty if they are one, or above `most`."""
     found: dict[tuple, System] = {}
     for some in each:
         rows = System()
