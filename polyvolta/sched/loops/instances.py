@@ -14,8 +14,23 @@ from polyvolta.sched.errors import BadSchedule
 from polyvolta.sched.loops.conditions import exactly
 from polyvolta.sched.loops.rows.columns import Columns, Row
 from polyvolta.sched.loops.rows.linear import System, outside
-from polyvolta.sched.loops.rows.pieces import Piece, system_of
-from polyvolta.sched.tree import Band, Context, Domain, Extension, Filter, Guard, Leaf, Node, Schedule
+from polyvolta.sched.loops.rows.pieces import Piece, Value, system_of
+from polyvolta.sched.loops.state import State
+from polyvolta.sched.tree import (
+    Band,
+    Context,
+    Domain,
+    Extension,
+    Filter,
+    Guard,
+    Leaf,
+    Node,
+    Schedule,
+    SetNode,
+)
+from polyvolta.sched.tree import (
+    Sequence as SequenceNode,
+)
 from polyvolta.sets import Aff, Map, Set
 from polyvolta.sets.conjuncts.conjunct import Conjunct
 from polyvolta.sets.conjuncts.implies import subtract
@@ -31,6 +46,8 @@ SAID = {  # what holds the set of a node
     Guard: "guard",
     Band: "isolate",
 }
+
+Taken = tuple[Conjunct, list[Value]]  # a condition, and the values of its dimensions
 
 
 def rows(columns: Columns, params: Sequence[str], prefix: Sequence[Aff]) -> list[Row]:
@@ -64,6 +81,42 @@ def systems(columns: Columns, s: Set, prefix: Sequence[Aff], schedule: Schedule)
             for piece in with_known_divs(c):
                 found += exactly(columns, system_of(columns, piece, values))
     return [x for x in found if not x.empty]
+
+
+def member_values(columns: Columns, s: Set, band: Band, mine: Sequence[int], state: State) -> list[Value]:
+    """The values of the dimensions of a set over the members above and those of a band.
+
+    Parameters
+    ----------
+    mine : the columns of the band's members, 0 of those that are one number.
+    """
+    out = [(*v, 1) for v in rows(columns, s.param_names, state.prefix)]
+    for m, col in zip(band.members, mine, strict=True):
+        out.append((((col, 1),), 0, 1) if col else ((), m.of(state.statements[0]).const, 1))
+    return out
+
+
+def guards_below(columns: Columns, band: Band, mine: Sequence[int], state: State) -> list[Taken]:
+    """The guards straight below a band that are one conjunction: a loop needs no iteration that does not pass them.
+
+    Nothing else is between that adds instances, or that some of them do not meet.
+    """
+    out: list[Taken] = []
+    node, depth = band.child, len(state.prefix) + len(band.members)
+    while not isinstance(node, Leaf):
+        match node:
+            case Guard(guard, child):
+                found = [c for space, some in guard.parts if len(space.dims) == depth for c in some]
+                if len(found) == 1:
+                    out.append((found[0], member_values(columns, guard, band, mine, state)))
+                node = child
+            case Filter() | Context():
+                node = node.child
+            case SequenceNode((only,)) | SetNode((only,)):
+                node = only
+            case _:
+                break
+    return out
 
 
 def disjoint(s: Set | Map, space: Space, conjuncts: Sequence[Conjunct]) -> Sequence[Conjunct]:

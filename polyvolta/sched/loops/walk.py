@@ -24,7 +24,16 @@ from polyvolta.sched.loops.conditions import (
     stated,
 )
 from polyvolta.sched.loops.hoisting.tidy import tidied
-from polyvolta.sched.loops.instances import disjoint, instances, parameters, rows, systems
+from polyvolta.sched.loops.instances import (
+    Taken,
+    disjoint,
+    guards_below,
+    instances,
+    member_values,
+    parameters,
+    rows,
+    systems,
+)
 from polyvolta.sched.loops.members import BandLoops
 from polyvolta.sched.loops.names import extents, mapped_names
 from polyvolta.sched.loops.rows.columns import Columns
@@ -126,8 +135,13 @@ class Scanner(Writer):
         """Conditions that all instances here have, and the state behind them: where none comes by nothing below runs.
 
         They are tested once before parts of the tree, each of which would test them, and say what it has besides.
+        Instances that no integers outside bring by, as of N = 2 mod 4 and -1 <= N <= 0, are left out.
         """
-        rows = alike([beyond(state.known, p.system, state.outer) for p in state.pieces])
+        each = [(p, beyond(state.known, p.system, state.outer)) for p in state.pieces]
+        each = [(p, s) for p, s in each if not has_rows(s) or not state.known.excludes_exactly(s)]
+        if len(each) < len(state.pieces):
+            state = state.with_pieces([p for p, _ in each])
+        rows = alike([s for _, s in each])
         return (stated(self.columns, rows, self.tidy), state.knowing(rows)) if has_rows(rows) else ((), state)
 
     def filtered(self, node: Filter, at: Path, state: State) -> Iterator[Piece]:
@@ -275,7 +289,8 @@ class Scanner(Writer):
                 columns.append(self.columns.loop(depth + k))
         loops = [0 if m.name else c for m, c in zip(node.members, columns, strict=True)]
         regions = self.regions(node, at, columns, loops, state)
-        lanes = self.lanes(state, node.members, columns, loops, regions)
+        guards = guards_below(self.columns, node, columns, state) if self.parted else ()
+        lanes = self.lanes(state, node.members, columns, loops, regions, guards)
         inside = lambda s: self.visit(node.child, (*at, 0), s)  # noqa: E731
         nest = BandLoops(self, node.members, loops, at, inside, regions=regions, child=node.child)
         return nest.visit(0, lanes, state)
@@ -287,6 +302,7 @@ class Scanner(Writer):
         columns: Sequence[int],
         loops: Sequence[int],
         regions: Sequence[Sequence[System]] = (),
+        guards: Sequence[Taken] = (),
     ) -> list[Lane]:
         """The pieces with the members of a band equated to their columns, and their shadows.
 
@@ -296,7 +312,7 @@ class Scanner(Writer):
         too.
         What stays whole and is not exact gets strides that integers leave: no loop runs, nor test is made, between.
         """
-        equated = lambda p, strides=False: self.lane(p, state, members, columns, loops, strides)  # noqa: E731
+        equated = lambda p, strides=False: self.lane(p, state, members, columns, loops, strides, guards)  # noqa: E731
         whole = [equated(piece) for piece in state.pieces]
         each = [[lane] for lane in whole]
 
@@ -338,6 +354,7 @@ class Scanner(Writer):
         columns: Sequence[int],
         loops: Sequence[int],
         strides: bool,
+        guards: Sequence[Taken] = (),
     ) -> Lane:
         """A piece with the members of a band equated to their columns, and its shadows.
 
@@ -349,6 +366,8 @@ class Scanner(Writer):
         for m, col in zip(members, columns, strict=True):
             if col:
                 piece.equate(col, m.of(piece.statement))
+        for c, values in guards:
+            piece.take(c, values)
         piece.pin(state.outer)
         piece.promote(state.outer)
         if self.parted:
@@ -378,14 +397,11 @@ class Scanner(Writer):
                 where=f"{isolate}\n{self.schedule.marked(at)}",
                 hint="its dimensions are the members of the bands above, the outermost first, and those of this band",
             )
-        values = rows(self.columns, isolate.param_names, state.prefix)
-        statement = state.statements[0]
-        for m, col in zip(node.members, columns, strict=True):
-            values.append((((col, 1),), 0) if col else ((), m.of(statement).const))
+        values = member_values(self.columns, isolate, node, columns, state)
         out = []
         for space, conjuncts in isolate.parts:
             for c in disjoint(isolate, space, conjuncts):
-                piece = Piece.of(self.columns, "", (), [(*v, 1) for v in values], c)
+                piece = Piece.of(self.columns, "", (), values, c)
                 lane = Lane.of(piece, loops, state.known)
                 if not lane.empty:
                     out.append(lane.shadows)
