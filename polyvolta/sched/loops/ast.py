@@ -101,3 +101,8 @@ def endless(body: Sequence[Ast]) -> bool:
         if not isinstance(node, Call):
             inner += node.body
     return False
+
+
+def has_loops(body: Sequence[Ast]) -> bool:
+    """Whether a loop is among some code."""
+    return any(isinstance(node, For) or (not isinstance(node, Call) and has_loops(node.body)) for node in body)

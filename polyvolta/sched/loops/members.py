@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from polyvolta.sched.errors import NotScannable
 from polyvolta.sched.loops.around import Around
-from polyvolta.sched.loops.ast import FROM_ZERO, Ast, Condition, For
+from polyvolta.sched.loops.ast import FROM_ZERO, Ast, Condition, For, has_loops
 from polyvolta.sched.loops.conditions import any_of, guarded, implied, loosened, stated
 from polyvolta.sched.loops.hoisting.needs import less, needed, needed_cases
 from polyvolta.sched.loops.rows.bounds import Bounds, constant_span, end, longest
@@ -222,9 +222,11 @@ class BandLoops(Around):
         if value is not None:
             body = self.at_value(k, group.parts, value, state)
         elif unroll:
-            body = self.unrolled(k, lanes, b, state)
+            body = self.unrolled(k, group.parts, b, state)
         else:
-            body = self.loop(k, group.parts, b, state.sharing() if len(shadows) > 1 else state, bool(told))
+            body = self.unrolled(k, group.parts, b, state) if self.twice(k, lanes, b, state.known) else ()
+            if not body or has_loops(body):
+                body = self.loop(k, group.parts, b, state.sharing() if len(shadows) > 1 else state, bool(told))
         return guarded(conditions, body, self.at)
 
     def outer_cases(self, k: int, group: Group, state: State) -> List[System]:
@@ -277,9 +279,17 @@ class BandLoops(Around):
             s.mod(*value)
         return replace(self, regions=regions) if regions else self
 
-    def unrolled(self, k: int, lanes: list[Lane], b: Bounds, state: State) -> tuple[Ast, ...]:
+    def twice(self, k: int, lanes: list[Lane], b: Bounds, known: Known) -> bool:
+        """Whether a loop that may be an innermost one has two values, a stride apart: numbers, written without a test."""
+        if not (self.writer.parted and b.step > 1 and b.low and b.high and self.settled(k + 1, lanes)):
+            return False
+        some = [*[(side, 1) for side in b.low], *[(side, -1) for side in b.high]]
+        ends = [end(known, side, self.columns[k], sign, b.step, b.residue) for side, sign in some]
+        return len(ends) == 2 and not (ends[0][0] or ends[1][0]) and ends[1][1] - ends[0][1] == b.step
+
+    def unrolled(self, k: int, parts: Parts, b: Bounds, state: State) -> tuple[Ast, ...]:
         """The iterations written out."""
-        col = self.columns[k]
+        col, lanes = self.columns[k], [lane for _, some in parts for lane in some]
         shadows = Group(lanes).classes(k, col)
         if all(state.known.tableau(list(s.every_ge())).empty for s in shadows):
             return ()
@@ -296,7 +306,7 @@ class BandLoops(Around):
         key, const = end(state.known, side, col, 1, b.step, b.residue)
         out: list[Ast] = []
         for t in range(steps + 1):
-            out += self.at_value(k, [(0, lanes)], (key, const + t * b.step, 1), state, True)
+            out += self.at_value(k, parts, (key, const + t * b.step, 1), state, True)
         return tuple(out)
 
     def loop(self, k: int, parts: Parts, b: Bounds, state: State, told: bool) -> tuple[Ast, ...]:

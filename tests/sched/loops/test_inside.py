@@ -92,3 +92,9 @@ def test_the_same_runs_everywhere(seed):
     for n, k in product(range(-5, 6), repeat=2):
         at = {"N": n, "K": k}
         assert [*called(found, at)] == [*called(body, at)]
+
+
+def test_what_equals_another_number_outside_never_runs():
+    other = under(("eq", N - 5))
+    assert asked_once((under(("eq", N - 3), body=[other, CALL]),)) == (under(("eq", N - 3)),)
+    assert asked_once((under(("eq", 3 - N), body=[other, CALL]),)) == (under(("eq", 3 - N)),)

@@ -52,7 +52,7 @@ TREES = {
     "two tests of a variable in a loop that leave it no value": (
         """{ domain: "[N] -> { S[i, j] : 0 <= i, j <= N }",
              child: { schedule: "[{ S[i, j] -> [(i)] }, { S[i, j] -> [(j)] }]",
-             child: { guard: "[N] -> { [a, b] : 2a <= b <= 2 }" } } }""",
+             child: { mark: "m", child: { guard: "[N] -> { [a, b] : 2a <= b <= 2 }" } } } }""",
         {5: 49, 100: 809},
     ),
     "a parameter that is even and 1": (
@@ -77,8 +77,8 @@ TREES = {
     ),
     "a guard of which a remainder leaves a size": (
         """{ domain: "[N] -> { S[i, j] : 0 <= i < N and 0 <= j < 2N }",
-             child: { schedule: "[{ S[i, j] -> [(i)] }, { S[i, j] -> [(j)] }]", child: {
-             guard: "[N] -> { [a, b] : N <= b mod 3 }" } } }""",
+             child: { schedule: "[{ S[i, j] -> [(i)] }, { S[i, j] -> [(j)] }]", child: { mark: "m", child: {
+             guard: "[N] -> { [a, b] : N <= b mod 3 }" } } } }""",
         {2: 22, 3: 1, 100: 1},
     ),
     "several parts that only a small size has": (
@@ -519,8 +519,8 @@ TREES = {
         {0: 31, 3: 2, 40: 2},
     ),
     "a remainder of sizes that a loop's last value leaves": (
-        """{ domain: "[N] -> { S[i] : -1 <= i <= 1 }", child: { schedule: "[{ S[i] -> [(i)] }]", child: {
-             guard: "[N] -> { [a] : N mod 4 < a }" } } }""",
+        """{ domain: "[N] -> { S[i] : -1 <= i <= 1 }", child: { schedule: "[{ S[i] -> [(i)] }]", child: { mark: "m",
+             child: { guard: "[N] -> { [a] : N mod 4 < a }" } } } }""",
         {4: 8, 5: 1, 100: 8},
     ),
     "a remainder of sizes that one of two statements needs, the other one small sizes": (
@@ -532,7 +532,8 @@ TREES = {
     "remainders that guards ask, before what bounds leave": (
         """{ domain: "[N] -> { T[i] : N <= 2i <= N + 5 }", child: { schedule: "[N] -> [{ T[i] -> [(floor(4i/3))] },
              { T[i] -> [(floor((2N + i + 1)/3))] }, { T[i] -> [(i mod 3)] }, { T[i] -> [((2N + i + 1) mod 3)] }]",
-             child: { guard: "[N] -> { [a, b, c, d] : 4 <= b mod 12 <= 7 }" } } }""",
+             child: { extension: "{ [a, b, c, d] -> X[] : false }",
+             child: { guard: "[N] -> { [a, b, c, d] : 4 <= b mod 12 <= 7 }" } } } }""",
         {0: 15, 9: 12, 100: 18},
     ),
     "a stride between bounds, of a member whose value others go with": (
@@ -583,6 +584,20 @@ TREES = {
         """{ domain: "[N] -> { S[i, j] : 1 <= i < j <= N and i mod 4 = 1 and (i + 2j) mod 12 = 5 }", child: { schedule:
              "[{ S[i, j] -> [i] }, { S[i, j] -> [6*floor((i + 2j)/12) - 2*floor(i/4) + 2] }]" } }""",
         {9: 8, 40: 61},
+    ),
+    "a guard straight below a band that leaves one of its values": (
+        """{ domain: "[N] -> { S[i] : N <= 2i <= N + 6 }", child: { schedule:
+             "[N] -> [{ S[i] -> [((1 - i) mod 4)] }, { S[i] -> [((N + i + 1) mod 2)] }]",
+             child: { guard: "{ [a, b] : a mod 3 = 1 and 3a >= 1 }" } } }""",
+        {9: 1, 40: 1},
+    ),
+    "values that integers don't have, above parts of a sequence": (
+        """{ domain: "[N] -> { S[] : N + 4*floor(N/4) = -2 }", child: { sequence: [ { filter: "{ S[] }" } ] } }""",
+        {-1: 0, 2: 0, 100: 0},
+    ),
+    "two values a stride apart": (
+        """{ domain: "{ S[i] : 0 <= i <= 2 and i mod 2 = 0 }", child: { schedule: "[{ S[i] -> [(i)] }]" } }""",
+        {0: 0},
     ),
 }
 
