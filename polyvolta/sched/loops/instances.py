@@ -32,7 +32,7 @@ from polyvolta.sched.tree import (
     Sequence as SequenceNode,
 )
 from polyvolta.sets import Aff, Map, Set
-from polyvolta.sets.conjuncts.conjunct import Conjunct
+from polyvolta.sets.conjuncts.conjunct import Conjunct, normalise
 from polyvolta.sets.conjuncts.implies import subtract
 from polyvolta.sets.conjuncts.project import with_known_divs
 from polyvolta.sets.values.space import Space
@@ -99,7 +99,8 @@ def member_values(columns: Columns, s: Set, band: Band, mine: Sequence[int], sta
 def guards_below(columns: Columns, band: Band, mine: Sequence[int], state: State) -> list[Taken]:
     """The guards straight below a band that are one conjunction: a loop needs no iteration that does not pass them.
 
-    Nothing else is between that adds instances, or that some of them do not meet.
+    What they say of the band's members, for what is outside is tested once. Nothing else is between that adds
+    instances, or that some of them do not meet.
     """
     out: list[Taken] = []
     node, depth = band.child, len(state.prefix) + len(band.members)
@@ -107,8 +108,14 @@ def guards_below(columns: Columns, band: Band, mine: Sequence[int], state: State
         match node:
             case Guard(guard, child):
                 found = [c for space, some in guard.parts if len(space.dims) == depth for c in some]
-                if len(found) == 1:
-                    out.append((found[0], member_values(columns, guard, band, mine, state)))
+                first = len(guard.param_names) + len(state.prefix)
+                c = (
+                    _speaking(found[0], {1 + first + k for k, col in enumerate(mine) if col})
+                    if len(found) == 1
+                    else None
+                )
+                if c is not None:
+                    out.append((c, member_values(columns, guard, band, mine, state)))
                 node = child
             case Filter() | Context():
                 node = node.child
@@ -117,6 +124,22 @@ def guards_below(columns: Columns, band: Band, mine: Sequence[int], state: State
             case _:
                 break
     return out
+
+
+def _speaking(c: Conjunct, some: set[int]) -> Conjunct | None:
+    """The rows of a conjunct that speak of some entries, or of divs that do; None where there are no points."""
+    base = 1 + c.n
+    for k, div in enumerate(c.divs):
+        if div is not None and any(v and at in some for at, v in enumerate(div[1])):
+            some = {*some, base + k}
+    unknown = {base + k for k, div in enumerate(c.divs) if div is None}
+    used = [{at for at, v in enumerate(row) if v and at} for row in (*c.eqs, *c.ineqs)]
+    while more := {at for row in used if row & some for at in row & unknown} - some:
+        some = some | more
+    eqs, ineqs = (
+        [row for row in rows if any(v and at in some for at, v in enumerate(row))] for rows in (c.eqs, c.ineqs)
+    )
+    return normalise(c.n, c.divs, eqs, ineqs)
 
 
 def disjoint(s: Set | Map, space: Space, conjuncts: Sequence[Conjunct]) -> Sequence[Conjunct]:

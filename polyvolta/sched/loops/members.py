@@ -280,7 +280,7 @@ class BandLoops(Around):
         return replace(self, regions=regions) if regions else self
 
     def twice(self, k: int, lanes: list[Lane], b: Bounds, known: Known) -> bool:
-        """Whether a loop that may be an innermost one has two values, a stride apart: numbers, written without a test."""
+        """Whether a loop, perhaps an innermost one, has two values, a stride apart: numbers, written without a test."""
         if not (self.writer.parted and b.step > 1 and b.low and b.high and self.settled(k + 1, lanes)):
             return False
         some = [*[(side, 1) for side in b.low], *[(side, -1) for side in b.high]]
