@@ -28,6 +28,7 @@ from polyvolta.sched.loops.rows.bounds import Bounds, bounds, longest, single
 from polyvolta.sched.loops.rows.known import Known
 from polyvolta.sched.loops.rows.lanes import Group, Lane, classes
 from polyvolta.sched.loops.rows.linear import FLOOR, LOOP, Key, System, coefficient, negated
+from polyvolta.sched.loops.rows.order import ends
 from polyvolta.sched.loops.rows.pieces import Value
 from polyvolta.sched.loops.spans.ends import CASES, FEW
 from polyvolta.sched.loops.spans.turns import holds_bands
@@ -297,14 +298,15 @@ class Around:
         """Conditions outside without which nothing runs in a loop, where they are worth a test before it.
 
         They are if the loop runs but a few times under them, and there is no limit without; if it is an outermost one
-        that always runs a number of times, often for nothing. And where what is inside is written out: no loop would
+        that always runs a number of times, often for nothing, or that has a loop between numbers inside, which runs in
+        each of its iterations. And where what is inside is written out: no loop would
         ensure them, and each iteration had to test them. Or if they speak of loops outside, which others share, and
         there is no limit without: to this loop, or to how often one outside comes by for nothing. `value` is the one of
         the loop, if it has at most one.
         """
         rows, col = System(), self.columns[k]
-        runs = value is None and (state.shared or fixed(b, state))
-        always, shared = runs and fixed(b, state), runs and state.shared
+        always = value is None and (fixed(b, state) or (outermost(state) and self.between_numbers(k + 1, lanes)))
+        shared = value is None and state.shared
         inner = [j for j in range(k + 1, len(self.members)) if self.columns[j]]
         written = isinstance(self.child, Leaf) and inner and all(self.loop_type(j, lanes) == "unroll" for j in inner)
         bounded = b.bounded(1) and b.bounded(-1)
@@ -329,6 +331,12 @@ class Around:
         known = state.known.given(rows)
         found = bounds(known, shadows, col)
         return rows, found if found is None or written or always or longest(known, found, col) is not None else None
+
+    def between_numbers(self, k: int, lanes: List[Lane]) -> bool:
+        """Whether the loop of member k, or one inside of it, has several values between numbers in each lane."""
+        loops = [(j, col) for j, col in enumerate(self.columns) if j >= k and col]
+        spans = [[(s, col) for s in [lane.shadows[j] for lane in lanes]] for j, col in loops]
+        return any(all(spread(*ends(s, col)) for s, col in some) for some in spans)
 
     def around_one(self, k: int, lanes: list[Lane], shadow: System, known: Known) -> System:
         """What the one shadow of some lanes says of what is outside of loop k; not to be changed."""
@@ -367,4 +375,14 @@ def length(rows: System) -> int:
 
 def fixed(b: Bounds, state: State) -> bool:
     """Whether a loop is an outermost one that always runs a number of times."""
-    return b.limited and len(b.low) == len(b.high) == 1 and not any(e.names() for e in state.prefix)
+    return b.limited and len(b.low) == len(b.high) == 1 and outermost(state)
+
+
+def outermost(state: State) -> bool:
+    """Whether there is no loop outside."""
+    return not any(e.names() for e in state.prefix)
+
+
+def spread(low: int | None, high: int | None) -> bool:
+    """Whether there are two integers or more between two numbers."""
+    return low is not None and high is not None and low < high

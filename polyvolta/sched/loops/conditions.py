@@ -11,6 +11,7 @@ from math import gcd
 
 from polyvolta.sched.loops.ast import AnyOf, Ast, Condition, If
 from polyvolta.sched.loops.rows.columns import Columns
+from polyvolta.sched.loops.rows.few import of_few_values
 from polyvolta.sched.loops.rows.known import ALMOST, Known, difference
 from polyvolta.sched.loops.rows.linear import FLOOR, LOCAL, Congruence, Key, System, dense, negated, plus
 from polyvolta.sched.loops.rows.pieces import system_of
@@ -58,6 +59,25 @@ def beyond(known: Known, system: System, mine: Callable[[Key], bool] | None = No
                 left = [k for k in left if not tab.relaxed_implies(-(first + k + 1), ALMOST)]
             rows = [rows[k] for k in left]
     out.ineqs = dict(rows)
+    return of_few_values(known, _bared(known, out))
+
+
+def _bared(known: Known, out: System) -> System:
+    """A system with one row for an equality of a floor alone where the others say the rest of it.
+
+    Of floor(N/4) = 0 and N >= 3 there is left N <= 3, and so N = 3.
+    """
+    for row in [(key, const) for key, const in out.eqs if len(key) == 1 and key[0][0] in known.columns.floors]:
+        rest = out.copy()
+        rest.eqs.remove(row)
+        beside = known.given(rest)
+        sides = [known.columns.bare(*row), known.columns.bare(negated(row[0]), -row[1])]
+        left = [side for side in sides if not beside.implies(*side)]
+        if len(left) < len(sides):
+            for side in left:
+                rest.ge(*side)
+            rest.untie()
+            out = rest
     return out
 
 

@@ -49,6 +49,28 @@ def covers(a: Condition, b: Condition) -> bool:
     return whole.is_constant and whole.const >= -1
 
 
+def tied(conditions: tuple[Condition, ...]) -> tuple[Condition, ...]:
+    """Conditions with one equality for two of them that leave one value: n = 3 for n >= 3 and n <= 3."""
+    out: list[Condition] = []
+    for c in conditions:
+        if isinstance(c, AnyOf):
+            out.append(AnyOf(tuple(tied(case) for case in c.alternatives)))
+            continue
+        at = next((k for k, d in enumerate(out) if _opposite(c, d)), None)
+        if at is None:
+            out.append(c)
+        else:
+            out[at] = "eq", c[1]
+    return tuple(out)
+
+
+def _opposite(a: Condition, b: Condition) -> bool:
+    if isinstance(a, AnyOf) or isinstance(b, AnyOf) or (a[0], b[0]) != ("ge", "ge"):
+        return False
+    whole = a[1] + b[1]
+    return whole.is_constant and whole.const == 0
+
+
 def where(c: Condition, known: Sequence[Condition]) -> tuple[Condition, ...]:
     """A condition where others hold: of alternatives what these do not say, and none where one of them is left.
 

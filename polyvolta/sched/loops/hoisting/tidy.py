@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from polyvolta.sched.loops.ast import AnyOf, Ast, Call, Condition, For, If
-from polyvolta.sched.loops.hoisting.plain import covers, excludes, mentions, needed, periodic, weaker, where
+from polyvolta.sched.loops.hoisting.plain import covers, excludes, mentions, needed, periodic, tied, weaker, where
 
 DEEP = 8  # conditions inside one another beyond which the next stands beside them
 
@@ -92,7 +92,9 @@ def _inside(node: Ast) -> Ast:
         return node
     if isinstance(node, If) and isinstance(inner, If):
         new = tuple(c for c in inner.conditions if c not in node.conditions)
-        return If(_selective(needed((*node.conditions, *new))), inner.body, node.at)
+        return If(_selective(needed(tied((*node.conditions, *new)))), inner.body, node.at)
+    if isinstance(node, If) and (conditions := tied(node.conditions)) != node.conditions:
+        node = replace(node, conditions=conditions)
     return node if body is node.body else replace(node, body=body)
 
 

@@ -84,6 +84,12 @@ class Known:
                     self.residues[unit] = (rest if sign == 1 else negated(rest), sign * const, d)
             for key, const in new.every_ge():
                 self._learn(*(self.tight(key, const) if self.residues else (key, const)))
+            if any(len(key) == 1 and self._fixed(key[0][0]) for key, _ in self._new):
+                for col, (den, key, const) in columns.floors.items():  # the inner ones come first
+                    if all(self._fixed(c) for c, _ in key) and not self._fixed(col):
+                        whole = (const + sum([v * self.low[c] for c, v in key])) // den
+                        self._learn(((col, 1),), -whole)
+                        self._learn(((col, -1),), whole)
 
     def _finer(self, c: int, key: Key, d: int) -> bool:
         """Whether a congruence says more of a column's residue than what is known of it."""
@@ -91,6 +97,10 @@ class Known:
         if old is None:
             return True
         return len(key) == 1 and d % old[2] == 0 and (d > old[2] or bool(old[0]))
+
+    def _fixed(self, c: int) -> bool:
+        """Whether a column has one value, which is known."""
+        return c in self.low and self.low[c] == self.high.get(c)
 
     def _learn(self, key: Key, const: int) -> None:
         old = self.ineqs.get(key)
