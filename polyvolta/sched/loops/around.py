@@ -25,10 +25,10 @@ from polyvolta.sched.loops.conditions import (
 )
 from polyvolta.sched.loops.hoisting.needs import seldom, whole
 from polyvolta.sched.loops.rows.bounds import Bounds, bounds, longest, single
+from polyvolta.sched.loops.rows.few import united
 from polyvolta.sched.loops.rows.known import Known
 from polyvolta.sched.loops.rows.lanes import Group, Lane, classes
 from polyvolta.sched.loops.rows.linear import FLOOR, LOOP, Key, System, coefficient, negated
-from polyvolta.sched.loops.rows.order import ends
 from polyvolta.sched.loops.rows.pieces import Value
 from polyvolta.sched.loops.spans.ends import CASES, FEW
 from polyvolta.sched.loops.spans.turns import holds_bands
@@ -273,7 +273,7 @@ class Around:
         """
         if not all(map(has_rows, where)):
             return ()
-        where = widest(state.known, where)
+        where = united(state.known, widest(state.known, where))
         if len(where) > CASES or (len(where) > FEW and b.choosing):
             return ()
         if not any(uncovered(state.known.given(loop), where, state.either) for loop in b.cases()):
@@ -305,15 +305,19 @@ class Around:
         the loop, if it has at most one.
         """
         rows, col = System(), self.columns[k]
-        always = value is None and (fixed(b, state) or (outermost(state) and self.between_numbers(k + 1, lanes)))
-        shared = value is None and state.shared
+        once = value is None and outermost(state)
+        always, shared = once and fixed(b, state), value is None and state.shared
         inner = [j for j in range(k + 1, len(self.members)) if self.columns[j]]
         written = isinstance(self.child, Leaf) and inner and all(self.loop_type(j, lanes) == "unroll" for j in inner)
         bounded = b.bounded(1) and b.bounded(-1)
-        if len(shadows) == 1 and (written or always or (bounded and (shared or not b.limited))):
+        worth = written or always or (bounded and (shared or not b.limited))
+        if len(shadows) == 1 and (worth or once):
             aside = System()
             aside.ineqs = self.around_one(k, lanes, shadows[0], state.known).ineqs
             rows = self.unensured(k, beyond(state.known, aside), state, b)
+            always = always or bool(once and inner and rows.ineqs and self.of_numbers(inner[0], lanes, b, col, state))
+        if not (worth or always):
+            return rows, None
         late: dict[Key, int] = {}
         brief = shared and rows.ineqs and self.innermost(k, lanes)
         span = longest(state.known, b, col) if brief else None
@@ -332,11 +336,14 @@ class Around:
         found = bounds(known, shadows, col)
         return rows, found if found is None or written or always or longest(known, found, col) is not None else None
 
-    def between_numbers(self, k: int, lanes: List[Lane]) -> bool:
-        """Whether the loop of member k, or one inside of it, has several values between numbers in each lane."""
-        loops = [(j, col) for j, col in enumerate(self.columns) if j >= k and col]
-        spans = [[(s, col) for s in [lane.shadows[j] for lane in lanes]] for j, col in loops]
-        return any(all(spread(*ends(s, col)) for s, col in some) for some in spans)
+    def of_numbers(self, j: int, lanes: List[Lane], b: Bounds, col: int, state: State) -> bool:
+        """Whether loop j, the next inside of one with some bounds, runs from one number to a greater one."""
+        mine = self.columns[j]
+        found = bounds(b.within(state.known, col), [lane.shadows[j] for lane in lanes], mine)
+        if found is None or len(found.low) != 1 or len(found.high) != 1:
+            return False
+        (low, least, a), (high, most, h) = found.low[0], found.high[0]
+        return len(low) == len(high) == 1 and least // a + most // h >= found.step
 
     def around_one(self, k: int, lanes: list[Lane], shadow: System, known: Known) -> System:
         """What the one shadow of some lanes says of what is outside of loop k; not to be changed."""
@@ -381,8 +388,3 @@ def fixed(b: Bounds, state: State) -> bool:
 def outermost(state: State) -> bool:
     """Whether there is no loop outside."""
     return not any(e.names() for e in state.prefix)
-
-
-def spread(low: int | None, high: int | None) -> bool:
-    """Whether there are two integers or more between two numbers."""
-    return low is not None and high is not None and low < high

@@ -20,6 +20,7 @@ from polyvolta.sched.loops.ast import AnyOf, Ast, Block, Condition, For, If
 from polyvolta.sched.loops.conditions import beyond, exactly, has_rows, implied
 from polyvolta.sched.loops.hoisting.plain import periodic
 from polyvolta.sched.loops.rows.columns import Columns
+from polyvolta.sched.loops.rows.few import united
 from polyvolta.sched.loops.rows.known import Known
 from polyvolta.sched.loops.rows.linear import LOOP, Congruence, Key, System, coefficient, negated, plus, without
 from polyvolta.sets import Aff, BudgetExceeded
@@ -116,7 +117,9 @@ def needed_cases(outer: Known, inner: Known, body: Sequence[Ast], col: int, loop
     with suppress(BudgetExceeded):
         for case in cases:
             found += bounded(WORTH, _of_sizes, inner, case.copy().add(loop))
-        found = [beyond(outer, s) for s in found if not outer.excludes_exactly(s)]
+        found = united(outer, [beyond(outer, s) for s in found if not outer.excludes_exactly(s)])
+        if len(found) == 1:
+            return found if has_rows(found[0]) and _one_test(outer, found[0]) else []
         if len(found) > 1 and all(_one_test(outer, s) for s in found):
             return found
     try:

@@ -1,6 +1,6 @@
-"""Conditions that plainly imply or exclude one another: by equal terms, of which numbers alone are compared.
+"""Conditions that plainly imply or exclude one another: by terms equal but for a number, or by a name's one number.
 
-n >= 3 implies n >= 2, and excludes n <= 1; n >= 3 or n = 0 implies n >= 0
+n >= 3 implies n >= 2, and excludes n <= 1; n >= 3 or n = 0 implies n >= 0; n = 4 excludes n mod 3 = 0
 """
 
 from __future__ import annotations
@@ -20,10 +20,26 @@ def implies(a: Condition, b: Condition) -> bool:
     if isinstance(b, AnyOf):
         cases = a.alternatives if isinstance(a, AnyOf) else ((a,),)
         return all(any(ensures(case, other) for other in b.alternatives) for case in cases)
-    if isinstance(a, AnyOf) or b[0] != "ge":
+    if isinstance(a, AnyOf):
+        return False
+    there = _at(a, b)
+    if there is not None:
+        return there >= 0 if b[0] == "ge" else there == 0
+    if b[0] != "ge":
         return False
     gaps = [b[1] - a[1]] + ([b[1] + a[1]] if a[0] == "eq" else [])
     return any(gap.is_constant and gap.const >= 0 for gap in gaps)
+
+
+def _at(a: Condition, b: Condition) -> int | None:
+    """What a condition says of a number, where another one says which number a name is: (N + 1) mod 4 is 1 at N = 0."""
+    if isinstance(a, AnyOf) or isinstance(b, AnyOf) or a[0] != "eq" or len(a[1].terms) != 1:
+        return None
+    ((name, v),) = a[1].terms
+    if not isinstance(name, str) or v not in (1, -1) or b[1].names() != {name}:
+        return None
+    there = b[1].subs({name: -v * a[1].const})
+    return there.const if there.is_constant else None
 
 
 def ensures(some: Sequence[Condition], others: Sequence[Condition]) -> bool:
@@ -35,6 +51,9 @@ def excludes(a: Condition, b: Condition) -> bool:
     """Whether two conditions plainly never hold at once: n >= 3 and n <= 1, or n = 0; or n = 1 and n = 0."""
     if isinstance(a, AnyOf) or isinstance(b, AnyOf):
         return False
+    for there, (kind, _) in ((_at(a, b), b), (_at(b, a), a)):
+        if there is not None:
+            return there < 0 if kind == "ge" else there != 0
     if a[0] == b[0] == "eq":
         return any(e.is_constant and e.const for e in (a[1] + b[1], a[1] - b[1]))
     sums = [a[1] + b[1]] + ([b[1] - a[1]] if a[0] == "eq" else []) + ([a[1] - b[1]] if b[0] == "eq" else [])
