@@ -98,3 +98,9 @@ def test_what_equals_another_number_outside_never_runs():
     other = under(("eq", N - 5))
     assert asked_once((under(("eq", N - 3), body=[other, CALL]),)) == (under(("eq", N - 3)),)
     assert asked_once((under(("eq", 3 - N), body=[other, CALL]),)) == (under(("eq", 3 - N)),)
+    assert asked_once((under(("eq", N - 3), body=[under(("eq", N % 2)), CALL]),)) == (under(("eq", N - 3)),)
+
+
+def test_what_a_number_outside_says_is_not_asked():
+    inner = under(("eq", (N + 1) % 4), ("ge", 2 * (N // 2) - 2), ("ge", K))
+    assert asked_once((under(("eq", N - 3), body=[inner]),)) == (under(("eq", N - 3), body=[under(("ge", K))]),)
