@@ -595,16 +595,6 @@ TREES = {
         """{ domain: "[N] -> { S[] : N + 4*floor(N/4) = -2 }", child: { sequence: [ { filter: "{ S[] }" } ] } }""",
         {-1: 0, 2: 0, 100: 0},
     ),
-    "a size between numbers of which a remainder leaves one": (
-        """{ domain: "[N] -> { S[i] : 3 <= N <= 5 and (N + 1) mod 4 >= 2 and N <= i <= N + (N + 1) mod 2 }",
-             child: { schedule: "[{ S[i] -> [(i)] }]" } }""",
-        {4: 1, 5: 1, 100: 1},
-    ),
-    "a size of which a floor and a bound leave one number": (
-        """{ domain: "[N] -> { S[] : N <= 1 and floor((N + 3)/4) = 1; T[] : N <= -2 or N >= 9 }",
-             child: { sequence: [ { filter: "{ S[] }" }, { filter: "{ T[] }" } ] } }""",
-        {1: 3, 4: 3, 9: 3},
-    ),
     "a size at which an outermost loop runs once, and one inside finds nothing": (
         """{ domain: "[N] -> { S[i] : 0 <= 2i <= N + 1 }", child: { schedule:
              "[{ S[i] -> [(floor((i + 3)/4) - 1)] }, { S[i] -> [(2*(i mod 2) + 1)] }, { S[i] -> [(i + 5)] }]" } }""",
