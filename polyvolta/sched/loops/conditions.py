@@ -67,11 +67,12 @@ def _bared(known: Known, out: System) -> System:
 
     Of floor(N/4) = 0 and N >= 3 there is left N <= 3, and so N = 3.
     """
-    for row in [(key, const) for key, const in out.eqs if len(key) == 1 and key[0][0] in known.columns.floors]:
+    columns = known.columns
+    for row in [r for r in out.eqs if len(r[0]) == 1 and r[0][0][0] in columns.floors and columns.of_sizes(r[0])]:
         rest = out.copy()
         rest.eqs.remove(row)
         beside = known.given(rest)
-        sides = [known.columns.bare(*row), known.columns.bare(negated(row[0]), -row[1])]
+        sides = [columns.bare(*row), columns.bare(negated(row[0]), -row[1])]
         left = [side for side in sides if not beside.implies(*side)]
         if len(left) < len(sides):
             for side in left:

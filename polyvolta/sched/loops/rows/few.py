@@ -23,6 +23,8 @@ FEW = 8  # values of a name beyond which rows stay as they are
 def of_few_values(known: Known, system: System) -> System:
     """A system with bounds, or an equality, for its rows of one name that has a few values, if these are no more."""
     for col in _names(known.columns, system):
+        if not known.columns.of_sizes(((col, 1),)):
+            continue
         own, rest, mine = {col}, System(), System()
         own |= {c for c in system.columns() if c >= FLOOR and _names_of(known.columns, c) == own}
         for row in system.eqs:
