@@ -32,7 +32,7 @@ def length(system):
 
 def test_a_remainder_that_leaves_one_number():
     """3 <= N <= 5 and (N + 1) mod 4 >= 2, which is N + 1 - 4*floor((N + 1)/4), is N = 5; N = 4 is none of them."""
-    columns = Columns(["N"])
+    columns = Columns(["N"], ["N"])
     n = columns.ids["N"]
     known = Known(columns).given(rows((((n, 1),), -3)))
     floor = columns.floor(4, ((n, 1),), 1)
@@ -46,7 +46,7 @@ def test_a_remainder_that_leaves_one_number():
 
 def test_a_floor_and_a_bound_that_leave_one_number():
     """floor((N + 3)/4) = 1 and N <= 1 is N = 1; where N >= 1 is known the floor says N <= 4."""
-    columns = Columns(["N"])
+    columns = Columns(["N"], ["N"])
     n = columns.ids["N"]
     floor = rows((((n, -1),), 1), eqs=[(((columns.floor(4, ((n, 1),), 3), 1),), -1)])
     assert parts(beyond(Known(columns), floor)) == ([(((n, -1),), 1)], {}, [])
@@ -56,7 +56,7 @@ def test_a_floor_and_a_bound_that_leave_one_number():
 
 def test_cases_in_a_row_are_bounds():
     """N = 2 or N = 3 is N >= 2 where 1 <= N <= 3, and 2 <= N <= 3 elsewhere; N = 1 or N = 3 are two cases."""
-    columns = Columns(["N"])
+    columns = Columns(["N"], ["N"])
     n = columns.ids["N"]
     one, two, three = (rows(eqs=[(((n, 1),), -v)]) for v in (1, 2, 3))
     within = Known(columns).given(rows((((n, 1),), -1), (((n, -1),), 3)))
@@ -68,7 +68,7 @@ def test_cases_in_a_row_are_bounds():
 @pytest.mark.parametrize("seed", range(20))
 def test_rows_hold_at_the_same_numbers(seed):
     rng = Random(seed)
-    columns = Columns(["N"])
+    columns = Columns(["N"], ["N"])
     n = columns.ids["N"]
     for _ in range(10):
         den, shift = rng.choice((2, 3, 4)), rng.randint(-3, 3)

@@ -21,7 +21,10 @@ FEW = 8  # values of a name beyond which rows stay as they are
 
 
 def of_few_values(known: Known, system: System) -> System:
-    """A system with bounds, or an equality, for its rows of one name that has a few values, if these are no more."""
+    """A system with bounds, or an equality, for its rows of a size that has a few values, if these are no more.
+
+    Changes one that has none but for its rows: it is empty.
+    """
     for col in _names(known.columns, system):
         if not known.columns.of_sizes(((col, 1),)):
             continue
@@ -36,8 +39,10 @@ def of_few_values(known: Known, system: System) -> System:
         rows = len(mine.eqs) + len(mine.ineqs) + len(mine.mods)
         plain = len(own) == 1 and not mine.mods
         new = _values(known, [mine], col) if rows > plain else None
-        if new is not None and len(new.ineqs) <= rows:
-            new.empty |= system.empty
+        if new is not None and new.empty:
+            system.empty = True
+        elif new is not None and len(new.ineqs) <= rows:
+            new.empty = system.empty
             system = rest.add(new)
     return system
 
@@ -46,7 +51,7 @@ def united(known: Known, systems: Sequence[System]) -> list[System]:
     """One system for several of one name that has a few values, if theirs are in a row; elsewhere themselves."""
     names = set().union(*[_names(known.columns, s) for s in systems])
     new = _values(known, systems, *names) if len(systems) > 1 and len(names) == 1 else None
-    return list(systems) if new is None else [new]
+    return list(systems) if new is None or new.empty else [new]
 
 
 def _values(known: Known, systems: Sequence[System], col: int) -> System | None:
