@@ -29,7 +29,7 @@ from polyvolta.sched.loops.rows.known import Known
 from polyvolta.sched.loops.rows.lanes import Group, Lane, classes
 from polyvolta.sched.loops.rows.linear import FLOOR, LOOP, Key, System, coefficient, negated
 from polyvolta.sched.loops.rows.pieces import Value
-from polyvolta.sched.loops.spans.ends import CASES, FEW
+from polyvolta.sched.loops.spans.ends import CASES, FEW, MOST
 from polyvolta.sched.loops.spans.turns import holds_bands
 from polyvolta.sched.loops.state import State
 from polyvolta.sched.loops.writer import Writer
@@ -244,7 +244,7 @@ class Around:
         for some in each:
             said = [self.outside(k, lane, state, True) for lane in some]
             said = widest(state.known, said) if all(map(has_rows, said)) else [System()]
-            if len(said) > 1 and (len(said) > FEW or not uncovered(state.known, said)):
+            if len(said) > 1 and (len(said) > MOST or not uncovered(state.known, said)):
                 said = [implied(state.known, said)]
             out.append(said)
         for there in (there for said in out for there in said):

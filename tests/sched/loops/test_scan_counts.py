@@ -584,6 +584,17 @@ TREES = {
              "[{ S[i, j] -> [i] }, { S[i, j] -> [6*floor((i + 2j)/12) - 2*floor(i/4) + 2] }]" } }""",
         {9: 8, 40: 61},
     ),
+    "few values of a loop over many, whose inner loop is cut for the few": (
+        """{ domain: "[N] -> { S[i] : 0 <= i <= N; T[j] : 0 <= j < N }", child: { schedule:
+             "[{ S[i] -> [i]; T[j] -> [2] }, { S[i] -> [floor(i/2)]; T[j] -> [j] }]", options: "{ separate[1] }" } }""",
+        {0: 4, 5: 13, 40: 83},
+    ),
+    "an atomic loop to values that are there in one of three cases": (
+        """{ domain: "[N] -> { S[i] : 0 <= i <= 1;
+                               T[i] : N <= i <= N + 4 and (N <= 3 or 6 <= N <= 9 or N >= 19) }", child: { schedule:
+             "[N] -> [{ S[i] -> [i]; T[i] -> [3N + i] }]", options: "{ atomic[0] }" } }""",
+        {2: 63, 4: 9, 12: 9},
+    ),
 }
 
 
