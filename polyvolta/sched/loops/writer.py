@@ -18,7 +18,7 @@ from polyvolta.sets.values.simplify import Range, simplify
 Ranges = dict[str, Range]
 UNKNOWN: Range = (None, None)
 SEARCH = 120_000  # steps of one search, at most, that makes loops better
-PART = 0.25  # of the steps that are left for searches, which one may take
+PART = 0.4  # of the steps that are left for searches, which one may take
 
 T = TypeVar("T")
 

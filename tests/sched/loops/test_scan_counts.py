@@ -595,6 +595,12 @@ TREES = {
              "[N] -> [{ S[i] -> [i]; T[i] -> [3N + i] }]", options: "{ atomic[0] }" } }""",
         {2: 63, 4: 9, 12: 9},
     ),
+    "neighbours in an atomic loop that few of its values have": (
+        """{ domain: "[N, M] -> { S[i] : 0 <= i < N; T[i] : 0 <= i <= 2 and M >= 1; U[i] : i + M = 2 and 0 <= M <= 2 }",
+             child: { schedule: "[N, M] -> [{ S[i] -> [i]; T[i] -> [i]; U[i] -> [i] }]", options: "{ atomic[0] }",
+             child: { sequence: [ { filter: "{ S[i] }" }, { filter: "{ T[i] }" }, { filter: "{ U[i] }" } ] } } }""",
+        {5: 28, 40: 168},
+    ),
 }
 
 

@@ -1,0 +1,88 @@
+"""Neighbours in a long loop that run at few of its values alone are tested for these once.
+
+    for (c0 = 0; c0 < n; c0 += 1) {                  for (c0 = 0; c0 < n; c0 += 1) {
+      S(c0);                                           S(c0);
+      if (c0 <= 2) T(c0);                     ->       if (c0 <= 2) {
+      if (c0 + m == 1 && m >= 0) U(c0);                  T(c0);
+    }                                                    if (c0 + m == 1 && m >= 0) U(c0);
+                                                       }
+                                                     }
+
+Each of them has a test at all other values, too, and they are most. What one of them says that leaves the loop few
+values, and the others imply, stands around all: one more test at these few, at most.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import product
+from math import inf
+from typing import Literal
+
+from polyvolta.sched.loops.ast import AnyOf, Ast, Call, For, If
+from polyvolta.sched.loops.hoisting.either import said
+from polyvolta.sched.loops.hoisting.needs import needs, stating
+from polyvolta.sched.loops.rows.known import Known
+from polyvolta.sets import Aff, var
+
+Test = tuple[Literal["ge", "eq"], Aff]
+
+
+def asked_together(known: Known, body: Sequence[Ast], long: frozenset[int] = frozenset()) -> tuple[Ast, ...]:
+    """The same code with such tests around neighbours; `long` are the columns of loops around it without a limit."""
+    out: list[Ast] = []
+    for node in body:
+        if isinstance(node, Call):
+            out.append(node)
+            continue
+        there, loops = known.given(said(known, node)), long
+        if isinstance(node, For) and not _limited(node):
+            loops = long | {known.columns.row(var(node.var))[0][0][0]}
+        loops = frozenset(c for c in loops if not _few(there, c))
+        inner = asked_together(there, node.body, loops)
+        same = len(inner) == len(node.body) and all(a is b for a, b in zip(inner, node.body, strict=True))
+        out.append(node if same else replace(node, body=inner))
+    return tuple(_runs(known, out, long)) if long and len(out) > 1 else tuple(out)
+
+
+def _limited(loop: For) -> bool:
+    """Whether the bounds of a loop are plainly a number apart."""
+    ends = [[e for e in side if isinstance(e, Aff)] for side in (loop.lower, loop.upper)]
+    return any((high - low).is_constant for low, high in product(*ends))
+
+
+def _few(known: Known, col: int) -> bool:
+    """Whether a column is between two numbers."""
+    return all(known.greatest((), ((col, sign),)) < inf for sign in (1, -1))
+
+
+def _runs(known: Known, body: Sequence[Ast], long: frozenset[int]) -> Iterator[Ast]:
+    """Some code with the most neighbours that need one such test under it, and so what is before and behind them."""
+    needed = [known.given(needs(known, node)) if isinstance(node, If) else None for node in body]
+    best: tuple[int, int, Test] | None = None
+    for c in dict.fromkeys(_tests(known, body, long)):
+        row, first = known.columns.row(c[1]), 0
+        for k, there in enumerate((*needed, None)):
+            if there is None or not there.implies(*row):
+                if k - first > 1 and (best is None or k - first > best[1] - best[0]):
+                    best = first, k, c
+                first = k + 1
+    if best is None:
+        yield from body
+        return
+    first, end, c = best
+    at = next(node.at for node in body[first:end] if isinstance(node, If))
+    yield from _runs(known, body[:first], long)
+    yield If((c,), tuple(body[first:end]), at)
+    yield from _runs(known, body[end:], long)
+
+
+def _tests(known: Known, body: Sequence[Ast], long: frozenset[int]) -> Iterator[Test]:
+    """The inequalities of some conditions that leave a long loop few values."""
+    for node in body:
+        for c in node.conditions if isinstance(node, If) else ():
+            if not isinstance(c, AnyOf) and c[0] == "ge":
+                there = known.given(stating(known, [c]))
+                if any(_few(there, col) for col in long):
+                    yield c
