@@ -235,14 +235,15 @@ class Around:
     def where(self, group: Group, k: int, state: State) -> list[list[System]] | None:
         """For each class of a group what its lanes say of what is outside; None where bounds have no cases.
 
-        One of a few systems, or what all of more imply.
+        One of a few systems, or what all of more imply; of an atomic loop, which no hole cuts, as integers have it.
         """
         each = classes(group.lanes, k, self.columns[k])
         if len(each) == 1 or group.cell is not None or not self.writer.parted:
             return None
-        out = []
+        atomic, out = self.loop_type(k, group.lanes) == "atomic", []
         for some in each:
-            said = [self.outside(k, lane, state, True) for lane in some]
+            exact = [self.exactly(k, lane, state) if atomic else None for lane in some]
+            said = [s or self.outside(k, lane, state, True) for s, lane in zip(exact, some, strict=True)]
             said = widest(state.known, said) if all(map(has_rows, said)) else [System()]
             if len(said) > 1 and (len(said) > MOST or not uncovered(state.known, said)):
                 said = [implied(state.known, said)]

@@ -601,6 +601,12 @@ TREES = {
              child: { sequence: [ { filter: "{ S[i] }" }, { filter: "{ T[i] }" }, { filter: "{ U[i] }" } ] } } }""",
         {5: 28, 40: 168},
     ),
+    "an atomic loop to a value that is there at sizes that projecting does not tell": (
+        """{ domain: "[N, M] -> { S[j] : M <= j <= M + 3;
+                                  U[i] : N <= 2i <= N + 4 and i = M - 3*floor((4M - 3i)/12) + floor(i/4) - 1 }",
+             child: { schedule: "[N, M] -> [{ S[j] -> [j]; U[i] -> [0] }]", options: "{ atomic[0] }" } }""",
+        {5: 17, 10: 49, 77: 17},
+    ),
 }
 
 
