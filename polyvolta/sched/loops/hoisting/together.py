@@ -20,10 +20,11 @@ from itertools import product
 from math import inf
 from typing import Literal
 
-from polyvolta.sched.loops.ast import AnyOf, Ast, Call, For, If
+from polyvolta.sched.loops.ast import AnyOf, Ast, Bound, Call, Choice, Extreme, For, If
 from polyvolta.sched.loops.hoisting.either import said
 from polyvolta.sched.loops.hoisting.needs import needs, stating
 from polyvolta.sched.loops.rows.known import Known
+from polyvolta.sched.loops.rows.linear import negated
 from polyvolta.sets import Aff, var
 
 Test = tuple[Literal["ge", "eq"], Aff]
@@ -37,7 +38,7 @@ def asked_together(known: Known, body: Sequence[Ast], long: frozenset[int] = fro
             out.append(node)
             continue
         there, loops = known.given(said(known, node)), long
-        if isinstance(node, For) and not _limited(node):
+        if isinstance(node, For) and not _limited(known, node):
             loops = long | {known.columns.row(var(node.var))[0][0][0]}
         loops = frozenset(c for c in loops if not _few(there, c))
         inner = asked_together(there, node.body, loops)
@@ -46,10 +47,30 @@ def asked_together(known: Known, body: Sequence[Ast], long: frozenset[int] = fro
     return tuple(_runs(known, out, long)) if long and len(out) > 1 else tuple(out)
 
 
-def _limited(loop: For) -> bool:
-    """Whether the bounds of a loop are plainly a number apart."""
-    ends = [[e for e in side if isinstance(e, Aff)] for side in (loop.lower, loop.upper)]
-    return any((high - low).is_constant for low, high in product(*ends))
+def _limited(known: Known, loop: For) -> bool:
+    """Whether the bounds of a loop are a number apart, plainly, or as each is between numbers."""
+    low, high = ([e for bound in side for e in _parts(bound)] for side in (loop.lower, loop.upper))
+    if any(
+        (b - a).is_constant for a, b in product(loop.lower, loop.upper) if isinstance(a, Aff) and isinstance(b, Aff)
+    ):
+        return True
+    columns = known.columns
+    keys = [negated(columns.row(e)[0]) for e in low] + [columns.row(e)[0] for e in high]
+    floors = [[row for c, _ in key if c in columns.floors for row in columns.floor_rows(c)] for key in keys]
+    return all(known.greatest(rows, key) < inf for rows, key in zip(floors, keys, strict=True))
+
+
+def _parts(bound: Bound) -> Iterator[Aff]:
+    """The expressions of which a bound is one."""
+    match bound:
+        case Extreme(_, terms):
+            for e in terms:
+                yield from _parts(e)
+        case Choice(_, then, other):
+            yield from _parts(then)
+            yield from _parts(other)
+        case _:
+            yield bound
 
 
 def _few(known: Known, col: int) -> bool:

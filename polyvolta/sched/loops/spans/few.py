@@ -10,11 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from polyvolta.sched.loops.hoisting.needs import seldom
+from polyvolta.sched.loops.rows.bounds import bounds, longest
 from polyvolta.sched.loops.rows.known import Known
 from polyvolta.sched.loops.rows.linear import System
 from polyvolta.sched.loops.rows.order import ends
 
-MANY = 8  # values beyond which those beside a few are worth loops of their own
+MANY = 8  # steps of a loop from which on those beside a few are worth loops of their own
 
 
 def beside_few(known: Known, shadows: Sequence[System], col: int) -> list[System] | None:
@@ -27,16 +29,19 @@ def beside_few(known: Known, shadows: Sequence[System], col: int) -> list[System
     others = [s for s in shadows if None in ends(s, col)]
     if not (few and others):
         return None
-    first, last = min(lows), max(highs)
-
-    def beyond(sign: int, edge: int) -> bool:
-        return any(known.greatest([*s.every_ge()], ((col, sign),)) > edge + MANY for s in others)
-
-    if not (beyond(1, last) or beyond(-1, -first)):
-        return None
     before, here, after = System(), System(), System()
-    before.ge(((col, -1),), first - 1)
-    here.ge(((col, 1),), -first)
-    here.ge(((col, -1),), last)
-    after.ge(((col, 1),), -last - 1)
-    return [before, here, after]
+    before.ge(((col, -1),), min(lows) - 1)
+    here.ge(((col, 1),), -min(lows))
+    here.ge(((col, -1),), max(highs))
+    after.ge(((col, 1),), -max(highs) - 1)
+    beside = [s.copy().add(cell) for s in others for cell in (before, after)]
+    return [before, here, after] if any(_many(known, s, col) for s in beside) else None
+
+
+def _many(known: Known, s: System, col: int) -> bool:
+    """Whether a loop over what a shadow has may have many iterations, and not at small sizes alone."""
+    if any(seldom(known, *row) for row in s.without((col,), known.low, known.high).ineqs.items()):
+        return False
+    b = None if known.excludes(s) else bounds(known, [s], col)
+    found = None if b is None else longest(known, b, col)
+    return b is not None and (found is None or found[1] >= MANY)
