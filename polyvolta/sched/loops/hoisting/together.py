@@ -30,6 +30,14 @@ from polyvolta.sets import Aff, var
 Test = tuple[Literal["ge", "eq"], Aff]
 
 
+def neighbours(body: Sequence[Ast]) -> bool:
+    """Whether two conditions stand side by side anywhere in some code."""
+    some = [isinstance(node, If) for node in body]
+    return any(map(all, zip(some, some[1:], strict=False))) or any(
+        neighbours(node.body) for node in body if not isinstance(node, Call)
+    )
+
+
 def asked_together(known: Known, body: Sequence[Ast], long: frozenset[int] = frozenset()) -> tuple[Ast, ...]:
     """The same code with such tests around neighbours; `long` are the columns of loops around it without a limit."""
     out: list[Ast] = []
