@@ -30,7 +30,7 @@ from polyvolta.sched.loops.rows.known import Known
 from polyvolta.sched.loops.rows.lanes import Group, Lane, classes
 from polyvolta.sched.loops.rows.linear import FLOOR, LOOP, Key, System, coefficient, negated
 from polyvolta.sched.loops.rows.pieces import Value
-from polyvolta.sched.loops.spans.ends import CASES, FEW
+from polyvolta.sched.loops.spans.ends import CASES, FEW, MOST
 from polyvolta.sched.loops.spans.turns import holds_bands
 from polyvolta.sched.loops.state import State
 from polyvolta.sched.loops.writer import Writer
@@ -236,16 +236,17 @@ class Around:
     def where(self, group: Group, k: int, state: State) -> list[list[System]] | None:
         """For each class of a group what its lanes say of what is outside; None where bounds have no cases.
 
-        One of a few systems, or what all of more imply.
+        One of a few systems, or what all of more imply; of an atomic loop, which no hole cuts, as integers have it.
         """
         each = classes(group.lanes, k, self.columns[k])
         if len(each) == 1 or group.cell is not None or not self.writer.parted:
             return None
-        out = []
+        atomic, out = self.loop_type(k, group.lanes) == "atomic", []
         for some in each:
-            said = [self.outside(k, lane, state, True) for lane in some]
+            exact = [self.exactly(k, lane, state) if atomic else None for lane in some]
+            said = [s or self.outside(k, lane, state, True) for s, lane in zip(exact, some, strict=True)]
             said = widest(state.known, said) if all(map(has_rows, said)) else [System()]
-            if len(said) > 1 and (len(said) > FEW or not uncovered(state.known, said)):
+            if len(said) > 1 and (len(said) > MOST or not uncovered(state.known, said)):
                 said = [implied(state.known, said)]
             out.append(said)
         for there in (there for said in out for there in said):

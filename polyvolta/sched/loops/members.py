@@ -92,7 +92,8 @@ class BandLoops(Around):
         if len(classes(group.lanes, k, self.columns[k])) < 2:
             return [group]
         places = k, self.columns
-        return self.writer.searched([group], lambda kn: parted(kn, group, *places, self.first(kn), once, last), known)
+        more = once, last, self.typed("separate", k + 1, group.lanes)
+        return self.writer.searched([group], lambda kn: parted(kn, group, *places, self.first(kn), *more), known)
 
     def exclusive(self, known: Known, group: Group, k: int) -> List[Group]:
         """A group as several that never run at one place outside, if these are found in few steps."""
@@ -233,7 +234,7 @@ class BandLoops(Around):
         """Cases of what is outside in which a loop, or an atomic one inside, is shorter; empty where there are none."""
         if len(group.lanes) < 2 or not self.writer.parted:
             return ()
-        if self.loop_type(k, group.lanes) == "unroll" and not self.written_out(0, group.lanes, k):
+        if self.loop_type(k, group.lanes) == "unroll" and not self.typed("unroll", 0, group.lanes, k):
             return self.writer.searched([], lambda kn: by_presence(kn, group, k, self.columns[k]), state.known)
         if self.loop_type(k, group.lanes) not in ("default", "separate"):
             return ()
@@ -245,15 +246,15 @@ class BandLoops(Around):
         found = found or search([], lambda kn: by_strides(kn, group, k, self.columns[k], state.outer), known)
         if found:
             return found
-        if self.written_out(k + 1, group.lanes):
+        if self.typed("unroll", k + 1, group.lanes):
             return search([], lambda kn: by_presence(kn, group, k, self.columns[k]), known)
         if self.innermost(k, group.lanes) and not self.settled(k, group.lanes):
             return search([], lambda kn: by_tests(kn, group, k, self.columns[k]), known)
         return ()
 
-    def written_out(self, k: int, lanes: list[Lane], end: int | None = None) -> bool:
-        """Whether some member from k on, and before the end, has its iterations written out."""
-        return any(col and self.loop_type(j, lanes) == "unroll" for j, col in [*enumerate(self.columns)][k:end])
+    def typed(self, loop_type: str, k: int, lanes: list[Lane], end: int | None = None) -> bool:
+        """Whether the loop of some member from k on, and before the end, is of a type."""
+        return any(col and self.loop_type(j, lanes) == loop_type for j, col in [*enumerate(self.columns)][k:end])
 
     def at_value(self, k: int, parts: Parts, value: Value, state: State, again: bool = False) -> tuple[Ast, ...]:
         """The code at one value of the member, `again`: of several, for each of which lanes are projected anew."""

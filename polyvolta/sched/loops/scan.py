@@ -34,6 +34,7 @@ from polyvolta.sched.loops.hoisting.inside import asked_once
 from polyvolta.sched.loops.hoisting.needs import less, needed_by_all
 from polyvolta.sched.loops.hoisting.prefixes import asked_first
 from polyvolta.sched.loops.hoisting.tidy import tidied
+from polyvolta.sched.loops.hoisting.together import asked_together, neighbours
 from polyvolta.sched.loops.instances import instances, parameters
 from polyvolta.sched.loops.names import mapped_names
 from polyvolta.sched.loops.notation.names import plain
@@ -160,7 +161,11 @@ def _scanned(
         body = guarded(conditions, less(body, conditions), (0,))
     body = guarded(needed_alternatives(scanner.known, body), body, (0,))
     ranges = {**scanner.ranges, **scanner.seen}
-    body = asked_first(tidied(asked_once(tidied(body))))
+    body = tidied(asked_once(tidied(body)))
+    if parted and neighbours(body):
+        found = scanner.searched(body, asked_together, scanner.known, body)
+        body = body if found == body else tidied(asked_once(found))
+    body = asked_first(body)
     made = Scan(body, scanner.extents, ranges, tuple(scanner.notes), scanner.params)
     return replace(made, largest=largest(made))
 

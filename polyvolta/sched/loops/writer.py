@@ -18,6 +18,7 @@ from polyvolta.sets.values.simplify import Range, simplify
 Ranges = dict[str, Range]
 UNKNOWN: Range = (None, None)
 SEARCH = 120_000  # steps of one search, at most, that makes loops better
+PART = 0.4  # of the steps that are left for searches, which one may take
 
 T = TypeVar("T")
 
@@ -42,17 +43,17 @@ class Writer:
         self.notes: list[str] = []  # what the tree asks for and is not done
         self.seen: Ranges = {}  # of loop variables, over all loops of that name
         self.spare = left() / 3  # steps for searches without which there are loops, too
-        self.most = min(0.6 * self.spare, SEARCH)
         self.strides: dict[str, tuple[int, int]] = {}  # loops above: residue + step * integer
 
     def searched(self, otherwise: T, f: Callable[..., T], known: Known, *args: object) -> T:
         """What a search finds that makes loops better, `f(known, *args)`; `otherwise` where it takes too many steps.
 
-        All of them together have a third of the steps of a scan, so that they hardly make it fail.
+        All of them together have a third of the steps of a scan, so that they hardly make it fail. One has a part of
+        those left, so that a loop that it is given up for costs none that comes later what it needs.
         """
         known, before = known.apart(), left()
         try:
-            return bounded(int(min(self.most, self.spare)), f, known, *args)
+            return bounded(int(min(PART * self.spare, SEARCH)), f, known, *args)
         except BudgetExceeded:
             return otherwise
         finally:

@@ -604,6 +604,29 @@ TREES = {
         """{ domain: "{ S[i] : 0 <= i <= 2 and i mod 2 = 0 }", child: { schedule: "[{ S[i] -> [(i)] }]" } }""",
         {0: 0},
     ),
+    "few values of a loop over many, whose inner loop is cut for the few": (
+        """{ domain: "[N] -> { S[i] : 0 <= i <= N; T[j] : 0 <= j < N }", child: { schedule:
+             "[{ S[i] -> [i]; T[j] -> [2] }, { S[i] -> [floor(i/2)]; T[j] -> [j] }]", options: "{ separate[1] }" } }""",
+        {0: 4, 5: 13, 40: 83},
+    ),
+    "an atomic loop to values that are there in one of three cases": (
+        """{ domain: "[N] -> { S[i] : 0 <= i <= 1;
+                               T[i] : N <= i <= N + 4 and (N <= 3 or 6 <= N <= 9 or N >= 19) }", child: { schedule:
+             "[N] -> [{ S[i] -> [i]; T[i] -> [3N + i] }]", options: "{ atomic[0] }" } }""",
+        {2: 63, 4: 9, 12: 9},
+    ),
+    "neighbours in an atomic loop that few of its values have": (
+        """{ domain: "[N, M] -> { S[i] : 0 <= i < N; T[i] : 0 <= i <= 2 and M >= 1; U[i] : i + M = 2 and 0 <= M <= 2 }",
+             child: { schedule: "[N, M] -> [{ S[i] -> [i]; T[i] -> [i]; U[i] -> [i] }]", options: "{ atomic[0] }",
+             child: { sequence: [ { filter: "{ S[i] }" }, { filter: "{ T[i] }" }, { filter: "{ U[i] }" } ] } } }""",
+        {5: 28, 40: 168},
+    ),
+    "an atomic loop to a value that is there at sizes that projecting does not tell": (
+        """{ domain: "[N, M] -> { S[j] : M <= j <= M + 3;
+                                  U[i] : N <= 2i <= N + 4 and i = M - 3*floor((4M - 3i)/12) + floor(i/4) - 1 }",
+             child: { schedule: "[N, M] -> [{ S[j] -> [j]; U[i] -> [0] }]", options: "{ atomic[0] }" } }""",
+        {5: 17, 10: 49, 77: 17},
+    ),
 }
 
 

@@ -56,13 +56,13 @@ def _needs(known: Known, body: Sequence[Ast], c: AnyOf) -> bool:
             return False
         if isinstance(node, If) and c in node.conditions:
             continue
-        there = known.given(_said(known, node))
+        there = known.given(said(known, node))
         if not any(all(_holds(there, d) for d in case) for case in c.alternatives) and not _needs(there, node.body, c):
             return False
     return True
 
 
-def _said(known: Known, node: Ast) -> System:
+def said(known: Known, node: Ast) -> System:
     """What holds inside of a node."""
     if isinstance(node, If):
         return stating(known, node.conditions)

@@ -78,7 +78,7 @@ def needed(outer: Known, inner: Known, body: Sequence[Ast], col: int, loop: Syst
     col : the column of the loop.
     loop : its bounds.
     """
-    each = [_of_node(inner, node) for node in body]
+    each = [needs(inner, node) for node in body]
     if any(s.everywhere for s in each):
         return System()
     gone = {col}
@@ -218,7 +218,7 @@ def needed_by_all(known: Known, body: Sequence[Ast]) -> System:
         return needed_by_all(known.given(stating(known, body[0].conditions)), body[0].body)
     if len(body) < 2 or not any(seldom(known, *row) for node in body for row in _tested(known, node)):
         return out
-    each = [_of_node(known, node, True) for node in body]
+    each = [needs(known, node, True) for node in body]
     if len(each) > 1 and not any(s.everywhere for s in each):
         out.ineqs = {row: const for row, const in _common(known, each).ineqs.items() if seldom(known, row, const)}
     return out
@@ -268,7 +268,7 @@ def less(body: Sequence[Ast], conditions: Sequence[Condition]) -> tuple[Ast, ...
     return tuple(out)
 
 
-def _of_node(known: Known, node: Ast, loops: bool = False) -> System:
+def needs(known: Known, node: Ast, loops: bool = False) -> System:
     """What some code needs; that `loops` have an iteration is a part of that if it is asked for."""
     out = System()
     match node:
@@ -287,7 +287,7 @@ def _of_node(known: Known, node: Ast, loops: bool = False) -> System:
 
 def _of_all(known: Known, body: Sequence[Ast], loops: bool) -> System:
     """What all parts of some code need."""
-    each = [_of_node(known, node, loops) for node in body]
+    each = [needs(known, node, loops) for node in body]
     return System() if any(s.everywhere for s in each) else _common(known, each)
 
 

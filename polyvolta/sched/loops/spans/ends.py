@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Literal
 
 from polyvolta.sched.loops.ast import Bound, Choice, Condition, Extreme
-from polyvolta.sched.loops.conditions import stated
+from polyvolta.sched.loops.conditions import any_of, stated
 from polyvolta.sched.loops.rows.bounds import Bounds, Partial, Side, outermost
 from polyvolta.sched.loops.rows.known import Known
 from polyvolta.sched.loops.rows.linear import System, plus, without
@@ -35,13 +35,11 @@ def ends(writer: Writer, known: Known, col: int, sign: int, b: Bounds) -> tuple[
         conditions = [cases if far(known, each, k, col) else () for k, cases in enumerate(conditions)]
         if beyond is None and all(conditions):
             beyond = past(writer, known, col, sign, b)
-    terms: list[Term] = []
+    found: dict[Bound, list[tuple[Condition, ...]]] = {}
     for (_, sides), cases in zip(each, conditions, strict=True):
         bound = extreme(KINDS[sign], [end_of(writer, known, s, col, sign, b) for s in sides])
-        if not cases:
-            terms = [term for term in terms if term[0] != bound]
-        if (bound, cases) not in terms and (bound, ()) not in terms:
-            terms.append((bound, cases))
+        found.setdefault(bound, []).append(cases)
+    terms = [(bound, any_of(cases)) for bound, cases in found.items()]
     return (furthest(KINDS[-sign], terms, beyond),)
 
 

@@ -10,6 +10,7 @@
     S1[i] -> [i], S2[] -> [n], S3[i] -> [i] for i < n      an innermost one to n - 1, and what is at n
     S1[i] -> [i] for n <= i <= 3n, S2[i] -> [i] for i < 2  to 1, with tests of n <= c0, and S1 from 2 on: few stay whole
     S1[i] -> [i] for n < 3, S2[] -> [-1], S3[] -> [1]      S2, then S3, where n is 3 or more: no loop finds them
+    S1[i] -> [i, i/2], S2[] -> [2, 7], the second separate      to 1, at 2, and from 3 on, where S1 is not told apart
 
 Statements that take turns share a loop (`groups`), which runs from the least to the greatest of their values. Where
 more than a few iterations in between would find nothing, at some values outside, their shadows are looked at as sets
@@ -33,6 +34,7 @@ from polyvolta.sched.loops.rows.lanes import Group, Lane, classes
 from polyvolta.sched.loops.rows.linear import LOOP, Key, System, coefficient, negated, plus, without
 from polyvolta.sched.loops.rows.order import Compared, First, ends
 from polyvolta.sched.loops.rows.strides import common_stride, grid
+from polyvolta.sched.loops.spans.few import beside_few
 
 MANY = 32  # shadows of which no union is made
 PIECES = 48  # pieces of a union beyond which there is one loop
@@ -52,8 +54,15 @@ def parted(
     first: First | None,
     outermost: bool = False,
     innermost: bool = False,
+    inside: bool = False,
 ) -> list[Group]:
-    """A group as several that have no holes, in order; as it is where it has none or there is no order."""
+    """A group as several that have no holes, in order; as it is where it has none or there is no order.
+
+    Parameters
+    ----------
+    outermost, innermost : whether a loop runs once, and whether there is none in it.
+    inside : whether loops in it are cut where any of the others has values.
+    """
     col = columns[k]
     if len(classes(group.lanes, k, col)) < 2:
         return [group]
@@ -76,6 +85,8 @@ def parted(
             least = OTHERS[innermost and outermost]
             mixed = len(shadows) <= least and _mixed(known, group.lanes, k, columns, first)
             cells = _alone(known, shadows, col, 1 if mixed else least, innermost)
+        if cells is None and outermost and inside:
+            cells = beside_few(known, shadows, col)
     items = _within(known, group.lanes, cells or (), k, col)
     if outermost and len(items) > 1:
         items = [some for inside in items for some in _sized(known, inside, k, col)]

@@ -1,0 +1,47 @@
+"""Few values of a loop apart from many, where loops inside are cut for the few.
+
+    S[i] -> [i, i/2], T[j] -> [2, j] for 0 <= j < N, the second member separate     to 1, at 2, and from 3 on
+
+A separate loop has cells by which statements have values in it, and what they say of loops outside is decided there,
+too: S would be told apart at each of its many values by whether it is at 2, before it or after it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from polyvolta.sched.loops.hoisting.needs import seldom
+from polyvolta.sched.loops.rows.bounds import bounds, longest
+from polyvolta.sched.loops.rows.known import Known
+from polyvolta.sched.loops.rows.linear import System
+from polyvolta.sched.loops.rows.order import ends
+
+MANY = 8  # steps of a loop from which on those beside a few are worth loops of their own
+
+
+def beside_few(known: Known, shadows: Sequence[System], col: int) -> list[System] | None:
+    """The values between numbers that some shadows have, those before and those after them.
+
+    None where no shadow has few, or no other one has many beside them.
+    """
+    few = [span for s in shadows for span in (ends(s, col),) if None not in span]
+    lows, highs = [low for low, _ in few if low is not None], [high for _, high in few if high is not None]
+    others = [s for s in shadows if None in ends(s, col)]
+    if not (few and others):
+        return None
+    before, here, after = System(), System(), System()
+    before.ge(((col, -1),), min(lows) - 1)
+    here.ge(((col, 1),), -min(lows))
+    here.ge(((col, -1),), max(highs))
+    after.ge(((col, 1),), -max(highs) - 1)
+    beside = [s.copy().add(cell) for s in others for cell in (before, after)]
+    return [before, here, after] if any(_many(known, s, col) for s in beside) else None
+
+
+def _many(known: Known, s: System, col: int) -> bool:
+    """Whether a loop over what a shadow has may have many iterations, and not at small sizes alone."""
+    if any(seldom(known, *row) for row in s.without((col,), known.low, known.high).ineqs.items()):
+        return False
+    b = None if known.excludes(s) else bounds(known, [s], col)
+    found = None if b is None else longest(known, b, col)
+    return b is not None and (found is None or found[1] >= MANY)
