@@ -30,6 +30,7 @@ from polyvolta.sched.errors import BadArgument, NotScannable, says_keywords
 from polyvolta.sched.loops.ast import Ast, Call, endless
 from polyvolta.sched.loops.conditions import guarded, has_rows, stated
 from polyvolta.sched.loops.hoisting.either import needed_alternatives
+from polyvolta.sched.loops.hoisting.guards import met
 from polyvolta.sched.loops.hoisting.inside import asked_once
 from polyvolta.sched.loops.hoisting.needs import less, needed_by_all
 from polyvolta.sched.loops.hoisting.prefixes import asked_first
@@ -148,6 +149,8 @@ def _scanned(
         schedule = replace(schedule, root=split.root)
         made = _scanned(schedule, context, given, avoided, parted)
         return replace(made, body=tuple(_called(node, split.names) for node in made.body))
+    if parted and not mapped_names(schedule.root):
+        schedule = replace(schedule, root=met(schedule.root))
     scanner = Scanner(schedule, context, given, parted)
     scanner.columns.avoid(avoided)
     never = context is not None and context.is_empty()
