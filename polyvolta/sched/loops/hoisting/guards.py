@@ -17,10 +17,11 @@ from operator import or_
 
 from polyvolta.sched.tree import Band, Domain, Extension, Filter, Guard, Node
 from polyvolta.sets import Set
+from polyvolta.sets.conjuncts.conjunct import uses
 
 
 def met(root: Domain) -> Domain:
-    """The tree with the instances alone that guards below its bands let pass at some values of the members.
+    """The tree with the instances alone that guards below its bands let pass, of those that speak of sizes alone.
 
     An extension adds what it adds where any instance comes by: the domain of a tree that has one stays as it is. So do
     the instances of a statement that would be in more pieces, or that guards let pass anyway.
@@ -44,6 +45,12 @@ def _extends(node: Node) -> bool:
     return isinstance(node, Extension) or any(map(_extends, node.children))
 
 
+def speaks_of_members(s: Set) -> bool:
+    """Whether a set has a condition on its dimensions, which are the members above."""
+    params = len(s.param_names)
+    return any(uses(c, dim) for space, cs in s.parts for c in cs for dim in range(params, params + space.n_out))
+
+
 def _asked(node: Node, statements: Sequence[str], below: bool) -> dict[str, Set]:
     """The sizes at which guards let pass instances of statements, of those all of whose instances meet one.
 
@@ -59,7 +66,7 @@ def _asked(node: Node, statements: Sequence[str], below: bool) -> dict[str, Set]
         ways = [found for child, found in each if not isinstance(child, Filter) or s in child.statements]
         if ways and all(s in found for found in ways):
             out[s] = reduce(or_, [found[s] for found in ways])
-    if below and isinstance(node, Guard):
+    if below and isinstance(node, Guard) and not speaks_of_members(node.guard):
         sizes = node.guard.params()
         out = {s: sizes & out[s] if s in out else sizes for s in statements}
     return out
