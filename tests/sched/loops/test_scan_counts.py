@@ -588,8 +588,8 @@ TREES = {
     ),
     "a number that bounds an iterator, and that its remainder excludes, beyond which a size has instances": (
         """{ domain: "[N] -> { S[i, j] : (i + 2) mod 3 <= 1 and 0 <= i < N and 0 <= j <= 1; T[] }", child: { schedule:
-             "[{ S[i, j] -> [floor((i+1)/3)]; T[] -> [0] }, { S[i, j] -> [j]; T[] -> [0] }, { S[i, j] -> [i]; T[] -> [2] }]"
-             } }""",
+             "[{ S[i, j] -> [floor((i+1)/3)]; T[] -> [0] }, { S[i, j] -> [j]; T[] -> [0] },
+              { S[i, j] -> [i]; T[] -> [2] }]" } }""",
         {1: 2, 9: 49},
     ),
     "a floor of what has a remainder, of which the remainder is known, too": (
