@@ -143,20 +143,20 @@ def _scanned(
     schedule: Schedule, context: Set | None, given: Mapping[str, int | Aff], avoided: set[str], parted: bool
 ) -> Scan:
     """The loops of a tree; their variables are called like none of the `avoided`."""
+    if parted and isinstance(schedule.root, Domain) and not mapped_names(schedule.root):
+        schedule = replace(schedule, root=met(schedule.root))
     assert isinstance(schedule.root, Domain)
     split = by_cases(schedule.root)
     if split is not None:
         schedule = replace(schedule, root=split.root)
         made = _scanned(schedule, context, given, avoided, parted)
         return replace(made, body=tuple(_called(node, split.names) for node in made.body))
-    root = schedule.root if mapped_names(schedule.root) or not parted else met(schedule.root)
-    schedule = replace(schedule, root=root)
     scanner = Scanner(schedule, context, given, parted)
     scanner.columns.avoid(avoided)
     never = context is not None and context.is_empty()
-    pieces = () if never else tuple(instances(scanner.columns, root.domain, ()))
+    pieces = () if never else tuple(instances(scanner.columns, schedule.root.domain, ()))
     state = State(pieces, scanner.known)
-    body = scanner.visit(root.child, (0,), state)
+    body = scanner.visit(schedule.root.child, (0,), state)
     sizes = needed_by_all(scanner.known, body)
     if has_rows(sizes):
         conditions = stated(scanner.columns, sizes, scanner.tidy)
