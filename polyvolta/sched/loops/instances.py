@@ -13,7 +13,8 @@ from types import MappingProxyType
 from polyvolta.sched.errors import BadSchedule
 from polyvolta.sched.loops.conditions import exactly
 from polyvolta.sched.loops.rows.columns import Columns, Row
-from polyvolta.sched.loops.rows.linear import System, outside
+from polyvolta.sched.loops.rows.known import Known
+from polyvolta.sched.loops.rows.linear import LOCAL, System, outside
 from polyvolta.sched.loops.rows.pieces import Piece, Value, system_of
 from polyvolta.sched.loops.state import State
 from polyvolta.sched.tree import (
@@ -37,6 +38,7 @@ from polyvolta.sets.conjuncts.implies import subtract
 from polyvolta.sets.conjuncts.project import with_known_divs
 from polyvolta.sets.values.space import Space
 
+MISSED = 8  # values beyond its integers that a bound is looked at for
 SOME = 3  # conjuncts whose orders are tried
 SAID = {  # what holds the set of a node
     Domain: "domain",
@@ -63,7 +65,22 @@ def instances(columns: Columns, s: Set | Map, prefix: Sequence[Aff]) -> Iterator
             piece = Piece.of(columns, space.out.name or "", space.out.dims, values, c)
             piece.promote(lambda key: outside(key, len(prefix)))
             if not piece.system.empty:
+                tighten(piece)
                 yield piece
+
+
+def tighten(piece: Piece) -> None:
+    """Move numbers that bound an iterator to its integers: 0 <= i < M and (i + 2) mod 3 <= 1 are 1 <= i, and M >= 2."""
+    known, system = Known(piece.columns), piece.system
+    mine = {c for key, _, _ in piece.images.values() for c, _ in key if c >= LOCAL}
+    rows = [row for row in system.ineqs.items() if len(row[0]) == 1 and row[0][0][0] in mine]
+    for key, const in rows if system.mods or piece.locals() - mine else ():
+        for least in range(MISSED):
+            there = system.copy()
+            there.eq(key, const - least)
+            if not known.surely_excludes(there):
+                system.ge(key, const - least)
+                break
 
 
 def systems(columns: Columns, s: Set, prefix: Sequence[Aff], schedule: Schedule) -> list[System]:

@@ -30,6 +30,7 @@ from polyvolta.sched.errors import BadArgument, NotScannable, says_keywords
 from polyvolta.sched.loops.ast import Ast, Call, endless
 from polyvolta.sched.loops.conditions import guarded, has_rows, stated
 from polyvolta.sched.loops.hoisting.either import needed_alternatives
+from polyvolta.sched.loops.hoisting.guards import met
 from polyvolta.sched.loops.hoisting.inside import asked_once
 from polyvolta.sched.loops.hoisting.needs import less, needed_by_all
 from polyvolta.sched.loops.hoisting.prefixes import asked_first
@@ -143,6 +144,8 @@ def _scanned(
     schedule: Schedule, context: Set | None, given: Mapping[str, int | Aff], avoided: set[str], parted: bool
 ) -> Scan:
     """The loops of a tree; their variables are called like none of the `avoided`."""
+    if parted and isinstance(schedule.root, Domain) and not mapped_names(schedule.root):
+        schedule = replace(schedule, root=met(schedule.root))
     assert isinstance(schedule.root, Domain)
     split = by_cases(schedule.root)
     if split is not None:

@@ -23,6 +23,7 @@ from polyvolta.sched.loops.conditions import (
     loosened,
     stated,
 )
+from polyvolta.sched.loops.hoisting.guards import speaks_of_members
 from polyvolta.sched.loops.hoisting.tidy import tidied
 from polyvolta.sched.loops.instances import (
     Taken,
@@ -64,7 +65,7 @@ from polyvolta.sched.tree import (
     Sequence as SequenceNode,
 )
 from polyvolta.sets import Aff, Map, Set, nearest, var
-from polyvolta.sets.conjuncts.conjunct import Conjunct, uses
+from polyvolta.sets.conjuncts.conjunct import Conjunct
 
 
 class Scanner(Writer):
@@ -238,8 +239,7 @@ class Scanner(Writer):
 
         What it says of members is nothing where no instance comes by, and at some sizes there may be none.
         """
-        params = len(context.param_names)
-        if any(uses(c, dim) for space, cs in context.parts for c in cs for dim in range(params, params + space.n_out)):
+        if speaks_of_members(context):
             return False
         found = systems(self.columns, context, state.prefix, self.schedule)
         return all(self.columns.of_sizes(tuple((c, 1) for c in s.columns())) for s in found)

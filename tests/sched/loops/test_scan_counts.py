@@ -580,6 +580,19 @@ TREES = {
                schedule: "[{ S[i, j, k] -> [(j)] }, { S[i, j, k] -> [(k)] }]" } }, { filter: "{ T[] }" } ] } } }""",
         {9: 20, 40: 56, 100: 101},
     ),
+    "a guard below a loop that lets nothing of a statement pass at some sizes": (
+        """{ domain: "[N] -> { S[i, j] : 0 <= i <= 3 and 0 <= j <= N; T[] }", child: {
+             schedule: "[{ S[i, j] -> [i]; T[] -> [2] }, { S[i, j] -> [j]; T[] -> [1] }]", child: { sequence: [
+             { filter: "{ S[i, j] }", child: { guard: "[N] -> { [a, b] : N >= 3 and N mod 2 = 1 or N <= -1 }" } },
+             { filter: "{ T[] }" } ] } } }""",
+        {-1: 2, 2: 2, 8: 4, 9: 103},
+    ),
+    "a number that bounds an iterator, and that its remainder excludes, beyond which a size has instances": (
+        """{ domain: "[N] -> { S[i, j] : (i + 2) mod 3 <= 1 and 0 <= i < N and 0 <= j <= 1; T[] }", child: { schedule:
+             "[{ S[i, j] -> [floor((i+1)/3)]; T[] -> [0] }, { S[i, j] -> [j]; T[] -> [0] },
+              { S[i, j] -> [i]; T[] -> [2] }]" } }""",
+        {1: 2, 9: 49},
+    ),
     "a floor of what has a remainder, of which the remainder is known, too": (
         """{ domain: "[N] -> { S[i, j] : 1 <= i < j <= N and i mod 4 = 1 and (i + 2j) mod 12 = 5 }", child: { schedule:
              "[{ S[i, j] -> [i] }, { S[i, j] -> [6*floor((i + 2j)/12) - 2*floor(i/4) + 2] }]" } }""",
