@@ -11,6 +11,7 @@ few tests are left as they are: those of a loop of one iteration, or of two.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import product
 from math import inf
 
@@ -26,13 +27,14 @@ FEW = 6  # tests for nothing that cost less than one more at all sizes
 
 
 def asked_before(known: Known, body: tuple[Ast, ...], writer: Writer) -> tuple[Ast, ...]:
-    """The same code with conditions on sizes, without which many tests are made for nothing, around it and its parts."""
-    conditions = stated(known.columns, idle(known, body), writer.tidy)
-    if conditions:
-        return guarded(conditions, less(body, conditions), ())
+    """The same code with conditions on sizes, without which many tests are made for nothing, around its parts and it."""
+    if len(body) == 1 and isinstance(node := body[0], If | Block):
+        there = known.given(stating(known, node.conditions)) if isinstance(node, If) else known
+        return (replace(node, body=asked_before(there, node.body, writer)),)
     if len(body) > 1:
-        return tuple(part for node in body for part in asked_before(known, (node,), writer))
-    return body
+        body = tuple(part for node in body for part in asked_before(known, (node,), writer))
+    conditions = stated(known.columns, idle(known, body), writer.tidy) if body else ()
+    return guarded(conditions, less(body, conditions), ())
 
 
 def idle(known: Known, body: Sequence[Ast]) -> System:
