@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import product
+from itertools import pairwise, product
 from math import inf
 
 from polyvolta.sched.loops.ast import AnyOf, Ast, Block, Bound, Call, Choice, Condition, For, If
@@ -38,21 +38,29 @@ def asked_before(known: Known, body: tuple[Ast, ...], writer: Writer) -> tuple[A
 
 
 def idle(known: Known, body: Sequence[Ast]) -> System:
-    """Rows over sizes without which nothing in some code runs, and more than a few tests may be made."""
-    out = System()
+    """Rows over sizes without which nothing in some code runs, and more than a few tests may be made.
+
+    May be made at sizes that are alike: with M = 0 the loop over N outside of one over M is left as it is.
+    """
+    out, sizes = System(), sorted(known.columns.ids[name] for name in known.columns.sizes)
+    alike = known
+    if len(sizes) > 1:
+        same = System()
+        same.eqs = [(((a, 1), (b, -1)), 0) for a, b in pairwise(sizes)]
+        alike = known.given(same)
     for key, const in sorted(required(known, body).every_ge(), key=lambda row: len(row[0])):
-        there = known.given(out)
+        there = alike.given(out)
         if known.columns.of_sizes(key) and not there.implies(key, const):
             opposite = System()
             opposite.ge(negated(key), -const - 1)
-            if not there.excludes(opposite) and tests(there.given(opposite), body) > FEW:
+            if tests(there.given(opposite), body) > FEW:
                 out.ge(key, const)
     return out
 
 
 def tests(known: Known, body: Sequence[Ast]) -> float:
     """How many tests some code makes at most, as far as is plain from what is known."""
-    return sum(_of_node(known, node) for node in body)
+    return 0 if known.nowhere else sum(_of_node(known, node) for node in body)
 
 
 def _of_node(known: Known, node: Ast) -> float:
@@ -63,7 +71,7 @@ def _of_node(known: Known, node: Ast) -> float:
             return tests(known, body)
         case If(conditions, body):
             there = known.given(stating(known, conditions))
-            return _length(conditions) + (0 if there.nowhere else tests(there, body))
+            return _length(conditions) + tests(there, body)
     there = known.given(extent(known, node))
     if there.nowhere:
         return 1
