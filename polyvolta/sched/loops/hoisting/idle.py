@@ -12,10 +12,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from fractions import Fraction
 from itertools import pairwise, product
 from math import inf
 
-from polyvolta.sched.loops.ast import AnyOf, Ast, Block, Bound, Call, Choice, Condition, For, If
+from polyvolta.sched.loops.ast import AnyOf, Ast, Block, Bound, Call, Choice, Condition, If
 from polyvolta.sched.loops.conditions import guarded, stated
 from polyvolta.sched.loops.hoisting.needs import extent, less, required, stating
 from polyvolta.sched.loops.rows.known import Known
@@ -27,14 +28,16 @@ FEW = 7  # tests for nothing that cost less than one more at all sizes
 
 
 def asked_before(known: Known, body: tuple[Ast, ...], writer: Writer) -> tuple[Ast, ...]:
-    """The same code with conditions on sizes, without which many tests are made for nothing, around its parts and it."""
+    """The same code with conditions on sizes around parts of it, and it, without which many tests are for nothing."""
+    if not body:
+        return body
     if len(body) == 1 and isinstance(node := body[0], If | Block):
         there = known.given(stating(known, node.conditions)) if isinstance(node, If) else known
         return (replace(node, body=asked_before(there, node.body, writer)),)
     if len(body) > 1:
         body = tuple(part for node in body for part in asked_before(known, (node,), writer))
-    conditions = stated(known.columns, idle(known, body), writer.tidy) if body else ()
-    return guarded(conditions, less(body, conditions), ())
+    conditions = stated(known.columns, idle(known, body), writer.tidy)
+    return guarded(conditions, less(body, conditions), body[0].at) if conditions else body
 
 
 def idle(known: Known, body: Sequence[Ast]) -> System:
@@ -85,9 +88,9 @@ def _length(conditions: Sequence[Condition]) -> int:
     return sum(sum(map(_length, c.alternatives)) if isinstance(c, AnyOf) else 1 for c in conditions)
 
 
-def _most(known: Known, high: Bound, low: Bound) -> float:
+def _most(known: Known, high: Bound, low: Bound) -> float | Fraction:
     """The greatest distance of two bounds, at least 0."""
-    out = 0
+    out: float | Fraction = 0
     for a, b in product(_each(high), _each(low)):
         key, const = known.columns.row(a - b)
         out = max(out, known.greatest((), key) + const)
