@@ -31,13 +31,14 @@ def asked_before(known: Known, body: tuple[Ast, ...], writer: Writer) -> tuple[A
     """The same code with conditions on sizes around parts of it, and it, without which many tests are for nothing."""
     if not body:
         return body
+    at = body[0].at
     if len(body) == 1 and isinstance(node := body[0], If | Block):
         there = known.given(stating(known, node.conditions)) if isinstance(node, If) else known
         return (replace(node, body=asked_before(there, node.body, writer)),)
     if len(body) > 1:
         body = tuple(part for node in body for part in asked_before(known, (node,), writer))
     conditions = stated(known.columns, idle(known, body), writer.tidy)
-    return guarded(conditions, less(body, conditions), body[0].at) if conditions else body
+    return guarded(conditions, less(body, conditions), at) if conditions else body
 
 
 def idle(known: Known, body: Sequence[Ast]) -> System:
