@@ -31,6 +31,7 @@ from polyvolta.sched.loops.ast import Ast, Call, endless
 from polyvolta.sched.loops.conditions import guarded, has_rows, stated
 from polyvolta.sched.loops.hoisting.either import needed_alternatives
 from polyvolta.sched.loops.hoisting.guards import met
+from polyvolta.sched.loops.hoisting.idle import asked_before
 from polyvolta.sched.loops.hoisting.inside import asked_once
 from polyvolta.sched.loops.hoisting.needs import less, needed_by_all
 from polyvolta.sched.loops.hoisting.prefixes import asked_first
@@ -163,6 +164,8 @@ def _scanned(
         conditions = stated(scanner.columns, sizes, scanner.tidy)
         body = guarded(conditions, less(body, conditions), (0,))
     body = guarded(needed_alternatives(scanner.known, body), body, (0,))
+    if parted:
+        body = scanner.searched(body, asked_before, scanner.known, body, scanner)
     ranges = {**scanner.ranges, **scanner.seen}
     body = tidied(asked_once(tidied(body)))
     if parted and neighbours(body):

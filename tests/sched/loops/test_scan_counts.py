@@ -640,6 +640,28 @@ TREES = {
              child: { schedule: "[N, M] -> [{ S[j] -> [j]; U[i] -> [0] }]", options: "{ atomic[0] }" } }""",
         {5: 17, 10: 49, 77: 17},
     ),
+    "a size at which loops find but empty ones inside": (
+        """{ domain: "[N] -> { S[i, j] : i >= -3 and 2i <= N + 1 and 1 <= j < N }",
+             child: { schedule: "[{ S[i, j] -> [(i)] }, { S[i, j] -> [(j)] }]" } }""",
+        {1: 1, 2: 17, 40: 986},
+    ),
+    "the same of one of two parts, below a mark": (
+        """{ domain: "[N] -> { S[i] : N = 0 and 0 <= i <= 2; T[i, j] : i >= -3 and 2i <= N + 1 and 1 <= j < N }",
+             child: { sequence: [ { filter: "{ S[i] }" }, { filter: "{ T[i, j] }", child: { mark: "m", child: {
+             schedule: "[{ T[i, j] -> [(i)] }, { T[i, j] -> [(j)] }]" } } } ] } }""",
+        {0: 6, 1: 2, 2: 18, 40: 987},
+    ),
+    "a small size that an inner loop needs by a remainder of one outside": (
+        """{ domain: "[N] -> { S[i, j] : 2 <= i < N and 0 <= j <= 1 }", child: { schedule:
+             "[{ S[i, j] -> [(floor((3*i)/2) - 2*floor((3*i + 3)/4) + 2)] }, { S[i, j] -> [((3*i + 3) mod 4 + 1)] }]",
+             options: "{ unroll[1] }" } }""",
+        {1: 1, 2: 1, 40: 167},
+    ),
+    "one size at which another one's loop finds an empty one inside, which costs no test at all others": (
+        """{ domain: "[N, M] -> { S[i, j] : 0 <= i < N and 0 <= j < M }",
+             child: { schedule: "[{ S[i, j] -> [(i)] }, { S[i, j] -> [(j)] }]" } }""",
+        {0: 1, 40: 1681},
+    ),
 }
 
 

@@ -15,10 +15,9 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 
 from polyvolta.sched.loops.ast import AnyOf, Ast, Call, Condition, For, If
-from polyvolta.sched.loops.hoisting.needs import stating
+from polyvolta.sched.loops.hoisting.needs import extent, stating
 from polyvolta.sched.loops.rows.known import Known
 from polyvolta.sched.loops.rows.linear import System
-from polyvolta.sets import Aff, var
 
 MOST = 4  # conditions that are tried
 
@@ -66,11 +65,7 @@ def said(known: Known, node: Ast) -> System:
     """What holds inside of a node."""
     if isinstance(node, If):
         return stating(known, node.conditions)
-    if not isinstance(node, For):
-        return System()
-    v = var(node.var)
-    bounds = [v - e for e in node.lower if isinstance(e, Aff)] + [e - v for e in node.upper if isinstance(e, Aff)]
-    return stating(known, [("ge", e) for e in bounds])
+    return extent(known, node) if isinstance(node, For) else System()
 
 
 def _holds(known: Known, c: Condition) -> bool:

@@ -23,7 +23,7 @@ from polyvolta.sched.loops.rows.columns import Columns
 from polyvolta.sched.loops.rows.few import united
 from polyvolta.sched.loops.rows.known import Known
 from polyvolta.sched.loops.rows.linear import LOOP, Congruence, Key, System, coefficient, negated, plus, without
-from polyvolta.sets import Aff, BudgetExceeded
+from polyvolta.sets import Aff, BudgetExceeded, var
 from polyvolta.sets.budgets import bounded
 
 CASES = 4  # alternatives in a loop beyond which they are not looked at
@@ -81,20 +81,26 @@ def needed(outer: Known, inner: Known, body: Sequence[Ast], col: int, loop: Syst
     each = [needs(inner, node) for node in body]
     if any(s.everywhere for s in each):
         return System()
-    gone = {col}
-    for floor, (_, key, _) in inner.columns.floors.items():  # the inner ones come first
-        if any(c in gone for c, _ in key):
-            gone.add(floor)
-    for s in each:
-        for floor in (s.columns() & gone).difference({col}):
-            for row in inner.columns.floor_rows(floor):
-                s.ge(*row)
+    gone = _varying(inner.columns, col, each)
     found = _common(inner, [s.without(gone, outer.low, outer.high) for s in each])
     within = _common(inner, [s.add(loop).without(gone, outer.low, outer.high) for s in each])
     for row in within.ineqs.items():
         if seldom(outer, *row) or _of_remainders(outer, row[0]):
             found.ge(*row)
     return beyond(outer, found) if has_rows(found) else found
+
+
+def _varying(columns: Columns, col: int, each: Sequence[System]) -> set[int]:
+    """The column of a loop and the floors that it is in; the systems get what those in them are."""
+    gone = {col}
+    for floor, (_, key, _) in columns.floors.items():  # the inner ones come first
+        if any(c in gone for c, _ in key):
+            gone.add(floor)
+    for s in each:
+        for floor in (s.columns() & gone).difference({col}):
+            for row in columns.floor_rows(floor):
+                s.ge(*row)
+    return gone
 
 
 def needed_cases(outer: Known, inner: Known, body: Sequence[Ast], col: int, loop: System) -> list[System]:
@@ -273,20 +279,40 @@ def needs(known: Known, node: Ast, loops: bool = False) -> System:
     out = System()
     match node:
         case If(conditions, body):
-            out = stating(known, conditions).add(_of_all(known, body, loops))
+            out = stating(known, conditions).add(required(known, body, loops))
         case Block(_, body):  # what surrounds it may not know of names inside
-            for row in _of_all(known, body, loops).every_ge():
+            for row in required(known, body, loops).every_ge():
                 if known.columns.of_loops(row[0]):
                     out.ge(*row)
         case For(_, lower, upper) if loops:
             for low, high in product(lower, upper):
                 if isinstance(low, Aff) and isinstance(high, Aff):
                     out.ge(*known.columns.row(high - low))
+            out.add(_of_loop(known, node))
     return out
 
 
-def _of_all(known: Known, body: Sequence[Ast], loops: bool) -> System:
-    """What all parts of some code need."""
+def _of_loop(known: Known, node: For) -> System:
+    """What all parts of a loop need of what is outside of it, that loops have an iteration included."""
+    col, loop = known.columns.ids[node.var], extent(known, node)
+    there = known.given(loop)
+    each = [needs(there, inner, True) for inner in node.body]
+    if any(s.everywhere for s in each):
+        return System()
+    each = [s.add(loop) for s in each]
+    gone = _varying(known.columns, col, each)
+    return _common(known, [s.without(gone, known.low, known.high) for s in each])
+
+
+def extent(known: Known, node: For) -> System:
+    """The bounds of a loop that are expressions, as rows."""
+    v = var(node.var)
+    bounds = [v - e for e in node.lower if isinstance(e, Aff)] + [e - v for e in node.upper if isinstance(e, Aff)]
+    return stating(known, [("ge", e) for e in bounds])
+
+
+def required(known: Known, body: Sequence[Ast], loops: bool = True) -> System:
+    """What all parts of some code need; that `loops` have an iteration is a part of that if it is asked for."""
     each = [needs(known, node, loops) for node in body]
     return System() if any(s.everywhere for s in each) else _common(known, each)
 
