@@ -584,6 +584,17 @@ TREES = {
              "[{ S[i, j] -> [i] }, { S[i, j] -> [6*floor((i + 2j)/12) - 2*floor(i/4) + 2] }]" } }""",
         {9: 8, 40: 61},
     ),
+    "a loop over tiles that a size leaves nothing, and loops in it": (
+        """{ domain: "[N] -> { S[i, j] : -2 <= i < N and 2 <= 2j <= i + 1 }", child: { schedule:
+             "[{ S[i, j] -> [(floor((3j + 3)/4))] }, { S[i, j] -> [((3i + 3) mod 4)] }]" } }""",
+        {1: 1, 2: 15, 9: 100, 40: 1190},
+    ),
+    "a size that one part in a loop asks for, and that the values of the other one say": (
+        """{ domain: "[N] -> { S[i] : 0 <= i <= 3 and 2i <= N + 4 }", child: { schedule: "[{ S[i] -> [i] }]",
+             child: { sequence: [ { filter: "{ S[i] : i >= 3 }" }, { filter: "{ S[i] : i <= 2 }",
+             child: { guard: "[N] -> { [a] : N >= 1 }" } } ] } } }""",
+        {0: 1, 1: 11, 9: 14, 40: 14},
+    ),
 }
 
 
