@@ -288,9 +288,10 @@ class Around:
     def several(self, k: int, lanes: list[Lane], b: Bounds, state: State) -> list[System] | None:
         """What lanes that say the same of a loop say of what is outside; None where the loop needs no test before it.
 
-        A loop of any length does if they say different things: what runs inside has its own tests, or bounds.
+        A loop of any length does if they say different things: what runs inside has its own tests, or bounds. None that
+        runs a few times, but an outermost one, or if there are loops inside.
         """
-        if b.limited and not fixed(b, state):
+        if b.limited and not fixed(b, state) and self.innermost(k, lanes):
             return None
         where = [self.outside(k, lane, state, True) for lane in lanes]
         if fixed(b, state):

@@ -408,7 +408,7 @@ TREES = {
                  { filter: "{ X[x] : x mod 4 = 2 }" }, { filter: "{ X[x] : x mod 4 = 0; X[x] : x mod 2 = 1 }" } ] } } },
                { filter: "{ S[i] }" } ] } } },
              { filter: "[N] -> { S[i] : N >= 2 }" } ] } } }""",
-        {-4: 37, 1: 25, 40: 19},
+        {-4: 27, 1: 15, 40: 9},
     ),
     "small sizes, and others that leave no loop": (
         """{ domain: "[N] -> { S[i, j] : 0 <= i <= 3 and N <= j < i; T[] }", child: { schedule:
@@ -594,6 +594,23 @@ TREES = {
              child: { sequence: [ { filter: "{ S[i] : i >= 3 }" }, { filter: "{ S[i] : i <= 2 }",
              child: { guard: "[N] -> { [a] : N >= 1 }" } } ] } } }""",
         {0: 1, 1: 11, 9: 14, 40: 14},
+    ),
+    "a loop of two iterations, with loops in it, in another one, where sizes are large or small": (
+        """{ domain: "[N] -> { S[k, i] : 0 <= k <= 1 and N <= i <= N + 2 }", child: {
+             schedule: "[{ S[k, i] -> [k] }]", child: { sequence: [ { filter: "[N] -> { S[k, i] : 2 <= N <= 3 }" },
+             { filter: "[N] -> { S[k, i] : N <= 1; S[k, i] : N >= 4 }", child: {
+               schedule: "[{ S[k, i] -> [floor(i/2)] }, { S[k, i] -> [i] }]", child: { sequence: [
+               { filter: "[N] -> { S[k, i] : N mod 4 = 2 and i >= 2 }" },
+               { filter: "[N] -> { S[k, i] : N mod 4 >= 3 or N mod 4 <= 1 or i <= 1 }" } ] } } } ] } } }""",
+        {2: 15, 3: 15, 4: 47, 40: 47},
+    ),
+    "parts of a loop that never run at one size": (
+        """{ domain: "[N] -> { S[k, i] : 0 <= k <= 3 and 0 <= i <= N }", child: { schedule: "[{ S[k, i] -> [k] }]",
+             options: "{ atomic[0] }", child: { sequence: [
+             { filter: "[N] -> { S[k, i] : N = 2 }", child: { schedule: "[{ S[k, i] -> [-i] }]" } },
+             { filter: "[N] -> { S[k, i] : N <= 1 or N >= 3 }", child: { schedule: "[{ S[k, i] -> [i] }]" } }
+             ] } } }""",
+        {1: 20, 2: 25, 3: 29, 40: 177},
     ),
 }
 

@@ -32,9 +32,11 @@ def ensures(some: Sequence[Condition], others: Sequence[Condition]) -> bool:
 
 
 def excludes(a: Condition, b: Condition) -> bool:
-    """Whether two conditions plainly never hold at once: n >= 3 and n <= 1, or n = 0."""
-    if isinstance(a, AnyOf) or isinstance(b, AnyOf) or "ge" not in (a[0], b[0]):
+    """Whether two conditions plainly never hold at once: n >= 3 and n <= 1, or n = 0; n = 0 and n = 1."""
+    if isinstance(a, AnyOf) or isinstance(b, AnyOf):
         return False
+    if a[0] == b[0] == "eq":
+        return any(e.is_constant and e.const != 0 for e in (a[1] - b[1], a[1] + b[1]))
     sums = [a[1] + b[1]] + ([b[1] - a[1]] if a[0] == "eq" else []) + ([a[1] - b[1]] if b[0] == "eq" else [])
     return any(e.is_constant and e.const < 0 for e in sums)
 
