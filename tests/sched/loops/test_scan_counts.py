@@ -413,7 +413,7 @@ TREES = {
     "small sizes, and others that leave no loop": (
         """{ domain: "[N] -> { S[i, j] : 0 <= i <= 3 and N <= j < i; T[] }", child: { schedule:
              "[{ S[i, j] -> [(floor(i/3))]; T[] -> [(0)] }, { S[i, j] -> [(i)]; T[] -> [(1)] }]" } }""",
-        {2: 20, 3: 2, 40: 2},
+        {2: 14, 3: 2, 40: 2},
     ),
     "small sizes, and others that leave a loop a stride": (
         """{ domain: "[N] -> { S[i] : -2 <= i < N; T[i] : N - 1 <= i <= 1 }",
@@ -611,6 +611,13 @@ TREES = {
              { filter: "[N] -> { S[k, i] : N <= 1 or N >= 3 }", child: { schedule: "[{ S[k, i] -> [i] }]" } }
              ] } } }""",
         {1: 20, 2: 25, 3: 29, 40: 177},
+    ),
+    "small sizes, and others that leave an atomic loop inside a stride": (
+        """{ domain: "[N] -> { S[k, i] : 0 <= k <= 1 and 0 <= i <= 9; T[k, i] : 0 <= k <= 1 and N - 1 <= i <= 9 }",
+             child: { schedule: "[{ S[k, i] -> [k]; T[k, i] -> [k] }]", child: {
+             schedule: "[{ S[k, i] -> [floor(i/5)]; T[k, i] -> [floor(i/5)] }, { S[k, i] -> [2i]; T[k, i] -> [i] }]",
+             options: "{ atomic[1] }" } } }""",
+        {2: 265, 12: 35},
     ),
 }
 
