@@ -29,7 +29,7 @@ from polyvolta.sched.loops.spans.cases import by_presence, by_strides, by_tests,
 from polyvolta.sched.loops.spans.endless import comes_by, elsewhere, endless_lanes, refuse
 from polyvolta.sched.loops.spans.ends import ends
 from polyvolta.sched.loops.spans.turns import runs_before, runs_first
-from polyvolta.sched.loops.spans.unions import parted
+from polyvolta.sched.loops.spans.unions import by_sizes, parted
 from polyvolta.sched.loops.state import State
 from polyvolta.sched.tree import Path
 from polyvolta.sets import var
@@ -244,6 +244,8 @@ class BandLoops(Around):
         if inner > k and self.loop_type(inner, group.lanes) == "atomic":  # whose holes may grow: before strides
             found = search([], lambda kn: by_turns(kn, group, k, inner, self.columns, self.first(kn)), known)
         found = found or search([], lambda kn: by_strides(kn, group, k, self.columns[k], state.outer), known)
+        if not found and not self.settled(k, group.lanes):
+            found = search([], lambda kn: by_sizes(kn, group.lanes, k, self.columns) or [], known)
         if found:
             return found
         if self.typed("unroll", k + 1, group.lanes):

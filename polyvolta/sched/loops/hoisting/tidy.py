@@ -6,6 +6,8 @@ Of two neighbours, one of which runs only where the other does, the stronger con
     if (c0 >= 3) T(c0);               S(c0);
                                       if (c0 >= 3) T(c0);
                                     }
+
+And parts of a loop that never run at one place outside of it, as n = 0 and n >= 1 say, have a loop each.
 """
 
 from __future__ import annotations
@@ -59,7 +61,7 @@ def _either(a: If, b: If) -> tuple[Ast, ...] | None:
         return None
     shared = tuple(c for c in a.conditions if c in b.conditions)
     mine, other = (tuple(c for c in node.conditions if c not in shared) for node in (a, b))
-    if not all(any(excludes(c, d) for c in x for d in y) for x in _cases(mine) for y in _cases(other)):
+    if not _exclusive(mine, other):
         return None
     if len(mine) == 1:
         other = tuple(c for c in other if not covers(mine[0], c))
@@ -68,6 +70,22 @@ def _either(a: If, b: If) -> tuple[Ast, ...] | None:
     if not (mine and other):  # one holds always where the other does not
         return (If(shared, a.body, a.at),) if shared else a.body
     return (If((*shared, AnyOf((*_cases(mine), *_cases(other)))), a.body, a.at),)
+
+
+def _exclusive(some: tuple[Condition, ...], others: tuple[Condition, ...]) -> bool:
+    """Whether conditions plainly never hold where others do."""
+    return all(any(excludes(c, d) for c in x for d in y) for x in _cases(some) for y in _cases(others))
+
+
+def _parted(node: For) -> Ast:
+    """A loop whose parts never run at one place outside of it as a loop for each: where it runs is tested once."""
+    parts = [part for part in node.body if isinstance(part, If)]
+    each = [tuple(c for c in part.conditions if not mentions(c, node.var)) for part in parts]
+    alone = all(_exclusive(a, b) for k, a in enumerate(each) for b in each[:k])
+    if len(parts) < max(2, len(node.body)) or not all(each) or not alone:
+        return node
+    loops = [replace(node, body=_rest(part, fixed)) for part, fixed in zip(parts, each, strict=True)]
+    return If((), tuple(If(c, (loop,), part.at) for c, loop, part in zip(each, loops, parts, strict=True)), node.at)
 
 
 def _cases(conditions: tuple[Condition, ...]) -> tuple[tuple[Condition, ...], ...]:
@@ -89,7 +107,7 @@ def _inside(node: Ast) -> Ast:
             fixed = tuple(c for c in inner.conditions if not mentions(c, node.var))
             if fixed:
                 return If(fixed, (replace(node, body=_rest(inner, fixed)),), inner.at)
-        return node
+        return _parted(node)
     if isinstance(node, If) and isinstance(inner, If):
         new = tuple(c for c in inner.conditions if c not in node.conditions)
         return If(_selective(needed(tied((*node.conditions, *new)))), inner.body, node.at)

@@ -80,7 +80,7 @@ def parted(
         joined.sort(key=lambda s: _valued(s, col) or not _width(known, s, col, ONCE))
         cells = _disjoint(known, joined)
     elif cells is None:
-        cells = _by_sizes(known, group.lanes, k, col) if outermost else None
+        cells = by_sizes(known, group.lanes, k, columns) if outermost else None
         if cells is None and (outermost or innermost):
             least = OTHERS[innermost and outermost]
             mixed = len(shadows) <= least and _mixed(known, group.lanes, k, columns, first)
@@ -89,7 +89,7 @@ def parted(
             cells = beside_few(known, shadows, col)
     items = _within(known, group.lanes, cells or (), k, col)
     if outermost and len(items) > 1:
-        items = [some for inside in items for some in _sized(known, inside, k, col)]
+        items = [some for inside in items for some in _sized(known, inside, k, columns)]
     found = in_order(known, items, k, columns, first)
     if len(found) < 2:
         return [group]
@@ -133,22 +133,22 @@ def _shadows(known: Known, lanes: Sequence[Lane], k: int, col: int) -> list[Syst
     return sorted(found.values(), key=lambda s: _valued(s, col))
 
 
-def _by_sizes(known: Known, lanes: Sequence[Lane], k: int, col: int) -> list[System] | None:
-    """Small sizes, and all others, if these leave no loop at all, or one in wider steps; None where none do.
+def by_sizes(known: Known, lanes: Sequence[Lane], k: int, columns: Sequence[int]) -> list[System] | None:
+    """Small sizes, and all others, if these leave no loop at all, or one in wider steps, here or inside; else None.
 
     Lanes that have values at small sizes alone cost a test at each value of the others at all other sizes, too. Where
     all do, there are no others.
     """
+    col = columns[k]
     each = [lane.around(k, col, known) for lane in lanes]
-    small = [[row for row in s.ineqs.items() if seldom(known, *row)] for s in each]
+    small = [[row for row in s.ineqs.items() if seldom(known, *row) and not known.implies(*row)] for s in each]
     rows = dict.fromkeys(row for some in small for row in some) if not all(small) else {}
-    for key, const in [row for row in rows if not known.implies(*row)]:
+    for key, const in rows:
         left = [lane for lane, s in zip(lanes, each, strict=True) if not known.ensures([*s.every_ge()], key, const)]
         if not left or len(left) == len(lanes):
             continue
         one = all(_valued(lane.shadows[k], col) for lane in left)
-        grids = [grid(known, lane.shadows[k], col) for lane in (*left, *lanes)]
-        if one or common_stride(known, grids[: len(left)])[0] > common_stride(known, grids)[0]:
+        if one or any(_wider(known, left, lanes, j, columns[j]) for j in range(k, len(columns)) if columns[j]):
             few, others = System(), System()
             few.ge(key, const)
             others.ge(negated(key), -const - 1)
@@ -156,10 +156,16 @@ def _by_sizes(known: Known, lanes: Sequence[Lane], k: int, col: int) -> list[Sys
     return None
 
 
-def _sized(known: Known, lanes: list[Lane], k: int, col: int) -> list[list[Lane]]:
+def _wider(known: Known, some: Sequence[Lane], lanes: Sequence[Lane], k: int, col: int) -> bool:
+    """Whether some of the lanes have wider steps in loop k than all of them."""
+    grids = [grid(known, lane.shadows[k], col) for lane in (*some, *lanes)]
+    return common_stride(known, grids[: len(some)])[0] > common_stride(known, grids)[0]
+
+
+def _sized(known: Known, lanes: list[Lane], k: int, columns: Sequence[int]) -> list[list[Lane]]:
     """Lanes of one loop as those of two, at small sizes and at all others, where these are better off without."""
-    sizes = _by_sizes(known, lanes, k, col)
-    return [lanes] if sizes is None else _within(known, lanes, sizes, k, col)
+    sizes = by_sizes(known, lanes, k, columns)
+    return [lanes] if sizes is None else _within(known, lanes, sizes, k, columns[k])
 
 
 def _around_places(known: Known, group: Group, k: int, col: int, once: bool) -> list[System] | None:
