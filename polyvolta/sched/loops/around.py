@@ -144,10 +144,7 @@ class Around:
                 value = single(state.known, b, shadows, col)
                 conditions += more
         if not any(e.names() for e in state.prefix):  # last, for no bound becomes shorter by it
-            rows = self.unmet(k, lanes, state)
-            if value is None:
-                rows.add(self.idle(k, lanes, state, b))
-            more, state = self.tested(rows, state)
+            more, state = self.tested(self.unmet(k, lanes, state), state)
             conditions += more
         return Bounded(b, value, state, where, conditions)
 
@@ -193,37 +190,6 @@ class Around:
             rows.ineqs = {key: const for key, const in rows.ineqs.items() if of_remainders(state.known, key)}
             each.append(rows)
         return implied(state.known, each)
-
-    def idle(self, k: int, lanes: list[Lane], state: State, b: Bounds) -> System:
-        """Conditions on sizes without which an outermost loop runs, and a loop inside at each of its iterations, for
-        nothing: what neither of both ensures.
-
-        None where the band has no loop inside: such a loop tests hardly more than is tested before it. And none that
-        holds at all sizes but negative ones.
-        """
-        each, known = [], state.known
-        for lane in lanes:
-            rows, inner = System(), self.loop_inside(k, lane)
-            for key, const in lane.around(k, self.columns[k], known).ineqs.items() if inner else ():
-                if known.columns.of_sizes(key) and (const < 0 or any(v < 0 for _, v in key)):
-                    rows.ge(key, const)
-            if self.unensured(k, rows, state, b).everywhere:
-                return rows
-            bound = System()
-            bound.ineqs = {
-                key: c for key, c in lane.shadows[inner].ineqs.items() if coefficient(key, self.columns[inner])
-            }
-            both = b.within(known, self.columns[k]).given(bound)
-            rows.ineqs = {key: const for key, const in rows.ineqs.items() if not both.implies(key, const)}
-            each.append(rows)
-        return beyond(known, each[0]) if len(each) == 1 else implied(known, each)
-
-    def loop_inside(self, k: int, lane: Lane) -> int:
-        """The member of the first loop inside of that of member k; 0 where none has one."""
-        for j, col in enumerate(self.columns):
-            if j > k and col and not any(coefficient(key, col) for key, _ in lane.shadows[j].eqs):
-                return j
-        return 0
 
     def exactly(self, k: int, lane: Lane, state: State) -> System | None:
         """What a lane says of sizes over the integers where an outermost loop runs for nothing without; None elsewhere.
