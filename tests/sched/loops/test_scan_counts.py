@@ -131,7 +131,7 @@ TREES = {
         """{ domain: "[N, M] -> { S[i] : 0 <= i < N and M <= 4;
              T[i] : N mod 3 >= 1 and -2 <= i <= 3 and (i + M) mod 4 = 0 }",
              child: { schedule: "[{ S[i] -> [(i)]; T[i] -> [(i)] }]" } }""",
-        {3: 8, 4: 30, 9: 2, 10: 7, 40: 6},
+        {3: 8, 4: 18, 9: 2, 10: 7, 40: 6},
     ),
     "few instances at numbers, beside others whose loops are exact": (
         """{ domain: "{ S[i] : -1 <= i <= 2; T[i] : 0 <= i <= 1 }", child: { schedule:
@@ -583,6 +583,19 @@ TREES = {
         """{ domain: "[N] -> { S[i, j] : 1 <= i < j <= N and i mod 4 = 1 and (i + 2j) mod 12 = 5 }", child: { schedule:
              "[{ S[i, j] -> [i] }, { S[i, j] -> [6*floor((i + 2j)/12) - 2*floor(i/4) + 2] }]" } }""",
         {9: 8, 40: 61},
+    ),
+    "many values that one statement has alone, between some that several have": (
+        """{ domain: "[N] -> { S[i] : N <= i <= N + 2; T[i] : 3 <= i <= N; T[i] : 0 <= i <= 1 and i <= N }",
+             child: { schedule: "[{ S[i] -> [(i)]; T[i] -> [(i)] }, { S[i] -> [(2i)]; T[i] -> [(3*floor(i/3))] }]",
+             child: { sequence: [ { filter: "{ S[i] }" }, { filter: "{ T[i] }", child: {
+             schedule: "[{ T[i] -> [(0)] }]" } } ] } } }""",
+        {3: 27, 9: 33, 100: 124},
+    ),
+    "a stride that is lost to values that are few where it is": (
+        """{ domain: "[N] -> { S[k, i] : 0 <= k <= 2 and N >= 1 and N mod 3 <= 1 and N <= i <= 2N;
+                               T[k, i] : 0 <= k <= 2 and N - 1 <= i <= 5 }", child: { schedule:
+             "[{ S[k, i] -> [(k)]; T[k, i] -> [(k)] }, { S[k, i] -> [(4i)]; T[k, i] -> [(i)] }]" } }""",
+        {6: 50, 9: 56, 100: 329},
     ),
 }
 
