@@ -597,6 +597,13 @@ TREES = {
              "[{ S[k, i] -> [(k)]; T[k, i] -> [(k)] }, { S[k, i] -> [(4i)]; T[k, i] -> [(i)] }]" } }""",
         {6: 50, 9: 56, 100: 329},
     ),
+    "statements that small sizes have, several fewer": (
+        """{ domain: "[N] -> { S[i] : N <= 2 and 0 <= i <= 5; U[i] : N <= 2 and 0 <= i <= 5 and N >= -9;
+             T[i] : N <= 5 and 1 <= i <= 9 - N }", child: {
+             schedule: "[{ S[i] -> [(i)]; T[i] -> [(i)]; U[i] -> [(i)] }]", child: { sequence: [
+             { filter: "{ S[i] }" }, { filter: "{ T[i] }" }, { filter: "{ U[i] }" } ] } } }""",
+        {2: 44, 3: 10, 5: 8, 9: 1},
+    ),
 }
 
 

@@ -136,18 +136,19 @@ def _by_sizes(known: Known, lanes: Sequence[Lane], k: int, col: int) -> list[Sys
     """Small sizes, and all others, if these leave no loop at all, or one in wider steps; None where none do.
 
     Lanes that have values at small sizes alone cost a test at each value of the others at all other sizes, too. Where
-    all do, there are no others.
+    all do, sizes are few, and those at which several have none are told from the others, whatever loop these have.
     """
     each = [lane.around(k, col, known) for lane in lanes]
     small = [[row for row in s.ineqs.items() if seldom(known, *row)] for s in each]
-    rows = dict.fromkeys(row for some in small for row in some) if not all(small) else {}
+    rows = dict.fromkeys(row for some in small for row in some)
     for key, const in [row for row in rows if not known.implies(*row)]:
         left = [lane for lane, s in zip(lanes, each, strict=True) if not known.ensures([*s.every_ge()], key, const)]
         if not left or len(left) == len(lanes):
             continue
         one = all(_valued(lane.shadows[k], col) for lane in left)
         grids = [grid(known, lane.shadows[k], col) for lane in (*left, *lanes)]
-        if one or common_stride(known, grids[: len(left)])[0] > common_stride(known, grids)[0]:
+        wider = common_stride(known, grids[: len(left)])[0] > common_stride(known, grids)[0]
+        if len(left) + 1 < len(lanes) if all(small) else one or wider:
             few, others = System(), System()
             few.ge(key, const)
             others.ge(negated(key), -const - 1)
