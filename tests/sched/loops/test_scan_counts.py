@@ -131,7 +131,7 @@ TREES = {
         """{ domain: "[N, M] -> { S[i] : 0 <= i < N and M <= 4;
              T[i] : N mod 3 >= 1 and -2 <= i <= 3 and (i + M) mod 4 = 0 }",
              child: { schedule: "[{ S[i] -> [(i)]; T[i] -> [(i)] }]" } }""",
-        {3: 8, 4: 30, 9: 2, 10: 7, 40: 6},
+        {3: 8, 4: 18, 9: 2, 10: 7, 40: 6},
     ),
     "few instances at numbers, beside others whose loops are exact": (
         """{ domain: "{ S[i] : -1 <= i <= 2; T[i] : 0 <= i <= 1 }", child: { schedule:
@@ -696,6 +696,26 @@ TREES = {
              schedule: "[{ S[k, i] -> [floor(i/5)]; T[k, i] -> [floor(i/5)] }, { S[k, i] -> [2i]; T[k, i] -> [i] }]",
              options: "{ atomic[1] }" } } }""",
         {2: 265, 12: 35},
+    ),
+    "many values that one statement has alone, between some that several have": (
+        """{ domain: "[N] -> { S[i] : N <= i <= N + 2; T[i] : 3 <= i <= N; T[i] : 0 <= i <= 1 and i <= N }",
+             child: { schedule: "[{ S[i] -> [(i)]; T[i] -> [(i)] }, { S[i] -> [(2i)]; T[i] -> [(3*floor(i/3))] }]",
+             child: { sequence: [ { filter: "{ S[i] }" }, { filter: "{ T[i] }", child: {
+             schedule: "[{ T[i] -> [(0)] }]" } } ] } } }""",
+        {3: 27, 9: 33, 100: 124},
+    ),
+    "a stride that is lost to values that are few where it is": (
+        """{ domain: "[N] -> { S[k, i] : 0 <= k <= 2 and N >= 1 and N mod 3 <= 1 and N <= i <= 2N;
+                               T[k, i] : 0 <= k <= 2 and N - 1 <= i <= 5 }", child: { schedule:
+             "[{ S[k, i] -> [(k)]; T[k, i] -> [(k)] }, { S[k, i] -> [(4i)]; T[k, i] -> [(i)] }]" } }""",
+        {6: 50, 9: 56, 100: 329},
+    ),
+    "statements that small sizes have, several fewer": (
+        """{ domain: "[N] -> { S[i] : N <= 2 and 0 <= i <= 5; U[i] : N <= 2 and 0 <= i <= 5 and N >= -9;
+             T[i] : N <= 5 and 1 <= i <= 9 - N }", child: {
+             schedule: "[{ S[i] -> [(i)]; T[i] -> [(i)]; U[i] -> [(i)] }]", child: { sequence: [
+             { filter: "{ S[i] }" }, { filter: "{ T[i] }" }, { filter: "{ U[i] }" } ] } } }""",
+        {2: 44, 3: 10, 5: 8, 9: 1},
     ),
 }
 

@@ -11,6 +11,7 @@
     S1[i] -> [i] for n <= i <= 3n, S2[i] -> [i] for i < 2  to 1, with tests of n <= c0, and S1 from 2 on: few stay whole
     S1[i] -> [i] for n < 3, S2[] -> [-1], S3[] -> [1]      S2, then S3, where n is 3 or more: no loop finds them
     S1[i] -> [i, i/2], S2[] -> [2, 7], the second separate      to 1, at 2, and from 3 on, where S1 is not told apart
+    S1[i] -> [i] for i <= n, S2[] -> [0], S3[] -> [n]      what S1 has between them alone, in a loop of its own
 
 Statements that take turns share a loop (`groups`), which runs from the least to the greatest of their values. Where
 more than a few iterations in between would find nothing, at some values outside, their shadows are looked at as sets
@@ -94,11 +95,20 @@ def parted(
     if len(found) < 2:
         return [group]
     out: list[Group] = []
-    for lanes in found:
+    for lanes in [some for inside in found for some in _finer(known, inside, k, columns, first, once)]:
         alone = outermost and len(lanes) > 1 and all(_span(lane.shadows[k], col) == 0 for lane in lanes)
         turns = groups(known, lanes, k, columns, "default", first) if alone else None
         out += turns or [Group(lanes)]
     return out
+
+
+def _finer(
+    known: Known, lanes: list[Lane], k: int, columns: Sequence[int], first: First | None, once: bool
+) -> list[list[Lane]]:
+    """Lanes that a cut leaves in a loop, around few values in a row: here these may be few that are many elsewhere."""
+    cells = _around_places(known, Group(lanes), k, columns[k], once) if len(lanes) > 1 else None
+    found = in_order(known, _within(known, lanes, cells or (), k, columns[k]), k, columns, first)
+    return found if len(found) > 1 else [lanes]
 
 
 def _within(known: Known, lanes: Sequence[Lane], cells: Sequence[System], k: int, col: int) -> list[list[Lane]]:
@@ -137,18 +147,19 @@ def by_sizes(known: Known, lanes: Sequence[Lane], k: int, columns: Sequence[int]
     """Small sizes, and all others, if these leave no loop at all, or one in wider steps, here or inside; else None.
 
     Lanes that have values at small sizes alone cost a test at each value of the others at all other sizes, too. Where
-    all do, there are no others.
+    all do, sizes are few, and those at which several have none are told from the others, whatever loop these have.
     """
     col = columns[k]
     each = [lane.around(k, col, known) for lane in lanes]
     small = [[row for row in s.ineqs.items() if seldom(known, *row) and not known.implies(*row)] for s in each]
-    rows = dict.fromkeys(row for some in small for row in some) if not all(small) else {}
+    rows = dict.fromkeys(row for some in small for row in some)
     for key, const in rows:
         left = [lane for lane, s in zip(lanes, each, strict=True) if not known.ensures([*s.every_ge()], key, const)]
         if not left or len(left) == len(lanes):
             continue
         one = all(_valued(lane.shadows[k], col) for lane in left)
-        if one or any(_wider(known, left, lanes, j, columns[j]) for j in range(k, len(columns)) if columns[j]):
+        wider = any(_wider(known, left, lanes, j, columns[j]) for j in range(k, len(columns)) if columns[j])
+        if len(left) + 1 < len(lanes) if all(small) else one or wider:
             few, others = System(), System()
             few.ge(key, const)
             others.ge(negated(key), -const - 1)
@@ -222,8 +233,8 @@ def _of_one(known: Known, shadows: Sequence[System], col: int, once: bool, inner
 def _alone(known: Known, shadows: Sequence[System], col: int, least: int, innermost: bool) -> list[System] | None:
     """The values around all but one of some shadows, and the many that this one has alone; None where none has.
 
-    None of fewer than `least` others, whose tests are not worth a loop, unless these have loops inside, and several
-    values between numbers.
+    Where the others are on both sides of these, the values before them and behind. None of fewer than `least` others,
+    whose tests are not worth a loop, unless these have loops inside, and several values between numbers.
     """
     for s in shadows if len(shadows) <= SOME else ():
         others = [o for o in shadows if o is not s]
@@ -235,6 +246,12 @@ def _alone(known: Known, shadows: Sequence[System], col: int, least: int, innerm
         rest = difference(known, s, _telling(known, s, around))
         if 0 < len(rest) <= 2 and not all(_width(known, left, col, ONCE) for left in rest):
             return [around, *rest]
+        rest = [] if rest or innermost else [s]
+        for o in others:
+            rest = [part for left in rest for part in difference(known, left, _telling(known, left, o))]
+        rest = [left for left in rest if not _width(known, left, col, ONCE)]
+        if len(rest) == 1:
+            return [*rest, *difference(known, System(), _telling(known, System(), rest[0]))]
     return None
 
 
