@@ -717,6 +717,12 @@ TREES = {
              { filter: "{ S[i] }" }, { filter: "{ T[i] }" }, { filter: "{ U[i] }" } ] } } }""",
         {2: 44, 3: 10, 5: 8, 9: 1},
     ),
+    "two numbers outside, at one of which something else runs": (
+        """{ domain: "[N] -> { S[i] : 2 <= i < N or i = 0 < N }", child: { schedule:
+             "[{ S[i] -> [(floor((((i + 3) mod 4) - 3)/3) + 1)] }, { S[i] -> [(floor(i/6))] }]", child: {
+             schedule: "[{ S[i] -> [((i + 3) mod 4)] }, { S[i] -> [(floor(i/2))] }]", options: "{ unroll[0] }" } } }""",
+        {1: 3, 2: 3, 9: 24, 40: 85},
+    ),
 }
 
 

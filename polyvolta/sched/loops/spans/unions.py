@@ -12,6 +12,7 @@
     S1[i] -> [i] for n < 3, S2[] -> [-1], S3[] -> [1]      S2, then S3, where n is 3 or more: no loop finds them
     S1[i] -> [i, i/2], S2[] -> [2, 7], the second separate      to 1, at 2, and from 3 on, where S1 is not told apart
     S1[i] -> [i] for i <= n, S2[] -> [0], S3[] -> [n]      what S1 has between them alone, in a loop of its own
+    S1[i] -> [i] for 0 <= i <= 1, S2[] -> [0]              0, then 1: no loop of two iterations, outermost (`pairs`)
 
 Statements that take turns share a loop (`groups`), which runs from the least to the greatest of their values. Where
 more than a few iterations in between would find nothing, at some values outside, their shadows are looked at as sets
@@ -36,6 +37,7 @@ from polyvolta.sched.loops.rows.linear import LOOP, Key, System, coefficient, ne
 from polyvolta.sched.loops.rows.order import Compared, First, ends
 from polyvolta.sched.loops.rows.strides import common_stride, grid
 from polyvolta.sched.loops.spans.few import beside_few
+from polyvolta.sched.loops.spans.pairs import both_values
 
 MANY = 32  # shadows of which no union is made
 PIECES = 48  # pieces of a union beyond which there is one loop
@@ -88,6 +90,8 @@ def parted(
             cells = _alone(known, shadows, col, 1 if mixed else least, innermost)
         if cells is None and outermost and inside:
             cells = beside_few(known, shadows, col)
+        if cells is None and outermost:
+            cells = both_values(shadows, col)
     items = _within(known, group.lanes, cells or (), k, col)
     if outermost and len(items) > 1:
         items = [some for inside in items for some in _sized(known, inside, k, columns)]
