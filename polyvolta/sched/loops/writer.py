@@ -50,7 +50,7 @@ class Writer:
 
         All of them together have a third of the steps of a scan, so that they hardly make it fail.
         """
-        known, before = known.apart(), left()
+        before = left()
         try:
             return bounded(int(min(self.most, self.spare)), f, known, *args)
         except BudgetExceeded:

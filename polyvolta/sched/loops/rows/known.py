@@ -46,6 +46,7 @@ class Known:
     __slots__ = (
         "_denied",
         "_floors",
+        "_given",
         "_implied",
         "_new",
         "_nowhere",
@@ -67,6 +68,7 @@ class Known:
         self._nowhere: bool | None = None
         self._implied: dict[Key, int] = {}  # of rows that linear programs say follow, the least constants
         self._denied: dict[Key, tuple[int, int]] = {}  # and of others the greatest, by so many rows of the tableau
+        self._given: dict[tuple, Known] = {}  # what holds where other rows hold, too
         self.ineqs: dict[Key, int] = parent.ineqs.copy() if parent else {}
         self.mods = parent.mods[:] if parent else []
         self.residues = parent.residues.copy() if parent else {}
@@ -106,15 +108,14 @@ class Known:
                 self.high[c] = min(self.high.get(c, const // -v), const // -v)
 
     def given(self, system: System) -> Known:
-        """What holds where the rows of a system over outer columns hold, too."""
-        return Known(self.columns, self, system) if system.ineqs or system.eqs or system.mods else self
-
-    def apart(self) -> Known:
-        """The same for a search that may be given up: a tableau that this leaves half done is not the one in here."""
-        self._loaded()
-        out = Known(self.columns, self)
-        out._implied = self._implied
-        return out
+        """What holds where the rows of a system over outer columns hold, too; remembered with all that it learns."""
+        if not (system.ineqs or system.eqs or system.mods):
+            return self
+        what = (len(self._new), tuple(system.ineqs.items()), tuple(system.eqs), tuple(system.mods))
+        found = self._given.get(what)
+        if found is None:
+            found = self._given[what] = Known(self.columns, self, system)
+        return found
 
     def tight(self, key: Key, const: int) -> tuple[Key, int]:
         """The strongest parallel row `>= 0` with the same integer points, by the residues that are known."""
@@ -148,8 +149,12 @@ class Known:
             else:
                 self._tab = copy(self._parent._loaded())
                 self._floors |= self._parent._floors
-            for key, const in self._new:
-                self._add(key, const)
+            try:
+                for key, const in self._new:
+                    self._add(key, const)
+            except BudgetExceeded:
+                self._tab, self._floors = None, set()
+                raise
         return self._tab
 
     def _dense(self, tab: Tableau, key: Key, const: int) -> list[int]:
@@ -180,9 +185,13 @@ class Known:
                     rest = self.modulo(inner, const, den)
                     if not rest[0]:  # the remainder is known
                         low, high = (low[0], low[1] - rest[1]), (high[0], high[1] - (den - 1 - rest[1]))
-                    self._add(*low)
-                    self._add(*high)
-                    self._round(c)
+                    try:
+                        self._add(*low)
+                        self._add(*high)
+                        self._round(c)
+                    except BudgetExceeded:
+                        self._floors.discard(c)
+                        raise
 
     def _round(self, c: int) -> None:
         """Round the bounds of a floor inward: between its rows it is a whole number."""
@@ -191,8 +200,8 @@ class Known:
             least = None if tab.empty else tab.minimum(self._dense(tab, ((c, sign),), 0))
             if least is not None and least[1] > 1:
                 row = (((c, sign),), least[0] // -least[1])  # less the minimum, rounded up
-                self._learn(*row)
                 tab.add_ineq(self._dense(tab, *row))
+                self._learn(*row)
 
     def tableau(self, rows: Iterable[tuple[Key, int]]) -> Tableau:
         """A tableau of what is known and some rows `>= 0`, for the caller to change."""
