@@ -281,7 +281,7 @@ class BandLoops(Around):
         """The iterations written out."""
         col = self.columns[k]
         shadows = Group(lanes).classes(k, col)
-        if all(state.known.tableau(list(s.every_ge())).empty for s in shadows):
+        if all(state.known.tableau(s.ineqs.items(), s.eqs).empty for s in shadows):
             return ()
         found = None if b.lows or b.highs else longest(state.known, b, col)
         found = found or constant_span(state.known, shadows, col, b.step)
