@@ -10,7 +10,7 @@ Values of integers are integers: a row whose minimum is above -1 is never negati
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from math import gcd, inf
 
@@ -29,7 +29,8 @@ from polyvolta.sched.loops.rows.linear import (
     plus,
     without,
 )
-from polyvolta.sched.loops.rows.tableaus import Sparse
+from polyvolta.sched.loops.rows.steps import strides_of
+from polyvolta.sched.loops.rows.tableaus import Sparse, tightened
 from polyvolta.sets import BudgetExceeded
 from polyvolta.sets.budgets import bounded
 from polyvolta.sets.engine import integer
@@ -115,10 +116,9 @@ class Known:
         if not (system.ineqs or system.eqs or system.mods):
             return self
         what = (len(self._new), tuple(system.ineqs.items()), tuple(system.eqs), tuple(system.mods))
-        found = self._given.get(what)
-        if found is None:
-            found = self._given[what] = Known(self.columns, self, system)
-        return found
+        if what not in self._given:
+            self._given[what] = Known(self.columns, self, system)
+        return self._given[what]
 
     def tight(self, key: Key, const: int) -> tuple[Key, int]:
         """The strongest parallel row `>= 0` with the same integer points, by the residues that are known."""
@@ -204,13 +204,15 @@ class Known:
                 self._learn(*row)
 
     def tableau(self, rows: Iterable[tuple[Key, int]], eqs: Sequence[tuple[Key, int]] = ()) -> Sparse:
-        """A tableau of what is known, some equalities, and some rows `>= 0`, for the caller to change.
-
-        The rows are the last of its constraints.
-        """
+        """A tableau of what is known, some equalities and at last some rows `>= 0`, for the caller to change."""
         rows = list(rows)
         self.know_floors((*eqs, *rows))
         return self._loaded().with_rows(rows, eqs)
+
+    def _beside(self, rows: Iterable[tuple[Key, int]]) -> Sparse:
+        """`tableau` without rows that are plain to see; bounds of one column last, which mostly hold then."""
+        fewer = [r for r in dict.fromkeys(rows) if not self.says(*r)]
+        return self.tableau(sorted(fewer, key=lambda r: -len(r[0])))
 
     def know_floors(self, rows: Iterable[tuple[Key, int]]) -> None:
         """Tell the tableau what the floors in some rows are, before these are asked of a copy."""
@@ -239,7 +241,7 @@ class Known:
         plain = self.plainly(rows, key)
         if plain is not None:
             return plain
-        tab = self.tableau(rows)
+        tab = self._beside(rows)
         if tab.empty:
             return -inf
         row = tab.row(key, 0)
@@ -251,7 +253,7 @@ class Known:
     def ensures(self, rows: Sequence[tuple[Key, int]], key: Key, const: int) -> bool:
         """Whether `key . x + const >= 0` always where some rows hold besides."""
         plain = self.plainly(rows, negated(key))
-        return plain < const + 1 if plain is not None else self.tableau(rows).always(key, const)
+        return plain < const + 1 if plain is not None else self._beside(rows).always(key, const)
 
     def range(self, col: int) -> tuple[int | None, int | None]:
         """The least and the greatest value of a column, None where there is no bound or nothing holds anywhere."""
@@ -292,7 +294,7 @@ class Known:
         most, made = self._denied.get(key, (const - 1, 0))
         if made == tab.made and const <= most:
             return False
-        if tab.copy().always(key, const):
+        if tab.always(key, const):
             self._implied[key] = const
             return True
         self._denied[key] = const, tab.made
@@ -369,13 +371,12 @@ class Known:
 
     def excludes(self, system: System) -> bool:
         """Whether a system over outer columns contradicts what is known, over the rationals."""
-        found = self.plainly_excludes(system)
-        if found is None:
-            rows, eqs = tuple([r for r in system.ineqs.items() if not self.says(*r)]), tuple(system.eqs)
-            found = self._excluded.get((rows, eqs))
-            if found is None:
-                found = self._excluded[rows, eqs] = self.tableau(rows, eqs).empty
-        return found
+        if (found := self.plainly_excludes(system)) is not None:
+            return found
+        what = tuple([r for r in system.ineqs.items() if not self.says(*r)]), tuple(system.eqs)
+        if what not in self._excluded:
+            self._excluded[what] = self.tableau(*what).empty
+        return self._excluded[what]
 
     def plainly_excludes(self, system: System) -> bool | None:
         """`excludes` where it takes no linear program; None elsewhere."""
@@ -439,21 +440,10 @@ def difference(known: Known, a: System, rows: Sequence[tuple[Key, int]]) -> list
             if tab is None:
                 known.know_floors(rows)
                 tab = known.tableau(a.ineqs.items(), a.eqs)
-            g = gcd(*[v for _, v in key])
-            gone = not tab.reaches(tab.row(tuple([(c, -v // g) for c, v in key]), (-const - 1) // g))
+            gone = not tab.reaches(tab.row(*tightened(negated(key), -const - 1)))
         if not gone:
             out.append(part)
             a.ge(key, const)
             if tab is not None:
-                g = gcd(*[v for _, v in key]) or 1
-                tab.ge(tuple([(c, v // g) for c, v in key]), const // g)
+                tab.ge(*tightened(key, const))
     return out
-
-
-def strides_of(eqs: Iterable[tuple[Key, int]]) -> Iterator[tuple[Key, int, int]]:
-    """The congruences of single columns that equalities make: c0 = 2*c1 + 1 says that c0 is odd."""
-    for key, const in eqs:
-        for c, v in key:
-            step = gcd(*[w for d, w in key if d != c])
-            if v in (1, -1) and step > 1:
-                yield ((c, v),), const, step

@@ -7,6 +7,7 @@ scan are in the rows of a few places only.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from math import gcd
 
 from polyvolta.sched.loops.rows.linear import Key
 from polyvolta.sets.engine.simplex import Tableau
@@ -69,3 +70,13 @@ class Sparse(Tableau):
     def always(self, key: Key, const: int) -> bool:
         """Whether an integer row is never negative."""
         return self.implies(self.row(tuple([(c, v * ALMOST) for c, v in key]), const * ALMOST + ALMOST - 1))
+
+
+def tightened(key: Key, const: int) -> tuple[Key, int]:
+    """The row `key . x + const >= 0` as tight as the integers are, its coefficients without a common factor.
+
+    >>> tightened(((7, 2), (30, -4)), 3)
+    (((7, 1), (30, -2)), 1)
+    """
+    g = gcd(*[v for _, v in key]) or 1
+    return tuple([(c, v // g) for c, v in key]), const // g
