@@ -12,9 +12,10 @@ from math import gcd
 from polyvolta.sched.loops.ast import AnyOf, Ast, Condition, If
 from polyvolta.sched.loops.rows.columns import Columns
 from polyvolta.sched.loops.rows.few import of_few_values
-from polyvolta.sched.loops.rows.known import ALMOST, Known, difference
+from polyvolta.sched.loops.rows.known import Known, difference
 from polyvolta.sched.loops.rows.linear import FLOOR, LOCAL, Congruence, Key, System, dense, negated, plus
 from polyvolta.sched.loops.rows.pieces import system_of
+from polyvolta.sched.loops.rows.tableaus import ALMOST
 from polyvolta.sets import Aff, Set
 from polyvolta.sets.conjuncts.conjunct import Conjunct, normalise
 from polyvolta.sets.conjuncts.project import project, with_known_divs
@@ -49,15 +50,10 @@ def beyond(known: Known, system: System, mine: Callable[[Key], bool] | None = No
         beside = known.given(stepping) if out.mods else known
         rows = [r for r in rows for loose in (beside.loose(*r),) if loose == r or not known.implies(*loose)]
     if len(rows) > 1 or (rows and out.eqs):
-        tab = known.tableau([*out.every_ge(), *rows])
-        if not tab.empty:
-            first, n = tab.made - len(rows), len(rows)
-            order = sorted(range(n), key=lambda k: -len(rows[k][0]))
-            gone = {k for k in order if tab.relaxed_implies(-(first + k + 1))}
-            left = [k for k in range(n) if k not in gone]
-            if len(left) > 1 and any(abs(v) > 1 for k in left for _, v in rows[k][0]):  # never missed by as much as 1
-                left = [k for k in left if not tab.relaxed_implies(-(first + k + 1), ALMOST)]
-            rows = [rows[k] for k in left]
+        asked = tuple(rows), tuple(out.eqs)
+        if asked not in known.needed:
+            known.needed[asked] = _needed(known, rows, out.eqs)
+        rows = known.needed[asked]
     out.ineqs = dict(rows)
     return of_few_values(known, _bared(known, out))
 
@@ -80,6 +76,20 @@ def _bared(known: Known, out: System) -> System:
             rest.untie()
             out = rest
     return out
+
+
+def _needed(known: Known, rows: list[tuple[Key, int]], eqs: list[tuple[Key, int]]) -> list[tuple[Key, int]]:
+    """The rows that what is known, some equalities and the others do not imply."""
+    tab = known.tableau(rows, eqs)
+    if tab.empty:
+        return rows
+    first, n = tab.made - len(rows), len(rows)
+    order = sorted(range(n), key=lambda k: -len(rows[k][0]))
+    gone = {k for k in order if tab.relaxed_implies(-(first + k + 1))}
+    left = [k for k in range(n) if k not in gone]
+    if len(left) > 1 and any(abs(v) > 1 for k in left for _, v in rows[k][0]):  # never missed by as much as 1
+        left = [k for k in left if not tab.relaxed_implies(-(first + k + 1), ALMOST)]
+    return [rows[k] for k in left]
 
 
 def _tied(known: Known, out: System, rows: list[tuple[Key, int]]) -> list[tuple[Key, int]]:

@@ -294,7 +294,7 @@ class BandLoops(Around):
         """The iterations written out."""
         col, lanes = self.columns[k], [lane for _, some in parts for lane in some]
         shadows = Group(lanes).classes(k, col)
-        if all(state.known.tableau(list(s.every_ge())).empty for s in shadows):
+        if all(state.known.tableau(s.ineqs.items(), s.eqs).empty for s in shadows):
             return ()
         found = None if b.lows or b.highs else longest(state.known, b, col)
         found = found or constant_span(state.known, shadows, col, b.step)

@@ -51,7 +51,7 @@ class Writer:
         All of them together have a third of the steps of a scan, so that they hardly make it fail. One has a part of
         those left, so that a loop that it is given up for costs none that comes later what it needs.
         """
-        known, before = known.apart(), left()
+        before = left()
         try:
             return bounded(int(min(PART * self.spare, SEARCH)), f, known, *args)
         except BudgetExceeded:

@@ -15,7 +15,8 @@ made a column and struck out.
 
 Rows are replaced and never modified, so `mark` logs references only, O(rows), and `rollback` restores the
 very basis of the mark: constraints are pushed and popped on one warm tableau at the price of the pivots they
-need.
+need. A pivot is paid before it is made, so where a budget ends in a question, or as a constraint is added, the
+tableau is at another vertex of the same polyhedron.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from operator import add, neg, sub
 from typing import Any
 
 from ..budgets import spend, weight
+from ..errors import BudgetExceeded
 from .rows import Row
 
 _OBJECTIVE = 1 << 60  # the number of the row being optimised: no variable, hence never a limit
@@ -74,8 +76,12 @@ class Tableau:
         new = self._express(row)
         self._rows.append(new)
         self._basic.append(-self.made)
-        if new[1] < 0 and not self._climb(len(self._rows) - 1, stop=0):
-            self.empty = True
+        try:
+            if new[1] < 0 and not self._climb(len(self._rows) - 1, stop=0):
+                self.empty = True
+        except BudgetExceeded:  # it is the last row still
+            del self._rows[-1], self._basic[-1]
+            raise
 
     def add_eq(self, row: Sequence[int]) -> None:
         """Add `row = 0`; exact over the rationals. One dimension of the tableau goes with it."""
@@ -150,9 +156,13 @@ class Tableau:
         spend(1 + len(self._rows) * len(self._cols) // 1024)
         self._rows.append(self._express(row))
         self._basic.append(_OBJECTIVE)
-        reached = self._climb(len(self._rows) - 1, stop)
-        self._basic.pop()
-        return not reached, self._rows.pop()
+        top: list[int] = []
+        try:
+            reached = self._climb(len(self._rows) - 1, stop)
+        finally:
+            self._basic.pop()
+            top = self._rows.pop()
+        return not reached, top
 
     def _express(self, row: Sequence[int]) -> list[int]:
         """The form `row` of the variables as a form of the columns."""

@@ -16,10 +16,10 @@ from dataclasses import dataclass
 from math import inf
 
 from polyvolta.sched.loops.rows.columns import Row
-from polyvolta.sched.loops.rows.known import ALMOST, Known, always, copy, difference
+from polyvolta.sched.loops.rows.known import Known, difference
 from polyvolta.sched.loops.rows.linear import Congruence, Key, System, coefficient, negated, plus, without
 from polyvolta.sched.loops.rows.strides import common_stride, grid, stride
-from polyvolta.sets.engine.simplex import Tableau
+from polyvolta.sched.loops.rows.tableaus import ALMOST, Sparse
 
 PLACES = 16  # systems that places at which one shadow alone has values may be
 
@@ -46,7 +46,7 @@ class Bounds:
     step: int
     residue: Row
     mods: list[Congruence]
-    tableau: Tableau | None
+    tableau: Sparse | None
     _within: tuple[Known, Known] | None = None
 
     def cases(self) -> Iterator[System]:
@@ -147,7 +147,7 @@ def bounds(known: Known, shadows: Sequence[System], col: int, where: Sequence[Sy
     return Bounds(low, high, lows, highs, step, residue, [], tab)
 
 
-def _of_one(known: Known, shadow: System, col: int) -> tuple[list[Side], list[Side], Tableau | None] | None:
+def _of_one(known: Known, shadow: System, col: int) -> tuple[list[Side], list[Side], Sparse | None] | None:
     if shadow.empty:
         return None
     low, high = sides(shadow, col)
@@ -179,12 +179,12 @@ def _of_one(known: Known, shadow: System, col: int) -> tuple[list[Side], list[Si
     if len(high) > 1:
         high = _needed(tab, 0, high, 0)
     if any(abs(v) > 1 for key, _, _ in (*low, *high) for _, v in key):
-        integers = copy(tab)  # of both sides: what a lower bound that is left out implied is not left out, too
+        integers = tab.copy()  # of both sides: what a lower bound that is left out implied is not left out, too
         low, high = _needed_of_integers(integers, low, slacks), _needed_of_integers(integers, high, slacks)
     return low, high, tab
 
 
-def _needed(tab: Tableau, before: int, some: list[Side], behind: int) -> list[Side]:
+def _needed(tab: Sparse, before: int, some: list[Side], behind: int) -> list[Side]:
     """Bounds without those that the other rows of the tableau imply; `behind` rows were added after them.
 
     Those of many columns are tried first.
@@ -215,7 +215,7 @@ def _plainly_needed(known: Known, some: list[Side], others: list[Side]) -> list[
     return some
 
 
-def _needed_of_integers(tab: Tableau, some: list[Side], slacks: Mapping[int, int]) -> list[Side]:
+def _needed_of_integers(tab: Sparse, some: list[Side], slacks: Mapping[int, int]) -> list[Side]:
     """Bounds without those that never miss by as much as 1, given the others; all are in the tableau, which loses them.
 
     Parameters
@@ -231,7 +231,7 @@ def _needed_of_integers(tab: Tableau, some: list[Side], slacks: Mapping[int, int
 def _common(known: Known, each: Sequence[tuple[System, list[Side], System]], col: int) -> list[Side]:
     """Bounds of some shadow that hold on all; none where they are far beyond all that counts at some places."""
     out: list[Side] = []
-    tabs: list[Tableau | None] = [None] * len(each)
+    tabs: list[Sparse | None] = [None] * len(each)
     for s, some, _ in each:
         for side in some:
             key, const, _ = side
@@ -245,8 +245,8 @@ def _common(known: Known, each: Sequence[tuple[System, list[Side], System]], col
                     continue
                 tab = tabs[k]
                 if tab is None:
-                    tab = tabs[k] = known.tableau(other.every_ge())
-                if not always(known, tab, key, const):
+                    tab = tabs[k] = known.tableau(other.ineqs.items(), other.eqs)
+                if not tab.always(key, const):
                     break
             else:
                 out.append(side)
@@ -287,8 +287,8 @@ def _far(known: Known, common: Sequence[Side], alone: Sequence[tuple[System, lis
     beyond = [(plus(1, key, -1, ((gap, 1),)), const) for key, const, _ in common]
     for s, some in alone:
         for key, const, _ in [side for side in some if side not in common]:
-            tab = known.tableau([*s.every_ge(), (negated(key), -const), *beyond])
-            if not tab.empty and tab.maximum(known._dense(tab, ((gap, 1),), 0)) is None:
+            tab = known.tableau([*s.ineqs.items(), (negated(key), -const), *beyond], s.eqs)
+            if not tab.empty and tab.maximum(tab.row(((gap, 1),), 0)) is None:
                 return True
     return False
 
@@ -365,7 +365,7 @@ def single(known: Known, b: Bounds, shadows: Sequence[System], col: int) -> tupl
         return None
     for side, sign in [(s, 1) for s in b.low] + [(s, -1) for s in b.high]:
         key, const, a = side
-        if always(known, tab, negated(key), a * b.step - 1 - const):
+        if tab.always(negated(key), a * b.step - 1 - const):
             return (*end(known, side, col, sign, b.step, b.residue), 1)
     return None
 
@@ -401,9 +401,9 @@ def constant_span(known: Known, shadows: Sequence[System], col: int, step: int) 
     """A constant lower bound of all shadows and the number of steps from it to a constant upper one."""
     lows, highs = [], []
     for s in shadows:
-        tab = known.tableau(s.every_ge())
+        tab = known.tableau(s.ineqs.items(), s.eqs)
         if not tab.empty:
-            row = known._dense(tab, ((col, 1),), 0)
+            row = tab.row(((col, 1),), 0)
             low, high = tab.minimum(row), tab.maximum(row)
             if low is None or high is None:
                 return None

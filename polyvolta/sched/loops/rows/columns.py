@@ -28,7 +28,6 @@ class Columns:
         self.floors: dict[int, tuple[int, Key, int]] = {}  # column -> (den, key, const)
         self._floor_ids: dict[tuple[int, Key, int], int] = {}
         self._classes: dict[tuple[int, Key, int], int] = {}  # of floors whose coefficients differ by multiples of den
-        self.place: dict[int, int] = {}  # columns in tableaus
         self._taken: frozenset[str] = frozenset()
         for name in names:
             self.name(name)
@@ -38,7 +37,6 @@ class Columns:
         if name not in self.ids:
             col = self.ids[name] = 1 + len(self.ids)
             self.affs[col] = var(name)
-            self.place[col] = 1 + len(self.place)
         return self.ids[name]
 
     def of_sizes(self, key: Key) -> bool:
@@ -61,7 +59,6 @@ class Columns:
                 name += "_"
             self.affs[col] = var(name)
             self.ids[name] = col
-            self.place[col] = 1 + len(self.place)
         return col
 
     def avoid(self, names: Iterable[str]) -> None:
@@ -70,9 +67,7 @@ class Columns:
 
     def twin(self, col: int) -> int:
         """A second column for the values of another loop variable."""
-        col += TWIN - LOOP
-        self.place.setdefault(col, 1 + len(self.place))
-        return col
+        return col + TWIN - LOOP
 
     def floor(self, den: int, key: Key, const: int) -> int:
         """The column of floor((key . x + const)/den), all of whose columns are outer."""
@@ -82,7 +77,6 @@ class Columns:
             col = self._floor_ids[what] = FLOOR + len(self._floor_ids)
             self.floors[col] = what
             self.affs[col] = self.aff(key, const).floordiv(den)
-            self.place[col] = 1 + len(self.place)
         return col
 
     def aff(self, key: Key, const: int, den: int = 1) -> Aff:

@@ -10,7 +10,7 @@ Values of integers are integers: a row whose minimum is above -1 is never negati
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from math import gcd, inf
 
@@ -29,15 +29,15 @@ from polyvolta.sched.loops.rows.linear import (
     plus,
     without,
 )
+from polyvolta.sched.loops.rows.steps import strides_of
+from polyvolta.sched.loops.rows.tableaus import Sparse, tightened
 from polyvolta.sets import BudgetExceeded
 from polyvolta.sets.budgets import bounded
 from polyvolta.sets.engine import integer
-from polyvolta.sets.engine.simplex import Tableau
 
 WORTH = 1000  # steps that a question of integers may take that is nice to know
 FEW = 9  # columns up to which an integer program is worth knowing that code never runs
 NESTED = 3  # floors within floors of which remainders are known
-ALMOST = 4096  # a row's minimum is compared with -1 + 1/ALMOST
 
 
 class Known:
@@ -45,7 +45,9 @@ class Known:
 
     __slots__ = (
         "_denied",
+        "_excluded",
         "_floors",
+        "_given",
         "_implied",
         "_new",
         "_nowhere",
@@ -57,6 +59,7 @@ class Known:
         "ineqs",
         "low",
         "mods",
+        "needed",
         "residues",
     )
 
@@ -67,6 +70,9 @@ class Known:
         self._nowhere: bool | None = None
         self._implied: dict[Key, int] = {}  # of rows that linear programs say follow, the least constants
         self._denied: dict[Key, tuple[int, int]] = {}  # and of others the greatest, by so many rows of the tableau
+        self._excluded: dict[tuple, bool] = {}  # whether systems that were asked contradict it
+        self.needed: dict[tuple, list[tuple[Key, int]]] = {}  # of rows and equalities the rows that others don't imply
+        self._given: dict[tuple, Known] = {}  # what holds where other rows hold, too
         self.ineqs: dict[Key, int] = parent.ineqs.copy() if parent else {}
         self.mods = parent.mods[:] if parent else []
         self.residues = parent.residues.copy() if parent else {}
@@ -116,15 +122,13 @@ class Known:
                 self.high[c] = min(self.high.get(c, const // -v), const // -v)
 
     def given(self, system: System) -> Known:
-        """What holds where the rows of a system over outer columns hold, too."""
-        return Known(self.columns, self, system) if system.ineqs or system.eqs or system.mods else self
-
-    def apart(self) -> Known:
-        """The same for a search that may be given up: a tableau that this leaves half done is not the one in here."""
-        self._loaded()
-        out = Known(self.columns, self)
-        out._implied = self._implied
-        return out
+        """What holds where the rows of a system over outer columns hold, too; remembered with all that it learns."""
+        if not (system.ineqs or system.eqs or system.mods):
+            return self
+        what = (len(self._new), tuple(system.ineqs.items()), tuple(system.eqs), tuple(system.mods))
+        if what not in self._given:
+            self._given[what] = Known(self.columns, self, system)
+        return self._given[what]
 
     def tight(self, key: Key, const: int) -> tuple[Key, int]:
         """The strongest parallel row `>= 0` with the same integer points, by the residues that are known."""
@@ -151,31 +155,30 @@ class Known:
 
     # ---- tableaus
 
-    def _loaded(self) -> Tableau:
+    def _loaded(self) -> Sparse:
         if self._tab is None:
             if self._parent is None:
-                self._tab = Tableau(len(self.columns.place))
+                self._tab = Sparse()
             else:
-                self._tab = copy(self._parent._loaded())
+                self._tab = self._parent._loaded().copy()
                 self._floors |= self._parent._floors
-            for key, const in self._new:
-                self._add(key, const)
+            ties: set[Key] = set()
+            try:
+                for key, const in self._new[:]:
+                    if self.ineqs.get(negated(key)) != -const:
+                        self._add(key, const)
+                    elif negated(key) not in ties:  # two rows are an equality, which takes a dimension away
+                        ties.add(key)
+                        self._know_floors(key)
+                        self._tab.eq(key, const)
+            except BudgetExceeded:
+                self._tab, self._floors = None, set()
+                raise
         return self._tab
-
-    def _dense(self, tab: Tableau, key: Key, const: int) -> list[int]:
-        place = self.columns.place
-        for c, _ in key:
-            while place[c] > tab.n:
-                tab.add_var()
-        row = [const] + [0] * tab.n
-        for c, v in key:
-            row[place[c]] = v
-        return row
 
     def _add(self, key: Key, const: int) -> None:
         self._know_floors(key)
-        tab = self._loaded()
-        tab.add_ineq(self._dense(tab, key, const))
+        self._loaded().ge(key, const)
 
     def _know_floors(self, key: Key) -> None:
         """Tell the tableau what the floors in a row are."""
@@ -188,31 +191,43 @@ class Known:
                     low, high = self.columns.floor_rows(c)
                     den, inner, const = floors[c]
                     rest = self.modulo(inner, const, den)
-                    if not rest[0]:  # the remainder is known
-                        low, high = (low[0], low[1] - rest[1]), (high[0], high[1] - (den - 1 - rest[1]))
-                    self._add(*low)
-                    self._add(*high)
-                    self._round(c)
+                    try:
+                        if rest[0]:
+                            self._add(*low)
+                            self._add(*high)
+                        else:  # the remainder is known
+                            self._know_floors(low[0])
+                            self._loaded().eq(low[0], low[1] - rest[1])
+                        self._round(c)
+                    except BudgetExceeded:
+                        self._floors.discard(c)
+                        raise
 
     def _round(self, c: int) -> None:
         """Round the bounds of a floor inward: between its rows it is a whole number."""
         tab = self._loaded()
         for sign in (1, -1):
-            least = None if tab.empty else tab.minimum(self._dense(tab, ((c, sign),), 0))
+            least = None if tab.empty else tab.minimum(tab.row(((c, sign),), 0))
             if least is not None and least[1] > 1:
                 row = (((c, sign),), least[0] // -least[1])  # less the minimum, rounded up
+                tab.ge(*row)
                 self._learn(*row)
-                tab.add_ineq(self._dense(tab, *row))
 
-    def tableau(self, rows: Iterable[tuple[Key, int]]) -> Tableau:
-        """A tableau of what is known and some rows `>= 0`, for the caller to change."""
+    def tableau(self, rows: Iterable[tuple[Key, int]], eqs: Sequence[tuple[Key, int]] = ()) -> Sparse:
+        """A tableau of what is known, some equalities and at last some rows `>= 0`, for the caller to change."""
         rows = list(rows)
+        self.know_floors((*eqs, *rows))
+        return self._loaded().with_rows(rows, eqs)
+
+    def _beside(self, rows: Iterable[tuple[Key, int]]) -> Sparse:
+        """`tableau` without rows that are plain to see; bounds of one column last, which mostly hold then."""
+        fewer = [r for r in dict.fromkeys(rows) if not self.says(*r)]
+        return self.tableau(sorted(fewer, key=lambda r: -len(r[0])))
+
+    def know_floors(self, rows: Iterable[tuple[Key, int]]) -> None:
+        """Tell the tableau what the floors in some rows are, before these are asked of a copy."""
         for key, _ in rows:
             self._know_floors(key)
-        tab = copy(self._loaded())
-        for key, const in rows:
-            tab.add_ineq(self._dense(tab, key, const))
-        return tab
 
     # ---- questions
 
@@ -236,10 +251,10 @@ class Known:
         plain = self.plainly(rows, key)
         if plain is not None:
             return plain
-        tab = self.tableau(rows)
+        tab = self._beside(rows)
         if tab.empty:
             return -inf
-        row = self._dense(tab, key, 0)
+        row = tab.row(key, 0)
         if enough is not None and not tab.implies([enough, *[-c for c in row[1:]]]):
             return enough
         top = tab.maximum(row)
@@ -248,14 +263,14 @@ class Known:
     def ensures(self, rows: Sequence[tuple[Key, int]], key: Key, const: int) -> bool:
         """Whether `key . x + const >= 0` always where some rows hold besides."""
         plain = self.plainly(rows, negated(key))
-        return plain < const + 1 if plain is not None else always(self, self.tableau(rows), key, const)
+        return plain < const + 1 if plain is not None else self._beside(rows).always(key, const)
 
     def range(self, col: int) -> tuple[int | None, int | None]:
         """The least and the greatest value of a column, None where there is no bound or nothing holds anywhere."""
         if all(coefficient(key, col) == 0 or len(key) == 1 for key in self.ineqs):
             return self.low.get(col), self.high.get(col)
         tab = self._loaded()
-        row = self._dense(tab, ((col, 1),), 0)
+        row = tab.row(((col, 1),), 0)
         low, high = (None, None) if tab.empty else (tab.minimum(row), tab.maximum(row))
         return None if low is None else -(-low[0] // low[1]), None if high is None else high[0] // high[1]
 
@@ -289,7 +304,7 @@ class Known:
         most, made = self._denied.get(key, (const - 1, 0))
         if made == tab.made and const <= most:
             return False
-        if always(self, tab, key, const):
+        if tab.always(key, const):
             self._implied[key] = const
             return True
         self._denied[key] = const, tab.made
@@ -366,6 +381,15 @@ class Known:
 
     def excludes(self, system: System) -> bool:
         """Whether a system over outer columns contradicts what is known, over the rationals."""
+        if (found := self.plainly_excludes(system)) is not None:
+            return found
+        what = tuple([r for r in system.ineqs.items() if not self.says(*r)]), tuple(system.eqs)
+        if what not in self._excluded:
+            self._excluded[what] = self.tableau(*what).empty
+        return self._excluded[what]
+
+    def plainly_excludes(self, system: System) -> bool | None:
+        """`excludes` where it takes no linear program; None elsewhere."""
         rows = [r for r in system.every_ge() if not self.says(*r)]
         if system.empty:
             return True
@@ -376,7 +400,7 @@ class Known:
             if opposite is not None and opposite + const < 0:
                 return True
         plain = self.plainly(rows, ())
-        return plain == -inf if plain is not None else self.tableau(rows).empty
+        return None if plain is None else plain == -inf
 
     def excludes_exactly(self, system: System, few: float = FEW) -> bool:
         """The same over the integers, congruences and floors included, as long as there are few columns.
@@ -415,35 +439,21 @@ class Known:
 
 
 def difference(known: Known, a: System, rows: Sequence[tuple[Key, int]]) -> list[System]:
-    """Disjoint systems of the points of `a` at which not all rows hold."""
+    """Disjoint systems of the points of `a` at which not all rows hold; all rows are asked of one tableau."""
     out = []
-    a = a.copy()
+    a, tab = a.copy(), None
     for key, const in rows:
         part = a.copy()
         part.ge(negated(key), -const - 1)
-        if not part.empty and not known.excludes(part):
+        gone = part.empty or known.plainly_excludes(part)
+        if gone is None:
+            if tab is None:
+                known.know_floors(rows)
+                tab = known.tableau(a.ineqs.items(), a.eqs)
+            gone = not tab.reaches(tab.row(*tightened(negated(key), -const - 1)))
+        if not gone:
             out.append(part)
             a.ge(key, const)
-    return out
-
-
-def strides_of(eqs: Iterable[tuple[Key, int]]) -> Iterator[tuple[Key, int, int]]:
-    """The congruences of single columns that equalities make: c0 = 2*c1 + 1 says that c0 is odd."""
-    for key, const in eqs:
-        for c, v in key:
-            step = gcd(*[w for d, w in key if d != c])
-            if v in (1, -1) and step > 1:
-                yield ((c, v),), const, step
-
-
-def always(known: Known, tab: Tableau, key: Key, const: int) -> bool:
-    """Whether the rows of a tableau imply that an integer row is never negative."""
-    row = known._dense(tab, tuple([(c, v * ALMOST) for c, v in key]), const * ALMOST + ALMOST - 1)
-    return tab.implies(row)
-
-
-def copy(tab: Tableau) -> Tableau:
-    """A tableau that starts as another one is."""
-    out = Tableau(0)
-    out.rollback(tab.mark())
+            if tab is not None:
+                tab.ge(*tightened(key, const))
     return out

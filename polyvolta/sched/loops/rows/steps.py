@@ -209,3 +209,12 @@ def pinned(system: System, outer: Callable[[Key], bool], around: bool = False) -
         for col in sorted(below & above):
             with suppress(BudgetExceeded):
                 yield from pinned(bounded(WORTH, system.without, inside - {col}), outer)
+
+
+def strides_of(eqs: Sequence[tuple[Key, int]]) -> Iterator[tuple[Key, int, int]]:
+    """The congruences of single columns that equalities make: c0 = 2*c1 + 1 says that c0 is odd."""
+    for key, const in eqs:
+        for c, v in key:
+            step = gcd(*[w for d, w in key if d != c])
+            if v in (1, -1) and step > 1:
+                yield ((c, v),), const, step

@@ -31,11 +31,12 @@ from itertools import compress, product
 from polyvolta.sched.loops.hoisting.needs import seldom
 from polyvolta.sched.loops.rows.bounds import bounds
 from polyvolta.sched.loops.rows.groups import groups, in_order
-from polyvolta.sched.loops.rows.known import ALMOST, Known, always, difference
+from polyvolta.sched.loops.rows.known import Known, difference
 from polyvolta.sched.loops.rows.lanes import Group, Lane, classes
 from polyvolta.sched.loops.rows.linear import LOOP, Key, System, coefficient, negated, plus, without
 from polyvolta.sched.loops.rows.order import Compared, First, ends
 from polyvolta.sched.loops.rows.strides import common_stride, grid
+from polyvolta.sched.loops.rows.tableaus import ALMOST
 from polyvolta.sched.loops.spans.few import beside_few
 from polyvolta.sched.loops.spans.pairs import both_values
 
@@ -426,9 +427,9 @@ def _hull(known: Known, a: System, b: System) -> System:
     """The rows of each of two systems that hold on the other."""
     out = System()
     for one, other in ((a, b), (b, a)):
-        tab = known.tableau(other.every_ge())
+        tab = known.tableau(other.ineqs.items(), other.eqs)
         for row in one.every_ge():
-            if always(known, tab, *row):
+            if tab.always(*row):
                 out.ge(*row)
     out.untie()
     return out
@@ -458,7 +459,8 @@ def _needed(
     """Some rows without those asked for that the others imply where those around hold, one after another."""
     tab = known.tableau([*around, *rows])
     if tab.empty or len(rows) == 1:
-        for row in asked:
+        rows = _contradicting(known, around, rows, asked) if tab.empty else rows
+        for row in [r for r in asked if r in rows]:
             rest = [r for r in rows if r is not row]
             if known.ensures([*around, *rest], *row):
                 rows = rest
@@ -467,3 +469,17 @@ def _needed(
     numbers = {row[0]: -(first + k + 1) for k, row in enumerate(rows)}
     gone = {key for key, _ in asked if tab.relaxed_implies(numbers[key], ALMOST)}
     return [r for r in rows if r[0] not in gone]
+
+
+def _contradicting(
+    known: Known, around: Sequence[tuple[Key, int]], rows: list[tuple[Key, int]], asked: Sequence[tuple[Key, int]]
+) -> list[tuple[Key, int]]:
+    """Of rows that hold nowhere those without the first ones asked for, which the others imply: they hold nowhere."""
+    tab = known.tableau(around)
+    kept: list[tuple[Key, int]] = []
+    for row in (*[r for r in rows if r not in asked], *reversed(asked)):
+        if tab.empty:
+            break
+        tab.ge(*row)
+        kept.append(row)
+    return [r for r in rows if r in kept or r not in asked]
