@@ -23,9 +23,9 @@ from polyvolta.sched.loops.conditions import (
     uncovered,
     widest,
 )
+from polyvolta.sched.loops.few_values import united
 from polyvolta.sched.loops.hoisting.needs import seldom, whole
 from polyvolta.sched.loops.rows.bounds import Bounds, bounds, longest, single
-from polyvolta.sched.loops.rows.few import united
 from polyvolta.sched.loops.rows.known import Known
 from polyvolta.sched.loops.rows.lanes import Group, Lane, classes
 from polyvolta.sched.loops.rows.linear import FLOOR, LOOP, Key, System, coefficient, negated

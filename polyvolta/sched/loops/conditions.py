@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable, Sequence
 from math import gcd
 
 from polyvolta.sched.loops.ast import AnyOf, Ast, Condition, If
+from polyvolta.sched.loops.few_values import of_few_values
 from polyvolta.sched.loops.rows.columns import Columns
-from polyvolta.sched.loops.rows.few import of_few_values
 from polyvolta.sched.loops.rows.known import Known, difference
 from polyvolta.sched.loops.rows.linear import FLOOR, LOCAL, Congruence, Key, System, dense, negated, plus
 from polyvolta.sched.loops.rows.pieces import system_of

@@ -5,8 +5,8 @@ from random import Random
 import pytest
 
 from polyvolta.sched.loops.conditions import beyond
+from polyvolta.sched.loops.few_values import of_few_values, united
 from polyvolta.sched.loops.rows.columns import Columns
-from polyvolta.sched.loops.rows.few import of_few_values, united
 from polyvolta.sched.loops.rows.known import Known
 from polyvolta.sched.loops.rows.linear import System
 

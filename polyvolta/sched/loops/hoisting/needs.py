@@ -18,9 +18,9 @@ from itertools import islice, product
 
 from polyvolta.sched.loops.ast import AnyOf, Ast, Block, Condition, For, If
 from polyvolta.sched.loops.conditions import beyond, exactly, has_rows, implied
+from polyvolta.sched.loops.few_values import united
 from polyvolta.sched.loops.hoisting.plain import periodic
 from polyvolta.sched.loops.rows.columns import Columns
-from polyvolta.sched.loops.rows.few import united
 from polyvolta.sched.loops.rows.known import Known
 from polyvolta.sched.loops.rows.linear import LOOP, Congruence, Key, System, coefficient, negated, plus, without
 from polyvolta.sets import Aff, BudgetExceeded, var
