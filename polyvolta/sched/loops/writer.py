@@ -18,7 +18,7 @@ from polyvolta.sets.values.simplify import Range, simplify
 Ranges = dict[str, Range]
 UNKNOWN: Range = (None, None)
 SEARCH = 120_000  # steps of one search, at most, that makes loops better
-PART = 0.4  # of the steps that are left for searches, which one may take
+PART = 0.4  # of the steps that are left for searches, which one in a loop between numbers may take
 
 T = TypeVar("T")
 
@@ -48,12 +48,13 @@ class Writer:
     def searched(self, otherwise: T, f: Callable[..., T], known: Known, *args: object) -> T:
         """What a search finds that makes loops better, `f(known, *args)`; `otherwise` where it takes too many steps.
 
-        All of them together have a third of the steps of a scan, so that they hardly make it fail. One has a part of
-        those left, so that a loop that it is given up for costs none that comes later what it needs.
+        All of them together have a third of the steps of a scan, so that they hardly make it fail. Where the outermost
+        loop is between numbers one has a part of those left: what is in loops that grow may need them more, and come later.
         """
-        before = left()
+        before, outer = left(), min([known.columns.ids[name] for name in self.seen if name in self.ranges], default=None)
+        brief = outer in known.low and outer in known.high
         try:
-            return bounded(int(min(PART * self.spare, SEARCH)), f, known, *args)
+            return bounded(int(min((PART if brief else 1) * self.spare, SEARCH)), f, known, *args)
         except BudgetExceeded:
             return otherwise
         finally:
