@@ -53,6 +53,7 @@ class Known:
         "_nowhere",
         "_parent",
         "_several",
+        "_shared",
         "_tab",
         "columns",
         "high",
@@ -72,6 +73,7 @@ class Known:
         self._denied: dict[Key, tuple[int, int]] = {}  # and of others the greatest, by so many rows of the tableau
         self._excluded: dict[tuple, bool] = {}  # whether systems that were asked contradict it
         self.needed: dict[tuple, list[tuple[Key, int]]] = {}  # of rows and equalities the rows that others don't imply
+        self._shared: dict[tuple, tuple[int, Sparse]] = {}  # tableaus beside rows, and of how many floors they know
         self._given: dict[tuple, Known] = {}  # what holds where other rows hold, too
         self.ineqs: dict[Key, int] = parent.ineqs.copy() if parent else {}
         self.mods = parent.mods[:] if parent else []
@@ -221,8 +223,10 @@ class Known:
 
     def _beside(self, rows: Iterable[tuple[Key, int]]) -> Sparse:
         """`tableau` without rows that are plain to see; bounds of one column last, which mostly hold then."""
-        fewer = [r for r in dict.fromkeys(rows) if not self.says(*r)]
-        return self.tableau(sorted(fewer, key=lambda r: -len(r[0])))
+        return self.tableau(self._fewer(rows))
+
+    def _fewer(self, rows: Iterable[tuple[Key, int]]) -> list[tuple[Key, int]]:
+        return sorted([r for r in dict.fromkeys(rows) if not self.says(*r)], key=lambda r: -len(r[0]))
 
     def know_floors(self, rows: Iterable[tuple[Key, int]]) -> None:
         """Tell the tableau what the floors in some rows are, before these are asked of a copy."""
@@ -249,9 +253,24 @@ class Known:
         enough : the answer where any value is beyond it.
         """
         plain = self.plainly(rows, key)
+        return self._top(self._beside(rows), key, enough) if plain is None else plain
+
+    def greatest_of_both(
+        self, some: tuple[tuple[Key, int], ...], others: Sequence[tuple[Key, int]], key: Key, enough: int
+    ) -> float | Fraction:
+        """`greatest` where some rows hold, which are asked of with several others, and these."""
+        plain = self.plainly((*some, *others), key)
         if plain is not None:
             return plain
-        tab = self._beside(rows)
+        self.know_floors((*some, *others))
+        floors, tab = self._shared.get(some, (-1, None))
+        if tab is None or floors < len(self._floors):
+            tab = self._beside(some)
+            self._shared[some] = len(self._floors), tab
+        return self._top(tab.with_rows(self._fewer(others)), key, enough)
+
+    def _top(self, tab: Sparse, key: Key, enough: int | None) -> float | Fraction:
+        """The greatest value of `key . x` in a tableau; see `greatest`."""
         if tab.empty:
             return -inf
         row = tab.row(key, 0)

@@ -102,15 +102,14 @@ def in_turn(known: Known, each: Sequence[Sequence[Lane]], columns: Sequence[int]
 
 
 def _furthest(
-    known: Known, col: int, some: Sequence[tuple[Key, int]], others: Iterable[tuple[Key, int]], enough: int
+    known: Known, col: int, some: tuple[tuple[Key, int], ...], others: Iterable[tuple[Key, int]], enough: int
 ) -> float | Fraction | None:
     """How far values of a column by some rows are beyond those by others, over the rationals; less than 1: at most
     equal, less than 0: before.
 
     None where both hold at no place; `enough` at least where they are beyond by more.
     """
-    twin, said = known.columns.twin(col), dict(some)
-    rows = list(some)
+    twin, said, rows = known.columns.twin(col), dict(some), []
     for key, const in others:
         v = coefficient(key, col)
         if not v:
@@ -118,7 +117,7 @@ def _furthest(
             if opposite is not None and opposite + const < 0:
                 return None
         rows.append((plus(1, without(key, col), v, ((twin, 1),)), const) if v else (key, const))
-    most = known.greatest(rows, ((col, 1), (twin, -1)), enough)
+    most = known.greatest_of_both(some, rows, ((col, 1), (twin, -1)), enough)
     return None if most == -inf else most
 
 
