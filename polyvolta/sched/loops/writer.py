@@ -49,9 +49,10 @@ class Writer:
         """What a search finds that makes loops better, `f(known, *args)`; `otherwise` where it takes too many steps.
 
         All of them together have a third of the steps of a scan, so that they hardly make it fail. Where the outermost
-        loop is between numbers one has a part of those left: what is in loops that grow may need them more, and come later.
+        loop is between numbers one has a part of those left: loops that grow may need them more, and come later.
         """
-        before, outer = left(), min([known.columns.ids[name] for name in self.seen if name in self.ranges], default=None)
+        before, outside = left(), [known.columns.ids[name] for name in self.seen if name in self.ranges]
+        outer = min(outside, default=None)
         brief = outer in known.low and outer in known.high
         try:
             return bounded(int(min((PART if brief else 1) * self.spare, SEARCH)), f, known, *args)

@@ -94,15 +94,19 @@ class Tableau:
         rows, r = self._rows, len(self._rows)
         rows.append(new)
         self._basic.append(-self.made)
-        if new[1] < 0 and not self._climb(r, stop=0):
-            self.empty = True
-            return
-        if self._basic[r] == -self.made:  # at 0 but still a row
-            entering = [j for j in range(2, len(self._cols)) if rows[r][j]]
-            if not entering:
-                del rows[r], self._basic[r]
+        try:
+            if new[1] < 0 and not self._climb(r, stop=0):
+                self.empty = True
                 return
-            self._pivot(r, max(entering, key=lambda j: (self._cols[j] >= 0, abs(rows[r][j]) == 1)))
+            if self._basic[r] == -self.made:  # at 0 but still a row
+                entering = [j for j in range(2, len(self._cols)) if rows[r][j]]
+                if not entering:
+                    del rows[r], self._basic[r]
+                    return
+                self._pivot(r, max(entering, key=lambda j: (self._cols[j] >= 0, abs(rows[r][j]) == 1)))
+        except BudgetExceeded:  # it is the last row still
+            del rows[r], self._basic[r]
+            raise
         self._strike(self._cols.index(-self.made))
 
     def mark(self) -> Any:

@@ -54,6 +54,24 @@ def loaded(eqs, ineqs):
 
 
 @RUN
+@given(rows(2), rows(6), rows(2), st.integers(0, 12))
+def test_a_tableau_whose_budget_ends_in_a_row_or_a_question_is_at_another_vertex(eqs, ineqs, goals, steps):
+    whole, broken = loaded([], box()), loaded([], box())
+    for add, row in [(Tableau.add_ineq, r) for r in ineqs] + [(Tableau.add_eq, r) for r in eqs]:
+        try:
+            with budget(steps):
+                for goal in goals if not broken.empty else ():
+                    broken.minimum(goal)
+                add(broken, row)
+        except BudgetExceeded:
+            continue
+        add(whole, row)
+    assert broken.empty == whole.empty
+    for goal in goals if not whole.empty else ():
+        assert Fraction(*broken.minimum(goal)) == Fraction(*whole.minimum(goal))
+
+
+@RUN
 @given(rows(1), rows(5), rows(4))
 def test_optima_are_those_of_the_vertices(eqs, ineqs, goals):
     ineqs = ineqs + box()
