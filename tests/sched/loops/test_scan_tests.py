@@ -306,3 +306,29 @@ def test_what_is_needed_of_a_name_below_a_mark_is_not_tested_above_it():
         domain = "; ".join(f"{s}[i, j] : 0 <= i < 8 and 0 <= j and {bound.format(n)}" for s, n in (("S", 3), ("T", 2)))
         (top,) = scan(Schedule(Domain(Set(f"[N] -> {{ {domain} }}"), Mark("kernel", parts))), extents={"t": 8}).body
         assert isinstance(top, outside)
+
+
+def test_what_is_between_numbers_is_small_where_other_sizes_are_large():
+    """At p = 3 and N = 40 nothing runs for any t, though p is at most 3 where N = p."""
+    got = Schedule.parse(
+        '{ domain: "[N, p] -> { S[t, i] : 0 <= t < N and 16p <= i <= 16p + 15 and 0 <= i < N; '
+        'L[t] : 0 <= t < N and 1 <= p and 16p < N; R[t] : 0 <= t < N and 16p + 16 < N }", '
+        'child: { schedule: "[{ S[t, i] -> [(t)]; L[t] -> [(t)]; R[t] -> [(t)] }]", child: { sequence: '
+        '[ { filter: "{ L[t] }" }, { filter: "{ S[t, i] }" }, { filter: "{ R[t] }" } ] } } }'
+    )
+    context = "[N, p] -> { : 0 <= p <= 3 and N >= 1 }"
+    loops = found(got, [{"N": n, "p": p} for n in (1, 16, 17, 40) for p in (0, 1, 3)], context)
+    assert counted(loops.body, {"N": 40, "p": 3}) == 1
+
+
+def test_digits_of_few_numbers_make_few_tests():
+    """Of 0 <= c0 + 8*c1 + 64*c2 + 512*c3 < N the digits c0, c1 and c2 have no values beyond N."""
+    got = tree(
+        "[N] -> { S[i] : 0 <= i < N }",
+        "S[i] -> [(i mod 8)]",
+        "S[i] -> [(floor(i/8) mod 8)]",
+        "S[i] -> [(floor(i/64) mod 8)]",
+        "S[i] -> [(floor(i/512))]",
+    )
+    loops = found(got, [*SIZES, {"N": 70}, {"N": 600}])
+    assert counted(loops.body, {"N": 1}) == 8

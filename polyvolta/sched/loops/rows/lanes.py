@@ -50,7 +50,23 @@ class Lane:
         return lane
 
     def project(self, columns: Sequence[int], known: Known, start: int = 0) -> None:
-        """Make the shadows of the loops from number `start` on."""
+        """Make the shadows of the loops from number `start` on.
+
+        Where they are not exact, but those of the piece with bounds of single columns in the place of rows are, as of
+        the digits of 0 <= c0 + 3*c1 + 15*c2 < N, it has these: without 0 <= c2 the sum of the others may be beyond N.
+        """
+        self._project(columns, known, start)
+        if not all(s.exact for s in self.shadows[start:]):
+            rounded = self.piece.system.rounded()
+            if rounded is not None:
+                out = Lane(self.piece.copy(), [])
+                out.piece.system = rounded
+                out._project(columns, known, start)
+                if all(s.exact for s in out.shadows[start:]):
+                    self.piece, self.shadows = out.piece, out.shadows
+
+    def _project(self, columns: Sequence[int], known: Known, start: int) -> None:
+        """The same of the piece as it is."""
         shadows: list[System] = [self.piece.system] * len(columns)
         rest = self.piece.system
         gone = [c for c in rest.columns() if c >= LOCAL]

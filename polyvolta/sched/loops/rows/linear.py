@@ -338,6 +338,22 @@ class System:
                     del self.ineqs[key]
                     self.ge(((col, v // abs(v)),), least // abs(v))
 
+    def rounded(self) -> System | None:
+        """The system with bounds of columns that its own numbers leave within one unit made numbers; None if none is.
+
+        Of 0 <= c0 <= 2 and 0 <= c0 + 3*c1 <= 14 that is 0 <= c1 <= 4, by which others may be. Integers are the same.
+        """
+        out, found = self.copy(), False
+        while not out.empty:
+            before = dict(out.ineqs)
+            ends = out.ends()
+            for col in out.columns():
+                out._round(col, *ends)
+            if out.ineqs == before:
+                break
+            found = True
+        return out if found else None
+
     def _whole(self, col: int) -> None:
         """Say where a bound of a column by another one begins, if that is no integer: c <= 64*t + 63 where 0 <= c says
         that 0 <= t. With more columns in it the bound begins at a corner of theirs, where few points are.
