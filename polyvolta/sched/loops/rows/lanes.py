@@ -15,6 +15,7 @@ from polyvolta.sched.loops.rows.columns import Columns, Row
 from polyvolta.sched.loops.rows.known import Known
 from polyvolta.sched.loops.rows.linear import LOCAL, LOOP, Ends, Key, System, coefficient, negated, outside, plus
 from polyvolta.sched.loops.rows.pieces import Piece
+from polyvolta.sched.loops.rows.steps import rounded
 from polyvolta.sets import BudgetExceeded
 from polyvolta.sets.budgets import bounded
 
@@ -57,10 +58,10 @@ class Lane:
         """
         self._project(columns, known, start)
         if not all(s.exact for s in self.shadows[start:]):
-            rounded = self.piece.system.rounded()
-            if rounded is not None:
+            there = rounded(self.piece.system)
+            if there is not None:
                 out = Lane(self.piece.copy(), [])
-                out.piece.system = rounded
+                out.piece.system = there
                 out._project(columns, known, start)
                 if all(s.exact for s in out.shadows[start:]):
                     self.piece, self.shadows = out.piece, out.shadows

@@ -289,7 +289,7 @@ class System:
                 break
             col = present.pop() if len(present) == 1 else min(present, key=lambda c: (out._effort(c), c))
             if low or high:
-                out._round(col, low or {}, high or {})
+                out.round_bounds(col, low or {}, high or {})
             if out._effort(col)[0]:
                 out._whole(col)
             out._fourier_motzkin(col)
@@ -327,7 +327,7 @@ class System:
         exact = max(up, default=1) == 1 or max(down, default=1) == 1
         return (not exact, len(up) * len(down) - len(up) - len(down))
 
-    def _round(self, col: int, low: Ends, high: Ends) -> None:
+    def round_bounds(self, col: int, low: Ends, high: Ends) -> None:
         """Make constants of bounds of a column that are always within one unit: of 0 <= 16*t + c where 0 <= c <= 15."""
         for key, const in list(self.ineqs.items()):
             v = coefficient(key, col)
@@ -337,22 +337,6 @@ class System:
                 if least is not None and most is not None and least // abs(v) == -most // abs(v):
                     del self.ineqs[key]
                     self.ge(((col, v // abs(v)),), least // abs(v))
-
-    def rounded(self) -> System | None:
-        """The system with bounds of columns that its own numbers leave within one unit made numbers; None if none is.
-
-        Of 0 <= c0 <= 2 and 0 <= c0 + 3*c1 <= 14 that is 0 <= c1 <= 4, by which others may be. Integers are the same.
-        """
-        out, found = self.copy(), False
-        while not out.empty:
-            before = dict(out.ineqs)
-            ends = out.ends()
-            for col in out.columns():
-                out._round(col, *ends)
-            if out.ineqs == before:
-                break
-            found = True
-        return out if found else None
 
     def _whole(self, col: int) -> None:
         """Say where a bound of a column by another one begins, if that is no integer: c <= 64*t + 63 where 0 <= c says

@@ -211,6 +211,22 @@ def pinned(system: System, outer: Callable[[Key], bool], around: bool = False) -
                 yield from pinned(bounded(WORTH, system.without, inside - {col}), outer)
 
 
+def rounded(system: System) -> System | None:
+    """A system with bounds of columns that its own numbers leave within one unit made numbers; None if none is.
+
+    Of 0 <= c0 <= 2 and 0 <= c0 + 3*c1 <= 14 that is 0 <= c1 <= 4, by which others may be. Integers are the same.
+    """
+    out, found = system.copy(), False
+    while not out.empty:
+        before, ends = dict(out.ineqs), out.ends()
+        for col in out.columns():
+            out.round_bounds(col, *ends)
+        if out.ineqs == before:
+            break
+        found = True
+    return out if found else None
+
+
 def strides_of(eqs: Sequence[tuple[Key, int]]) -> Iterator[tuple[Key, int, int]]:
     """The congruences of single columns that equalities make: c0 = 2*c1 + 1 says that c0 is odd."""
     for key, const in eqs:
