@@ -332,3 +332,10 @@ def test_digits_of_few_numbers_make_few_tests():
     )
     loops = found(got, [*SIZES, {"N": 70}, {"N": 600}])
     assert counted(loops.body, {"N": 1}) == 8
+
+
+def test_remainders_of_a_sum_are_as_few_as_the_sums():
+    """i + j <= 2N - 2, though 64*t + c0 = i + j says so of c0 where t is 0 at least, which integers say alone."""
+    got = tree("[N] -> { S[i, j] : 0 <= i < N and 0 <= j < N }", "S[i, j] -> [((i + j) mod 64)]", "S[i, j] -> [(i)]")
+    loops = found(got, SIZES)
+    assert counted(loops.body, {"N": 1}) < 8

@@ -15,7 +15,7 @@ from polyvolta.sched.loops.rows.columns import Columns, Row
 from polyvolta.sched.loops.rows.known import Known
 from polyvolta.sched.loops.rows.linear import LOCAL, LOOP, Ends, Key, System, coefficient, negated, outside, plus
 from polyvolta.sched.loops.rows.pieces import Piece
-from polyvolta.sched.loops.rows.steps import rounded
+from polyvolta.sched.loops.rows.steps import whole
 from polyvolta.sets import BudgetExceeded
 from polyvolta.sets.budgets import bounded
 
@@ -53,26 +53,25 @@ class Lane:
     def project(self, columns: Sequence[int], known: Known, start: int = 0) -> None:
         """Make the shadows of the loops from number `start` on.
 
-        Where they are not exact, but those of the piece with bounds of single columns in the place of rows are, as of
-        the digits of 0 <= c0 + 3*c1 + 15*c2 < N, it has these: without 0 <= c2 the sum of the others may be beyond N.
+        Where they are not exact they are made of bounds that integers have (`whole`), if these say more of a loop:
+        without 0 <= c2 projecting loses that c0 < N where 0 <= c0 + 3*c1 + 15*c2 < N.
         """
         self._project(columns, known, start)
-        if not all(s.exact for s in self.shadows[start:]):
-            there = rounded(self.piece.system)
-            if there is not None:
-                out = Lane(self.piece.copy(), [])
-                out.piece.system = there
-                out._project(columns, known, start)
-                if all(s.exact for s in out.shadows[start:]):
-                    self.piece, self.shadows = out.piece, out.shadows
+        if not self.exact:
+            before, each = self.shadows, [(k, col) for k, col in enumerate(columns) if col and k >= start]
+            self._project(columns, known, start, whole)
+            if not self.exact and all(before[k].rows_of(col) == self.shadows[k].rows_of(col) for k, col in each):
+                self.shadows = before
 
-    def _project(self, columns: Sequence[int], known: Known, start: int) -> None:
-        """The same of the piece as it is."""
+    def _project(
+        self, columns: Sequence[int], known: Known, start: int, resolve: Callable[[System], bool] | None = None
+    ) -> None:
+        """The same; `resolve` may change what columns are projected away from (`System.without`)."""
         shadows: list[System] = [self.piece.system] * len(columns)
         rest = self.piece.system
         gone = [c for c in rest.columns() if c >= LOCAL]
         if gone:
-            rest = rest.without(gone, known.low, known.high)
+            rest = rest.without(gone, known.low, known.high, resolve)
         outermost = next((col for col in columns[start:] if col), LOOP)
         for k in range(len(columns) - 1, start - 1, -1):
             exact = None if rest.exact or not columns[k] else self.resolved(columns[k + 1 :], outermost - LOOP, known)
@@ -80,7 +79,7 @@ class Lane:
             if not (rest.exact or exact) and columns[k]:
                 self.tighten(shadows[k], columns[k], known, self.piece.system.ineqs)
             if k > start and columns[k]:
-                rest = rest.without((columns[k],), known.low, known.high)
+                rest = rest.without((columns[k],), known.low, known.high, resolve)
         self.shadows = shadows
 
     def around(self, k: int, col: int, known: Known) -> System:

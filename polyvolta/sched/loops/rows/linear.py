@@ -291,7 +291,7 @@ class System:
             if low or high:
                 out.round_bounds(col, low or {}, high or {})
             if out._effort(col)[0]:
-                out._whole(col)
+                out.round_begins(col)
             out._fourier_motzkin(col)
             if len(out.ineqs) > 2:
                 out.drop_plain(low or {}, high or {})
@@ -338,14 +338,19 @@ class System:
                     del self.ineqs[key]
                     self.ge(((col, v // abs(v)),), least // abs(v))
 
-    def _whole(self, col: int) -> None:
+    def round_begins(self, col: int, several: bool = False) -> None:
         """Say where a bound of a column by another one begins, if that is no integer: c <= 64*t + 63 where 0 <= c says
         that 0 <= t. With more columns in it the bound begins at a corner of theirs, where few points are.
+
+        Parameters
+        ----------
+        several : whether bounds by more columns count, too.
         """
         low, high = self.ends()
         for key, const in list(self.ineqs.items()):
             v = coefficient(key, col)
-            most = least_of(negated(without(key, col)), -const, low, high) if abs(v) > 1 and len(key) == 2 else None
+            counts = abs(v) > 1 and (len(key) == 2 or several)
+            most = least_of(negated(without(key, col)), -const, low, high) if counts else None
             if most is not None and most % v:
                 self.ge(((col, v // abs(v)),), -most // abs(v))
 

@@ -211,20 +211,20 @@ def pinned(system: System, outer: Callable[[Key], bool], around: bool = False) -
                 yield from pinned(bounded(WORTH, system.without, inside - {col}), outer)
 
 
-def rounded(system: System) -> System | None:
-    """A system with bounds of columns that its own numbers leave within one unit made numbers; None if none is.
+def whole(system: System) -> bool:
+    """Make bounds of columns those that integers have, by numbers that bound other columns; False, as no equality.
 
-    Of 0 <= c0 <= 2 and 0 <= c0 + 3*c1 <= 14 that is 0 <= c1 <= 4, by which others may be. Integers are the same.
+    Of 0 <= c0 <= 2 and 0 <= c0 + 3*c1 <= 14 that is 0 <= c1 <= 4, in the place of the rows. Where bounds are not always
+    within one unit they stand beside them: of 0 <= c0 <= 7 and 0 <= c1 <= c0 + 8*t that is 0 <= t.
     """
-    out, found = system.copy(), False
-    while not out.empty:
-        before, ends = dict(out.ineqs), out.ends()
-        for col in out.columns():
-            out.round_bounds(col, *ends)
-        if out.ineqs == before:
-            break
-        found = True
-    return out if found else None
+    before: dict[Key, int] = {}
+    while not system.empty and system.ineqs != before:
+        before, ends = dict(system.ineqs), system.ends()
+        for col in system.columns():
+            system.round_bounds(col, *ends)
+    for col in system.columns():
+        system.round_begins(col, several=True)
+    return False
 
 
 def strides_of(eqs: Sequence[tuple[Key, int]]) -> Iterator[tuple[Key, int, int]]:
