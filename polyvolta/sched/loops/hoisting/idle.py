@@ -40,7 +40,7 @@ from polyvolta.sets.budgets import bounded
 
 MOST = 12  # ways to calls beyond which they are not looked at
 LONG = 3  # comparisons of one of some conditions, at most
-WORTH = 3000  # steps that one of these may take
+WORTH = 1500  # steps that one of these may take
 FEW = 7  # tests for nothing that cost less than one more at all sizes
 
 
@@ -99,12 +99,13 @@ def sometimes(known: Known, body: Sequence[Ast], writer: Writer) -> tuple[Condit
     """Conditions on sizes of which one holds where anything in some code runs; none where few tests are made elsewhere.
 
     Each way to a call has some, as integers have them: all conditions and bounds of loops on it, of alternatives one.
+    Of one way alone `idle` says what it needs.
     """
     ways = list(islice(_ways(known, body), MOST + 1))
-    if len(ways) > MOST:
+    if not 1 < len(ways) <= MOST:
         return ()
     found: list[System] = []
-    for way in ways:
+    for way in sorted(ways, key=lambda s: len(s.eqs) + len(s.ineqs)):  # what needs nothing is likely the shortest
         for s in of_sizes(known, way):
             s = beyond(known, s)  # noqa: PLW2901
             if not has_rows(s):
@@ -112,7 +113,8 @@ def sometimes(known: Known, body: Sequence[Ast], writer: Writer) -> tuple[Condit
             found += [] if known.excludes_exactly(s) else [s]
     found = united(known, widest(known, [beyond(known, s) for s in fewer(known.columns, known, found)]))
     alike = _alike(known)
-    if not found or not any(tests(alike.given(s), body) > FEW for s in elsewhere(known, found)):
+    left = [s for s in elsewhere(known, found) if not alike.excludes_exactly(s)]
+    if not found or not any(tests(alike.given(s), body) > FEW for s in left):
         return ()
     out = any_of([stated(known.columns, s, writer.tidy) for s in loosened(known, found)])
     return out if len(out) == 1 and _length(out) <= LONG else ()
