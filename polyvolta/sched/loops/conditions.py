@@ -269,7 +269,12 @@ def widest(known: Known, systems: Sequence[System]) -> list[System]:
 
 
 def uncovered(known: Known, systems: Sequence[System], either: Sequence[Sequence[System]] = ()) -> bool:
-    """Whether there is a place, as far as is known, at which none of some systems over outer columns holds.
+    """Whether there is a place, as far as is known, at which none of some systems over outer columns holds."""
+    return bool(elsewhere(known, systems, either))
+
+
+def elsewhere(known: Known, systems: Sequence[System], either: Sequence[Sequence[System]] = ()) -> list[System]:
+    """The places at which none of some systems over outer columns holds, as far as is known.
 
     Parameters
     ----------
@@ -282,7 +287,7 @@ def uncovered(known: Known, systems: Sequence[System], either: Sequence[Sequence
     for s in systems:
         rows = list(known.columns.without_mods(s).every_ge())
         left = [part for whole in left for part in difference(known, whole, rows)]
-    return bool(left)
+    return left
 
 
 def loosened(known: Known, cases: list[System]) -> list[System]:

@@ -12,6 +12,12 @@ from tests.sched.loops.oracle import deviation
 
 # (tree, values of N, the most tests at each)
 TREES = {
+    "sizes between others at which a guard of two cases leaves a loop nothing": (
+        """{ domain: "[N] -> { S[i, j] : N <= i <= N + 1 and 0 <= i <= 12 and 0 <= j <= 9 }", child: { schedule:
+             "[{ S[i, j] -> [(j)] }, { S[i, j] -> [(i)] }]", child: {
+             guard: "{ [a, b] : b >= 8; [a, b] : b <= 3 }" } } }""",
+        {-2: 2, 3: 85, 4: 4, 6: 4, 7: 74, 40: 1},
+    ),
     "values that are all of integers, in what a region leaves of an atomic loop": (
         """{ domain: "{ S[i] : 0 <= i <= 4 }", child: { schedule:
              "[{ S[i] -> [(floor((i + 3*floor((4i + 2)/3) + 1)/4))] }, { S[i] -> [(i + 3*floor((4i + 2)/3))] }]",

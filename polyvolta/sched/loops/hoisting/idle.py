@@ -5,40 +5,68 @@
                                                          for (c1 = 1; c1 < n; c1++) S(c0, c1);
 
 At n = 1 each of three iterations outside finds that none is inside. All sizes but those have one test more, so that a
-few tests are left as they are: those of a loop of one iteration, or of two.
+few tests are left as they are: those of a loop of one iteration, or of two. Where parts of a loop run at sizes between
+which there are others, as at n <= 1 and n >= 3, one of a few conditions stands before it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
-from itertools import pairwise, product
+from itertools import islice, pairwise, product
 from math import inf
 
-from polyvolta.sched.loops.ast import AnyOf, Ast, Block, Bound, Call, Choice, Condition, If
-from polyvolta.sched.loops.conditions import guarded, stated
-from polyvolta.sched.loops.hoisting.needs import extent, less, required, stating
+from polyvolta.sched.loops.ast import AnyOf, Ast, Block, Bound, Call, Choice, Condition, For, If
+from polyvolta.sched.loops.conditions import (
+    any_of,
+    beyond,
+    elsewhere,
+    fewer,
+    guarded,
+    has_rows,
+    loosened,
+    stated,
+    widest,
+)
+from polyvolta.sched.loops.few_values import united
+from polyvolta.sched.loops.hoisting.needs import extent, less, of_sizes, required, stating
 from polyvolta.sched.loops.rows.known import Known
 from polyvolta.sched.loops.rows.linear import System, negated
 from polyvolta.sched.loops.writer import Writer
-from polyvolta.sets import Aff
+from polyvolta.sets import Aff, BudgetExceeded
+from polyvolta.sets.budgets import bounded
 
+MOST = 12  # ways to calls beyond which they are not looked at
+LONG = 3  # comparisons of one of some conditions, at most
+WORTH = 1500  # steps that one of these may take
 FEW = 7  # tests for nothing that cost less than one more at all sizes
 
 
-def asked_before(known: Known, body: tuple[Ast, ...], writer: Writer) -> tuple[Ast, ...]:
-    """The same code with conditions on sizes around parts of it, and it, without which many tests are for nothing."""
+def asked_before(known: Known, body: tuple[Ast, ...], writer: Writer, cases: bool = True) -> tuple[Ast, ...]:
+    """The same code with conditions on sizes around parts of it, and it, without which many tests are for nothing.
+
+    Parameters
+    ----------
+    cases : whether one of a few may be among them: not where alternatives stand around the code already.
+    """
     if not body:
         return body
     at = body[0].at
     if len(body) == 1 and isinstance(node := body[0], If | Block):
         there = known.given(stating(known, node.conditions)) if isinstance(node, If) else known
-        return (replace(node, body=asked_before(there, node.body, writer)),)
+        cases = cases and not (isinstance(node, If) and any(isinstance(c, AnyOf) for c in node.conditions))
+        return (replace(node, body=asked_before(there, node.body, writer, cases)),)
     if len(body) > 1:
-        body = tuple(part for node in body for part in asked_before(known, (node,), writer))
-    conditions = stated(known.columns, idle(known, body), writer.tidy)
-    return guarded(conditions, less(body, conditions), at) if conditions else body
+        body = tuple(part for node in body for part in asked_before(known, (node,), writer, cases))
+    rows = idle(known, body)
+    conditions = stated(known.columns, rows, writer.tidy)
+    body = less(body, conditions)
+    if cases and len(body) == 1 and isinstance(body[0], For):
+        with suppress(BudgetExceeded):
+            conditions += bounded(WORTH, sometimes, known.given(rows), body, writer)
+    return guarded(conditions, body, at)
 
 
 def idle(known: Known, body: Sequence[Ast]) -> System:
@@ -47,12 +75,8 @@ def idle(known: Known, body: Sequence[Ast]) -> System:
     May be made at sizes that are alike: with M = 0 the loop over N outside of one over M is left as it is. What is
     between numbers, as a processor of eight, is not one of these: it is small where the others are large.
     """
-    out, sizes = System(), sorted(known.columns.ids[name] for name in known.columns.sizes)
-    alike, large = known, [c for c in sizes if known.low.get(c) is None or known.high.get(c) is None]
-    if len(large) > 1:
-        same = System()
-        same.eqs = [(((a, 1), (b, -1)), 0) for a, b in pairwise(large)]
-        alike = known.given(same)
+    out, alike = System(), _alike(known)
+    sizes = {known.columns.ids[name] for name in known.columns.sizes}
     rows = [known.columns.bare(*row) for row in required(known, body).every_ge()]
     for key, const in sorted(rows, key=lambda row: len(row[0])):
         there = alike.given(out)
@@ -62,6 +86,68 @@ def idle(known: Known, body: Sequence[Ast]) -> System:
             if tests(there.given(opposite), body) > FEW:
                 out.ge(key, const)
     return out
+
+
+def _alike(known: Known) -> Known:
+    """What is known where all sizes are alike but those between numbers, which are small where others are large."""
+    sizes = sorted(known.columns.ids[name] for name in known.columns.sizes)
+    sizes = [c for c in sizes if known.low.get(c) is None or known.high.get(c) is None]
+    same = System()
+    same.eqs = [(((a, 1), (b, -1)), 0) for a, b in pairwise(sizes)]
+    return known.given(same) if same.eqs else known
+
+
+def sometimes(known: Known, body: Sequence[Ast], writer: Writer) -> tuple[Condition, ...]:
+    """Conditions on sizes of which one holds where anything in some code runs; none where few tests are made elsewhere.
+
+    Each way to a call has some, as integers have them: all conditions and bounds of loops on it, of alternatives one.
+    Of one way alone `idle` says what it needs.
+    """
+    ways = list(islice(_ways(known, body), MOST + 1))
+    if not 1 < len(ways) <= MOST:
+        return ()
+    found: list[System] = []
+    for way in sorted(ways, key=lambda s: len(s.eqs) + len(s.ineqs)):  # what needs nothing is likely the shortest
+        for s in of_sizes(known, way):
+            s = beyond(known, s)  # noqa: PLW2901
+            if not has_rows(s):
+                return ()
+            found += [] if known.excludes_exactly(s) else [s]
+    found = united(known, widest(known, [beyond(known, s) for s in fewer(known.columns, known, found)]))
+    alike = _alike(known)
+    left = [s for s in elsewhere(known, found) if not alike.excludes_exactly(s)]
+    if not found or not any(tests(alike.given(s), body) > FEW for s in left):
+        return ()
+    out = any_of([stated(known.columns, s, writer.tidy) for s in loosened(known, found)])
+    return out if len(out) == 1 and _length(out) <= LONG else ()
+
+
+def _ways(known: Known, body: Sequence[Ast]) -> Iterator[System]:
+    """For each way to a call all that holds on it, what alternatives there are."""
+    if any(isinstance(node, Call) for node in body):
+        yield System()
+        return
+    for node in body:
+        cases = [System()]
+        match node:
+            case If(conditions, _):
+                cases = [stating(known, case) for case in _cases(conditions)]
+            case For():
+                cases = [extent(known, node)]
+        for inner in () if isinstance(node, Call) else _ways(known, node.body):
+            for case in cases:
+                yield inner.copy().add(case)
+
+
+def _cases(conditions: Sequence[Condition]) -> Iterator[tuple[Condition, ...]]:
+    """Conditions without alternatives, all of which hold in one of some cases."""
+    each = [c.alternatives if isinstance(c, AnyOf) else ((c,),) for c in conditions]
+    for some in product(*each):
+        case = tuple(c for part in some for c in part)
+        if any(isinstance(c, AnyOf) for c in case):
+            yield from _cases(case)
+        else:
+            yield case
 
 
 def tests(known: Known, body: Sequence[Ast]) -> float:

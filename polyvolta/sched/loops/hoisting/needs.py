@@ -123,7 +123,7 @@ def needed_cases(outer: Known, inner: Known, body: Sequence[Ast], col: int, loop
     found: list[System] = []
     with suppress(BudgetExceeded):
         for case in cases:
-            found += bounded(WORTH, _of_sizes, inner, case.copy().add(loop))
+            found += bounded(WORTH, of_sizes, inner, case.copy().add(loop))
         found = united(outer, [beyond(outer, s) for s in found if not outer.excludes_exactly(s)])
         if len(found) == 1:
             return found if has_rows(found[0]) and _one_test(outer, found[0]) else []
@@ -187,7 +187,7 @@ def _one_test(known: Known, system: System) -> bool:
     return True
 
 
-def _of_sizes(known: Known, system: System) -> list[System]:
+def of_sizes(known: Known, system: System) -> list[System]:
     """Where values of loops that are known of satisfy a system, as disjoint ones over sizes; changes it."""
     for row in known.ineqs.items():
         system.ge(*row)
