@@ -35,6 +35,7 @@ from polyvolta.sched.tree import Path
 from polyvolta.sets import var
 
 LONGEST = 4096  # iterations beyond which a loop is not written out
+DOUBLED = 2  # loops in one another that are written out for their two values
 
 
 @dataclass(slots=True)
@@ -225,8 +226,8 @@ class BandLoops(Around):
         elif unroll:
             body = self.unrolled(k, group.parts, b, state)
         else:
-            body = self.unrolled(k, group.parts, b, state) if self.twice(k, lanes, b, state.known) else ()
-            if not body or has_loops(body):
+            body = self.twice(k, group.parts, b, state)
+            if not body:
                 body = self.loop(k, group.parts, b, state.sharing() if len(shadows) > 1 else state, bool(told))
         return guarded(conditions, body, self.at)
 
@@ -282,13 +283,25 @@ class BandLoops(Around):
             s.mod(*value)
         return replace(self, regions=regions) if regions else self
 
-    def twice(self, k: int, lanes: list[Lane], b: Bounds, known: Known) -> bool:
-        """Whether a loop, perhaps an innermost one, has two values, a stride apart: numbers, written without a test."""
-        if not (self.writer.parted and b.step > 1 and b.low and b.high and self.settled(k + 1, lanes)):
-            return False
+    def twice(self, k: int, parts: Parts, b: Bounds, state: State) -> tuple[Ast, ...]:
+        """An innermost loop that has two values, a stride apart, written out: numbers, without a test; else nothing.
+
+        Loops inside are seen once there is code for them. Of many such loops in one another a few are written out: code
+        doubles with each, and so does what is looked at.
+        """
+        writer, lanes = self.writer, [lane for _, some in parts for lane in some]
+        if not (writer.parted and b.step > 1 and b.low and b.high and self.settled(k + 1, lanes)):
+            return ()
         some = [*[(side, 1) for side in b.low], *[(side, -1) for side in b.high]]
-        ends = [end(known, side, self.columns[k], sign, b.step, b.residue) for side, sign in some]
-        return len(ends) == 2 and not (ends[0][0] or ends[1][0]) and ends[1][1] - ends[0][1] == b.step
+        ends = [end(state.known, side, self.columns[k], sign, b.step, b.residue) for side, sign in some]
+        if len(ends) != 2 or ends[0][0] or ends[1][0] or ends[1][1] - ends[0][1] != b.step or writer.doubled == DOUBLED:
+            return ()
+        writer.doubled += 1
+        try:
+            body = self.unrolled(k, parts, b, state)
+        finally:
+            writer.doubled -= 1
+        return () if has_loops(body) else body
 
     def unrolled(self, k: int, parts: Parts, b: Bounds, state: State) -> tuple[Ast, ...]:
         """The iterations written out."""

@@ -49,11 +49,14 @@ from polyvolta.sched.structure.expansion import expanded
 from polyvolta.sched.structure.given import need_schedule
 from polyvolta.sched.structure.reach import names_of
 from polyvolta.sched.tree import Context, Domain, Extension, Mark, Schedule
-from polyvolta.sets import Aff, Set, UnknownName, nearest
-from polyvolta.sets.budgets import metered
+from polyvolta.sets import Aff, BudgetExceeded, Set, UnknownName, nearest
+from polyvolta.sets.budgets import bounded, left, metered
 from polyvolta.sets.errors import kind_of
 
 __all__ = ["Scan", "scan"]
+
+MET = 20_000  # steps, and a part of those there are, in which guards are asked of the domain
+PART = 0.1
 
 
 @says_keywords
@@ -145,8 +148,10 @@ def _scanned(
     schedule: Schedule, context: Set | None, given: Mapping[str, int | Aff], avoided: set[str], parted: bool
 ) -> Scan:
     """The loops of a tree; their variables are called like none of the `avoided`."""
-    if parted and isinstance(schedule.root, Domain) and not mapped_names(schedule.root):
-        schedule = replace(schedule, root=met(schedule.root))
+    assert isinstance(schedule.root, Domain)
+    if parted and not mapped_names(schedule.root):
+        with suppress(BudgetExceeded):  # guards of many pieces stay where they are
+            schedule = replace(schedule, root=bounded(int(min(PART * left(), MET)), met, schedule.root))
     assert isinstance(schedule.root, Domain)
     split = by_cases(schedule.root)
     if split is not None:

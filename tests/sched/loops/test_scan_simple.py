@@ -2,13 +2,16 @@
 
 from polyvolta.sched.emit.c.text import to_c
 from polyvolta.sched.loops.scan import scan
-from polyvolta.sched.tree import Context, Domain, Filter, Schedule, Sequence
+from polyvolta.sched.tree import Context, Domain, Filter, Guard, Leaf, Schedule, Sequence
 from polyvolta.sets import Set
-from tests.sched.loops.oracle import assert_scans
+from polyvolta.sets.budgets import spend
+from tests.sched.loops.oracle import assert_runs, assert_scans
 from tests.sched.loops.test_scan_golden import band
 
 SIZES = [{"N": n} for n in (2, 3, 4, 5, 6, 9, 30)]
 HALVES = "[N] -> { S1[i] : 1 <= i < N - 1 and i mod 2 = 0; S2[i] : 1 <= i < N - 1 and 2*floor(i/2) < i }"
+
+ALL = "[N] -> { S[i] : 0 <= i < N }"
 
 
 def order(*names):
@@ -134,3 +137,26 @@ def test_an_equality_makes_a_residue():
         "  }",
         "}",
     ]
+
+
+def test_of_loops_over_two_numbers_in_one_another_two_are_written_out():
+    """Each of them would double the code."""
+    apart = " and ".join(f"1 <= {d} <= 4 and {d} mod 3 = 1" for d in "ijkl")
+    root = band(band(band(band(S=["l"]), S=["k"]), S=["j"]), S=["i"])
+    assert text(f"{{ S[i, j, k, l] : {apart} }}", root, sizes=[{}]) == [
+        "for (int c0 = 1; c0 <= 4; c0 += 3)",
+        "  for (int c1 = 1; c1 <= 4; c1 += 3) {",
+        *[f"    S(c0, c1, {k}, {m});" for k in (1, 4) for m in (1, 4)],
+        "  }",
+    ]
+
+
+def test_guards_stay_where_asking_them_of_the_domain_takes_many_steps(monkeypatch):
+    def endless(root):
+        while True:
+            spend(100)
+
+    schedule = Schedule(Domain(Set(ALL), band(Guard(Set("[N] -> { [c] : N >= 3 }"), Leaf()), S=["i"])))
+    monkeypatch.setattr("polyvolta.sched.loops.scan.met", endless)
+    for n in range(5):
+        assert_runs(schedule, scan(schedule), {"N": n})

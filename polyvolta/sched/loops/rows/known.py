@@ -12,24 +12,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
-from math import gcd, inf
+from math import inf
 
 from polyvolta.sched.loops.rows.columns import Columns
-from polyvolta.sched.loops.rows.glance import greatest
+from polyvolta.sched.loops.rows.glance import Glance
 from polyvolta.sched.loops.rows.linear import (
-    FLOOR,
-    Ends,
     Key,
     System,
     coefficient,
     dense,
-    least_is,
     negated,
     new_column,
     plus,
-    without,
 )
-from polyvolta.sched.loops.rows.steps import strides_of
 from polyvolta.sched.loops.rows.tableaus import Sparse, tightened
 from polyvolta.sets import BudgetExceeded
 from polyvolta.sets.budgets import bounded
@@ -37,10 +32,9 @@ from polyvolta.sets.engine import integer
 
 WORTH = 1000  # steps that a question of integers may take that is nice to know
 FEW = 9  # columns up to which an integer program is worth knowing that code never runs
-NESTED = 3  # floors within floors of which remainders are known
 
 
-class Known:
+class Known(Glance):
     """Rows over outer columns that hold; immutable but for what it learns of itself."""
 
     __slots__ = (
@@ -49,25 +43,16 @@ class Known:
         "_floors",
         "_given",
         "_implied",
-        "_new",
         "_nowhere",
         "_parent",
-        "_several",
         "_shared",
         "_tab",
-        "columns",
-        "high",
-        "ineqs",
-        "low",
-        "mods",
         "needed",
-        "residues",
     )
 
     def __init__(self, columns: Columns, parent: Known | None = None, new: System | None = None) -> None:
-        self.columns, self._parent, self._tab = columns, parent, None
-        self._new: list[tuple[Key, int]] = []
-        self._several: list[tuple[Key, int]] | None = None
+        super().__init__(columns, parent, new)
+        self._parent, self._tab = parent, None
         self._nowhere: bool | None = None
         self._implied: dict[Key, int] = {}  # of rows that linear programs say follow, the least constants
         self._denied: dict[Key, tuple[int, int]] = {}  # and of others the greatest, by so many rows of the tableau
@@ -75,53 +60,7 @@ class Known:
         self.needed: dict[tuple, list[tuple[Key, int]]] = {}  # of rows and equalities the rows that others don't imply
         self._shared: dict[tuple, tuple[int, Sparse]] = {}  # tableaus beside rows, and of how many floors they know
         self._given: dict[tuple, Known] = {}  # what holds where other rows hold, too
-        self.ineqs: dict[Key, int] = parent.ineqs.copy() if parent else {}
-        self.mods = parent.mods[:] if parent else []
-        self.residues = parent.residues.copy() if parent else {}
-        self.low: Ends = parent.low.copy() if parent else {}
-        self.high: Ends = parent.high.copy() if parent else {}
         self._floors = parent._floors.copy() if parent else set()
-        if new is not None:
-            for key, const, d in (*new.mods, *strides_of(new.eqs)) if new.mods or new.eqs else ():
-                self.mods.append((key, const, d))
-                order = sorted(key, key=lambda t: (t[0] >= FLOOR, -t[0]))  # innermost first, floors at last
-                unit = next((c for c, v in order if v in (1, -1) and self._finer(c, key, d)), None)
-                if unit is not None:
-                    sign = -coefficient(key, unit)
-                    rest = without(key, unit)
-                    self.residues[unit] = (rest if sign == 1 else negated(rest), sign * const, d)
-            for key, const in new.every_ge():
-                self._learn(*(self.tight(key, const) if self.residues else (key, const)))
-            if any(len(key) == 1 and self._fixed(key[0][0]) for key, _ in self._new):
-                for col, (den, key, const) in columns.floors.items():  # the inner ones come first
-                    if all(self._fixed(c) for c, _ in key) and not self._fixed(col):
-                        whole = (const + sum([v * self.low[c] for c, v in key])) // den
-                        self._learn(((col, 1),), -whole)
-                        self._learn(((col, -1),), whole)
-
-    def _finer(self, c: int, key: Key, d: int) -> bool:
-        """Whether a congruence says more of a column's residue than what is known of it."""
-        old = self.residues.get(c)
-        if old is None:
-            return True
-        return len(key) == 1 and d % old[2] == 0 and (d > old[2] or bool(old[0]))
-
-    def _fixed(self, c: int) -> bool:
-        """Whether a column has one value, which is known."""
-        return c in self.low and self.low[c] == self.high.get(c)
-
-    def _learn(self, key: Key, const: int) -> None:
-        old = self.ineqs.get(key)
-        if old is not None and old <= const:
-            return
-        self.ineqs[key] = const
-        self._new.append((key, const))
-        if len(key) == 1:
-            ((c, v),) = key
-            if v > 0:
-                self.low[c] = max(self.low.get(c, -(const // v)), -(const // v))
-            else:
-                self.high[c] = min(self.high.get(c, const // -v), const // -v)
 
     def given(self, system: System) -> Known:
         """What holds where the rows of a system over outer columns hold, too; remembered with all that it learns."""
@@ -131,29 +70,6 @@ class Known:
         if what not in self._given:
             self._given[what] = Known(self.columns, self, system)
         return self._given[what]
-
-    def tight(self, key: Key, const: int) -> tuple[Key, int]:
-        """The strongest parallel row `>= 0` with the same integer points, by the residues that are known."""
-        g, shift = self.grid(key)
-        return (key, (const + shift) // g * g - shift) if g > 1 else (key, const)
-
-    def loose(self, key: Key, const: int) -> tuple[Key, int]:
-        """The weakest parallel row `>= 0` with the same integer points, by the residues that are known."""
-        g, shift = self.grid(key)
-        return (key, (const + shift) // g * g - shift + g - 1) if g > 1 else (key, const)
-
-    def grid(self, key: Key) -> tuple[int, int]:
-        """(g, r) such that the values of `key . x` are r modulo g, by the residues that are known.
-
-        What they say is put in: c1 - 4*c0 is a multiple of 16 where c1 is 4*c0 modulo 16, and not of 4 alone.
-        """
-        g, shift, left = 0, 0, key
-        for c, _ in reversed(key):
-            found, v = self.residues.get(c), coefficient(left, c)
-            if found is not None and v:
-                image, residue, d = found
-                g, shift, left = gcd(g, v * d), shift + v * residue, plus(1, without(left, c), v, image)
-        return gcd(g, *[v for _, v in left]), shift
 
     # ---- tableaus
 
@@ -235,14 +151,6 @@ class Known:
 
     # ---- questions
 
-    def plainly(self, rows: Sequence[tuple[Key, int]], key: Key) -> float | None:
-        """`greatest` where it takes no linear program; None elsewhere."""
-        if self.columns.floors:
-            return None
-        if self._several is None:
-            self._several = [row for row in self.ineqs.items() if len(row[0]) != 1]
-        return greatest((*self._several, *rows), key, self.low, self.high)
-
     def greatest(self, rows: Sequence[tuple[Key, int]], key: Key, enough: int | None = None) -> float | Fraction:
         """The greatest value of `key . x` where some rows `>= 0` hold besides, over the rationals.
 
@@ -293,13 +201,6 @@ class Known:
         low, high = (None, None) if tab.empty else (tab.minimum(row), tab.maximum(row))
         return None if low is None else -(-low[0] // low[1]), None if high is None else high[0] // high[1]
 
-    def says(self, key: Key, const: int) -> bool:
-        """Whether `key . x + const >= 0` is plain to see."""
-        if not key:
-            return const >= 0
-        found = self.ineqs.get(key)
-        return (found is not None and found <= const) or least_is(key, const, self.low, self.high)
-
     def implies(self, key: Key, const: int) -> bool:
         """Whether `key . x + const >= 0` always; exact but for what integrality alone excludes."""
         if self.says(key, const):
@@ -335,59 +236,6 @@ class Known:
         c1 - 4*c0 = 16*floor(c1/16) where c1 is 4*c0 modulo 16 and 0 <= c0 <= 3: the sides are less than 16 apart.
         """
         return all(self.implies(*self.loose(*row)) for row in ((key, const), (negated(key), -const)))
-
-    def implies_mod(self, key: Key, const: int, d: int) -> bool:
-        """Whether `key . x + const = 0 mod d` follows from the residues that are known of columns."""
-        if (key, const % d, d) in self.mods:
-            return True
-        return self.modulo(key, const, d) == ((), 0)
-
-    def modulo(self, key: Key, const: int, d: int, depth: int = NESTED) -> tuple[Key, int]:
-        """A row modulo d, with what is known of the residues of columns put in, and of what floors leave over.
-
-        Parameters
-        ----------
-        depth : of floors in what is in floors: residues may be of floors, whose arguments have residues in turn.
-        """
-        for _ in range(1 + len(self.residues) + len(self.columns.floors)):
-            key = tuple([(c, v % d) for c, v in key if v % d])
-            at = next((c for c, v in key if c in self.residues and v * self.residues[c][2] % d == 0), None)
-            if at is not None:
-                v = coefficient(key, at)
-                image, shift, _ = self.residues[at]
-                key, const = plus(1, without(key, at), v, image), const + v * shift
-                continue
-            for c, v in key if depth else ():
-                if c not in self.columns.floors:
-                    continue
-                den, inner, shift = self.columns.floors[c]
-                rest = self.modulo(inner, shift, den * (d // gcd(v, d)), depth - 1)
-                if not rest[0]:  # floor((c + 1)/2) is odd where c mod 4 is 1
-                    key, const = without(key, c), const + v * (rest[1] // den)
-                    break
-                whole = self._multiple_of(c, depth - 1)
-                if whole is not None and v % whole[2] == 0:
-                    n = v // whole[2]
-                    key, const = plus(1, without(key, c), n, whole[0]), const + n * whole[1]
-                    break
-            else:
-                break
-        return key, const % d
-
-    def _multiple_of(self, floor: int, depth: int) -> tuple[Key, int, int] | None:
-        """A row that is a floor times its denominator, where the remainder is known: 2*floor(3*c/2) is 3*c, c even."""
-        den, inner, const = self.columns.floors[floor]
-        rest = self.modulo(inner, const, den, depth)
-        return None if rest[0] else (inner, const - rest[1], den)
-
-    def whole(self, key: Key, const: int) -> tuple[Key, int]:
-        """The same value with fewer floors: 2*floor(N/2) is N where N is even."""
-        for c, v in key if self.residues else ():
-            found = self._multiple_of(c, NESTED) if c in self.columns.floors else None
-            if found is not None and v % found[2] == 0:
-                n = v // found[2]
-                return self.whole(plus(1, without(key, c), n, found[0]), const + n * found[1])
-        return key, const
 
     @property
     def nowhere(self) -> bool:

@@ -33,15 +33,14 @@ from polyvolta.sched.loops.rows.bounds import bounds
 from polyvolta.sched.loops.rows.groups import groups, in_order
 from polyvolta.sched.loops.rows.known import Known, difference
 from polyvolta.sched.loops.rows.lanes import Group, Lane, classes
-from polyvolta.sched.loops.rows.linear import LOOP, Key, System, coefficient, negated, plus, without
+from polyvolta.sched.loops.rows.linear import LOOP, System, coefficient, negated
 from polyvolta.sched.loops.rows.order import Compared, First, ends
 from polyvolta.sched.loops.rows.strides import common_stride, grid
-from polyvolta.sched.loops.rows.tableaus import ALMOST
 from polyvolta.sched.loops.spans.few import beside_few
 from polyvolta.sched.loops.spans.pairs import both_values
+from polyvolta.sched.loops.spans.telling import disjoint, hull, telling, terse, width
 
 MANY = 32  # shadows of which no union is made
-PIECES = 48  # pieces of a union beyond which there is one loop
 PLACES = 2  # places around which loops are cut for their stride
 SOME = 6  # shadows of which one is looked for that has all values of the others, and pieces of the union then
 OTHERS = 2, 3  # shadows for whose tests it is worth to write a loop of another one twice: in a nest of loops, alone
@@ -81,8 +80,8 @@ def parted(
     if cells is None and not _dense(known, shadows, col, once):
         joined = _joined(known, shadows, col, once)
         # what many share with few is in the loop of few: there are tests in it, and no stride
-        joined.sort(key=lambda s: _valued(s, col) or not _width(known, s, col, ONCE))
-        cells = _disjoint(known, joined)
+        joined.sort(key=lambda s: _valued(s, col) or not width(known, s, col, ONCE))
+        cells = disjoint(known, joined)
     elif cells is None:
         cells = by_sizes(known, group.lanes, k, columns) if outermost else None
         if cells is None and (outermost or innermost):
@@ -120,8 +119,8 @@ def _within(known: Known, lanes: Sequence[Lane], cells: Sequence[System], k: int
     """Lanes within each of some cells, those that may have values there."""
     out: list[list[Lane]] = []
     for cell in cells:
-        terse = _terse(known, cell, col)
-        inside = [lane.restrict(terse, k) for lane in lanes]
+        fewer = terse(known, cell, col)
+        inside = [lane.restrict(fewer, k) for lane in lanes]
         inside = [lane for lane in inside if not lane.empty and not known.excludes(lane.shadows[k])]
         if inside:
             out.append(inside)
@@ -194,7 +193,7 @@ def _around_places(known: Known, group: Group, k: int, col: int, once: bool) -> 
     if all(step < 2 for step, _ in grids):
         return None
     for most in SHORT:
-        brief = [_width(known, lane.shadows[k], col, most) for lane in group.lanes]
+        brief = [width(known, lane.shadows[k], col, most) for lane in group.lanes]
         steps = [g for g, short in zip(grids, brief, strict=True) if not short]
         step = common_stride(known, steps)[0] if steps else 1
         if step > 1:
@@ -206,9 +205,9 @@ def _around_places(known: Known, group: Group, k: int, col: int, once: bool) -> 
     if not 0 < len(places) <= PLACES:
         return None
     rest = [lane for lane, alone in zip(group.lanes, apart, strict=True) if not alone]
-    here = _disjoint(known, places) or places
-    cells = _disjoint(known, [*here, *_joined(known, _shadows(known, rest, k, col), col, once)]) or here
-    few = most == SHORT[0] and all(_width(known, s, col, ONCE) for s in cells[len(here) :])
+    here = disjoint(known, places) or places
+    cells = disjoint(known, [*here, *_joined(known, _shadows(known, rest, k, col), col, once)]) or here
+    few = most == SHORT[0] and all(width(known, s, col, ONCE) for s in cells[len(here) :])
     return None if few else cells
 
 
@@ -220,7 +219,7 @@ def _of_one(known: Known, shadows: Sequence[System], col: int, once: bool, inner
     """
     best: tuple[System, list[System], int] | None = None
     for s in shadows if len(shadows) <= SOME else ():
-        rest = [left for o in shadows if o is not s for left in difference(known, o, _telling(known, o, s))]
+        rest = [left for o in shadows if o is not s for left in difference(known, o, telling(known, o, s))]
         if not rest:
             return None
         if _valued(s, col) or (best is not None and len(rest) >= len(best[1])):
@@ -231,7 +230,7 @@ def _of_one(known: Known, shadows: Sequence[System], col: int, once: bool, inner
                 break
     if best is None or len(best[1]) > 2 * SOME:
         return None
-    cells = _disjoint(known, [best[0], *_joined(known, best[1], col, once)])
+    cells = disjoint(known, [best[0], *_joined(known, best[1], col, once)])
     return cells if cells is not None and len(cells) <= best[2] else None
 
 
@@ -247,16 +246,16 @@ def _alone(known: Known, shadows: Sequence[System], col: int, least: int, innerm
             continue
         around = others[0]
         for o in others[1:]:
-            around = _hull(known, around, o)
-        rest = difference(known, s, _telling(known, s, around))
-        if 0 < len(rest) <= 2 and not all(_width(known, left, col, ONCE) for left in rest):
+            around = hull(known, around, o)
+        rest = difference(known, s, telling(known, s, around))
+        if 0 < len(rest) <= 2 and not all(width(known, left, col, ONCE) for left in rest):
             return [around, *rest]
         rest = [] if rest or innermost else [s]
         for o in others:
-            rest = [part for left in rest for part in difference(known, left, _telling(known, left, o))]
-        rest = [left for left in rest if not _width(known, left, col, ONCE)]
+            rest = [part for left in rest for part in difference(known, left, telling(known, left, o))]
+        rest = [left for left in rest if not width(known, left, col, ONCE)]
         if len(rest) == 1:
-            return [*rest, *difference(known, System(), _telling(known, System(), rest[0]))]
+            return [*rest, *difference(known, System(), telling(known, System(), rest[0]))]
     return None
 
 
@@ -336,14 +335,14 @@ def _dense(known: Known, shadows: Sequence[System], col: int, once: bool) -> boo
 def _long(known: Known, shadows: Sequence[System], col: int) -> bool:
     """Whether a loop over shadows may have many iterations, of which a few that find nothing are few."""
     b = bounds(known, shadows, col)
-    return b is not None and not all(_width(known, loop, col, ONCE) for loop in b.cases())
+    return b is not None and not all(width(known, loop, col, ONCE) for loop in b.cases())
 
 
 def _narrow(known: Known, where: System, shadows: Sequence[System], col: int, once: bool) -> bool:
     """Whether a system has but a few values of a column in a row that no shadow has, where any has one."""
     parts = [where]
     for s in shadows:
-        parts = [rest for part in parts for rest in difference(known, part, _telling(known, part, s))]
+        parts = [rest for part in parts for rest in difference(known, part, telling(known, part, s))]
     for part in parts:
         if _few(known, part, col, once):
             continue
@@ -362,34 +361,10 @@ def _few(known: Known, part: System, col: int, once: bool) -> bool:
 
     In a long loop that runs `once` these may be more at small sizes: at others a loop may find little besides.
     """
-    if _width(known, part, col, FEW):
+    if width(known, part, col, FEW):
         return True
-    sizes = part.without((col,), known.low, known.high).ineqs if once and _width(known, part, col, ONCE) else {}
+    sizes = part.without((col,), known.low, known.high).ineqs if once and width(known, part, col, ONCE) else {}
     return any(seldom(known, *row) for row in sizes.items())
-
-
-def _width(known: Known, part: System, col: int, few: int) -> bool:
-    """Whether a system has at most so many values of a column at any values outside."""
-    twin = known.columns.twin(col)
-    rows = list(part.every_ge())
-    for key, const in part.every_ge():
-        v = coefficient(key, col)
-        if v:
-            rows.append((plus(1, without(key, col), v, ((twin, 1),)), const))
-    return known.ensures(rows, ((col, 1), (twin, -1)), few - 1)
-
-
-def _disjoint(known: Known, systems: Sequence[System]) -> list[System] | None:
-    """Disjoint systems whose union is that of some; None where they would be too many."""
-    out: list[System] = []
-    for piece in systems:
-        left = [piece]
-        for old in out:
-            left = [part for whole in left for part in difference(known, whole, _telling(known, whole, old))]
-        out += left
-        if len(out) > PIECES:
-            return None
-    return out
 
 
 def _joined(known: Known, systems: Sequence[System], col: int, once: bool) -> list[System]:
@@ -401,7 +376,7 @@ def _joined(known: Known, systems: Sequence[System], col: int, once: bool) -> li
     for s in systems:
         k = 0
         while k < len(out):
-            both = _hull(known, out[k], s)
+            both = hull(known, out[k], s)
             fits = _narrow(known, both, (out[k], s), col, once)
             if fits and (len(systems) == 2 or _narrow(known, both, systems, col, once)):
                 del out[k]
@@ -410,76 +385,3 @@ def _joined(known: Known, systems: Sequence[System], col: int, once: bool) -> li
                 k += 1
         out.append(s)
     return out
-
-
-def _terse(known: Known, s: System, col: int) -> System:
-    """A system without rows of what is outside that its bounds of a column imply: a loop that runs ensures them."""
-    out = s.copy()
-    for key, const in s.ineqs.items():
-        if not coefficient(key, col):
-            del out.ineqs[key]
-            if not known.ensures([*out.every_ge()], key, const):
-                out.ineqs[key] = const
-    return out
-
-
-def _hull(known: Known, a: System, b: System) -> System:
-    """The rows of each of two systems that hold on the other."""
-    out = System()
-    for one, other in ((a, b), (b, a)):
-        tab = known.tableau(other.ineqs.items(), other.eqs)
-        for row in one.every_ge():
-            if tab.always(*row):
-                out.ge(*row)
-    out.untie()
-    return out
-
-
-def _telling(known: Known, where: System, system: System) -> list[tuple[Key, int]]:
-    """The rows of a system that the others do not imply within another one; those of equalities stay.
-
-    Where that takes linear programs, they share a tableau, which each row leaves that is implied.
-    """
-    rows = list(system.ineqs.items())
-    ties = [row for key, const in system.eqs for row in ((key, const), (negated(key), -const))]
-    around, order = [*where.every_ge(), *ties], sorted(rows, key=lambda r: -len(r[0]))
-    for at, row in enumerate(order):
-        rest = [r for r in rows if r is not row]
-        top = known.plainly([*around, *rest], negated(row[0]))
-        if top is None:
-            return [*ties, *_needed(known, around, rows, order[at:])]
-        if top < row[1] + 1:
-            rows = rest
-    return [*ties, *rows]
-
-
-def _needed(
-    known: Known, around: Sequence[tuple[Key, int]], rows: list[tuple[Key, int]], asked: Sequence[tuple[Key, int]]
-) -> list[tuple[Key, int]]:
-    """Some rows without those asked for that the others imply where those around hold, one after another."""
-    tab = known.tableau([*around, *rows])
-    if tab.empty or len(rows) == 1:
-        rows = _contradicting(known, around, rows, asked) if tab.empty else rows
-        for row in [r for r in asked if r in rows]:
-            rest = [r for r in rows if r is not row]
-            if known.ensures([*around, *rest], *row):
-                rows = rest
-        return rows
-    first = tab.made - len(rows)
-    numbers = {row[0]: -(first + k + 1) for k, row in enumerate(rows)}
-    gone = {key for key, _ in asked if tab.relaxed_implies(numbers[key], ALMOST)}
-    return [r for r in rows if r[0] not in gone]
-
-
-def _contradicting(
-    known: Known, around: Sequence[tuple[Key, int]], rows: list[tuple[Key, int]], asked: Sequence[tuple[Key, int]]
-) -> list[tuple[Key, int]]:
-    """Of rows that hold nowhere those without the first ones asked for, which the others imply: they hold nowhere."""
-    tab = known.tableau(around)
-    kept: list[tuple[Key, int]] = []
-    for row in (*[r for r in rows if r not in asked], *reversed(asked)):
-        if tab.empty:
-            break
-        tab.ge(*row)
-        kept.append(row)
-    return [r for r in rows if r in kept or r not in asked]

@@ -1,0 +1,111 @@
+"""What systems over a loop's column and what is outside say beside one another.
+
+Which rows tell one from another, what both say, how they are made disjoint, and how many values they have of a column.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from polyvolta.sched.loops.rows.known import Known, difference
+from polyvolta.sched.loops.rows.linear import Key, System, coefficient, negated, plus, without
+from polyvolta.sched.loops.rows.tableaus import ALMOST
+
+PIECES = 48  # pieces of a union beyond which there is one loop
+
+
+def telling(known: Known, where: System, system: System) -> list[tuple[Key, int]]:
+    """The rows of a system that the others do not imply within another one; those of equalities stay.
+
+    Where that takes linear programs, they share a tableau, which each row leaves that is implied.
+    """
+    rows = list(system.ineqs.items())
+    ties = [row for key, const in system.eqs for row in ((key, const), (negated(key), -const))]
+    around, order = [*where.every_ge(), *ties], sorted(rows, key=lambda r: -len(r[0]))
+    for at, row in enumerate(order):
+        rest = [r for r in rows if r is not row]
+        top = known.plainly([*around, *rest], negated(row[0]))
+        if top is None:
+            return [*ties, *_needed(known, around, rows, order[at:])]
+        if top < row[1] + 1:
+            rows = rest
+    return [*ties, *rows]
+
+
+def _needed(
+    known: Known, around: Sequence[tuple[Key, int]], rows: list[tuple[Key, int]], asked: Sequence[tuple[Key, int]]
+) -> list[tuple[Key, int]]:
+    """Some rows without those asked for that the others imply where those around hold, one after another."""
+    tab = known.tableau([*around, *rows])
+    if tab.empty or len(rows) == 1:
+        rows = _contradicting(known, around, rows, asked) if tab.empty else rows
+        for row in [r for r in asked if r in rows]:
+            rest = [r for r in rows if r is not row]
+            if known.ensures([*around, *rest], *row):
+                rows = rest
+        return rows
+    first = tab.made - len(rows)
+    numbers = {row[0]: -(first + k + 1) for k, row in enumerate(rows)}
+    gone = {key for key, _ in asked if tab.relaxed_implies(numbers[key], ALMOST)}
+    return [r for r in rows if r[0] not in gone]
+
+
+def _contradicting(
+    known: Known, around: Sequence[tuple[Key, int]], rows: list[tuple[Key, int]], asked: Sequence[tuple[Key, int]]
+) -> list[tuple[Key, int]]:
+    """Of rows that hold nowhere those without the first ones asked for, which the others imply: they hold nowhere."""
+    tab = known.tableau(around)
+    kept: list[tuple[Key, int]] = []
+    for row in (*[r for r in rows if r not in asked], *reversed(asked)):
+        if tab.empty:
+            break
+        tab.ge(*row)
+        kept.append(row)
+    return [r for r in rows if r in kept or r not in asked]
+
+
+def terse(known: Known, s: System, col: int) -> System:
+    """A system without rows of what is outside that its bounds of a column imply: a loop that runs ensures them."""
+    out = s.copy()
+    for key, const in s.ineqs.items():
+        if not coefficient(key, col):
+            del out.ineqs[key]
+            if not known.ensures([*out.every_ge()], key, const):
+                out.ineqs[key] = const
+    return out
+
+
+def hull(known: Known, a: System, b: System) -> System:
+    """The rows of each of two systems that hold on the other."""
+    out = System()
+    for one, other in ((a, b), (b, a)):
+        tab = known.tableau(other.ineqs.items(), other.eqs)
+        for row in one.every_ge():
+            if tab.always(*row):
+                out.ge(*row)
+    out.untie()
+    return out
+
+
+def disjoint(known: Known, systems: Sequence[System]) -> list[System] | None:
+    """Disjoint systems whose union is that of some; None where they would be too many."""
+    out: list[System] = []
+    for piece in systems:
+        left = [piece]
+        for old in out:
+            left = [part for whole in left for part in difference(known, whole, telling(known, whole, old))]
+        out += left
+        if len(out) > PIECES:
+            return None
+    return out
+
+
+def width(known: Known, part: System, col: int, few: int) -> bool:
+    """Whether a system has at most so many values of a column at any values outside."""
+    twin = known.columns.twin(col)
+    rows = list(part.every_ge())
+    for key, const in part.every_ge():
+        v = coefficient(key, col)
+        if v:
+            rows.append((plus(1, without(key, col), v, ((twin, 1),)), const))
+    return known.ensures(rows, ((col, 1), (twin, -1)), few - 1)
