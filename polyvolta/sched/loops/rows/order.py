@@ -78,7 +78,7 @@ class Compared:
             rows: dict[Key, int] = {}
             for key, const in s.every_ge():
                 v = coefficient(key, col)
-                if v and len(key) > 1 and low == high is not None:
+                if v and len(key) > 1 and low is not None and low == high:
                     key, const = without(key, col), const + v * low  # noqa: PLW2901
                 if not self.known.says(key, const):
                     rows[key] = min(const, rows.get(key, const))
