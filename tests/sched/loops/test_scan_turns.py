@@ -75,3 +75,17 @@ def test_of_lanes_at_one_value_the_less_shifted_one_is_first():
     compared = Compared(Known(columns), 0, [col], None)
     assert compared.precedes(*lanes)
     assert not compared.precedes(*reversed(lanes))
+
+
+def test_what_lanes_at_one_value_say_of_sizes_is_compared_without_a_linear_program(monkeypatch):
+    columns = Columns(["N"])
+    col, shadows = columns.loop(0), [System(), System()]
+    size = columns.ids["N"]
+    for s, sign in zip(shadows, (1, -1), strict=True):
+        s.eq(((col, 1),), -2)
+        s.ge(((size, sign), (col, -sign)), -(sign > 0))  # N > c0, and N <= c0
+    lanes = [Lane(Piece(columns, name), [s]) for name, s in zip("ST", shadows, strict=True)]
+    monkeypatch.setattr(Known, "greatest_of_both", None)
+    compared = Compared(Known(columns), 0, [col], None)
+    assert compared.precedes(*lanes)
+    assert compared.precedes(*reversed(lanes))

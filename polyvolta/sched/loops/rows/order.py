@@ -31,7 +31,7 @@ class Compared:
 
     def __init__(self, known: Known, k: int, columns: Sequence[int], first: First | None) -> None:
         self.known, self.k, self.columns, self.first = known, k, columns, first
-        self._rows: dict[int, tuple[tuple[Key, int], ...]] = {}  # by the identity of shadows, which lanes keep
+        self._rows: dict[tuple[int, int], tuple[tuple[Key, int], ...]] = {}  # by identity of shadows, which lanes keep
         self._found: dict[tuple[tuple, int], float | Fraction | None] = {}
         self._kept_apart: dict[tuple, bool] = {}
 
@@ -46,7 +46,7 @@ class Compared:
             if (high is not None and low is not None and high < low) or _apart(a, b, col):
                 return True
             steps = max([d for s in (a, b) for _, _, d in s.mods], default=1)
-            key = col, self._said(a), self._said(b)
+            key = col, self._said(a, col), self._said(b, col)
             if (key, steps) not in self._found:
                 self._found[key, steps] = _furthest(self.known, *key, steps)
             most = self._found[key, steps]
@@ -67,11 +67,22 @@ class Compared:
             self._kept_apart[whole] = _never(self.known, key[0], a, b)
         return self._kept_apart[whole]
 
-    def _said(self, s: System) -> tuple[tuple[Key, int], ...]:
-        """The rows of a shadow that are not known."""
-        found = self._rows.get(id(s))
+    def _said(self, s: System, col: int) -> tuple[tuple[Key, int], ...]:
+        """The rows of a shadow that are not known, of parallel ones the strongest; a column's one value is put in.
+
+        What is then said of what is outside, as that N is 3 where it is more than c0 and c0 is 2, is plain to compare.
+        """
+        found = self._rows.get((id(s), col))
         if found is None:
-            found = self._rows[id(s)] = tuple([row for row in s.every_ge() if not self.known.says(*row)])
+            low, high = ends(s, col)
+            rows: dict[Key, int] = {}
+            for key, const in s.every_ge():
+                v = coefficient(key, col)
+                if v and len(key) > 1 and low is not None and low == high:
+                    key, const = without(key, col), const + v * low  # noqa: PLW2901
+                if not self.known.says(key, const):
+                    rows[key] = min(const, rows.get(key, const))
+            found = self._rows[id(s), col] = tuple(rows.items())
         return found
 
 
