@@ -723,6 +723,12 @@ TREES = {
              schedule: "[{ S[i] -> [((i + 3) mod 4)] }, { S[i] -> [(floor(i/2))] }]", options: "{ unroll[0] }" } } }""",
         {1: 3, 2: 3, 9: 24, 40: 85},
     ),
+    "alternatives of sizes at several places, none in a loop": (
+        """{ domain: "[M, N] -> { S[i] : N <= 2 and 0 <= i <= 3; S[i] : N >= 4 and 0 <= i <= 3 }", child: {
+             schedule: "[{ S[i] -> [(i)] }]", options: "{ unroll[0] }", child: {
+             guard: "[M] -> { [a] : a <= 2M + 1 }", child: { mark: "m" } } } }""",
+        {-1: 2, 0: 3, 3: 2, 9: 4},
+    ),
 }
 
 
