@@ -729,6 +729,11 @@ TREES = {
              guard: "[M] -> { [a] : a <= 2M + 1 }", child: { mark: "m" } } } }""",
         {-1: 2, 0: 3, 3: 2, 9: 4},
     ),
+    "sizes of which one statement has a few more than the other": (
+        """{ domain: "[N] -> { S[i] : N <= 4 and 0 <= i <= 2; T[i] : N - 1 <= i <= 5 }", child: { schedule:
+             "[{ S[i] -> [(i)]; T[i] -> [((1 - 2i) mod 3)] }, { S[i] -> [(i)]; T[i] -> [((3 - i) mod 4)] }]" } }""",
+        {4: 49, 5: 34, 6: 34, 7: 1},
+    ),
 }
 
 

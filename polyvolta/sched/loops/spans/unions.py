@@ -152,7 +152,8 @@ def by_sizes(known: Known, lanes: Sequence[Lane], k: int, columns: Sequence[int]
     """Small sizes, and all others, if these leave no loop at all, or one in wider steps, here or inside; else None.
 
     Lanes that have values at small sizes alone cost a test at each value of the others at all other sizes, too. Where
-    all do, sizes are few, and those at which several have none are told from the others, whatever loop these have.
+    all do, sizes are few: those at which several have none are told from the others, whatever loop these have, and
+    wider steps are those of the integers that are left there.
     """
     col = columns[k]
     each = [lane.around(k, col, known) for lane in lanes]
@@ -162,12 +163,14 @@ def by_sizes(known: Known, lanes: Sequence[Lane], k: int, columns: Sequence[int]
         left = [lane for lane, s in zip(lanes, each, strict=True) if not known.ensures([*s.every_ge()], key, const)]
         if not left or len(left) == len(lanes):
             continue
+        few, others = System(), System()
+        few.ge(key, const)
+        others.ge(negated(key), -const - 1)
         one = all(_valued(lane.shadows[k], col) for lane in left)
-        wider = any(_wider(known, left, lanes, j, columns[j]) for j in range(k, len(columns)) if columns[j])
-        if len(left) + 1 < len(lanes) if all(small) else one or wider:
-            few, others = System(), System()
-            few.ge(key, const)
-            others.ge(negated(key), -const - 1)
+        if all(small):
+            one = len(left) + 1 < len(lanes)
+            left = [lane.restrict(others, k).flatter(k, columns, known.given(others)) for lane in left]
+        if one or any(_wider(known, left, lanes, j, columns[j]) for j in range(k, len(columns)) if columns[j]):
             return [few, others]
     return None
 
