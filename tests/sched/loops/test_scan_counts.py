@@ -734,6 +734,12 @@ TREES = {
              "[{ S[i] -> [(i)]; T[i] -> [((1 - 2i) mod 3)] }, { S[i] -> [(i)]; T[i] -> [((3 - i) mod 4)] }]" } }""",
         {4: 49, 5: 34, 6: 34, 7: 1},
     ),
+    "a greatest size that integers do not reach": (
+        """{ domain: "[N] -> { S[i, j] : 2 <= i mod 4 and i <= N - 2*floor(j/2) + 1 and N <= 2i <= N + 2
+                                         and N <= j <= N + 4 }", child: { schedule:
+             "[{ S[i, j] -> [(floor((j + 1)/3))] }, { S[i, j] -> [(j)] }]", options: "{ atomic[0] }" } }""",
+        {3: 8, 4: 1, 5: 1},
+    ),
 }
 
 
