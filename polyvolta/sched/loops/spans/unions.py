@@ -152,12 +152,12 @@ def by_sizes(known: Known, lanes: Sequence[Lane], k: int, columns: Sequence[int]
     """Small sizes, and all others, if these leave no loop at all, or one in wider steps, here or inside; else None.
 
     Lanes that have values at small sizes alone cost a test at each value of the others at all other sizes, too. Where
-    all do, sizes are few: those at which several have none are told from the others, whatever loop these have, and
-    wider steps are those of the integers that are left there.
+    all do, sizes are few: those at which several have none are told from the others, whatever loop these have, and so
+    is in a nest of loops what has one size alone; wider steps are those that integers leave there and not elsewhere.
     """
     col = columns[k]
     each = [lane.around(k, col, known) for lane in lanes]
-    small = [[row for row in s.ineqs.items() if seldom(known, *row) and not known.implies(*row)] for s in each]
+    small = [[row for row in s.every_ge() if seldom(known, *row) and not known.implies(*row)] for s in each]
     rows = dict.fromkeys(row for some in small for row in some)
     for key, const in rows:
         left = [lane for lane, s in zip(lanes, each, strict=True) if not known.ensures([*s.every_ge()], key, const)]
@@ -167,12 +167,20 @@ def by_sizes(known: Known, lanes: Sequence[Lane], k: int, columns: Sequence[int]
         few.ge(key, const)
         others.ge(negated(key), -const - 1)
         one = all(_valued(lane.shadows[k], col) for lane in left)
+        inner, than = [(j, c) for j, c in enumerate(columns) if j >= k and c], lanes
         if all(small):
-            one = len(left) + 1 < len(lanes)
-            left = [lane.restrict(others, k).flatter(k, columns, known.given(others)) for lane in left]
-        if one or any(_wider(known, left, lanes, j, columns[j]) for j in range(k, len(columns)) if columns[j]):
+            tied = len(inner) > 1 and any((key, const) in _ties(s) for s in each)
+            one = tied or len(left) + 1 < len(lanes)
+            there = known.given(others)
+            left, than = [lane.restrict(others, k).flatter(k, columns, there) for lane in left], left
+        if one or any(_wider(known, left, than, j, c) for j, c in inner):
             return [few, others]
     return None
+
+
+def _ties(s: System) -> list[tuple[Key, int]]:
+    """The equalities of a system as inequalities."""
+    return [row for key, const in s.eqs for row in ((key, const), (negated(key), -const))]
 
 
 def _wider(known: Known, some: Sequence[Lane], lanes: Sequence[Lane], k: int, col: int) -> bool:
@@ -444,7 +452,7 @@ def _telling(known: Known, where: System, system: System) -> list[tuple[Key, int
     Where that takes linear programs, they share a tableau, which each row leaves that is implied.
     """
     rows = list(system.ineqs.items())
-    ties = [row for key, const in system.eqs for row in ((key, const), (negated(key), -const))]
+    ties = _ties(system)
     around, order = [*where.every_ge(), *ties], sorted(rows, key=lambda r: -len(r[0]))
     for at, row in enumerate(order):
         rest = [r for r in rows if r is not row]
