@@ -168,15 +168,27 @@ class Around:
         return rows
 
     def unusual(self, k: int, lanes: list[Lane], state: State, b: Bounds) -> System:
-        """Conditions on sizes without which an outermost loop runs for nothing, and that hold but at small ones."""
+        """Conditions on sizes without which an outermost loop runs for nothing, and that hold but at small ones.
+
+        Of one size as its integers are: 4 has no j in N <= j, i = 2 or 3 <= N + 1 - 2*floor(j/2), 3 and less have.
+        """
         each = []
         for lane in lanes:
             aside, rows = lane.around(k, self.columns[k], state.known), System()
             rows.ineqs = {key: const for key, const in aside.ineqs.items() if seldom(state.known, key, const)}
+            if not aside.exact and self.writer.parted:
+                rows = self.writer.searched(rows, self.of_integers, state.known, lane, rows)
             if self.unensured(k, rows, state, b).everywhere:
                 return rows
             each.append(rows)
         return beyond(state.known, each[0]) if len(each) == 1 else implied(state.known, each)
+
+    def of_integers(self, known: Known, lane: Lane, rows: System) -> System:
+        """Rows on sizes with numbers as tight as the integers of a lane are."""
+        out = rows.copy()
+        for col in {key[0][0] for key in rows.ineqs if len(key) == 1}:
+            lane.tighten(out, col, known, rows.ineqs)
+        return out
 
     def unmet(self, k: int, lanes: list[Lane], state: State) -> System:
         """Conditions on sizes without which an outermost loop runs for nothing, by remainders that projecting loses."""

@@ -729,6 +729,29 @@ TREES = {
              schedule: "[{ S[i] -> [((i + 3) mod 4)] }, { S[i] -> [(floor(i/2))] }]", options: "{ unroll[0] }" } } }""",
         {1: 3, 2: 3, 9: 24, 40: 85},
     ),
+    "alternatives of sizes at several places, none in a loop": (
+        """{ domain: "[M, N] -> { S[i] : N <= 2 and 0 <= i <= 3; S[i] : N >= 4 and 0 <= i <= 3 }", child: {
+             schedule: "[{ S[i] -> [(i)] }]", options: "{ unroll[0] }", child: {
+             guard: "[M] -> { [a] : a <= 2M + 1 }", child: { mark: "m" } } } }""",
+        {-1: 2, 0: 3, 3: 2, 9: 4},
+    ),
+    "sizes of which one statement has a few more than the other": (
+        """{ domain: "[N] -> { S[i] : N <= 4 and 0 <= i <= 2; T[i] : N - 1 <= i <= 5 }", child: { schedule:
+             "[{ S[i] -> [(i)]; T[i] -> [((1 - 2i) mod 3)] }, { S[i] -> [(i)]; T[i] -> [((3 - i) mod 4)] }]" } }""",
+        {4: 49, 5: 34, 6: 34, 7: 1},
+    ),
+    "a greatest size that integers do not reach": (
+        """{ domain: "[N] -> { S[i, j] : 2 <= i mod 4 and i <= N - 2*floor(j/2) + 1 and N <= 2i <= N + 2
+                                         and N <= j <= N + 4 }", child: { schedule:
+             "[{ S[i, j] -> [(floor((j + 1)/3))] }, { S[i, j] -> [(j)] }]", options: "{ atomic[0] }" } }""",
+        {3: 8, 4: 1, 5: 1},
+    ),
+    "a statement of one size in a nest of loops over few": (
+        """{ domain: "[M, N] -> { S[i] : N = 0 and 0 <= i <= 3; T[i] : M - 1 <= i <= 4 and i >= 0 }", child: { schedule:
+             "[{ S[i] -> [(floor((i + 1)/3))]; T[i] -> [(floor((3i mod 4)/3))] },
+               { S[i] -> [(i + 1)]; T[i] -> [(3i mod 4)] }]" } }""",
+        {0: 31, 1: 18, 5: 14, 6: 2},
+    ),
 }
 
 

@@ -11,6 +11,7 @@ A part whose own conditions say one of them has no test of them, so that they ar
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import chain
 
@@ -23,23 +24,24 @@ MOST = 4  # conditions that are tried
 
 
 def needed_alternatives(known: Known, body: Sequence[Ast]) -> tuple[AnyOf, ...]:
-    """The conditions of sizes alone, alternatives in a loop, without which nothing in some code runs.
+    """The conditions of sizes alone, alternatives in a loop or at several places, without which nothing in a code runs.
 
     Each holds at every call: it is tested around it, or what is tested and the loops there say one of its cases.
     """
-    tried = list(dict.fromkeys(_in_loops(known, body, False)))[:MOST]
+    often = Counter(c for c, times in _alternatives(known, body, 1) for _ in range(times))
+    tried = [c for c, times in often.items() if times > 1][:MOST]
     return tuple(c for c in tried if _needs(known, body, c))
 
 
-def _in_loops(known: Known, body: Sequence[Ast], inside: bool) -> Iterator[AnyOf]:
-    """The alternatives of sizes that are tested in loops."""
+def _alternatives(known: Known, body: Sequence[Ast], times: int) -> Iterator[tuple[AnyOf, int]]:
+    """The alternatives of sizes that are tested in some code that runs so many times, 2 in a loop; and how many."""
     for node in body:
         if isinstance(node, Call):
             continue
-        for c in node.conditions if inside and isinstance(node, If) else ():
+        for c in node.conditions if isinstance(node, If) else ():
             if isinstance(c, AnyOf) and _of_sizes(known, c):
-                yield c
-        yield from _in_loops(known, node.body, inside or isinstance(node, For))
+                yield c, times
+        yield from _alternatives(known, node.body, 2 if isinstance(node, For) else times)
 
 
 def _of_sizes(known: Known, c: Condition) -> bool:

@@ -14,22 +14,27 @@ from polyvolta.sched.loops.rows.tableaus import ALMOST
 PIECES = 48  # pieces of a union beyond which there is one loop
 
 
+def ties(s: System) -> list[tuple[Key, int]]:
+    """The equalities of a system as inequalities."""
+    return [row for key, const in s.eqs for row in ((key, const), (negated(key), -const))]
+
+
 def telling(known: Known, where: System, system: System) -> list[tuple[Key, int]]:
     """The rows of a system that the others do not imply within another one; those of equalities stay.
 
     Where that takes linear programs, they share a tableau, which each row leaves that is implied.
     """
     rows = list(system.ineqs.items())
-    ties = [row for key, const in system.eqs for row in ((key, const), (negated(key), -const))]
-    around, order = [*where.every_ge(), *ties], sorted(rows, key=lambda r: -len(r[0]))
+    both = ties(system)
+    around, order = [*where.every_ge(), *both], sorted(rows, key=lambda r: -len(r[0]))
     for at, row in enumerate(order):
         rest = [r for r in rows if r is not row]
         top = known.plainly([*around, *rest], negated(row[0]))
         if top is None:
-            return [*ties, *_needed(known, around, rows, order[at:])]
+            return [*both, *_needed(known, around, rows, order[at:])]
         if top < row[1] + 1:
             rows = rest
-    return [*ties, *rows]
+    return [*both, *rows]
 
 
 def _needed(
