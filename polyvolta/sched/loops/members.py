@@ -243,7 +243,7 @@ class BandLoops(Around):
         found: List[System] = ()
         if inner > k and self.loop_type(inner, group.lanes) == "atomic":  # whose holes may grow: before strides
             found = search([], lambda kn: by_turns(kn, group, k, inner, self.columns, self.first(kn)), known)
-        found = found or search([], lambda kn: by_strides(kn, group, k, self.columns[k], state.outer), known)
+        found = found or search([], lambda kn: by_strides(kn, group, k, self.columns, state.outer), known)
         if not found and not self.settled(k, group.lanes):
             found = search([], lambda kn: by_sizes(kn, group.lanes, k, self.columns) or [], known)
         if found:
