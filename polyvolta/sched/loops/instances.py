@@ -6,7 +6,7 @@ the values of the members above, which have columns.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice, permutations
 from types import MappingProxyType
 
@@ -25,7 +25,9 @@ from polyvolta.sched.tree import (
     Filter,
     Guard,
     Leaf,
+    Mark,
     Node,
+    Path,
     Schedule,
     SetNode,
 )
@@ -141,6 +143,19 @@ def guards_below(columns: Columns, band: Band, mine: Sequence[int], state: State
             case _:
                 break
     return out
+
+
+def told_apart(
+    node: Node, at: Path, state: State, filtered: Callable[[Filter, Path, State], Iterable[Piece]]
+) -> list[Piece]:
+    """What filters of a sequence straight below a band, or below marks, let pass of pieces, if they cut statements."""
+    while isinstance(node, Mark):
+        node, at = node.child, (*at, 0)
+    if not isinstance(node, SequenceNode | SetNode):
+        return []
+    each = [(child, (*at, k)) for k, child in enumerate(node.children)]
+    some = [(child, at) for child, at in each if isinstance(child, Filter) and child.instances is not None]
+    return [p for child, at in some for p in filtered(child, at, state)]
 
 
 def _speaking(c: Conjunct, some: set[int]) -> Conjunct | None:

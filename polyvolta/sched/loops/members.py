@@ -23,11 +23,12 @@ from polyvolta.sched.loops.rows.known import Known
 from polyvolta.sched.loops.rows.lanes import Group, Lane, Parts, classes, exclusive, valued
 from polyvolta.sched.loops.rows.linear import System
 from polyvolta.sched.loops.rows.order import First
-from polyvolta.sched.loops.rows.pieces import Value
+from polyvolta.sched.loops.rows.pieces import Piece, Value
 from polyvolta.sched.loops.rows.strides import stepping
 from polyvolta.sched.loops.spans.cases import by_presence, by_strides, by_tests, by_turns
 from polyvolta.sched.loops.spans.endless import comes_by, elsewhere, endless_lanes, refuse
 from polyvolta.sched.loops.spans.ends import ends
+from polyvolta.sched.loops.spans.few import apart, beside_few
 from polyvolta.sched.loops.spans.turns import runs_before, runs_first
 from polyvolta.sched.loops.spans.unions import by_sizes, parted
 from polyvolta.sched.loops.state import State
@@ -44,6 +45,7 @@ class BandLoops(Around):
 
     at: Path
     inside: Callable[[State], tuple[Ast, ...]]
+    filtered: Callable[[List[Piece]], List[Piece]] = lambda _: ()  # what filters straight below let pass
 
     def visit(self, k: int, lanes: list[Lane], state: State) -> tuple[Ast, ...]:
         """The code for members k, k + 1, ..."""
@@ -84,8 +86,10 @@ class BandLoops(Around):
                     found = [g for together in found for g in valued(together, k, col)]
                 last = self.innermost(k, lanes)
                 found = [p for g in found for p in self.parted(state.known, g, k, once, last)]
+                if self.settled(k + 1, lanes):
+                    found = [p for g in found for p in self.tested_apart(state.known, g, k)]
             for group in found:
-                out += self.group(k, group, state)
+                out += self.group(k, group, state, alone=len(parts) == len(found) == 1)
         return tuple(out)
 
     def parted(self, known: Known, group: Group, k: int, once: bool, last: bool) -> List[Group]:
@@ -95,6 +99,17 @@ class BandLoops(Around):
         places = k, self.columns
         more = once, last, self.typed("separate", k + 1, group.lanes)
         return self.writer.searched([group], lambda kn: parted(kn, group, *places, self.first(kn), *more), known)
+
+    def tested_apart(self, known: Known, group: Group, k: int) -> List[Group]:
+        """A group as several, if filters below tell few of its values from many, and that is found in few steps."""
+
+        def beside(kn: Known) -> List[Group]:
+            each = [self.filtered([lane.piece]) for lane in group.lanes]
+            parts = [p for some in each if len(some) > 1 for p in some]
+            shadows = [Lane.of(p, self.columns, kn, k).shadows[k] for p in parts]
+            return apart(kn, group, k, beside_few(kn, shadows, self.columns[k]) or ())
+
+        return self.writer.searched([group], beside, known)
 
     def exclusive(self, known: Known, group: Group, k: int) -> List[Group]:
         """A group as several that never run at one place outside, if these are found in few steps."""
@@ -165,18 +180,23 @@ class BandLoops(Around):
 
         return may
 
-    def group(self, k: int, group: Group, state: State, sure: bool = False, decided: bool = False) -> tuple[Ast, ...]:
+    def group(
+        self, k: int, group: Group, state: State, sure: bool = False, decided: bool = False, alone: bool = False
+    ) -> tuple[Ast, ...]:
         """The code for lanes that share a loop.
 
         Parameters
         ----------
         sure : one whose values have no end is known to have an instance.
         decided : this is a case of what is outside already (`outer_cases`).
+        alone : no other group stands beside this one, which could share its conditions.
         """
         col, lanes = self.columns[k], group.lanes
         if self.writer.parted:
             lanes = [self.flatter(lane, k, state.known) for lane in lanes]
         lanes, shared = self.conditions([lane for lane in lanes if not lane.empty], state)
+        if alone and not any(e.names() for e in state.prefix):
+            self.sharpen(k, lanes, shared, state.known)
         conditions, state = self.tested(shared, state)
         lanes = [lane for lane in lanes if not lane.empty]
         if not lanes:
@@ -244,7 +264,7 @@ class BandLoops(Around):
         found: List[System] = ()
         if inner > k and self.loop_type(inner, group.lanes) == "atomic":  # whose holes may grow: before strides
             found = search([], lambda kn: by_turns(kn, group, k, inner, self.columns, self.first(kn)), known)
-        found = found or search([], lambda kn: by_strides(kn, group, k, self.columns[k], state.outer), known)
+        found = found or search([], lambda kn: by_strides(kn, group, k, self.columns, state.outer), known)
         if not found and not self.settled(k, group.lanes):
             found = search([], lambda kn: by_sizes(kn, group.lanes, k, self.columns) or [], known)
         if found:

@@ -34,6 +34,7 @@ from polyvolta.sched.loops.instances import (
     parameters,
     rows,
     systems,
+    told_apart,
 )
 from polyvolta.sched.loops.members import BandLoops
 from polyvolta.sched.loops.names import extents, mapped_names
@@ -292,7 +293,8 @@ class Scanner(Writer):
         guards = guards_below(self.columns, node, columns, state) if self.parted else ()
         lanes = self.lanes(state, node.members, columns, loops, regions, guards)
         inside = lambda s: self.visit(node.child, (*at, 0), s)  # noqa: E731
-        nest = BandLoops(self, node.members, loops, at, inside, regions=regions, child=node.child)
+        filtered = lambda lanes: told_apart(node.child, (*at, 0), state.with_pieces(lanes), self.filtered)  # noqa: E731
+        nest = BandLoops(self, node.members, loops, at, inside, filtered, regions=regions, child=node.child)
         return nest.visit(0, lanes, state)
 
     def lanes(

@@ -752,6 +752,28 @@ TREES = {
                { S[i] -> [(i + 1)]; T[i] -> [(3i mod 4)] }]" } }""",
         {0: 31, 1: 18, 5: 14, 6: 2},
     ),
+    "few values that filters below tell from many": (
+        """{ domain: "[N] -> { S[i] : -2 <= i < N }", child: { schedule: "[{ S[i] -> [(i)] }]", child: { sequence: [
+             { filter: "{ S[i] : 0 <= i <= 1 }" }, { filter: "{ S[i] : i >= 2; S[i] : i <= -1 }" } ] } } }""",
+        {-1: 5, 0: 8, 2: 14, 9: 21, 100: 112},
+    ),
+    "one value among those of a stride, all short": (
+        """{ domain: "{ S[i, j] : 0 <= i <= 3 and -2 <= j <= 3; U[i] : 0 <= i <= 3 }", child: { schedule:
+             "[{ S[i, j] -> [(i)]; U[i] -> [(i)] }, { S[i, j] -> [(2j)]; U[i] -> [(i)] }]" } }""",
+        {0: 39},
+    ),
+    "a value outside at which alone others have a loop": (
+        """{ domain: "[N] -> { S[i] : 0 <= i <= N; U[i] : 0 <= i <= 1 }", child: { schedule:
+             "[{ S[i] -> [(floor(i/3))]; U[i] -> [(0)] }]", child: { schedule: "[{ S[i] -> [(i)]; U[i] -> [(0)] }]",
+             child: { schedule: "[{ S[i] -> [(i mod 2)]; U[i] -> [(i)] }]", child: { sequence: [
+             { filter: "{ U[i] }" }, { filter: "{ S[i] }" } ] } } } } }""",
+        {2: 27, 9: 46, 100: 257},
+    ),
+    "a size that a domain says less of than its loops need": (
+        """{ domain: "[N] -> { S[i] : N >= 0 and 1 <= i < N }", child: { schedule:
+             "[{ S[i] -> [(floor(i/8))] }, { S[i] -> [(i)] }]" } }""",
+        {0: 1, 1: 1, 2: 5, 9: 14},
+    ),
 }
 
 

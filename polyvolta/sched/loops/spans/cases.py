@@ -5,6 +5,7 @@
     S[i] -> [i/4, 3i mod 4], T[] -> [N/4, N mod 4]     if (c0 == N/4) a loop of step 1; before and after it of step 3
     S[i] -> [i/8, i] for 0 <= i < 4, T[] -> [0, N],    if (N < 0) T, then the values of S; if (N >= 4) T after them;
     where the second member is atomic              else one loop with both: none that runs from 4 to N
+    S[i] -> [i, i mod 2], T[j] -> [0, j], in bands     if (c0 == 0) a loop of both; else S
     S[k] -> [i, k] for k < i = 5, T[k] -> [i, k]   if (c0 == 5) a loop of both; else one of T, as innermost ones
     S[i] -> [i mod 4] at the tile 5, T[i] -> [i mod 4]     if (c0 == 5) a loop of both, written out; else one of T: no
     unrolled inside, of all tiles c0                       test of c0 at each iteration
@@ -38,9 +39,11 @@ CASES = 6  # cases beyond which there is one loop
 TOLD = 9  # the same, of what is written out inside
 
 
-def by_strides(known: Known, group: Group, k: int, col: int, outer: Callable[[Key], bool]) -> list[System]:
+def by_strides(
+    known: Known, group: Group, k: int, columns: Sequence[int], outer: Callable[[Key], bool]
+) -> list[System]:
     """A remainder of what is outside at which some lanes run, and all others, if other lanes have a stride that these
-    lack, or one value; or a value of a loop outside, if they have such a stride.
+    lack, or one value; or a value of a loop outside, if they have such a stride, or one value in this loop and inside.
 
     Empty where none have, or where what they have a stride in is short, and its values would not be tested at each of
     those of a loop outside.
@@ -49,6 +52,7 @@ def by_strides(known: Known, group: Group, k: int, col: int, outer: Callable[[Ke
     ----------
     outer : whether a row speaks of nothing but what is outside of loop k.
     """
+    col = columns[k]
     grids = [grid(known, lane.shadows[k], col) for lane in group.lanes]
     if _one(grids):
         return []
@@ -64,7 +68,7 @@ def by_strides(known: Known, group: Group, k: int, col: int, outer: Callable[[Ke
         wider = common_stride(known, some)[0] > step
         if wider and (d or known.columns.of_sizes(key)):
             wider = not short(known, [group.lanes[at].shadows[k] for at in rest], col)
-        if wider or (d and _one(some)):
+        if wider or (_one(some) and (d or _settled(known, [group.lanes[at] for at in rest], k, columns, key))):
             there, other = System(), System()
             if d:
                 there.mod(key, const, d)
@@ -83,6 +87,13 @@ def by_strides(known: Known, group: Group, k: int, col: int, outer: Callable[[Ke
 def _one(grids: Sequence[tuple[int, Row]]) -> bool:
     """Whether all of some strides are one value, the same."""
     return all(step == 0 and residue == grids[0][1] for step, residue in grids)
+
+
+def _settled(known: Known, lanes: Sequence[Lane], k: int, columns: Sequence[int], key: Key) -> bool:
+    """Whether a row speaks of loops, and lanes have one value in each loop from number k on."""
+    loops = [(j, col) for j, col in enumerate(columns) if j >= k and col]
+    valued = all(grid(known, lane.shadows[j], col)[0] == 0 for lane in lanes for j, col in loops)
+    return valued and not known.columns.of_sizes(key)
 
 
 def by_presence(known: Known, group: Group, k: int, col: int) -> list[System]:

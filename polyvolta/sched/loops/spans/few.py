@@ -1,9 +1,11 @@
-"""Few values of a loop apart from many, where loops inside are cut for the few.
+"""Few values of a loop apart from many, where loops inside are cut for the few, or filters below tell these apart.
 
     S[i] -> [i, i/2], T[j] -> [2, j] for 0 <= j < N, the second member separate     to 1, at 2, and from 3 on
+    S[i] -> [i] for -2 <= i < N, and filters below for 0 <= i <= 1 and all others   to 1, and from 2 on
 
 A separate loop has cells by which statements have values in it, and what they say of loops outside is decided there,
-too: S would be told apart at each of its many values by whether it is at 2, before it or after it.
+too: S would be told apart at each of its many values by whether it is at 2, before it or after it. And each filter has
+a test of its own.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ from collections.abc import Sequence
 from polyvolta.sched.loops.hoisting.needs import seldom
 from polyvolta.sched.loops.rows.bounds import bounds, longest
 from polyvolta.sched.loops.rows.known import Known
+from polyvolta.sched.loops.rows.lanes import Group
 from polyvolta.sched.loops.rows.linear import System
 from polyvolta.sched.loops.rows.order import ends
 
@@ -36,6 +39,17 @@ def beside_few(known: Known, shadows: Sequence[System], col: int) -> list[System
     after.ge(((col, 1),), -max(highs) - 1)
     beside = [s.copy().add(cell) for s in others for cell in (before, after)]
     return [before, here, after] if any(_many(known, s, col) for s in beside) else None
+
+
+def apart(known: Known, group: Group, k: int, cells: Sequence[System]) -> list[Group]:
+    """A group within each of some cells that are in the order of their values; as it is where one has all."""
+    out: list[Group] = []
+    for cell in cells:
+        inside = [lane.restrict(cell, k) for lane in group.lanes]
+        inside = [lane for lane in inside if not (lane.empty or known.excludes(lane.shadows[k]))]
+        if inside:
+            out.append(Group(inside))
+    return out if len(out) > 1 else [group]
 
 
 def _many(known: Known, s: System, col: int) -> bool:

@@ -192,8 +192,8 @@ def _sized(known: Known, lanes: list[Lane], k: int, columns: Sequence[int]) -> l
 def _around_places(known: Known, group: Group, k: int, col: int, once: bool) -> list[System] | None:
     """Few values in a row, and what is before, between and after them, if loops there have a stride that they lack.
 
-    None where no stride is lost, or there are more than a few such places; where loops there are short, of what is not
-    short as a whole.
+    None where no stride is lost, or there are more than a few such places; where loops around as many as eight are
+    short, of what is not short as a whole.
     """
     grids = [grid(known, lane.shadows[k], col) for lane in group.lanes]
     if all(step < 2 for step, _ in grids):
@@ -213,7 +213,8 @@ def _around_places(known: Known, group: Group, k: int, col: int, once: bool) -> 
     rest = [lane for lane, alone in zip(group.lanes, apart, strict=True) if not alone]
     here = disjoint(known, places) or places
     cells = disjoint(known, [*here, *_joined(known, _shadows(known, rest, k, col), col, once)]) or here
-    few = most == SHORT[0] and all(width(known, s, col, ONCE) for s in cells[len(here) :])
+    brief = all(width(known, s, col, SHORT[1]) for s in here)
+    few = not brief and all(width(known, s, col, ONCE) for s in cells[len(here) :])
     return None if few else cells
 
 
