@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice, permutations
+from math import floor, inf
 from types import MappingProxyType
 
 from polyvolta.sched.errors import BadSchedule
 from polyvolta.sched.loops.conditions import exactly
 from polyvolta.sched.loops.rows.columns import Columns, Row
 from polyvolta.sched.loops.rows.known import Known
-from polyvolta.sched.loops.rows.linear import LOCAL, System, outside
+from polyvolta.sched.loops.rows.linear import LOCAL, Key, System, local, negated, outside
 from polyvolta.sched.loops.rows.pieces import Piece, Value, system_of
 from polyvolta.sched.loops.state import State
 from polyvolta.sched.tree import (
@@ -72,17 +73,47 @@ def instances(columns: Columns, s: Set | Map, prefix: Sequence[Aff]) -> Iterator
 
 
 def tighten(piece: Piece) -> None:
-    """Move numbers that bound an iterator to its integers: 0 <= i < M and (i + 2) mod 3 <= 1 are 1 <= i, and M >= 2."""
+    """Move numbers that bound an iterator to its integers: 0 <= i < M and (i + 2) mod 3 <= 1 are 1 <= i, and M >= 2.
+
+    So what bounds a size, once iterators are projected away: N - 1 <= i and N + 3*floor((i + 2)/3) <= 4 leave N <= 2,
+    and at N = 2 there is no i. What sizes say by themselves, as that N is odd, is tested anyway.
+    """
     known, system = Known(piece.columns), piece.system
     mine = {c for key, _, _ in piece.images.values() for c, _ in key if c >= LOCAL}
-    rows = [row for row in system.ineqs.items() if len(row[0]) == 1 and row[0][0][0] in mine]
-    for key, const in rows if system.mods or piece.locals() - mine else ():
-        for least in range(MISSED):
-            there = system.copy()
-            there.eq(key, const - least)
-            if not known.surely_excludes(there):
+    if not system.mods and not piece.locals() - mine:
+        return
+    for row in [row for row in system.ineqs.items() if len(row[0]) == 1 and row[0][0][0] in mine]:
+        _moved(known, system, *row)
+    sizes, plain = {piece.columns.ids[name] for name in piece.columns.sizes} & system.columns(), _outer(system)
+    for key in [((c, sign),) for c in sorted(sizes) for sign in (-1, 1)]:
+        most = known.given(system).greatest((), negated(key))
+        if abs(most) != inf and not known.surely_excludes(_at(plain, key, floor(most))):
+            _moved(known, system, key, floor(most))
+
+
+def _moved(known: Known, system: System, key: Key, const: int) -> None:
+    """A row `>= 0` that a system implies becomes one of it, as far as integers move it, if they do."""
+    for least in range(MISSED):
+        if not known.surely_excludes(_at(system, key, const - least)):
+            if least:
                 system.ge(key, const - least)
-                break
+            return
+
+
+def _at(system: System, key: Key, const: int) -> System:
+    """A system where a row `>= 0` holds as an equality."""
+    out = system.copy()
+    out.eq(key, const)
+    return out
+
+
+def _outer(system: System) -> System:
+    """The rows of a system that speak of nothing local."""
+    out = System()
+    out.eqs = [row for row in system.eqs if not local(row[0])]
+    out.mods = [row for row in system.mods if not local(row[0])]
+    out.ineqs = {key: const for key, const in system.ineqs.items() if not local(key)}
+    return out
 
 
 def systems(columns: Columns, s: Set, prefix: Sequence[Aff], schedule: Schedule) -> list[System]:

@@ -774,6 +774,25 @@ TREES = {
              "[{ S[i] -> [(floor(i/8))] }, { S[i] -> [(i)] }]" } }""",
         {0: 1, 1: 1, 2: 5, 9: 14},
     ),
+    "a size that bounds leave, and at which integers have no instance": (
+        """{ domain: "[N] -> { S[i, j] : N <= 4 - 3*floor((i + 2)/3) and N - 1 <= i <= 5 and 0 <= j <= i }", child: {
+             schedule: "[{ S[i, j] -> [(0)] }]", child: { schedule: "[{ S[i, j] -> [(j mod 4)] }]" } } }""",
+        {1: 50, 2: 1},
+    ),
+    "filters by a remainder and by all others": (
+        """{ domain: "[N] -> { S[i] : N - 1 <= i <= 2 }", child: { schedule:
+             "[{ S[i] -> [(floor((i + 1)/2))] }, { S[i] -> [(floor((1 - i)/2))] }]", child: { schedule:
+             "[{ S[i] -> [(i)] }]", child: { sequence: [ { filter: "[N] -> { S[i] : N mod 3 = 0 }" },
+             { filter: "[N] -> { S[i] : N mod 3 >= 1 }" } ] } } } }""",
+        {4: 3, 6: 3},
+    ),
+    "a guard on a member that is one number for the statement it keeps out": (
+        """{ domain: "[N] -> { S[i] : 0 <= i <= 5; U[i] : 1 <= i < N }", child: { schedule:
+             "[N] -> [{ S[i] -> [(i - 1)]; U[i] -> [(i)] }, { S[i] -> [(1)]; U[i] -> [((N - 2i) mod 4)] }]", child: {
+             sequence: [ { filter: "{ S[i] }", child: { guard: "[N] -> { [p0, p1] : (N + p1 + 1) mod 8 <= 3 }" } },
+             { filter: "{ U[i] }" } ] } } }""",
+        {2: 5, 3: 6, 9: 66},
+    ),
 }
 
 

@@ -5,7 +5,8 @@
                                                                   else
                                                                     T;
 
-A loop is made for the statements that have an instance, so that at other sizes none runs for those without.
+A loop is made for the statements that have an instance, so that at other sizes none runs for those without. A member
+above that is one number for a statement says no more than that in a guard.
 """
 
 from __future__ import annotations
@@ -15,9 +16,9 @@ from dataclasses import replace
 from functools import reduce
 from operator import or_
 
-from polyvolta.sched.tree import Band, Domain, Extension, Filter, Guard, Node
-from polyvolta.sets import Set
-from polyvolta.sets.conjuncts.conjunct import uses
+from polyvolta.sched.tree import Band, Domain, Extension, Filter, Guard, Member, Node
+from polyvolta.sets import Aff, Set
+from polyvolta.sets.conjuncts.conjunct import Conjunct, normalise, uses
 
 
 def met(root: Domain) -> Domain:
@@ -27,7 +28,7 @@ def met(root: Domain) -> Domain:
     the instances of a statement that would be in more pieces, or that guards let pass anyway.
     """
     names = [space.out.name or "" for space, _ in root.domain.parts]
-    asked = {} if _extends(root) else _asked(root.child, names, False)
+    asked = {} if _extends(root) else _asked(root.child, names, ())
     if not asked:
         return root
     parts: list[Set] = []
@@ -51,22 +52,43 @@ def speaks_of_members(s: Set) -> bool:
     return any(uses(c, dim) for space, cs in s.parts for c in cs for dim in range(params, params + space.n_out))
 
 
-def _asked(node: Node, statements: Sequence[str], below: bool) -> dict[str, Set]:
+def _asked(node: Node, statements: Sequence[str], above: tuple[Member, ...]) -> dict[str, Set]:
     """The sizes at which guards let pass instances of statements, of those all of whose instances meet one.
 
     Parameters
     ----------
-    below : whether a band is above.
+    above : the members of the bands above.
     """
     if isinstance(node, Filter):
         statements = [s for s in statements if s in node.statements]
-    each = [(child, _asked(child, statements, below or isinstance(node, Band))) for child in node.children]
+    inside = (*above, *node.members) if isinstance(node, Band) else above
+    each = [(child, _asked(child, statements, inside)) for child in node.children]
     out: dict[str, Set] = {}
     for s in statements:
         ways = [found for child, found in each if not isinstance(child, Filter) or s in child.statements]
         if ways and all(s in found for found in ways):
             out[s] = reduce(or_, [found[s] for found in ways])
-    if below and isinstance(node, Guard) and not speaks_of_members(node.guard):
-        sizes = node.guard.params()
-        out = {s: sizes & out[s] if s in out else sizes for s in statements}
+    if above and isinstance(node, Guard):
+        for s in statements:
+            sizes = _sizes(node.guard, [dict(m.exprs).get(s) for m in above])
+            if sizes is not None:
+                out[s] = sizes & out[s] if s in out else sizes
     return out
+
+
+def _sizes(guard: Set, values: Sequence[object]) -> Set | None:
+    """The sizes at which a guard holds by values of members above; None where it speaks of one that is no number."""
+    first = 1 + len(guard.param_names)
+    numbers = {first + k: v.const for k, v in enumerate(values) if isinstance(v, Aff) and v.is_constant}
+
+    def at(c: Conjunct) -> Conjunct | None:
+        rows = [tuple(-v if j == 0 else int(j == dim) for j in range(1 + c.n)) for dim, v in numbers.items()]
+        return normalise(c.n, c.divs, [*c.eqs, *[(*row, *(0,) * len(c.divs)) for row in rows]], c.ineqs)
+
+    if not speaks_of_members(guard):
+        return guard.params()
+    for space, some in guard.parts:
+        others = {first + k for k in range(space.n_out)} - numbers.keys()
+        if space.n_out != len(values) or any(uses(c, dim - 1) for c in some for dim in others):
+            return None
+    return guard._map_conjuncts(at).params()

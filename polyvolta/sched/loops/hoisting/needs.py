@@ -17,7 +17,7 @@ from fractions import Fraction
 from itertools import islice, product
 
 from polyvolta.sched.loops.ast import AnyOf, Ast, Block, Condition, For, If
-from polyvolta.sched.loops.conditions import beyond, exactly, has_rows, implied
+from polyvolta.sched.loops.conditions import beyond, exactly, has_rows, implied, uncovered
 from polyvolta.sched.loops.few_values import united
 from polyvolta.sched.loops.hoisting.plain import periodic
 from polyvolta.sched.loops.rows.columns import Columns
@@ -109,8 +109,8 @@ def needed_cases(outer: Known, inner: Known, body: Sequence[Ast], col: int, loop
 
     Of n <= 4 or c0 mod 3 = 0, where 1 <= c0 <= 3 and (n + 2*c0) mod 8 >= 4, the second one leaves c0 = 3, and
     (n - 1) mod 8 >= 4. Where that takes more than a test a case, or holds at most sizes, one test that each case needs
-    (`_weaker`). None where there is none, or cases are too many, or a loop outside decides, too: the test would stand
-    in that.
+    (`_weaker`). None where there is none, or one holds anyway, as where an outermost loop runs, or cases are too many,
+    or a loop outside decides, too: the test would stand in that.
 
     Parameters
     ----------
@@ -133,7 +133,9 @@ def needed_cases(outer: Known, inner: Known, body: Sequence[Ast], col: int, loop
         weaker = [bounded(WORTH, _weaker, outer, inner, case.add(loop)) for case in cases]
     except BudgetExceeded:
         return []
-    return [] if any(s.everywhere for s in weaker) else weaker
+    if any(s.everywhere for s in weaker) or not uncovered(inner if col == LOOP else outer, weaker):
+        return []
+    return weaker
 
 
 def _weaker(outer: Known, inner: Known, system: System) -> System:

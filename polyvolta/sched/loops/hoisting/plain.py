@@ -11,6 +11,7 @@ from fractions import Fraction
 from polyvolta.sched.loops.ast import AnyOf, Condition
 from polyvolta.sets import Aff
 from polyvolta.sets.values.aff import Floor
+from polyvolta.sets.values.digits import mod_parts
 
 
 def implies(a: Condition, b: Condition) -> bool:
@@ -61,11 +62,29 @@ def excludes(a: Condition, b: Condition) -> bool:
 
 
 def covers(a: Condition, b: Condition) -> bool:
-    """Whether one of two conditions plainly holds wherever the other does not: n >= 3 and n <= 2."""
-    if isinstance(a, AnyOf) or isinstance(b, AnyOf) or (a[0], b[0]) != ("ge", "ge"):
+    """Whether one of two conditions plainly holds wherever the other does not: n >= 3 and n <= 2; n % 3 = 0, >= 1."""
+    rows = [row for row in (_at_least(a), _at_least(b)) if row is not None]
+    if len(rows) < 2:
         return False
-    whole = a[1] + b[1]
+    whole = rows[0] + rows[1]
     return whole.is_constant and whole.const >= -1
+
+
+def _at_least(c: Condition) -> Aff | None:
+    """What is at least 0 where a condition holds, and nowhere else; None of alternatives, and of most equalities.
+
+    A remainder is 0 where it is 0 at most, and n mod 4 is 3 where it is 3 at least.
+    """
+    if isinstance(c, AnyOf):
+        return None
+    if c[0] == "ge":
+        return c[1]
+    parts = mod_parts(c[1])
+    digits = [(v, den) for v, _, den, _ in parts if den is not None]
+    if len(digits) != 1 or any(e.terms for _, _, _, e in parts):
+        return None
+    (v, den), const = digits[0], sum(e.const for _, _, _, e in parts)
+    return -v * c[1] if const == 0 else v * c[1] if const == -v * (den - 1) else None
 
 
 def tied(conditions: tuple[Condition, ...]) -> tuple[Condition, ...]:
