@@ -738,7 +738,7 @@ TREES = {
     "sizes of which one statement has a few more than the other": (
         """{ domain: "[N] -> { S[i] : N <= 4 and 0 <= i <= 2; T[i] : N - 1 <= i <= 5 }", child: { schedule:
              "[{ S[i] -> [(i)]; T[i] -> [((1 - 2i) mod 3)] }, { S[i] -> [(i)]; T[i] -> [((3 - i) mod 4)] }]" } }""",
-        {4: 49, 5: 34, 6: 34, 7: 1},
+        {4: 49, 5: 28, 6: 28, 7: 1},
     ),
     "a greatest size that integers do not reach": (
         """{ domain: "[N] -> { S[i, j] : 2 <= i mod 4 and i <= N - 2*floor(j/2) + 1 and N <= 2i <= N + 2
