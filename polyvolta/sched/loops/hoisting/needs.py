@@ -299,7 +299,8 @@ def needs(known: Known, node: Ast, loops: bool = False) -> System:
             for low, high in product(lower, upper):
                 if isinstance(low, Aff) and isinstance(high, Aff):
                     out.ge(*known.columns.row(high - low))
-            out.add(_of_loop(known, node))
+            with suppress(BudgetExceeded):  # of a loop with much in it less is known
+                out.add(bounded(WORTH, _of_loop, known, node))
     return out
 
 

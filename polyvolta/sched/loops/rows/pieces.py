@@ -232,11 +232,13 @@ class Piece:
 
     def promote(self, outer: Callable[[Key], bool]) -> bool:
         """Make outer columns of other floors whose arguments are outer; whether there was one."""
-        found = False
+        found, seen = False, set()
         while not self.system.empty:  # a floor may be the argument of another
-            f = next((f for f, v in self.floors.items() if not outer(v[0]) and outer(f[1])), None)
+            some = (f for f, v in self.floors.items() if f not in seen and not outer(v[0]) and outer(f[1]))
+            f = next(some, None)
             if f is None:
                 return found
+            seen.add(f)  # its column may be none outside yet
             there = self.outer_floor(*f)
             self.system.eq(*total([(1, self.floors[f]), (-1, there)])[:2])
             self.floors[f] = there
