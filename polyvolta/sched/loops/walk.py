@@ -380,9 +380,10 @@ class Scanner(Writer):
                 piece.promote(state.outer)  # what has one value is in floors of what is outside
         if piece.system.empty:
             return Lane(piece, [])
-        lane = Lane.of(piece, loops, state.known)
+        rounds = all("unroll" not in (m.loop_type, m.isolated_type) for m in members)
+        lane = Lane.of(piece, loops, state.known, rounds=rounds)
         if self.parted and not lane.exact and piece.pin(state.outer, around=True):
-            return Lane(piece, []) if piece.system.empty else Lane.of(piece, loops, state.known)
+            return Lane(piece, []) if piece.system.empty else Lane.of(piece, loops, state.known, rounds=rounds)
         return lane
 
     def regions(

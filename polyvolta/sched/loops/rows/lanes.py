@@ -31,22 +31,24 @@ class Lane:
     ----------
     shift : what the member at hand has beyond its column (see `interleave`).
     left : numbers of the regions that the band isolates in which the piece is not, as far as the loops outside decide.
+    rounds : whether shadows may be made of bounds that integers have, which need not be near to one another.
     asked : whether it is as flat as its integers are (see `flatter`) since it was restricted last.
     """
 
-    __slots__ = ("_around", "_said", "asked", "left", "piece", "shadows", "shift")
+    __slots__ = ("_around", "_said", "asked", "left", "piece", "rounds", "shadows", "shift")
 
     def __init__(self, piece: Piece, shadows: list[System]) -> None:
         self.piece, self.shadows = piece, shadows
         self.left: frozenset[int] = frozenset()
-        self.shift, self.asked = 0, False
+        self.shift, self.asked, self.rounds = 0, False, True
         self._around: dict[int, tuple[System, Ends, Ends, System]] = {}
         self._said: dict[int, tuple[System, int, tuple]] = {}
 
     @staticmethod
-    def of(piece: Piece, columns: Sequence[int], known: Known, start: int = 0) -> Lane:
+    def of(piece: Piece, columns: Sequence[int], known: Known, start: int = 0, rounds: bool = True) -> Lane:
         """The lane of a piece whose equalities with the columns, one for each member or 0, are in its system."""
         lane = Lane(piece, [])
+        lane.rounds = rounds
         lane.project(columns, known, start)
         return lane
 
@@ -57,7 +59,7 @@ class Lane:
         without 0 <= c2 projecting loses that c0 < N where 0 <= c0 + 3*c1 + 15*c2 < N.
         """
         self._project(columns, known, start)
-        if not self.exact:
+        if self.rounds and not self.exact:
             before, each = self.shadows, [(k, col) for k, col in enumerate(columns) if col and k >= start]
             self._project(columns, known, start, whole)
             if not self.exact and all(before[k].rows_of(col) == self.shadows[k].rows_of(col) for k, col in each):
@@ -155,7 +157,7 @@ class Lane:
     def copy(self) -> Lane:
         """One that can be changed."""
         out = Lane(self.piece.copy(), [s.copy() for s in self.shadows])
-        out.left, out.shift, out.asked = self.left, self.shift, self.asked
+        out.left, out.shift, out.asked, out.rounds = self.left, self.shift, self.asked, self.rounds
         return out
 
     @property
