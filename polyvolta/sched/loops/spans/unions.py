@@ -38,7 +38,7 @@ from polyvolta.sched.loops.rows.order import Compared, First, ends
 from polyvolta.sched.loops.rows.strides import common_stride, grid
 from polyvolta.sched.loops.spans.few import beside_few
 from polyvolta.sched.loops.spans.pairs import both_values
-from polyvolta.sched.loops.spans.telling import disjoint, hull, telling, terse, ties, width
+from polyvolta.sched.loops.spans.telling import disjoint, hull, telling, terse, width
 
 MANY = 32  # shadows of which no union is made
 PLACES = 2  # places around which loops are cut for their stride
@@ -151,12 +151,12 @@ def by_sizes(known: Known, lanes: Sequence[Lane], k: int, columns: Sequence[int]
     """Small sizes, and all others, if these leave no loop at all, or one in wider steps, here or inside; else None.
 
     Lanes that have values at small sizes alone cost a test at each value of the others at all other sizes, too. Where
-    all do, sizes are few: those at which several have none are told from the others, whatever loop these have, and so
-    is in a nest of loops what has one size alone; wider steps are those that integers leave there and not elsewhere.
+    all do, sizes are few: those at which several have none are told from the others, whatever loop these have; wider
+    steps are those that integers leave there and not elsewhere.
     """
     col = columns[k]
     each = [lane.around(k, col, known) for lane in lanes]
-    small = [[row for row in s.every_ge() if seldom(known, *row) and not known.implies(*row)] for s in each]
+    small = [[row for row in s.ineqs.items() if seldom(known, *row) and not known.implies(*row)] for s in each]
     rows = dict.fromkeys(row for some in small for row in some)
     for key, const in rows:
         left = [lane for lane, s in zip(lanes, each, strict=True) if not known.ensures([*s.every_ge()], key, const)]
@@ -168,8 +168,7 @@ def by_sizes(known: Known, lanes: Sequence[Lane], k: int, columns: Sequence[int]
         one = all(_valued(lane.shadows[k], col) for lane in left)
         inner, than = [(j, c) for j, c in enumerate(columns) if j >= k and c], lanes
         if all(small):
-            tied = len(inner) > 1 and any((key, const) in ties(s) for s in each)
-            one = tied or len(left) + 1 < len(lanes)
+            one = len(left) + 1 < len(lanes)
             there = known.given(others)
             left, than = [lane.restrict(others, k).flatter(k, columns, there) for lane in left], left
         if one or any(_wider(known, left, than, j, c) for j, c in inner):
