@@ -746,11 +746,6 @@ TREES = {
              "[{ S[i, j] -> [(floor((j + 1)/3))] }, { S[i, j] -> [(j)] }]", options: "{ atomic[0] }" } }""",
         {3: 8, 4: 1, 5: 1},
     ),
-    """{ domain: "[M, N] -> { S[i] : N = 0 and 0 <= i <= 3; T[i] : M - 1 <= i <= 4 and i >= 0 }", child: { schedule:
-             "[{ S[i] -> [(floor((i + 1)/3))]; T[i] -> [(floor((3i mod 4)/3))] },
-               { S[i] -> [(i + 1)]; T[i] -> [(3i mod 4)] }]" } }""",
-        {0: 31, 1: 18, 5: 14, 6: 2},
-    ),
     "few values that filters below tell from many": (
         """{ domain: "[N] -> { S[i] : -2 <= i < N }", child: { schedule: "[{ S[i] -> [(i)] }]", child: { sequence: [
              { filter: "{ S[i] : 0 <= i <= 1 }" }, { filter: "{ S[i] : i >= 2; S[i] : i <= -1 }" } ] } } }""",
