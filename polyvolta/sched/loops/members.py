@@ -307,10 +307,10 @@ class BandLoops(Around):
         """An innermost loop that has two values, a stride apart, written out: numbers, without a test; else nothing.
 
         Loops inside are seen once there is code for them. Of many such loops in one another a few are written out: code
-        doubles with each, and so does what is looked at.
+        doubles with each, and so does what is looked at. None in the code of threads, whose compiler unrolls it.
         """
         writer, lanes = self.writer, [lane for _, some in parts for lane in some]
-        if not (writer.parted and b.step > 1 and b.low and b.high and self.settled(k + 1, lanes)):
+        if writer.extents or not (writer.parted and b.step > 1 and b.low and b.high and self.settled(k + 1, lanes)):
             return ()
         some = [*[(side, 1) for side in b.low], *[(side, -1) for side in b.high]]
         ends = [end(state.known, side, self.columns[k], sign, b.step, b.residue) for side, sign in some]

@@ -89,7 +89,6 @@ class Scanner(Writer):
                 self.known = self.assuming(self.known, node.context, ())
             node = node.child
         super().__init__(schedule, self.columns, {p: self.known.range(self.columns.ids[p]) for p in params})
-        self.extents: dict[str, Aff] = {}
         self.passing: dict[tuple[Path, str], tuple[list[Value], list[Conjunct]]] = {}  # what filters let pass, disjoint
         if names:
             self.extents, self.known = extents(schedule, self.columns, self.known, given, self.ranges)

@@ -41,6 +41,7 @@ class Writer:
     def __init__(self, schedule: Schedule, columns: Columns, ranges: Ranges) -> None:
         self.schedule, self.columns, self.ranges = schedule, columns, ranges
         self.notes: list[str] = []  # what the tree asks for and is not done
+        self.extents: dict[str, Aff] = {}  # of names that members are mapped to
         self.doubled = 0  # loops above whose two values are written out
         self.seen: Ranges = {}  # of loop variables, over all loops of that name
         self.spare = left() / 3  # steps for searches without which there are loops, too

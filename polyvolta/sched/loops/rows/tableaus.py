@@ -21,7 +21,7 @@ class Sparse(Tableau):
     >>> tab = Sparse()
     >>> tab.ge(((7, 2), (30, -1)), 0)
     >>> tab.ge(((30, 1),), -1)
-    >>> tab.always(((7, 1),), 0), tab.always(((7, 1),), -1), tab.n
+    >>> tab.always(((7, 1),), -1), tab.always(((7, 1),), -2), tab.n
     (True, False, 2)
     """
 
