@@ -127,7 +127,7 @@ class Around:
             return None
         around = self.around(k, lanes, state, b) if len(lanes) > 1 else System()
         around.mods += whole(state.known, shadows[0], col) if len(shadows) == 1 else []
-        if not any(e.names() for e in state.prefix):
+        if outermost(state):
             around.add(self.unusual(k, lanes, state, b))
         conditions: tuple[Condition, ...] = ()
         if has_rows(around):
@@ -150,7 +150,7 @@ class Around:
                 more, state = self.tested(rows, state)
                 value = single(state.known, b, shadows, col)
                 conditions += more
-        if not any(e.names() for e in state.prefix):  # last, for no bound becomes shorter by it
+        if outermost(state):  # last, for no bound becomes shorter by it
             more, state = self.tested(self.unmet(k, lanes, state), state)
             conditions += more
         return Bounded(b, value, state, where, conditions)
@@ -320,10 +320,9 @@ class Around:
 
         They are if the loop runs but a few times under them, and there is no limit without; if it is an outermost one
         that always runs a number of times, often for nothing, or that has a loop between numbers inside, which runs in
-        each of its iterations. And where what is inside is written out: no loop would
-        ensure them, and each iteration had to test them. Or if they speak of loops outside, which others share, and
-        there is no limit without: to this loop, or to how often one outside comes by for nothing. `value` is the one of
-        the loop, if it has at most one.
+        each of its iterations. And where what is inside is written out: no loop would ensure them, and each iteration
+        had to test them. Or if they speak of loops outside, which others share, and there is no limit without: to this
+        loop, or to how often one outside comes by for nothing. `value` is the one of the loop, if it has at most one.
         """
         rows, col = System(), self.columns[k]
         once = value is None and outermost(state)

@@ -6,7 +6,7 @@ Python, and the kernel generator lowers it to its own operations.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -90,6 +90,15 @@ class Block:
 
 
 Ast = Call | For | If | Block
+
+
+def expressions(bound: Bound) -> Iterator[Aff]:
+    """The expressions of which a bound is one."""
+    if isinstance(bound, Aff):
+        yield bound
+    else:
+        for inner in (bound.then, bound.other) if isinstance(bound, Choice) else bound.terms:
+            yield from expressions(inner)
 
 
 def endless(body: Sequence[Ast]) -> bool:

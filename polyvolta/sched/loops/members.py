@@ -12,7 +12,7 @@ from collections.abc import Sequence as List
 from dataclasses import dataclass, replace
 
 from polyvolta.sched.errors import NotScannable
-from polyvolta.sched.loops.around import Around
+from polyvolta.sched.loops.around import Around, outermost
 from polyvolta.sched.loops.ast import FROM_ZERO, Ast, Condition, For, has_loops
 from polyvolta.sched.loops.conditions import any_of, guarded, implied, loosened, stated
 from polyvolta.sched.loops.hoisting.needs import less, needed, needed_cases
@@ -79,7 +79,7 @@ class BandLoops(Around):
                 found = groups(state.known, part, k, self.columns, "core", first) or ()
                 shared = True
             if shared and self.writer.parted:
-                once = not any(e.names() for e in state.prefix)
+                once = outermost(state)
                 if self.child is None:
                     found = [g for together in found for g in self.exclusive(state.known, together, k)]
                 if self.child is None and self.settled(k + 1, lanes):
@@ -195,7 +195,7 @@ class BandLoops(Around):
         if self.writer.parted:
             lanes = [self.flatter(lane, k, state.known) for lane in lanes]
         lanes, shared = self.conditions([lane for lane in lanes if not lane.empty], state)
-        if alone and not any(e.names() for e in state.prefix):
+        if alone and outermost(state):
             self.sharpen(k, lanes, shared, state.known)
         conditions, state = self.tested(shared, state)
         lanes = [lane for lane in lanes if not lane.empty]
@@ -237,7 +237,7 @@ class BandLoops(Around):
         if value is None and b.bounded(-1):
             if where is None and len(lanes) > 1 and self.writer.parted:
                 where = self.several(k, lanes, b, state)
-            if where is not None and not any(e.names() for e in state.prefix):
+            if where is not None and outermost(state):
                 where = self.sharpened(k, lanes, where, state)
             told = self.somewhere(where, b, state) if where is not None else ()
             conditions += told

@@ -18,7 +18,7 @@ from fractions import Fraction
 from itertools import islice, pairwise, product
 from math import inf
 
-from polyvolta.sched.loops.ast import AnyOf, Ast, Block, Bound, Call, Choice, Condition, For, If
+from polyvolta.sched.loops.ast import AnyOf, Ast, Block, Bound, Call, Condition, For, If, expressions
 from polyvolta.sched.loops.conditions import (
     any_of,
     beyond,
@@ -35,7 +35,7 @@ from polyvolta.sched.loops.hoisting.needs import extent, less, of_sizes, require
 from polyvolta.sched.loops.rows.known import Known
 from polyvolta.sched.loops.rows.linear import System, negated
 from polyvolta.sched.loops.writer import Writer
-from polyvolta.sets import Aff, BudgetExceeded
+from polyvolta.sets import BudgetExceeded
 from polyvolta.sets.budgets import bounded
 
 MOST = 12  # ways to calls beyond which they are not looked at
@@ -179,16 +179,7 @@ def _length(conditions: Sequence[Condition]) -> int:
 def _most(known: Known, high: Bound, low: Bound) -> float | Fraction:
     """The greatest distance of two bounds, at least 0."""
     out: float | Fraction = 0
-    for a, b in product(_each(high), _each(low)):
+    for a, b in product(expressions(high), expressions(low)):
         key, const = known.columns.row(a - b)
         out = max(out, known.greatest((), key) + const)
     return out
-
-
-def _each(bound: Bound) -> Iterator[Aff]:
-    """The expressions that a bound may be."""
-    if isinstance(bound, Aff):
-        yield bound
-    else:
-        for inner in (bound.then, bound.other) if isinstance(bound, Choice) else bound.terms:
-            yield from _each(inner)

@@ -20,7 +20,7 @@ from itertools import product
 from math import inf
 from typing import Literal
 
-from polyvolta.sched.loops.ast import AnyOf, Ast, Bound, Call, Choice, Extreme, For, If
+from polyvolta.sched.loops.ast import AnyOf, Ast, Call, For, If, expressions
 from polyvolta.sched.loops.hoisting.either import said
 from polyvolta.sched.loops.hoisting.needs import needs, stating
 from polyvolta.sched.loops.rows.known import Known
@@ -57,7 +57,7 @@ def asked_together(known: Known, body: Sequence[Ast], long: frozenset[int] = fro
 
 def _limited(known: Known, loop: For) -> bool:
     """Whether the bounds of a loop are a number apart, plainly, or as each is between numbers."""
-    low, high = ([e for bound in side for e in _parts(bound)] for side in (loop.lower, loop.upper))
+    low, high = ([e for bound in side for e in expressions(bound)] for side in (loop.lower, loop.upper))
     if any(
         (b - a).is_constant for a, b in product(loop.lower, loop.upper) if isinstance(a, Aff) and isinstance(b, Aff)
     ):
@@ -66,19 +66,6 @@ def _limited(known: Known, loop: For) -> bool:
     keys = [negated(columns.row(e)[0]) for e in low] + [columns.row(e)[0] for e in high]
     floors = [[row for c, _ in key if c in columns.floors for row in columns.floor_rows(c)] for key in keys]
     return all(known.greatest(rows, key) < inf for rows, key in zip(floors, keys, strict=True))
-
-
-def _parts(bound: Bound) -> Iterator[Aff]:
-    """The expressions of which a bound is one."""
-    match bound:
-        case Extreme(_, terms):
-            for e in terms:
-                yield from _parts(e)
-        case Choice(_, then, other):
-            yield from _parts(then)
-            yield from _parts(other)
-        case _:
-            yield bound
 
 
 def _few(known: Known, col: int) -> bool:
