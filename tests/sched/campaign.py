@@ -23,7 +23,7 @@ from multiprocessing import get_context
 from polyvolta.sched.emit.python.text import to_python
 from polyvolta.sched.emit.run import run
 from polyvolta.sched.errors import NotScannable
-from polyvolta.sched.loops.ast import AnyOf, Block, Call, Choice, Extreme, For, If
+from polyvolta.sched.loops.ast import AnyOf, Block, Call, Choice, Extreme, For, If, within
 from polyvolta.sched.loops.scan import scan
 from polyvolta.sched.tree import Band, Context, Extension, Filter, Guard, Leaf, Mark, Sequence, SetNode
 from polyvolta.sets import BudgetExceeded, budget
@@ -143,8 +143,10 @@ def of_loops(body):
                     found.add("min of lower or max of upper bounds")
                 if any(isinstance(t, Choice) for b in (*lower, *upper) for t in (b, *getattr(b, "terms", ()))):
                     found.add("a bound that counts at some places")
-            case If(conditions, inner):
-                found |= {"a condition"} | of_loops(inner)
+            case If(conditions):
+                found |= {"a condition"} | of_loops(within(node))
+                if node.other:
+                    found.add("a condition with another branch")
                 if any(isinstance(c, AnyOf) for c in conditions):
                     found.add("a condition with or")
             case Block(_, inner):

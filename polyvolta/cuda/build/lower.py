@@ -316,6 +316,7 @@ class _Lowering:
                 else:
                     yield both(items, lambda body: around(body=body))
             case If(stated, inner):
+                assert not node.other, "scans for kernels are not parted, and have no other branches"
                 conditions: list[Aff] = []
                 for c in stated:
                     if isinstance(c, AnyOf):

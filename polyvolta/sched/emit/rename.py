@@ -53,8 +53,9 @@ def _body(body: Iterable[Ast], inner: Mapping[str, Aff], table: Mapping[str, str
         match node:
             case Call(name, args, at):
                 out.append(Call(name, tuple(_aff(e, inner) for e in args), at))
-            case If(conditions, some, at):
-                out.append(If(tuple(_condition(c, inner) for c in conditions), _body(some, inner, table), at))
+            case If(conditions, some, at, other):
+                some, other = (_body(branch, inner, table) for branch in (some, other))
+                out.append(If(tuple(_condition(c, inner) for c in conditions), some, at, other))
             case Block(mark, some, at):
                 out.append(Block(mark, _body(some, inner, table), at))
             case For(v, lower, upper, step, unroll, some, at, member, coincident):

@@ -5,7 +5,7 @@ The interpreter is a dozen lines and has no cleverness, so that it can serve as 
     Call   evaluates its arguments: one instance
     For    takes the values max(lower), max(lower) + step, ... up to min(upper), one after another; without an upper
            bound all of them, which `run` refuses to list
-    If     runs its body where every condition holds
+    If     runs its body where every condition holds, and its other branch elsewhere
     Block  runs its body
 
 The printers of C and Python are held to it: their texts, executed, call the same instances in the same order.
@@ -133,9 +133,8 @@ class _Interpreter:
                     for x in range(first, last + 1, step):
                         self.spend()
                         yield from self.block(inner, {**values, v: x})
-                case If(conditions, inner):
-                    if all(holds(c, values) for c in conditions):
-                        yield from self.block(inner, values)
+                case If(conditions, inner, other=other):
+                    yield from self.block(inner if all(holds(c, values) for c in conditions) else other, values)
                 case Block(_, inner):
                     yield from self.block(inner, values)
 

@@ -6,8 +6,8 @@ Python, and the kernel generator lowers it to its own operations.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from polyvolta.sched.tree import Path
@@ -73,11 +73,12 @@ class For:
 
 @dataclass(frozen=True, slots=True)
 class If:
-    """The body runs where every condition holds."""
+    """The body runs where every condition holds, and `other` where one does not."""
 
     conditions: tuple[Condition, ...]
     body: tuple[Ast, ...]
     at: Path = ()
+    other: tuple[Ast, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,17 +102,57 @@ def expressions(bound: Bound) -> Iterator[Aff]:
             yield from expressions(inner)
 
 
+def within(node: Ast) -> tuple[Ast, ...]:
+    """What stands in a node, of a condition in both branches."""
+    if isinstance(node, Call):
+        return ()
+    return (*node.body, *node.other) if isinstance(node, If) and node.other else node.body
+
+
+def mapped(node: Ast, f: Callable[[tuple[Ast, ...]], tuple[Ast, ...]]) -> Ast:
+    """The node with what a function makes of what stands in it, of each branch of a condition."""
+    if isinstance(node, Call):
+        return node
+    if isinstance(node, If) and node.other:
+        return replace(node, body=f(node.body), other=f(node.other))
+    return replace(node, body=f(node.body))
+
+
+def negation(conditions: Sequence[Condition]) -> tuple[Condition, ...]:
+    """Conditions that hold where not all of some do.
+
+    >>> from polyvolta.sets import var
+    >>> N = var("N")
+    >>> ((_, e),) = negation([("ge", N - 5)])
+    >>> print(e)
+    4 - N
+    """
+    cases: list[tuple[Condition, ...]] = []
+    for c in conditions:
+        if isinstance(c, AnyOf):
+            cases.append(tuple(d for case in c.alternatives for d in negation(case)))
+        else:
+            cases.append((("ge", -c[1] - 1),))
+            if c[0] == "eq":
+                cases.append((("ge", c[1] - 1),))
+    return cases[0] if len(cases) == 1 else (AnyOf(tuple(cases)),)
+
+
+def branches(node: If) -> tuple[If, If]:
+    """The two branches of a condition, each under what holds there."""
+    return If(node.conditions, node.body, node.at), If(negation(node.conditions), node.other, node.at)
+
+
 def endless(body: Sequence[Ast]) -> bool:
     """Whether a loop without an end is among some code."""
     inner = list(body)
     for node in inner:  # which grows
         if isinstance(node, For) and not node.upper:
             return True
-        if not isinstance(node, Call):
-            inner += node.body
+        inner += within(node)
     return False
 
 
 def has_loops(body: Sequence[Ast]) -> bool:
     """Whether a loop is among some code."""
-    return any(isinstance(node, For) or (not isinstance(node, Call) and has_loops(node.body)) for node in body)
+    return any(isinstance(node, For) or has_loops(within(node)) for node in body)

@@ -27,8 +27,9 @@ from operator import index
 
 from polyvolta.sched.by_cases import by_cases
 from polyvolta.sched.errors import BadArgument, NotScannable, says_keywords
-from polyvolta.sched.loops.ast import Ast, Call, endless
+from polyvolta.sched.loops.ast import Ast, Call, endless, mapped
 from polyvolta.sched.loops.conditions import guarded, has_rows, stated
+from polyvolta.sched.loops.hoisting.branches import branched, meeting
 from polyvolta.sched.loops.hoisting.either import needed_alternatives
 from polyvolta.sched.loops.hoisting.guards import met
 from polyvolta.sched.loops.hoisting.idle import asked_before
@@ -87,7 +88,8 @@ def scan(
     extents : numbers of values of names that members are mapped to, where they are given and not inferred; each a
         number, or an expression of the parameters.
     parted : whether statements that take turns get several loops where one would run through values at which there is
-        none of them. False: one loop, with tests; less code, where bodies are long and loops short, as in kernels.
+        none of them, and conditions that exclude each other `else`. False: one loop, with tests; less code, where
+        bodies are long and loops short, as in kernels.
 
     Raises
     ------
@@ -113,6 +115,18 @@ def scan(
     >>> print(*inner.lower, *inner.upper, *inner.body[0].args)
     32*c0 N - 1 32*c0 + 31 c1
     """
+    return scanned(schedule, context, extents, parted, parted)
+
+
+@metered
+def scanned(
+    schedule: Schedule,
+    context: Set | str | None,
+    extents: Mapping[str, int | Aff] | None,
+    parted: bool,
+    branches: bool,
+) -> Scan:
+    """`scan`, whose conditions have other branches only if that is asked for."""
     need_schedule(schedule, "scan", "")
     if not isinstance(schedule.root, Domain):
         raise NotScannable("a tree starts with its Domain", where=str(schedule))
@@ -130,14 +144,14 @@ def scan(
     called = _statements(schedule)
     made, refused = None, None
     try:
-        made = _scanned(schedule, context, given, called, parted)
+        made = _scanned(schedule, context, given, called, parted, branches)
     except NotScannable as error:
         refused = error
     if made is None or endless(made.body):
         narrower = _narrowed(schedule, context)
         if narrower is not None:
             with suppress(NotScannable):
-                made = _scanned(narrower, context, given, called, parted)
+                made = _scanned(narrower, context, given, called, parted, branches)
     if made is None:
         assert refused is not None
         raise refused
@@ -145,7 +159,12 @@ def scan(
 
 
 def _scanned(
-    schedule: Schedule, context: Set | None, given: Mapping[str, int | Aff], avoided: set[str], parted: bool
+    schedule: Schedule,
+    context: Set | None,
+    given: Mapping[str, int | Aff],
+    avoided: set[str],
+    parted: bool,
+    branches: bool,
 ) -> Scan:
     """The loops of a tree; their variables are called like none of the `avoided`."""
     assert isinstance(schedule.root, Domain)
@@ -156,7 +175,7 @@ def _scanned(
     split = by_cases(schedule.root)
     if split is not None:
         schedule = replace(schedule, root=split.root)
-        made = _scanned(schedule, context, given, avoided, parted)
+        made = _scanned(schedule, context, given, avoided, parted, branches)
         return replace(made, body=tuple(_called(node, split.names) for node in made.body))
     scanner = Scanner(schedule, context, given, parted)
     scanner.columns.avoid(avoided)
@@ -177,6 +196,8 @@ def _scanned(
         found = scanner.searched(body, asked_together, scanner.known, body)
         body = body if found == body else tidied(asked_once(found))
     body = asked_first(body)
+    if branches and meeting(body):
+        body = scanner.searched(body, branched, scanner.known, body)
     made = Scan(body, scanner.extents, ranges, tuple(scanner.notes), scanner.params)
     return replace(made, largest=largest(made))
 
@@ -185,7 +206,7 @@ def _called(node: Ast, names: Mapping[str, str]) -> Ast:
     """The code with calls of the statements whose cases were called."""
     if isinstance(node, Call):
         return replace(node, statement=names.get(node.statement, node.statement))
-    return replace(node, body=tuple(_called(inner, names) for inner in node.body))
+    return mapped(node, lambda body: tuple(_called(inner, names) for inner in body))
 
 
 def _narrowed(schedule: Schedule, context: Set | None) -> Schedule | None:

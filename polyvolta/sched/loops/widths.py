@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol
 
 from polyvolta.sched.errors import BadArgument, NotTranslatable
-from polyvolta.sched.loops.ast import AnyOf, Ast, Bound, Call, Choice, Condition, Extreme, For, If
+from polyvolta.sched.loops.ast import AnyOf, Ast, Bound, Call, Choice, Condition, Extreme, For, If, within
 from polyvolta.sets import Aff, nearest
 from polyvolta.sets.values.aff import Atom, Floor
 from polyvolta.sets.values.simplify import Range
@@ -159,9 +159,9 @@ class _Walk:
                     if v in known:
                         most = min(most, known[v])
                     self.block(inner, {**known, v: self.seen(most + step, v)})
-                case If(conditions, inner):
+                case If(conditions):
                     self.conditions(conditions, known)
-                    self.block(inner, known)
+                    self.block(within(node), known)
                 case _:
                     self.block(node.body, known)
 

@@ -55,7 +55,8 @@ class Loops:
                 return Call(s.of(("S", "T")), tuple(self.expression(names) for _ in range(s.below(4))))
             case "if":
                 conditions = tuple(self.condition(names) for _ in range(s.of((1, 2, 3))))
-                return If(conditions, self.block(names, depth - 1))
+                other = self.block(names, depth - 1) if s.below(2) else ()
+                return If(conditions, self.block(names, depth - 1), (), other)
             case "mark":
                 return Block("here", self.block(names, depth - 1))
         v, low, size = f"c{len(names) - len(PARAMS)}", s.of((0, 0, 1, -3)), s.of((3, 4, 1))

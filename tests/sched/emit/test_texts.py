@@ -2,6 +2,7 @@
 
 import shutil
 import subprocess
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -108,6 +109,28 @@ def test_a_ceiling_is_written_as_one():
 def test_a_residue_needs_no_macro():
     body = If((("eq", (M - c0) % 3),), (Call("S", (c0,)),))
     assert "if ((M - c0) % 3 == 0)" in to_c(loop("c0", 0, 9, body), macros=False).replace("(-c0 + M)", "(M - c0)")
+
+
+def test_branches_stand_in_braces_unless_each_is_one_line():
+    s, t = (Call(name, ()) for name in "ST")
+    both, deeper = If((("ge", N - 3),), (s,), (), (t,)), If((("ge", N - 3),), (s, t), (), (If((("eq", N),), (t,)),))
+    assert to_c(both) == "if (N >= 3)\n  S();\nelse\n  T();"
+    assert to_c(deeper) == "if (N >= 3) {\n  S();\n  T();\n} else if (N == 0) {\n  T();\n}"
+    assert to_python(deeper) == "if N >= 3:\n    S()\n    T()\nelif N == 0:\n    T()"
+    third = replace(both, other=(If((("eq", N),), (t,), (), (s, t)),))
+    assert to_python(third) == "if N >= 3:\n    S()\nelif N == 0:\n    T()\nelse:\n    S()\n    T()"
+
+
+def test_the_inner_condition_of_two_has_the_other_branch():
+    """In braces, without which gcc warns of what is meant."""
+    both = If((("ge", N - 3),), (Call("S", ()),), (), (Call("T", ()),))
+    outer = If((("ge", M),), (loop("c0", 0, 9, both),))
+    lines = to_c(outer).split("\n")
+    assert (lines[0], lines[1:3], lines[-1]) == (
+        "if (M >= 0) {",
+        ["  for (int c0 = 0; c0 < 10; c0 += 1)", "    if (N >= 3)"],
+        "}",
+    )
 
 
 @pytest.mark.parametrize(

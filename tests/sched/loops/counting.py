@@ -13,9 +13,9 @@ def counted(body: Sequence[Ast], values: Mapping[str, int]) -> int:
         match node:
             case Call():
                 pass
-            case If(conditions, inner):
+            case If(conditions, inner, other=other):
                 made, true = compared(conditions, values)
-                tests += made + (counted(inner, values) if true else 0)
+                tests += made + counted(inner if true else other, values)
             case For():
                 first, last = (f(bound(e, values) for e in ends) for f, ends in ((max, node.lower), (min, node.upper)))
                 at = range(first, last + 1, node.step)

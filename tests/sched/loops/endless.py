@@ -91,9 +91,8 @@ def steps_of(body, values, left):
                     if left[0] <= 0:
                         return
                     x += step
-            case If(conditions, inner):
-                if all(holds(c, values) for c in conditions):
-                    yield from steps_of(inner, values, left)
+            case If(conditions, inner, other=other):
+                yield from steps_of(inner if all(holds(c, values) for c in conditions) else other, values, left)
             case _:
                 yield from steps_of(node.body, values, left)
         if left[0] <= 0:

@@ -178,8 +178,8 @@ def trips(body, values):
             for v in range(low, high + 1, node.step):
                 yield node.var, v
                 yield from trips(node.body, {**values, node.var: v})
-        elif isinstance(node, If) and all(holds(c, values) for c in node.conditions):
-            yield from trips(node.body, values)
+        elif isinstance(node, If):
+            yield from trips(node.body if all(holds(c, values) for c in node.conditions) else node.other, values)
 
 
 def test_one_bound_may_count_under_several_conditions():
@@ -214,7 +214,7 @@ def test_separate_decides_conditions_of_sizes_before_the_loop():
     tree = f'{{ domain: "{domain}", child: {{ schedule: "[N] -> [{{ S[i] -> [(i)]; T[i] -> [(i)] }}]", '
     tree = Schedule.parse(tree + 'options: "{ separate[0] }" } }')
     got = to_c(assert_scans(tree, [{"N": n} for n in (0, 1, 2, 3)]), macros=False).split("\n")
-    assert [line for line in got if line.startswith(("if", "for", "}"))] == ["if (N >= 2)", "if (N <= 1)"], got
+    assert [line for line in got if line.startswith(("if", "for", "}"))] == ["if (N >= 2) {", "} else {", "}"], got
 
 
 def test_lanes_that_say_the_same_are_compared_once(monkeypatch):

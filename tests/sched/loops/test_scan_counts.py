@@ -32,7 +32,7 @@ TREES = {
     "one value that may be before others or after them in a loop inside": (
         """{ domain: "[N] -> { S[i] : 0 <= i < N; U[] : N >= 3 }", child: { schedule:
              "[N] -> [{ S[i] -> [(i)]; U[] -> [(0)] }, { S[i] -> [(2)]; U[] -> [(N mod 4)] }]" } }""",
-        {2: 5, 9: 19, 40: 53},
+        {2: 4, 9: 18, 40: 52},
     ),
     "a stride where a parameter is odd": (
         """{ domain: "[N] -> { S[i] : (N - i - floor((N + 2i)/4)) mod 3 = 1 and 0 <= 2i <= N + 1 }",
@@ -53,7 +53,7 @@ TREES = {
              { filter: "[N, M] -> { S[i, k] : i < N and k >= 4 }" },
              { filter: "[N, M] -> { S[i, k] : i >= N or k <= 3 }",
                child: { schedule: "[{ S[i, k] -> [(i)] }]" } } ] } } }""",
-        {3: 22, 4: 1, 5: 1, 100: 1},
+        {3: 18, 4: 1, 5: 1, 100: 1},
     ),
     "two tests of a variable in a loop that leave it no value": (
         """{ domain: "[N] -> { S[i, j] : 0 <= i, j <= N }",
@@ -112,19 +112,19 @@ TREES = {
     "a stride that is lost to a statement at odd sizes": (
         """{ domain: "[N] -> { S[i] : N mod 2 = 1 and 0 <= i <= N; T[i] : 0 <= i <= N }",
              child: { schedule: "[{ S[i] -> [(2i)]; T[i] -> [(3i)] }]" } }""",
-        {9: 101, 100: 104},
+        {9: 100, 100: 103},
     ),
     "the same, at a third of the places that a loop outside has": (
         """{ domain: "[N] -> { S[k, i] : (N + k) mod 3 = 1 and 0 <= k <= 3 and 0 <= i <= N;
              T[k, i] : 0 <= k <= 3 and 0 <= i <= N }", child: { schedule:
              "[{ S[k, i] -> [(k)]; T[k, i] -> [(k)] }, { S[k, i] -> [(2i)]; T[k, i] -> [(3i)] }]" } }""",
-        {9: 146, 100: 2328, 101: 1388},
+        {9: 142, 100: 2324, 101: 1384},
     ),
     "an atomic loop whose statements take turns by a size, in one that is not": (
         """{ domain: "[N] -> { S[i] : 0 <= i <= 3; S[i] : i = 7 and N >= 50; T[] : N >= 2 or N <= -2 }", child: {
              schedule: "[N] -> [{ S[i] -> [(floor(i/9))]; T[] -> [(0)] }, { S[i] -> [(i)]; T[] -> [(N)] }]",
              options: "{ atomic[1] }" } }""",
-        {-40: 11, 0: 11, 3: 13, 7: 9, 40: 9, 100: 29},
+        {-40: 8, 0: 8, 3: 11, 7: 7, 40: 7, 100: 23},
     ),
     "a loop of three iterations, in one that runs to N for nothing": (
         """{ domain: "[N] -> { S[]; T[j, k] : 0 <= j <= 2 and N <= 2*k <= N + 6; U[j] : 0 <= j <= 2 and N >= 0 }",
@@ -137,14 +137,14 @@ TREES = {
         """{ domain: "[N, M] -> { S[i] : 0 <= i < N and M <= 4;
              T[i] : N mod 3 >= 1 and -2 <= i <= 3 and (i + M) mod 4 = 0 }",
              child: { schedule: "[{ S[i] -> [(i)]; T[i] -> [(i)] }]" } }""",
-        {3: 8, 4: 18, 9: 2, 10: 7, 40: 6},
+        {3: 7, 4: 16, 9: 2, 10: 6, 40: 5},
     ),
     "few instances at numbers, beside others whose loops are exact": (
         """{ domain: "{ S[i] : -1 <= i <= 2; T[i] : 0 <= i <= 1 }", child: { schedule:
              "[{ S[i] -> [(floor((4*floor(i/4))/3))]; T[i] -> [(-i)] },
                { S[i] -> [((4*floor(i/4)) mod 3)]; T[i] -> [(2i)] }, { S[i] -> [(i)]; T[i] -> [(0)] }]",
              options: "{ atomic[0] }" } }""",
-        {0: 13},
+        {0: 9},
     ),
     "a simple piece of a domain beside one with floors": (
         """{ domain: "[N, M] -> { S[i] : (N - i - floor((N + 3)/4)) mod 3 = 0 and M <= 0 and
@@ -156,7 +156,7 @@ TREES = {
         """{ domain: "[N] -> { S[i] : 0 <= i < N; T[i] : N >= 8 and 0 <= i < N }", child: { schedule:
              "[{ S[i] -> [(floor(((i + 1) mod 2)/3))]; T[i] -> [(i)] }, { S[i] -> [(floor(i/3))]; T[i] -> [(0)] },
                { S[i] -> [((i + 1) mod 2)]; T[i] -> [(0)] }, { S[i] -> [(i)]; T[i] -> [(0)] }]" } }""",
-        {9: 50, 40: 209, 100: 509},
+        {9: 49, 40: 208, 100: 508},
     ),
     "a remainder that is the number itself": (
         """{ domain: "{ S[j] : 0 <= j <= 1 }",
@@ -170,7 +170,7 @@ TREES = {
              child: { schedule: "[{ A[i, j] -> [(i)]; B[i] -> [(i)]; C[i, j] -> [(i + 1)] },
                                   { A[i, j] -> [(j)]; B[i] -> [(2i - 1)]; C[i, j] -> [(i + j)] },
                                   { A[i, j] -> [(0)]; B[i] -> [(1)]; C[i, j] -> [(2)] }]" } }""",
-        {9: 501, 30: 5100},
+        {9: 491, 30: 5069},
     ),
     "floors that differ by a row or a sign": (
         """{ domain: "[N] -> { S[j] : 0 <= j <= N }", child: { schedule:
@@ -252,12 +252,12 @@ TREES = {
         """{ domain: "{ T[i, j] : 0 <= i, j <= 5; S[i, j, y, x] : 0 <= i, j <= 5 and 0 <= x <= 4 and
              ((y = i and i = j) or (y = 2j and j >= i + 2) or (y = 0 and i >= j + 3)) }", child: { schedule:
              "[{ S[i, j, y, x] -> [(i)]; T[i, j] -> [(i)] }, { S[i, j, y, x] -> [(j)]; T[i, j] -> [(j)] }]" } }""",
-        {0: 289},
+        {0: 267},
     ),
     "one value among every sixth of a few": (
         """{ domain: "[N] -> { T[] : N mod 2 = 0 and N >= 0; U[i] : 0 <= i <= 2 }", child: { schedule:
              "[N] -> [{ T[] -> [(1)]; U[i] -> [((i mod 2) + 1)] }, { T[] -> [(N + 2)]; U[i] -> [(3i + 3)] }]" } }""",
-        {0: 10, 4: 10, 100: 8},
+        {0: 7, 4: 7, 100: 7},
     ),
     "parts with an iterator that no member says, and a region whose loop is atomic": (
         """{ domain: "[N] -> { S[i, j] : N <= i <= N + 1 and i <= -1 and 1 <= j <= 2 }", child: { schedule:
@@ -290,7 +290,7 @@ TREES = {
              { filter: "[N, M] -> { S[i] : M <= -2 or M >= 0 or N >= 7 }", child: { schedule:
              "[{ S[i] -> [(i)] }, { S[i] -> [(i mod 3)] }, { S[i] -> [(1 - i)] }]",
              options: "{ atomic[0]; separate[1] }" } } ] } }""",
-        {6: 8, 40: 25, 100: 55},
+        {6: 6, 40: 23, 100: 53},
     ),
     "alternatives of which each leaves few sizes, one by a value of the loop alone": (
         """{ domain: "[N] -> { S[i] : N <= 2i <= N + 3 }", child: { schedule:
@@ -302,7 +302,7 @@ TREES = {
     "few values, which many others reach at small sizes": (
         """{ domain: "[N] -> { T[i] : N <= i <= 3N; S[i] : 0 <= i <= 1 and N >= 1 }", child: { schedule:
              "[{ T[i] -> [(i)]; S[i] -> [(i)] }, { T[i] -> [(0)]; S[i] -> [(i)] }]" } }""",
-        {1: 10, 4: 17, 40: 89, 100: 209},
+        {1: 9, 4: 16, 40: 88, 100: 208},
     ),
     "a value behind all others at large sizes": (
         """{ domain: "[N] -> { S[i] : -2 <= i and 2i <= 2 - N; T[i] : -2 <= i <= 0 and 2i <= 2 - N; U[] }", child: {
@@ -314,7 +314,7 @@ TREES = {
         """{ domain: "[N] -> { S[i] : -2 <= i <= 2 and i mod 2 = 0; T[i] : -2 <= i <= 5 and (N >= 1 or N <= -1) }",
              child: { schedule: "[{ S[i] -> [(i)]; T[i] -> [(i)] }]", child: { sequence: [
              { filter: "{ S[i] }" }, { filter: "{ T[i] }" } ] } } }""",
-        {-4: 23, 0: 19, 1: 23},
+        {-4: 22, 0: 18, 1: 22},
     ),
     "what is isolated at inner members, which leave loops outside one value": (
         """{ domain: "{ T[]; S[i] : 0 <= i <= 2 }", child: { schedule:
@@ -338,7 +338,7 @@ TREES = {
     "a statement at a remainder that bounds of another one exclude": (
         """{ domain: "[N] -> { S[] : N mod 8 >= 4; T[i] : N - 1 <= i <= 2 }", child: { schedule: "[N] -> [
              { S[] -> [(-1)]; T[i] -> [(floor((i + 1)/8))] }, { S[] -> [(floor(N/2))]; T[i] -> [(i)] }]" } }""",
-        {4: 3, 9: 2, 100: 3},
+        {4: 2, 9: 2, 100: 2},
     ),
     "four bounds that count at some sizes, one of which others never are far beyond": (
         """{ domain: "[N] -> { S[] : N mod 3 = 0; T[i, j, k] : N - 1 <= i <= 2 and j >= 1 and 2j <= N + 1 and
@@ -347,13 +347,13 @@ TREES = {
              "[{ S[] -> [(0)]; T[i, j, k] -> [(floor((1 - j - 2k)/4))]; U[i] -> [(floor(i/4))] },
                { S[] -> [(0)]; T[i, j, k] -> [(1 - j - 2k)]; U[i] -> [(i)] }]",
              options: "{ atomic[0]; atomic[1] }" } }""",
-        {0: 38, 3: 74, 9: 30, 100: 28},
+        {0: 38, 3: 74, 9: 29, 100: 27},
     ),
     "two parts of a domain of which one has nearly all of the other": (
         """{ domain: "[N] -> { S[i] : i >= 4 and N <= 2i <= N + 5; S[i] : 0 <= i <= N }",
              child: { schedule: "[{ S[i] -> [(floor((i + 1)/6))] }, { S[i] -> [(floor((-i)/2))] },
                { S[i] -> [(i)] }]" } }""",
-        {3: 18, 9: 31, 40: 102},
+        {3: 16, 9: 30, 40: 101},
     ),
     "three values of an iterator in atomic loops": (
         """{ domain: "{ S[i, j, k] : 0 <= i <= 2 and 2i <= 3*floor((i + 1)/3) and i - 1 <= j <= 2 and 0 <= k <= j;
@@ -371,7 +371,7 @@ TREES = {
         """{ domain: "[N] -> { S[i] : 0 <= i <= 9; T[i] : N mod 6 <= 2 and N - 1 <= i <= 3 }", child: { schedule:
              "[N] -> [{ S[i] -> [(i)]; T[i] -> [(2)] }, { S[i] -> [(N + 3i)]; T[i] -> [(i)] }]",
              options: "{ separate[1] }" } }""",
-        {-5: 50, 3: 37},
+        {-5: 38, 3: 26},
     ),
     "two statements in few iterations of a loop that has loops inside": (
         """{ domain: "[N] -> { S[i, j] : 1 <= i <= 4 and N >= 3 and 0 <= j <= 2; T[i] : 0 <= i <= 4;
@@ -385,7 +385,7 @@ TREES = {
         """{ domain: "[N] -> { S[i, k] : 4*floor((i + 3)/4) <= N + 4 and N + 2 <= i <= N + 3 and 0 <= k <= i;
              T[k] : N <= 2 and 0 <= k <= 5 }", child: { schedule:
              "[{ S[i, k] -> [(k)]; T[k] -> [(k)] }, { S[i, k] -> [(i)]; T[k] -> [(0)] }]" } }""",
-        {7: 3, 40: 179, 43: 3},
+        {7: 2, 40: 178, 43: 2},
     ),
     "the same of two statements in one loop, of sizes that are not alike": (
         """{ domain: "[N] -> { S[i, k] : 4*floor((i + 3)/4) <= N + 4 and N + 2 <= i <= N + 3 and 0 <= k <= i;
@@ -414,17 +414,17 @@ TREES = {
                  { filter: "{ X[x] : x mod 4 = 2 }" }, { filter: "{ X[x] : x mod 4 = 0; X[x] : x mod 2 = 1 }" } ] } } },
                { filter: "{ S[i] }" } ] } } },
              { filter: "[N] -> { S[i] : N >= 2 }" } ] } } }""",
-        {-4: 27, 1: 15, 40: 9},
+        {-4: 26, 1: 14, 40: 8},
     ),
     "small sizes, and others that leave no loop": (
         """{ domain: "[N] -> { S[i, j] : 0 <= i <= 3 and N <= j < i; T[] }", child: { schedule:
              "[{ S[i, j] -> [(floor(i/3))]; T[] -> [(0)] }, { S[i, j] -> [(i)]; T[] -> [(1)] }]" } }""",
-        {2: 14, 3: 2, 40: 2},
+        {2: 11, 3: 1, 40: 1},
     ),
     "small sizes, and others that leave a loop a stride": (
         """{ domain: "[N] -> { S[i] : -2 <= i < N; T[i] : N - 1 <= i <= 1 }",
              child: { schedule: "[{ S[i] -> [(2i)]; T[i] -> [(floor(i/2))] }]" } }""",
-        {2: 37, 3: 8, 40: 45},
+        {2: 36, 3: 7, 40: 44},
     ),
     "a few values in a loop inside, which a long one with a stride has, too": (
         """{ domain: "[N] -> { S[i] : -N <= i <= N; T[i] : -1 <= i <= 3 }", child: { schedule:
@@ -440,7 +440,7 @@ TREES = {
     "a loop that others need at a remainder of a size, and one value": (
         """{ domain: "[N] -> { S[i] : N mod 2 = 0 and 0 <= i <= N; T[] }",
              child: { schedule: "[{ S[i] -> [(i)]; T[] -> [(4)] }]" } }""",
-        {9: 2, 40: 126, 101: 2},
+        {9: 1, 40: 125, 101: 1},
     ),
     "values that are in no region whose loops are atomic": (
         """{ domain: "{ S[i] : i = 0 or i = 4 or i = 9; T[i] : i = 0 or i = 5 }", child: { schedule:
@@ -466,12 +466,12 @@ TREES = {
     "small sizes, and numbers for what others leave, in one of several loops": (
         """{ domain: "[N, M] -> { S[]; T[]; U[i, j] : -2 <= i < M and N - 1 <= j <= 1 }", child: { schedule:
              "[{ S[] -> [(1)]; T[] -> [(-1)]; U[i, j] -> [(i)] }]" } }""",
-        {2: 25, 3: 2, 40: 2},
+        {2: 23, 3: 1, 40: 1},
     ),
     "small sizes, and numbers for what others leave": (
         """{ domain: "[N] -> { S[]; T[]; U[i, j] : -2 <= i <= 9 and N - 1 <= j <= 1 }", child: { schedule:
              "[{ S[] -> [(1)]; T[] -> [(-1)]; U[i, j] -> [(i)] }]" } }""",
-        {2: 63, 3: 2, 40: 2},
+        {2: 61, 3: 1, 40: 1},
     ),
     "a stride that integers alone leave, of values that take no turns": (
         """{ domain: "{ S[i, j] : i mod 3 = 0 and 0 <= i <= 3 and 0 <= j <= i }", child: { schedule:
@@ -490,7 +490,7 @@ TREES = {
              child: { schedule:
              "[{ S[i, j] -> [(j mod 4)]; T[i] -> [(i mod 4)] }, { S[i, j] -> [(i mod 4)]; T[i] -> [(i mod 4)] }]",
              options: "{ unroll[1] }" } } }""",
-        {61: 2709},
+        {61: 2573},
     ),
     "tiles of a triangle, all of whose points are written out": (
         """{ domain: "[N] -> { S[i, j] : 0 <= j < i < N; T[i] : 0 <= i < N }", child: { schedule:
@@ -499,13 +499,13 @@ TREES = {
              child: { schedule:
              "[{ S[i, j] -> [(j mod 2)]; T[i] -> [(i mod 2)] }, { S[i, j] -> [(i mod 2)]; T[i] -> [(i mod 2)] }]",
              options: "{ unroll[x] }" } } }""",
-        {61: 2512},
+        {61: 2016},
     ),
     "an innermost loop of two statements, of which one has no values in the first row": (
         """{ domain: "[N] -> { S[j, k] : 0 <= j <= 4 and 0 <= k < N; T[j, k] : 1 <= j <= 4 and 0 <= k < N }",
              child: { schedule:
              "[{ S[j, k] -> [(j)]; T[j, k] -> [(j)] }, { S[j, k] -> [(k)]; T[j, k] -> [(k)] }]" } }""",
-        {61: 327},
+        {61: 322},
     ),
     "a value that bounds leave an iterator once a loop has its own, as j + 3*k leaves k": (
         """{ domain: "{ S[j, k] : -2 <= j <= 0 and 0 <= k <= 1 }", child: { schedule:
@@ -522,7 +522,7 @@ TREES = {
         """{ domain: "[N] -> { S[i, j] : N <= i <= 3 and i - 1 <= j <= 1; T[i] : 0 <= i <= 1 }", child: { schedule:
              "[{ S[i, j] -> [(j)]; T[i] -> [(floor((3i + 1)/2) - 1)] },
                { S[i, j] -> [(-i)]; T[i] -> [(floor((3i)/2))] }]" } }""",
-        {0: 31, 3: 2, 40: 2},
+        {0: 26, 3: 1, 40: 1},
     ),
     "a remainder of sizes that a loop's last value leaves": (
         """{ domain: "[N] -> { S[i] : -1 <= i <= 1 }", child: { schedule: "[{ S[i] -> [(i)] }]", child: { mark: "m",
@@ -533,7 +533,7 @@ TREES = {
         """{ domain: "[N] -> { S[]; T[i] : N <= i <= N + 3 }", child: { schedule:
              "[N] -> [{ S[] -> [(floor(N/3))]; T[i] -> [(i)] }]", child: { sequence: [ { filter: "{ S[] }" },
              { filter: "{ T[i] }", child: { guard: "[N] -> { [a] : 40 <= (4N + 3a) mod 72 <= 48 }" } } ] } } }""",
-        {0: 16, 4: 4, 100: 4},
+        {0: 16, 4: 3, 100: 3},
     ),
     "remainders that guards ask, before what bounds leave": (
         """{ domain: "[N] -> { T[i] : N <= 2i <= N + 5 }", child: { schedule: "[N] -> [{ T[i] -> [(floor(4i/3))] },
@@ -563,7 +563,7 @@ TREES = {
              schedule: "[N] -> [{ S[i] -> [floor((3i + 3)/4) - 1]; T[] -> [floor((N + 3)/4) - 1] }]", child: {
              schedule: "[N] -> [{ S[i] -> [(3i + 3) mod 4]; T[] -> [(N + 3) mod 4] }]", child: {
              sequence: [ { filter: "{ T[] }" }, { filter: "{ S[i] }" } ] } } } }""",
-        {9: 63, 40: 210},
+        {9: 53, 40: 177},
     ),
     "values that are in a region whose loops are atomic, among some that are not": (
         """{ domain: "{ S[i] : i = 0 or i = 4 or i = 9; T[i] : i = 0 or i = 5 }", child: { schedule:
@@ -591,13 +591,13 @@ TREES = {
              schedule: "[{ S[i, j] -> [i]; T[] -> [2] }, { S[i, j] -> [j]; T[] -> [1] }]", child: { sequence: [
              { filter: "{ S[i, j] }", child: { guard: "[N] -> { [a, b] : N >= 3 and N mod 2 = 1 or N <= -1 }" } },
              { filter: "{ T[] }" } ] } } }""",
-        {-1: 2, 2: 2, 8: 4, 9: 103},
+        {-1: 1, 2: 1, 8: 2, 9: 101},
     ),
     "a number that bounds an iterator, and that its remainder excludes, beyond which a size has instances": (
         """{ domain: "[N] -> { S[i, j] : (i + 2) mod 3 <= 1 and 0 <= i < N and 0 <= j <= 1; T[] }", child: { schedule:
              "[{ S[i, j] -> [floor((i+1)/3)]; T[] -> [0] }, { S[i, j] -> [j]; T[] -> [0] },
               { S[i, j] -> [i]; T[] -> [2] }]" } }""",
-        {1: 2, 9: 49},
+        {1: 1, 9: 48},
     ),
     "a floor of what has a remainder, of which the remainder is known, too": (
         """{ domain: "[N] -> { S[i, j] : 1 <= i < j <= N and i mod 4 = 1 and (i + 2j) mod 12 = 5 }", child: { schedule:
@@ -677,7 +677,7 @@ TREES = {
         """{ domain: "[N] -> { S[i] : 0 <= i <= 3 and 2i <= N + 4 }", child: { schedule: "[{ S[i] -> [i] }]",
              child: { sequence: [ { filter: "{ S[i] : i >= 3 }" }, { filter: "{ S[i] : i <= 2 }",
              child: { guard: "[N] -> { [a] : N >= 1 }" } } ] } } }""",
-        {0: 1, 1: 11, 9: 14, 40: 14},
+        {0: 1, 1: 8, 9: 10, 40: 10},
     ),
     "a loop of two iterations, with loops in it, in another one, where sizes are large or small": (
         """{ domain: "[N] -> { S[k, i] : 0 <= k <= 1 and N <= i <= N + 2 }", child: {
@@ -686,7 +686,7 @@ TREES = {
                schedule: "[{ S[k, i] -> [floor(i/2)] }, { S[k, i] -> [i] }]", child: { sequence: [
                { filter: "[N] -> { S[k, i] : N mod 4 = 2 and i >= 2 }" },
                { filter: "[N] -> { S[k, i] : N mod 4 >= 3 or N mod 4 <= 1 or i <= 1 }" } ] } } } ] } } }""",
-        {2: 15, 3: 15, 4: 47, 40: 47},
+        {2: 13, 3: 13, 4: 45, 40: 45},
     ),
     "parts of a loop that never run at one size": (
         """{ domain: "[N] -> { S[k, i] : 0 <= k <= 3 and 0 <= i <= N }", child: { schedule: "[{ S[k, i] -> [k] }]",
@@ -694,34 +694,34 @@ TREES = {
              { filter: "[N] -> { S[k, i] : N = 2 }", child: { schedule: "[{ S[k, i] -> [-i] }]" } },
              { filter: "[N] -> { S[k, i] : N <= 1 or N >= 3 }", child: { schedule: "[{ S[k, i] -> [i] }]" } }
              ] } } }""",
-        {1: 20, 2: 25, 3: 29, 40: 177},
+        {1: 19, 2: 23, 3: 27, 40: 175},
     ),
     "small sizes, and others that leave an atomic loop inside a stride": (
         """{ domain: "[N] -> { S[k, i] : 0 <= k <= 1 and 0 <= i <= 9; T[k, i] : 0 <= k <= 1 and N - 1 <= i <= 9 }",
              child: { schedule: "[{ S[k, i] -> [k]; T[k, i] -> [k] }]", child: {
              schedule: "[{ S[k, i] -> [floor(i/5)]; T[k, i] -> [floor(i/5)] }, { S[k, i] -> [2i]; T[k, i] -> [i] }]",
              options: "{ atomic[1] }" } } }""",
-        {2: 265, 12: 35},
+        {2: 264, 12: 34},
     ),
     "many values that one statement has alone, between some that several have": (
         """{ domain: "[N] -> { S[i] : N <= i <= N + 2; T[i] : 3 <= i <= N; T[i] : 0 <= i <= 1 and i <= N }",
              child: { schedule: "[{ S[i] -> [(i)]; T[i] -> [(i)] }, { S[i] -> [(2i)]; T[i] -> [(3*floor(i/3))] }]",
              child: { sequence: [ { filter: "{ S[i] }" }, { filter: "{ T[i] }", child: {
              schedule: "[{ T[i] -> [(0)] }]" } } ] } } }""",
-        {3: 25, 9: 31, 100: 122},
+        {3: 24, 9: 30, 100: 121},
     ),
     "a stride that is lost to values that are few where it is": (
         """{ domain: "[N] -> { S[k, i] : 0 <= k <= 2 and N >= 1 and N mod 3 <= 1 and N <= i <= 2N;
                                T[k, i] : 0 <= k <= 2 and N - 1 <= i <= 5 }", child: { schedule:
              "[{ S[k, i] -> [(k)]; T[k, i] -> [(k)] }, { S[k, i] -> [(4i)]; T[k, i] -> [(i)] }]" } }""",
-        {6: 52, 9: 43, 100: 316},
+        {6: 47, 9: 42, 100: 315},
     ),
     "statements that small sizes have, several fewer": (
         """{ domain: "[N] -> { S[i] : N <= 2 and 0 <= i <= 5; U[i] : N <= 2 and 0 <= i <= 5 and N >= -9;
              T[i] : N <= 5 and 1 <= i <= 9 - N }", child: {
              schedule: "[{ S[i] -> [(i)]; T[i] -> [(i)]; U[i] -> [(i)] }]", child: { sequence: [
              { filter: "{ S[i] }" }, { filter: "{ T[i] }" }, { filter: "{ U[i] }" } ] } } }""",
-        {2: 44, 3: 10, 5: 8, 9: 1},
+        {2: 43, 3: 9, 5: 7, 9: 1},
     ),
     "two numbers outside, at one of which something else runs": (
         """{ domain: "[N] -> { S[i] : 2 <= i < N or i = 0 < N }", child: { schedule:
@@ -738,7 +738,7 @@ TREES = {
     "sizes of which one statement has a few more than the other": (
         """{ domain: "[N] -> { S[i] : N <= 4 and 0 <= i <= 2; T[i] : N - 1 <= i <= 5 }", child: { schedule:
              "[{ S[i] -> [(i)]; T[i] -> [((1 - 2i) mod 3)] }, { S[i] -> [(i)]; T[i] -> [((3 - i) mod 4)] }]" } }""",
-        {4: 49, 5: 28, 6: 28, 7: 1},
+        {4: 48, 5: 27, 6: 27, 7: 1},
     ),
     "a greatest size that integers do not reach": (
         """{ domain: "[N] -> { S[i, j] : 2 <= i mod 4 and i <= N - 2*floor(j/2) + 1 and N <= 2i <= N + 2
@@ -749,7 +749,7 @@ TREES = {
     "few values that filters below tell from many": (
         """{ domain: "[N] -> { S[i] : -2 <= i < N }", child: { schedule: "[{ S[i] -> [(i)] }]", child: { sequence: [
              { filter: "{ S[i] : 0 <= i <= 1 }" }, { filter: "{ S[i] : i >= 2; S[i] : i <= -1 }" } ] } } }""",
-        {-1: 5, 0: 8, 2: 14, 9: 21, 100: 112},
+        {-1: 4, 0: 6, 2: 10, 9: 17, 100: 108},
     ),
     "one value among those of a stride, all short": (
         """{ domain: "{ S[i, j] : 0 <= i <= 3 and -2 <= j <= 3; U[i] : 0 <= i <= 3 }", child: { schedule:
@@ -761,7 +761,7 @@ TREES = {
              "[{ S[i] -> [(floor(i/3))]; U[i] -> [(0)] }]", child: { schedule: "[{ S[i] -> [(i)]; U[i] -> [(0)] }]",
              child: { schedule: "[{ S[i] -> [(i mod 2)]; U[i] -> [(i)] }]", child: { sequence: [
              { filter: "{ U[i] }" }, { filter: "{ S[i] }" } ] } } } } }""",
-        {2: 27, 9: 46, 100: 257},
+        {2: 26, 9: 42, 100: 223},
     ),
     "a size that a domain says less of than its loops need": (
         """{ domain: "[N] -> { S[i] : N >= 0 and 1 <= i < N }", child: { schedule:
@@ -778,14 +778,14 @@ TREES = {
              "[{ S[i] -> [(floor((i + 1)/2))] }, { S[i] -> [(floor((1 - i)/2))] }]", child: { schedule:
              "[{ S[i] -> [(i)] }]", child: { sequence: [ { filter: "[N] -> { S[i] : N mod 3 = 0 }" },
              { filter: "[N] -> { S[i] : N mod 3 >= 1 }" } ] } } } }""",
-        {4: 3, 6: 3},
+        {4: 2, 6: 2},
     ),
     "a guard on a member that is one number for the statement it keeps out": (
         """{ domain: "[N] -> { S[i] : 0 <= i <= 5; U[i] : 1 <= i < N }", child: { schedule:
              "[N] -> [{ S[i] -> [(i - 1)]; U[i] -> [(i)] }, { S[i] -> [(1)]; U[i] -> [((N - 2i) mod 4)] }]", child: {
              sequence: [ { filter: "{ S[i] }", child: { guard: "[N] -> { [p0, p1] : (N + p1 + 1) mod 8 <= 3 }" } },
              { filter: "{ U[i] }" } ] } } }""",
-        {2: 5, 3: 6, 9: 66},
+        {2: 3, 3: 4, 9: 64},
     ),
 }
 
@@ -823,4 +823,4 @@ def test_remainders_of_two_sizes_that_leave_nothing_stand_before_a_loop():
     )
     found = scan(tree)
     assert all(deviation(tree, found, {"M": m, "N": n}) is None for m in range(5) for n in range(5))
-    assert [counted(found.body, {"M": m, "N": 10}) for m in (26, 27, 28)] == [4, 4, 4]
+    assert [counted(found.body, {"M": m, "N": 10}) for m in (26, 27, 28)] == [2, 2, 2]

@@ -5,7 +5,7 @@ from itertools import permutations
 import pytest
 
 from polyvolta.sched import Schedule, scan
-from polyvolta.sched.loops.ast import Call, For, If
+from polyvolta.sched.loops.ast import Call, For, If, within
 from tests.sched.loops.oracle import assert_scans
 
 
@@ -20,8 +20,7 @@ def tree(domain, rows):
 def nodes(body):
     for node in body:
         yield node
-        if not isinstance(node, Call):
-            yield from nodes(node.body)
+        yield from nodes(within(node))
 
 
 SECONDS = "[s] -> { S[h, t, m] : s = 30h + 6t + m and 0 <= h <= 3 and 0 <= t <= 4 and 0 <= m <= 5 }"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from polyvolta.sched.loops.ast import Block, Call, For, If
+from polyvolta.sched.loops.ast import Block, Call, For, If, within
 from polyvolta.sched.loops.scan import scan
 from polyvolta.sched.tree import Schedule
 from polyvolta.sets import budget
@@ -34,7 +34,7 @@ def nested(body, depth=0):
     for node in body:
         if not isinstance(node, Call):
             assert isinstance(node, (For, If, Block))
-            inner, found = nested(node.body, depth + isinstance(node, For))
+            inner, found = nested(within(node), depth + isinstance(node, For))
             most, tests = max(most, inner), tests or found or isinstance(node, If)
     return most, tests
 
@@ -117,7 +117,8 @@ def test_a_row_and_a_diagonal_share_a_loop_where_they_meet():
     )
     body = "\n".join(lines(got, *SIZES))
     assert body.count("for (int c1") == 1
-    assert "if (c0 == 5)\n      for (int c1" in body and body.startswith("if (N >= 1)\n  for (int c0")
+    assert "if (c0 == 5) {\n      for (int c1" in body and "} else if (c0 < N) {\n      B(c0);\n" in body
+    assert body.startswith("if (N >= 1) {\n  for (int c0")
 
 
 def test_a_filter_of_blocks_and_threads_makes_strides():
@@ -191,7 +192,7 @@ def test_statements_at_different_residues_of_a_parameter_share_no_loop():
         ["T[i] -> [(i)]; S[i] -> [(2i)]"],
     )
     found = lines(got, *SIZES)
-    assert {line for line in found if "if" in line} == {"if ((N + 1) % 2 == 0)", "if (N % 2 == 0)"}
+    assert [line for line in found if line[0] != " "] == ["if (N % 2 == 0) {", "} else {", "}"]
     assert "\n".join(found).count("for") == 2
 
 

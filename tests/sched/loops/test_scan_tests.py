@@ -141,7 +141,7 @@ def test_where_one_statement_has_all_values_of_the_others_its_loop_is_no_longer_
     )
     loops = found(got, [{"N": n, "M": m} for n in (0, 1, 5) for m in (-1, 0, 1, 4)])
     text = str(loops)
-    assert "  for (int c0 = 0; c0 < M; c0 += 1) {\n" in text and "1 ? " not in text and "if (c0 < M)" not in text, text
+    assert "  for (int c0 = 0; c0 < M; c0 += 1)\n" in text and "1 ? " not in text and "if (c0 < M)" not in text, text
 
 
 def test_bounds_that_count_at_one_value_outside_are_compared_there():

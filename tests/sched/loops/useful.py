@@ -44,9 +44,8 @@ class Seen:
                     pass
                 case Block(_, inner):
                     self.block(inner, values)
-                case If(conditions, inner):
-                    if self.tested(id(node), conditions, values):
-                        self.block(inner, values)
+                case If(conditions, inner, other=other):
+                    self.block(inner if self.tested(id(node), conditions, values) else other, values)
                 case For():
                     self.loop(node, values)
 

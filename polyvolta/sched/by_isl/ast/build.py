@@ -30,10 +30,11 @@ from polyvolta.sched.emit.rename import called
 from polyvolta.sched.errors import BadArgument, BadSchedule
 from polyvolta.sched.loops.notation.names import variables
 from polyvolta.sched.loops.result import Scan
-from polyvolta.sched.loops.scan import scan
+from polyvolta.sched.loops.scan import scanned
 from polyvolta.sched.tree import Domain, Node, Schedule
 from polyvolta.sched.wrapped import called_nothing, statements
 from polyvolta.sets import Id, Map, MultiPwAff, PwAff, Set, Space, Tuple
+from polyvolta.sets.by_isl.objects.context import option
 from polyvolta.sets.errors import kind_of
 from polyvolta.sets.values.unions import gives_union
 
@@ -198,7 +199,8 @@ class AstBuild(Plain):
 
     def _made(self, schedule: Schedule) -> Scan:
         place = self.place
-        made = scan(schedule, context=place.known() if place else self.context)
+        known = place.known() if place else self.context
+        made = scanned(schedule, known, None, parted=True, branches=bool(option("ast_build_allow_else")))
         around = [v.var for v in place.loops] if place else []
         if place:
             outside = {v: place.scan.ranges[v] for v in around if v in place.scan.ranges}

@@ -1,7 +1,5 @@
 """The callbacks of an `AstBuild`: finished loops are walked, and each function is asked at its places.
 
-Conditions get their other branches on the way, so that a function sees them in what a loop runs.
-
 The order is isl's: `before_each_for`, what the loop runs, `after_each_for`; marks likewise. What a function raises,
 the caller gets.
 
@@ -15,12 +13,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any, Protocol
 
-from polyvolta.sched.by_isl.ast.branches import branched
 from polyvolta.sched.by_isl.ast.nodes import AstNode
 from polyvolta.sched.by_isl.ast.noted import noted
 from polyvolta.sched.by_isl.ast.places import Place
 from polyvolta.sched.errors import BadArgument
-from polyvolta.sched.loops.ast import Ast, Block, Call, For, If
+from polyvolta.sched.loops.ast import Ast, Block, Call, For, If, branches, within
 from polyvolta.sched.loops.notation.expressions import Range
 from polyvolta.sched.loops.result import Scan
 from polyvolta.sched.tree import Leaf, Path, Schedule
@@ -54,7 +51,7 @@ class Asked(Protocol):
 
 
 def asked(build: Asked, made: Scan, flat: bool) -> Scan:
-    """The loops after the callbacks of a build, with the other branches of conditions; `flat` as of a `Place`."""
+    """The loops after the callbacks of a build; `flat` as of a `Place`."""
     asking = _Asking(build, made, flat, dict(build.hooks))
     body = _body(asking, made.body, ())
     largest = made.largest if asking.ranges == made.ranges else None  # of loops that functions made nobody knows
@@ -130,30 +127,25 @@ def _is_leaf(node: Ast, tree: Schedule) -> bool:
     """Whether no mark is in a node, and no loop but those of a leaf, over what no member determines."""
     if isinstance(node, Block) or isinstance(node, For) and not isinstance(tree.node(node.at), Leaf):
         return False
-    return isinstance(node, Call) or all(_is_leaf(inner, tree) for inner in node.body)
+    return isinstance(node, Call) or all(_is_leaf(inner, tree) for inner in within(node))
 
 
 def _calls(node: Ast) -> Iterator[Call]:
     if isinstance(node, Call):
         yield node
-    else:
-        for inner in node.body:
-            yield from _calls(inner)
+    for inner in within(node):
+        yield from _calls(inner)
 
 
 def _body(asking: _Asking, body: tuple[Ast, ...], around: tuple[Ast, ...]) -> tuple[Ast, ...]:
     leaf = asking.hooks.get("create_leaf")
     new: list[Ast] = []
-    given: set[int] = set()
     for node in body if leaf is None else asking.leaves(body, around):
-        start = len(new)
         if leaf is not None and isinstance(node, If) and not node.conditions:
             new += asking.given("create_leaf", leaf(asking.at(node, around)))
-            given |= {*range(start, len(new))}
         else:
             new += _node(asking, node, around)
-            given |= set() if isinstance(node, If) else {*range(start, len(new))}
-    return branched(new, given, lambda: asking.place(If((), ()), around).known())
+    return tuple(new)
 
 
 def _node(asking: _Asking, node: Ast, around: tuple[Ast, ...]) -> tuple[Ast, ...]:
@@ -174,4 +166,5 @@ def _node(asking: _Asking, node: Ast, around: tuple[Ast, ...]) -> tuple[Ast, ...
         if before:
             before(node.mark if isinstance(node.mark, Id) else Id(node.mark), build)
         return asking.changed("after_each_mark", replace(node, body=_body(asking, node.body, inside)), build)
-    return (replace(node, body=_body(asking, node.body, inside)),)
+    body, other = (_body(asking, branch.body, (*around, branch)) for branch in branches(node))
+    return (replace(node, body=body, other=other),)

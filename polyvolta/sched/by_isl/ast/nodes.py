@@ -18,16 +18,14 @@ from polyvolta.sched.by_isl.ast.noted import (
     NotedCall,
     NotedPrinter,
     ends_below,
-    in_line,
     note_of,
     noted,
-    other_of,
 )
 from polyvolta.sched.by_isl.ast.reading import Spelled, read
 from polyvolta.sched.by_isl.kinds import ast_expr_op_type, ast_node_type
 from polyvolta.sched.by_isl.plain import Plain
 from polyvolta.sched.errors import BadArgument
-from polyvolta.sched.loops.ast import Ast, Block, Call, For, If
+from polyvolta.sched.loops.ast import Ast, Block, Call, For, If, mapped
 from polyvolta.sched.loops.notation.names import in_c
 from polyvolta.sched.loops.result import Scan
 from polyvolta.sched.wrapped import word
@@ -66,7 +64,7 @@ class AstNode(Plain):
         return self.body[0]
 
     def _speller(self) -> Spelled:
-        return Spelled(self.scan.ranges, in_c(in_line(self.scan)))
+        return Spelled(self.scan.ranges, in_c(self.scan))
 
     def to_list(self) -> ListOf:
         """A list of it alone."""
@@ -181,7 +179,7 @@ class AstNode(Plain):
 
     def if_has_else_node(self) -> bool:
         """Whether anything runs elsewhere."""
-        return bool(other_of(self._is(If)))
+        return bool(self._is(If).other)
 
     def if_get_else_node(self) -> AstNode:
         """What runs elsewhere.
@@ -190,7 +188,7 @@ class AstNode(Plain):
         ------
         BadArgument : nothing does.
         """
-        other = other_of(self._is(If))
+        other = self._is(If).other
         if not other:
             raise BadArgument("this condition has no other branch", where=str(self))
         return AstNode(self.scan, other)
@@ -229,11 +227,7 @@ class AstNode(Plain):
             return f(self)
         if isinstance(node, Group):
             return f(replace(self, body=(replace(node, body=self._mapped(f)),)))
-        inner = AstNode(self.scan, node.body).map_descendant_bottom_up(f).body
-        new: Ast = replace(node, body=inner)
-        if other_of(node):
-            other = AstNode(self.scan, other_of(node)).map_descendant_bottom_up(f).body
-            new = replace(new, other=other)  # type: ignore[call-arg]  # which has another branch
+        new = mapped(node, lambda body: AstNode(self.scan, body).map_descendant_bottom_up(f).body)
         return f(replace(self, body=(new,)))
 
     def _mapped(self, f: Callable[[AstNode], AstNode]) -> tuple[Ast, ...]:
@@ -273,6 +267,7 @@ class AstNode(Plain):
             for node in self.block_get_children():
                 node.foreach_descendant_top_down(f)
         elif not isinstance(self.body[0], Call):
-            for branch in (self.body[0].body, other_of(self.body[0])):
-                if branch or branch is self.body[0].body:
-                    AstNode(self.scan, branch).foreach_descendant_top_down(f)
+            node = self.body[0]
+            AstNode(self.scan, node.body).foreach_descendant_top_down(f)
+            if isinstance(node, If) and node.other:
+                AstNode(self.scan, node.other).foreach_descendant_top_down(f)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from typing import Any
 
 from polyvolta.sched.by_isl.ast.expressions import AstExpr
 from polyvolta.sched.by_isl.ast.reading import AsIsl
-from polyvolta.sched.loops.ast import AnyOf, Ast, Block, Bound, Call, Condition, Extreme, For, If
+from polyvolta.sched.loops.ast import Ast, Block, Bound, Call, Extreme, For, If
 from polyvolta.sched.loops.notation.c import CPrinter, called
 from polyvolta.sched.loops.notation.expressions import CSpeller
 from polyvolta.sched.loops.notation.names import in_c
@@ -35,10 +35,9 @@ class NotedFor(For):
 
 @dataclass(frozen=True, slots=True)
 class NotedIf(If):
-    """A condition with an annotation, and what runs where it does not hold, if anything does."""
+    """A condition with an annotation."""
 
     note: Id | None = None
-    other: tuple[Ast, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,31 +65,6 @@ def noted(node: Ast, note: Id) -> Ast:
 def note_of(node: Ast) -> Id | None:
     """The annotation of a node, if it has one."""
     return getattr(node, "note", None)
-
-
-def other_of(node: Ast) -> tuple[Ast, ...]:
-    """What runs where the condition that a node is does not hold."""
-    return getattr(node, "other", ())
-
-
-def in_line(scan: Scan) -> Scan:
-    """Loops of whose names and numbers is asked: what runs elsewhere stands behind its condition."""
-    return scan if scan.plain and scan.largest else replace(scan, body=_in_line(scan.body))
-
-
-def _in_line(body: Sequence[Ast]) -> tuple[Ast, ...]:
-    """The nodes, what runs elsewhere behind each."""
-    out: list[Ast] = []
-    for node in body:
-        out.append(node if isinstance(node, Call) else replace(node, body=_in_line(node.body)))
-        out += _in_line(other_of(node))
-    return tuple(out)
-
-
-def _elsewhere(conditions: Sequence[Condition]) -> list[Condition]:
-    """What is known where not all of some conditions hold, if those are one bound."""
-    first = conditions[0]
-    return [("ge", -1 - first[1])] if len(conditions) == 1 and not isinstance(first, AnyOf) and first[0] == "ge" else []
 
 
 def statement_lines(call: Call, speller: CSpeller) -> list[str]:
@@ -130,35 +104,15 @@ class NotedPrinter(AsIsl, CPrinter):
     """
 
     def __init__(self, scan: Scan, statement: Callable[[Call, CSpeller], list[str]] = statement_lines) -> None:
-        every = in_line(scan)
-        super().__init__(scan.ranges, _iterator_type(every), False, statement, in_c(every))
+        super().__init__(scan.ranges, _iterator_type(scan), False, statement, in_c(scan))
         self.braced = bool(option("ast_always_print_block"))
 
     def going_on(self, loop: For, name: str) -> str:
         below = ends_below(loop)
         return f"{name} {'<' if below else '<='} {self.bounds('min', loop.upper, below)}" if loop.upper else "1"
 
-    def block(self, body: Sequence[Ast], pad: str) -> None:
-        for node in body:
-            if isinstance(node, If) and other_of(node):
-                self.branches(node, pad)
-            else:
-                super().block((node,), pad)
-
-    def branches(self, node: If, pad: str, start: str = "if (") -> None:
-        """A condition and its branches, all of them in braces; another condition alone stands behind its else."""
-        self.out.append(f"{pad}{start}{self.conditions(node.conditions)}) {{")
-        with self.assuming(node.conditions):
-            self.block(node.body, pad + "  ")
-        other = other_of(node)
-        with self.assuming(_elsewhere(node.conditions)):
-            if len(other) == 1 and isinstance(other[0], If):
-                self.branches(other[0], pad, "} else if (")
-                return
-            if other:
-                self.out.append(pad + "} else {")
-                self.block(other, pad + "  ")
-        self.out.append(pad + "}")
+    def branches_in_braces(self, bodies: Sequence[Sequence[Ast]], lines: Sequence[int]) -> bool:
+        return len(bodies) > 1 or self.in_braces(bodies[0], lines[0])
 
     def remainder(self, num: Aff, den: int) -> str:
         """With isl's macros alone, which programs define themselves: floord, min and max."""
@@ -184,5 +138,5 @@ class NotedPrinter(AsIsl, CPrinter):
 
     def in_braces(self, body: Sequence[Ast], lines: int) -> bool:
         first = body[0] if len(body) == 1 else None
-        several = first is None or isinstance(first, Block) or bool(other_of(first))
+        several = first is None or isinstance(first, Block) or (isinstance(first, If) and bool(first.other))
         return self.braced or several or lines > 1 and isinstance(first, Call)

@@ -19,7 +19,7 @@ from polyvolta.sched.by_isl.ast.expressions import AstExpr
 from polyvolta.sched.by_isl.ast.reading import Spelled, read
 from polyvolta.sched.by_isl.kinds import ast_expr_op_type
 from polyvolta.sched.errors import BadArgument
-from polyvolta.sched.loops.ast import AnyOf, Ast, Bound, Call, Choice, Condition, Extreme, For, If
+from polyvolta.sched.loops.ast import AnyOf, Ast, Bound, Call, Choice, Condition, Extreme, For, If, branches
 from polyvolta.sched.loops.notation.names import in_c
 from polyvolta.sched.loops.result import Scan
 from polyvolta.sched.tree import Band, Domain, Extension, Schedule
@@ -141,7 +141,7 @@ def _turned(place: Place, values: str) -> Map:
             if isinstance(n, For):
                 inside.append((n, (*loops, n), [*facts, _loop(n)]))
             elif isinstance(n, If):
-                inside.append((n, loops, [*facts, all_of(n.conditions)]))
+                inside += [(b, loops, [*facts, all_of(b.conditions)]) for b in branches(n) if b.body]
             else:
                 inside.append((n, loops, facts))
     if place.context is not None:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from polyvolta.sched.loops.ast import Ast, Call
+from polyvolta.sched.loops.ast import Ast, Call, mapped
 from polyvolta.sched.loops.result import Scan
 from polyvolta.sched.structure.times import padded
 from polyvolta.sched.tree import Domain, Schedule
@@ -51,4 +51,4 @@ def called_again(made: Scan, instances: Set) -> Scan:
 def _called(node: Ast, width: dict[str, int]) -> Ast:
     if isinstance(node, Call):
         return replace(node, args=node.args[: width[node.statement]])
-    return replace(node, body=tuple(_called(inner, width) for inner in node.body))
+    return mapped(node, lambda body: tuple(_called(inner, width) for inner in body))

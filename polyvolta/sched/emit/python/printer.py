@@ -73,15 +73,26 @@ class PythonPrinter:
                         out += [pad + line for line in self.statement(node, speller)]
                 case For():
                     self.loop(node, pad)
-                case If(conditions, inner):
-                    out.append(f"{pad}if {speller.conditions(conditions)}:")
-                    self.block(inner, pad + "    ")
+                case If():
+                    self.branches(node, pad)
                 case Block(mark, inner):
                     out.append(f"{pad}# {mark}")
                     if inner:
                         self.block(inner, pad)
         if pad and all(line.lstrip().startswith("#") for line in out[at:]):
             out.append(f"{pad}pass")
+
+    def branches(self, node: If, pad: str, word: str = "if") -> None:
+        """A condition, and what runs elsewhere; a condition alone stands behind `elif`."""
+        while True:
+            self.out.append(f"{pad}{word} {self.speller.conditions(node.conditions)}:")
+            self.block(node.body, pad + "    ")
+            if len(node.other) != 1 or not isinstance(inner := node.other[0], If):
+                break
+            node, word = inner, "elif"
+        if node.other:
+            self.out.append(f"{pad}else:")
+            self.block(node.other, pad + "    ")
 
     def loop(self, node: For, pad: str) -> None:
         """A loop over a range; one without an end counts by itself."""

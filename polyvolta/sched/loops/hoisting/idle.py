@@ -32,6 +32,7 @@ from polyvolta.sched.loops.conditions import (
 )
 from polyvolta.sched.loops.few_values import united
 from polyvolta.sched.loops.hoisting.needs import extent, less, of_sizes, required, stating
+from polyvolta.sched.loops.hoisting.plain import cases_of
 from polyvolta.sched.loops.rows.known import Known
 from polyvolta.sched.loops.rows.linear import System, negated
 from polyvolta.sched.loops.writer import Writer
@@ -131,23 +132,12 @@ def _ways(known: Known, body: Sequence[Ast]) -> Iterator[System]:
         cases = [System()]
         match node:
             case If(conditions, _):
-                cases = [stating(known, case) for case in _cases(conditions)]
+                cases = [stating(known, case) for case in cases_of(conditions)]
             case For():
                 cases = [extent(known, node)]
         for inner in () if isinstance(node, Call) else _ways(known, node.body):
             for case in cases:
                 yield inner.copy().add(case)
-
-
-def _cases(conditions: Sequence[Condition]) -> Iterator[tuple[Condition, ...]]:
-    """Conditions without alternatives, all of which hold in one of some cases."""
-    each = [c.alternatives if isinstance(c, AnyOf) else ((c,),) for c in conditions]
-    for some in product(*each):
-        case = tuple(c for part in some for c in part)
-        if any(isinstance(c, AnyOf) for c in case):
-            yield from _cases(case)
-        else:
-            yield case
 
 
 def tests(known: Known, body: Sequence[Ast]) -> float:

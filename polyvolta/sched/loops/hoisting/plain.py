@@ -5,8 +5,9 @@ n >= 3 implies n >= 2, and excludes n <= 1; n >= 3 or n = 0 implies n >= 0; n = 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
+from itertools import product
 
 from polyvolta.sched.loops.ast import AnyOf, Condition
 from polyvolta.sets import Aff
@@ -172,3 +173,14 @@ def periodic(e: Aff) -> bool:
                 name = str(atom)
                 sums[name] = sums.get(name, 0) + by * v
     return not any(sums.values())
+
+
+def cases_of(conditions: Sequence[Condition]) -> Iterator[tuple[Condition, ...]]:
+    """Conditions without alternatives, all of which hold in one of some cases."""
+    each = [c.alternatives if isinstance(c, AnyOf) else ((c,),) for c in conditions]
+    for some in product(*each):
+        case = tuple(c for part in some for c in part)
+        if any(isinstance(c, AnyOf) for c in case):
+            yield from cases_of(case)
+        else:
+            yield case

@@ -11,8 +11,9 @@ any.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 
-from polyvolta.sched.loops.ast import FROM_ZERO, Ast, Block, Call, Extreme, For, If
+from polyvolta.sched.loops.ast import FROM_ZERO, Ast, Block, Call, Extreme, For, If, negation, within
 from polyvolta.sched.loops.notation.expressions import CSpeller
 from polyvolta.sched.loops.notation.names import in_c
 from polyvolta.sched.loops.widths import SMALL, Loops, integer_type
@@ -104,10 +105,8 @@ class CPrinter(CSpeller):
                         out.append(called(node, pad, self))
                     else:
                         out += [pad + line for line in self.statement(node, self)]
-                case If(conditions, inner):
-                    head = f"{pad}if ({self.conditions(conditions)})"
-                    with self.assuming(conditions):
-                        self.nested(head, inner, pad)
+                case If():
+                    self.branches(node, pad)
                 case Block():
                     self.marked(node, pad)
 
@@ -170,6 +169,41 @@ class CPrinter(CSpeller):
             out[at] += " {"
             out.append(pad + "}")
 
+    def branches(self, node: If, pad: str) -> None:
+        """A condition, and what runs elsewhere behind `else`; another condition alone stands there in its line."""
+        out, word, heads, bodies = self.out, "if", [], []
+        with ExitStack() as elsewhere:
+            while True:
+                heads.append(len(out))
+                bodies.append(node.body)
+                out.append(f"{pad}{word} ({self.conditions(node.conditions)})")
+                with self.assuming(node.conditions):
+                    self.block(node.body, pad + "  ")
+                if not node.other:
+                    break
+                elsewhere.enter_context(self.assuming(negation(node.conditions)))
+                if len(node.other) != 1 or not isinstance(inner := node.other[0], If):
+                    heads.append(len(out))
+                    bodies.append(node.other)
+                    out.append(f"{pad}else")
+                    self.block(node.other, pad + "  ")
+                    break
+                node, word = inner, "else if"
+        lines = [end - at - 1 for at, end in zip(heads, [*heads[1:], len(out)], strict=True)]
+        if self.branches_in_braces(bodies, lines):
+            for at in heads:
+                out[at] = f"{pad}}} {out[at].lstrip()} {{" if at > heads[0] else f"{out[at]} {{"
+            out.append(pad + "}")
+
+    def branches_in_braces(self, bodies: Sequence[Sequence[Ast]], lines: Sequence[int]) -> bool:
+        """Whether the branches of a condition, written in some lines, stand in braces: all of them, unless each is one.
+
+        So does one branch alone that a condition with two would be without a brace around it, of which gcc warns.
+        """
+        if len(bodies) > 1 and max(lines) > 1:
+            return True
+        return _forked(bodies[0]) or any(map(self.in_braces, bodies, lines))
+
     def in_braces(self, body: Sequence[Ast], lines: int) -> bool:
         """Whether a body, written in some lines, is not one statement."""
         alone = len(body) == 1 and isinstance(body[0], Call)  # which may be several lines
@@ -182,8 +216,8 @@ def spread(body: Sequence[Ast], wishes: Mapping[Path, Wish]) -> Iterator[For]:
         if isinstance(node, For) and _wanted(node, wishes, openmp=True).parallel:
             if not _wanted(node, wishes, openmp=False).parallel:
                 yield node
-        elif not isinstance(node, Call):
-            yield from spread(node.body, wishes)
+        else:
+            yield from spread(within(node), wishes)
 
 
 def uncounted(body: Sequence[Ast], wishes: Mapping[Path, Wish]) -> Iterator[For]:
@@ -193,8 +227,7 @@ def uncounted(body: Sequence[Ast], wishes: Mapping[Path, Wish]) -> Iterator[For]
             wanted = wishes.get(node.at, NONE)
             if wanted.parallel or wanted.vector:
                 yield node
-        if not isinstance(node, Call):
-            yield from uncounted(node.body, wishes)
+        yield from uncounted(within(node), wishes)
 
 
 def _wanted(loop: For, wishes: Mapping[Path, Wish] | None, openmp: bool) -> Wish:
@@ -208,6 +241,13 @@ def _wanted(loop: For, wishes: Mapping[Path, Wish] | None, openmp: bool) -> Wish
 def statements(body: Sequence[Ast]) -> int:
     """How many statements of C a body is; a marked part is as many as it holds."""
     return sum([statements(node.body) if isinstance(node, Block) else 1 for node in body])
+
+
+def _forked(body: Sequence[Ast]) -> bool:
+    """Whether a body is a condition with two branches alone, or a loop around one."""
+    if len(body) != 1 or not isinstance(node := body[0], For | If):
+        return False
+    return bool(node.other) if isinstance(node, If) else _forked(node.body)
 
 
 def called(call: Call, pad: str, speller: CSpeller) -> str:

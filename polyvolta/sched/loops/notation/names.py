@@ -10,7 +10,7 @@ import re
 from collections.abc import Collection, Iterable, Sequence
 from keyword import iskeyword, kwlist
 
-from polyvolta.sched.loops.ast import AnyOf, Ast, Block, Bound, Call, Choice, Condition, Extreme, For, If
+from polyvolta.sched.loops.ast import AnyOf, Ast, Block, Bound, Call, Choice, Condition, Extreme, For, If, within
 from polyvolta.sched.loops.widths import Loops
 from polyvolta.sched.wrapped import word
 
@@ -72,8 +72,7 @@ def variables(body: Sequence[Ast]) -> list[str]:
     for node in body:
         if isinstance(node, For):
             found[node.var] = None
-        if not isinstance(node, Call):
-            found.update(dict.fromkeys(variables(node.body)))
+        found.update(dict.fromkeys(variables(within(node))))
     return list(found)
 
 
@@ -84,8 +83,7 @@ def statements(body: Sequence[Ast]) -> set[str]:
     for node in inner:  # which grows
         if isinstance(node, Call):
             found.add(node.statement)
-        else:
-            inner += node.body
+        inner += within(node)
     return found
 
 
@@ -96,8 +94,8 @@ def free_names(body: Sequence[Ast]) -> set[str]:
         match node:
             case Call(args=args):
                 found.update(*(e.names() for e in args))
-            case If(conditions, inner):
-                found |= _condition_names(conditions) | free_names(inner)
+            case If(conditions):
+                found |= _condition_names(conditions) | free_names(within(node))
             case For(v, lower, upper, body=inner):
                 found |= _bound_names((*lower, *upper)) | (free_names(inner) - {v})
             case Block(body=inner):

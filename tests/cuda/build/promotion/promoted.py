@@ -124,13 +124,15 @@ class Machine:
                     low, high = max(self.at(e, names) for e in lower), min(self.at(e, names) for e in upper)
                     for v in range(low, high + 1, step):
                         self.run(body, {**names, var: v})
-                case If(conditions, body):
+                case If(conditions, body, other=other):
                     holds = [self.at(e, names) >= 0 if kind == "ge" else self.at(e, names) == 0
                              for kind, e in conditions]  # fmt: skip
                     mask = np.logical_and.reduce([np.broadcast_to(h, self.thread.shape) for h in holds])
-                    assert mask.all() or not mask.any() or all(isinstance(x, Call) for x in body)
-                    if mask.any():
-                        self.run(body, {**names, "mask": mask})
+                    around = names.get("mask", np.ones(self.thread.shape, bool))
+                    for branch, here in ((body, around & mask), (other, around & ~mask)):
+                        assert here.all() or not here.any() or all(isinstance(x, Call | If) for x in branch)
+                        if here.any():
+                            self.run(branch, {**names, "mask": here})
                 case Call(statement, args):
                     self.call(statement, [self.at(a, names) for a in args], names)
 

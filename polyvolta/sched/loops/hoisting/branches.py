@@ -1,0 +1,125 @@
+"""Conditions that exclude each other, one after another: each but the first in the other branch of the one before it.
+
+    if (n >= 5) A();                   if (n >= 5)
+    if (n <= 4 && m >= 3) B();    ->     A();
+    if (n <= 4 && m <= 2) C();         else if (m >= 3)
+                                         B();
+                                       else
+                                         C();
+
+Conditions are of parameters and loop variables, which nothing in a body changes: one that holds only where the one
+before it does not is asked only there, less what this says already, and one that holds only where the one before it
+does is asked in its body. So nothing is asked at more values than before, and what runs stays in its order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
+from itertools import islice
+
+from polyvolta.sched.loops.ast import Ast, Call, Condition, For, If, negation, within
+from polyvolta.sched.loops.hoisting.either import said
+from polyvolta.sched.loops.hoisting.needs import extent, stating
+from polyvolta.sched.loops.hoisting.plain import cases_of
+from polyvolta.sched.loops.rows.known import Known, difference
+from polyvolta.sched.loops.rows.linear import Key, System
+from polyvolta.sets import BudgetExceeded
+from polyvolta.sets.budgets import bounded
+
+CASES = 4  # alternatives of a condition beyond which it has no other branch
+DEEP = 16  # conditions around a condition, and before it in a chain, beyond which there are no more
+WORTH = 1500  # steps that one question may take
+
+Failed = tuple[tuple[System, ...], ...]  # of conditions that do not hold, the alternatives
+
+
+def meeting(body: Sequence[Ast]) -> bool:
+    """Whether a condition stands before another one, or a loop, anywhere in some code."""
+    some = zip(body, body[1:], strict=False)
+    return any(isinstance(a, If) and isinstance(b, If | For) for a, b in some) or any(
+        meeting(within(node)) for node in body
+    )
+
+
+def branched(known: Known, body: Sequence[Ast], failed: Failed = (), deep: int = 0) -> tuple[Ast, ...]:
+    """The same code with such conditions in branches.
+
+    Parameters
+    ----------
+    failed : what does not hold here, as the condition does not that this is the other branch of.
+    deep : how many conditions stand around this.
+    """
+    out: list[Ast] = []
+    for node in body:
+        last = out[-1] if out else None
+        if deep < DEEP and isinstance(node, If | For) and isinstance(last, If):
+            mine, runs = _systems(known, last.conditions), _runs(known, node)
+            if mine is not None and runs is not None:
+                if all(_excluded(known, a.copy().add(b)) for a in mine for b in runs):
+                    out[-1] = replace(last, other=(*last.other, *_less(known, node, (*failed, mine))))
+                    continue
+                if isinstance(node, If) and all(_covered(known, system, (mine,)) for system in runs):
+                    there = known.given(stating(known, last.conditions))
+                    out[-1] = replace(last, body=(*last.body, *_less(there, node, failed)))
+                    continue
+        out.append(node)
+    return tuple([_inside(known, node, failed, deep) for node in out])
+
+
+def _inside(known: Known, node: Ast, failed: Failed, deep: int) -> Ast:
+    """A node with what is in it in branches."""
+    if isinstance(node, Call) or not (isinstance(node, If) and node.other or meeting(node.body)):
+        return node
+    there = known.given(said(known, node))
+    body = branched(there, node.body, failed, deep + isinstance(node, If))
+    if not isinstance(node, If) or not node.other:
+        return replace(node, body=body)
+    mine = _systems(known, node.conditions)
+    assert mine is not None
+    where = known.given(stating(known, negation(node.conditions)))
+    return replace(node, body=body, other=branched(where, node.other, (*failed, mine), deep + 1))
+
+
+def _systems(known: Known, conditions: Sequence[Condition]) -> tuple[System, ...] | None:
+    """The alternatives of which one holds where conditions do; None of many."""
+    found = list(islice(cases_of(conditions), CASES + 1))
+    return None if len(found) > CASES else tuple(stating(known, case) for case in found)
+
+
+def _runs(known: Known, node: If | For) -> tuple[System, ...] | None:
+    """The systems of which one holds where anything in a node runs; None of many."""
+    return _systems(known, node.conditions) if isinstance(node, If) else (extent(known, node),)
+
+
+def _excluded(known: Known, system: System) -> bool:
+    with suppress(BudgetExceeded):
+        return bounded(WORTH, known.excludes_exactly, system)
+    return False
+
+
+def _covered(known: Known, system: System, failed: Sequence[Sequence[System]]) -> bool:
+    """Whether one of some systems surely holds wherever another one does."""
+    with suppress(BudgetExceeded):
+        others = [list(known.columns.without_mods(s).every_ge()) for some in failed for s in some]
+        return _excluded(known, system) or bounded(WORTH, _gone, known, system, others)
+    return False
+
+
+def _gone(known: Known, system: System, others: Sequence[Sequence[tuple[Key, int]]]) -> bool:
+    """Whether nothing is left of a system where it is none of some others; one part after another is looked at."""
+    return bool(others) and all(_gone(known, part, others[:-1]) for part in difference(known, system, others[-1]))
+
+
+def _less(known: Known, node: If | For, failed: Failed) -> tuple[Ast, ...]:
+    """A condition without what follows from the rest of it, and from others that failed; a loop as it is."""
+    if isinstance(node, For):
+        return (node,)
+    left = node.conditions
+    for c in node.conditions:
+        rest = tuple(d for d in left if d is not c)
+        against = _systems(known, (*rest, *negation((c,))))
+        if against is not None and all(_covered(known, system, failed) for system in against):
+            left = rest
+    return (replace(node, conditions=left),) if left else node.body
