@@ -145,9 +145,6 @@ class Parser(Formulas, Generic[P]):
     def tuple(self) -> Tuple:
         name = self.tuple_name()
         if self.toks[self.k] != "[":
-            if name == "rat" and self.at(":"):
-                hint = "pairs of rational points are points of a set: Set('{ rat: [[i] -> [j]] : ... }')"
-                raise self.error("only sets have rational points", hint, self.k - 1)
             hint = "a tuple is written S[i, j] or [i, j]"
             raise self.wrong("expected a tuple such as 'S[i, j]'" if name is None else "expected '['", hint)
         nested = self.nested()
