@@ -193,8 +193,8 @@ def covered(c: Conjunct, others: Sequence[Conjunct]) -> bool:
 def is_equal(self: R, other: R | RationalPoints[Any]) -> bool:
     """Whether both have the same points; exact, two subtractions.
 
-    `other` is of the same kind, or one of rational points, all of whose points are then integers; `==` compares how both are
-    written, which is cheaper and stricter.
+    `other` is of the same kind, or one of rational points, all of whose points are then integers; `==` compares how
+    both are written, which is cheaper and stricter.
 
     >>> from polyvolta.sets import Set
     >>> Set("{ [i] : i mod 2 = 0 }").is_equal(Set("{ [i] : exists(k : i = 2k) }"))
