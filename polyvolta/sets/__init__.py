@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from polyvolta.sets.functions.pwaff import PwAff as PwAff
     from polyvolta.sets.layouts.layout import Layout as Layout
     from polyvolta.sets.rationals.rational import RationalSet as RationalSet
+    from polyvolta.sets.rationals.relation import RationalMap as RationalMap
     from polyvolta.sets.values.aff import Aff as Aff
     from polyvolta.sets.values.aff import aff as aff
     from polyvolta.sets.values.aff import var as var
@@ -75,6 +76,7 @@ _HOMES = {
     **dict.fromkeys("align_spaces align_two affs_from_space".split(), "by_isl.aligning"),
     **dict.fromkeys("Context DEFAULT_CONTEXT Id Point Val".split(), "by_isl.objects.values"),
     "RationalSet": "rationals.rational",
+    "RationalMap": "rationals.relation",
     **dict.fromkeys("Aff aff var xor".split(), "values.aff"),
     "dim_type": "values.kinds",
     "Map": "values.map",
@@ -113,6 +115,7 @@ __all__ = [  # noqa: F822 (the names are there on first use)
     "PwMultiAff",
     "PwQPolynomial",
     "QPolynomial",
+    "RationalMap",
     "RationalSet",
     "Set",
     "SetSyntaxError",

@@ -49,4 +49,6 @@ def _along(tree: Schedule, function: Map) -> Schedule:
 
     below = along(tree.root.children[0], leaf)
     instances = function.reverse().intersect_domain(tree.domain).range().without_empty()
+    # `along` has no expression for a statement without instances, so the domain doesn't know it either
+    instances = Set._of(instances.param_names, [p for p in instances.parts if p[1]] or instances.parts[:1])
     return replace(tree, root=without_groups(Domain(instances, below)), dependences=None)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import gcd
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..errors import NotAffine, NotSupported, SpaceMismatch, UnknownName, kind_of, nearest, need_function
 from ..functions.rational import RationalPwAff
@@ -25,7 +25,11 @@ from .objects.values import Val
 if TYPE_CHECKING:
     from ..conjuncts.conjunct import Conjunct
     from ..engine.rows import Row
+    from ..values.map import Map
     from ..values.relation import Relation
+
+
+R = TypeVar("R", bound="Relation")
 
 
 def _numerator(f: Any) -> Aff:  # noqa: ANN401
@@ -299,12 +303,42 @@ def n_constraint(self: Relation) -> int:
     return len(get_constraints(self))
 
 
+def has_defining_equality(self: Map, kind: Any, pos: int) -> Constraint | None:  # noqa: ANN401
+    """An equality of the one piece that says a dimension by those before it, without floors; None without one."""
+    names = (*self.param_names, *self.space.dims)
+    at = names.index(kinds.spread(self, kind, pos)[0])
+    for c in get_constraints(self):
+        said = [names.index(atom) if isinstance(atom, str) else len(names) for atom, _ in c.expr.terms]
+        if c.equal and max(said, default=-1) == at:
+            return c
+    return None
+
+
+def hull_of_constraints(self: R, given: Sequence[Relation]) -> R:
+    """One piece around the points, of those constraints of some values that hold on all of them; an equality is two."""
+    from .basic import narrowed
+
+    if self.is_empty():
+        return narrowed(type(self).empty(self.space))
+    hull = type(self).universe(self.space)
+    for piece in (piece for value in given for piece in value.pieces):
+        everything = type(self).universe(piece.space)
+        for c in get_constraints(piece):
+            halves = [with_row(everything, "ge", e) for e in ((c.expr, -c.expr) if c.equal else (c.expr,))]
+            for half in halves:
+                hull = hull & half if self.is_subset(half) else hull
+    return narrowed(hull)
+
+
 METHODS: tuple[tuple[str, str, Callable[..., Any]], ...] = (
     ("Set Map", "add_constraint", add_constraint),
     ("Set Map", "add_constraints", add_constraints),
     ("Set Map", "get_constraints get_constraint_list", gives_list(get_constraints)),
     ("Set Map", "foreach_constraint", foreach_constraint),
     ("Set Map", "n_constraint", n_constraint),
+    ("Set", "unshifted_simple_hull_from_set_list", hull_of_constraints),
+    ("Map", "unshifted_simple_hull_from_map_list", hull_of_constraints),
+    ("Map", "has_defining_equality", has_defining_equality),
     ("Set Map", "total_dim", lambda self: len(self.param_names) + len(self.space.dims)),
 )
 """Classes, isl's names, and the method."""

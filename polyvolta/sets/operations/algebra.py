@@ -18,11 +18,11 @@ from ..conjuncts.implies import implied, plainly_apart, plainly_implied
 from ..conjuncts.implies import subtract as subtract_conjunct
 from ..errors import BudgetExceeded
 from ..hulls.coalesce import coalesced
-from ..values.shape import is_rational_set, is_set
+from ..values.shape import is_beside
 from ..values.space import Space
 
 if TYPE_CHECKING:
-    from ..rationals.rational import RationalSet
+    from ..rationals.points import RationalPoints
     from ..values.relation import Relation
     from ..values.united import United
 
@@ -67,12 +67,12 @@ def union(self: U, other: U) -> U:
     return a._of(a.param_names, [*a.parts, *b.parts])
 
 
-def intersect(self: R, other: R | RationalSet) -> R:
+def intersect(self: R, other: R | RationalPoints[Any]) -> R:
     """The points in both. O(m n) conjunctions; of more than 500 large ones the operands are coalesced first, as far as
     that takes about as long as these do.
 
     `other` is of the same kind; `SpaceMismatch` says that the operands are of two kinds, or of no common space. Of a
-    `RationalSet` beside a set, here and below, the integer points are meant.
+    `RationalSet` beside a set, and a `RationalMap` beside a map, here and below, the integer points are meant.
 
     >>> from polyvolta.sets import Set
     >>> print(Set("{ S[i] : 0 <= i < 9 }").intersect(Set("{ S[i] : i mod 2 = 0 }")))
@@ -92,7 +92,7 @@ def intersect(self: R, other: R | RationalSet) -> R:
     return a._of(a.param_names, [p for p in parts if p[1]] or parts[:1])
 
 
-def subtract(self: R, other: R | RationalSet) -> R:
+def subtract(self: R, other: R | RationalPoints[Any]) -> R:
     """The points of this and not of the other, exactly; O(m n rows) emptiness tests.
 
     >>> from polyvolta.sets import Set
@@ -156,7 +156,7 @@ def _is_empty(self: Relation) -> bool:
     return True
 
 
-def is_subset(self: R, other: R | RationalSet) -> bool:
+def is_subset(self: R, other: R | RationalPoints[Any]) -> bool:
     """Whether every point is a point of the other; exact, O(m n) implications, subtraction from a union.
 
     `other` is of the same kind; also `<=`.
@@ -190,11 +190,11 @@ def covered(c: Conjunct, others: Sequence[Conjunct]) -> bool:
     return any(plainly_implied(c, knife) for knife in knives) or covers(knives, c)
 
 
-def is_equal(self: R, other: R | RationalSet) -> bool:
+def is_equal(self: R, other: R | RationalPoints[Any]) -> bool:
     """Whether both have the same points; exact, two subtractions.
 
-    `other` is of the same kind, or a `RationalSet`, all of whose points are then integers; `==` compares how both are
-    written, which is cheaper and stricter.
+    `other` is of the same kind, or one of rational points, all of whose points are then integers; `==` compares how
+    both are written, which is cheaper and stricter.
 
     >>> from polyvolta.sets import Set
     >>> Set("{ [i] : i mod 2 = 0 }").is_equal(Set("{ [i] : exists(k : i = 2k) }"))
@@ -209,7 +209,7 @@ def is_equal(self: R, other: R | RationalSet) -> bool:
     return _within(a, b) and _within(b, a)
 
 
-def is_strict_subset(self: V, other: V | RationalSet) -> bool:
+def is_strict_subset(self: V, other: V | RationalPoints[Any]) -> bool:
     """Whether every point is a point of the other, which has more; exact, two subtractions.
 
     `other` is of the same kind; also `<`.
@@ -221,21 +221,21 @@ def is_strict_subset(self: V, other: V | RationalSet) -> bool:
     return self.is_subset(other) and not cast(Comparable, other).is_subset(self)
 
 
-def is_superset(self: V, other: V | RationalSet) -> bool:
+def is_superset(self: V, other: V | RationalPoints[Any]) -> bool:
     """Whether every point of the other is a point of this; see `is_subset`."""
     if not _differ(self, other):
         self._check_kind(other, "a comparison")
     return cast(Comparable, other).is_subset(self)
 
 
-def is_strict_superset(self: V, other: V | RationalSet) -> bool:
+def is_strict_superset(self: V, other: V | RationalPoints[Any]) -> bool:
     """Whether every point of the other is a point of this, which has more; see `is_strict_subset`."""
     if not _differ(self, other):
         self._check_kind(other, "a comparison")
     return cast(Comparable, other).is_strict_subset(self)
 
 
-def is_disjoint(self: V, other: V | RationalSet) -> bool:
+def is_disjoint(self: V, other: V | RationalPoints[Any]) -> bool:
     """Whether no point is in both; exact, O(m n) emptiness tests. Points of different tuples are different.
 
     `other` is of the same kind.
@@ -250,15 +250,15 @@ def is_disjoint(self: V, other: V | RationalSet) -> bool:
 
 
 def _differ(self: object, other: object) -> bool:
-    """Whether one is a set of integer points, and one of rational ones."""
-    if type(self) is type(other):
-        return False
-    return is_rational_set(other) if is_set(self) else is_rational_set(self) and is_set(other)
+    """Whether one is a set or relation of integer points, and one the same of rational ones."""
+    return type(self) is not type(other) and (is_beside(self, other) or is_beside(other, self))
 
 
-def _beside(self: R, other: R | RationalSet) -> R:
+def _beside(self: R, other: R | RationalPoints[Any]) -> R:
     """The other operand; of rational points beside a set of integer ones, its integer points."""
-    return cast(R, other.integer_points() if is_rational_set(other) and is_set(self) else other)
+    if type(self) is type(other) or not is_beside(other, self):
+        return cast(R, other)
+    return cast(R, cast("RationalPoints[Any]", other).integer_points())
 
 
 def without_empty(self: R) -> R:

@@ -39,7 +39,7 @@ from ..values.space import Space, Tuple, whole
 from .algebra import covered
 from .compose import apply_range, composed, deltas, domain, identity, range_, reverse
 from .make import from_points
-from .paths import continued, ended, in_turn, is_exact, longer, scaled, translated
+from .paths import continued, counting, ended, from_start, in_turn, is_exact, longer, scaled, translated
 
 if TYPE_CHECKING:
     from ..values.map import Map
@@ -131,7 +131,7 @@ def _as_functions(self: Map) -> Map:
 def power(self: Map) -> tuple[Map, bool]:
     """{ [k] -> [x -> y] : a path of k >= 1 steps leads from x to y }, and whether it is exact; else a superset.
 
-    For a map of one tuple; cost and source as `transitive_closure`.
+    Cost and source as `transitive_closure`; of several tuples it is the closure of steps that count themselves.
 
     >>> from polyvolta.sets import Map
     >>> found, exact = Map("{ [i] -> [i + 3] : 0 <= i < 30 }").power()
@@ -140,8 +140,11 @@ def power(self: Map) -> tuple[Map, bool]:
 
     Raises
     ------
-    SpaceMismatch : the map has several tuples, or inputs and outputs of different spaces.
+    SpaceMismatch : the map has one tuple a side, and these are of different spaces.
     """
+    if len(self.parts) != 1:
+        closed, exact = transitive_closure(counting(self))
+        return from_start(closed), exact
     space = self.space
     _check_loop(space)
     live = self.without_empty()

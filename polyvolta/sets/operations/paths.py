@@ -24,9 +24,11 @@ from typing import TYPE_CHECKING
 from ..conjuncts import conjunct as cj
 from ..conjuncts import project as pj
 from ..conjuncts.conjunct import Conjunct, Row
-from ..values.shape import spaced
+from ..values.shape import pair, spaced
 from ..values.space import Space, Tuple
+from .algebra import conjoin_all
 from .compose import apply_range, deltas, domain, range_
+from .wrapping import inside
 
 if TYPE_CHECKING:
     from ..values.map import Map
@@ -63,6 +65,37 @@ def _counted(self: Map, counted: Tuple) -> Map:
     steps = (cj.conjoin(cj.reindex(c, width, places), cj.sure(knife)) for c in self.parts[0][1])
     space = spaced(counted, counted, self.param_names)
     return self._of(self.param_names, [(space, tuple(c for c in steps if c is not None))])
+
+
+COUNT = Tuple(None, ("k",))
+
+
+def counting(self: Map) -> Map:
+    """{ [[k] -> x] -> [[k + 1] -> y] : x -> y }, of several tuples, the number of steps beside every point."""
+    n_par, parts = len(self.param_names), []
+    for space, cs in self.parts:
+        n, n_in = n_par + 2 + len(space.dims), space.n_in
+        places = (*range(n_par), *range(n_par + 1, n_par + 1 + n_in), *range(n_par + 2 + n_in, n))
+        row = [1, *[0] * n]
+        row[1 + n_par], row[2 + n_par + n_in] = 1, -1
+        onward = cj.sure(cj.normalise(n, (), [tuple(row)], ()))
+        found = spaced(pair(COUNT, space.source), pair(COUNT, space.out), self.param_names)
+        parts.append((found, conjoin_all([cj.reindex(c, n, places) for c in cs], [onward])))
+    return self._of(self.param_names, parts)
+
+
+def from_start(counted: Map) -> Map:
+    """{ [k] -> [x -> y] }, of paths [[0] -> x] -> [[k] -> y]."""
+    n_par, parts = len(counted.param_names), []
+    for space, cs in counted.parts:
+        n, n_in = n_par + len(space.dims), space.n_in
+        start = cj.sure(cj.normalise(n, (), [tuple([int(k == 1 + n_par) for k in range(1 + n)])], ()))
+        begun = (pj.project(c, (n_par,)) for c in conjoin_all(cs, [start]))
+        places = (*range(n_par), *range(n_par + 1, n_par + n_in), n_par, *range(n_par + n_in, n - 1))
+        first, last = inside(space.source, space, "a power").out, inside(space.out, space, "a power").out
+        found = tuple([cj.reindex(c, n - 1, places) for c in begun if c is not None])
+        parts.append((spaced(COUNT, pair(first, last), counted.param_names), found))
+    return counted._of(counted.param_names, parts)
 
 
 def translated(self: Map) -> Map | None:

@@ -9,18 +9,21 @@ more, which is bounded from above and eliminated.
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..engine.simplex import Tableau
 from ..errors import EmptySet, Unbounded, UnknownName, nearest
 from .polyhedron import Point, Polyhedron, polyhedron, project, reindex, sample, subtract_all
 
 if TYPE_CHECKING:
-    from .rational import RationalSet
+    from .points import RationalPoints
+
+R = TypeVar("R", bound="RationalPoints[Any]")
 
 
-def lexmin(self: RationalSet) -> RationalSet:
-    """The lexicographically smallest point for each parameter values; none where the least value is not attained.
+def lexmin(self: R) -> R:
+    """The lexicographically smallest point for each parameter values, none where the least value is not attained;
+    of a relation the smallest output for each input.
 
     Exact: a projection for each dimension of each piece, and a difference. `0 < i` has no smallest i.
 
@@ -35,7 +38,7 @@ def lexmin(self: RationalSet) -> RationalSet:
     return _optimum(self, 1)
 
 
-def lexmax(self: RationalSet) -> RationalSet:
+def lexmax(self: R) -> R:
     """The lexicographically largest point for each parameter values; see `lexmin`.
 
     >>> from polyvolta.sets import RationalSet
@@ -45,10 +48,10 @@ def lexmax(self: RationalSet) -> RationalSet:
     return _optimum(self, -1)
 
 
-def _optimum(self: RationalSet, sign: int) -> RationalSet:
-    n_par = len(self.param_names)
+def _optimum(self: R, sign: int) -> R:
     parts = []
     for space, ps in self.parts:
+        n_par = len(self.param_names) + space.n_in
         for p in ps:
             _check_bounded(self, p, n_par, sign)
         worse = [d for p in ps for d in _dominated(p, n_par, sign)]
@@ -70,7 +73,7 @@ def _dominated(p: Polyhedron, n_par: int, sign: int) -> list[Polyhedron]:
     return out
 
 
-def _check_bounded(self: RationalSet, p: Polyhedron, n_par: int, sign: int) -> None:
+def _check_bounded(self: RationalPoints[Any], p: Polyhedron, n_par: int, sign: int) -> None:
     """Whether no dimension gets ever better while the parameters and those before it stay.
 
     Raises
@@ -92,7 +95,7 @@ def _check_bounded(self: RationalSet, p: Polyhedron, n_par: int, sign: int) -> N
             raise Unbounded(f"there is no lexicographically {what} point", where=str(self), hint=hint)
 
 
-def sample_point(self: RationalSet, /, **params: int | Fraction) -> Point:
+def sample_point(self: RationalPoints[Any], /, **params: int | Fraction) -> Point:
     """The coordinates of one point, for the given parameter values; exact, one linear program.
 
     `params` are the values of the parameters by name.
@@ -113,7 +116,7 @@ def sample_point(self: RationalSet, /, **params: int | Fraction) -> Point:
     raise EmptySet("the set has no point", where=str(self), hint="ask is_empty() first")
 
 
-def concrete(self: RationalSet, params: dict[str, int | Fraction]) -> RationalSet:
+def concrete(self: R, params: dict[str, int | Fraction]) -> R:
     """The set with its parameters given numbers and projected out.
 
     Raises

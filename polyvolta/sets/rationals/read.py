@@ -1,6 +1,6 @@
-"""Reading sets of rational points: `{ rat: [i] : 0 <= 2i <= 9 }`.
+"""Reading sets and relations of rational points: `{ rat: [i] : 0 <= 2i <= 9 }`.
 
-The notation is that of integer sets, each piece with `rat:` in front. What differs is the meaning: `i < 3` is just
+The notation is that of integer ones, each piece with `rat:` in front. What differs is the meaning: `i < 3` is just
 that, where it is `i <= 2` of integers, and `exists` is over rational numbers. isl itself reads `i < 3` as `i <= 2`
 there, too. Floors and remainders make integers of what is none, and are refused.
 """
@@ -19,15 +19,15 @@ from ..values.space import Space
 from .polyhedron import Polyhedron, Row, conjoin, polyhedron, project, subtract_all, universe
 
 
-def parse(text: str) -> tuple[tuple[str, ...], list[tuple[Space, tuple[Polyhedron, ...]]]]:
-    """Parameters and parts of a set of rational points.
+def parse(text: str, is_map: bool = False) -> tuple[tuple[str, ...], list[tuple[Space, tuple[Polyhedron, ...]]]]:
+    """Parameters and parts of a set or relation of rational points.
 
     Raises
     ------
     SetSyntaxError : with the line, a caret and what was expected.
     BudgetExceeded : the formula has thousands of alternatives.
     """
-    return _Parser(text).relation(is_map=False)
+    return _Parser(text).relation(is_map)
 
 
 def bound(text: str, names: Sequence[str]) -> tuple[Aff, int]:
@@ -48,7 +48,6 @@ def bound(text: str, names: Sequence[str]) -> tuple[Aff, int]:
 
 class _Parser(Parser[Polyhedron]):
     integral = False
-    no_map = ("only sets have rational points", "a set of pairs: { rat: [[i] -> [j]] : ... }")
 
     def part(self, is_map: bool, context: list[Tree]) -> tuple[Space, tuple[Polyhedron, ...]]:
         if self.toks[self.k] != "rat" or self.toks[self.k + 1] != ":":

@@ -1,9 +1,9 @@
-"""Printing sets of rational points, in isl's notation: what is printed parses back to an equal object."""
+"""Printing sets and relations of rational points, in isl's notation: what is printed parses back to an equal object."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..engine.rows import Row, negate
 from ..text.show import readable_names, tuple_text
@@ -14,11 +14,11 @@ from ..values.space import Space
 from .polyhedron import Polyhedron, last
 
 if TYPE_CHECKING:
-    from .rational import RationalSet
+    from .points import RationalPoints
 
 
-def show(s: RationalSet) -> str:
-    """The set in isl's notation; an empty one shows its first space."""
+def show(s: RationalPoints[Any]) -> str:
+    """The set or relation in isl's notation; an empty one shows its first space."""
     s = readable_names(s)
     head = f"[{', '.join(s.param_names)}] -> " if s.param_names else ""
     texts = [_piece(s.param_names, space, p) for space, ps in s.parts for p in ps]
@@ -37,7 +37,8 @@ def _piece(params: Sequence[str], space: Space, p: Polyhedron) -> str:
     for eq in p.eqs:
         col = last(eq)
         rest = expression(negate((*eq[:col], *[0] * (len(eq) - col))), table)
-        if eq[col] == 1 and col > len(params) and not any(eq[1 + len(params) : col]):
+        known = len(params) + (space.n_in if col > len(params) + space.n_in else 0)  # outputs are said in inputs
+        if eq[col] == 1 and col > len(params) and not any(eq[1 + known : col]):
             inline[names[col - 1]] = show_aff(rest)
         else:
             texts.append((col, 0, f"{_times(eq[col], names[col - 1])} = {show_aff(rest)}"))

@@ -75,14 +75,6 @@ ROWS = {
     ),
     "Set": (
         (
-            "min_multi_union_pw_aff",
-            "Set.dim_max, Set.dim_min, Set.max, Set.min: functions of the parameters",
-        ),
-        (
-            "unshifted_simple_hull_from_set_list",
-            "Set.unshifted_simple_hull, Set.simple_hull",
-        ),
-        (
             "get_lattice_tile",
             "Set.box_hull, with strides",
         ),
@@ -100,14 +92,6 @@ ROWS = {
         ),
     ),
     "Map": (
-        (
-            "unshifted_simple_hull_from_map_list",
-            "Map.unshifted_simple_hull",
-        ),
-        (
-            "has_defining_equality",
-            "Map.dim_min, Map.dim_max, Map.as_affs",
-        ),
         (
             "get_range_lattice_tile",
             "Map.box_hull, with strides",

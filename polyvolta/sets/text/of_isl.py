@@ -161,7 +161,7 @@ def _checked(cls: type, name: str, make: Callable[..., Any]) -> Callable[..., An
             what = "one text in isl's notation" if make is _read else "one value"
             raise SetSyntaxError(f"{called} takes {what}, not {given}")
         value = make(cls, called, values[-1])
-        if type(value) is cls or (isinstance(value, cls) and not hasattr(cls, "_is_map")):
+        if make is _read or type(value) is cls or (isinstance(value, cls) and not hasattr(cls, "_is_map")):
             return value
         return cls(value)  # one of the two derives from the other
 

@@ -28,7 +28,7 @@ from typing import Generic, TypeVar
 from ..conjuncts.conjunct import Conjunct
 from ..values.aff import Aff, named
 from ..values.build import Constraint
-from ..values.space import PARAMS, Space, Tuple, fresh
+from ..values.space import PARAMS, Space, Tuple, mark
 from .expressions import parse_aff, parse_cases
 from .formulas import YES, Formulas, Leaf, Node, Tree, clauses, conjuncts
 from .tokens import COMPARISONS, CONNECTIVES, KEYWORDS, is_name
@@ -67,6 +67,7 @@ class Parser(Formulas, Generic[P]):
 
     params: tuple[str, ...] = ()
     pins: list[Tree]  # what the present part's tuples say
+    words: frozenset[str] | None = None  # of the text, once asked for
     no_map = ("this is a map, not a set", "use Map(...)")
 
     def pieces(self, tree: Tree, names: tuple[str, ...]) -> tuple[P, ...]:
@@ -145,9 +146,6 @@ class Parser(Formulas, Generic[P]):
     def tuple(self) -> Tuple:
         name = self.tuple_name()
         if self.toks[self.k] != "[":
-            if name == "rat" and self.at(":"):
-                hint = "pairs of rational points are points of a set: Set('{ rat: [[i] -> [j]] : ... }')"
-                raise self.error("only sets have rational points", hint, self.k - 1)
             hint = "a tuple is written S[i, j] or [i, j]"
             raise self.wrong("expected a tuple such as 'S[i, j]'" if name is None else "expected '['", hint)
         nested = self.nested()
@@ -189,7 +187,7 @@ class Parser(Formulas, Generic[P]):
             if self.eat("="):
                 self.pins.append(self.value(self.scope[t]))
             return t
-        name = fresh(t if t in self.scope and after in (",", "]") else f"i{number}", self.scope)
+        name = self.unused(t if t in self.scope and after in (",", "]") else f"i{number}")
         self.pins.append(self.value(named(name)))
         self.scope[name] = named(name)
         return name
@@ -263,8 +261,16 @@ class Parser(Formulas, Generic[P]):
 
     def anonymous(self, name: str) -> str:
         """A dimension that the text does not name; it must not hide a name in use."""
-        name = fresh(name, self.scope)
+        name = self.unused(name)
         self.scope[name] = named(name)
+        return name
+
+    def unused(self, name: str) -> str:
+        """`name`, primed until it is none in use, nor any that the text writes: in `[i, i, i']` the last one is new."""
+        if self.words is None:
+            self.words = frozenset(self.toks)
+        while name in self.scope or name in self.words:
+            name += mark()
         return name
 
 

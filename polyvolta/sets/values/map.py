@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Self
+
 from ..budgets import metered_class
 from ..functions import multi_pwaff
 from ..hulls import box
@@ -9,13 +11,16 @@ from ..hulls import gist as gisting
 from ..operations import closure, compose, dimensions, factors, make, order, product, wrapping
 from ..operations import preimage as preimages
 from ..text import plot as plotting
+from ..text.tokens import says_rational
 from .relation import Relation
 from .set import Set
 
 
 @metered_class
 class Map(Relation):
-    """A relation between integer points, from isl's notation; `context` is isl's, which means nothing here.
+    """A relation between integer points, from isl's notation; a text that says `rat:` gives a `RationalMap`.
+
+    `context` is isl's, which means nothing here.
 
     >>> T = Map("{ S[i, j] -> [floor(i/32), j mod 8] }")
     >>> T.is_single_valued()
@@ -25,6 +30,13 @@ class Map(Relation):
     __slots__ = ()
     _is_map = True
     _noun = "Map"
+
+    def __new__(cls, text: str, context: object = None) -> Self:
+        if isinstance(text, str) and "rat" in text.lower() and says_rational(text):
+            from ..rationals.relation import RationalMap
+
+            return RationalMap(text)  # type: ignore[return-value]  # to a checker it is what both share
+        return object.__new__(cls)
 
     def __call__(self, sets: Set) -> Set:
         """The image of a set; see `Set.apply`."""

@@ -102,7 +102,15 @@ def is_set(value: object) -> TypeGuard[Set]:
 
 def is_rational_set(value: object) -> TypeGuard[RationalSet]:
     """Whether it is a RationalSet."""
-    return not isinstance(value, type) and getattr(value, "_rational", False)
+    return not isinstance(value, type) and getattr(value, "_noun", None) == "RationalSet"
+
+
+def is_beside(rational: object, integral: object) -> bool:
+    """Whether one is a set or relation of rational points, and the other the same of integer ones."""
+    if isinstance(rational, type) or isinstance(integral, type):
+        return False
+    noun = getattr(integral, "_noun", None)
+    return noun in ("Set", "Map") and getattr(rational, "_noun", None) == f"Rational{noun}"
 
 
 def need_map(value: object, what: str) -> Map:

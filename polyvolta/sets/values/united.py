@@ -41,7 +41,6 @@ class United(Generic[P], metaclass=Named):
     _counted: ClassVar[str]  # what counts, and what lists its points or pieces, for errors
     _listed: ClassVar[str]
     _beside: ClassVar[str] = ""  # what makes an operand fit for a Set
-    _rational: ClassVar[bool] = False  # whether rational points are meant
     _is_union: ClassVar[bool] = False  # whether it is isl's union, of which any tuple may lack a counterpart
     _noun: ClassVar[str]  # the class, of a union the one that it derives from
     _reindex: Callable[[P, int, tuple[int, ...]], P]  # of `n` columns, its column k at the place k

@@ -176,3 +176,22 @@ def test_statements_have_names_of_their_own(text, wrong):
                  lambda some: isl.AstBuild.alloc().node_from_schedule_map(some.identity())):  # fmt: skip
         with pytest.raises(PolyvoltaError, match=wrong):
             make(instances)
+
+
+def test_the_full_dependences_of_a_tree_beside_an_access_that_never_is():
+    """A sink without instances has no time in the tree, and needs none."""
+    for lib in (isl, *_islpy()):
+        read = lib.UnionMap("[n] -> { S[i] -> A[i] : 0 < i < n; S[i] -> B[i] : 0 < i < n < 0 }")
+        times = lib.MultiUnionPwAff("[n] -> [{ S[i] -> [(i)] }]")
+        tree = lib.Schedule.from_domain(lib.UnionSet("[n] -> { S[i] : 0 <= i < n }")).insert_partial_schedule(times)
+        writes = lib.UnionMap("[n] -> { S[i] -> A[i + 1] : 0 <= i < n }")
+        info = lib.UnionAccessInfo.from_sink(read).set_must_source(writes)
+        full = lib.UnionMap(str(info.set_schedule(tree).compute_flow().get_full_must_dependence()))
+        assert full.is_equal(lib.UnionMap("[n] -> { S[i] -> [S[i + 1] -> A[i + 1]] : 0 <= i < n - 1 }"))
+
+
+def _islpy():
+    try:
+        return (__import__("islpy"),)
+    except ImportError:
+        return ()

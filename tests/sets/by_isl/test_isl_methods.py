@@ -18,6 +18,7 @@ from polyvolta.sets import (
     Point,
     PwAff,
     PwQPolynomial,
+    RationalMap,
     RationalSet,
     Set,
     Space,
@@ -45,6 +46,7 @@ def test_every_name_is_one_of_isl_and_no_attribute():
     isl = pytest.importorskip("islpy")
     classes = {
         "Set": "Set BasicSet UnionSet", "RationalSet": "Set BasicSet", "PwAff": "Aff PwAff UnionPwAff",
+        "RationalMap": "Map BasicMap",
         "Map": "Map BasicMap UnionMap UnionPwAff UnionPwMultiAff MultiUnionPwAff",
         "MultiPwAff": "MultiAff MultiPwAff PwMultiAff MultiUnionPwAff UnionPwMultiAff",
         "PwQPolynomial": "PwQPolynomial UnionPwQPolynomial", "Space": "Space LocalSpace", "Aff": "Aff",
@@ -58,7 +60,7 @@ def test_every_name_is_one_of_isl_and_no_attribute():
         for c in (Set, Map, PwAff, MultiPwAff, PwQPolynomial, Space, Aff, Constraint, Multi, MultiVal, Point)
     }
     more = (polyvolta.isl.QPolynomial, polyvolta.isl.QPolynomialFold, polyvolta.isl.PwQPolynomialFold)
-    own |= {c.__name__: c for c in (*more, RationalSet, RationalPwAff, MultiFunction)}
+    own |= {c.__name__: c for c in (*more, RationalSet, RationalMap, RationalPwAff, MultiFunction)}
     for kinds, names, f in by_isl.methods():
         for kind, name in product(kinds.split(), names.split()):
             assert any(hasattr(getattr(isl, c), name) for c in classes[kind].split()), (kind, name)

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import polyvolta.isl as own
 from polyvolta.sets import Map, Set, SpaceMismatch
 from tests.sets.brute import examples
 
@@ -215,6 +216,36 @@ def test_powers_of_several_pieces_are_exact(text):
     assert exact and set(found.wrap().flatten().points()) == _walks(text)
 
 
+TUPLES = [
+    "{ A[i] -> B[i + 1] : 0 <= i < 4; B[i] -> A[i] : 0 <= i < 4 }",
+    "{ A[i] -> B[2i] : 0 <= i < 4; B[i] -> C[] : i < 5 }",
+    "{ A[i] -> A[i + 1] : 0 <= i < 3; A[i] -> B[i, 0] : 0 <= i < 4; B[i, j] -> B[i, j + 1] : 0 <= i, j < 4 }",
+    "{ A[i] -> B[i] : 0 <= i < 5; B[i] -> [A[i] -> C[0]]; [A[i] -> C[j]] -> A[i + 2] : 0 <= i < 4 and j < 1 }",
+]
+
+
+@pytest.mark.parametrize("text", TUPLES)
+def test_powers_of_several_tuples(text):
+    """Each power by compositions, and no longer path than there is."""
+    step = Map(text)
+    found, exact = step.power()
+    power, k = step, 1
+    while not power.is_empty():
+        assert exact and found.intersect_domain(Set(f"{{ [{k}] }}")).range().unwrap().is_equal(power), k
+        power, k = power.apply_range(step), k + 1
+    assert k > 2 and found.domain().is_subset(Set(f"{{ [k] : 1 <= k < {k} }}"))
+
+
+@pytest.mark.parametrize("text", [
+    "{ A[i] -> B[i + 1]; B[i] -> A[i] }", "[n] -> { A[i] -> B[i] : 0 <= i < n; B[i] -> A[i + 1] : i < n - 1 }",
+    "{ A[i] -> B[i]; B[i] -> C[i + 1]; C[i] -> A[i + 2]; A[i] -> A[i + 4] }", "{ }",
+])  # fmt: skip
+def test_powers_of_unions_beside_islpy(text):
+    isl = pytest.importorskip("islpy")
+    (theirs, sure), (ours, exact) = isl.UnionMap(text).power(), own.UnionMap(text).power()
+    assert sure and exact and ours.is_equal(own.UnionMap(str(theirs)))
+
+
 def _walks(text):
     """(k, x, y) for all paths of k steps, one step after the other."""
     steps = set(Map(text).wrap().flatten().points())
@@ -247,7 +278,7 @@ def test_powers_of_steps_in_boxes(boxes):
 
 ERRORS = [
     (lambda: Map("{ A[i] -> B[i] }").power(), "a power needs inputs and outputs in one space\n  A[i]\n  B["),
-    (lambda: Map("{ A[i] -> A[i]; B[i] -> B[i] }").power(), "needs a single space"),
+    (lambda: Map("{ A[i] -> A[i]; B[i] -> B[i] }").reaching_path_lengths(), "needs a single space"),
     (lambda: Map("{ A[i] -> B[i] }").fixed_power(2), "first: A[i] -> B["),
     (lambda: Map("{ [i] -> [i] }").fixed_power(1.5), "an exponent is an integer, not 1.5"),
     (lambda: Map("{ [i] -> [i] }").fixed_power(np.array([1, 2])), "an exponent is an integer, not array"),

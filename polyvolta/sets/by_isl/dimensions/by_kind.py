@@ -245,12 +245,13 @@ def _ends(line: Set, name: str, end: str) -> bool:
     return half.is_bounded()
 
 
+_POINTS = "Set RationalSet Map RationalMap"
 METHODS: tuple[tuple[str, str, Callable[..., Any]], ...] = (
-    ("Set RationalSet Map MultiPwAff Space Multi", "dim", dim),
-    ("Set RationalSet Map PwAff MultiPwAff Space", "get_dim_name", get_dim_name),
-    ("Set RationalSet Map PwAff MultiPwAff Space Multi Point", "get_var_names get_var_names_not_none", get_var_names),
-    ("Set RationalSet Map PwAff MultiPwAff Space Multi Point", "get_var_dict", get_var_dict),
-    ("Set RationalSet Map PwAff MultiPwAff Space Multi", "find_dim_by_name", find_dim_by_name),
+    (f"{_POINTS} MultiPwAff Space Multi", "dim", dim),
+    (f"{_POINTS} PwAff MultiPwAff Space", "get_dim_name", get_dim_name),
+    (f"{_POINTS} PwAff MultiPwAff Space Multi Point", "get_var_names get_var_names_not_none", get_var_names),
+    (f"{_POINTS} PwAff MultiPwAff Space Multi Point", "get_var_dict", get_var_dict),
+    (f"{_POINTS} PwAff MultiPwAff Space Multi", "find_dim_by_name", find_dim_by_name),
     ("Set Map", "set_dim_name set_dim_id", set_dim_name),
     ("Set Map", "project_out_except", project_out_except),
     ("Set", "eliminate_except", eliminate_except),
@@ -272,8 +273,8 @@ METHODS: tuple[tuple[str, str, Callable[..., Any]], ...] = (
         for word, of in (("", all), ("_any", any))
     ),
     ("Set RationalSet", "n_dim tuple_dim", lambda self: len(self.space.out.dims)),
-    ("Map", "domain_tuple_dim", lambda self: self.space.n_in),
-    ("Map", "range_tuple_dim", lambda self: self.space.n_out),
+    ("Map RationalMap", "domain_tuple_dim", lambda self: self.space.n_in),
+    ("Map RationalMap", "range_tuple_dim", lambda self: self.space.n_out),
     ("Set RationalSet", "n_param", lambda self: len(self.param_names)),
     ("PwAff MultiPwAff", "set_dim_name", by_graph("set_dim_name")),
     ("PwAff", "add_dims", by_graph("add_dims")),

@@ -228,6 +228,11 @@ def extremes_of_union(name: str) -> Callable[[Map], MultiVal]:
     return method
 
 
+def least_on(self: Set, function: Any) -> MultiVal:  # noqa: ANN401 - MultiUnionPwAff and its like
+    """The least of each value of a function on the points of the set; NaN where it has none there."""
+    return function.intersect_domain(self).min_multi_val()
+
+
 def with_tuple_name(self: MultiPwAff, kind: Any, name: str | None) -> MultiPwAff:  # noqa: ANN401
     """The same values, or inputs, in a tuple of another name."""
     return of_graph(self, set_map_tuple_name(self.as_map(), kind, name))
@@ -314,6 +319,7 @@ METHODS: tuple[tuple[str, str, Callable[..., Any]], ...] = (
     ("MultiPwAff", "min_multi_val", extremes("min")),
     ("Map", "max_multi_val", extremes_of_union("max")),
     ("Map", "min_multi_val", extremes_of_union("min")),
+    ("Set", "min_multi_union_pw_aff", least_on),
     ("MultiPwAff", "as_union_map", same("as_map")),
 )
 """Classes, isl's names, and the method."""

@@ -359,7 +359,7 @@ def one_space(self: Any, kind: Any) -> Space:  # noqa: ANN401
 
 _ALL = "Set Map PwAff MultiPwAff Space Multi"
 METHODS: tuple[tuple[str, str, Callable[..., Any]], ...] = (
-    ("Set RationalSet Map PwAff MultiPwAff", "get_space", get_space),
+    ("Set RationalSet RationalMap Map PwAff MultiPwAff", "get_space", get_space),
     ("Set Map Constraint", "get_local_space", lambda self: self.get_space()),
     ("PwAff", "get_domain_local_space", get_domain_space),
     ("Set Map", "has_equal_space", has_equal_space),
@@ -382,7 +382,7 @@ METHODS: tuple[tuple[str, str, Callable[..., Any]], ...] = (
     ("Set Map PwAff Space", "has_dim_id", has_dim),
     ("Set Map PwAff MultiPwAff Space Multi", "get_tuple_id", get_tuple_id),
     ("Set Map PwAff MultiPwAff Space Multi", "has_tuple_id", has_tuple),
-    ("Set RationalSet Map MultiPwAff Space", "has_tuple_name", has_tuple),
+    ("Set RationalSet RationalMap Map MultiPwAff Space", "has_tuple_name", has_tuple),
     ("Space", "is_set", is_set),
     ("Space", "is_map", is_map),
     ("Space", "is_params", is_params),
