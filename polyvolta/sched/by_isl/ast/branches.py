@@ -17,7 +17,8 @@ if (n >= 5) {
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import reduce
 from itertools import pairwise
 
 from polyvolta.sched.by_isl.ast.noted import NotedIf, note_of
@@ -27,14 +28,37 @@ from polyvolta.sets import Set
 from polyvolta.sets.by_isl.objects.context import option
 
 
+@dataclass(frozen=True, slots=True)
+class _Region:
+    """A branch: where it stands, in which conditions, and in the other branches of which.
+
+    Sets stay apart: a loop to the greatest of many bounds has a piece for each, of which differences have the product.
+    """
+
+    where: Set
+    within: tuple[Set, ...] = ()
+    without: tuple[Set, ...] = ()
+
+    def has(self, some: Set) -> bool:
+        """Whether points of `where` are all here."""
+        return all(some.is_subset(s) for s in self.within) and all(some.is_disjoint(s) for s in self.without)
+
+    def lies_in(self, given: Set, wanted: Set) -> bool:
+        """Whether the points that are in a given set, too, are in a wanted one."""
+        some = reduce(Set.intersect, self.within, self.where & given)
+        if not self.without:
+            return some.is_subset(wanted)
+        return (some - wanted).is_subset(reduce(Set.union, self.without))
+
+
 @dataclass(slots=True)
 class _Branches:
     """A condition while its branches grow: where it is reached, and holds, and where it is reached, and does not."""
 
     node: If
     conditions: tuple[Condition, ...]
-    holds: Set
-    fails: Set
+    holds: _Region
+    fails: _Region
     then: list[Ast | _Branches]
     other: list[Ast | _Branches] = field(default_factory=list)
 
@@ -66,23 +90,25 @@ def branched(body: Sequence[Ast], given: Collection[int], known: Callable[[], Se
 
 def _place(node: If, where: Set, out: list[Ast | _Branches], last: list[_Branches], allowed: bool) -> None:
     """Put a node behind those of `out`, or in a branch of one of `last`, conditions that nothing stands behind."""
-    branch, here = out, where
-    runs = where & _points(where, node.conditions)
+    branch, here = out, _Region(where)
+    holds = _points(where, node.conditions)
+    runs = where & holds
     while last:
-        if runs.is_subset(last[-1].holds):
+        if last[-1].holds.has(runs):
             branch, here = last[-1].then, last[-1].holds
             break
-        if allowed and runs.is_subset(last[-1].fails):
+        if allowed and last[-1].fails.has(runs):
             branch, here = last[-1].other, last[-1].fails
             break
         last.pop()
     left = list(node.conditions)
     for c in node.conditions if branch is not out else ():
         rest = [d for d in left if d is not c]
-        if (here & _points(here, rest)).is_subset(_points(here, [c])):
+        if here.lies_in(_points(where, rest), _points(where, [c])):
             left = rest
     if left:
-        new = _Branches(node, tuple(left), runs, here - runs, list(node.body))
+        inside, outside = replace(here, within=(*here.within, holds)), replace(here, without=(*here.without, holds))
+        new = _Branches(node, tuple(left), inside, outside, list(node.body))
         last.append(new)
         branch.append(new)
     else:
