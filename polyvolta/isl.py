@@ -51,8 +51,12 @@ if TYPE_CHECKING:
     from polyvolta.sched.by_isl.kinds import ast_expr_type as ast_expr_type
     from polyvolta.sched.by_isl.kinds import ast_loop_type as ast_loop_type
     from polyvolta.sched.by_isl.kinds import ast_node_type as ast_node_type
+    from polyvolta.sched.by_isl.kinds import bound as bound
     from polyvolta.sched.by_isl.kinds import format as format
+    from polyvolta.sched.by_isl.kinds import on_error as on_error
+    from polyvolta.sched.by_isl.kinds import schedule_algorithm as schedule_algorithm
     from polyvolta.sched.by_isl.kinds import schedule_node_type as schedule_node_type
+    from polyvolta.sched.by_isl.kinds import stat as stat
     from polyvolta.sched.by_isl.kinds import yaml_style as yaml_style
     from polyvolta.sched.by_isl.node import ScheduleNode as ScheduleNode
     from polyvolta.sched.by_isl.schedule import Schedule as Schedule
@@ -131,8 +135,12 @@ __all__ = [  # noqa: F822 (the names are there on first use)
     "ast_expr_type",
     "ast_loop_type",
     "ast_node_type",
+    "bound",
     "fold",
+    "on_error",
+    "schedule_algorithm",
     "schedule_node_type",
+    "stat",
     "yaml_style",
 ]
 _CLASSES = (  # of isl that are one class here, or have another name in `polyvolta.sets`

@@ -5,7 +5,8 @@ They hold trees, relations and loops of this package and call its functions: not
 
 HOMES = {
     **dict.fromkeys(("ast_expr_op_type", "ast_expr_type", "ast_loop_type", "ast_node_type"), "kinds"),
-    **dict.fromkeys(("format", "schedule_node_type", "yaml_style"), "kinds"),
+    **dict.fromkeys(("bound", "format", "on_error", "schedule_algorithm", "schedule_node_type", "stat"), "kinds"),
+    "yaml_style": "kinds",
     **dict.fromkeys(("UnionAccessInfo", "UnionFlow"), "flow"),
     "AstBuild": "ast.build",
     "AstExpr": "ast.expressions",

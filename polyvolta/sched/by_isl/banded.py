@@ -12,6 +12,7 @@ from polyvolta.sched.by_isl.kinds import ast_loop_type
 from polyvolta.sched.by_isl.standing import Standing
 from polyvolta.sched.errors import BadArgument, BadSchedule
 from polyvolta.sched.passes.common.subtree import not_anchored
+from polyvolta.sched.passes.order.sink import sunk
 from polyvolta.sched.tree import Band, Expansion, Member, Node, Schedule
 from polyvolta.sched.views.isl_read import with_options
 from polyvolta.sched.views.isl_write import options_of
@@ -219,12 +220,13 @@ class Banded(Standing):
         return self._put(replace(band, members=tuple(members)))
 
     def band_sink(self) -> Self:
-        """The band below all that stands under it.
+        """The band below all that stands under it; without dependences its flags forbid nothing, as in isl.
 
         Raises
         ------
         BadSchedule : an expansion stands there, below which the band would speak of other statements.
+        IllegalTransformation : a dependence of a computed schedule forbids it.
         """
         if any(isinstance(node, Expansion) for _, node in self.schedule.walk(self.at)):
             raise BadSchedule("a band is not sunk below an expansion", where=self.schedule.marked(self.at))
-        return self._through(passes.sink)
+        return self._through(sunk if self.schedule.dependences is None else passes.sink)

@@ -107,3 +107,32 @@ class yaml_style(Numbered):  # noqa: N801 - isl's name
 
     BLOCK = 0
     FLOW = 1
+
+
+class schedule_algorithm(Numbered):  # noqa: N801 - isl's name
+    """The values of an option of contexts, which is kept and changes nothing, with isl's numbers; as those below."""
+
+    ISL = 0
+    FEAUTRIER = 1
+
+
+class on_error(Numbered):  # noqa: N801 - isl's name
+    """What isl does where an error is: an exception is raised here in any case."""
+
+    WARN = 0
+    CONTINUE = 1
+    ABORT = 2
+
+
+class bound(Numbered):  # noqa: N801 - isl's name
+    """How isl bounds polynomials."""
+
+    BERNSTEIN = 0
+    RANGE = 1
+
+
+class stat(Numbered):  # noqa: N801 - isl's name
+    """What functions give to isl that it calls for each piece: nothing is asked of it here."""
+
+    error = -1
+    ok = 0

@@ -103,12 +103,32 @@ def loops(options):
     ("{ [i, j] -> unroll[] }", [0, 1]),
     ("{ [i, j] -> unrolled[0] }", [0, 1]),  # no option of loops
     ("{ [i, j] -> atomic[0]; [i, j] -> unroll[1] }", [0]),
-    ("{ [i, j] -> unroll[i] : 0 <= i < 2 }", [0, 1]),  # at some times alone
-    ("{ [i, j] -> unroll[x] : x = 0 and 0 <= i < 2 and 0 <= j < 3 or x = 1 and j = 1 }", [1]),
+    ("{ [i, j] -> unroll[i] : 0 <= i < 2 }", [0, 1]),  # each at other times
+    ("{ [i, j] -> unroll[x] : x = 0 and 0 <= i < 2 and 0 <= j < 3 or x = 1 and j = 1 }", []),  # a loop is cut in three
+    ("{ [i, j] -> unroll[x] : x = 0 and 0 <= i < 2 and 0 <= j < 3 or x = 1 and j = 7 }", [1]),
     ("{ }", [0, 1]),
 ])  # fmt: skip
 def test_options_of_all_times_are_those_of_a_member(options, left):
     assert loops(options) == left
+
+
+@pytest.mark.parametrize("option", [
+    "unroll[0] : i < 2", "unroll[0] : i >= n + 1", "atomic[0] : i < 5", "separate[0] : i >= 5",
+    "separate[x] : i >= 5", "separate[0] : j >= 5"])  # fmt: skip
+def test_options_of_some_times_are_isls(option):
+    islpy = pytest.importorskip("islpy")
+    times = "[n] -> { A[i, j] -> [i, j] : 0 <= i < n and i <= j < i + 3; B[i] -> [i, i] : 2 <= i < n + 3 }"
+    texts = []
+    for m in (islpy, isl):
+        build = m.AstBuild.from_context(m.Set("[n] -> { : n >= 5 }"))
+        build = build.set_options(m.UnionMap(f"[n] -> {{ [i, j] -> {option} }}"))
+        texts.append(build.node_from_schedule_map(m.UnionMap(times)).to_C_str())
+    assert texts[0] == texts[1]
+
+
+def test_several_choices_of_times_are_none():
+    both = isl.UnionMap("{ [i, j] -> unroll[0] : i = 0; [i, j] -> separate[0] : i = 1 }")
+    assert BUILD.set_options(both).node_from_schedule_map(THREE) == BUILD.node_from_schedule_map(THREE)
 
 
 def test_what_is_known_adds_up():

@@ -147,3 +147,12 @@ def test_names_and_numbers_in_other_branches_are_those_of_c():
     inner = "[n] -> { A[] -> [0] : n >= 5; B[i] -> [i] : n < 5 }"
     node = inside_leaves(ours, "[n] -> { A[] -> [0]; B[i] -> [0] : 0 <= i <= 3000000000 }", inner)
     assert "else {\n  for (long long c0 = 0;" in node.to_C_str()
+
+
+def test_a_loop_to_the_greatest_of_many_bounds():
+    """What is known there has a piece for each bound: none is divided by the others, which would be 4096."""
+    names = [f"n{k}" for k in range(12)]
+    times = "; ".join(f"S{k}[i] -> [i, {k}] : 0 <= i < n{k}" for k in range(12))
+    lines = loops(ours, f"[{', '.join(names)}] -> {{ {times} }}").to_C_str().splitlines()
+    assert lines[0].startswith("for (int c0 = 0; c0 < max(") and lines[-1] == "}"
+    assert lines[1:-1] == [t for k in range(12) for t in (f"  if (n{k} >= c0 + 1)", f"    S{k}(c0);")]

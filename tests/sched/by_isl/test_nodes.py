@@ -108,6 +108,16 @@ def test_other_bands(changed, wanted):
     assert times(changed).is_equal(isl.UnionMap(wanted))
 
 
+@pytest.mark.parametrize("flags", ["", ", permutable: 1", ", permutable: 1, coincident: [ 1, 0 ]"])
+def test_a_band_sinks_without_dependences_whatever_its_flags_say(flags):
+    islpy, found = pytest.importorskip("islpy"), []
+    tree = '{ domain: "{ S[i, j] : 0 <= i, j < 9 }", child: { schedule: "[{ S[i, j] -> [(i)] }, { S[i, j] -> [(j)] }]"'
+    for m in (islpy, isl):
+        node = m.Schedule(f"{tree}{flags} }} }}").get_root().child(0).band_split(1).band_sink()
+        found.append((str(node.get_schedule().get_map()), node.band_member_get_coincident(0)))
+    assert isl.UnionMap(found[0][0]).is_equal(isl.UnionMap(found[1][0])) and found[0][1] == found[1][1]
+
+
 def test_a_band_by_cases():
     cases = isl.UnionMap("{ S[i, j] -> [0, i] : j < 3; S[i, j] -> [1, j] : j >= 3 }")
     node = BAND.cut().insert_partial_schedule(cases)

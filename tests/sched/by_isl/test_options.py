@@ -71,6 +71,16 @@ def test_serialized_components_share_no_band():
     assert asked.compute_schedule().get_root().child(0).get_type() == kinds.sequence
 
 
+@pytest.mark.parametrize("name", ["bound", "on_error", "schedule_algorithm"])
+def test_the_values_of_options_have_islpys_names_and_numbers(name):
+    isl = pytest.importorskip("islpy")
+    here, there = getattr(ours, name), getattr(isl, name)
+    assert {v.name: int(v) for v in here} == {n: getattr(there, n) for n in dir(there) if n.isupper()}
+    for value in here:
+        getattr(CONTEXT, f"set_{name}")(value)
+        assert getattr(CONTEXT, f"get_{name}")() == getattr(there, value.name)
+
+
 def test_what_is_no_option_says_so():
     with pytest.raises(AttributeError, match="isl has no option 'tile_loops'"):
         CONTEXT.set_tile_loops(1)

@@ -31,9 +31,9 @@ from polyvolta.sched.errors import BadArgument, BadSchedule
 from polyvolta.sched.loops.notation.names import variables
 from polyvolta.sched.loops.result import Scan
 from polyvolta.sched.loops.scan import scanned
-from polyvolta.sched.tree import Domain, Node, Schedule
+from polyvolta.sched.tree import Domain, LoopType, Node, Schedule
 from polyvolta.sched.wrapped import called_nothing, statements
-from polyvolta.sets import Id, Map, MultiPwAff, PwAff, Set, Space, Tuple
+from polyvolta.sets import Id, Map, MultiPwAff, PwAff, Set, Space, Tuple, dim_type
 from polyvolta.sets.by_isl.objects.context import option
 from polyvolta.sets.errors import kind_of
 from polyvolta.sets.values.unions import gives_union
@@ -277,15 +277,28 @@ def _inside(place: Place, times: Map) -> Map:
 
 
 def _with_options(tree: Schedule, times: Map, options: Map) -> Node:
-    """The band of a tree with loops of the types that are asked for at all times."""
+    """The band of a tree with loops of the types that are asked for at all times.
+
+    Those that are asked for at some times alone, all at the same ones, are of loops made apart for these times, as
+    an `isolate` of a tree is; where they are asked for at several choices of times there is one such part at most, and
+    they change nothing.
+    """
     band, there = tree.band((0,)), times.range()
-    members = list(band.members)
+    members, apart = list(band.members), dict[int, LoopType]()
+    some: list[Set] = []
     for space, cs in options.parts:
         name = space.out.name
         if name not in ("atomic", "separate", "unroll") or space.n_out != 1:
             continue
         part = Map._of(options.param_names, [(space, cs)])
         for k in range(len(members)):
-            if there.is_subset(part.fix({space.n_in: k}).domain()):
+            at = part.fix({space.n_in: k}).domain()
+            if there.is_subset(at):
                 members[k] = replace(members[k], loop_type=name)
+            elif not (at := at.eliminate(dim_type.set, k + 1, len(members) - k - 1)).is_disjoint(there):
+                some.append(at)
+                apart[k] = name
+    if some and len(some) == len(apart) and len(some[0].pieces) == 1 and all(s.is_equal(some[0]) for s in some):
+        members = [replace(m, isolated_type=apart.get(k)) for k, m in enumerate(members)]
+        return replace(band, members=tuple(members), isolate=some[0])
     return replace(band, members=tuple(members))

@@ -186,10 +186,21 @@ def _written(some: Tuple, values: Iterator[str]) -> str:
 def _loop(loop: For) -> str:
     """What holds of the variable of a loop."""
     v = loop.var
-    facts = [_value(b, f"{v} >= {{0}}") for b in loop.lower] + [_value(b, f"{v} <= {{0}}") for b in loop.upper]
+    facts = [*(_side(v, ">=", b) for b in loop.lower), *(_side(v, "<=", b) for b in loop.upper)]
     if loop.step > 1:
         facts.append(_value(Extreme("max", loop.lower), f"({v} - {{0}}) mod {loop.step} = 0"))
     return " and ".join(facts)
+
+
+def _side(v: str, sign: str, bound: Bound) -> str:
+    """That a variable is on its side of a bound: of one of some terms, or of each, which needs no order of them."""
+    if isinstance(bound, Aff):
+        return f"{v} {sign} {bound}"
+    if isinstance(bound, Choice):
+        then, other = _side(v, sign, bound.then), _side(v, sign, bound.other)
+        return f"({all_of(bound.conditions)} and {then} or {_not(bound.conditions)} and {other})"
+    joint = " and " if (bound.kind == "max") == (sign == ">=") else " or "
+    return f"({joint.join(_side(v, sign, term) for term in bound.terms)})"
 
 
 def _value(bound: Bound, fact: str) -> str:

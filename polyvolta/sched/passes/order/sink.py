@@ -56,10 +56,21 @@ def sink(schedule: Schedule, at: Path) -> Schedule:
         raise IllegalTransformation(
             "sinking a band runs all that is below it first, and a member is not coincident", where=schedule.marked(at)
         )
+    return settled(schedule, sunk(schedule, at), "sinking the band", at)
+
+
+def sunk(schedule: Schedule, at: Path) -> Schedule:
+    """The same, whatever dependences and flags say, as isl's function does it.
+
+    Raises
+    ------
+    BadPath : no band there.
+    IllegalTransformation : a node below speaks of the members above it.
+    """
+    band = schedule.band(at)
     not_anchored(schedule, at, "sinking a band")
     arrived = frozenset(schedule.statements_at(at))
-    new = schedule.replace(at, _sunk(replace(band, child=Leaf()), band.child, arrived))
-    return settled(schedule, new, "sinking the band", at)
+    return schedule.replace(at, _sunk(replace(band, child=Leaf()), band.child, arrived))
 
 
 def _sunk(band: Band, node: Node, statements: frozenset[str]) -> Node:
