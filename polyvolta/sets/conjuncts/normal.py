@@ -108,9 +108,11 @@ class _Work(Equalities):
 
     def settled(self) -> bool:
         """Whether nothing is left to rewrite, the inequalities being tightened; else something has been."""
+        if not self.divs:
+            return not (self.unsolved or self.recognise())
         if self.unsolved or self.round_divs() or self.recognise() or self.floors_alone():
             return False
-        if self.divs and len(self.used_divs()) < len(self.divs):
+        if len(self.used_divs()) < len(self.divs):
             self.sort_divs()  # a row that was dropped may have been the last to use a div
         return True
 
@@ -297,6 +299,8 @@ class _Work(Equalities):
 
     def frozen(self) -> tuple[tuple[Div, ...], tuple[Row, ...], tuple[Row, ...]]:
         """The result, sorted."""
+        if not (self.divs or self.unsolved):  # what is solved is primitive
+            return (), tuple(sorted(map(tuple, self.eqs))), tuple(sorted(map(tuple, self.ineqs)))
         base = self.base
         divs = tuple([None if d is None else (d[0], tuple(d[1][: base + k])) for k, d in enumerate(self.divs)])
         eqs = tuple(sorted(row for r in self.eqs if isinstance(row := normal_eq(r), tuple)))
