@@ -94,7 +94,7 @@ def dependences(program: Program | Sequence[Accessing]) -> Dependences:
         writes += accesses(m, "must", times, params)
     out += _conflicts("WAR", reads, writes, params, p.order)
     out += _conflicts("WAW", writes, writes, params, p.order)
-    return Dependences([d for d in out if not d.relation.is_empty()])
+    return Dependences([d for d in out if not all(is_empty(c) for _, cs in d.relation.parts for c in cs)])
 
 
 @metered

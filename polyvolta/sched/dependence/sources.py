@@ -38,7 +38,7 @@ from polyvolta.sets.budgets import metered
 from polyvolta.sets.conjuncts import conjunct as cj
 from polyvolta.sets.conjuncts import project as pj
 from polyvolta.sets.conjuncts.conjunct import Conjunct
-from polyvolta.sets.conjuncts.implies import subtract
+from polyvolta.sets.conjuncts.implies import cut, subtract
 from polyvolta.sets.errors import kind_of
 from polyvolta.sets.optima.lexrel import optimum
 from polyvolta.sets.optima.outputs import solved_outputs
@@ -224,7 +224,7 @@ class _Sink:
         Where the sinks that are left are in many pieces, the sources at this place are found for all sinks first.
         """
         one = len(self.left) == 1
-        cut = (lambda cs: cs) if one else self.within
+        inside = (lambda cs: cs) if one else self.within
         here = [(e, found[0] if one else c) for e, c in group if (found := self.within([c]))]
         late = [(e, *self.latest(e, c)) for e, c in here if e.kind != "may"]
         alone = [one for _, _, one in late]
@@ -232,19 +232,22 @@ class _Sink:
         possible = [(e, self.unbeaten(e, [c], sure)) for e, c in here if e.kind == "may"]
         for k, (e, cs) in enumerate(sure):
             if e.kind == "must":
-                found = cut(cs)
+                found = inside(cs)
                 self.report("may", e, found)
                 n = self.n_key + len(e.instance.dims)
                 rivals = [*sure[: k + (not alone[k])], *sure[k + 1 :], *possible]
-                certain = cut(self.unbeaten(e, cs, rivals, NOT_AFTER)) if rivals else found
+                certain = inside(self.unbeaten(e, cs, rivals, NOT_AFTER)) if rivals else found
                 self.report("must", e, _without(certain, [self.over_pair(c, n) for c in self.doubtful]))
         for e, cs in possible:
-            found = cut(cs)
+            found = inside(cs)
             self.report("may", e, found)
             self.doubtful += self.covered(found)
         if sure:
             done = self.covered([c for e, c in here if e.kind != "may"])
-            self.left = _without(self.left, done)
+            if one and len(done) == 1:  # a part of `left`, with points as its pairs are
+                self.left = list(cut(self.left[0], done[0]))
+            else:
+                self.left = _without(self.left, done)
             self.done += done
             self.whole = False
 
@@ -335,14 +338,14 @@ class _Sink:
             self.found.add(f"{name}_no_source", sink.instance, sink.array, sink.array, self.accesses(none))
 
     def accesses(self, keys: Pieces) -> Pieces:
-        """The accesses of some keys."""
+        """The accesses of some keys, parts of the sink's that have points."""
         if not self.plain:
             return keys
         if self.whole and keys is self.left:
             return [self.sink.conjunct]
         n = self.sink.conjunct.n
         wide = [cj.reindex(k, n, tuple(range(self.n_key))) for k in keys]
-        return [c for k in wide for c in _meet(self.sink.conjunct, k)]
+        return [cj.sure(cj.conjoin(self.sink.conjunct, k)) for k in wide]
 
 
 def _gives_element(c: Conjunct, n_own: int) -> bool:

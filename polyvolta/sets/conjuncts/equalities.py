@@ -13,7 +13,7 @@ from itertools import compress
 from math import gcd
 from operator import neg
 
-from ..engine.columns import Columns, defining_rows, replace_column
+from ..engine.columns import Columns, defining_rows, primitive, replace_column, substitute_solved
 from ..engine.rows import Row, normal_eq, strongest
 from .recognise import Intervals, Quotient, from_equality
 
@@ -29,6 +29,14 @@ def _cross(row: Sequence[int], pivot_row: Sequence[int], col: int) -> list[int]:
     return [up * a - down * b for a, b in zip(row, pivot_row, strict=True)]
 
 
+def _last_unit(row: Sequence[int]) -> int:
+    """The latest column with a coefficient of 1 or -1, 0 if there is none."""
+    for col in range(len(row) - 1, 0, -1):
+        if row[col] == 1 or row[col] == -1:
+            return col
+    return 0
+
+
 class Equalities(Columns):
     """How a normalisation solves its equalities."""
 
@@ -37,8 +45,12 @@ class Equalities(Columns):
         self.pivots = set()
         self.solved = []
         self.forget()
-        if None in self.divs and not self.solve_unknown():
+        if (None in self.divs or not self.divs) and not self.solve_unknown():
             return False
+        if not self.divs:
+            solvable = self.solve_dimensions()
+            if solvable is not None:
+                return solvable
         fresh = True
         while self.eqs:
             uses = []
@@ -73,6 +85,35 @@ class Equalities(Columns):
         self.eqs, self.solved = [list(r) for r in solved if type(r) is tuple], []
         self.unsolved = False
         return False not in solved
+
+    def solve_dimensions(self) -> bool | None:
+        """`solve` without divs: primitive equalities, each for its latest column with a unit coefficient.
+
+        None, with what is left in `eqs`, where they have no such column.
+        """
+        todo, solved = [(-_last_unit(row), row) for row in self.eqs], self.solved
+        while todo:
+            best = min(todo)
+            at, pivot = best
+            if not at:
+                self.eqs = [row for _, row in todo]
+                return None
+            col = -at
+            users = [one[1] for one in todo if one[1][col] and one is not best]
+            todo = [one for one in todo if not one[1][col]]
+            substitute_solved([*users, *solved, *self.ineqs], pivot, col)
+            for row in users:
+                said = primitive(row)
+                if said is False:
+                    return False
+                if said is None:
+                    todo.append((-_last_unit(row), row))
+            solved.append(pivot)
+            self.pivots.add(col)
+        for row in solved:
+            primitive(row)
+        self.eqs, self.solved, self.unsolved = solved, [], False
+        return True
 
     def define_first(self) -> bool:
         """Read quotients off the equalities before a div is replaced, the range of which is known yet; whether any.

@@ -26,7 +26,7 @@ from math import gcd
 
 from ..budgets import spend
 from ..engine.columns import Div, defining_rows
-from ..engine.rows import Row, normal_eq, normal_ineq
+from ..engine.rows import Row, normal_eq, normal_ineq, strongest
 from .equalities import Equalities
 from .inequalities import joined, normal_inequalities, opposed
 from .recognise import UNLIMITED, Intervals, from_equality, from_pair
@@ -108,9 +108,11 @@ class _Work(Equalities):
 
     def settled(self) -> bool:
         """Whether nothing is left to rewrite, the inequalities being tightened; else something has been."""
+        if not self.divs:
+            return not (self.unsolved or self.recognise())
         if self.unsolved or self.round_divs() or self.recognise() or self.floors_alone():
             return False
-        if self.divs and len(self.used_divs()) < len(self.divs):
+        if len(self.used_divs()) < len(self.divs):
             self.sort_divs()  # a row that was dropped may have been the last to use a div
         return True
 
@@ -118,26 +120,10 @@ class _Work(Equalities):
 
     def tighten(self) -> bool:
         """Reduce inequalities, keep the strongest of parallel ones; False for a contradiction."""
-        best: dict[Row, int] = {}
-        floors = self.divs.count(None) < len(self.divs)
-        for row in self.ineqs:
-            key, const = tuple(row[1:]), row[0]
-            g = gcd(*key)
-            if g != 1:
-                if not g:
-                    if const < 0:
-                        return False
-                    continue
-                key, const = tuple([c // g for c in key]), const // g
-            if floors and (1 in (tail := key[self.base - 1 :]) or -1 in tail):
-                r = self.without_unit_divs((const, *key))
-                if r is True or r is False:
-                    if r:
-                        continue
-                    return False
-                key, const = r[1:], r[0]
-            if best.setdefault(key, const) > const:
-                best[key] = const
+        known = self.divs.count(None) < len(self.divs)
+        best = strongest(self.unfloored() if known else self.ineqs)
+        if best is None:
+            return False
         self.bounds = bounds = self.intervals(best)
         if len(best) > 1 and not round_rows(best, bounds):
             return False
@@ -162,7 +148,7 @@ class _Work(Equalities):
             self.eqs.append([best.pop(key), *key])
             self.unsolved = True
             del best[opposite]
-        for low, high in self.definitions():
+        for low, high in self.definitions() if self.divs else ():
             above, below = best.get(low[1:]), best.get(high[1:])
             if (above is not None and above + high[0] < 0) or (below is not None and below + low[0] < 0):
                 return False
@@ -175,6 +161,17 @@ class _Work(Equalities):
         self.best = best
         self.ineqs = [[c, *key] for key, c in best.items()]
         return True
+
+    def unfloored(self) -> Iterator[Sequence[int]]:
+        """The inequalities, where a floor with a unit coefficient is what it is the floor of."""
+        base = self.base
+        for row in self.ineqs:
+            if any(row[base:]):
+                tight = normal_ineq(row)
+                if not isinstance(tight, bool) and (1 in (tail := tight[base:]) or -1 in tail):
+                    tight = self.without_unit_divs(tight)
+                row = (tight - 1,) if isinstance(tight, bool) else tight
+            yield row
 
     def definitions(self) -> Iterator[tuple[Row, Row]]:
         """The two rows that define each known div, what they are after the equalities, and those of digits.
@@ -302,6 +299,8 @@ class _Work(Equalities):
 
     def frozen(self) -> tuple[tuple[Div, ...], tuple[Row, ...], tuple[Row, ...]]:
         """The result, sorted."""
+        if not (self.divs or self.unsolved):  # what is solved is primitive
+            return (), tuple(sorted(map(tuple, self.eqs))), tuple(sorted(map(tuple, self.ineqs)))
         base = self.base
         divs = tuple([None if d is None else (d[0], tuple(d[1][: base + k])) for k, d in enumerate(self.divs)])
         eqs = tuple(sorted(row for r in self.eqs if isinstance(row := normal_eq(r), tuple)))

@@ -52,7 +52,7 @@ def _full(rows: Iterable[Row], width: int) -> list[list[int]]:
     return full
 
 
-def _primitive(row: list[int]) -> bool | None:
+def primitive(row: list[int]) -> bool | None:
     """Make an equality primitive, in place, as `normal_eq` does; True if it says nothing, False if it never holds."""
     tail = row[1:]
     g = gcd(*tail)
@@ -65,7 +65,7 @@ def _primitive(row: list[int]) -> bool | None:
     return None
 
 
-def _substitute(rows: Iterable[list[int]], eq: Sequence[int], col: int) -> None:
+def substitute_solved(rows: Iterable[list[int]], eq: Sequence[int], col: int) -> None:
     """Replace column `col`, which has a unit coefficient in the equality `eq`, in the rows by what that says."""
     lead, used = -eq[col], [*compress(range(len(eq)), eq)]
     for row in rows:
@@ -129,13 +129,13 @@ class Columns:
     def solve_unknown(self) -> bool:
         """Solve for unknown divs with a unit coefficient, those in the first columns leading; False: no solution.
 
-        No div mentions them, so they only have to be replaced in the rows.
+        No div mentions them, so they only have to be replaced in the rows. What equalities are left are primitive.
         """
         unknown = [col for col, d in enumerate(self.divs, self.base) if d is None]
         rows, users = [], self.eqs
         while True:
             for row in users:
-                said = _primitive(row)
+                said = primitive(row)
                 if said is False:
                     return False
                 if said is None:
@@ -147,14 +147,14 @@ class Columns:
                     break
             else:
                 self.eqs = rows
-                if not unknown and not any(self.divs):  # they are all gone
+                if self.divs and not unknown and not any(self.divs):  # they are all gone
                     self.rename_columns([])
                 return True
             pivot = min(units)
             for row in users:
                 rows.remove(row)
             users.remove(pivot)
-            _substitute([*users, *self.ineqs], pivot, col)
+            substitute_solved([*users, *self.ineqs], pivot, col)
             unknown.remove(col)
 
     def mentions(self, j: int, col: int) -> bool:

@@ -57,13 +57,16 @@ def strongest(rows: Iterable[Sequence[int]]) -> dict[Row, int] | None:
     """
     best: dict[Row, int] = {}
     for row in rows:
-        tight = normal_ineq(row)
-        if tight is False:
-            return None
-        if tight is not True:
-            key, const = tight[1:], tight[0]
-            if best.setdefault(key, const) > const:
-                best[key] = const
+        key, const = tuple(row[1:]), row[0]
+        g = gcd(*key)
+        if g != 1:
+            if not g:
+                if const < 0:
+                    return None
+                continue
+            key, const = tuple([c // g for c in key]), const // g
+        if best.setdefault(key, const) > const:
+            best[key] = const
     return best
 
 
