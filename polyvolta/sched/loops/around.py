@@ -219,13 +219,6 @@ class Around:
             return None
         return self.writer.searched(None, self.sharper, state.known, lane, k, self.outside(k, lane, state, True))
 
-    def sharpened(self, k: int, lanes: list[Lane], where: list[System], state: State) -> list[System]:
-        """What lanes say of what is outside of an outermost loop, each over the integers, if one says more by it."""
-        each = [self.exactly(k, lane, state) for lane in lanes]
-        if all(s is None for s in each):
-            return where
-        return [s or self.outside(k, lane, state, True) for s, lane in zip(each, lanes, strict=True)]
-
     def sharper(self, known: Known, lane: Lane, k: int, rows: System) -> System | None:
         """Rows on sizes as the integers have them, where they say more by remainders, and are hardly more; else None.
 

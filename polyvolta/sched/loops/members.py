@@ -227,8 +227,6 @@ class BandLoops(Around):
         if value is None and b.bounded(-1):
             if where is None and len(lanes) > 1 and self.writer.parted:
                 where = self.several(k, lanes, b, state)
-            if where is not None and outermost(state):
-                where = self.sharpened(k, lanes, where, state)
             told = self.somewhere(where, b, state) if where is not None else ()
             conditions += told
         if value is not None:
