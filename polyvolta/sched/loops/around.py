@@ -23,7 +23,6 @@ from polyvolta.sched.loops.conditions import (
     uncovered,
     widest,
 )
-from polyvolta.sched.loops.few_values import united
 from polyvolta.sched.loops.hoisting.needs import seldom, whole
 from polyvolta.sched.loops.rows.bounds import Bounds, bounds, longest, single
 from polyvolta.sched.loops.rows.known import Known
@@ -287,7 +286,7 @@ class Around:
         """
         if not all(map(has_rows, where)):
             return ()
-        where = united(state.known, widest(state.known, where))
+        where = widest(state.known, where)
         if len(where) > CASES or (len(where) > FEW and b.choosing):
             return ()
         if not any(uncovered(state.known.given(loop), where, state.either) for loop in b.cases()):
