@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from polyvolta.sched.errors import NotScannable
 from polyvolta.sched.loops.around import Around, outermost
 from polyvolta.sched.loops.ast import FROM_ZERO, Ast, Condition, For, has_loops
-from polyvolta.sched.loops.conditions import any_of, guarded, implied, loosened, stated
+from polyvolta.sched.loops.conditions import any_of, elsewhere, guarded, implied, loosened, stated
 from polyvolta.sched.loops.hoisting.needs import less, needed, needed_cases
 from polyvolta.sched.loops.rows.bounds import Bounds, constant_span, end, longest
 from polyvolta.sched.loops.rows.groups import groups, isolated
@@ -26,7 +26,7 @@ from polyvolta.sched.loops.rows.order import First
 from polyvolta.sched.loops.rows.pieces import Piece, Value
 from polyvolta.sched.loops.rows.strides import stepping
 from polyvolta.sched.loops.spans.cases import by_presence, by_strides, by_tests, by_turns
-from polyvolta.sched.loops.spans.endless import comes_by, elsewhere, endless_lanes, refuse
+from polyvolta.sched.loops.spans.endless import comes_by, endless_lanes, refuse
 from polyvolta.sched.loops.spans.ends import ends
 from polyvolta.sched.loops.spans.few import apart, beside_few
 from polyvolta.sched.loops.spans.turns import runs_before, runs_first
