@@ -23,7 +23,6 @@ from polyvolta.sched.loops.conditions import (
     uncovered,
     widest,
 )
-from polyvolta.sched.loops.few_values import united
 from polyvolta.sched.loops.hoisting.needs import seldom, whole
 from polyvolta.sched.loops.rows.bounds import Bounds, bounds, longest, single
 from polyvolta.sched.loops.rows.known import Known
@@ -219,13 +218,6 @@ class Around:
             return None
         return self.writer.searched(None, self.sharper, state.known, lane, k, self.outside(k, lane, state, True))
 
-    def sharpened(self, k: int, lanes: list[Lane], where: list[System], state: State) -> list[System]:
-        """What lanes say of what is outside of an outermost loop, each over the integers, if one says more by it."""
-        each = [self.exactly(k, lane, state) for lane in lanes]
-        if all(s is None for s in each):
-            return where
-        return [s or self.outside(k, lane, state, True) for s, lane in zip(each, lanes, strict=True)]
-
     def sharper(self, known: Known, lane: Lane, k: int, rows: System) -> System | None:
         """Rows on sizes as the integers have them, where they say more by remainders, and are hardly more; else None.
 
@@ -294,7 +286,7 @@ class Around:
         """
         if not all(map(has_rows, where)):
             return ()
-        where = united(state.known, widest(state.known, where))
+        where = widest(state.known, where)
         if len(where) > CASES or (len(where) > FEW and b.choosing):
             return ()
         if not any(uncovered(state.known.given(loop), where, state.either) for loop in b.cases()):

@@ -14,10 +14,10 @@ from dataclasses import dataclass, replace
 from polyvolta.sched.errors import NotScannable
 from polyvolta.sched.loops.around import Around, outermost
 from polyvolta.sched.loops.ast import FROM_ZERO, Ast, Condition, For, has_loops
-from polyvolta.sched.loops.conditions import any_of, guarded, implied, loosened, stated
+from polyvolta.sched.loops.conditions import any_of, elsewhere, guarded, implied, loosened, stated
 from polyvolta.sched.loops.hoisting.needs import less, needed, needed_cases
 from polyvolta.sched.loops.rows.bounds import Bounds, constant_span, end, longest
-from polyvolta.sched.loops.rows.groups import groups, in_order, isolated
+from polyvolta.sched.loops.rows.groups import groups, isolated
 from polyvolta.sched.loops.rows.interleave import interleaved
 from polyvolta.sched.loops.rows.known import Known
 from polyvolta.sched.loops.rows.lanes import Group, Lane, Parts, classes, exclusive, valued
@@ -26,7 +26,7 @@ from polyvolta.sched.loops.rows.order import First
 from polyvolta.sched.loops.rows.pieces import Piece, Value
 from polyvolta.sched.loops.rows.strides import stepping
 from polyvolta.sched.loops.spans.cases import by_presence, by_strides, by_tests, by_turns
-from polyvolta.sched.loops.spans.endless import comes_by, elsewhere, endless_lanes, refuse
+from polyvolta.sched.loops.spans.endless import comes_by, endless_lanes, refuse
 from polyvolta.sched.loops.spans.ends import ends
 from polyvolta.sched.loops.spans.few import apart, beside_few
 from polyvolta.sched.loops.spans.turns import runs_before, runs_first
@@ -61,7 +61,6 @@ class BandLoops(Around):
         parts = [lanes]
         if self.settled(k, lanes):
             self.aside(lanes, k, state.known)
-            parts = self.beside(lanes, k, state.known)
         else:
             for r in range(len(self.regions)):
                 parts = [p for part in parts for p in self.isolated(part, r, k, state.known)]
@@ -158,15 +157,6 @@ class BandLoops(Around):
                 if number not in lane.left and self.within(lane, number, k, known) is None:
                     lane.left |= {number}
 
-    def beside(self, lanes: list[Lane], k: int, known: Known) -> List[list[Lane]]:
-        """Lanes of one value each in order: isolated ones, whose loop is atomic, and others apart where they can be."""
-        m = self.members[k]
-        inside = [lane for lane in lanes if len(lane.left) < len(self.regions)]
-        others = [[lane] for lane in lanes if lane not in inside]
-        if m.isolated_type != "atomic" or m.loop_type == "atomic" or not (inside and others):
-            return [lanes]
-        return in_order(known, [inside, *others], k, self.columns, self.first(known))
-
     def first(self, known: Known) -> First:
         """What says whether one piece may run before another at equal values of all members."""
         child = self.child
@@ -237,8 +227,6 @@ class BandLoops(Around):
         if value is None and b.bounded(-1):
             if where is None and len(lanes) > 1 and self.writer.parted:
                 where = self.several(k, lanes, b, state)
-            if where is not None and outermost(state):
-                where = self.sharpened(k, lanes, where, state)
             told = self.somewhere(where, b, state) if where is not None else ()
             conditions += told
         if value is not None:

@@ -23,14 +23,12 @@ from polyvolta.sched.loops.conditions import (
     any_of,
     beyond,
     elsewhere,
-    fewer,
     guarded,
     has_rows,
     loosened,
     stated,
     widest,
 )
-from polyvolta.sched.loops.few_values import united
 from polyvolta.sched.loops.hoisting.needs import extent, less, of_sizes, required, stating
 from polyvolta.sched.loops.hoisting.plain import cases_of
 from polyvolta.sched.loops.rows.known import Known
@@ -114,7 +112,7 @@ def sometimes(known: Known, body: Sequence[Ast], writer: Writer) -> tuple[Condit
             if not has_rows(s):
                 return ()
             found += [] if known.excludes_exactly(s) else [s]
-    found = united(known, widest(known, [beyond(known, s) for s in fewer(known.columns, known, found)]))
+    found = widest(known, found)
     alike = _alike(known)
     left = [s for s in elsewhere(known, found) if not alike.excludes_exactly(s)]
     if not found or not any(tests(alike.given(s), body) > FEW for s in left):

@@ -84,9 +84,8 @@ def needed(outer: Known, inner: Known, body: Sequence[Ast], col: int, loop: Syst
     gone = _varying(inner.columns, col, each)
     found = _common(inner, [s.without(gone, outer.low, outer.high) for s in each])
     within = _common(inner, [s.add(loop).without(gone, outer.low, outer.high) for s in each])
-    asked = {row for node in body for row in _asked(inner, node)}
     for row in within.ineqs.items():
-        if seldom(outer, *row) or _of_remainders(outer, row[0]) or row in asked:
+        if seldom(outer, *row) or _of_remainders(outer, row[0]):
             found.ge(*row)
     return beyond(outer, found) if has_rows(found) else found
 
@@ -247,14 +246,6 @@ def _tested(known: Known, node: Ast) -> Iterator[tuple[Key, int]]:
             for low, high in product(lower, upper):
                 if isinstance(low, Aff) and isinstance(high, Aff):
                     yield known.columns.row(high - low)
-
-
-def _asked(known: Known, node: Ast) -> Iterator[tuple[Key, int]]:
-    """The inequalities that some code asks for before any loop in it."""
-    if isinstance(node, If):
-        yield from _stated(known, node.conditions)
-        for inner in node.body:
-            yield from _asked(known, inner)
 
 
 def _stated(known: Known, conditions: Sequence[Condition]) -> Iterator[tuple[Key, int]]:

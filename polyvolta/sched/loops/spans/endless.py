@@ -19,7 +19,7 @@ from typing import NoReturn
 from polyvolta.sched.errors import NotScannable
 from polyvolta.sched.loops.conditions import anywhere, exactly
 from polyvolta.sched.loops.rows.bounds import Bounds, sides
-from polyvolta.sched.loops.rows.known import Known, difference
+from polyvolta.sched.loops.rows.known import Known
 from polyvolta.sched.loops.rows.lanes import Lane
 from polyvolta.sched.loops.rows.linear import System
 from polyvolta.sched.tree import Path, Schedule
@@ -36,15 +36,6 @@ def comes_by(known: Known, lanes: Sequence[Lane], inner: Sequence[int]) -> list[
     Exact, over the integers; `inner` are the columns of the loop and of those inside.
     """
     return anywhere(known, [s for lane in lanes for s in exactly(known.columns, lane.piece.system, inner)])
-
-
-def elsewhere(known: Known, systems: Sequence[System]) -> list[System]:
-    """Where none of some systems over outer columns holds, as disjoint systems."""
-    places = [System()]
-    for s in systems:
-        rows = list(known.columns.without_mods(s).every_ge())
-        places = [rest for place in places for rest in difference(known, place, rows)]
-    return places
 
 
 def refuse(schedule: Schedule, at: Path, loop: str, member: int, lanes: Sequence[Lane], b: Bounds) -> NoReturn:
