@@ -47,6 +47,7 @@ class Known(Glance):
         "_parent",
         "_shared",
         "_tab",
+        "loops",
         "needed",
     )
 
@@ -58,6 +59,7 @@ class Known(Glance):
         self._denied: dict[Key, tuple[int, int]] = {}  # and of others the greatest, by so many rows of the tableau
         self._excluded: dict[tuple, bool] = {}  # whether systems that were asked contradict it
         self.needed: dict[tuple, list[tuple[Key, int]]] = {}  # of rows and equalities the rows that others don't imply
+        self.loops: dict[int, tuple[object, System]] = {}  # of loops, by identity, what they need (`hoisting.needs`)
         self._shared: dict[tuple, tuple[int, Sparse]] = {}  # tableaus beside rows, and of how many floors they know
         self._given: dict[tuple, Known] = {}  # what holds where other rows hold, too
         self._floors = parent._floors.copy() if parent else set()
