@@ -39,6 +39,7 @@ class Known(Glance):
 
     __slots__ = (
         "_denied",
+        "_empty",
         "_excluded",
         "_floors",
         "_given",
@@ -58,6 +59,7 @@ class Known(Glance):
         self._implied: dict[Key, int] = {}  # of rows that linear programs say follow, the least constants
         self._denied: dict[Key, tuple[int, int]] = {}  # and of others the greatest, by so many rows of the tableau
         self._excluded: dict[tuple, bool] = {}  # whether systems that were asked contradict it
+        self._empty: dict[tuple, bool] = {}  # and over the integers
         self.needed: dict[tuple, list[tuple[Key, int]]] = {}  # of rows and equalities the rows that others don't imply
         self.loops: dict[int, tuple[object, System]] = {}  # of loops, by identity, what they need (`hoisting.needs`)
         self._shared: dict[tuple, tuple[int, Sparse]] = {}  # tableaus beside rows, and of how many floors they know
@@ -68,7 +70,7 @@ class Known(Glance):
         """What holds where the rows of a system over outer columns hold, too; remembered with all that it learns."""
         if not (system.ineqs or system.eqs or system.mods):
             return self
-        what = (len(self._new), tuple(system.ineqs.items()), tuple(system.eqs), tuple(system.mods))
+        what = (len(self._new), *_rows(system))
         if what not in self._given:
             self._given[what] = Known(self.columns, self, system)
         return self._given[what]
@@ -280,6 +282,13 @@ class Known(Glance):
             return True
         if few == FEW and not (system.mods or system.eqs or any(c in self.columns.floors for c in system.columns())):
             return False
+        what = (*_rows(system), few)
+        if what not in self._empty:
+            self._empty[what] = self._without_integers(system, few)
+        return self._empty[what]
+
+    def _without_integers(self, system: System, few: float) -> bool:
+        """Whether integers satisfy a system nowhere; False where there are more than a few columns."""
         both = System().add(system)
         eqs, ineqs = list(both.eqs), [*self.ineqs.items(), *both.ineqs.items()]
         for key, const, d in (*self.mods, *both.mods):
@@ -305,6 +314,11 @@ class Known(Glance):
             return bounded(steps, self.excludes_exactly, system, inf)
         except BudgetExceeded:
             return False
+
+
+def _rows(system: System) -> tuple[tuple, tuple, tuple]:
+    """The rows of a system, in their order, as a value that can be compared."""
+    return tuple(system.ineqs.items()), tuple(system.eqs), tuple(system.mods)
 
 
 def difference(known: Known, a: System, rows: Sequence[tuple[Key, int]]) -> list[System]:
