@@ -127,15 +127,15 @@ class Lane:
         """
         for key, const in list(shadow.ineqs.items()):
             if coefficient(key, col) and (len(key) == 1 or stated.get(key) != const):
+                if known.touches(self.piece.system, key, const):
+                    continue
                 others = shadow.copy()
                 del others.ineqs[key]
                 if known.given(others).implies(key, const):
                     continue
                 for least in range(MISSED):
-                    there = self.piece.system.copy()
-                    there.eq(key, const - least)
                     try:
-                        if not bounded(WORTH, known.excludes_exactly, there, 1000):
+                        if bounded(WORTH, known.reaches, self.piece.system, key, const - least):
                             break
                     except BudgetExceeded:
                         return
