@@ -259,14 +259,14 @@ class Tableau:
         for i, row in enumerate(rows):
             f = row[j]
             if f and i != r:
-                den = row[0]
+                den, q = row[0], 1
                 if p != 1:
                     g = gcd(f, p)
                     f, q = f // g, p // g
-                    if q != 1:
-                        den *= q
-                        row = [q * x for x in row]
-                if f == 1:
+                if q != 1:
+                    den *= q
+                    out = [q * x + f * y for x, y in zip(row, new)]  # noqa: B905
+                elif f == 1:
                     out = list(map(add, row, new))
                 elif f == -1:
                     out = list(map(sub, row, new))

@@ -50,7 +50,7 @@ def asked_before(known: Known, body: tuple[Ast, ...], writer: Writer, cases: boo
     ----------
     cases : whether one of a few may be among them: not where alternatives stand around the code already.
     """
-    if not body:
+    if not body or not known.columns.sizes:
         return body
     at = body[0].at
     if len(body) == 1 and isinstance(node := body[0], If | Block):
@@ -82,7 +82,7 @@ def idle(known: Known, body: Sequence[Ast]) -> System:
         if all(c in sizes for c, _ in key) and not there.implies(key, const):
             opposite = System()
             opposite.ge(negated(key), -const - 1)
-            if tests(there.given(opposite), body) > FEW:
+            if many(there.given(opposite), body):
                 out.ge(key, const)
     return out
 
@@ -115,7 +115,7 @@ def sometimes(known: Known, body: Sequence[Ast], writer: Writer) -> tuple[Condit
     found = widest(known, found)
     alike = _alike(known)
     left = [s for s in elsewhere(known, found) if not alike.excludes_exactly(s)]
-    if not found or not any(tests(alike.given(s), body) > FEW for s in left):
+    if not found or not any(many(alike.given(s), body) for s in left):
         return ()
     out = any_of([stated(known.columns, s, writer.tidy) for s in loosened(known, found)])
     return out if len(out) == 1 and _length(out) <= LONG else ()
@@ -138,25 +138,36 @@ def _ways(known: Known, body: Sequence[Ast]) -> Iterator[System]:
                 yield inner.copy().add(case)
 
 
-def tests(known: Known, body: Sequence[Ast]) -> float:
-    """How many tests some code makes at most, as far as is plain from what is known."""
-    return 0 if known.nowhere else sum(_of_node(known, node) for node in body)
+def many(known: Known, body: Sequence[Ast]) -> bool:
+    """Whether some code may make more than a few tests, as far as is plain from what is known."""
+    return _tests(known, body, FEW) > FEW
 
 
-def _of_node(known: Known, node: Ast) -> float:
+def _tests(known: Known, body: Sequence[Ast], enough: float) -> float:
+    """How many tests some code makes at most; any number beyond what is enough where they are more than that."""
+    total: float = 0
+    for node in () if known.nowhere else body:
+        total += _of_node(known, node, enough - total)
+        if total > enough:
+            break
+    return total
+
+
+def _of_node(known: Known, node: Ast, enough: float) -> float:
     match node:
         case Call():
             return 0
         case Block(_, body):
-            return tests(known, body)
+            return _tests(known, body, enough)
         case If(conditions, body):
-            there = known.given(stating(known, conditions))
-            return _length(conditions) + tests(there, body)
+            own = _length(conditions)
+            return own if own > enough else own + _tests(known.given(stating(known, conditions)), body, enough - own)
     there = known.given(extent(known, node))
     if there.nowhere:
         return 1
     steps = min((_most(there, high, low) for low, high in product(node.lower, node.upper)), default=inf)
-    return inf if steps == inf else 1 + (steps // node.step + 1) * (1 + tests(there, node.body))
+    times = inf if steps == inf else steps // node.step + 1
+    return 1 + times if 1 + times > enough else 1 + times * (1 + _tests(there, node.body, enough))
 
 
 def _length(conditions: Sequence[Condition]) -> int:

@@ -278,6 +278,8 @@ def less(body: Sequence[Ast], conditions: Sequence[Condition]) -> tuple[Ast, ...
 
 def needs(known: Known, node: Ast, loops: bool = False) -> System:
     """What some code needs; that `loops` have an iteration is a part of that if it is asked for."""
+    if loops and isinstance(node, For):
+        return _with_loops(known, node).copy()
     out = System()
     match node:
         case If(conditions, body):
@@ -286,12 +288,23 @@ def needs(known: Known, node: Ast, loops: bool = False) -> System:
             for row in required(known, body, loops).every_ge():
                 if known.columns.of_loops(row[0]):
                     out.ge(*row)
-        case For(_, lower, upper) if loops:
-            for low, high in product(lower, upper):
-                if isinstance(low, Aff) and isinstance(high, Aff):
-                    out.ge(*known.columns.row(high - low))
-            with suppress(BudgetExceeded):  # of a loop with much in it less is known
-                out.add(bounded(WORTH, _of_loop, known, node))
+    return out
+
+
+def _with_loops(known: Known, node: For) -> System:
+    """What a loop needs to have an iteration, and all of its parts of what is outside of it; not to be changed.
+
+    It is asked of the loop alone, beside others, and of what is around them: what is found is remembered.
+    """
+    if (found := known.loops.get(id(node))) is not None:
+        return found[1]
+    out = System()
+    for low, high in product(node.lower, node.upper):
+        if isinstance(low, Aff) and isinstance(high, Aff):
+            out.ge(*known.columns.row(high - low))
+    with suppress(BudgetExceeded):  # of a loop with much in it less is known
+        out.add(bounded(WORTH, _of_loop, known, node))
+        known.loops[id(node)] = node, out  # kept, or another one could have its identity
     return out
 
 

@@ -43,10 +43,13 @@ class Known(Glance):
         "_floors",
         "_given",
         "_implied",
+        "_met",
         "_nowhere",
         "_parent",
+        "_points",
         "_shared",
         "_tab",
+        "loops",
         "needed",
     )
 
@@ -57,7 +60,10 @@ class Known(Glance):
         self._implied: dict[Key, int] = {}  # of rows that linear programs say follow, the least constants
         self._denied: dict[Key, tuple[int, int]] = {}  # and of others the greatest, by so many rows of the tableau
         self._excluded: dict[tuple, bool] = {}  # whether systems that were asked contradict it
+        self._met: dict[tuple, dict[int, int] | None] = {}  # and integers where they don't, None where there are none
+        self._points: dict[tuple, list[dict[int, int]]] = {}  # integers that satisfy systems, at ends of some rows
         self.needed: dict[tuple, list[tuple[Key, int]]] = {}  # of rows and equalities the rows that others don't imply
+        self.loops: dict[int, tuple[object, System]] = {}  # of loops, by identity, what they need (`hoisting.needs`)
         self._shared: dict[tuple, tuple[int, Sparse]] = {}  # tableaus beside rows, and of how many floors they know
         self._given: dict[tuple, Known] = {}  # what holds where other rows hold, too
         self._floors = parent._floors.copy() if parent else set()
@@ -66,7 +72,7 @@ class Known(Glance):
         """What holds where the rows of a system over outer columns hold, too; remembered with all that it learns."""
         if not (system.ineqs or system.eqs or system.mods):
             return self
-        what = (len(self._new), tuple(system.ineqs.items()), tuple(system.eqs), tuple(system.mods))
+        what = (len(self._new), *_rows(system))
         if what not in self._given:
             self._given[what] = Known(self.columns, self, system)
         return self._given[what]
@@ -278,6 +284,35 @@ class Known(Glance):
             return True
         if few == FEW and not (system.mods or system.eqs or any(c in self.columns.floors for c in system.columns())):
             return False
+        return self._point(system, few) is None
+
+    def reaches(self, system: System, key: Key, const: int) -> bool:
+        """Whether `key . x + const = 0` at integers that satisfy a system, which may have local columns."""
+        if self.touches(system, key, const):
+            return True
+        there = system.copy()
+        there.eq(key, const)
+        point = None if there.empty else self._point(there, inf)
+        if point:
+            self._points.setdefault(_rows(system), []).append(point)
+        return point is not None
+
+    def touches(self, system: System, key: Key, const: int) -> bool:
+        """`reaches` by what was found before for other rows: a corner is at the ends of several."""
+        for at in self._points.get(_rows(system), ()):
+            if all(c in at for c, _ in key) and const + sum([v * at[c] for c, v in key]) == 0:
+                return True
+        return False
+
+    def _point(self, system: System, few: float) -> dict[int, int] | None:
+        """`_integers`, remembered."""
+        what = *_rows(system), few
+        if what not in self._met:
+            self._met[what] = self._integers(system, few)
+        return self._met[what]
+
+    def _integers(self, system: System, few: float) -> dict[int, int] | None:
+        """Values of columns that satisfy a system, none of these where they are more than a few; None if none do."""
         both = System().add(system)
         eqs, ineqs = list(both.eqs), [*self.ineqs.items(), *both.ineqs.items()]
         for key, const, d in (*self.mods, *both.mods):
@@ -293,9 +328,11 @@ class Known(Glance):
                     ineqs += rows
                     todo += [k for key, _ in rows for k, _ in key]
         if len(seen) > few:
-            return False
-        place = {c: 1 + k for k, c in enumerate(sorted(seen))}
-        return integer.is_empty(len(place), [dense(place, *r) for r in eqs], [dense(place, *r) for r in ineqs])
+            return {}
+        columns = sorted(seen)
+        place = {c: 1 + k for k, c in enumerate(columns)}
+        found = integer.sample(len(place), [dense(place, *r) for r in eqs], [dense(place, *r) for r in ineqs])
+        return None if found is None else dict(zip(columns, found, strict=True))
 
     def surely_excludes(self, system: System, steps: int = WORTH) -> bool:
         """The same of a system of any columns, local ones, too, as far as some steps say."""
@@ -303,6 +340,11 @@ class Known(Glance):
             return bounded(steps, self.excludes_exactly, system, inf)
         except BudgetExceeded:
             return False
+
+
+def _rows(system: System) -> tuple[tuple, tuple, tuple]:
+    """The rows of a system, in their order, as a value that can be compared."""
+    return tuple(system.ineqs.items()), tuple(system.eqs), tuple(system.mods)
 
 
 def difference(known: Known, a: System, rows: Sequence[tuple[Key, int]]) -> list[System]:

@@ -58,17 +58,29 @@ class Lane:
         Where they are not exact they are made of bounds that integers have (`whole`), if these say more of a loop:
         without 0 <= c2 projecting loses that c0 < N where 0 <= c0 + 3*c1 + 15*c2 < N.
         """
-        self._project(columns, known, start)
+        found: dict[int, System | None] = {}
+        self._project(columns, known, start, found)
         if self.rounds and not self.exact:
             before, each = self.shadows, [(k, col) for k, col in enumerate(columns) if col and k >= start]
-            self._project(columns, known, start, whole)
+            self._project(columns, known, start, found, whole)
             if not self.exact and all(before[k].rows_of(col) == self.shadows[k].rows_of(col) for k, col in each):
                 self.shadows = before
 
     def _project(
-        self, columns: Sequence[int], known: Known, start: int, resolve: Callable[[System], bool] | None = None
+        self,
+        columns: Sequence[int],
+        known: Known,
+        start: int,
+        found: dict[int, System | None],
+        resolve: Callable[[System], bool] | None = None,
     ) -> None:
-        """The same; `resolve` may change what columns are projected away from (`System.without`)."""
+        """The same.
+
+        Parameters
+        ----------
+        found : what is resolved for each loop, remembered for the next time.
+        resolve : may change what columns are projected away from (`System.without`).
+        """
         shadows: list[System] = [self.piece.system] * len(columns)
         rest = self.piece.system
         gone = [c for c in rest.columns() if c >= LOCAL]
@@ -76,7 +88,11 @@ class Lane:
             rest = rest.without(gone, known.low, known.high, resolve)
         outermost = next((col for col in columns[start:] if col), LOOP)
         for k in range(len(columns) - 1, start - 1, -1):
-            exact = None if rest.exact or not columns[k] else self.resolved(columns[k + 1 :], outermost - LOOP, known)
+            exact = None
+            if columns[k] and not rest.exact:
+                if k not in found:
+                    found[k] = self.resolved(columns[k + 1 :], outermost - LOOP, known)
+                exact = found[k]
             shadows[k] = exact or rest
             if not (rest.exact or exact) and columns[k]:
                 self.tighten(shadows[k], columns[k], known, self.piece.system.ineqs)
@@ -111,15 +127,15 @@ class Lane:
         """
         for key, const in list(shadow.ineqs.items()):
             if coefficient(key, col) and (len(key) == 1 or stated.get(key) != const):
+                if known.touches(self.piece.system, key, const):
+                    continue
                 others = shadow.copy()
                 del others.ineqs[key]
                 if known.given(others).implies(key, const):
                     continue
                 for least in range(MISSED):
-                    there = self.piece.system.copy()
-                    there.eq(key, const - least)
                     try:
-                        if not bounded(WORTH, known.excludes_exactly, there, 1000):
+                        if bounded(WORTH, known.reaches, self.piece.system, key, const - least):
                             break
                     except BudgetExceeded:
                         return
