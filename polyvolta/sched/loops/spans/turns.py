@@ -56,10 +56,11 @@ def runs_before(node: Node, a: Piece, b: Piece, known: Known, equal: System | No
 
     In tiles of k, where S[k] -> [k] for k < K and T[] -> [K], each S is before T in a tile that has both. Cost: a
     linear program for each member; integers are asked, within some steps, where rationals would have another order.
+    Parts of one statement, which do the same, are compared as far as members say what is equal of each by itself.
 
     Parameters
     ----------
-    equal : rows over local columns of both, of members above that are equal.
+    equal : rows that speak of both, of members above that are equal.
     """
     if isinstance(node, Filter | Context | Guard):
         return runs_before(node.child, a, b, known, equal)
@@ -77,7 +78,11 @@ def runs_before(node: Node, a: Piece, b: Piece, known: Known, equal: System | No
         if least <= -1 and not _never(known, [a.system, b.system, equal], negated(key), -const - den):
             return False
         equal.eq(key, const)
-    return runs_before(node.child, a, b, known, equal)
+    if a.statement != b.statement:
+        return runs_before(node.child, a, b, known, equal)
+    a.restrict(equal)
+    b.restrict(equal)
+    return runs_before(node.child, a, b, known)
 
 
 def _value(piece: Piece, e: object) -> Value | None:
