@@ -47,7 +47,7 @@ def by_strides(
     lack, or one value; or a value of a loop outside, if they have such a stride, or one value in this loop and inside.
 
     Empty where none have, or where what they have a stride in is short, and its values would not be tested at each of
-    those of a loop outside. Of the others those don't count that run at small sizes alone, which are a case (`by_sizes`).
+    those of a loop outside. Of the others those that run at small sizes alone, which are a case, too, don't count.
 
     Parameters
     ----------
