@@ -805,9 +805,17 @@ TREES = {
     ),
     "a remainder, and small sizes, without which there is one instance": (
         """{ domain: "[M] -> { S[]; T[i] : M mod 4 = 0 and M <= i <= M + 3; T[i] : M - 1 <= i <= 1 }", child: {
-             schedule: "[M] -> [{ S[] -> [(0)]; T[i] -> [(-(i mod 4))] }, { S[] -> [(M + 2)];
-             T[i] -> [((i + 1) mod 2)] }]", child: { sequence: [ { filter: "{ T[i] }" }, { filter: "{ S[] }" } ] } } }""",
+             schedule: "[M] -> [{ S[] -> [(0)]; T[i] -> [(-(i mod 4))] },
+             { S[] -> [(M + 2)]; T[i] -> [((i + 1) mod 2)] }]",
+             child: { sequence: [ { filter: "{ T[i] }" }, { filter: "{ S[] }" } ] } } }""",
         {1: 24, 4: 25, 9: 4, 40: 25},
+    ),
+    "sizes at which one of three has none, where all are small": (
+        """{ domain: "[N] -> { S[i] : N <= 3 and -3 <= i <= 3 - N; U[i] : N <= -4 and 1 <= i < 5; V[] : -1 <= N <= 3 }",
+             child: { schedule: "[{ S[i] -> [(floor(i/2))]; U[i] -> [(floor(i/2))]; V[] -> [(0)] },
+             { S[i] -> [(i)]; U[i] -> [(i)]; V[] -> [(0)] }]", child: {
+             schedule: "[{ S[i] -> [(i)]; U[i] -> [(2)]; V[] -> [(1)] }]" } } }""",
+        {-2: 32, 0: 26, 2: 20},
     ),
 }
 
