@@ -12,7 +12,7 @@ from math import floor, inf
 from types import MappingProxyType
 
 from polyvolta.sched.errors import BadSchedule
-from polyvolta.sched.loops.conditions import exactly
+from polyvolta.sched.loops.conditions import anywhere, beyond, exactly
 from polyvolta.sched.loops.rows.columns import Columns, Row
 from polyvolta.sched.loops.rows.known import Known
 from polyvolta.sched.loops.rows.linear import LOCAL, Key, System, local, negated, outside
@@ -63,13 +63,61 @@ def rows(columns: Columns, params: Sequence[str], prefix: Sequence[Aff]) -> list
 def instances(columns: Columns, s: Set | Map, prefix: Sequence[Aff]) -> Iterator[Piece]:
     """The instances in a set, or in the image of the members above, as disjoint pieces."""
     for space, conjuncts in s.parts:
-        values = [(*v, 1) for v in rows(columns, s.param_names, prefix if space.inp else ())]
         for c in disjoint(s, space, conjuncts):
-            piece = Piece.of(columns, space.out.name or "", space.out.dims, values, c)
-            piece.promote(lambda key: outside(key, len(prefix)))
+            piece = _piece(columns, s, space, c, prefix)
             if not piece.system.empty:
                 tighten(piece)
                 yield piece
+
+
+def _piece(columns: Columns, s: Set | Map, space: Space, c: Conjunct, prefix: Sequence[Aff]) -> Piece:
+    """The instances in a conjunct of a set, or of a map from the members above."""
+    values = [(*v, 1) for v in rows(columns, s.param_names, prefix if space.inp else ())]
+    piece = Piece.of(columns, space.out.name or "", space.out.dims, values, c)
+    piece.promote(lambda key: outside(key, len(prefix)))
+    return piece
+
+
+def met(columns: Columns, state: State) -> Iterator[System]:
+    """Where the instances that come this way are, over outer columns."""
+    for piece in state.pieces:
+        piece = piece.copy()  # noqa: PLW2901
+        piece.promote(state.outer)
+        yield from exactly(columns, piece.system)
+
+
+def added(columns: Columns, s: Map, state: State) -> Iterator[Piece]:
+    """The instances in the image of the members above where one comes by of those that come this way, disjoint pieces.
+
+    Conjuncts that have none here are no reason to cut others, whose complements have many parts. If each has some only
+    where one of the pieces does, as what a schedule is asked to have beside its instances, all do: then they are not
+    cut by the cases in which one of the pieces has any, either. Integers say so, and whatever conjuncts are made of.
+    """
+    known, each = state.known, list(met(columns, state))
+    where = anywhere(known, each)
+    for space, conjuncts in s.parts:
+        found = [(c, _piece(columns, s, space, c, state.prefix).system) for c in conjuncts]
+        if where is not None or len(found) > 1:
+            found = [(c, rows) for c, rows in found if not known.surely_excludes(rows)]
+        sure = where is None or all(any(_holds(known.given(rows), one) for one in each) for _, rows in found)
+        for c in disjoint(s, space, [c for c, _ in found]):
+            whole = _piece(columns, s, space, c, state.prefix)
+            for case in [System()] if sure or where is None else where:
+                piece = whole.copy()
+                piece.restrict(case)
+                if not (piece.system.empty or known.excludes_exactly(state.outside(piece))):
+                    tighten(piece)
+                    yield piece
+
+
+def _holds(known: Known, system: System) -> bool:
+    """Whether a system holds at all integers, as far as some steps say."""
+    for key, const in known.columns.without_mods(beyond(known, system)).every_ge():
+        opposite = System()
+        opposite.ge(negated(key), -const - 1)
+        if not known.surely_excludes(opposite):
+            return False
+    return True
 
 
 def tighten(piece: Piece) -> None:

@@ -253,8 +253,9 @@ class BandLoops(Around):
         if inner > k and self.loop_type(inner, group.lanes) == "atomic":  # whose holes may grow: before strides
             found = search([], lambda kn: by_turns(kn, group, k, inner, self.columns, self.first(kn)), known)
         found = found or search([], lambda kn: by_strides(kn, group, k, self.columns, state.outer), known)
-        if not found and not self.settled(k, group.lanes):
-            found = search([], lambda kn: by_sizes(kn, group.lanes, k, self.columns) or [], known)
+        if not self.settled(k, group.lanes):
+            found = [s for case in found or (System(),) for s in self.sized(k, group.lanes, case, known) or (case,)]
+            found = found if len(found) > 1 else []
         if found:
             return found
         if self.typed("unroll", k + 1, group.lanes):
@@ -262,6 +263,14 @@ class BandLoops(Around):
         if self.innermost(k, group.lanes) and not self.settled(k, group.lanes):
             return search([], lambda kn: by_tests(kn, group, k, self.columns[k]), known)
         return ()
+
+    def sized(self, k: int, lanes: list[Lane], case: System, known: Known) -> List[System]:
+        """Small sizes and all others within a case, where a loop is shorter then; empty where it is not."""
+        there = known.given(case)
+        inside = lanes if case.everywhere else [one for one in lanes if not there.surely_excludes(one.shadows[k])]
+        found: List[System] = ()
+        found = self.writer.searched(found, lambda kn: by_sizes(kn, inside, k, self.columns) or [], there)
+        return [case.copy().add(sizes) for sizes in found]
 
     def typed(self, loop_type: str, k: int, lanes: list[Lane], end: int | None = None) -> bool:
         """Whether the loop of some member from k on, and before the end, is of a type."""

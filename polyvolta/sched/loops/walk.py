@@ -27,10 +27,11 @@ from polyvolta.sched.loops.hoisting.guards import speaks_of_members
 from polyvolta.sched.loops.hoisting.tidy import tidied
 from polyvolta.sched.loops.instances import (
     Taken,
+    added,
     disjoint,
     guards_below,
-    instances,
     member_values,
+    met,
     parameters,
     rows,
     systems,
@@ -182,29 +183,11 @@ class Scanner(Writer):
 
         Loops may run too far; then what is true or done once for each place of the tree needs such a condition.
         """
-
-        def systems() -> Iterator[System]:
-            for piece in state.pieces:
-                piece = piece.copy()
-                piece.promote(state.outer)
-                yield from exactly(self.columns, piece.system)
-
-        return anywhere(state.known, systems())
+        return anywhere(state.known, met(self.columns, state))
 
     def extended(self, extension: Map, state: State) -> State:
         """The state with the instances that an extension adds."""
-        added = list(instances(self.columns, extension, state.prefix))
-        reached = self.reached(state)
-        if reached is not None:
-            found = []
-            for piece in added:
-                for s in reached:
-                    part = piece.copy()
-                    part.restrict(s)
-                    if not part.system.empty:
-                        found.append(part)
-            added = found
-        return state.with_pieces([*state.pieces, *added])
+        return state.with_pieces([*state.pieces, *added(self.columns, extension, state)])
 
     def context(self, context: Set, child: Node, at: Path, state: State) -> tuple[Ast, ...]:
         """A subtree of which something is known: of the instances that come by, and so where one of them does.

@@ -787,6 +787,36 @@ TREES = {
              { filter: "{ U[i] }" } ] } } }""",
         {2: 3, 3: 4, 9: 64},
     ),
+    "a statement that ends, in a band below, before another one begins, as bands above say of both": (
+        """{ domain: "[N] -> { S[k] : 0 <= k <= 1; U[i] : i >= -1 and 2i <= N + 1 }", child: { schedule:
+             "[{ S[k] -> [(0)]; U[i] -> [(floor(-3i/4))] }, { S[k] -> [(0)]; U[i] -> [(floor(i/6))] }]", child: {
+             schedule: "[{ S[k] -> [(k)]; U[i] -> [(-3i - 4*floor(-3i/4))] }]", child: { schedule:
+             "[{ S[k] -> [(0)]; U[i] -> [(floor((i + 1)/3))] }]", child: { sequence: [ { filter: "{ U[i] }" },
+             { filter: "{ S[k] }" } ] } } } } }""",
+        {1: 17, 9: 33, 40: 98},
+    ),
+    "a remainder at which one of the others has all that small sizes do not": (
+        """{ domain: "[N] -> { S[i, j] : N mod 3 = 2 and 0 <= i <= 4 and i <= j <= i + 4; U[];
+                               T[i] : N <= -2 and N <= i <= 3 }", child: { schedule:
+             "[{ S[i, j] -> [(i)]; U[] -> [(1)]; T[i] -> [(i mod 3)] }]", child: { sequence: [
+             { filter: "{ T[i] }", child: { schedule: "[{ T[i] -> [(i)] }]" } }, { filter: "{ U[] }" },
+             { filter: "{ S[i, j] }" } ] } } }""",
+        {-2: 20, 3: 4, 9: 4, 11: 49, 40: 4},
+    ),
+    "a remainder, and small sizes, without which there is one instance": (
+        """{ domain: "[M] -> { S[]; T[i] : M mod 4 = 0 and M <= i <= M + 3; T[i] : M - 1 <= i <= 1 }", child: {
+             schedule: "[M] -> [{ S[] -> [(0)]; T[i] -> [(-(i mod 4))] },
+             { S[] -> [(M + 2)]; T[i] -> [((i + 1) mod 2)] }]",
+             child: { sequence: [ { filter: "{ T[i] }" }, { filter: "{ S[] }" } ] } } }""",
+        {1: 24, 4: 25, 9: 4, 40: 25},
+    ),
+    "sizes at which one of three has none, where all are small": (
+        """{ domain: "[N] -> { S[i] : N <= 3 and -3 <= i <= 3 - N; U[i] : N <= -4 and 1 <= i < 5; V[] : -1 <= N <= 3 }",
+             child: { schedule: "[{ S[i] -> [(floor(i/2))]; U[i] -> [(floor(i/2))]; V[] -> [(0)] },
+             { S[i] -> [(i)]; U[i] -> [(i)]; V[] -> [(0)] }]", child: {
+             schedule: "[{ S[i] -> [(i)]; U[i] -> [(2)]; V[] -> [(1)] }]" } } }""",
+        {-2: 32, 0: 26, 2: 20},
+    ),
 }
 
 

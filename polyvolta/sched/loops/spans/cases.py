@@ -25,6 +25,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import permutations
 
 from polyvolta.sched.loops.conditions import beyond
+from polyvolta.sched.loops.hoisting.needs import seldom
 from polyvolta.sched.loops.rows.bounds import bounds
 from polyvolta.sched.loops.rows.columns import Row
 from polyvolta.sched.loops.rows.groups import cells, groups
@@ -46,7 +47,7 @@ def by_strides(
     lack, or one value; or a value of a loop outside, if they have such a stride, or one value in this loop and inside.
 
     Empty where none have, or where what they have a stride in is short, and its values would not be tested at each of
-    those of a loop outside.
+    those of a loop outside. Of the others those that run at small sizes alone, which are a case, too, don't count.
 
     Parameters
     ----------
@@ -58,17 +59,19 @@ def by_strides(
         return []
     step = common_stride(known, grids)[0]
     each = [[*s.mods, *[(*row, 0) for row in s.eqs]] for s in (lane.shadows[k] for lane in group.lanes)]
+    small = [any(seldom(known, *row) for row in lane.around(k, col, known).ineqs.items()) for lane in group.lanes]
     for key, const, d in dict.fromkeys(row for rows in each for row in rows):
         if not outer(key) or (known.implies_mod(key, const, d) if d else known.implies_zero(key, const)):
             continue
         rest = [at for at, rows in enumerate(each) if (key, const, d) not in rows]
         if not rest:
             continue
-        some = [grids[at] for at in rest]
+        usual = [at for at in rest if not small[at]] or rest
+        some = [grids[at] for at in usual]
         wider = common_stride(known, some)[0] > step
         if wider and (d or known.columns.of_sizes(key)):
-            wider = not short(known, [group.lanes[at].shadows[k] for at in rest], col)
-        if wider or (_one(some) and (d or _settled(known, [group.lanes[at] for at in rest], k, columns, key))):
+            wider = not short(known, [group.lanes[at].shadows[k] for at in usual], col)
+        if wider or (_one(some) and (d or _settled(known, [group.lanes[at] for at in usual], k, columns, key))):
             there, other = System(), System()
             if d:
                 there.mod(key, const, d)

@@ -51,17 +51,22 @@ def runs_first(node: Node, a: str, b: str) -> bool:
     return False
 
 
-def runs_before(node: Node, a: Piece, b: Piece, known: Known) -> bool:
+def runs_before(node: Node, a: Piece, b: Piece, known: Known, equal: System | None = None) -> bool:
     """Whether all instances of a piece that come to a node may run before all of another one's, as far as rows say.
 
     In tiles of k, where S[k] -> [k] for k < K and T[] -> [K], each S is before T in a tile that has both. Cost: a
     linear program for each member; integers are asked, within some steps, where rationals would have another order.
+    Parts of one statement, which do the same, are compared as far as members say what is equal of each by itself.
+
+    Parameters
+    ----------
+    equal : rows that speak of both, of members above that are equal.
     """
     if isinstance(node, Filter | Context | Guard):
-        return runs_before(node.child, a, b, known)
-    if not isinstance(node, Band) or a.locals() & b.locals():
+        return runs_before(node.child, a, b, known, equal)
+    if not isinstance(node, Band) or (equal is None and a.locals() & b.locals()):
         return runs_first(node, a.statement, b.statement)
-    a, b, equal = a.copy(), b.copy(), System()
+    a, b, equal = a.copy(), b.copy(), System() if equal is None else equal.copy()
     for m in node.members:
         p, q = (_value(piece, dict(m.exprs).get(piece.statement)) for piece in (a, b))
         if m.name or p is None or q is None:
@@ -73,6 +78,8 @@ def runs_before(node: Node, a: Piece, b: Piece, known: Known) -> bool:
         if least <= -1 and not _never(known, [a.system, b.system, equal], negated(key), -const - den):
             return False
         equal.eq(key, const)
+    if a.statement != b.statement:
+        return runs_before(node.child, a, b, known, equal)
     a.restrict(equal)
     b.restrict(equal)
     return runs_before(node.child, a, b, known)

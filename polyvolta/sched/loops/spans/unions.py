@@ -152,12 +152,14 @@ def by_sizes(known: Known, lanes: Sequence[Lane], k: int, columns: Sequence[int]
 
     Lanes that have values at small sizes alone cost a test at each value of the others at all other sizes, too. Where
     all do, sizes are few: those at which several have none are told from the others, whatever loop these have; wider
-    steps are those that integers leave there and not elsewhere.
+    steps are those that integers leave there and not elsewhere. Where sizes are known to be small already, none are
+    few beside the others: those at which one of the lanes has none are told from them, too.
     """
     col = columns[k]
     each = [lane.around(k, col, known) for lane in lanes]
     small = [[row for row in s.ineqs.items() if seldom(known, *row) and not known.implies(*row)] for s in each]
     rows = dict.fromkeys(row for some in small for row in some)
+    already = any(seldom(known, *row) for row in known.ineqs.items())
     for key, const in rows:
         left = [lane for lane, s in zip(lanes, each, strict=True) if not known.ensures([*s.every_ge()], key, const)]
         if not left or len(left) == len(lanes):
@@ -165,7 +167,7 @@ def by_sizes(known: Known, lanes: Sequence[Lane], k: int, columns: Sequence[int]
         few, others = System(), System()
         few.ge(key, const)
         others.ge(negated(key), -const - 1)
-        one = all(_valued(lane.shadows[k], col) for lane in left)
+        one = already or all(_valued(lane.shadows[k], col) for lane in left)
         inner, than = [(j, c) for j, c in enumerate(columns) if j >= k and c], lanes
         if all(small):
             one = len(left) + 1 < len(lanes)
