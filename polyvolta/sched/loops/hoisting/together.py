@@ -22,7 +22,7 @@ from typing import Literal
 
 from polyvolta.sched.loops.ast import AnyOf, Ast, Call, For, If, expressions
 from polyvolta.sched.loops.hoisting.either import said
-from polyvolta.sched.loops.hoisting.needs import needs, stating
+from polyvolta.sched.loops.hoisting.needs import less, needs, stating
 from polyvolta.sched.loops.rows.known import Known
 from polyvolta.sched.loops.rows.linear import negated
 from polyvolta.sets import Aff, var
@@ -52,7 +52,7 @@ def asked_together(known: Known, body: Sequence[Ast], long: frozenset[int] = fro
         inner = asked_together(there, node.body, loops)
         same = len(inner) == len(node.body) and all(a is b for a, b in zip(inner, node.body, strict=True))
         out.append(node if same else replace(node, body=inner))
-    return tuple(_runs(known, out, long)) if long and len(out) > 1 else tuple(out)
+    return tuple(_runs(known, out, long)) if len(out) > 1 else tuple(out)
 
 
 def _limited(known: Known, loop: For) -> bool:
@@ -80,7 +80,7 @@ def _runs(known: Known, body: Sequence[Ast], long: frozenset[int]) -> Iterator[A
     for c in dict.fromkeys(_tests(known, body, long)):
         row, first = known.columns.row(c[1]), 0
         for k, there in enumerate((*needed, None)):
-            if there is None or not there.implies(*row):
+            if there is None or not (there.implies(*row) if c[0] == "ge" else there.implies_zero(*row)):
                 if k - first > 1 and (best is None or k - first > best[1] - best[0]):
                     best = first, k, c
                 first = k + 1
@@ -90,15 +90,20 @@ def _runs(known: Known, body: Sequence[Ast], long: frozenset[int]) -> Iterator[A
     first, end, c = best
     at = next(node.at for node in body[first:end] if isinstance(node, If))
     yield from _runs(known, body[:first], long)
-    yield If((c,), tuple(body[first:end]), at)
+    inside = _runs(known.given(stating(known, [c])), less(body[first:end], [c]), long)
+    yield If((c,), tuple(inside), at)
     yield from _runs(known, body[end:], long)
 
 
 def _tests(known: Known, body: Sequence[Ast], long: frozenset[int]) -> Iterator[Test]:
-    """The inequalities of some conditions that leave a long loop few values."""
+    """Of some conditions those that stand alone, and inequalities that leave a long loop few values."""
     for node in body:
         for c in node.conditions if isinstance(node, If) else ():
-            if not isinstance(c, AnyOf) and c[0] == "ge":
+            if isinstance(c, AnyOf):
+                continue
+            if len(node.conditions) == 1:
+                yield c
+            elif c[0] == "ge":
                 there = known.given(stating(known, [c]))
                 if any(_few(there, col) for col in long):
                     yield c
