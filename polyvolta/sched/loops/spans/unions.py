@@ -36,7 +36,7 @@ from polyvolta.sched.loops.rows.lanes import Group, Lane, classes
 from polyvolta.sched.loops.rows.linear import LOOP, System, coefficient, negated
 from polyvolta.sched.loops.rows.order import Compared, First, ends
 from polyvolta.sched.loops.rows.strides import common_stride, grid
-from polyvolta.sched.loops.spans.few import beside_few
+from polyvolta.sched.loops.spans.few import beside_few, between_numbers
 from polyvolta.sched.loops.spans.pairs import both_values
 from polyvolta.sched.loops.spans.telling import disjoint, hull, telling, terse, width
 
@@ -99,7 +99,7 @@ def parted(
     if len(found) < 2:
         return [group]
     out: list[Group] = []
-    for lanes in [some for inside in found for some in _finer(known, inside, k, columns, first, once)]:
+    for lanes in [some for within in found for some in _finer(known, within, k, columns, first, once, inside)]:
         alone = outermost and len(lanes) > 1 and all(_span(lane.shadows[k], col) == 0 for lane in lanes)
         turns = groups(known, lanes, k, columns, "default", first) if alone else None
         out += turns or [Group(lanes)]
@@ -107,10 +107,15 @@ def parted(
 
 
 def _finer(
-    known: Known, lanes: list[Lane], k: int, columns: Sequence[int], first: First | None, once: bool
+    known: Known, lanes: list[Lane], k: int, columns: Sequence[int], first: First | None, once: bool, inside: bool
 ) -> list[list[Lane]]:
-    """Lanes that a cut leaves in a loop, around few values in a row: here these may be few that are many elsewhere."""
+    """Lanes that a cut leaves in a loop, around few values in a row: here these may be few that are many elsewhere.
+
+    Where they are all between numbers, and loops `inside` are cut, wherever any of them begins or ends.
+    """
     cells = _around_places(known, Group(lanes), k, columns[k], once) if len(lanes) > 1 else None
+    if cells is None and inside and len(lanes) > 1:
+        cells = between_numbers([lane.shadows[k] for lane in lanes], columns[k])
     found = in_order(known, _within(known, lanes, cells or (), k, columns[k]), k, columns, first)
     return found if len(found) > 1 else [lanes]
 
