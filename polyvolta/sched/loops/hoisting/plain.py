@@ -1,4 +1,4 @@
-"""Conditions that plainly imply or exclude one another: by terms equal but for a number, or by a name's one number, or by
+"""Conditions that plainly imply or exclude one another: by terms equal but for a number, by a name's one number, or by
 the divisors of remainders.
 
 n >= 3 implies n >= 2, and excludes n <= 1; n >= 3 or n = 0 implies n >= 0; n = 4 excludes n mod 3 = 0
