@@ -1,4 +1,4 @@
-"""Neighbours in a long loop that run at few of its values alone are tested for these once.
+"""Neighbours in a long loop that run at few of its values alone, or where one of them does, are tested for these once.
 
     for (c0 = 0; c0 < n; c0 += 1) {                  for (c0 = 0; c0 < n; c0 += 1) {
       S(c0);                                           S(c0);
@@ -9,7 +9,14 @@
                                                      }
 
 Each of them has a test at all other values, too, and they are most. What one of them says that leaves the loop few
-values, and the others imply, stands around all: one more test at these few, at most.
+values, and the others imply, stands around all: one more test at these few, at most. So does the only test of one of
+them, wherever: it is made once in either case, and none of the others where it fails.
+
+    if (4*c0 + 4 <= n) S(c0);                        if (4*c0 + 4 <= n) {
+    if (8*c0 + 8 <= n) T(c0);                          S(c0);
+    if (4*c0 + 4 <= n) U(c0);               ->         if (8*c0 + 8 <= n) T(c0);
+                                                       U(c0);
+                                                     }
 """
 
 from __future__ import annotations
@@ -74,14 +81,15 @@ def _few(known: Known, col: int) -> bool:
 
 
 def _runs(known: Known, body: Sequence[Ast], long: frozenset[int]) -> Iterator[Ast]:
-    """Some code with the most neighbours that need one such test under it, and so what is before and behind them."""
+    """Some code with the most neighbours that need one such test under it; so what is before, in and behind them."""
     needed = [known.given(needs(known, node)) if isinstance(node, If) else None for node in body]
     best: tuple[int, int, Test] | None = None
-    for c in dict.fromkeys(_tests(known, body, long)):
+    for c, alone in dict.fromkeys(_tests(known, body, long)):
         row, first = known.columns.row(c[1]), 0
         for k, there in enumerate((*needed, None)):
             if there is None or not (there.implies(*row) if c[0] == "ge" else there.implies_zero(*row)):
-                if k - first > 1 and (best is None or k - first > best[1] - best[0]):
+                mine = alone is None or first <= alone < k
+                if mine and k - first > 1 and (best is None or k - first > best[1] - best[0]):
                     best = first, k, c
                 first = k + 1
     if best is None:
@@ -95,15 +103,15 @@ def _runs(known: Known, body: Sequence[Ast], long: frozenset[int]) -> Iterator[A
     yield from _runs(known, body[end:], long)
 
 
-def _tests(known: Known, body: Sequence[Ast], long: frozenset[int]) -> Iterator[Test]:
-    """Of some conditions those that stand alone, and inequalities that leave a long loop few values."""
-    for node in body:
+def _tests(known: Known, body: Sequence[Ast], long: frozenset[int]) -> Iterator[tuple[Test, int | None]]:
+    """Inequalities of some conditions that leave a long loop few values, and each test that is alone, and where."""
+    for k, node in enumerate(body):
         for c in node.conditions if isinstance(node, If) else ():
             if isinstance(c, AnyOf):
                 continue
             if len(node.conditions) == 1:
-                yield c
-            elif c[0] == "ge":
+                yield c, k
+            if c[0] == "ge":
                 there = known.given(stating(known, [c]))
                 if any(_few(there, col) for col in long):
-                    yield c
+                    yield c, None

@@ -46,7 +46,7 @@ SOME = 6  # shadows of which one is looked for that has all values of the others
 OTHERS = 2, 3  # shadows for whose tests it is worth to write a loop of another one twice: in a nest of loops, alone
 SHORT = 8, 4  # values in a row that such a place may have: fewer, if what has a stride would be one as well
 FEW = 1  # iterations in a row that may find nothing, in a loop that runs often
-ONCE = 8  # the same at small sizes, in one that runs once and is longer than that
+ONCE = 8  # the same at small sizes, in one that runs once and is longer than that; of many statements, less: each asks
 
 
 def parted(
@@ -351,30 +351,32 @@ def _long(known: Known, shadows: Sequence[System], col: int) -> bool:
 
 def _narrow(known: Known, where: System, shadows: Sequence[System], col: int, once: bool) -> bool:
     """Whether a system has but a few values of a column in a row that no shadow has, where any has one."""
-    parts = [where]
+    parts, few = [where], max(FEW, 2 * ONCE // len(shadows)) if once else FEW
     for s in shadows:
         parts = [rest for part in parts for rest in difference(known, part, telling(known, part, s))]
     for part in parts:
-        if _few(known, part, col, once):
+        if _few(known, part, col, few):
             continue
         for s in shadows:
             here = part.copy()
             for key, const in s.every_ge():
                 if not coefficient(key, col):
                     here.ge(key, const)
-            if not (_few(known, here, col, once) or known.excludes_exactly(here)):
+            if not (_few(known, here, col, few) or known.excludes_exactly(here)):
                 return False
     return True
 
 
-def _few(known: Known, part: System, col: int, once: bool) -> bool:
+def _few(known: Known, part: System, col: int, most: int) -> bool:
     """Whether a system has but a few values of a column at any values outside.
 
-    In a long loop that runs `once` these may be more at small sizes: at others a loop may find little besides.
+    In a long loop that runs once these may be as many as `most` at small sizes: at others a loop may find little
+    besides.
     """
     if width(known, part, col, FEW):
         return True
-    sizes = part.without((col,), known.low, known.high).ineqs if once and width(known, part, col, ONCE) else {}
+    small = most > FEW and width(known, part, col, most)
+    sizes = part.without((col,), known.low, known.high).ineqs if small else {}
     return any(seldom(known, *row) for row in sizes.items())
 
 
