@@ -106,10 +106,11 @@ def _runs(known: Known, body: Sequence[Ast], long: frozenset[int]) -> Iterator[A
 def _tests(known: Known, body: Sequence[Ast], long: frozenset[int]) -> Iterator[tuple[Test, int | None]]:
     """Inequalities of some conditions that leave a long loop few values, and each test that is alone, and where."""
     for k, node in enumerate(body):
-        for c in node.conditions if isinstance(node, If) else ():
+        conditions = node.conditions if isinstance(node, If) else ()
+        for c in conditions:
             if isinstance(c, AnyOf):
                 continue
-            if len(node.conditions) == 1:
+            if len(conditions) == 1:
                 yield c, k
             if c[0] == "ge":
                 there = known.given(stating(known, [c]))
