@@ -18,7 +18,7 @@ from polyvolta.sets.values.simplify import Range, simplify
 Ranges = dict[str, Range]
 UNKNOWN: Range = (None, None)
 SEARCH = 120_000  # steps of one search, at most, that makes loops better
-PART = 0.4  # of the steps that are left for searches, which one in a loop between numbers may take
+PART = 0.5  # of the steps that are left for searches, which one may take
 
 T = TypeVar("T")
 
@@ -50,14 +50,12 @@ class Writer:
     def searched(self, otherwise: T, f: Callable[..., T], known: Known, *args: object) -> T:
         """What a search finds that makes loops better, `f(known, *args)`; `otherwise` where it takes too many steps.
 
-        All of them together have a third of the steps of a scan, so that they hardly make it fail. Where the outermost
-        loop is between numbers one has a part of those left: loops that grow may need them more, and come later.
+        All of them together have a third of the steps of a scan, so that they hardly make it fail. One has a part of
+        those left: it may find nothing, and loops that come later may need them more.
         """
-        before, outside = left(), [known.columns.ids[name] for name in self.seen if name in self.ranges]
-        outer = min(outside, default=None)
-        brief = outer in known.low and outer in known.high
+        before = left()
         try:
-            return bounded(int(min((PART if brief else 1) * self.spare, SEARCH)), f, known, *args)
+            return bounded(int(min(PART * self.spare, SEARCH)), f, known, *args)
         except BudgetExceeded:
             return otherwise
         finally:

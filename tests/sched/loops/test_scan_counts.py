@@ -817,6 +817,38 @@ TREES = {
              schedule: "[{ S[i] -> [(i)]; U[i] -> [(2)]; V[] -> [(1)] }]" } } }""",
         {-2: 32, 0: 26, 2: 20},
     ),
+    "levels of a prefix sum in one loop, each of every second of those of the one before": (
+        """{ domain: "[N] -> { S[i] : 0 <= i < N and i mod 2 = 1; T[i] : 0 <= i < N and i mod 4 = 3;
+             U[i] : 0 <= i < N and i mod 8 = 7; V[i] : 0 <= i < N and i mod 4 = 3 }", child: { schedule:
+             "[{ S[i] -> [i]; T[i] -> [i]; U[i] -> [i]; V[i] -> [i] },
+             { S[i] -> [0]; T[i] -> [1]; U[i] -> [2]; V[i] -> [3] }]" } }""",
+        {1: 1, 5: 6, 40: 51},
+    ),
+    "levels that are shorter and shorter": (
+        """{ domain: "[N] -> { S[k] : 0 <= 2k < N; T[k] : 0 <= k and 4k + 4 <= N; U[k] : 0 <= k and 8k + 8 <= N;
+             V[k] : 0 <= k and 4k + 4 <= N; W[k] : 0 <= 2k < N }", child: { schedule:
+             "[{ S[k] -> [k]; T[k] -> [k]; U[k] -> [k]; V[k] -> [k]; W[k] -> [k] },
+             { S[k] -> [0]; T[k] -> [1]; U[k] -> [2]; V[k] -> [3]; W[k] -> [4] }]" } }""",
+        {1: 3, 5: 8, 40: 51},
+    ),
+    "a member far inside that bounds leave one value, and what it leaves of a remainder before it": (
+        """{ domain: "[N] -> { S[i] : N <= i <= N + 1 }", child: { schedule:
+             "[{ S[i] -> [(i mod 2)] }, { S[i] -> [(i mod 3)] }, { S[i] -> [(floor(i/2))] }]" } }""",
+        {1: 3, 5: 3, 40: 3},
+    ),
+    "few values between numbers, some statements at some of them, and a separate loop inside": (
+        """{ domain: "[N] -> { S[i] : i >= -1 and 2i <= N + 1; T[i] : -1 <= i <= 3; U[i] : 0 <= i < N }", child: {
+             schedule: "[N] -> [{ S[i] -> [(i)]; T[i] -> [(2)]; U[i] -> [(i + 1)] },
+             { S[i] -> [(N + 3i)]; T[i] -> [(i)]; U[i] -> [(floor((i + 1)/2) - 1)] }]",
+             options: "{ separate[1] }" } }""",
+        {1: 17, 5: 17, 40: 52},
+    ),
+    "four statements, of which two come eight values later": (
+        """{ domain: "[N] -> { S[i] : 0 <= i < N and i mod 2 = 1; T[i] : 0 <= i < N and i mod 4 = 3;
+             U[i] : 0 <= i < N and i mod 2 = 1; V[i] : 0 <= i < N and i mod 4 = 3 }", child: { schedule:
+             "[{ S[i] -> [i]; T[i] -> [i]; U[i] -> [i + 8]; V[i] -> [i + 8] }]" } }""",
+        {2: 7, 5: 12, 40: 94},
+    ),
 }
 
 

@@ -1,13 +1,17 @@
-"""Conditions that plainly imply or exclude one another: by terms equal but for a number, or by a name's one number.
+"""Conditions that plainly imply or exclude one another: by terms equal but for a number, by a name's one number, or by
+the divisors of remainders.
 
 n >= 3 implies n >= 2, and excludes n <= 1; n >= 3 or n = 0 implies n >= 0; n = 4 excludes n mod 3 = 0
+n mod 8 = 7 implies n mod 4 = 3, and excludes n mod 6 = 4
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
+from functools import lru_cache
 from itertools import product
+from math import gcd
 
 from polyvolta.sched.loops.ast import AnyOf, Condition
 from polyvolta.sets import Aff
@@ -28,7 +32,7 @@ def implies(a: Condition, b: Condition) -> bool:
     if there is not None:
         return there >= 0 if b[0] == "ge" else there == 0
     if b[0] != "ge":
-        return False
+        return _alike(a, b, lambda den, other: None if den % other else other) == 0
     gaps = [b[1] - a[1]] + ([b[1] + a[1]] if a[0] == "eq" else [])
     return any(gap.is_constant and gap.const >= 0 for gap in gaps)
 
@@ -57,7 +61,7 @@ def excludes(a: Condition, b: Condition) -> bool:
         if there is not None:
             return there < 0 if kind == "ge" else there != 0
     if a[0] == b[0] == "eq":
-        return any(e.is_constant and e.const for e in (a[1] + b[1], a[1] - b[1]))
+        return bool(_alike(a, b, gcd)) or any(e.is_constant and e.const for e in (a[1] + b[1], a[1] - b[1]))
     sums = [a[1] + b[1]] + ([b[1] - a[1]] if a[0] == "eq" else []) + ([a[1] - b[1]] if b[0] == "eq" else [])
     return any(e.is_constant and e.const < 0 for e in sums)
 
@@ -80,12 +84,47 @@ def _at_least(c: Condition) -> Aff | None:
         return None
     if c[0] == "ge":
         return c[1]
-    parts = mod_parts(c[1])
-    digits = [(v, den) for v, _, den, _ in parts if den is not None]
-    if len(digits) != 1 or any(e.terms for _, _, _, e in parts):
+    digit = _digit(c[1])
+    if digit is None:
         return None
-    (v, den), const = digits[0], sum(e.const for _, _, _, e in parts)
+    v, _, den, const = digit
     return -v * c[1] if const == 0 else v * c[1] if const == -v * (den - 1) else None
+
+
+@lru_cache(maxsize=1024)
+def _digit(e: Aff) -> tuple[int, Aff, int, int] | None:
+    """(v, num, den, const) of an expression v*(num mod den) + const; None of another one."""
+    parts = mod_parts(e) if any(isinstance(atom, Floor) for atom, _ in e.terms) else ()
+    digits = [(v, num, den) for v, num, den, _ in parts if den is not None]
+    if len(digits) != 1 or any(rest.terms for _, _, _, rest in parts):
+        return None
+    return *digits[0], sum(rest.const for _, _, _, rest in parts)
+
+
+def _alike(a: Condition, b: Condition, common: Callable[[int, int], int | None]) -> int | None:
+    """What is left of what is 0 where a remainder is as one condition says, where it is as another one does.
+
+    It is modulo what is common to both divisors, if anything is: of i mod 8 = 3 and i mod 4 = 1 it is 2 modulo 4.
+    None where it depends on more.
+    """
+    mine, other = _multiple(a), _multiple(b)
+    den = None if mine is None or other is None else common(mine[1], other[1])
+    if mine is None or other is None or den is None:
+        return None
+    for gap in (other[0] - mine[0], other[0] + mine[0]):
+        if not any(v % den for _, v in gap.terms):
+            return gap.const % den
+    return None
+
+
+def _multiple(c: Condition) -> tuple[Aff, int] | None:
+    """An expression that is a multiple of a number where a condition holds, and nowhere else, and the number."""
+    digit = _digit(c[1]) if not isinstance(c, AnyOf) and c[0] == "eq" else None
+    if digit is None:
+        return None
+    v, num, den, const = digit
+    rest = const // v
+    return (num + rest, den) if v * rest == const and -den < rest <= 0 else None
 
 
 def tied(conditions: tuple[Condition, ...]) -> tuple[Condition, ...]:

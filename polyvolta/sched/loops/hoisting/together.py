@@ -1,4 +1,4 @@
-"""Neighbours in a long loop that run at few of its values alone are tested for these once.
+"""Neighbours in a long loop that run at few of its values alone, or where one of them does, are tested for these once.
 
     for (c0 = 0; c0 < n; c0 += 1) {                  for (c0 = 0; c0 < n; c0 += 1) {
       S(c0);                                           S(c0);
@@ -9,7 +9,14 @@
                                                      }
 
 Each of them has a test at all other values, too, and they are most. What one of them says that leaves the loop few
-values, and the others imply, stands around all: one more test at these few, at most.
+values, and the others imply, stands around all: one more test at these few, at most. So does the only test of one of
+them, wherever: it is made once in either case, and none of the others where it fails.
+
+    if (4*c0 + 4 <= n) S(c0);                        if (4*c0 + 4 <= n) {
+    if (8*c0 + 8 <= n) T(c0);                          S(c0);
+    if (4*c0 + 4 <= n) U(c0);               ->         if (8*c0 + 8 <= n) T(c0);
+                                                       U(c0);
+                                                     }
 """
 
 from __future__ import annotations
@@ -22,7 +29,7 @@ from typing import Literal
 
 from polyvolta.sched.loops.ast import AnyOf, Ast, Call, For, If, expressions
 from polyvolta.sched.loops.hoisting.either import said
-from polyvolta.sched.loops.hoisting.needs import needs, stating
+from polyvolta.sched.loops.hoisting.needs import less, needs, stating
 from polyvolta.sched.loops.rows.known import Known
 from polyvolta.sched.loops.rows.linear import negated
 from polyvolta.sets import Aff, var
@@ -52,7 +59,7 @@ def asked_together(known: Known, body: Sequence[Ast], long: frozenset[int] = fro
         inner = asked_together(there, node.body, loops)
         same = len(inner) == len(node.body) and all(a is b for a, b in zip(inner, node.body, strict=True))
         out.append(node if same else replace(node, body=inner))
-    return tuple(_runs(known, out, long)) if long and len(out) > 1 else tuple(out)
+    return tuple(_runs(known, out, long)) if len(out) > 1 else tuple(out)
 
 
 def _limited(known: Known, loop: For) -> bool:
@@ -74,14 +81,15 @@ def _few(known: Known, col: int) -> bool:
 
 
 def _runs(known: Known, body: Sequence[Ast], long: frozenset[int]) -> Iterator[Ast]:
-    """Some code with the most neighbours that need one such test under it, and so what is before and behind them."""
+    """Some code with the most neighbours that need one such test under it; so what is before, in and behind them."""
     needed = [known.given(needs(known, node)) if isinstance(node, If) else None for node in body]
     best: tuple[int, int, Test] | None = None
-    for c in dict.fromkeys(_tests(known, body, long)):
+    for c, alone in dict.fromkeys(_tests(known, body, long)):
         row, first = known.columns.row(c[1]), 0
         for k, there in enumerate((*needed, None)):
-            if there is None or not there.implies(*row):
-                if k - first > 1 and (best is None or k - first > best[1] - best[0]):
+            if there is None or not (there.implies(*row) if c[0] == "ge" else there.implies_zero(*row)):
+                mine = alone is None or first <= alone < k
+                if mine and k - first > 1 and (best is None or k - first > best[1] - best[0]):
                     best = first, k, c
                 first = k + 1
     if best is None:
@@ -90,15 +98,21 @@ def _runs(known: Known, body: Sequence[Ast], long: frozenset[int]) -> Iterator[A
     first, end, c = best
     at = next(node.at for node in body[first:end] if isinstance(node, If))
     yield from _runs(known, body[:first], long)
-    yield If((c,), tuple(body[first:end]), at)
+    inside = _runs(known.given(stating(known, [c])), less(body[first:end], [c]), long)
+    yield If((c,), tuple(inside), at)
     yield from _runs(known, body[end:], long)
 
 
-def _tests(known: Known, body: Sequence[Ast], long: frozenset[int]) -> Iterator[Test]:
-    """The inequalities of some conditions that leave a long loop few values."""
-    for node in body:
-        for c in node.conditions if isinstance(node, If) else ():
-            if not isinstance(c, AnyOf) and c[0] == "ge":
+def _tests(known: Known, body: Sequence[Ast], long: frozenset[int]) -> Iterator[tuple[Test, int | None]]:
+    """Inequalities of some conditions that leave a long loop few values, and each test that is alone, and where."""
+    for k, node in enumerate(body):
+        conditions = node.conditions if isinstance(node, If) else ()
+        for c in conditions:
+            if isinstance(c, AnyOf):
+                continue
+            if len(conditions) == 1:
+                yield c, k
+            if c[0] == "ge":
                 there = known.given(stating(known, [c]))
                 if any(_few(there, col) for col in long):
-                    yield c
+                    yield c, None

@@ -268,16 +268,18 @@ class Piece:
             return None
         return (const - low) // den
 
-    def pin(self, outer: Callable[[Key], bool], around: bool = False) -> bool:
+    def pin(self, outer: Callable[[Key], bool], around: bool = False, columns: Collection[int] = ()) -> bool:
         """Put in values that bounds leave, closer than a coefficient: t = floor((N + 2)/6) where N <= 6*t <= N + 2.
 
-        Returns whether there was one; `around`: also by what all other columns leave.
+        Returns whether there was one; `around`: also by what all other columns leave; `columns`: not local ones, too.
         """
-        return self._state(lambda: self._pinned(outer, around))
+        return self._state(lambda: self._pinned(outer, around, columns))
 
-    def _pinned(self, outer: Callable[[Key], bool], around: bool) -> Iterator[tuple[Key, int]]:
-        """Rows that are 0 of a local column and what is outside."""
-        for col, den, key, const in pinned(self.system, outer, around):
+    def _pinned(
+        self, outer: Callable[[Key], bool], around: bool, columns: Collection[int]
+    ) -> Iterator[tuple[Key, int]]:
+        """Rows that are 0 of a local column, or one of some others, and what is outside."""
+        for col, den, key, const in pinned(self.system, outer, around, columns):
             yield total([(1, (((col, 1),), 0, 1)), (-1, self.outer_floor(den, key, const))])[:2]
 
     def at_values(self, names: Collection[str], outer: Callable[[Key], bool], most: int) -> list[Piece]:

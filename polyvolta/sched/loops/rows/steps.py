@@ -187,19 +187,23 @@ def _of_points(n: int, eqs: Sequence[Row], ineqs: Sequence[Row]) -> Lattice | tu
         return ()
 
 
-def pinned(system: System, outer: Callable[[Key], bool], around: bool = False) -> Iterator[tuple[int, int, Key, int]]:
+def pinned(
+    system: System, outer: Callable[[Key], bool], around: bool = False, columns: Collection[int] = ()
+) -> Iterator[tuple[int, int, Key, int]]:
     """Local columns of which two inequalities leave one value of what is outside: (col, d, key, const) where that is
     floor((key . x + const)/d).
 
     Parameters
     ----------
+    columns : others of which that is asked, too, and that no equality has.
     around : also by what is left of a column with bounds in steps on both sides as all others are projected away. Where
         0 <= 6*t - 2*N - c <= 1 and 0 <= c <= 2 that is N <= 3*t <= N + 1; without t, c mod 6 would be lost.
     """
+    free = {col for col in columns if not any(coefficient(key, col) for key, _ in system.eqs)}
     for key, const in system.ineqs.items():
-        col, v = key[-1]
-        rest = key[:-1]
-        high = system.ineqs.get(negated(key)) if v < -1 and col >= LOCAL and outer(rest) else None
+        col, v = next(((c, v) for c, v in key if c in free), key[-1])
+        rest = without(key, col)
+        high = system.ineqs.get(negated(key)) if v < -1 and (col >= LOCAL or col in free) and outer(rest) else None
         if high is not None and const + high < -v:
             yield col, -v, rest, const
     if around:

@@ -2,6 +2,7 @@
 
     S[i] -> [i, i/2], T[j] -> [2, j] for 0 <= j < N, the second member separate     to 1, at 2, and from 3 on
     S[i] -> [i] for -2 <= i < N, and filters below for 0 <= i <= 1 and all others   to 1, and from 2 on
+    S[i] -> [i, i/2] for -1 <= i <= 2, T[j] -> [2, j], the second member separate   to 1, and at 2
 
 A separate loop has cells by which statements have values in it, and what they say of loops outside is decided there,
 too: S would be told apart at each of its many values by whether it is at 2, before it or after it. And each filter has
@@ -11,6 +12,7 @@ a test of its own.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 from polyvolta.sched.loops.hoisting.needs import seldom
 from polyvolta.sched.loops.rows.bounds import bounds, longest
@@ -39,6 +41,21 @@ def beside_few(known: Known, shadows: Sequence[System], col: int) -> list[System
     after.ge(((col, 1),), -max(highs) - 1)
     beside = [s.copy().add(cell) for s in others for cell in (before, after)]
     return [before, here, after] if any(_many(known, s, col) for s in beside) else None
+
+
+def between_numbers(shadows: Sequence[System], col: int) -> list[System] | None:
+    """The few values between numbers of shadows, cut where one of them begins or ends; None where they are not few."""
+    spans = [ends(s, col) for s in shadows]
+    lows, highs = [low for low, _ in spans if low is not None], [high + 1 for _, high in spans if high is not None]
+    if len(lows) < len(spans) or len(highs) < len(spans) or max(highs) - min(lows) > MANY:
+        return None
+    out: list[System] = []
+    for low, high in pairwise(sorted({*lows, *highs})):
+        cell = System()
+        cell.ge(((col, 1),), -low)
+        cell.ge(((col, -1),), high - 1)
+        out.append(cell)
+    return out
 
 
 def apart(known: Known, group: Group, k: int, cells: Sequence[System]) -> list[Group]:

@@ -36,7 +36,7 @@ from polyvolta.sched.loops.rows.lanes import Group, Lane, classes
 from polyvolta.sched.loops.rows.linear import LOOP, System, coefficient, negated
 from polyvolta.sched.loops.rows.order import Compared, First, ends
 from polyvolta.sched.loops.rows.strides import common_stride, grid
-from polyvolta.sched.loops.spans.few import beside_few
+from polyvolta.sched.loops.spans.few import beside_few, between_numbers
 from polyvolta.sched.loops.spans.pairs import both_values
 from polyvolta.sched.loops.spans.telling import disjoint, hull, telling, terse, width
 
@@ -46,7 +46,7 @@ SOME = 6  # shadows of which one is looked for that has all values of the others
 OTHERS = 2, 3  # shadows for whose tests it is worth to write a loop of another one twice: in a nest of loops, alone
 SHORT = 8, 4  # values in a row that such a place may have: fewer, if what has a stride would be one as well
 FEW = 1  # iterations in a row that may find nothing, in a loop that runs often
-ONCE = 8  # the same at small sizes, in one that runs once and is longer than that
+ONCE = 8  # the same at small sizes, in one that runs once and is longer than that; of many statements, less: each asks
 
 
 def parted(
@@ -99,7 +99,7 @@ def parted(
     if len(found) < 2:
         return [group]
     out: list[Group] = []
-    for lanes in [some for inside in found for some in _finer(known, inside, k, columns, first, once)]:
+    for lanes in [some for within in found for some in _finer(known, within, k, columns, first, once, inside)]:
         alone = outermost and len(lanes) > 1 and all(_span(lane.shadows[k], col) == 0 for lane in lanes)
         turns = groups(known, lanes, k, columns, "default", first) if alone else None
         out += turns or [Group(lanes)]
@@ -107,10 +107,15 @@ def parted(
 
 
 def _finer(
-    known: Known, lanes: list[Lane], k: int, columns: Sequence[int], first: First | None, once: bool
+    known: Known, lanes: list[Lane], k: int, columns: Sequence[int], first: First | None, once: bool, inside: bool
 ) -> list[list[Lane]]:
-    """Lanes that a cut leaves in a loop, around few values in a row: here these may be few that are many elsewhere."""
+    """Lanes that a cut leaves in a loop, around few values in a row: here these may be few that are many elsewhere.
+
+    Where they are all between numbers, and loops `inside` are cut, wherever any of them begins or ends.
+    """
     cells = _around_places(known, Group(lanes), k, columns[k], once) if len(lanes) > 1 else None
+    if cells is None and inside and len(lanes) > 1:
+        cells = between_numbers([lane.shadows[k] for lane in lanes], columns[k])
     found = in_order(known, _within(known, lanes, cells or (), k, columns[k]), k, columns, first)
     return found if len(found) > 1 else [lanes]
 
@@ -348,30 +353,32 @@ def _long(known: Known, shadows: Sequence[System], col: int) -> bool:
 
 def _narrow(known: Known, where: System, shadows: Sequence[System], col: int, once: bool) -> bool:
     """Whether a system has but a few values of a column in a row that no shadow has, where any has one."""
-    parts = [where]
+    parts, few = [where], max(FEW, 2 * ONCE // len(shadows)) if once else FEW
     for s in shadows:
         parts = [rest for part in parts for rest in difference(known, part, telling(known, part, s))]
     for part in parts:
-        if _few(known, part, col, once):
+        if _few(known, part, col, few):
             continue
         for s in shadows:
             here = part.copy()
             for key, const in s.every_ge():
                 if not coefficient(key, col):
                     here.ge(key, const)
-            if not (_few(known, here, col, once) or known.excludes_exactly(here)):
+            if not (_few(known, here, col, few) or known.excludes_exactly(here)):
                 return False
     return True
 
 
-def _few(known: Known, part: System, col: int, once: bool) -> bool:
+def _few(known: Known, part: System, col: int, most: int) -> bool:
     """Whether a system has but a few values of a column at any values outside.
 
-    In a long loop that runs `once` these may be more at small sizes: at others a loop may find little besides.
+    In a long loop that runs once these may be as many as `most` at small sizes: at others a loop may find little
+    besides.
     """
     if width(known, part, col, FEW):
         return True
-    sizes = part.without((col,), known.low, known.high).ineqs if once and width(known, part, col, ONCE) else {}
+    small = most > FEW and width(known, part, col, most)
+    sizes = part.without((col,), known.low, known.high).ineqs if small else {}
     return any(seldom(known, *row) for row in sizes.items())
 
 
