@@ -801,21 +801,21 @@ TREES = {
              "[{ S[i, j] -> [(i)]; U[] -> [(1)]; T[i] -> [(i mod 3)] }]", child: { sequence: [
              { filter: "{ T[i] }", child: { schedule: "[{ T[i] -> [(i)] }]" } }, { filter: "{ U[] }" },
              { filter: "{ S[i, j] }" } ] } } }""",
-        {-2: 20, 3: 4, 9: 4, 11: 49, 40: 4},
+        {-2: 18, 3: 2, 9: 2, 11: 48, 40: 2},
     ),
     "a remainder, and small sizes, without which there is one instance": (
         """{ domain: "[M] -> { S[]; T[i] : M mod 4 = 0 and M <= i <= M + 3; T[i] : M - 1 <= i <= 1 }", child: {
              schedule: "[M] -> [{ S[] -> [(0)]; T[i] -> [(-(i mod 4))] },
              { S[] -> [(M + 2)]; T[i] -> [((i + 1) mod 2)] }]",
              child: { sequence: [ { filter: "{ T[i] }" }, { filter: "{ S[] }" } ] } } }""",
-        {1: 24, 4: 25, 9: 4, 40: 25},
+        {1: 18, 4: 20, 9: 2, 40: 20},
     ),
     "sizes at which one of three has none, where all are small": (
         """{ domain: "[N] -> { S[i] : N <= 3 and -3 <= i <= 3 - N; U[i] : N <= -4 and 1 <= i < 5; V[] : -1 <= N <= 3 }",
              child: { schedule: "[{ S[i] -> [(floor(i/2))]; U[i] -> [(floor(i/2))]; V[] -> [(0)] },
              { S[i] -> [(i)]; U[i] -> [(i)]; V[] -> [(0)] }]", child: {
              schedule: "[{ S[i] -> [(i)]; U[i] -> [(2)]; V[] -> [(1)] }]" } } }""",
-        {-2: 32, 0: 26, 2: 20},
+        {-2: 31, 0: 25, 2: 19},
     ),
     "levels of a prefix sum in one loop, each of every second of those of the one before": (
         """{ domain: "[N] -> { S[i] : 0 <= i < N and i mod 2 = 1; T[i] : 0 <= i < N and i mod 4 = 3;
