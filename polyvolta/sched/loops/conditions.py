@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from math import gcd
 
 from polyvolta.sched.loops.ast import AnyOf, Ast, Condition, If
+from polyvolta.sched.loops.few_values import of_few_values
 from polyvolta.sched.loops.rows.columns import Columns
 from polyvolta.sched.loops.rows.known import Known, difference
 from polyvolta.sched.loops.rows.linear import FLOOR, LOCAL, Congruence, Key, System, dense, negated, plus
@@ -54,7 +55,7 @@ def beyond(known: Known, system: System, mine: Callable[[Key], bool] | None = No
             known.needed[asked] = _needed(known, rows, out.eqs)
         rows = known.needed[asked]
     out.ineqs = dict(rows)
-    return _bared(known, out)
+    return of_few_values(known, _bared(known, out))
 
 
 def _bared(known: Known, out: System) -> System:

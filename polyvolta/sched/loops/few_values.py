@@ -1,9 +1,11 @@
-"""What cases say of a name that has but a few values: which of these it has.
+"""What rows say of a name that has but a few values: which of these it has.
 
+    3 <= N <= 5 and (N + 1) mod 4 >= 2                              N = 5
+    0 <= c0 <= 3, c0 mod 3 = 1 and c0 >= 1                          c0 = 1
     1 <= N <= 3, and N = 2 or N = 3                                 N >= 2
 
 A row of one name and its floors is true or false at each of its values between numbers, so that these are looked at.
-Where they are in a row one or two bounds say which they are, or an equality.
+Where they are in a row one or two bounds say which they are, or an equality, and more is known by it.
 """
 
 from __future__ import annotations
@@ -13,9 +15,36 @@ from math import inf
 
 from polyvolta.sched.loops.rows.columns import Columns
 from polyvolta.sched.loops.rows.known import Known
-from polyvolta.sched.loops.rows.linear import Key, System
+from polyvolta.sched.loops.rows.linear import FLOOR, Key, System
 
 FEW = 8  # values of a name beyond which rows stay as they are
+
+
+def of_few_values(known: Known, system: System) -> System:
+    """A system with bounds, or an equality, for its rows of a size that has a few values, if these are no more.
+
+    Changes one that has none but for its rows: it is empty.
+    """
+    for col in _names(known.columns, system):
+        if not known.columns.of_sizes(((col, 1),)):
+            continue
+        own, rest, mine = {col}, System(), System()
+        own |= {c for c in system.columns() if c >= FLOOR and _names_of(known.columns, c) == own}
+        for row in system.eqs:
+            (mine if _within(row[0], own) else rest).eqs.append(row)
+        for key, const in system.ineqs.items():
+            (mine if _within(key, own) else rest).ineqs[key] = const
+        for stride in system.mods:
+            (mine if _within(stride[0], own) else rest).mods.append(stride)
+        rows = len(mine.eqs) + len(mine.ineqs) + len(mine.mods)
+        plain = len(own) == 1 and not mine.mods
+        new = _values(known, [mine], col) if rows > plain else None
+        if new is not None and new.empty:
+            system.empty = True
+        elif new is not None and len(new.ineqs) <= rows:
+            new.empty = system.empty
+            system = rest.add(new)
+    return system
 
 
 def united(known: Known, systems: Sequence[System]) -> list[System]:
@@ -67,6 +96,10 @@ def _names_of(columns: Columns, col: int) -> set[int]:
     if col not in columns.floors:
         return {col}
     return set().union(*[_names_of(columns, c) for c, _ in columns.floors[col][1]])
+
+
+def _within(key: Key, columns: set[int]) -> bool:
+    return all(c in columns for c, _ in key)
 
 
 def _holds(columns: Columns, system: System, col: int, number: int) -> bool:

@@ -1,11 +1,11 @@
-"""Rows of a name of few values, and what is left of rows, against the values at which they hold."""
+"""Rows of a name of few values, against the values at which they hold."""
 
 from random import Random
 
 import pytest
 
 from polyvolta.sched.loops.conditions import beyond
-from polyvolta.sched.loops.few_values import united
+from polyvolta.sched.loops.few_values import of_few_values, united
 from polyvolta.sched.loops.rows.columns import Columns
 from polyvolta.sched.loops.rows.known import Known
 from polyvolta.sched.loops.rows.linear import System
@@ -28,6 +28,20 @@ def parts(system):
 
 def length(system):
     return len(system.eqs) + len(system.ineqs) + len(system.mods)
+
+
+def test_a_remainder_that_leaves_one_number():
+    """3 <= N <= 5 and (N + 1) mod 4 >= 2, which is N + 1 - 4*floor((N + 1)/4), is N = 5; N = 4 is none of them."""
+    columns = Columns(["N"], ["N"])
+    n = columns.ids["N"]
+    known = Known(columns).given(rows((((n, 1),), -3)))
+    floor = columns.floor(4, ((n, 1),), 1)
+    remainder = ((n, 1), (floor, -4)), -1
+    found = of_few_values(known, rows((((n, -1),), 5), remainder))
+    assert parts(found) == ([(((n, 1),), -5)], {}, [])
+    assert of_few_values(known, rows((((n, -1),), 4), remainder)).empty
+    many = rows((((n, -1),), 12), remainder)
+    assert of_few_values(known, many) is many
 
 
 def test_a_floor_and_a_bound_that_leave_one_number():
