@@ -126,6 +126,12 @@ def test_options_of_some_times_are_isls(option):
     assert texts[0] == texts[1]
 
 
+def test_options_at_times_of_a_shorter_tuple_change_nothing():
+    times = isl.UnionMap("[n] -> { A[i] -> [i, i] : 0 <= i < n; B[i] -> [i] : 0 <= i < n }")
+    asked = BUILD.set_options(isl.UnionMap("{ [i] -> unroll[0] : i < 2 }"))
+    assert asked.node_from_schedule_map(times) == BUILD.node_from_schedule_map(times)
+
+
 def test_several_choices_of_times_are_none():
     both = isl.UnionMap("{ [i, j] -> unroll[0] : i = 0; [i, j] -> separate[0] : i = 1 }")
     assert BUILD.set_options(both).node_from_schedule_map(THREE) == BUILD.node_from_schedule_map(THREE)

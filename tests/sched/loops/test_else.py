@@ -74,6 +74,13 @@ def test_alternatives():
     )
 
 
+def test_that_what_never_holds_does_not_hold_says_nothing():
+    never, twice = ("eq", 2 * N - 3), AnyOf(((FROM_5, ("ge", -N)), (IS_3, ("eq", 2 * M - 1))))
+    rest = "if (N >= 5 && M >= 3) B();"
+    assert text(below([never]), below([FROM_5, M_FROM_3], B)) == f"if (2 * N == 3) A(); else {rest}"
+    assert text(below([twice]), below([FROM_5, M_FROM_3], B)).endswith(f" A(); else {rest}")
+
+
 def test_loops_outside_say_what_is_left():
     """c0 is 0 to 3: where it is not 0 it is 1 at least."""
     found = text(loop(below([("eq", C)]), below([("ge", C - 1)], B)))

@@ -281,7 +281,7 @@ def _with_options(tree: Schedule, times: Map, options: Map) -> Node:
 
     Those that are asked for at some times alone, all at the same ones, are of loops made apart for these times, as
     an `isolate` of a tree is; where they are asked for at several choices of times there is one such part at most, and
-    they change nothing.
+    they change nothing. Nor do those at times of a shorter tuple beside longer ones: the band has members for these.
     """
     band, there = tree.band((0,)), times.range()
     members, apart = list(band.members), dict[int, LoopType]()
@@ -295,7 +295,9 @@ def _with_options(tree: Schedule, times: Map, options: Map) -> Node:
             at = part.fix({space.n_in: k}).domain()
             if there.is_subset(at):
                 members[k] = replace(members[k], loop_type=name)
-            elif not (at := at.eliminate(dim_type.set, k + 1, len(members) - k - 1)).is_disjoint(there):
+                continue
+            inside = len(members) - k - 1
+            if space.n_in == len(members) and not (at := at.eliminate(dim_type.set, k + 1, inside)).is_disjoint(there):
                 some.append(at)
                 apart[k] = name
     if some and len(some) == len(apart) and len(some[0].pieces) == 1 and all(s.is_equal(some[0]) for s in some):

@@ -9,7 +9,8 @@
 
 Conditions are of parameters and loop variables, which nothing in a body changes: one that holds only where the one
 before it does not is asked only there, less what this says already, and one that holds only where the one before it
-does is asked in its body. So nothing is asked at more values than before, and what runs stays in its order.
+does is asked in its body. So nothing is asked at more values than before, but for what stood behind a condition that
+is left out and that failed first, and what runs stays in its order.
 """
 
 from __future__ import annotations
@@ -102,7 +103,8 @@ def _excluded(known: Known, system: System) -> bool:
 def _covered(known: Known, system: System, failed: Sequence[Sequence[System]]) -> bool:
     """Whether one of some systems surely holds wherever another one does."""
     with suppress(BudgetExceeded):
-        others = [list(known.columns.without_mods(s).every_ge()) for some in failed for s in some]
+        some = [s for found in failed for s in found if not s.empty]  # which may have no row that says so
+        others = [list(known.columns.without_mods(s).every_ge()) for s in some]
         return _excluded(known, system) or bounded(WORTH, _gone, known, system, others)
     return False
 
