@@ -285,6 +285,8 @@ def elsewhere(known: Known, systems: Sequence[System], either: Sequence[Sequence
         if len(left) * len(cases) <= PLACES:
             left = [s.copy().add(case) for s in left for case in cases]
     for s in systems:
+        if s.empty:  # it may have no row to say so
+            continue
         rows = list(known.columns.without_mods(s).every_ge())
         left = [part for whole in left for part in difference(known, whole, rows)]
     return left
