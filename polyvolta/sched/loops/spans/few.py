@@ -3,6 +3,7 @@
     S[i] -> [i, i/2], T[j] -> [2, j] for 0 <= j < N, the second member separate     to 1, at 2, and from 3 on
     S[i] -> [i] for -2 <= i < N, and filters below for 0 <= i <= 1 and all others   to 1, and from 2 on
     S[i] -> [i, i/2] for -1 <= i <= 2, T[j] -> [2, j], the second member separate   to 1, and at 2
+    S[k, i] -> [k, i], T[k] -> [k, k] inside a loop over k, a band below separate   to k - 1, at k, and from k + 1 on
 
 A separate loop has cells by which statements have values in it, and what they say of loops outside is decided there,
 too: S would be told apart at each of its many values by whether it is at 2, before it or after it. And each filter has
