@@ -29,7 +29,7 @@ from polyvolta.sched.loops.spans.cases import by_presence, by_strides, by_tests,
 from polyvolta.sched.loops.spans.endless import comes_by, endless_lanes, refuse
 from polyvolta.sched.loops.spans.ends import ends
 from polyvolta.sched.loops.spans.few import apart, beside_few
-from polyvolta.sched.loops.spans.turns import runs_before, runs_first
+from polyvolta.sched.loops.spans.turns import cut_below, runs_before, runs_first
 from polyvolta.sched.loops.spans.unions import by_sizes, parted
 from polyvolta.sched.loops.state import State
 from polyvolta.sched.tree import Path
@@ -96,7 +96,8 @@ class BandLoops(Around):
         if len(classes(group.lanes, k, self.columns[k])) < 2:
             return [group]
         places = k, self.columns
-        more = once, last, self.typed("separate", k + 1, group.lanes)
+        inside = self.typed("separate", k + 1, group.lanes)
+        more = once, last, inside, inside or (self.child is not None and cut_below(self.child))
         return self.writer.searched([group], lambda kn: parted(kn, group, *places, self.first(kn), *more), known)
 
     def tested_apart(self, known: Known, group: Group, k: int) -> List[Group]:

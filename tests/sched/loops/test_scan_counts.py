@@ -12,6 +12,20 @@ from tests.sched.loops.oracle import deviation
 
 # (tree, values of N, the most tests at each)
 TREES = {
+    "values that end before others begin, as residues of a size say": (
+        """{ domain: "[N] -> { S[i] : N mod 2 = 1 and 0 <= i <= N; X[x] : N <= x <= N + 2 }", child: { schedule:
+             "[N] -> [{ S[i] -> [(3*i - 4*floor(3*i/4))]; X[x] -> [(2*N + 3*x + 1)] }]", options: "{ atomic[0] }",
+             child: { set: [ { filter: "[N] -> { S[i]; X[x] : x >= 2 }" }, { filter: "{ X[x] : x <= 1 }" } ] } } }""",
+        {-1: 12, 2: 8, 5: 24, 25: 44, 40: 8},
+    ),
+    "a few values of a loop inside another, told from many in separate loops of a band below": (
+        """{ domain: "[N] -> { S[i] : -1 <= i < N; T[i, j] : 0 <= i <= 1 and j <= 2 and i <= 2*j }", child: { schedule:
+             "[{ S[i] -> [(floor(i/8))]; T[i, j] -> [(i - 1)] }, { S[i] -> [(i - 1)]; T[i, j] -> [(floor(3*j/4))] }]",
+             options: "{ separate[0] }", child: { schedule:
+             "[{ S[i] -> [(floor(i/2) mod 4)]; T[i, j] -> [(i + 3) mod 4] }, { S[i] -> [3]; T[i, j] -> [3*j mod 4] }]",
+             options: "{ separate[0]; unroll[1] }" } } }""",
+        {-1: 18, 2: 32, 5: 36, 8: 39, 25: 62, 40: 79},
+    ),
     "sizes between others at which a guard of two cases leaves a loop nothing": (
         """{ domain: "[N] -> { S[i, j] : N <= i <= N + 1 and 0 <= i <= 12 and 0 <= j <= 9 }", child: { schedule:
              "[{ S[i, j] -> [(j)] }, { S[i, j] -> [(i)] }]", child: {

@@ -70,13 +70,18 @@ class Compared:
     def _said(self, s: System, col: int) -> tuple[tuple[Key, int], ...]:
         """The rows of a shadow that are not known, of parallel ones the strongest; a column's one value is put in.
 
+        They are as tight as its residues are: of 0 <= N for odd N that a value from 5*N + 1 on is 6 at least.
         What is then said of what is outside, as that N is 3 where it is more than c0 and c0 is 2, is plain to compare.
         """
         found = self._rows.get((id(s), col))
         if found is None:
             low, high = ends(s, col)
             rows: dict[Key, int] = {}
+            stepping = System()
+            stepping.mods = s.mods
+            beside = self.known.given(stepping)
             for key, const in s.every_ge():
+                key, const = beside.tight(key, const)  # noqa: PLW2901
                 v = coefficient(key, col)
                 if v and len(key) > 1 and low is not None and low == high:
                     key, const = without(key, col), const + v * low  # noqa: PLW2901

@@ -3,6 +3,7 @@
     S[i] -> [i, i/2], T[j] -> [2, j] for 0 <= j < N, the second member separate     to 1, at 2, and from 3 on
     S[i] -> [i] for -2 <= i < N, and filters below for 0 <= i <= 1 and all others   to 1, and from 2 on
     S[i] -> [i, i/2] for -1 <= i <= 2, T[j] -> [2, j], the second member separate   to 1, and at 2
+    S[k, i] -> [k, i], T[k] -> [k, k] inside a loop over k, a band below separate   to k - 1, at k, and from k + 1 on
 
 A separate loop has cells by which statements have values in it, and what they say of loops outside is decided there,
 too: S would be told apart at each of its many values by whether it is at 2, before it or after it. And each filter has
@@ -16,11 +17,15 @@ from itertools import pairwise
 
 from polyvolta.sched.loops.hoisting.needs import seldom
 from polyvolta.sched.loops.rows.bounds import bounds, longest
-from polyvolta.sched.loops.rows.known import Known
+from polyvolta.sched.loops.rows.known import Known, difference
 from polyvolta.sched.loops.rows.lanes import Group
 from polyvolta.sched.loops.rows.linear import System
 from polyvolta.sched.loops.rows.order import ends
+from polyvolta.sched.loops.spans.telling import disjoint, hull, telling, width
 
+FEW = 2  # values in a row that have a loop of their own inside other loops, where loops inside are cut for them
+BESIDE = 4  # values of others beside these, beyond which that is worth it
+SOME = 6  # shadows of which this is asked
 MANY = 8  # steps of a loop from which on those beside a few are worth loops of their own
 
 
@@ -41,6 +46,26 @@ def beside_few(known: Known, shadows: Sequence[System], col: int) -> list[System
     after.ge(((col, 1),), -max(highs) - 1)
     beside = [s.copy().add(cell) for s in others for cell in (before, after)]
     return [before, here, after] if any(_many(known, s, col) for s in beside) else None
+
+
+def around_few(known: Known, shadows: Sequence[System], col: int) -> list[System] | None:
+    """The few values in a row of one or several shadows, and those of the others that are before and behind.
+
+    None where no shadow has so few, or the others have but a few more.
+    """
+    few = [s for s in shadows if width(known, s, col, FEW)]
+    if not 0 < len(few) < len(shadows) <= SOME:
+        return None
+    here = few[0]
+    for s in few[1:]:
+        here = hull(known, here, s)
+    if not width(known, here, col, FEW):
+        return None
+    rest = [part for s in shadows if s not in few for part in difference(known, s, telling(known, s, here))]
+    if all(width(known, part, col, BESIDE) for part in rest):
+        return None
+    apart = disjoint(known, rest)
+    return None if apart is None else [here, *apart]
 
 
 def between_numbers(shadows: Sequence[System], col: int) -> list[System] | None:

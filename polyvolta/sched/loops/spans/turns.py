@@ -125,6 +125,12 @@ def holds_bands(node: Node) -> bool:
     return isinstance(node, Band) or any(map(holds_bands, node.children))
 
 
+def cut_below(node: Node) -> bool:
+    """Whether there is a separate loop at or below a node: it is cut wherever one of its statements has values."""
+    own = isinstance(node, Band) and any(m.loop_type == "separate" for m in node.members)
+    return own or any(map(cut_below, node.children))
+
+
 def meet(
     known: Known,
     lanes: Sequence[Lane],

@@ -36,7 +36,7 @@ from polyvolta.sched.loops.rows.lanes import Group, Lane, classes
 from polyvolta.sched.loops.rows.linear import LOOP, System, coefficient, negated
 from polyvolta.sched.loops.rows.order import Compared, First, ends
 from polyvolta.sched.loops.rows.strides import common_stride, grid
-from polyvolta.sched.loops.spans.few import beside_few, between_numbers
+from polyvolta.sched.loops.spans.few import around_few, beside_few, between_numbers
 from polyvolta.sched.loops.spans.pairs import both_values
 from polyvolta.sched.loops.spans.telling import disjoint, hull, telling, terse, width
 
@@ -58,6 +58,7 @@ def parted(
     outermost: bool = False,
     innermost: bool = False,
     inside: bool = False,
+    below: bool = False,
 ) -> list[Group]:
     """A group as several that have no holes, in order; as it is where it has none or there is no order.
 
@@ -65,6 +66,7 @@ def parted(
     ----------
     outermost, innermost : whether a loop runs once, and whether there is none in it.
     inside : whether loops in it are cut where any of the others has values.
+    below : the same of loops in it that are of bands below, too.
     """
     col = columns[k]
     if len(classes(group.lanes, k, col)) < 2:
@@ -90,6 +92,8 @@ def parted(
             cells = _alone(known, shadows, col, 1 if mixed else least, innermost)
         if cells is None and outermost and inside:
             cells = beside_few(known, shadows, col)
+        if cells is None and below and not outermost:
+            cells = around_few(known, shadows, col)
         if cells is None and outermost:
             cells = both_values(shadows, col)
     items = _within(known, group.lanes, cells or (), k, col)
