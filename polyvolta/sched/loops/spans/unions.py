@@ -39,6 +39,7 @@ from polyvolta.sched.loops.rows.strides import common_stride, grid
 from polyvolta.sched.loops.spans.few import beside_few, between_numbers
 from polyvolta.sched.loops.spans.pairs import both_values
 from polyvolta.sched.loops.spans.telling import disjoint, hull, telling, terse, width
+from polyvolta.sched.loops.spans.unordered import around_one
 
 MANY = 32  # shadows of which no union is made
 PLACES = 2  # places around which loops are cut for their stride
@@ -92,6 +93,8 @@ def parted(
             cells = beside_few(known, shadows, col)
         if cells is None and outermost:
             cells = both_values(shadows, col)
+        if cells is None and outermost:
+            cells = around_one(known, shadows, col)
     items = _within(known, group.lanes, cells or (), k, col)
     if outermost and len(items) > 1:
         items = [some for inside in items for some in _sized(known, inside, k, columns)]
