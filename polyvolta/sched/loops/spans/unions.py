@@ -73,7 +73,7 @@ def parted(
     shadows = _shadows(known, group.lanes, k, col)
     if not 1 < len(shadows) <= MANY:
         return [group]
-    once = outermost and _long(known, shadows, col)
+    once, whole = outermost and _long(known, shadows, col), False
     cells = _around_places(known, group, k, col, once)
     if innermost:
         cells = cells or _at_end(known, shadows, col, once)
@@ -93,10 +93,10 @@ def parted(
             cells = beside_few(known, shadows, col)
         if cells is None and outermost:
             cells = both_values(shadows, col)
-        if cells is None and outermost:
-            cells = around_one(known, shadows, col)
+        if cells is None:
+            cells, whole = around_one(known, shadows, col, innermost), True
     items = _within(known, group.lanes, cells or (), k, col)
-    if outermost and len(items) > 1:
+    if outermost and len(items) > 1 and not whole:
         items = [some for inside in items for some in _sized(known, inside, k, columns)]
     found = in_order(known, items, k, columns, first)
     if len(found) < 2:

@@ -21,16 +21,17 @@ from polyvolta.sched.loops.rows.known import Known, difference
 from polyvolta.sched.loops.rows.linear import System
 from polyvolta.sched.loops.spans.telling import disjoint, telling, width
 
-MOST = 3  # loops, and shadows, beyond which one is better
+LOOPS = 3, 6  # beyond which one is better: with others inside, without
+SHADOWS = 4  # the same
 SHORT = 8  # values that are not worth a loop
 
 
-def around_one(known: Known, shadows: Sequence[System], col: int) -> list[System] | None:
+def around_one(known: Known, shadows: Sequence[System], col: int, innermost: bool) -> list[System] | None:
     """The values of one shadow, then of each other one those that are left, where no row bounds all on some side.
 
     None where these are too many, or any of them a few values alone.
     """
-    if not 1 < len(shadows) <= MOST:
+    if not 1 < len(shadows) <= SHADOWS:
         return None
     b = bounds(known, shadows, col)
     if b is None or not (b.lows or b.highs):
@@ -50,6 +51,6 @@ def around_one(known: Known, shadows: Sequence[System], col: int) -> list[System
         order.append(s)
         rest = [o for o in rest if o is not s]
     cells = disjoint(known, order)
-    if cells is None or len(cells) > MOST or any(width(known, cell, col, SHORT) for cell in cells):
+    if cells is None or len(cells) > LOOPS[innermost] or any(width(known, cell, col, SHORT) for cell in cells):
         return None
     return cells
