@@ -50,7 +50,8 @@ def around_one(known: Known, shadows: Sequence[System], col: int, innermost: boo
         s = min(rest, key=lambda s: alone(s, [o for o in rest if o is not s]))
         order.append(s)
         rest = [o for o in rest if o is not s]
-    cells = disjoint(known, order)
-    if cells is None or len(cells) > LOOPS[innermost] or any(width(known, cell, col, SHORT) for cell in cells):
-        return None
-    return cells
+    for some in (order, order[::-1]):
+        cells = disjoint(known, some)
+        if cells and len(cells) <= LOOPS[innermost] and not any(width(known, cell, col, SHORT) for cell in cells):
+            return cells
+    return None
