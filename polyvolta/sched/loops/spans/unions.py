@@ -13,6 +13,7 @@
     S1[i] -> [i, i/2], S2[] -> [2, 7], the second separate      to 1, at 2, and from 3 on, where S1 is not told apart
     S1[i] -> [i] for i <= n, S2[] -> [0], S3[] -> [n]      what S1 has between them alone, in a loop of its own
     S1[i] -> [i] for 0 <= i <= 1, S2[] -> [0]              0, then 1: no loop of two iterations, outermost (`pairs`)
+    S1[i] -> [i] for i < n, S2[i] -> [i] for i < m      a loop of S1 that asks for S2, and S2 from n on (`unordered`)
 
 Statements that take turns share a loop (`groups`), which runs from the least to the greatest of their values. Where
 more than a few iterations in between would find nothing, at some values outside, their shadows are looked at as sets
@@ -94,7 +95,7 @@ def parted(
         if cells is None and outermost:
             cells = both_values(shadows, col)
         if cells is None:
-            cells, whole = around_one(known, shadows, col, innermost), True
+            cells, whole = around_one(known, shadows, col, innermost), True  # no sizes are few beside others
     items = _within(known, group.lanes, cells or (), k, col)
     if outermost and len(items) > 1 and not whole:
         items = [some for inside in items for some in _sized(known, inside, k, columns)]

@@ -29,7 +29,8 @@ SHORT = 8  # values that are not worth a loop
 def around_one(known: Known, shadows: Sequence[System], col: int, innermost: bool) -> list[System] | None:
     """The values of one shadow, then of each other one those that are left, where no row bounds all on some side.
 
-    None where these are too many, or any of them a few values alone.
+    What others have mostly comes first, or last where too little would be left. None where there are too many loops, or
+    any of them has but a few values.
     """
     if not 1 < len(shadows) <= SHADOWS:
         return None
