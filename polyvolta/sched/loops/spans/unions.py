@@ -95,7 +95,7 @@ def parted(
         if cells is None and outermost:
             cells = both_values(shadows, col)
         if cells is None:
-            cells, whole = around_one(known, shadows, col, innermost), True  # no sizes are few beside others
+            cells, whole = around_one(known, shadows, col, innermost), True  # not cut again at sizes below zero
     items = _within(known, group.lanes, cells or (), k, col)
     if outermost and len(items) > 1 and not whole:
         items = [some for inside in items for some in _sized(known, inside, k, columns)]
